@@ -6,45 +6,18 @@ import { openSource } from "../../src/cli/source.js";
 import type { CompileResult } from "../../src/compile.js";
 import { openBackEnd, type BackEnd } from "../../src/dev-server/back-end.js";
 import type { TestApp } from "../dev-server/app.js";
-import { writeShopTwice } from "./app.js";
+import { EmbeddedClient, writeShopTwice } from "./app.js";
 
 let app: TestApp;
 let back: BackEnd;
 
-/**
- * A mock of Convex's client: it calls the app's functions on the embedded back end, where the real
- * one has a connection to a deployment. It runs every query again after each mutation.
- */
-class MockConvexClient {
-  readonly keys: string[] = [];
-  readonly #queries = new Set<() => void>();
-  isClosed = false;
-  constructor(readonly url: string) {
-    clients.push(this);
-  }
-  setAdminAuth(key: string) {
-    this.keys.push(key);
-  }
-  #as = () => back.t.withIdentity({ subject: this.keys.length > 0 ? "operator" : "nobody" });
-  query = async (fn: any, args: any): Promise<unknown> => await this.#as().query(fn, args);
-  mutation = async (fn: any, args: any): Promise<unknown> => {
-    const result = await this.#as().mutation(fn, args);
-    for (const again of this.#queries) again();
-    return result;
-  };
-  onUpdate(fn: any, args: any, onValue: (value: unknown) => void, onError: (e: Error) => void) {
-    const ask = () => void this.query(fn, args).then(onValue, onError);
-    ask();
-    this.#queries.add(ask);
-    return () => this.#queries.delete(ask);
-  }
-  subscribeToConnectionState = () => () => {};
-  close = async () => void (this.isClosed = true);
-}
-const clients: MockConvexClient[] = [];
+const clients: EmbeddedClient[] = [];
 const url = "https://happy-otter-123.convex.cloud";
-/** The mock has only those of the client's methods that the source calls. */
-const connect = (to: string) => new MockConvexClient(to) as unknown as ConvexClient;
+const connect = () => {
+  clients.push(new EmbeddedClient(back));
+  // It has only those of the client's methods that the source calls.
+  return clients.at(-1) as unknown as ConvexClient;
+};
 const openDeployment = () =>
   openSource(app.functionsDir, {} as CompileResult, { url, module: "studio", connect }, () => {});
 
@@ -76,10 +49,10 @@ test("only who is authorised sees or steers anything", async () => {
   );
 });
 
-test("the source of --url reads, watches and does everything through the app's functions, over a mock of Convex's client", async () => {
+test("the source of --url reads, watches and does everything through the app's functions", async () => {
   vi.stubEnv("CONVEX_DEPLOY_KEY", "prod:a-secret");
   const { source, close } = await openDeployment();
-  expect(clients.at(-1)).toMatchObject({ url, keys: ["prod:a-secret"] });
+  expect(clients.at(-1)).toMatchObject({ keys: ["prod:a-secret"] });
   const answers: unknown[] = [await source.read("workflows", {}), await source.read("pool", {})];
   const input = { items: ["a"], card: "visa" };
   const runId = await source.write("start", { workflow: "order", input, key: "by url" });

@@ -1,6 +1,12 @@
+import { AsyncLocalStorage } from "node:async_hooks";
 import { dirname } from "node:path";
+import type { Client } from "@stepwise/studio";
+import type { ConvexClient } from "convex/browser";
 import { vi } from "vitest";
 import { runProgram } from "../../src/cli/program.js";
+import { studio } from "../../src/cli/studio.js";
+import type { Terminal } from "../../src/cli/terminal.js";
+import { type BackEnd, openBackEnd } from "../../src/dev-server/back-end.js";
 import { convexConfig, writeApp, type TestApp } from "../dev-server/app.js";
 
 const shop = `
@@ -46,7 +52,7 @@ const shop = `
   }).step("keep", { query: async (_ctx, { input }) => input.value });
 `;
 
-const studio = `
+const studioApi = `
   import { defineStudioApi } from "@stepwise/studio/api";
   import { components } from "./_generated/api";
   import { workflows } from "./_workflows";
@@ -61,6 +67,35 @@ const studio = `
   export const writeElsewhere = elsewhere.write;
 `;
 
+const trips = `
+  import { child, defineWorkflow } from "@stepwise/workflow";
+  import { ConvexError } from "convex/values";
+  import { z } from "zod";
+
+  export const ticket = defineWorkflow({ input: z.object({ seat: z.string() }) })
+    .step("reserve", {
+      action: async (_ctx, { input }) => {
+        throw new ConvexError({ taken: input.seat });
+      },
+    });
+
+  export const trip = defineWorkflow({ input: z.object({ seats: z.array(z.string()) }) })
+    .step("hotel", {
+      action: async () => "a room",
+      compensate: {
+        action: async () => {
+          throw new Error("the hotel keeps the money");
+        },
+      },
+    })
+    .parent("tickets", {
+      children: ({ input }) => input.seats.map((seat) => child(ticket, { seat })),
+    });
+
+  export const slow = defineWorkflow({ input: z.object({}) })
+    .step("wait", { action: async () => await globalThis.held });
+`;
+
 /** A second mount of the component has runs of its own. */
 const both = `
   import { defineApp } from "convex/server";
@@ -72,8 +107,16 @@ const both = `
 `;
 
 /** An app with an order that fails without a card, waits for an approval, and packs its items. */
-export const writeShop = (config = convexConfig()): Promise<TestApp> =>
-  writeApp({ "convex.config.ts": config, "shop.workflow.ts": shop, "studio.ts": studio });
+export const writeShop = (config = convexConfig(), more = {}): Promise<TestApp> =>
+  writeApp({
+    "convex.config.ts": config,
+    "shop.workflow.ts": shop,
+    "studio.ts": studioApi,
+    ...more,
+  });
+/** The same, with a trip that fails in its child and cannot be undone, and a step that can be held. */
+export const writeShopWithTrips = (): Promise<TestApp> =>
+  writeShop(convexConfig(), { "trips.workflow.ts": trips });
 /** The same, with a second mount of the component. */
 export const writeShopTwice = (): Promise<TestApp> => writeShop(both);
 
@@ -87,22 +130,91 @@ export interface OpenStudio {
 }
 
 /** `workflow-codegen studio`, or another command that opens it, in an app, as a user runs it. */
-export async function openStudio(
+export const openStudio = async (
   { functionsDir }: TestApp,
   command = ["studio"],
+): Promise<OpenStudio> =>
+  await opened(dirname(functionsDir), async (terminal) => await runProgram(terminal, command));
+
+/** `workflow-codegen studio --url …`, with a deploy key, where the app is on the embedded back end. */
+export async function openDeployedStudio({ functionsDir }: TestApp): Promise<OpenStudio> {
+  const back = await openBackEnd(functionsDir);
+  const connect = () => new EmbeddedClient(back) as unknown as ConvexClient;
+  const options = { url: "https://happy-otter-123.convex.cloud", module: "studio", connect };
+  vi.stubEnv("CONVEX_DEPLOY_KEY", "prod:a-secret");
+  const { close, ...of } = await opened(
+    dirname(functionsDir),
+    async (terminal) => await studio(options, terminal),
+  );
+  vi.unstubAllEnvs();
+  return {
+    ...of,
+    close: async () => {
+      await close();
+      back.close();
+    },
+  };
+}
+
+/**
+ * Stands for Convex's client: it calls the app's functions on the embedded back end, where the real
+ * one has a connection to a deployment. After each mutation it runs again what it is subscribed to.
+ */
+export class EmbeddedClient implements Client {
+  readonly keys: string[] = [];
+  isClosed = false;
+  readonly #queries = new Set<() => void>();
+  readonly #back: BackEnd;
+  readonly #forget: () => void;
+  constructor(back: BackEnd) {
+    this.#back = back;
+    this.#forget = back.counter.onCall(({ how, type }) => {
+      if (how !== "nested" && type === "mutation")
+        // Functions run in a context of their own. What they wrote is committed after the call.
+        this.#outside(() => setTimeout(() => this.#queries.forEach((again) => again()), 10));
+    });
+  }
+  readonly #outside = AsyncLocalStorage.snapshot();
+  setAdminAuth(key: string) {
+    this.keys.push(key);
+  }
+  #as = () => this.#back.t.withIdentity({ subject: this.keys.length > 0 ? "operator" : "nobody" });
+  query: Client["query"] = async (fn, args) => await this.#as().query(fn as any, args as any);
+  mutation: Client["mutation"] = async (fn, args) =>
+    await this.#as().mutation(fn as any, args as any);
+  onUpdate: Client["onUpdate"] = (fn, args, onValue, onError) => {
+    const ask = () => void this.query(fn, args as never).then(onValue, onError);
+    ask();
+    this.#queries.add(ask);
+    return (() => this.#queries.delete(ask)) as unknown as ReturnType<Client["onUpdate"]>;
+  };
+  connectionState = () => {
+    throw new Error("Nobody asks for it");
+  };
+  subscribeToConnectionState = () => () => {};
+  close = async () => {
+    this.isClosed = true;
+    this.#forget();
+  };
+}
+
+/** Runs a command that opens the studio. It goes on until the studio is closed. */
+async function opened(
+  cwd: string,
+  command: (terminal: Terminal) => Promise<unknown>,
 ): Promise<OpenStudio> {
   let text = "";
   const write = (more: string) => void (text += more);
   const interrupt = new AbortController();
   const terminal = {
-    cwd: dirname(functionsDir),
+    cwd,
     color: false,
     stdout: { write },
     stderr: { write },
     interrupted: interrupt.signal,
     exitCode: 0,
   };
-  const ended = runProgram(terminal, command);
+  const ended = command(terminal);
   const url = await vi.waitFor(
     () => {
       const [found] = /http:\S+/.exec(text) ?? [];

@@ -5,7 +5,7 @@ import { type DataSource, serveStudio } from "@stepwise/studio";
 import { chromium, type Browser, type Page } from "playwright-core";
 import { afterAll, beforeAll, beforeEach, describe, expect, test, vi } from "vitest";
 import type { TestApp } from "../dev-server/app.js";
-import { openStudio, writeShop, type OpenStudio } from "./app.js";
+import { openDeployedStudio, openStudio, writeShopWithTrips, type OpenStudio } from "./app.js";
 
 /** Debian's package `chromium`. */
 const executablePath = process.env["CHROMIUM"] ?? "/usr/bin/chromium";
@@ -29,20 +29,22 @@ async function serveAnswers(
 
 describe.skipIf(!existsSync(executablePath))("in a browser", () => {
   let app: TestApp;
+  /** That of the embedded back end. */
+  let local: OpenStudio;
   let studio: OpenStudio;
   let browser: Browser;
   let page: Page;
   let faults: string[];
 
   beforeAll(async () => {
-    app = await writeShop();
+    app = await writeShopWithTrips();
     const run = ["run", "anything", "--input", '{ "value": "the first" }', "--studio"];
-    studio = await openStudio(app, run);
+    local = studio = await openStudio(app, run);
     browser = await chromium.launch({ executablePath, args: ["--no-sandbox"] });
   }, 60_000);
   afterAll(async () => {
     await browser.close();
-    await studio.close();
+    await local.close();
     await app.remove();
   });
   beforeEach(async () => {
@@ -86,7 +88,7 @@ describe.skipIf(!existsSync(executablePath))("in a browser", () => {
     await page.goto(`${new URL("/", studio.url).href}#/${place}`);
 
   async function shown(name: string): Promise<void> {
-    if (pictures === undefined) return;
+    if (pictures === undefined || studio !== local) return;
     await mkdir(pictures, { recursive: true });
     await page.screenshot({ path: `${pictures}/${name}.png` });
   }
@@ -98,231 +100,297 @@ describe.skipIf(!existsSync(executablePath))("in a browser", () => {
     await page.getByText('"the first"', { exact: true }).first().waitFor();
   });
 
-  test("a run is started from the page, gets an event, and is followed to its end", async () => {
-    await start("order", { items: ["a", "b", "c"], card: "visa" });
-    await button("Send an event").click();
-    const send = dialog().getByRole("button", { name: "Send an event" });
-    await dialog().getByLabel("Write JSON").check();
-    const payload = dialog().getByLabel("Payload, as JSON");
-    for (const [json, problem] of [
-      ['{\n  "by": "Ada" "at": 1 }', "line 2 column 15"],
-      ['{ "by": Ada }', "Unexpected token 'A'"],
-      ['{ "by": 5 }', "approval.by"],
-    ] as const) {
-      await payload.fill(json);
+  describe.each([
+    ["the embedded back end", "local"],
+    ["the functions of defineStudioApi", "deployed"],
+  ])("over %s", (_source, kind) => {
+    beforeAll(async () => {
+      if (kind === "deployed") studio = await openDeployedStudio(app);
+    }, 60_000);
+    afterAll(async () => {
+      if (kind === "deployed") await studio.close();
+      studio = local;
+    });
+
+    test("a run is started from the page, gets an event, and is followed to its end", async () => {
+      await start("order", { items: ["a", "b", "c"], card: "visa" });
+      await button("Send an event").click();
+      const send = dialog().getByRole("button", { name: "Send an event" });
+      await dialog().getByLabel("Write JSON").check();
+      const payload = dialog().getByLabel("Payload, as JSON");
+      for (const [json, problem] of [
+        ['{\n  "by": "Ada" "at": 1 }', "line 2 column 15"],
+        ['{ "by": Ada }', "Unexpected token 'A'"],
+        ['{ "by": 5 }', "approval.by"],
+      ] as const) {
+        await payload.fill(json);
+        await send.click();
+        await dialog().getByRole("alert").getByText(problem).waitFor();
+      }
+      await dialog().getByLabel("Write JSON").uncheck();
+      await dialog().getByLabel("by").fill("Ada");
       await send.click();
-      await dialog().getByRole("alert").getByText(problem).waitFor();
-    }
-    await dialog().getByLabel("Write JSON").uncheck();
-    await dialog().getByLabel("by").fill("Ada");
-    await send.click();
-    const timeline = page.getByRole("region", { name: "Timeline of order" });
-    await timeline.getByText("✓ completed").first().waitFor();
-    await page.getByText('"by": "Ada"').first().waitFor();
-    const child = timeline.getByRole("link", { name: "parcel #3" });
-    await child.waitFor();
-    await shown("run");
-    await timeline.getByText("3 of 3 done").click();
-    await child.waitFor({ state: "hidden" });
-    await timeline.getByText("3 of 3 done").click();
-    await child.click();
-    await page.getByText("Child of").waitFor();
-    await page.goBack();
-    await page.getByRole("link", { name: "List and filter its children" }).click();
-    await vi.waitFor(async () => expect(await page.getByRole("row").count()).toBe(4));
-    await page.getByLabel("State").selectOption("failed");
-    await page.getByText("No runs.").waitFor();
-    await button("Children of a run ×").click();
-    await page
-      .getByRole("cell", { name: "order" })
-      .or(page.getByText("No runs."))
-      .first()
-      .waitFor();
-  });
-
-  test("a run that fails shows why, as text, and can be restarted", async () => {
-    await start("order", { items: [], card: "" });
-    await page.getByText("2 errors").click();
-    await page.getByText("Attempt 2: no card <script>alert(1)</script>").waitFor();
-    await page.getByText("order › charge (thrown, attempt 2)").waitFor();
-    await shown("failed");
-    await button("Restart").click();
-    await dialog().getByRole("button", { name: "Restart" }).click();
-    await page.getByText("generation 2").waitFor();
-  });
-
-  test("a run is restarted from a node, with an input that was edited", async () => {
-    const input = { value: [1, { a: "x" }], size: "large", count: { $integer: "DAAAAAAAAAA=" } };
-    const runId = await ask("/write/start", { workflow: "anything", input });
-    await open(`runs/${runId}`);
-    await button("Restart").click();
-    await dialog().getByLabel("From").selectOption("keep");
-    await dialog().getByLabel("Edit the input").check();
-    const value = dialog().getByLabel("value, as JSON");
-    expect(JSON.parse(await value.inputValue())).toEqual(input.value);
-    expect(await dialog().getByLabel("count (optional)").inputValue()).toBe("12");
-    await value.fill("{ nonsense");
-    await dialog().getByRole("button", { name: "Restart" }).click();
-    await dialog().getByRole("alert").getByText("This is not JSON").waitFor();
-    await value.fill('"another"');
-    await dialog().getByRole("button", { name: "Restart" }).click();
-    await page.getByText("generation 2").waitFor();
-    await vi.waitFor(async () =>
-      expect(await ask("/read/run", { runId })).toMatchObject({ output: "another" }),
-    );
-    const edited = { ...input, value: "another" };
-    expect(await ask("/read/input", { runId })).toEqual(edited);
-  });
-
-  test("a run is paused, resumed and canceled", async () => {
-    await start("order", { items: [], card: "visa" });
-    for (const [name, next] of [
-      ["Pause", "Resume"],
-      ["Resume", "Pause"],
-      ["Cancel", "Remove"],
-    ] as const) {
-      await button(name).click();
-      await dialog().getByRole("button", { name }).click();
-      await button(next).waitFor();
-    }
-    const log = page.getByRole("region", { name: "Steering" }).getByRole("listitem");
-    await vi.waitFor(async () =>
-      expect((await log.allTextContents()).map((line) => line.trim().split(" ").at(-1))).toEqual([
-        "paused",
-        "resumed",
-        "canceled",
-      ]),
-    );
-  });
-
-  test("an input is asked for field by field, or as JSON", async () => {
-    await button("Start a run").click();
-    await dialog().getByLabel("Workflow").selectOption("anything");
-    await dialog().getByLabel("value, as JSON").fill('[{ "a": 1 }]');
-    await dialog().getByLabel("size (optional)").selectOption("large");
-    await dialog().getByLabel("count (optional)").fill("12");
-    await dialog().getByRole("button", { name: "Start a run" }).click();
-    await page.getByRole("heading", { name: "anything", exact: true }).waitFor();
-    const runId = page.url().split("/").at(-1);
-    expect(await ask("/read/input", { runId })).toEqual({
-      value: [{ a: 1 }],
-      size: "large",
-      count: { $integer: "DAAAAAAAAAA=" },
+      const timeline = page.getByRole("region", { name: "Timeline of order" });
+      await timeline.getByText("✓ completed").first().waitFor();
+      await page.getByText('"by": "Ada"').first().waitFor();
+      const child = timeline.getByRole("link", { name: "parcel #3" });
+      await child.waitFor();
+      await shown("run");
+      await timeline.getByText("3 of 3 done").click();
+      await child.waitFor({ state: "hidden" });
+      await timeline.getByText("3 of 3 done").click();
+      await child.click();
+      await page.getByText("Child of").waitFor();
+      await page.goBack();
+      await page.getByRole("link", { name: "List and filter its children" }).click();
+      await vi.waitFor(async () => expect(await page.getByRole("row").count()).toBe(4));
+      await page.getByLabel("State").selectOption("failed");
+      await page.getByText("No runs.").waitFor();
+      await button("Children of a run ×").click();
+      await page
+        .getByRole("cell", { name: "order" })
+        .or(page.getByText("No runs."))
+        .first()
+        .waitFor();
     });
-    await page.getByRole("link", { name: "Runs" }).click();
-    await button("Start a run").click();
-    await dialog().getByLabel("Workflow").selectOption("vault");
-    await dialog().getByLabel("isOpen").selectOption("true");
-    await dialog().getByRole("button", { name: "Start a run" }).click();
-    await page.getByRole("heading", { name: "vault", exact: true }).waitFor();
-  });
 
-  test("an input that does not fit is said in the dialog", async () => {
-    await button("Start a run").click();
-    await dialog().getByLabel("Workflow").selectOption("order");
-    await dialog().getByLabel("items, as JSON").fill("{ nonsense");
-    await dialog().getByRole("button", { name: "Start a run" }).click();
-    await dialog().getByRole("alert").getByText("This is not JSON").waitFor();
-    await dialog().getByLabel("items, as JSON").fill('"none"');
-    await dialog().getByRole("button", { name: "Start a run" }).click();
-    await dialog().getByRole("alert").getByText("input.items").waitFor();
-  });
-
-  test("runs are filtered, and the filter stands in the address", async () => {
-    await ask("/write/start", { workflow: "parcel", input: { item: "a" }, key: "box 1" });
-    await open("runs?workflow=parcel&state=completed");
-    await page.getByRole("cell", { name: "parcel" }).first().waitFor();
-    expect(await page.getByRole("cell", { name: "order" }).count()).toBe(0);
-    await page.getByLabel("Key begins with").fill("box");
-    await page.getByLabel("Key begins with").press("Enter");
-    await page.getByRole("cell", { name: "box 1" }).waitFor();
-    expect(await page.getByRole("row").count()).toBe(2);
-    await page.getByLabel("Created until").fill("2020-01-01T00:00");
-    await page.getByText("No runs.").waitFor();
-    await page.getByLabel("Created until").fill("");
-    await page.getByRole("cell", { name: "box 1" }).waitFor();
-    await page.getByLabel("State").selectOption("failed");
-    await page.getByText("No runs.").waitFor();
-    expect(page.url()).toMatch(/state=failed.*key=box|key=box.*state=failed/);
-    await ask("/write/start", { workflow: "order", input: { items: [], card: "" }, key: "poor" });
-    await open("runs");
-    await page.getByLabel("Text").fill("NO CARD");
-    await page.getByLabel("Text").press("Enter");
-    await page.getByText(/^Searched all \d+ runs\.$/).waitFor();
-    await page.getByText("no card <script>").first().waitFor();
-    expect(await page.getByRole("cell", { name: "box 1" }).count()).toBe(0);
-    expect(page.url()).toContain("text=NO+CARD");
-    await ask("/write/start", { workflow: "order", input: { items: [], card: "" }, key: "poor 2" });
-    await vi.waitFor(async () => {
-      await button("Search again").click();
-      await page.getByRole("cell", { name: "poor 2" }).waitFor({ timeout: 1_000 });
+    test("a run that fails shows why, as text, and can be restarted", async () => {
+      await start("order", { items: [], card: "" });
+      await page.getByText("2 errors").click();
+      await page.getByText("Attempt 2: no card <script>alert(1)</script>").waitFor();
+      await page.getByText("order › charge (thrown, attempt 2)").waitFor();
+      await shown("failed");
+      await button("Restart").click();
+      await dialog().getByRole("button", { name: "Restart" }).click();
+      await page.getByText("generation 2").waitFor();
     });
-  });
 
-  test("all runs of a filter are canceled or restarted, also after a reload", async () => {
-    const started: string[] = [];
-    for (let n = 0; n < 3; n++) {
-      const input = { items: [], card: "visa" };
-      started.push((await ask("/write/start", { workflow: "order", input })) as string);
-    }
-    const states = async () =>
-      await Promise.all(
-        started.map(async (runId) => (await ask("/read/run", { runId })).state as string),
+    test("a run is restarted from a node, with an input that was edited", async () => {
+      const input = { value: [1, { a: "x" }], size: "large", count: { $integer: "DAAAAAAAAAA=" } };
+      const runId = await ask("/write/start", { workflow: "anything", input });
+      await open(`runs/${runId}`);
+      await button("Restart").click();
+      await dialog().getByLabel("From").selectOption("keep");
+      await dialog().getByLabel("Edit the input").check();
+      const value = dialog().getByLabel("value, as JSON");
+      expect(JSON.parse(await value.inputValue())).toEqual(input.value);
+      expect(await dialog().getByLabel("count (optional)").inputValue()).toBe("12");
+      await value.fill("{ nonsense");
+      await dialog().getByRole("button", { name: "Restart" }).click();
+      await dialog().getByRole("alert").getByText("This is not JSON").waitFor();
+      await value.fill('"another"');
+      await dialog().getByRole("button", { name: "Restart" }).click();
+      await page.getByText("generation 2").waitFor();
+      await vi.waitFor(async () =>
+        expect(await ask("/read/run", { runId })).toMatchObject({ output: "another" }),
       );
-    await open("runs?workflow=order&state=running");
-    await page.route("**/write/cancel", (route) => route.abort());
-    await button("Cancel all").click();
-    await dialog().getByText("workflow: order, state: running").waitFor();
-    await dialog().getByRole("button", { name: "Cancel all" }).click();
-    await page.getByText("Cancels runs: 0 canceled").waitFor();
-    await page.reload();
-    await page.getByText("Cancels runs: 0 canceled").waitFor();
-    expect(await states()).toEqual(["running", "running", "running"]);
-    await page.unroute("**/write/cancel");
-    await page.getByText(/^Finished: \d+ canceled$/).waitFor();
-    expect(await states()).toEqual(["canceled", "canceled", "canceled"]);
-    await button("Close").click();
-    await page.getByLabel("State").selectOption("canceled");
-    await button("Restart all").click();
-    await dialog().getByRole("button", { name: "Restart all" }).click();
-    await page.getByText(/^Finished: \d+ restarted$/).waitFor();
-    expect(await states()).toEqual(["running", "running", "running"]);
-  });
+      const edited = { ...input, value: "another" };
+      expect(await ask("/read/input", { runId })).toEqual(edited);
+    });
 
-  test("a workflow's graph, its costs and changes, and the pool, are shown", async () => {
-    await page.getByRole("link", { name: "Workflows" }).click();
-    await page.getByRole("link", { name: "order", exact: true }).click();
-    await page.getByRole("img", { name: "Graph of order" }).waitFor();
-    await page
-      .getByRole("cell", { name: "parcels.finalize" })
-      .or(page.getByRole("cell", { name: "charge" }))
-      .first()
-      .waitFor();
-    await page.getByText("The deployed plan is the one in your code.").waitFor();
-    await page.getByText(/^Compared with /).waitFor();
-    await shown("workflows");
-    await page.getByRole("link", { name: "Pool" }).click();
-    await page.getByRole("meter", { name: "Slots in use" }).waitFor();
-    for (const tile of ["Steps in the queue", "Waiting for a retry", "Next watchdog"])
-      await page.getByText(tile).waitFor();
-  });
+    test("a run is paused, resumed, canceled and removed", async () => {
+      await start("order", { items: [], card: "visa" });
+      for (const [name, next] of [
+        ["Pause", "Resume"],
+        ["Resume", "Pause"],
+        ["Cancel", "Remove"],
+      ] as const) {
+        await button(name).click();
+        await dialog().getByRole("button", { name }).click();
+        await button(next).waitFor();
+      }
+      const log = page.getByRole("region", { name: "Steering" }).getByRole("listitem");
+      await vi.waitFor(async () =>
+        expect((await log.allTextContents()).map((line) => line.trim().split(" ").at(-1))).toEqual([
+          "paused",
+          "resumed",
+          "canceled",
+        ]),
+      );
+      const runId = page.url().split("/").at(-1);
+      await button("Remove").click();
+      await dialog().getByRole("button", { name: "Remove" }).click();
+      await page.getByRole("heading", { name: "Runs" }).waitFor();
+      expect(await ask("/read/run", { runId })).toBeNull();
+    });
 
-  test("texts from outside are shown as text, and cut if they are long", async () => {
-    const script = "<img src=x onerror=alert(1)>";
-    const value = { [script]: script.repeat(30_000) };
-    const input = { value };
-    const runId = await ask("/write/start", { workflow: "anything", input, key: script });
-    await open("runs?workflow=anything");
-    await page.getByRole("cell", { name: script }).waitFor();
-    await open(`runs/${runId}`);
-    await page.getByText("characters more").first().waitFor();
-    const length = await page.evaluate(() => document.body.textContent.length);
-    expect(length).toBeLessThan(100_000);
-    await open(`runs/${encodeURIComponent(script)}`);
-    await page.getByText("There is no run").waitFor();
-    await open(`runs?state=${encodeURIComponent(script)}&workflow=__proto__`);
-    await page.getByRole("alert").first().waitFor();
-    expect(await page.locator("img").count()).toBe(0);
+    test("an input is asked for field by field, or as JSON", async () => {
+      await button("Start a run").click();
+      await dialog().getByLabel("Workflow").selectOption("anything");
+      await dialog().getByLabel("value, as JSON").fill('[{ "a": 1 }]');
+      await dialog().getByLabel("size (optional)").selectOption("large");
+      await dialog().getByLabel("count (optional)").fill("12");
+      await dialog().getByRole("button", { name: "Start a run" }).click();
+      await page.getByRole("heading", { name: "anything", exact: true }).waitFor();
+      const runId = page.url().split("/").at(-1);
+      expect(await ask("/read/input", { runId })).toEqual({
+        value: [{ a: 1 }],
+        size: "large",
+        count: { $integer: "DAAAAAAAAAA=" },
+      });
+      await page.getByRole("link", { name: "Runs" }).click();
+      await button("Start a run").click();
+      await dialog().getByLabel("Workflow").selectOption("vault");
+      await dialog().getByLabel("isOpen").selectOption("true");
+      await dialog().getByRole("button", { name: "Start a run" }).click();
+      await page.getByRole("heading", { name: "vault", exact: true }).waitFor();
+    });
+
+    test("an input that does not fit is said in the dialog", async () => {
+      await button("Start a run").click();
+      await dialog().getByLabel("Workflow").selectOption("order");
+      await dialog().getByLabel("items, as JSON").fill("{ nonsense");
+      await dialog().getByRole("button", { name: "Start a run" }).click();
+      await dialog().getByRole("alert").getByText("This is not JSON").waitFor();
+      await dialog().getByLabel("items, as JSON").fill('"none"');
+      await dialog().getByRole("button", { name: "Start a run" }).click();
+      await dialog().getByRole("alert").getByText("input.items").waitFor();
+    });
+
+    test("runs are filtered, and the filter stands in the address", async () => {
+      await ask("/write/start", { workflow: "parcel", input: { item: "a" }, key: "box 1" });
+      await open("runs?workflow=parcel&state=completed");
+      await page.getByRole("cell", { name: "parcel" }).first().waitFor();
+      expect(await page.getByRole("cell", { name: "order" }).count()).toBe(0);
+      await page.getByLabel("Key begins with").fill("box");
+      await page.getByLabel("Key begins with").press("Enter");
+      await page.getByRole("cell", { name: "box 1" }).waitFor();
+      expect(await page.getByRole("row").count()).toBe(2);
+      await page.getByLabel("Created until").fill("2020-01-01T00:00");
+      await page.getByText("No runs.").waitFor();
+      await page.getByLabel("Created until").fill("");
+      await page.getByRole("cell", { name: "box 1" }).waitFor();
+      await page.getByLabel("State").selectOption("failed");
+      await page.getByText("No runs.").waitFor();
+      expect(page.url()).toMatch(/state=failed.*key=box|key=box.*state=failed/);
+      await ask("/write/start", { workflow: "order", input: { items: [], card: "" }, key: "poor" });
+      await open("runs");
+      await page.getByLabel("Text").fill("NO CARD");
+      await page.getByLabel("Text").press("Enter");
+      await page.getByText(/^Searched all \d+ runs\.$/).waitFor();
+      await page.getByText("no card <script>").first().waitFor();
+      expect(await page.getByRole("cell", { name: "box 1" }).count()).toBe(0);
+      expect(page.url()).toContain("text=NO+CARD");
+      await ask("/write/start", {
+        workflow: "order",
+        input: { items: [], card: "" },
+        key: "poor 2",
+      });
+      await vi.waitFor(async () => {
+        await button("Search again").click();
+        await page.getByRole("cell", { name: "poor 2" }).waitFor({ timeout: 1_000 });
+      });
+    });
+
+    test("all runs of a filter are canceled or restarted, also after a reload", async () => {
+      const started: string[] = [];
+      for (let n = 0; n < 3; n++) {
+        const input = { items: [], card: "visa" };
+        started.push((await ask("/write/start", { workflow: "order", input })) as string);
+      }
+      const states = async () =>
+        await Promise.all(
+          started.map(async (runId) => (await ask("/read/run", { runId })).state as string),
+        );
+      await open("runs?workflow=order&state=running");
+      await page.route("**/write/cancel", (route) => route.abort());
+      await button("Cancel all").click();
+      await dialog().getByText("workflow: order, state: running").waitFor();
+      await dialog().getByRole("button", { name: "Cancel all" }).click();
+      await page.getByText("Cancels runs: 0 canceled").waitFor();
+      await page.reload();
+      await page.getByText("Cancels runs: 0 canceled").waitFor();
+      expect(await states()).toEqual(["running", "running", "running"]);
+      await page.unroute("**/write/cancel");
+      await page.getByText(/^Finished: \d+ canceled$/).waitFor();
+      expect(await states()).toEqual(["canceled", "canceled", "canceled"]);
+      await button("Close").click();
+      await page.getByLabel("State").selectOption("canceled");
+      await button("Restart all").click();
+      await dialog().getByRole("button", { name: "Restart all" }).click();
+      await page.getByText(/^Finished: \d+ restarted$/).waitFor();
+      expect(await states()).toEqual(["running", "running", "running"]);
+    });
+
+    test("a workflow's graph, its costs and changes, and the pool, are shown", async () => {
+      await page.getByRole("link", { name: "Workflows" }).click();
+      await page.getByRole("link", { name: "order", exact: true }).click();
+      await page.getByRole("img", { name: "Graph of order" }).waitFor();
+      await page
+        .getByRole("cell", { name: "parcels.finalize" })
+        .or(page.getByRole("cell", { name: "charge" }))
+        .first()
+        .waitFor();
+      await page.getByText("The deployed plan is the one in your code.").waitFor();
+      await page.getByText(/^Compared with /).waitFor();
+      await shown("workflows");
+      await page.getByRole("link", { name: "Pool" }).click();
+      await page.getByRole("meter", { name: "Slots in use" }).waitFor();
+      for (const tile of ["Steps in the queue", "Waiting for a retry", "Next watchdog"])
+        await page.getByText(tile).waitFor();
+    });
+
+    test("texts from outside are shown as text, and cut if they are long", async () => {
+      const script = "<img src=x onerror=alert(1)>";
+      const value = { [script]: script.repeat(30_000) };
+      const input = { value };
+      const runId = await ask("/write/start", { workflow: "anything", input, key: script });
+      await open("runs?workflow=anything");
+      await page.getByRole("cell", { name: script }).waitFor();
+      await open(`runs/${runId}`);
+      await page.getByText("characters more").first().waitFor();
+      const length = await page.evaluate(() => document.body.textContent.length);
+      expect(length).toBeLessThan(100_000);
+      await open(`runs/${encodeURIComponent(script)}`);
+      await page.getByText("There is no run").waitFor();
+      await open(`runs?state=${encodeURIComponent(script)}&workflow=__proto__`);
+      await page.getByRole("alert").first().waitFor();
+      expect(await page.locator("img").count()).toBe(0);
+    });
+
+    test("a run that fails shows the causes of its error, and what went wrong while it was undone", async () => {
+      await start("trip", { seats: ["1A"] });
+      const [run, child, undone] = [
+        "trip › tickets › 0 (childFailed",
+        "ticket › reserve",
+        "trip › hotel.compensate",
+      ];
+      const shownError = page.locator(".failure");
+      await shownError.getByText(run).waitFor();
+      const [whole, ...inside] = await shownError.allInnerTexts();
+      expect(inside).toEqual([
+        expect.stringMatching(`^Caused by ${child} \\(thrown, attempt 1\\)`),
+        expect.stringMatching(`^While undoing ${undone} \\(thrown, attempt 1\\)`),
+      ]);
+      for (const text of ['"taken": "1A"', "the hotel keeps the money"])
+        expect(whole).toContain(text);
+      await shown("causes");
+    });
+
+    test("what others do is shown on an open page at once", async () => {
+      let release = () => {};
+      const held = { held: new Promise<void>((resolve) => (release = resolve)) };
+      Object.assign(globalThis, held);
+      const row = page.getByRole("row").filter({ hasText: "of others" });
+      const runId = await ask("/write/start", { workflow: "slow", input: {}, key: "of others" });
+      await row.getByText("running").waitFor();
+      await page.getByRole("link", { name: "Pool" }).click();
+      const meter = page.getByRole("meter", { name: "Slots in use" });
+      await vi.waitFor(async () => expect(await meter.getAttribute("value")).toBe("1"));
+      await ask("/write/pause", { runId });
+      await open(`runs/${runId}`);
+      await button("Resume").waitFor();
+      await ask("/write/resume", { runId });
+      await button("Pause").waitFor();
+      await open("pool");
+      await vi.waitFor(async () => expect(await meter.getAttribute("value")).toBe("1"));
+      release();
+      await vi.waitFor(async () => expect(await meter.getAttribute("value")).toBe("0"));
+      await open("runs");
+      await row.getByText("completed").waitFor();
+      await ask("/write/cleanup", { runId });
+      await row.waitFor({ state: "detached" });
+    });
   });
 
   test("a page whose studio is closed says so, and goes on when it is back", async () => {

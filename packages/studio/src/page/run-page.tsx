@@ -122,7 +122,7 @@ type StepError = NonNullable<ListedRun["error"]>;
 /** An error with its causes, and what went wrong while the run was undone. */
 function Failure({ error, title }: { error: StepError; title?: string }) {
   const { kind, message, workflow, node, attempt, key, data, cause, compensationErrors } = error;
-  const place = [workflow, key, node].filter(Boolean).join(" › ");
+  const place = [workflow, node, key].filter(Boolean).join(" › ");
   return (
     <div className="failure">
       <p className="why">
