@@ -244,7 +244,7 @@ function createProgram(terminal: Terminal): Command {
   const mcp = command(
     "mcp",
     "let a coding agent see and steer workflows and runs, by the Model Context Protocol",
-    async () => (await import("./mcp.js")).mcp,
+    async () => (await import("./studio.js")).mcp,
     ["workflow-codegen mcp"],
     `It speaks over stdin and stdout. Give this command to your agent.\n${deployKeyNote}`,
   );

@@ -1,14 +1,30 @@
-import { serveStudio } from "@stepwise/studio";
-import type { CompileResult } from "../compile.js";
+import { deploymentSource, localSource, serveStudio } from "@stepwise/studio";
+import { ConvexClient } from "convex/browser";
+import { compile, type CompileResult, writeGenerated } from "../compile.js";
+import { type FirstRun, openLocalApp } from "../dev-server/index.js";
 import { explain } from "../explain/explain.js";
 import { graphOf } from "../graph/model.js";
 import type { WrittenPlan } from "../plan/schema.js";
 import { toWritten } from "../plan/write.js";
-import { displayPath, functionsFolder } from "./functions-folder.js";
+import { compilerVersion } from "../version.js";
+import { displayPath, functionsFolder, UsageError } from "./functions-folder.js";
 import { generateWatch } from "./generate-watch.js";
-import { answerOf } from "./plans.js";
-import { openSource, type OpenSource, type SourceOptions } from "./source.js";
-import { printTo, type Terminal } from "./terminal.js";
+import { answerOf, baselineFor } from "./plans.js";
+import { withoutFrames } from "./report.js";
+import { loadEnvironment, readSeed } from "./run-input.js";
+import { interruptOf, printTo, type Terminal } from "./terminal.js";
+
+interface SourceOptions {
+  readonly dir?: string;
+  readonly seed?: string;
+  /** The deployment whose runs are shown, in the place of the embedded back end. */
+  readonly url?: string;
+  /** The app's module with the functions of `defineStudioApi`. */
+  readonly module: string;
+  readonly first?: FirstRun;
+  /** Makes the client of a deployment: Convex's own, but in tests. */
+  readonly connect?: (url: string) => ConvexClient;
+}
 
 export interface StudioOptions extends SourceOptions {
   readonly port?: number;
@@ -16,24 +32,21 @@ export interface StudioOptions extends SourceOptions {
   readonly against?: string;
 }
 
+type OpenSource = Awaited<ReturnType<typeof openSource>>;
+
 /** Serves the studio's page, and compiles on every save, until the user ends it. */
 export async function studio(options: StudioOptions, terminal: Terminal): Promise<0 | 1> {
   const functionsDir = functionsFolder(terminal.cwd, options.dir);
   const { out, err, colors } = printTo(terminal);
   let latest: CompileResult | undefined;
   let opened: OpenSource | undefined;
-  let close = async () => {};
+  let page: Awaited<ReturnType<typeof serveStudio>> | undefined;
   const open = async (result: CompileResult) => {
-    const onLog = (text: string) => err(colors.dim(text));
-    opened = await openSource(functionsDir, result, options, onLog);
+    opened = await openSource(functionsDir, result, options, (text) => err(colors.dim(text)));
     const { source, runId } = opened;
     const title = options.url ?? displayPath(terminal.cwd, functionsDir);
     const plans = () => latest && plansOf(functionsDir, latest);
-    const page = await serveStudio({ source, title, plans, port: options.port });
-    close = async () => {
-      await page.close();
-      await opened?.close();
-    };
+    page = await serveStudio({ source, title, plans, port: options.port });
     const url = runId === undefined ? page.url : `${page.url}&run=${runId}`;
     out(`The studio: ${colors.bold(url)}`);
   };
@@ -45,8 +58,77 @@ export async function studio(options: StudioOptions, terminal: Terminal): Promis
       await (opened === undefined ? open(result) : opened.reload());
     },
   });
-  await close();
+  await page?.close();
+  await opened?.close();
   return 0;
+}
+
+/** Offers the workflows and their runs to a coding agent, until it closes stdin. */
+export async function mcp(options: SourceOptions, terminal: Terminal): Promise<0 | 1> {
+  const functionsDir = functionsFolder(terminal.cwd, options.dir);
+  const baseline = await baselineFor(undefined, functionsDir, terminal.cwd);
+  const { serveMcp } = await import("@stepwise/studio/mcp");
+  let opened: OpenSource | undefined;
+  const latest = async () => {
+    const result = await compile({ functionsDir, baseline });
+    const { ok, files, output } = result;
+    if (ok) await writeGenerated(functionsDir, files, { folders: [output] });
+    if (ok) await opened?.reload();
+    return result;
+  };
+  const open = async () => {
+    const result = await latest();
+    if (!result.ok) throw new UsageError("The workflows do not compile. Call check.");
+    return await openSource(functionsDir, result, options, printTo(terminal).err);
+  };
+  await serveMcp({
+    version: compilerVersion(),
+    signal: interruptOf(terminal),
+    check: async () => {
+      const result = await latest();
+      const { changes } = answerOf(functionsDir, result);
+      return { ok: result.ok, problems: result.diagnostics.map(withoutFrames), changes };
+    },
+    explain: async () => explain((await latest()).plan),
+    source: async () => (opened ??= await open()).source,
+  });
+  await opened?.close();
+  return 0;
+}
+
+/** Where runs come from, while they are shown. @param onLog gets what functions of the app print */
+export async function openSource(
+  functionsDir: string,
+  result: CompileResult,
+  { seed, url, module, first, connect = (at) => new ConvexClient(at) }: SourceOptions,
+  onLog: (text: string) => void,
+) {
+  if (url !== undefined && seed !== undefined)
+    throw new UsageError("--url and --seed do not go together: a deployment has its own data.");
+  loadEnvironment(process.cwd());
+  if (url !== undefined) return openDeployment(connect(url), module);
+  const { plan, output } = result;
+  const component = plan.config?.values.component;
+  const seeded = seed === undefined ? [] : await readSeed(seed);
+  const app = await openLocalApp({ functionsDir, component, output, seed: seeded, first }, onLog);
+  return { source: localSource(app), runId: app.runId, reload: app.reload, close: app.close };
+}
+
+/** Convex's own tools sign in with a deploy key by this, which the types of `convex` leave out. */
+interface TakesDeployKey {
+  setAdminAuth(key: string): void;
+}
+
+/** With `CONVEX_DEPLOY_KEY`, which stays in this process, internal functions can be called too. */
+function openDeployment(client: ConvexClient, module: string) {
+  const key = process.env["CONVEX_DEPLOY_KEY"];
+  if (key !== undefined) (client as unknown as TakesDeployKey).setAdminAuth(key);
+  return {
+    source: deploymentSource(client, module),
+    runId: undefined,
+    reload: async () => {},
+    close: async () => await client.close(),
+  };
 }
 
 /** What the page shows: graphs and costs of the workflows, and what a deploy would stop. */

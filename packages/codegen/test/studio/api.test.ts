@@ -2,7 +2,7 @@ import { deploymentSource, type Client } from "@stepwise/studio";
 import type { ConvexClient } from "convex/browser";
 import { makeFunctionReference } from "convex/server";
 import { afterAll, beforeAll, expect, test, vi } from "vitest";
-import { openSource } from "../../src/cli/source.js";
+import { openSource } from "../../src/cli/studio.js";
 import type { CompileResult } from "../../src/compile.js";
 import { openBackEnd, type BackEnd } from "../../src/dev-server/back-end.js";
 import type { TestApp } from "../dev-server/app.js";

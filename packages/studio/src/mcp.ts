@@ -1,17 +1,21 @@
 import { once } from "node:events";
 import { McpServer } from "@modelcontextprotocol/server";
 import { StdioServerTransport } from "@modelcontextprotocol/server/stdio";
-import type { DataSource, ReadName, Reads } from "@stepwise/studio";
 import { convexToJson, jsonToConvex, type JSONValue, type Value } from "convex/values";
 import { z } from "zod";
-import { compile, writeGenerated, type CompileResult } from "../compile.js";
-import { explain } from "../explain/explain.js";
-import { compilerVersion } from "../version.js";
-import { functionsFolder, UsageError } from "./functions-folder.js";
-import { answerOf, baselineFor } from "./plans.js";
-import { withoutFrames } from "./report.js";
-import { openSource, type OpenSource, type SourceOptions } from "./source.js";
-import { interruptOf, type Terminal } from "./terminal.js";
+import type { DataSource, ReadArgs, ReadName } from "./data-source.js";
+
+export interface McpOptions {
+  readonly version: string;
+  /** Ends the server. The end of stdin does so too. */
+  readonly signal: AbortSignal;
+  /** Compiles the definitions, takes them in, and tells what is wrong with them, as JSON. */
+  check(): Promise<unknown>;
+  /** What each node and each run costs, as JSON. */
+  explain(): Promise<unknown>;
+  /** Asked for at each call: the runs may come from an app that is opened by then. */
+  source(): Promise<DataSource>;
+}
 
 const runId = z.string().describe("the id that start_run returned, or list_runs shows");
 const cursor = z.string().nullable().default(null).describe("continueCursor of the page before");
@@ -24,30 +28,9 @@ const time = z.iso
   .transform((text) => Date.parse(text))
   .optional();
 
-/** Offers the workflows and their runs to a coding agent, until it closes stdin. */
-export async function mcp(options: SourceOptions, terminal: Terminal): Promise<0 | 1> {
-  const functionsDir = functionsFolder(terminal.cwd, options.dir);
-  const baseline = await baselineFor(undefined, functionsDir, terminal.cwd);
-  let opened: OpenSource | undefined;
-  const latest = async (): Promise<CompileResult> => {
-    const result = await compile({ functionsDir, baseline });
-    if (!result.ok) return result;
-    const { files, output } = result;
-    await writeGenerated(functionsDir, files, { folders: [output] });
-    await opened?.reload();
-    return result;
-  };
-  const source = async () => {
-    if (opened !== undefined) return opened.source;
-    const result = await latest();
-    if (!result.ok) throw new UsageError("The workflows do not compile. Call check.");
-    opened = await openSource(functionsDir, result, options, (text) =>
-      terminal.stderr.write(`${text}\n`),
-    );
-    return opened.source;
-  };
-
-  const server = new McpServer({ name: "stepwise", version: compilerVersion() });
+/** Offers workflows and their runs to a coding agent over stdin and stdout, until it closes stdin. */
+export async function serveMcp(options: McpOptions): Promise<void> {
+  const server = new McpServer({ name: "stepwise", version: options.version });
   const tool = <Shape extends z.ZodRawShape>(
     name: string,
     description: string,
@@ -58,22 +41,19 @@ export async function mcp(options: SourceOptions, terminal: Terminal): Promise<0
       const text = JSON.stringify(await act(args as z.infer<z.ZodObject<Shape>>), undefined, 2);
       return { content: [{ type: "text", text }] };
     });
-  const read = async <Name extends ReadName>(name: Name, args: Parameters<Reads[Name]>[0]) =>
-    convexToJson((await (await source()).read(name, args)) as Value);
-  const write: DataSource["write"] = async (name, args) => await (await source()).write(name, args);
+  const read = async <Name extends ReadName>(name: Name, args: ReadArgs<Name>) =>
+    convexToJson((await (await options.source()).read(name, args)) as Value);
+  const write: DataSource["write"] = async (name, args) =>
+    await (await options.source()).write(name, args);
 
   tool(
     "check",
     "Compile the workflow definitions, and take them in: call it after each edit. It tells what is wrong with them, and which changes since the main branch would stop runs in flight.",
     {},
-    async () => {
-      const result = await latest();
-      const { changes } = answerOf(functionsDir, result);
-      return { ok: result.ok, problems: result.diagnostics.map(withoutFrames), changes };
-    },
+    () => options.check(),
   );
-  tool("explain", "What each node and each run costs, reads, and takes at worst.", {}, async () =>
-    explain((await latest()).plan),
+  tool("explain", "What each node and each run costs, reads, and takes at worst.", {}, () =>
+    options.explain(),
   );
   tool("list_workflows", "The workflows, each with an example of its input.", {}, () =>
     read("workflows", {}),
@@ -128,10 +108,7 @@ export async function mcp(options: SourceOptions, terminal: Terminal): Promise<0
     write("cancel", args),
   );
 
-  const transport = new StdioServerTransport();
-  await server.connect(transport);
-  await Promise.race([once(process.stdin, "end"), once(interruptOf(terminal), "abort")]);
+  await server.connect(new StdioServerTransport());
+  await Promise.race([once(process.stdin, "end"), once(options.signal, "abort")]);
   await server.close();
-  await opened?.close();
-  return 0;
 }
