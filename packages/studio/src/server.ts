@@ -54,9 +54,10 @@ class Refusal extends Error {
  */
 export async function serveStudio(options: StudioOptions): Promise<Studio> {
   const { token = randomBytes(24).toString("base64url") } = options;
+  const sessions: Sessions = new Map();
   const server = createServer((request, response) => {
     const { port } = server.address() as AddressInfo;
-    answer(options, token, port, request, response).catch((error: unknown) => {
+    answer(options, token, port, sessions, request, response).catch((error: unknown) => {
       const status = error instanceof Refusal ? error.status : 422;
       if (!response.headersSent) response.writeHead(status, { "content-type": "application/json" });
       response.end(
@@ -83,6 +84,7 @@ async function answer(
   options: StudioOptions,
   token: string,
   port: number,
+  sessions: Sessions,
   request: IncomingMessage,
   response: ServerResponse,
 ): Promise<void> {
@@ -101,40 +103,77 @@ async function answer(
   if (request.method !== "POST") throw new Refusal(405, "Only GET and POST are understood");
   if (!isToken(request.headers.authorization, token))
     throw new Refusal(401, "The token is missing or old. Open the address that the terminal shows");
-  const [, what, name = ""] = /^\/(read|watch|write|about)\/?(\w*)$/.exec(pathname) ?? [];
+  const [, what, name = ""] =
+    /^\/(read|watch|unwatch|live|write|about)\/?(\w*)$/.exec(pathname) ?? [];
   if (what === "about") {
     return sendJson(response, { title: options.title, plans: options.plans() });
   }
-  const args = jsonToConvex(JSON.parse(await bodyOf(request)) as never) as never;
   const { source } = options;
+  if (what === "live") return openSession(source, sessions, response);
+  const args = jsonToConvex(JSON.parse(await bodyOf(request)) as never) as never;
   if (what === "read" && isOneOf<ReadName>(READS, name))
     return sendJson(response, toJson(await source.read(name, args)));
   if (what === "write" && isOneOf<WriteName>(WRITES, name))
     return sendJson(response, toJson(await source.write(name, args)));
-  if (what === "watch" && isOneOf<ReadName>(READS, name))
-    return watch(source, name, args, request, response);
+  if (what === "watch" && isOneOf<ReadName>(READS, name)) {
+    const { session, id, args: of } = args as { session: unknown; id: number; args: never };
+    sessionOf(sessions, session).watch(id, name, of);
+    return sendJson(response, null);
+  }
+  if (what === "unwatch") {
+    const { session, id } = args as { session: unknown; id: number };
+    sessionOf(sessions, session).unwatch(id);
+    return sendJson(response, null);
+  }
   throw new Refusal(404, `There is no ${pathname}`);
 }
 
-/** One line of JSON for each value, until the page goes away. */
-function watch(
-  source: DataSource,
-  name: ReadName,
-  args: never,
-  request: IncomingMessage,
-  response: ServerResponse,
-): void {
+/** What an open page watches. A line of JSON goes to it for each value. */
+class Session {
+  readonly #stops = new Map<number, () => void>();
+  constructor(
+    readonly source: DataSource,
+    readonly send: (line: unknown) => void,
+  ) {}
+  watch(id: number, name: ReadName, args: never): void {
+    this.unwatch(id);
+    const stop = this.source.watch(
+      name,
+      args,
+      (value) => this.send({ id, value: toJson(value) }),
+      (error) => this.send({ id, error: error.message }),
+    );
+    this.#stops.set(id, stop);
+  }
+  unwatch(id: number): void {
+    this.#stops.get(id)?.();
+    this.#stops.delete(id);
+  }
+  end(): void {
+    for (const id of this.#stops.keys()) this.unwatch(id);
+  }
+}
+
+type Sessions = Map<string, Session>;
+
+/** Tells a page what it watches, until it goes away. */
+function openSession(source: DataSource, sessions: Sessions, response: ServerResponse): void {
+  const name = randomBytes(12).toString("base64url");
+  const session = new Session(source, (line) => response.write(`${JSON.stringify(line)}\n`));
+  sessions.set(name, session);
   response.writeHead(200, { "content-type": "application/x-ndjson" });
-  response.flushHeaders();
-  const send = (line: unknown) => response.write(`${JSON.stringify(line)}\n`);
-  const stop = source.watch(
-    name,
-    args,
-    (value) => send({ value: toJson(value) }),
-    (error) => send({ error: error.message }),
-  );
-  request.socket.once("close", stop);
-  response.once("close", stop);
+  session.send({ session: name });
+  response.once("close", () => {
+    session.end();
+    sessions.delete(name);
+  });
+}
+
+/** @throws if its page has gone away */
+function sessionOf(sessions: Sessions, name: unknown): Session {
+  const found = sessions.get(String(name));
+  if (found === undefined) throw new Refusal(409, "This page is not connected any more");
+  return found;
 }
 
 async function sendFile(pathname: string, response: ServerResponse): Promise<void> {

@@ -443,6 +443,29 @@ describe.skipIf(!existsSync(executablePath))("in a browser", () => {
     },
   );
 
+  test("a page needs one connection for all that is live, and none while it is out of sight", async () => {
+    const streams = new Set<unknown>();
+    page.on("request", (request) => /live|watch/.test(request.url()) && streams.add(request));
+    for (const event of ["requestfinished", "requestfailed"] as const)
+      page.on(event as "requestfinished", (request) => streams.delete(request));
+    await page.reload();
+    await start("order", { items: ["a"], card: "visa" });
+    await button("Restart").or(button("Cancel")).waitFor();
+    await vi.waitFor(() => expect(streams.size).toBe(1));
+    const see = async (isHidden: boolean) =>
+      await page.evaluate((hidden) => {
+        Object.defineProperty(document, "hidden", { value: hidden, configurable: true });
+        document.dispatchEvent(new Event("visibilitychange"));
+      }, isHidden);
+    await see(true);
+    await vi.waitFor(() => expect(streams.size).toBe(0));
+    await ask("/write/cancel", { runId: page.url().split("/").at(-1) });
+    await see(false);
+    await button("Remove").waitFor();
+    await vi.waitFor(() => expect(streams.size).toBe(1));
+    expect(await page.getByRole("alert").count()).toBe(0);
+  });
+
   test("everything is reached by the keyboard", async () => {
     const press = async (key: string, until: () => Promise<boolean>) => {
       for (let n = 0; n < 30 && !(await until()); n++) await page.keyboard.press(key);

@@ -86,23 +86,32 @@ test("a run is paused, resumed, canceled, restarted and removed", async () => {
   expect(await run(runId)).toBeNull();
 });
 
-test("what is watched is told anew when it changes", async () => {
+test("what is watched is told anew when it changes, until nobody watches it", async () => {
   const runId = await started("visa");
   const stop = new AbortController();
-  const response = await fetch(address("/watch/run"), {
-    method: "POST",
-    headers: { authorization: `Bearer ${token()}` },
-    body: JSON.stringify({ runId }),
-    signal: stop.signal,
-  });
+  const headers = { authorization: `Bearer ${token()}` };
+  const response = await fetch(address("/live"), { method: "POST", headers, signal: stop.signal });
   let told = "";
   void (async () => {
     for await (const part of response.body!) told += Buffer.from(part as Uint8Array).toString();
   })().catch(() => {});
+  await vi.waitFor(() => expect(told).toContain("session"));
+  const { session } = JSON.parse(told) as { session: string };
+  await ask("/watch/run", { session, id: 1, args: { runId } });
+  await ask("/watch/run", { session, id: 2, args: { runId } });
+  await vi.waitFor(() => expect(told).toContain('{"id":2,"value":'), { timeout: 10_000 });
   await vi.waitFor(() => expect(told).toContain('"approval"'), { timeout: 10_000 });
+  await ask("/unwatch", { session, id: 2 });
   await ask("/write/cancel", { runId });
   await vi.waitFor(() => expect(told).toContain('"state":"canceled"'), { timeout: 10_000 });
+  const last = told.split("\n").filter((line) => line.includes('"state":"canceled"'));
+  expect(last.map((line) => (JSON.parse(line) as { id: number }).id)).toEqual([1]);
   stop.abort();
+  await vi.waitFor(async () =>
+    expect(await ask("/watch/run", { session, id: 3, args: { runId } })).toMatchObject({
+      status: 409,
+    }),
+  );
 });
 
 test("a save is taken in, and runs are kept", async () => {
@@ -243,6 +252,7 @@ test.each([
   ["another origin", "/read/workflows", {}, { origin: "http://example.com" }, 403],
   ["a name that only objects have", "/read/constructor", {}, {}, 404],
   ["a function for the other kind", "/read/cancel", { runId: "x" }, {}, 404],
+  ["a watch of no page", "/watch/run", { session: "x", id: 1, args: { runId: "x" } }, {}, 409],
   ["no JSON", "/read/runs", "{", {}, 422],
   ["more than 2 MiB", "/write/start", JSON.stringify("x".repeat(3 << 20)), {}, 413],
   ["an unknown run", "/write/cancel", { runId: "nobody" }, {}, 422],

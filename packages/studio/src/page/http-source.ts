@@ -21,7 +21,7 @@ export const RETRY_MS = 1_000;
 
 /** Asks the server that the page came from, with the token of its address. */
 export function httpSource(token: string): Server {
-  const post = async (path: string, args: unknown, signal?: AbortSignal): Promise<Response> => {
+  const post: Post = async (path, args, signal) => {
     const response = await fetch(path, {
       method: "POST",
       headers: { authorization: `Bearer ${token}` },
@@ -43,26 +43,89 @@ export function httpSource(token: string): Server {
     about: async () => (await (await post("/about", {})).json()) as About,
     read: async (name, args) => await result(`/read/${name}`, args),
     write: async (name, args) => await result(`/write/${name}`, args),
-    watch: (name, args, onValue, onError) => {
+    watch: live(post),
+  };
+}
+
+type Post = (path: string, args: unknown, signal?: AbortSignal) => Promise<Response>;
+
+/** A line of what is live: the session's name first, then values and errors of its watches. */
+interface Told {
+  readonly session?: string;
+  readonly id?: number;
+  readonly value?: JSONValue;
+  readonly error?: string;
+}
+
+interface Watch {
+  readonly name: string;
+  readonly args: unknown;
+  readonly onValue: (value: never) => void;
+  readonly onError: (error: Error) => void;
+}
+
+/**
+ * Follows all that is watched over one connection, and over none while the page is out of sight:
+ * a browser opens only six to a server, for all its tabs together.
+ */
+function live(post: Post): DataSource["watch"] {
+  const watches = new Map<number, Watch>();
+  let session: string | undefined;
+  let isFollowing = false;
+  let ids = 0;
+
+  /** An answer that is not read would hold its connection. */
+  const tell = async (path: string, args: object) => await (await post(path, args)).text();
+  const add = async (id: number, { name, args, onError }: Watch) => {
+    await tell(`/watch/${name}`, { session, id, args: args as Value }).catch((error: Error) => {
+      // When it cannot be reached, that is said once for all.
+      if (!(error instanceof Unreachable)) onError(error);
+    });
+  };
+
+  const follow = async (signal: AbortSignal) => {
+    const response = await post("/live", {}, signal);
+    for await (const line of linesOf(response.body!)) {
+      const told = JSON.parse(line) as Told;
+      if (told.session !== undefined) {
+        ({ session } = told);
+        watches.forEach((watch, id) => void add(id, watch));
+      }
+      const watch = watches.get(told.id ?? 0);
+      if (told.error !== undefined) watch?.onError(new Error(told.error));
+      else watch?.onValue(jsonToConvex(told.value ?? null) as never);
+    }
+  };
+  const goOn = async () => {
+    if (isFollowing || document.hidden) return;
+    isFollowing = true;
+    while (watches.size > 0 && !document.hidden) {
       const ending = new AbortController();
-      const follow = async () => {
-        const response = await post(`/watch/${name}`, args, ending.signal);
-        for await (const line of linesOf(response.body!)) {
-          const told = JSON.parse(line) as { value?: JSONValue; error?: string };
-          if (told.error !== undefined) onError(new Error(told.error));
-          else onValue(jsonToConvex(told.value ?? null) as never);
-        }
-      };
-      void (async () => {
-        while (!ending.signal.aborted) {
-          await follow().catch((error: unknown) => {
-            if (!ending.signal.aborted) onError(error as Error);
-          });
-          await new Promise((resolve) => setTimeout(resolve, RETRY_MS));
-        }
-      })();
-      return () => ending.abort();
-    },
+      const hide = () => document.hidden && ending.abort();
+      document.addEventListener("visibilitychange", hide);
+      await follow(ending.signal).catch((error: unknown) => {
+        if (ending.signal.aborted) return;
+        for (const { onError } of watches.values()) onError(error as Error);
+      });
+      document.removeEventListener("visibilitychange", hide);
+      session = undefined;
+      if (!ending.signal.aborted) await new Promise((resolve) => setTimeout(resolve, RETRY_MS));
+    }
+    isFollowing = false;
+  };
+  document.addEventListener("visibilitychange", () => void goOn());
+  return (name, args, onValue, onError) => {
+    const id = ++ids;
+    const watch = { name, args, onValue, onError };
+    watches.set(id, watch);
+    const added = session !== undefined && add(id, watch);
+    void goOn();
+    return async () => {
+      watches.delete(id);
+      await added;
+      // If that fails, the session is over, and with it the watch.
+      if (session !== undefined) await tell("/unwatch", { session, id }).catch(() => {});
+    };
   };
 }
 
