@@ -13,8 +13,8 @@ import type { WorkflowReference } from "../runtime/reference.js";
 import { described, runArgs, type RunOrKey } from "./which-run.js";
 
 type EventOf<Workflow> = Workflow extends { readonly "~definition": infer Definition }
-  ? Definition extends { readonly "~events"?: () => infer Events extends Receives<string, unknown> }
-    ? Events
+  ? Definition extends { readonly "~events"?: () => infer Events }
+    ? Extract<Events, Receives<string, unknown>>
     : never
   : Receives<string, unknown>;
 

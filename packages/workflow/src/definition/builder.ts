@@ -12,7 +12,7 @@ import type {
   ReferenceStep,
   Returned,
 } from "./node.js";
-import type { Absent, Children, ParentNode, ParentOutput, Tolerate } from "./parent.js";
+import type { Absent, Children, ParentNode, ParentOutput, Starts, Tolerate } from "./parent.js";
 import type { Entries, Free, InLoop, Inside, NamesOf, ScopeOf } from "./scope.js";
 import type { AnySchema, Given, InferInput, InferOutput, Stored, ValidAt } from "./values.js";
 
@@ -75,7 +75,7 @@ type LoopNode<Input, Scope extends Entries, Initial, Schema extends AnySchema, E
 } & ValidAt<"initial", Initial> &
   ValidAt<"state", InferOutput<Schema>>;
 
-/** A definition that can still grow. @typeParam Events what its nodes wait for. */
+/** A definition that can still grow. @typeParam Events what its nodes wait for, and start. */
 export interface Builder<Input, Scope extends Entries, Output, Events = never> extends Definition<
   Input,
   ScopeOf<Scope>,
@@ -106,7 +106,13 @@ export interface Builder<Input, Scope extends Entries, Output, Events = never> e
   >(
     name: Free<Scope, Name>,
     node: ParentNode<ScopeOf<Scope>, C, Handled, Tolerated, Reduced, Result, Final, Recovered>,
-  ): With<Input, Scope, Name, FinalOutput<Result, Final> | Stored<Given<Recovered>>, Events>;
+  ): With<
+    Input,
+    Scope,
+    Name,
+    FinalOutput<Result, Final> | Stored<Given<Recovered>>,
+    Events | Starts<Name, C>
+  >;
 
   /**
    * Waits, without holding a slot, for a time or until a date. It has no output.

@@ -1,6 +1,7 @@
 import type { LogLevel } from "@stepwise/workpool/core";
 import type { Duration } from "../rules.js";
 import type { AnyReference, Retry } from "./node.js";
+import type { ChildrenOf } from "./parent.js";
 import type { AnySchema } from "./values.js";
 
 /** The options of a whole workflow. */
@@ -40,23 +41,32 @@ interface CompiledFunction {
 /**
  * A node as generated code sees it, which reads only the options that the compiler has seen.
  * @typeParam Name the paths of all nodes of the definition. @typeParam Path its own.
+ * @typeParam Events what the nodes of the definition wait for, and start.
  */
-export interface CompiledNode<Name extends string, Path extends string> extends CompiledFunction {
+export interface CompiledNode<
+  Name extends string,
+  Path extends string,
+  Events = unknown,
+> extends CompiledFunction {
   readonly kind: NodeKind;
   readonly compensate: CompiledFunction;
   readonly finalize: CompiledFunction;
-  readonly children: OfScope;
+  readonly children: (scope: any) => ChildrenOf<Events, LastOf<Path>>;
   readonly duration: Duration | OfScope;
   readonly on: OfScope;
   readonly initial: OfScope;
   readonly until: OfScope;
-  readonly body: NodesIn<Name, Path>;
-  readonly cases: { readonly [Key in CasesIn<Name, Path>]: NodesIn<Name, `${Path}.${Key}`> };
+  readonly body: NodesIn<Name, Path, Events>;
+  readonly cases: {
+    readonly [Key in CasesIn<Name, Path>]: NodesIn<Name, `${Path}.${Key}`, Events>;
+  };
 }
 
+type LastOf<Path extends string> = Path extends `${string}.${infer Rest}` ? LastOf<Rest> : Path;
+
 /** The nodes of the case or body with a path. */
-type NodesIn<Name extends string, Path extends string> = {
-  readonly [Key in NamesIn<Name, Path>]: CompiledNode<Name, `${Path}.${Key}`>;
+type NodesIn<Name extends string, Path extends string, Events> = {
+  readonly [Key in NamesIn<Name, Path>]: CompiledNode<Name, `${Path}.${Key}`, Events>;
 };
 type NamesIn<Name, Path extends string> = Name extends `${Path}.${infer Rest}`
   ? OnTop<Rest>
@@ -69,7 +79,7 @@ type CasesIn<Name, Path extends string> = Name extends `${Path}.${infer Key}.${s
  * What `defineWorkflow()` returns. The members with `~` exist in types only.
  * @typeParam Input what `start` takes. @typeParam Scope `input` and every node's output, by name.
  * @typeParam Name the names of all nodes, and the paths of those inside others.
- * @typeParam Events what can be sent to its runs.
+ * @typeParam Events what its nodes wait for, as `Receives`, and start, as `Starts`.
  */
 export interface Definition<Input, Scope, Output, Name extends string = string, Events = unknown> {
   readonly "~input"?: (input: Input) => void;
@@ -83,7 +93,7 @@ export interface Definition<Input, Scope, Output, Name extends string = string, 
    * a child `{ workflow, args }`; the `body` of a loop and each of the `cases` of a branch are
    * nodes by name again.
    */
-  readonly nodes: { readonly [Key in OnTop<Name>]: CompiledNode<Name, Key> };
+  readonly nodes: { readonly [Key in OnTop<Name>]: CompiledNode<Name, Key, Events> };
 }
 
 /** Those of the names that stand on the top level. */
@@ -98,7 +108,7 @@ export interface Finalized<Input, Scope, Output, Name extends string, Events> ex
   Events
 > {
   readonly "~finalized"?: true;
-  readonly nodes: { readonly [Key in OnTop<Name> | "finalize"]: CompiledNode<Name, Key> };
+  readonly nodes: { readonly [Key in OnTop<Name> | "finalize"]: CompiledNode<Name, Key, Events> };
 }
 
 /* Any definition: `never` in the place of a parameter's type fits all. */

@@ -100,6 +100,17 @@ export interface Child<Output> {
   readonly input: unknown;
 }
 
+/** That a node starts such children, among what a definition's type says of its nodes. */
+export interface Starts<Node extends string, C> {
+  readonly node: Node;
+  readonly children: C;
+}
+
+/** The children of a node; `any` of a definition whose nodes are not known. */
+export type ChildrenOf<Events, Node extends string> = unknown extends Events
+  ? any
+  : Extract<Events, Starts<Node, unknown>>["children"];
+
 /** What `children` may give: a list or a record of `child(workflow, input)`. */
 export type Children = readonly Child<unknown>[] | Readonly<Record<string, Child<unknown>>>;
 
@@ -117,10 +128,9 @@ export type ChildrenOutput<C, Tolerated = undefined> = C extends readonly unknow
   ? OutputOf<C[number], Tolerated>[]
   : { [Key in keyof C]: OutputOf<C[Key], Tolerated> };
 
-export type ChildOutput<C, Tolerated> = OutputOf<
-  C extends readonly unknown[] ? C[number] : C[keyof C],
-  Tolerated
->;
+export type ChildOutput<C, Tolerated> = OutputOf<EachChild<C>, Tolerated>;
+
+export type EachChild<C> = C extends readonly unknown[] ? C[number] : C[keyof C];
 
 /**
  * One child of a parent, for its `children`.
@@ -137,7 +147,8 @@ export function child<Input, Output>(
 
 /**
  * The same for a workflow that is its own descendant, whose type would be circular: by its name.
- * The compiler checks that there is such a workflow, but not the types of its input and output.
+ * The compiler checks that there is such a workflow, and the generated code has a type error where
+ * `Output` is not its output. The type of `input` is not checked.
  * @typeParam Output the workflow's output.
  * @param workflow the name under which the workflow is exported.
  *
