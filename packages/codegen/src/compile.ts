@@ -1,4 +1,3 @@
-import { join } from "node:path";
 import { type Analysis, Analyzer, type Finishing, remembered } from "./analyze/analyze.js";
 import { CacheFile } from "./cache/cache-file.js";
 import { compilerIdentity } from "./cache/last-compile.js";
@@ -7,7 +6,7 @@ import { check, checkWorkflow } from "./check/check.js";
 import { checkStored } from "./check/names.js";
 import { checkOutputFolder, convexConfig } from "./check/config.js";
 import { compareDiagnostics, type Diagnostic } from "./diagnostics/diagnostic.js";
-import { discoverAll, readText, Unreadable, unlessUnreadable } from "./discover/discover.js";
+import { discoverAll, readIn, Unreadable, unlessUnreadable } from "./discover/discover.js";
 import type { SourceText } from "./discover/discover.js";
 import { emit, type EmittedBefore, type GeneratedFile } from "./emit/emit.js";
 import { linkedFolder, misnamedFile, unreadableFile, withFrames } from "./file-problems.js";
@@ -103,7 +102,7 @@ export class Compiler {
     const { sources, linked, misnamed, unreadable } = discoverAll(functionsDir);
     const unread = new Map(unreadable.map((each) => [each.file, unreadableFile(each)]));
     const read = (file: string) => {
-      const text = unlessUnreadable(() => readText(join(functionsDir, file)));
+      const text = unlessUnreadable(() => readIn(functionsDir, file));
       if (!(text instanceof Unreadable)) return text;
       unread.set(file, unreadableFile({ file, error: text }));
       return undefined;
@@ -127,7 +126,7 @@ export class Compiler {
   }
 
   async outputIn(functionsDir: string): Promise<string> {
-    return await this.#outputOf((file) => readText(join(functionsDir, file)));
+    return await this.#outputOf((file) => readIn(functionsDir, file));
   }
 
   async #outputOf(read: Read): Promise<string> {

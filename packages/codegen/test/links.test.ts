@@ -50,6 +50,22 @@ test(
   },
 );
 
+test("a workspace is where the link to it leads, whatever its folder is called", async () => {
+  for (const folder of ["node_modules/@acme", "packages/lib/src"])
+    await mkdir(join(app, folder), { recursive: true });
+  await symlink("../../packages/lib", join(app, "node_modules/@acme/flows"));
+  await writeFile(join(app, "packages/lib/package.json"), '{ "name": "@acme/flows" }');
+  const lib = 'import { mail } from "../../../convex/mail.workflow";\nexport const all = [mail];';
+  await writeFile(join(app, "packages/lib/src/index.ts"), lib);
+  const text = `import { all } from "@acme/flows";\nexport const names = [...all];\n${MAIL}`;
+  await writeFile(join(functionsDir, "mail.workflow.ts"), text);
+  const { diagnostics } = await compile({ functionsDir });
+  expect(diagnostics.map(({ code }) => code)).toEqual(["SW1503"]);
+  expect(diagnostics[0]?.message).toContain(
+    "mail.workflow.ts -> ../packages/lib/src/index.ts -> mail.workflow.ts",
+  );
+});
+
 test("one that is made later is seen although no definition has changed", async () => {
   await writeFile(join(app, "package.json"), "{}");
   await writeFile(join(functionsDir, "mail.workflow.ts"), MAIL);

@@ -1,7 +1,10 @@
 import { resolveModule, withoutEnding } from "../plan/paths.js";
 import { posix } from "node:path";
 
-/** Reads a file of the functions folder, by its path relative to it; undefined if missing. */
+/**
+ * Reads a file, by its path relative to the functions folder; undefined if missing. Of a path that
+ * ends with a slash it gives what folder that is, wherever links to it stand.
+ */
 export type ReadModule = (file: string) => string | undefined;
 
 const endings = [".ts", ".tsx", ".js", "/index.ts"];
@@ -84,19 +87,17 @@ type Alias = readonly [pattern: string, targets: readonly string[]];
 
 /** What a module may stand for by a tsconfig's `paths` or `baseUrl`, or a package's `imports`. */
 export function aliasedPaths(from: string, module: string, read: ReadModule): string[] {
-  return foldersAround(from).flatMap((folder) => {
-    const within = folder === "." ? "" : `${folder}/`;
-    const aliases = configAliases(`${within}tsconfig.json`, read);
-    const manifest = jsonIn(`${within}package.json`, read);
-    if (manifest !== undefined)
-      aliases.push(...imports(folder, manifest), ...ownPackage(module, folder, manifest, read));
-    return aliases.flatMap(([pattern, targets]) => {
-      const [before = "", after] = pattern.split("*");
-      if (after === undefined) return module === pattern ? targets : [];
-      if (!module.startsWith(before) || !module.endsWith(after)) return [];
-      const rest = module.slice(before.length, module.length - after.length);
-      return targets.map((target) => target.replace("*", () => rest));
-    });
+  const folders = foldersAround(from);
+  const aliases = folders.flatMap((folder) => [
+    ...configAliases(posix.join(folder, "tsconfig.json"), read),
+    ...imports(folder, jsonIn(posix.join(folder, "package.json"), read)),
+  ]);
+  return [...aliases, ...ownPackage(module, folders, read)].flatMap(([pattern, targets]) => {
+    const [before = "", after] = pattern.split("*");
+    if (after === undefined) return module === pattern ? targets : [];
+    if (!module.startsWith(before) || !module.endsWith(after)) return [];
+    const rest = module.slice(before.length, module.length - after.length);
+    return targets.map((target) => target.replace("*", () => rest));
   });
 }
 
@@ -126,7 +127,7 @@ function configAliases(file: string, read: ReadModule, depth = 0): Alias[] {
 }
 
 /** Names that begin with `#`, of a package's own files. */
-const imports = (folder: string, manifest: Manifest): Alias[] =>
+const imports = (folder: string, manifest: Manifest = {}): Alias[] =>
   Object.entries(objectIn(manifest["imports"])).map(([pattern, targets]) => [
     pattern,
     textsIn(targets).map((each) => posix.join(folder, each)),
@@ -134,24 +135,27 @@ const imports = (folder: string, manifest: Manifest): Alias[] =>
 
 type Manifest = Readonly<Record<string, unknown>>;
 
-/** A package of the same repository, in a folder that a manifest names: one of its workspaces. */
-function ownPackage(module: string, folder: string, manifest: Manifest, read: ReadModule): Alias[] {
-  const [, name = "", rest = ""] = /^((?:@[^/]+\/)?([^/]+))(?:\/.*)?$/.exec(module) ?? [];
-  const linked = versionsIn(manifest)
-    .filter(([each, version]) => each === name && isOwnVersion.test(version))
-    .map(([, version]) => version.replace(isOwnVersion, ""));
-  const spaces = textsIn(manifest["workspaces"]).map((each) => each.replace(/\*+$/, rest));
-  return [...linked, ...spaces].flatMap((each): Alias[] => {
-    const own = posix.join(folder, each);
-    const { name: itsName, main, exports } = objectIn(jsonIn(`${own}/package.json`, read));
-    if (itsName !== name) return [];
-    const given = exports ?? main ?? ["index", "src/index"];
-    const all = { ".": given, "./*": ["*", "src/*"], ...objectIn(given) };
-    return Object.entries(all).map(([pattern, targets]) => [
-      posix.join(name, pattern),
-      textsIn(targets).map((file) => posix.join(own, file)),
-    ]);
-  });
+/** A package of the same repository, such as a workspace: package managers make links to them. */
+function ownPackage(module: string, folders: readonly string[], read: ReadModule): Alias[] {
+  const [name] = /^(?:@[^/]+\/)?[\w-][^/]*/.exec(module) ?? [];
+  const links = name === undefined ? [] : folders.map((each) => `${each}/node_modules/${name}/`);
+  const own = firstRead(links.map(posix.normalize), read);
+  if (name === undefined || own === undefined || own.includes("node_modules/")) return [];
+  const { main, exports } = objectIn(jsonIn(`${own}package.json`, read));
+  const given = exports ?? main ?? ["index", "src/index"];
+  const all = { ".": given, "./*": ["*", "src/*"], ...objectIn(given) };
+  return Object.entries(all).map(([pattern, targets]) => [
+    posix.join(name, pattern),
+    textsIn(targets).map((file) => posix.join(own, file)),
+  ]);
+}
+
+function firstRead(paths: readonly string[], read: ReadModule): string | undefined {
+  for (const path of paths) {
+    const found = read(path);
+    if (found !== undefined) return found;
+  }
+  return undefined;
 }
 
 /** The dependencies of a manifest with their versions. */

@@ -1,11 +1,11 @@
 import { createHash } from "node:crypto";
 import { statSync } from "node:fs";
-import { join, posix } from "node:path";
+import { posix } from "node:path";
 import { fileURLToPath } from "node:url";
 import type { Baseline } from "../compatibility/baseline.js";
 import type { Change } from "../compatibility/lines.js";
 import type { Diagnostic } from "../diagnostics/diagnostic.js";
-import { discoverAll, readText, type SourceText } from "../discover/discover.js";
+import { discoverAll, readIn, type SourceText } from "../discover/discover.js";
 import { refsState } from "../git/repository.js";
 import type { Tombstones } from "../plan/schema.js";
 import { compilerVersion } from "../version.js";
@@ -73,7 +73,7 @@ function contentsOnDisk(
   if (linked.length + misnamed.length + unreadable.length > 0) return undefined;
   return {
     sources,
-    consulted: new Map(consulted.map((file) => [file, readText(join(functionsDir, file))])),
+    consulted: new Map(consulted.map((file) => [file, readIn(functionsDir, file)])),
     outputs: presentFiles(functionsDir, folders).own,
     branches: refsState(functionsDir),
   };

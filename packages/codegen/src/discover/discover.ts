@@ -239,6 +239,13 @@ export function readText(path: string): string | undefined {
   });
 }
 
+/** The same for a path of the functions folder; of one that ends with a slash, where it leads. */
+export function readIn(functionsDir: string, file: string): string | undefined {
+  const path = join(functionsDir, file);
+  if (!file.endsWith("/")) return readText(path);
+  return ifPresent(path, () => `${origin(functionsDir, file)}/`);
+}
+
 /** The same text, whatever editor saved it. */
 export function normalized(text: string): string {
   const unmarked = text.startsWith("\ufeff") ? text.slice(1) : text;

@@ -91,14 +91,14 @@ describe("a circle of imports that breaks when it is loaded is printed", () => {
   });
 
   test.each([
-    ["a workspace of any version", "@acme/flows", "../packages/flows/src/index.ts"],
+    ["a workspace in a folder of another name", "@acme/flows", "../packages/lib/src/index.ts"],
     ["a linked package", "other/deep", "../libs/other/lib/deep.ts"],
     ["an alias that is called like a package", "zod", "../lib/zod.ts"],
   ])("one by way of %s", async (_what, module, file) => {
     const found = await problems({
-      "../package.json":
-        '{ "workspaces": ["packages/*"], "dependencies": { "@acme/flows": "*", "other": "link:libs/other" } }',
-      "../packages/flows/package.json": '{ "name": "@acme/flows", "main": "./src/index.ts" }',
+      "../node_modules/@acme/flows/": "../packages/lib/",
+      "../node_modules/other/": "../libs/other/",
+      "../packages/lib/package.json": '{ "name": "@acme/flows", "main": "./src/index.ts" }',
       "../libs/other/package.json":
         '{ "name": "other", "exports": { ".": { "import": "./main.ts" }, "./deep": "./lib/deep.ts" } }',
       "../tsconfig.json": '{ "compilerOptions": { "paths": { "zod": ["./lib/zod.ts"] } } }',
