@@ -82,3 +82,27 @@ test("a node cannot be added to a definition whose generated code has been loade
     'Node "two" is added to a workflow that was compiled without it',
   );
 });
+
+test("a .child of another workflow than the generated code starts fails, and starts none", async () => {
+  const component = componentsGeneric()["workflow"] as unknown as ComponentApi;
+  const other = defineWorkflow({ input: z.object({}) }).step("one", { query: () => 1 });
+  const above = defineWorkflow({ input: z.object({}) }).child("only", order, () => ({}));
+  const reference = compiled(component, "other", other, { format: 1 }).reference(z.object({}));
+  const entry = compiled(component, "above", above, { format: 1 }).entry({
+    at: { only: (run) => run.child("only", above.nodes.only.args, reference as never) },
+  });
+  const reported: object[] = [];
+  const runMutation = async (_settle: unknown, settlement: object) => {
+    reported.push(settlement);
+    return { stale: false };
+  };
+  const token = { run: "run", step: "step", attempt: 1 };
+  // As convex-test calls it.
+  const { _handler: enter } = entry as unknown as { _handler(ctx: object, args: object): unknown };
+  const event = { kind: "arrive" };
+  await enter({ runMutation }, { token, stage: "only", event, scope: {}, fuse: true });
+  const message =
+    '"only" of workflow "above" runs another workflow than "other", which the generated code starts. Run workflow-codegen';
+  const error = { kind: "nonRetryable", node: "only", message };
+  expect(reported).toMatchObject([{ outcome: { kind: "failed" }, next: { kind: "fail", error } }]);
+});

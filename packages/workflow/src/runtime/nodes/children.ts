@@ -70,7 +70,12 @@ export async function child(
   args: OfScope,
   reference: WorkflowReference<never>,
 ): Arrival {
-  await run.arrive(stage, undefined, async () => {
+  await run.arrive(stage, undefined, async ({ node, called }) => {
+    if (kindOf(node).workflow?.(node) !== reference.definition)
+      throw new Failure(
+        "nonRetryable",
+        `"${called}" of workflow "${run.own.workflow}" runs another workflow than "${reference.name}", which the generated code starts. Run workflow-codegen`,
+      );
     const input = args(await run.scopeFor(stage, "args"));
     const pages = [[{ begin: 0, ...parsedInput(reference, input) }]];
     const begins = [await reference.begin()];
