@@ -4,24 +4,16 @@ import schema from "./component/schema.js";
 /** The component's modules, by hand: only Vite knows `import.meta.glob`. */
 export const modules: Record<string, () => Promise<unknown>> = {
   "./component/_generated/api.js": () => import("./component/_generated/api.js"),
-  "./component/_generated/server.js": () => import("./component/_generated/server.js"),
   "./component/cancelAll.js": () => import("./component/cancelAll.js"),
   "./component/complete.js": () => import("./component/complete.js"),
   "./component/config.js": () => import("./component/config.js"),
-  "./component/continuations.js": () => import("./component/continuations.js"),
-  "./component/delayed.js": () => import("./component/delayed.js"),
-  "./component/enqueue.js": () => import("./component/enqueue.js"),
-  "./component/events.js": () => import("./component/events.js"),
-  "./component/host.js": () => import("./component/host.js"),
   "./component/lib.js": () => import("./component/lib.js"),
   "./component/recovery.js": () => import("./component/recovery.js"),
   "./component/reports.js": () => import("./component/reports.js"),
-  "./component/schema.js": () => import("./component/schema.js"),
   "./component/setAside.js": () => import("./component/setAside.js"),
   "./component/settling.js": () => import("./component/settling.js"),
   "./component/views.js": () => import("./component/views.js"),
   "./component/watchdog.js": () => import("./component/watchdog.js"),
-  "./component/work.js": () => import("./component/work.js"),
   "./component/worker.js": () => import("./component/worker.js"),
 };
 

@@ -1,4 +1,4 @@
-import { isOwnJob } from "@stepwise/workpool/core";
+import { isOwnJob, oneOf } from "@stepwise/workpool/core";
 import { compareValues, getConvexSize, type Infer, v, type Value } from "convex/values";
 import { mutation, type MutationCtx, type QueryCtx } from "./_generated/server.js";
 import type { Doc, Run, RunId, Step } from "./core/documents.js";
@@ -63,11 +63,8 @@ export const send = mutation({
     others: v.optional(v.array(v.string())),
   },
   returns: v.union(
-    v.object({ kind: v.literal("taken") }),
-    v.object({ kind: v.literal("kept") }),
-    v.object({ kind: v.literal("past") }),
+    v.object({ kind: oneOf("taken", "kept", "past", "unknown") }),
     v.object({ kind: v.literal("full"), kept: v.number() }),
-    v.object({ kind: v.literal("unknown") }),
     v.object({ kind: v.literal("ended"), state: vRunState }),
     v.object({ kind: v.literal("refused"), stage: v.string() }),
     v.object({ kind: v.literal("tooLarge"), bytes: v.number(), most: v.number() }),

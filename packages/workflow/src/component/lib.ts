@@ -63,13 +63,13 @@ export const load = query({
   },
 });
 
-/** Whether the step of a token has ended: its run was canceled, or has gone another way. */
+/** Whether the step of a token has ended, as its run was canceled, say; or is paused, if asked. */
 export const isCanceled = query({
-  args: { token: vToken },
+  args: { token: vToken, orPaused: v.optional(v.boolean()) },
   returns: v.boolean(),
-  handler: async (ctx, { token }) => {
+  handler: async (ctx, { token, orPaused = false }) => {
     const step = await stepWithId(ctx, token.step);
-    return step === null || !isActive(step, token);
+    return step === null || !isActive(step, token) || (orPaused && step.held === true);
   },
 });
 

@@ -4,13 +4,13 @@ import { mutation, query } from "./_generated/server.js";
 import { publicMutation } from "./core/continuations.js";
 import type { MutationCtx, Run, RunId } from "./core/documents.js";
 import { findRun, hasEnded, runWithId, unendedWithKey, whichRun } from "./core/runs.js";
-import { isActive, stepRead, stepWithId } from "./core/steps.js";
+import { stepRead } from "./core/steps.js";
 import { cancelRun } from "./features/ending.js";
 import { pauseRun, resumeRun } from "./features/pause.js";
 import { repairAll } from "./features/repair.js";
 import { restartFields, restartRun, vNewInput } from "./features/restart.js";
 import { removeRun } from "./features/retention.js";
-import { recordArgs, type Steered, vPlans, vToken } from "./validators.js";
+import { recordArgs, type Steered, vPlans } from "./validators.js";
 
 /* What others do to a run. If it cannot be done, nothing changes, and the answer says why. */
 
@@ -100,16 +100,6 @@ export const repair = publicMutation(
   { plans: v.optional(vPlans) },
   async (ctx, { plans }) => await repairAll(ctx, plans),
 );
-
-/** Whether the run of a token is paused, or has ended. */
-export const isHalted = query({
-  args: { token: vToken },
-  returns: v.boolean(),
-  handler: async (ctx, { token }) => {
-    const step = await stepWithId(ctx, token.step);
-    return step === null || !isActive(step, token) || step.held === true;
-  },
-});
 
 /** Whether a stage has been completed in a generation of a run. */
 export const isCompleted = query({

@@ -208,14 +208,11 @@ export const pool = query({
     const gate = await readGate(ctx);
     const slots = await ctx.db.query("slots").collect();
     const queue = await ctx.db.query("waiting").withIndex("by_commit").take(MAX_WAITING_COUNTED);
-    const retrying: Step[] = [];
-    for (const kind of ["action", "mutation", "query"] as const)
-      retrying.push(
-        ...(await ctx.db
-          .query("steps")
-          .withIndex("by_kind_state", (q) => q.eq("kind", kind).eq("state", "waiting"))
-          .take(MAX_RETRYING_COUNTED - retrying.length)),
-      );
+    // Only actions are tried again.
+    const retrying = await ctx.db
+      .query("steps")
+      .withIndex("by_kind_state", (q) => q.eq("kind", "action").eq("state", "waiting"))
+      .take(MAX_RETRYING_COUNTED);
     const retriesAt = retrying.flatMap(({ dueAt }) => dueAt ?? []);
     const watch = await ctx.db.query("watch").unique();
     return {
@@ -273,9 +270,11 @@ async function hasRoomToRead(ctx: QueryCtx): Promise<boolean> {
 }
 
 async function treeRun(ctx: QueryCtx, run: Run): Promise<Infer<typeof vTreeRun>> {
-  const steps: Step[] = [];
+  const steps: Infer<typeof vTreeStep>[] = [];
   for await (const step of ctx.db.query("steps").withIndex("by_run", (q) => q.eq("run", run._id))) {
-    if (!isInput(step)) steps.push(step);
+    const { startedAt, endedAt } = step;
+    const facts = await stepFactsOf(ctx, step);
+    if (!isInput(step)) steps.push({ ...facts, stage: nameOf(step), startedAt, endedAt });
     if (steps.length === MAX_TREE_STEPS || !(await hasRoomToRead(ctx))) break;
   }
   const parent = run.parentStep === undefined ? null : await ctx.db.get("steps", run.parentStep);
@@ -284,13 +283,6 @@ async function treeRun(ctx: QueryCtx, run: Run): Promise<Infer<typeof vTreeRun>>
     parentStage: parent === null ? undefined : nameOf(parent),
     key: run.childKey,
     index: run.index,
-    steps: await Promise.all(
-      steps.map(async (step) => ({
-        ...(await stepFactsOf(ctx, step)),
-        stage: nameOf(step),
-        startedAt: step.startedAt,
-        endedAt: step.endedAt,
-      })),
-    ),
+    steps,
   };
 }

@@ -63,29 +63,28 @@ function retryBehavior(retry: Retry): RetryBehavior | undefined {
 
 function checkRetry(what: string, retry: Retry | undefined): void {
   if (retry === undefined || typeof retry === "boolean") return;
-  const wrong = (why: string, cause?: unknown) =>
-    new Error(`${what} is ${literalText(retry)}: ${why}`, { cause });
   if (typeof retry !== "object" || retry === null)
-    throw wrong("it must be true, false or an object");
+    throw invalid(what, retry, "it must be true, false or an object");
   try {
     checkRetryBehavior(retry);
   } catch (error) {
-    throw wrong((error as Error).message, error);
+    throw invalid(what, retry, (error as Error).message, error);
   }
   if (retry.maxAttempts > MAX_ATTEMPTS)
-    throw wrong(`retry.maxAttempts must be at most ${MAX_ATTEMPTS}`);
+    throw invalid(what, retry, `retry.maxAttempts must be at most ${MAX_ATTEMPTS}`);
 }
 
+const invalid = (what: string, given: unknown, must: string, cause?: unknown): Error =>
+  new Error(`${what} is ${literalText(given)}: ${must}`, { cause });
+
 export function checkMaxIterations(what: string, maxIterations: unknown): void {
-  if (isWhole(maxIterations, 1) && maxIterations <= MAX_ITERATIONS) return;
-  throw new Error(
-    `${what} is ${literalText(maxIterations)}: it must be a whole number from 1 to ${MAX_ITERATIONS}`,
-  );
+  if (isWhole(maxIterations) && maxIterations <= MAX_ITERATIONS) return;
+  throw invalid(what, maxIterations, `it must be a whole number from 1 to ${MAX_ITERATIONS}`);
 }
 
 export function checkConcurrency(what: string, concurrency: unknown): void {
-  if (concurrency === undefined || concurrency === Infinity || isWhole(concurrency, 1)) return;
-  throw new Error(`${what} is ${literalText(concurrency)}: it must be a whole number from 1`);
+  if (concurrency === undefined || concurrency === Infinity || isWhole(concurrency)) return;
+  throw invalid(what, concurrency, "it must be a whole number from 1");
 }
 
 export function checkTolerate(what: string, tolerate: unknown): void {
@@ -95,13 +94,13 @@ export function checkTolerate(what: string, tolerate: unknown): void {
   const isShare =
     percentage !== undefined && percentage >= 0 && percentage <= 100 && failures === undefined;
   if (isCount || isShare) return;
-  throw new Error(
-    `${what} is ${literalText(tolerate)}: it must be { failures: n } with n from 0, { percentage: p } with p from 0 to 100, or "all"`,
-  );
+  const must = `it must be { failures: n } with n from 0, { percentage: p } with p from 0 to 100, or "all"`;
+  throw invalid(what, tolerate, must);
 }
 
-function isWhole(value: unknown, from: number): value is number {
-  return typeof value === "number" && Number.isInteger(value) && value >= from;
+/** Whether it is a whole number from 1. */
+function isWhole(value: unknown): value is number {
+  return typeof value === "number" && Number.isInteger(value) && value >= 1;
 }
 
 /** How long a wait is, in ms: a duration, a date, or a function that gives one. May be negative. */

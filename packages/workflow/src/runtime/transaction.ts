@@ -75,9 +75,9 @@ export class Transaction {
   async isClosed(): Promise<boolean> {
     if (this.closed || (await this.budget.isSpent(this.ctx))) return true;
     // A step that was executed here can have paused or canceled its own run.
-    this.closed =
-      (await this.budget.mayBeSteered(this.ctx)) &&
-      (await this.ctx.runQuery(this.own.component.steering.isHalted, { token: this.token }));
+    if (!(await this.budget.mayBeSteered(this.ctx))) return false;
+    const { isCanceled } = this.own.component.lib;
+    this.closed = await this.ctx.runQuery(isCanceled, { token: this.token, orPaused: true });
     return this.closed;
   }
 

@@ -108,8 +108,7 @@ export class Workpool {
    *   if its callbacks have used up half of a transaction. @throws if it is out of its range.
    */
   async cancelAll(ctx: MutationRunner, options: { limit?: number } = {}): Promise<void> {
-    const { limit } = options;
-    await ctx.runMutation(this.component.lib.cancelAll, limit === undefined ? {} : { limit });
+    await ctx.runMutation(this.component.lib.cancelAll, { limit: options.limit });
   }
 
   /**

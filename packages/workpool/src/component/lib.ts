@@ -16,9 +16,8 @@ export const enqueue = mutation({
   returns: v.string(),
   handler: async (ctx, { args, ...enqueued }): Promise<string> => {
     await applyConfig(ctx, host, enqueued);
-    const [id] = await enqueueAll(ctx, enqueued, [args]);
-    if (id === undefined) throw new Error("A work that was enqueued has no id");
-    return id;
+    // There is one id for each.
+    return (await enqueueAll(ctx, enqueued, [args]))[0]!;
   },
 });
 

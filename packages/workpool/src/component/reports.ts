@@ -15,25 +15,18 @@ import { logEvent, warn } from "./events.js";
 
 export type Counted = keyof Counts;
 
+const COUNTED = ["succeeded", "failed", "retries", "canceled"] as const satisfies Counted[];
 export const NOTHING_COUNTED: Counts = { succeeded: 0, failed: 0, retries: 0, canceled: 0 };
 
-function addCounts(a: Counts, b: Counts): Counts {
-  return combine((what) => a[what] + b[what]);
-}
+const combined = (count: (what: Counted) => number): Counts =>
+  // These are all of them.
+  Object.fromEntries(COUNTED.map((what) => [what, count(what)])) as Counts;
+
+const addCounts = (a: Counts, b: Counts): Counts => combined((what) => a[what] + b[what]);
 
 /** What was added since `before`. Not negative: a slot that is removed takes its counts along. */
-export function countsSince(before: Counts, after: Counts): Counts {
-  return combine((what) => Math.max(0, after[what] - before[what]));
-}
-
-function combine(count: (what: Counted) => number): Counts {
-  return {
-    succeeded: count("succeeded"),
-    failed: count("failed"),
-    retries: count("retries"),
-    canceled: count("canceled"),
-  };
-}
+export const countsSince = (before: Counts, after: Counts): Counts =>
+  combined((what) => Math.max(0, after[what] - before[what]));
 
 /** Works that end without a slot are counted in so many documents: cancels rarely conflict. */
 const SHARDS = 8;
@@ -64,24 +57,19 @@ const ROOM_TO_REPORT = {
   documentsWritten: 4,
 };
 
-export interface EndCount {
-  /** Adds it to the counts of its slot; for `completeWork`. */
-  readonly count: (before: SlotCounts | undefined) => SlotCounts;
-  /** Call it last: makes a report, if this slot has not asked for a minute, and one is due. */
-  readonly report: (ctx: MutationCtx) => Promise<void>;
-}
-
 /** Counts an end in its slot, which asks once a minute whether a report is due: nothing polls. */
-export function countEnd(what: Counted): EndCount {
+export function countEnd(what: Counted) {
   let due = false;
   return {
-    count: (before) => {
+    /** Adds it to the counts of its slot; for `completeWork`. */
+    count: (before: SlotCounts | undefined): SlotCounts => {
       const now = Date.now();
       const { askedAt, ...counts } = before ?? { ...NOTHING_COUNTED, askedAt: now };
       due = now - askedAt >= REPORT_EVERY_MS;
       return { ...counts, [what]: counts[what] + 1, askedAt: due ? now : askedAt };
     },
-    report: async (ctx) => {
+    /** Call it last: makes a report, if this slot has not asked for a minute, and one is due. */
+    report: async (ctx: MutationCtx) => {
       if (due) await reportIfDue(ctx);
     },
   };

@@ -132,13 +132,11 @@ export const running = pagesOf(
 export const delayed = pagesOf(
   vDelayedWork,
   (ctx, page) => {
-    const due = rows(ctx)
-      .query("works")
-      .withIndex("by_due", (q) => q.gt("due.at", 0));
-    return due.paginate(page);
+    const works = rows(ctx).query("works");
+    return works.withIndex("by_due", (q) => q.gt("due.at", 0)).paginate(page);
   },
   async (ctx, work) => {
-    return { ...seen(work, work.due?.at ?? 0), stalled: await isStartLost(ctx, work) };
+    return { ...seen(work, work._id, work.due?.at ?? 0), stalled: await isStartLost(ctx, work) };
   },
 );
 
@@ -156,20 +154,11 @@ export const forgetFailedCallback = publicMutation({ id: v.string() }, async (ct
     await ctx.db.delete("failedCallbacks", failed);
 });
 
-function seen(work: Doc<"works">, at: number): SeenWork {
-  const { _id, kind, name, attempts, canceled } = work;
-  return {
-    workId: _id,
-    kind,
-    name: name ?? null,
-    previousAttempts: attempts,
-    at,
-    canceled: canceled ?? false,
-  };
+async function seenById(ctx: QueryCtx, id: string, at: number): Promise<SeenWork> {
+  return seen(await findWork(ctx, id), id, at);
 }
 
-async function seenById(ctx: QueryCtx, id: string, at: number): Promise<SeenWork> {
-  const work = await findWork(ctx, id);
-  if (work !== null) return seen(work, at);
-  return { workId: id, kind: null, name: null, previousAttempts: 0, at, canceled: false };
+function seen(work: Doc<"works"> | null, workId: string, at: number): SeenWork {
+  const { kind = null, name = null, attempts = 0, canceled = false } = work ?? {};
+  return { workId, kind, name, previousAttempts: attempts, at, canceled };
 }

@@ -1,17 +1,12 @@
+import type { GenericId } from "convex/values";
 import type { Drain, Gate, Host, MutationCtx, Slot, Work } from "./context.js";
 import { PAUSE_MS, readDrain, ringDrain, stopDrain } from "./drain.js";
 import { lacksPlaces, mayOpen, openGate } from "./gate.js";
-import {
-  anyWaits,
-  leaveQueueAmong,
-  leaveQueueFirst,
-  type NearFirst,
-  seeNearFirst,
-} from "./queue.js";
+import { anyWaits, leaveQueueAmong, leaveQueueFirst, seeNearFirst } from "./queue.js";
 import { messageOf } from "./result.js";
 import { hasRoom, MOST_REFUSED, MOST_TRIED, ROOM_TO_COMPLETE } from "./room.js";
 import { setAside } from "./set-aside.js";
-import { freeSlot, seeFreeSlots, startInSlot } from "./slots.js";
+import { freeSlot, type HandOvers, seeFreeSlots, startInSlot } from "./slots.js";
 import { isWatchedAsBefore, keepWatch, reviveWatch } from "./watch.js";
 
 /**
@@ -51,7 +46,7 @@ export async function startNearFirst(
   ctx: MutationCtx,
   host: Host,
   slot: Slot,
-  seen: NearFirst["seen"],
+  seen: readonly GenericId<"waiting">[],
 ): Promise<"started" | "none waits" | "refused"> {
   const left = seen.slice(0, MOST_TRIED);
   for (let refused = 0; refused < MOST_REFUSED; refused++) {
@@ -65,7 +60,7 @@ export async function startNearFirst(
 /** Starts a work that has left the queue, if it may. @returns whether it was started. */
 export async function startQueued(ctx: MutationCtx, host: Host, slot: Slot, work: Work) {
   if (host.mayStart !== undefined && !(await host.mayStart(ctx, work))) return false;
-  return await tryStart(ctx, host, slot, work, { count: 0, since: Date.now() });
+  return await tryStart(ctx, host, slot, work);
 }
 
 /**
@@ -93,7 +88,7 @@ export async function tryStart(
   host: Host,
   slot: Slot,
   work: Work,
-  handOvers: { count: number; since: number },
+  handOvers?: HandOvers,
 ): Promise<boolean> {
   let whole: Work;
   try {

@@ -35,8 +35,7 @@ export async function enqueueWorks(ctx: HostCtx, works: readonly Work[], host: H
   const woke = started.length > 0 && (await keepWatch(ctx, host, inCommon(started)));
   for (const [index, work] of started.entries()) {
     const slot = free[index];
-    if (slot !== undefined)
-      await startInSlot(ctx, host, slot._id, work, { count: 0, since: Date.now() }, woke);
+    if (slot !== undefined) await startInSlot(ctx, host, slot._id, work, undefined, woke);
   }
   if (started.length === works.length) return started.length;
   for (const work of works.slice(started.length)) await joinQueue(ctx, work);
@@ -103,11 +102,9 @@ async function queueBehindOthers(
   slot: Slot,
   successor: Work,
 ): Promise<void> {
-  const handOvers = { count: 0, since: Date.now() };
   const { seen } = await seeNearFirst(ctx, host, gate);
   if (seen.length === 0) {
-    if (!(await tryStart(ctx, host, slot, successor, handOvers)))
-      await handOver(ctx, host, gate, slot);
+    if (!(await tryStart(ctx, host, slot, successor))) await handOver(ctx, host, gate, slot);
     return;
   }
   await joinQueue(ctx, successor);

@@ -65,14 +65,10 @@ export async function isCrowded(ctx: HostCtx, host: Host): Promise<boolean> {
   return (await seeQueue(ctx, host, gate.maxParallelism)).length === gate.maxParallelism;
 }
 
-export interface NearFirst {
-  /** Works to try, in this order. */
-  readonly seen: readonly GenericId<"waiting">[];
-  /** Whether these are all that wait. */
-  readonly all: boolean;
-}
-
-/** Sees the queue up to a random place, so that completions do not conflict over its first work. */
+/**
+ * Sees the queue up to a random place, so that completions do not conflict over its first work.
+ * @returns works to try, in this order, and whether these are all that wait.
+ */
 export async function seeNearFirst(ctx: MutationCtx, host: Host, { maxParallelism }: Gate) {
   const count = 1 + Math.floor(Math.random() * windowOf(maxParallelism));
   const head = await seeQueue(ctx, host, count);

@@ -19,7 +19,6 @@ export const freeSlotArgs = { from: v.number(), count: v.number() };
 
 /** Free slots, and whether slots change hands so often that enqueues would conflict. */
 export const vFreeSlots = v.object({ free: v.array(v.id("slots")), busy: v.boolean() });
-export type FreeSlots = Infer<typeof vFreeSlots>;
 
 /** How long an enqueue takes, in ms: slots that are taken again as soon are wanted by others. */
 const ENQUEUE_MS = 50;
@@ -32,7 +31,7 @@ const BETWEEN_ENDS_MS = 1_000;
 export async function freeSlotsFrom(
   ctx: HostQueryCtx,
   { from, count }: { from: number; count: number },
-): Promise<FreeSlots | null> {
+): Promise<Infer<typeof vFreeSlots> | null> {
   const now = Date.now();
   const slots = await freeSlots(ctx, from, count);
   if (slots.length > 0) {
@@ -70,16 +69,9 @@ export async function seeFreeSlots(
   host: Host,
   { maxParallelism }: Gate,
 ): Promise<SlotId[]> {
-  const args = { from: 0, count: maxParallelism };
-  return (
-    (await ctx.runQuery(host.functions.freeSlots, args, { useStaleSnapshot: true }))?.free ?? []
-  );
-}
-
-/** What an enqueue may take; and whether it may leave others that are free. */
-export interface Claimable {
-  readonly slots: Slot[];
-  readonly busy: boolean;
+  const all = { from: 0, count: maxParallelism };
+  const seen = await ctx.runQuery(host.functions.freeSlots, all, { useStaleSnapshot: true });
+  return seen?.free ?? [];
 }
 
 /** Of so many slots, one free slot is left to other enqueues that may be in flight. */
@@ -89,13 +81,14 @@ const SLOTS_PER_ENQUEUE = 16;
  * Up to `count` free slots that an enqueue may take; none if enqueues of the same moment would
  * conflict over them. It sees them in a stale snapshot, from a random number on, and confirms each
  * by a point read. Only what this transaction has written itself is not in that snapshot.
+ * @returns them, and whether others may be free.
  */
 export async function claimable(
   ctx: MutationCtx,
   host: Host,
   { maxParallelism }: Gate,
   count: number,
-): Promise<Claimable> {
+): Promise<{ slots: Slot[]; busy: boolean }> {
   const from = Math.floor(Math.random() * maxParallelism);
   const few = Math.floor(maxParallelism / SLOTS_PER_ENQUEUE);
   const seen = await ctx.runQuery(
@@ -165,6 +158,12 @@ export async function isIdle(ctx: HostQueryCtx): Promise<boolean> {
   return held === null;
 }
 
+/** How often a slot was handed over in a row, and since when. */
+export interface HandOvers {
+  readonly count: number;
+  readonly since: number;
+}
+
 /**
  * Schedules a work and writes it into its slot. @param woke whether it has turned the watchdog on.
  * @throws if the function no longer exists; nothing is written then.
@@ -174,7 +173,7 @@ export async function startInSlot(
   host: Host,
   slot: SlotId,
   { timeoutMs, ...work }: Work,
-  handOvers: { count: number; since: number },
+  { count: handOvers, since: heldSince }: HandOvers = { count: 0, since: Date.now() },
   woke = false,
 ): Promise<void> {
   const scheduled = await scheduleWork(ctx, host, slot, work);
@@ -186,8 +185,8 @@ export async function startInSlot(
     timeoutMs,
     reporting: undefined,
     woke: woke ? true : undefined,
-    handOvers: handOvers.count,
-    heldSince: handOvers.since,
+    handOvers,
+    heldSince,
     ...takeCounts(ctx, slot),
   });
 }

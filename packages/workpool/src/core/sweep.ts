@@ -67,13 +67,13 @@ export async function sweepSlots(
     shortestTimeoutMs: least(seen.shortestTimeoutMs, found.shortestTimeoutMs),
     began: [...seen.began, ...found.began],
   });
+  const goOn = async (from: number) =>
+    await scheduleSweep(ctx, host, { at: Date.now(), seen: soFar(from) }, await readWatch(ctx));
   for (const { number, ...suspect } of found.suspects) {
-    if (!(await hasRoom(ctx, ROOM_TO_RECOVER)))
-      return await scheduleSweep(ctx, host, soFar(number), await readWatch(ctx));
+    if (!(await hasRoom(ctx, ROOM_TO_RECOVER))) return await goOn(number);
     if (await recovered(ctx, host, suspect)) lost += 1;
   }
-  if (found.next !== null)
-    return await scheduleSweep(ctx, host, soFar(found.next), await readWatch(ctx));
+  if (found.next !== null) return await goOn(found.next);
   await finish(ctx, host, soFar(0), found);
 }
 

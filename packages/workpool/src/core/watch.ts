@@ -98,9 +98,7 @@ export function nextSweep(host: Host, since: number, now: number): number {
 }
 
 /** How long after a pool has become busy the first sweep comes, in ms. */
-function firstSweep({ firstSweepMs }: Host): number {
-  return firstSweepMs ?? FIRST_SWEEP_MS;
-}
+const firstSweep = ({ firstSweepMs = FIRST_SWEEP_MS }: Host): number => firstSweepMs;
 
 /**
  * Schedules the watchdog for a work that gets a free slot: it is on while a slot is held, and early
@@ -124,7 +122,9 @@ export async function keepWatch(ctx: MutationCtx, host: Host, { timeoutMs, brief
     // There may be one already for what is the host's.
     const already = watch?.job === undefined || watch.at < now ? Infinity : watch.at;
     const last = watch === null || watch.at > now ? -Infinity : watch.at;
-    const first = firstSweepAt(host, { now, last, brief });
+    // Later, if the pool was checked a moment ago.
+    const usual = Math.max(now + firstSweep(host), last + FIRST_SWEEP_MS);
+    const first = brief ? now + Math.min(firstSweep(host), FIRST_SWEEP_WHEN_BRIEF_MS) : usual;
     const at = Math.min(first, byTimeout, already);
     const state = { watched: true, woke: work, ...shortest };
     await scheduleSweep(ctx, host, { at, since: now }, watch, state);
@@ -162,15 +162,6 @@ async function revive(ctx: MutationCtx, host: Host, watch: Watch | null): Promis
 /** As {@link revive}, for rare events, so that a busy pool does not depend on enqueues. */
 export async function reviveWatch(ctx: MutationCtx, host: Host): Promise<void> {
   await revive(ctx, host, await readWatch(ctx));
-}
-
-/** When a pool that has become busy is checked: later, if it was `last` checked a moment ago. */
-function firstSweepAt(
-  host: Host,
-  { now, last, brief = false }: { now: number; last: number; brief?: boolean | undefined },
-): number {
-  if (brief) return now + Math.min(firstSweep(host), FIRST_SWEEP_WHEN_BRIEF_MS);
-  return Math.max(now + firstSweep(host), last + FIRST_SWEEP_MS);
 }
 
 /** For what the host has scheduled: `alsoSweep` is called with the next sweep, in 30 s at most. */
@@ -219,22 +210,19 @@ type WatchState = Partial<
   Pick<Watch, "watched" | "woke" | "forHost" | "shortestTimeoutMs" | "shortestSince" | "began">
 >;
 
-/** Schedules the next sweep, at a time or at once to go on, and one in reserve if that is lost. */
+/** Schedules the next sweep, and one in reserve if that is lost. @param seen to go on with. */
 export async function scheduleSweep(
   ctx: MutationCtx,
   { functions: { sweep } }: Host,
-  next: { at: number; since?: number } | Seen,
+  { at, since, seen }: { at: number; since?: number; seen?: Seen },
   watch: Watch | null,
   state: WatchState = {},
 ): Promise<void> {
   await cancelSweep(ctx, watch);
   const generation = (watch?.generation ?? 0) + 1;
-  const now = Date.now();
-  const { at, since } = "from" in next ? { at: now } : next;
-  const args = { generation, ...("from" in next ? { seen: next } : {}) };
-  const job = await ctx.scheduler.runAt(at, sweep, args);
+  const job = await ctx.scheduler.runAt(at, sweep, { generation, seen });
   const reserve = await ctx.scheduler.runAt(at + LATE_MS, sweep, { generation, reserve: true });
-  const fields = { generation, at, job, reserve, since: since ?? watch?.since ?? now, ...state };
+  const fields = { generation, at, job, reserve, since: since ?? watch?.since ?? Date.now(), ...state };
   if (watch === null) await ctx.db.insert("watch", fields);
   else await ctx.db.patch("watch", watch._id, fields);
 }

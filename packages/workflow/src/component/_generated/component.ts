@@ -39,11 +39,8 @@ export type ComponentApi<Name extends string | undefined = string | undefined> =
         receivers: Array<{ stage: string; refuses?: boolean; value?: any; loop?: string }>;
         others?: Array<string>;
       },
-      | { kind: "taken" }
-      | { kind: "kept" }
-      | { kind: "past" }
+      | { kind: "taken" | "kept" | "past" | "unknown" }
       | { kind: "full"; kept: number }
-      | { kind: "unknown" }
       | {
           kind: "ended";
           state:
@@ -105,6 +102,7 @@ export type ComponentApi<Name extends string | undefined = string | undefined> =
           plan?: string;
           childOf?: string;
         };
+        orPaused?: boolean;
       },
       boolean,
       Name
@@ -834,23 +832,6 @@ export type ComponentApi<Name extends string | undefined = string | undefined> =
       "query",
       "internal",
       { run: string; stage: string; iterations?: Array<number>; generation: number },
-      boolean,
-      Name
-    >;
-    isHalted: FunctionReference<
-      "query",
-      "internal",
-      {
-        token: {
-          run: string;
-          step: string;
-          attempt: number;
-          iterations?: Array<number>;
-          generation?: number;
-          plan?: string;
-          childOf?: string;
-        };
-      },
       boolean,
       Name
     >;

@@ -147,14 +147,8 @@ async function storeOutput(
   const parent = { stage: stage.slice(0, -FINALIZE.length), iterations };
   const record = progress.ids.get(keyOf(parent)) ?? (await stepRead(ctx, step.run, parent))?._id;
   if (record === undefined) throw new Error(`The run has a "${stage}", but no "${parent.stage}"`);
-  const ended = {
-    state: "completed" as const,
-    endedAt: Date.now(),
-    ...NO_ENTRY,
-    ...NOT_REDUCED,
-    output,
-  };
-  await ctx.db.patch("steps", record, ended);
+  const ended = { state: "completed" as const, endedAt: Date.now(), ...NO_ENTRY, ...NOT_REDUCED };
+  await ctx.db.patch("steps", record, { ...ended, output });
   ids.set(keyOf(parent), record);
   known.set(keyOf(parent), output);
   return {};

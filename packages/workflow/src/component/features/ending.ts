@@ -46,6 +46,9 @@ interface Completed {
 }
 type End = Completed | Bad;
 
+/** The fields that only a run that goes on has. */
+const NOT_GOING = { first: undefined, paused: undefined, sensitiveError: undefined };
+
 /**
  * Ends a run; its parent goes on. One that fails with something to undo is `compensating`
  * first. @returns the sibling's work for the slot that becomes free.
@@ -76,9 +79,8 @@ export async function endRun(
     state: "compensating",
     endsAs: end.state,
     error: end.error,
+    ...NOT_GOING,
     sensitiveError: end.sensitive || undefined,
-    first: undefined,
-    paused: undefined,
   });
   if (!waitsFor) await finishUndone(ctx, await undoNext(ctx, run._id));
   return undefined;
@@ -105,13 +107,7 @@ async function finishRun(ctx: MutationCtx, run: Run, end: End): Promise<Work | u
     state === "completed"
       ? { outputStep: end.outputStep, ...outputInRun(run, end.output) }
       : { error: end.error };
-  const gone = {
-    first: undefined,
-    endsAs: undefined,
-    paused: undefined,
-    sensitiveError: undefined,
-  };
-  const ended = { state, ...result, ...gone, endedAt: Date.now() };
+  const ended = { state, ...result, ...NOT_GOING, endsAs: undefined, endedAt: Date.now() };
   await ctx.db.patch("runs", run._id, { ...ended, ...(await expireLater(ctx, run)) });
   await liftDeadlines(ctx, run._id);
   await logEnded(ctx, run, end);

@@ -127,10 +127,7 @@ export const recount = continuation<StepId>(async (ctx, id) => {
   for (const { _id } of rows) await ctx.db.delete("failedChildren", _id);
   const count = before + rows.length;
   const isDone = count > limit || rows.length < most;
-  await ctx.db.patch("failedChildren", sum._id, {
-    count,
-    ...(isDone ? { recount: undefined } : {}),
-  });
+  await ctx.db.patch("failedChildren", sum._id, isDone ? { count, recount: undefined } : { count });
   if (count > limit) await failIfTooMany(ctx, parent);
   return isDone ? null : id;
 });

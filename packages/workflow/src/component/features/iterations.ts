@@ -56,17 +56,17 @@ export const removeMoreIterations = continuation<Old>(async (ctx, old) => {
 async function removeSome(ctx: MutationCtx, old: Old, loop: Step): Promise<Old | null> {
   const undoable = new Set(old.undoable);
   const from = (at: Position): Old => ({ ...old, undoable: [...undoable], at });
-  const beginningOf = (iteration: number) => {
-    return { iterations: [...old.iterations, iteration], createdAt: 0 };
+  const atBeginning = (permanent: boolean, iteration: number): Position => {
+    return { permanent, iterations: [...old.iterations, iteration], createdAt: 0 };
   };
   let { at } = old;
   while (at.permanent) {
     const step = await firstAfter(ctx, old, at);
-    if (step === null) at = { permanent: false, ...beginningOf(old.from) };
+    if (step === null) at = atBeginning(false, old.from);
     else if (isInside(loop, step)) {
       // The rest of that iteration need not be read.
       undoable.add(iterationOf(old, step));
-      at = { permanent: true, ...beginningOf(iterationOf(old, step) + 1) };
+      at = atBeginning(true, iterationOf(old, step) + 1);
     } else at = positionOf(step);
     if (!(await hasRoom(ctx, ROOM_TO_COMPLETE))) return from(at);
   }

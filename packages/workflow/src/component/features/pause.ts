@@ -106,31 +106,24 @@ export const applyMore = continuation<Rest>(async (ctx, rest, { at }) => {
   const parent = await ctx.db.get("steps", rest.step);
   if (parent === null || parent.endedAt !== undefined) return null;
   if ((parent.held === true) !== rest.held) return null;
-  const since = at === undefined ? {} : { since: at };
-  return await applyToSomeChildren(ctx, { ...since, ...rest }, { remaining: PAGE });
+  return await applyToSomeChildren(ctx, { since: at, ...rest }, { remaining: PAGE });
 });
 
 /** Holds a step: cancels what is scheduled, and takes an action out of the pool's queue. */
 async function hold(ctx: MutationCtx, step: Step): Promise<void> {
-  if (step.held === true) return;
+  const { _id: id, job, held, inserting, state } = step;
+  if (held === true) return;
   // A lost action has a job, which tells its run.
-  if (isInPool(step) && step.job === undefined) {
-    const isAhead = await withdraw(ctx, step._id);
-    await ctx.db.patch("steps", step._id, { held: true, ...(isAhead ? { state: "pending" } : {}) });
-    return;
+  if (isInPool(step) && job === undefined) {
+    const isAhead = await withdraw(ctx, id);
+    return await ctx.db.patch("steps", id, { held: true, state: isAhead ? "pending" : state });
   }
-  const { job } = step;
-  // Children are still inserted, but none starts. A step that pauses its own run is known by its
-  // job.
-  const staysScheduled = job === undefined || step.inserting === true || (await isOwnJob(ctx, job));
-  if (!staysScheduled) {
-    await cancelScheduled(ctx, step);
-    if (isInPool(step)) await releaseSlot(ctx, step._id);
-  }
-  await ctx.db.patch("steps", step._id, {
-    held: true,
-    ...(staysScheduled ? {} : { job: undefined, check: undefined }),
-  });
+  // Children are still inserted, but none starts. A step can pause its own run.
+  if (job === undefined || inserting === true || (await isOwnJob(ctx, job)))
+    return await ctx.db.patch("steps", id, { held: true });
+  await cancelScheduled(ctx, step);
+  if (isInPool(step)) await releaseSlot(ctx, id);
+  await ctx.db.patch("steps", id, { held: true, job: undefined, check: undefined });
 }
 
 async function release(ctx: MutationCtx, held: Step): Promise<void> {

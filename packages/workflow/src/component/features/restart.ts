@@ -115,10 +115,7 @@ async function retainsResult(
   { name, reads }: Node,
   affected: ReadonlySet<string>,
 ): Promise<boolean> {
-  const isAffected = reads.includes("*")
-    ? affected.size > 0
-    : reads.some((read) => affected.has(read));
-  if (isAffected) return false;
+  if (reads.some((read) => affected.has(read))) return false;
   const record = await stepRead(ctx, run, { stage: name });
   return record?.state === "completed" && record.undone !== true;
 }
