@@ -174,7 +174,7 @@ async function run(
   return { code, text };
 }
 
-const stamp = () => unchangedSince(join(app, "convex"));
+const record = () => unchangedSince(join(app, "convex"));
 
 test("it is told every time, by generate and check, and holds up nothing", async () => {
   await write("convex/convex.config.ts", config(""));
@@ -193,18 +193,18 @@ test("whatever becomes of the config is seen, although no definition has changed
   const around = ["", "../", "../../", "../../../"];
   const says = around.flatMap((at) => [`${at}package.json`, `${at}tsconfig.json`]);
   const consulted = ["convex.config.ts", "stepwise.config.ts", ...says];
-  expect(stamp()?.consulted).toEqual(consulted.sort());
+  expect(record()?.consulted).toEqual(consulted.sort());
   await write("convex/convex.config.ts", config(""));
-  expect(stamp()).toBeUndefined();
+  expect(record()).toBeUndefined();
   await write("convex/convex.config.ts", config("app.use(workflow);"));
   await run(generate);
-  expect(stamp()).toBeDefined();
+  expect(record()).toBeDefined();
   await rm(join(app, "convex/convex.config.ts"));
-  expect(stamp()).toBeUndefined();
+  expect(record()).toBeUndefined();
   // Before Convex knows the app, there is nothing to tell; as soon as it does, there is.
   expect((await run(generate)).text).not.toContain("warning");
-  expect(stamp()).toBeDefined();
+  expect(record()).toBeDefined();
   await write("convex/_generated/api.d.ts", "export {};\n");
-  expect(stamp()).toBeUndefined();
+  expect(record()).toBeUndefined();
   expect((await run(generate)).text).toContain("convex/convex.config.ts:1:1 warning SW1604: ");
 });

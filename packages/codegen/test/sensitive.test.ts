@@ -17,13 +17,13 @@ export const flow = defineWorkflow({ input: z.object({}) })
     sensitive: true,
     finalize: { action: (_ctx, { output, children }) => output + children[0] },
   })
-  .parent("folded", {
+  .parent("summed", {
     query: (_ctx, { late }) => late.event.value,
     children: () => ({ one: child(kid, {}), two: child(kid, {}) }),
     reduce: { initial: "${SECRET}", step: (text, output) => text + output },
     sensitive: true,
   })
-  .step("open", { action: (_ctx, { handled, folded }) => [handled.length, folded.children.length] });
+  .step("open", { action: (_ctx, { handled, summed }) => [handled.length, summed.children.length] });
 `;
 
 const releases = new Releases();
@@ -65,8 +65,8 @@ test(
       ["handled.output", true],
       ["handled", true],
       ["handled.finalize", true],
-      ["folded.output", true],
-      ["folded", true],
+      ["summed.output", true],
+      ["summed", true],
       ["open", false],
     ]);
     expect(JSON.stringify(page)).not.toContain(SECRET);

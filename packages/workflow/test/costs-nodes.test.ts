@@ -96,10 +96,10 @@ test.each(["longLoop", "longActionLoop"])(
     expect(others).toHaveLength(3);
     const most = Math.max(...middle.slice(0, 12).map(({ documentsRead }) => documentsRead));
     for (const { documentsRead } of others) expect(documentsRead).toBeLessThanOrEqual(most + 2);
-    const forgetting = roots.filter(isOf("features/iterations:removeMoreIterations"));
+    const removals = roots.filter(isOf("features/iterations:removeMoreIterations"));
     // At the 200th, the 300th and the 400th, and when all is over.
-    expect(forgetting).toHaveLength(4);
-    for (const { total } of forgetting) expect(total.documentsRead).toBeLessThan(2.1 * 100);
+    expect(removals).toHaveLength(4);
+    for (const { total } of removals) expect(total.documentsRead).toBeLessThan(2.1 * 100);
   },
 );
 

@@ -110,8 +110,8 @@ export function counted({ workflows }: ProjectPlan): { workflows: number; nodes:
 }
 
 /** `sendMail › outline` for a stage that is gone, `invoice` for a workflow with all its stages. */
-export function tombstoneNames(left: readonly Tombstones[]): string[] {
-  return left.flatMap(({ workflow, stages, nodes = [] }) => {
+export function tombstoneNames(tombstones: readonly Tombstones[]): string[] {
+  return tombstones.flatMap(({ workflow, stages, nodes = [] }) => {
     const names = new Set([...stages, ...nodes.map(({ name }) => name)]);
     return names.size === 0 ? [workflow] : [...names].map((name) => `${workflow} › ${name}`);
   });

@@ -38,7 +38,7 @@ export function emit(plan: ProjectPlan, before?: EmittedBefore): GeneratedFile[]
   const setting = { component: app.component ?? usualComponent, output };
   if (plan.workflows.length + removed.length === 0) return [];
   const names = plan.workflows.map(({ name }) => name);
-  const left = new Map(removed.map((each) => [each.workflow, each]));
+  const tombstones = new Map(removed.map((each) => [each.workflow, each]));
   const written = toWritten(plan);
   const others: GeneratedFile[] = [
     { path: `${output}/index.ts`, text: indexFile(setting, app) },
@@ -53,7 +53,7 @@ export function emit(plan: ProjectPlan, before?: EmittedBefore): GeneratedFile[]
     others.push({ path: `${output}/${gone.workflow}.ts`, text: code });
   }
   const emitted = plan.workflows.flatMap((workflow, at) => {
-    const gone = left.get(workflow.name);
+    const gone = tombstones.get(workflow.name);
     const origin = before?.originOf(workflow);
     const madeOf = JSON.stringify([origin, gone, setting]);
     const unlessSame = (path: string, make: () => string): GeneratedFile => {

@@ -43,8 +43,8 @@ function goneIn(plans: readonly WrittenPlan[], others: readonly WrittenPlan[]): 
   };
   for (const workflow of plans.flatMap(({ workflows }) => workflows))
     add(workflow.name, digestOf(workflow).actions, digestOf(workflow).stored);
-  for (const left of others.flatMap(({ removed = [] }) => removed))
-    add(left.workflow, left.stages, left.nodes);
+  for (const { workflow, stages, nodes } of others.flatMap(({ removed = [] }) => removed))
+    add(workflow, stages, nodes);
   return all;
 }
 
@@ -52,14 +52,14 @@ export function withoutThose(
   wanted: readonly Tombstones[],
   among: readonly Tombstones[],
 ): Tombstones[] {
-  return wanted.flatMap((left): Tombstones[] => {
-    const there = among.find(({ workflow }) => workflow === left.workflow);
-    if (there === undefined) return [left];
-    const stages = left.stages.filter((stage) => !there.stages.includes(stage));
-    const nodes = left.nodes?.filter(
-      ({ name }) => !there.nodes?.some((each) => each.name === name),
+  return wanted.flatMap((each): Tombstones[] => {
+    const there = among.find(({ workflow }) => workflow === each.workflow);
+    if (there === undefined) return [each];
+    const stages = each.stages.filter((stage) => !there.stages.includes(stage));
+    const nodes = each.nodes?.filter(
+      ({ name }) => !there.nodes?.some((other) => other.name === name),
     );
-    return stages.length + (nodes?.length ?? 0) === 0 ? [] : [{ ...left, stages, nodes }];
+    return stages.length + (nodes?.length ?? 0) === 0 ? [] : [{ ...each, stages, nodes }];
   });
 }
 

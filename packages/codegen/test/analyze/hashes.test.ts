@@ -226,7 +226,7 @@ test("a compiler that goes on sees a change in another file, though the definiti
   expect(after.hash).toBe((await hashOf(changed)).hash);
   expect(after.hash).not.toBe(before.hash);
   expect((await hashOf(FILES, compiler)).hash).toBe(before.hash);
-  // So does one that has stopped in between, by its stamp.
+  // So does one that has stopped in between, by its record.
   for (const { consulted } of [before, after])
     expect([...consulted.keys()]).toEqual(
       expect.arrayContaining(["schemas.ts", "postcode.ts", "barrel.ts", "policies.ts"]),

@@ -180,12 +180,12 @@ test("a warning of what was there before is not told again", async () => {
 test("a cache that is broken or of another compiler is as good as none", async () => {
   await unchanged();
   const cache = join(app(), "node_modules/.cache/stepwise");
-  const [stamp = ""] = (await readdir(cache)).filter((name) => name.startsWith("unchanged"));
-  const text = await readFile(join(cache, stamp), "utf8");
+  const [record = ""] = (await readdir(cache)).filter((name) => name.startsWith("unchanged"));
+  const text = await readFile(join(cache, record), "utf8");
   const other = text.replace(/^\S+/, "0.0.1");
   expect(other).not.toBe(text);
   for (const broken of ["", "{}", "null", '{"fingerprint":3}', other]) {
-    await writeFile(join(cache, stamp), broken);
+    await writeFile(join(cache, record), broken);
     expect(await unchanged(), broken).toBeUndefined();
     expect(await unchanged()).toBeDefined();
   }

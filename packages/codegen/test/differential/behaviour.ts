@@ -119,7 +119,7 @@ export const referenced = {
     act(ctx, { idempotencyKey: key, attempt }, site, seen, plan),
   "behaviour:changing": (ctx: Writing, { site, seen, plan, key, attempt }: Call) =>
     change(ctx, { idempotencyKey: key, attempt }, site, seen, plan),
-  "behaviour:looking": (_ctx: unknown, { site, seen, plan }: Call) => look(site, seen, plan),
+  "behaviour:reading": (_ctx: unknown, { site, seen, plan }: Call) => look(site, seen, plan),
 };
 const args = {
   site: v.string(),
@@ -136,9 +136,9 @@ export const changing = internalMutationGeneric({
   args,
   handler: (ctx, call) => referenced["behaviour:changing"](ctx as unknown as Writing, call),
 });
-export const looking = internalQueryGeneric({
+export const reading = internalQueryGeneric({
   args,
-  handler: (ctx, call) => referenced["behaviour:looking"](ctx, call),
+  handler: (ctx, call) => referenced["behaviour:reading"](ctx, call),
 });
 
 /** `recover`: what to go on with. */
@@ -166,7 +166,7 @@ export function below(seen: Seen, site: string, key: string | number, fits = tru
   return { at: `${input.at}/${site}${iteration}.${key}`, n: fits ? Math.max(0, input.n - 1) : -1 };
 }
 
-/** What `children` are folded into. */
+/** What `children` are reduced to. */
 export function fold(site: string, before: unknown, child: unknown, key: string | number): string {
   return digest([site, before, child, key]);
 }

@@ -38,7 +38,7 @@ export class HandlerWriter {
     around: Around,
     more: readonly string[] = [],
   ): string {
-    const name = { action: "acting", mutation: "changing", query: "looking" }[kind];
+    const name = { action: "acting", mutation: "changing", query: "reading" }[kind];
     const param = this.param(around, more);
     const plan = this.plan(kind).replace('"unfit"', '"throws"');
     const told = "key: info.idempotencyKey, attempt: info.attempt";

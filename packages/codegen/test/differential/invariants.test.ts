@@ -139,7 +139,7 @@ const BREAKS: readonly (readonly Partial<Rest>[])[] = [
 ];
 
 test("a table or a function that the component does not have cannot be looked for", () => {
-  expect(() => checkTable("seats")).toThrow('The component has no table "seats"');
+  expect(() => checkTable("places")).toThrow('The component has no table "places"');
   // @ts-expect-error: There is no such function.
   isOf("entering:deliver");
   // @ts-expect-error: Nor such a field.

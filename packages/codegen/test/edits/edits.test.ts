@@ -117,7 +117,7 @@ function changedReferenced(from: string, to: string): Nodes {
   return { ...REFERENCED, work: String(REFERENCED["work"]).replace(from, to) };
 }
 
-type Fate = "completes" | "removed";
+type Ending = "completes" | "removed";
 interface Edit {
   readonly what: string;
   /** What the run was started under. Default: `BASE`. */
@@ -126,7 +126,7 @@ interface Edit {
   /** The functions that `work` refers to, before and after. Default: it has a handler. */
   readonly acts?: readonly [before: string, now: string];
   /** What becomes of a run that sleeps there. */
-  readonly fate: (place: Place) => Fate;
+  readonly ending: (place: Place) => Ending;
   readonly output?: (place: Place) => object;
 }
 
@@ -144,35 +144,35 @@ const EDITS: Edit[] = [
   {
     what: "[S113] code inside a node",
     definitions: definitions(changed("work", "worked", "worked hard")),
-    fate: goesOn,
+    ending: goesOn,
     output: (place) => (after(place, "work") ? {} : { work: "first worked hard" }),
   },
   {
     what: "[S113] another duration",
     definitions: definitions(changed("nap", "1h", "2h")),
-    fate: goesOn,
+    ending: goesOn,
   },
   {
     what: "[S113] other retry settings",
     definitions: definitions(changed("work", "maxAttempts: 2", "maxAttempts: 5")),
-    fate: goesOn,
+    ending: goesOn,
   },
   {
     what: "[S113] a timeout for the whole workflow",
     definitions: definitions(NODES, ', timeout: "30 days"'),
-    fate: goesOn,
+    ending: goesOn,
   },
   {
     what: "[S113] an optional field in the input",
     definitions: definitions(NODES, "", "z.object({ more: z.string().optional() })"),
-    fate: goesOn,
+    ending: goesOn,
   },
   {
     what: "[S113] other args of a referenced function",
     before: definitions(REFERENCED),
     definitions: definitions(changedReferenced("text: first", 'text: first + " hard"')),
     acts: [ACTS, ACTS],
-    fate: goesOn,
+    ending: goesOn,
     output: (place) => (after(place, "work") ? {} : { work: "first hard worked" }),
   },
   {
@@ -180,7 +180,7 @@ const EDITS: Edit[] = [
     before: definitions(REFERENCED),
     definitions: definitions(changedReferenced("internal.acts.work", "internal.acts.toil")),
     acts: [ACTS, ACTS],
-    fate: goesOn,
+    ending: goesOn,
     output: (place) => (after(place, "work") ? {} : { work: "first toiled" }),
   },
   {
@@ -200,37 +200,37 @@ const EDITS: Edit[] = [
       "z.object({ more: z.string().optional() })",
     ),
     acts: [ACTS, acts('{ text: text + " worked", more: "more" }')],
-    fate: goesOn,
+    ending: goesOn,
     output: (place) => ({ more: [null, after(place, "work") ? null : "more"] }),
   },
   {
     what: "[S113] another kind of function under a name",
     definitions: definitions(changed("first", 'query: () => "first"', 'mutation: () => "first"')),
-    fate: goesOn,
+    ending: goesOn,
   },
   {
     what: "[S113] a handler, an action now, under a name that was a query",
     definitions: definitions(
       changed("choose", 'step("after", { query:', 'step("after", { action:'),
     ),
-    fate: goesOn,
+    ending: goesOn,
   },
   {
     what: "[S114] a node added at the end",
     definitions: definitions({ ...inserted("last", addedQuery), last: readsAdded }),
-    fate: goesOn,
+    ending: goesOn,
     output: () => ({ added: "added" }),
   },
   {
     what: "[S114] a node added before: its reader gets nothing",
     definitions: definitions({ ...inserted("nap", addedQuery), last: readsAdded }),
-    fate: goesOn,
+    ending: goesOn,
     output: () => ({ added: null }),
   },
   {
     what: "[S114] a node added in the middle",
     definitions: definitions({ ...inserted("kids", addedQuery), last: readsAdded }),
-    fate: goesOn,
+    ending: goesOn,
     output: (place) => ({ added: after(place, "work") ? null : "added" }),
   },
   {
@@ -238,7 +238,7 @@ const EDITS: Edit[] = [
     definitions: definitions(
       changed("choose", '.step("after"', '.step("more", { query: () => 1 }).step("after"'),
     ),
-    fate: goesOn,
+    ending: goesOn,
   },
   {
     what: "[S115] a node renamed that is done",
@@ -250,29 +250,29 @@ const EDITS: Edit[] = [
       },
       ', renamed: { first: "begun" }',
     ),
-    fate: goesOn,
+    ending: goesOn,
   },
   {
     what: "[S115] nodes in another order before the place",
     definitions: definitions({ nap: NODES.nap, first: NODES.first, ...without("nap", "first") }),
-    fate: goesOn,
+    ending: goesOn,
   },
   ...(["nap", "ask", "work", "kids", "choose", "again", "one"] as const).flatMap((name): Edit[] => [
     {
       what: `[S115] [S117] ${name} removed`,
       definitions: definitions(removed(name)),
-      fate: failsAt(name),
+      ending: failsAt(name),
       output: () => ({ [name]: undefined }),
     },
     {
       what: `[S116] ${name} renamed, with the mapping`,
       definitions: definitions(renamed(name), `, renamed: { ${name}: "${name}Anew" }`),
-      fate: goesOn,
+      ending: goesOn,
     },
     {
       what: `[S117] ${name} renamed, without the mapping`,
       definitions: definitions(renamed(name)),
-      fate: failsAt(name),
+      ending: failsAt(name),
       output: (place) =>
         PLACES.findIndex((at) => at === name || at.startsWith(`${name}.`)) < PLACES.indexOf(place)
           ? { [name]: undefined }
@@ -284,12 +284,12 @@ const EDITS: Edit[] = [
     definitions: definitions(
       changed("nap", '.sleep("nap", "1h")', '.step("nap", { query: () => 1 })'),
     ),
-    fate: failsAt("nap"),
+    ending: failsAt("nap"),
   },
   {
     what: "[S118] the whole workflow removed",
     definitions: BASE.replace(/export const flow[\s\S]*$/, ""),
-    fate: () => "removed",
+    ending: () => "removed",
   },
 ];
 
@@ -317,7 +317,7 @@ afterAll(async () => {
   await releases.remove();
 });
 
-describe.each(EDITS)("$what", ({ before: old = BASE, fate, output, ...edit }) => {
+describe.each(EDITS)("$what", ({ before: old = BASE, ending, output, ...edit }) => {
   const { definitions, acts = [] } = edit;
   test.each(PLACES)("a run that sleeps at %s", { tags: ["large"] }, async (place) => {
     vi.useRealTimers();
@@ -336,7 +336,7 @@ describe.each(EDITS)("$what", ({ before: old = BASE, fate, output, ...edit }) =>
     deployed.deploy(now);
     await deployed.drive();
     const seen = await deployed.see(id);
-    if (fate(place) === "completes") {
+    if (ending(place) === "completes") {
       const defined = (value: object) => JSON.parse(JSON.stringify(value)) as object;
       expect(seen).toMatchObject({ state: "completed" });
       expect(defined(seen.output as object)).toEqual(defined({ ...WHOLE, ...output?.(place) }));

@@ -76,11 +76,11 @@ const TOLERANT = ", tolerate: { failures: 2 }";
 const outcomes = ", finalize: { query: (_ctx, { children }) => children.map(({ ok }) => ok) }";
 const sum =
   ", finalize: { query: (_ctx, { children }) => children.reduce((all, n) => all + n, 0) }";
-const folded = ", reduce: { initial: 0, step: (all: number, n) => all + n }";
+const reduced = ", reduce: { initial: 0, step: (all: number, n) => all + n }";
 
 test.each([
   ["a finalize", sum, 6],
-  ["a reduce", folded, { children: 6 }],
+  ["a reduce", reduced, { children: 6 }],
   ["neither", "", { children: [1, 2, 3] }],
 ])(
   "[S49] [S113] children that are not tolerated any more are given as they are then, to %s",
@@ -93,7 +93,7 @@ test.each([
 
 test.each([
   ["a finalize", sum],
-  ["a reduce", folded],
+  ["a reduce", reduced],
   ["neither", ""],
 ])(
   "[S48] [S113] a failure that was let pass, and is not any more, fails the parent before %s",

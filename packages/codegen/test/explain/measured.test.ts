@@ -37,7 +37,7 @@ const workflows: Readonly<Record<string, string>> = {
   twentyActions: children("action"),
   takingTurns: children("action", ", concurrency: 5"),
   twentyAsleep: children("asleep"),
-  folded: children("mutation", ", reduce: { initial: 0, step: (sum: number) => sum + 1 }"),
+  summed: children("mutation", ", reduce: { initial: 0, step: (sum: number) => sum + 1 }"),
   timed: `.parent("p", { timeout: "1h", action: () => 1, children: () => [child(action, {})] })`,
   whole: `.parent("p", { action: () => 1, children: () => ${list(5, "action")}, finalize: { action: () => 1 } })`,
   deep: `.parent("p", { children: () => ${list(3, "whole")}, finalize: { query: () => 1 } })`,
@@ -50,7 +50,7 @@ const counts: Readonly<Record<string, number>> = {
   twentyActions: 20,
   takingTurns: 20,
   twentyAsleep: 20,
-  folded: 20,
+  summed: 20,
   whole: 5,
   deep: 3,
 };

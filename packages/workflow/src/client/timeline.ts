@@ -91,7 +91,7 @@ function readCursor(text: string | null): { cursor: string | null; seen: number[
 }
 
 /** Of a loop only the first iteration and so many of the newest are recorded. */
-const KEPT_ITERATIONS = 100;
+const RECORDED_ITERATIONS = 100;
 
 /** Finds the nodes that a run skipped. They are not recorded, but follow from what is. */
 class Skipped {
@@ -125,7 +125,7 @@ class Skipped {
     for (const { prefix, at } of sequences) this.#see(prefix + at);
     this.#see(path);
     // What happened in the iterations that are not recorded is not known.
-    if (iteration > KEPT_ITERATIONS + 1) this.#unseenIn(path);
+    if (iteration > RECORDED_ITERATIONS + 1) this.#unseenIn(path);
     return skipped;
   }
 

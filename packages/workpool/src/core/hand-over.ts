@@ -48,9 +48,9 @@ export async function startNearFirst(
   slot: Slot,
   seen: readonly GenericId<"waiting">[],
 ): Promise<"started" | "none waits" | "refused"> {
-  const left = seen.slice(0, MOST_TRIED);
+  const nearFirst = seen.slice(0, MOST_TRIED);
   for (let refused = 0; refused < MOST_REFUSED; refused++) {
-    const next = (await leaveQueueAmong(ctx, left)) ?? (await leaveQueueFirst(ctx));
+    const next = (await leaveQueueAmong(ctx, nearFirst)) ?? (await leaveQueueFirst(ctx));
     if (next === null) return "none waits";
     if (await startQueued(ctx, host, slot, next)) return "started";
   }

@@ -6,7 +6,7 @@ import { isParent } from "../core/kinds.js";
 import { removeChildren } from "./retention.js";
 
 /** The first and so many of the newest iterations keep their records; twice as many meanwhile. */
-const KEPT_ITERATIONS = 100;
+const RECORDED_ITERATIONS = 100;
 
 /** Iterations of a loop to be removed: from `from` up to, but without, `to`. */
 type Old = {
@@ -34,8 +34,8 @@ export async function removeOldIterations(
   ctx: MutationCtx,
   { _id: loop, run, iterations = [], iteration, before, isOver }: LoopStep,
 ): Promise<void> {
-  const from = Math.max(2, hundredOf(before) - KEPT_ITERATIONS);
-  const to = (isOver ? iteration + 1 : hundredOf(iteration)) - KEPT_ITERATIONS;
+  const from = Math.max(2, hundredOf(before) - RECORDED_ITERATIONS);
+  const to = (isOver ? iteration + 1 : hundredOf(iteration)) - RECORDED_ITERATIONS;
   if (from >= to) return;
   const at: Position = { permanent: true, iterations: [...iterations, from], createdAt: 0 };
   const old: Old = { run, loop, iterations, from, to, undoable: [], at };
@@ -44,7 +44,7 @@ export async function removeOldIterations(
 
 /** The last iteration up to this one at which old ones were removed. */
 function hundredOf(iteration: number): number {
-  return iteration - (iteration % KEPT_ITERATIONS);
+  return iteration - (iteration % RECORDED_ITERATIONS);
 }
 
 export const removeMoreIterations = continuation<Old>(async (ctx, old) => {
@@ -72,8 +72,8 @@ async function removeSome(ctx: MutationCtx, old: Old, loop: Step): Promise<Old |
   }
   for (const query of recordsAfter(ctx, old, at))
     for await (const step of query) {
-      const isKept = !isInside(loop, step) || undoable.has(iterationOf(old, step));
-      if (!isKept && step.endedAt !== undefined)
+      const stays = !isInside(loop, step) || undoable.has(iterationOf(old, step));
+      if (!stays && step.endedAt !== undefined)
         if (!isParent(step) || (await removeChildren(ctx, step._id)))
           await ctx.db.delete("steps", step._id);
       if (!(await hasRoom(ctx, ROOM_TO_COMPLETE))) return from(positionOf(step));
