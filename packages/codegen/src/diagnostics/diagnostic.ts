@@ -46,7 +46,7 @@ export interface Diagnostic {
   readonly message: string;
   readonly place: Place;
   readonly hint?: string;
-  /** Other places that the problem is made of, such as the first of two nodes with one name. */
+  /** Other places of the problem, such as the first of two nodes with the same name. */
   readonly related: readonly (Related & { readonly frame?: Frame })[];
   readonly frame?: Frame;
 }

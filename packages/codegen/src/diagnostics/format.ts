@@ -4,7 +4,7 @@ import type { Diagnostic, Frame, Place } from "./diagnostic.js";
 /** How a diagnostic is printed. */
 export interface FormatOptions {
   readonly color: boolean;
-  /** What stands before file names, such as `convex/`. Default: nothing. */
+  /** A prefix for file names, such as `convex/`. Default: none. */
   readonly prefix?: string;
 }
 
