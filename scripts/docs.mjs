@@ -48,11 +48,14 @@ function docsOf(declaration) {
   return [plain(doc.getDescription()), tags.join("\n")].filter(Boolean).join("\n\n");
 }
 
-/** A declaration's text; of a long value, such as a validator, the name alone. */
+/** A declaration's text, without the long type of a validator. */
 function codeOf(declaration) {
   const isValue = Node.isVariableDeclaration(declaration);
-  const text = (isValue ? declaration.getVariableStatementOrThrow() : declaration).getText();
-  if (isValue && text.length > 600) return `const ${declaration.getName()}: …;`;
+  const whole = (isValue ? declaration.getVariableStatementOrThrow() : declaration).getText();
+  if (isValue && whole.length > 600) return `const ${declaration.getName()}: …;`;
+  const returned = Node.isFunctionDeclaration(declaration) && declaration.getReturnTypeNode();
+  const type = returned ? returned.getText() : "";
+  const text = type.length > 600 ? whole.replace(type, "Validator") : whole;
   return text
     .replace(/^export (?:declare )?/, "")
     .replace(/^ +private\b.*\n/gm, "")

@@ -28,22 +28,22 @@ export interface CompileOptions {
   readonly drop?: boolean;
   /** Plans that may be deployed. Default: the one that was written last. */
   readonly before?: readonly WrittenPlan[];
-  /** Gives what the new plan is compared with. Default: nothing. */
+  /** Returns what the new plan is compared with. Default: nothing. */
   readonly baseline?: ChooseBaseline;
-  /** Whether such a plan that cannot be read is skipped. Default: that is an error. */
+  /** Whether to skip such a plan if it cannot be read. Default: it is an error. */
   readonly force?: boolean;
 }
 
 export interface CompileResult {
   readonly plan: ProjectPlan;
   readonly diagnostics: Diagnostic[];
-  /** What belongs into the functions folder; nothing when there are errors. */
+  /** The files for the functions folder; none if there are errors. */
   readonly files: GeneratedFile[];
-  /** The folder that it belongs into, relative to the functions folder. */
+  /** The output folder, relative to the functions folder. */
   readonly output: string;
   readonly ok: boolean;
   readonly sources: readonly SourceText[];
-  /** What other files held that were read; undefined for those that are not there. */
+  /** The texts of the other files that were read; undefined for those that do not exist. */
   readonly consulted: ReadonlyMap<string, string | undefined>;
   readonly parsed: readonly string[];
   readonly baseline?: Baseline | undefined;

@@ -18,14 +18,14 @@ export interface CounterOptions {
   readonly limits?: boolean;
   /**
    * Whether queries are answered from sorted indexes, instead of convex-test's look through all
-   * documents. The results are the same. Default: true; it throws where convex-test is another
-   * version than the one it knows.
+   * documents. The results are the same. Default: true. It throws for a version of convex-test that
+   * it does not know.
    */
   readonly indexes?: boolean;
   /**
-   * How many of the newest commits of a component a query over a stale snapshot of it does not see,
-   * of those of the last second and up to 100; asked for each query. On a deployment that is
-   * chance, as transactions run at once there. Needs `indexes`. Default: none, as in convex-test.
+   * How many of the newest commits of its component a query with `useStaleSnapshot` does not see:
+   * up to 100, and only those of the last second. Called for each such query. Needs `indexes`.
+   * Default: none, as in convex-test.
    */
   readonly lag?: () => number;
   /** The class that the deployment says it is of. Default: that of convex-test, `s16`. */
@@ -40,7 +40,7 @@ export interface CountedTestOptions<Schema extends GenericSchema> {
 }
 
 /**
- * Records what a Convex app does over convex-test: every execution of every function, how it was
+ * Records what a Convex app does on convex-test: every execution of every function, how it was
  * entered, and what it read and wrote.
  *
  * @example

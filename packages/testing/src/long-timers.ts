@@ -8,10 +8,10 @@ export interface TimerHost {
 }
 
 /**
- * Has timers last as long as they are asked to, by setting several in a row. convex-test schedules
- * functions by `setTimeout`; those of a deployment may well be due in a year.
+ * Lets timers last as long as they were asked to, by setting several in a row. convex-test
+ * schedules functions by `setTimeout`; those of a deployment may well be due in a year.
  *
- * @returns a function that takes it back, and clears the timers that still wait
+ * @returns a function that undoes this, and clears the timers that still wait
  */
 export function spanLongTimers(host: TimerHost): () => void {
   const { setTimeout: set, clearTimeout: clear } = host;

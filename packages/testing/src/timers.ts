@@ -36,9 +36,7 @@ export function vitestTimers(vi: VitestClock): Timers {
 }
 
 export interface InstalledTimers extends Timers {
-  /**
-   * When the timer is due that is due next, in ms since the epoch; undefined where there is none.
-   */
+  /** When the next timer is due, in ms since the epoch; undefined if there is none. */
   nextAt(): number | undefined;
   /** Gives the process its real clock back. */
   uninstall(): void;

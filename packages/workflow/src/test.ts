@@ -45,7 +45,7 @@ export function register(t: Registry, name = "workflow"): void {
 }
 
 /**
- * Mounts the component in a test, and gives the kit that tests workflows: in virtual time, with
+ * Mounts the component in a test, and returns the kit that tests workflows: in virtual time, with
  * stubs for steps. It drops the stubs of an earlier kit.
  * @param t what `convexTest()` returned.
  * @param vi vitest's. `vi.useFakeTimers()` must have been called when the kit is used.

@@ -152,7 +152,7 @@ export interface SourceText {
   readonly file: string;
   /** With `\n` line ends. */
   readonly text: string;
-  /** The file that it is a link to, relative to the functions folder. Default: it is none. */
+  /** The file that it is a link to, relative to the functions folder. Default: it is not a link. */
   readonly origin?: string;
 }
 

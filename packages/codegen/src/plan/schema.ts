@@ -155,9 +155,9 @@ export interface StagePlan extends z.infer<typeof stage> {
   readonly node: string;
   /** Where its code is in the definition: `chapters`, `finalize`; `agent`, `body`, `think`. */
   readonly code: readonly string[];
-  /** Whether it stands in no sequence: a compensation. */
+  /** Whether it is outside of any sequence, as a compensation is. */
   readonly isAside: boolean;
-  /** How a person calls it: `step "outline"`, `parent "chapters", finalize`. */
+  /** Its name in messages: `step "outline"`, `parent "chapters", finalize`. */
   readonly label: string;
   /** The same inside a sentence, and from another stage of its node: `its children`. */
   readonly mention: { readonly elsewhere: string; readonly within: string };
@@ -172,11 +172,11 @@ export interface StagePlan extends z.infer<typeof stage> {
 export interface NodePlan extends z.infer<typeof node> {
   readonly stages: StagePlan[];
   readonly bodies?: BodyPlan[];
-  /** Its name, after those of the nodes and cases around it: `route.big.x`. */
+  /** Its path, with the nodes and cases around it: `route.big.x`. */
   readonly path: string;
   readonly place: Place;
   readonly given: GivenOptions;
-  /** False of a finalize, with which the workflow ends. */
+  /** False for a finalize, which ends the workflow. */
   readonly isNamed: boolean;
 }
 
@@ -212,10 +212,10 @@ export interface WorkflowPlan extends Omit<z.infer<typeof workflow>, "input"> {
   readonly nodes: NodePlan[];
   readonly place: Place;
   readonly given: GivenOptions;
-  /** Those of its options that it does not have itself, but by the app's config. Default: none. */
+  /** The options that it takes from the app's config. Default: none. */
   readonly inherited?: Pick<AppConfig, "retry">;
   readonly renamings: readonly Renaming[];
-  /** The storage names that are other names, by the paths of nodes and cases. Default: none is. */
+  /** The storage names that differ from the names, by path. Default: none. */
   readonly storageNames?: ReadonlyMap<string, string>;
   /** Whether a node's name is computed, so that a missing name may be that node's. */
   readonly hasUnknownNames: boolean;

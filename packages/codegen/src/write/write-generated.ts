@@ -78,11 +78,11 @@ export interface Written {
   readonly written: string[];
   readonly removed: string[];
   readonly unchanged: string[];
-  /** Those of the written and removed ones that were edited by hand. */
+  /** The written and removed files that had been edited by hand. */
   readonly edited: string[];
 }
 
-/** What stands in the way of writing. Nothing has been written. */
+/** Why nothing was written. */
 export class WriteRefused extends Error {
   override readonly name = "WriteRefused";
 }

@@ -3,7 +3,7 @@ import type { Span } from "./random.js";
 const MIB = 2 ** 20;
 
 /**
- * What differs between deployments, or is not known of them. Numbers in brackets are facts of
+ * What differs between deployments, or is not known about them. Numbers in brackets are facts of
  * docs/deployment-model.md.
  */
 export interface DeploymentClass {
@@ -31,9 +31,9 @@ export interface DeploymentClass {
   readonly persistMs: Span;
   /** [33] From what wakes the scheduler to its round. */
   readonly roundMs: Span;
-  /** What an action takes to be started. */
+  /** How long an action takes to start. */
   readonly actionStartMs: Span;
-  /** What a call by an action takes, there and back. */
+  /** How long a call by an action takes, there and back. */
   readonly callMs: number;
   /** [21] */
   readonly repetitions: number;

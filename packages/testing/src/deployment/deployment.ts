@@ -135,7 +135,7 @@ export class Deployment {
   }
 
   /**
-   * A mutation of a client that waits for nothing before it; for a client's own line see {@link
+   * A client's mutation, which does not wait for earlier ones. For a client that waits, see {@link
    * client}.
    */
   async mutation(reference: Reference, args: Record<string, unknown> = {}): Promise<unknown> {
@@ -175,7 +175,7 @@ export class Deployment {
     };
   }
 
-  /** Has something happen from outside, so many ms from now. */
+  /** Does something from outside, so many ms from now. */
   at(ms: number, run: () => unknown): void {
     this.clock.at(this.clock.now() + ms, () => {
       // What is refused is for whoever asked to look at.
@@ -183,7 +183,7 @@ export class Deployment {
     });
   }
 
-  /** Asks a query what is published now, beside everything and in no time. */
+  /** Runs a query on what is published now. It takes no time and disturbs nothing. */
   async look(reference: Reference, args: Record<string, unknown> = {}): Promise<unknown> {
     const transaction = this.#backend.begin();
     const frame = this.#backend.frameOf(pathOf(reference), "query", transaction, undefined);
@@ -258,7 +258,7 @@ export class Deployment {
     return await drive(this, { maxTimers: Infinity, ...options, timers: this.clock });
   }
 
-  /** Lets so much virtual time go by. */
+  /** Lets this much virtual time pass. */
   async advance(ms: number): Promise<void> {
     let isOver = false;
     this.clock.at(this.clock.now() + ms, () => (isOver = true));

@@ -1,9 +1,6 @@
 import type { FunctionPath } from "./job.js";
 
-/**
- * How an action comes to grief: before it does anything, where it reports for the first time, after
- * that, or by standing still.
- */
+/** How an action fails: before it does anything, at its first report, after that, or by hanging. */
 export type ActionFault = "dies at start" | "dies before report" | "dies after report" | "hangs";
 
 /** How a call by an action goes wrong. `lost`: it does not arrive, or its answer does not. */
@@ -14,7 +11,7 @@ export interface CallFault {
   readonly againMs?: number;
 }
 
-/** What goes wrong, asked at each occasion. Where nothing is given, nothing does. */
+/** What goes wrong, asked at each occasion. By default, nothing does. */
 export interface Faults {
   action?(path: FunctionPath): ActionFault | undefined;
   call?(path: FunctionPath): CallFault | undefined;

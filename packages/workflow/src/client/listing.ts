@@ -26,29 +26,29 @@ export interface ListFilter<Workflow> {
   node?: NodePath<Workflow>;
   /** Only runs that started under another plan than the given `workflow` has now. */
   outdated?: boolean;
-  /** Only runs created from then on, and only those before then, in ms since the epoch. */
+  /** Only runs created at or after `since`, and before `until`, in ms since the epoch. */
   since?: number;
   until?: number;
-  /** Only runs of the given `workflow` whose key begins so, in the order of their keys. */
+  /** Only runs of the given `workflow` whose key begins with this, in the order of their keys. */
   key?: string;
   /**
    * Only the children of this run, or of the entry of its timeline with this `id`, in the given
    * order. Not together with `node`.
    */
   parent?: string;
-  /** Children of any run too. Default: runs of the top level only. */
+  /** Whether to list children too. Default: runs of the top level only. */
   children?: boolean;
 }
 
 /** A run in a list. */
 export interface ListedRun extends RunFacts {
   state: RunState;
-  /** Of a child: its place among its siblings, and its key if they are a record. */
+  /** For a child: its place among its siblings, and its key if they are a record. */
   index?: number;
   childKey?: string;
   /** In ms since the epoch. */
   endedAt?: number;
-  /** It was paused itself. If a run above it was paused, only `status` tells. */
+  /** Whether this run was paused. `status` also tells whether a run above it was. */
   paused: boolean;
   error?: StepError;
 }

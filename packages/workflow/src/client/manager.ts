@@ -111,9 +111,9 @@ export class WorkflowManager {
   }
 
   /**
-   * Starts a run for each input, 500 (250 of a workflow with a `timeout`) or 4 MB of inputs with
-   * each call into the component. A mutation can schedule 1,000 functions: one for each run that
-   * does not wait for a slot, and one for each `timeout`.
+   * Starts a run for each input. Each call into the component starts up to 500 (250 for a workflow
+   * with a `timeout`) or 4 MB of inputs. A mutation can schedule 1,000 functions: one for each run
+   * that does not wait for a slot, and one for each `timeout`.
    * @param options as for {@link start}; `key` is a function that gives each run its own.
    * @returns the ids, in the order of the inputs.
    * @throws as {@link start} does, before anything is started; the message says which input it is.
@@ -152,8 +152,8 @@ export class WorkflowManager {
   }
 
   /**
-   * A run's timeline, in pages: its nodes in the order in which they were reached. Of a loop it has
-   * the first iteration and the newest 100. A page can be shorter than asked for, if results are
+   * A run's timeline, in pages: its nodes in the order in which they were reached. It has the first
+   * iteration of a loop, and the newest 100. A page can be shorter than asked for, if results are
    * large.
    * @returns an empty page if there is no such run of the workflow.
    */
@@ -180,10 +180,10 @@ export class WorkflowManager {
   }
 
   /**
-   * Gives a run an event. If the run waits for it, it goes on in this transaction; else the event
-   * is kept, in order, for the first node of the name that the run comes to.
+   * Sends an event to a run. If the run waits for it, the run goes on in this transaction.
+   * Otherwise the event is kept, in order, until the run comes to a node of that name.
    * @param run the run's id, or `{ key }` with which it was started.
-   * @param name the event's: that of its node, or one of its `anyOf`.
+   * @param name the name of the event's node, or one of the names in its `anyOf`.
    * @param payload parsed with the node's schema.
    * @returns whether it was `taken` by a node that waits, or `kept`.
    * @throws if no node of the workflow waits for such an event, the payload does not fit, there is
@@ -204,7 +204,7 @@ export class WorkflowManager {
    * Cancels a run and everything under it, and undoes steps with a `compensate`. A running step is
    * not stopped, but its result changes nothing. If a step cancels its own run, what it has written
    * stays.
-   * @param which the run's id, or its workflow and `{ key }`; so for {@link pause} and {@link
+   * @param which the run's id, or its workflow and `{ key }`; the same for {@link pause} and {@link
    *   resume}.
    * @returns false if the run has ended already, or is being undone.
    * @throws if there is no such run.
@@ -215,8 +215,7 @@ export class WorkflowManager {
 
   /**
    * Pauses a run and everything under it: running steps end, and nothing new starts until {@link
-   * resume}. Deadlines go on, events are kept, and a run that ends meanwhile is not paused any
-   * more.
+   * resume}. Timeouts go on, and events are kept. A run that ends meanwhile is no longer paused.
    * @returns false if the run has ended already, or is being undone.
    * @throws if there is no such run.
    */
@@ -288,9 +287,9 @@ export class WorkflowManager {
   /**
    * Re-arms everything whose scheduled function was lost, for example by a restore from a backup,
    * in pages. A second call does no harm.
-   * @param workflows the generated `workflows`: to wake also runs of older plans that wait for an
-   *   event without a timeout. They come to their node as it is now; if that was removed, they end
-   *   with `removedNode`.
+   * @param workflows the generated `workflows`. With them, runs of older plans that wait for an
+   *   event without a timeout wake, too: they enter their node as it is now, or end with
+   *   `removedNode`.
    */
   async repair(ctx: MutationRunner, workflows?: Readonly<Record<string, AnyWorkflow>>) {
     const all = workflows && Object.values(workflows);

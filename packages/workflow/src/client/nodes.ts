@@ -12,14 +12,14 @@ export type NodeName<Workflow> = Workflow extends { readonly "~definition": infe
     : string
   : string;
 
-/** The same and the paths of nodes inside: `"agent.think"`, `"route.big.x"`. */
+/** The names of all nodes, and paths of those inside: `"agent.think"`, `"route.big.x"`. */
 export type NodePath<Workflow> = Workflow extends { readonly "~definition": infer Definition }
   ? Definition extends { readonly "~names"?: () => infer Name extends string }
     ? Name | NodeName<Workflow>
     : string
   : string;
 
-/** The same and the parts of nodes: a parent's `output` and `finalize`, a step's `compensate`. */
+/** All nodes and their parts: a parent's `output` and `finalize`, a step's `compensate`. */
 export type StagePath<Workflow> =
   NodePath<Workflow> | `${NodePath<Workflow>}.${"output" | "finalize" | "compensate"}`;
 

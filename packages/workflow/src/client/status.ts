@@ -15,7 +15,7 @@ export interface ChildCounts {
   isEstimate?: boolean;
 }
 
-/** The kind of a stage. `entry`: one that the run has come to, and will go on with at once. */
+/** The kind of a stage. `entry`: a stage that the run is about to enter. */
 export type NodeKind =
   "entry" | "action" | "mutation" | "query" | "children" | "sleep" | "event" | "branch" | "loop";
 
@@ -31,40 +31,40 @@ export interface Reached<Workflow> {
   kind: NodeKind;
   /** The iterations of the loops around it, outermost first, from 1. Absent outside loops. */
   iterations?: number[];
-  /** The present or the last attempt, from 1. */
+  /** The current or the last attempt, from 1. */
   attempt: number;
   /** Until when it waits, in ms since the epoch. */
   dueAt?: number;
-  /** Of an event: the names that it waits for. */
+  /** For an event: the names that it waits for. */
   events?: EventName<Workflow>[];
-  /** Of a loop: the present or the last iteration, from 1. */
+  /** For a loop: the current or the last iteration, from 1. */
   iteration?: number;
-  /** Of a branch: the key of its case. */
+  /** For a branch: the key of the chosen case. */
   chosen?: string;
-  /** Of a parent and a `.child`. */
+  /** For a parent and a `.child`. */
   children?: ChildCounts;
   /** When its newest failed attempts ended, oldest first; absent if it was not tried again. */
   retries?: Retry[];
-  /** The errors of its attempts so far; of very many the first and the newest. */
+  /** The errors of its attempts so far; if there are very many, the first and the newest. */
   errors: StepError[];
 }
 
 /** A node that a run is at. @typeParam Workflow the run's workflow: one of `typeof workflows`. */
 export interface ActiveNode<Workflow = unknown> extends Reached<Workflow> {
   /**
-   * The node, by its path: `save`, `agent.think`; of a parent `chapters.output`, `chapters`,
-   * `chapters.finalize`; `charge.compensate`. If the run's node was removed, the name that it had.
+   * The path of the node, such as `save`, `agent.think`, `chapters.finalize` or
+   * `charge.compensate`. If the node was removed, the name that it had.
    */
   node: StagePath<Workflow>;
   /** `pending`: waits for a slot. `waiting`: for an attempt, a time, an event, children. */
   state: "pending" | "running" | "waiting";
   /** When it was reached, in ms since the epoch. */
   since: number;
-  /** Of a parent with a `timeout`: when that is over, in ms since the epoch. */
+  /** For a parent with a `timeout`: when that is over, in ms since the epoch. */
   timesOutAt?: number;
-  /** Its run, or one above, was paused: nothing goes on with it, though a running action ends. */
+  /** Its run, or a run above, is paused: a running action ends, and nothing new starts. */
   paused?: boolean;
-  /** Nothing will go on with it by itself: its scheduled function was lost. Call `repair`. */
+  /** Its scheduled function was lost, so it does not go on by itself. Call `repair`. */
   stalled?: boolean;
 }
 
@@ -82,7 +82,7 @@ export interface RunFacts {
   plan?: string;
   /** How often it was restarted, plus one. */
   generation: number;
-  /** Of a child: its parent run. */
+  /** For a child: its parent run. */
   parentRunId?: string;
   /** In ms since the epoch. */
   startedAt: number;
@@ -92,7 +92,7 @@ interface Common<Workflow> extends RunFacts {
   /** Whether the workflow has another plan by now. */
   isOutdated: boolean;
   active: ActiveNode<Workflow>[];
-  /** Of a workflow with a `timeout`, until it ends: when that is over, in ms since the epoch. */
+  /** For a workflow with a `timeout`, until it ends: when that is over, in ms since the epoch. */
   timesOutAt?: number;
   /** It was paused, or a part of it was. */
   paused: boolean;

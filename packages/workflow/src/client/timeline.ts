@@ -21,15 +21,15 @@ export interface TimelineEntry<Workflow = unknown> extends Partial<Reached<Workf
   /** `skipped`: the run skipped it, or ended before it. */
   state: ActiveNode["state"] | "completed" | "failed" | "canceled" | "timedOut" | "skipped";
   errors: StepError[];
-  /** Of a parent and a `.child`: what `list` takes as `parent`, to list its children. */
+  /** For a parent and a `.child`: what `list` takes as `parent`, to list its children. */
   id?: string;
-  /** In which generation of the run it was done. A restart keeps results of older ones. */
+  /** The generation of the run in which it ran. A restart can keep results of older ones. */
   generation?: number;
   /** When it was reached and when it ended, in ms since the epoch, and the time between. */
   startedAt?: number;
   endedAt?: number;
   durationMs?: number;
-  /** Its result; absent while there is none, and of a `sensitive` node. */
+  /** Its result; absent while there is none, and for a `sensitive` node. */
   output?: Value;
   isSensitive?: boolean;
   /** Its compensation has run. */

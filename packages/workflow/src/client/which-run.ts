@@ -4,7 +4,7 @@ import type { WorkflowReference } from "../runtime/reference.js";
 
 /**
  * Which run of a workflow: by its id, or by the key that it was started with. A key names the run
- * that has not ended, else the one that ended last.
+ * that has not ended, or else the one that ended last.
  */
 export type RunOrKey = string | { key: string };
 

@@ -68,7 +68,7 @@ type LoopNode<Input, Scope extends Entries, Initial, Schema extends AnySchema, E
   until: (scope: ScopeOf<InLoop<Scope, StateOf<Initial, Schema>>>) => boolean;
   /** After so many iterations without an end the run fails. From 1 to 100,000. */
   maxIterations: number;
-  /** Of the whole loop. When it is over, the loop fails. Default: none. */
+  /** Limits the whole loop. When it is over, the loop fails. Default: none. */
   timeout?: Duration;
   /** Types the state if `initial` cannot, for example an empty list. It parses nothing. */
   state?: Schema;
@@ -116,7 +116,7 @@ export interface Builder<Input, Scope extends Entries, Output, Events = never> e
 
   /**
    * Waits, without holding a slot, for a time or until a date. It has no output.
-   * @param duration at most a year; zero, a negative number or a past date go on at once.
+   * @param duration at most a year. Zero, a negative number or a past date does not wait.
    */
   sleep<const Name extends string>(
     name: Free<Scope, Name>,
@@ -145,8 +145,8 @@ export interface Builder<Input, Scope extends Entries, Output, Events = never> e
   >;
 
   /**
-   * Runs exactly one of its cases. Each adds nodes to the builder it is given; their names are not
-   * seen after the branch. The output is that of the case's last node; null if it has none.
+   * Runs exactly one of its cases. Each adds nodes to a builder; later nodes do not see them. The
+   * output is that of the case's last node, or null if it has none.
    */
   branch<
     const Name extends string,
@@ -155,7 +155,7 @@ export interface Builder<Input, Scope extends Entries, Output, Events = never> e
   >(
     name: Free<Scope, Name>,
     node: {
-      /** Gives the key of a case. There must be no case that it never gives. */
+      /** Returns the key of a case. Each case must be one that it can return. */
       on: (scope: ScopeOf<Scope>) => Key & keyof Cases;
       cases: Cases;
     } & Reached<Given<Key>, Given<keyof Cases>>,
@@ -172,8 +172,8 @@ export interface Builder<Input, Scope extends Entries, Output, Events = never> e
 
   /**
    * Runs its body once or more: the output of its last node is the next iteration's `loop.state`,
-   * and at the end the loop's output. Names inside are not seen after the loop. The order matters
-   * to inference: initial, body, until.
+   * and at the end the loop's output. Nodes after the loop do not see those inside. Write the
+   * options in this order, for inference: initial, body, until.
    */
   loop<
     const Name extends string,
@@ -206,8 +206,7 @@ export interface Builder<Input, Scope extends Entries, Output, Events = never> e
 }
 
 /**
- * Begins a workflow; chain its nodes to it, and export the result. `npx workflow-codegen` makes it
- * run.
+ * Begins a workflow; chain its nodes to it, and export it. `npx workflow-codegen` compiles it.
  *
  * @example
  * export const greet = defineWorkflow({ input: z.object({ name: z.string() }) })

@@ -16,16 +16,16 @@ export type ActionCtx = GenericActionCtx<DataModel>;
 export type MutationCtx = GenericMutationCtx<DataModel>;
 export type QueryCtx = GenericQueryCtx<DataModel>;
 
-/** What the `args` of a reference can ask about its execution; their second parameter. */
+/** The second parameter of `args`: what it can ask about the execution of its step. */
 export type CallInfo = Omit<Info, "signal" | "isCanceled">;
 
-/** What a handler can ask about its own execution; its third parameter. */
+/** The third parameter of a handler: what it can ask about its own execution. */
 export interface Info {
   /** The run's id, as `workflow.start` returned it. */
   readonly runId: string;
   /** Which attempt this is, from 1. */
   readonly attempt: number;
-  /** The same on every attempt of one step record, and on no other. */
+  /** The same for every attempt of one step record, and different for every other. */
   readonly idempotencyKey: string;
   /** Why the attempt before this one failed; null on the first. */
   readonly previousError: StepError | null;
@@ -46,7 +46,7 @@ export const ERROR_KINDS = [
 ];
 export type ErrorKind = (typeof ERROR_KINDS)[number];
 
-/** Why a step, or a run, failed. A type and no interface, so that it is a Convex value. */
+/** Why a step, or a run, failed. A type, not an interface, so that it is a Convex value. */
 export type StepError = {
   message: string;
   kind: ErrorKind;
@@ -58,10 +58,10 @@ export type StepError = {
   node: string;
   /** The attempt that failed last, from 1. */
   attempt: number;
-  /** Of a failed child: its index or its key in what `children` gave. */
+  /** For a failed child: its index or its key among the children. */
   key?: string | undefined;
   /** The failed child's error, or the step's if its `recover` threw. Up to 6. */
   cause?: StepError | undefined;
-  /** Of a run: the first 20 errors of compensations that failed for good. */
+  /** For a run: the first 20 errors of compensations that failed for good. */
   compensationErrors?: StepError[] | undefined;
 };

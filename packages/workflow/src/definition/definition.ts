@@ -6,11 +6,11 @@ import type { AnySchema } from "./values.js";
 
 /** The options of a whole workflow. */
 export interface WorkflowOptions<Schema extends AnySchema> {
-  /** Parses what `workflow.start` is given: any Standard Schema, or Convex's `v.object`. */
+  /** Parses the input of `workflow.start`: any Standard Schema, or Convex's `v.object`. */
   input: Schema;
   /** For every action of the workflow without a `retry`. Default: one attempt. */
   retry?: Retry;
-  /** Of a whole run and everything in it: then it ends `timedOut`, and is undone. Default: none. */
+  /** Limits a whole run: it then ends as `timedOut`, and is rolled back. Default: none. */
   timeout?: Duration;
   /** How long a run is kept after its end, before it is removed. Default: forever. */
   retention?: Duration;
@@ -137,8 +137,8 @@ export interface Config {
   retry?: Retry;
   /**
    * The folder of the generated code, under the functions folder, such as `"generated/workflows"`:
-   * names of letters, digits and `_`. It cannot change while generated code stands in another
-   * folder. Default: `"_workflows"`.
+   * names of letters, digits and `_`. It cannot change while generated code is in another folder.
+   * Default: `"_workflows"`.
    */
   output?: string;
 }

@@ -21,15 +21,15 @@ export type Inline<Scope, Result> =
 export type NoHandler = { action?: never; mutation?: never; query?: never };
 
 export interface Policy {
-  /** Of an action. Default: the workflow's, else one attempt. */
+  /** For an action. Default: that of the workflow, or else one attempt. */
   retry?: Retry;
   /**
-   * Of one attempt of an action. Default: the platform's (30 minutes; 10 in Node). With it, an
+   * Limits one attempt of an action. Default: the platform's (30 minutes; 10 in Node). With it, an
    * action that died with its machine is found within seconds; without it, 10, 30, 90, 270 or 810 s
    * after the pool became busy, then every 540 s.
    */
   timeout?: Duration;
-  /** Of a mutation or query: it runs in a transaction of its own. Default: false. */
+  /** Runs a mutation or query in a transaction of its own. Default: false. */
   isolate?: boolean;
 }
 

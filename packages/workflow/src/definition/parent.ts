@@ -61,7 +61,7 @@ export type ParentNode<
   ValidAt<"recover", Recovered> &
   Recovering<Scope, Recovered> &
   Omit<Policy, "timeout"> & {
-    /** Of the whole node, with its children. When it is over, they are canceled. Default: none. */
+    /** Limits the whole node. When it is over, the children are canceled. Default: none. */
     timeout?: Duration;
     /** Gives the children, from the scope and the handler's `output`. Called once. */
     children: (scope: Simplify<Scope & HandlerOutput<Handled>>) => C;
@@ -123,7 +123,7 @@ export type Settled<Output> = { ok: true; output: Output } | { ok: false; error:
 type OutputOf<C, Tolerated> =
   C extends Child<infer Output> ? (Tolerated extends Tolerate ? Settled<Output> : Output) : never;
 
-/** The children's outputs, with `tolerate` their results, in order or by key. */
+/** The outputs of the children, or with `tolerate` their results, in order or by key. */
 export type ChildrenOutput<C, Tolerated = undefined> = C extends readonly unknown[]
   ? OutputOf<C[number], Tolerated>[]
   : { [Key in keyof C]: OutputOf<C[Key], Tolerated> };
@@ -146,9 +146,9 @@ export function child<Input, Output>(
 }
 
 /**
- * The same for a workflow that is its own descendant, whose type would be circular: by its name.
- * The compiler checks that there is such a workflow, and the generated code has a type error where
- * `Output` is not its output. The type of `input` is not checked.
+ * One child, by the name of its workflow. Use it for a workflow that is its own descendant: its
+ * type would be circular. The compiler checks that there is such a workflow, and the generated code
+ * has a type error where `Output` is not its output. The type of `input` is not checked.
  * @typeParam Output the workflow's output.
  * @param workflow the name under which the workflow is exported.
  *

@@ -36,7 +36,7 @@ export type Free<Scope extends Entries, Name> = Name extends Reserved
 
 /** What the body of a loop and its `until` see as `loop`. */
 export interface Loop<State> {
-  /** From `initial` or the iteration before; in `until` from the one that has just ended. */
+  /** From `initial` or the iteration before. In `until`, from the iteration that just ended. */
   readonly state: State;
   /** From 1. */
   readonly iteration: number;

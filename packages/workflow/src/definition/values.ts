@@ -70,14 +70,14 @@ export type Misfit<T, Else> = [Problem<T>] extends [never] ? Else : Problem<T>;
 /** What `input` takes: any Standard Schema (zod, valibot, arktype …), or a Convex validator. */
 export type AnySchema = StandardSchemaV1 | GenericValidator;
 
-/** What `workflow.start` takes for it. */
+/** What `workflow.start` takes for a schema. */
 export type InferInput<Schema> = Schema extends StandardSchemaV1
   ? StandardSchemaV1.InferInput<Schema>
   : Schema extends GenericValidator
     ? Infer<Schema>
     : never;
 
-/** What handlers see of it: parsed, with defaults and transformations. */
+/** What handlers see for a schema: parsed, with defaults and transformations. */
 export type InferOutput<Schema> = Schema extends StandardSchemaV1
   ? StandardSchemaV1.InferOutput<Schema>
   : Schema extends GenericValidator

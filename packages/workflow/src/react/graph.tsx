@@ -13,7 +13,7 @@ export interface WorkflowGraphProps {
   run?: LiveRun;
   /** The pages of `workflow.steps`: the nodes that the run has passed are coloured too. */
   steps?: readonly Step[];
-  /** What the graph is called for those who cannot see it. Default: by its workflow. */
+  /** The name of the graph for screen readers. Default: it names the workflow. */
   label?: string;
 }
 

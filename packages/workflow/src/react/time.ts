@@ -20,7 +20,7 @@ export function durationText(ms: number): string {
   return `${Math.floor(ms / size)} ${unit}${rest === 0 ? "" : ` ${rest} ${smaller}`}`;
 }
 
-/** The present time, each second anew while something goes on. */
+/** The current time, updated each second while something goes on. */
 export function useNow(goesOn: boolean): number {
   const [now, setNow] = useState(() => Date.now());
   useEffect(() => {

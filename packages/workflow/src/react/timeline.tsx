@@ -19,9 +19,9 @@ export interface RunTimelineProps {
   childRunsOf?: (step: Step) => readonly ChildRun[] | undefined;
   /** Called when the list of a step's children is opened or closed, to read them only then. */
   onToggle?: (step: Step, isOpen: boolean) => void;
-  /** The address of a child. Default: it is no link. */
+  /** The address of a child. Default: it is not a link. */
   hrefOf?: (child: ChildRun) => string;
-  /** What the timeline is called for those who cannot see it. Default: by its workflow. */
+  /** The name of the timeline for screen readers. Default: it names the workflow. */
   label?: string;
 }
 

@@ -38,7 +38,7 @@ export type Ended<Workflow> = Extract<
   { state: "completed" | "failed" | "canceled" | "timedOut" }
 >;
 
-/** Something that a run waited for, and that came with time. */
+/** Something that a run waited for, and whose time has come. */
 export type Timer = FunctionReturnType<Tables["timers"]>["timers"][number];
 
 export interface KitOptions {
@@ -120,13 +120,13 @@ export class TestKit {
     return due;
   }
 
-  /** Lets time go by, with everything that falls due in it. */
+  /** Moves the clock by a duration, and runs everything that falls due. */
   async advance(duration: Duration): Promise<void> {
     await this.#time.advance(duration);
   }
 
   /**
-   * Lets time go by until a run has ended. @returns its status then.
+   * Moves the clock until a run has ended. @returns its status then.
    * @throws if there is no such run, or it will not end by itself, but waits for an event.
    */
   async runToEnd<Workflow extends WorkflowReference<never>>(

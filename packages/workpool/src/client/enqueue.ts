@@ -10,7 +10,7 @@ import type { ComponentApi } from "../component/_generated/component.js";
 import { type MutationRunner, partsOf, type RetryBehavior, type RunResult } from "../core/index.js";
 import type { WorkId } from "./validators.js";
 
-/** What may be enqueued. */
+/** What can be enqueued. */
 export type WorkKind = "action" | "mutation" | "query";
 
 export type WorkFunction<Kind extends WorkKind = WorkKind> = FunctionReference<
@@ -79,7 +79,7 @@ const BATCH_BYTES = 8_000_000;
 const BATCH_WORKS = 4_000;
 
 /**
- * Enqueues one work, as `Workpool` does; for code that is handed a component.
+ * Enqueues one work, as `Workpool` does; for code that gets a component as a parameter.
  * @param component the component, as `components.workpool`.
  * @param options of the enqueue and of the pool. Default: stored pool options stay; no retries.
  * @throws if an option is invalid, or the arguments or the context are larger than 1 MB.

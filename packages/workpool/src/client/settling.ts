@@ -32,7 +32,7 @@ type Settling = FunctionReference<"action" | "mutation", FunctionVisibility, any
 
 export type SettlingOptions<Callback extends OnComplete> = EnqueueOptions<Callback> &
   EnqueueSettings & {
-    /** An attempt that has not settled some seconds after so many ms has failed. Default: none. */
+    /** An attempt that has not settled some seconds after this many ms has failed. */
     timeoutMs?: number;
   };
 

@@ -8,7 +8,7 @@ export type WorkId = string & { __isWorkId: true };
 // The validator knows strings; the brand is for the types alone.
 export const vWorkId = v.string() as VString<WorkId>;
 
-/** What `status` gives. An unknown id is `finished`: works that have ended leave nothing behind. */
+/** What `status` returns. An unknown id is `finished`: nothing is kept of ended works. */
 export type WorkStatus =
   { state: "pending" | "running"; previousAttempts: number } | { state: "finished" };
 

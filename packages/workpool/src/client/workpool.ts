@@ -41,7 +41,7 @@ export interface WorkpoolOptions extends WorkpoolRetryOptions {
 export interface WorkpoolRetryOptions {
   /** What `retry: true` means. Default: 5 attempts after waits of 250 ms, 500 ms, 1 s and 2 s. */
   defaultRetryBehavior?: RetryBehavior;
-  /** Whether actions are retried that are enqueued without `retry`. Default: false. */
+  /** Whether actions that are enqueued without `retry` are retried. Default: false. */
   retryActionsByDefault?: boolean;
 }
 
@@ -58,7 +58,7 @@ export interface WorkpoolRetryOptions {
  * });
  */
 export class Workpool {
-  /** @param component `components.workpool`, say. @throws if an option is out of its range. */
+  /** @param component such as `components.workpool`. @throws if an option is out of its range. */
   constructor(
     readonly component: ComponentApi,
     readonly options: WorkpoolOptions = {},
@@ -70,8 +70,8 @@ export class Workpool {
 
   /**
    * Enqueues an action. It starts when the caller's transaction has committed, or waits for a slot.
-   * @param ctx of a mutation, whose transaction the enqueue is part of, or of an action.
-   * @param fn a reference to the action, or a handle of it.
+   * @param ctx the context of a mutation, which the enqueue is then part of, or of an action.
+   * @param fn a reference to the action, or its function handle.
    * @param args its arguments; up to 1 MB.
    * @returns the work's id.
    * @throws if an option is invalid, or the arguments or the context are too large.
@@ -88,7 +88,7 @@ export class Workpool {
   /** Enqueues a mutation for each of `argsList`. @returns the ids, in their order. */
   readonly enqueueMutationBatch = this.batch("mutation");
 
-  /** Enqueues a query, for what it hands to `onComplete`. Otherwise as {@link enqueueMutation}. */
+  /** Enqueues a query, whose result goes to `onComplete`. Otherwise as {@link enqueueMutation}. */
   readonly enqueueQuery = this.one("query");
   /** Enqueues a query for each of `argsList`. @returns the ids, in their order. */
   readonly enqueueQueryBatch = this.batch("query");
@@ -103,7 +103,7 @@ export class Workpool {
   }
 
   /**
-   * Cancels all works that have been enqueued by now, as {@link cancel} does, in pages.
+   * Cancels all works that have been enqueued so far, as {@link cancel} does, in pages.
    * @param options.limit how many works a page holds, 1 to 1,000. Default: 100. A page ends early
    *   if its callbacks have used up half of a transaction. @throws if it is out of its range.
    */
