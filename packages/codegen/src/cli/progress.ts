@@ -1,22 +1,27 @@
+import { clearScreenDown, moveCursor } from "node:readline";
 import type { WriteStream } from "node:tty";
+import { stripVTControlCharacters } from "node:util";
 import pc from "picocolors";
-import { hasEnded } from "../dev-server/index.js";
-import type { RunEvent, RunTree, TreeRun, TreeStep } from "../dev-server/index.js";
-import { waitTexts } from "../plan/stage-kinds.js";
+import { hasEnded, type ProgressEvent, type RunEvent } from "../dev-server/index.js";
+import type { RunTree, TreeRun, TreeStep } from "../dev-server/index.js";
+import { hasBodies, recordKind } from "../plan/stage-kinds.js";
 import { duration } from "./counts.js";
-import { type Progress, ProgressLines } from "./progress-lines.js";
 import {
   childLabel,
-  childrenByParent,
+  childrenIn,
   countStates,
   eventNames,
-  iconOf,
-  type Line,
-  paintLine,
-  parentKey,
-  rootCause,
+  printable,
   stageLabel,
-} from "./progress-text.js";
+  treeLines,
+} from "./progress-tree.js";
+
+/** Shows how a run goes on. */
+export interface Progress {
+  tell(event: RunEvent): void;
+  /** Shows the last state, and writes no more. */
+  end(): void;
+}
 
 /** A tree that is redrawn, if the terminal can do so, else a line per event; or nothing. */
 export function progressOn(stream: NodeJS.WriteStream, quiet: boolean): Progress {
@@ -34,179 +39,204 @@ export function usesColor(stream: NodeJS.WriteStream): boolean {
 const { setInterval, clearInterval } = globalThis;
 const now = performance.now.bind(performance);
 
-const FRAME_MS = 50;
-const END_OF_LINE = "\u001b[K\n";
-const ERASE_BELOW = "\u001b[J";
+const frameMs = 50;
 
 /** Progress on a terminal: the tree of the run, redrawn in its place. */
 export class ProgressLive implements Progress {
-  readonly #stream: WriteStream;
-  readonly #color: boolean;
-  readonly #timer: NodeJS.Timeout;
+  readonly #timer = setInterval(() => this.#draw(), frameMs);
   #tree: RunTree | undefined;
+  /** The lines of the last picture. */
   #drawn = 0;
   #drawnAt = 0;
 
-  constructor(stream: WriteStream, color: boolean) {
-    this.#stream = stream;
-    this.#color = color;
-    this.#timer = setInterval(() => this.#draw(), FRAME_MS);
+  constructor(
+    readonly stream: WriteStream,
+    readonly color: boolean,
+  ) {
     // The picture alone does not keep the process alive.
     this.#timer.unref();
   }
 
   tell(event: RunEvent): void {
-    if (event.type === "progress") {
-      this.#tree = event.tree;
-      // Busy functions keep the timer waiting.
-      if (now() - this.#drawnAt >= FRAME_MS) this.#draw();
-    }
-    if (event.type === "log") {
-      this.#erase();
-      this.#stream.write(`${event.text}\n`);
-      this.#draw();
-    }
+    if (event.type === "log") this.#draw(`${event.text}\n`);
+    if (event.type !== "progress") return;
+    this.#tree = event.tree;
+    // Busy functions keep the timer waiting.
+    if (now() - this.#drawnAt >= frameMs) this.#draw();
   }
 
   /** Draws the last state, which stays. */
   end(): void {
     clearInterval(this.#timer);
     this.#draw();
-    this.#drawn = 0;
   }
 
-  #draw(): void {
-    if (this.#tree === undefined) return;
-    // One line is left for the cursor: a picture that scrolls cannot be redrawn.
-    const lines = treeLines(this.#tree, Date.now(), (this.#stream.rows || 24) - 1);
+  /** Draws the tree over the last picture. @param above what is to stay above it */
+  #draw(above = ""): void {
     // Some terminals without a size say 0.
-    const width = this.#stream.columns || 80;
-    const text = lines.map((line) => `${paintLine(line, width, this.#color)}${END_OF_LINE}`);
-    // Over the last picture, line by line: a picture that is erased first flickers.
-    this.#stream.write(`${this.#home()}${text.join("")}${ERASE_BELOW}`);
+    const { columns, rows } = this.stream;
+    // One line is left for the cursor: a picture that scrolls cannot be redrawn.
+    const room = (rows || 24) - 1;
+    const colors = pc.createColors(this.color);
+    const lines = this.#tree === undefined ? [] : treeLines(this.#tree, Date.now(), room, colors);
+    const picture = lines.map((line) => `${cut(line, columns || 80)}\n`).join("");
+    // All at once: a picture that is erased first flickers.
+    this.stream.cork();
+    moveCursor(this.stream, 0, -this.#drawn);
+    clearScreenDown(this.stream);
+    this.stream.write(`${above}${picture}`);
+    this.stream.uncork();
     this.#drawn = lines.length;
     this.#drawnAt = now();
   }
+}
 
-  #erase(): void {
-    this.#stream.write(`${this.#home()}${this.#drawn > 0 ? ERASE_BELOW : ""}`);
-    this.#drawn = 0;
+/** A painted line, at most `width` characters wide on the screen. */
+export function cut(line: string, width: number): string {
+  if (stripVTControlCharacters(line).length <= width) return line;
+  let room = width - 1;
+  // oxlint-disable-next-line no-control-regex -- The colors, which take no room.
+  const kept = line.replace(/(\u001b\[\d+m)|./gu, (part, color) =>
+    color !== undefined || room-- > 0 ? part : "",
+  );
+  return `${kept}…`;
+}
+
+/** Something to tell of a run, once. Without a text nothing is to be told of it. */
+interface Fact {
+  readonly at: number;
+  /** What makes it worth telling, without its times. */
+  readonly key: readonly unknown[];
+  readonly text?: string | undefined;
+}
+
+/** A run, and where it stands in the tree. */
+interface Place {
+  readonly run: TreeRun;
+  readonly path: string;
+  /** What runs have in common that are below one of many children, or are one of them. */
+  readonly crowd?: string | undefined;
+}
+
+/** The number of children of one parent from which what is true of several is told once. */
+const manyChildren = 10;
+/** The number of parts in which their progress is told. */
+const progressParts = 4;
+
+/** Progress as text for a file or a pipe: one line per event, nothing is ever redrawn. */
+export class ProgressLines implements Progress {
+  readonly #told = new Set<string>();
+
+  constructor(readonly write: (line: string) => void) {}
+
+  tell(event: RunEvent): void {
+    if (event.type === "log") this.write(event.text);
+    if (event.type === "started") this.write(`${event.workflow}: started, run ${event.runId}`);
+    if (event.type === "progress") this.#tellNew(event);
   }
 
-  /** Takes the cursor to the first line of the last picture. */
-  #home(): string {
-    return this.#drawn > 0 ? `\u001b[${this.#drawn}A` : "";
+  end(): void {}
+
+  /** One line for each new fact, with the time since the start of the run. */
+  #tellNew({ tree, seenAt }: ProgressEvent): void {
+    const [top] = tree.runs;
+    if (top === undefined) return;
+    const children = childrenIn(tree);
+    const walk = function* (place: Place): Generator<Fact & { readonly place: Place }> {
+      const { run, path, crowd } = place;
+      for (const step of inOrder(run.steps))
+        for (const fact of factsOf(step, seenAt)) yield { place, ...fact };
+      for (const [stage, siblings] of children.get(run.runId) ?? []) {
+        const isMany = crowd !== undefined || siblings.length >= manyChildren;
+        for (const child of siblings)
+          yield* walk({
+            run: child,
+            path: `${path} › ${stage}${childLabel(child)}`,
+            crowd: isMany ? `${crowd ?? run.runId} ${stage} ${child.workflow}` : undefined,
+          });
+        const fact = siblingsFact(stage, siblings, tree.truncated, seenAt);
+        if (fact !== undefined) yield { place, ...fact };
+      }
+      const { state, endedAt: at = seenAt } = run;
+      // A child that completed has been told by its last step.
+      if (hasEnded(state) && (run === top || state !== "completed"))
+        yield { place, at, key: [state], text: `: ${state}` };
+    };
+    const facts = [...walk({ run: top, path: top.workflow })]
+      .filter(({ place, key }) => this.#isNew(place, key))
+      .sort((a, b) => a.at - b.at);
+    for (const { at, place, text } of facts)
+      if (text !== undefined)
+        this.write(`${elapsed(at - top.startedAt).padStart(8)}  ${place.path}${text}`);
+  }
+
+  /** Notes a fact. In a crowd it is not new if it was told of another run of the crowd. */
+  #isNew({ run, crowd }: Place, key: Fact["key"]): boolean {
+    const ids = [run.runId, crowd].flatMap((id) => (id ? [JSON.stringify([id, key])] : []));
+    const isTold = ids.some((id) => this.#told.has(id));
+    for (const id of ids) this.#told.add(id);
+    return !isTold;
   }
 }
 
-/** How many children of one parent are shown at most. */
-const MOST_CHILDREN = 24;
+const elapsed = (ms: number): string =>
+  ms < 60_000 ? `${(ms / 1000).toFixed(2)} s` : duration(ms);
 
-/** A run, its steps and its children as lines; of many children the most interesting. @param now */
-export function treeLines(tree: RunTree, now: number, maxLines: number): Line[] {
-  const top = tree.runs[0];
-  if (top === undefined) return [];
-  const childrenOf = childrenByParent(tree.runs);
-  for (let shown = MOST_CHILDREN; ; shown = Math.floor(shown / 2)) {
-    const view: View = { childrenOf, now, shown, truncated: tree.truncated };
-    const name = { text: top.workflow, paint: "bold" } as const;
-    const lines = [runLine("", name, top, view), ...stepLines(top, "  ", view)];
-    if (lines.length <= maxLines || shown === 0) return lines.slice(0, maxLines);
+/** How many of many children have ended, told in parts. */
+function siblingsFact(
+  stage: string,
+  siblings: readonly TreeRun[],
+  truncated: boolean,
+  at: number,
+): Fact | undefined {
+  const ended = siblings.filter(({ state }) => hasEnded(state));
+  const parts = Math.floor((ended.length / siblings.length) * progressParts);
+  if (siblings.length < manyChildren || parts === 0) return undefined;
+  const all = `${siblings.length}${truncated ? " or more" : ""}`;
+  return { at, key: [stage, parts], text: ` › ${stage}: ${countStates(ended)} of ${all} children` };
+}
+
+/** Steps as they ended: loops and branches that have ended come after what is inside them. */
+function* inOrder(steps: readonly TreeStep[]): Generator<TreeStep> {
+  const open: TreeStep[] = [];
+  for (const step of steps) {
+    const outside = open.findIndex(({ stage }) => !step.stage.startsWith(`${stage}.`));
+    if (outside >= 0) yield* open.splice(outside).reverse();
+    const kind = recordKind(step.kind);
+    if (hasEnded(step.state) && kind && hasBodies(kind)) open.push(step);
+    else yield step;
   }
+  yield* open.reverse();
 }
 
-interface View {
-  readonly childrenOf: Map<string, TreeRun[]>;
-  readonly now: number;
-  readonly shown: number;
-  readonly truncated: boolean;
-}
-
-function stepLines(run: TreeRun, indent: string, view: View): Line[] {
-  // The last iteration of each body.
-  const latest = new Map(run.steps.map((step) => [step.stage, step]));
-  return [...latest.values()].flatMap((step) => {
-    const children = view.childrenOf.get(parentKey(run.runId, step.stage)) ?? [];
-    const label = { text: ` ${stageLabel(step)}${progressOf(children, view)}` };
-    const line = [{ text: indent }, iconOf(step.state), label, ...stepNotes(step, view.now)];
-    return [line, ...childLines(children, `${indent}  `, view)];
-  });
-}
-
-function childLines(children: TreeRun[], indent: string, view: View): Line[] {
-  if (children.length === 0) return [];
-  const shown = new Set(mostInteresting(children, view.shown));
-  const rest = children.filter((child) => !shown.has(child));
-  const lines = children
-    .filter((child) => shown.has(child))
-    .flatMap((child) => [
-      runLine(indent, { text: childLabel(child) }, child, view),
-      // A child of one step is told in one line.
-      ...(child.steps.length > 1 ? stepLines(child, `${indent}  `, view) : []),
-    ]);
-  if (rest.length === 0) return lines;
-  const counted = `${indent}… and ${rest.length} more: ${countStates(rest)}`;
-  return [...lines, [{ text: counted, paint: "dim" }]];
-}
-
-function runLine(indent: string, label: Line[number], run: TreeRun, view: View): Line {
-  const took = duration((run.endedAt ?? view.now) - run.startedAt);
-  const only = run.steps.length === 1 ? run.steps[0] : undefined;
-  const isChild = run.parentRunId !== undefined;
-  return [
-    { text: indent },
-    iconOf(isChild && !hasEnded(run.state) ? (only?.state ?? run.state) : run.state),
-    { text: " " },
-    label,
-    ...(isChild && only !== undefined
-      ? stepNotes(only, view.now)
-      : [{ text: `  ${took}`, paint: "dim" } as const]),
-  ];
-}
-
-/** What there is to say of a step beside its name: how long, which attempt, and why it failed. */
-function stepNotes(step: TreeStep, now: number): Line {
-  const notes: { text: string; paint: "dim" | "yellow" | "red" }[] = [];
-  const error = step.errors.at(-1);
-  if (step.startedAt !== undefined && step.state !== "pending") {
-    const took = duration((step.endedAt ?? now) - step.startedAt);
-    notes.push({ text: `  ${took}`, paint: "dim" });
-  }
-  if (step.attempt > 1) notes.push({ text: `  attempt ${step.attempt}`, paint: "yellow" });
-  if (step.iteration !== undefined && !hasEnded(step.state))
-    notes.push({ text: `  iteration ${step.iteration}`, paint: "dim" });
-  const wait = step.state === "waiting" ? waitNote(step, now) : undefined;
-  if (wait !== undefined) notes.push({ text: `  ${wait}`, paint: "yellow" });
-  if (error !== undefined) {
-    const paint = step.state === "failed" ? "red" : "yellow";
-    notes.push({ text: `  ${rootCause(error).message}`, paint });
-  }
-  return notes;
-}
-
-/** What a step waits for, and for how long; most kinds wait to be tried again. */
-function waitNote(step: TreeStep, now: number): string | undefined {
-  const left = step.dueAt === undefined ? undefined : duration(Math.max(0, step.dueAt - now));
-  const texts = waitTexts[step.kind];
-  return texts === undefined ? left && `again in ${left}` : texts.goesOn(left, eventNames(step));
-}
-
-function progressOf(children: TreeRun[], view: View): string {
-  if (children.length === 0) return "";
-  const ended = children.filter(({ state }) => hasEnded(state)).length;
-  const all = `${children.length}${view.truncated ? "+" : ""}`;
-  return `  ${ended} of ${all} ${children.length === 1 ? "child" : "children"}`;
-}
-
-/** Failed ones first, then those that are retried, then those that run. */
-function mostInteresting(children: TreeRun[], count: number): TreeRun[] {
-  if (children.length <= count) return children;
-  const rank = (run: TreeRun) => {
-    if (run.state === "failed") return 0;
-    const retried = run.steps.some(({ attempt }) => attempt > 1);
-    if (!hasEnded(run.state)) return retried ? 1 : run.state === "pending" ? 5 : 2;
-    return retried ? 3 : 4;
+function* factsOf(step: TreeStep, seenAt: number): Generator<Fact> {
+  const { stage, iterations, kind, state, attempt, startedAt = seenAt, endedAt = seenAt } = step;
+  const fact = (at: number, what: unknown[], text?: string): Fact => {
+    const told = text === undefined ? undefined : ` › ${stageLabel(step)}: ${text}`;
+    return { at, key: [stage, iterations, ...what], text: told };
   };
-  // The sort keeps the order among those of one rank.
-  return children.toSorted((a, b) => rank(a) - rank(b)).slice(0, count);
+  if (!hasEnded(state)) {
+    const wait = waitOf(step);
+    if (wait !== undefined) yield fact(startedAt, ["waits", kind], wait);
+    yield fact(startedAt, ["began"], wait === undefined ? state : undefined);
+  }
+  for (const { kind: why, message, attempt: failed } of step.errors) {
+    if (failed >= attempt) continue;
+    // Nobody notes when an attempt failed; it was since the last read, and before the step ended.
+    const text = `attempt ${failed} failed (${why}): ${printable(message)}`;
+    yield fact(Math.min(seenAt, endedAt), ["failed", failed, message], text);
+  }
+  if (!hasEnded(state)) return;
+  const isTimed = step.startedAt !== undefined && step.endedAt !== undefined;
+  const took = isTimed ? ` after ${duration(endedAt - startedAt)}` : "";
+  const last = attempt > 1 ? `, at attempt ${attempt}` : "";
+  yield fact(endedAt, ["ended", state, attempt], `${state}${took}${last}`);
+}
+
+/** What it waits for, if not to be tried again, which is told. */
+function waitOf(step: TreeStep): string | undefined {
+  const { kind, state, startedAt, dueAt } = step;
+  const isTimed = dueAt !== undefined && startedAt !== undefined;
+  const time = isTimed ? duration(dueAt - startedAt) : undefined;
+  return state === "waiting" ? recordKind(kind)?.waits?.begins(time, eventNames(step)) : undefined;
 }

@@ -1,8 +1,7 @@
-import { readFile } from "node:fs/promises";
 import { loadEnvFile } from "node:process";
 import { jsonToConvex, type JSONValue } from "convex/values";
 import { suggestion } from "../diagnostics/nearest.js";
-import { type PlannedEvent, type SeedTable, whyUnreadable } from "../dev-server/index.js";
+import { type PlannedEvent, readGiven, type SeedTable } from "../dev-server/index.js";
 import { isRecord } from "../json.js";
 import { durationMs } from "../plan/constants.js";
 import { awaitedEvents } from "../plan/events.js";
@@ -13,14 +12,9 @@ import type { ProjectPlan } from "../plan/schema.js";
 /** JSON as given on the command line, or in a file after an `@`. @throws if it cannot be read */
 export async function readJson(given: string, option: string): Promise<JSONValue> {
   const path = given.startsWith("@") ? given.slice(1) : undefined;
-  const text =
-    path === undefined
-      ? given
-      : await readFile(path, "utf8").catch((error: unknown) => {
-          throw new Error(`${option} cannot be read: ${whyUnreadable(path, error)}`);
-        });
+  const text = path === undefined ? given : await readGiven(path, option);
   try {
-    return JSON.parse(text) as JSONValue;
+    return JSON.parse(text.toString()) as JSONValue;
   } catch (cause) {
     throw new Error(`${path ?? option} is not JSON.`, { cause });
   }

@@ -1,10 +1,13 @@
 import { convexToJson, jsonToConvex, type Value } from "convex/values";
+import pc from "picocolors";
 import { compile, writeGenerated } from "../compile.js";
-import { runWorkflow, type StoredFile } from "../dev-server/index.js";
+import { type RunOutcome, runWorkflow } from "../dev-server/index.js";
+import type { StepError, StoredFile } from "../dev-server/index.js";
 import type { ProjectPlan } from "../plan/schema.js";
+import { bytes, duration, plural } from "./counts.js";
 import { displayPath, functionsFolder } from "./functions-folder.js";
 import { progressOn, usesColor } from "./progress.js";
-import { type PlaceOf, report } from "./progress-text.js";
+import { type Colors, printable } from "./progress-tree.js";
 import { printDiagnostics } from "./report.js";
 import { processTerminal, type Terminal } from "./terminal.js";
 import { loadEnvironment, notSent, readEvents, readJson, readSeed } from "./run-input.js";
@@ -88,6 +91,9 @@ async function run(workflow: string, options: RunOptions): Promise<number> {
   return 0;
 }
 
+/** Where a node stands in its definition, as `file:line:column`; undefined for an unknown one. */
+type PlaceOf = (workflow: string, node: string) => string | undefined;
+
 function placesIn(plan: ProjectPlan, folder: string): PlaceOf {
   return (workflow, stage) => {
     const definition = plan.workflows.find(({ name }) => name === workflow);
@@ -96,6 +102,39 @@ function placesIn(plan: ProjectPlan, folder: string): PlaceOf {
     const place = node?.place ?? definition?.place;
     return place && `${folder}/${place.file}:${place.line}:${place.column}`;
   };
+}
+
+/** What a run came to and what it took, for people. */
+export function report(
+  { state, durationMs, totals, error }: RunOutcome,
+  workflow: string,
+  placeOf: PlaceOf,
+  color: boolean,
+): string {
+  const colors = pc.createColors(color);
+  const paint = state === "completed" ? colors.green : colors.red;
+  const executions = totals.executions.toLocaleString("en-US");
+  const scheduled = totals.functionsScheduled.toLocaleString("en-US");
+  const lines = [
+    `${workflow} ${paint(state)} in ${duration(durationMs)}`,
+    `  ${colors.dim(`${plural(totals.rootExecutions, "function execution")}, ${executions} with nested ones; ${scheduled} scheduled`)}`,
+    `  ${colors.dim(`read ${plural(totals.documentsRead, "document")}, ${bytes(totals.bytesRead)}; wrote ${plural(totals.documentsWritten, "document")}, ${bytes(totals.bytesWritten)}`)}`,
+    ...(error === undefined ? [] : errorLines(error, placeOf, colors)),
+  ];
+  return `${lines.join("\n")}\n`;
+}
+
+/** From the run's error down to what caused it, each with the place of its node. */
+function* errorLines(error: StepError, placeOf: PlaceOf, colors: Colors): Generator<string> {
+  const place = placeOf(error.workflow, error.node);
+  const which = error.key === undefined ? "" : ` [${error.key}]`;
+  const attempt = error.attempt > 1 ? `, attempt ${error.attempt}` : "";
+  const at = place === undefined ? "" : `${colors.cyan(place)} `;
+  const node = error.node === "" ? "" : `"${error.node}" of `;
+  const where = printable(`${node}${error.workflow}${which}${attempt}`);
+  yield `${at}${colors.red(error.kind)} in ${where}: ${printable(error.message)}`;
+  if (error.data !== undefined) yield `  data: ${JSON.stringify(error.data)}`;
+  if (error.cause !== undefined) yield* errorLines(error.cause, placeOf, colors);
 }
 
 /** What went wrong, with its causes, and where in the app's own code; never a stack trace. */

@@ -151,13 +151,8 @@ export async function openLocalApp(
       for (const listener of listeners) listener();
     });
   const begin = async () => {
-    const labels = seed.flatMap(({ documents }) => documents.map(({ _id }) => _id));
-    const named = labels.filter((label) => typeof label === "string");
-    const ids = named.map((label) => `$id:${label}`);
-    const seeded = { input: first?.input ?? null, ids };
-    const filled = (await withSeed(back, seeded, seed)) as { input: unknown; ids: string[] };
-    filled.ids.forEach((id, index) => onLog(`The id of "${named[index]}" is ${id}`));
-    const { input } = filled;
+    const { input, ids } = await withSeed(back, first?.input ?? null, seed);
+    for (const [label, id] of ids) onLog(`The id of "${label}" is ${id}`);
     if (first === undefined) return undefined;
     return await start(first.workflow, await withStoredFiles(back.t, input, first.files ?? []));
   };

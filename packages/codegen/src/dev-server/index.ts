@@ -1,8 +1,8 @@
 export { openBackEnd, type AppTest, type BackEnd } from "./back-end.js";
 export { type FirstRun, openLocalApp } from "./app.js";
-export type { PlannedEvent } from "./events.js";
-export { whyUnreadable, type SeedTable, type StoredFile } from "./input.js";
+export { readGiven, type SeedTable, type StoredFile } from "./input.js";
 export {
+  type PlannedEvent,
   type ProgressEvent,
   type RunEvent,
   type RunOutcome,

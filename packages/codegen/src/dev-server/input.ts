@@ -18,21 +18,21 @@ export async function withStoredFiles(
 ): Promise<unknown> {
   let filled = input;
   for (const { field, path } of files) {
-    const content = await readBlob(field, path);
-    const id = await t.run(async (ctx) => await ctx.storage.store(content));
+    const content = await readGiven(path, `The file for "${field}"`);
+    const id = await t.run(async (ctx) => await ctx.storage.store(new Blob([content])));
     filled = withField(filled, field.split("."), id, field);
   }
   return filled;
 }
 
-async function readBlob(field: string, path: string): Promise<Blob> {
-  const content = await readFile(path).catch((error: unknown) => whyUnreadable(path, error));
-  if (typeof content !== "string") return new Blob([content]);
-  throw new Error(`The file for "${field}" cannot be read: ${content}`);
+/** A file that the user gave the path of. @throws if `what` it is cannot be read */
+export async function readGiven(path: string, what: string) {
+  return await readFile(path).catch((error: unknown) => {
+    throw new Error(`${what} cannot be read: ${whyUnreadable(path, error)}`);
+  });
 }
 
-/** In a sentence why a file cannot be read, for somebody who gave its path. */
-export function whyUnreadable(path: string, error: unknown): string {
+function whyUnreadable(path: string, error: unknown): string {
   const code = error instanceof Error && "code" in error ? error.code : undefined;
   if (code === "ENOENT" || code === "ENOTDIR") return `there is no ${path}.`;
   if (code === "EISDIR") return `${path} is a folder.`;
@@ -49,9 +49,9 @@ export interface SeedTable {
 /** Inserts documents, and puts their ids in place of their labels. @throws if one does not fit */
 export async function withSeed(
   { t, tables }: Pick<BackEnd, "t" | "tables">,
-  value: unknown,
+  input: unknown,
   seed: readonly SeedTable[],
-): Promise<unknown> {
+) {
   const ids = new Map<string, string>();
   for (const { table, documents } of seed) {
     if (tables?.includes(table) === false) {
@@ -73,7 +73,7 @@ export async function withSeed(
       if (typeof label === "string") ids.set(label, id);
     }
   }
-  return withIds(value, ids, "The input");
+  return { input: withIds(input, ids, "The input"), ids };
 }
 
 /** What stands before the label of a document where its id belongs. */

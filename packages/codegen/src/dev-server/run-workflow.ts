@@ -1,9 +1,17 @@
 import { seeded, settle, type Totals } from "@stepwise/testing";
 import { type App, type AppOptions, openApp } from "./app.js";
 import { realTime, skippedTime } from "./clock.js";
-import { EventSender, type PlannedEvent } from "./events.js";
 import { type SeedTable, type StoredFile, withSeed, withStoredFiles } from "./input.js";
 import { type RunTree, type Status, Watch } from "./watch.js";
+
+export interface PlannedEvent {
+  readonly name: string;
+  readonly value: unknown;
+  /** Ms after the start of the run. Default: when a run waits for such an event. */
+  readonly atMs?: number;
+  /** Whether it is for a run below: from its time on it is sent when one waits for it. */
+  readonly isBelow?: boolean;
+}
 
 export interface RunWorkflowOptions extends AppOptions {
   readonly workflow: string;
@@ -54,7 +62,7 @@ export async function runWorkflow(options: RunWorkflowOptions): Promise<RunOutco
   let sender: EventSender | undefined;
   try {
     const seeded = await withSeed(app.back, input, seed);
-    const filled = await withStoredFiles(t, seeded, files);
+    const filled = await withStoredFiles(t, seeded.input, files);
     const runId = await app.start(workflow, filled);
     tell({ type: "started", runId, workflow });
     const watch = new Watch(app, runId, (tree) => {
@@ -96,6 +104,75 @@ async function untilEnded({ clock }: App, watch: Watch, sender: EventSender): Pr
     if (delivery !== undefined) await sender.send(delivery);
     else if (goesOn) goesOn = await clock.wait(isDue, () => watch.restMs);
     else throw stuck(await watch.tree(), sender.unsent);
+  }
+}
+
+interface Delivery {
+  readonly event: PlannedEvent;
+  readonly to: { readonly runId: string; readonly workflow: string };
+}
+
+/** Sends the planned events, each once; those of one name in their order. */
+class EventSender {
+  readonly #expected: PlannedEvent[];
+  readonly #timers = new Map<PlannedEvent, NodeJS.Timeout>();
+  #failure: Error | undefined;
+
+  /** @param top the run that was started */
+  constructor(
+    private readonly app: App,
+    private readonly top: Delivery["to"],
+    events: readonly PlannedEvent[],
+  ) {
+    this.#expected = events.filter(({ atMs }) => atMs === undefined);
+    for (const event of events)
+      if (event.atMs !== undefined)
+        this.#timers.set(event, setTimeout(this.#due, event.atMs, event));
+  }
+
+  readonly #due = (event: PlannedEvent) => {
+    this.#timers.delete(event);
+    if (event.isBelow === true) {
+      this.#expected.push(event);
+      return this.app.clock.wake();
+    }
+    void this.send({ event, to: this.top }).catch((error: unknown) => {
+      this.#failure ??= error instanceof Error ? error : new Error(String(error));
+    });
+  };
+
+  /** Those that have not been sent: no run has waited for them, or their time has not come. */
+  get unsent(): readonly PlannedEvent[] {
+    return [...this.#expected, ...this.#timers.keys()];
+  }
+
+  /** Whether it matters what runs wait for. */
+  get isListening(): boolean {
+    return this.#expected.length > 0 || this.#failure !== undefined;
+  }
+
+  /** The next event that a run waits for. @throws if one that was sent was not taken */
+  next({ runs }: RunTree): Delivery | undefined {
+    if (this.#failure !== undefined) throw this.#failure;
+    for (const { runId, workflow, steps } of runs) {
+      for (const { state, events = [] } of steps) {
+        if (state !== "waiting") continue;
+        const event = this.#expected.find(({ name }) => events.includes(name));
+        if (event !== undefined) return { event, to: { runId, workflow } };
+      }
+    }
+    return undefined;
+  }
+
+  /** @throws if the event is not taken */
+  async send({ event, to }: Delivery): Promise<void> {
+    const at = this.#expected.indexOf(event);
+    if (at >= 0) this.#expected.splice(at, 1);
+    await this.app.sendEvent(to.workflow, to.runId, event.name, event.value);
+  }
+
+  stop(): void {
+    for (const timer of this.#timers.values()) clearTimeout(timer);
   }
 }
 

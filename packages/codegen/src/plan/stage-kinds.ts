@@ -1,6 +1,12 @@
 /** How a node is drawn: it runs, starts other runs, waits, decides, or repeats. */
 export type Shape = "run" | "fanOut" | "wait" | "decision" | "loop";
 
+/** What is said while a run waits at a stage: of all the time it may take, or what is left of it. */
+interface WaitTexts {
+  begins(time: string | undefined, events: string): string;
+  goesOn(time: string | undefined, events: string): string | undefined;
+}
+
 /** What the compiler knows of a kind of stage, besides how it is read and written. */
 interface StageKind {
   /**
@@ -15,6 +21,8 @@ interface StageKind {
   readonly makesNothing?: true;
   /** Which of the options that not every node has are for it. */
   readonly options: readonly ("retry" | "timeout" | "isolate")[];
+  /** Of a kind that waits for something else than to be tried again. */
+  readonly waits?: WaitTexts;
 }
 
 /** Every kind of stage. A new kind is one entry here. */
@@ -23,10 +31,35 @@ export const stageKinds = {
   mutation: { goes: "within", takes: "transaction", shape: "run", options: ["isolate"] },
   query: { goes: "within", takes: "transaction", shape: "run", options: ["isolate"] },
   // They are started by the transaction that arrives. When the last one has ended, the run goes on.
-  children: { goes: "woken", takes: "runs", shape: "fanOut", options: ["timeout"] },
-  sleep: { goes: "woken", takes: "duration", shape: "wait", makesNothing: true, options: [] },
+  children: {
+    goes: "woken",
+    takes: "runs",
+    shape: "fanOut",
+    options: ["timeout"],
+    waits: { begins: () => "waiting for its children", goesOn: () => undefined },
+  },
+  sleep: {
+    goes: "woken",
+    takes: "duration",
+    shape: "wait",
+    makesNothing: true,
+    options: [],
+    waits: {
+      begins: (time) => (time === undefined ? "sleeping" : `sleeping for ${time}`),
+      goesOn: (time) => time && `goes on in ${time}`,
+    },
+  },
   // It goes on in the transaction of whoever sends the event.
-  event: { goes: "waiting", takes: "timeout", shape: "wait", options: ["timeout"] },
+  event: {
+    goes: "waiting",
+    takes: "timeout",
+    shape: "wait",
+    options: ["timeout"],
+    waits: {
+      begins: (time, events) => `waiting for the event ${events}${time ? `, at most ${time}` : ""}`,
+      goesOn: (time, events) => `waits for ${events}${time ? `, for ${time} more` : ""}`,
+    },
+  },
   branch: { goes: "decided", takes: "nothing", shape: "decision", options: [] },
   loop: { goes: "decided", takes: "nothing", shape: "loop", options: ["timeout"] },
   child: { goes: "woken", takes: "run", shape: "fanOut", options: [] },
@@ -38,29 +71,14 @@ export const stageKindNames = Object.keys(stageKinds) as [StageKindName, ...Stag
 
 export const stageKind = (name: StageKindName): StageKind => stageKinds[name];
 
-/** Kinds with nodes inside them. */
-export const bodyKinds: readonly string[] = stageKindNames.filter((name) =>
-  ["decision", "loop"].includes(stageKind(name).shape),
-);
+/** That of a step record, which may be of a kind that no stage has. */
+export const recordKind = (name: string): StageKind | undefined => {
+  const kinds: Readonly<Partial<Record<string, StageKind>>> = stageKinds;
+  return kinds[name];
+};
 
-/** What is said while a run waits at a stage: of all the time it may take, or what is left of it. */
-interface WaitTexts {
-  begins(time: string | undefined, events: string): string;
-  goesOn(time: string | undefined, events: string): string | undefined;
-}
-
-/** Those of the kinds that have more to say than that they wait. */
-export const waitTexts: Readonly<Partial<Record<string, WaitTexts>>> = {
-  children: { begins: () => "waiting for its children", goesOn: () => undefined },
-  sleep: {
-    begins: (time) => (time === undefined ? "sleeping" : `sleeping for ${time}`),
-    goesOn: (time) => time && `goes on in ${time}`,
-  },
-  event: {
-    begins: (time, events) => `waiting for the event ${events}${time ? `, at most ${time}` : ""}`,
-    goesOn: (time, events) => `waits for ${events}${time ? `, for ${time} more` : ""}`,
-  },
-} satisfies Partial<Record<StageKindName, WaitTexts>>;
+/** Whether nodes are inside it. */
+export const hasBodies = ({ shape }: StageKind): boolean => ["decision", "loop"].includes(shape);
 
 interface Staged {
   readonly stages: readonly { readonly kind: StageKindName }[];

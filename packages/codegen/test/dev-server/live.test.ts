@@ -4,12 +4,9 @@ import { ProgressLive } from "../../src/cli/progress.js";
 import { run, step, tree } from "./tree.js";
 
 // oxlint-disable-next-line no-control-regex -- Control sequences are what a terminal is told with.
-const SEQUENCES = /\u001b\[(\d+)A|\u001b\[([KJ])|\n|[^\u001b\n]+/g;
+const SEQUENCES = /\u001b\[(\d+)A|\u001b\[0(J)|\n|[^\u001b\n]+/g;
 
-/**
- * A terminal that obeys what the live tree uses: up by lines, clear to the end of the line, clear
- * from here on.
- */
+/** A terminal that obeys what the live tree uses: up by lines, and clear from here on. */
 class Screen {
   readonly #lines: string[] = [""];
   #row = 0;
@@ -25,12 +22,14 @@ class Screen {
     return this.#lines.slice(0, -1);
   }
 
+  cork(): void {}
+  uncork(): void {}
+
   write(text: string): boolean {
     for (const [all, up, clear] of text.matchAll(SEQUENCES)) {
       const line = this.#lines[this.#row]!;
       if (up !== undefined) this.#row -= Number(up);
-      else if (clear === "K") this.#lines[this.#row] = line.slice(0, this.#column);
-      else if (clear === "J") {
+      else if (clear !== undefined) {
         this.#lines.splice(this.#row + 1);
         this.#lines[this.#row] = line.slice(0, this.#column);
       } else if (all === "\n") {

@@ -1,13 +1,15 @@
+import pc from "picocolors";
 import { describe, expect, test } from "vitest";
 import { duration } from "../../src/cli/counts.js";
-import { paintLine, report } from "../../src/cli/progress-text.js";
-import { treeLines } from "../../src/cli/progress.js";
+import { treeLines } from "../../src/cli/progress-tree.js";
+import { cut } from "../../src/cli/progress.js";
+import { report } from "../../src/cli/run.js";
 import type { RunTree, TreeRun, TreeStep } from "../../src/dev-server/index.js";
 import { child, error, linesOf, run, step, tree } from "./tree.js";
 
 function picture(shown: RunTree, maxLines = 40, width = 100): string {
-  const lines = treeLines(shown, 1500, maxLines);
-  return lines.map((line) => paintLine(line, width, false)).join("\n");
+  const lines = treeLines(shown, 1500, maxLines, pc.createColors(false));
+  return lines.map((line) => cut(line, width)).join("\n");
 }
 
 const sections = step("sections", "waiting", { kind: "children" });
@@ -72,6 +74,13 @@ describe("the tree", () => {
     for (const line of lines) expect(line.length).toBeLessThanOrEqual(12);
   });
 
+  test("a painted line is cut where a plain one is, and its colors end", () => {
+    const { green, dim } = pc.createColors(true);
+    const line = `${green("✓")} outline${dim("  40 ms")}`;
+    expect(cut(line, 16)).toBe(line);
+    expect(cut(line, 12)).toBe(`${green("✓")} outline${dim("  ")}…`);
+  });
+
   test("a child with steps of its own shows them", () => {
     const steps = [step("fetch", "completed"), step("parse", "running")];
     const shown = tree(
@@ -89,6 +98,8 @@ describe("the tree", () => {
     const bad = step("analysis", "failed", { errors: [error(1, "a\u001b[2Jb\nc")] });
     const text = picture(tree(run("top", "running", { steps: [bad] })));
     expect(text).toContain("a\ufffd[2Jb c");
+    const keyed = tree(run("top", "running"), child(0, "failed", { key: "a\u001b[2Jb" }));
+    expect(linesOf([keyed], 1600).join()).toContain("sections[a\ufffd[2Jb] section: failed");
   });
 });
 

@@ -5,7 +5,7 @@ import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { afterAll, afterEach, beforeAll, describe, expect, test, vi } from "vitest";
 import { mkdtemp, rm } from "../../../../scripts/folders.mjs";
-import { ProgressLines } from "../../src/cli/progress-lines.js";
+import { ProgressLines } from "../../src/cli/progress.js";
 import { type RunEvent, type RunWorkflowOptions, runWorkflow } from "../../src/dev-server/index.js";
 import { convexConfig, type TestApp, writeApp } from "./app.js";
 

@@ -1,4 +1,4 @@
-import { ProgressLines } from "../../src/cli/progress-lines.js";
+import { ProgressLines } from "../../src/cli/progress.js";
 import type { RunTree, StepError, TreeRun, TreeStep } from "../../src/dev-server/index.js";
 
 /** Trees as the component would give them, for tests of what is made of them. */
