@@ -85,7 +85,7 @@ function perChild({ perChild: children }: WorkflowExplained): string {
 
 function worst({ worstCaseMs, openEnded }: WorkflowExplained): string {
   if (worstCaseMs < Infinity) return `at worst ${duration(worstCaseMs)}`;
-  return `no worst case: no literal limit on ${openEnded.join(" and ")}`;
+  return `no worst case: no fixed limit for ${openEnded.join(" and ")}`;
 }
 
 function table(rows: readonly (readonly string[])[]): string[] {

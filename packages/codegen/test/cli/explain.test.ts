@@ -322,5 +322,5 @@ test("children that take turns, or may be any, are said to have no limit", async
   const { out } = await workflowCodegen("explain");
   expect(out).toContain("2 for each countWords of pages");
   expect(out).toContain("and those of each child of unknown");
-  expect(out).toContain("no worst case: no literal limit on pages.");
+  expect(out).toContain("no worst case: no fixed limit for pages.");
 });
