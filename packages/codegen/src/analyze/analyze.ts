@@ -81,18 +81,39 @@ export class Analyzer {
     }
     const reexports = await allReexports(facts, read, this.#reexports);
     const known = workflowsOf(facts, unread, reexports, read);
+    const outsideHashes = new Map<string, string | null>();
+    const hashAt = (file: string): string | null => {
+      const hash = outsideHashes.get(file);
+      if (hash !== undefined) return hash;
+      const text = read(file);
+      const made = text === undefined ? null : hashOf(text);
+      outsideHashes.set(file, made);
+      return made;
+    };
     const analysis = { workflows: [] as WorkflowPlan[], diagnostics: [] as Diagnostic[] };
+    const readAnew = async (source: SourceText, hash: string) => {
+      const reader = await this.#open(source, parsed);
+      const { facts } = reader.facts(source);
+      const { answers, outside, ...found } = reader.read(source, known, read);
+      const { workflows, diagnostics } = finishing.finish(found.workflows);
+      return this.#keep({
+        file: source.file,
+        hash,
+        facts,
+        finishing: finishing.key,
+        answers,
+        outside: Object.fromEntries([...outside].map((file) => [file, hashAt(file)])),
+        workflows,
+        diagnostics: [...found.diagnostics, ...diagnostics],
+      });
+    };
     /** What each workflow was made of, as a hash: while that is the same, so is the plan. */
     const origins = new Map<WorkflowPlan, string>();
     for (const source of sources) {
       const hash = hashes.get(source.file) ?? "";
       const before = this.#recordOf(source.file, hash);
-      const isValid = before !== undefined && isAsItWas(before, finishing, known, read);
-      const record = isValid
-        ? before
-        : this.#keep(
-            readAnew(source, hash, await this.#open(source, parsed), known, read, finishing),
-          );
+      const isValid = before !== undefined && isAsItWas(before, finishing, known, hashAt);
+      const record = isValid ? before : await readAnew(source, hash);
       const workflows = this.#workflowsOf(record);
       analysis.workflows.push(...workflows);
       analysis.diagnostics.push(...record.diagnostics);
@@ -193,38 +214,12 @@ const summarized = (workflow: WorkflowPlan): WorkflowSummary => ({
   hash: planHash(workflow),
 });
 
-const hashIn = (text: string | undefined): string | null =>
-  text === undefined ? null : hashOf(text);
-
 const isAsItWas = (
   { answers, outside, finishing }: FileRecord,
   now: Finishing,
   known: Workflows,
-  read: ReadModule,
+  hashAt: (file: string) => string | null,
 ): boolean =>
   finishing === now.key &&
-  Object.entries(outside).every(([file, hash]) => hashIn(read(file)) === hash) &&
+  Object.entries(outside).every(([file, hash]) => hashAt(file) === hash) &&
   areStillGiven(answers, known);
-
-function readAnew(
-  source: SourceText,
-  hash: string,
-  reader: FileReader,
-  known: Workflows,
-  read: ReadModule,
-  finishing: Finishing,
-): FoundRecord {
-  const { facts } = reader.facts(source);
-  const found = reader.read(source, known, read);
-  const { workflows, diagnostics } = finishing.finish(found.workflows);
-  return {
-    file: source.file,
-    hash,
-    facts,
-    finishing: finishing.key,
-    answers: found.answers,
-    outside: Object.fromEntries([...found.outside].map(([file, text]) => [file, hashIn(text)])),
-    workflows,
-    diagnostics: [...found.diagnostics, ...diagnostics],
-  };
-}

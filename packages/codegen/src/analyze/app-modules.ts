@@ -55,11 +55,13 @@ function valuesOf(statement: TypeScript.Statement): [string, TypeScript.Node][] 
 /** The files of the app that definitions take values from. Each is parsed at most once. */
 export class AppModules {
   readonly #read: ReadModule;
-  readonly #modules = new Map<string, Module>();
+  readonly #parsed: Map<string, Module>;
   #packages: readonly string[] | undefined;
 
-  constructor(read: ReadModule) {
+  /** @param parsed those that were parsed before */
+  constructor(read: ReadModule, parsed: Map<string, Module>) {
     this.#read = read;
+    this.#parsed = parsed;
   }
 
   /** Whether a module is of Node or of the app's packages: no file of the app, and no alias. */
@@ -100,12 +102,12 @@ export class AppModules {
 
   #module(path: string): Module | undefined {
     const found = fileAt(path, inside(this.#read));
-    const known = this.#modules.get(path);
+    const known = this.#parsed.get(path);
     const isKnown = known?.source.text === found?.text;
     const source = isKnown || found === undefined ? undefined : bareSource(found.file, found.text);
     if (source === undefined) return isKnown ? known : undefined;
     const module = new Module(source.fileName, source, importsOf(source), reexportsOf(source));
-    this.#modules.set(path, module);
+    this.#parsed.set(path, module);
     return module;
   }
 }

@@ -1,12 +1,13 @@
 import { quote } from "../diagnostics/diagnostic.js";
 import type { Identifier } from "ts-morph";
-import { Node, SyntaxKind } from "../ts-morph.js";
+import { Node } from "../ts-morph.js";
 import type { AppModules } from "./app-modules.js";
 import type { DefinitionFile } from "./parser.js";
 import { constantOf, type FunctionNode, functionOf, unwrap } from "./functions.js";
 import { heldIn, knownValue } from "./known.js";
 import { isDeclaredBetween, isDeclaredInFile, nameOf, referencesIn } from "./scoping.js";
-import { isImported } from "./modules.js";
+import { isImported, localNamesOf } from "./modules.js";
+import { calleeName, callsIn } from "./descendants.js";
 import type { Target, Workflows } from "./workflows.js";
 import type { FoundDefinition } from "./definitions.js";
 
@@ -20,7 +21,8 @@ export function childWorkflows(
   const found = new Set<string>();
   const calls = new Set<Node>();
   let all = false;
-  for (const call of fn.getDescendantsOfKind(SyntaxKind.CallExpression)) {
+  const names = new Set(makers.flatMap((name) => [name, ...localNamesOf(file.imports, name)]));
+  for (const call of callsIn(fn, (each) => names.has(calleeName(each) ?? ""))) {
     const callee = call.getExpression();
     if (Node.isIdentifier(callee) && isDeclaredBetween(callee, file.source)) continue;
     const isNamed = isImported(callee, file.imports, "childNamed");
@@ -35,6 +37,8 @@ export function childWorkflows(
   const isWhole = !all && found.size > 0 && !mayGetOthers(fn, calls, file, modules);
   return isWhole ? [...found].sort() : undefined;
 }
+
+const makers = ["child", "childNamed"];
 
 /** Whether a name in a function, besides its calls of `child`, may hold or give children. */
 function mayGetOthers(

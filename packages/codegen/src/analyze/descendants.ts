@@ -1,6 +1,7 @@
 import type { CallExpression, Node } from "ts-morph";
 import { ts, type TypeScript } from "../ts-morph.js";
 import { diagnostic, type Diagnostic, placeAt } from "../diagnostics/diagnostic.js";
+import { once } from "../plan/once.js";
 
 export function childrenOf(node: TypeScript.Node): TypeScript.Node[] {
   const children: TypeScript.Node[] = [];
@@ -22,16 +23,6 @@ export const allBelow = once((node: TypeScript.Node): readonly TypeScript.Node[]
 export const identifiersIn = once((node: TypeScript.Node) =>
   allBelow(node).filter(ts.isIdentifier),
 );
-
-/** What is made of something, kept for as long as that is. */
-export function once<Of extends object, Made>(make: (of: Of) => Made): (of: Of) => Made {
-  const before = new WeakMap<Of, Made>();
-  return (of) => {
-    const made = before.get(of) ?? make(of);
-    before.set(of, made);
-    return made;
-  };
-}
 
 export const callsIn = (
   node: Node,

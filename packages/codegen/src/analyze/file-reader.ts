@@ -1,6 +1,6 @@
 import type { Diagnostic } from "../diagnostics/diagnostic.js";
 import type { SourceText } from "../discover/discover.js";
-import { AppModules } from "./app-modules.js";
+import { AppModules, type Module } from "./app-modules.js";
 import { type DefinitionFile, Parser } from "./parser.js";
 import { reportMissingValues, reportUnseenChains } from "./misuse.js";
 import { findDefinitions, type FoundDefinition, type FoundInFile } from "./definitions.js";
@@ -23,9 +23,7 @@ export class FileReader {
   readonly #parser = new Parser();
   readonly #found = new Map<DefinitionFile, FoundFile>();
   readonly #once: boolean;
-  #read: ReadModule | undefined;
-  #modules = new AppModules(() => undefined);
-  #outside = new Map<string, string | undefined>();
+  readonly #modules = new Map<string, Module>();
 
   /** @param once whether it lets go of every file as soon as that is read */
   constructor(once: boolean) {
@@ -37,28 +35,24 @@ export class FileReader {
     return file === undefined ? { errors } : { facts: this.#find(file).facts, errors };
   }
 
-  readonly #readOutside: ReadModule = (path) => {
-    const text = this.#read?.(path);
-    this.#outside.set(path, text);
-    return text;
-  };
-
   /** @param read gives the other files; each is parsed at most once while it is the same */
   read(source: SourceText, workflows: Workflows, read: ReadModule) {
     const { file, errors } = this.#parser.parse(source);
-    if (file === undefined)
-      return { workflows: [], diagnostics: errors, answers: {}, outside: new Map() };
+    if (file === undefined) return { workflows: [], diagnostics: errors, answers: {}, outside: [] };
     const { found, diagnostics } = this.#find(file);
-    if (this.#read !== read) this.#modules = new AppModules(this.#readOutside);
-    this.#read = read;
-    this.#outside = new Map();
+    const outside = new Set<string>();
+    const readOutside: ReadModule = (path) => {
+      outside.add(path);
+      return read(path);
+    };
+    const modules = new AppModules(readOutside, this.#modules);
     const recorded = recording(workflows);
     const whole = unlessTooDeep(() => {
-      const used = found.locals.size === 0 ? [] : usedModules(file, this.#readOutside);
-      const runtime = checkRuntime(source.file, source.text, used, this.#readOutside);
+      const used = found.locals.size === 0 ? [] : usedModules(file, readOutside);
+      const runtime = checkRuntime(source.file, source.text, used, readOutside);
       reportUnseenChains(file, found, recorded.workflows, diagnostics.length > 0);
       found.definitions.forEach(reportOwnChild);
-      const plan = (each: FoundDefinition) => workflowPlan(each, recorded.workflows, this.#modules);
+      const plan = (each: FoundDefinition) => workflowPlan(each, recorded.workflows, modules);
       return { runtime, plans: found.definitions.map(plan) };
     });
     const reported = file.takeDiagnostics();
@@ -69,7 +63,7 @@ export class FileReader {
       this.#parser.release(source.file);
     }
     const { answers } = recorded;
-    return { workflows: plans, diagnostics: all, answers, outside: this.#outside };
+    return { workflows: plans, diagnostics: all, answers, outside };
   }
 
   keepOnly(files: ReadonlySet<string>): void {

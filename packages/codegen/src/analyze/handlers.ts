@@ -155,6 +155,9 @@ export function bindingOf(
 function looksAround(fn: FunctionNode): boolean {
   const isOpen = (name: string) =>
     name === "eval" || (name === "arguments" && !Node.isArrowFunction(fn));
+  const text = fn.getText();
+  // A name may be escaped.
+  if (!/eval|arguments|\\u/.test(text)) return false;
   return identifiersIn(fn.compilerNode).some((id) => isOpen(id.text) && isReference(id));
 }
 

@@ -37,7 +37,8 @@ export async function importCycles(
   const graph = await graphOf(definitions, options);
   const found = new Map<string, Diagnostic>();
   const circles = new Set<string>();
-  for (const from of [...graph.keys()].sort()) {
+  const imported = new Set([...graph.values()].flatMap((edges) => edges.map(({ to }) => to)));
+  for (const from of [...graph.keys()].filter((file) => imported.has(file)).sort()) {
     for (const edge of graph.get(from) ?? []) {
       const path = edge.isNeeded ? pathBetween(edge.to, from, graph) : undefined;
       if (path === undefined) continue;

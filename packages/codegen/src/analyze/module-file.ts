@@ -1,4 +1,5 @@
 import { resolveModule, withoutEnding } from "../plan/paths.js";
+import { once } from "../plan/once.js";
 import { posix } from "node:path";
 
 /**
@@ -10,11 +11,27 @@ export type ReadModule = (file: string) => string | undefined;
 const endings = [".ts", ".tsx", ".js", "/index.ts"];
 
 /** The paths of the functions folder that a module may stand for; none for a package. */
-export function modulePaths(from: string, module: string, read: ReadModule): string[] {
+export function modulePaths(from: string, module: string, read: ReadModule): readonly string[] {
   const own = resolveModule(from, module);
-  const paths = own === undefined ? aliasedPaths(from, module, read).map(withoutEnding) : [own];
-  return paths.map((path) => insideFunctions(path, read));
+  return own === undefined
+    ? aliasesFrom(posix.dirname(from), module, read)
+    : [insideFunctions(own, read)];
 }
+
+function aliasesFrom(folder: string, module: string, read: ReadModule): readonly string[] {
+  const known = resolved(read);
+  const key = `${folder}\n${module}`;
+  const before = known.get(key);
+  if (before !== undefined) return before;
+  const paths = aliasedPaths(folder, module, read).map((path) =>
+    insideFunctions(withoutEnding(path), read),
+  );
+  known.set(key, paths);
+  return paths;
+}
+
+/** What modules stand for, by folder: most definitions import the same ones. */
+const resolved = once((_read: ReadModule) => new Map<string, readonly string[]>());
 
 /** `../convex/order` is `order`: the functions folder does not know its own name. */
 function insideFunctions(path: string, read: ReadModule): string {
@@ -86,7 +103,7 @@ export const isGenerated = (path: string): boolean =>
 type Alias = readonly [pattern: string, targets: readonly string[]];
 
 /** What a module may stand for by a tsconfig's `paths` or `baseUrl`, or a package's `imports`. */
-export function aliasedPaths(from: string, module: string, read: ReadModule): string[] {
+function aliasedPaths(from: string, module: string, read: ReadModule): string[] {
   const folders = foldersAround(from);
   const aliases = folders.flatMap((folder) => [
     ...configAliases(posix.join(folder, "tsconfig.json"), read),
@@ -101,9 +118,9 @@ export function aliasedPaths(from: string, module: string, read: ReadModule): st
   });
 }
 
-/** The folder of a file and those around it, up to three above the functions folder. */
-function foldersAround(file: string): string[] {
-  const names = posix.dirname(file).split("/");
+/** A folder and those around it, up to three above the functions folder. */
+function foldersAround(folder: string): string[] {
+  const names = folder.split("/");
   const inside = names.map((_name, at) => names.slice(0, names.length - at).join("/"));
   return [...new Set([...inside, ".", "..", "../..", "../../.."])];
 }

@@ -1,7 +1,7 @@
 import { placeAt } from "../diagnostics/diagnostic.js";
 import { jsName } from "../plan/constants.js";
 import { Node, ts, type TypeScript } from "../ts-morph.js";
-import { bareSource, childrenOf, identifiersIn, once } from "./descendants.js";
+import { bareSource, childrenOf, identifiersIn } from "./descendants.js";
 import { declarationsOf, isHidden, isReference } from "./scoping.js";
 import type { ModuleEdge, ModuleFacts } from "./import-cycles.js";
 import type { Reexport } from "./workflows.js";
@@ -205,8 +205,18 @@ export interface ValueUsed {
   readonly runBy: TypeScript.Node | undefined;
 }
 
-/** The names that a file uses as values, and its calls, in order. A file is searched once. */
-export const valuesUsed = once((source: TypeScript.SourceFile): readonly ValueUsed[] => {
+/** The names that a file uses as values, and its calls, in order. */
+export function valuesUsed(source: TypeScript.SourceFile): readonly ValueUsed[] {
+  // Those of the file that was searched last are kept: of all files they would take much memory.
+  if (latest.source !== source) latest = { source, used: searched(source) };
+  return latest.used;
+}
+
+let latest: { readonly source?: TypeScript.SourceFile; readonly used: readonly ValueUsed[] } = {
+  used: [],
+};
+
+function searched(source: TypeScript.SourceFile): readonly ValueUsed[] {
   const used: ValueUsed[] = [];
   /** Of functions that run while the file is loaded if it calls them then. */
   const bodies = bodiesIn(source);
@@ -226,7 +236,7 @@ export const valuesUsed = once((source: TypeScript.SourceFile): readonly ValueUs
     for (const child of valuesIn(part).toReversed()) waiting.push([child, isInside, caller]);
   }
   return used;
-});
+}
 
 const bodiesIn = (source: TypeScript.SourceFile): Map<string, TypeScript.Node> =>
   new Map(

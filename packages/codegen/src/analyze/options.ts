@@ -56,14 +56,21 @@ function reportUnreadable(at: Node, of: string, file: DefinitionFile): undefined
 export const isUndefined = (value: Node): boolean =>
   Node.isIdentifier(value) && value.getText() === "undefined";
 
-export function givenOptions(options: Options | undefined, file: DefinitionFile): GivenOptions {
-  return new Map(
-    [...(options?.values() ?? [])].map(({ name, nameNode, value }) => [
+export function givenOptions(options: Options, file: DefinitionFile): GivenOptions {
+  const before = givenBefore.get(options);
+  if (before !== undefined) return before;
+  const given = new Map(
+    [...options.values()].map(({ name, nameNode, value }) => [
       name,
       { place: file.placeOf(nameNode), value: knownValue(value, file) },
     ]),
   );
+  givenBefore.set(options, given);
+  return given;
 }
+
+/** A node asks for them, and each of its stages. */
+const givenBefore = new WeakMap<Options, GivenOptions>();
 
 export function plannedValues(given: GivenOptions, names: readonly string[]): Record<string, Json> {
   const values: Record<string, Json> = {};

@@ -1,6 +1,7 @@
 import type { Identifier, SourceFile, SyntaxKind as Operator } from "ts-morph";
 import { Node, SyntaxKind, ts, type TypeScript } from "../ts-morph.js";
-import { allBelow, identifiersIn, once, wrapped } from "./descendants.js";
+import { once } from "../plan/once.js";
+import { allBelow, identifiersIn, wrapped } from "./descendants.js";
 import type { DefinitionFile } from "./parser.js";
 
 /* Which declaration a name belongs to, decided by the blocks around it alone. */
@@ -49,7 +50,24 @@ function varsOf(body: TypeScript.Node): Declaration[] {
 }
 
 /** The names that a file, function, block or the like declares for what is inside it. */
-export const namesIn = once((part: TypeScript.Node): ReadonlySet<string> => {
+export const namesIn = (part: TypeScript.Node): ReadonlySet<string> =>
+  mayDeclare(part) ? namesDeclaredIn(part) : none;
+
+const none: ReadonlySet<string> = new Set();
+
+const mayDeclare = (part: TypeScript.Node): boolean =>
+  ts.isFunctionLike(part) ||
+  ts.isClassExpression(part) ||
+  ts.isSourceFile(part) ||
+  ts.isCatchClause(part) ||
+  ts.isBlock(part) ||
+  ts.isCaseOrDefaultClause(part) ||
+  isFor(part);
+
+const isFor = (part: TypeScript.Node) =>
+  ts.isForStatement(part) || ts.isForOfStatement(part) || ts.isForInStatement(part);
+
+const namesDeclaredIn = once((part: TypeScript.Node): ReadonlySet<string> => {
   const names = new Set(declaredIn(part).map(([name]) => name));
   if ((ts.isFunctionExpression(part) || ts.isClassExpression(part)) && part.name !== undefined)
     names.add(part.name.text);
@@ -64,8 +82,7 @@ function declaredIn(part: TypeScript.Node): readonly Declaration[] {
   if (ts.isCaseOrDefaultClause(part)) return part.statements.flatMap(declarationsOf);
   if (ts.isFunctionLike(part))
     return part.parameters.flatMap((node) => boundNames(node.name).map((name) => [name, node]));
-  const isFor = ts.isForStatement(part) || ts.isForOfStatement(part) || ts.isForInStatement(part);
-  const list = isFor ? part.initializer : undefined;
+  const list = isFor(part) ? part.initializer : undefined;
   if (list !== undefined && ts.isVariableDeclarationList(list)) return inList(list);
   const caught = ts.isCatchClause(part) ? part.variableDeclaration : undefined;
   return caught === undefined ? [] : boundNames(caught.name).map((name) => [name, caught]);

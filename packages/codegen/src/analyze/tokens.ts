@@ -5,7 +5,8 @@ import { type AppModules, Module } from "./app-modules.js";
 import { localNamesOf } from "./modules.js";
 import type { DefinitionFile } from "./parser.js";
 import { boundNames, isReference } from "./scoping.js";
-import { childrenOf, once } from "./descendants.js";
+import { once } from "../plan/once.js";
+import { childrenOf } from "./descendants.js";
 
 const scanner = ts.createScanner(ts.ScriptTarget.Latest, true);
 

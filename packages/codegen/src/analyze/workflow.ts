@@ -27,7 +27,7 @@ export function workflowPlan(
   const input = options && readInput(options, at, name, file, modules);
   const readNodes: NodeContext["readNodes"] = (calls, inside) =>
     nodesOf(calls, { ...inside, file, workflow: name, workflows, modules, readNodes });
-  const given = givenOptions(options, file);
+  const given = givenOptions(options ?? new Map(), file);
   const values = plannedValues(given, planned);
   const read = readNodes(definition.nodes, { prefix: "", code: [], scope: ["input"] });
   return {

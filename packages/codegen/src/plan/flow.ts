@@ -1,3 +1,4 @@
+import { once } from "./once.js";
 import type { BodyPlan, NodePlan, StagePlan, WorkflowPlan } from "./schema.js";
 import { makesNothing, stageKind } from "./stage-kinds.js";
 
@@ -44,8 +45,17 @@ interface Nested<Node> {
 }
 
 /** All nodes, those inside others after the one they stand in. */
-export const allNodes = <Node extends Nested<Node>>(nodes: readonly Node[]): Node[] =>
-  nodes.flatMap((node) => [node, ...(node.bodies ?? []).flatMap((body) => allNodes(body.nodes))]);
+export const allNodes = <Node extends Nested<Node>>(nodes: readonly Node[]): readonly Node[] =>
+  // What is found in a list are nodes as those of the list.
+  nodesWithin(nodes) as readonly Node[];
+
+type AnyNode = Nested<AnyNode>;
+const nodesWithin = once((nodes: readonly AnyNode[]): readonly AnyNode[] =>
+  nodes.flatMap((node) => [
+    node,
+    ...(node.bodies ?? []).flatMap((body) => nodesWithin(body.nodes)),
+  ]),
+);
 
 /** All lines of nodes: the given one, and those of the cases and bodies in it. */
 export function allLines(nodes: readonly NodePlan[]): (readonly NodePlan[])[] {

@@ -99,7 +99,7 @@ export function analyzeNode(
   const read = { call, named, options: options ?? new Map(), context };
   const parts: NodeParts = isUnread ? { stages: [] } : kind.parts(read);
   const shown = parts.options ?? options;
-  const given = givenOptions(shown, file);
+  const given = givenOptions(shown ?? read.options, file);
   const source = parts.source ?? (shown === undefined ? values : optionSource(shown));
   return {
     name,
