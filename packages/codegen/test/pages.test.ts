@@ -271,3 +271,41 @@ test("every script that a page runs with npm exists", async () => {
   });
   expect(unknown).toEqual([]);
 });
+
+/** Turns of phrase that read as if they were translated, and words of a dialect of our own. */
+const stiff = [
+  /\bof yours\b|\bbesides\b|\bin the midst\b|\bnobody's concern\b|\banew\b|\bnot free\b/i,
+  /(?:^|[.:|] )(?:Of (?:an?|the|its?|what|those|all)|So has|So is|What (?:cannot|can|runs|undoes)) /m,
+  /\b(?:the names of which|as much as another|where it fails|what cannot)\b/,
+  /\b(?:fates|stamps|tallies|left-behind)\b/,
+];
+
+test("no page has a turn of phrase that a reader would stumble over", async () => {
+  const found = await ofAllPages((page, text) =>
+    stiff.flatMap((phrase) => {
+      const match = phrase.exec(
+        text.replaceAll(/^```[^]*?^```/gm, "").replaceAll(/\n(?=\S)/g, " "),
+      );
+      return match === null ? [] : [`${page}: ${match[0]}`];
+    }),
+  );
+  expect(found).toEqual([]);
+});
+
+test("every package names the same repository, and itself in it", async () => {
+  const { repository } = (await readJson("packages/workflow/package.json")) as unknown as {
+    repository: { url: string };
+  };
+  const address = repository.url.replace(/^git\+|\.git$/g, "");
+  const own = new URL(address).pathname.slice(1);
+  for (const name of ["workflow", "workpool", "codegen", "testing", "studio"])
+    expect(await readJson(`packages/${name}/package.json`)).toMatchObject({
+      repository: { ...repository, directory: `packages/${name}` },
+      homepage: `${address}/tree/main/packages/${name}#readme`,
+      bugs: { url: `${address}/issues` },
+      publishConfig: { access: "public", provenance: true },
+    });
+  expect(await read(".github/workflows/release.yml")).toContain(`'${own}'`);
+  expect(await read("docs/.vitepress/config.mts")).toContain(`"${address}"`);
+  expect(await read("RELEASING.md")).toContain(own);
+});
