@@ -10,6 +10,7 @@ import {
   jsonIn,
   moduleFileAnywhere,
   modulePath,
+  packageIn,
   versionsIn,
 } from "./module-file.js";
 import { placed, placesOf, type Reexport } from "./workflows.js";
@@ -66,7 +67,8 @@ export class AppModules {
 
   /** Whether a module is of Node or of the app's packages: no file of the app, and no alias. */
   isPackage(module: string, from: string): boolean {
-    if (!isBareName.test(module) || moduleFileAnywhere(from, module, this.#read)) return false;
+    if (packageIn(module) === undefined || moduleFileAnywhere(from, module, this.#read))
+      return false;
     this.#packages ??= packagesOf(this.#read);
     return isBuiltin(module) || this.#packages.some((name) => `${module}/`.startsWith(name));
   }
@@ -111,9 +113,6 @@ export class AppModules {
     return module;
   }
 }
-
-/** `lodash`, `@scope/name`; not `./lists`, `@/lists` or `#lists`. */
-const isBareName = /^(?:@[\w-][\w.-]*\/)?[\w-]/;
 
 /** Of the nearest manifests, but the app's own; without any, every name is one of a package. */
 function packagesOf(read: ReadModule): string[] {

@@ -154,7 +154,7 @@ type Manifest = Readonly<Record<string, unknown>>;
 
 /** A package of the same repository, such as a workspace: package managers make links to them. */
 function ownPackage(module: string, folders: readonly string[], read: ReadModule): Alias[] {
-  const [name] = /^(?:@[^/]+\/)?[\w-][^/]*/.exec(module) ?? [];
+  const name = packageIn(module);
   const links = name === undefined ? [] : folders.map((each) => `${each}/node_modules/${name}/`);
   const own = firstRead(links.map(posix.normalize), read);
   if (name === undefined || own === undefined || own.includes("node_modules/")) return [];
@@ -166,6 +166,10 @@ function ownPackage(module: string, folders: readonly string[], read: ReadModule
     textsIn(targets).map((file) => posix.join(own, file)),
   ]);
 }
+
+/** The package that a module may be of: of `lodash/fp` or `@scope/name`, not `./x`, `@/x` or `#x`. */
+export const packageIn = (module: string): string | undefined =>
+  /^(?:@[\w-][\w.-]*\/)?[\w-][^/]*/.exec(module)?.[0];
 
 function firstRead(paths: readonly string[], read: ReadModule): string | undefined {
   for (const path of paths) {

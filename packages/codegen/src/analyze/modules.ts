@@ -3,6 +3,7 @@ import { jsName } from "../plan/constants.js";
 import { Node, ts, type TypeScript } from "../ts-morph.js";
 import { bareSource, childrenOf, identifiersIn } from "./descendants.js";
 import { declarationsOf, isHidden, isReference } from "./scoping.js";
+import { packageIn } from "./module-file.js";
 import type { ModuleEdge, ModuleFacts } from "./import-cycles.js";
 import type { Reexport } from "./workflows.js";
 
@@ -108,7 +109,7 @@ export function moduleFactsOf(source: TypeScript.SourceFile): ModuleFacts {
     return names.length === 0 ? [] : [edgeTo(specifier.text, reads, specifier)];
   });
   const functions = source.statements.filter(ts.isFunctionDeclaration);
-  const ready = functions.filter((fn) => !readsLate(fn, source)).flatMap(functionNames);
+  const ready = functions.filter((fn) => !readsLate(fn, source, imports)).flatMap(functionNames);
   return { edges: [...edges, ...loads], functions: ready };
 }
 
@@ -171,14 +172,20 @@ function functionNames({ name, modifiers }: TypeScript.FunctionDeclaration): str
   return [...(name ? [name.text] : []), ...(isDefault ? ["default"] : [])];
 }
 
-/** Whether a function, which is there before its file has run, reads what is not. */
-function readsLate(fn: TypeScript.Node, source: TypeScript.SourceFile): boolean {
-  const late = new Map(source.statements.flatMap(lateNames));
+/** Whether a function, which is there before its file has run, reads what may not be. */
+function readsLate(
+  fn: TypeScript.Node,
+  source: TypeScript.SourceFile,
+  imports: ReadonlyMap<string, Import>,
+): boolean {
+  const late = new Set(source.statements.flatMap(lateNames).map(([name]) => name));
+  for (const [name, { module, typeOnly }] of imports)
+    if (!typeOnly && packageIn(module) === undefined) late.add(name);
   const bodies = bodiesIn(source);
   const read = [fn];
   for (const part of read)
     for (const id of identifiersIn(part)) {
-      if (!isReference(id) || isHidden(id)) continue;
+      if (!isReference(id) || ts.isPartOfTypeNode(id) || isHidden(id)) continue;
       const body = bodies.get(id.text);
       if (body === undefined && late.has(id.text)) return true;
       if (body !== undefined && !read.includes(body)) read.push(body);

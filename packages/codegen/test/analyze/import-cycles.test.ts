@@ -77,6 +77,11 @@ describe("a circle of imports that breaks when it is loaded is printed", () => {
       '.event("e", { schema: z.union([1, 2].map(() => other.wait)) })',
     ],
     [
+      "by a function that reads what it imports",
+      'import * as own from "../a.workflow";\nexport function make() { (own as any).options.recover = 1; }',
+      '.event("e", { schema: other.make() })',
+    ],
+    [
       "by a function that reads it",
       "const wait = 5;\nexport function make() { return read(); }\nfunction read() { return wait; }",
       '.event("e", { schema: other.make() })',
