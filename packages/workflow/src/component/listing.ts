@@ -3,7 +3,7 @@ import { mergedStream, stream } from "convex-helpers/server/stream";
 import type { IndexRange, PaginationResult } from "convex/server";
 import { v, type Infer, type ObjectType } from "convex/values";
 import { query, type QueryCtx } from "./_generated/server.js";
-import type { Run, RunId, Step } from "./core/documents.js";
+import type { Run, Step } from "./core/documents.js";
 import { isInput, isParent } from "./core/kinds.js";
 import { findRun } from "./core/runs.js";
 import schema from "./schema.js";
@@ -133,21 +133,14 @@ export const atStages = query({
         .order("desc"),
     );
     const found = await mergedStream(atStage, ["createdAt", "_creationTime"])
-      .filterWith(async (step) => (await runAt(ctx, step, filter)) !== null)
+      .map(async (step) => {
+        const run = await ctx.db.get("runs", step.run);
+        return run !== null && fits(run, filter) ? run : null;
+      })
       .paginate({ ...page, ...LIMITS });
-    const rows: Run[] = [];
-    for (const step of found.page) {
-      const run = await runAt(ctx, step, filter);
-      if (run !== null) rows.push(run);
-    }
-    return listed({ ...found, page: rows });
+    return listed(found);
   },
 });
-
-async function runAt(ctx: QueryCtx, { run: id }: { run: RunId }, filter: Filter) {
-  const run = await ctx.db.get("runs", id);
-  return run !== null && fits(run, filter) ? run : null;
-}
 
 function listed({
   page,

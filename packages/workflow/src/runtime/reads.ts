@@ -26,13 +26,7 @@ function isSecret(node: AnyNode): boolean {
   );
 }
 
-export interface Marks {
-  called?: string | undefined;
-  sensitive?: true | undefined;
-  undoable?: true | undefined;
-}
-
-export function marksOf(definition: AnyDefinition, stage: string): Marks {
+export function marksOf(definition: AnyDefinition, stage: string) {
   const { node, part, called } = placeOf(definition, stage);
   const undoable = part === "" && stagesOf(node).some((each) => each.part === "compensate");
   return {

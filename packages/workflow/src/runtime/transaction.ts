@@ -22,7 +22,7 @@ import type { Bound } from "./functions.js";
 import { kindOf, stagesOf } from "./nodes/kinds.js";
 import { optionOf } from "./options.js";
 import { firstStageOf, placeOf, recordOf, topLevelOf } from "./place.js";
-import { type Marks, marksOf, readableScope, type Reads, readsOf } from "./reads.js";
+import { marksOf, readableScope, type Reads, readsOf } from "./reads.js";
 
 export interface TransactionOptions {
   readonly slot?: string | undefined;
@@ -134,7 +134,7 @@ export class Transaction {
     return depth === 0 ? { stage } : { stage, iterations: this.iterations.slice(0, depth) };
   }
 
-  facts(stage: string): Pick<Fused, "stage" | "iterations"> & Marks {
+  facts(stage: string) {
     return { ...this.at(stage), ...marksOf(this.own.definition, stage) };
   }
 

@@ -17,14 +17,12 @@ import { recovered } from "./sweep.js";
 
 /*
  * If the scheduler has fewer places than the pool has slots, a carrier is scheduled for an action
- * instead of its own function, and calls it. A carrier that begins late, or runs for a while, knows
- * that places are short. It then takes works from carriers that have not begun: it cancels their
- * scheduled functions and writes itself into their slots. When one of its works ends, it takes the
- * next work of that slot.
+ * instead of its own function, and calls it. One that begins late, or runs for a while, takes works
+ * from carriers that have not begun: it cancels their scheduled functions and writes itself into
+ * their slots. When one of its works ends, it takes the next work of that slot.
  *
  * A slot's `job` is always the function that runs its work, so the watchdog finds the works of a
- * carrier that has died. Only functions that have not begun are canceled, so no cancel ends a
- * carrier.
+ * carrier that has died. Only functions that have not begun are canceled.
  */
 
 const carriedFields = { slot: v.id("slots"), work: v.string(), fn: v.string(), args: v.any() };
@@ -82,16 +80,11 @@ export async function carryWorks(
   const begin = ({ slot, work, fn, args }: Carried): void => {
     const end = (error?: string) => {
       running.delete(slot);
-      ended.push({ slot, work, fn, ...(error === undefined ? {} : { error }) });
+      ended.push({ slot, work, fn, error });
     };
     const call = callWork(ctx, fn, { ...args, slot });
-    running.set(
-      slot,
-      call.then(
-        () => end(),
-        (error: unknown) => end(messageOf(error)),
-      ),
-    );
+    const over = call.then(() => end()).catch((error: unknown) => end(messageOf(error)));
+    running.set(slot, over);
   };
   begin(first);
   let isShort = beganAt - at > LATE_BEGIN_MS;

@@ -4,7 +4,7 @@ import { closeGate, ensureGate } from "./gate.js";
 import { joinQueue, seeNearFirst } from "./queue.js";
 import { handOver, startNearFirst, tryStart } from "./hand-over.js";
 import { noteWoke } from "./rest.js";
-import { claimable, freeSlot, freeSlots, offerSlot, startInSlot } from "./slots.js";
+import { claimable, freeSlot, freeSlots, OFFERED, startInSlot } from "./slots.js";
 import { countAlong, type SlotCounts } from "./counts.js";
 import { keepWatch, least, type Started, watchTheWatchdog } from "./watch.js";
 
@@ -90,8 +90,7 @@ export async function completeWork(ctx: HostCtx, host: Host, ended: Ended, succe
     return await queueBehindOthers(ctx, host, gate, slot, successor);
   }
   if (!gate.open) await handOver(ctx, host, gate, slot);
-  else if (ended.mayEnqueue === true) await offerSlot(ctx, slot._id);
-  else await freeSlot(ctx, slot._id);
+  else await freeSlot(ctx, slot._id, ended.mayEnqueue === true ? OFFERED : undefined);
 }
 
 /** Gives the slot to a waiting work, and queues the successor; to that if none waits. */

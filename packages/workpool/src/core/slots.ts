@@ -114,19 +114,14 @@ export async function claimable(
   return { slots: slots.length > 0 ? slots : await freeSlots(ctx, from, count), busy };
 }
 
-/** Marks a slot that this transaction has freed for its own enqueues. */
-const OFFERED = "";
+/** Marks a slot that this transaction has freed for its own enqueues, until {@link endOffer}. */
+export const OFFERED = "";
 
 async function offeredSlot(ctx: MutationCtx): Promise<Slot | null> {
   return await ctx.db
     .query("slots")
     .withIndex("by_work", (q) => q.eq("work", OFFERED))
     .first();
-}
-
-/** Frees a slot for works that this transaction enqueues before it calls {@link endOffer}. */
-export async function offerSlot(ctx: MutationCtx, slot: SlotId): Promise<void> {
-  await freeSlot(ctx, slot, OFFERED);
 }
 
 /** Frees a slot for everybody that was offered, and that nobody took. */

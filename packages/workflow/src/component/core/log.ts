@@ -1,4 +1,5 @@
 import { loggerOf, type LogLevel, logs, MOST_LOGGED_AT_ONCE } from "@stepwise/workpool/core";
+import { pick } from "convex-helpers";
 import type { StepError } from "../../definition/context.js";
 import type { BadEnd } from "../validators.js";
 import type { MutationCtx, Run, RunId } from "./documents.js";
@@ -81,11 +82,7 @@ function describe(error: StepError, sensitive = false): Record<string, unknown> 
     kind,
     key,
     message: sensitive ? undefined : messageFor(error),
-    cause: innermost && {
-      kind: innermost.kind,
-      workflow: innermost.workflow,
-      node: innermost.node,
-    },
+    cause: innermost && pick(innermost, ["kind", "workflow", "node"]),
   };
 }
 

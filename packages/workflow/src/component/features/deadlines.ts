@@ -14,38 +14,31 @@ import { enterStep, scheduleEntry } from "../engine/entry.js";
 import { endRun } from "./ending.js";
 import { failWith } from "./failing.js";
 
-export const checkLate = voidMutation(
-  { deadline: v.id("deadlines") },
-  async (ctx, { deadline: id }) => {
-    const deadline = await ctx.db.get("deadlines", id);
-    if (deadline === null || !(await isOwnJob(ctx, deadline.check))) return;
-    if (!(await rearmDeadline(ctx, deadline)))
-      await ctx.db.patch("deadlines", id, { check: await scheduleCheck(ctx, id, deadline.at) });
-  },
-);
+const which = { deadline: v.id("deadlines") };
+
+export const checkLate = voidMutation(which, async (ctx, { deadline: id }) => {
+  const deadline = await ctx.db.get("deadlines", id);
+  if (deadline === null || !(await isOwnJob(ctx, deadline.check))) return;
+  if (!(await rearmDeadline(ctx, deadline)))
+    await ctx.db.patch("deadlines", id, { check: await scheduleCheck(ctx, id, deadline.at) });
+});
 
 /** The time is up: a run times out; a parent or a loop fails its run, unless it recovers. */
-export const expire = voidMutation(
-  { deadline: v.id("deadlines") },
-  async (ctx, { deadline: id }) => {
-    const deadline = await ctx.db.get("deadlines", id);
-    if (deadline === null) return;
-    const run = await ctx.db.get("runs", deadline.run);
-    if (run?.state !== "running") {
-      // Otherwise its function would seem lost.
-      await lift(ctx, deadline);
-      return;
-    }
-    const { stage, ms, called = stage } = deadline;
-    const what = called === undefined ? `The run of "${run.workflow}"` : `"${called}"`;
-    const message = `${what} took longer than its timeout of ${durationText(ms)}`;
-    const error = errorOf(run, "timedOut", message, called);
-    if (deadline.recovers === true && (await failNode(ctx, deadline, error))) return;
-    const state = stage === undefined ? "timedOut" : "failed";
-    const next = await endRun(ctx, run, { state, error, stage });
-    if (next !== undefined) await startWork(ctx, next);
-  },
-);
+export const expire = voidMutation(which, async (ctx, { deadline: id }) => {
+  const deadline = await ctx.db.get("deadlines", id);
+  if (deadline === null) return;
+  const run = await ctx.db.get("runs", deadline.run);
+  // Otherwise its function would seem lost.
+  if (run?.state !== "running") return await lift(ctx, deadline);
+  const { stage, ms, called = stage } = deadline;
+  const what = called === undefined ? `The run of "${run.workflow}"` : `"${called}"`;
+  const message = `${what} took longer than its timeout of ${durationText(ms)}`;
+  const error = errorOf(run, "timedOut", message, called);
+  if (deadline.recovers === true && (await failNode(ctx, deadline, error))) return;
+  const state = stage === undefined ? "timedOut" : "failed";
+  const next = await endRun(ctx, run, { state, error, stage });
+  if (next !== undefined) await startWork(ctx, next);
+});
 
 /** Tells the run that a node failed, so that it recovers. @returns false if it is not there. */
 async function failNode(ctx: MutationCtx, deadline: Doc<"deadlines">, error: StepError) {

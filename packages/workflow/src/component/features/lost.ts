@@ -1,9 +1,9 @@
 import * as core from "@stepwise/workpool/core";
-import type { FunctionArgs, FunctionReference } from "convex/server";
+import type { TransactionLimits } from "convex/server";
 import { v } from "convex/values";
 import { internal } from "../_generated/api.js";
 import { voidMutation } from "../core/continuations.js";
-import type { MutationCtx, QueryCtx, Step, StepId } from "../core/documents.js";
+import type { MutationCtx, QueryCtx, Step } from "../core/documents.js";
 import { isAction, isEntry, isInPool, isTimed } from "../core/kinds.js";
 import { logThrown } from "../core/log.js";
 import { pool } from "../core/pool.js";
@@ -27,19 +27,18 @@ export async function rearmLate(ctx: MutationCtx, step: Step): Promise<void> {
     return await rearm(ctx, step, state?.kind === "failed");
   const message = `The run could not go on at "${nameOf(step)}": ${state.error}`;
   const failed = { step: step._id, problem: { kind: "thrown" as const, message } };
-  await nestedOrLog(ctx, step, internal.settle.failStep, failed);
+  const { failStep } = internal.settle;
+  await nestedOrLog(ctx, step, (options) => ctx.runMutation(failStep, failed, options));
 }
 
 /** Calls a mutation for a step that is stuck. If it throws, another check tries it again. */
-async function nestedOrLog<Fn extends FunctionReference<"mutation", "internal">>(
+async function nestedOrLog(
   ctx: MutationCtx,
   step: Step,
-  fn: Fn,
-  args: FunctionArgs<Fn>,
+  call: (options: { transactionLimits: TransactionLimits }) => Promise<unknown>,
 ): Promise<void> {
   try {
-    const transactionLimits = await core.leaveRoom(ctx, core.ROOM_TO_COMPLETE);
-    await ctx.runMutation<Fn>(fn, args, { transactionLimits });
+    await call({ transactionLimits: await core.leaveRoom(ctx, core.ROOM_TO_COMPLETE) });
   } catch (error) {
     const run = await ctx.db.get("runs", step.run);
     if (run === null) return;
@@ -79,15 +78,13 @@ export async function isStranded(ctx: QueryCtx, step: Step): Promise<boolean> {
 }
 
 export async function recoverStranded(ctx: MutationCtx, step: Step): Promise<void> {
-  await nestedOrLog(ctx, step, internal.features.lost.recover, { step: step._id });
+  const { recover } = internal.features.lost;
+  await nestedOrLog(ctx, step, (options) => ctx.runMutation(recover, { step: step._id }, options));
 }
 
-export const recover = voidMutation(
-  { step: v.id("steps") },
-  async (ctx, { step: id }: { step: StepId }) => {
-    const step = await ctx.db.get("steps", id);
-    if (step !== null && (await isStranded(ctx, step)))
-      await attemptFailed(ctx, id, "lost", "Its action was lost: the pool could not recover it");
-    await core.takeBack(ctx, id);
-  },
-);
+export const recover = voidMutation({ step: v.id("steps") }, async (ctx, { step: id }) => {
+  const step = await ctx.db.get("steps", id);
+  if (step !== null && (await isStranded(ctx, step)))
+    await attemptFailed(ctx, id, "lost", "Its action was lost: the pool could not recover it");
+  await core.takeBack(ctx, id);
+});

@@ -122,8 +122,11 @@ export async function removeStep(ctx: MutationCtx, step: Step): Promise<boolean>
   if (await isOwnJob(ctx, step.job)) return false;
   if (isParent(step) && step.inserting === true) await dropPages(ctx, step._id);
   // Undos go first: a run that is canceled before the next page finds none that is gone.
+  const undos = ctx.db.query("undos").withIndex("by_step", (q) => q.eq("step", step._id));
+  const hasUndos = step.undoable === true || isParent(step);
   const isAlone =
-    (await removeUndos(ctx, step)) && (!isParent(step) || (await removeFamily(ctx, step._id)));
+    (!hasUndos || (await deleteInPage(ctx, "undos", undos))) &&
+    (!isParent(step) || (await removeFamily(ctx, step._id)));
   if (!isAlone) {
     // A restart after that cannot keep the rest.
     if (step.undone !== true) await ctx.db.patch("steps", step._id, { undone: true });
@@ -134,13 +137,6 @@ export async function removeStep(ctx: MutationCtx, step: Step): Promise<boolean>
     await takeBack(ctx, step._id);
   await ctx.db.delete("steps", step._id);
   return true;
-}
-
-/** @returns as {@link removeRowsOf}. */
-async function removeUndos(ctx: MutationCtx, step: Step) {
-  if (step.undoable !== true && !isParent(step)) return true;
-  const undos = ctx.db.query("undos").withIndex("by_step", (q) => q.eq("step", step._id));
-  return await deleteInPage(ctx, "undos", undos);
 }
 
 /** @returns as {@link removeRowsOf}. */
