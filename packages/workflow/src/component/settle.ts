@@ -152,10 +152,6 @@ async function beginNext(
     case "children":
       await startChildren(ctx, step, arrived(next.children) ? step : null, next.children);
       return undefined;
-    case "sleep":
-    case "event":
-      await wait(ctx, step, arrived(next), next);
-      return undefined;
     case "reduce": {
       const { stage, iterations, accumulated: value, from } = next;
       await storeReduced(ctx, step.run, { stage, iterations, value }, from);
@@ -186,6 +182,9 @@ async function beginNext(
       const { undoable } = next;
       return await endRun(ctx, await runOf(ctx, step), { state: "completed", ...result, undoable });
     }
+    default:
+      await wait(ctx, step, arrived(next), next);
+      return undefined;
   }
 }
 

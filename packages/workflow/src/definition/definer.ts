@@ -1,7 +1,10 @@
-import type { NodeKind, WorkflowOptions } from "./definition.js";
+import type { WorkflowOptions } from "./definition.js";
 import type { AnySchema } from "./values.js";
 
 type Nodes = Record<string, unknown>;
+
+/** The kinds of nodes: each has a method. `finalize` is the workflow's own. */
+export type NodeKind = Exclude<keyof Definer, "nodes" | "options">;
 
 /** The value behind a builder: it gathers nodes in their order, and checks what types do not. */
 class Sequence {

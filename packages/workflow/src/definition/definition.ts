@@ -1,5 +1,6 @@
 import type { LogLevel } from "@stepwise/workpool/core";
 import type { Duration } from "../rules.js";
+import type { NodeKind } from "./definer.js";
 import type { AnyReference, Retry } from "./node.js";
 import type { ChildrenOf } from "./parent.js";
 import type { AnySchema } from "./values.js";
@@ -21,10 +22,6 @@ export interface WorkflowOptions<Schema extends AnySchema> {
    */
   renamed?: Readonly<Record<string, string>>;
 }
-
-/** The kinds of nodes. `finalize` is the workflow's own. */
-export type NodeKind =
-  "step" | "parent" | "sleep" | "event" | "branch" | "loop" | "child" | "finalize";
 
 /* The options of a node were checked where it was written: generated code only hands them on. */
 type OfScope = (scope: any, info?: unknown) => any;

@@ -1,5 +1,5 @@
 import { useEffect, useState } from "react";
-import { runsFunction } from "../component/core/kinds.js";
+import { isParent, runsFunction } from "../component/core/kinds.js";
 import type { Step } from "./states.js";
 
 const UNITS = [
@@ -60,7 +60,7 @@ export function spansOf(
   }
   const to = Math.max(from, endedAt ?? now);
   const isTried = from > startedAt;
-  if (kind === "children") add({ from, to, kind }, "children took");
+  if (isParent({ kind })) add({ from, to, kind: "children" }, "children took");
   // Others do what any other kind does: nodes inside, or whoever sends the event.
   else if (state === "pending" || !runsFunction({ kind }))
     add({ from, to, kind: "waiting" }, "waited");

@@ -1,5 +1,6 @@
 import type { Value } from "convex/values";
-import type { AnyDefinition, NodeKind } from "../../definition/definition.js";
+import type { NodeKind } from "../../definition/definer.js";
+import type { AnyDefinition } from "../../definition/definition.js";
 
 /** A node's options and its `kind`. They were checked when the definition was written. */
 export type AnyNode = any;
