@@ -5,7 +5,7 @@ import type { Diagnostic } from "../diagnostics/diagnostic.js";
 import { isSame, type SourceText } from "../discover/discover.js";
 import { isPlanFile } from "../plan/paths.js";
 import { toWritten } from "../plan/write.js";
-import { Deployable, Rounds, WatchedFolders } from "../watch/watching.js";
+import { Deployable, Rounds, watchFolders } from "../watch/watching.js";
 import { lastPlan, planTexts, type PlanTexts } from "../write/last-plan.js";
 import { isWrittenHere } from "../write/write-generated.js";
 import { displayPath } from "./functions-folder.js";
@@ -34,7 +34,7 @@ export async function generateWatch(
   const baseline = await baselineFor(options.against, functionsDir, terminal.cwd);
   const session = new Session(functionsDir, terminal, options, baseline);
   const rounds = new Rounds((firstChangeAt) => session.round(firstChangeAt, () => folders.sync()));
-  const folders = new WatchedFolders(functionsDir, () => rounds.changed(), isWrittenHere);
+  const folders = watchFolders(functionsDir, () => rounds.changed(), isWrittenHere);
   await rounds.start();
   options.ready();
   if (!signal.aborted)

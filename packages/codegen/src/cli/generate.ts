@@ -31,7 +31,7 @@ import type { Tombstones } from "../plan/schema.js";
 import { toWritten } from "../plan/write.js";
 import { lastPlan } from "../write/last-plan.js";
 
-export interface GenerateOptions {
+interface GenerateOptions {
   readonly dir?: string;
   readonly watch?: boolean;
   readonly force?: boolean;
@@ -114,10 +114,7 @@ async function compileLatest(options: CompileOptions): Promise<CompileResult> {
   return result;
 }
 
-export interface CheckOptions {
-  readonly dir?: string;
-  readonly against?: string;
-  readonly json?: boolean;
+interface CheckOptions extends Pick<GenerateOptions, "dir" | "against" | "json"> {
   readonly drop?: boolean;
 }
 
@@ -126,9 +123,7 @@ export async function check(options: CheckOptions, terminal: Terminal): Promise<
   const { against, json = false } = options;
   const branches = refsState(functionsDir);
   const choose = await baselineFor(against, functionsDir, terminal.cwd);
-  const compiler = new Compiler({ once: true });
-  const compiled = await compiler.compile({ functionsDir, baseline: choose });
-  compiler.remember(functionsDir);
+  const compiled = await compileLatest({ functionsDir, baseline: choose });
   const { ok, diagnostics, files, output, plan, baseline } = compiled;
   const deployed = baseline?.plan;
   const drift = ok ? await driftOf(functionsDir, files, { folders: [output] }) : noDrift;

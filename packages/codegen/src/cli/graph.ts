@@ -1,7 +1,6 @@
 import { writeFile } from "node:fs/promises";
 import { resolve } from "node:path";
-import { dot, mermaid } from "../graph/drawing.js";
-import { type Graph, graphOf } from "../graph/model.js";
+import { dot, type Graph, graphOf, mermaid } from "../graph/graph.js";
 import { compiledPlan } from "./plans.js";
 import { UsageError } from "./functions-folder.js";
 import { printTo, type Terminal } from "./terminal.js";

@@ -33,11 +33,8 @@ export function printDiagnostics(
   for (const diagnostic of diagnostics) err(`${formatDiagnostic(diagnostic, options)}\n`);
   const errors = diagnostics.filter(({ severity }) => severity === "error").length;
   const warnings = diagnostics.length - errors;
-  const counts = [
-    ...(errors > 0 ? [plural(errors, "error")] : []),
-    ...(warnings > 0 ? [plural(warnings, "warning")] : []),
-  ];
-  err(`${counts.join(", ")}.${errors > 0 ? " Nothing was written." : ""}`);
+  const counts = [errors && plural(errors, "error"), warnings && plural(warnings, "warning")];
+  err(`${counts.filter(Boolean).join(", ")}.${errors > 0 ? " Nothing was written." : ""}`);
 }
 
 /** A tool that reads places has the sources. */

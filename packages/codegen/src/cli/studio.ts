@@ -3,7 +3,7 @@ import { ConvexClient } from "convex/browser";
 import { compile, type CompileResult, writeGenerated } from "../compile.js";
 import { type FirstRun, openLocalApp } from "../dev-server/index.js";
 import { explain } from "../explain/explain.js";
-import { graphOf } from "../graph/model.js";
+import { graphOf } from "../graph/graph.js";
 import type { WrittenPlan } from "../plan/schema.js";
 import { toWritten } from "../plan/write.js";
 import { compilerVersion } from "../version.js";
@@ -14,8 +14,11 @@ import { withoutFrames } from "./report.js";
 import { loadEnvironment, readSeed } from "./run-input.js";
 import { interruptOf, printTo, type Terminal } from "./terminal.js";
 
-interface SourceOptions {
+interface StudioOptions {
   readonly dir?: string;
+  readonly port?: number;
+  /** What changes are compared with, such as the commit that is deployed. */
+  readonly against?: string;
   readonly seed?: string;
   /** The deployment whose runs are shown, in the place of the embedded back end. */
   readonly url?: string;
@@ -24,12 +27,6 @@ interface SourceOptions {
   readonly first?: FirstRun;
   /** Makes the client of a deployment: Convex's own, but in tests. */
   readonly connect?: (url: string) => ConvexClient;
-}
-
-export interface StudioOptions extends SourceOptions {
-  readonly port?: number;
-  /** What changes are compared with, such as the commit that is deployed. */
-  readonly against?: string;
 }
 
 type OpenSource = Awaited<ReturnType<typeof openSource>>;
@@ -64,7 +61,7 @@ export async function studio(options: StudioOptions, terminal: Terminal): Promis
 }
 
 /** Offers the workflows and their runs to a coding agent, until it closes stdin. */
-export async function mcp(options: SourceOptions, terminal: Terminal): Promise<0 | 1> {
+export async function mcp(options: StudioOptions, terminal: Terminal): Promise<0 | 1> {
   const functionsDir = functionsFolder(terminal.cwd, options.dir);
   const baseline = await baselineFor(undefined, functionsDir, terminal.cwd);
   const { serveMcp } = await import("@stepwise/studio/mcp");
@@ -100,7 +97,7 @@ export async function mcp(options: SourceOptions, terminal: Terminal): Promise<0
 export async function openSource(
   functionsDir: string,
   result: CompileResult,
-  { seed, url, module, first, connect = (at) => new ConvexClient(at) }: SourceOptions,
+  { seed, url, module, first, connect = (at) => new ConvexClient(at) }: StudioOptions,
   onLog: (text: string) => void,
 ) {
   if (url !== undefined && seed !== undefined)
@@ -114,15 +111,12 @@ export async function openSource(
   return { source: localSource(app), runId: app.runId, reload: app.reload, close: app.close };
 }
 
-/** Convex's own tools sign in with a deploy key by this, which the types of `convex` leave out. */
-interface TakesDeployKey {
-  setAdminAuth(key: string): void;
-}
-
 /** With `CONVEX_DEPLOY_KEY`, which stays in this process, internal functions can be called too. */
 function openDeployment(client: ConvexClient, module: string) {
   const key = process.env["CONVEX_DEPLOY_KEY"];
-  if (key !== undefined) (client as unknown as TakesDeployKey).setAdminAuth(key);
+  // Convex's own tools sign in by this, which the types of `convex` leave out.
+  const { setAdminAuth } = client as unknown as { setAdminAuth(key: string): void };
+  if (key !== undefined) setAdminAuth.call(client, key);
   return {
     source: deploymentSource(client, module),
     runId: undefined,

@@ -37,12 +37,12 @@ export async function bundle(options: BundleOptions): Promise<LoadableModules> {
     jsx: "automatic",
     keepNames: true,
     sourcemap: true,
-    external: ["convex", "convex/*", ...(options.external ?? [])],
+    external: [...neverBundled, ...(options.external ?? [])],
     outExtension: { ".js": ".mjs" },
     define: { "process.env.NODE_ENV": '"production"' },
     // CommonJS packages in a module need a `require` for what they load at run time.
     ...(isNode ? { banner: { js: REQUIRE } } : {}),
-    plugins: [...(isNode ? [] : [asyncHooks]), generatedStandIns, ...(options.plugins ?? [])],
+    plugins: [generatedStandIns, ...(options.plugins ?? [])],
     logLevel: "silent",
   });
   return Object.fromEntries(
@@ -61,16 +61,8 @@ function withoutExtension(file: string): string {
 const REQUIRE =
   'import { createRequire as __createRequire } from "node:module"; const require = __createRequire(import.meta.url);';
 
-/** The one Node module that Convex's own runtime offers. */
-const asyncHooks: Plugin = {
-  name: "async-hooks",
-  setup(build) {
-    build.onResolve({ filter: /^(node:)?async_hooks$/ }, () => ({
-      path: "node:async_hooks",
-      external: true,
-    }));
-  },
-};
+/** What is not bundled: Convex's client, and the one Node module that its own runtime offers. */
+const neverBundled = ["convex", "convex/*", "async_hooks", "node:async_hooks"];
 
 /** The packages that `convex.json` keeps out of the bundle of Node actions. */
 export async function externalPackages(projectDir: string): Promise<string[]> {

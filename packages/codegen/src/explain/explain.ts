@@ -89,12 +89,6 @@ function wholeOf(workflow: WorkflowPlan, nodes: readonly NodeExplained[]): Bound
   return { ...whole, worstCaseMs: Math.min(whole.worstCaseMs, timeoutOf(workflow)) };
 }
 
-interface Bodies {
-  readonly bodies: readonly BodyExplained[] | undefined;
-  /** What the node executes itself because of them. */
-  readonly more: number;
-}
-
 /** Goes through the nodes of a workflow, as a run does in which nothing fails. */
 class Walk {
   #from: Transaction = "none";
@@ -111,7 +105,7 @@ class Walk {
   #node(node: NodePlan): NodeExplained {
     const walked = node.stages.map((stage) => this.#stage(stage, node));
     const iterations = iterationsOf(node);
-    const { bodies, more } = isLoop(node) ? this.#loop(node, iterations) : this.#cases(node);
+    const { bodies, more = 0 } = isLoop(node) ? this.#loop(node, iterations) : this.#cases(node);
     const stages =
       more === 0 ? walked : walked.map((stage) => ({ ...stage, ...plus(stage, more) }));
     const own = sumOf(stages.filter(({ isCompensation }) => isCompensation !== true));
@@ -135,7 +129,7 @@ class Walk {
   }
 
   /** Each case begins where the branch does. */
-  #cases(node: NodePlan): Bodies {
+  #cases(node: NodePlan): { bodies?: BodyExplained[] | undefined; more?: number } {
     const from = this.#from;
     let isClosed = false;
     const bodies = node.bodies?.map((each) => {
@@ -145,11 +139,11 @@ class Walk {
       return body;
     });
     if (bodies !== undefined) this.#from = isClosed ? "closed" : "open";
-    return { bodies, more: 0 };
+    return { bodies };
   }
 
-  /** The first iteration may need one transaction more than the next ones. */
-  #loop({ bodies = [] }: NodePlan, iterations: number | null): Bodies {
+  /** The first iteration may need one transaction more than the next ones, by the loop itself. */
+  #loop({ bodies = [] }: NodePlan, iterations: number | null) {
     const count = iterations ?? 1;
     const first = bodies.map((body) => this.#body(body));
     const next = count > 1 ? bodies.map((body) => this.#body(body)) : first;

@@ -5,54 +5,44 @@ import type { WrittenPlan } from "../plan/schema.js";
 
 /**
  * Watches each folder that may hold definitions: Node's recursive watching on Linux takes one
- * watcher a file.
+ * watcher a file. @param isOwn whether the compiler itself writes a file, by its full path
  */
-export class WatchedFolders {
-  readonly #watchers = new Map<string, FSWatcher>();
-
-  /** @param isOwn whether the compiler writes a file, by its full path: such a change is ignored */
-  constructor(
-    private readonly functionsDir: string,
-    private readonly onChange: () => void,
-    private readonly isOwn: (path: string) => boolean,
-  ) {
-    this.sync();
-  }
-
-  /** Watches new folders and forgets those that are gone; to be called before files are read. */
-  sync(): void {
-    const folders = new Set(definitionFiles(this.functionsDir).folders);
-    for (const folder of this.#watchers.keys()) if (!folders.has(folder)) this.#forget(folder);
-    for (const folder of folders) if (!this.#watchers.has(folder)) this.#watch(folder);
-  }
-
-  close(): void {
-    for (const folder of this.#watchers.keys()) this.#forget(folder);
-  }
-
-  #forget(folder: string): void {
-    this.#watchers.get(folder)?.close();
-    this.#watchers.delete(folder);
-  }
-
-  #watch(folder: string): void {
-    const path = join(this.functionsDir, folder);
+export function watchFolders(
+  functionsDir: string,
+  onChange: () => void,
+  isOwn: (path: string) => boolean,
+) {
+  const watchers = new Map<string, FSWatcher>();
+  const forget = (folder: string) => {
+    watchers.get(folder)?.close();
+    watchers.delete(folder);
+  };
+  const add = (folder: string) => {
+    const path = join(functionsDir, folder);
     try {
       const watcher = watch(path, (_event, name) => {
         // Not every system says which file it was.
-        if (name === null || !this.isOwn(join(path, name))) this.onChange();
+        if (name === null || !isOwn(join(path, name))) onChange();
       });
-      this.#watchers.set(folder, watcher);
+      watchers.set(folder, watcher);
       watcher.on("error", () => {
-        this.#forget(folder);
-        this.onChange();
+        forget(folder);
+        onChange();
       });
     } catch (error) {
       // It may have gone since it was found; one that cannot be read is reported by who reads it.
       const code = error instanceof Error && "code" in error ? String(error.code) : "";
       if (!["ENOENT", "EACCES", "EPERM"].includes(code)) throw error;
     }
-  }
+  };
+  /** Watches new folders and forgets those that are gone; to be called before files are read. */
+  const sync = () => {
+    const folders = new Set(definitionFiles(functionsDir).folders);
+    for (const folder of watchers.keys()) if (!folders.has(folder)) forget(folder);
+    for (const folder of folders) if (!watchers.has(folder)) add(folder);
+  };
+  sync();
+  return { sync, close: () => [...watchers.keys()].forEach(forget) };
 }
 
 /** Ms without a change that end a burst: a save is several changes. */

@@ -4,10 +4,10 @@ import { retryOf } from "../plan/retry.js";
 import { hasCases, isLoop, type Shape, stageKind, startsRuns } from "../plan/stage-kinds.js";
 
 export type Graph = ReturnType<typeof graphOf>;
-export type GraphWorkflow = Graph["workflows"][number];
-export type GraphNode = GraphWorkflow["nodes"][number];
+type GraphWorkflow = Graph["workflows"][number];
+type GraphNode = GraphWorkflow["nodes"][number];
 
-export interface GraphEdge {
+interface GraphEdge {
   readonly from: string;
   readonly to: string;
   /** When the run goes this way: a case, `next iteration`, `done`. Absent when it always does. */
@@ -63,14 +63,9 @@ function insideOf(node: NodePlan): GraphEdge[] {
     const [first] = nodes;
     const last = nodes.at(-1);
     if (first === undefined || last === undefined) return [];
-    const into: GraphEdge = {
-      from: node.path,
-      to: first.path,
-      ...(isLoop(node) ? {} : { label: key }),
-    };
-    const back = isLoop(node)
-      ? exitsOf(last).map((exit) => to({ label: "next iteration", ...exit }, node))
-      : [];
+    const into = to({ from: node.path }, first);
+    if (!isLoop(node)) return [{ ...into, label: key }, ...edgesOf(nodes)];
+    const back = exitsOf(last).map((exit) => to({ label: "next iteration", ...exit }, node));
     return [into, ...edgesOf(nodes), ...back];
   });
 }
@@ -128,3 +123,101 @@ const policyTexts: Readonly<Record<string, (value: Value) => string | undefined>
   isolate: (value) => (value === true ? "own transaction" : undefined),
   sensitive: (value) => (value === true ? "sensitive" : undefined),
 };
+
+/** A double border starts other runs, round ends wait, a diamond decides, a hexagon repeats. */
+const shapes: Readonly<Record<Shape, { attributes: string; brackets: readonly [string, string] }>> =
+  {
+    run: { attributes: "", brackets: ["[", "]"] },
+    fanOut: { attributes: ", peripheries=2", brackets: ["[[", "]]"] },
+    wait: { attributes: ", style=rounded", brackets: ["([", "])"] },
+    decision: { attributes: ", shape=diamond", brackets: ["{", "}"] },
+    loop: { attributes: ", shape=hexagon", brackets: ["{{", "}}"] },
+  };
+
+const linesOf = ({ name, runs, policies }: GraphNode) => [name, ...runs, ...policies];
+
+export function dot(graph: Graph): string {
+  const lines = [
+    "digraph workflows {",
+    '  node [shape=box, fontname="sans-serif"];',
+    '  fontname="sans-serif";',
+    ...graph.workflows.flatMap(cluster),
+    ...graph.others.map((name) => `  ${text(name)} [shape=box, peripheries=2];`),
+    ...graph.children.map(({ workflow, node, child }) => arrow(graph, workflow, node, child)),
+    "}",
+  ];
+  return `${lines.join("\n")}\n`;
+}
+
+function cluster({ name, nodes, edges }: GraphWorkflow): string[] {
+  return [
+    `  subgraph ${text(`cluster_${name}`)} {`,
+    `    label=${text(name)};`,
+    ...nodes.map((node) => {
+      const label = text(linesOf(node).join("\n"));
+      return `    ${id(name, node.name)} [label=${label}${shapes[node.shape].attributes}];`;
+    }),
+    ...edges.map(({ from, to, label }) => {
+      const when = label === undefined ? "" : ` [label=${text(label)}]`;
+      return `    ${id(name, from)} -> ${id(name, to)}${when};`;
+    }),
+    "  }",
+  ];
+}
+
+/** An edge cannot end at a cluster: it ends at the first node of the workflow. */
+function arrow(graph: Graph, workflow: string, node: string, child: string | undefined): string {
+  const first = graph.workflows.find(({ name }) => name === child)?.nodes[0];
+  const other = text(child ?? "any workflow");
+  const target = child === undefined || first === undefined ? other : id(child, first.name);
+  return `  ${id(workflow, node)} -> ${target} [style=dashed];`;
+}
+
+const id = (workflow: string, node: string): string => text(`${workflow}.${node}`);
+
+const text = (value: string): string =>
+  `"${value.replace(/[\\"]/g, "\\$&").replaceAll("\n", "\\n")}"`;
+
+/** A graph as a Mermaid flowchart, as GitHub and most documentation tools show it. */
+export function mermaid(graph: Graph): string {
+  return [
+    "flowchart TD",
+    ...graph.workflows.flatMap(subgraph),
+    ...graph.others.map((name) => `  ${workflowId(name)}[[${label([name])}]]`),
+    ...(graph.children.some(({ child }) => child === undefined)
+      ? [`  any[[${label(["any workflow"])}]]`]
+      : []),
+    ...graph.children.map(
+      ({ workflow, node, child }) =>
+        `  ${nodeId(workflow, node)} -.-> ${child === undefined ? "any" : workflowId(child)}`,
+    ),
+    "",
+  ].join("\n");
+}
+
+function subgraph({ name, nodes, edges }: GraphWorkflow): string[] {
+  return [
+    `  subgraph ${workflowId(name)}[${label([name])}]`,
+    ...nodes.map((node) => `    ${nodeId(name, node.name)}${shaped(node)}`),
+    ...edges.map((edge) => {
+      const when = edge.label === undefined ? "" : `|${label([edge.label])}|`;
+      return `    ${nodeId(name, edge.from)} -->${when} ${nodeId(name, edge.to)}`;
+    }),
+    "  end",
+  ];
+}
+
+function shaped(node: GraphNode): string {
+  const [open, close] = shapes[node.shape].brackets;
+  return `${open}${label(linesOf(node))}${close}`;
+}
+
+const label = (lines: readonly string[]): string => `"${lines.map(escaped).join("<br/>")}"`;
+
+/** Mermaid reads HTML entities, written with # in the place of &. */
+const escaped = (text: string): string =>
+  text.replace(/[^\p{L}\p{N} _.,:×{}-]/gu, (char) => `#${char.codePointAt(0)};`);
+
+/* With a prefix no name can be a word of Mermaid, such as `end`; and no name holds a dot. */
+const workflowId = (name: string): string => `w_${name}`;
+const nodeId = (workflow: string, node: string): string => `n_${workflow}.${node}`;
