@@ -1,4 +1,7 @@
-import { answerUnchanged } from "./unchanged.js";
+import { parseArgs } from "node:util";
+import { unchangedSince, type LastCompile } from "../cache/last-compile.js";
+import { countsText } from "./counts.js";
+import { functionsFolder } from "./functions-folder.js";
 
 // Whoever reads the output may have seen enough of it, as `head` does; that is no error.
 for (const stream of [process.stdout, process.stderr]) {
@@ -22,6 +25,51 @@ function workingFolder(): string | undefined {
       "The folder in which workflow-codegen was started is not there any more: go into the folder of your app, and run it again.\n",
     );
     process.exitCode = 1;
+    return undefined;
+  }
+}
+
+/** Answers `generate` and `check` if nothing has changed, before anything slow is loaded. */
+async function answerUnchanged(args: readonly string[], cwd: string): Promise<boolean> {
+  const asked = questionIn(args);
+  if (asked === undefined) return false;
+  const started = performance.now();
+  let functionsDir: string;
+  let last: LastCompile | undefined;
+  try {
+    functionsDir = functionsFolder(cwd, asked.dir);
+    last = unchangedSince(functionsDir);
+  } catch {
+    // The program meets the same error, and reports it.
+    return false;
+  }
+  if (last === undefined) return false;
+  const { json } = asked;
+  const terminal = async () => (await import("./terminal.js")).processTerminal();
+  if (asked.command === "check") {
+    const { printUnchanged } = await import("./report.js");
+    process.exitCode = printUnchanged(last, { functionsDir, json }, await terminal());
+    return true;
+  }
+  // Warnings are shown every time.
+  const isSafe = last.changes.every(({ compatibility }) => compatibility === "safe");
+  if (last.diagnostics.length > 0 || !isSafe)
+    (await import("./report.js")).printWarnings(last, functionsDir, await terminal());
+  const counts = countsText(last, performance.now() - started);
+  process.stdout.write(`${counts} Everything is up to date.\n`);
+  return true;
+}
+
+/** A plain `generate` or `check`; undefined for anything that needs a closer look. */
+function questionIn(args: readonly string[]) {
+  const options = { dir: { type: "string" }, json: { type: "boolean" } } as const;
+  try {
+    const { values, positionals } = parseArgs({ args: [...args], options, allowPositionals: true });
+    const [command = "generate", ...others] = positionals;
+    const { dir, json = false } = values;
+    const isPlain = command === "check" || (command === "generate" && !json);
+    return isPlain && others.length === 0 ? { command, dir, json } : undefined;
+  } catch {
     return undefined;
   }
 }

@@ -118,6 +118,10 @@ interface Place {
   readonly crowd?: string | undefined;
 }
 
+interface View extends Pick<ProgressEvent, "tree" | "seenAt"> {
+  readonly children: ReturnType<typeof childrenIn>;
+}
+
 /** The number of children of one parent from which what is true of several is told once. */
 const manyChildren = 10;
 /** The number of parts in which their progress is told. */
@@ -141,28 +145,8 @@ export class ProgressLines implements Progress {
   #tellNew({ tree, seenAt }: ProgressEvent): void {
     const [top] = tree.runs;
     if (top === undefined) return;
-    const children = childrenIn(tree);
-    const walk = function* (place: Place): Generator<Fact & { readonly place: Place }> {
-      const { run, path, crowd } = place;
-      for (const step of inOrder(run.steps))
-        for (const fact of factsOf(step, seenAt)) yield { place, ...fact };
-      for (const [stage, siblings] of children.get(run.runId) ?? []) {
-        const isMany = crowd !== undefined || siblings.length >= manyChildren;
-        for (const child of siblings)
-          yield* walk({
-            run: child,
-            path: `${path} › ${stage}${childLabel(child)}`,
-            crowd: isMany ? `${crowd ?? run.runId} ${stage} ${child.workflow}` : undefined,
-          });
-        const fact = siblingsFact(stage, siblings, tree.truncated, seenAt);
-        if (fact !== undefined) yield { place, ...fact };
-      }
-      const { state, endedAt: at = seenAt } = run;
-      // A child that completed has been told by its last step.
-      if (hasEnded(state) && (run === top || state !== "completed"))
-        yield { place, at, key: [state], text: `: ${state}` };
-    };
-    const facts = [...walk({ run: top, path: top.workflow })]
+    const view = { tree, seenAt, children: childrenIn(tree) };
+    const facts = [...factsBelow({ run: top, path: top.workflow }, view)]
       .filter(({ place, key }) => this.#isNew(place, key))
       .sort((a, b) => a.at - b.at);
     for (const { at, place, text } of facts)
@@ -179,22 +163,34 @@ export class ProgressLines implements Progress {
   }
 }
 
+/** All there is to tell by now of a run and of those below it, which end before it. */
+function* factsBelow(place: Place, view: View): Generator<Fact & { readonly place: Place }> {
+  const { run, path, crowd } = place;
+  const { tree, seenAt, children } = view;
+  for (const step of inOrder(run.steps))
+    for (const fact of factsOf(step, seenAt)) yield { place, ...fact };
+  for (const [stage, siblings] of children.get(run.runId) ?? []) {
+    const isMany = siblings.length >= manyChildren;
+    for (const child of siblings) {
+      const inCrowd = isMany || crowd !== undefined;
+      const around = inCrowd ? `${crowd ?? run.runId} ${stage} ${child.workflow}` : undefined;
+      const childPath = `${path} › ${stage}${childLabel(child)}`;
+      yield* factsBelow({ run: child, path: childPath, crowd: around }, view);
+    }
+    const ended = siblings.filter(({ state }) => hasEnded(state));
+    const parts = Math.floor((ended.length / siblings.length) * progressParts);
+    const all = `${siblings.length}${tree.truncated ? " or more" : ""}`;
+    const text = ` › ${stage}: ${countStates(ended)} of ${all} children`;
+    if (isMany && parts > 0) yield { place, at: seenAt, key: [stage, parts], text };
+  }
+  const { state, endedAt: at = seenAt } = run;
+  // A child that completed has been told by its last step.
+  if (hasEnded(state) && (run === tree.runs[0] || state !== "completed"))
+    yield { place, at, key: [state], text: `: ${state}` };
+}
+
 const elapsed = (ms: number): string =>
   ms < 60_000 ? `${(ms / 1000).toFixed(2)} s` : duration(ms);
-
-/** How many of many children have ended, told in parts. */
-function siblingsFact(
-  stage: string,
-  siblings: readonly TreeRun[],
-  truncated: boolean,
-  at: number,
-): Fact | undefined {
-  const ended = siblings.filter(({ state }) => hasEnded(state));
-  const parts = Math.floor((ended.length / siblings.length) * progressParts);
-  if (siblings.length < manyChildren || parts === 0) return undefined;
-  const all = `${siblings.length}${truncated ? " or more" : ""}`;
-  return { at, key: [stage, parts], text: ` › ${stage}: ${countStates(ended)} of ${all} children` };
-}
 
 /** Steps as they ended: loops and branches that have ended come after what is inside them. */
 function* inOrder(steps: readonly TreeStep[]): Generator<TreeStep> {
