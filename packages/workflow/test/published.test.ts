@@ -2,7 +2,6 @@ import { readdir, readFile } from "node:fs/promises";
 import { describe, expect, test } from "vitest";
 
 interface Registered {
-  isPublic?: boolean;
   exportArgs(): string;
   exportReturns(): string;
 }
@@ -28,8 +27,7 @@ describe.each(["workflow", "workpool"] as const)("the component of %s", (name) =
         checked++;
         if (JSON.parse(registered.exportArgs()).type !== "object")
           wrong.push(`${path}:${key} args`);
-        if (registered.isPublic && registered.exportReturns() === "null")
-          wrong.push(`${path}:${key} returns`);
+        if (registered.exportReturns() === "null") wrong.push(`${path}:${key} returns`);
       }
     }
     expect(checked).toBeGreaterThan(15);

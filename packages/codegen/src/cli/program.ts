@@ -20,7 +20,7 @@ export async function main(): Promise<void> {
     if (error instanceof Error && expected.test(error.name)) err(error.message);
     else if (!(error instanceof CommanderError)) {
       err(
-        "workflow-codegen failed, by a fault of its own. Please report this with the definition that caused it:",
+        "This is a bug in workflow-codegen. Please report it with the definition that caused it:",
       );
       err(error instanceof Error && error.stack !== undefined ? error.stack : String(error));
     }
