@@ -5,10 +5,10 @@ import { isObject, type Known } from "../plan/known.js";
 import { configFile } from "../plan/paths.js";
 import type { AppConfig, ConfigPlan } from "../plan/schema.js";
 import { type DefinitionFile, Parser } from "./parser.js";
-import { constantOf, type Option, readOption, unwrap } from "./functions.js";
+import { constantOf, unwrap } from "./functions.js";
 import { knownValue } from "./known.js";
 import { isImported } from "./modules.js";
-import { givenOptions, isUndefined, plannedValues, reportUnknown } from "./options.js";
+import { givenOptions, optionsIn, plannedValues, reportUnknown, writeEach } from "./options.js";
 import type { Options } from "./options.js";
 
 const examples: Readonly<Record<string, string>> = {
@@ -56,18 +56,14 @@ function isSeen(value: Known): boolean {
 }
 
 function optionsOf(file: DefinitionFile): Options {
-  const options = new Map<string, Option>();
-  for (const property of objectOf(file)?.getProperties() ?? []) {
-    const option = readOption(property);
-    if (option === undefined) {
-      const message = "the config holds something that is computed";
-      const hint =
-        "write every option as `name: value`, without spread, computed names or accessors";
-      file.report("unreadableConfig", property, message, hint);
-    } else if (!isUndefined(option.value)) options.set(option.name, option);
-  }
+  const object = objectOf(file);
+  const { options, unread } = object === undefined ? none : optionsIn(object);
+  const message = "the config holds something that is computed";
+  for (const each of unread) file.report("unreadableConfig", each, message, writeEach);
   return options;
 }
+
+const none = { options: new Map(), unread: [] };
 
 /** The argument of `defineConfig`; undefined, and reported, if that is no default export. */
 function objectOf(file: DefinitionFile): ObjectLiteralExpression | undefined {

@@ -140,34 +140,24 @@ export function verbatim(
     if (!imported.has(name) && id !== node) continue;
     const at = id.getStart();
     const shorthand = Node.isShorthandPropertyAssignment(id.getParent());
-    parts.push(dedent(text.slice(from, at), from), { name, shorthand });
+    parts.push(dedent(text.slice(from, at)), { name, shorthand });
     // An escaped name is longer in the source.
     from = id.getEnd();
   }
-  parts.push(dedent(text.slice(from, end), from));
+  parts.push(dedent(text.slice(from, end)));
   return { parts };
 }
 
-/** Takes the definition's margin off all lines but the first, and not inside strings. */
-function dedenter(node: Node): (part: string, from: number) => string {
+/** Takes the definition's margin off all lines but the first, if no string is over several. */
+function dedenter(node: Node): (part: string) => string {
   const text = node.getSourceFile().getFullText();
   const lineStart = text.lastIndexOf("\n", node.getStart()) + 1;
   const width = text.slice(lineStart).search(/[^ \t]/);
   if (width <= 0) return (part) => part;
-  const values = valuesOverLines(node);
+  const isOverLines = (part: TypeScript.Node) =>
+    (ts.isStringLiteralLike(part) || ts.isTemplateExpression(part)) &&
+    part.getText().includes("\n");
+  if (allBelow(node.getParentOrThrow().compilerNode).some(isOverLines)) return (part) => part;
   const margin = new RegExp(`\\n[ \\t]{1,${width}}`, "g");
-  return (part, from) =>
-    part.replace(margin, (found, at: number) => {
-      const place = from + at;
-      const isInside = values.some((value) => value.start < place && place < value.end);
-      return isInside ? found : "\n";
-    });
-}
-
-function valuesOverLines(node: Node): { readonly start: number; readonly end: number }[] {
-  const source = node.getSourceFile().compilerNode;
-  return allBelow(node.getParentOrThrow().compilerNode)
-    .filter((part) => ts.isStringLiteralLike(part) || ts.isTemplateExpression(part))
-    .map((part) => ({ start: part.getStart(source), end: part.end }))
-    .filter(({ start, end }) => source.text.slice(start, end).includes("\n"));
+  return (part) => part.replace(margin, "\n");
 }

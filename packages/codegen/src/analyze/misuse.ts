@@ -8,7 +8,8 @@ import { Node, ts, type TypeScript } from "../ts-morph.js";
 import type { DefinitionFile } from "./parser.js";
 import { allBelow, calleeName, callsIn, wrapped } from "./descendants.js";
 import { isCalled, unwrap, wrapping } from "./functions.js";
-import { isImported, lateNames, loadedBy, localNamesOf, valuesUsed } from "./modules.js";
+import { isImported, loadedBy, localNamesOf } from "./modules.js";
+import { lateNames, valuesUsed } from "./values-used.js";
 import {
   boundNames,
   isDeclaredBetween,

@@ -4,7 +4,8 @@ import { diagnostic, placeAt, quote } from "../diagnostics/diagnostic.js";
 import type { Diagnostic, Place } from "../diagnostics/diagnostic.js";
 import type { DefinitionFile } from "./parser.js";
 import { callsIn, wrapped } from "./descendants.js";
-import { loadedBy, mayLoad, namesOf, specifierOf, valuesUsed } from "./modules.js";
+import { loadedBy, mayLoad, namesOf, specifierOf } from "./modules.js";
+import { valuesUsed } from "./values-used.js";
 import { isGenerated, moduleFile, type ReadModule } from "./module-file.js";
 import { isDeclaredBetween, isReference } from "./scoping.js";
 

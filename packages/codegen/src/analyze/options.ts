@@ -1,3 +1,4 @@
+import type { ObjectLiteralExpression } from "ts-morph";
 import { Node } from "../ts-morph.js";
 import type { z } from "zod";
 import { type GivenOptions, toJson } from "../plan/known.js";
@@ -25,19 +26,29 @@ export function readOptions(
 ): Options | undefined {
   const literal = argument === undefined ? undefined : objectOf(argument, file);
   if (literal === undefined) return reportUnreadable(argument ?? at, of, file);
+  const { options, unread } = optionsIn(literal);
+  const [first] = unread;
+  if (first === undefined) return options;
+  const message = `the options of ${of} hold something that is only known when it runs`;
+  return file.report("unreadableOptions", first, message, writeEach);
+}
+
+export const writeEach =
+  "write every option as `name: value`, without spread, computed names or accessors";
+
+/** The options of an object, and those of its properties that cannot be read. */
+export function optionsIn(literal: ObjectLiteralExpression) {
   const options = new Map<string, Option>();
-  const unread = literal.getProperties().find((property) => {
+  const unread = literal.getProperties().filter((property) => {
     const option = readOption(property);
     if (option === undefined) return true;
-    // The last one of a name is the one that counts.
+    // The last one of a name is the one that counts. One that is `undefined` is not there.
     options.delete(option.name);
-    if (!isUndefined(option.value)) options.set(option.name, option);
+    if (!Node.isIdentifier(option.value) || option.value.getText() !== "undefined")
+      options.set(option.name, option);
     return false;
   });
-  if (unread === undefined) return options;
-  const message = `the options of ${of} hold something that is only known when it runs`;
-  const hint = "write every option as `name: value`, without spread, computed names or accessors";
-  return file.report("unreadableOptions", unread, message, hint);
+  return { options, unread };
 }
 
 function reportUnreadable(at: Node, of: string, file: DefinitionFile): undefined {
@@ -51,10 +62,6 @@ function reportUnreadable(at: Node, of: string, file: DefinitionFile): undefined
     : "write `{ … }` here, or a const of this file that is `{ … }`, with every option in it";
   return file.report("unreadableOptions", at, message, hint);
 }
-
-/** An option that is `undefined` is not there. */
-export const isUndefined = (value: Node): boolean =>
-  Node.isIdentifier(value) && value.getText() === "undefined";
 
 export function givenOptions(options: Options, file: DefinitionFile): GivenOptions {
   const before = givenBefore.get(options);
