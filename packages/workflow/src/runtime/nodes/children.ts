@@ -1,7 +1,6 @@
 import { partsOf } from "@stepwise/workpool/core";
 import { getConvexSize, type Value } from "convex/values";
 import type { Beginning, NewChild, NewChildren } from "../../component/validators.js";
-import type { WorkflowOutput } from "../../definition/definition.js";
 import type { Child, EachChild } from "../../definition/parent.js";
 import { describeThrown, Failure } from "../../errors/failure.js";
 import { checkedOutput, copied, fromPages, MAX_VALUE_BYTES } from "../../values.js";
@@ -11,38 +10,26 @@ import type { WorkflowReference } from "../reference.js";
 import type { Arrival, Arrive, OfScope, Run } from "../run.js";
 import { kindOf } from "./kinds.js";
 
-type OutputIn<R> = R extends { readonly "~definition": infer Of } ? WorkflowOutput<Of> : any;
-
-/** Whether one of the children was declared to give the output of one of the workflows. */
-type Fits<Each, R> =
-  Each extends Child<infer Output>
-    ? R extends unknown
-      ? [OutputIn<R>] extends [Output]
-        ? true
-        : never
-      : never
-    : never;
-type Misdeclared<Each, R> = Each extends unknown
-  ? [Fits<Each, R>] extends [never]
+export interface Giving<Output> {
+  readonly "~definition": { readonly "~output"?: () => Output };
+}
+/** The workflows that a child can be of by the output that it was declared with. */
+type WorkflowOf<Each> = Each extends Child<infer Output> ? Giving<Output> : never;
+type AnyOf<Each> = [Each] extends [never] ? unknown : WorkflowOf<Each>;
+type Misdeclared<Each, References> = Each extends unknown
+  ? [Extract<References, WorkflowOf<Each>>] extends [never]
     ? Each
-    : never
-  : never;
-type Undeclared<R, Each> = R extends unknown
-  ? [Fits<Each, R>] extends [never]
-    ? R
     : never
   : never;
 
 /** Demands a member if a `childNamed<Output>` says another output than that of its workflow. */
-type AsDeclared<Each, References extends readonly unknown[]> = [Each] extends [never]
+type AsDeclared<Each, References extends readonly unknown[]> = [
+  | Misdeclared<Each, References[number]>
+  // Of a list of all workflows most are not started here; nor is any by what gives no children.
+  | (number extends References["length"] ? never : Exclude<References[number], AnyOf<Each>>),
+] extends [never]
   ? unknown
-  : [
-        | Misdeclared<Each, References[number]>
-        // Of a list of all workflows most are not started here.
-        | (number extends References["length"] ? never : Undeclared<References[number], Each>),
-      ] extends [never]
-    ? unknown
-    : Record<"a `childNamed<Output>` with the output of the workflow that it names", never>;
+  : Record<"a `childNamed<Output>` with the output of the workflow that it names", never>;
 
 /** Evaluates a parent's children, once, and starts them: the component gets them in pages. */
 export async function children<C, const References extends readonly WorkflowReference<never>[]>(
