@@ -1,3 +1,4 @@
+export { type Clock, realTime, skippedTime } from "./clock.js";
 export type { Call, Entry, FunctionType } from "./call.js";
 export { Counter, type CountedTestOptions, type CounterOptions } from "./counter.js";
 export { type Activity, drive, type Drive, type DriveOptions, settle } from "./drive.js";

@@ -3,11 +3,11 @@ import { Console } from "node:console";
 import { Writable } from "node:stream";
 import { inspect } from "node:util";
 import type { LocalApp, Workflows } from "@stepwise/studio";
+import { type Clock, type Counter, realTime } from "@stepwise/testing";
 import { componentsGeneric } from "convex/server";
 import { suggestion } from "../diagnostics/nearest.js";
 import { configFile, usualComponent } from "../plan/paths.js";
 import { type BackEnd, openBackEnd } from "./back-end.js";
-import { type Clock, realTime } from "./clock.js";
 import { type SeedTable, withSeed, withStoredFiles } from "./input.js";
 import type { RunWorkflowOptions } from "./run-workflow.js";
 
@@ -36,11 +36,11 @@ interface WorkflowsIndex {
 /** Opens an app. @param onLog gets what functions print @throws if it cannot be mounted */
 export async function openApp(
   { functionsDir, component: wanted = usualComponent, output }: AppOptions,
-  clockOf: (back: BackEnd) => Clock,
+  clockOf: (counter: Counter) => Clock,
   onLog: (text: string) => void,
 ) {
   const back = await openBackEnd(functionsDir, output);
-  const clock = clockOf(back);
+  const clock = clockOf(back.counter);
   const releaseLogs = captureLogs(onLog);
   const close = () => {
     releaseLogs();

@@ -1,6 +1,5 @@
-import { seeded, settle, type Totals } from "@stepwise/testing";
+import { realTime, seeded, settle, skippedTime, type Totals } from "@stepwise/testing";
 import { type App, type AppOptions, openApp } from "./app.js";
-import { realTime, skippedTime } from "./clock.js";
 import { type SeedTable, type StoredFile, withSeed, withStoredFiles } from "./input.js";
 import { type RunTree, type Status, Watch } from "./watch.js";
 

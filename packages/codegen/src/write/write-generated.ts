@@ -1,15 +1,4 @@
-import {
-  existsSync,
-  lstatSync,
-  mkdirSync,
-  readdirSync,
-  realpathSync,
-  renameSync,
-  rmdirSync,
-  rmSync,
-  statSync,
-  writeFileSync,
-} from "node:fs";
+import * as fs from "node:fs";
 import { basename, dirname, isAbsolute, join, posix, relative } from "node:path";
 import { definitionFiles, entriesIfPresent, ifPresent, readText } from "../discover/discover.js";
 import { foldersAround, isPlanFile, usualOutput } from "../plan/paths.js";
@@ -57,7 +46,8 @@ export function generatedFolders(functionsDir: string): string[] {
     if (folder === "") return false;
     const index = readText(join(functionsDir, folder, "index.ts"));
     if (index === undefined || !isOwn("index.ts", index)) return false;
-    const isComponent = (path: string) => existsSync(join(functionsDir, path, "convex.config.ts"));
+    const isComponent = (path: string) =>
+      fs.existsSync(join(functionsDir, path, "convex.config.ts"));
     return !foldersAround(folder).some(isComponent);
   });
 }
@@ -113,14 +103,15 @@ export async function writeGenerated(
   const pathOf = (path: string) => join(functionsDir, path);
   const written = new Set(drift.written);
   try {
-    for (const folder of foldersOf(drift.written)) mkdirSync(pathOf(folder), { recursive: true });
+    for (const folder of foldersOf(drift.written))
+      fs.mkdirSync(pathOf(folder), { recursive: true });
     for (const folder of foldersOf([...drift.written, ...drift.removed]))
       removeTemporaries(pathOf(folder));
     // Backwards: the index, which is the first of them, imports the others.
     for (const { path, text } of files.toReversed())
       if (written.has(path)) replace(pathOf(path), text);
     for (const path of drift.removed) {
-      rmSync(pathOf(path), { force: true });
+      fs.rmSync(pathOf(path), { force: true });
       lastWritten.delete(pathOf(path));
     }
     const stillUsed = foldersOf(files.map(({ path }) => path));
@@ -193,14 +184,14 @@ function refuseFolderElsewhere(functionsDir: string, path: string): void {
   const above = posix.dirname(path);
   if (above !== ".") refuseFolderElsewhere(functionsDir, above);
   const folder = join(functionsDir, path);
-  if (lstatSync(folder, { throwIfNoEntry: false }) === undefined) return;
+  if (fs.lstatSync(folder, { throwIfNoEntry: false }) === undefined) return;
   const refuse = (why: string): never => {
     throw new WriteRefused(`cannot write generated code: ${folder} ${why}`);
   };
-  if (ifPresent(folder, (at) => statSync(at).isDirectory()) !== true)
+  if (ifPresent(folder, (at) => fs.statSync(at).isDirectory()) !== true)
     refuse("is no folder; move it away, as the compiler needs a folder of that name");
-  const target = realpathSync(folder);
-  const inside = relative(realpathSync(functionsDir), target);
+  const target = fs.realpathSync(folder);
+  const inside = relative(fs.realpathSync(functionsDir), target);
   if (inside !== "" && !inside.startsWith("..") && !isAbsolute(inside)) return;
   refuse(`leads to ${target}, outside the functions folder; make it a folder of its own`);
 }
@@ -209,11 +200,11 @@ function refuseFolderElsewhere(functionsDir: string, path: string): void {
 function replace(path: string, text: string): void {
   const temporary = join(dirname(path), `.workflow-codegen-${randomUUID()}.tmp`);
   try {
-    writeFileSync(temporary, text, { flag: "wx" });
-    renameSync(temporary, path);
+    fs.writeFileSync(temporary, text, { flag: "wx" });
+    fs.renameSync(temporary, path);
     lastWritten.set(path, text);
   } catch (error) {
-    rmSync(temporary, { force: true });
+    fs.rmSync(temporary, { force: true });
     throw error;
   }
 }
@@ -225,12 +216,12 @@ const abandonedMs = 60_000;
 
 /** Removes the temporary files of compilers that were killed, but not of one that runs now. */
 function removeTemporaries(folder: string): void {
-  for (const name of readdirSync(folder)) {
+  for (const name of fs.readdirSync(folder)) {
     if (!temporaryName.test(name)) continue;
     const path = join(folder, name);
-    const found = lstatSync(path, { throwIfNoEntry: false });
+    const found = fs.lstatSync(path, { throwIfNoEntry: false });
     if (found?.isFile() === true && Date.now() - found.mtimeMs > abandonedMs)
-      rmSync(path, { force: true });
+      fs.rmSync(path, { force: true });
   }
 }
 
@@ -238,7 +229,7 @@ function removeTemporaries(folder: string): void {
 function removeEmpty(functionsDir: string, folder: string): void {
   try {
     for (let each = folder; each !== "."; each = posix.dirname(each))
-      rmdirSync(join(functionsDir, each));
+      fs.rmdirSync(join(functionsDir, each));
   } catch {
     // There is something in it.
   }

@@ -1,18 +1,20 @@
 import { setTimeout as sleep } from "node:timers/promises";
-import { installTimers, spanLongTimers, type TimerHost } from "@stepwise/testing";
-import type { BackEnd } from "./back-end.js";
+import type { Counter } from "./counter.js";
+import { spanLongTimers, type TimerHost } from "./long-timers.js";
+import { installTimers } from "./timers.js";
 
 /** Real ms that a function may be idle before time is skipped. */
 const PATIENCE_MS = 1000;
-/** Before time jumps this far, in virtual ms, the run is read: it may be removed next. */
+/** A jump of this many virtual ms is far: what is watched may be removed by it. */
 const FAR_MS = 30_000;
 
-/** How a run's waiting (backoff, timeouts, sleeps) passes. */
+/** How backoff, timeouts and sleeps pass in a process that watches a back end. */
 export interface Clock {
   /**
    * Waits until there may be something new to see; false when nothing can move any more.
    *
-   * @param isDue tells whether there is. @param restMs how long nothing new is wanted
+   * @param isDue Tells whether there is something, and whether time is about to jump far.
+   * @param restMs How long nothing new is wanted.
    */
   wait(isDue: (isFar: boolean) => Promise<boolean>, restMs: () => number): Promise<boolean>;
   /** Ends a `wait`. */
@@ -21,8 +23,8 @@ export interface Clock {
   stop(): void;
 }
 
-/** Waiting takes as long as it takes: what is waited for are the ends of root executions. */
-export function realTime(back: BackEnd): Clock {
+/** Backoff, timeouts and sleeps take their time; a wait ends when a root execution does. */
+export function realTime(counter: Counter): Clock {
   // Node's types say more of a timer than is asked here.
   const giveBack = spanLongTimers(globalThis as unknown as TimerHost);
   let moved = true;
@@ -31,7 +33,7 @@ export function realTime(back: BackEnd): Clock {
     moved = true;
     go?.(true);
   };
-  const remove = back.counter.onCall(({ how }) => {
+  const remove = counter.onCall(({ how }) => {
     if (how !== "nested") wake();
   });
   // Emitted when the process has nothing left to do, in which case nothing will move again.
@@ -54,7 +56,7 @@ export function realTime(back: BackEnd): Clock {
 }
 
 /** Waiting takes no time: when nothing moves any more, the clock jumps to the next timer. */
-export function skippedTime({ counter }: BackEnd): Clock {
+export function skippedTime(counter: Counter): Clock {
   const timers = installTimers();
   return {
     async wait(isDue) {
