@@ -66,7 +66,12 @@ const vWrite = v.union(
   }),
   v.object({
     name: v.literal("restart"),
-    args: v.object({ runId, from: v.optional(v.string()), input: v.optional(v.any()) }),
+    args: v.object({
+      runId,
+      from: v.optional(v.string()),
+      input: v.optional(v.any()),
+      isEdited: v.optional(v.boolean()),
+    }),
   }),
 );
 

@@ -4,6 +4,9 @@ import type { FunctionReturnType } from "convex/server";
 import type { Value } from "convex/values";
 import type { Shape } from "./input-shape.js";
 
+/** Runs of a page of a list: fewer if it is the last, or has read as many as a page may read. */
+export const RUNS = 50;
+
 /** Which runs to list. At most one of `node`, `parent` and `key`. */
 export interface RunsArgs {
   readonly workflow?: string;
@@ -73,8 +76,11 @@ export interface Writes {
   cancel(args: { runId: string }): boolean;
   pause(args: { runId: string }): boolean;
   resume(args: { runId: string }): boolean;
-  /** Whole or from a node, with the same input or another one. */
-  restart(args: { runId: string; from?: string; input?: Value }): null;
+  /**
+   * Whole or from a node, with the same input or another one. One that was edited is refused if the
+   * schema, which parses it again, would change it again.
+   */
+  restart(args: { runId: string; from?: string; input?: Value; isEdited?: boolean }): null;
   cleanup(args: { runId: string }): null;
 }
 

@@ -1,12 +1,11 @@
 import {
-  type ListedRun,
   type MutationRunner,
   type QueryRunner,
   WorkflowManager,
   type WorkflowReference,
 } from "@stepwise/workflow";
 import type { ComponentApi } from "@stepwise/workflow/_generated/component.js";
-import type { Value } from "convex/values";
+import { compareValues, type Value } from "convex/values";
 import type {
   ReadArgs,
   ReadName,
@@ -16,7 +15,9 @@ import type {
   WriteName,
   WriteResult,
 } from "./data-source.js";
+import { RUNS } from "./data-source.js";
 import { eventsOf } from "./event-shapes.js";
+import { hasText } from "./has-text.js";
 import { exampleOf, shapeOf } from "./input-shape.js";
 
 /** The generated `workflows`. */
@@ -35,8 +36,8 @@ type WriteFunctions = {
   ) => Promise<WriteResult<Name>>;
 };
 
-/** Rows of a page of runs. */
-const RUNS = 50;
+/** Runs that are read for a page of a list, of which a filter without an index may drop some. */
+const READ = 200;
 /** Runs that are read for a page of a search. */
 const SEARCHED = 500;
 /** Rows of a page of a timeline. */
@@ -55,11 +56,12 @@ export function readFunctions(component: ComponentApi, workflows: Workflows): Re
       }),
     runs: async (ctx, { workflow, cursor, text, ...filter }) => {
       const of = workflow === undefined ? undefined : named(workflows, workflow);
-      const numItems = text === undefined ? RUNS : SEARCHED;
-      const found = await manager.list(ctx, { ...filter, workflow: of }, { numItems, cursor });
+      const [numItems, maximumRowsRead] = text === undefined ? [RUNS, READ] : [SEARCHED, SEARCHED];
+      const page = { numItems, maximumRowsRead, cursor };
+      const found = await manager.list(ctx, { ...filter, workflow: of }, page);
       if (text === undefined) return found;
-      const page = found.page.filter((run) => hasText(run, text.toLowerCase()));
-      return { ...found, page, searched: found.page.length };
+      const withText = found.page.filter((run) => hasText(run, text));
+      return { ...found, page: withText, searched: found.page.length };
     },
     run: async (ctx, { runId }) => {
       const found = await ctx.runQuery(component.views.status, { run: { runId } });
@@ -87,10 +89,6 @@ export function readFunctions(component: ComponentApi, workflows: Workflows): Re
   };
 }
 
-/** Whether a text, in lower case, is in what a list shows of a run. */
-const hasText = ({ runId, key, childKey, error }: ListedRun, text: string): boolean =>
-  [runId, key, childKey, error?.message].some((each) => each?.toLowerCase().includes(text));
-
 /** Without its output, if that is the output of a `sensitive` node. */
 function withoutSecret(run: ShownRun): ShownRun {
   if (run.isSensitive !== true || run.state !== "completed") return run;
@@ -112,9 +110,11 @@ export function writeFunctions(component: ComponentApi, workflows: Workflows): W
     cancel: async (ctx, { runId }) => await manager.cancel(ctx, runId),
     pause: async (ctx, { runId }) => await manager.pause(ctx, runId),
     resume: async (ctx, { runId }) => await manager.resume(ctx, runId),
-    restart: async (ctx, { runId, from, input }) => {
-      const options = { from, input: input as never };
-      await manager.restart(ctx, await ofRun(ctx, runId), runId, options);
+    restart: async (ctx, { runId, from, input, isEdited }) => {
+      const workflow = await ofRun(ctx, runId);
+      if (isEdited === true)
+        refuseUnlessStable(workflow, await ctx.runQuery(component.views.input, { runId }));
+      await manager.restart(ctx, workflow, runId, { from, input: input as never });
       return null;
     },
     cleanup: async (ctx, { runId }) => {
@@ -122,6 +122,21 @@ export function writeFunctions(component: ComponentApi, workflows: Workflows): W
       return null;
     },
   };
+}
+
+/** @throws if the workflow's schema would change a stored input once more, such as by adding to it */
+function refuseUnlessStable({ name, parse }: WorkflowReference<never>, stored: unknown): void {
+  let once: Value;
+  try {
+    once = parse(stored);
+  } catch {
+    // What does not fit is named when the edited input is parsed.
+    return;
+  }
+  if (compareValues(once, parse(once)) !== 0)
+    throw new Error(
+      `The schema of ${name} changes an input each time that it parses it, and it has parsed this one already. Start a new run with your input instead`,
+    );
 }
 
 /** @throws if the app has no such workflow */

@@ -92,6 +92,10 @@ const trips = `
       children: ({ input }) => input.seats.map((seat) => child(ticket, { seat })),
     });
 
+  export const shout = defineWorkflow({
+    input: z.object({ text: z.string().transform((text) => text + "!") }),
+  }).step("say", { query: (_ctx, { input }) => input.text });
+
   export const slow = defineWorkflow({ input: z.object({}) })
     .step("wait", { action: async () => await globalThis.held });
 `;

@@ -188,6 +188,16 @@ describe.skipIf(!existsSync(executablePath))("in a browser", () => {
       expect(await ask("/read/input", { runId })).toEqual(edited);
     });
 
+    test("an input that its schema would change twice is not edited", async () => {
+      await start("shout", { text: "a" });
+      await page.getByText('"text": "a!"').first().waitFor();
+      await button("Restart").click();
+      await dialog().getByLabel("Edit the input").check();
+      await dialog().getByLabel("text").fill("b");
+      await dialog().getByRole("button", { name: "Restart" }).click();
+      await dialog().getByRole("alert").getByText("Start a new run with your input").waitFor();
+    });
+
     test("a run is paused, resumed, canceled and removed", async () => {
       await start("order", { items: [], card: "visa" });
       for (const [name, next] of [
@@ -276,10 +286,15 @@ describe.skipIf(!existsSync(executablePath))("in a browser", () => {
         input: { items: [], card: "" },
         key: "poor 2",
       });
-      await vi.waitFor(async () => {
-        await button("Search again").click();
-        await page.getByRole("cell", { name: "poor 2" }).waitFor({ timeout: 1_000 });
-      });
+      // New runs come by themselves, older ones when the search is made again.
+      await page.getByRole("cell", { name: "poor 2" }).waitFor();
+      await button("Search again").click();
+      await page.getByRole("cell", { name: "poor 2" }).waitFor();
+      expect(await page.getByRole("cell", { name: "poor 2" }).count()).toBe(1);
+      await page.getByLabel("State").selectOption("timedOut");
+      await page.getByText("None matches the filter").waitFor();
+      await page.getByRole("link", { name: "show all runs" }).click();
+      await page.getByRole("cell", { name: "poor 2" }).waitFor();
     });
 
     test("all runs of a filter are canceled or restarted, also after a reload", async () => {

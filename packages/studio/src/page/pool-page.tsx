@@ -16,13 +16,13 @@ export function PoolPage() {
             {value.running} of {value.maxParallelism}{" "}
             <meter max={value.maxParallelism} value={value.running} aria-label="Slots in use" />
           </Tile>
-          <Tile name="Steps in the queue">{atLeast(value.waiting, 1_000)}</Tile>
+          <Tile name="Steps in the queue">{atLeast(value.waiting)}</Tile>
           <Tile name="The first has waited">
             {value.oldestWaitingSince === undefined
               ? "–"
               : durationText(Math.max(0, now - value.oldestWaitingSince))}
           </Tile>
-          <Tile name="Waiting for a retry">{atLeast(value.retrying, 100)}</Tile>
+          <Tile name="Waiting for a retry">{atLeast(value.retrying)}</Tile>
           <Tile name="The next retry">
             <Time at={value.nextRetryAt} />
           </Tile>
@@ -38,8 +38,8 @@ export function PoolPage() {
   );
 }
 
-const atLeast = (count: number, most: number) =>
-  count >= most ? `${most.toLocaleString("en")} or more` : count;
+/** No more are counted. */
+const atLeast = (count: number) => (count >= 100 ? "100 or more" : count);
 
 function Tile({ name, children }: { name: string; children: React.ReactNode }) {
   return (

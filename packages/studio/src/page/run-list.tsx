@@ -1,8 +1,9 @@
 import type { ListedRun } from "@stepwise/workflow";
 import { durationText, useNow } from "@stepwise/workflow/react";
 import { useVirtualizer } from "@tanstack/react-virtual";
-import { useEffect, useMemo, useRef, useState } from "react";
-import type { ReadResult, RunsArgs } from "../data-source.js";
+import { type ReactNode, useEffect, useMemo, useRef, useState } from "react";
+import { type ReadResult, RUNS, type RunsArgs } from "../data-source.js";
+import { hasText } from "../has-text.js";
 import { Badge, cut, Problem, Time } from "./parts.js";
 import { useStudio } from "./studio.js";
 
@@ -26,11 +27,13 @@ const FIRST: readonly ListPage[] = [{ cursor: null }];
 const ROW_HEIGHT = 37;
 
 /** Runs, of which only the rows in view are in the page. Only their pages are live. */
-export function RunList({ filter, empty }: { filter: Filter; empty?: string }) {
+export function RunList({ filter, empty }: { filter: Filter; empty?: ReactNode }) {
   const [pages, setPages] = useState(FIRST);
   const [error, setError] = useState<Error>();
   const scrolled = useRef<HTMLDivElement>(null);
-  const rows = useMemo(() => rowsOf(pages), [pages]);
+  const [latest, setLatest] = useState<readonly ListedRun[]>([]);
+  const { text } = filter;
+  const rows = useMemo(() => rowsOf(pages, latest, text), [pages, latest, text]);
   const virtual = useVirtualizer({
     count: rows.length,
     getScrollElement: () => scrolled.current,
@@ -41,11 +44,11 @@ export function RunList({ filter, empty }: { filter: Filter; empty?: string }) {
   const inView = new Set(shown.map(({ index }) => rows[index]?.page ?? 0));
   // New runs come at the top, also while the page there is empty.
   if (isAtTop) inView.add(0);
-  const isSearch = filter.text !== undefined;
+  const isSearch = text !== undefined;
   const [asked, setAsked] = useState(0);
-  // A search, or one that has found nothing yet, goes on only when somebody asks for that.
+  // What has read more runs than it shows goes on only when somebody asks for that.
   const isHeld = (page: number) =>
-    page > asked && (isSearch || pages[page - 1]?.found?.page.length === 0);
+    page > asked && (isSearch || (pages[page - 1]?.found?.page.length ?? RUNS) < RUNS);
   const keep = (index: number, found: Found) => {
     setError(undefined);
     setPages((before) => {
@@ -74,6 +77,13 @@ export function RunList({ filter, empty }: { filter: Filter; empty?: string }) {
             onError={setError}
           />
         ))}
+      {isSearch && isAtTop && (
+        <PageOfRuns
+          args={{ ...filter, text: undefined, cursor: null }}
+          onFound={({ page }) => setLatest(page)}
+          onError={setError}
+        />
+      )}
       {isSearch && searched > 0 && (
         <div className="buttons">
           <p role="status">
@@ -134,17 +144,24 @@ export function RunList({ filter, empty }: { filter: Filter; empty?: string }) {
   );
 }
 
-const rowsOf = (pages: readonly ListPage[]): Row[] =>
-  pages.flatMap(({ found }, page) =>
-    found === undefined ? [{ page }] : found.page.map((run) => ({ page, run })),
+/** @param latest the latest runs as they are now, also while older ones are searched */
+function rowsOf(pages: readonly ListPage[], latest: readonly ListedRun[], text = ""): Row[] {
+  const found = pages.flatMap((page, index): Row[] =>
+    page.found === undefined
+      ? [{ page: index }]
+      : page.found.page.map((run) => ({ page: index, run })),
   );
+  const isLatest = new Set(latest.map(({ runId }) => runId));
+  const fresh = latest.filter((run) => hasText(run, text)).map((run) => ({ page: 0, run }));
+  return [...fresh, ...found.filter(({ run }) => run === undefined || !isLatest.has(run.runId))];
+}
 
 /** Takes the place of the rows that are out of view. */
 function Gap({ height }: { height: number }) {
   return height > 0 ? <tr aria-hidden style={{ height }} /> : null;
 }
 
-/** Reads a page of runs for as long as it is in view. A search is made once, others are live. */
+/** Reads a page of runs while it is in view. A search is made once, others are live. */
 function PageOfRuns(props: {
   args: RunsArgs;
   onFound: (found: Found) => void;

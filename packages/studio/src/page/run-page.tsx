@@ -1,7 +1,7 @@
 import type { ListedRun, TimelineEntry } from "@stepwise/workflow";
 import { RunTimeline, type Step, WorkflowGraph } from "@stepwise/workflow/react";
 import { useEffect, useState } from "react";
-import type { ShownRun } from "../data-source.js";
+import { RUNS, type ShownRun } from "../data-source.js";
 import { cut, Json, Problem, Time } from "./parts.js";
 import { Steering } from "./steering.js";
 import { useStudio, useWatched } from "./studio.js";
@@ -69,6 +69,9 @@ export function RunPage({ runId }: { runId: string }) {
       />
       {steps.some(({ id }) => id !== undefined) && (
         <p>
+          {steps
+            .filter(({ id, children: all }) => opened.has(id ?? "") && (all?.total ?? 0) > RUNS)
+            .map(({ node }) => `Here are the first ${RUNS} children of ${node}. `)}
           <a href={`#/runs?parent=${runId}`}>List and filter its children</a>
         </p>
       )}

@@ -109,7 +109,17 @@ export function RunsPage({ query }: { query: URLSearchParams }) {
         )}
       </form>
       <BulkButtons filter={filter} />
-      <RunList key={JSON.stringify(filter)} filter={filter} />
+      <RunList
+        key={JSON.stringify(filter)}
+        filter={filter}
+        empty={
+          query.size === 0 ? undefined : (
+            <>
+              No runs. None matches the filter: change it, or <a href="#/runs">show all runs</a>.
+            </>
+          )
+        }
+      />
     </main>
   );
 }

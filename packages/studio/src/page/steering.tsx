@@ -119,7 +119,7 @@ export function Steering({ status }: { status: ShownRun }) {
               const from = String(form.get("from"));
               const isEdited = form.has("edits");
               if (isEdited && !form.has("loaded")) throw new Error("The input is not loaded yet.");
-              const input = isEdited ? { input: inputOf(form, shape) } : {};
+              const input = isEdited ? { input: inputOf(form, shape), isEdited } : {};
               const of = { runId, ...(from === "" ? {} : { from }), ...input };
               await server.write("restart", of);
             }}

@@ -7,7 +7,7 @@ import { nodeNamed, type NodePath, stagesAt } from "./nodes.js";
 import type { RunFacts, RunState } from "./status.js";
 
 /** Which page, as `usePaginatedQuery` asks for it. Its other options have no effect. */
-export type PageOptions = Pick<PaginationOptions, "numItems" | "cursor"> & {
+export type PageOptions = Pick<PaginationOptions, "numItems" | "cursor" | "maximumRowsRead"> & {
   endCursor?: string | null;
 };
 
@@ -58,7 +58,7 @@ export async function listRuns<Workflow extends WorkflowReference<never>>(
   component: ComponentApi,
   ctx: QueryRunner,
   filter: ListFilter<Workflow>,
-  { numItems, cursor, endCursor }: PageOptions,
+  { numItems, cursor, endCursor, maximumRowsRead }: PageOptions,
 ): Promise<Page<ListedRun>> {
   const { workflow, node, outdated, parent, key, ...others } = filter;
   if (workflow === undefined && [node, outdated, key].some((each) => each !== undefined))
@@ -71,7 +71,7 @@ export async function listRuns<Workflow extends WorkflowReference<never>>(
     ...others,
     workflow: workflow?.name,
     notOfPlan: outdated ? workflow?.plan : undefined,
-    page: { numItems, cursor, endCursor },
+    page: { numItems, cursor, endCursor, maximumRowsRead },
   };
   if (parent !== undefined)
     return await ctx.runQuery(component.listing.children, { ...some, parent });

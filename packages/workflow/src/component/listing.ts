@@ -11,14 +11,14 @@ import { vError, vRunState } from "./validators.js";
 import { factsOf, nodeFactsOf, nodeFields, runFacts } from "./views.js";
 
 /** A page ends early if it has read so much. */
-const MAX_BYTES = 4 << 20;
-const LIMITS = { maximumRowsRead: 1_000, maximumBytesRead: MAX_BYTES };
+const LIMITS = { maximumRowsRead: 1_000, maximumBytesRead: 4 << 20 };
 
 /** Which page, as Convex's pagination hooks ask for it. */
 const vPage = v.object({
   numItems: v.number(),
   cursor: v.union(v.string(), v.null()),
   endCursor: v.optional(v.union(v.string(), v.null())),
+  maximumRowsRead: v.optional(v.number()),
 });
 
 export const vListed = v.object({
@@ -97,7 +97,7 @@ export const runs = query({
     const found = await indexed()
       .order(key === undefined ? "desc" : "asc")
       .filterWith(async (run) => fits(run, filter))
-      .paginate({ ...page, ...LIMITS });
+      .paginate({ ...LIMITS, ...page });
     return listed(found);
   },
 });
@@ -117,7 +117,7 @@ export const children = query({
         : all.withIndex("by_parent", (q) => q.eq("parentStep", step));
     const found = await indexed
       .filterWith(async (run) => fits(run, { ...filter, children: true }))
-      .paginate({ ...page, ...LIMITS });
+      .paginate({ ...LIMITS, ...page });
     return listed(found);
   },
 });
@@ -137,7 +137,7 @@ export const atStages = query({
         const run = await ctx.db.get("runs", step.run);
         return run !== null && fits(run, filter) ? run : null;
       })
-      .paginate({ ...page, ...LIMITS });
+      .paginate({ ...LIMITS, ...page });
     return listed(found);
   },
 });
@@ -190,7 +190,7 @@ export const steps = query({
     const found = await paginator(ctx.db, schema)
       .query("steps")
       .withIndex("by_run", (q) => q.eq("run", run._id))
-      .paginate({ ...page, maximumBytesRead: MAX_BYTES });
+      .paginate({ ...LIMITS, ...page });
     const records: Infer<typeof vRecord>[] = [];
     for (const step of found.page) if (!isInput(step)) records.push(await recordOf(ctx, step));
     const { isDone, continueCursor } = found;

@@ -185,16 +185,15 @@ export const input = query({
   },
 });
 
-const MAX_WAITING_COUNTED = 1_000;
-/** Records with all their errors are large. */
-const MAX_RETRYING_COUNTED = 100;
+/** Who watches the pool reads all that is counted again at each change. */
+const MAX_COUNTED = 100;
 
 export const pool = query({
   args: {},
   returns: v.object({
     maxParallelism: v.number(),
     running: v.number(),
-    /** Steps in the queue; at least so many, if there are 1,000. */
+    /** Steps in the queue; at least so many, if there are 100. */
     waiting: v.number(),
     /** Since when the first of them waits; ms since the epoch. */
     oldestWaitingSince: v.optional(v.number()),
@@ -207,12 +206,12 @@ export const pool = query({
   handler: async (ctx) => {
     const gate = await readGate(ctx);
     const slots = await ctx.db.query("slots").collect();
-    const queue = await ctx.db.query("waiting").withIndex("by_commit").take(MAX_WAITING_COUNTED);
+    const queue = await ctx.db.query("waiting").withIndex("by_commit").take(MAX_COUNTED);
     // Only actions are tried again.
     const retrying = await ctx.db
       .query("steps")
       .withIndex("by_kind_state", (q) => q.eq("kind", "action").eq("state", "waiting"))
-      .take(MAX_RETRYING_COUNTED);
+      .take(MAX_COUNTED);
     const retriesAt = retrying.flatMap(({ dueAt }) => dueAt ?? []);
     const watch = await ctx.db.query("watch").unique();
     return {

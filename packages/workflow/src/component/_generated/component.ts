@@ -540,7 +540,12 @@ export type ComponentApi<Name extends string | undefined = string | undefined> =
         until?: number;
         children?: boolean;
         stages: Array<string>;
-        page: { numItems: number; cursor: string | null; endCursor?: string | null };
+        page: {
+          numItems: number;
+          cursor: string | null;
+          endCursor?: string | null;
+          maximumRowsRead?: number;
+        };
       },
       {
         page: Array<{
@@ -602,7 +607,12 @@ export type ComponentApi<Name extends string | undefined = string | undefined> =
         until?: number;
         children?: boolean;
         parent: string;
-        page: { numItems: number; cursor: string | null; endCursor?: string | null };
+        page: {
+          numItems: number;
+          cursor: string | null;
+          endCursor?: string | null;
+          maximumRowsRead?: number;
+        };
       },
       {
         page: Array<{
@@ -664,7 +674,12 @@ export type ComponentApi<Name extends string | undefined = string | undefined> =
         until?: number;
         children?: boolean;
         key?: string;
-        page: { numItems: number; cursor: string | null; endCursor?: string | null };
+        page: {
+          numItems: number;
+          cursor: string | null;
+          endCursor?: string | null;
+          maximumRowsRead?: number;
+        };
       },
       {
         page: Array<{
@@ -720,7 +735,12 @@ export type ComponentApi<Name extends string | undefined = string | undefined> =
       {
         runId: string;
         workflow: string;
-        page: { numItems: number; cursor: string | null; endCursor?: string | null };
+        page: {
+          numItems: number;
+          cursor: string | null;
+          endCursor?: string | null;
+          maximumRowsRead?: number;
+        };
       },
       {
         state:
