@@ -65,8 +65,7 @@ export function layoutOf(graph: PlanGraph, name: string | undefined) {
   if (workflow === undefined) throw new Error(`The graph has no workflow "${name ?? ""}"`);
   const drawing = new Graph({ multigraph: true });
   drawing.setGraph({ rankdir: "TB", nodesep: 28, ranksep: 36, marginx: MARGIN, marginy: MARGIN });
-  const details = new Map<string, string[]>();
-  for (const node of workflow.nodes) {
+  const details = workflow.nodes.map((node) => {
     const started = graph.children.filter(
       (each) => each.workflow === workflow.name && each.node === node.name,
     );
@@ -75,14 +74,14 @@ export function layoutOf(graph: PlanGraph, name: string | undefined) {
       ...node.policies,
       ...started.map(({ child = "any workflow" }) => `starts ${child}`),
     ];
-    details.set(node.name, lines);
     const text = Math.max(
       node.name.length * LETTER + 2 * LETTER,
       ...lines.map((line) => line.length * SMALL_LETTER),
     );
     const height = NAME_HEIGHT + lines.length * DETAIL_HEIGHT + 14;
     drawing.setNode(node.name, { width: text + (ROOM[node.shape] ?? 24), height });
-  }
+    return lines;
+  });
   workflow.edges.forEach(({ from, to, label }, index) => {
     const size = label === undefined ? {} : { width: label.length * SMALL_LETTER + 8, height: 16 };
     drawing.setEdge(from, to, { label, labelpos: "c", ...size }, `${index}`);
@@ -93,9 +92,8 @@ export function layoutOf(graph: PlanGraph, name: string | undefined) {
     name: workflow.name,
     width: Math.ceil(width),
     height: Math.ceil(height),
-    nodes: workflow.nodes.map((node) => {
-      const place = drawing.node(node.name) as Placed;
-      return { ...place, node, details: details.get(node.name) ?? [] };
+    nodes: workflow.nodes.map((node, index) => {
+      return { ...(drawing.node(node.name) as Placed), node, details: details[index] ?? [] };
     }),
     edges: workflow.edges.map(
       ({ from, to }, index) => drawing.edge(from, to, `${index}`) as Placed,

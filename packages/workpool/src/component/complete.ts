@@ -8,7 +8,7 @@ import { delayWork } from "./enqueue.js";
 import { logCompleted, logEvent } from "./events.js";
 import { type Outcome, vAttempt, vOutcome } from "./schema.js";
 import { host } from "./host.js";
-import { type Counted, countEnd } from "./reports.js";
+import { countEnd } from "./reports.js";
 import { callBack, removeWork } from "./work.js";
 
 /** Takes in how the attempt of an action ended. A repeated or stale report changes nothing. */
@@ -76,7 +76,7 @@ export async function endRemovedWork(
   attempts: number,
 ): Promise<void> {
   const { work, context, slot } = ended;
-  const counted = countEnd(COUNTED[result.kind]);
+  const counted = countEnd(result.kind === "success" ? "succeeded" : result.kind);
   const mayEnqueue = work.onComplete !== undefined;
   await core.completeWork(ctx, host, { work: work._id, slot, count: counted.count, mayEnqueue });
   await logCompleted(ctx, work, result.kind, attempts);
@@ -85,11 +85,6 @@ export async function endRemovedWork(
   await counted.report(ctx);
   await core.restAfter(ctx, host, work._id);
 }
-const COUNTED: Readonly<Record<core.RunResult["kind"], Counted>> = {
-  success: "succeeded",
-  failed: "failed",
-  canceled: "canceled",
-};
 
 export function resultOf(outcome: Outcome): core.RunResult {
   if (outcome.kind === "success") return outcome;

@@ -1,5 +1,5 @@
 import { type Infer, v } from "convex/values";
-import { applyConfig, isSetAside, isWaiting, sweepNow } from "../core/index.js";
+import { applyConfig, isSetAside, isWaiting, oneOf, sweepNow } from "../core/index.js";
 import { mutation, query, type QueryCtx } from "./_generated/server.js";
 import { cancelEverything, cancelWork } from "./cancelAll.js";
 import { publicMutation } from "./continuations.js";
@@ -50,10 +50,7 @@ export const repair = publicMutation({}, async (ctx) => {
 });
 
 const vStatus = v.union(
-  v.object({
-    state: v.union(v.literal("pending"), v.literal("running")),
-    previousAttempts: v.number(),
-  }),
+  v.object({ state: oneOf("pending", "running"), previousAttempts: v.number() }),
   v.object({ state: v.literal("finished") }),
 );
 type Status = Infer<typeof vStatus>;

@@ -46,10 +46,8 @@ export async function setMaxParallelism(ctx: HostCtx, host: Host, maxParallelism
   const gate = await ensureGate(ctx, maxParallelism);
   if (gate.maxParallelism === maxParallelism) return;
   const slots = await ctx.db.query("slots").withIndex("by_number").collect();
-  for (const slot of slots) {
-    if (slot.number >= maxParallelism && slot.work === undefined)
-      await ctx.db.delete("slots", slot._id);
-  }
+  for (const { _id, number, work } of slots)
+    if (number >= maxParallelism && work === undefined) await ctx.db.delete("slots", _id);
   const present = new Set(slots.map((slot) => slot.number));
   for (let number = 0; number < maxParallelism; number++)
     if (!present.has(number)) await addSlots(ctx, number, number + 1);

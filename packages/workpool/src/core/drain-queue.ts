@@ -54,7 +54,6 @@ export async function drainQueue(ctx: HostCtx, host: Host, { generation, quiet }
 
 /** Gives free slots to the oldest waiting works. @returns how many works were started. */
 async function handOut(ctx: MutationCtx, host: Host, gate: Gate, free: readonly Slot["_id"][]) {
-  if (free.length === 0) return 0;
   const head = await seeQueue(ctx, host, free.length);
   let started = 0;
   let next = 0;

@@ -57,9 +57,8 @@ export function mayOpen({ closedAt = -Infinity }: Gate): boolean {
 
 /** Inserts the free slots numbered `from` up to, but without, `to`. */
 export async function addSlots(ctx: MutationCtx, from: number, to: number): Promise<void> {
-  for (let number = from; number < to; number++) {
+  for (let number = from; number < to; number++)
     await ctx.db.insert("slots", { number, startedAt: 0, handOvers: 0, heldSince: 0 });
-  }
 }
 
 /** @throws if it is not a whole number from 0 to {@link MAX_PARALLELISM_LIMIT}. */

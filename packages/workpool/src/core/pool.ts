@@ -33,10 +33,8 @@ export async function enqueueWorks(ctx: HostCtx, works: readonly Work[], host: H
     : { slots: [], busy: true };
   const started = works.slice(0, free.length);
   const woke = started.length > 0 && (await keepWatch(ctx, host, inCommon(started)));
-  for (const [index, work] of started.entries()) {
-    const slot = free[index];
-    if (slot !== undefined) await startInSlot(ctx, host, slot._id, work, undefined, woke);
-  }
+  for (const [index, work] of started.entries())
+    await startInSlot(ctx, host, free[index]!._id, work, undefined, woke);
   if (started.length === works.length) return started.length;
   for (const work of works.slice(started.length)) await joinQueue(ctx, work);
   if (gate.open) {

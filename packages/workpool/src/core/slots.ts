@@ -99,7 +99,7 @@ export async function claimable(
   if (seen === null) return { slots: await freeSlots(ctx, from, count), busy: true };
   const { free, busy } = seen;
   if (free.length <= few || busy) {
-    const offered = await offeredSlot(ctx);
+    const offered = await slotOf(ctx, OFFERED);
     return { slots: offered === null ? [] : [offered], busy: busy || free.length > 0 };
   }
   // The first free ones behind a long row of others would be picked more often than the rest.
@@ -116,13 +116,6 @@ export async function claimable(
 
 /** Marks a slot that this transaction has freed for its own enqueues, until {@link endOffer}. */
 export const OFFERED = "";
-
-async function offeredSlot(ctx: MutationCtx): Promise<Slot | null> {
-  return await ctx.db
-    .query("slots")
-    .withIndex("by_work", (q) => q.eq("work", OFFERED))
-    .first();
-}
 
 /** Frees a slot for everybody that was offered, and that nobody took. */
 export async function endOffer(ctx: HostCtx, slot: SlotId | undefined): Promise<void> {

@@ -122,9 +122,8 @@ async function drainAlong(ctx: MutationCtx, host: Host): Promise<boolean> {
   const gate = await readGate(ctx);
   if (gate === null || gate.maxParallelism === 0) return false;
   const drain = await readDrain(ctx);
-  if (drain?.on !== true) {
-    if (gate.open || (await seeFreeSlots(ctx, host, gate)).length === 0) return false;
-  }
+  if (drain?.on !== true && (gate.open || (await seeFreeSlots(ctx, host, gate)).length === 0))
+    return false;
   await ringDrain(ctx, host, drain);
   return true;
 }

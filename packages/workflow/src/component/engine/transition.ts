@@ -27,7 +27,8 @@ export async function recordOutcome(ctx: MutationCtx, progress: Progress, { outc
     const ended = { state: "completed" as const, endedAt: Date.now(), ...NO_ENTRY, ...stored };
     const errors = outcome.error === undefined ? step.errors : withError(step, outcome.error);
     await ctx.db.patch("steps", step._id, { ...ended, errors: errorsBeside(errors, stored) });
-    if (step.undoable === true) await addUndo(ctx, step, outcome.loop);
+    if (step.undoable === true)
+      await ctx.db.insert("undos", { run: step.run, step: step._id, loop: outcome.loop });
   } else if (outcome.kind === "failed") {
     const errors = withError(step, outcome.error);
     const state = badState(outcome.error);
@@ -105,7 +106,7 @@ export async function recordFused(
     progress.loops.push({ _id: id, run: step.run, iterations, iteration, before, isOver });
   }
   if (undoable === true && fields.state === "completed")
-    await addUndo(ctx, { _id: id, run: step.run }, fused.loop);
+    await ctx.db.insert("undos", { run: step.run, step: id, loop: fused.loop });
 }
 
 async function fieldsOf(ctx: MutationCtx, progress: Progress, fused: Fused) {
@@ -152,13 +153,4 @@ async function storeOutput(
   ids.set(keyOf(parent), record);
   known.set(keyOf(parent), output);
   return {};
-}
-
-/** @param loop the state of the loop around it, as the step saw it. */
-export async function addUndo(
-  ctx: MutationCtx,
-  { _id, run }: Pick<Step, "_id" | "run">,
-  loop: unknown,
-): Promise<void> {
-  await ctx.db.insert("undos", { run, step: _id, loop });
 }
