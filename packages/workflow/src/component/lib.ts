@@ -182,19 +182,16 @@ async function startRun(
   { begin, at, onComplete }: Omit<Starts, "starts">,
   works: core.Work[],
 ): Promise<{ run: RunId; begins: boolean }> {
-  const { workflow, plan, entry, first, timeoutMs, retentionMs } = begin;
+  const { first, undoable: _undoable, ...ofRun } = begin;
+  const { plan, timeoutMs } = ofRun;
   const now = Date.now();
   const later = at !== undefined && at > now ? at : undefined;
   const fields = {
-    workflow,
-    plan,
-    entry,
+    ...ofRun,
     startKey: key,
     state: later === undefined ? ("running" as const) : ("pending" as const),
     index: 0,
     startedAt: now,
-    timeoutMs,
-    retentionMs,
     onComplete: onComplete?.fn,
   };
   const run = await insertRun(ctx, fields, input);

@@ -37,15 +37,10 @@ export function WorkflowGraph({
       <style>{STYLES}</style>
       <GraphDrawing layout={layout} badges={badges} label={label ?? `Graph of ${layout.name}`} />
       <ol className="stepwise-hidden">
-        {layout.nodes.map(({ node, details }) => (
-          <li key={node.name}>
-            {node.name}:{" "}
-            {[
-              ...details,
-              ...(badges.size > 0 ? [(badges.get(node.name) ?? badgeOf(undefined)).label] : []),
-            ].join(", ")}
-          </li>
-        ))}
+        {layout.nodes.map(({ node: { name }, details }) => {
+          const state = badges.size > 0 ? [(badges.get(name) ?? badgeOf(undefined)).label] : [];
+          return <li key={name}>{`${name}: ${[...details, ...state].join(", ")}`}</li>;
+        })}
       </ol>
     </figure>
   );

@@ -47,10 +47,8 @@ export interface Host {
    * Called at the end of each sweep, for what the host has scheduled itself and announced with
    * `keepSweeping`. It reads what others write only if the pool is `idle`, to conclude that there
    * is nothing. What it throws is logged.
-   * @param found what the host's `inspect` has found; undefined if the last work ended before a
-   * sweep.
-   * @returns when the next sweep should come, in ms since the epoch (in 10 s to 540 s). While it
-   * returns a time, the sweeps go on, even if no slot is held.
+   * @param found by the host's `inspect`; undefined if the last work ended before a sweep.
+   * @returns when to sweep next, in ms since the epoch (in 10 s to 540 s), even if no slot is held.
    */
   readonly alsoSweep?: (
     ctx: HostCtx,
