@@ -4,37 +4,15 @@ import { type Answer, keepLastCompile } from "../cache/last-compile.js";
 import { baselineIn, mainBaseline, noRepository } from "../compatibility/baseline.js";
 import type { ChooseBaseline } from "../compatibility/baseline.js";
 import { compare } from "../compatibility/compare.js";
-import { compile, type CompileResult } from "../compile.js";
-import { suggestion } from "../diagnostics/nearest.js";
+import type { CompileResult } from "../compile.js";
 import { isRefName, Repository } from "../git/repository.js";
 import { planFileIn } from "../plan/paths.js";
 import { PlanUnreadable } from "../plan/read.js";
-import type { ProjectPlan, WrittenPlan } from "../plan/schema.js";
+import type { WrittenPlan } from "../plan/schema.js";
 import { toWritten } from "../plan/write.js";
 import { plansOf, planTexts } from "../write/last-plan.js";
-import { displayPath, functionsFolder, UsageError } from "./functions-folder.js";
-import { counted, noWorkflow, printDiagnostics } from "./report.js";
-import { printTo, type Terminal } from "./terminal.js";
-
-/** The plan of an app; prints its errors. @throws UsageError if it lacks `workflow`, or a folder */
-export async function compiledPlan(
-  dir: string | undefined,
-  workflow: string | undefined,
-  terminal: Terminal,
-): Promise<ProjectPlan | undefined> {
-  const functionsDir = functionsFolder(terminal.cwd, dir);
-  const folder = displayPath(terminal.cwd, functionsDir);
-  const { plan, diagnostics, ok } = await compile({ functionsDir, drop: true });
-  const errors = diagnostics.filter(({ severity }) => severity === "error");
-  printDiagnostics(errors, folder, terminal);
-  if (!ok) return undefined;
-  if (plan.workflows.length === 0) printTo(terminal).err(noWorkflow(folder));
-  const names = plan.workflows.map(({ name }) => name);
-  if (workflow === undefined || names.includes(workflow)) return plan;
-  throw new UsageError(
-    `There is no workflow ${JSON.stringify(workflow)}. ${suggestion(workflow, names, "workflows")}`,
-  );
-}
+import { displayPath, UsageError } from "./functions-folder.js";
+import { counted } from "./report.js";
 
 /** What `--against` names, a plan by its path or a commit; without it, the main branch's plan. */
 export async function baselineFor(

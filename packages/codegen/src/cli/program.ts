@@ -164,7 +164,7 @@ function createProgram(terminal: Terminal): Command {
   command(
     "graph",
     "draw the workflows: their nodes, how these run, and the children they start",
-    async () => (await import("./graph.js")).graph,
+    async () => (await import("./derived.js")).graph,
     [
       "workflow-codegen graph > workflows.mmd",
       "workflow-codegen graph ingestDocument --format dot | dot -Tsvg -o ingest.svg",
@@ -181,7 +181,7 @@ function createProgram(terminal: Terminal): Command {
   command(
     "explain",
     "show what each node and each run costs, reads, and takes at worst; or what a problem means",
-    async () => (await import("./explain.js")).explain,
+    async () => (await import("./derived.js")).explain,
     [
       "workflow-codegen explain ingestDocument",
       "workflow-codegen explain --json",

@@ -1,12 +1,64 @@
 import { readFileSync } from "node:fs";
+import { writeFile } from "node:fs/promises";
+import { resolve } from "node:path";
+import { compile } from "../compile.js";
 import { codes } from "../diagnostics/codes.js";
-import { nearest } from "../diagnostics/nearest.js";
+import { nearest, suggestion } from "../diagnostics/nearest.js";
 import { explain as explained } from "../explain/explain.js";
 import type { NodeExplained, StageExplained, WorkflowExplained } from "../explain/explain.js";
+import { dot, type Graph, graphOf, mermaid } from "../graph/graph.js";
+import type { ProjectPlan } from "../plan/schema.js";
 import { duration } from "./counts.js";
-import { compiledPlan } from "./plans.js";
-import { UsageError } from "./functions-folder.js";
+import { displayPath, functionsFolder, UsageError } from "./functions-folder.js";
+import { noWorkflow, printDiagnostics } from "./report.js";
 import { printTo, type Terminal } from "./terminal.js";
+
+/* The commands that show what is derived from the plan of an app: `graph` and `explain`. */
+
+/** The plan of an app; prints its errors. @throws UsageError if it lacks `workflow`, or a folder */
+async function compiledPlan(
+  dir: string | undefined,
+  workflow: string | undefined,
+  terminal: Terminal,
+): Promise<ProjectPlan | undefined> {
+  const functionsDir = functionsFolder(terminal.cwd, dir);
+  const folder = displayPath(terminal.cwd, functionsDir);
+  const { plan, diagnostics, ok } = await compile({ functionsDir, drop: true });
+  const errors = diagnostics.filter(({ severity }) => severity === "error");
+  printDiagnostics(errors, folder, terminal);
+  if (!ok) return undefined;
+  if (plan.workflows.length === 0) printTo(terminal).err(noWorkflow(folder));
+  const names = plan.workflows.map(({ name }) => name);
+  if (workflow === undefined || names.includes(workflow)) return plan;
+  throw new UsageError(
+    `There is no workflow ${JSON.stringify(workflow)}. ${suggestion(workflow, names, "workflows")}`,
+  );
+}
+
+const formats = {
+  mermaid,
+  dot,
+  json: (graph: Graph) => `${JSON.stringify(graph, undefined, 2)}\n`,
+};
+
+export async function graph(
+  workflow: string | undefined,
+  options: { readonly dir?: string; readonly format: keyof typeof formats; readonly out?: string },
+  terminal: Terminal,
+): Promise<0 | 1> {
+  const plan = await compiledPlan(options.dir, workflow, terminal);
+  if (plan === undefined) return 1;
+  const text = formats[options.format](graphOf(plan, workflow));
+  if (options.out === undefined) {
+    terminal.stdout.write(text);
+    return 0;
+  }
+  await writeFile(resolve(terminal.cwd, options.out), text).catch((error: Error) => {
+    throw new UsageError(`${options.out} cannot be written: ${error.message}`);
+  });
+  printTo(terminal).out(`wrote ${options.out}`);
+  return 0;
+}
 
 export async function explain(
   topic: string | undefined,
