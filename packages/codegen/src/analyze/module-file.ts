@@ -8,7 +8,7 @@ import { posix } from "node:path";
  */
 export type ReadModule = (file: string) => string | undefined;
 
-const endings = [".ts", ".tsx", ".js", "/index.ts"];
+const endings = [".ts", ".tsx", ".js", "/index.ts", "/index.tsx"];
 
 /** The paths of the functions folder that a module may stand for; none for a package. */
 export function modulePaths(from: string, module: string, read: ReadModule): readonly string[] {

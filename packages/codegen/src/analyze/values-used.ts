@@ -18,7 +18,7 @@ export function readsLate(
   for (const part of read)
     for (const id of identifiersIn(part)) {
       if (!isReference(id) || ts.isPartOfTypeNode(id) || isHidden(id)) continue;
-      const body = bodies.get(id.text);
+      const [body] = bodies.get(id.text) ?? [];
       if (body === undefined && late.has(id.text)) return true;
       if (body !== undefined && !read.includes(body)) read.push(body);
     }
@@ -64,10 +64,9 @@ function searched(source: TypeScript.SourceFile): readonly ValueUsed[] {
     const [part, isRun, caller] = next;
     const runBy = isRun ? (caller ?? part) : undefined;
     if (ts.isIdentifier(part) || ts.isCallExpression(part)) used.push({ part, runBy });
-    const isCalled = isRun && ts.isIdentifier(part) && isCalledAtOnce(part, definesWorkflows);
-    const name = isCalled && !isHidden(part) ? part.text : "";
-    const body = bodies.get(name);
-    if (body !== undefined) waiting.push([body, true, runBy]);
+    const name = isRun ? runningIn(part, definesWorkflows) : "";
+    for (const child of bodies.get(name)?.flatMap(valuesIn) ?? [])
+      waiting.push([child, true, runBy]);
     bodies.delete(name);
     const isInside = isRun && !isLater(part, definesWorkflows);
     for (const child of valuesIn(part).toReversed()) waiting.push([child, isInside, caller]);
@@ -75,15 +74,45 @@ function searched(source: TypeScript.SourceFile): readonly ValueUsed[] {
   return used;
 }
 
-const bodiesIn = (source: TypeScript.SourceFile): Map<string, TypeScript.Node> =>
+/** What a part calls or reads, as `bodiesIn` names it: `f`, `o.m()`, `o.getter`, `new C`. */
+function runningIn(part: TypeScript.Node, definesWorkflows: boolean): string {
+  const owner =
+    ts.isPropertyAccessExpression(part) || ts.isNewExpression(part) ? part.expression : part;
+  if (!ts.isIdentifier(owner) || isHidden(owner)) return "";
+  if (ts.isNewExpression(part)) return `new ${owner.text}`;
+  const isCalled = isCalledAtOnce(part, definesWorkflows);
+  if (ts.isPropertyAccessExpression(part))
+    return `${owner.text}.${part.name.text}${isCalled ? "()" : ""}`;
+  return isCalled ? owner.text : "";
+}
+
+const bodiesIn = (source: TypeScript.SourceFile) =>
   new Map(
-    source.statements.flatMap(declarationsOf).flatMap(([name, node]) => {
-      const fn = ts.isVariableDeclaration(node) ? node.initializer : node;
-      const isFunction = fn && (ts.isArrowFunction(fn) || ts.isFunctionExpression(fn));
-      const body = fn && (isFunction || ts.isFunctionDeclaration(fn)) ? fn.body : undefined;
-      return body === undefined ? [] : [[name, body] as const];
-    }),
+    source.statements
+      .flatMap(declarationsOf)
+      .flatMap(([name, node]) =>
+        bodiesOf(name, ts.isVariableDeclaration(node) ? node.initializer : node),
+      ),
   );
+
+type Bodies = [name: string, parts: readonly TypeScript.Node[]];
+
+function bodiesOf(name: string, value: TypeScript.Node | undefined): Bodies[] {
+  if (value === undefined) return [];
+  if (ts.isFunctionLike(value)) return [[name, [value]]];
+  if (ts.isClassLike(value)) {
+    const isMade = (member: TypeScript.ClassElement) =>
+      ts.isConstructorDeclaration(member) || ts.isPropertyDeclaration(member);
+    return [[`new ${name}`, value.members.filter(isMade)]];
+  }
+  if (!ts.isObjectLiteralExpression(value)) return [];
+  return value.properties.flatMap((property): Bodies[] => {
+    const key = `${name}.${nameIn(property)}`;
+    if (ts.isGetAccessorDeclaration(property)) return [[key, [property]]];
+    const fn = ts.isPropertyAssignment(property) ? property.initializer : property;
+    return ts.isFunctionLike(fn) ? [[`${key}()`, [fn]]] : [];
+  });
+}
 
 /** What is below a node and may use a name as a value: no types, and no names of members. */
 function valuesIn(part: TypeScript.Node): readonly TypeScript.Node[] {

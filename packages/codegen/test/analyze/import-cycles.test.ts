@@ -77,6 +77,11 @@ describe("a circle of imports that breaks when it is loaded is printed", () => {
       '.event("e", { schema: z.union([1, 2].map(() => other.wait)) })',
     ],
     [
+      "by a parameter's default, a constructor, a method and a getter that run",
+      "class K { x = a; constructor(y = a) {} }\nconst o = { m() { return new K(); }, get g() { return o.m(); } };\nconst f = (x = o.g) => x; export const wait = f();",
+      '.event("s", { schema: z.any() }).step("t", { query: () => other.wait })',
+    ],
+    [
       "by a function that reads what it imports",
       'import * as own from "../a.workflow";\nexport function make() { (own as any).options.recover = 1; }',
       '.event("e", { schema: other.make() })',
