@@ -1,12 +1,6 @@
 export { openBackEnd, type AppTest, type BackEnd } from "./back-end.js";
 export { type FirstRun, openLocalApp } from "./app.js";
 export { readGiven, type SeedTable, type StoredFile } from "./input.js";
-export {
-  type PlannedEvent,
-  type ProgressEvent,
-  type RunEvent,
-  type RunOutcome,
-  type RunWorkflowOptions,
-  runWorkflow,
-} from "./run-workflow.js";
+export { runWorkflow, type RunOutcome, type RunWorkflowOptions } from "./run-workflow.js";
+export type { PlannedEvent, ProgressEvent, RunEvent } from "./run-workflow.js";
 export { hasEnded, type RunTree, type StepError, type TreeRun, type TreeStep } from "./watch.js";
