@@ -1,4 +1,4 @@
-import { Counter, vitestTimers } from "@stepwise/testing";
+import { Counter, type CounterOptions, vitestTimers } from "@stepwise/testing";
 import { mutationGeneric } from "convex/server";
 import { v } from "convex/values";
 import { afterEach, beforeEach, expect, vi } from "vitest";
@@ -111,7 +111,7 @@ export class TestApp {
   readonly counter: Counter;
   readonly t;
 
-  constructor(faults: Faults = {}) {
+  constructor(faults: Faults & CounterOptions = {}) {
     this.counter = new Counter(faults);
     this.t = this.counter.convexTest({ schema, modules });
     // One module for all calls: the counter wraps each that it has not met.
@@ -228,14 +228,14 @@ export class TestApp {
 }
 
 /** A fresh app for every test of a file, with fake timers around it. */
-export function useTestApp(): { readonly app: TestApp } {
+export function useTestApp(options: CounterOptions = {}): { readonly app: TestApp } {
   let current: TestApp | undefined;
   beforeEach(() => {
     vi.useFakeTimers();
     spanLongTimers();
     // Those of the test kit, which is used by other tests.
     clearStubs();
-    current = new TestApp();
+    current = new TestApp(options);
   });
   afterEach(() => {
     vi.useRealTimers();
