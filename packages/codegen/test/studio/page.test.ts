@@ -1,6 +1,8 @@
 /** @module-tag large */
 import { existsSync } from "node:fs";
 import { mkdir } from "node:fs/promises";
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
 import { type DataSource, serveStudio } from "@stepwise/studio";
 import { chromium, type Browser, type Page } from "playwright-core";
 import { afterAll, beforeAll, beforeEach, describe, expect, test, vi } from "vitest";
@@ -479,6 +481,46 @@ describe.skipIf(!existsSync(executablePath))("in a browser", () => {
     await button("Remove").waitFor();
     await vi.waitFor(() => expect(streams.size).toBe(1));
     expect(await page.getByRole("alert").count()).toBe(0);
+  });
+
+  test("a page of another origin neither shows nor reads nor steers, even with the token", async () => {
+    const before = (await ask("/read/runs", { cursor: null })).page.length;
+    const evil = createServer((_request, response) => {
+      response.setHeader("content-type", "text/html");
+      response.end(`<iframe src="${studio.url}"></iframe>`);
+    });
+    await new Promise<void>((listening) => evil.listen(0, "127.0.0.1", listening));
+    const refused: string[] = [];
+    page.on("console", (message) => refused.push(message.text()));
+    await page.goto(`http://127.0.0.1:${(evil.address() as AddressInfo).port}`);
+    const { url, token } = studio;
+    const answers = await page.evaluate(
+      async ([address, authorization]) => {
+        const send = async (path: string, body: string, how: RequestInit) =>
+          await fetch(new URL(path, address), { method: "POST", body, ...how }).then(
+            async (response) => await response.text(),
+            () => "failed",
+          );
+        const opened = window.open(address);
+        await new Promise((resolve) => setTimeout(resolve, 300));
+        return [
+          await send("/read/runs", '{ "cursor": null }', { headers: { authorization } }),
+          await send("/write/start", '{ "workflow": "slow", "input": {} }', { mode: "no-cors" }),
+          ((): string => {
+            try {
+              return opened!.document.body.innerText;
+            } catch {
+              return "failed";
+            }
+          })(),
+        ];
+      },
+      [url, `Bearer ${token}`] as const,
+    );
+    expect(answers).toEqual(["failed", "", "failed"]);
+    await vi.waitFor(() => expect(refused.join()).toContain("frame-ancestors"));
+    expect((await ask("/read/runs", { cursor: null })).page.length).toBe(before);
+    evil.close();
   });
 
   test("everything is reached by the keyboard", async () => {
