@@ -222,7 +222,14 @@ export async function scheduleSweep(
   const generation = (watch?.generation ?? 0) + 1;
   const job = await ctx.scheduler.runAt(at, sweep, { generation, seen });
   const reserve = await ctx.scheduler.runAt(at + LATE_MS, sweep, { generation, reserve: true });
-  const fields = { generation, at, job, reserve, since: since ?? watch?.since ?? Date.now(), ...state };
+  const fields = {
+    generation,
+    at,
+    job,
+    reserve,
+    since: since ?? watch?.since ?? Date.now(),
+    ...state,
+  };
   if (watch === null) await ctx.db.insert("watch", fields);
   else await ctx.db.patch("watch", watch._id, fields);
 }
