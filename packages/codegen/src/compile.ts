@@ -55,10 +55,7 @@ export async function compile(options: CompileOptions): Promise<CompileResult> {
 }
 
 /** The same, from texts; `before` is the plan that was written last. */
-export async function compileSources(
-  sources: readonly SourceText[],
-  before?: WrittenPlan,
-): Promise<CompileResult> {
+export async function compileSources(sources: readonly SourceText[], before?: WrittenPlan) {
   const last = before === undefined ? [] : [before];
   return new Compiler({ once: true }).compileSources(sources, undefined, () => ({ last }));
 }
@@ -243,10 +240,7 @@ function finishing(config: ConfigPlan | undefined): Finishing {
 
 type ReadConfig = Pick<ProjectPlan, "config"> & { readonly diagnostics: readonly Diagnostic[] };
 
-export function withProblems(
-  result: CompileResult,
-  problems: readonly Diagnostic[],
-): CompileResult {
+export function withProblems(result: CompileResult, problems: readonly Diagnostic[]) {
   const ok = result.ok && problems.every(({ severity }) => severity !== "error");
   const diagnostics = [...problems, ...result.diagnostics].sort(compareDiagnostics);
   return { ...result, diagnostics, ok, files: ok ? result.files : [] };

@@ -8,7 +8,7 @@ import { heldIn, knownValue } from "./known.js";
 import { isDeclaredBetween, isDeclaredInFile, nameOf, referencesIn } from "./scoping.js";
 import { isImported, localNamesOf } from "./modules.js";
 import { calleeName, callsIn } from "./descendants.js";
-import type { Target, Workflows } from "./workflows.js";
+import type { Workflows } from "./workflows.js";
 import type { FoundDefinition } from "./definitions.js";
 
 /** The workflows of a function's `child(…)` calls, sorted; undefined if there may be others. */
@@ -127,11 +127,7 @@ function isUndeclared(node: Node, file: DefinitionFile): boolean {
 }
 
 /** The file and exported name that an expression stands for, if local or from a file of the app. */
-export function targetOf(
-  node: Node,
-  file: DefinitionFile,
-  seen: readonly string[] = [],
-): Target | undefined {
+export function targetOf(node: Node, file: DefinitionFile, seen: readonly string[] = []) {
   const [root, member] = partsOf(node);
   if (!Node.isIdentifier(root) || isDeclaredBetween(root, file.source)) return undefined;
   const name = root.getText();

@@ -103,9 +103,7 @@ export interface Option {
 }
 
 /** What a property gives an options object; undefined for a spread, computed name or accessor. */
-export function readOption(
-  property: ReturnType<ObjectLiteralExpression["getProperties"]>[number],
-): Option | undefined {
+export function readOption(property: ReturnType<ObjectLiteralExpression["getProperties"]>[number]) {
   if (Node.isShorthandPropertyAssignment(property)) {
     const nameNode = property.getNameNode();
     return { name: property.getName(), nameNode, value: nameNode };

@@ -4,7 +4,7 @@ import type { DefinitionFile } from "./parser.js";
 import { functionOf, referencePath, stringOf, unwrap, wrapping } from "./functions.js";
 import type { FunctionNode, Option } from "./functions.js";
 import { handlerKinds, type Options, policyOf, slipHint, slipOf } from "./options.js";
-import type { Identifier, Node as TsNode, ObjectBindingPattern } from "ts-morph";
+import type { Identifier, ObjectBindingPattern } from "ts-morph";
 import { identifiersIn } from "./descendants.js";
 import { isReference, nameOf, namesIn, referencesIn } from "./scoping.js";
 
@@ -80,12 +80,7 @@ function classify(
   return { kind, at, reads, reference, info: takesInfo || undefined, policy };
 }
 
-export function scopeReads(
-  value: Node,
-  of: string,
-  file: DefinitionFile,
-  role: Role = "ofScope",
-): Reads | undefined {
+export function scopeReads(value: Node, of: string, file: DefinitionFile, role: Role = "ofScope") {
   const fn = functionOf(value, file);
   if (fn !== undefined) return readsOf(fn, role, file);
   const given = role === "recover" ? "error, { input }" : "{ input }";
@@ -140,11 +135,7 @@ export type Role = keyof typeof calledWith;
 export type Argument = (typeof calledWith)[Role][number];
 
 /** What a function calls an argument; undefined if not taken, `"hidden"` if reached another way. */
-export function bindingOf(
-  fn: FunctionNode,
-  role: Role,
-  argument: Argument,
-): TsNode | "hidden" | undefined {
+export function bindingOf(fn: FunctionNode, role: Role, argument: Argument) {
   const parameters = fn.getParameters().filter((each) => each.getName() !== "this");
   const index = (calledWith[role] as readonly Argument[]).indexOf(argument);
   const gathers = parameters.slice(0, index + 1).some((each) => each.isRestParameter());

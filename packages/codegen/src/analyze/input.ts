@@ -125,10 +125,7 @@ function reportOpen(id: Identifier, workflow: string, file: DefinitionFile): und
 }
 
 /** A piece of source as it is written, cut at the names that are imported. */
-export function verbatim(
-  node: Node,
-  imported: ReadonlySet<string>,
-): { parts: Expression["parts"][number][] } {
+export function verbatim(node: Node, imported: ReadonlySet<string>) {
   const parts: Expression["parts"][number][] = [];
   const start = node.getStart();
   const end = node.getEnd();

@@ -65,11 +65,7 @@ export function localNamesOf(imports: ReadonlyMap<string, Import>, imported: str
 }
 
 /** Whether an expression is an import: `defineWorkflow`, an alias, or `stepwise.defineWorkflow`. */
-export function isImported(
-  node: Node,
-  imports: ReadonlyMap<string, Import>,
-  imported: string,
-): boolean {
+export function isImported(node: Node, imports: ReadonlyMap<string, Import>, imported: string) {
   if (Node.isIdentifier(node)) return imports.get(node.getText())?.imported === imported;
   if (!Node.isPropertyAccessExpression(node) || node.getName() !== imported) return false;
   const owner = node.getExpression();

@@ -64,11 +64,7 @@ const moduleOf = once(
 );
 
 /** A hash of source and what it names; of what functions name only what their own file declares. */
-export function sourceHash(
-  nodes: readonly Node[],
-  file: DefinitionFile,
-  modules: AppModules,
-): string {
+export function sourceHash(nodes: readonly Node[], file: DefinitionFile, modules: AppModules) {
   const module = moduleOf(file);
   const named = new Map<TypeScript.Node, Module>();
   for (const node of nodes)

@@ -2,7 +2,6 @@ import { statSync } from "node:fs";
 import { basename, dirname, resolve } from "node:path";
 import { type Answer, keepLastCompile } from "../cache/last-compile.js";
 import { baselineIn, mainBaseline, noRepository } from "../compatibility/baseline.js";
-import type { ChooseBaseline } from "../compatibility/baseline.js";
 import { compare } from "../compatibility/compare.js";
 import type { CompileResult } from "../compile.js";
 import { isRefName, Repository } from "../git/repository.js";
@@ -15,11 +14,7 @@ import { displayPath, UsageError } from "./functions-folder.js";
 import { counted } from "./report.js";
 
 /** What `--against` names, a plan by its path or a commit; without it, the main branch's plan. */
-export async function baselineFor(
-  against: string | undefined,
-  functionsDir: string,
-  cwd: string,
-): Promise<ChooseBaseline> {
+export async function baselineFor(against: string | undefined, functionsDir: string, cwd: string) {
   if (against === undefined) return mainBaseline(functionsDir);
   const full = resolve(cwd, against);
   const plan = await planAt(full, displayPath(cwd, full));

@@ -49,10 +49,7 @@ export function printWarnings(answer: Answer, functionsDir: string, terminal: Te
 }
 
 /** Prints the changes that take something from runs in flight. */
-export function printUnsafeChanges(
-  { changes, against: { from } }: Answer,
-  terminal: Terminal,
-): void {
+export function printUnsafeChanges({ changes, against: { from } }: Answer, terminal: Terminal) {
   const { err, colors } = printTo(terminal);
   for (const change of changes) {
     if (isSafe(change)) continue;

@@ -34,11 +34,7 @@ export async function readSeed(path: string): Promise<SeedTable[]> {
 }
 
 /** The events of `--events`. One with a time that the run does not wait for is for a run below. */
-export async function readEvents(
-  given: string,
-  workflow: string,
-  plan: ProjectPlan,
-): Promise<PlannedEvent[]> {
+export async function readEvents(given: string, workflow: string, plan: ProjectPlan) {
   const json = await readJson(given, "--events");
   const events = (Array.isArray(json) ? json : [json]).map((each, index) => {
     const event = eventOf(each);

@@ -24,11 +24,7 @@ export interface RunOptions {
   readonly studio?: true;
 }
 
-export async function runCommand(
-  workflow: string,
-  options: RunOptions,
-  terminal: Terminal,
-): Promise<0 | 1> {
+export async function runCommand(workflow: string, options: RunOptions, terminal: Terminal) {
   if (options.studio === true) {
     const { studio } = await import("./studio.js");
     const { dir, seed, file: files } = options;

@@ -160,10 +160,7 @@ interface Imported {
   readonly definition: Definition;
 }
 
-export async function findComponents(
-  functionsDir: string,
-  outdir: string,
-): Promise<MountedComponent[]> {
+export async function findComponents(functionsDir: string, outdir: string) {
   const entry = convexConfigFiles.find((name) => existsSync(join(functionsDir, name)));
   if (entry === undefined) return [];
   const modules = await bundle({

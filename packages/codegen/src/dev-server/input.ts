@@ -11,11 +11,7 @@ export interface StoredFile {
 }
 
 /** Stores files, and puts their ids into the input. @throws if one cannot be read */
-export async function withStoredFiles(
-  t: AppTest,
-  input: unknown,
-  files: readonly StoredFile[],
-): Promise<unknown> {
+export async function withStoredFiles(t: AppTest, input: unknown, files: readonly StoredFile[]) {
   let filled = input;
   for (const { field, path } of files) {
     const content = await readGiven(path, `The file for "${field}"`);

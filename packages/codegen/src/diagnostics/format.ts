@@ -38,11 +38,7 @@ const maxWidth = 120;
 /** How many of them stand before the place, in a line that is cut. */
 const before = 40;
 
-function codeFrame(
-  place: Place,
-  frame: Frame | undefined,
-  paint: (text: string) => string,
-): string[] {
+function codeFrame(place: Place, frame: Frame | undefined, paint: (text: string) => string) {
   if (frame === undefined) return [];
   const gutter = String(place.line).length;
   const window = windowOf(frame.lines.at(-1) ?? "", place.column);

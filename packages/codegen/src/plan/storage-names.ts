@@ -14,10 +14,7 @@ export interface Earlier {
   readonly drops?: boolean;
 }
 
-export function withStorageNames(
-  workflows: readonly WorkflowPlan[],
-  { baseline, last }: Earlier,
-): WorkflowPlan[] {
+export function withStorageNames(workflows: readonly WorkflowPlan[], { baseline, last }: Earlier) {
   const plans = baseline === undefined ? last : [baseline, ...last];
   const befores = plans.map((plan) => new Map(plan.workflows.map((each) => [each.name, each])));
   return workflows.map((workflow) => {
@@ -166,11 +163,7 @@ function namesOf({ name: first }: Member, { members, prefixes, renamed }: OldLin
 }
 
 /** The new name of a member; undefined without one, or if it leads to one that still exists. */
-function newName(
-  member: Member,
-  old: OldLine,
-  now: ReadonlyMap<string, Member>,
-): string | undefined {
+function newName(member: Member, old: OldLine, now: ReadonlyMap<string, Member>) {
   const name = namesOf(member, old).at(-1);
   const there = old.members.find((each) => each.name === name);
   const isNone = now.has(member.name) && there !== undefined && namesOf(there, old).length === 1;

@@ -48,10 +48,7 @@ function goneIn(plans: readonly WrittenPlan[], others: readonly WrittenPlan[]): 
   return all;
 }
 
-export function withoutThose(
-  wanted: readonly Tombstones[],
-  among: readonly Tombstones[],
-): Tombstones[] {
+export function withoutThose(wanted: readonly Tombstones[], among: readonly Tombstones[]) {
   return wanted.flatMap((each): Tombstones[] => {
     const there = among.find(({ workflow }) => workflow === each.workflow);
     if (there === undefined) return [each];

@@ -3,7 +3,6 @@ import { diagnostic, type Diagnostic } from "../diagnostics/diagnostic.js";
 import { entriesIfPresent, readText, Unreadable, unlessUnreadable } from "../discover/discover.js";
 import { isPlanFile, planFileIn, workflowPlanIn } from "../plan/paths.js";
 import type { ReadBefore } from "../plan/read.js";
-import type { WrittenPlan } from "../plan/schema.js";
 import { hashOf } from "../plan/write.js";
 import { generatedFolders, presentFiles, sidesOf } from "./write-generated.js";
 
@@ -39,10 +38,7 @@ export function planTexts(functionsDir: string, output: string): PlanTexts {
   );
 }
 
-export async function plansOf(
-  texts: PlanTexts,
-  before: ReadBefore = new Map<string, unknown>(),
-): Promise<{ plans: WrittenPlan[]; problems: Diagnostic[] }> {
+export async function plansOf(texts: PlanTexts, before: ReadBefore = new Map<string, unknown>()) {
   if (texts.size === 0) return { plans: [], problems: [] };
   // It brings along a library that takes its time, and a new app has no plan to read.
   const { joinedPlan, partOnce, PlanUnreadable } = await import("../plan/read.js");

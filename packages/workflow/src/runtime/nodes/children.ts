@@ -237,10 +237,7 @@ function isChild(value: unknown): value is Child<unknown> {
 }
 
 /** A child's input, parsed; if it does not fit its schema, why. */
-export function parsedInput(
-  reference: WorkflowReference<never>,
-  input: unknown,
-): Pick<NewChild, "error" | "input"> {
+export function parsedInput(reference: WorkflowReference<never>, input: unknown) {
   try {
     return { input: reference.parse(input) };
   } catch (error) {

@@ -6,13 +6,7 @@ import { placeOf } from "../place.js";
 import type { Arrival, Arrive, OfScope, Run } from "../run.js";
 
 /** Begins a loop. Its record holds the state and the iteration from now on. */
-export async function loop(
-  run: Run,
-  stage: string,
-  initial: OfScope,
-  body: Arrive,
-  next: Arrive,
-): Arrival {
+export async function loop(run: Run, stage: string, initial: OfScope, body: Arrive, next: Arrive) {
   await run.arrive(stage, next, async ({ node, called }) => {
     checkMaxIterations(optionOf(run.own, stage, "maxIterations"), node.maxIterations);
     const given = await initial(await run.scopeFor(stage, "initial"));
