@@ -1,12 +1,6 @@
-import { readFileSync } from "node:fs";
+import { createRequire } from "node:module";
 
-let version: string | undefined;
+const require = createRequire(import.meta.url);
 
-export function compilerVersion(): string {
-  version ??= (
-    JSON.parse(readFileSync(new URL("../package.json", import.meta.url), "utf8")) as {
-      version: string;
-    }
-  ).version;
-  return version;
-}
+export const compilerVersion = (): string =>
+  (require("../package.json") as { readonly version: string }).version;

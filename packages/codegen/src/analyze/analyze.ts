@@ -49,16 +49,14 @@ interface WorkflowSummary extends Pick<WorkflowPlan, "name" | "file" | "place"> 
 
 /** From definition files to plans. Parses a file, and loads ts-morph, only after a change. */
 export class Analyzer {
-  readonly #memory: Memory;
-  readonly #once: boolean;
   #reader: FileReader | undefined;
   readonly #plans = new WeakMap<FileRecord, readonly WorkflowPlan[]>();
 
   /** @param once whether it is not used again: it then releases each file once analysed */
-  constructor(memory: Memory, once = false) {
-    this.#memory = memory;
-    this.#once = once;
-  }
+  constructor(
+    private readonly memory: Memory,
+    private readonly once = false,
+  ) {}
 
   /** `read` gives the other files of the functions folder; `output` is the generated folder. */
   async analyze(
@@ -128,15 +126,15 @@ export class Analyzer {
       factsOf: this.#moduleFacts,
     });
     analysis.diagnostics.push(...cycles);
-    if (!this.#once) this.#reader?.keepOnly(new Set(hashes.keys()));
+    if (!this.once) this.#reader?.keepOnly(new Set(hashes.keys()));
     const workflows = sortedBy(analysis.workflows, ({ name }) => name);
     return { ...analysis, workflows, origins, parsed: [...parsed] };
   }
 
   #recordOf(file: string, hash: string | undefined): FileRecord | undefined {
     // Nothing else is set under such a key.
-    const record = this.#memory.get(keyOf(file)) as FileRecord | undefined;
-    const isThere = record?.hash === hash && this.#memory.lazily(plansOf(file)) !== undefined;
+    const record = this.memory.get(keyOf(file)) as FileRecord | undefined;
+    const isThere = record?.hash === hash && this.memory.lazily(plansOf(file)) !== undefined;
     return isThere ? record : undefined;
   }
 
@@ -144,15 +142,15 @@ export class Analyzer {
     const { file } = found;
     const record = { ...found, workflows: workflows.map(summarized) };
     this.#plans.set(record, workflows);
-    this.#memory.set(keyOf(file), record);
-    this.#memory.set(plansOf(file), workflows);
+    this.memory.set(keyOf(file), record);
+    this.memory.set(plansOf(file), workflows);
     return record;
   }
 
   #workflowsOf(record: FileRecord): readonly WorkflowPlan[] {
     const before = this.#plans.get(record);
     if (before !== undefined) return before;
-    const load = this.#memory.lazily(plansOf(record.file));
+    const load = this.memory.lazily(plansOf(record.file));
     const workflows = record.workflows.map(({ fields, digest, hash, ...known }, at) => {
       const whole = () => {
         // Nothing else is set under such a key, and it is there as the record is.
@@ -170,17 +168,17 @@ export class Analyzer {
   /** Loading ts-morph takes longer than compiling: only where there is something to parse. */
   async #open({ file }: SourceText, parsed: Set<string>): Promise<FileReader> {
     parsed.add(file);
-    this.#reader ??= new (await import("./file-reader.js")).FileReader(this.#once);
+    this.#reader ??= new (await import("./file-reader.js")).FileReader(this.once);
     return this.#reader;
   }
 
   readonly #reexports = (file: string, text: string): Promise<readonly Reexport[]> =>
-    remembered(this.#memory, `reexports ${file}`, hashOf(text), async () =>
+    remembered(this.memory, `reexports ${file}`, hashOf(text), async () =>
       (await import("./modules.js")).parseReexports(file, text),
     );
 
   readonly #moduleFacts = (file: string, text: string): Promise<ModuleFacts> =>
-    remembered(this.#memory, `imports ${file}`, hashOf(text), async () =>
+    remembered(this.memory, `imports ${file}`, hashOf(text), async () =>
       (await import("./modules.js")).parseModuleFacts(file, text),
     );
 }

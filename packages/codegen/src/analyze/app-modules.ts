@@ -55,21 +55,19 @@ function valuesOf(statement: TypeScript.Statement): [string, TypeScript.Node][] 
 
 /** The files of the app that definitions take values from. Each is parsed at most once. */
 export class AppModules {
-  readonly #read: ReadModule;
-  readonly #parsed: Map<string, Module>;
   #packages: readonly string[] | undefined;
 
   /** @param parsed those that were parsed before */
-  constructor(read: ReadModule, parsed: Map<string, Module>) {
-    this.#read = read;
-    this.#parsed = parsed;
-  }
+  constructor(
+    private readonly read: ReadModule,
+    private readonly parsed: Map<string, Module>,
+  ) {}
 
   /** Whether a module is of Node or of the app's packages: no file of the app, and no alias. */
   isPackage(module: string, from: string): boolean {
-    if (packageIn(module) === undefined || moduleFileAnywhere(from, module, this.#read))
+    if (packageIn(module) === undefined || moduleFileAnywhere(from, module, this.read))
       return false;
-    this.#packages ??= packagesOf(this.#read);
+    this.#packages ??= packagesOf(this.read);
     return isBuiltin(module) || this.#packages.some((name) => `${module}/`.startsWith(name));
   }
 
@@ -89,10 +87,10 @@ export class AppModules {
   }
 
   #exported(name: string, from: string, specifier: string): Declared | undefined {
-    const path = modulePath(from, specifier, this.#read);
+    const path = modulePath(from, specifier, this.read);
     const reexports = (each: string) => {
       const module = this.#module(each);
-      return module && placed(module.reexports, module.file, this.#read);
+      return module && placed(module.reexports, module.file, this.read);
     };
     for (const place of path === undefined ? [] : placesOf({ module: path, name }, reexports)) {
       const module = this.#module(place.module);
@@ -103,13 +101,13 @@ export class AppModules {
   }
 
   #module(path: string): Module | undefined {
-    const found = fileAt(path, inside(this.#read));
-    const known = this.#parsed.get(path);
+    const found = fileAt(path, inside(this.read));
+    const known = this.parsed.get(path);
     const isKnown = known?.source.text === found?.text;
     const source = isKnown || found === undefined ? undefined : bareSource(found.file, found.text);
     if (source === undefined) return isKnown ? known : undefined;
     const module = new Module(source.fileName, source, importsOf(source), reexportsOf(source));
-    this.#parsed.set(path, module);
+    this.parsed.set(path, module);
     return module;
   }
 }

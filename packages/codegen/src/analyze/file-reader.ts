@@ -22,13 +22,10 @@ interface FoundFile {
 export class FileReader {
   readonly #parser = new Parser();
   readonly #found = new Map<DefinitionFile, FoundFile>();
-  readonly #once: boolean;
   readonly #modules = new Map<string, Module>();
 
   /** @param once whether it lets go of every file as soon as that is read */
-  constructor(once: boolean) {
-    this.#once = once;
-  }
+  constructor(private readonly once: boolean) {}
 
   facts(source: SourceText): { facts?: FileFacts; errors: readonly Diagnostic[] } {
     const { file, errors } = this.#parser.parse(source);
@@ -58,7 +55,7 @@ export class FileReader {
     const reported = file.takeDiagnostics();
     const { plans, runtime } = whole ?? { plans: [], runtime: [tooDeep(source.file, source.text)] };
     const all = [...runtime, ...diagnostics, ...(whole === undefined ? [] : reported)];
-    if (this.#once) {
+    if (this.once) {
       this.#found.delete(file);
       this.#parser.release(source.file);
     }

@@ -13,8 +13,6 @@ import { displayPath, functionsFolder, UsageError } from "./functions-folder.js"
 import { noWorkflow, printDiagnostics } from "./report.js";
 import { printTo, type Terminal } from "./terminal.js";
 
-/* The commands that show what is derived from the plan of an app: `graph` and `explain`. */
-
 /** The plan of an app; prints its errors. @throws UsageError if it lacks `workflow`, or a folder */
 async function compiledPlan(
   dir: string | undefined,

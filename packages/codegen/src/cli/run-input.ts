@@ -4,8 +4,10 @@ import { suggestion } from "../diagnostics/nearest.js";
 import { type PlannedEvent, readGiven, type SeedTable } from "../dev-server/index.js";
 import { isRecord } from "../json.js";
 import { durationMs } from "../plan/constants.js";
-import { awaitedEvents } from "../plan/events.js";
-import type { ProjectPlan } from "../plan/schema.js";
+import { allNodes, stagesOf } from "../plan/flow.js";
+import { isObject } from "../plan/known.js";
+import type { NodePlan, ProjectPlan, WorkflowPlan } from "../plan/schema.js";
+import { stageKind, takesEvents } from "../plan/stage-kinds.js";
 
 /* What the options of `run` give: JSON, seeds, events, and the variables of the environment. */
 
@@ -69,6 +71,46 @@ function eventOf(json: JSONValue): PlannedEvent | string {
   if (atMs === undefined)
     return `has ${JSON.stringify(at)} as its "at", which is neither a number of ms nor text such as "90s" or "10m"`;
   return { name, value: jsonToConvex(value), atMs };
+}
+
+/**
+ * What a run of a workflow waits for, and whether that `isWhole`: no name is computed.
+ * @param options `below`: also what the workflows wait for that it starts, and so on.
+ */
+export function awaitedEvents(
+  { workflows }: ProjectPlan,
+  workflow: string,
+  { below }: { readonly below: boolean },
+) {
+  const reached = below ? reachedFrom(workflow, workflows) : new Set([workflow]);
+  const nodes = workflows
+    .filter(({ name }) => reached.has(name))
+    .flatMap((each) => allNodes(each.nodes))
+    .filter(takesEvents);
+  const named = nodes.map(namesOf);
+  return {
+    names: [...new Set(named.flatMap((names) => names ?? []))],
+    isWhole: named.every((names) => names !== undefined),
+  };
+}
+
+function namesOf({ name, given }: NodePlan): string[] | undefined {
+  const anyOf = given.get("anyOf");
+  if (anyOf === undefined) return [name];
+  return isObject(anyOf.value) && anyOf.value.isWhole ? [...anyOf.value.fields.keys()] : undefined;
+}
+
+/** The workflow and those it may start. A child that cannot be seen may be any. */
+function reachedFrom(workflow: string, workflows: readonly WorkflowPlan[]): Set<string> {
+  const reached = new Set([workflow]);
+  for (const name of reached) {
+    const plans = workflows.filter((each) => each.name === name);
+    for (const stage of plans.flatMap(stagesOf)) {
+      if (stageKind(stage.kind).shape !== "fanOut") continue;
+      for (const below of stage.workflows ?? workflows.map((each) => each.name)) reached.add(below);
+    }
+  }
+  return reached;
 }
 
 export function notSent(name: string, workflow: string, plan: ProjectPlan): string {

@@ -1,7 +1,5 @@
 import type { z } from "zod";
 
-/* Names, texts and values as they are written in generated code. */
-
 /** A string literal, with the quotes that Prettier would choose. */
 export function quoted(text: string): string {
   const json = JSON.stringify(text).replace(/[\u2028\u2029]/g, escaped);

@@ -1,29 +1,20 @@
-export interface Retry {
-  readonly maxAttempts: number;
-  readonly initialBackoffMs: number;
-  readonly base: number;
-  readonly maxBackoffMs?: number;
-}
-
-const once: Retry = { maxAttempts: 1, initialBackoffMs: 0, base: 1 };
-const usual: Retry = { maxAttempts: 5, initialBackoffMs: 250, base: 2 };
+/** What `retry: true` means: `DEFAULT_RETRY_BEHAVIOR` of @stepwise/workpool. */
+const usual = { maxAttempts: 5, initialBackoffMs: 250, base: 2, maxBackoffMs: Infinity };
 
 /** The longest that the jitter makes a wait, as a factor. */
 const maxJitter = 1.5;
 
 /** A literal `retry`, as it is used; none is one attempt. */
-export function retryOf(value: unknown): Retry {
+export function retryOf(value: unknown): typeof usual {
   if (value === true) return usual;
-  if (typeof value !== "object" || value === null) return once;
+  if (typeof value !== "object" || value === null) return { ...usual, maxAttempts: 1 };
   return { ...usual, ...value };
 }
 
 /** The longest that all waits together can be, in ms. */
-export function longestWaits({ maxAttempts, initialBackoffMs, base, maxBackoffMs }: Retry): number {
+export function longestWaits({ maxAttempts, initialBackoffMs, base, maxBackoffMs }: typeof usual) {
   let total = 0;
-  for (let attempt = 1; attempt < maxAttempts; attempt++) {
-    const wait = initialBackoffMs * base ** (attempt - 1) * maxJitter;
-    total += Math.min(wait, maxBackoffMs ?? Number.POSITIVE_INFINITY);
-  }
+  for (let attempt = 1; attempt < maxAttempts; attempt++)
+    total += Math.min(initialBackoffMs * base ** (attempt - 1) * maxJitter, maxBackoffMs);
   return total;
 }

@@ -40,11 +40,7 @@ export type RetryBehavior = Infer<typeof vRetryBehavior>;
 const LONGEST_BACKOFF_MS = 365 * 24 * 60 * 60 * 1000;
 
 /** What `retry: true` means. */
-export const DEFAULT_RETRY_BEHAVIOR: RetryBehavior = {
-  maxAttempts: 5,
-  initialBackoffMs: 250,
-  base: 2,
-};
+export const DEFAULT_RETRY_BEHAVIOR = { maxAttempts: 5, initialBackoffMs: 250, base: 2 };
 
 /**
  * The wait in ms before the next attempt: `initialBackoffMs · base^(attempt−1)` times a random

@@ -3,8 +3,6 @@ import type { RunState, Token } from "../validators.js";
 import type { QueryCtx, Run, Step, StepId } from "./documents.js";
 import { stepWithId } from "./steps.js";
 
-/* How the children of a parent's record are found. */
-
 export function childrenIn(ctx: QueryCtx, parent: StepId, state: RunState, from = 0) {
   return ctx.db
     .query("runs")

@@ -2,8 +2,6 @@ import { ACTIVE_STATES, type Read, type Stage, type Token } from "../validators.
 import type { Doc, QueryCtx, RunId, Step } from "./documents.js";
 import { isLoop } from "./kinds.js";
 
-/* How step records are found and made. */
-
 /** Names the record of a stage: a place in the definition, and the iterations around it. */
 type Record = Pick<Read, "stage" | "iterations">;
 

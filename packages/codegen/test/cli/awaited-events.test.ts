@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { compileSources } from "../../src/compile.js";
-import { awaitedEvents } from "../../src/plan/events.js";
+import { awaitedEvents } from "../../src/cli/run-input.js";
 
 const FLOWS = `import { child, defineWorkflow } from "@stepwise/workflow";
 import { z } from "zod";
