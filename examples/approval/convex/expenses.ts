@@ -66,7 +66,7 @@ export const status = query({
   },
 });
 
-/** The steps of a run, for `<RunTimeline>` and `<WorkflowGraph>`. Their outputs stay on the server. */
+/** The steps of a run, for `<RunTimeline>` and `<WorkflowGraph>`, without their outputs. */
 export const timeline = query({
   args: { expenseId: v.id("expenses") },
   handler: async (ctx, { expenseId }): Promise<Omit<TimelineEntry, "output">[]> => {

@@ -11,8 +11,8 @@ interface Watched {
 }
 
 /**
- * The part of a `ConvexReactClient` that React's hooks use, for the embedded back end. It loads every
- * watched query again after each change there.
+ * The part of a `ConvexReactClient` that React's hooks use, for the embedded back end. It loads
+ * every watched query again after each change there.
  */
 class EmbeddedClient {
   readonly #http: ConvexHttpClient;

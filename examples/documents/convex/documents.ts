@@ -5,7 +5,7 @@ import { workflow, workflows } from "./_workflows/index";
 import schema from "./schema";
 import { requireUser } from "./users";
 
-/** The URL to which a client uploads a text file. The response holds the `storageId` for `upload`. */
+/** The URL to which a client uploads a text file. It answers with the `storageId` for `upload`. */
 export const generateUploadUrl = mutation({
   args: {},
   returns: v.string(),

@@ -124,7 +124,7 @@ export function writeFunctions(component: ComponentApi, workflows: Workflows): W
   };
 }
 
-/** @throws if the workflow's schema would change a stored input once more, such as by adding to it */
+/** @throws if the workflow's schema would change a stored input once more, as by adding to it */
 function refuseUnlessStable({ name, parse }: WorkflowReference<never>, stored: unknown): void {
   let once: Value;
   try {

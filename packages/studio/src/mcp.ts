@@ -28,7 +28,7 @@ const time = z.iso
   .transform((text) => Date.parse(text))
   .optional();
 
-/** Offers workflows and their runs to a coding agent over stdin and stdout, until it closes stdin. */
+/** Offers workflows and their runs to an agent over stdin and stdout, until it closes stdin. */
 export async function serveMcp(options: McpOptions): Promise<void> {
   const server = new McpServer({ name: "stepwise", version: options.version });
   const tool = <Shape extends z.ZodRawShape>(

@@ -167,7 +167,7 @@ function ownPackage(module: string, folders: readonly string[], read: ReadModule
   ]);
 }
 
-/** The package that a module may be of: of `lodash/fp` or `@scope/name`, not `./x`, `@/x` or `#x`. */
+/** The package that a module may be of: of `lodash/fp` or `@scope/x`, not `./x`, `@/x` or `#x`. */
 export const packageIn = (module: string): string | undefined =>
   /^(?:@[\w-][\w.-]*\/)?[\w-][^/]*/.exec(module)?.[0];
 

@@ -159,8 +159,8 @@ async function drop(
   { plan: whole, output }: CompileResult,
   deployed: Baseline | undefined,
 ): Promise<readonly Tombstones[]> {
-  const kept = deployed?.plan === undefined ? {} : { baseline: () => deployed };
-  const { files, plan } = await new Compiler().compile({ functionsDir, drop: true, ...kept });
+  const against = deployed?.plan === undefined ? {} : { baseline: () => deployed };
+  const { files, plan } = await new Compiler().compile({ functionsDir, drop: true, ...against });
   const dropped = withoutThose(whole.removed ?? [], plan.removed ?? []);
   if (dropped.length > 0) await writeGenerated(functionsDir, files, { folders: [output] });
   return dropped;

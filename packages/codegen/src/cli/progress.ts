@@ -96,10 +96,10 @@ export function cut(line: string, width: number): string {
   if (stripVTControlCharacters(line).length <= width) return line;
   let room = width - 1;
   // oxlint-disable-next-line no-control-regex -- The colors, which take no room.
-  const kept = line.replace(/(\u001b\[\d+m)|./gu, (part, color) =>
+  const shown = line.replace(/(\u001b\[\d+m)|./gu, (part, color) =>
     color !== undefined || room-- > 0 ? part : "",
   );
-  return `${kept}…`;
+  return `${shown}…`;
 }
 
 /** Something to tell of a run, once. Without a text nothing is to be told of it. */

@@ -78,9 +78,9 @@ export function report(
     ...named(written, colors.green("wrote")),
     ...named(removed, colors.red("removed")),
   ];
-  const kept = tombstoneNames(plan.removed ?? []);
-  if (lines.length > 0 && kept.length > 0)
-    lines.push(colors.dim(`kept for runs in flight: ${kept.join(", ")} (see check --drop)`));
+  const tombstones = tombstoneNames(plan.removed ?? []);
+  if (lines.length > 0 && tombstones.length > 0)
+    lines.push(colors.dim(`kept for runs in flight: ${tombstones.join(", ")} (see check --drop)`));
   if (plan.workflows.length === 0) return [...lines, noWorkflow(folder)].join("\n");
   const changes = lines.length === 0 ? colors.dim(" Everything is up to date.") : "";
   return [...lines, `${countsText(counted(plan), elapsedMs)}${changes}`].join("\n");

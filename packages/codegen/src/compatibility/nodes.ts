@@ -170,7 +170,7 @@ function movedNodes(line: LinePair): ReturnType<Rule> {
   const names = (nodes: readonly Placed[], other: readonly Placed[]) =>
     nodes.map(({ stored }) => stored).filter((each) => find(other, each) !== undefined);
   const [then, order] = [names(before, now), names(now, before)];
-  const kept = new Set(longestCommon(then, order));
+  const unmoved = new Set(longestCommon(then, order));
   return now.flatMap((moved): ReturnType<Rule> => {
     const { stored, path } = moved;
     if (!order.includes(stored)) return [];
@@ -185,7 +185,7 @@ function movedNodes(line: LinePair): ReturnType<Rule> {
       const message = `moved before ${quote(first.path)}: runs that are there or past it, and have not run it, do not run it, and ${inThem(readers)}`;
       return [{ ...safe(path, message), hint: workWithout(readers) }];
     }
-    if (kept.has(stored)) return [];
+    if (unmoved.has(stored)) return [];
     const message =
       "moved: runs in flight go on in the new order from where they are, and what they have done is not done again";
     return [safe(path, message)];

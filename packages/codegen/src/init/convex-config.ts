@@ -47,10 +47,10 @@ export function mountComponent(file: string, text = "", wanted: string): Mount {
   const { source, made, uses, ours, local: known } = config;
   if (ours !== undefined) {
     const { name, call } = ours;
-    const kept = "mounts the workflow component already";
+    const already = "mounts the workflow component already";
     if (name === undefined)
       return refuse(
-        `it ${kept}, with \`${call.getText()}\`, under a name that is computed: write the name out, then run init again`,
+        `it ${already}, with \`${call.getText()}\`, under a name that is computed: write the name out, then run init again`,
       );
     const twin = uses.find((use) => use !== ours && use.name === name);
     if (twin !== undefined)
@@ -58,7 +58,7 @@ export function mountComponent(file: string, text = "", wanted: string): Mount {
         `it mounts two components under the name "${name}", with \`${call.getText()}\` and \`${twin.call.getText()}\`: give one of them another, as in \`app.use(stepwise, { name: "stepwise" })\`, then run init again`,
       );
     const asName = name === usual ? "" : `, as "${name}"`;
-    return { edit: { kind: "keep", file, what: `${kept}${asName}` }, name };
+    return { edit: { kind: "keep", file, what: `${already}${asName}` }, name };
   }
   if (made === undefined)
     return refuse(

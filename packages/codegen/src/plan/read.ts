@@ -17,7 +17,7 @@ const anyVersion = z.object({ generatedBy: z.literal("workflow-codegen"), versio
 /** What one file of a plan holds: what the app says for all workflows, or one workflow. */
 export type PlanPart = Pick<WrittenPlan, "config" | "workflows" | "removed">;
 
-/** Reads one file of a plan; its path names the workflow it holds, `of` the file in messages. @throws PlanUnreadable */
+/** Reads one file of a plan, whose path names its workflow. @throws PlanUnreadable, about `of` */
 export function readPlanFile(text: string, path: string, of = path): PlanPart {
   const name = /(\w+)\.plan\.json$/.exec(path)?.[1];
   if (name === undefined) return { ...parsed(text, of, appPlan), workflows: [] };

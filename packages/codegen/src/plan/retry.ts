@@ -1,5 +1,6 @@
-/** What `retry: true` means: `DEFAULT_RETRY_BEHAVIOR` of @stepwise/workpool. */
-const usual = { maxAttempts: 5, initialBackoffMs: 250, base: 2, maxBackoffMs: Infinity };
+import { DEFAULT_RETRY_BEHAVIOR } from "@stepwise/workpool/core";
+
+const usual = { ...DEFAULT_RETRY_BEHAVIOR, maxBackoffMs: Infinity };
 
 /** The longest that the jitter makes a wait, as a factor. */
 const maxJitter = 1.5;

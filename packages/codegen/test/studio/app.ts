@@ -118,7 +118,7 @@ export const writeShop = (config = convexConfig(), more = {}): Promise<TestApp> 
     "studio.ts": studioApi,
     ...more,
   });
-/** The same, with a trip that fails in its child and cannot be undone, and a step that can be held. */
+/** The same, with a trip that fails in its child and cannot be undone, and a step to hold. */
 export const writeShopWithTrips = (): Promise<TestApp> =>
   writeShop(convexConfig(), { "trips.workflow.ts": trips });
 /** The same, with a second mount of the component. */
@@ -140,7 +140,7 @@ export const openStudio = async (
 ): Promise<OpenStudio> =>
   await opened(dirname(functionsDir), async (terminal) => await runProgram(terminal, command));
 
-/** `workflow-codegen studio --url …`, with a deploy key, where the app is on the embedded back end. */
+/** `workflow-codegen studio --url …` with a deploy key, of an app on the embedded back end. */
 export async function openDeployedStudio({ functionsDir }: TestApp): Promise<OpenStudio> {
   const back = await openBackEnd(functionsDir);
   const connect = () => new EmbeddedClient(back) as unknown as ConvexClient;
