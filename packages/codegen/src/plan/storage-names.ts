@@ -10,7 +10,7 @@ export interface Earlier {
   readonly baseline?: WrittenPlan | undefined;
   /** What was written last; several after a merge conflict, or if more may be deployed. */
   readonly last: readonly WrittenPlan[];
-  /** Whether nothing that is gone since then is left behind. Default: false. */
+  /** Whether what is gone since then gets no tombstone. Default: false. */
   readonly drops?: boolean;
 }
 

@@ -87,7 +87,7 @@ function missing(functionsDir: string, output: string, texts: PlanTexts): Diagno
   if (first === undefined) return [];
   const file = texts.size === 0 ? planFileIn(output) : first;
   const more = others.length === 0 || texts.size === 0 ? "" : `, nor are ${others.length} more`;
-  const message = `${file} is not there${more}, though other generated files are: of what is gone since they were written nothing is left behind for runs in flight`;
+  const message = `${file} is not there${more}, though other generated files are: what is gone since they were written gets no tombstone for runs in flight`;
   const hint = `restore it from version control, and generate again: \`git checkout -- <functions folder>/${file}\``;
   return [diagnostic("missingPlan", { file, line: 1, column: 1 }, message, hint)];
 }

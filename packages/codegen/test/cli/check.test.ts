@@ -168,7 +168,7 @@ test("where code changed under one name, it is said once that results from befor
   expect((await workflowCodegen("check")).out.split(said).length - 1).toBe(1);
 });
 
-test("what is left behind is named; --drop removes it when all is well, and tells what", async () => {
+test("what stays for runs in flight is named; --drop removes it when all is well, and tells what", async () => {
   await workflowCodegen();
   const generated = () => readFile(join(app(), "convex/_workflows/fulfilOrder.ts"), "utf8");
   const text = await readFile(definitions(), "utf8");

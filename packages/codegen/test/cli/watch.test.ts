@@ -187,7 +187,7 @@ test("names that were there only while somebody typed leave nothing behind; what
   expect(await generated()).not.toContain("posted");
 });
 
-test("a workflow that was added while watching, and may have been deployed, is left behind when it is removed; one that was not is removed", async () => {
+test("a workflow that was added while watching, and may have been deployed, gets tombstones when it is removed; one that was not gets none", async () => {
   const added = join(app, "convex/pay.workflow.ts");
   const definition = (await readFile(mail(), "utf8")).replaceAll("../", "./");
   const add = async () => {

@@ -199,7 +199,7 @@ test.each<[what: string, versions: Version[], stored: string[]]>([
   expect(storedIn(await lastOf(versions, baseline))).toEqual(stored);
 });
 
-test("[S116] the functions of a renamed action keep their names, so nothing is left behind", async () => {
+test("[S116] the functions of a renamed action keep their names, so there is no tombstone", async () => {
   const action = (name: string) => `.step("${name}", { action: () => 1 })`;
   const before = toWritten((await compileSources(source(action("pay")))).plan);
   const now = source(action("charge"), 'pay: "charge"');

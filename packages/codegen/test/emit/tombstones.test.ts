@@ -50,7 +50,7 @@ test(
   },
 );
 
-test("they are left behind by every later compilation too, and go when the action comes back", async () => {
+test("they stay in every later compilation too, and go when the action comes back", async () => {
   const then = await planOf(definition("flow", a + b));
   const later = await planOf(definition("flow", b), then);
   const again = await planOf(definition("flow", b), later);
@@ -118,7 +118,7 @@ test("a workflow whose name has only another case now leaves no file: it would b
   ]);
 });
 
-test("what is left behind takes its name from nothing, and gives its name to no local", async () => {
+test("what stays for runs in flight takes its name from nothing, and gives its name to no local", async () => {
   const before = await planOf(definition("flow", '.step("toEnd", { action: () => 1 })'));
   const text = fileOf(await compiled(definition("flow", a), before), "flow.ts");
   expect(text).toContain("export const toEnd: StepAction = own.removed");
