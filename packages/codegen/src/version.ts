@@ -1,6 +1,7 @@
-import { createRequire } from "node:module";
+import { readFileSync } from "node:fs";
 
-const require = createRequire(import.meta.url);
+const manifest = new URL("../package.json", import.meta.url);
+let version: string | undefined;
 
 export const compilerVersion = (): string =>
-  (require("../package.json") as { readonly version: string }).version;
+  (version ??= (JSON.parse(readFileSync(manifest, "utf8")) as { version: string }).version);
