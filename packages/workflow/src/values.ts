@@ -49,7 +49,7 @@ export function checkedOutput(stage: string, result: unknown): Value {
     maxDepth: MAX_DEPTH,
     kind: "invalidOutput",
     cannot: "cannot be stored",
-    advice: "Put it into file storage or a table of yours, and return its id",
+    advice: "Put it into file storage or one of your tables, and return its id",
   });
   return output;
 }

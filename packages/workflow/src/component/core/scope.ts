@@ -37,7 +37,7 @@ export async function loadScope(ctx: QueryCtx, run: RunId, reads: readonly Read[
       if (gathered <= MAX_GATHERED_BYTES && hasRoom) return true;
       throw new Failure(
         "tooLarge",
-        `The outputs of the ${total} children of "${nameOf(parent)}" are more than one transaction can read: at most ${MAX_GATHERED_BYTES} bytes, and less where their runs, or what else is read, take much. Make one value of them with reduce, or have each put its data into file storage or a table of yours, and return its id`,
+        `The outputs of the ${total} children of "${nameOf(parent)}" are more than one transaction can read: at most ${MAX_GATHERED_BYTES} bytes, and less where their runs, or what else is read, take much. Make one value of them with reduce, or have each put its data into file storage or one of your tables, and return its id`,
       );
     };
     scope[read.name] = await valueOf(ctx, run, read, new Map(), fits);
