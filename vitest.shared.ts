@@ -38,6 +38,7 @@ export function project(
       // Time is virtual, so a test takes what it computes; on a machine that is busy with other
       // things that may be long.
       testTimeout: 60_000,
+      hookTimeout: 60_000,
       onConsoleLog: isShown,
       ...test,
     },

@@ -86,7 +86,7 @@ export function loadReport(
   return `# Under load
 
 Written by \`npm run bench:load\`. Each cell is Stepwise / the peer, which is ${peers}.
-The loads are played with ${seeds.length === 1 ? "the seed" : "the seeds"} ${seeds.join(", ")}. A cell shows the least and the most if seeds differ.
+Each load runs with ${seeds.length === 1 ? "the seed" : "the seeds"} ${seeds.join(", ")}. If seeds differ, a cell shows the lowest and the highest.
 
 | load | refused | steps or works a second | conflicts each | used up |
 | --- | --- | --- | --- | --- |
@@ -96,11 +96,11 @@ ${names.map((name) => row(answers, name, seeds)).join("\n")}
 - _Conflicts each_: attempts of transactions that lost to others, per step or work.
 - _Used up_: calls, from outside or by an action, whose five attempts all lost.
 
-With a pool of 50, chains cannot reach 225 steps a second here: a slot is busy for 241 to 261 ms per action of 200 ms, so about 190 to 207 is the most.
+With a pool of 50, chains cannot reach 225 steps a second here: a slot is busy for 241 to 261 ms per action of 200 ms, so the limit is about 190 to 207.
 
 ## Calls refused with shorter and longer mutations
 
-Stepwise only, with the seed ${seeds[0] ?? 1}.
+This is Stepwise only, with the seed ${seeds[0] ?? 1}.
 
 | load | mutations of 3-8 ms | mutations of 30-60 ms |
 | --- | --- | --- |
@@ -108,15 +108,15 @@ ${names.map((name) => refusedRow(answers, name, seeds[0] ?? 1)).join("\n")}
 
 ## Assumptions
 
-\`@stepwise/testing\` simulates the deployment in virtual time, from the facts that its tests name. [The deployment model](../docs/deployment-model.md) lists them.
+\`@stepwise/testing\` simulates the deployment in virtual time. [The deployment model](../docs/deployment-model.md) lists the facts behind it.
 
 - The class is S256 (${S256.scheduledAtOnce} scheduled functions and ${S256.mutationPermits} mutations at once). A row says so if it is S16 (${S16.scheduledAtOnce} and ${S16.mutationPermits}).
 - Every action takes 200 ms.
-- A mutation takes ${ms(S256.mutationMs)} from its begin to its commit, a query ${ms(S256.queryMs)}. Others see a commit ${ms(S256.persistMs)} later.
+- A mutation takes ${ms(S256.mutationMs)} from its start to its commit, a query ${ms(S256.queryMs)}. Others see a commit ${ms(S256.persistMs)} later.
 - The scheduler starts what is due after ${ms(S256.roundMs)}. An action takes ${ms(S256.actionStartMs)} to start, and each of its calls ${S256.callMs} ms there and back.
-- Before each load, one call of its kind is made and comes to rest.
+- Before each load, one call of its kind runs to its end.
 
-These are not modelled: the time that a function's own work takes, caches of queries and subscriptions, isolates and their memory, the queue before the committer, and searches.
+The model leaves out the time that a function's own code takes, caches of queries and subscriptions, isolates and their memory, the queue before the committer, and searches.
 The peers' packages run unmodified, as Stepwise does.
 `;
 }

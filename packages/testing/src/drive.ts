@@ -81,7 +81,7 @@ const QUIET_TURNS_WHILE_RUNNING = 100;
 
 /**
  * Waits until nothing moves by itself any more: no function has started or ended for several turns
- * of the real event loop. Whatever is still running then waits for a timer.
+ * of the real event loop. Functions that still run then wait for a timer.
  */
 export async function settle(watched: Activity, patienceMs = 0): Promise<void> {
   let last = watched.activity;

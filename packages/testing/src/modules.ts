@@ -1,3 +1,4 @@
+import { AsyncLocalStorage } from "node:async_hooks";
 import { execute, type FunctionCtx, type Recording } from "./execute.js";
 import type { FunctionType } from "./call.js";
 
@@ -16,13 +17,16 @@ interface RegisteredFunction {
 /** The same modules, with each query, mutation and action counted under `component`. */
 export function wrapModules(recording: Recording, component: string, modules: Modules): Modules {
   const root = rootOf(Object.keys(modules));
+  // A nested call may be the first to need a module. In the context of its caller convex-test
+  // refuses timers, which a loader may use: graceful-fs clears one whenever a file is closed.
+  const outside = AsyncLocalStorage.snapshot();
   return Object.fromEntries(
     Object.entries(modules).map(([path, load]) => {
       const file = path.slice(root.length).replace(/\.[^.]+$/, "");
       let last: { module: unknown; wrapped: unknown } | undefined;
       // Asked for each time: another version of the module may have been deployed.
       const loadWrapped = async () => {
-        const module = await loading(recording, load);
+        const module = await loading(recording, () => outside(load));
         if (last === undefined || last.module !== module)
           last = { module, wrapped: wrapModule(recording, component, file, module) };
         return last.wrapped;

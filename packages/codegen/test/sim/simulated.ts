@@ -35,7 +35,7 @@ export interface Outcome {
  * conflicts more.
  */
 const TOLERANCE_MS = 5_000;
-const MOST_EVENTS = 60_000;
+const MOST_EVENTS = 200_000;
 const MOST_EFFECTS = 250;
 const INPUT = { at: "top", n: 2 };
 const JOBS = "_scheduled_functions";

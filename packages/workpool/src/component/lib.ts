@@ -1,5 +1,5 @@
 import { type Infer, v } from "convex/values";
-import { applyConfig, isSetAside, isWaiting, oneOf, sweepNow } from "../core/index.js";
+import { isSetAside, isWaiting, oneOf, sweepNow } from "../core/index.js";
 import { mutation, query, type QueryCtx } from "./_generated/server.js";
 import { cancelEverything, cancelWork } from "./cancelAll.js";
 import { publicMutation } from "./continuations.js";
@@ -15,7 +15,6 @@ export const enqueue = mutation({
   args: { ...enqueueFields, args: v.any() },
   returns: v.string(),
   handler: async (ctx, { args, ...enqueued }): Promise<string> => {
-    await applyConfig(ctx, host, enqueued);
     // There is one id for each.
     return (await enqueueAll(ctx, enqueued, [args]))[0]!;
   },
@@ -25,10 +24,8 @@ export const enqueue = mutation({
 export const enqueueBatch = mutation({
   args: { ...enqueueFields, argsList: v.array(v.any()) },
   returns: v.array(v.string()),
-  handler: async (ctx, { argsList, ...enqueued }): Promise<string[]> => {
-    await applyConfig(ctx, host, enqueued);
-    return await enqueueAll(ctx, enqueued, argsList);
-  },
+  handler: async (ctx, { argsList, ...enqueued }): Promise<string[]> =>
+    await enqueueAll(ctx, enqueued, argsList),
 });
 
 /** Cancels a work; one that is finished or unknown is left alone. */

@@ -5,6 +5,7 @@ import {
   isIdle,
   messageOf,
   readGate,
+  seenGate,
   type SlotCounts,
   vCounts,
 } from "../core/index.js";
@@ -87,7 +88,7 @@ async function reportIfDue(ctx: MutationCtx): Promise<void> {
 /** For the watchdog: makes a report if one is due, or if something ended and nothing runs. */
 export async function reportAlong(ctx: MutationCtx, idle: boolean): Promise<void> {
   if (!(await hasRoom(ctx, ROOM_TO_REPORT))) return;
-  const atRest = idle && (await isIdle(ctx)) && (await readGate(ctx))?.open === true;
+  const atRest = idle && (await isIdle(ctx)) && seenGate(ctx)?.open === true;
   // An idle pool has nobody to conflict with, and what ended in this transaction counts too.
   const figures = atRest ? await readFigures(ctx) : await seenFigures(ctx);
   if (figures === null) return;
@@ -109,12 +110,8 @@ async function report(
   const made = { at: now, since, totals: figures.totals, counts };
   if (last === null) await ctx.db.insert("reports", made);
   else await ctx.db.replace("reports", last._id, made);
-  await logEvent(ctx, "REPORT", "report", {
-    since: Math.floor(since),
-    at: now,
-    ...ratesOf(counts),
-    ...loadOf(figures, now),
-  });
+  const told = { since: Math.floor(since), at: now, ...ratesOf(counts), ...loadOf(figures, now) };
+  await logEvent(ctx, "REPORT", "report", told);
 }
 
 function isRecent(at: number): boolean {

@@ -1,13 +1,12 @@
 import type { FunctionHandle } from "convex/server";
 import { v } from "convex/values";
-import { applyConfig, watchReport } from "../core/index.js";
+import { watchReport } from "../core/index.js";
 import type { Doc, Id } from "./_generated/dataModel.js";
 import { mutation, type MutationCtx } from "./_generated/server.js";
 import { expectedAttempt, endAttempt } from "./complete.js";
 import { publicMutation } from "./continuations.js";
 import { enqueueAll } from "./enqueue.js";
 import { enqueueFields } from "./schema.js";
-import { host } from "./host.js";
 
 /** Enqueues works whose function gets a token, which it hands to `settle`. */
 export const enqueue = mutation({
@@ -23,7 +22,6 @@ export const enqueue = mutation({
       throw new Error("A query cannot settle itself: enqueue it as one that the pool calls");
     if (timeoutMs !== undefined && !(timeoutMs > 0))
       throw new Error(`timeoutMs is ${timeoutMs}: it must be a number of ms above 0`);
-    await applyConfig(ctx, host, enqueued);
     return await enqueueAll(ctx, enqueued, argsList, { settles: true, timeoutMs });
   },
 });

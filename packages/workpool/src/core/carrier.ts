@@ -106,12 +106,8 @@ export async function carryWorks(
     const room = goesOn || isDue ? MOST_CARRIED - running.size : 0;
     if (told.length === 0 && room === 0) continue;
     try {
-      const taken: Carried[] = await ctx.runMutation(functions.take, {
-        ended: told,
-        own,
-        fromOthers: isDue,
-        room,
-      });
+      const wanted = { ended: told, own, fromOthers: isDue, room };
+      const taken: Carried[] = await ctx.runMutation(functions.take, wanted);
       own = undefined;
       taken.forEach(begin);
       isShort ||= taken.length > 0;

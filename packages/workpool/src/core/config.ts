@@ -27,17 +27,22 @@ export async function setConfig(ctx: HostCtx, host: Host, { maxParallelism, logL
   if (logLevel !== undefined) await setLogLevel(ctx, logLevel);
 }
 
-/** Sets what the app's class asks for, if that has changed: what others have set since stays. */
+/**
+ * Sets what the app's class asks for, if that has changed: what others have set since stays.
+ * @returns the gate, if it was read.
+ */
 export async function applyConfig(ctx: HostCtx, host: Host, { maxParallelism, logLevel }: Config) {
-  if (maxParallelism === undefined && logLevel === undefined) return;
-  const { _id, asked = {} } = await ensureGate(ctx, maxParallelism);
+  if (maxParallelism === undefined && logLevel === undefined) return undefined;
+  const gate = await ensureGate(ctx, maxParallelism);
+  const { _id, asked = {} } = gate;
   const changed: Config = {};
   if (maxParallelism !== undefined && maxParallelism !== asked.maxParallelism)
     changed.maxParallelism = maxParallelism;
   if (logLevel !== undefined && logLevel !== asked.logLevel) changed.logLevel = logLevel;
-  if (Object.keys(changed).length === 0) return;
+  if (Object.keys(changed).length === 0) return gate;
   await setConfig(ctx, host, changed);
   await ctx.db.patch("gate", _id, { asked: { ...asked, ...changed } });
+  return await ensureGate(ctx);
 }
 
 /** Fills new slots at once; surplus ones disappear as their works end. @throws if out of range. */

@@ -1,10 +1,11 @@
+import type { GenericId } from "convex/values";
 import type { Gate, Host, HostCtx, MutationCtx, Slot, SlotId, Work } from "./context.js";
-import { readDrain, ringDrain, wakeDrain } from "./drain.js";
+import { checkDrain, readDrain, ringDrain, wakeDrain } from "./drain.js";
 import { closeGate, ensureGate } from "./gate.js";
 import { joinQueue, seeNearFirst } from "./queue.js";
 import { handOver, startNearFirst, tryStart } from "./hand-over.js";
 import { noteWoke } from "./rest.js";
-import { claimable, freeSlot, freeSlots, OFFERED, startInSlot } from "./slots.js";
+import { claimable, ENQUEUE_MS, freeSlot, freeSlots, OFFERED, startInSlot } from "./slots.js";
 import { countAlong, type SlotCounts } from "./counts.js";
 import { keepWatch, least, type Started, watchTheWatchdog } from "./watch.js";
 
@@ -22,15 +23,25 @@ export async function enqueueWork(ctx: HostCtx, work: Work, host: Host) {
  * Starts as many of the works, in their order, as there are free slots, and queues the others. It
  * takes slots only if the gate is open and plenty are free, as enqueues would conflict over the
  * last ones. The first that queues closes the gate, and begins a drain, which hands out what is
- * still free.
+ * still free. A transaction that waited long for its turn has seen too little: it queues all.
+ * @param known the gate, and a document that this transaction has inserted.
  * @returns how many of them, from the first, were started. @throws if a function does not exist.
  */
-export async function enqueueWorks(ctx: HostCtx, works: readonly Work[], host: Host) {
+export async function enqueueWorks(
+  ctx: HostCtx,
+  works: readonly Work[],
+  host: Host,
+  known: { readonly gate?: Gate; readonly inserted?: GenericId<string> } = {},
+) {
   if (works.length === 0) return 0;
-  const gate = await ensureGate(ctx);
-  const { slots: free, busy } = gate.open
-    ? await claimable(ctx, host, gate, works.length)
-    : { slots: [], busy: true };
+  const gate = known.gate ?? (await ensureGate(ctx));
+  const own = gate.open && known.inserted !== undefined ? await ctx.db.get(known.inserted) : null;
+  // A document gets the time at which the transaction began: before it waited, as its snapshot.
+  const waited = own !== null && Date.now() - own._creationTime > ENQUEUE_MS;
+  const { slots: free, busy } =
+    gate.open && !waited
+      ? await claimable(ctx, host, gate, works.length)
+      : { slots: [], busy: true };
   const started = works.slice(0, free.length);
   const woke = started.length > 0 && (await keepWatch(ctx, host, inCommon(started)));
   for (const [index, work] of started.entries())
@@ -44,7 +55,9 @@ export async function enqueueWorks(ctx: HostCtx, works: readonly Work[], host: H
       (!busy && (await freeSlots(ctx, 0, 1)).length === 0);
     if (!noneIsLeft) await ringDrain(ctx, host, await readDrain(ctx));
   } else await wakeDrain(ctx, host);
-  if (started.length === 0) await watchTheWatchdog(ctx, host, gate);
+  // The first start on an idle pool writes the watchdog's document: all others would lose to it.
+  if (waited) await checkDrain(ctx, host);
+  else if (started.length === 0) await watchTheWatchdog(ctx, host, gate);
   return started.length;
 }
 

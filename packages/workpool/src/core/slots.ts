@@ -21,7 +21,7 @@ export const freeSlotArgs = { from: v.number(), count: v.number() };
 export const vFreeSlots = v.object({ free: v.array(v.id("slots")), busy: v.boolean() });
 
 /** How long an enqueue takes, in ms: slots that are taken again as soon are wanted by others. */
-const ENQUEUE_MS = 50;
+export const ENQUEUE_MS = 50;
 /** The more free slots are seen, the better their mean is known: up to this many raise the bar. */
 const SLOTS_TO_KNOW = 8;
 /** If no slot is free: works that end so far apart, in ms, hardly ever end at the same moment. */
@@ -91,11 +91,8 @@ export async function claimable(
 ): Promise<{ slots: Slot[]; busy: boolean }> {
   const from = Math.floor(Math.random() * maxParallelism);
   const few = Math.floor(maxParallelism / SLOTS_PER_ENQUEUE);
-  const seen = await ctx.runQuery(
-    host.functions.freeSlots,
-    { from, count: Math.min(maxParallelism, count + few) },
-    { useStaleSnapshot: true },
-  );
+  const some = { from, count: Math.min(maxParallelism, count + few) };
+  const seen = await ctx.runQuery(host.functions.freeSlots, some, { useStaleSnapshot: true });
   if (seen === null) return { slots: await freeSlots(ctx, from, count), busy: true };
   const { free, busy } = seen;
   if (free.length <= few || busy) {
@@ -207,11 +204,6 @@ export async function watchReport(
 
 /** @param work who it is for. Default: everybody. */
 export async function freeSlot(ctx: MutationCtx, slot: SlotId, work?: typeof OFFERED) {
-  await ctx.db.patch("slots", slot, {
-    work,
-    job: undefined,
-    mayTake: undefined,
-    heldSince: Date.now(),
-    ...takeCounts(ctx, slot),
-  });
+  const free = { work, job: undefined, mayTake: undefined, heldSince: Date.now() };
+  await ctx.db.patch("slots", slot, { ...free, ...takeCounts(ctx, slot) });
 }

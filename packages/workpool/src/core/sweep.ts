@@ -52,11 +52,8 @@ export async function sweepSlots(
   // A running mutation looks pending. Nobody may cancel this one: what it schedules would be lost.
   await ctx.db.patch("watch", watch._id, { job: undefined });
   const began = watch.began ?? [];
-  const found = await ctx.runQuery(
-    host.functions.inspect,
-    { from: seen.from, began },
-    { useStaleSnapshot: true },
-  );
+  const slots = { from: seen.from, began };
+  const found = await ctx.runQuery(host.functions.inspect, slots, { useStaleSnapshot: true });
   let lost = seen.lost;
   const soFar = (from: number): Seen => ({
     from,

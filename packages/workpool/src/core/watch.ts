@@ -109,9 +109,11 @@ export async function keepWatch(ctx: MutationCtx, host: Host, { timeoutMs, brief
   const watch = await readWatch(ctx);
   const now = Date.now();
   const isOn = watch?.watched === true;
+  // It may be an attempt of the work that has turned the watchdog on.
+  const woke = work !== undefined && watch?.woke === work;
   if (isOn && covers(watch.shortestTimeoutMs, timeoutMs)) {
     await revive(ctx, host, watch);
-    return wokenBy(watch, work);
+    return woke;
   }
   const byTimeout = timeoutMs === undefined ? Infinity : now + Math.min(timeoutMs, FIRST_SEEN_MS);
   const shortest = {
@@ -134,12 +136,7 @@ export async function keepWatch(ctx: MutationCtx, host: Host, { timeoutMs, brief
   if (watch.job !== undefined && byTimeout < watch.at)
     await scheduleSweep(ctx, host, { at: byTimeout }, watch, shortest);
   else await ctx.db.patch("watch", watch._id, shortest);
-  return wokenBy(watch, work);
-}
-
-/** Whether it is an attempt of the work that has turned the watchdog on. */
-function wokenBy({ woke }: Watch, work: string | undefined): boolean {
-  return woke !== undefined && woke === work;
+  return woke;
 }
 
 /** Whether the watchdog of the slot's former work suits this one too. */
@@ -222,14 +219,8 @@ export async function scheduleSweep(
   const generation = (watch?.generation ?? 0) + 1;
   const job = await ctx.scheduler.runAt(at, sweep, { generation, seen });
   const reserve = await ctx.scheduler.runAt(at + LATE_MS, sweep, { generation, reserve: true });
-  const fields = {
-    generation,
-    at,
-    job,
-    reserve,
-    since: since ?? watch?.since ?? Date.now(),
-    ...state,
-  };
+  const busySince = since ?? watch?.since ?? Date.now();
+  const fields = { generation, at, job, reserve, since: busySince, ...state };
   if (watch === null) await ctx.db.insert("watch", fields);
   else await ctx.db.patch("watch", watch._id, fields);
 }
