@@ -1,6 +1,9 @@
+import { componentsGeneric } from "convex/server";
 import { expect, test } from "vitest";
 import { z } from "zod";
+import type { ComponentApi } from "../src/component/_generated/component.js";
 import { defineWorkflow } from "../src/index.js";
+import { compiled } from "../src/runtime/index.js";
 
 /* What is changed after a definition was made would not be what the compiler has read. */
 
@@ -45,4 +48,19 @@ test.each<[what: string, change: () => unknown]>([
 
 test("the schema of a definition is left as it is", () => {
   expect(Object.isFrozen(general.input)).toBe(false);
+});
+
+test.each([
+  ["assigned", (shape: any) => (shape.b = z.number())],
+  ["added", (shape: any) => Object.assign(shape, { b: z.number() })],
+])("an input is parsed with the definition's own schema: a field is %s", (_how, change) => {
+  const schema = () => z.object({ a: z.string() });
+  const changed = defineWorkflow({ input: schema() }).step("only", { query: () => 1 });
+  change((changed.options.input as ReturnType<typeof schema>).shape);
+  const component = componentsGeneric()["workflow"] as unknown as ComponentApi;
+  const own = compiled(component, "changed", changed, { format: 1 });
+  // What generated code hands over is a copy of the source.
+  const reference = own.reference(schema());
+  expect(reference.parse({ a: "x", b: 1 })).toEqual({ a: "x", b: 1 });
+  expect(() => reference.parse({ a: "x" })).toThrow("input.b");
 });

@@ -88,6 +88,37 @@ test("a timeline tells states, errors, undone steps and children in words", () =
   expect(html[3]).toContain("skipped");
 });
 
+test("a step whose compensation failed is shown as not undone, alone in its iteration", () => {
+  const of = (iterations?: number[]) => (iterations === undefined ? {} : { iterations });
+  const undo = (node: string, state: Step["state"], iterations?: number[]) => [
+    step(node, { isUndone: true, ...of(iterations) }),
+    step(`${node}.compensate`, { state, ...of(iterations) }),
+  ];
+  const steps = [
+    ...undo("hotel", "failed"),
+    ...undo("hotels", "completed"),
+    step("days", { kind: "loop", isUndone: true }),
+    ...undo("days.car", "failed", [1]),
+    ...undo("days.car", "completed", [2]),
+  ];
+  const labels = rows(steps, { state: "failed" })
+    .slice(-steps.length)
+    .map((html) => /data-tone="(\w+)".*<\/span> ((?:not )?undone) /s.exec(html)?.slice(1).join());
+  const [not, was] = ["bad,not undone", "stopped,undone"];
+  expect(labels).toEqual([not, not, was, was, not, not, not, was, was]);
+  const shown = createElement(WorkflowGraph, {
+    graph: {
+      workflows: [{ name: "trip", nodes: [node("hotel"), node("hotels")], edges: [] }],
+      children: [],
+    },
+    steps,
+  });
+  expect(nodesOf(renderToStaticMarkup(shown))).toEqual([
+    "hotel: not undone, bad",
+    "hotels: undone, stopped",
+  ]);
+});
+
 test("a timeline lists the children that it is given, below their parent", () => {
   const child = {
     runId: "c1",

@@ -59,7 +59,7 @@ export async function listRuns<Workflow extends WorkflowReference<never>>(
   ctx: QueryRunner,
   filter: ListFilter<Workflow>,
   { numItems, cursor, endCursor, maximumRowsRead }: PageOptions,
-): Promise<Page<ListedRun>> {
+): Promise<Page<ListedRun> & { read: number }> {
   const { workflow, node, outdated, parent, key, ...others } = filter;
   if (workflow === undefined && [node, outdated, key].some((each) => each !== undefined))
     throw new Error(

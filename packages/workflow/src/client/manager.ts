@@ -167,15 +167,15 @@ export class WorkflowManager {
   }
 
   /**
-   * Runs, the newest first, in pages. A page reads a bounded number of documents: it can be shorter
-   * than asked for, or empty, and not be the last.
+   * Runs, the newest first, in pages. A page reads a bounded number of runs, and returns it as
+   * `read`: it can be shorter than asked for, or empty, and not be the last.
    * @throws if the filters do not go together, or the workflow has no such node.
    */
   async list<Workflow extends AnyWorkflow = AnyWorkflow>(
     ctx: QueryRunner,
     filter: ListFilter<Workflow>,
     page: PageOptions,
-  ): Promise<Page<ListedRun>> {
+  ): Promise<Page<ListedRun> & { read: number }> {
     return await listRuns(this.component, ctx, filter, page);
   }
 

@@ -1,6 +1,10 @@
 import { paginator } from "convex-helpers/server/pagination";
-import { mergedStream, stream } from "convex-helpers/server/stream";
-import type { IndexRange, PaginationResult } from "convex/server";
+import { mergedStream, type QueryStream, stream } from "convex-helpers/server/stream";
+import {
+  type IndexRangeBuilder,
+  type PaginationOptions,
+  paginationOptsValidator,
+} from "convex/server";
 import { v, type Infer, type ObjectType } from "convex/values";
 import { query, type QueryCtx } from "./_generated/server.js";
 import type { Run, Step } from "./core/documents.js";
@@ -13,14 +17,6 @@ import { factsOf, nodeFactsOf, nodeFields, runFacts } from "./views.js";
 /** A page ends early if it has read so much. */
 const LIMITS = { maximumRowsRead: 1_000, maximumBytesRead: 4 << 20 };
 
-/** Which page, as Convex's pagination hooks ask for it. */
-const vPage = v.object({
-  numItems: v.number(),
-  cursor: v.union(v.string(), v.null()),
-  endCursor: v.optional(v.union(v.string(), v.null())),
-  maximumRowsRead: v.optional(v.number()),
-});
-
 export const vListed = v.object({
   ...runFacts,
   /** Of a child: its place among its siblings, and its key where they were given as a record. */
@@ -32,6 +28,8 @@ const vListedPage = v.object({
   page: v.array(vListed),
   isDone: v.boolean(),
   continueCursor: v.string(),
+  /** How many runs were read for it: a filter without an index drops some. */
+  read: v.number(),
 });
 
 const filters = {
@@ -59,20 +57,19 @@ function fits(run: Run, { workflow, state, notOfPlan, children, ...time }: Filte
 }
 
 /** The rest of an index: every one ends with the time of creation. */
-interface FromCreation {
-  gte(
-    field: "_creationTime",
-    value: number,
-  ): { lt(field: "_creationTime", value: number): IndexRange };
-}
+type FromCreation = Pick<IndexRangeBuilder<Run, ["_creationTime"]>, "gte">;
+const within =
+  ({ since = 0, until = Infinity }: Filter) =>
+  (q: FromCreation) =>
+    q.gte("_creationTime", since).lt("_creationTime", until);
 
 /** Runs, the newest first, in pages; those of a key in the order of their keys. */
 export const runs = query({
-  args: { ...filters, key: v.optional(v.string()), page: vPage },
+  args: { ...filters, key: v.optional(v.string()), page: paginationOptsValidator },
   returns: vListedPage,
   handler: async (ctx, { page, key, ...filter }) => {
-    const { workflow, state, children, since = 0, until = Infinity } = filter;
-    const inTime = (q: FromCreation) => q.gte("_creationTime", since).lt("_creationTime", until);
+    const { workflow, state, children } = filter;
+    const inTime = within(filter);
     const all = paginator(ctx.db, schema).query("runs");
     const indexed = () => {
       if (key !== undefined)
@@ -94,36 +91,33 @@ export const runs = query({
         inTime(q.eq("root", undefined).eq("workflow", workflow).eq("state", state)),
       );
     };
-    const found = await indexed()
-      .order(key === undefined ? "desc" : "asc")
-      .filterWith(async (run) => fits(run, filter))
-      .paginate({ ...LIMITS, ...page });
-    return listed(found);
+    return await listed(indexed().order(key === undefined ? "desc" : "asc"), filter, page);
   },
 });
 
 /** @param parent the id of a run, or of one of its records of children */
 export const children = query({
-  args: { ...filters, parent: v.string(), page: vPage },
+  args: { ...filters, parent: v.string(), page: paginationOptsValidator },
   returns: vListedPage,
   handler: async (ctx, { parent, page, ...filter }) => {
     const step = ctx.db.normalizeId("steps", parent);
     const run = ctx.db.normalizeId("runs", parent);
-    if (run === null && step === null) return { page: [], isDone: true, continueCursor: "" };
+    if ((run ?? step) === null) return { page: [], isDone: true, continueCursor: "", read: 0 };
     const all = paginator(ctx.db, schema).query("runs");
-    const indexed =
-      step === null
-        ? all.withIndex("by_parent_run", (q) => q.eq("parentRun", run!))
-        : all.withIndex("by_parent", (q) => q.eq("parentStep", step));
-    const found = await indexed
-      .filterWith(async (run) => fits(run, { ...filter, children: true }))
-      .paginate({ ...LIMITS, ...page });
-    return listed(found);
+    const indexed = () => {
+      if (step === null)
+        return all.withIndex("by_parent_run", (q) => within(filter)(q.eq("parentRun", run!)));
+      const { state } = filter;
+      return state === undefined
+        ? all.withIndex("by_parent", (q) => q.eq("parentStep", step))
+        : all.withIndex("by_parent_state", (q) => q.eq("parentStep", step).eq("state", state));
+    };
+    return await listed(indexed(), { ...filter, children: true }, page);
   },
 });
 
 export const atStages = query({
-  args: { ...filters, stages: v.array(v.string()), page: vPage },
+  args: { ...filters, stages: v.array(v.string()), page: paginationOptsValidator },
   returns: vListedPage,
   handler: async (ctx, { stages, page, ...filter }) => {
     const atStage = stages.map((stage) =>
@@ -132,26 +126,24 @@ export const atStages = query({
         .withIndex("by_stage", (q) => q.eq("stage", stage).eq("endedAt", undefined))
         .order("desc"),
     );
-    const found = await mergedStream(atStage, ["createdAt", "_creationTime"])
-      .map(async (step) => {
-        const run = await ctx.db.get("runs", step.run);
-        return run !== null && fits(run, filter) ? run : null;
-      })
-      .paginate({ ...LIMITS, ...page });
-    return listed(found);
+    const open = mergedStream(atStage, ["createdAt", "_creationTime"]);
+    const runOf = async ({ run }: Step) => await ctx.db.get("runs", run);
+    return await listed(open.map(runOf), filter, page);
   },
 });
 
-function listed({
-  page,
-  isDone,
-  continueCursor,
-}: Pick<PaginationResult<Run>, "page" | "isDone" | "continueCursor">): Infer<typeof vListedPage> {
-  const rows = page.map((run) => {
+async function listed(runs: QueryStream<Run>, filter: Filter, options: PaginationOptions) {
+  let read = 0;
+  const isListed = async (run: Run) => {
+    read++;
+    return fits(run, filter);
+  };
+  const found = await runs.filterWith(isListed).paginate({ ...LIMITS, ...options });
+  const page = found.page.map((run) => {
     const ofChild = run.parentRun === undefined ? {} : { index: run.index, childKey: run.childKey };
     return { ...factsOf(run), ...ofChild };
   });
-  return { page: rows, isDone, continueCursor };
+  return { page, isDone: found.isDone, continueCursor: found.continueCursor, read };
 }
 
 const vRecord = v.object({
@@ -171,7 +163,7 @@ const vRecord = v.object({
 
 /** A run's step records in the order in which they began, in pages; null for an unknown run. */
 export const steps = query({
-  args: { runId: v.string(), workflow: v.string(), page: vPage },
+  args: { runId: v.string(), workflow: v.string(), page: paginationOptsValidator },
   returns: v.union(
     v.object({
       state: vRunState,

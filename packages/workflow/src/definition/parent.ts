@@ -93,9 +93,10 @@ export type ParentNode<
     >;
   };
 
-/** A child to start. See {@link child} and {@link childNamed}. */
+/** A child to start, which only {@link child} and {@link childNamed} make: the compiler sees those. */
 export interface Child<Output> {
-  readonly "~output"?: () => Output;
+  /** Exists in types only. */
+  readonly "~output": () => Output;
   readonly workflow: AnyDefinition | string;
   readonly input: unknown;
 }
@@ -142,13 +143,14 @@ export function child<Input, Output>(
   workflow: Definition<Input, unknown, Output>,
   input: NoInfer<Input>,
 ): Child<Output> {
-  return { workflow, input };
+  return { workflow, input } as Child<Output>;
 }
 
 /**
  * One child, by the name of its workflow. Use it for a workflow that is its own descendant: its
- * type would be circular. The compiler checks that there is such a workflow, and the generated code
- * has a type error where `Output` is not its output. The type of `input` is not checked.
+ * type would be circular. The compiler checks that there is such a workflow. The generated code has
+ * a type error if no workflow that the parent starts has this `Output`; in a parent that names
+ * several, check which is whose. The type of `input` is not checked.
  * @typeParam Output the workflow's output.
  * @param workflow the name under which the workflow is exported.
  *
@@ -162,5 +164,5 @@ export function child<Input, Output>(
  *   .finalize({ mutation: (_ctx, { found, below }) => sum([found.files, ...below.children]) });
  */
 export function childNamed<Output>(workflow: string, input: unknown): Child<Output> {
-  return { workflow, input };
+  return { workflow, input } as Child<Output>;
 }

@@ -3,13 +3,7 @@ import type { TimelineEntry } from "../client/timeline.js";
 import type { LiveRun } from "./use-run.js";
 
 /** What the components show of an entry of the timeline. An app may leave out the other fields. */
-export type Step = Pick<TimelineEntry, "node" | "state" | "errors"> &
-  Pick<
-    Partial<TimelineEntry>,
-    "kind" | "iterations" | "attempt" | "retries" | "startedAt" | "endedAt"
-  > &
-  Pick<Partial<TimelineEntry>, "dueAt" | "events" | "chosen" | "iteration" | "children"> &
-  Pick<Partial<TimelineEntry>, "isUndone" | "isPaused" | "id">;
+export type Step = Pick<TimelineEntry, "node" | "state" | "errors"> & Partial<TimelineEntry>;
 
 /** The state of a run, a node or a child. */
 export type State = LiveRun["state"] | Step["state"];
@@ -38,21 +32,33 @@ const BADGES: Readonly<Record<State, Badge>> = {
 };
 
 const IDLE: Badge = { tone: "idle", sign: "", label: "not reached" };
+const UNDONE: Badge = { tone: "stopped", sign: "↩", label: "undone" };
+const NOT_UNDONE: Badge = { tone: "bad", sign: "✕", label: "not undone" };
+const UNDO = ".compensate";
 
 /** How a state is shown; without one, as a node that no run has reached. */
 export function badgeOf(state: State | undefined): Badge {
   return state === undefined ? IDLE : BADGES[state];
 }
 
-/** How a step is shown: undone and paused ones differ. */
-export function badgeOfStep({ node, state, isUndone, isPaused }: Step): Badge {
-  if (isUndone === true || (node.endsWith(".compensate") && state === "completed"))
-    return { tone: "stopped", sign: "↩", label: "undone" };
+/** How a step is shown: undone and paused ones differ. @param steps those of its run */
+export function badgeOfStep(
+  { node, iterations = [], state, isUndone, isPaused }: Step,
+  steps: readonly Step[],
+): Badge {
+  const hasFailedToUndo = (other: Step) =>
+    other.state === "failed" &&
+    other.node.endsWith(UNDO) &&
+    `${other.node}.`.startsWith(`${node}.`) &&
+    iterations.every((each, depth) => other.iterations?.[depth] === each);
+  // A step counts as undone once its compensation has ended, whether or not that failed.
+  if (isUndone === true || (node.endsWith(UNDO) && ["completed", "failed"].includes(state)))
+    return steps.some(hasFailedToUndo) ? NOT_UNDONE : UNDONE;
   if (isPaused === true) return { tone: "stopped", sign: "‖", label: "paused" };
   return badgeOf(state);
 }
 
-const PARTS = [".output", ".finalize", ".compensate"];
+const PARTS = [".output", ".finalize", UNDO];
 
 /** The node that a stage belongs to: `charge` of `charge.compensate`. */
 function nodeOf(stage: string, nodes: ReadonlySet<string>): string | undefined {
@@ -73,12 +79,13 @@ export function badgesOfNodes(
   const nodes = new Set(names);
   const shown = new Map<string, Step>();
   const current = active.map(({ paused, ...each }) => ({ ...each, isPaused: paused }));
-  for (const step of [...steps, ...current] satisfies Step[]) {
+  const all: Step[] = [...steps, ...current];
+  for (const step of all) {
     const node = nodeOf(step.node, nodes);
     if (node === undefined) continue;
     const before = shown.get(node);
     if (before !== undefined && GOES_ON.has(before.state) && !GOES_ON.has(step.state)) continue;
     shown.set(node, step);
   }
-  return new Map([...shown].map(([node, step]) => [node, badgeOfStep(step)]));
+  return new Map([...shown].map(([node, step]) => [node, badgeOfStep(step, all)]));
 }

@@ -69,7 +69,7 @@ export function RunTimeline({
         {scale.gaps.length > 0 && <Gaps scale={scale} />}
         {rows.map(({ step, spans, below }) => (
           <li key={[step.node, ...(step.iterations ?? [])].join(" ")}>
-            <Row step={step} spans={spans} scale={scale} />
+            <Row step={step} steps={steps} spans={spans} scale={scale} />
             {below === undefined && step.children && <Counts counts={step.children} />}
             {below !== undefined && (step.children !== undefined || below.length > 0) && (
               <details
@@ -82,7 +82,7 @@ export function RunTimeline({
                 <ol>
                   {below.map((child) => (
                     <li key={child.runId}>
-                      <Row step={child} spans={spansOf(child, now)} scale={scale} />
+                      <Row step={child} steps={[]} spans={spansOf(child, now)} scale={scale} />
                     </li>
                   ))}
                 </ol>
@@ -107,13 +107,14 @@ function childStep({ state, index = 0, childKey, ...child }: ChildRun, parent: s
 
 interface RowProps {
   step: Step & { href?: string | undefined };
+  steps: readonly Step[];
   spans: readonly Span[];
   scale: TimeScale;
 }
 
-function Row({ step, spans, scale }: RowProps) {
+function Row({ step, steps, spans, scale }: RowProps) {
   const { node, iterations = [], errors, events = [], chosen, state, href } = step;
-  const { tone, sign, label } = badgeOfStep(step);
+  const { tone, sign, label } = badgeOfStep(step, steps);
   const path = node.split(".");
   const name = [path.at(-1), ...iterations.map((each) => `#${each}`)].join(" ");
   const note = state === "waiting" && events.length > 0 ? `for ${events.join(" or ")}` : chosen;
@@ -148,7 +149,7 @@ function Row({ step, spans, scale }: RowProps) {
 
 const percent = (share: number): string => `${Number((100 * share).toFixed(2))}%`;
 
-function Bars({ spans, scale }: Omit<RowProps, "step">) {
+function Bars({ spans, scale }: Pick<RowProps, "spans" | "scale">) {
   const text = spans.map(({ title }) => title).join(", ");
   return (
     <span className="stepwise-bars" role="img" aria-label={text || "no time"}>

@@ -232,10 +232,10 @@ export function compiled(
       });
     },
 
-    /** What others know of the workflow. Its type is that of the annotation it is assigned to. */
-    reference: <Reference extends WorkflowReference<never>>(input: AnySchema) =>
+    /** What others know of the workflow. The copy of its input is for the type; it is not run. */
+    reference: <Reference extends WorkflowReference<never>>(_input: AnySchema) =>
       // The interface that generated code declares adds members that exist in types only.
-      referenceTo(own, given, input) as unknown as Reference,
+      referenceTo(own, given) as unknown as Reference,
   };
 }
 

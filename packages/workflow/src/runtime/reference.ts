@@ -2,7 +2,6 @@ import { createFunctionHandle } from "convex/server";
 import type { Value } from "convex/values";
 import type { Beginning } from "../component/validators.js";
 import type { AnyDefinition } from "../definition/definition.js";
-import type { AnySchema } from "../definition/values.js";
 import { durationMs } from "../rules.js";
 import type { Bound } from "./functions.js";
 import { parseValue } from "./input.js";
@@ -30,12 +29,9 @@ export interface WorkflowReference<Input> {
   begin(): Promise<Beginning>;
 }
 
-export function referenceTo(
-  own: Bound,
-  given: AnyDefinition,
-  input: AnySchema,
-): WorkflowReference<unknown> {
+export function referenceTo(own: Bound, given: AnyDefinition): WorkflowReference<unknown> {
   const { workflow: name, definition, plan = "" } = own;
+  const { input } = definition.options;
   const ms = (option: "timeout" | "retention") => {
     const given = definition.options[option];
     const what = `The ${option} of workflow "${name}"`;

@@ -219,6 +219,8 @@ describe("parent", () => {
     b.parent("x", { children: ({ input }) => [child(leaf, { topi: input.a })] });
     // @ts-expect-error is missing the following properties from type 'Child<unknown>': workflow, input
     b.parent("x", { children: () => [leaf] });
+    // @ts-expect-error Property '"~output"' is missing in type '{ workflow: string; input: {}; }' but required in type 'Child<unknown>'
+    b.parent("x", { children: () => [one[0]!, { workflow: "leaf", input: {} }] });
   });
 
   test("without a handler there is no output", () => {

@@ -544,7 +544,9 @@ export type ComponentApi<Name extends string | undefined = string | undefined> =
           numItems: number;
           cursor: string | null;
           endCursor?: string | null;
+          id?: number;
           maximumRowsRead?: number;
+          maximumBytesRead?: number;
         };
       },
       {
@@ -592,6 +594,7 @@ export type ComponentApi<Name extends string | undefined = string | undefined> =
         }>;
         isDone: boolean;
         continueCursor: string;
+        read: number;
       },
       Name
     >;
@@ -611,7 +614,9 @@ export type ComponentApi<Name extends string | undefined = string | undefined> =
           numItems: number;
           cursor: string | null;
           endCursor?: string | null;
+          id?: number;
           maximumRowsRead?: number;
+          maximumBytesRead?: number;
         };
       },
       {
@@ -659,6 +664,7 @@ export type ComponentApi<Name extends string | undefined = string | undefined> =
         }>;
         isDone: boolean;
         continueCursor: string;
+        read: number;
       },
       Name
     >;
@@ -678,7 +684,9 @@ export type ComponentApi<Name extends string | undefined = string | undefined> =
           numItems: number;
           cursor: string | null;
           endCursor?: string | null;
+          id?: number;
           maximumRowsRead?: number;
+          maximumBytesRead?: number;
         };
       },
       {
@@ -726,6 +734,7 @@ export type ComponentApi<Name extends string | undefined = string | undefined> =
         }>;
         isDone: boolean;
         continueCursor: string;
+        read: number;
       },
       Name
     >;
@@ -739,7 +748,9 @@ export type ComponentApi<Name extends string | undefined = string | undefined> =
           numItems: number;
           cursor: string | null;
           endCursor?: string | null;
+          id?: number;
           maximumRowsRead?: number;
+          maximumBytesRead?: number;
         };
       },
       {
