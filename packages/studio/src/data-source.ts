@@ -4,7 +4,7 @@ import type { FunctionReturnType } from "convex/server";
 import type { Value } from "convex/values";
 import type { Shape } from "./input-shape.js";
 
-/** Runs of a page of a list: fewer if it is the last, or has read as many as a page may read. */
+/** Runs that are read for a page of a list: a filter without an index drops some of them. */
 export const RUNS = 50;
 
 /** Which runs to list. At most one of `node`, `parent` and `key`. */
@@ -13,7 +13,7 @@ export interface RunsArgs {
   readonly state?: RunState;
   /** Only runs that are at this node of `workflow`. */
   readonly node?: string;
-  /** Only the children of this run. */
+  /** Only the children of this run, or of an entry of a timeline, by its `id`. */
   readonly parent?: string;
   /** Only runs of `workflow` whose key begins so. */
   readonly key?: string;
@@ -57,8 +57,8 @@ export type ShownRun = Status<unknown> & { readonly isSensitive?: boolean };
 /** What the pages show. Each can be read once, or watched. */
 export interface Reads {
   workflows(args: Record<string, never>): WorkflowSummary[];
-  /** With `text`, also how many runs were `searched` for this page: up to 500. */
-  runs(args: RunsArgs): Page<ListedRun> & { searched?: number };
+  /** Also how many runs were `searched` for this page: up to 50, with a `text` up to 500. */
+  runs(args: RunsArgs): Page<ListedRun> & { searched: number };
   /** Null if there is no such run. */
   run(args: { readonly runId: string }): ShownRun | null;
   /** What a run was started with. */

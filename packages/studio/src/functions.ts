@@ -36,8 +36,6 @@ type WriteFunctions = {
   ) => Promise<WriteResult<Name>>;
 };
 
-/** Runs that are read for a page of a list, of which a filter without an index may drop some. */
-const READ = 200;
 /** Runs that are read for a page of a search. */
 const SEARCHED = 500;
 /** Rows of a page of a timeline. */
@@ -56,12 +54,12 @@ export function readFunctions(component: ComponentApi, workflows: Workflows): Re
       }),
     runs: async (ctx, { workflow, cursor, text, ...filter }) => {
       const of = workflow === undefined ? undefined : named(workflows, workflow);
-      const [numItems, maximumRowsRead] = text === undefined ? [RUNS, READ] : [SEARCHED, SEARCHED];
-      const page = { numItems, maximumRowsRead, cursor };
-      const found = await manager.list(ctx, { ...filter, workflow: of }, page);
-      if (text === undefined) return found;
-      const withText = found.page.filter((run) => hasText(run, text));
-      return { ...found, page: withText, searched: found.page.length };
+      const most = text === undefined ? RUNS : SEARCHED;
+      const options = { numItems: most, maximumRowsRead: most, cursor };
+      const found = await manager.list(ctx, { ...filter, workflow: of }, options);
+      const { read: searched, ...rest } = found;
+      const page = found.page.filter((run) => text === undefined || hasText(run, text));
+      return { ...rest, page, searched };
     },
     run: async (ctx, { runId }) => {
       const found = await ctx.runQuery(component.views.status, { run: { runId } });

@@ -48,7 +48,7 @@ export async function serveMcp(options: McpOptions): Promise<void> {
 
   tool(
     "check",
-    "Compile the workflow definitions, and take them in: call it after each edit. It tells what is wrong with them, and which changes since the main branch would stop runs in flight.",
+    "Compile the workflow definitions, and take them in: call it after each edit. It tells what is wrong with them, and which changes since the main branch would stop runs in flight. Files that are added after the first run can run once this server is restarted.",
     {},
     () => options.check(),
   );
@@ -60,7 +60,7 @@ export async function serveMcp(options: McpOptions): Promise<void> {
   );
   tool(
     "list_runs",
-    "The runs, the newest first, in pages. A page can be empty and not be the last.",
+    "The runs, the newest first, in pages. A page can be empty and not be the last: it tells how many runs it has searched.",
     {
       workflow: z.string().optional(),
       state: z

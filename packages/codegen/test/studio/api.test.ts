@@ -6,7 +6,7 @@ import { openSource } from "../../src/cli/studio.js";
 import type { CompileResult } from "../../src/compile.js";
 import { openBackEnd, type BackEnd } from "../../src/dev-server/back-end.js";
 import type { TestApp } from "../dev-server/app.js";
-import { EmbeddedClient, writeShopTwice } from "./app.js";
+import { EmbeddedClient, eventually, writeShopTwice } from "./app.js";
 
 let app: TestApp;
 let back: BackEnd;
@@ -40,12 +40,10 @@ test("only who is authorised sees or steers anything", async () => {
   await expect(back.t.mutation(write, { call: start })).rejects.toThrow("Operators only");
   const operator = back.t.withIdentity({ subject: "operator" });
   const runId = await operator.mutation(write, { call: start });
-  await vi.waitFor(
-    async () =>
-      expect(await operator.query(read, { call })).toMatchObject({
-        page: [{ runId, state: "completed" }],
-      }),
-    { timeout: 10_000 },
+  await eventually(async () =>
+    expect(await operator.query(read, { call })).toMatchObject({
+      page: [{ runId, state: "completed" }],
+    }),
   );
 });
 
@@ -64,19 +62,19 @@ test("the source of --url reads, watches and does everything through the app's f
     (error) => seen.push(error),
   );
   await source.write("pause", { runId });
-  await vi.waitFor(() => expect(seen.at(-1)).toBe(true));
+  await eventually(() => expect(seen.at(-1)).toBe(true));
   await source.write("resume", { runId });
-  await vi.waitFor(() => expect(seen.at(-1)).toBe(false));
+  await eventually(() => expect(seen.at(-1)).toBe(false));
   stop();
-  await vi.waitFor(async () =>
+  await eventually(async () =>
     expect(await source.read("run", { runId })).toMatchObject({ active: [{ node: "approval" }] }),
   );
   await source.write("sendEvent", { runId, name: "approval", payload: { by: "Ada" } });
   const isOver = async () =>
     expect(await source.read("run", { runId })).toMatchObject({ state: "completed" });
-  await vi.waitFor(isOver, { timeout: 10_000 });
+  await eventually(isOver);
   await source.write("restart", { runId, from: "parcels", input: { ...input, items: ["b"] } });
-  await vi.waitFor(isOver, { timeout: 10_000 });
+  await eventually(isOver);
   answers.push(await source.read("run", { runId }), await source.read("input", { runId }));
   expect(answers.slice(2)).toMatchObject([
     { generation: 2, output: { by: "Ada", parcels: { children: ["packed b"] } } },

@@ -141,9 +141,12 @@ export const openStudio = async (
   await opened(dirname(functionsDir), async (terminal) => await runProgram(terminal, command));
 
 /** `workflow-codegen studio --url …` with a deploy key, of an app on the embedded back end. */
-export async function openDeployedStudio({ functionsDir }: TestApp): Promise<OpenStudio> {
+export async function openDeployedStudio({
+  functionsDir,
+}: TestApp): Promise<OpenStudio & { client: EmbeddedClient }> {
   const back = await openBackEnd(functionsDir);
-  const connect = () => new EmbeddedClient(back) as unknown as ConvexClient;
+  const client = new EmbeddedClient(back);
+  const connect = () => client as unknown as ConvexClient;
   const options = { url: "https://happy-otter-123.convex.cloud", module: "studio", connect };
   vi.stubEnv("CONVEX_DEPLOY_KEY", "prod:a-secret");
   const { close, ...of } = await opened(
@@ -153,6 +156,7 @@ export async function openDeployedStudio({ functionsDir }: TestApp): Promise<Ope
   vi.unstubAllEnvs();
   return {
     ...of,
+    client,
     close: async () => {
       await close();
       back.close();
@@ -168,6 +172,7 @@ export class EmbeddedClient implements Client {
   readonly keys: string[] = [];
   isClosed = false;
   readonly #queries = new Set<() => void>();
+  readonly #connections = new Set<Parameters<Client["subscribeToConnectionState"]>[0]>();
   readonly #back: BackEnd;
   readonly #forget: () => void;
   constructor(back: BackEnd) {
@@ -195,12 +200,24 @@ export class EmbeddedClient implements Client {
   connectionState = () => {
     throw new Error("Nobody asks for it");
   };
-  subscribeToConnectionState = () => () => {};
+  subscribeToConnectionState: Client["subscribeToConnectionState"] = (listener) => {
+    this.#connections.add(listener);
+    return () => this.#connections.delete(listener);
+  };
+  /** Loses the connection, or has it again. */
+  connect(isWebSocketConnected: boolean) {
+    const state = { isWebSocketConnected, hasEverConnected: true };
+    for (const tell of this.#connections) tell(state as ReturnType<Client["connectionState"]>);
+  }
   close = async () => {
     this.isClosed = true;
     this.#forget();
   };
 }
+
+/** What a test waits for in real time comes soon, but for a machine that is busy. */
+export const eventually = <Result>(attempt: () => Result | Promise<Result>): Promise<Result> =>
+  vi.waitFor(attempt, { timeout: 30_000, interval: 50 });
 
 /** Runs a command that opens the studio. It goes on until the studio is closed. */
 async function opened(
@@ -219,14 +236,11 @@ async function opened(
     exitCode: 0,
   };
   const ended = command(terminal);
-  const url = await vi.waitFor(
-    () => {
-      const [found] = /http:\S+/.exec(text) ?? [];
-      if (found === undefined) throw new Error(`It has not opened yet: ${text}`);
-      return found;
-    },
-    { timeout: 30_000, interval: 50 },
-  );
+  const url = await eventually(() => {
+    const [found] = /http:\S+/.exec(text) ?? [];
+    if (found === undefined) throw new Error(`It has not opened yet: ${text}`);
+    return found;
+  });
   return {
     url,
     token: /token=([\w-]+)/.exec(url)?.[1] ?? "",

@@ -1,11 +1,12 @@
 /** @module-tag large */
-import { dirname } from "node:path";
+import { writeFile } from "node:fs/promises";
+import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { Client } from "@modelcontextprotocol/client";
 import { StdioClientTransport } from "@modelcontextprotocol/client/stdio";
-import { afterAll, beforeAll, expect, test, vi } from "vitest";
+import { afterAll, beforeAll, expect, test } from "vitest";
 import type { TestApp } from "../dev-server/app.js";
-import { writeShop } from "./app.js";
+import { eventually, writeShop } from "./app.js";
 
 const bin = fileURLToPath(new URL("../../bin/workflow-codegen.js", import.meta.url));
 
@@ -47,9 +48,8 @@ test("an agent checks, explains, starts, reads and restarts", async () => {
   const started = await call("start_run", start);
   const runId = started.value as string;
   const run = async () => (await call("get_run", { runId })).value;
-  await vi.waitFor(
-    async () => expect(await run()).toMatchObject({ state: "completed", output: "packed a" }),
-    { timeout: 20_000, interval: 100 },
+  await eventually(async () =>
+    expect(await run()).toMatchObject({ state: "completed", output: "packed a" }),
   );
   expect((await call("list_runs", { state: "completed" })).value.page).toMatchObject([{ runId }]);
   for (const [filter, count] of [
@@ -67,15 +67,30 @@ test("an agent checks, explains, starts, reads and restarts", async () => {
   ]);
   await call("restart_run", { runId });
   expect(await run()).toMatchObject({ generation: 2 });
-  await vi.waitFor(
-    async () => expect(await run()).toMatchObject({ generation: 2, state: "completed" }),
-    { timeout: 20_000, interval: 100 },
+  await eventually(async () =>
+    expect(await run()).toMatchObject({ generation: 2, state: "completed" }),
   );
   await call("restart_run", { runId, from: "pack", input: { item: "b" } });
-  await vi.waitFor(
-    async () => expect(await run()).toMatchObject({ generation: 3, output: "packed b" }),
-    { timeout: 20_000, interval: 100 },
+  await eventually(async () =>
+    expect(await run()).toMatchObject({ generation: 3, output: "packed b" }),
   );
+});
+
+test("check tells an agent what is wrong with a definition, until it is right", async () => {
+  const file = join(app.functionsDir, "more.workflow.ts");
+  const more = (retry: string) => `
+    import { defineWorkflow } from "@stepwise/workflow";
+    import { z } from "zod";
+    export const more = defineWorkflow({ input: z.object({}) })
+      .step("only", { action: async () => 1, retry: ${retry} });
+  `;
+  await writeFile(file, more("{ maxAttempts: 0, initialBackoffMs: 1, base: 1 }"));
+  expect((await call("check")).value).toMatchObject({
+    ok: false,
+    problems: [expect.objectContaining({ message: expect.stringContaining("maxAttempts") })],
+  });
+  await writeFile(file, more("{ maxAttempts: 2, initialBackoffMs: 1, base: 1 }"));
+  expect((await call("check")).value).toMatchObject({ ok: true, problems: [] });
 });
 
 test("what cannot be done is said to the agent", async () => {

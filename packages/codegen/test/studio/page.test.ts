@@ -1,13 +1,21 @@
 /** @module-tag large */
 import { existsSync } from "node:fs";
-import { mkdir } from "node:fs/promises";
+import { mkdir, readFile, writeFile } from "node:fs/promises";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
-import { type DataSource, serveStudio } from "@stepwise/studio";
+import { join } from "node:path";
+import { type DataSource, localSource, serveStudio } from "@stepwise/studio";
 import { chromium, type Browser, type Page } from "playwright-core";
-import { afterAll, beforeAll, beforeEach, describe, expect, test, vi } from "vitest";
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
+import { openLocalApp } from "../../src/dev-server/index.js";
 import type { TestApp } from "../dev-server/app.js";
-import { openDeployedStudio, openStudio, writeShopWithTrips, type OpenStudio } from "./app.js";
+import {
+  eventually,
+  openDeployedStudio,
+  openStudio,
+  writeShopWithTrips,
+  type OpenStudio,
+} from "./app.js";
 
 /** Debian's package `chromium`. */
 const executablePath = process.env["CHROMIUM"] ?? "/usr/bin/chromium";
@@ -34,6 +42,7 @@ describe.skipIf(!existsSync(executablePath))("in a browser", () => {
   /** That of the embedded back end. */
   let local: OpenStudio;
   let studio: OpenStudio;
+  let deployed: Awaited<ReturnType<typeof openDeployedStudio>>;
   let browser: Browser;
   let page: Page;
   let faults: string[];
@@ -107,7 +116,7 @@ describe.skipIf(!existsSync(executablePath))("in a browser", () => {
     ["the functions of defineStudioApi", "deployed"],
   ])("over %s", (_source, kind) => {
     beforeAll(async () => {
-      if (kind === "deployed") studio = await openDeployedStudio(app);
+      if (kind === "deployed") studio = deployed = await openDeployedStudio(app);
     }, 60_000);
     afterAll(async () => {
       if (kind === "deployed") await studio.close();
@@ -145,7 +154,7 @@ describe.skipIf(!existsSync(executablePath))("in a browser", () => {
       await page.getByText("Child of").waitFor();
       await page.goBack();
       await page.getByRole("link", { name: "List and filter its children" }).click();
-      await vi.waitFor(async () => expect(await page.getByRole("row").count()).toBe(4));
+      await eventually(async () => expect(await page.getByRole("row").count()).toBe(4));
       await page.getByLabel("State").selectOption("failed");
       await page.getByText("No runs.").waitFor();
       await button("Children of a run ×").click();
@@ -183,7 +192,7 @@ describe.skipIf(!existsSync(executablePath))("in a browser", () => {
       await value.fill('"another"');
       await dialog().getByRole("button", { name: "Restart" }).click();
       await page.getByText("generation 2").waitFor();
-      await vi.waitFor(async () =>
+      await eventually(async () =>
         expect(await ask("/read/run", { runId })).toMatchObject({ output: "another" }),
       );
       const edited = { ...input, value: "another" };
@@ -212,7 +221,7 @@ describe.skipIf(!existsSync(executablePath))("in a browser", () => {
         await button(next).waitFor();
       }
       const log = page.getByRole("region", { name: "Steering" }).getByRole("listitem");
-      await vi.waitFor(async () =>
+      await eventually(async () =>
         expect((await log.allTextContents()).map((line) => line.trim().split(" ").at(-1))).toEqual([
           "paused",
           "resumed",
@@ -358,6 +367,11 @@ describe.skipIf(!existsSync(executablePath))("in a browser", () => {
       await page.getByText("characters more").first().waitFor();
       const length = await page.evaluate(() => document.body.textContent.length);
       expect(length).toBeLessThan(100_000);
+      let deep: unknown = "at the bottom";
+      for (let depth = 0; depth < 12; depth++) deep = [deep];
+      const start = { workflow: "anything", input: { value: deep } };
+      await open(`runs/${await ask("/write/start", start)}`);
+      await page.getByText("at the bottom").first().waitFor();
       await open(`runs/${encodeURIComponent(script)}`);
       await page.getByText("There is no run").waitFor();
       await open(`runs?state=${encodeURIComponent(script)}&workflow=__proto__`);
@@ -373,7 +387,8 @@ describe.skipIf(!existsSync(executablePath))("in a browser", () => {
         "trip › hotel.compensate",
       ];
       const shownError = page.locator(".failure");
-      await shownError.getByText(run).waitFor();
+      // The run fails before its compensation does.
+      for (const text of [run, undone]) await shownError.getByText(text).first().waitFor();
       const [whole, ...inside] = await shownError.allInnerTexts();
       expect(inside).toEqual([
         expect.stringMatching(`^Caused by ${child} \\(thrown, attempt 1\\)`),
@@ -381,7 +396,35 @@ describe.skipIf(!existsSync(executablePath))("in a browser", () => {
       ]);
       for (const text of ['"taken": "1A"', "the hotel keeps the money"])
         expect(whole).toContain(text);
+      const timeline = page.getByRole("region", { name: "Timeline of trip" });
+      const hotel = timeline.getByRole("listitem").filter({ hasText: /^hotel/ });
+      await hotel.getByText("not undone").waitFor();
+      await page.getByText(/^hotel: .*, not undone$/).waitFor({ state: "attached" });
       await shown("causes");
+    });
+
+    test("what is sensitive is not on the page, which says so", async () => {
+      const start = { workflow: "vault", input: { isOpen: true } };
+      const runId = await ask("/write/start", start);
+      await ask("/write/sendEvent", { runId, name: "code", payload: { pin: "s3cret" } });
+      await open(`runs/${runId}`);
+      await page.getByText("Output: sensitive, and not shown").waitFor();
+      await page.getByText("Results of its nodes").click();
+      for (const node of ["code", "open"])
+        await page.getByText(`${node}: sensitive, and not shown`, { exact: true }).waitFor();
+      expect(await page.content()).not.toContain("s3cret");
+    });
+
+    test("the runs at a node are listed while they are there", async () => {
+      const input = { items: [], card: "visa" };
+      const start = { workflow: "order", input, key: "to be approved" };
+      const runId = await ask("/write/start", start);
+      await open("runs?workflow=order");
+      await page.getByLabel("At node").selectOption("approval");
+      const row = page.getByRole("row").filter({ hasText: "to be approved" });
+      await row.waitFor();
+      await ask("/write/sendEvent", { runId, name: "approval", payload: { by: "Ada" } });
+      await row.waitFor({ state: "detached" });
     });
 
     test("what others do is shown on an open page at once", async () => {
@@ -393,21 +436,97 @@ describe.skipIf(!existsSync(executablePath))("in a browser", () => {
       await row.getByText("running").waitFor();
       await page.getByRole("link", { name: "Pool" }).click();
       const meter = page.getByRole("meter", { name: "Slots in use" });
-      await vi.waitFor(async () => expect(await meter.getAttribute("value")).toBe("1"));
+      await eventually(async () => expect(await meter.getAttribute("value")).toBe("1"));
       await ask("/write/pause", { runId });
       await open(`runs/${runId}`);
       await button("Resume").waitFor();
       await ask("/write/resume", { runId });
       await button("Pause").waitFor();
       await open("pool");
-      await vi.waitFor(async () => expect(await meter.getAttribute("value")).toBe("1"));
+      await eventually(async () => expect(await meter.getAttribute("value")).toBe("1"));
       release();
-      await vi.waitFor(async () => expect(await meter.getAttribute("value")).toBe("0"));
+      await eventually(async () => expect(await meter.getAttribute("value")).toBe("0"));
       await open("runs");
       await row.getByText("completed").waitFor();
       await ask("/write/cleanup", { runId });
       await row.waitFor({ state: "detached" });
     });
+  });
+
+  test("a page whose deployment goes away says so, and goes on when it is back", async () => {
+    studio = deployed = await openDeployedStudio(app);
+    try {
+      await page.goto(studio.url);
+      await ask("/write/start", { workflow: "parcel", input: { item: "a" }, key: "before" });
+      await page.getByRole("cell", { name: "before" }).waitFor();
+      deployed.client.connect(false);
+      await page.getByRole("alert").getByText("The deployment does not answer.").first().waitFor();
+      expect(await page.getByRole("cell", { name: "before" }).count()).toBe(1);
+      deployed.client.connect(true);
+      await page.getByRole("alert").first().waitFor({ state: "detached" });
+      await ask("/write/start", { workflow: "parcel", input: { item: "a" }, key: "after" });
+      await page.getByRole("cell", { name: "after" }).waitFor();
+    } finally {
+      await deployed.close();
+      studio = local;
+    }
+  });
+
+  test("the runs of an embedded back end are there again when its server is back", async () => {
+    const back = await openLocalApp({ functionsDir: app.functionsDir, seed: [] }, () => {});
+    const source = localSource(back);
+    const options = { source, title: "", plans: () => undefined };
+    const first = await serveStudio(options);
+    const [port, token] = [Number(new URL(first.url).port), first.url.split("token=")[1]!];
+    await page.goto(first.url);
+    await page.getByText("No runs.").waitFor();
+    await first.close();
+    await page.getByText("The studio does not answer").first().waitFor();
+    const input = { item: "a" };
+    await source.write("start", { workflow: "parcel", input, key: "kept" });
+    const second = await serveStudio({ ...options, port, token });
+    await page.getByRole("cell", { name: "kept" }).waitFor();
+    expect(await page.getByRole("alert").count()).toBe(0);
+    await second.close();
+    await back.close();
+  });
+
+  test("all runs of a filter are canceled over all its pages, also if it is reloaded meanwhile", async () => {
+    const ids = Array.from({ length: 120 }, (_, n) => `run ${n}`);
+    const canceled: string[] = [];
+    const pageFrom = (from: number) => {
+      const page = ids
+        .slice(from, from + 50)
+        .map((runId) => ({ runId, workflow: "order", state: "running", startedAt: 1 }));
+      const isDone = from + 50 >= ids.length;
+      return { page, isDone, continueCursor: String(from + 50), searched: page.length };
+    };
+    const read = (name: string, { cursor }: { cursor: string | null }) =>
+      name === "runs" ? pageFrom(Number(cursor)) : [];
+    const source = {
+      read: async (name: string, args: never) => read(name, args),
+      watch: (name: string, args: never, onValue: (value: unknown) => void) => {
+        onValue(read(name, args));
+        return () => {};
+      },
+      write: async (_name: string, { runId }: { runId: string }) => {
+        canceled.push(runId);
+        await new Promise((resolve) => setTimeout(resolve, 5));
+        return true;
+      },
+    } as unknown as DataSource;
+    const served = await serveStudio({ source, title: "", plans: () => undefined });
+    await page.goto(served.url);
+    await page.goto(`${new URL("/", served.url).href}#/runs?state=running`);
+    await button("Cancel all").click();
+    await dialog().getByRole("button", { name: "Cancel all" }).click();
+    await eventually(() => expect(canceled.length).toBeGreaterThan(60));
+    await page.reload();
+    await page.getByText(/^Finished: 1(20|21) canceled$/).waitFor();
+    expect([...new Set(canceled)]).toEqual(ids);
+    // That of the moment of the reload may have been done twice.
+    expect(canceled.length).toBeLessThanOrEqual(121);
+    await served.close();
   });
 
   test("a page whose studio is closed says so, and goes on when it is back", async () => {
@@ -468,18 +587,18 @@ describe.skipIf(!existsSync(executablePath))("in a browser", () => {
     await page.reload();
     await start("order", { items: ["a"], card: "visa" });
     await button("Restart").or(button("Cancel")).waitFor();
-    await vi.waitFor(() => expect(streams.size).toBe(1));
+    await eventually(() => expect(streams.size).toBe(1));
     const see = async (isHidden: boolean) =>
       await page.evaluate((hidden) => {
         Object.defineProperty(document, "hidden", { value: hidden, configurable: true });
         document.dispatchEvent(new Event("visibilitychange"));
       }, isHidden);
     await see(true);
-    await vi.waitFor(() => expect(streams.size).toBe(0));
+    await eventually(() => expect(streams.size).toBe(0));
     await ask("/write/cancel", { runId: page.url().split("/").at(-1) });
     await see(false);
     await button("Remove").waitFor();
-    await vi.waitFor(() => expect(streams.size).toBe(1));
+    await eventually(() => expect(streams.size).toBe(1));
     expect(await page.getByRole("alert").count()).toBe(0);
   });
 
@@ -518,7 +637,7 @@ describe.skipIf(!existsSync(executablePath))("in a browser", () => {
       [url, `Bearer ${token}`] as const,
     );
     expect(answers).toEqual(["failed", "", "failed"]);
-    await vi.waitFor(() => expect(refused.join()).toContain("frame-ancestors"));
+    await eventually(() => expect(refused.join()).toContain("frame-ancestors"));
     expect((await ask("/read/runs", { cursor: null })).page.length).toBe(before);
     evil.close();
   });
@@ -541,6 +660,63 @@ describe.skipIf(!existsSync(executablePath))("in a browser", () => {
     await press("Tab", isFocused("parcel"));
     await page.keyboard.press("Enter");
     await page.getByRole("heading", { name: "parcel by keyboard" }).waitFor();
+  });
+
+  test("the page asks no server but its own", async () => {
+    const hosts = new Set<string>();
+    page.on("request", (request) => hosts.add(new URL(request.url()).host));
+    await page.reload();
+    await start("order", { items: ["a"], card: "" });
+    for (const place of ["runs", "workflows", "pool"]) {
+      await open(place);
+      await page.getByRole("heading", { level: 1 }).waitFor();
+    }
+    expect([...hosts]).toEqual([new URL(studio.url).host]);
+  });
+
+  test.each(["light", "dark"] as const)("texts can be read in %s colours", async (colorScheme) => {
+    await start("order", { items: ["a"], card: "" });
+    await page.getByText("2 errors").waitFor();
+    await page.emulateMedia({ colorScheme });
+    const contrasts = await page.evaluate(() => {
+      const context = document.createElement("canvas").getContext("2d")!;
+      const luminance = (color: string) => {
+        context.fillStyle = color;
+        context.fillRect(0, 0, 1, 1);
+        const [r = 0, g = 0, b = 0] = [...context.getImageData(0, 0, 1, 1).data].map((each) => {
+          const share = each / 255;
+          return share <= 0.04045 ? share / 12.92 : ((share + 0.055) / 1.055) ** 2.4;
+        });
+        return 0.2126 * r + 0.7152 * g + 0.0722 * b;
+      };
+      const background = luminance(getComputedStyle(document.body).backgroundColor);
+      const found = ["body", "h1", "nav a", "dt", ".stepwise-name", ".stepwise-result"].map(
+        (each) => {
+          const text = luminance(getComputedStyle(document.querySelector(each)!).color);
+          const [low = 0, high = 0] = [text, background].toSorted((one, other) => one - other);
+          return [each, (high + 0.05) / (low + 0.05)] as const;
+        },
+      );
+      return { isDark: background < 0.2, found };
+    });
+    expect(contrasts.isDark).toBe(colorScheme === "dark");
+    for (const [what, contrast] of contrasts.found)
+      expect(contrast, what).toBeGreaterThanOrEqual(4.5);
+  });
+
+  test("a save shows on the page, and the runs stay", async () => {
+    await ask("/write/start", { workflow: "parcel", input: { item: "a" }, key: "before a save" });
+    const file = join(app.functionsDir, "trips.workflow.ts");
+    const text = await readFile(file, "utf8");
+    await writeFile(file, text.replace('.step("say"', '.step("whisper"'));
+    await eventually(async () => {
+      await open("runs");
+      await open("workflows/shout");
+      await page.getByText(/^whisper: /).waitFor({ state: "attached", timeout: 500 });
+    });
+    await open("runs");
+    await page.getByRole("cell", { name: "before a save" }).waitFor();
+    await writeFile(file, text);
   });
 
   test("on a phone nothing is wider than the screen", async () => {

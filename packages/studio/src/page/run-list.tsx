@@ -14,6 +14,8 @@ type Found = ReadResult<"runs">;
 interface ListPage {
   readonly cursor: string | null;
   readonly found?: Found;
+  /** It shows no run, and begins elsewhere than when it was read: with what a page before it lost. */
+  readonly isMoved?: boolean;
 }
 
 /** A row: a run, or what stands for the pages that have not been read yet. */
@@ -23,6 +25,8 @@ interface Row {
 }
 
 const FIRST: readonly ListPage[] = [{ cursor: null }];
+/** Pages that are read at a click. One of a search for a text reads more. */
+const MORE = 4;
 /** A row of one line, in pixels. Others are measured. */
 const ROW_HEIGHT = 37;
 
@@ -44,24 +48,40 @@ export function RunList({ filter, empty }: { filter: Filter; empty?: ReactNode }
   const inView = new Set(shown.map(({ index }) => rows[index]?.page ?? 0));
   // New runs come at the top, also while the page there is empty.
   if (isAtTop) inView.add(0);
+  pages.forEach(({ isMoved }, index) => isMoved === true && inView.add(index));
   const isSearch = text !== undefined;
   const [asked, setAsked] = useState(0);
-  // What has read more runs than it shows goes on only when somebody asks for that.
+  // If a filter drops runs, the list goes on only when somebody asks for that.
   const isHeld = (page: number) =>
-    page > asked && (isSearch || (pages[page - 1]?.found?.page.length ?? RUNS) < RUNS);
+    pages[page]?.found === undefined &&
+    page > asked &&
+    (isSearch || (pages[page - 1]?.found?.page.length ?? RUNS) < RUNS);
   const keep = (index: number, found: Found) => {
     setError(undefined);
     setPages((before) => {
       const page = before[index];
       // A page before it has become the last one.
       if (page === undefined) return before;
-      const next = { ...before[index + 1], cursor: found.continueCursor };
-      const head = [...before.slice(0, index), { ...page, found }];
+      const { cursor: end, found: after } = before[index + 1] ?? {};
+      // Others without a run stay as they were read: nothing that was shown is in them now.
+      const isMoved =
+        end !== found.continueCursor &&
+        after?.page.length === 0 &&
+        (page.found?.page.length ?? 0) > 0;
+      const next = {
+        ...before[index + 1],
+        cursor: found.continueCursor,
+        ...(isMoved && { isMoved }),
+      };
+      const head = [...before.slice(0, index), { cursor: page.cursor, found }];
       return found.isDone ? head : [...head, next, ...before.slice(index + 2)];
     });
   };
-  const searched = pages.reduce((sum, { found }) => sum + (found?.searched ?? 0), 0);
+  const searched = sumOf(pages, (found) => found.searched);
+  const isDropping = searched > sumOf(pages, (found) => found.page.length);
   const isDone = pages.at(-1)?.found !== undefined;
+  // Others are listed in the order of their keys, or of the children.
+  const isNewestFirst = filter.key === undefined && filter.parent === undefined;
   return (
     <>
       <Problem error={error} />
@@ -84,14 +104,16 @@ export function RunList({ filter, empty }: { filter: Filter; empty?: ReactNode }
           onError={setError}
         />
       )}
-      {isSearch && searched > 0 && (
+      {(isSearch || isDropping) && searched > 0 && (
         <div className="buttons">
           <p role="status">
-            {isDone ? `Searched all ${searched} runs.` : `Searched the latest ${searched} runs.`}
+            Searched {isDone ? "all" : isNewestFirst ? "the latest" : "the first"} {searched} runs.
           </p>
-          <button type="button" onClick={() => setPages(FIRST)}>
-            Search again
-          </button>
+          {isSearch && (
+            <button type="button" onClick={() => setPages(FIRST)}>
+              Search again
+            </button>
+          )}
         </div>
       )}
       {isDone && rows.length === 0 ? (
@@ -125,8 +147,11 @@ export function RunList({ filter, empty }: { filter: Filter; empty?: ReactNode }
                       <RunCells run={run} />
                     ) : isHeld(page) ? (
                       <td colSpan={5}>
-                        <button type="button" onClick={() => setAsked(page)}>
-                          Search older runs
+                        <button
+                          type="button"
+                          onClick={() => setAsked(isSearch ? page : page + MORE - 1)}
+                        >
+                          {isNewestFirst ? "Search older runs" : "Search more runs"}
                         </button>
                       </td>
                     ) : (
@@ -142,6 +167,10 @@ export function RunList({ filter, empty }: { filter: Filter; empty?: ReactNode }
       )}
     </>
   );
+}
+
+function sumOf(pages: readonly ListPage[], count: (found: Found) => number): number {
+  return pages.reduce((sum, { found }) => sum + (found === undefined ? 0 : count(found)), 0);
 }
 
 /** @param latest the latest runs as they are now, also while older ones are searched */

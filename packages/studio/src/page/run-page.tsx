@@ -71,7 +71,13 @@ export function RunPage({ runId }: { runId: string }) {
         <p>
           {steps
             .filter(({ id, children: all }) => opened.has(id ?? "") && (all?.total ?? 0) > RUNS)
-            .map(({ node }) => `Here are the first ${RUNS} children of ${node}. `)}
+            .map(({ id, node, iterations = [] }) => (
+              <span key={id}>
+                Here are the first {RUNS} children of{" "}
+                {[node, ...iterations.map((each) => `#${each}`)].join(" ")}.{" "}
+                <a href={`#/runs?parent=${id}`}>List and filter them</a>.{" "}
+              </span>
+            ))}
           <a href={`#/runs?parent=${runId}`}>List and filter its children</a>
         </p>
       )}
