@@ -4,7 +4,7 @@ import { compilerIdentity } from "./cache/last-compile.js";
 import { CompilerMemory } from "./cache/memory.js";
 import { check, checkWorkflow } from "./check/check.js";
 import { checkStored } from "./check/names.js";
-import { checkOutputFolder, convexConfig } from "./check/config.js";
+import { checkOutputFolder, convexConfig, misplacedConfig } from "./check/config.js";
 import { compareDiagnostics, type Diagnostic } from "./diagnostics/diagnostic.js";
 import { discoverAll, readIn, Unreadable, unlessUnreadable } from "./discover/discover.js";
 import type { SourceText } from "./discover/discover.js";
@@ -154,7 +154,7 @@ export class Compiler {
     const removed = tombstonesOf(earlier, workflows);
     const plan: ProjectPlan = { ...(config && { config }), workflows, removed };
     const found = [
-      ...unreadConfig,
+      ...(configText === undefined ? misplacedConfig(readOnce) : unreadConfig),
       ...unread,
       ...check(plan),
       ...workflows.filter((each) => !analysis.workflows.includes(each)).flatMap(checkStored),

@@ -27,12 +27,13 @@ const reading = (text: string | undefined) => (file: string) =>
   file === "stepwise.config.ts" ? text : undefined;
 
 test(
-  "an empty config, and none at all, change nothing of what is generated",
+  "an empty config, one whose options are undefined in the end, and none at all change nothing of what is generated",
   { tags: ["large"] },
   async () => {
     const without = await compileSources(sources);
-    for (const text of [config("{}"), config("{ retry: undefined }")]) {
-      const { files } = await new Compiler().compileSources(sources, reading(text));
+    const unset = '{ retry: true, component: "flows", component: undefined, retry: undefined }';
+    for (const options of ["{}", "{ retry: undefined }", unset]) {
+      const { files } = await new Compiler().compileSources(sources, reading(config(options)));
       expect(files).toEqual(without.files);
     }
   },
@@ -56,6 +57,26 @@ test("a compiler that is used again gives what a new one gives, whatever the con
     expect(again.files).toEqual(anew.files);
     expect(again.diagnostics).toEqual(anew.diagnostics);
   }
+});
+
+test.each(["../stepwise.config.ts", "stepwise.config.js"])(
+  "a config that is not read, as it is %s, is reported",
+  async (place) => {
+    const read = (file: string) => (file === place ? config("{ retry: true }") : undefined);
+    const { diagnostics } = await new Compiler().compileSources(sources, read);
+    expect(diagnostics).toMatchObject([{ code: "SW1601", place: { file: place } }]);
+  },
+);
+
+test.each([
+  ["assigned", "given.retry = true;"],
+  ["handed to what may change it", "Object.assign(given, { retry: true });"],
+])("a config that is changed later is refused: it is %s", async (_how, change) => {
+  const text = config("{}").replace("export default", "const given =");
+  const found = async (rest: string) =>
+    (await new Compiler().compileSources(sources, reading(text + rest))).diagnostics;
+  expect(await found("export default given;")).toEqual([]);
+  expect(await found(`${change} export default given;`)).toMatchObject([{ code: "SW1601" }]);
 });
 
 test("the app's retry is part of the plan of each workflow that says nothing, and of no other", async () => {

@@ -194,7 +194,8 @@ test("whatever becomes of the config is seen, although no definition has changed
   const names = ["package.json", "tsconfig.json"];
   const links = ["@stepwise/workflow", "zod"].map((name) => `node_modules/${name}/`);
   const says = around.flatMap((at) => [...names, ...links].map((name) => at + name));
-  const consulted = ["convex.config.ts", "stepwise.config.ts", ...says];
+  const configs = ["stepwise.config.ts", "stepwise.config.js", "../stepwise.config.ts"];
+  const consulted = ["convex.config.ts", ...configs, ...says];
   expect(record()?.consulted).toEqual(consulted.sort());
   await write("convex/convex.config.ts", config(""));
   expect(record()).toBeUndefined();

@@ -276,7 +276,8 @@ test("every script that a page runs with npm exists", async () => {
 const stiff = [
   /\bof yours\b|\bbesides\b|\bin the midst\b|\bnobody's concern\b|\banew\b|\bnot free\b/i,
   /(?:^|[.:|] )(?:Of (?:an?|the|its?|what|those|all)|So has|So is|What (?:cannot|can|runs|undoes)) /m,
-  /\b(?:the names of which|as much as another|where it fails|what cannot)\b/,
+  /\b(?:the names of which|as much as another|where it fails|what cannot|what runs ends)\b/,
+  /(?:^|[.:|] )Whatever |, also (?:if|from)\b/m,
   /\b(?:fates|stamps|tallies|left-behind)\b/,
 ];
 

@@ -1,6 +1,6 @@
 import { isBuiltin } from "node:module";
-import { ts, type TypeScript } from "../ts-morph.js";
-import { declarationsOf } from "./scoping.js";
+import type { TypeScript } from "../ts-morph.js";
+import { valuesOf } from "./values-used.js";
 import { bareSource } from "./descendants.js";
 import { type Import, importsOf, reexportsOf } from "./modules.js";
 import {
@@ -42,15 +42,6 @@ export class Module {
     const named = this.reexports.find(({ exported }) => exported === name);
     return named?.module === undefined ? this.declared(named?.imported ?? "") : undefined;
   }
-}
-
-function valuesOf(statement: TypeScript.Statement): [string, TypeScript.Node][] {
-  return declarationsOf(statement).flatMap(([name, node]): [string, TypeScript.Node][] => {
-    const hasValue =
-      ts.isFunctionDeclaration(node) || ts.isClassDeclaration(node) || ts.isEnumDeclaration(node);
-    const value = ts.isVariableDeclaration(node) ? node.initializer : hasValue ? node : undefined;
-    return value === undefined ? [] : [[name, value]];
-  });
 }
 
 /** The files of the app that definitions take values from. Each is parsed at most once. */

@@ -8,6 +8,7 @@ import { type DefinitionFile, Parser } from "./parser.js";
 import { constantOf, unwrap } from "./functions.js";
 import { knownValue } from "./known.js";
 import { isImported } from "./modules.js";
+import { nameOf, usesOf } from "./scoping.js";
 import { givenOptions, optionsIn, plannedValues, reportUnknown, writeEach } from "./options.js";
 import type { Options } from "./options.js";
 
@@ -69,7 +70,9 @@ const none = { options: new Map(), unread: [] };
 function objectOf(file: DefinitionFile): ObjectLiteralExpression | undefined {
   const exported = file.source.getExportAssignment((each) => !each.isExportEquals());
   const given = exported && unwrap(exported.getExpression());
-  const call = Node.isIdentifier(given) ? (constantOf(given, file) ?? given) : given;
+  // One with other uses may be changed there.
+  const isHeld = Node.isIdentifier(given) && usesOf(nameOf(given), file.source).length === 1;
+  const call = isHeld ? (constantOf(given, file) ?? given) : given;
   const isConfig =
     Node.isCallExpression(call) && isImported(call.getExpression(), file.imports, "defineConfig");
   const argument = isConfig ? call.getArguments()[0] : undefined;

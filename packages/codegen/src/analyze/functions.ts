@@ -13,17 +13,18 @@ import type { DefinitionFile } from "./parser.js";
 export type FunctionNode =
   ArrowFunction | FunctionExpression | MethodDeclaration | FunctionDeclaration;
 
-/** `(x)`, `x as T`, `x satisfies T` and `x!` are x. */
+/** What `(x)`, `x as T`, `x satisfies T` and `x!` are; undefined for anything else. */
+export const wrappedIn = (node: Node | undefined): Node | undefined =>
+  Node.isParenthesizedExpression(node) ||
+  Node.isAsExpression(node) ||
+  Node.isSatisfiesExpression(node) ||
+  Node.isNonNullExpression(node)
+    ? node.getExpression()
+    : undefined;
+
 export function unwrap(node: Node): Node {
-  if (
-    Node.isParenthesizedExpression(node) ||
-    Node.isAsExpression(node) ||
-    Node.isSatisfiesExpression(node) ||
-    Node.isNonNullExpression(node)
-  ) {
-    return unwrap(node.getExpression());
-  }
-  return node;
+  const inner = wrappedIn(node);
+  return inner === undefined ? node : unwrap(inner);
 }
 
 /** What an expression is inside: `(x)`, `x as T`, `x!`, and so on. */

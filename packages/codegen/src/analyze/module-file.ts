@@ -8,7 +8,9 @@ import { posix } from "node:path";
  */
 export type ReadModule = (file: string) => string | undefined;
 
-const endings = [".ts", ".tsx", ".js", "/index.ts", "/index.tsx"];
+const endings = ["", "/index"].flatMap((at) =>
+  "ts tsx js jsx mts cts mjs cjs".split(" ").map((ending) => `${at}.${ending}`),
+);
 
 /** The paths of the functions folder that a module may stand for; none for a package. */
 export function modulePaths(from: string, module: string, read: ReadModule): readonly string[] {
@@ -73,11 +75,9 @@ export function moduleFileAnywhere(
   read: ReadModule,
   paths: readonly string[] = modulePaths(from, module, read),
 ): ModuleFile | undefined {
-  for (const path of paths) {
-    const found = fileAt(path, read);
-    if (found !== undefined) return found;
-  }
-  return undefined;
+  let found: ModuleFile | undefined;
+  for (const path of paths) found ??= fileAt(path, read);
+  return found;
 }
 
 /** The file with a path, whatever its ending; not one that is generated. */
@@ -156,7 +156,8 @@ type Manifest = Readonly<Record<string, unknown>>;
 function ownPackage(module: string, folders: readonly string[], read: ReadModule): Alias[] {
   const name = packageIn(module);
   const links = name === undefined ? [] : folders.map((each) => `${each}/node_modules/${name}/`);
-  const own = firstRead(links.map(posix.normalize), read);
+  let own: string | undefined;
+  for (const link of links) own ??= read(posix.normalize(link));
   if (name === undefined || own === undefined || own.includes("node_modules/")) return [];
   const { main, exports } = objectIn(jsonIn(`${own}package.json`, read));
   const given = exports ?? main ?? ["index", "src/index"];
@@ -170,14 +171,6 @@ function ownPackage(module: string, folders: readonly string[], read: ReadModule
 /** The package that a module may be of: of `lodash/fp` or `@scope/x`, not `./x`, `@/x` or `#x`. */
 export const packageIn = (module: string): string | undefined =>
   /^(?:@[\w-][\w.-]*\/)?[\w-][^/]*/.exec(module)?.[0];
-
-function firstRead(paths: readonly string[], read: ReadModule): string | undefined {
-  for (const path of paths) {
-    const found = read(path);
-    if (found !== undefined) return found;
-  }
-  return undefined;
-}
 
 /** The dependencies of a manifest with their versions. */
 export const versionsIn = (manifest: Manifest): [name: string, version: string][] =>

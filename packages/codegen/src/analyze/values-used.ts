@@ -13,14 +13,14 @@ export function readsLate(
   const late = new Set(source.statements.flatMap(lateNames).map(([name]) => name));
   for (const [name, { module, typeOnly }] of imports)
     if (!typeOnly && packageIn(module) === undefined) late.add(name);
-  const bodies = bodiesIn(source);
+  const values = new Map(source.statements.flatMap(valuesOf));
   const read = [fn];
   for (const part of read)
     for (const id of identifiersIn(part)) {
       if (!isReference(id) || ts.isPartOfTypeNode(id) || isHidden(id)) continue;
-      const [body] = bodies.get(id.text) ?? [];
-      if (body === undefined && late.has(id.text)) return true;
-      if (body !== undefined && !read.includes(body)) read.push(body);
+      if (late.has(id.text)) return true;
+      const value = values.get(id.text);
+      if (value !== undefined && !read.includes(value)) read.push(value);
     }
   return false;
 }
@@ -55,8 +55,8 @@ let latest: { source?: TypeScript.SourceFile; used: readonly ValueUsed[] } = { u
 
 function searched(source: TypeScript.SourceFile): readonly ValueUsed[] {
   const used: ValueUsed[] = [];
-  /** Of functions that run while the file is loaded if it calls them then. */
-  const bodies = bodiesIn(source);
+  const values = new Map(source.statements.flatMap(valuesOf));
+  const ran = new Set<TypeScript.Node>();
   const definesWorkflows = source.text.includes("defineWorkflow");
   type Waiting = [part: TypeScript.Node, isRun: boolean, caller?: TypeScript.Node | undefined];
   const waiting = source.statements.map((each): Waiting => [each, true]).reverse();
@@ -64,55 +64,91 @@ function searched(source: TypeScript.SourceFile): readonly ValueUsed[] {
     const [part, isRun, caller] = next;
     const runBy = isRun ? (caller ?? part) : undefined;
     if (ts.isIdentifier(part) || ts.isCallExpression(part)) used.push({ part, runBy });
-    const name = isRun ? runningIn(part, definesWorkflows) : "";
-    for (const child of bodies.get(name)?.flatMap(valuesIn) ?? [])
-      waiting.push([child, true, runBy]);
-    bodies.delete(name);
+    for (const body of isRun ? runningIn(part, values, definesWorkflows) : []) {
+      if (ran.has(body)) continue;
+      ran.add(body);
+      for (const child of valuesIn(body)) waiting.push([child, true, runBy]);
+    }
     const isInside = isRun && !isLater(part, definesWorkflows);
     for (const child of valuesIn(part).toReversed()) waiting.push([child, isInside, caller]);
   }
   return used;
 }
 
-/** What a part calls or reads, as `bodiesIn` names it: `f`, `o.m()`, `o.getter`, `new C`. */
-function runningIn(part: TypeScript.Node, definesWorkflows: boolean): string {
-  const owner =
-    ts.isPropertyAccessExpression(part) || ts.isNewExpression(part) ? part.expression : part;
-  if (!ts.isIdentifier(owner) || isHidden(owner)) return "";
-  if (ts.isNewExpression(part)) return `new ${owner.text}`;
-  const isCalled = isCalledAtOnce(part, definesWorkflows);
-  if (ts.isPropertyAccessExpression(part))
-    return `${owner.text}.${part.name.text}${isCalled ? "()" : ""}`;
-  return isCalled ? owner.text : "";
+/** What a part runs: the function that it calls, the getter that it reads, what makes a class. */
+function runningIn(part: TypeScript.Node, values: Values, definesWorkflows: boolean) {
+  if (ts.isNewExpression(part)) return madeBy(heldBy(part.expression, values), values);
+  const isCall = ts.isCallExpression(part);
+  if (!isCall && !ts.isIdentifier(part) && !ts.isPropertyAccessExpression(part)) return [];
+  const held = heldBy(isCall ? part.expression : part, values);
+  const isKnown = held !== undefined && ts.isFunctionLike(held);
+  if (isCall) return isKnown ? [] : mayRun(part.expression, values);
+  const isRun = isKnown && (ts.isGetAccessor(held) || isCalledAtOnce(part, definesWorkflows));
+  return isRun ? [held] : [];
 }
 
-const bodiesIn = (source: TypeScript.SourceFile) =>
-  new Map(
-    source.statements
-      .flatMap(declarationsOf)
-      .flatMap(([name, node]) =>
-        bodiesOf(name, ts.isVariableDeclaration(node) ? node.initializer : node),
-      ),
-  );
+function madeBy(made: TypeScript.Node | undefined, values: Values): TypeScript.Node[] {
+  if (made === undefined || !ts.isClassLike(made)) return [];
+  const above = made.heritageClauses?.find(({ token }) => token === ts.SyntaxKind.ExtendsKeyword);
+  const base = heldBy(above?.types[0]?.expression, values);
+  // A class that is declared above: none is its own base.
+  const isBase = base !== undefined && base.end <= made.pos;
+  return [...made.members.filter(isMade), ...(isBase ? madeBy(base, values) : [])];
+}
 
-type Bodies = [name: string, parts: readonly TypeScript.Node[]];
+/** If it is not known what is called: all functions in what that is taken from. */
+function mayRun(callee: TypeScript.Node, values: Values, maxLinks = 9): TypeScript.Node[] {
+  const held = heldBy(callee, values) ?? callee;
+  const isWhole = ts.isNewExpression(held) || !("expression" in held);
+  if (isWhole || maxLinks === 0) return functionsIn(held);
+  return mayRun(held.expression as TypeScript.Node, values, maxLinks - 1);
+}
 
-function bodiesOf(name: string, value: TypeScript.Node | undefined): Bodies[] {
-  if (value === undefined) return [];
-  if (ts.isFunctionLike(value)) return [[name, [value]]];
-  if (ts.isClassLike(value)) {
-    const isMade = (member: TypeScript.ClassElement) =>
-      ts.isConstructorDeclaration(member) || ts.isPropertyDeclaration(member);
-    return [[`new ${name}`, value.members.filter(isMade)]];
-  }
-  if (!ts.isObjectLiteralExpression(value)) return [];
-  return value.properties.flatMap((property): Bodies[] => {
-    const key = `${name}.${nameIn(property)}`;
-    if (ts.isGetAccessorDeclaration(property)) return [[key, [property]]];
-    const fn = ts.isPropertyAssignment(property) ? property.initializer : property;
-    return ts.isFunctionLike(fn) ? [[`${key}()`, [fn]]] : [];
+/** Those of an object, a list, a class or a function, but none that a call is given. */
+function functionsIn(value: TypeScript.Node): TypeScript.Node[] {
+  if (ts.isCallExpression(value)) return [];
+  const below = childrenOf(value).flatMap(functionsIn);
+  return ts.isFunctionLike(value) ? [value, ...below] : below;
+}
+
+const isMade = (member: TypeScript.ClassElement): boolean =>
+  ts.isConstructorDeclaration(member) || ts.isPropertyDeclaration(member);
+
+type Values = ReadonlyMap<string, TypeScript.Node>;
+
+/** The values of a name at the top of a statement: of a variable, or what it declares itself. */
+export function valuesOf(statement: TypeScript.Statement): [string, TypeScript.Node][] {
+  return declarationsOf(statement).flatMap(([name, node]): [string, TypeScript.Node][] => {
+    const hasValue =
+      ts.isFunctionDeclaration(node) || ts.isClassDeclaration(node) || ts.isEnumDeclaration(node);
+    const value = ts.isVariableDeclaration(node) ? node.initializer : hasValue ? node : undefined;
+    return value === undefined ? [] : [[name, value]];
   });
 }
+
+/** What an expression stands for in its file: `f`, `o.m`, `new C().m`, `this.m`. */
+function heldBy(
+  part: TypeScript.Node | undefined,
+  values: Values,
+  maxLinks = 9,
+): TypeScript.Node | undefined {
+  const next = (of: TypeScript.Node | undefined) => heldBy(of, values, maxLinks - 1);
+  if (part === undefined || maxLinks === 0) return undefined;
+  if (ts.isIdentifier(part)) return isHidden(part) ? undefined : next(values.get(part.text));
+  if (part.kind === ts.SyntaxKind.ThisKeyword) return ts.findAncestor(part, isObjectOrClass);
+  if (ts.isNewExpression(part)) return next(part.expression) ?? part;
+  if (ts.isParenthesizedExpression(part)) return next(part.expression);
+  if (!ts.isPropertyAccessExpression(part)) return part;
+  const owner = next(part.expression);
+  const member = owner && childrenOf(owner).find((each) => nameIn(each) === part.name.text);
+  if (member === undefined || ts.isFunctionLike(member)) return member;
+  if (ts.isShorthandPropertyAssignment(member)) return next(member.name);
+  const isField = ts.isPropertyAssignment(member) || ts.isPropertyDeclaration(member);
+  return isField ? next(member.initializer) : undefined;
+}
+
+const isObjectOrClass = (part: TypeScript.Node): boolean =>
+  ts.isClassLike(part) || ts.isObjectLiteralExpression(part);
 
 /** What is below a node and may use a name as a value: no types, and no names of members. */
 function valuesIn(part: TypeScript.Node): readonly TypeScript.Node[] {
@@ -120,15 +156,11 @@ function valuesIn(part: TypeScript.Node): readonly TypeScript.Node[] {
   // `import x = other.y` reads `other` while the file is loaded.
   if (ts.isImportEqualsDeclaration(part)) return [part.moduleReference];
   if (ts.isInterfaceDeclaration(part) || ts.isTypeAliasDeclaration(part)) return [];
-  if (ts.isPropertyAccessExpression(part)) return [part.expression];
-  if (ts.isQualifiedName(part)) return [part.left];
-  if (ts.isPropertyAssignment(part))
-    return ts.isComputedPropertyName(part.name)
-      ? [part.name, part.initializer]
-      : [part.initializer];
   if (ts.isExpressionWithTypeArguments(part)) return [part.expression];
-  return childrenOf(part).filter(
-    (child) => ts.isExpressionWithTypeArguments(child) || !ts.isTypeNode(child),
+  return childrenOf(part).filter((child) =>
+    ts.isIdentifier(child)
+      ? isReference(child)
+      : ts.isExpressionWithTypeArguments(child) || !ts.isTypeNode(child),
   );
 }
 
@@ -165,5 +197,5 @@ function isBody(property: TypeScript.Node): boolean {
   return ts.isPropertyAssignment(around) && nameIn(around) === "cases";
 }
 
-const nameIn = ({ name }: TypeScript.ObjectLiteralElementLike): string =>
+const nameIn = ({ name }: TypeScript.Node & { readonly name?: TypeScript.Node }): string =>
   name && (ts.isIdentifier(name) || ts.isStringLiteral(name)) ? name.text : "";

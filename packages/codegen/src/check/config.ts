@@ -76,12 +76,18 @@ export interface ConvexConfig {
 
 /** The app's own config; undefined if there is none and Convex has generated nothing either. */
 export function convexConfig(read: (file: string) => string | undefined): ConvexConfig | undefined {
-  for (const file of convexConfigFiles) {
-    const text = read(file);
-    if (text !== undefined) return { file, text };
-  }
-  const isApp = ["_generated/api.d.ts", "_generated/api.ts"].some(
-    (file) => read(file) !== undefined,
-  );
-  return isApp ? { file: convexConfigFiles[0], text: undefined } : undefined;
+  const isThere = (file: string) => read(file) !== undefined;
+  const file = convexConfigFiles.find(isThere);
+  const isApp = file !== undefined || ["_generated/api.d.ts", "_generated/api.ts"].some(isThere);
+  return isApp ? { file: file ?? convexConfigFiles[0], text: file && read(file) } : undefined;
+}
+
+/** Reports a config that is in a place, or has a name, of which nothing is read. */
+export function misplacedConfig(read: (file: string) => string | undefined): Diagnostic[] {
+  const places = [`../${configFile}`, "stepwise.config.js"];
+  const file = places.find((each) => read(each) !== undefined);
+  if (file === undefined) return [];
+  const place = { file, line: 1, column: 1 };
+  const hint = `move it to ${configFile}, in the functions folder`;
+  return [diagnostic("unreadableConfig", place, "this config has no effect here", hint)];
 }

@@ -1,8 +1,9 @@
+import { isDeepStrictEqual } from "node:util";
 import { Compiler, withProblems, writeGenerated } from "../compile.js";
 import type { CompileResult, Written } from "../compile.js";
 import type { ChooseBaseline } from "../compatibility/baseline.js";
 import type { Diagnostic } from "../diagnostics/diagnostic.js";
-import { isSame, type SourceText } from "../discover/discover.js";
+import type { SourceText } from "../discover/discover.js";
 import { isPlanFile } from "../plan/paths.js";
 import { toWritten } from "../plan/write.js";
 import { Deployable, Rounds, watchFolders } from "../watch/watching.js";
@@ -39,7 +40,7 @@ export async function generateWatch(
   options.ready();
   if (!signal.aborted)
     await new Promise((resolve) => signal.addEventListener("abort", resolve, { once: true }));
-  rounds.close();
+  await rounds.close();
   folders.close();
   session.compiler.remember(functionsDir);
 }
@@ -109,7 +110,7 @@ class Session {
     const { terminal } = this;
     const folder = displayPath(terminal.cwd, this.functionsDir);
     const { out, colors } = printTo(terminal);
-    const isEdited = this.#sources === undefined || !isSame(this.#sources, result.sources);
+    const isEdited = !isDeepStrictEqual(this.#sources, result.sources);
     const broken = this.#problem;
     const problems = JSON.stringify(result.diagnostics);
     this.#sources = result.sources;

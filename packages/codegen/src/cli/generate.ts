@@ -1,5 +1,6 @@
 import { existsSync } from "node:fs";
 import { join } from "node:path";
+import { isDeepStrictEqual } from "node:util";
 import {
   type CompileOptions,
   Compiler,
@@ -9,7 +10,7 @@ import {
   WriteRefused,
   type Written,
 } from "../compile.js";
-import { discover, isSame } from "../discover/discover.js";
+import { discover } from "../discover/discover.js";
 import { refsState } from "../git/repository.js";
 import { displayPath, functionsFolder, inFolder, UsageError } from "./functions-folder.js";
 import { generateWatch } from "./generate-watch.js";
@@ -45,13 +46,13 @@ export async function generate(options: GenerateOptions, terminal: Terminal): Pr
   const functionsDir = functionsFolder(terminal.cwd, options.dir);
   const { watch = false, force = false, json = false, against } = options;
   if (watch && json)
-    throw new UsageError("--watch and --json do not go together: what is watched has no end.");
+    throw new UsageError("--watch and --json do not go together: a watch has no end.");
   if (watch && against !== undefined)
     throw new UsageError("--watch and --against do not go together: generate once with --against.");
   const folder = displayPath(terminal.cwd, functionsDir);
+  const { out } = printTo(terminal);
   if (watch) {
-    const ready = () =>
-      printTo(terminal).out(`Watching ${folder} for changes. Press Ctrl-C to stop.`);
+    const ready = () => out(`Watching ${folder} for changes. Press Ctrl-C to stop.`);
     await generateWatch(functionsDir, terminal, { force, ready });
     return 0;
   }
@@ -89,14 +90,12 @@ export async function generate(options: GenerateOptions, terminal: Terminal): Pr
       nodes,
       refused,
     };
-    printTo(terminal).out(JSON.stringify(found, undefined, 2));
+    out(JSON.stringify(found, undefined, 2));
   } else if (written !== undefined) {
-    const elapsedMs = performance.now() - started;
-    const { out } = printTo(terminal);
-    out(report(result, written, folder, elapsedMs, terminal));
+    out(report(result, written, folder, performance.now() - started, terminal));
     if (written.written.length > 0 && !existsSync(join(functionsDir, "_generated")))
       out(
-        `Generated code imports ${inFolder(folder, "_generated")}, which is not there yet: npx convex dev makes it. workflow-codegen run needs no such folder.`,
+        `Generated code imports ${inFolder(folder, "_generated")}, which does not exist yet: npx convex dev writes it. workflow-codegen run does not need it.`,
       );
     printUnsafeChanges(answer, terminal);
   }
@@ -106,7 +105,8 @@ export async function generate(options: GenerateOptions, terminal: Terminal): Pr
 /** Compiles what is on the disk at the end: a definition may be saved while the compiler loads. */
 async function compileLatest(options: CompileOptions): Promise<CompileResult> {
   const compiler = new Compiler({ once: true });
-  const isLatest = ({ sources }: CompileResult) => isSame(sources, discover(options.functionsDir));
+  const isLatest = ({ sources }: CompileResult) =>
+    isDeepStrictEqual(sources, discover(options.functionsDir));
   let result = await compiler.compile(options);
   for (let again = 0; again < 3 && !isLatest(result); again++)
     result = await compiler.compile(options);

@@ -50,10 +50,10 @@ export function init({ dir }: { readonly dir?: string }, terminal: Terminal): 0 
     out(`Nothing to do: ${folder} is ready for workflows.`);
   else {
     const isFirst = is("create").some(({ edit }) => edit.file === firstWorkflowFile);
+    const next = isFirst ? `run hello --input '{ "name": "Ada" }'` : "generate";
     const steps = [
       ...(install === undefined ? [] : [install]),
-      "npx workflow-codegen",
-      ...(isFirst ? [`npx workflow-codegen run hello --input '{ "name": "Ada" }'`] : []),
+      `npx workflow-codegen ${next}`,
       "npx workflow-codegen dev",
     ];
     out(["Next:", ...steps.map((step) => `  $ ${step}`)].join("\n"));

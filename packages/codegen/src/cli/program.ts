@@ -115,7 +115,7 @@ function createProgram(terminal: Terminal): Command {
       "workflow-codegen --json          for tools: { ok, problems, written, removed, tombstones, workflows, nodes }",
     ],
   )
-    .option("--watch", "stay, and compile again whenever a definition is saved")
+    .option("--watch", "stay open, and compile again after every save")
     .option("--force", "write over generated files that were edited by hand or are damaged")
     .option(
       "--against <ref or plan>",
@@ -128,7 +128,7 @@ function createProgram(terminal: Terminal): Command {
     "compile after every save, and run `convex dev` beside it",
     async () => (await import("./dev.js")).dev,
     ["workflow-codegen dev", "workflow-codegen dev -- --tail-logs always"],
-    "Ctrl-C ends both. When `convex dev` ends, its exit code is this command's.",
+    "Ctrl-C ends both. If `convex dev` ends, this command ends with the same exit code.",
   ).argument("[convex-options...]", "options of `convex dev`, after --");
 
   command(
@@ -155,10 +155,10 @@ function createProgram(terminal: Terminal): Command {
       "--against <ref or plan>",
       "the baseline: a git ref or a plan (default: the main branch)",
     )
-    .option("--json", "print what was found as JSON, to stdout")
+    .option("--json", "print the findings as JSON, to stdout")
     .option(
       "--drop",
-      "when all is well, remove tombstones; with --against, keep those that runs of that plan may need",
+      "remove tombstones, if generated files are up to date; with --against, keep those that runs of that plan may need",
     );
 
   command(
@@ -180,16 +180,16 @@ function createProgram(terminal: Terminal): Command {
 
   command(
     "explain",
-    "show what each node and each run costs, reads, and takes at worst; or what a problem means",
+    "show what each node and run costs, reads and takes at worst, or what an error code means",
     async () => (await import("./derived.js")).explain,
     [
       "workflow-codegen explain ingestDocument",
       "workflow-codegen explain --json",
-      "workflow-codegen explain SW1206          the page of a problem",
+      "workflow-codegen explain SW1206          the page of an error code",
     ],
-    "Root executions are functions that are scheduled, called from outside, or called by an action, when nothing fails.",
+    "Root executions are functions that the scheduler, a client or an action calls. The figures hold when nothing fails.",
   )
-    .argument("[topic]", "a workflow (default: all), or the code of a problem")
+    .argument("[topic]", "a workflow (default: all), or an error code")
     .option("--json", "print it as JSON");
 
   command(
@@ -243,7 +243,7 @@ function createProgram(terminal: Terminal): Command {
   );
   const mcp = command(
     "mcp",
-    "let a coding agent see and steer workflows and runs, by the Model Context Protocol",
+    "let a coding agent see and steer workflows and runs, over the Model Context Protocol",
     async () => (await import("./studio.js")).mcp,
     ["workflow-codegen mcp"],
     `It speaks over stdin and stdout. Give this command to your agent.\n${deployKeyNote}`,
@@ -255,13 +255,13 @@ function createProgram(terminal: Terminal): Command {
         "--url <address>",
         "show the runs of this deployment instead of the embedded back end",
       )
-      .option("--module <name>", "its module with the functions of defineStudioApi", "studio");
+      .option("--module <name>", "the module that calls defineStudioApi", "studio");
   studio.addOption(
     new Option("--local", "show the embedded back end (the default)").conflicts("url"),
   );
   studio.option(
     "--against <ref or plan>",
-    "what is deployed: its commit, branch or plan, to show what a deploy would stop",
+    "what is deployed, to show what a deploy would stop: a git ref or a plan",
   );
   studio.option(
     "--port <number>",

@@ -15,7 +15,7 @@ import { sidesOf } from "../write/write-generated.js";
 export const compatibilities: Readonly<Record<Compatibility, string>> = {
   stops: "stops runs",
   loses: "cannot be undone",
-  rename: "needs a mapping of names",
+  rename: "needs a rename",
   safe: "safe",
 };
 
@@ -53,10 +53,8 @@ export function printUnsafeChanges({ changes, against: { from } }: Answer, termi
   const { err, colors } = printTo(terminal);
   for (const change of changes) {
     if (isSafe(change)) continue;
-    const what = compatibilities[change.compatibility];
-    err(
-      `${colors.yellow("warning")} compared with ${from}, ${what} ${placeOf(change)}: ${change.message}`,
-    );
+    const what = `${compatibilities[change.compatibility]} ${placeOf(change)}: ${change.message}`;
+    err(`${colors.yellow("warning")} compared with ${from}, ${what}`);
   }
 }
 
@@ -87,7 +85,7 @@ export function report(
 }
 
 export const noWorkflow = (folder: string): string =>
-  `No workflow found: none of ${inFolder(folder, "**/*.workflow.ts")} calls defineWorkflow(). To begin with one: workflow-codegen init.`;
+  `No workflow found: none of ${inFolder(folder, "**/*.workflow.ts")} calls defineWorkflow(). Run workflow-codegen init to add a first one.`;
 
 /** How many files are named; of more, the rest is counted. */
 const mostNamed = 20;

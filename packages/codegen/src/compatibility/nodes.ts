@@ -19,11 +19,12 @@ const missingIn = (other: readonly Placed[], nodes: readonly Placed[]): Placed[]
   nodes.filter(({ stored }) => find(other, stored) === undefined);
 
 /** A removed node stops the runs that are at it, unless it has another name now. */
-function goneNodes({ before, now }: LinePair): ReturnType<Rule> {
+function goneNodes(line: LinePair): ReturnType<Rule> {
+  const { before, now } = line;
   const added = new Set(missingIn(before, now));
   return missingIn(now, before).map((gone) => {
     const { path: node } = gone;
-    const renamed = [...added].find((each) => isRenamed(gone, each, before, now));
+    const renamed = [...added].find((each) => isRenamed(gone, each, line));
     if (renamed !== undefined) {
       added.delete(renamed);
       const name = quote(renamed.node.name);
@@ -60,12 +61,7 @@ function isOther(other: Placed, old: Placed, placed: Placed, now: readonly Place
 }
 
 /** The same kind of node with the same stages, between the same neighbours. */
-const isRenamed = (
-  gone: Placed,
-  added: Placed,
-  before: readonly Placed[],
-  now: readonly Placed[],
-): boolean =>
+const isRenamed = (gone: Placed, added: Placed, { before, now }: LinePair): boolean =>
   shape(gone.node) === shape(added.node) &&
   neighbour(gone, before, now) === neighbour(added, now, before);
 

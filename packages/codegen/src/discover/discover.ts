@@ -219,16 +219,6 @@ function origin(functionsDir: string, file: string): string {
   return path.split(sep).join("/");
 }
 
-export function isSame(before: readonly SourceText[], now: readonly SourceText[]): boolean {
-  return (
-    before.length === now.length &&
-    before.every(
-      ({ file, text, origin }, index) =>
-        file === now[index]?.file && text === now[index].text && origin === now[index].origin,
-    )
-  );
-}
-
 /** A file's text as the compiler sees it; undefined if it is not there. @throws Unreadable */
 export function readText(path: string): string | undefined {
   return ifPresent(path, (each) => {

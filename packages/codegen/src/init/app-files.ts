@@ -139,7 +139,7 @@ export function addScripts(text = ""): Edit {
   const refuse = (why: string): Edit => ({
     kind: "refuse",
     file: manifest,
-    what: `${why}: mend it, then run init again`,
+    what: `${why}: correct it, then run init again`,
   });
   if (before === undefined) return refuse("it is not a JSON object");
   const { scripts: own = {} }: { scripts?: unknown } = before;

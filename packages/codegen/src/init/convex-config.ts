@@ -43,7 +43,7 @@ export function mountComponent(file: string, text = "", wanted: string): Mount {
     return { edit: { kind: "create", file, text: fresh(wanted), what }, name: wanted };
   const refuse = (why: string): Mount => ({ edit: { kind: "refuse", file, what: why } });
   const config = readConfig(text);
-  if (config === undefined) return refuse("it does not parse: mend it, then run init again");
+  if (config === undefined) return refuse("it does not parse: correct it, then run init again");
   const { source, made, uses, ours, local: known } = config;
   if (ours !== undefined) {
     const { name, call } = ours;

@@ -76,4 +76,4 @@ export function moduleIn(output: string, module: string): string {
   return /^\.\.(\/|$)/.test(module) ? above + module : module;
 }
 
-export const withoutEnding = (path: string): string => path.replace(/\.[jt]s$/, "");
+export const withoutEnding = (path: string): string => path.replace(/\.([cm]?[jt]s|[jt]sx)$/, "");

@@ -52,7 +52,7 @@ const burstMs = 10;
 export class Rounds {
   #timer: NodeJS.Timeout | undefined;
   #firstChangeAt: number | undefined;
-  #running = false;
+  #running: Promise<void> | undefined;
   #closed = false;
 
   /** @param work gets the time of the first change of the burst; must not reject */
@@ -62,20 +62,22 @@ export class Rounds {
     if (this.#closed) return;
     this.#firstChangeAt ??= performance.now();
     clearTimeout(this.#timer);
-    if (!this.#running) this.#timer = setTimeout(() => void this.start(), burstMs);
+    if (this.#running === undefined) this.#timer = setTimeout(() => void this.start(), burstMs);
   }
 
-  close(): void {
+  /** Ends when a round that is under way has ended. */
+  async close(): Promise<void> {
     this.#closed = true;
     clearTimeout(this.#timer);
+    await this.#running;
   }
 
   async start(): Promise<void> {
     const firstChangeAt = this.#firstChangeAt ?? performance.now();
     this.#firstChangeAt = undefined;
-    this.#running = true;
-    await this.work(firstChangeAt);
-    this.#running = false;
+    this.#running = this.work(firstChangeAt);
+    await this.#running;
+    this.#running = undefined;
     // What changed meanwhile may have been read before or after it did.
     if (this.#firstChangeAt !== undefined) this.changed();
   }

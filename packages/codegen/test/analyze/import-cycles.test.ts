@@ -24,6 +24,7 @@ async function problems(
   return diagnostics;
 }
 
+const afterwards = '.event("s", { schema: z.any() }).step("t", { query: () => other.wait })';
 const children = (other: string) => `.parent("p", { children: () => [child(${other}, {})] })`;
 
 describe("a circle of imports that breaks when it is loaded is printed", () => {
@@ -79,21 +80,77 @@ describe("a circle of imports that breaks when it is loaded is printed", () => {
     [
       "by a parameter's default, a constructor, a method and a getter that run",
       "class K { x = a; constructor(y = a) {} }\nconst o = { m() { return new K(); }, get g() { return o.m(); } };\nconst f = (x = o.g) => x; export const wait = f();",
-      '.event("s", { schema: z.any() }).step("t", { query: () => other.wait })',
+      afterwards,
+    ],
+    ["by a method of a class", "class K { static m() { return a; } }\nexport const wait = K.m();"],
+    [
+      "by a method of what a class makes",
+      "const k = new (class { m = () => a; })();\nexport const wait = k.m();",
+    ],
+    [
+      "by a class with another name",
+      "class K { x = a; }\nconst o = { made: K };\nexport const wait = new o.made();",
+    ],
+    [
+      "by an object with another name",
+      "const o = { m() { return a; } };\nconst p = o;\nexport const wait = p.m();",
+    ],
+    [
+      "by a member of an object in an object",
+      "const m = () => a;\nconst o = { p: { m } };\nexport const wait = o.p.m();",
+    ],
+    [
+      "by a method of its own",
+      "class K { constructor() { this.m(); } m() { return a; } }\nexport const wait = new K();",
+    ],
+    [
+      "by the class above",
+      "class B { x = a; }\nclass K extends B {}\nexport const wait = new K();",
+    ],
+    ["by a method that is taken out", "const { m } = { m: () => a };\nexport const wait = m();"],
+    [
+      "by a method of an object by another way",
+      'const o = { m: () => a };\nexport const wait = o["m"]();',
+    ],
+    [
+      "by a method of what a function returns",
+      "const f = () => ({ m: () => a });\nexport const wait = f().m();",
+    ],
+    [
+      "by a method of what a function has returned",
+      "const f = () => ({ m: () => a });\nconst made = f();\nexport const wait = made.m();",
+    ],
+    ["by a function's own call", "function f() { return a; }\nexport const wait = f.call(0);"],
+    [
+      "by a function of a list",
+      "const list = [() => a];\nexport const wait = list.map((each) => each());",
+    ],
+    [
+      "by a function of a map",
+      'const known = new Map([["m", () => a]]);\nexport const wait = known.get("m")!();',
+    ],
+    [
+      "by a function that calls one that is not there yet",
+      "const read = () => 5;\nexport function make() { return read(); }",
+      '.event("e", { schema: make() })',
     ],
     [
       "by a function that reads what it imports",
       'import * as own from "../a.workflow";\nexport function make() { (own as any).options.recover = 1; }',
-      '.event("e", { schema: other.make() })',
+      '.event("e", { schema: make() })',
     ],
     [
       "by a function that reads it",
       "const wait = 5;\nexport function make() { return read(); }\nfunction read() { return wait; }",
-      '.event("e", { schema: other.make() })',
+      '.event("e", { schema: make() })',
     ],
-  ])("%s", { tags: ["large"] }, async (_what, exported, node) => {
+  ])("%s", { tags: ["large"] }, async (_what, exported, node = afterwards) => {
     const found = await problems({
-      "a.workflow.ts": flow("a", 'import * as other from "./lib/other";', node),
+      "a.workflow.ts": flow(
+        "a",
+        'import * as other from "./lib/other"; import { make } from "./lib/other";',
+        node,
+      ),
       "lib/other.ts": `import { z } from "zod";\nimport { a } from "../a.workflow";\n${exported}\nexport const all = () => [a];`,
     });
     expect(found.map(({ code }) => code)).toEqual(["SW1503"]);
@@ -122,6 +179,28 @@ export const wait = 5, all = () => a;`,
     });
     expect(found.map(({ code }) => code)).toEqual(["SW1503"]);
     expect(found[0]?.message).toContain(`a.workflow.ts -> ${file} -> a.workflow.ts`);
+  });
+
+  test.each([
+    ["./other.js", "other.tsx"],
+    ["./other.jsx", "other.tsx"],
+    ["./other.mjs", "other.mts"],
+    ["./other.cjs", "other.cts"],
+    ["./other.mjs", "other.mjs"],
+    ["./other", "other.jsx"],
+    ["./other", "other/index.tsx"],
+    ["./other", "other/index.js"],
+  ])("one by way of %s, which is %s", async (module, file) => {
+    const up = file.includes("/") ? ".." : ".";
+    const found = await problems({
+      "a.workflow.ts": flow(
+        "a",
+        `import { wait } from "${module}";`,
+        '.event("e", { schema: wait })',
+      ),
+      [file]: `import { a } from "${up}/a.workflow";\nexport const wait = 5, all = () => a;`,
+    });
+    expect(found.map(({ code }) => code)).toEqual(["SW1503"]);
   });
 
   test.each([
@@ -289,6 +368,22 @@ describe("a circle that is loaded well is none", () => {
         "x.ts": "export const x = 5;",
         "start.ts":
           'import { workflow } from "./_workflows";\nimport { x } from "./x";\nexport const y = [workflow, x];',
+      },
+    ],
+    [
+      "members with the name of an import",
+      {
+        "a.workflow.ts": flow("a", 'import { x } from "./x";', '.event("s", { schema: x })'),
+        "x.ts":
+          'import { a } from "./a.workflow";\nexport enum E { a }\nexport class K { static a = 1; b() { return this.a; } }\nexport const x = { a() { return E.a; } };',
+      },
+    ],
+    [
+      "functions that something else is given",
+      {
+        "a.workflow.ts": flow("a", 'import { x } from "./x";', '.event("s", { schema: x() })'),
+        "x.ts":
+          'import { a } from "./a.workflow";\nconst made = make({ later: () => a });\nfunction make(of) { return { of, now: () => 1 }; }\nmade.now();\nexport function x() { return 5; }',
       },
     ],
     [

@@ -78,7 +78,7 @@ test("a change that stops runs names workflow and node, says what to do, and exi
   expect(code).toBe(1);
   expect(out).toContain("Generated code is up to date.");
   expect(out).toContain(
-    'needs a mapping of names fulfilOrder › receipt: the node seems to be renamed to "bill"',
+    'needs a rename fulfilOrder › receipt: the node seems to be renamed to "bill"',
   );
   expect(out).toContain('`renamed: { receipt: "bill" }`');
   expect(out).toContain("1 change would stop runs in flight.\n");

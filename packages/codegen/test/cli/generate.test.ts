@@ -25,7 +25,7 @@ wrote convex/_workflows/invoice.ts
 wrote convex/_workflows/sendMail.plan.json
 wrote convex/_workflows/sendMail.ts
 2 workflows, 2 nodes, in 0 ms.
-Generated code imports convex/_generated, which is not there yet: npx convex dev makes it. workflow-codegen run needs no such folder.
+Generated code imports convex/_generated, which does not exist yet: npx convex dev writes it. workflow-codegen run does not need it.
 `);
     const second = await workflowCodegen("generate");
     expect(seconds(second.out)).toBe("2 workflows, 2 nodes, in 0 ms. Everything is up to date.\n");
@@ -159,7 +159,7 @@ test("an app without workflows is no error", async () => {
   await mkdir(join(app(), "convex"));
   expect(await workflowCodegen()).toEqual({
     code: 0,
-    out: "No workflow found: none of convex/**/*.workflow.ts calls defineWorkflow(). To begin with one: workflow-codegen init.\n",
+    out: "No workflow found: none of convex/**/*.workflow.ts calls defineWorkflow(). Run workflow-codegen init to add a first one.\n",
     err: "",
   });
 });

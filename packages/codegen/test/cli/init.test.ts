@@ -19,7 +19,6 @@ created convex/hello.workflow.ts: a first workflow
 created .prettierignore: keeps Prettier out of generated code
 Next:
   $ npm install @stepwise/workflow convex zod && npm install --save-dev @stepwise/codegen
-  $ npx workflow-codegen
   $ npx workflow-codegen run hello --input '{ "name": "Ada" }'
   $ npx workflow-codegen dev
 `);

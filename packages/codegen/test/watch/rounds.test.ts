@@ -57,8 +57,22 @@ test("a change during the very first round waits for its end, too", async () => 
 test("after close there are no more rounds", async () => {
   const { rounds: watched, starts } = rounds();
   watched.changed();
-  watched.close();
+  await watched.close();
   watched.changed();
   await vi.advanceTimersByTimeAsync(1000);
   expect(starts).toEqual([]);
+});
+
+test("close waits for the round that is under way, which is the last", async () => {
+  const { rounds: watched, starts } = rounds();
+  const ended: string[] = [];
+  void watched.start().then(() => ended.push("round"));
+  watched.changed();
+  const closed = watched.close().then(() => ended.push("close"));
+  await vi.advanceTimersByTimeAsync(99);
+  expect(ended).toEqual([]);
+  await vi.advanceTimersByTimeAsync(1000);
+  await closed;
+  expect(ended).toEqual(["round", "close"]);
+  expect(starts).toHaveLength(1);
 });

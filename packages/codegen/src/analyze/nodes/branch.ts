@@ -8,7 +8,7 @@ import { bodyPlan } from "./loop.js";
 import { type Named, type NodeContext, type NodeKind, ofNode, stagePlan } from "./node-kind.js";
 import type { AsExpression } from "ts-morph";
 import { Node, SyntaxKind } from "../../ts-morph.js";
-import { type FunctionNode, functionOf, stringOf, type Option } from "../functions.js";
+import { type FunctionNode, functionOf, stringOf, type Option, wrappedIn } from "../functions.js";
 import { knownValue } from "../known.js";
 
 const needed = { on: "({ input }) => …", cases: "{ key: (b) => b.step(…) }" };
@@ -103,9 +103,9 @@ export function keysOf(on: Node, file: DefinitionFile): Keys | undefined {
 /** Whether an expression, or its const, has a written type: it may say more than the expression. */
 function isTyped(value: Node, { source }: DefinitionFile): boolean {
   const isTypedAt = (node: Node | undefined): boolean => {
-    if (Node.isAsExpression(node)) return !isConst(node) || isTypedAt(node.getExpression());
-    if (Node.isParenthesizedExpression(node) || Node.isSatisfiesExpression(node))
-      return isTypedAt(node.getExpression());
+    if (Node.isAsExpression(node) && !isConst(node)) return true;
+    const inner = wrappedIn(node);
+    if (inner !== undefined) return isTypedAt(inner);
     if (!Node.isIdentifier(node)) return false;
     const named = source.getVariableDeclaration(node.getText());
     return named?.getTypeNode() !== undefined || isTypedAt(named?.getInitializer());
@@ -131,13 +131,8 @@ const isFunction = (node: Node): boolean =>
 function addKeys(node: Node, keys: Keys, file: DefinitionFile): boolean {
   if (Node.isAsExpression(node) && !isConst(node))
     return addTypeKeys(node.getTypeNodeOrThrow(), keys);
-  if (
-    Node.isAsExpression(node) ||
-    Node.isParenthesizedExpression(node) ||
-    Node.isSatisfiesExpression(node) ||
-    Node.isNonNullExpression(node)
-  )
-    return addKeys(node.getExpression(), keys, file);
+  const inner = wrappedIn(node);
+  if (inner !== undefined) return addKeys(inner, keys, file);
   if (Node.isConditionalExpression(node))
     return addKeys(node.getWhenTrue(), keys, file) && addKeys(node.getWhenFalse(), keys, file);
   const key = knownValue(node, file);
