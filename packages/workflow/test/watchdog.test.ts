@@ -1,4 +1,4 @@
-import { describe, expect, test } from "vitest";
+import { describe, expect, test, vi } from "vitest";
 import { internal } from "./convex/_generated/api.js";
 import { type ComponentFunction, isOf } from "./component.js";
 import { useTestApp } from "./harness.js";
@@ -45,10 +45,10 @@ async function cancelScheduled(name: ComponentFunction): Promise<void> {
   );
 }
 
-async function cancelAlone(name: ComponentFunction): Promise<void> {
+async function cancelAlone(name: ComponentFunction | "_workflows/sleeper:entry"): Promise<void> {
   await use.app.inComponent(async (ctx) => {
     const jobs = await ctx.db.system.query("_scheduled_functions").collect();
-    const pending = jobs.filter((job) => isOf(name)(job) && job.state.kind === "pending");
+    const pending = jobs.filter((job) => job.name === name && job.state.kind === "pending");
     expect(pending).toHaveLength(1);
     await ctx.scheduler.cancel(pending[0]!._id);
   });
@@ -193,4 +193,12 @@ describe("a scheduled function that was canceled by hand", () => {
       expect(await stateOf(name, id)).toBe(state);
     },
   );
+
+  test("[S111] of a step due at once, after the clock has jumped back by an hour: the watchdog stays on, and it goes on", async () => {
+    const id = await use.app.start("sleeper", { ms: 0 });
+    vi.setSystemTime(Date.now() - HOUR);
+    await cancelAlone("_workflows/sleeper:entry");
+    await use.app.drive();
+    expect(await stateOf("sleeper", id)).toBe("completed");
+  });
 });

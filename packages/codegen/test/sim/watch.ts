@@ -31,7 +31,7 @@ export class Watch {
   /** The largest that it was set to. */
   mostParallel = 0;
   #held = 0;
-  /** Which drain of the queue is the present one. */
+  /** Which drain of the queue was the present one after the commit before. */
   #drain = 0;
   readonly #going = new Map<string, number>();
 
@@ -40,8 +40,6 @@ export class Watch {
   }
 
   #see({ writes }: Commit): void {
-    for (const write of writes)
-      this.#drain = changeOf("drain", write)?.next?.generation ?? this.#drain;
     for (const write of writes) {
       if (write.old === undefined && write.table.path === "workflow/_scheduled_functions")
         this.#scheduled(write.next as unknown as Job);
@@ -54,11 +52,16 @@ export class Watch {
       const slot = changeOf("slots", write);
       this.#held += Number(slot?.next?.work !== undefined) - Number(slot?.old?.work !== undefined);
     }
+    for (const write of writes)
+      this.#drain = changeOf("drain", write)?.next?.generation ?? this.#drain;
     if (this.mostParallel > 0 && this.#held > this.mostParallel)
       this.problems.add(`${this.#held} slots are held of ${this.mostParallel}`);
   }
 
-  /** One drain at a time: an earlier one goes on no more when another has begun. */
+  /**
+   * One drain at a time: an earlier one goes on no more when another has begun. One transaction may
+   * ring twice: the function of the first ring then finds the second, and ends.
+   */
   #scheduled(job: Job): void {
     if (!isOf("watchdog:drainQueue")(job)) return;
     const [{ generation }] = job.args as readonly [{ readonly generation: number }];

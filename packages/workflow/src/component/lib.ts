@@ -147,7 +147,7 @@ async function startRuns(ctx: MutationCtx, { starts, ...together }: Starts) {
   const results: Infer<typeof vStarted>[] = [];
   const works: core.Work[] = [];
   const begun: RunId[] = [];
-  let isConfigured = false;
+  let known: Parameters<typeof core.enqueueWorks>[3];
   for (const start of starts) {
     const { key } = start;
     const same = key === undefined ? null : await runWithKey(ctx, together.begin.workflow, key);
@@ -155,16 +155,13 @@ async function startRuns(ctx: MutationCtx, { starts, ...together }: Starts) {
       results.push({ runId: same._id, started: false });
       continue;
     }
-    if (!isConfigured) await core.applyConfig(ctx, pool, together);
-    isConfigured = true;
-    const { run, begins } = await startRun(ctx, start, together, works);
+    known ??= { gate: await core.applyConfig(ctx, pool, together) };
+    const { run, createdAt, begins } = await startRun(ctx, start, together, works);
+    known = { ...known, beganAt: createdAt };
     results.push({ runId: run, started: true });
     if (begins) begun.push(run);
   }
-  const [first] = works;
-  // A single one tries another slot, so that starts at the same moment seldom conflict.
-  if (first !== undefined && works.length === 1) await core.enqueueWork(ctx, first, pool);
-  else if (works.length > 1) await core.enqueueWorks(ctx, works, pool);
+  await core.enqueueWorks(ctx, works, pool, known);
   await logStarted(ctx, together.begin.workflow, begun);
   return results;
 }
@@ -175,13 +172,13 @@ async function mayReuseKey(ctx: QueryCtx, run: Run, reuse: Starts["reuse"]) {
   return reuse === "ended" || run.state !== "completed";
 }
 
-/** @param works its first work is added here. @returns the run, and whether it begins now. */
+/** @param works its first work is added here. @returns of the run also whether it begins now. */
 async function startRun(
   ctx: MutationCtx,
   { input, key }: Starts["starts"][number],
   { begin, at, onComplete }: Omit<Starts, "starts">,
   works: core.Work[],
-): Promise<{ run: RunId; begins: boolean }> {
+): Promise<{ run: RunId; createdAt: number; begins: boolean }> {
   const { first, undoable: _undoable, ...ofRun } = begin;
   const { plan, timeoutMs } = ofRun;
   const now = Date.now();
@@ -204,5 +201,5 @@ async function startRun(
   if (first.action === undefined || later !== undefined)
     await beginStage(ctx, of, first, known, { at: later });
   else works.push(await beginAction(ctx, of, first.action, first, known));
-  return { run, begins: later === undefined };
+  return { run, createdAt, begins: later === undefined };
 }

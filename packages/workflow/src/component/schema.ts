@@ -147,6 +147,7 @@ export default defineSchema({
     .index("by_run_iterations", ["run", "permanent", "iterations"])
     .index("by_stage", ["stage", "endedAt", "createdAt"])
     .index("by_entry", ["entersAt"])
+    .index("by_check_entry", ["held", "check", "entersAt"])
     .index("by_kind_state", ["kind", "state"]),
 
   childPages: defineTable({

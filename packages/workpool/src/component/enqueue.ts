@@ -20,7 +20,7 @@ export async function enqueueAll(
   argsList: readonly Record<string, Value>[],
   special: Special = {},
 ): Promise<Id<"works">[]> {
-  const gate = await core.applyConfig(ctx, host, enqueue);
+  const asked = await core.applyConfig(ctx, host, enqueue);
   const at = await startTime(ctx, enqueue);
   if (enqueue.retry !== undefined) core.checkRetryBehavior(enqueue.retry);
   const works: Doc<"works">[] = [];
@@ -31,7 +31,9 @@ export async function enqueueAll(
     await logEnqueued(ctx, works, at);
   } else {
     const ready = works.map((work, index) => workOf(work, argsList[index]));
-    const known = { gate, inserted: works[0]?._id };
+    const gate = asked ?? (await core.ensureGate(ctx));
+    const own = gate.open && works[0] !== undefined ? await ctx.db.get(works[0]._id) : null;
+    const known = { gate, beganAt: own?._creationTime };
     const started = await core.enqueueWorks(ctx, await Promise.all(ready), host, known);
     await logEnqueued(ctx, works, at);
     for (const [index, work] of works.slice(0, core.MOST_LOGGED_AT_ONCE).entries())

@@ -14,10 +14,14 @@ const QUIET_ROUNDS = 3;
  * It ends if no slot is free, as completions then hand theirs over, or opens the gate if nothing
  * waits.
  */
-export async function drainQueue(ctx: HostCtx, host: Host, { generation, quiet }: DrainArgs) {
+export async function drainQueue(
+  ctx: HostCtx,
+  host: Host,
+  { generation, quiet = 0, late = false }: DrainArgs,
+) {
   const drain = await readDrain(ctx);
   if (drain === null || !drain.on || drain.generation !== generation) return;
-  if (quiet < 0) return await ringDrain(ctx, host, drain);
+  if (late) return await ringDrain(ctx, host, drain);
   const gate = await readGate(ctx);
   if (gate === null || gate.maxParallelism === 0) return await endDrain(ctx, host, drain);
   const again = async (ms: number, rounds: number): Promise<void> => {

@@ -10,8 +10,10 @@ export const PAUSE_MS = 20;
 const LOST_AFTER_MS = 30_000;
 export const drainArgs = {
   generation: v.number(),
-  /** How many rounds in a row have found nothing to do; -1: if the drain is on, it was lost. */
-  quiet: v.number(),
+  /** How many rounds in a row have found nothing to do. Default: 0. */
+  quiet: v.optional(v.number()),
+  /** It comes so late that a drain that is still on was lost. */
+  late: v.optional(v.boolean()),
 };
 export type DrainArgs = ObjectType<typeof drainArgs>;
 
@@ -23,7 +25,7 @@ export async function readDrain(ctx: MutationCtx): Promise<Drain | null> {
 /** Begins a drain, in the place of any other. @param ms after how many ms. */
 export async function ringDrain(ctx: MutationCtx, host: Host, drain: Drain | null, ms = 0) {
   const generation = (drain?.generation ?? 0) + 1;
-  const job = await ctx.scheduler.runAfter(ms, host.functions.drainQueue, { generation, quiet: 0 });
+  const job = await ctx.scheduler.runAfter(ms, host.functions.drainQueue, { generation });
   const pauses = ms > 0;
   if (drain === null) await ctx.db.insert("drain", { on: true, generation, job, pauses });
   else await ctx.db.patch("drain", drain._id, { on: true, generation, job, pauses });
@@ -32,7 +34,10 @@ export async function ringDrain(ctx: MutationCtx, host: Host, drain: Drain | nul
 /** Begins the drain anew if it is still on after a while, in the place of a watchdog. */
 export async function checkDrain(ctx: MutationCtx, host: Host): Promise<void> {
   const { generation } = (await readDrain(ctx))!;
-  await ctx.scheduler.runAfter(LOST_AFTER_MS, host.functions.drainQueue, { generation, quiet: -1 });
+  await ctx.scheduler.runAfter(LOST_AFTER_MS, host.functions.drainQueue, {
+    generation,
+    late: true,
+  });
 }
 
 /** Has a drain that pauses go on at once, for a work that has joined the queue. */

@@ -1,4 +1,3 @@
-import type { GenericId } from "convex/values";
 import type { Gate, Host, HostCtx, MutationCtx, Slot, SlotId, Work } from "./context.js";
 import { checkDrain, readDrain, ringDrain, wakeDrain } from "./drain.js";
 import { closeGate, ensureGate } from "./gate.js";
@@ -24,20 +23,19 @@ export async function enqueueWork(ctx: HostCtx, work: Work, host: Host) {
  * takes slots only if the gate is open and plenty are free, as enqueues would conflict over the
  * last ones. The first that queues closes the gate, and begins a drain, which hands out what is
  * still free. A transaction that waited long for its turn has seen too little: it queues all.
- * @param known the gate, and a document that this transaction has inserted.
+ * @param known the gate, and when this transaction began, as a document says that it has inserted.
  * @returns how many of them, from the first, were started. @throws if a function does not exist.
  */
 export async function enqueueWorks(
   ctx: HostCtx,
   works: readonly Work[],
   host: Host,
-  known: { readonly gate?: Gate; readonly inserted?: GenericId<string> } = {},
+  known: { readonly gate?: Gate | undefined; readonly beganAt?: number | undefined } = {},
 ) {
   if (works.length === 0) return 0;
   const gate = known.gate ?? (await ensureGate(ctx));
-  const own = gate.open && known.inserted !== undefined ? await ctx.db.get(known.inserted) : null;
-  // A document gets the time at which the transaction began: before it waited, as its snapshot.
-  const waited = own !== null && Date.now() - own._creationTime > ENQUEUE_MS;
+  // It began before it waited, as its snapshot.
+  const waited = gate.open && Date.now() - (known.beganAt ?? Infinity) > ENQUEUE_MS;
   const { slots: free, busy } =
     gate.open && !waited
       ? await claimable(ctx, host, gate, works.length)

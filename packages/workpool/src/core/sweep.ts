@@ -52,8 +52,8 @@ export async function sweepSlots(
   // A running mutation looks pending. Nobody may cancel this one: what it schedules would be lost.
   await ctx.db.patch("watch", watch._id, { job: undefined });
   const began = watch.began ?? [];
-  const slots = { from: seen.from, began };
-  const found = await ctx.runQuery(host.functions.inspect, slots, { useStaleSnapshot: true });
+  const page = { from: seen.from, began };
+  const found = await ctx.runQuery(host.functions.inspect, page, { useStaleSnapshot: true });
   let lost = seen.lost;
   const soFar = (from: number): Seen => ({
     from,

@@ -42,18 +42,18 @@ export type Late = Infer<typeof vLate>;
 export const vFound = v.object({
   deadlines: vLate,
   steps: vLate,
-  /** When the next step is entered, if that is soon. */
+  /** When the next step is entered that has no check. */
   nextEntry: v.union(v.number(), v.null()),
 });
 export type Found = Infer<typeof vFound>;
 
-/** The watchdog stays on for steps that are entered within this, in ms. */
-const SOON_MS = 60_000;
-
+/** When the next step is entered that has no check: if that is late, only the watchdog sees it. */
 export async function nextEntryOf(ctx: QueryCtx): Promise<number | null> {
   const next = await ctx.db
     .query("steps")
-    .withIndex("by_entry", (q) => q.gt("entersAt", undefined).lt("entersAt", Date.now() + SOON_MS))
+    .withIndex("by_check_entry", (q) =>
+      q.eq("held", undefined).eq("check", undefined).gt("entersAt", undefined),
+    )
     .first();
   return next?.entersAt ?? null;
 }

@@ -49,8 +49,10 @@ async function nestedOrLog(
 export const checkLate = voidMutation({ step: v.id("steps") }, async (ctx, { step: id }) => {
   const step = await ctx.db.get("steps", id);
   if (step === null || !(await core.isOwnJob(ctx, step.check))) return;
-  if (isToCome(await stateOfJob(ctx, step.job))) await core.keepSweeping(ctx, pool);
-  else await rearmLate(ctx, step);
+  // From now on the watchdog looks.
+  await ctx.db.patch("steps", id, { check: undefined });
+  await core.keepSweeping(ctx, pool);
+  await rearmLate(ctx, { ...step, check: undefined });
 });
 
 export async function rearm(ctx: MutationCtx, step: Step, isLastTry = false) {
