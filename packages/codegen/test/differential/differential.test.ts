@@ -3,7 +3,15 @@ import { randomOf } from "../fuzz/mutate.js";
 import { generated } from "./generator.js";
 import type { Workflows } from "./definition.js";
 import { RandomReleases, seedsOf } from "./releases.js";
-import { actual, comparable, expected, leftovers, NOTHING_LEFT, type Script } from "./runs.js";
+import {
+  actual,
+  comparable,
+  comparableOutput,
+  expected,
+  leftovers,
+  NOTHING_LEFT,
+  type Script,
+} from "./runs.js";
 import { eventsIn } from "./events-in.js";
 import { MANAGE } from "./manage.js";
 import { TOLERANCE_MS } from "./world.js";
@@ -39,11 +47,12 @@ async function compare(seed: number, script: Script): Promise<{ tookMs: number }
   expect(await leftovers(app), context).toEqual(NOTHING_LEFT);
   const { tookMs, isAmbiguous, times: dueTimes, ...comes } = told;
   if (isAmbiguous) return { tookMs };
-  const { error } = comes;
-  expect({ ...seen, error: comparable(seen.error, error) }, context).toEqual({
-    ...comes,
-    error: comparable(error, error),
+  const { error, output } = comes;
+  const asFarAsTold = (outcome: Pick<typeof comes, "error" | "output">) => ({
+    error: comparable(outcome.error, error),
+    output: comparableOutput(outcome.output, output),
   });
+  expect({ ...seen, ...asFarAsTold(seen) }, context).toEqual({ ...comes, ...asFarAsTold(comes) });
   const late = times.map((at, index) => Math.abs(at - (dueTimes[index] ?? 0)));
   expect(Math.max(0, ...late), context).toBeLessThan(TOLERANCE_MS);
   return { tookMs };

@@ -131,3 +131,19 @@ export function comparable(error: Fault | undefined, to: Fault | undefined): Fau
         }),
   };
 }
+
+/** The same of an output: it may hold the errors of children that were let fail. */
+export function comparableOutput(output: unknown, to: unknown): unknown {
+  if (typeof output !== "object" || output === null || output instanceof ArrayBuffer) return output;
+  const other = (to ?? {}) as Record<string, unknown>;
+  if (Array.isArray(output))
+    return output.map((each, index) => comparableOutput(each, other[index]));
+  const isFailed = "ok" in output && output.ok === false;
+  const fields = Object.entries(output).map(([name, value]) => [
+    name,
+    isFailed && name === "error"
+      ? comparable(value as Fault, other[name] as Fault)
+      : comparableOutput(value, other[name]),
+  ]);
+  return Object.fromEntries(fields);
+}

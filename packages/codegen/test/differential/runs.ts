@@ -5,7 +5,7 @@ import { Deployment, type Version } from "../edits/deployed.js";
 import { effectsOf, expected as expectedBy, INPUT, type Outcome, type Script } from "./expected.js";
 import type { Fault, Workflows } from "./definition.js";
 
-export { comparable, type Script } from "./expected.js";
+export { comparable, comparableOutput, type Script } from "./expected.js";
 
 /** What the interpreter makes of a workflow, with vitest's timers. */
 export const expected = async (workflows: Workflows, name: string, script: Script) =>

@@ -10,7 +10,7 @@ import {
 import { checkTable, type Doc, type TableNames } from "../../../workflow/test/component.js";
 import type { Job } from "../edits/deployed.js";
 import { eventsIn } from "../differential/events-in.js";
-import { comparable, effectsOf, expected } from "../differential/expected.js";
+import { comparable, comparableOutput, effectsOf, expected } from "../differential/expected.js";
 import { brokenOf } from "../differential/invariants.js";
 import type { RunRow, Sent, StepRow } from "../differential/rest.js";
 import { type Fault, isEnd, type Workflows } from "../differential/definition.js";
@@ -319,12 +319,17 @@ class Simulation {
     const error = run.error as Fault | undefined;
     const seen = {
       state: run.state,
-      output: run.state === "completed" ? end?.output : undefined,
+      output: run.state === "completed" ? comparableOutput(end?.output, told.output) : undefined,
       error: comparable(error, told.error),
       effects: effectsOf(log, began, TOLERANCE_MS).effects,
     };
-    const { state, output, effects } = told;
-    const wanted = { state, output, error: comparable(told.error, told.error), effects };
+    const { state, effects } = told;
+    const wanted = {
+      state,
+      output: comparableOutput(told.output, told.output),
+      error: comparable(told.error, told.error),
+      effects,
+    };
     if (!isDeepStrictEqual(seen, wanted))
       this.#problems.push(`the run came to ${show(seen)}\n  the interpreter to ${show(wanted)}`);
     return true;
