@@ -29,22 +29,31 @@ export function httpSource(token: string): Server {
       signal: signal ?? null,
     }).catch((error: unknown) => {
       if (signal?.aborted === true) throw error;
-      throw new Unreachable(
-        "The studio does not answer. If you have started it again, open the address that your terminal shows.",
-      );
+      return away();
     });
     if (response.ok) return response;
-    const { error } = (await response.json()) as { error: string };
+    const { error } = await said<{ error: string }>(response);
     throw response.status === 401 ? new Unreachable(error) : new Error(error);
   };
   const result = async (path: string, args: unknown) =>
-    jsonToConvex((await (await post(path, args)).json()) as JSONValue) as never;
+    jsonToConvex(await said<JSONValue>(await post(path, args))) as never;
   return {
-    about: async () => (await (await post("/about", {})).json()) as About,
+    about: async () => await said<About>(await post("/about", {})),
     read: async (name, args) => await result(`/read/${name}`, args),
     write: async (name, args) => await result(`/write/${name}`, args),
     watch: live(post),
   };
+}
+
+function away(): never {
+  throw new Unreachable(
+    "The studio does not answer. If you have started it again, open the address that your terminal shows.",
+  );
+}
+
+/** The server may go away in the middle of an answer, and so may the page. */
+async function said<Answer>(response: Response): Promise<Answer> {
+  return (await response.json().catch(away)) as Answer;
 }
 
 type Post = (path: string, args: unknown, signal?: AbortSignal) => Promise<Response>;
@@ -75,7 +84,8 @@ function live(post: Post): DataSource["watch"] {
   let ids = 0;
 
   /** An answer that is not read would hold its connection. */
-  const tell = async (path: string, args: object) => await (await post(path, args)).text();
+  const tell = async (path: string, args: object) =>
+    await (await post(path, args)).text().catch(away);
   const add = async (id: number, { name, args, onError }: Watch) => {
     await tell(`/watch/${name}`, { session, id, args: args as Value }).catch((error: Error) => {
       // When it cannot be reached, that is said once for all.
