@@ -90,7 +90,8 @@ export abstract class RunLife {
     this.state = "compensating";
     for (const callOff of this.timers) callOff();
     this.fault = fault;
-    const going = this.children.filter(({ state: of }) => !isEnd(of));
+    // The siblings of one that failed are canceled before, and may have ended already.
+    const going = this.children.filter(({ state: of }) => !isEnd(of) || of === "canceled");
     const listed = going.map(async (child) => {
       await child.ended;
       for (const error of child.fault?.compensationErrors ?? []) this.list(error);

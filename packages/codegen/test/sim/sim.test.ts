@@ -5,8 +5,22 @@ import { type Scenario, scenarioOf } from "./scenario.js";
 import { asTest } from "./shrink.js";
 import { simulated } from "./simulated.js";
 
+/** Those that have failed, each for a cause of its own. */
+const FOUND = [
+  // What is due at once was no longer watched when the clock had jumped back.
+  scenarioOf(162_179, "s256"),
+  // One transaction may ring the drain twice.
+  scenarioOf(164_773, "s256"),
+  // An output may hold the error of a child.
+  scenarioOf(200_744, "s16"),
+  // The siblings of a child that failed may be canceled before their parent is told.
+  scenarioOf(204_828, "s16"),
+];
 /** More of them: `npm run sim -- --seeds 1000`. */
-const scenarios = seedsOf(8).map((seed) => scenarioOf(seed, seed % 2 === 0 ? "s16" : "s256"));
+const scenarios = [
+  ...seedsOf(8).map((seed) => scenarioOf(seed, seed % 2 === 0 ? "s16" : "s256")),
+  ...FOUND,
+];
 let app: App;
 
 beforeAll(async () => {
