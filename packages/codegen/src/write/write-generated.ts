@@ -43,8 +43,7 @@ const isOwn = (name: string, text: string): boolean =>
 /** The folders with an `index.ts` of the compiler, outside of components. */
 export function generatedFolders(functionsDir: string): string[] {
   return [usualOutput, ...definitionFiles(functionsDir).folders].filter((folder) => {
-    if (folder === "") return false;
-    const index = readText(join(functionsDir, folder, "index.ts"));
+    const index = folder === "" ? undefined : readText(join(functionsDir, folder, "index.ts"));
     if (index === undefined || !isOwn("index.ts", index)) return false;
     const isComponent = (path: string) =>
       fs.existsSync(join(functionsDir, path, "convex.config.ts"));

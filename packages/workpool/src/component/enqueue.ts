@@ -31,8 +31,8 @@ export async function enqueueAll(
     await logEnqueued(ctx, works, at);
   } else {
     const ready = works.map((work, index) => workOf(work, argsList[index]));
-    const gate = asked ?? (await core.ensureGate(ctx));
-    const own = gate.open && works[0] !== undefined ? await ctx.db.get(works[0]._id) : null;
+    const gate = asked ?? (await core.readGate(ctx)) ?? undefined;
+    const own = gate?.open && works[0] !== undefined ? await ctx.db.get(works[0]._id) : null;
     const known = { gate, beganAt: own?._creationTime };
     const started = await core.enqueueWorks(ctx, await Promise.all(ready), host, known);
     await logEnqueued(ctx, works, at);

@@ -14,11 +14,8 @@ const QUIET_ROUNDS = 3;
  * It ends if no slot is free, as completions then hand theirs over, or opens the gate if nothing
  * waits.
  */
-export async function drainQueue(
-  ctx: HostCtx,
-  host: Host,
-  { generation, quiet = 0, late = false }: DrainArgs,
-) {
+export async function drainQueue(ctx: HostCtx, host: Host, args: DrainArgs) {
+  const { generation, quiet = 0, late = false } = args;
   const drain = await readDrain(ctx);
   if (drain === null || !drain.on || drain.generation !== generation) return;
   if (late) return await ringDrain(ctx, host, drain);
@@ -67,8 +64,7 @@ async function handOut(ctx: MutationCtx, host: Host, gate: Gate, free: readonly 
     const slot = await confirmFree(ctx, id);
     if (slot === null) continue;
     for (let taken = false; !taken && next < head.length; next++) {
-      const row = head[next];
-      const work = row === undefined ? null : await leaveQueueAt(ctx, row);
+      const work = await leaveQueueAt(ctx, head[next]!);
       taken = work !== null && (await startQueued(ctx, host, slot, work));
       if (taken) started += 1;
     }

@@ -34,10 +34,8 @@ export async function ringDrain(ctx: MutationCtx, host: Host, drain: Drain | nul
 /** Begins the drain anew if it is still on after a while, in the place of a watchdog. */
 export async function checkDrain(ctx: MutationCtx, host: Host): Promise<void> {
   const { generation } = (await readDrain(ctx))!;
-  await ctx.scheduler.runAfter(LOST_AFTER_MS, host.functions.drainQueue, {
-    generation,
-    late: true,
-  });
+  const check = { generation, late: true };
+  await ctx.scheduler.runAfter(LOST_AFTER_MS, host.functions.drainQueue, check);
 }
 
 /** Has a drain that pauses go on at once, for a work that has joined the queue. */

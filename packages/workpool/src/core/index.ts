@@ -14,13 +14,7 @@ export {
 } from "./context.js";
 export { type Counts, type SlotCounts, vCounts } from "./counts.js";
 export { poolFunctions } from "./functions.js";
-export {
-  checkMaxParallelism,
-  defaultMaxParallelism,
-  ensureGate,
-  readGate,
-  seenGate,
-} from "./gate.js";
+export { checkMaxParallelism, defaultMaxParallelism, readGate, seenGate } from "./gate.js";
 export { isCrowded, isWaiting, leaveQueueCanceled } from "./queue.js";
 export { restAfter } from "./rest.js";
 export * from "./room.js";

@@ -61,8 +61,7 @@ export async function enqueueWorks(
 
 /** What the watchdog needs to know of works that start together. */
 function inCommon(works: readonly Work[]): Started {
-  const [first] = works;
-  if (works.length === 1 && first !== undefined) return first;
+  if (works.length === 1) return works[0]!;
   const brief = works.some((work) => work.brief === true);
   const timeoutMs = works.map((work) => work.timeoutMs).reduce(least, undefined);
   return { brief, timeoutMs };

@@ -51,8 +51,7 @@ export async function sweepSlots(
   }
   // A running mutation looks pending. Nobody may cancel this one: what it schedules would be lost.
   await ctx.db.patch("watch", watch._id, { job: undefined });
-  const began = watch.began ?? [];
-  const page = { from: seen.from, began };
+  const page = { from: seen.from, began: watch.began ?? [] };
   const found = await ctx.runQuery(host.functions.inspect, page, { useStaleSnapshot: true });
   let lost = seen.lost;
   const soFar = (from: number): Seen => ({
