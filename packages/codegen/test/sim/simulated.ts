@@ -319,7 +319,9 @@ class Simulation {
     const error = run.error as Fault | undefined;
     const seen = {
       state: run.state,
-      output: run.state === "completed" ? comparableOutput(end?.output, told.output) : undefined,
+      // As `status` gives it: no record has the output of a workflow of sleeps alone.
+      output:
+        run.state === "completed" ? comparableOutput(end?.output ?? null, told.output) : undefined,
       error: comparable(error, told.error),
       effects: effectsOf(log, began, TOLERANCE_MS).effects,
     };
