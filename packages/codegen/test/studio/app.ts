@@ -118,6 +118,9 @@ export const writeShop = (config = convexConfig(), more = {}): Promise<TestApp> 
     "studio.ts": studioApi,
     ...more,
   });
+/** The same without the functions of the studio. */
+export const writeShopWithoutStudio = (): Promise<TestApp> =>
+  writeApp({ "convex.config.ts": convexConfig(), "shop.workflow.ts": shop });
 /** The same, with a trip that fails in its child and cannot be undone, and a step to hold. */
 export const writeShopWithTrips = (): Promise<TestApp> =>
   writeShop(convexConfig(), { "trips.workflow.ts": trips });

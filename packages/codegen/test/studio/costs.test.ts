@@ -1,12 +1,18 @@
 /** @module-tag large */
 import { existsSync } from "node:fs";
+import { createRequire } from "node:module";
+import { dirname, join, resolve, sep } from "node:path";
 import { type LocalApp, localSource, serveStudio, type Reads } from "@stepwise/studio";
-import { componentsGeneric } from "convex/server";
+import { vitestTimers } from "@stepwise/testing";
+import { type MutationRunner, type QueryRunner, WorkflowManager } from "@stepwise/workflow";
+import { componentsGeneric, makeFunctionReference } from "convex/server";
+import { build } from "esbuild";
 import { chromium, type Page } from "playwright-core";
 import { afterAll, afterEach, beforeAll, expect, test, vi } from "vitest";
 import { openBackEnd, type BackEnd } from "../../src/dev-server/back-end.js";
+import { findComponents, findEntryPoints } from "../../src/dev-server/bundle.js";
 import type { TestApp } from "../dev-server/app.js";
-import { eventually, writeShop } from "./app.js";
+import { eventually, writeShop, writeShopWithoutStudio } from "./app.js";
 
 /** `STUDIO_RUNS=100000` counts with more: that takes minutes. */
 const RUNS = Number(process.env["STUDIO_RUNS"] ?? 10_000);
@@ -84,9 +90,12 @@ afterAll(async () => {
 });
 afterEach(() => void vi.useRealTimers());
 
+const component = componentsGeneric()["workflow"] as unknown as LocalApp["component"];
+const workflowsOf = async (of: BackEnd) => ((await of.load("_workflows/index")) as any).workflows;
+
 const local = (): LocalApp => ({
-  component: componentsGeneric()["workflow"] as unknown as LocalApp["component"],
-  workflows: async () => ((await back.load("_workflows/index")) as any).workflows,
+  component,
+  workflows: async () => await workflowsOf(back),
   query: async (handler) => await back.t.query(handler),
   mutation: async (handler) => await back.t.mutation(handler),
   onChange: (listener) => {
@@ -352,4 +361,131 @@ test("the page of a pool with a long queue counts no more than 100 steps", async
   const { running, maxParallelism, waiting } = await source.read("pool", {});
   expect({ running, waiting }).toEqual({ running: maxParallelism, waiting: 100 });
   expect(back.counter.totals().documentsRead).toBeLessThanOrEqual(maxParallelism + 100 + 5);
+});
+
+/**
+ * What runs that end in each way cost, function by function, in an app that steers them itself.
+ *
+ * @param look is called while they are there
+ */
+async function costsOf({ functionsDir }: TestApp, look = async (_back: BackEnd) => {}) {
+  const of = await openBackEnd(functionsDir);
+  const { counter } = of;
+  const { order } = await workflowsOf(of);
+  vi.useFakeTimers({ now: 0 });
+  vi.spyOn(Math, "random").mockReturnValue(0.5);
+  try {
+    const manager = new WorkflowManager(component);
+    type Ctx = MutationRunner & QueryRunner;
+    const steer = async <Result>(how: (ctx: Ctx) => Promise<Result>) => {
+      const result = await of.t.mutation(how);
+      // A module is loaded in real time, when the first of its functions is called.
+      await counter.drive({ timers: vitestTimers(vi), patienceMs: 30_000 });
+      return result;
+    };
+    const start = async (card: string) =>
+      await steer((ctx) => manager.start(ctx, order, { items: ["a", "b"], card }));
+    const [approved, refused, left] = [await start("visa"), await start(""), await start("visa")];
+    await look(of);
+    await steer((ctx) => manager.sendEvent(ctx, order, approved, "approval", { by: "Ada" }));
+    await steer((ctx) => manager.pause(ctx, left));
+    await steer((ctx) => manager.resume(ctx, left));
+    await steer((ctx) => manager.cancel(ctx, left));
+    await steer((ctx) => manager.restart(ctx, order, left));
+    await steer((ctx) => manager.restart(ctx, order, approved, { from: "parcels" }));
+    const states = [approved, refused, left].map((runId) =>
+      of.t.query(async (ctx) => (await manager.status(ctx, order, runId))?.state),
+    );
+    expect(await counter.uncounted(async () => await Promise.all(states))).toEqual([
+      "completed",
+      "failed",
+      "running",
+    ]);
+    return { functions: counter.byFunction(), totals: counter.totals() };
+  } finally {
+    vi.useRealTimers();
+    of.close();
+  }
+}
+
+test("runs cost the same with and without the functions of the studio, while nobody opens it", async () => {
+  const without = await writeShopWithoutStudio();
+  try {
+    const costs = await costsOf(without);
+    expect(costs.totals.executions).toBeGreaterThan(50);
+    expect(costs.totals.bytesWritten).toBeGreaterThan(1_000);
+    expect(await costsOf(app)).toEqual(costs);
+    // Whoever looks pays for that.
+    const { totals } = await costsOf(app, async ({ t }) => {
+      const read = makeFunctionReference<"query">("studio:read");
+      const call = { name: "runs", args: { cursor: null } };
+      await t.withIdentity({ subject: "operator" }).query(read, { call });
+    });
+    expect(totals.executions).toBeGreaterThan(costs.totals.executions);
+    expect(totals.documentsRead).toBeGreaterThan(costs.totals.documentsRead);
+  } finally {
+    await without.remove();
+  }
+});
+
+const studioFolder = dirname(
+  createRequire(import.meta.url).resolve("@stepwise/studio/package.json"),
+);
+
+/** The files that each module of a folder loads, as Convex's command line bundles them. */
+async function bundled(folder: string): Promise<Record<string, string[]>> {
+  const { isolate } = await findEntryPoints(folder);
+  const { metafile } = await build({
+    absWorkingDir: folder,
+    entryPoints: isolate,
+    outdir: "out",
+    bundle: true,
+    splitting: true,
+    write: false,
+    metafile: true,
+    format: "esm",
+    target: "esnext",
+    platform: "browser",
+    conditions: ["convex", "module"],
+    minifySyntax: true,
+    define: { "process.env.NODE_ENV": '"production"' },
+    // Convex writes these files, and has this module.
+    external: ["*/_generated/api", "*/_generated/server", "async_hooks", "node:async_hooks"],
+  });
+  const loaded = new Map<string, ReadonlySet<string>>();
+  const filesOf = (output: string): ReadonlySet<string> => {
+    const known = loaded.get(output);
+    if (known !== undefined) return known;
+    const files = new Set<string>();
+    loaded.set(output, files);
+    const { inputs = {}, imports = [] } = metafile.outputs[output] ?? {};
+    for (const input of Object.keys(inputs)) files.add(resolve(folder, input));
+    for (const { path } of imports) for (const file of filesOf(path)) files.add(file);
+    return files;
+  };
+  return Object.fromEntries(
+    Object.entries(metafile.outputs).flatMap(([output, { entryPoint }]) =>
+      entryPoint === undefined ? [] : [[entryPoint, [...filesOf(output)]]],
+    ),
+  );
+}
+
+test("no module loads anything of the studio, but the one that exports its functions", async () => {
+  const without = await writeShopWithoutStudio();
+  const ofStudio = async (folder: string) =>
+    Object.entries(await bundled(folder)).flatMap(([module, files]) =>
+      files.some((file) => file.startsWith(studioFolder + sep)) ? [module] : [],
+    );
+  try {
+    const modules = Object.keys(await bundled(without.functionsDir));
+    expect(modules).toContain("_workflows/order.ts");
+    expect(await ofStudio(without.functionsDir)).toEqual([]);
+    expect(await ofStudio(app.functionsDir)).toEqual(["studio.ts"]);
+    const config = join(dirname(without.functionsDir), "config");
+    const components = await findComponents(without.functionsDir, config);
+    expect(components.map(({ path }) => path)).toEqual(["workflow"]);
+    for (const { directory } of components) expect(await ofStudio(directory)).toEqual([]);
+  } finally {
+    await without.remove();
+  }
 });
