@@ -18,6 +18,7 @@ export interface Field {
 /** As far as it is used of JSON Schema. */
 interface JsonSchema {
   readonly type?: string | readonly string[];
+  readonly format?: string;
   readonly description?: string;
   readonly properties?: Readonly<Record<string, JsonSchema>>;
   readonly required?: readonly string[];
@@ -25,13 +26,32 @@ interface JsonSchema {
   readonly const?: Value;
   readonly anyOf?: readonly JsonSchema[];
   readonly oneOf?: readonly JsonSchema[];
+  readonly additionalProperties?: unknown;
 }
 
 /** What Standard JSON Schema adds to a schema: zod has it from 4.2 on. */
 interface DescribesItself {
   readonly "~standard"?: {
-    readonly jsonSchema?: { input(options: { target: "draft-2020-12" }): JsonSchema };
+    readonly jsonSchema?: { input(options: typeof STANDARD): JsonSchema };
   };
+}
+
+/** What JSON Schema has no form for, zod leaves open; but a bigint is Convex's int64. */
+const STANDARD = {
+  target: "draft-2020-12",
+  libraryOptions: {
+    unrepresentable: "any",
+    override: ({ zodSchema, jsonSchema }: ZodOverride) => {
+      if (zodSchema._zod.def.type === "bigint")
+        Object.assign(jsonSchema, { type: "integer", format: "int64" });
+    },
+  },
+} as const;
+
+/** What zod calls for each schema. */
+interface ZodOverride {
+  readonly zodSchema: { readonly _zod: { readonly def: { readonly type: string } } };
+  readonly jsonSchema: object;
 }
 
 /** Any JSON. */
@@ -42,9 +62,9 @@ export function shapeOf(schema: unknown): Shape {
   try {
     const { "~standard": standard } = schema as DescribesItself;
     if (standard === undefined) return ofValidator(schema as GenericValidator);
-    return ofJsonSchema(standard.jsonSchema?.input({ target: "draft-2020-12" }) ?? {});
+    return ofJsonSchema(standard.jsonSchema?.input(STANDARD) ?? {});
   } catch {
-    // For example, a transformation cannot be written as JSON Schema.
+    // Some libraries refuse what cannot be written as JSON Schema.
     return unknown;
   }
 }
@@ -76,13 +96,16 @@ function ofJsonSchema(schema: JsonSchema): Shape {
   if (schema.enum !== undefined) return { kind: "choice", values: schema.enum };
   const members = schema.anyOf ?? schema.oneOf;
   if (members !== undefined) return unionOf(members.map(ofJsonSchema));
-  switch (schema.type) {
+  const { type } = schema;
+  if (typeof type === "object")
+    return unionOf(type.map((each) => ofJsonSchema({ ...schema, type: each })));
+  switch (type) {
     case "string":
     case "boolean":
     case "number":
-      return { kind: schema.type };
+      return { kind: type };
     case "integer":
-      return { kind: "number" };
+      return { kind: schema.format === "int64" ? "int64" : "number" };
     case "null":
       return { kind: "choice", values: [null] };
     case "array":
@@ -90,7 +113,7 @@ function ofJsonSchema(schema: JsonSchema): Shape {
   }
   const { properties, required = [] } = schema;
   if (properties === undefined) return unknown;
-  return objectOf(
+  const shape = objectOf(
     Object.entries(properties).map(([name, each]) => ({
       name,
       shape: ofJsonSchema(each),
@@ -98,6 +121,9 @@ function ofJsonSchema(schema: JsonSchema): Shape {
       ...(each.description === undefined ? {} : { about: each.description }),
     })),
   );
+  // A form would leave out fields that the schema takes but does not name.
+  const { additionalProperties: isOpen = false } = schema;
+  return isOpen === false ? shape : { kind: "other", example: exampleOf(shape) };
 }
 
 function ofValidator(validator: GenericValidator): Shape {
@@ -116,6 +142,8 @@ function ofValidator(validator: GenericValidator): Shape {
       return { kind: "choice", values: [validator.value as Value] };
     case "array":
       return { kind: "other", example: [] };
+    case "bytes":
+      return { kind: "other", example: new ArrayBuffer() };
     case "union":
       return unionOf(validator.members.map(ofValidator));
     case "object":

@@ -96,6 +96,16 @@ const trips = `
     input: z.object({ text: z.string().transform((text) => text + "!") }),
   }).step("say", { query: (_ctx, { input }) => input.text });
 
+  export const address = z.object({ street: z.string(), tags: z.array(z.string()) });
+  export const letter = defineWorkflow({ input: z.object({ to: address, stamps: z.bigint() }) })
+    .step("post", { query: (_ctx, { input }) => input.stamps });
+
+  export const either = defineWorkflow({ input: z.union([address, z.string()]) })
+    .step("keep", { query: (_ctx, { input }) => typeof input });
+
+  export const aNameThatIsLongerThanAPhoneIsWideAndHasNoPlaceToBreak = defineWorkflow({ input: z.object({}) })
+    .step("aStepWhoseNameIsLongerThanAPhoneIsWideAndHasNoPlaceToBreak", { query: () => 1 });
+
   export const slow = defineWorkflow({ input: z.object({}) })
     .step("wait", { action: async () => await globalThis.held });
 `;

@@ -257,6 +257,36 @@ describe.skipIf(!existsSync(executablePath))("in a browser", () => {
       await page.getByRole("heading", { name: "vault", exact: true }).waitFor();
     });
 
+    test("a form starts out with what its schema asks for, also after a reload", async () => {
+      const empty = { street: "", tags: [] };
+      await open("runs?workflow=either");
+      await page.reload();
+      await button("Start a run").click();
+      const whole = dialog().getByLabel("Input, as JSON");
+      expect(JSON.parse(await whole.inputValue())).toEqual(empty);
+      await dialog().getByLabel("Workflow").selectOption("letter");
+      const to = dialog().getByLabel("to, as JSON");
+      expect(JSON.parse(await to.inputValue())).toEqual(empty);
+      const send = dialog().getByRole("button", { name: "Start a run" });
+      const stamps = dialog().getByLabel("stamps");
+      const problem = dialog().getByRole("alert");
+      await stamps.fill("1e3");
+      await send.click();
+      await problem.getByText("stamps: write the integer in digits").waitFor();
+      await stamps.fill("9007199254740993");
+      await to.fill("{ nonsense");
+      await send.click();
+      await problem.getByText("to: This is not JSON").waitFor();
+      await to.fill('{ "street": "Main", "tags": ["a"] }');
+      await send.click();
+      await page.getByRole("heading", { name: "letter", exact: true }).waitFor();
+      const runId = page.url().split("/").at(-1);
+      expect(await ask("/read/input", { runId })).toEqual({
+        to: { street: "Main", tags: ["a"] },
+        stamps: { $integer: "AQAAAAAAIAA=" },
+      });
+    });
+
     test("an input that does not fit is said in the dialog", async () => {
       await button("Start a run").click();
       await dialog().getByLabel("Workflow").selectOption("order");
@@ -272,11 +302,11 @@ describe.skipIf(!existsSync(executablePath))("in a browser", () => {
       await ask("/write/start", { workflow: "parcel", input: { item: "a" }, key: "box 1" });
       await open("runs?workflow=parcel&state=completed");
       await page.getByRole("cell", { name: "parcel" }).first().waitFor();
-      expect(await page.getByRole("cell", { name: "order" }).count()).toBe(0);
+      await page.getByRole("cell", { name: "order" }).first().waitFor({ state: "detached" });
       await page.getByLabel("Key begins with").fill("box");
       await page.getByLabel("Key begins with").press("Enter");
       await page.getByRole("cell", { name: "box 1" }).waitFor();
-      expect(await page.getByRole("row").count()).toBe(2);
+      await eventually(async () => expect(await page.getByRole("row").count()).toBe(2));
       await page.getByLabel("Created until").fill("2020-01-01T00:00");
       await page.getByText("No runs.").waitFor();
       await page.getByLabel("Created until").fill("");
@@ -306,6 +336,39 @@ describe.skipIf(!existsSync(executablePath))("in a browser", () => {
       await page.getByText("None matches the filter").waitFor();
       await page.getByRole("link", { name: "show all runs" }).click();
       await page.getByRole("cell", { name: "poor 2" }).waitFor();
+    });
+
+    test("filters that are changed one right after the other are both taken", async () => {
+      await open("runs?workflow=parcel");
+      await page
+        .getByRole("cell", { name: "parcel" })
+        .or(page.getByText("No runs."))
+        .first()
+        .waitFor();
+      // Without a moment between them, as on a machine that is busy.
+      await page.evaluate(() => {
+        const field = (name: string) =>
+          [...document.querySelectorAll("label")]
+            .find((each) => each.textContent.startsWith(name))!
+            .querySelector<HTMLInputElement | HTMLSelectElement>("input, select")!;
+        const [key, state] = [field("Key begins with"), field("State")];
+        key.focus();
+        key.value = "box";
+        key.blur();
+        state.value = "failed";
+        state.dispatchEvent(new Event("change", { bubbles: true }));
+      });
+      await eventually(() => expect(page.url()).toContain("?workflow=parcel&key=box&state=failed"));
+    });
+
+    test("an address with a state that does not exist says so, and offers nothing to do to its runs", async () => {
+      await open("runs?state=odd");
+      await page.getByRole("alert").getByText('There is no state "odd".').waitFor();
+      expect(await button("Restart all").count()).toBe(0);
+      // Which nodes there are is known with the workflow.
+      expect(await page.getByLabel("At node").isDisabled()).toBe(true);
+      await page.getByRole("link", { name: "show all runs" }).click();
+      await page.getByRole("region", { name: "Runs" }).waitFor();
     });
 
     test("all runs of a filter are canceled or restarted, also after a reload", async () => {
@@ -340,7 +403,9 @@ describe.skipIf(!existsSync(executablePath))("in a browser", () => {
 
     test("a workflow's graph, its costs and changes, and the pool, are shown", async () => {
       await page.getByRole("link", { name: "Workflows" }).click();
-      await page.getByRole("link", { name: "order", exact: true }).click();
+      // The list of runs, which may still be shown, has links of this name too.
+      const workflows = page.getByRole("navigation", { name: "Workflows" });
+      await workflows.getByRole("link", { name: "order", exact: true }).click();
       await page.getByRole("img", { name: "Graph of order" }).waitFor();
       await page
         .getByRole("cell", { name: "parcels.finalize" })
@@ -624,18 +689,23 @@ describe.skipIf(!existsSync(executablePath))("in a browser", () => {
             async (response) => await response.text(),
             () => "failed",
           );
-        const opened = window.open(address);
-        await new Promise((resolve) => setTimeout(resolve, 300));
-        return [
-          await send("/read/runs", '{ "cursor": null }', { headers: { authorization } }),
-          await send("/write/start", '{ "workflow": "slow", "input": {} }', { mode: "no-cors" }),
-          ((): string => {
+        const opened = window.open(address)!;
+        /** Until it has opened, it is an empty page of this origin. */
+        const look = async (): Promise<string> => {
+          for (;;) {
             try {
-              return opened!.document.body.innerText;
+              const text = opened.document.body.innerText;
+              if (text !== "") return text;
             } catch {
               return "failed";
             }
-          })(),
+            await new Promise((resolve) => setTimeout(resolve, 50));
+          }
+        };
+        return [
+          await send("/read/runs", '{ "cursor": null }', { headers: { authorization } }),
+          await send("/write/start", '{ "workflow": "slow", "input": {} }', { mode: "no-cors" }),
+          await look(),
         ];
       },
       [url, `Bearer ${token}`] as const,
@@ -644,6 +714,57 @@ describe.skipIf(!existsSync(executablePath))("in a browser", () => {
     await eventually(() => expect(refused.join()).toContain("frame-ancestors"));
     expect((await ask("/read/runs", { cursor: null })).page.length).toBe(before);
     evil.close();
+  });
+
+  test("a link opens in a new tab, which another tab of the browser tells the token", async () => {
+    await ask("/write/start", { workflow: "parcel", input: { item: "a" }, key: "for a tab" });
+    const row = page.getByRole("row").filter({ hasText: "for a tab" });
+    const [tab] = await Promise.all([
+      page.context().waitForEvent("page"),
+      row.getByRole("link").click({ modifiers: ["ControlOrMeta"] }),
+    ]);
+    await tab.getByRole("heading", { name: "parcel for a tab" }).waitFor();
+    await tab.reload();
+    await tab.getByRole("heading", { name: "parcel for a tab" }).waitFor();
+    await tab.close();
+    const stranger = await browser.newPage();
+    await stranger.goto(`${new URL("/", studio.url).href}#/runs`);
+    await stranger.getByText("Open the address that the terminal shows").first().waitFor();
+    await stranger.close();
+  });
+
+  test("a long key and a long error leave room for when a run started, and how long it took", async () => {
+    const key = "k".repeat(300);
+    await ask("/write/start", { workflow: "order", input: { items: [], card: "" }, key });
+    await page.getByText("no card <script>").first().waitFor();
+    const list = page.getByRole("region", { name: "Runs" });
+    expect(await list.evaluate((each) => each.scrollWidth - each.clientWidth)).toBe(0);
+    const why = await page.getByText("no card <script>").first().boundingBox();
+    expect(why!.width).toBeGreaterThan(200);
+  });
+
+  test("the button for more nodes of a run stands below those that are shown", async () => {
+    const step = { node: "pack", kind: "action", state: "completed", iterations: [1], errors: [] };
+    const answers = {
+      workflows: [],
+      run: {
+        runId: "r1",
+        workflow: "order",
+        state: "running",
+        startedAt: 1,
+        generation: 1,
+        active: [],
+      },
+      input: {},
+      steps: { page: [step], isDone: false, continueCursor: "next" },
+    };
+    const served = await serveAnswers(answers, {});
+    await page.goto(served.url);
+    await page.goto(`${new URL("/", served.url).href}#/runs/r1`);
+    const last = await page.getByText("pack #1").first().boundingBox();
+    const more = await button("Show more of its nodes").boundingBox();
+    expect(more!.y).toBeGreaterThan(last!.y);
+    await served.close();
   });
 
   test("everything is reached by the keyboard", async () => {
@@ -724,14 +845,21 @@ describe.skipIf(!existsSync(executablePath))("in a browser", () => {
   });
 
   test("on a phone nothing is wider than the screen", async () => {
-    await start("order", { items: ["a"], card: "" });
-    const run = page.url().split("#/")[1]!;
+    const long = "aNameThatIsLongerThanAPhoneIsWideAndHasNoPlaceToBreak";
+    await start(long, {});
+    const [, run = ""] = page.url().split("#/");
     await page.setViewportSize({ width: 390, height: 800 });
     const isWide = async () =>
       await page.evaluate(() => document.documentElement.scrollWidth > innerWidth);
-    for (const place of ["runs", "workflows", "pool", run]) {
+    const places = {
+      runs: page.getByRole("link", { name: long }).first(),
+      [`workflows/${long}`]: page.getByRole("img", { name: `Graph of ${long}` }),
+      pool: page.getByRole("meter"),
+      [run]: page.getByRole("region", { name: `Timeline of ${long}` }).getByText("completed"),
+    };
+    for (const [place, shows] of Object.entries(places)) {
       await open(place);
-      await page.getByRole("main").waitFor();
+      await shows.first().waitFor();
       expect([place, await isWide()]).toEqual([place, false]);
     }
   });

@@ -1,6 +1,6 @@
 import { compareValues, type Value } from "convex/values";
 import { useState } from "react";
-import type { Field, Shape } from "../input-shape.js";
+import { exampleOf, type Field, type Shape } from "../input-shape.js";
 import { fromText, textOf } from "./parts.js";
 
 /** Asks for a value: field by field if its shape is known, or as JSON. */
@@ -96,7 +96,7 @@ function Control(props: {
         </select>
       );
     default: {
-      const example = shape.kind === "other" && !isOptional ? shape.example : undefined;
+      const example = isOptional ? undefined : exampleOf(shape);
       const shown = value ?? example;
       const text = shown === undefined ? "" : textOf(shown);
       return <textarea rows={3} defaultValue={text} spellCheck={false} {...common} />;
@@ -121,23 +121,30 @@ export function inputOf(form: FormData, shape: Shape): Value {
     shape.fields.flatMap((field) => {
       const given = String(form.get(nameOf(field)) ?? "");
       if (given === "" && field.isOptional) return [];
-      return [[field.name, valueOf(given, field.shape)]];
+      return [[field.name, valueOf(given, field.shape, field.name)]];
     }),
   );
 }
 
-function valueOf(text: string, shape: Shape): Value {
+function valueOf(text: string, shape: Shape, name: string): Value {
   switch (shape.kind) {
     case "string":
       return text;
     case "number":
       return Number(text);
     case "int64":
-      return BigInt(text);
+      return integerOf(text, name);
     case "boolean":
     case "choice":
       return valuesOf(shape)[Number(text)] ?? null;
     default:
-      return fromText(text);
+      return fromText(text, name);
   }
+}
+
+/** @throws if a browser takes it for a number, and it is no integer, as 1e3 */
+function integerOf(text: string, name: string): bigint {
+  if (!/^[+-]?\d+$/.test(text))
+    throw new Error(`${name}: write the integer in digits, not as ${text}.`);
+  return BigInt(text);
 }

@@ -7,19 +7,12 @@ import { PoolPage } from "./pool-page.js";
 import { RunPage } from "./run-page.js";
 import { RunsPage } from "./runs-page.js";
 import { Studio } from "./studio.js";
+import { takeToken, tellTabs } from "./token.js";
 import { WorkflowsPage } from "./workflows-page.js";
 
-/** The token of the address, which then goes out of it; a reload finds it again. */
-function takeToken(): string {
-  const [, given, run] = /^#token=([\w-]+)(?:&run=(.+))?$/.exec(location.hash) ?? [];
-  if (given !== undefined) {
-    sessionStorage.setItem("token", given);
-    history.replaceState(null, "", run === undefined ? "#/runs" : `#/runs/${run}`);
-  }
-  return sessionStorage.getItem("token") ?? "";
-}
-
-const server = httpSource(takeToken());
+const token = await takeToken();
+const server = httpSource(token);
+tellTabs(token, server);
 
 function App() {
   const hash = useHash();
@@ -52,7 +45,7 @@ function App() {
       <header>
         <strong>Stepwise</strong> <span>{about?.title}</span>
         <nav aria-label="Pages">
-          <Tab name="Runs" place="runs" isHere={place === "runs"} />
+          <Tab name="Runs" place="runs" isHere={place !== "workflows" && place !== "pool"} />
           <Tab name="Workflows" place="workflows" isHere={place === "workflows"} />
           <Tab name="Pool" place="pool" isHere={place === "pool"} />
         </nav>

@@ -25,11 +25,13 @@ export function cut(text: string, length = SHOWN): string {
 /** A Convex value as text that a person can edit, and back. */
 export const textOf = (value: unknown): string =>
   JSON.stringify(convexToJson(value as Value), undefined, 2);
-export function fromText(text: unknown): Value {
+/** @param name that of the field, if there are several */
+export function fromText(text: unknown, name = ""): Value {
   try {
     return jsonToConvex(JSON.parse(String(text)) as JSONValue);
   } catch (cause) {
-    throw new Error(`This is not JSON: ${String(cause)}`, { cause });
+    const field = name === "" ? "" : `${name}: `;
+    throw new Error(`${field}This is not JSON: ${String(cause)}`, { cause });
   }
 }
 

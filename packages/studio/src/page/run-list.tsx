@@ -225,7 +225,7 @@ function RunCells({ run }: { run: ListedRun }) {
         <a href={`#/runs/${run.runId}`}>{run.workflow}</a>
         {run.error && <p className="why">{cut(run.error.message, 300)}</p>}
       </td>
-      <td>{name}</td>
+      <td>{name !== undefined && cut(name, 200)}</td>
       <td>
         <Time at={run.startedAt} />
       </td>

@@ -21,7 +21,7 @@ export function RunPage({ runId }: { runId: string }) {
         <Problem error={run.error} />
         {status === null && (
           <p className="empty">
-            There is no run {runId}. It may have been removed after its retention time.{" "}
+            There is no run <code>{runId}</code>. It may have been removed after its retention time.{" "}
             <a href="#/runs">All runs</a>
           </p>
         )}
@@ -44,15 +44,6 @@ export function RunPage({ runId }: { runId: string }) {
         <Steering status={status} />
       </div>
       <Facts status={status} />
-      {cursors.map((cursor, index) => (
-        <StepsPage
-          key={cursor}
-          runId={runId}
-          cursor={cursor}
-          onPage={(page) => keep(index, page)}
-          onMore={index === last ? (next) => setCursors([...cursors, next]) : undefined}
-        />
-      ))}
       {[...opened].map((id) => (
         <ChildrenOf
           key={id}
@@ -67,6 +58,15 @@ export function RunPage({ runId }: { runId: string }) {
         onToggle={toggle}
         hrefOf={(child) => `#/runs/${child.runId}`}
       />
+      {cursors.map((cursor, index) => (
+        <StepsPage
+          key={cursor}
+          runId={runId}
+          cursor={cursor}
+          onPage={(page) => keep(index, page)}
+          onMore={index === last ? (next) => setCursors([...cursors, next]) : undefined}
+        />
+      ))}
       {steps.some(({ id }) => id !== undefined) && (
         <p>
           {steps

@@ -33,7 +33,7 @@ export function RunsPage({ query }: { query: URLSearchParams }) {
   const nodes = about.plans?.workflows.find(({ name }) => name === workflow)?.nodes ?? [];
   const filter = {
     workflow: workflow || undefined,
-    state: (state || undefined) as RunState | undefined,
+    state: isState(state) ? state || undefined : undefined,
     node: node || undefined,
     key: key || undefined,
     text: text || undefined,
@@ -43,7 +43,8 @@ export function RunsPage({ query }: { query: URLSearchParams }) {
     outdated: query.has("outdated") || undefined,
   };
   const change = (name: string, value: string) => {
-    const changed = new URLSearchParams(query);
+    // The page may not have been shown yet after a change just before this one.
+    const changed = new URLSearchParams(location.hash.split("?")[1]);
     if (value === "") changed.delete(name);
     else changed.set(name, value);
     for (const other of WITHOUT[name] ?? []) changed.delete(other);
@@ -62,7 +63,12 @@ export function RunsPage({ query }: { query: URLSearchParams }) {
         <Choice name="State" value={state} onChange={(value) => change("state", value)}>
           {STATES}
         </Choice>
-        <Choice name="At node" value={node} onChange={(value) => change("node", value)}>
+        <Choice
+          name="At node"
+          value={node}
+          isDisabled={workflow === ""}
+          onChange={(value) => change("node", value)}
+        >
           {nodes.map(({ name }) => name)}
         </Choice>
         <TextFilter
@@ -79,16 +85,6 @@ export function RunsPage({ query }: { query: URLSearchParams }) {
           placeholder="in keys, ids and errors"
           onChange={(value) => change("text", value)}
         />
-        {(["since", "until"] as const).map((name) => (
-          <label key={name}>
-            Created {name}
-            <input
-              type="datetime-local"
-              value={time[name] ?? ""}
-              onChange={({ target }) => change(name, target.value)}
-            />
-          </label>
-        ))}
         <label>
           Run id
           <input
@@ -99,6 +95,16 @@ export function RunsPage({ query }: { query: URLSearchParams }) {
             }}
           />
         </label>
+        {(["since", "until"] as const).map((name) => (
+          <label key={name}>
+            Created {name}
+            <input
+              type="datetime-local"
+              value={time[name] ?? ""}
+              onChange={({ target }) => change(name, target.value)}
+            />
+          </label>
+        ))}
         {(["outdated", "parent"] as const).map(
           (name) =>
             filter[name] !== undefined && (
@@ -108,21 +114,34 @@ export function RunsPage({ query }: { query: URLSearchParams }) {
             ),
         )}
       </form>
-      <BulkButtons filter={filter} />
-      <RunList
-        key={JSON.stringify(filter)}
-        filter={filter}
-        empty={
-          query.size === 0 ? undefined : (
-            <>
-              No runs. None matches the filter: change it, or <a href="#/runs">show all runs</a>.
-            </>
-          )
-        }
-      />
+      {isState(state) ? (
+        <>
+          <BulkButtons filter={filter} />
+          <RunList
+            key={JSON.stringify(filter)}
+            filter={filter}
+            empty={
+              query.size === 0 ? undefined : (
+                <>
+                  No runs. None matches the filter: change it, or <a href="#/runs">show all runs</a>
+                  .
+                </>
+              )
+            }
+          />
+        </>
+      ) : (
+        <p className="empty" role="alert">
+          There is no state {JSON.stringify(state)}. Choose one above, or{" "}
+          <a href="#/runs">show all runs</a>.
+        </p>
+      )}
     </main>
   );
 }
+
+const isState = (state: string): state is RunState | "" =>
+  state === "" || STATES.includes(state as RunState);
 
 /** What cannot be asked for together with a filter. */
 const WITHOUT: Readonly<Record<string, readonly string[]>> = {
@@ -142,7 +161,8 @@ function StartButton({ workflow, all }: { workflow: string; all: readonly Workfl
   const { server } = useStudio();
   const [chosen, setChosen] = useState<string>();
   const name = chosen ?? (workflow === "" ? all[0]?.name : workflow) ?? "";
-  const { input: shape = unknown, example = {} } = all.find((each) => each.name === name) ?? {};
+  const found = all.find((each) => each.name === name);
+  const { input: shape = unknown, example = {} } = found ?? {};
   return (
     <ActionButton
       label="Start a run"
@@ -163,7 +183,7 @@ function StartButton({ workflow, all }: { workflow: string; all: readonly Workfl
           ))}
         </select>
       </label>
-      <InputForm key={name} shape={shape} example={example} />
+      {found !== undefined && <InputForm key={name} shape={shape} example={example} />}
       <label>
         Key (optional): the same key gives the same run
         <input name="key" />
@@ -198,14 +218,20 @@ function TextFilter(props: {
 function Choice(props: {
   name: string;
   value: string;
+  /** Whether a workflow must be chosen first. */
+  isDisabled?: boolean;
   onChange: (value: string) => void;
   children: readonly string[];
 }) {
   return (
     <label>
       {props.name}
-      <select value={props.value} onChange={({ target }) => props.onChange(target.value)}>
-        <option value="">any</option>
+      <select
+        value={props.value}
+        disabled={props.isDisabled}
+        onChange={({ target }) => props.onChange(target.value)}
+      >
+        <option value="">{props.isDisabled === true ? "choose a workflow" : "any"}</option>
         {props.children.map((each) => (
           <option key={each}>{each}</option>
         ))}

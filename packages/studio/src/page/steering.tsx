@@ -48,21 +48,24 @@ function SendEvent(props: {
   runId: string;
   workflow: string;
   names: readonly string[];
-  known: readonly EventSummary[];
+  /** Undefined until they are loaded. */
+  known: readonly EventSummary[] | undefined;
 }) {
   const { server } = useStudio();
   const { runId, workflow, names, known } = props;
   const [chosen, setChosen] = useState("");
   const name = names.includes(chosen) ? chosen : names[0]!;
-  const { payload: shape = unknown, example = {} } = known.find((each) => each.name === name) ?? {};
+  const { payload: shape = unknown, example = {} } =
+    known?.find((each) => each.name === name) ?? {};
   return (
     <ActionButton
       label="Send an event"
       tone="primary"
       question={`Send an event to ${workflow}`}
-      act={async (form) =>
-        await server.write("sendEvent", { runId, name, payload: inputOf(form, shape) })
-      }
+      act={async (form) => {
+        if (known === undefined) throw new Error("The form is not loaded yet.");
+        await server.write("sendEvent", { runId, name, payload: inputOf(form, shape) });
+      }}
     >
       <label>
         Event
@@ -72,7 +75,9 @@ function SendEvent(props: {
           ))}
         </select>
       </label>
-      <InputForm key={name} title="Payload" shape={shape} example={example} />
+      {known !== undefined && (
+        <InputForm key={name} title="Payload" shape={shape} example={example} />
+      )}
     </ActionButton>
   );
 }
@@ -85,7 +90,7 @@ export function Steering({ status }: { status: ShownRun }) {
   const {
     nodes = [],
     input: shape = unknown,
-    events: known = [],
+    events: known = workflows.value && [],
   } = workflows.value?.find(({ name }) => name === workflow) ?? {};
   const events = [...new Set(status.active.flatMap((node) => node.events ?? []))];
   const goesOn = state === "pending" || state === "running";

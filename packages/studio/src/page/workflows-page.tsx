@@ -71,7 +71,7 @@ function Verdict({ plans, workflow }: { plans: Plans; workflow: string }) {
       </p>
       <p>
         Compared with {from || "nothing"}
-        {deployed === undefined
+        {deployed === undefined || plans.comparedHashes[workflow] === undefined
           ? ""
           : isCompared
             ? ", which is deployed"

@@ -23,7 +23,7 @@ export const STYLES = `
 .stepwise ol, .stepwise ul { list-style: none; margin: 0; padding: 0; }
 .stepwise p { margin: 0; }
 .stepwise-state { color: var(--tone); display: inline-block; font-weight: 600; margin-inline-end: .6em !important; }
-.stepwise-took { color: var(--stepwise-muted); display: inline-block; }
+.stepwise-took { color: var(--stepwise-muted); display: inline-block; overflow-wrap: anywhere; }
 .stepwise-row { align-items: center; border-block-end: 1px solid var(--stepwise-line); display: grid;
   gap: 0 1em; grid-template-columns: minmax(7em, 1fr) minmax(10em, 1fr) 3fr; min-block-size: 2.1em; }
 .stepwise-name { overflow-wrap: anywhere; }
