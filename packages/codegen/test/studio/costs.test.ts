@@ -263,6 +263,8 @@ const inBrowser = (look: (page: Page, at: string) => Promise<void>) => async () 
   try {
     const page = await browser.newPage();
     await page.goto(studio.url);
+    // It has read what it shows before anything is counted.
+    await page.getByText("box 9999").first().waitFor();
     await look(page, new URL("/", studio.url).href);
   } finally {
     await browser.close();

@@ -361,14 +361,19 @@ describe.skipIf(!existsSync(executablePath))("in a browser", () => {
       await eventually(() => expect(page.url()).toContain("?workflow=parcel&key=box&state=failed"));
     });
 
-    test("an address with a state that does not exist says so, and offers nothing to do to its runs", async () => {
+    test("an address with a state or workflow that does not exist says so, and offers nothing to do", async () => {
       await open("runs?state=odd");
       await page.getByRole("alert").getByText('There is no state "odd".').waitFor();
       expect(await button("Restart all").count()).toBe(0);
       // Which nodes there are is known with the workflow.
       expect(await page.getByLabel("At node").isDisabled()).toBe(true);
+      const start = { workflow: "parcel", input: { item: "a" }, key: "a state of its own" };
+      await ask("/write/start", start);
       await page.getByRole("link", { name: "show all runs" }).click();
-      await page.getByRole("region", { name: "Runs" }).waitFor();
+      await page.getByRole("cell", { name: start.key }).waitFor();
+      await open("runs?workflow=nobodys");
+      await page.getByRole("alert").getByText("Its workflows are: ").waitFor();
+      expect(await page.getByRole("region", { name: "Runs" }).count()).toBe(0);
     });
 
     test("all runs of a filter are canceled or restarted, also after a reload", async () => {
@@ -862,5 +867,12 @@ describe.skipIf(!existsSync(executablePath))("in a browser", () => {
       await shows.first().waitFor();
       expect([place, await isWide()]).toEqual([place, false]);
     }
+    await open("runs");
+    await button("Start a run").click();
+    await dialog().getByLabel("Workflow").selectOption(long);
+    const box = await dialog().boundingBox();
+    expect(box!.x).toBeGreaterThan(0);
+    expect(box!.x + box!.width).toBeLessThan(390);
+    expect(await dialog().evaluate((each) => each.scrollWidth - each.clientWidth)).toBe(0);
   });
 });

@@ -120,7 +120,7 @@ export function RunList({ filter, empty }: { filter: Filter; empty?: ReactNode }
         <p className="empty">
           {empty ?? "No runs. Start one above, or from your app's functions."}
         </p>
-      ) : (
+      ) : error !== undefined && rows.every(({ run }) => run === undefined) ? null : (
         <div className="rows" ref={scrolled} role="region" aria-label="Runs" tabIndex={0}>
           <table aria-rowcount={isDone ? rows.length + 1 : -1}>
             <thead>
