@@ -838,15 +838,19 @@ describe.skipIf(!existsSync(executablePath))("in a browser", () => {
     await ask("/write/start", { workflow: "parcel", input: { item: "a" }, key: "before a save" });
     const file = join(app.functionsDir, "trips.workflow.ts");
     const text = await readFile(file, "utf8");
+    const isShown = async (step: string) =>
+      await eventually(async () => {
+        await open("runs");
+        await open("workflows/shout");
+        await page.getByText(`${step}: `).waitFor({ state: "attached", timeout: 500 });
+      });
     await writeFile(file, text.replace('.step("say"', '.step("whisper"'));
-    await eventually(async () => {
-      await open("runs");
-      await open("workflows/shout");
-      await page.getByText(/^whisper: /).waitFor({ state: "attached", timeout: 500 });
-    });
+    await isShown("whisper");
     await open("runs");
     await page.getByRole("cell", { name: "before a save" }).waitFor();
+    // The next test begins when this has been taken in too.
     await writeFile(file, text);
+    await isShown("say");
   });
 
   test("on a phone nothing is wider than the screen", async () => {
