@@ -11,6 +11,7 @@ import { isAssigned, isDeclaredBetween, nameOf, usesOf } from "./scoping.js";
 import type { DefinitionFile } from "./parser.js";
 import { constantOf, functionOf, stringOf, unwrap, readOption } from "./functions.js";
 import { isImported } from "./modules.js";
+import { once } from "../plan/once.js";
 import { asyncFunction, type Given, isObject, type Known } from "../plan/known.js";
 
 type Literal = ObjectLiteralExpression | ArrayLiteralExpression;
@@ -112,15 +113,9 @@ function memberOf(held: Node | undefined, name: string): Node | undefined {
 }
 
 /** The value of literals, top-level consts and simple arithmetic; undefined for anything else. */
-export function knownValue(value: Node, file: DefinitionFile): Known {
-  if (foundBefore.has(value)) return foundBefore.get(value);
-  const known = new Evaluation(file).value(value);
-  foundBefore.set(value, known);
-  return known;
-}
-
-/** A value is asked for by all that stands around it. */
-const foundBefore = new WeakMap<Node, Known>();
+export const knownValue = once((value: Node, file: DefinitionFile): Known =>
+  new Evaluation(file).value(value),
+);
 
 type Scalar = string | number | boolean;
 

@@ -1,4 +1,4 @@
-import { resolveModule, withoutEnding } from "../plan/paths.js";
+import { foldersAround, resolveModule, withoutEnding } from "../plan/paths.js";
 import { once } from "../plan/once.js";
 import { posix } from "node:path";
 
@@ -104,7 +104,7 @@ type Alias = readonly [pattern: string, targets: readonly string[]];
 
 /** What a module may stand for by a tsconfig's `paths` or `baseUrl`, or a package's `imports`. */
 function aliasedPaths(from: string, module: string, read: ReadModule): string[] {
-  const folders = foldersAround(from);
+  const folders = foldersUpFrom(from);
   const aliases = folders.flatMap((folder) => [
     ...configAliases(posix.join(folder, "tsconfig.json"), read),
     ...imports(folder, jsonIn(posix.join(folder, "package.json"), read)),
@@ -119,11 +119,9 @@ function aliasedPaths(from: string, module: string, read: ReadModule): string[] 
 }
 
 /** A folder and those around it, up to three above the functions folder. */
-function foldersAround(folder: string): string[] {
-  const names = folder.split("/");
-  const inside = names.map((_name, at) => names.slice(0, names.length - at).join("/"));
-  return [...new Set([...inside, ".", "..", "../..", "../../.."])];
-}
+const foldersUpFrom = (folder: string): string[] => [
+  ...new Set([...foldersAround(folder).reverse(), ".", "..", "../..", "../../.."]),
+];
 
 function configAliases(file: string, read: ReadModule, depth = 0): Alias[] {
   const config = jsonIn(file, read);

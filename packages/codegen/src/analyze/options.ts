@@ -1,6 +1,7 @@
 import type { ObjectLiteralExpression } from "ts-morph";
 import { Node } from "../ts-morph.js";
 import type { z } from "zod";
+import { once } from "../plan/once.js";
 import { type GivenOptions, toJson } from "../plan/known.js";
 import type { FunctionKind, Policy } from "../plan/schema.js";
 import type { DefinitionFile } from "./parser.js";
@@ -63,21 +64,13 @@ function reportUnreadable(at: Node, of: string, file: DefinitionFile): undefined
   return file.report("unreadableOptions", at, message, hint);
 }
 
-export function givenOptions(options: Options, file: DefinitionFile): GivenOptions {
-  const before = givenBefore.get(options);
-  if (before !== undefined) return before;
-  const given = new Map(
-    [...options.values()].map(({ name, nameNode, value }) => [
-      name,
-      { place: file.placeOf(nameNode), value: knownValue(value, file) },
-    ]),
-  );
-  givenBefore.set(options, given);
-  return given;
-}
-
-/** A node asks for them, and each of its stages. */
-const givenBefore = new WeakMap<Options, GivenOptions>();
+/** The values of options. A node asks for them, and each of its stages. */
+export const givenOptions = once((options: Options, file: DefinitionFile): GivenOptions => {
+  const given = [...options.values()].map(({ name, nameNode, value }) => {
+    return [name, { place: file.placeOf(nameNode), value: knownValue(value, file) }] as const;
+  });
+  return new Map(given);
+});
 
 export function plannedValues(given: GivenOptions, names: readonly string[]): Record<string, Json> {
   const values: Record<string, Json> = {};

@@ -50,29 +50,15 @@ function varsOf(body: TypeScript.Node): Declaration[] {
 }
 
 /** The names that a file, function, block or the like declares for what is inside it. */
-export const namesIn = (part: TypeScript.Node): ReadonlySet<string> =>
-  mayDeclare(part) ? namesDeclaredIn(part) : none;
-
-const none: ReadonlySet<string> = new Set();
-
-const mayDeclare = (part: TypeScript.Node): boolean =>
-  ts.isFunctionLike(part) ||
-  ts.isClassExpression(part) ||
-  ts.isSourceFile(part) ||
-  ts.isCatchClause(part) ||
-  ts.isBlock(part) ||
-  ts.isCaseOrDefaultClause(part) ||
-  isFor(part);
-
-const isFor = (part: TypeScript.Node) =>
-  ts.isForStatement(part) || ts.isForOfStatement(part) || ts.isForInStatement(part);
-
-const namesDeclaredIn = once((part: TypeScript.Node): ReadonlySet<string> => {
+export const namesIn = once((part: TypeScript.Node): ReadonlySet<string> => {
   const names = new Set(declaredIn(part).map(([name]) => name));
   if ((ts.isFunctionExpression(part) || ts.isClassExpression(part)) && part.name !== undefined)
     names.add(part.name.text);
   return names;
 });
+
+const isFor = (part: TypeScript.Node) =>
+  ts.isForStatement(part) || ts.isForOfStatement(part) || ts.isForInStatement(part);
 
 function declaredIn(part: TypeScript.Node): readonly Declaration[] {
   if (ts.isSourceFile(part) || ts.isBlock(part)) {

@@ -1,3 +1,4 @@
+import { once } from "./once.js";
 import { allNodes } from "./flow.js";
 import type { WrittenPlan } from "./schema.js";
 import { hasCases, stageKind, startsOne } from "./stage-kinds.js";
@@ -50,22 +51,16 @@ export interface Digest {
   readonly startsChild: boolean;
 }
 
-const digests = new WeakMap<Nodes, Digest>();
-
-export function digestOf(workflow: Nodes): Digest {
-  const before = digests.get(workflow);
-  if (before !== undefined) return before;
+export const digestOf = once((workflow: Nodes): Digest => {
   const nodes = allNodes(workflow.nodes);
   const stages = nodes.flatMap((node) => node.stages);
-  const digest: Digest = {
+  return {
     nodes: workflow.nodes.length,
     actions: stages.filter(({ kind }) => stageKind(kind).goes === "queued").map(({ name }) => name),
     stored: storedNodes(workflow.nodes),
     startsChild: nodes.some(startsOne),
   };
-  digests.set(workflow, digest);
-  return digest;
-}
+});
 
 /** A workflow with some `known` fields; `load` gives the others when one of them is read. */
 export function lazyWorkflow<Workflow extends Nodes>(
@@ -81,6 +76,6 @@ export function lazyWorkflow<Workflow extends Nodes>(
   });
   // Each of the fields is either known or a getter.
   const workflow = Object.defineProperties({}, Object.fromEntries(descriptors)) as Workflow;
-  digests.set(workflow, digest);
+  digestOf.keep(workflow, digest);
   return workflow;
 }

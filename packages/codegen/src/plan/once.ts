@@ -1,9 +1,12 @@
-/** What is made of something, kept for as long as that is. */
-export function once<Of extends object, Made>(make: (of: Of) => Made): (of: Of) => Made {
-  const before = new WeakMap<Of, Made>();
-  return (of) => {
-    const made = before.get(of) ?? make(of);
-    before.set(of, made);
-    return made;
+/** What is made of something, kept for as long as that is. `by` may not change what is made. */
+export function once<Of extends object, By extends readonly unknown[], Made>(
+  make: (of: Of, ...by: By) => Made,
+) {
+  const before = new WeakMap<Of, { readonly made: Made }>();
+  const keep = (of: Of, made: Made) => before.set(of, { made });
+  const get = (of: Of, ...by: By) => {
+    if (!before.has(of)) keep(of, make(of, ...by));
+    return before.get(of)!.made;
   };
+  return Object.assign(get, { keep });
 }

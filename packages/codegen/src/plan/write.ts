@@ -1,3 +1,4 @@
+import { once } from "./once.js";
 import { createHash } from "node:crypto";
 import { compilerVersion } from "../version.js";
 import { digestOf, lazyWorkflow } from "./digest.js";
@@ -15,9 +16,6 @@ type WrittenWorkflow = WrittenPlan["workflows"][number];
 type WrittenNode = WrittenWorkflow["nodes"][number];
 type WrittenStage = WrittenNode["stages"][number];
 
-/** Those that were written before: a watching compiler has most of them again and again. */
-const writtenBefore = new WeakMap<WorkflowPlan, WrittenWorkflow>();
-
 /** The plan as it is committed: without places, with a hash for every workflow. */
 export function toWritten({ config, workflows, removed = [] }: ProjectPlan): WrittenPlan {
   return {
@@ -30,22 +28,16 @@ export function toWritten({ config, workflows, removed = [] }: ProjectPlan): Wri
   };
 }
 
-function writtenWorkflowOf(placed: WorkflowPlan): WrittenWorkflow {
-  const before = writtenBefore.get(placed);
-  if (before !== undefined) return before;
-  const { name, file, input, options, computed, nodes } = placed;
+/** Made once: a watching compiler writes most workflows again and again. */
+const writtenWorkflowOf = once((placed: WorkflowPlan): WrittenWorkflow => {
   const workflow: Every<Omit<WrittenWorkflow, "hash">> = {
-    name,
-    file,
-    input: input.hash,
-    options,
-    computed,
-    nodes: nodes.map(nodeOf),
+    ...picked(placed, "name", "file"),
+    input: placed.input.hash,
+    ...picked(placed, "options", "computed"),
+    nodes: placed.nodes.map(nodeOf),
   };
-  const written = { ...workflow, hash: hashOf(JSON.stringify(workflow)) };
-  writtenBefore.set(placed, written);
-  return written;
-}
+  return { ...workflow, hash: hashOf(JSON.stringify(workflow)) };
+});
 
 /* By hand, as zod loads slower than a small app compiles. Types and a test keep it complete. */
 
@@ -54,8 +46,15 @@ type Every<T> = { [Field in keyof Required<T>]: T[Field] };
 /** Empty without settings, so that an app without a config keeps its plan. */
 function configOf(config: ProjectPlan["config"]): Pick<WrittenPlan, "config"> {
   if (config === undefined || Object.keys(config.values).length === 0) return {};
-  const { component, maxParallelism, logLevel, retention, retry, output } = config.values;
-  return { config: { component, maxParallelism, logLevel, retention, retry, output } };
+  const names = [
+    "component",
+    "maxParallelism",
+    "logLevel",
+    "retention",
+    "retry",
+    "output",
+  ] as const;
+  return { config: picked(config.values, ...names) };
 }
 
 /** Some fields of a value, in this order; those that may be absent too. */
@@ -87,7 +86,7 @@ export function knowWritten(workflow: WorkflowPlan, hash: string, load: () => Wo
   const { name, file } = workflow;
   const fields = ["name", "file", "input", "options", "computed", "nodes", "hash"];
   const known = { name, file, hash };
-  writtenBefore.set(
+  writtenWorkflowOf.keep(
     workflow,
     lazyWorkflow<WrittenWorkflow>(known, fields, digestOf(workflow), () =>
       writtenWorkflowOf(load()),
