@@ -1,6 +1,6 @@
 import { isBuiltin } from "node:module";
 import type { TypeScript } from "../ts-morph.js";
-import { valuesOf } from "./values-used.js";
+import { valuesIn } from "./values-used.js";
 import { bareSource } from "./descendants.js";
 import { type Import, importsOf, reexportsOf } from "./modules.js";
 import {
@@ -24,8 +24,6 @@ export interface Declared {
 
 /** The names at the top of one file of the app, without asking the type checker. */
 export class Module {
-  #declared: ReadonlyMap<string, TypeScript.Node> | undefined;
-
   constructor(
     readonly file: string,
     readonly source: TypeScript.SourceFile,
@@ -34,8 +32,7 @@ export class Module {
   ) {}
 
   declared(name: string): TypeScript.Node | undefined {
-    this.#declared ??= new Map(this.source.statements.flatMap(valuesOf));
-    return this.#declared.get(name);
+    return valuesIn(this.source).get(name);
   }
 
   exported(name: string): TypeScript.Node | undefined {

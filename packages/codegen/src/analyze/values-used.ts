@@ -1,4 +1,5 @@
 import { ts, type TypeScript } from "../ts-morph.js";
+import { once } from "../plan/once.js";
 import { childrenOf, identifiersIn } from "./descendants.js";
 import { packageIn } from "./module-file.js";
 import type { Import } from "./modules.js";
@@ -13,13 +14,12 @@ export function readsLate(
   const late = new Set(source.statements.flatMap(lateNames).map(([name]) => name));
   for (const [name, { module, typeOnly }] of imports)
     if (!typeOnly && packageIn(module) === undefined) late.add(name);
-  const values = new Map(source.statements.flatMap(valuesOf));
   const read = [fn];
   for (const part of read)
     for (const id of identifiersIn(part)) {
       if (!isReference(id) || ts.isPartOfTypeNode(id) || isHidden(id)) continue;
       if (late.has(id.text)) return true;
-      const value = values.get(id.text);
+      const value = valuesIn(source).get(id.text);
       if (value !== undefined && !read.includes(value)) read.push(value);
     }
   return false;
@@ -55,53 +55,51 @@ let latest: { source?: TypeScript.SourceFile; used: readonly ValueUsed[] } = { u
 
 function searched(source: TypeScript.SourceFile): readonly ValueUsed[] {
   const used: ValueUsed[] = [];
-  const values = new Map(source.statements.flatMap(valuesOf));
   const ran = new Set<TypeScript.Node>();
-  const definesWorkflows = source.text.includes("defineWorkflow");
   type Waiting = [part: TypeScript.Node, isRun: boolean, caller?: TypeScript.Node | undefined];
   const waiting = source.statements.map((each): Waiting => [each, true]).reverse();
   for (let next = waiting.pop(); next !== undefined; next = waiting.pop()) {
     const [part, isRun, caller] = next;
     const runBy = isRun ? (caller ?? part) : undefined;
     if (ts.isIdentifier(part) || ts.isCallExpression(part)) used.push({ part, runBy });
-    for (const body of isRun ? runningIn(part, values, definesWorkflows) : []) {
+    for (const body of isRun ? runningIn(part) : []) {
       if (ran.has(body)) continue;
       ran.add(body);
-      for (const child of valuesIn(body)) waiting.push([child, true, runBy]);
+      for (const child of usesIn(body)) waiting.push([child, true, runBy]);
     }
-    const isInside = isRun && !isLater(part, definesWorkflows);
-    for (const child of valuesIn(part).toReversed()) waiting.push([child, isInside, caller]);
+    const isInside = isRun && !isLater(part);
+    for (const child of usesIn(part).toReversed()) waiting.push([child, isInside, caller]);
   }
   return used;
 }
 
 /** What a part runs: the function that it calls, the getter that it reads, what makes a class. */
-function runningIn(part: TypeScript.Node, values: Values, definesWorkflows: boolean) {
-  if (ts.isNewExpression(part)) return madeBy(heldBy(part.expression, values), values);
+function runningIn(part: TypeScript.Node) {
+  if (ts.isNewExpression(part)) return madeBy(heldBy(part.expression));
   const isCall = ts.isCallExpression(part);
   if (!isCall && !ts.isIdentifier(part) && !ts.isPropertyAccessExpression(part)) return [];
-  const held = heldBy(isCall ? part.expression : part, values);
+  const held = heldBy(isCall ? part.expression : part);
   const isKnown = held !== undefined && ts.isFunctionLike(held);
-  if (isCall) return isKnown ? [] : mayRun(part.expression, values);
-  const isRun = isKnown && (ts.isGetAccessor(held) || isCalledAtOnce(part, definesWorkflows));
+  if (isCall) return isKnown ? [] : mayRun(part.expression);
+  const isRun = isKnown && (ts.isGetAccessor(held) || isCalledAtOnce(part));
   return isRun ? [held] : [];
 }
 
-function madeBy(made: TypeScript.Node | undefined, values: Values): TypeScript.Node[] {
+function madeBy(made: TypeScript.Node | undefined): TypeScript.Node[] {
   if (made === undefined || !ts.isClassLike(made)) return [];
   const above = made.heritageClauses?.find(({ token }) => token === ts.SyntaxKind.ExtendsKeyword);
-  const base = heldBy(above?.types[0]?.expression, values);
+  const base = heldBy(above?.types[0]?.expression);
   // A class that is declared above: none is its own base.
   const isBase = base !== undefined && base.end <= made.pos;
-  return [...made.members.filter(isMade), ...(isBase ? madeBy(base, values) : [])];
+  return [...made.members.filter(isMade), ...(isBase ? madeBy(base) : [])];
 }
 
 /** If it is not known what is called: all functions in what that is taken from. */
-function mayRun(callee: TypeScript.Node, values: Values, maxLinks = 9): TypeScript.Node[] {
-  const held = heldBy(callee, values) ?? callee;
+function mayRun(callee: TypeScript.Node, maxLinks = 9): TypeScript.Node[] {
+  const held = heldBy(callee) ?? callee;
   const isWhole = ts.isNewExpression(held) || !("expression" in held);
   if (isWhole || maxLinks === 0) return functionsIn(held);
-  return mayRun(held.expression as TypeScript.Node, values, maxLinks - 1);
+  return mayRun(held.expression as TypeScript.Node, maxLinks - 1);
 }
 
 /** Those of an object, a list, a class or a function, but none that a call is given. */
@@ -114,10 +112,18 @@ function functionsIn(value: TypeScript.Node): TypeScript.Node[] {
 const isMade = (member: TypeScript.ClassElement): boolean =>
   ts.isConstructorDeclaration(member) || ts.isPropertyDeclaration(member);
 
-type Values = ReadonlyMap<string, TypeScript.Node>;
+/** The values of the names at the top of a file. */
+export const valuesIn = once(
+  (source: TypeScript.SourceFile): ReadonlyMap<string, TypeScript.Node> =>
+    new Map(source.statements.flatMap(valuesOf)),
+);
+
+const definesWorkflows = once((source: TypeScript.SourceFile) =>
+  source.text.includes("defineWorkflow"),
+);
 
 /** The values of a name at the top of a statement: of a variable, or what it declares itself. */
-export function valuesOf(statement: TypeScript.Statement): [string, TypeScript.Node][] {
+function valuesOf(statement: TypeScript.Statement): [string, TypeScript.Node][] {
   return declarationsOf(statement).flatMap(([name, node]): [string, TypeScript.Node][] => {
     const hasValue =
       ts.isFunctionDeclaration(node) || ts.isClassDeclaration(node) || ts.isEnumDeclaration(node);
@@ -127,14 +133,11 @@ export function valuesOf(statement: TypeScript.Statement): [string, TypeScript.N
 }
 
 /** What an expression stands for in its file: `f`, `o.m`, `new C().m`, `this.m`. */
-function heldBy(
-  part: TypeScript.Node | undefined,
-  values: Values,
-  maxLinks = 9,
-): TypeScript.Node | undefined {
-  const next = (of: TypeScript.Node | undefined) => heldBy(of, values, maxLinks - 1);
+function heldBy(part: TypeScript.Node | undefined, maxLinks = 9): TypeScript.Node | undefined {
+  const next = (of: TypeScript.Node | undefined) => heldBy(of, maxLinks - 1);
   if (part === undefined || maxLinks === 0) return undefined;
-  if (ts.isIdentifier(part)) return isHidden(part) ? undefined : next(values.get(part.text));
+  if (ts.isIdentifier(part))
+    return isHidden(part) ? undefined : next(valuesIn(part.getSourceFile()).get(part.text));
   if (part.kind === ts.SyntaxKind.ThisKeyword) return ts.findAncestor(part, isObjectOrClass);
   if (ts.isNewExpression(part)) return next(part.expression) ?? part;
   if (ts.isParenthesizedExpression(part)) return next(part.expression);
@@ -151,7 +154,7 @@ const isObjectOrClass = (part: TypeScript.Node): boolean =>
   ts.isClassLike(part) || ts.isObjectLiteralExpression(part);
 
 /** What is below a node and may use a name as a value: no types, and no names of members. */
-function valuesIn(part: TypeScript.Node): readonly TypeScript.Node[] {
+function usesIn(part: TypeScript.Node): readonly TypeScript.Node[] {
   if (ts.isImportDeclaration(part) || ts.isExportDeclaration(part)) return [];
   // `import x = other.y` reads `other` while the file is loaded.
   if (ts.isImportEqualsDeclaration(part)) return [part.moduleReference];
@@ -165,22 +168,47 @@ function valuesIn(part: TypeScript.Node): readonly TypeScript.Node[] {
 }
 
 /** Whether what is below runs after the file is loaded: functions not called at once. */
-function isLater(part: TypeScript.Node, definesWorkflows: boolean): boolean {
+function isLater(part: TypeScript.Node): boolean {
   if (ts.isPropertyDeclaration(part))
     return part.modifiers?.some(({ kind }) => kind === ts.SyntaxKind.StaticKeyword) !== true;
-  return ts.isFunctionLike(part) && !isCalledAtOnce(part, definesWorkflows);
+  return ts.isFunctionLike(part) && !isCalledAtOnce(part);
 }
 
 /** `(() => …)()`, `list.map(() => …)`, and bodies, which `defineWorkflow` calls. */
-function isCalledAtOnce(part: TypeScript.Node, definesWorkflows: boolean): boolean {
+function isCalledAtOnce(part: TypeScript.Node): boolean {
   const { parent } = part;
-  if (ts.isParenthesizedExpression(parent)) return isCalledAtOnce(parent, definesWorkflows);
-  if (definesWorkflows && isBody(ts.isMethodDeclaration(part) ? part : parent)) return true;
-  if (!ts.isCallExpression(parent)) return false;
-  const callee = parent.expression;
+  if (ts.isParenthesizedExpression(parent)) return isCalledAtOnce(parent);
+  const property = ts.isMethodDeclaration(part) ? part : parent;
+  if (isBody(property) && definesWorkflows(part.getSourceFile())) return true;
+  if (!ts.isCallExpression(parent) && !ts.isNewExpression(parent)) return false;
+  const { expression: callee, arguments: given = [] } = parent;
+  if (callee === part) return ts.isCallExpression(parent);
+  const at = given.findIndex((each) => each === part);
   const calls = ts.isPropertyAccessExpression(callee) && listCalls.has(callee.name.text);
-  return callee === part || (calls && parent.arguments.some((each) => each === part));
+  if (calls && at >= 0) return true;
+  const held = heldBy(callee);
+  const isMaking = ts.isNewExpression(parent);
+  const fn = isMaking ? madeBy(held).find(ts.isConstructorDeclaration) : held;
+  return fn !== undefined && ts.isFunctionLike(fn) && callsParameter(fn, at);
 }
+
+/** Whether a function calls a parameter while it runs, as `lazy` does: `const lazy = (f) => f()`. */
+function callsParameter(fn: TypeScript.SignatureDeclaration, at: number): boolean {
+  const name = fn.parameters.filter((each) => nameIn(each) !== "this")[at]?.name;
+  if (name === undefined || !ts.isIdentifier(name)) return false;
+  const before = called.get(name);
+  if (before !== undefined) return before;
+  // A function that only gives its parameter to itself does not call it.
+  called.set(name, false);
+  const calls = identifiersIn(fn)
+    .filter((id) => id.text === name.text && id !== name && isReference(id) && !isHidden(id, fn))
+    .filter((id) => ts.findAncestor(id.parent, (each) => each === fn || isLater(each)) === fn)
+    .some(isCalledAtOnce);
+  called.set(name, calls);
+  return calls;
+}
+
+const called = new WeakMap<TypeScript.Node, boolean>();
 
 /** What calls a function for the elements of a list. */
 const listCalls: ReadonlySet<string> = new Set(

@@ -140,6 +140,30 @@ describe("a circle of imports that breaks when it is loaded is printed", () => {
       '.event("e", { schema: make() })',
     ],
     [
+      "by a function that another one is given and calls",
+      "const lazy = (f) => f();\nexport const wait = lazy(() => a);",
+    ],
+    [
+      "by a named function that another one is given and calls",
+      "function read() { return a; }\nfunction lazy(this: void, n, f = read) { if (n) return f(); }\nexport const wait = lazy(1, read);",
+    ],
+    [
+      "by a function that is handed on to the one that calls it",
+      "const lazy = (f) => f();\nconst twice = (g) => [lazy(g), 1];\nexport const wait = twice(() => a);",
+    ],
+    [
+      "by a function that is called for each of a list",
+      "const all = (f) => [1].map(f);\nexport const wait = all(() => a);",
+    ],
+    [
+      "by a function that a method is given and calls",
+      "const o = { lazy(f) { return (() => f())(); } };\nexport const wait = o.lazy(() => a);",
+    ],
+    [
+      "by a function that a constructor is given and calls",
+      "class K { constructor(f) { f(); } }\nexport const wait = new K(() => a);",
+    ],
+    [
       "by a function that reads it",
       "const wait = 5;\nexport function make() { return read(); }\nfunction read() { return wait; }",
       '.event("e", { schema: make() })',
@@ -386,6 +410,23 @@ describe("a circle that is loaded well is none", () => {
           'import { a } from "./a.workflow";\nconst made = make({ later: () => a });\nfunction make(of) { return { of, now: () => 1 }; }\nmade.now();\nexport function x() { return 5; }',
       },
     ],
+    ...[
+      ["which it wraps", "const lazy = (f) => () => f();"],
+      ["which it keeps", "const lazy = (f) => ({ f, twice: [f], run() { return f(); } });"],
+      ["and calls another of that name", "const lazy = (f) => { { const f = () => 1; f(); } };"],
+      ["and calls the one after it", "const lazy = (f, g = () => 1) => g();"],
+      ["which the next one wraps", "const wrap = (f) => () => f(); const lazy = (f) => wrap(f);"],
+      [
+        "and calls itself with it",
+        "function lazy(f, n = 0) { return n > 9 ? f : lazy(f, n + 1); }",
+      ],
+    ].map(([what, lazy]): [string, Record<string, string>] => [
+      `a function that is given one, ${what}`,
+      {
+        "a.workflow.ts": flow("a", 'import { x } from "./x";', '.step("s", { query: () => x })'),
+        "x.ts": `import { a } from "./a.workflow";\n${lazy}\nexport const x = lazy(() => a);`,
+      },
+    ]),
     [
       "what is loaded only when a function runs",
       {
