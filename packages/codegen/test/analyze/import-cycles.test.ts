@@ -153,7 +153,7 @@ describe("a circle of imports that breaks when it is loaded is printed", () => {
     ],
     [
       "by a function that is called for each of a list",
-      "const all = (f) => [1].map(f);\nexport const wait = all(() => a);",
+      "const each = (f) => [1].map(f);\nexport const wait = each(() => a);",
     ],
     [
       "by a function that a method is given and calls",
@@ -416,6 +416,7 @@ describe("a circle that is loaded well is none", () => {
       ["and calls another of that name", "const lazy = (f) => { { const f = () => 1; f(); } };"],
       ["and calls the one after it", "const lazy = (f, g = () => 1) => g();"],
       ["which the next one wraps", "const wrap = (f) => () => f(); const lazy = (f) => wrap(f);"],
+      ["and wraps for itself", "const lazy = (f) => { if (0) lazy(() => f()); };"],
       [
         "and calls itself with it",
         "function lazy(f, n = 0) { return n > 9 ? f : lazy(f, n + 1); }",
