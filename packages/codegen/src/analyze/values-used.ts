@@ -197,18 +197,22 @@ function callsParameter(fn: TypeScript.SignatureDeclaration, at: number): boolea
   const name = fn.parameters.filter((each) => nameIn(each) !== "this")[at]?.name;
   if (name === undefined || !ts.isIdentifier(name)) return false;
   const before = called.get(name);
-  if (before !== undefined) return before;
+  // The stack has no room for a parameter that is handed on by thousands of functions.
+  if (before !== undefined || open.size > 99) return before === true;
   // A function that only gives its parameter to itself does not call it.
   called.set(name, false);
+  open.add(name);
   const calls = identifiersIn(fn)
     .filter((id) => id.text === name.text && id !== name && isReference(id) && !isHidden(id, fn))
     .filter((id) => ts.findAncestor(id.parent, (each) => each === fn || isLater(each)) === fn)
     .some(isCalledAtOnce);
+  open.delete(name);
   called.set(name, calls);
   return calls;
 }
 
 const called = new WeakMap<TypeScript.Node, boolean>();
+const open = new Set<TypeScript.Node>();
 
 /** What calls a function for the elements of a list. */
 const listCalls: ReadonlySet<string> = new Set(

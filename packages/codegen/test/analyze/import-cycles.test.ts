@@ -348,6 +348,13 @@ export const wait = 5, all = () => a;`,
   });
 });
 
+test("a function that thousands of functions hand on does not overflow the stack", async () => {
+  const links = Array.from({ length: 3_000 }, (_, at) => `const f${at + 1} = (f) => f${at}(f);`);
+  const text = `const f0 = (f) => f();\n${links.join("\n")}\nexport const x = f3000(() => 1);`;
+  const files = { "a.workflow.ts": flow("a", 'import { x } from "./x";\nexport const y = x;') };
+  expect(await problems({ ...files, "x.ts": text })).toEqual([]);
+});
+
 describe("a circle that is loaded well is none", () => {
   test.each<[what: string, files: Record<string, string>]>([
     [
