@@ -187,8 +187,7 @@ function isCalledAtOnce(part: TypeScript.Node): boolean {
   const calls = ts.isPropertyAccessExpression(callee) && listCalls.has(callee.name.text);
   if (calls && at >= 0) return true;
   const held = heldBy(callee);
-  const isMaking = ts.isNewExpression(parent);
-  const fn = isMaking ? madeBy(held).find(ts.isConstructorDeclaration) : held;
+  const fn = ts.isNewExpression(parent) ? madeBy(held).find(ts.isConstructorDeclaration) : held;
   return fn !== undefined && ts.isFunctionLike(fn) && callsParameter(fn, at);
 }
 
@@ -202,13 +201,16 @@ function callsParameter(fn: TypeScript.SignatureDeclaration, at: number): boolea
   // A function that only gives its parameter to itself does not call it.
   called.set(name, false);
   open.add(name);
-  const calls = identifiersIn(fn)
-    .filter((id) => id.text === name.text && id !== name && isReference(id) && !isHidden(id, fn))
-    .filter((id) => ts.findAncestor(id.parent, (each) => each === fn || isLater(each)) === fn)
-    .some(isCalledAtOnce);
-  open.delete(name);
-  called.set(name, calls);
-  return calls;
+  try {
+    const calls = identifiersIn(fn)
+      .filter((id) => id.text === name.text && id !== name && isReference(id) && !isHidden(id, fn))
+      .filter((id) => ts.findAncestor(id.parent, (each) => each === fn || isLater(each)) === fn)
+      .some(isCalledAtOnce);
+    called.set(name, calls);
+    return calls;
+  } finally {
+    open.delete(name);
+  }
 }
 
 const called = new WeakMap<TypeScript.Node, boolean>();
