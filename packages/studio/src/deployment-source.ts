@@ -40,13 +40,15 @@ export function deploymentSource(client: Client, module: string): DataSource {
         onError,
       );
       // The client connects again by itself. It has what is new then, if anything is.
-      const forget = client.subscribeToConnectionState((state) => {
+      const tell = (state: ReturnType<Client["connectionState"]>) => {
         const wasLost = isLost;
         isLost = !state.isWebSocketConnected && state.hasEverConnected;
         if (isLost && !wasLost)
           onError(new Error("The deployment does not answer. The studio goes on when it does."));
         if (!isLost && wasLost && last !== undefined) onValue(last.value as never);
-      });
+      };
+      const forget = client.subscribeToConnectionState(tell);
+      tell(client.connectionState());
       return () => {
         stop();
         forget();

@@ -150,13 +150,15 @@ test("a run of another app, and what is no run, can neither be seen nor steered"
 
 test("a page says when its deployment is away, and what it knew is shown again when it is back", () => {
   let tell: (value: unknown) => void = () => {};
-  let connect: (state: { isWebSocketConnected: boolean; hasEverConnected: boolean }) => void;
+  const connected = { isWebSocketConnected: true, hasEverConnected: true };
+  let connect: (state: typeof connected) => void;
   const stopped: string[] = [];
   const client = {
     onUpdate: (_query: unknown, _args: unknown, onValue: typeof tell) => {
       tell = onValue;
       return () => void stopped.push("query");
     },
+    connectionState: () => connected,
     subscribeToConnectionState: (listener: typeof connect) => {
       connect = listener;
       return () => void stopped.push("connection");
@@ -182,4 +184,16 @@ test("a page says when its deployment is away, and what it knew is shown again w
   ]);
   stop();
   expect(stopped).toEqual(["query", "connection"]);
+});
+
+test("so does a page that is opened while its deployment is away", () => {
+  const client = {
+    onUpdate: () => () => {},
+    connectionState: () => ({ isWebSocketConnected: false, hasEverConnected: true }),
+    subscribeToConnectionState: () => () => {},
+  } as unknown as Client;
+  const errors: string[] = [];
+  const watch = deploymentSource(client, "studio").watch;
+  watch("pool", {}, vi.fn(), (error) => errors.push(error.message));
+  expect(errors).toEqual([expect.stringContaining("The deployment does not answer")]);
 });

@@ -179,11 +179,13 @@ export async function openDeployedStudio({
 
 /**
  * Stands for Convex's client: it calls the app's functions on the embedded back end, where the real
- * one has a connection to a deployment. After each mutation it runs again what it is subscribed to.
+ * one has a connection to a deployment. After each mutation it runs again what it is subscribed to,
+ * while it has its connection.
  */
 export class EmbeddedClient implements Client {
   readonly keys: string[] = [];
   isClosed = false;
+  #isConnected = true;
   readonly #queries = new Set<() => void>();
   readonly #connections = new Set<Parameters<Client["subscribeToConnectionState"]>[0]>();
   readonly #back: BackEnd;
@@ -193,7 +195,7 @@ export class EmbeddedClient implements Client {
     this.#forget = back.counter.onCall(({ how, type }) => {
       if (how !== "nested" && type === "mutation")
         // Functions run in a context of their own. What they wrote is committed after the call.
-        this.#outside(() => setTimeout(() => this.#queries.forEach((again) => again()), 10));
+        this.#outside(() => setTimeout(() => this.#update(), 10));
     });
   }
   readonly #outside = AsyncLocalStorage.snapshot();
@@ -205,22 +207,31 @@ export class EmbeddedClient implements Client {
   mutation: Client["mutation"] = async (fn, args) =>
     await this.#as().mutation(fn as any, args as any);
   onUpdate: Client["onUpdate"] = (fn, args, onValue, onError) => {
-    const ask = () => void this.query(fn, args as never).then(onValue, onError);
+    const ask = () =>
+      void this.query(fn, args as never).then(
+        (value) => this.#isConnected && onValue(value),
+        (error) => this.#isConnected && onError?.(error),
+      );
     ask();
     this.#queries.add(ask);
     return (() => this.#queries.delete(ask)) as unknown as ReturnType<Client["onUpdate"]>;
   };
-  connectionState = () => {
-    throw new Error("Nobody asks for it");
-  };
+  #update() {
+    if (this.#isConnected) for (const again of this.#queries) again();
+  }
+  connectionState = () =>
+    ({ isWebSocketConnected: this.#isConnected, hasEverConnected: true }) as ReturnType<
+      Client["connectionState"]
+    >;
   subscribeToConnectionState: Client["subscribeToConnectionState"] = (listener) => {
     this.#connections.add(listener);
     return () => this.#connections.delete(listener);
   };
   /** Loses the connection, or has it again. */
   connect(isWebSocketConnected: boolean) {
-    const state = { isWebSocketConnected, hasEverConnected: true };
-    for (const tell of this.#connections) tell(state as ReturnType<Client["connectionState"]>);
+    this.#isConnected = isWebSocketConnected;
+    for (const tell of this.#connections) tell(this.connectionState());
+    this.#update();
   }
   close = async () => {
     this.isClosed = true;
