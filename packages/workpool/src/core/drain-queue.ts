@@ -1,5 +1,5 @@
 import type { Gate, Host, HostCtx, MutationCtx, Slot } from "./context.js";
-import { type DrainArgs, endDrain, PAUSE_MS, readDrain, ringDrain } from "./drain.js";
+import { type DrainArgs, endDrain, PAUSE_MS, readDrain } from "./drain.js";
 import { closeGate, mayOpen, openGate, readGate } from "./gate.js";
 import { anyWaits, leaveQueueAt, seeQueue } from "./queue.js";
 import { startQueued } from "./hand-over.js";
@@ -15,10 +15,9 @@ const QUIET_ROUNDS = 3;
  * waits.
  */
 export async function drainQueue(ctx: HostCtx, host: Host, args: DrainArgs) {
-  const { generation, quiet = 0, late = false } = args;
+  const { generation, quiet = 0 } = args;
   const drain = await readDrain(ctx);
   if (drain === null || !drain.on || drain.generation !== generation) return;
-  if (late) return await ringDrain(ctx, host, drain);
   const gate = await readGate(ctx);
   if (gate === null || gate.maxParallelism === 0) return await endDrain(ctx, host, drain);
   const again = async (ms: number, rounds: number): Promise<void> => {

@@ -20,6 +20,7 @@ import { findLostContinuations, mutationsOf } from "./continuations.js";
 import { drainArgs } from "./drain.js";
 import { drainQueue } from "./drain-queue.js";
 import { queueHead } from "./queue.js";
+import { look, lookArgs, ringArgs, ringQueue, vLook } from "./ring.js";
 import { freeSlotArgs, freeSlotsFrom, vFreeSlots } from "./slots.js";
 import { inspectSlots, recoverSlot, sweepSlots } from "./sweep.js";
 import { inspectArgs, recoverArgs, sweepArgs, vInspected } from "./watch.js";
@@ -45,6 +46,12 @@ export function poolFunctions(host: Host, { inspect, call = runAction }: HostFun
       returns: v.union(vFreeSlots, v.null()),
       handler: freeSlotsFrom,
     }),
+    look: internalQueryGeneric({
+      args: lookArgs,
+      returns: vLook,
+      handler: look,
+    }),
+    ring: voidMutation(ringArgs, async (ctx, args) => await ringQueue(ctx, host, args)),
     drainQueue: voidMutation(drainArgs, async (ctx, args) => await drainQueue(ctx, host, args)),
     sweep: voidMutation(sweepArgs, async (ctx, args) => await sweepSlots(ctx, host, args)),
     inspect: internalQueryGeneric({

@@ -19,8 +19,19 @@ const host: PoolHost = {
   lost: async () => {},
 };
 
-export const { queueHead, freeSlots, drainQueue, sweep, inspect, recover, carry, take, toTake } =
-  poolFunctions(host);
+export const {
+  look,
+  ring,
+  queueHead,
+  freeSlots,
+  drainQueue,
+  sweep,
+  inspect,
+  recover,
+  carry,
+  take,
+  toTake,
+} = poolFunctions(host);
 
 const chainArgs = { chain: v.string(), link: v.number(), length: v.number(), ms: v.number() };
 

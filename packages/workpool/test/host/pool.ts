@@ -41,8 +41,19 @@ export const host: PoolHost = {
   },
 };
 
-export const { queueHead, freeSlots, drainQueue, sweep, inspect, recover, carry, take, toTake } =
-  poolFunctions(host);
+export const {
+  look,
+  ring,
+  queueHead,
+  freeSlots,
+  drainQueue,
+  sweep,
+  inspect,
+  recover,
+  carry,
+  take,
+  toTake,
+} = poolFunctions(host);
 
 const jobArgs = {
   label: v.string(),

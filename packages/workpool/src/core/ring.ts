@@ -1,0 +1,123 @@
+import { type GenericId, type Infer, type ObjectType, v } from "convex/values";
+import { applyConfig, changedFor, type Config } from "./config.js";
+import type { Gate, Host, HostCtx, HostQueryCtx, MutationCtx } from "./context.js";
+import { readDrain, ringDrain, wakeDrain } from "./drain.js";
+import { closeGate, ensureGate, lacksPlaces, noteGate, readGate } from "./gate.js";
+import { cancelPending } from "./jobs.js";
+import { anyWaits, queueHead } from "./queue.js";
+import { freeSlots } from "./slots.js";
+import { readWatch, watchTheWatchdog } from "./watch.js";
+
+/*
+ * In a burst, most transactions wait for their turn with the snapshot that they had before. By then
+ * the first have changed the pool, so whoever looks at it conflicts with them. So those that have
+ * waited look at nothing: they queue their works, and schedule a function that looks for them.
+ */
+
+/** A transaction has waited for its turn if its code began so many ms after its snapshot. */
+const WAITED_MS = 10;
+/** So much later the function comes again, if the first was lost. */
+const LOST_AFTER_MS = 30_000;
+
+/** The gate as an enqueue has found it. If it `waited`, nothing depends on it. */
+export interface FoundGate {
+  readonly gate: Gate;
+  readonly waited: boolean;
+}
+
+/** Applies the config. @param waitedMs how long this transaction waited before its code began. */
+export async function findGate(
+  ctx: HostCtx,
+  host: Host,
+  config: Config,
+  waitedMs: number,
+): Promise<FoundGate> {
+  if (waitedMs > WAITED_MS) {
+    const { gate } = await ctx.runQuery(host.functions.look, {}, { useStaleSnapshot: true });
+    if (gate?.open === true && Object.keys(changedFor(gate, config)).length === 0) {
+      noteGate(ctx, gate);
+      return { gate, waited: true };
+    }
+  }
+  const gate = (await applyConfig(ctx, host, config)) ?? (await ensureGate(ctx));
+  return { gate, waited: false };
+}
+
+/**
+ * Has works that joined the queue unseen served: by a function of its own, unless that would need a
+ * place that works need. @param first the row of the first of them.
+ */
+export async function serveUnseen(
+  ctx: MutationCtx,
+  host: Host,
+  gate: Gate,
+  first: GenericId<"waiting">,
+): Promise<void> {
+  const { ring } = host.functions;
+  const check = await ctx.scheduler.runAfter(LOST_AFTER_MS, ring, { first });
+  if (!(await lacksPlaces(ctx)))
+    return void (await ctx.scheduler.runAfter(0, ring, { first, check }));
+  await closeGate(ctx, gate);
+  await ringDrain(ctx, host, await readDrain(ctx));
+}
+
+export const lookArgs = { first: v.optional(v.id("waiting")) };
+export const vLook = v.object({ gate: v.any(), isServed: v.boolean() });
+
+/** The gate, and whether this work and those behind it are looked after. Read it stale. */
+export async function look(
+  ctx: HostQueryCtx,
+  { first }: ObjectType<typeof lookArgs>,
+): Promise<Infer<typeof vLook>> {
+  const gate = await readGate(ctx);
+  // The work has left the queue, or the snapshot is too old to have it.
+  const row = first === undefined ? null : await ctx.db.get("waiting", first);
+  if (gate === null || row === null) return { gate, isServed: false };
+  if (gate.open) return { gate, isServed: (await queueHead(ctx, { count: 1 }))[0] !== first };
+  const drain = await readDrain(ctx);
+  const watch = await readWatch(ctx);
+  const isServed = gate.maxParallelism === 0 || (drain?.pauses !== true && watch?.watched === true);
+  return { gate, isServed };
+}
+
+export const ringArgs = {
+  first: v.id("waiting"),
+  check: v.optional(v.id("_scheduled_functions")),
+};
+
+/** Looks after works that joined the queue unseen. Of many of them, the oldest work's does it. */
+export async function ringQueue(
+  ctx: HostCtx,
+  host: Host,
+  { first, check }: ObjectType<typeof ringArgs>,
+): Promise<void> {
+  if (check !== undefined) await cancelPending(ctx, check);
+  const { isServed } = await ctx.runQuery(
+    host.functions.look,
+    { first },
+    { useStaleSnapshot: true },
+  );
+  if (isServed) return;
+  const gate = await ensureGate(ctx);
+  if (!gate.open || (await anyWaits(ctx))) await serveQueue(ctx, host, gate);
+}
+
+/**
+ * The first that queues closes the gate, and begins a drain, which hands out what is still free.
+ * @param started how many works this transaction has started. @param busy whether slots may be free.
+ */
+export async function serveQueue(
+  ctx: MutationCtx,
+  host: Host,
+  gate: Gate,
+  started = 0,
+  busy = true,
+): Promise<void> {
+  if (gate.open) {
+    await closeGate(ctx, gate);
+    const noneIsLeft =
+      started === gate.maxParallelism || (!busy && (await freeSlots(ctx, 0, 1)).length === 0);
+    if (!noneIsLeft) await ringDrain(ctx, host, await readDrain(ctx));
+  } else await wakeDrain(ctx, host);
+  if (started === 0) await watchTheWatchdog(ctx, host, gate);
+}
