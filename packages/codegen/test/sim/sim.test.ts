@@ -17,6 +17,8 @@ const FOUND = [
   scenarioOf(211_612, "s16"),
   // The siblings of a child that failed may be canceled before their parent is told.
   scenarioOf(204_828, "s16"),
+  // Actions waited for a slot, of which the interpreter knows nothing.
+  scenarioOf(241_411, "s16"),
 ];
 /** More of them: `npm run sim -- --seeds 1000`. */
 const scenarios = [

@@ -129,7 +129,8 @@ class Simulation {
     await this.#deployment.drive({
       done: () => {
         this.#events += 1;
-        this.#isCrowded ||= this.#deployment.scheduler.running >= scheduledAtOnce;
+        this.#isCrowded ||=
+          this.#deployment.scheduler.running >= scheduledAtOnce || this.#lacksSlots();
         if (this.#events > until) throw new Error("It does not come to rest");
         if (!this.#isOver)
           for (const entry of this.#due.get(this.#events) ?? [])
@@ -137,6 +138,12 @@ class Simulation {
         return false;
       },
     });
+  }
+
+  /** A work that waits though a slot is free goes on soon, or is a fault. */
+  #lacksSlots(): boolean {
+    const isHeld = ({ work }: Doc<"slots">) => work !== undefined;
+    return this.#rows("waiting").length > 0 && this.#rows("slots").every(isHeld);
   }
 
   /** Until a call from outside is answered. */
