@@ -75,7 +75,10 @@ class Simulation {
 
   async play(): Promise<Outcome> {
     const { scenario } = this;
-    const of = { ...CLASSES[scenario.class], actionLimitMs: 4 * 3_600_000 };
+    const usual = CLASSES[scenario.class];
+    const { permits = 0 } = scenario;
+    const mutationPermits = permits || usual.mutationPermits;
+    const of = { ...usual, mutationPermits, actionLimitMs: 4 * 3_600_000 };
     const options = { class: of, seed: scenario.seed, faults: this.#faults() };
     const deployment = (this.#deployment = await Deployment.of(this.app.parts, options));
     this.#watch = new Watch(deployment);
@@ -83,7 +86,7 @@ class Simulation {
     try {
       if (scenario.maxParallelism !== undefined)
         await this.#done(this.#limit(scenario.maxParallelism));
-      void this.#start();
+      for (let n = 0; n <= 2 * permits; n += 1) void this.#start();
       await this.#drive();
       await this.#settle();
       await this.#check();
