@@ -87,10 +87,8 @@ function chainOf(option: Option, label: string, file: DefinitionFile): NodeCall[
   const fn = functionOf(option.value, file);
   const builder = fn && bindingOf(fn, "body", "builder");
   const returned = fn && returnedBy(fn);
-  if (returned === undefined || builder === "hidden" || !Node.isIdentifier(builder)) {
-    report(option.value, label, file);
-    return undefined;
-  }
+  if (returned === undefined || builder === "hidden" || !Node.isIdentifier(builder))
+    return report(option.value, label, file);
   const calls: NodeCall[] = [];
   let node = unwrap(returned);
   while (Node.isCallExpression(node)) {
@@ -103,8 +101,7 @@ function chainOf(option: Option, label: string, file: DefinitionFile): NodeCall[
     node = unwrap(callee.getExpression());
   }
   if (Node.isIdentifier(node) && nameOf(node) === nameOf(builder)) return calls;
-  report(node, label, file);
-  return undefined;
+  return report(node, label, file);
 }
 
 function returnedBy(fn: FunctionNode): Node | undefined {
@@ -115,8 +112,8 @@ function returnedBy(fn: FunctionNode): Node | undefined {
   return second === undefined && Node.isReturnStatement(only) ? only.getExpression() : undefined;
 }
 
-function report(at: Node, label: string, file: DefinitionFile): void {
+function report(at: Node, label: string, file: DefinitionFile): undefined {
   const message = `${label} is not written out as one chain of plain calls`;
   const hint = "write `(b) => b.step(…).step(…)` with every node in that one chain";
-  file.report("computedChain", at, message, hint);
+  return file.report("computedChain", at, message, hint);
 }

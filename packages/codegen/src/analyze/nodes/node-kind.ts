@@ -133,8 +133,7 @@ function readName(call: NodeCall, { file, workflow, prefix, code }: NodeContext)
   if (name !== undefined)
     return { name, at, path, code: [...code, name], label: `${kind} ${quote(path)}` };
   const message = `the name of this .${kind}() in workflow ${quote(workflow)} is not written out`;
-  file.report("computedName", at, message, `write it as a string: \`.${kind}("name", …)\``);
-  return undefined;
+  return file.report("computedName", at, message, `write it as a string: \`.${kind}("name", …)\``);
 }
 
 function finalizeName({ kindNode: at }: NodeCall, { file, prefix }: NodeContext) {
@@ -142,8 +141,7 @@ function finalizeName({ kindNode: at }: NodeCall, { file, prefix }: NodeContext)
   if (prefix === "") return { name, at, path: name, code: [name], label: name };
   const message = `a finalize stands inside ${quote(prefix.slice(0, -1))}; only a workflow has one`;
   const hint = "make it a step: the last node of a case or a body gives its output";
-  file.report("finalizeInBody", at, message, hint);
-  return undefined;
+  return file.report("finalizeInBody", at, message, hint);
 }
 
 export const literalName = (call: NodeCall): string | undefined =>

@@ -31,8 +31,8 @@ function compensateStage({ named, options: all, context }: Read): StagePlan | un
   const query = options.get("query");
   if (query !== undefined) {
     const message = `${part.label} is a query, which cannot undo anything`;
-    file.report("queryCompensation", query.nameNode, message, "make it a mutation or an action");
-    return undefined;
+    const hint = "make it a mutation or an action";
+    return file.report("queryCompensation", query.nameNode, message, hint);
   }
   reportUnknown(options, ["action", "mutation", "args", "retry", "timeout"], part.label, file);
   const handler = readHandler(options, option.nameNode, part.label, file);

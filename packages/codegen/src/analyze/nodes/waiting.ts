@@ -46,8 +46,7 @@ function readDuration(value: Node, label: string, file: DefinitionFile): Reads |
   const message = `the duration of ${label} cannot be seen here`;
   const hint =
     "write it here or as a const at the top of this file, or a function of the scope: `({ input }) => input.delay`";
-  file.report("unknownHandler", value, message, hint);
-  return undefined;
+  return file.report("unknownHandler", value, message, hint);
 }
 
 /** Whether an expression cannot be a function, whatever it gives. */
