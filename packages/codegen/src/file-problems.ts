@@ -1,4 +1,4 @@
-import { diagnostic, type Diagnostic, placeAt } from "./diagnostics/diagnostic.js";
+import { diagnostic, type Diagnostic, placeAt, startOf } from "./diagnostics/diagnostic.js";
 import { frameOf } from "./diagnostics/format.js";
 import { placeOfDefine, type SourceText, type UnreadablePath } from "./discover/discover.js";
 
@@ -11,13 +11,11 @@ export function misnamedFile(source: SourceText): Diagnostic {
   return withFrames(diagnostic("misnamedFile", place, message, hint), [source]);
 }
 
-const placeIn = (file: string) => ({ file, line: 1, column: 1 });
-
 /** Of a file or folder that is there but cannot be read. There is no line of it to show. */
 export const unreadableFile = ({ file, error }: UnreadablePath): Diagnostic =>
   diagnostic(
     "unreadableFile",
-    placeIn(file),
+    startOf(file),
     error.message.replace(error.path, file),
     "make it readable, or take it out of the functions folder",
   );
@@ -26,7 +24,7 @@ export const unreadableFile = ({ file, error }: UnreadablePath): Diagnostic =>
 export function linkedFolder(file: string): Diagnostic {
   const message = `${file} is a link to a folder, so the definitions in it are not compiled`;
   const hint = "make it a folder with a link to each file in it: links to files are followed";
-  return diagnostic("linkedFolder", placeIn(file), message, hint);
+  return diagnostic("linkedFolder", startOf(file), message, hint);
 }
 
 export function withFrames(diagnostic: Diagnostic, sources: readonly SourceText[]): Diagnostic {

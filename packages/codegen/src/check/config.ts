@@ -1,4 +1,4 @@
-import { diagnostic, type Diagnostic, quote } from "../diagnostics/diagnostic.js";
+import { diagnostic, type Diagnostic, quote, startOf } from "../diagnostics/diagnostic.js";
 import { textOf } from "../plan/known.js";
 import { logLevels } from "../plan/constants.js";
 import {
@@ -51,7 +51,7 @@ export function checkOutputFolder(
   elsewhere: readonly string[],
   read: (file: string) => string | undefined,
 ): Diagnostic[] {
-  const place = config?.given.get("output")?.place ?? { file: configFile, line: 1, column: 1 };
+  const place = config?.given.get("output")?.place ?? startOf(configFile);
   const around = output === usualOutput ? [] : foldersAround(output);
   const components = around.filter((folder) => read(`${folder}/convex.config.ts`) !== undefined);
   return [
@@ -87,7 +87,6 @@ export function misplacedConfig(read: (file: string) => string | undefined): Dia
   const places = [`../${configFile}`, "stepwise.config.js"];
   const file = places.find((each) => read(each) !== undefined);
   if (file === undefined) return [];
-  const place = { file, line: 1, column: 1 };
   const hint = `move it to ${configFile}, in the functions folder`;
-  return [diagnostic("unreadableConfig", place, "this config has no effect here", hint)];
+  return [diagnostic("unreadableConfig", startOf(file), "this config has no effect here", hint)];
 }

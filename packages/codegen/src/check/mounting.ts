@@ -1,18 +1,15 @@
-import { diagnostic, type Diagnostic, type Place, quote } from "../diagnostics/diagnostic.js";
+import { diagnostic, type Diagnostic, quote, startOf } from "../diagnostics/diagnostic.js";
 import { howToMount, mountedAstray } from "../init/convex-config.js";
 import type { ConvexConfig } from "./config.js";
 import { configFile } from "../plan/paths.js";
 
 export function checkMounting({ file, text }: ConvexConfig, wanted: string): Diagnostic[] {
   const missed = `generated code finds no \`components.${wanted}\``;
-  const report = (place: Place, what: string, hint = howToMount(wanted)) => [
+  const report = (place: Diagnostic["place"], what: string, hint = howToMount(wanted)) => [
     diagnostic("unmounted", place, `${what}, so ${missed}`, hint),
   ];
   if (text === undefined)
-    return report(
-      { file, line: 1, column: 1 },
-      `there is no ${file} that mounts the workflow component`,
-    );
+    return report(startOf(file), `there is no ${file} that mounts the workflow component`);
   const astray = mountedAstray(file, text, wanted);
   if (astray === undefined) return [];
   const { place, name } = astray;

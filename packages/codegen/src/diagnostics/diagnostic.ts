@@ -9,6 +9,9 @@ export interface Place {
   readonly length?: number;
 }
 
+/** The place of what is about a file as a whole. */
+export const startOf = (file: string): Place => ({ file, line: 1, column: 1 });
+
 /** The place of a part of a file's text. It ends with the line that it begins on. */
 export function placeAt(file: string, text: string, at: number, width = 1): Place {
   const ends = lineEndsOf(text);

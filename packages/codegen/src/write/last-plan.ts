@@ -1,5 +1,5 @@
 import { join } from "node:path";
-import { diagnostic, type Diagnostic } from "../diagnostics/diagnostic.js";
+import { diagnostic, type Diagnostic, startOf } from "../diagnostics/diagnostic.js";
 import { entriesIfPresent, readText, Unreadable, unlessUnreadable } from "../discover/discover.js";
 import { isPlanFile, planFileIn, workflowPlanIn } from "../plan/paths.js";
 import type { ReadBefore } from "../plan/read.js";
@@ -68,8 +68,7 @@ function unreadablePlan(file: string, problem: string, isNewer = false): Diagnos
   const hint = isNewer
     ? "a newer compiler wrote it, so upgrade this one: `npm install --save-dev @stepwise/codegen@latest`"
     : "restore it from version control, and generate again; `workflow-codegen generate --force` writes a new one, which leaves nothing behind of earlier versions";
-  const place = { file, line: 1, column: 1 };
-  return diagnostic("unreadablePlan", place, isNewer ? problem : message, hint);
+  return diagnostic("unreadablePlan", startOf(file), isNewer ? problem : message, hint);
 }
 
 /** In an app that was never compiled there is nothing to miss. */
@@ -77,17 +76,14 @@ function missing(functionsDir: string, output: string, texts: PlanTexts): Diagno
   if ([...texts.values()].some((text) => text instanceof Unreadable)) return [];
   const known = new Set([`${output}/index.ts`, `${output}/workflows.ts`]);
   const planOf = (path: string) => workflowPlanIn(output, path.slice(output.length + 1, -3));
-  const { own } = presentFiles(
-    functionsDir,
-    [output],
-    (path) => path.endsWith(".ts") && !known.has(path) && !texts.has(planOf(path)),
-  );
-  const wanted = [...own.keys()].map(planOf);
-  const [first, ...others] = wanted;
+  const lacksPlan = (path: string) =>
+    path.endsWith(".ts") && !known.has(path) && !texts.has(planOf(path));
+  const { own } = presentFiles(functionsDir, [output], lacksPlan);
+  const [first, ...others] = [...own.keys()].map(planOf);
   if (first === undefined) return [];
   const file = texts.size === 0 ? planFileIn(output) : first;
   const more = others.length === 0 || texts.size === 0 ? "" : `, nor are ${others.length} more`;
   const message = `${file} is not there${more}, though other generated files are: what is gone since they were written gets no tombstone for runs in flight`;
   const hint = `restore it from version control, and generate again: \`git checkout -- <functions folder>/${file}\``;
-  return [diagnostic("missingPlan", { file, line: 1, column: 1 }, message, hint)];
+  return [diagnostic("missingPlan", startOf(file), message, hint)];
 }
