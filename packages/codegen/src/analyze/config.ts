@@ -12,6 +12,7 @@ import { nameOf, usesOf } from "./scoping.js";
 import { givenOptions, optionsIn, plannedValues, reportUnknown, writeEach } from "./options.js";
 import type { Options } from "./options.js";
 
+/** In the order in which the plan has them. */
 const examples: Readonly<Record<string, string>> = {
   component: '"workflow"',
   maxParallelism: "50",
@@ -48,7 +49,7 @@ function configOf(file: DefinitionFile): ConfigPlan {
   });
   const given = givenOptions(new Map(seen), file);
   // A value of another type is reported by `checkConfig`, and then nothing is made of it.
-  return { values: plannedValues(given, [...given.keys()]) as AppConfig, given };
+  return { values: plannedValues(given, Object.keys(examples)) as AppConfig, given };
 }
 
 function isSeen(value: Known): boolean {

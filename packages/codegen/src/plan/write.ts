@@ -18,11 +18,13 @@ type WrittenStage = WrittenNode["stages"][number];
 
 /** The plan as it is committed: without places, with a hash for every workflow. */
 export function toWritten({ config, workflows, removed = [] }: ProjectPlan): WrittenPlan {
+  const settings = config?.values ?? {};
   return {
     generatedBy: "workflow-codegen",
     compiler: compilerVersion(),
     version: planVersion,
-    ...configOf(config),
+    // Empty without settings, so that an app without a config keeps its plan.
+    ...(Object.keys(settings).length === 0 ? {} : { config: settings }),
     workflows: workflows.map(writtenWorkflowOf),
     ...(removed.length === 0 ? {} : { removed: [...removed] }),
   };
@@ -43,25 +45,8 @@ const writtenWorkflowOf = once((placed: WorkflowPlan): WrittenWorkflow => {
 
 type Every<T> = { [Field in keyof Required<T>]: T[Field] };
 
-/** Empty without settings, so that an app without a config keeps its plan. */
-function configOf(config: ProjectPlan["config"]): Pick<WrittenPlan, "config"> {
-  if (config === undefined || Object.keys(config.values).length === 0) return {};
-  const names = [
-    "component",
-    "maxParallelism",
-    "logLevel",
-    "retention",
-    "retry",
-    "output",
-  ] as const;
-  return { config: picked(config.values, ...names) };
-}
-
 /** Some fields of a value, in this order; those that may be absent too. */
-const picked = <T, Field extends keyof T>(
-  of: T,
-  ...fields: readonly Field[]
-): Pick<Every<T>, Field> =>
+const picked = <T, Field extends keyof T>(of: T, ...fields: readonly Field[]) =>
   Object.fromEntries(fields.map((field) => [field, of[field]])) as Pick<Every<T>, Field>;
 
 const nodeOf = (node: NodePlan): Every<WrittenNode> => ({
