@@ -1,16 +1,10 @@
-import type {
-  CallExpression,
-  ElementAccessExpression,
-  Identifier,
-  PropertyAccessExpression,
-  VariableDeclaration,
-} from "ts-morph";
-import { Node, VariableDeclarationKind } from "../ts-morph.js";
+import type { CallExpression, Identifier, VariableDeclaration } from "ts-morph";
+import { Node } from "../ts-morph.js";
 import { quote } from "../diagnostics/diagnostic.js";
 import type { CodeName } from "../diagnostics/codes.js";
 import type { DefinitionFile } from "./parser.js";
 import { calleeName, callsIn } from "./descendants.js";
-import { isCalled, unwrap, wrapping } from "./functions.js";
+import { isCalled, isConst, unwrap, wrapping } from "./functions.js";
 import { reportMisused, writeOut } from "./misuse.js";
 import { isImported, localNamesOf } from "./modules.js";
 import { referencesIn } from "./scoping.js";
@@ -74,22 +68,18 @@ function climb(root: CallExpression): { top: Node; nodes: NodeCall[]; broken?: N
     if (!isMember(parent) || parent.getExpression() !== top) return { top, nodes };
     const call = parent.getParent();
     const isCall = Node.isCallExpression(call) && call.getExpression() === parent;
-    const kindNode = Node.isPropertyAccessExpression(parent) ? parent.getNameNode() : undefined;
+    const isNamed = Node.isPropertyAccessExpression(parent);
+    const kindNode = isNamed ? parent.getNameNode() : parent.getArgumentExpression();
     const isPlain = isCall && !parent.hasQuestionDotToken() && !call.hasQuestionDotToken();
-    if (!isPlain || !Node.isIdentifier(kindNode))
-      return { top: isCall ? call : parent, nodes, broken: kindNode ?? memberOf(parent) };
+    if (!isNamed || !isPlain || !Node.isIdentifier(kindNode))
+      return { top: isCall ? call : parent, nodes, broken: kindNode ?? parent };
     nodes.push({ kind: kindNode.getText(), kindNode, call });
     top = call;
   }
 }
 
-const isMember = (
-  node: Node | undefined,
-): node is PropertyAccessExpression | ElementAccessExpression =>
+const isMember = (node: Node | undefined) =>
   Node.isPropertyAccessExpression(node) || Node.isElementAccessExpression(node);
-
-const memberOf = (access: Node): Node =>
-  (Node.isElementAccessExpression(access) ? access.getArgumentExpression() : undefined) ?? access;
 
 /** The variable at the top of the file that a chain is the value of. */
 function declarationOf(top: Node): VariableDeclaration | undefined {
@@ -134,7 +124,7 @@ function exportedName(
   const refuse = (code: CodeName, what: string, hint: string): undefined =>
     file.report(code, declaration.getNameNode(), `workflow ${quote(local)} ${what}`, hint);
   const exportIt = `write \`export const ${local}\``;
-  if (declaration.getVariableStatement()?.getDeclarationKind() !== VariableDeclarationKind.Const)
+  if (!isConst(declaration))
     return refuse("computedChain", "is held in a variable that can change", exportIt);
   if (names.includes("default")) {
     const byName = `export it by its name only: \`export const ${local}\``;

@@ -5,6 +5,7 @@ import type {
   Identifier,
   MethodDeclaration,
   ObjectLiteralExpression,
+  VariableDeclaration,
 } from "ts-morph";
 import { Node, VariableDeclarationKind } from "../ts-morph.js";
 import { isAssigned, isDeclaredBetween, nameOf, usesOf } from "./scoping.js";
@@ -60,18 +61,18 @@ function declaredFunction(id: Identifier, { source }: DefinitionFile): Node | un
   return usesOf(name, source).some(isAssigned) ? undefined : only;
 }
 
+export const isConst = (declaration: VariableDeclaration | undefined): boolean =>
+  declaration?.getVariableStatement()?.getDeclarationKind() === VariableDeclarationKind.Const;
+
 /** What a name stands for that is a const at the top of the file. */
 export function constantOf(id: Identifier, { source }: DefinitionFile): Node | undefined {
   const declaration = source.getVariableDeclaration(nameOf(id));
   // Found by a pattern too, whose value is not that of the name.
   if (!Node.isIdentifier(declaration?.getNameNode())) return undefined;
-  const kind = declaration?.getVariableStatement()?.getDeclarationKind();
   const initializer = declaration?.getInitializer();
-  return initializer === undefined ||
-    kind !== VariableDeclarationKind.Const ||
-    isDeclaredBetween(id, source)
-    ? undefined
-    : unwrap(initializer);
+  if (initializer === undefined || !isConst(declaration) || isDeclaredBetween(id, source))
+    return undefined;
+  return unwrap(initializer);
 }
 
 function isFunctionNode(node: Node): node is FunctionNode {

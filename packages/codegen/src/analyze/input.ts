@@ -1,10 +1,11 @@
 import { quote } from "../diagnostics/diagnostic.js";
 import type { Identifier } from "ts-morph";
-import { Node, ts, type TypeScript, VariableDeclarationKind } from "../ts-morph.js";
+import { Node, ts, type TypeScript } from "../ts-morph.js";
 import type { Expression, ImportedName, InputPlan } from "../plan/schema.js";
 import { definitionModule, moduleFromOutput } from "../plan/paths.js";
 import { sortedBy } from "../plan/sorted.js";
 import type { AppModules } from "./app-modules.js";
+import { isConst } from "./functions.js";
 import { isDeclaredInFile, referencesIn } from "./scoping.js";
 import type { DefinitionFile } from "./parser.js";
 import { loadedBy } from "./modules.js";
@@ -108,13 +109,9 @@ function importable(id: Identifier, file: DefinitionFile): ImportedName | undefi
     return { local, imported, module: moduleFromOutput(file.origin, from.module), typeOnly };
   }
   const [exported] = file.exports.get(local) ?? [];
-  if (exported === undefined || !isConst(local, file)) return undefined;
+  if (exported === undefined || !isConst(file.source.getVariableDeclaration(local)))
+    return undefined;
   return { local, imported: exported, module: definitionModule(file.file), typeOnly: false };
-}
-
-function isConst(name: string, { source }: DefinitionFile): boolean {
-  const statement = source.getVariableDeclaration(name)?.getVariableStatement();
-  return statement?.getDeclarationKind() === VariableDeclarationKind.Const;
 }
 
 function reportOpen(id: Identifier, workflow: string, file: DefinitionFile): undefined {
@@ -127,11 +124,9 @@ function reportOpen(id: Identifier, workflow: string, file: DefinitionFile): und
 /** A piece of source as it is written, cut at the names that are imported. */
 export function verbatim(node: Node, imported: ReadonlySet<string>) {
   const parts: Expression["parts"][number][] = [];
-  const start = node.getStart();
-  const end = node.getEnd();
   const text = node.getSourceFile().getFullText();
   const dedent = dedenter(node);
-  let from = start;
+  let from = node.getStart();
   for (const id of freeNames(node)) {
     const name = id.getText();
     if (!imported.has(name) && id !== node) continue;
@@ -141,7 +136,7 @@ export function verbatim(node: Node, imported: ReadonlySet<string>) {
     // An escaped name is longer in the source.
     from = id.getEnd();
   }
-  parts.push(dedent(text.slice(from, end)));
+  parts.push(dedent(text.slice(from, node.getEnd())));
   return { parts };
 }
 
