@@ -100,13 +100,13 @@ interface ParseError {
   readonly messageText: string | { readonly messageText: string };
 }
 
+/** The parser keeps its errors on the node; the public way builds a whole program first. */
+export const parseErrors = ({ compilerNode }: SourceFile): readonly ParseError[] =>
+  (compilerNode as { readonly parseDiagnostics?: ParseError[] }).parseDiagnostics ?? [];
+
 /** Only the first: those that follow in the same file are mostly its echo. */
 function syntaxErrors(source: SourceFile, file: string): Diagnostic[] {
-  // The parser keeps its errors on the node; the public way builds a whole program first.
-  const { parseDiagnostics = [] } = source.compilerNode as unknown as {
-    parseDiagnostics?: ParseError[];
-  };
-  const [first] = [...parseDiagnostics, ...unreadableModules(source)];
+  const [first] = [...parseErrors(source), ...unreadableModules(source)];
   if (first === undefined) return [];
   const { start, length, messageText } = first;
   const text = typeof messageText === "string" ? messageText : messageText.messageText;

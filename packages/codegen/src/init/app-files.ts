@@ -2,6 +2,7 @@ import type { SourceFile } from "ts-morph";
 import { Node, Project, SyntaxKind } from "../ts-morph.js";
 import { posix } from "node:path";
 import { readConfig } from "../analyze/config.js";
+import { parseErrors } from "../analyze/parser.js";
 import { isRecord, jsonObject } from "../json.js";
 import { configFile, usualComponent } from "../plan/paths.js";
 
@@ -33,10 +34,7 @@ const lineEndOf = (text: string) => (text.includes("\r\n") ? "\r\n" : "\n");
 export function parse(text: string): SourceFile | undefined {
   const project = new Project({ useInMemoryFileSystem: true, skipLoadingLibFiles: true });
   const source = project.createSourceFile("/file.ts", text.replace(/^\ufeff/, " "));
-  const { parseDiagnostics = [] } = source.compilerNode as unknown as {
-    parseDiagnostics?: unknown[];
-  };
-  return parseDiagnostics.length === 0 ? source : undefined;
+  return parseErrors(source).length === 0 ? source : undefined;
 }
 
 export const firstWorkflowFile = "hello.workflow.ts";
