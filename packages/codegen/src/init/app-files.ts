@@ -123,13 +123,9 @@ const scripts: readonly (readonly [name: string, command: string])[] = [
   ["workflows:check", "workflow-codegen check"],
 ];
 
-/** The packages an app with workflows needs, and whether only to develop it. */
-const needed = {
-  "@stepwise/workflow": false,
-  convex: false,
-  zod: false,
-  "@stepwise/codegen": true,
-};
+/** The packages an app with workflows needs, and those it needs only to develop it. */
+const packages = ["@stepwise/workflow", "convex", "zod"];
+const devPackages = ["@stepwise/codegen"];
 
 export function addScripts(text = ""): Edit {
   const isNew = text.trim() === "";
@@ -155,13 +151,13 @@ export function addScripts(text = ""): Edit {
 
 export function missingPackages(text: string | undefined): string | undefined {
   const present = installedBy(text);
-  const missing = Object.entries(needed).filter(([name]) => !present.has(name));
-  const command = (install: string, dev: boolean) => {
-    const names = missing.filter(([, isDev]) => isDev === dev).map(([name]) => name);
-    return names.length === 0 ? [] : [`${install} ${names.join(" ")}`];
+  const command = (install: string, needed: readonly string[]) => {
+    const missing = needed.filter((name) => !present.has(name));
+    return missing.length === 0 ? [] : [`${install} ${missing.join(" ")}`];
   };
-  const commands = [...command("npm install", false), ...command("npm install --save-dev", true)];
-  return commands.join(" && ") || undefined;
+  const install = command("npm install", packages);
+  const installDev = command("npm install --save-dev", devPackages);
+  return [...install, ...installDev].join(" && ") || undefined;
 }
 
 function installedBy(text = ""): ReadonlySet<string> {
