@@ -4,7 +4,7 @@ import { Node } from "../ts-morph.js";
 import type { AppModules } from "./app-modules.js";
 import type { DefinitionFile } from "./parser.js";
 import { constantOf, type FunctionNode, functionOf, unwrap } from "./functions.js";
-import { heldIn, knownValue } from "./known.js";
+import { heldIn, isScalar, knownValue } from "./known.js";
 import { isDeclaredBetween, isDeclaredInFile, nameOf, referencesIn } from "./scoping.js";
 import { isImported, localNamesOf } from "./modules.js";
 import { calleeName, callsIn } from "./descendants.js";
@@ -85,8 +85,7 @@ function isData(expression: Node | undefined, file: DefinitionFile): boolean {
     });
     return fields.length > 0 && fields.every((each) => isData(each, file));
   }
-  const known = knownValue(node, file);
-  return known !== undefined && typeof known !== "object";
+  return isScalar(knownValue(node, file));
 }
 
 type Resolved = { workflow: string } | "reported" | undefined;

@@ -202,8 +202,7 @@ const numbers: ReadonlyMap<string, number> = new Map(
   Object.entries({ NaN, POSITIVE_INFINITY, NEGATIVE_INFINITY, MAX_VALUE, MAX_SAFE_INTEGER }),
 );
 
-const isScalar = (value: Known): value is Scalar =>
-  value !== undefined && typeof value !== "object";
+export const isScalar = (value: Known) => value !== undefined && typeof value !== "object";
 
 function literal(node: Node): Scalar | undefined {
   const text = stringOf(node);

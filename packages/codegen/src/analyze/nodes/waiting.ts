@@ -2,7 +2,7 @@ import { Node } from "../../ts-morph.js";
 import { childWorkflow } from "../children.js";
 import { constantOf, functionOf, unwrap } from "../functions.js";
 import { readRecover, type Reads, readsOf, scopeReads } from "../handlers.js";
-import { knownValue, objectOf } from "../known.js";
+import { isScalar, knownValue, objectOf } from "../known.js";
 import { givenOptions, plannedValues, policyOf, readOptions, reportUnknown } from "../options.js";
 import type { Options } from "../options.js";
 import type { DefinitionFile } from "../parser.js";
@@ -52,9 +52,8 @@ function readDuration(value: Node, label: string, file: DefinitionFile): Reads |
 /** Whether an expression cannot be a function, whatever it gives. */
 function isDuration(value: Node, file: DefinitionFile): boolean {
   const node = unwrap(heldIn(value, file));
-  const known = knownValue(node, file);
   return (
-    (known !== undefined && typeof known !== "object") ||
+    isScalar(knownValue(node, file)) ||
     (Node.isBinaryExpression(node) && /^[-+*/%]/.test(node.getOperatorToken().getText())) ||
     (Node.isNewExpression(node) && node.getExpression().getText() === "Date") ||
     Node.isTemplateExpression(node)
