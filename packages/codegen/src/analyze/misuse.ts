@@ -83,14 +83,15 @@ function misusesOf(
   if (isInType(at) || isDeclaredBetween(at, source)) return [];
   const name = at.getText();
   const parent = at.getParent();
+  const isValue = isReference(at.compilerNode);
   const handedOn = { at, what: `\`${name}\` is handed on, so what is made with it is not seen` };
   if (wholes.has(name)) {
-    if (!isReference(at.compilerNode) || isNamed(wrapping(at))) return [];
+    if (!isValue || isNamed(wrapping(at))) return [];
     const what = `\`${name}\`, which has \`${define}\`, is not used by the name of a member, so what is made with it is not seen`;
     return [{ at, what, isWhole: true }];
   }
   const isRenamed = isHandedOnRenamed(at, imports);
-  if (locals.has(name) && isReference(at.compilerNode) && !isRenamed) {
+  if (locals.has(name) && isValue && !isRenamed) {
     const isPlain =
       isCalled(at) || Node.isExportSpecifier(parent) || Node.isImportSpecifier(parent);
     return isPlain ? [] : [handedOn];
@@ -101,13 +102,7 @@ function misusesOf(
   }
   const renamed = `\`${define}\` is handed on under another name, so what is made with it is not seen`;
   if (isRenamed) return [{ at, what: renamed }];
-  if (
-    name !== define ||
-    !isReference(at.compilerNode) ||
-    !isCalled(at) ||
-    isDeclaredInFile(define, file)
-  )
-    return [];
+  if (name !== define || !isValue || !isCalled(at) || isDeclaredInFile(define, file)) return [];
   const what = `\`${define}\` is not imported, so this is no workflow`;
   return [{ at, what, hint: importIt }];
 }
@@ -177,14 +172,12 @@ export function reportUnseenChains(
     file.report("computedChain", owner, message, writeOut);
     return;
   }
-  for (const statement of file.source.getVariableStatements()) {
-    if (!statement.hasExportKeyword()) continue;
-    for (const declaration of statement.getDeclarations()) {
-      const value = declaration.getInitializer();
-      if (locals.has(declaration.getName()) || value === undefined || !isChain(value)) continue;
-      const message = `${quote(declaration.getName())} looks like a workflow, but its chain does not begin with a call of \`defineWorkflow\`, so it is not seen`;
-      file.report("misusedDefine", declaration.getNameNode(), message, writeOut);
-    }
+  for (const declaration of file.source.getVariableDeclarations()) {
+    if (!declaration.hasExportKeyword() || locals.has(declaration.getName())) continue;
+    const value = declaration.getInitializer();
+    if (value === undefined || !isChain(value)) continue;
+    const message = `${quote(declaration.getName())} looks like a workflow, but its chain does not begin with a call of \`defineWorkflow\`, so it is not seen`;
+    file.report("misusedDefine", declaration.getNameNode(), message, writeOut);
   }
 }
 
