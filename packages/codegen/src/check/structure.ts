@@ -32,15 +32,13 @@ function checkFinalizeIsLast({ name, nodes }: WorkflowPlan): Diagnostic[] {
 function checkBodies({ nodes }: WorkflowPlan): Diagnostic[] {
   return allNodes(nodes)
     .filter(isLoop)
-    .flatMap(({ bodies = [] }) =>
-      bodies
-        .filter((body) => body.nodes.length === 0 && !body.hasUnreadNodes)
-        .map(({ label, place }) => {
-          const message = `${label} has no nodes, so an iteration would do nothing`;
-          const hint = "add one: `body: (b) => b.step(…)`; its last node gives the next state";
-          return diagnostic("emptyBody", place, message, hint);
-        }),
-    );
+    .flatMap(({ bodies = [] }) => bodies)
+    .filter((body) => body.nodes.length === 0 && !body.hasUnreadNodes)
+    .map(({ label, place }) => {
+      const message = `${label} has no nodes, so an iteration would do nothing`;
+      const hint = "add one: `body: (b) => b.step(…)`; its last node gives the next state";
+      return diagnostic("emptyBody", place, message, hint);
+    });
 }
 
 const checkReads = (workflow: WorkflowPlan): Diagnostic[] =>

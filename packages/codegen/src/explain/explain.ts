@@ -106,8 +106,9 @@ class Walk {
     const walked = node.stages.map((stage) => this.#stage(stage, node));
     const iterations = iterationsOf(node);
     const { bodies, more = 0 } = isLoop(node) ? this.#loop(node, iterations) : this.#cases(node);
+    const extra = { rootExecutions: more, transactions: more, worstCaseMs: 0 };
     const stages =
-      more === 0 ? walked : walked.map((stage) => ({ ...stage, ...plus(stage, more) }));
+      more === 0 ? walked : walked.map((stage) => ({ ...stage, ...sumOf([stage, extra]) }));
     const own = sumOf(stages.filter(({ isCompensation }) => isCompensation !== true));
     const all = sumOf([own, times(greatestOf(bodies ?? []), iterations)]);
     const worstCaseMs = Math.min(all.worstCaseMs, limitOf(node));
@@ -193,11 +194,6 @@ const merged = (bounds: readonly Bound[], made: (of: readonly number[]) => numbe
   rootExecutions: rounded(made(bounds.map((bound) => bound.rootExecutions))),
   transactions: rounded(made(bounds.map((bound) => bound.transactions))),
   worstCaseMs: made(bounds.map((bound) => bound.worstCaseMs)),
-});
-
-const plus = (of: StageExplained, more: number) => ({
-  rootExecutions: rounded(of.rootExecutions + more),
-  transactions: rounded(of.transactions + more),
 });
 
 const times = (bound: Bound, count: number | null): Bound => ({
