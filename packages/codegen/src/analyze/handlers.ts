@@ -169,8 +169,7 @@ export function readsOf(
   if (!Node.isIdentifier(binding)) return "*";
   const body = fn.getBody();
   // A `var` of the same name belongs to the whole function.
-  const isHidden = Node.isBlock(body) && namesIn(body.compilerNode).has(nameOf(binding));
-  if (isHidden) return "*";
+  if (Node.isBlock(body) && namesIn(body.compilerNode).has(nameOf(binding))) return "*";
   return readsThrough(binding, fn, file);
 }
 
@@ -206,6 +205,10 @@ function readsThrough(parameter: Identifier, fn: FunctionNode, file: DefinitionF
   return reads;
 }
 
+/** The read of one name; of all names if it cannot be seen. */
+const readOf = (name: string | undefined, at: Node, file: DefinitionFile): Reads =>
+  name === undefined ? "*" : [{ name, place: file.placeOf(at) }];
+
 function readsOfUse(id: Identifier, file: DefinitionFile): Reads {
   const use = wrapping(id);
   const parent = use.getParent();
@@ -213,16 +216,11 @@ function readsOfUse(id: Identifier, file: DefinitionFile): Reads {
   if (Node.isTypeQuery(parent) || Node.isQualifiedName(parent)) return [];
   if (Node.isPropertyAccessExpression(parent)) {
     const member = parent.getNameNode();
-    return Node.isIdentifier(member)
-      ? [{ name: nameOf(member), place: file.placeOf(member) }]
-      : "*";
+    return readOf(Node.isIdentifier(member) ? nameOf(member) : undefined, member, file);
   }
   if (Node.isElementAccessExpression(parent) && parent.getExpression() === use) {
     const argument = parent.getArgumentExpression();
-    const name = stringOf(argument);
-    return argument === undefined || name === undefined
-      ? "*"
-      : [{ name, place: file.placeOf(argument) }];
+    return readOf(stringOf(argument), argument ?? parent, file);
   }
   if (Node.isVariableDeclaration(parent) && parent.getInitializer() === use) {
     const pattern = parent.getNameNode();

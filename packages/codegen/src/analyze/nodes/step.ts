@@ -40,17 +40,15 @@ function compensateStage({ named, options: all, context }: Read): StagePlan | un
   return handler && stagePlan({ ...handler, ...part, visible, isAside: true }, file);
 }
 
-const name = "finalize";
-const stage = { name, node: name, code: [name], label: name };
-
 /** `.finalize({ action | mutation | query, args? })`: one stage, whose output is the workflow's. */
 export const finalize: NodeKind = {
   known: [...handlerKinds, "args", ...policies],
   planned: policies,
   isFinalize: true,
   parts({ named, options, context: { file, scope: visible } }) {
-    const handler = readHandler(options, named.at, name, file);
-    const mention = { elsewhere: name, within: name };
-    return { stages: [handler && stagePlan({ ...handler, ...stage, mention, visible }, file)] };
+    const { name, at, label } = named;
+    const handler = readHandler(options, at, label, file);
+    const own = { ...ofNode(named), mention: { elsewhere: name, within: name } };
+    return { stages: [handler && stagePlan({ ...handler, ...own, visible }, file)] };
   },
 };
