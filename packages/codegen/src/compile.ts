@@ -1,4 +1,5 @@
 import { type Analysis, Analyzer, type Finishing, remembered } from "./analyze/analyze.js";
+import type { ReadModule } from "./analyze/module-file.js";
 import { CacheFile } from "./cache/cache-file.js";
 import { compilerIdentity } from "./cache/last-compile.js";
 import { CompilerMemory } from "./cache/memory.js";
@@ -126,7 +127,7 @@ export class Compiler {
     return await this.#outputOf((file) => readIn(functionsDir, file));
   }
 
-  async #outputOf(read: Read): Promise<string> {
+  async #outputOf(read: ReadModule): Promise<string> {
     const { config } = await this.#readConfig(read(configFile));
     return outputOf(config?.values);
   }
@@ -134,7 +135,7 @@ export class Compiler {
   /** @param read gives other files. @param elsewhere the other folders that hold generated code */
   async compileSources(
     sources: readonly SourceText[],
-    read: Read = () => undefined,
+    read: ReadModule = () => undefined,
     before: (workflows: readonly WorkflowPlan[]) => Earlier = () => ({ last: [] }),
     elsewhere: readonly string[] = [],
   ): Promise<CompileResult> {
@@ -179,7 +180,7 @@ export class Compiler {
   }
 
   /** What was emitted under a path is in the file there if its hash is the remembered one. */
-  #emittedBefore({ origins }: Analysis, read: Read): EmittedBefore {
+  #emittedBefore({ origins }: Analysis, read: ReadModule): EmittedBefore {
     return {
       originOf: (workflow) => origins.get(workflow),
       get: (path, origin) => {
@@ -197,7 +198,7 @@ export class Compiler {
     };
   }
 
-  async #checkMounting(name: string, read: Read): Promise<readonly Diagnostic[]> {
+  async #checkMounting(name: string, read: ReadModule): Promise<readonly Diagnostic[]> {
     const config = convexConfig(read);
     if (config === undefined) return [];
     return await remembered(this.#memory, "mounting", JSON.stringify([config, name]), async () =>
@@ -218,8 +219,6 @@ const hashesAfter = (plan: WrittenPlan, workflows: readonly WorkflowPlan[]) =>
   new Map(withStorageNames(workflows, { last: [plan] }).map((each) => [each.name, planHash(each)]));
 
 type EmittedFile = Readonly<Record<"origin" | "hash", string>>;
-
-type Read = (file: string) => string | undefined;
 
 const memoryFile = (functionsDir: string): CacheFile =>
   new CacheFile(functionsDir, "compiled", compilerIdentity());

@@ -24,10 +24,7 @@ export const identifiersIn = once((node: TypeScript.Node) =>
   allBelow(node).filter(ts.isIdentifier),
 );
 
-export const callsIn = (
-  node: Node,
-  wanted: (call: TypeScript.CallExpression) => boolean,
-): CallExpression[] =>
+export const callsIn = (node: Node, wanted: (call: TypeScript.CallExpression) => boolean) =>
   allBelow(node.compilerNode)
     .filter(ts.isCallExpression)
     .filter(wanted)

@@ -1,16 +1,13 @@
 import type { ObjectLiteralExpression } from "ts-morph";
 import { Node } from "../ts-morph.js";
-import type { z } from "zod";
 import { once } from "../plan/once.js";
-import { type GivenOptions, toJson } from "../plan/known.js";
+import { type GivenOptions, type Json, toJson } from "../plan/known.js";
 import type { FunctionKind, Policy } from "../plan/schema.js";
 import type { DefinitionFile } from "./parser.js";
 import { constantOf, type Option, readOption } from "./functions.js";
 import { knownValue, objectOf } from "./known.js";
 import type { CodeName } from "../diagnostics/codes.js";
 import { meant, nearest } from "../diagnostics/nearest.js";
-
-type Json = z.core.util.JSONType;
 
 export const handlerKinds: readonly FunctionKind[] = ["action", "mutation", "query"];
 

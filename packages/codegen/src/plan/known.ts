@@ -28,7 +28,7 @@ export function isObject(value: Known): value is KnownObject {
   return typeof value === "object" && "fields" in value;
 }
 
-type Json = z.core.util.JSONType;
+export type Json = z.core.util.JSONType;
 
 /** The same as JSON, when all of it can be seen and JSON has it; else undefined. */
 export function toJson(value: Known): Json | undefined {
