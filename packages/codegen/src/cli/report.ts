@@ -138,8 +138,7 @@ export function printFindings(
   const { ok, drift } = findings;
   const folder = displayPath(terminal.cwd, functionsDir);
   if (json) {
-    const problems = diagnostics.map(withoutFrames);
-    out(JSON.stringify({ ...findings, problems }, undefined, 2));
+    out(JSON.stringify({ ...findings, problems: diagnostics.map(withoutFrames) }, undefined, 2));
     return ok ? 0 : 1;
   }
   printDiagnostics(diagnostics, folder, terminal);

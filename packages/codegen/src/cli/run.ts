@@ -74,8 +74,7 @@ async function run(workflow: string, options: RunOptions): Promise<number> {
     random: options.random,
     onEvent: (event) => progress.tell(event),
   }).finally(() => progress.end());
-  const isWanted = !options.quiet || outcome.state !== "completed";
-  if (isWanted)
+  if (!options.quiet || outcome.state !== "completed")
     process.stderr.write(report(outcome, workflow, placesIn(compiled.plan, folder), color));
   for (const { name } of outcome.unsent)
     process.stderr.write(`${notSent(name, workflow, compiled.plan)}\n`);

@@ -72,16 +72,14 @@ export async function runWorkflow(options: RunWorkflowOptions): Promise<RunOutco
     // What ends a run may still be on its way out when its state is seen.
     await settle(counter);
     const { state, output, error, startedAt, endedAt = Date.now() } = ending;
-    const { unsent } = sender;
-    const durationMs = endedAt - startedAt;
     return {
       runId,
       state,
       output,
       ...(error && { error }),
       totals: counter.totals(),
-      durationMs,
-      unsent,
+      durationMs: endedAt - startedAt,
+      unsent: sender.unsent,
     };
   } finally {
     sender?.stop();

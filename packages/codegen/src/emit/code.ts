@@ -88,12 +88,8 @@ function broken(code: string, margin: string, column: number, behind: number): s
   const head = code.slice(0, bracket + 1);
   const { items, end } = itemsOf(code, bracket + 1);
   const last = items.at(-1) ?? "";
-  const before =
-    head +
-    items
-      .slice(0, -1)
-      .map((item) => `${item}, `)
-      .join("");
+  const leading = items.slice(0, -1).map((item) => `${item}, `);
+  const before = head + leading.join("");
   const [opening] = arrow.exec(last) ?? [last[0] ?? ""];
   // The last argument may open on the line of the call.
   const mayHug = code[bracket] === "(" && isHuggable(last) && items.at(-2)?.[0] !== last[0];
