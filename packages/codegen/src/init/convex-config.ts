@@ -1,6 +1,6 @@
 import type { CallExpression, Node as AnyNode, SourceFile } from "ts-morph";
 import { type Import, importsOf, isImported } from "../analyze/modules.js";
-import { unwrap } from "../analyze/functions.js";
+import { isCalled, stringOf, unwrap } from "../analyze/functions.js";
 import { placeAt } from "../diagnostics/diagnostic.js";
 import { Node, SyntaxKind } from "../ts-morph.js";
 import { type Edit, insert, type Insertion, parse } from "./app-files.js";
@@ -141,10 +141,8 @@ function readUse(call: CallExpression, imports: Imports) {
     .filter((field) => Node.isPropertyAssignment(field))
     .filter((field) => Node.isIdentifier(field.getNameNode()));
   const given = plain.find((field) => field.getName() === "name");
-  const value = given?.getInitializer();
-  const isText = Node.isStringLiteral(value) || Node.isNoSubstitutionTemplateLiteral(value);
   const [, usualName] = /([^/]*)\/convex\.config(?:\.js)?$/.exec(module) ?? [];
-  const name = given === undefined ? usualName : isText ? value.getLiteralText() : undefined;
+  const name = given === undefined ? usualName : stringOf(given.getInitializer());
   const isPlain = plain.length === fields.length && (options === undefined || isObject);
   // A component of the app's own has its name in another file.
   const isPackage = imported === "default" && usualName !== undefined && !module.startsWith(".");
@@ -192,9 +190,8 @@ function isHereAlone(source: SourceFile, app: string): boolean {
     const around = id.getParent();
     if (Node.isVariableDeclaration(around)) return around.getInitializer() !== id;
     if (Node.isExportAssignment(around) || Node.isExportSpecifier(around)) return true;
-    if (!Node.isPropertyAccessExpression(around) || around.getName() !== "use") return false;
-    const call = around.getParent();
-    return Node.isCallExpression(call) && call.getExpression() === around;
+    if (!Node.isPropertyAccessExpression(around)) return false;
+    return around.getName() === "use" && isCalled(around);
   });
 }
 
