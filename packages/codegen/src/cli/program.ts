@@ -60,6 +60,9 @@ const seedOption = [
   "a JSON file of documents to insert first: { table: [document, …] }",
 ] as const;
 
+/** Options of a run without the studio. */
+const headless = ["events", "skipTime", "random", "quiet"];
+
 function createProgram(terminal: Terminal): Command {
   const program = new Command("workflow-codegen")
     // The commands take it over when they are added: none of them ends the process.
@@ -221,12 +224,7 @@ function createProgram(terminal: Terminal): Command {
     .option("--random <number>", "make Math.random return the same numbers each time", wholeNumber)
     .option("--quiet", "print the output and errors, but no progress", false)
     .addOption(
-      new Option("--studio", "show the run in the studio, until you close it").conflicts([
-        "events",
-        "skipTime",
-        "random",
-        "quiet",
-      ]),
+      new Option("--studio", "show the run in the studio, until you close it").conflicts(headless),
     );
 
   const deployKeyNote = "If CONVEX_DEPLOY_KEY is set, it is used to call the deployment.";
@@ -256,18 +254,13 @@ function createProgram(terminal: Terminal): Command {
         "show the runs of this deployment instead of the embedded back end",
       )
       .option("--module <name>", "the module that calls defineStudioApi", "studio");
-  studio.addOption(
-    new Option("--local", "show the embedded back end (the default)").conflicts("url"),
-  );
-  studio.option(
-    "--against <ref or plan>",
-    "what is deployed, to show what a deploy would stop: a git ref or a plan",
-  );
-  studio.option(
-    "--port <number>",
-    "the port to listen on (default: any that is free)",
-    wholeNumber,
-  );
+  studio
+    .addOption(new Option("--local", "show the embedded back end (the default)").conflicts("url"))
+    .option(
+      "--against <ref or plan>",
+      "what is deployed, to show what a deploy would stop: a git ref or a plan",
+    )
+    .option("--port <number>", "the port to listen on (default: any that is free)", wholeNumber);
   return program;
 }
 
