@@ -50,13 +50,12 @@ export const nestedArgs = {
 
 type NestedArgs = ObjectType<typeof nestedArgs>;
 export type CompletionArgs = ObjectType<typeof completionArgs>;
-type EntryArgs = ObjectType<typeof entryArgs>;
 
 export type StepAction = RegisteredAction<"internal", ObjectType<typeof actionArgs>, Promise<null>>;
 export type StepMutation = RegisteredMutation<"internal", NestedArgs, Promise<unknown>>;
 export type StepQuery = RegisteredQuery<"internal", NestedArgs, Promise<unknown>>;
 export type Completion = RegisteredMutation<"internal", CompletionArgs, Promise<null>>;
-export type Entry = RegisteredMutation<"internal", EntryArgs, Promise<null>>;
+export type Entry = RegisteredMutation<"internal", ObjectType<typeof entryArgs>, Promise<null>>;
 
 /** `chapters.finalize` → `chaptersFinalize`: the function of a stage. */
 const functionName = (stage: string): string =>

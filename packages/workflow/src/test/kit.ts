@@ -161,8 +161,7 @@ export class TestKit {
     node: Node,
     stub: Stub<Workflow, Node>,
   ): void {
-    const watched: typeof stub = (scope, info) => this.#time.watch(() => stub(scope, info));
-    stubNode(workflow, node, watched);
+    stubNode(workflow, node, (scope, info) => this.#time.watch(() => stub(scope, info)));
   }
 
   /**

@@ -124,8 +124,7 @@ export async function reduce(run: Run, stage: string, next: Arrive): Arrival {
     // A copy, because `step` may change it.
     if (from === 0) accumulated = copied(initial);
     for (;;) {
-      const tolerant = node.tolerate !== undefined;
-      const args = { ...parent, from, most: PAGE, tolerant };
+      const args = { ...parent, from, most: PAGE, tolerant: node.tolerate !== undefined };
       const page = await run.ctx.runQuery(outputs, args);
       for (const { key, output } of page.outputs) accumulated = step(accumulated, output, key);
       from += page.outputs.length;
