@@ -17,8 +17,7 @@ export interface WorkflowOptions<Schema extends AnySchema> {
   retention?: Duration;
   /**
    * Renamed nodes, `{ old: "new" }`: they keep their results, and runs in flight go on. A node
-   * inside another is named by its path, such as `"agent.think"` or `"route.big.x"`. An entry may
-   * be deleted once it is in the plan.
+   * inside another is named by its path, as `"agent.think"`. Once in the plan, it can be deleted.
    */
   renamed?: Readonly<Record<string, string>>;
 }
@@ -87,8 +86,7 @@ export interface Definition<Input, Scope, Output, Name extends string = string, 
   readonly options: WorkflowOptions<AnySchema>;
   /**
    * The nodes by name, each with its `kind`, `finalize` under that name. A sleep is `{ duration }`,
-   * a child `{ workflow, args }`; the `body` of a loop and each of the `cases` of a branch are
-   * nodes by name again.
+   * a child `{ workflow, args }`; a loop's `body` and each of a branch's `cases` are nodes by name.
    */
   readonly nodes: { readonly [Key in OnTop<Name>]: CompiledNode<Name, Key, Events> };
 }

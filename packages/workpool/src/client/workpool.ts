@@ -175,8 +175,7 @@ export class Workpool {
     const { context, returnValue, handler } = definition;
     const registered = internalMutationGeneric({
       args: vOnCompleteArgs(context, returnValue),
-      // The data model and the validated types are the definer's; the generic builder knows
-      // neither.
+      // The generic builder knows neither the definer's data model nor the validated types.
       handler: async (ctx, args): Promise<null> => {
         await handler(
           ctx as GenericMutationCtx<any> as GenericMutationCtx<DataModel>,

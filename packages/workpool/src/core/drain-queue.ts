@@ -11,8 +11,7 @@ const QUIET_ROUNDS = 3;
 
 /**
  * One round of a drain: gives free slots to the oldest waiting works, and schedules the next round.
- * It ends if no slot is free, as completions then hand theirs over, or opens the gate if nothing
- * waits.
+ * It ends if no slot is free, as completions hand theirs over, or opens the gate if nothing waits.
  */
 export async function drainQueue(ctx: HostCtx, host: Host, args: DrainArgs) {
   const { generation, quiet = 0 } = args;
@@ -38,8 +37,7 @@ export async function drainQueue(ctx: HostCtx, host: Host, args: DrainArgs) {
   if (started > 0) return await again(0, 0);
   if ((await seeQueue(ctx, host, 1)).length > 0) return await again(0, 0);
   if (gate.open) {
-    // The round before has opened it: what was in the queue by then is served, and nothing joins
-    // it.
+    // The round before has opened it: something may have joined the queue just before.
     if (await anyWaits(ctx)) return await again(0, 0);
     return await endDrain(ctx, host, drain);
   }

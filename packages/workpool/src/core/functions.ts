@@ -20,7 +20,7 @@ import { findLostContinuations, mutationsOf } from "./continuations.js";
 import { drainArgs } from "./drain.js";
 import { drainQueue } from "./drain-queue.js";
 import { queueHead } from "./queue.js";
-import { look, lookArgs, ringArgs, ringQueue, vLook } from "./ring.js";
+import { look, ringArgs, ringQueue } from "./ring.js";
 import { freeSlotArgs, freeSlotsFrom, vFreeSlots } from "./slots.js";
 import { inspectSlots, recoverSlot, sweepSlots } from "./sweep.js";
 import { inspectArgs, recoverArgs, sweepArgs, vInspected } from "./watch.js";
@@ -47,8 +47,8 @@ export function poolFunctions(host: Host, { inspect, call = runAction }: HostFun
       handler: freeSlotsFrom,
     }),
     look: internalQueryGeneric({
-      args: lookArgs,
-      returns: vLook,
+      args: { first: v.optional(v.id("waiting")) },
+      returns: v.object({ gate: v.any(), isServed: v.boolean() }),
       handler: look,
     }),
     ring: voidMutation(ringArgs, async (ctx, args) => await ringQueue(ctx, host, args)),
@@ -61,7 +61,8 @@ export function poolFunctions(host: Host, { inspect, call = runAction }: HostFun
         const found = await inspectSlots(ctx, args);
         if (found.next !== null) return found;
         const continued = await findLostContinuations(ctx);
-        return { ...found, continued, added: await inspect?.(ctx) };
+        const waits = (await queueHead(ctx, { count: 1 })).length > 0;
+        return { ...found, continued, waits, added: await inspect?.(ctx) };
       },
     }),
     recover: internalMutationGeneric({

@@ -1,8 +1,7 @@
-import type { GenericId } from "convex/values";
 import type { Gate, Host, HostCtx, MutationCtx, Slot, SlotId, Work } from "./context.js";
 import { ensureGate } from "./gate.js";
 import { joinQueue, seeNearFirst } from "./queue.js";
-import { type FoundGate, serveUnseen, serveQueue } from "./ring.js";
+import { type FoundGate, joinUnseen, serve } from "./ring.js";
 import { handOver, startNearFirst, tryStart } from "./hand-over.js";
 import { noteWoke } from "./rest.js";
 import { claimable, freeSlot, OFFERED, startInSlot } from "./slots.js";
@@ -32,13 +31,11 @@ export async function enqueueWorks(
   found?: FoundGate,
 ) {
   if (works.length === 0) return 0;
+  const gate = found ?? (await ensureGate(ctx));
   if (found?.waited === true) {
-    const rows: GenericId<"waiting">[] = [];
-    for (const work of works) rows.push(await joinQueue(ctx, work));
-    await serveUnseen(ctx, host, found.gate, rows[0]!);
+    await joinUnseen(ctx, host, gate, works);
     return 0;
   }
-  const gate = found?.gate ?? (await ensureGate(ctx));
   const { slots: free, busy } = gate.open
     ? await claimable(ctx, host, gate, works.length)
     : { slots: [], busy: true };
@@ -48,7 +45,7 @@ export async function enqueueWorks(
     await startInSlot(ctx, host, free[index]!._id, work, undefined, woke);
   if (started.length === works.length) return started.length;
   for (const work of works.slice(started.length)) await joinQueue(ctx, work);
-  await serveQueue(ctx, host, gate, started.length, busy);
+  await serve(ctx, host, gate, started.length, busy);
   return started.length;
 }
 

@@ -1,10 +1,10 @@
-import { type GenericId, type Infer, type ObjectType, v } from "convex/values";
+import { type GenericId, type ObjectType, v } from "convex/values";
 import { applyConfig, changedFor, type Config } from "./config.js";
-import type { Gate, Host, HostCtx, HostQueryCtx, MutationCtx } from "./context.js";
+import type { Gate, Host, HostCtx, HostQueryCtx, MutationCtx, Work } from "./context.js";
 import { readDrain, ringDrain, wakeDrain } from "./drain.js";
 import { closeGate, ensureGate, lacksPlaces, noteGate, readGate } from "./gate.js";
 import { cancelPending } from "./jobs.js";
-import { anyWaits, queueHead } from "./queue.js";
+import { anyWaits, joinQueue, queueHead } from "./queue.js";
 import { freeSlots } from "./slots.js";
 import { readWatch, watchTheWatchdog } from "./watch.js";
 
@@ -20,10 +20,7 @@ const WAITED_MS = 10;
 const LOST_AFTER_MS = 30_000;
 
 /** The gate as an enqueue has found it. If it `waited`, nothing depends on it. */
-export interface FoundGate {
-  readonly gate: Gate;
-  readonly waited: boolean;
-}
+export type FoundGate = Gate & { readonly waited?: true };
 
 /** Applies the config. @param waitedMs how long this transaction waited before its code began. */
 export async function findGate(
@@ -36,39 +33,30 @@ export async function findGate(
     const { gate } = await ctx.runQuery(host.functions.look, {}, { useStaleSnapshot: true });
     if (gate?.open === true && Object.keys(changedFor(gate, config)).length === 0) {
       noteGate(ctx, gate);
-      return { gate, waited: true };
+      return { ...gate, waited: true };
     }
   }
-  const gate = (await applyConfig(ctx, host, config)) ?? (await ensureGate(ctx));
-  return { gate, waited: false };
+  return (await applyConfig(ctx, host, config)) ?? (await ensureGate(ctx));
 }
 
 /**
- * Has works that joined the queue unseen served: by a function of its own, unless that would need a
- * place that works need. @param first the row of the first of them.
+ * Queues works without a look at the pool. A function looks after them, unless it would need a
+ * place of the scheduler that works need.
  */
-export async function serveUnseen(
-  ctx: MutationCtx,
-  host: Host,
-  gate: Gate,
-  first: GenericId<"waiting">,
-): Promise<void> {
+export async function joinUnseen(ctx: MutationCtx, host: Host, gate: Gate, works: readonly Work[]) {
+  const rows: GenericId<"waiting">[] = [];
+  for (const work of works) rows.push(await joinQueue(ctx, work));
   const { ring } = host.functions;
+  const first = rows[0]!;
   const check = await ctx.scheduler.runAfter(LOST_AFTER_MS, ring, { first });
-  if (!(await lacksPlaces(ctx)))
-    return void (await ctx.scheduler.runAfter(0, ring, { first, check }));
-  await closeGate(ctx, gate);
-  await ringDrain(ctx, host, await readDrain(ctx));
+  if (await lacksPlaces(ctx)) {
+    await closeGate(ctx, gate);
+    await ringDrain(ctx, host, await readDrain(ctx));
+  } else await ctx.scheduler.runAfter(0, ring, { first, check });
 }
 
-export const lookArgs = { first: v.optional(v.id("waiting")) };
-export const vLook = v.object({ gate: v.any(), isServed: v.boolean() });
-
 /** The gate, and whether this work and those behind it are looked after. Read it stale. */
-export async function look(
-  ctx: HostQueryCtx,
-  { first }: ObjectType<typeof lookArgs>,
-): Promise<Infer<typeof vLook>> {
+export async function look(ctx: HostQueryCtx, { first }: { first?: GenericId<"waiting"> }) {
   const gate = await readGate(ctx);
   // The work has left the queue, or the snapshot is too old to have it.
   const row = first === undefined ? null : await ctx.db.get("waiting", first);
@@ -84,35 +72,23 @@ export const ringArgs = {
   first: v.id("waiting"),
   check: v.optional(v.id("_scheduled_functions")),
 };
+type RingArgs = ObjectType<typeof ringArgs>;
 
 /** Looks after works that joined the queue unseen. Of many of them, the oldest work's does it. */
-export async function ringQueue(
-  ctx: HostCtx,
-  host: Host,
-  { first, check }: ObjectType<typeof ringArgs>,
-): Promise<void> {
+export async function ringQueue(ctx: HostCtx, host: Host, { first, check }: RingArgs) {
   if (check !== undefined) await cancelPending(ctx, check);
-  const { isServed } = await ctx.runQuery(
-    host.functions.look,
-    { first },
-    { useStaleSnapshot: true },
-  );
+  const stale = { useStaleSnapshot: true };
+  const { isServed } = await ctx.runQuery(host.functions.look, { first }, stale);
   if (isServed) return;
   const gate = await ensureGate(ctx);
-  if (!gate.open || (await anyWaits(ctx))) await serveQueue(ctx, host, gate);
+  if (!gate.open || (await anyWaits(ctx))) await serve(ctx, host, gate);
 }
 
 /**
  * The first that queues closes the gate, and begins a drain, which hands out what is still free.
- * @param started how many works this transaction has started. @param busy whether slots may be free.
+ * @param started how many works were started. @param busy whether slots may be free.
  */
-export async function serveQueue(
-  ctx: MutationCtx,
-  host: Host,
-  gate: Gate,
-  started = 0,
-  busy = true,
-): Promise<void> {
+export async function serve(ctx: MutationCtx, host: Host, gate: Gate, started = 0, busy = true) {
   if (gate.open) {
     await closeGate(ctx, gate);
     const noneIsLeft =
