@@ -156,7 +156,9 @@ async function startRuns(ctx: MutationCtx, { starts, ...together }: Starts) {
       continue;
     }
     const { run, waitedMs, begins } = await startRun(ctx, start, together, works);
-    found ??= await core.findGate(ctx, pool, together, waitedMs);
+    found ??= await (works.length > 0
+      ? core.findGate(ctx, pool, together, waitedMs)
+      : core.applyConfig(ctx, pool, together));
     results.push({ runId: run, started: true });
     if (begins) begun.push(run);
   }
