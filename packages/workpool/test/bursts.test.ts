@@ -65,10 +65,11 @@ describe("enqueues that wait for their turn", () => {
     expect(mostAtOnce(events())).toBeLessThanOrEqual(20);
   });
 
-  /** Enqueues a work behind mutations that take 100 ms together. */
-  async function enqueueLate(deployment: Deployment) {
+  /** Enqueues works behind mutations that take 100 ms together. */
+  async function enqueueLate(deployment: Deployment, labels = ["late"]) {
     for (let n = 0; n < 5; n++) deployment.at(0, () => deployment.mutation("calls:pass"));
-    deployment.at(0, () => deployment.mutation("calls:sleep", { label: "late", ms: 200 }));
+    for (const label of labels)
+      deployment.at(0, () => deployment.mutation("calls:sleep", { label, ms: 200 }));
   }
 
   test("one that waited on an idle pool has its work started at once", async () => {
@@ -81,9 +82,9 @@ describe("enqueues that wait for their turn", () => {
     await enqueueLate(deployment);
     await deployment.drive();
     expect(starts().map(({ at }) => at - begun < 300)).toEqual([true]);
-    expect(ran.slice(0, 2)).toEqual(["workpool/watchdog:ring", "workpool/watchdog:drainQueue"]);
-    // What would come if that was lost is canceled.
     expect(ran.filter((name) => name === "workpool/watchdog:ring")).toHaveLength(1);
+    expect(ran.slice(0, 2)).toEqual(["workpool/watchdog:ring", "workpool/worker:runAction"]);
+    expect(ran).not.toContain("workpool/watchdog:drainQueue");
   });
 
   const jobs = { component: "workpool", name: "_scheduled_functions" };
@@ -107,20 +108,19 @@ describe("enqueues that wait for their turn", () => {
     { name: "ring", of: S256 },
     { name: "drainQueue", of: S256 },
     { name: "drainQueue", of: S16 },
-  ])("its work runs though $name is lost on $of.name, and nobody else comes", async (given) => {
+  ])("their works run though $name is lost on $of.name, and nobody else comes", async (given) => {
     const { deployment, starts } = await deployed(1, given.of);
     const lost = lose(deployment, given.name);
-    await enqueueLate(deployment);
+    await enqueueLate(deployment, ["late", "later"]);
     await deployment.drive();
     expect(lost).toHaveLength(1);
-    expect(starts()).toHaveLength(1);
+    expect(starts()).toHaveLength(2);
   });
 
   test("one that leaves it to an older one runs though that is lost and canceled", async () => {
     const { deployment, starts } = await deployed(1);
     lose(deployment, "ring");
-    await enqueueLate(deployment);
-    deployment.at(0, () => deployment.mutation("calls:sleep", { label: "later", ms: 200 }));
+    await enqueueLate(deployment, ["late", "later"]);
     await deployment.advance(1_000);
     const [oldest, ...others] = deployment.rows<{ _id: string }>("workpool", "waiting");
     expect(others).toHaveLength(1);

@@ -81,7 +81,11 @@ class Simulation {
     const of = { ...usual, mutationPermits, actionLimitMs: 4 * 3_600_000 };
     const options = { class: of, seed: scenario.seed, faults: this.#faults() };
     const deployment = (this.#deployment = await Deployment.of(this.app.parts, options));
-    this.#watch = new Watch(deployment);
+    const mayLose = ["restore", "cancel function", "delete function"];
+    const loses = scenario.plan.some(
+      (entry) => entry.on === "event" && mayLose.includes(entry.does),
+    );
+    this.#watch = new Watch(deployment, loses || permits > 0);
     const began = deployment.clock.now();
     try {
       if (scenario.maxParallelism !== undefined)

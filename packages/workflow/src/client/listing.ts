@@ -31,10 +31,7 @@ export interface ListFilter<Workflow> {
   until?: number;
   /** Only runs of the given `workflow` whose key begins with this, in the order of their keys. */
   key?: string;
-  /**
-   * Only the children of this run, or of the entry of its timeline with this `id`, in the given
-   * order. Not together with `node`.
-   */
+  /** The children of this run, or of this entry of its timeline, in order. Not with `node`. */
   parent?: string;
   /** Whether to list children too. Default: runs of the top level only. */
   children?: boolean;

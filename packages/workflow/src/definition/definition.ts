@@ -132,8 +132,7 @@ export interface Config {
   retry?: Retry;
   /**
    * The folder of the generated code, under the functions folder, such as `"generated/workflows"`:
-   * names of letters, digits and `_`. It cannot change while generated code is in another folder.
-   * Default: `"_workflows"`.
+   * names of letters, digits and `_`. To change it, delete the old folder. Default: `"_workflows"`.
    */
   output?: string;
 }

@@ -3,9 +3,10 @@ import { applyConfig, changedFor, type Config } from "./config.js";
 import type { Gate, Host, HostCtx, HostQueryCtx, MutationCtx, Work } from "./context.js";
 import { readDrain, ringDrain, wakeDrain } from "./drain.js";
 import { closeGate, ensureGate, lacksPlaces, noteGate, readGate } from "./gate.js";
+import { startQueued } from "./hand-over.js";
 import { cancelPending } from "./jobs.js";
-import { anyWaits, joinQueue, queueHead } from "./queue.js";
-import { freeSlots } from "./slots.js";
+import { anyWaits, joinQueue, leaveQueueAt, queueHead } from "./queue.js";
+import { claimable, freeSlots } from "./slots.js";
 import { readWatch, watchTheWatchdog } from "./watch.js";
 
 /*
@@ -39,10 +40,7 @@ export async function findGate(
   return (await applyConfig(ctx, host, config)) ?? (await ensureGate(ctx));
 }
 
-/**
- * Queues works without a look at the pool. A function looks after them, unless it would need a
- * place of the scheduler that works need.
- */
+/** Queues works without a look. A function looks after them, unless works need its place. */
 export async function joinUnseen(ctx: MutationCtx, host: Host, gate: Gate, works: readonly Work[]) {
   const rows: GenericId<"waiting">[] = [];
   for (const work of works) rows.push(await joinQueue(ctx, work));
@@ -81,13 +79,20 @@ export async function ringQueue(ctx: HostCtx, host: Host, { first, check }: Ring
   const { isServed } = await ctx.runQuery(host.functions.look, { first }, stale);
   if (isServed) return;
   const gate = await ensureGate(ctx);
+  if (gate.open && (await startAlone(ctx, host, gate, first))) return;
   if (!gate.open || (await anyWaits(ctx))) await serve(ctx, host, gate);
 }
 
-/**
- * The first that queues closes the gate, and begins a drain, which hands out what is still free.
- * @param started how many works were started. @param busy whether slots may be free.
- */
+/** Starts a work in a free slot if no other waits, as its enqueue would have done. */
+async function startAlone(ctx: MutationCtx, host: Host, gate: Gate, id: GenericId<"waiting">) {
+  const [row, other] = await ctx.db.query("waiting").withIndex("by_commit").take(2);
+  if (row?._id !== id || other !== undefined) return false;
+  const [slot] = (await claimable(ctx, host, gate, 1)).slots;
+  const work = slot === undefined ? null : await leaveQueueAt(ctx, id);
+  return slot !== undefined && work !== null && (await startQueued(ctx, host, slot, work));
+}
+
+/** Closes the gate if it is open, and begins a drain, which hands out the slots that are left. */
 export async function serve(ctx: MutationCtx, host: Host, gate: Gate, started = 0, busy = true) {
   if (gate.open) {
     await closeGate(ctx, gate);
