@@ -37,11 +37,6 @@ const GUARDS = [
     replace: "",
   },
   {
-    guard: "ring: works that joined the queue without a look at the pool are looked after",
-    find: "if (isServed) return;",
-    replace: "return;",
-  },
-  {
     guard: "sibling proof: a sibling seen in a stale snapshot is read again",
     find: 'if ((await ctx.db.get("runs", id))?.state === "running") return true;',
     replace: "return true;",

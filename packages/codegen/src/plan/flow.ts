@@ -73,7 +73,10 @@ export const capitalized = (name: string): string => name.slice(0, 1).toUpperCas
 
 export const completionName = (stageName: string): string => `${stageIdentifier(stageName)}Done`;
 
-/** A stage's functions, with what messages call them: none for a referenced mutation or query. */
+/**
+ * The functions of a stage, with what messages call them. A mutation or query by reference has
+ * none: it is called directly.
+ */
 function functionsOf(stage: StagePlan) {
   const own = { name: stageIdentifier(stage.name), stage, label: stage.label };
   const { goes } = stageKind(stage.kind);

@@ -45,8 +45,6 @@ export interface Scenario {
   readonly staleLag?: number;
   /** Of the pool. */
   readonly maxParallelism?: number;
-  /** So few mutations run at once, and more runs start at once, so that some wait for their turn. */
-  readonly permits?: number;
 }
 
 /** @param draws where the definition's numbers come from; by default from the seed. */
@@ -62,7 +60,6 @@ export function scenarioOf(seed: number, of: Scenario["class"], draws?: () => nu
     plan: isCalm ? [] : planOf(random),
     ...(isCalm ? {} : { maxParallelism: slotsOf(random()) }),
     ...(random() < 0.3 ? { staleLag: 1 + Math.floor(random() * 10) } : {}),
-    ...(!isCalm && random() < 0.1 ? { permits: 1 + Math.floor(random() * 3) } : {}),
   };
 }
 

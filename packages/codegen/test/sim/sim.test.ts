@@ -19,8 +19,6 @@ const FOUND = [
   scenarioOf(204_828, "s16"),
   // Actions waited for a slot, of which the interpreter knows nothing.
   scenarioOf(241_411, "s16"),
-  // A backup held works that had joined the queue unseen.
-  scenarioOf(404_200, "s16"),
 ];
 /** More of them: `npm run sim -- --seeds 1000`. */
 const scenarios = [

@@ -75,22 +75,15 @@ class Simulation {
 
   async play(): Promise<Outcome> {
     const { scenario } = this;
-    const usual = CLASSES[scenario.class];
-    const { permits = 0 } = scenario;
-    const mutationPermits = permits || usual.mutationPermits;
-    const of = { ...usual, mutationPermits, actionLimitMs: 4 * 3_600_000 };
+    const of = { ...CLASSES[scenario.class], actionLimitMs: 4 * 3_600_000 };
     const options = { class: of, seed: scenario.seed, faults: this.#faults() };
     const deployment = (this.#deployment = await Deployment.of(this.app.parts, options));
-    const mayLose = ["restore", "cancel function", "delete function"];
-    const loses = scenario.plan.some(
-      (entry) => entry.on === "event" && mayLose.includes(entry.does),
-    );
-    this.#watch = new Watch(deployment, loses || permits > 0);
+    this.#watch = new Watch(deployment);
     const began = deployment.clock.now();
     try {
       if (scenario.maxParallelism !== undefined)
         await this.#done(this.#limit(scenario.maxParallelism));
-      for (let n = 0; n <= 2 * permits; n += 1) void this.#start();
+      void this.#start();
       await this.#drive();
       await this.#settle();
       await this.#check();

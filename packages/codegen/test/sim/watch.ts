@@ -35,15 +35,11 @@ export class Watch {
   #drain = 0;
   readonly #going = new Map<string, number>();
 
-  /** @param loses whether functions that look after works in the queue may be lost, or be late. */
-  constructor(
-    readonly deployment: Deployment,
-    readonly loses: boolean,
-  ) {
+  constructor(readonly deployment: Deployment) {
     deployment.onCommit((commit) => this.#see(commit));
   }
 
-  #see({ writes, by }: Commit): void {
+  #see({ writes }: Commit): void {
     for (const write of writes) {
       if (write.old === undefined && write.table.path === "workflow/_scheduled_functions")
         this.#scheduled(write.next as unknown as Job);
@@ -54,9 +50,6 @@ export class Watch {
       const { old, next } = changeOf("steps", write) ?? {};
       if (old !== undefined && next !== undefined) this.#step(old, next);
       const slot = changeOf("slots", write);
-      const gate = changeOf("gate", write);
-      if (!this.loses && by.endsWith("watchdog:sweep") && gate?.old?.open === true)
-        this.problems.add("works waited with the gate open, until the watchdog came");
       this.#held += Number(slot?.next?.work !== undefined) - Number(slot?.old?.work !== undefined);
     }
     for (const write of writes)

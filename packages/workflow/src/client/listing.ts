@@ -31,7 +31,10 @@ export interface ListFilter<Workflow> {
   until?: number;
   /** Only runs of the given `workflow` whose key begins with this, in the order of their keys. */
   key?: string;
-  /** The children of this run, or of this entry of its timeline, in order. Not with `node`. */
+  /**
+   * Only the children of this run, or of the entry of its timeline with this `id`, in the given
+   * order. Not together with `node`.
+   */
   parent?: string;
   /** Whether to list children too. Default: runs of the top level only. */
   children?: boolean;

@@ -153,7 +153,8 @@ export class WorkflowManager {
 
   /**
    * A run's timeline, in pages: its nodes in the order in which they were reached. It has the first
-   * iteration of a loop, and the newest 100. If results are large, a page can be shorter.
+   * iteration of a loop, and the newest 100. A page can be shorter than asked for, if results are
+   * large.
    * @returns an empty page if there is no such run of the workflow.
    */
   async steps<Workflow extends AnyWorkflow>(
@@ -186,7 +187,8 @@ export class WorkflowManager {
    * @param payload parsed with the node's schema.
    * @returns whether it was `taken` by a node that waits, or `kept`.
    * @throws if no node of the workflow waits for such an event, the payload does not fit, there is
-   *   no such run, or it has ended, is past all such nodes, or would keep too much for a document.
+   *   no such run, or it has ended, is past all nodes that take it, or would keep more than a
+   *   document holds.
    */
   async sendEvent<Workflow extends AnyWorkflow, const Name extends EventName<Workflow>>(
     ctx: MutationRunner,
@@ -200,8 +202,10 @@ export class WorkflowManager {
 
   /**
    * Cancels a run and everything under it, and undoes steps with a `compensate`. A running step is
-   * not stopped, but its result changes nothing. If a step cancels its own run, its writes stay.
-   * @param which the run's id, or its workflow and `{ key }`; as for `pause` and `resume`.
+   * not stopped, but its result changes nothing. If a step cancels its own run, what it has written
+   * stays.
+   * @param which the run's id, or its workflow and `{ key }`; the same for {@link pause} and {@link
+   *   resume}.
    * @returns false if the run has ended already, or is being undone.
    * @throws if there is no such run.
    */
@@ -284,7 +288,8 @@ export class WorkflowManager {
    * Re-arms everything whose scheduled function was lost, for example by a restore from a backup,
    * in pages. A second call does no harm.
    * @param workflows the generated `workflows`. With them, runs of older plans that wait for an
-   *   event without a timeout wake, too: they enter their present node, or end with `removedNode`.
+   *   event without a timeout wake, too: they enter their node as it is now, or end with
+   *   `removedNode`.
    */
   async repair(ctx: MutationRunner, workflows?: Readonly<Record<string, AnyWorkflow>>) {
     const all = workflows && Object.values(workflows);

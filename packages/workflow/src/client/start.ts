@@ -43,8 +43,9 @@ type KeyOptions<Key> =
        */
       key: Key;
       /**
-       * When a used key gets a new run: `"ended"`, once the old one has, or `"failed"`, once it has
-       * failed, timed out or been canceled. One that is being undone goes on. Default: `"never"`.
+       * When the key gets a new run although it names one: `"ended"`, once that has ended, or
+       * `"failed"`, once it has failed, timed out or been canceled. A run that is being undone has
+       * not ended. Default: `"never"`.
        */
       reuse?: "never" | "ended" | "failed";
     };

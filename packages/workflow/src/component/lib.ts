@@ -147,7 +147,7 @@ async function startRuns(ctx: MutationCtx, { starts, ...together }: Starts) {
   const results: Infer<typeof vStarted>[] = [];
   const works: core.Work[] = [];
   const begun: RunId[] = [];
-  let found: core.FoundGate | undefined;
+  let known: Parameters<typeof core.enqueueWorks>[3];
   for (const start of starts) {
     const { key } = start;
     const same = key === undefined ? null : await runWithKey(ctx, together.begin.workflow, key);
@@ -155,14 +155,13 @@ async function startRuns(ctx: MutationCtx, { starts, ...together }: Starts) {
       results.push({ runId: same._id, started: false });
       continue;
     }
-    const { run, waitedMs, begins } = await startRun(ctx, start, together, works);
-    found ??= await (works.length > 0
-      ? core.findGate(ctx, pool, together, waitedMs)
-      : core.applyConfig(ctx, pool, together));
+    known ??= { gate: await core.applyConfig(ctx, pool, together) };
+    const { run, createdAt, begins } = await startRun(ctx, start, together, works);
+    known = { ...known, beganAt: createdAt };
     results.push({ runId: run, started: true });
     if (begins) begun.push(run);
   }
-  await core.enqueueWorks(ctx, works, pool, found);
+  await core.enqueueWorks(ctx, works, pool, known);
   await logStarted(ctx, together.begin.workflow, begun);
   return results;
 }
@@ -179,7 +178,7 @@ async function startRun(
   { input, key }: Starts["starts"][number],
   { begin, at, onComplete }: Omit<Starts, "starts">,
   works: core.Work[],
-): Promise<{ run: RunId; waitedMs: number; begins: boolean }> {
+): Promise<{ run: RunId; createdAt: number; begins: boolean }> {
   const { first, undoable: _undoable, ...ofRun } = begin;
   const { plan, timeoutMs } = ofRun;
   const now = Date.now();
@@ -202,5 +201,5 @@ async function startRun(
   if (first.action === undefined || later !== undefined)
     await beginStage(ctx, of, first, known, { at: later });
   else works.push(await beginAction(ctx, of, first.action, first, known));
-  return { run, waitedMs: now - createdAt, begins: later === undefined };
+  return { run, createdAt, begins: later === undefined };
 }

@@ -188,7 +188,8 @@ export interface Builder<Input, Scope extends Entries, Output, Events = never> e
 
   /**
    * One child run. Its output is the node's.
-   * @param workflow the definition that the child runs; `childNamed` is for recursion.
+   * @param workflow the definition that the child runs; see `childNamed` for one that is its own
+   *   descendant.
    * @param args gives the child's input.
    */
   child<const Name extends string, ChildInput, ChildOutput, Recovered = never>(

@@ -33,7 +33,8 @@ export interface Info {
   readonly signal: AbortSignal;
   /**
    * Asks whether the run was canceled meanwhile, timed out, failed elsewhere or was restarted, so
-   * that this handler's result will change nothing. Always false in a mutation or query.
+   * that this handler's result will change nothing. For long actions. Always false in a mutation or
+   * query.
    */
   readonly isCanceled: () => Promise<boolean>;
 }

@@ -17,7 +17,8 @@ export interface WorkflowOptions<Schema extends AnySchema> {
   retention?: Duration;
   /**
    * Renamed nodes, `{ old: "new" }`: they keep their results, and runs in flight go on. A node
-   * inside another is named by its path, as `"agent.think"`. Once in the plan, it can be deleted.
+   * inside another is named by its path, such as `"agent.think"` or `"route.big.x"`. An entry may
+   * be deleted once it is in the plan.
    */
   renamed?: Readonly<Record<string, string>>;
 }
@@ -86,7 +87,8 @@ export interface Definition<Input, Scope, Output, Name extends string = string, 
   readonly options: WorkflowOptions<AnySchema>;
   /**
    * The nodes by name, each with its `kind`, `finalize` under that name. A sleep is `{ duration }`,
-   * a child `{ workflow, args }`; a loop's `body` and each of a branch's `cases` are nodes by name.
+   * a child `{ workflow, args }`; the `body` of a loop and each of the `cases` of a branch are
+   * nodes by name again.
    */
   readonly nodes: { readonly [Key in OnTop<Name>]: CompiledNode<Name, Key, Events> };
 }
@@ -132,7 +134,8 @@ export interface Config {
   retry?: Retry;
   /**
    * The folder of the generated code, under the functions folder, such as `"generated/workflows"`:
-   * names of letters, digits and `_`. To change it, delete the old folder. Default: `"_workflows"`.
+   * names of letters, digits and `_`. It cannot change while generated code is in another folder.
+   * Default: `"_workflows"`.
    */
   output?: string;
 }

@@ -75,12 +75,14 @@ interface StepOptions<Scope, Result, Recovered, Undo extends AnyUndo>
   extends Policy, Recovering<Scope, Recovered> {
   /**
    * Its result, its arguments, and the message and data of its errors are neither shown, logged,
-   * nor passed to a scheduled function. Only its `recover` sees the whole error. Default: false.
+   * nor passed to a scheduled function. Only its own `recover` sees the whole error. Default:
+   * false.
    */
   sensitive?: boolean;
   /**
    * Undoes the completed step when the run fails, times out or is canceled later. Compensations run
-   * one by one, newest step first. Each is retried like a step; if one fails, the others still run.
+   * one by one, newest step first. Each is retried like a step; if one fails for good, the others
+   * still run.
    */
   compensate?: Compensation<
     Simplify<Scope & { output: Result | Stored<Given<Recovered>>; error: StepError }>,

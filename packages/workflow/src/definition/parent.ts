@@ -74,7 +74,8 @@ export type ParentNode<
     /**
      * How many children may fail, time out or be canceled before the parent fails;
      * `children` then holds `{ ok: true, output }` or `{ ok: false, error }` for each. One more
-     * cancels the other children: at once, or within 2 s if many end together. Default: none.
+     * cancels the other children: at once, or within about two seconds if many end together.
+     * Default: none.
      */
     tolerate?: Tolerated;
     /** Makes one value of the `children`, if their outputs are too many or too large. */
@@ -135,7 +136,8 @@ export type EachChild<C> = C extends readonly unknown[] ? C[number] : C[keyof C]
 /**
  * One child of a parent, for its `children`.
  * @param workflow the definition that the child runs.
- * @param input parsed with the workflow's schema; the child fails with `invalidInput` if it cannot.
+ * @param input parsed with the workflow's schema; if that fails, the child fails with
+ *   `invalidInput`.
  */
 export function child<Input, Output>(
   workflow: Definition<Input, unknown, Output>,

@@ -1,6 +1,7 @@
 /*
  * A scope is a tuple of [name, output], and becomes an object only for a handler: no other form can
- * be checked for hundreds of nodes. A node that no handler sees is [never, name or path].
+ * be checked for hundreds of nodes. A node without an output, or inside another, is [never, name or
+ * path]: taken, but no handler sees it.
  */
 export type Entries = readonly (readonly [string, unknown])[];
 

@@ -37,7 +37,8 @@ export function marksOf(definition: AnyDefinition, stage: string) {
 }
 
 /**
- * Where a stage's values are. A name is found in its own sequence, else in those around it.
+ * Where the values are that a stage reads. A name is found in the sequence of the stage, else in
+ * those around it.
  * @param iterations the iterations of the loops around the stage, outermost first.
  */
 export function readsOf(

@@ -46,7 +46,8 @@ export interface KitOptions {
   name?: string;
   /**
    * How many real ms the kit waits for functions that have not ended, before it assumes that they
-   * wait for a timer and moves the clock. Use 0 if no action waits for the network. Default: 100.
+   * wait for a timer and moves the clock. For actions that do real input and output; use 0 if there
+   * are none. Default: 100.
    */
   patienceMs?: number;
   /** How much the component logs. Default: `ERROR`, so that tests of failing runs are quiet. */
@@ -150,7 +151,8 @@ export class TestKit {
    * Replaces the function of a node in every run from now on, until the next `testKit`. The node's
    * other options stay: retry, timeout, recover, compensate.
    * @param node a step, or `chapters.output` (a parent's handler), `chapters.finalize`,
-   *   `charge.compensate`, `agent.think` (in a loop), `route.big.x` (a case), `finalize` (of all).
+   *   `charge.compensate`, `agent.think` (in a loop), `route.big.x` (in a branch), `finalize` (the
+   *   workflow's).
    * @param stub its result is the node's. It may throw, and in place of an action it may wait.
    * @throws if the workflow has no such function.
    */
@@ -165,7 +167,8 @@ export class TestKit {
   /**
    * A line for each node that a run has reached, in their order: `charge completed, 2 attempts`, or
    * `agent.think #3 completed` in the third iteration of a loop. Below a parent, indented, are its
-   * children and their lines. Neighbors with the same lines share them: `[0..99] row completed`.
+   * children and their lines; neighbors with the same lines share them: `[0..99] importRecord
+   * completed`.
    * @throws if there is no such run.
    */
   async timeline(runId: RunId): Promise<string[]> {
@@ -250,7 +253,8 @@ type StubScope<Definition, Node> = Node extends `${string}.${string}`
 
 /**
  * Replaces the function of a node. It has no `ctx`, so it neither reads nor writes.
- * @param scope `input` and the outputs of all nodes before. Later ones are typed, but undefined.
+ * @param scope `input` and the outputs of all nodes before. Types have later nodes too, which are
+ *   undefined.
  * @param info as a handler has it.
  */
 export type Stub<Workflow, Node> = (

@@ -175,7 +175,8 @@ export class Workpool {
     const { context, returnValue, handler } = definition;
     const registered = internalMutationGeneric({
       args: vOnCompleteArgs(context, returnValue),
-      // The generic builder knows neither the definer's data model nor the validated types.
+      // The data model and the validated types are the definer's; the generic builder knows
+      // neither.
       handler: async (ctx, args): Promise<null> => {
         await handler(
           ctx as GenericMutationCtx<any> as GenericMutationCtx<DataModel>,

@@ -20,9 +20,7 @@ export async function enqueueAll(
   argsList: readonly Record<string, Value>[],
   special: Special = {},
 ): Promise<Id<"works">[]> {
-  const now = Date.now();
-  // Before anything is logged.
-  if (enqueue.runAt !== undefined) await core.applyConfig(ctx, host, enqueue);
+  const asked = await core.applyConfig(ctx, host, enqueue);
   const at = await startTime(ctx, enqueue);
   if (enqueue.retry !== undefined) core.checkRetryBehavior(enqueue.retry);
   const works: Doc<"works">[] = [];
@@ -33,9 +31,10 @@ export async function enqueueAll(
     await logEnqueued(ctx, works, at);
   } else {
     const ready = works.map((work, index) => workOf(work, argsList[index]));
-    const own = works[0] === undefined ? null : await ctx.db.get(works[0]._id);
-    const found = await core.findGate(ctx, host, enqueue, now - (own?._creationTime ?? now));
-    const started = await core.enqueueWorks(ctx, await Promise.all(ready), host, found);
+    const gate = asked ?? (await core.readGate(ctx)) ?? undefined;
+    const own = gate?.open && works[0] !== undefined ? await ctx.db.get(works[0]._id) : null;
+    const known = { gate, beganAt: own?._creationTime };
+    const started = await core.enqueueWorks(ctx, await Promise.all(ready), host, known);
     await logEnqueued(ctx, works, at);
     for (const [index, work] of works.slice(0, core.MOST_LOGGED_AT_ONCE).entries())
       await (index < started ? logStarted : logWaiting)(ctx, work);

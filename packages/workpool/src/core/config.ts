@@ -1,5 +1,5 @@
 import { type Infer, v } from "convex/values";
-import type { Gate, Host, HostCtx } from "./context.js";
+import type { Host, HostCtx } from "./context.js";
 import { readDrain, ringDrain } from "./drain.js";
 import { addSlots, checkMaxParallelism, ensureGate, placesOf, setLogLevel } from "./gate.js";
 import { anyWaits } from "./queue.js";
@@ -34,20 +34,15 @@ export async function setConfig(ctx: HostCtx, host: Host, { maxParallelism, logL
 export async function applyConfig(ctx: HostCtx, host: Host, { maxParallelism, logLevel }: Config) {
   if (maxParallelism === undefined && logLevel === undefined) return undefined;
   const gate = await ensureGate(ctx, maxParallelism);
-  const changed = changedFor(gate, { maxParallelism, logLevel });
-  if (Object.keys(changed).length === 0) return gate;
-  await setConfig(ctx, host, changed);
-  await ctx.db.patch("gate", gate._id, { asked: { ...gate.asked, ...changed } });
-  return await ensureGate(ctx);
-}
-
-/** What of this the app's class has not asked for before. */
-export function changedFor({ asked = {} }: Gate, { maxParallelism, logLevel }: Config): Config {
+  const { _id, asked = {} } = gate;
   const changed: Config = {};
   if (maxParallelism !== undefined && maxParallelism !== asked.maxParallelism)
     changed.maxParallelism = maxParallelism;
   if (logLevel !== undefined && logLevel !== asked.logLevel) changed.logLevel = logLevel;
-  return changed;
+  if (Object.keys(changed).length === 0) return gate;
+  await setConfig(ctx, host, changed);
+  await ctx.db.patch("gate", _id, { asked: { ...asked, ...changed } });
+  return await ensureGate(ctx);
 }
 
 /** Fills new slots at once; surplus ones disappear as their works end. @throws if out of range. */

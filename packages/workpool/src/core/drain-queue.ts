@@ -1,5 +1,5 @@
 import type { Gate, Host, HostCtx, MutationCtx, Slot } from "./context.js";
-import { type DrainArgs, endDrain, PAUSE_MS, readDrain } from "./drain.js";
+import { type DrainArgs, endDrain, PAUSE_MS, readDrain, ringDrain } from "./drain.js";
 import { closeGate, mayOpen, openGate, readGate } from "./gate.js";
 import { anyWaits, leaveQueueAt, seeQueue } from "./queue.js";
 import { startQueued } from "./hand-over.js";
@@ -11,12 +11,14 @@ const QUIET_ROUNDS = 3;
 
 /**
  * One round of a drain: gives free slots to the oldest waiting works, and schedules the next round.
- * It ends if no slot is free, as completions hand theirs over, or opens the gate if nothing waits.
+ * It ends if no slot is free, as completions then hand theirs over, or opens the gate if nothing
+ * waits.
  */
 export async function drainQueue(ctx: HostCtx, host: Host, args: DrainArgs) {
-  const { generation, quiet = 0 } = args;
+  const { generation, quiet = 0, late = false } = args;
   const drain = await readDrain(ctx);
   if (drain === null || !drain.on || drain.generation !== generation) return;
+  if (late) return await ringDrain(ctx, host, drain);
   const gate = await readGate(ctx);
   if (gate === null || gate.maxParallelism === 0) return await endDrain(ctx, host, drain);
   const again = async (ms: number, rounds: number): Promise<void> => {
@@ -37,7 +39,8 @@ export async function drainQueue(ctx: HostCtx, host: Host, args: DrainArgs) {
   if (started > 0) return await again(0, 0);
   if ((await seeQueue(ctx, host, 1)).length > 0) return await again(0, 0);
   if (gate.open) {
-    // The round before has opened it: something may have joined the queue just before.
+    // The round before has opened it: what was in the queue by then is served, and nothing joins
+    // it.
     if (await anyWaits(ctx)) return await again(0, 0);
     return await endDrain(ctx, host, drain);
   }

@@ -1,5 +1,5 @@
 import { type ObjectType, v } from "convex/values";
-import type { Drain, Host, HostQueryCtx, MutationCtx } from "./context.js";
+import type { Drain, Host, MutationCtx } from "./context.js";
 import { cancelPending } from "./jobs.js";
 import { reviveWatch } from "./watch.js";
 
@@ -7,15 +7,18 @@ import { reviveWatch } from "./watch.js";
 
 /** How long a drain that found nothing waits, in ms, unless a work joins the queue. */
 export const PAUSE_MS = 20;
+const LOST_AFTER_MS = 30_000;
 export const drainArgs = {
   generation: v.number(),
   /** How many rounds in a row have found nothing to do. Default: 0. */
   quiet: v.optional(v.number()),
+  /** It comes so late that a drain that is still on was lost. */
+  late: v.optional(v.boolean()),
 };
 export type DrainArgs = ObjectType<typeof drainArgs>;
 
 /** The drain as the last one has left it; null in a pool that never had one. */
-export async function readDrain(ctx: HostQueryCtx): Promise<Drain | null> {
+export async function readDrain(ctx: MutationCtx): Promise<Drain | null> {
   return await ctx.db.query("drain").first();
 }
 
@@ -26,6 +29,13 @@ export async function ringDrain(ctx: MutationCtx, host: Host, drain: Drain | nul
   const pauses = ms > 0;
   if (drain === null) await ctx.db.insert("drain", { on: true, generation, job, pauses });
   else await ctx.db.patch("drain", drain._id, { on: true, generation, job, pauses });
+}
+
+/** Begins the drain anew if it is still on after a while, in the place of a watchdog. */
+export async function checkDrain(ctx: MutationCtx, host: Host): Promise<void> {
+  const { generation } = (await readDrain(ctx))!;
+  const check = { generation, late: true };
+  await ctx.scheduler.runAfter(LOST_AFTER_MS, host.functions.drainQueue, check);
 }
 
 /** Has a drain that pauses go on at once, for a work that has joined the queue. */

@@ -20,7 +20,6 @@ import { findLostContinuations, mutationsOf } from "./continuations.js";
 import { drainArgs } from "./drain.js";
 import { drainQueue } from "./drain-queue.js";
 import { queueHead } from "./queue.js";
-import { look, ringArgs, ringQueue } from "./ring.js";
 import { freeSlotArgs, freeSlotsFrom, vFreeSlots } from "./slots.js";
 import { inspectSlots, recoverSlot, sweepSlots } from "./sweep.js";
 import { inspectArgs, recoverArgs, sweepArgs, vInspected } from "./watch.js";
@@ -46,12 +45,6 @@ export function poolFunctions(host: Host, { inspect, call = runAction }: HostFun
       returns: v.union(vFreeSlots, v.null()),
       handler: freeSlotsFrom,
     }),
-    look: internalQueryGeneric({
-      args: { first: v.optional(v.id("waiting")) },
-      returns: v.object({ gate: v.any(), isServed: v.boolean() }),
-      handler: look,
-    }),
-    ring: voidMutation(ringArgs, async (ctx, args) => await ringQueue(ctx, host, args)),
     drainQueue: voidMutation(drainArgs, async (ctx, args) => await drainQueue(ctx, host, args)),
     sweep: voidMutation(sweepArgs, async (ctx, args) => await sweepSlots(ctx, host, args)),
     inspect: internalQueryGeneric({
@@ -61,8 +54,7 @@ export function poolFunctions(host: Host, { inspect, call = runAction }: HostFun
         const found = await inspectSlots(ctx, args);
         if (found.next !== null) return found;
         const continued = await findLostContinuations(ctx);
-        const waits = (await queueHead(ctx, { count: 1 })).length > 0;
-        return { ...found, continued, waits, added: await inspect?.(ctx) };
+        return { ...found, continued, added: await inspect?.(ctx) };
       },
     }),
     recover: internalMutationGeneric({

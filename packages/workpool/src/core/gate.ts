@@ -14,11 +14,6 @@ export async function readGate(ctx: HostQueryCtx): Promise<Gate | null> {
 /** The gate as a transaction has read it last, by its database. */
 const seenGates = new WeakMap<object, Gate | null>();
 
-/** For a gate that was read from a stale snapshot. */
-export function noteGate(ctx: HostQueryCtx, gate: Gate): void {
-  seenGates.set(ctx.db, gate);
-}
-
 /** The gate as this transaction has read it last; undefined if it has not. */
 export function seenGate(ctx: HostQueryCtx): Gate | null | undefined {
   return seenGates.get(ctx.db);

@@ -17,7 +17,6 @@ export { poolFunctions } from "./functions.js";
 export { checkMaxParallelism, defaultMaxParallelism, readGate, seenGate } from "./gate.js";
 export { isCrowded, isWaiting, leaveQueueCanceled } from "./queue.js";
 export { restAfter } from "./rest.js";
-export { findGate, type FoundGate } from "./ring.js";
 export * from "./room.js";
 export { poolTables } from "./schema.js";
 export { endOffer, isIdle, slotOf, watchReport } from "./slots.js";

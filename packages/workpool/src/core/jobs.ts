@@ -2,7 +2,8 @@ import type { HostCtx, JobId } from "./context.js";
 
 /**
  * Cancels a scheduled function, unless it runs, or runs this code. A running mutation looks
- * pending, but reads the record that names it. The caller writes that, so only one of them commits.
+ * pending, but reads the record that names it, which the caller writes, so only one of the two
+ * commits.
  * @returns whether it had not begun.
  */
 export async function cancelPending(ctx: HostCtx, job: JobId): Promise<boolean> {

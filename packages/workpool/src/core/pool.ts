@@ -1,12 +1,12 @@
 import type { Gate, Host, HostCtx, MutationCtx, Slot, SlotId, Work } from "./context.js";
-import { ensureGate } from "./gate.js";
+import { checkDrain, readDrain, ringDrain, wakeDrain } from "./drain.js";
+import { closeGate, ensureGate } from "./gate.js";
 import { joinQueue, seeNearFirst } from "./queue.js";
-import { type FoundGate, joinUnseen, serve } from "./ring.js";
 import { handOver, startNearFirst, tryStart } from "./hand-over.js";
 import { noteWoke } from "./rest.js";
-import { claimable, freeSlot, OFFERED, startInSlot } from "./slots.js";
+import { claimable, ENQUEUE_MS, freeSlot, freeSlots, OFFERED, startInSlot } from "./slots.js";
 import { countAlong, type SlotCounts } from "./counts.js";
-import { keepWatch, least, type Started } from "./watch.js";
+import { keepWatch, least, type Started, watchTheWatchdog } from "./watch.js";
 
 /** How often a slot is handed to a successor in a row while others wait … */
 const MAX_HAND_OVERS = 10;
@@ -21,31 +21,41 @@ export async function enqueueWork(ctx: HostCtx, work: Work, host: Host) {
 /**
  * Starts as many of the works, in their order, as there are free slots, and queues the others. It
  * takes slots only if the gate is open and plenty are free, as enqueues would conflict over the
- * last ones. A transaction that has waited for its turn queues all, and looks at nothing.
+ * last ones. The first that queues closes the gate, and begins a drain, which hands out what is
+ * still free. A transaction that waited long for its turn has seen too little: it queues all.
+ * @param known the gate, and when this transaction began, as a document says that it has inserted.
  * @returns how many of them, from the first, were started. @throws if a function does not exist.
  */
 export async function enqueueWorks(
   ctx: HostCtx,
   works: readonly Work[],
   host: Host,
-  found?: FoundGate,
+  known: { readonly gate?: Gate | undefined; readonly beganAt?: number | undefined } = {},
 ) {
   if (works.length === 0) return 0;
-  const gate = found ?? (await ensureGate(ctx));
-  if (found?.waited === true) {
-    await joinUnseen(ctx, host, gate, works);
-    return 0;
-  }
-  const { slots: free, busy } = gate.open
-    ? await claimable(ctx, host, gate, works.length)
-    : { slots: [], busy: true };
+  const gate = known.gate ?? (await ensureGate(ctx));
+  // It began before it waited, as its snapshot.
+  const waited = gate.open && Date.now() - (known.beganAt ?? Infinity) > ENQUEUE_MS;
+  const { slots: free, busy } =
+    gate.open && !waited
+      ? await claimable(ctx, host, gate, works.length)
+      : { slots: [], busy: true };
   const started = works.slice(0, free.length);
   const woke = started.length > 0 && (await keepWatch(ctx, host, inCommon(started)));
   for (const [index, work] of started.entries())
     await startInSlot(ctx, host, free[index]!._id, work, undefined, woke);
   if (started.length === works.length) return started.length;
   for (const work of works.slice(started.length)) await joinQueue(ctx, work);
-  await serve(ctx, host, gate, started.length, busy);
+  if (gate.open) {
+    await closeGate(ctx, gate);
+    const noneIsLeft =
+      started.length === gate.maxParallelism ||
+      (!busy && (await freeSlots(ctx, 0, 1)).length === 0);
+    if (!noneIsLeft) await ringDrain(ctx, host, await readDrain(ctx));
+  } else await wakeDrain(ctx, host);
+  // The first start on an idle pool writes the watchdog's document: all others would lose to it.
+  if (waited) await checkDrain(ctx, host);
+  else if (started.length === 0) await watchTheWatchdog(ctx, host, gate);
   return started.length;
 }
 

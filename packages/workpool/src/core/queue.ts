@@ -18,9 +18,9 @@ const QUEUED_ARGS_BYTES = 512;
 export async function joinQueue(
   ctx: MutationCtx,
   { work, fn, args, argsInRecord = false, timeoutMs, brief }: Work,
-) {
+): Promise<void> {
   const large = !argsInRecord && getConvexSize(args as Value) >= QUEUED_ARGS_BYTES;
-  return await ctx.db.insert("waiting", {
+  await ctx.db.insert("waiting", {
     work,
     fn,
     args: large || argsInRecord ? null : args,

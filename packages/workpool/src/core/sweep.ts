@@ -1,7 +1,7 @@
 import type { FunctionHandle, SystemDataModel } from "convex/server";
 import type { Host, HostCtx, HostQueryCtx, MutationCtx, Slot, Watch } from "./context.js";
 import { readDrain, ringDrain } from "./drain.js";
-import { closeGate, readGate } from "./gate.js";
+import { readGate } from "./gate.js";
 import { completeWork } from "./pool.js";
 import { sweptByHost } from "./rest.js";
 import { hasRoom, leaveRoom, ROOM_TO_COMPLETE, ROOM_TO_INSPECT, ROOM_TO_RECOVER } from "./room.js";
@@ -30,7 +30,8 @@ type Job = SystemDataModel["_scheduled_functions"]["document"];
 
 /**
  * One sweep of the watchdog: recovers works whose scheduled function will never report, and
- * schedules the next if something runs. It reads a stale snapshot, so it conflicts with no slot.
+ * schedules the next sweep if something runs. It reads a stale snapshot, so it conflicts with no
+ * slot.
  */
 export async function sweepSlots(
   ctx: HostCtx,
@@ -74,7 +75,7 @@ export async function sweepSlots(
 
 /** Schedules the next sweep, or none, if a serializable read shows that nothing runs. */
 async function finish(ctx: MutationCtx, host: Host, seen: Seen, found: Inspected): Promise<void> {
-  const drains = await drainAlong(ctx, host, found);
+  const drains = await drainAlong(ctx, host);
   // Only that nothing runs has to be sure.
   const wasIdle = !seen.running && (await isIdle(ctx));
   // After the drain, as that may begin something for the host to check.
@@ -113,14 +114,12 @@ async function finish(ctx: MutationCtx, host: Host, seen: Seen, found: Inspected
 }
 
 /** Begins a drain if one is on and may be lost, or if works wait while slots are free. */
-async function drainAlong(ctx: MutationCtx, host: Host, { waits }: Inspected): Promise<boolean> {
+async function drainAlong(ctx: MutationCtx, host: Host): Promise<boolean> {
   const gate = await readGate(ctx);
   if (gate === null || gate.maxParallelism === 0) return false;
   const drain = await readDrain(ctx);
-  const isNeeded = gate.open ? waits : (await seeFreeSlots(ctx, host, gate)).length > 0;
-  if (drain?.on !== true && isNeeded !== true) return false;
-  // They joined the queue unseen, and what would look after them was lost.
-  if (gate.open && waits === true) await closeGate(ctx, gate);
+  if (drain?.on !== true && (gate.open || (await seeFreeSlots(ctx, host, gate)).length === 0))
+    return false;
   await ringDrain(ctx, host, drain);
   return true;
 }

@@ -61,9 +61,8 @@ export const vInspected = v.object({
   ...ofRunning,
   /** The slot number to go on from; null after the last. */
   next: v.union(v.number(), v.null()),
-  /** After the last: the continuations, the queue, and what the host adds for its `alsoSweep`. */
+  /** After the last: the continuations, and what the host has added for its `alsoSweep`. */
   continued: v.optional(vContinued),
-  waits: v.optional(v.boolean()),
   added: v.optional(v.any()),
 });
 export type Inspected = Infer<typeof vInspected>;

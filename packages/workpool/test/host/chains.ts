@@ -19,19 +19,8 @@ const host: PoolHost = {
   lost: async () => {},
 };
 
-export const {
-  look,
-  ring,
-  queueHead,
-  freeSlots,
-  drainQueue,
-  sweep,
-  inspect,
-  recover,
-  carry,
-  take,
-  toTake,
-} = poolFunctions(host);
+export const { queueHead, freeSlots, drainQueue, sweep, inspect, recover, carry, take, toTake } =
+  poolFunctions(host);
 
 const chainArgs = { chain: v.string(), link: v.number(), length: v.number(), ms: v.number() };
 

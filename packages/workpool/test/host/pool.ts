@@ -41,19 +41,8 @@ export const host: PoolHost = {
   },
 };
 
-export const {
-  look,
-  ring,
-  queueHead,
-  freeSlots,
-  drainQueue,
-  sweep,
-  inspect,
-  recover,
-  carry,
-  take,
-  toTake,
-} = poolFunctions(host);
+export const { queueHead, freeSlots, drainQueue, sweep, inspect, recover, carry, take, toTake } =
+  poolFunctions(host);
 
 const jobArgs = {
   label: v.string(),

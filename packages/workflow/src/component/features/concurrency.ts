@@ -64,8 +64,9 @@ export async function startWaitingLater(ctx: MutationCtx, id: StepId): Promise<v
 }
 
 /**
- * A child has ended: a waiting sibling starts, or the parent joins its children, or fails. No two
- * children write one document: a point read of a running sibling proves that one is not the last.
+ * A child has ended: a waiting sibling starts, or the parent joins its children, or fails. No child
+ * writes a document that another child writes: a point read of a running sibling proves that it is
+ * not the last.
  * @param of `hadBegun`: otherwise it makes no room. `undoable`: it may have something to undo.
  * @returns `work`: the sibling's first, for this slot. `undone`: the run above, if all is undone.
  */

@@ -22,7 +22,8 @@ type Place = { what: (typeof ORDER)[number]; cursor: string | null; most?: numbe
 
 /**
  * Schedules again what was lost: canceled, removed by hand, or not restored from a backup.
- * @param plans the deployed ones: a run of another that waits for an event comes to it again.
+ * @param plans the deployed ones: a run of another plan that waits for an event without a timeout
+ *   comes to its node again.
  */
 export async function repairAll(ctx: MutationCtx, plans?: Plans): Promise<void> {
   // Actions that run or wait in the queue, and continuations, are the pool's.
