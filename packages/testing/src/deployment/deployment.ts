@@ -106,7 +106,7 @@ export class Deployment {
       mutationPermits: new Permits(of.mutationPermits, clock),
       actionPermits: new Permits(of.actionPermits, clock),
       wall: () => this.wall(),
-      begin: () => new Transaction(committer.snapshot(), committer.creationTime()),
+      begin: () => new Transaction(committer.snapshot(), () => committer.creationTime()),
       staleSnapshot: (transaction) => staleSnapshot(committer, transaction, faults),
       invoke: async (frame, args) => await this.#invoke(frame, args),
       frameOf: (path, type, transaction, job) => this.#frame(host, path, type, transaction, job),

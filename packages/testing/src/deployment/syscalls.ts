@@ -234,7 +234,7 @@ async function nested(
   const isStale = udfType === "snapshotQuery";
   // [7] A fresh read set, and limits that begin anew.
   const within = isStale
-    ? new Transaction(backend.staleSnapshot(transaction), 0, false)
+    ? new Transaction(backend.staleSnapshot(transaction), transaction.firstCreation, false)
     : transaction;
   const limits = { ...frame.limits };
   for (const kind of Object.keys(transactionLimits) as (keyof Usage)[])

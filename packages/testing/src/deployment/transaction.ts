@@ -49,22 +49,23 @@ export class Transaction {
   /** What was there of the documents that it has written. */
   readonly #olds = new Map<string, Document | undefined>();
   readonly #undo: (() => void)[] = [];
-  #nextCreation: number;
+  #nextCreation: number | undefined;
   nestedCalls = 0;
 
-  /** @param isRecording false for what reads a stale snapshot: that leaves no trace ([7]). */
+  /**
+   * @param firstCreation asked once, when its code runs.
+   * @param isRecording false for what reads a stale snapshot: that leaves no trace ([7]).
+   */
   constructor(
     readonly snapshot: Snapshot,
-    createdFrom: number,
+    readonly firstCreation: () => number,
     readonly isRecording = true,
-  ) {
-    this.#nextCreation = createdFrom;
-  }
+  ) {}
 
   /** [6] When the next document was made: each a least step after the one before. */
   creationTime(): number {
-    const at = this.#nextCreation;
-    this.#nextCreation += CREATION_STEP;
+    const at = this.#nextCreation ?? this.firstCreation();
+    this.#nextCreation = at + CREATION_STEP;
     return at;
   }
 

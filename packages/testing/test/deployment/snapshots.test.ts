@@ -132,31 +132,55 @@ test("[B5] each attempt has a time and a seed of its own", async () => {
   expect(second![2]).not.toBe(first![2]);
 });
 
-test("[B6] times of creation grow within a transaction, and are not in the order of commits", async () => {
+test("[B6] times of creation begin when the code runs, after the permit, and grow within a transaction", async () => {
   const deployment = await deployed(
     {
       mutations: {
         two: async (ctx) => [await insert(ctx, { n: 1 }), await insert(ctx, { n: 2 })],
-        late: async (ctx) => await insert(ctx, { n: 3 }),
+        late: async (ctx) => {
+          await insert(ctx, { n: 3 });
+          const row = await ctx.db.query("rows").order("desc").first();
+          return Date.now() - row!._creationTime;
+        },
       },
-      queries: { order: async (ctx) => (await ctx.db.query("rows").collect()).map(({ n }) => n) },
     },
     { class: { ...EXACT, mutationMs: [20, 20], mutationPermits: 1 } },
+  );
+  // Begun together; the second waits for the permit of the first.
+  const [, late] = await played(deployment, [
+    [0, "two"],
+    [0, "late"],
+  ]);
+  const rows = deployment.rows<{ n: number; _creationTime: number }>("", "rows");
+  const made = Object.fromEntries(rows.map(({ n, _creationTime }) => [n, _creationTime]));
+  expect(made[2]).toBeGreaterThan(made[1]!);
+  expect(made[3]! - made[1]!).toBe(20);
+  expect(late!.value).toBe(0);
+});
+
+test("[B6] times of creation are not in the order of commits", async () => {
+  const deployment = await deployed(
+    {
+      mutations: {
+        slow: async (ctx) => {
+          await ctx.runMutation(f["quick"]!, { n: 1 });
+        },
+        quick: async (ctx, { n }) => void (await insert(ctx, { n })),
+      },
+    },
+    { class: { ...EXACT, mutationMs: [20, 20], nestedCallMs: 50 } },
   );
   const order: number[] = [];
   deployment.onCommit(({ writes }) =>
     writes.forEach(({ next }) => order.push(next?.["n"] as number)),
   );
-  // Begun together, so their times of creation are the same or nearly so, whoever commits first.
   await played(deployment, [
-    [0, "two"],
-    [0, "late"],
+    [0, "slow"],
+    [5, "quick", { n: 2 }],
   ]);
-  expect(order).toEqual([1, 2, 3]);
+  expect(order).toEqual([2, 1]);
   const rows = deployment.rows<{ n: number; _creationTime: number }>("", "rows");
-  const made = Object.fromEntries(rows.map(({ n, _creationTime }) => [n, _creationTime]));
-  expect(made[2]).toBeGreaterThan(made[1]!);
-  expect(made[3]).toBe(made[1]);
+  expect(rows.map(({ n }) => n)).toEqual([1, 2]);
 });
 
 test("[B6] v.commitTs() is the commit's own timestamp, in the order of commits", async () => {
