@@ -112,4 +112,24 @@ describe("on a deployment of class S256", { tags: ["large"] }, () => {
     expect(refused).toBe(0);
     expect(perSecond).toBeGreaterThanOrEqual(180);
   });
+
+  // A drain that took the works that completions take lost to them for seconds.
+  test("of 150 works a second none waits for long while one of 50 slots is free", async () => {
+    const waits: number[] = [];
+    const { refused } = await measure(LOADS["enqueue-150"]!, "ours", 1, SOURCES, (deployment) => {
+      const joinedAt = new Map<string, number>();
+      deployment.onCommit(({ writes }) => {
+        for (const { table, id, next } of writes) {
+          if (table.component !== "workpool" || table.name !== "waiting") continue;
+          const at = joinedAt.get(id);
+          if (next !== undefined) joinedAt.set(id, deployment.clock.now());
+          else if (at !== undefined) waits.push(deployment.clock.now() - at);
+        }
+      });
+    });
+    expect(refused).toBe(0);
+    // They want 36 of the slots, so a work waits only for the drain and its conflicts.
+    expect(waits.length).toBeGreaterThan(0);
+    expect(Math.max(...waits)).toBeLessThan(2_000);
+  });
 });

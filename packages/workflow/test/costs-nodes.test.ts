@@ -1,4 +1,4 @@
-import { expect, test } from "vitest";
+import { expect, test, vi } from "vitest";
 import { components } from "./convex/_generated/api.js";
 import { isOf } from "./component.js";
 import { TestApp, useTestApp } from "./harness.js";
@@ -53,6 +53,18 @@ test("[S76] [S78] the conditions of branches and loops cost none", async () => {
 test("[S82] a child run with k action steps costs 2k + 1 at most", async () => {
   // The start, what it schedules, the child with its one action, and the join.
   expect(await rootExecutions("single", { n: 1, fails: false })).toBeLessThanOrEqual(2 + 2 * 1 + 1);
+});
+
+test("[S45] the children of a run that has just woken the pool start at once: no drain is needed", async () => {
+  vi.spyOn(Math, "random").mockReturnValue(0.5);
+  // Its handler succeeds 100 ms after its first attempt has woken the pool.
+  const id = await use.app.start("handled", { n: 3 });
+  await use.app.drive();
+  expect((await use.app.status("handled", id))?.state).toBe("completed");
+  const roots = use.app.counter.calls.filter(({ how }) => how === "root");
+  const first = roots.findIndex(({ name }) => name === "_workflows/leaf:work");
+  expect(first).toBeGreaterThan(0);
+  expect(roots.slice(0, first).filter(isOf("watchdog:drainQueue"))).toEqual([]);
 });
 
 test("[S56] children that end at the same time write no document in common", async () => {

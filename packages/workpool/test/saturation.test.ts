@@ -64,14 +64,20 @@ describe("at its limit", () => {
     { tags: ["large"], timeout: 20_000 },
     async (load) => {
       const seconds = 4;
-      const { app, flips, longest } = await hover(load, seconds * 1_000, 7);
-      // Without a lower bound the load may never have met the limit.
-      expect(flips).toBeGreaterThanOrEqual(1);
-      expect(flips).toBeLessThanOrEqual(2 * seconds);
-      expect(longest).toBe(0);
-      const events = await app.events();
-      expect(mostAtOnce(events)).toBe(SLOTS);
-      expect(await app.leftovers()).toEqual(NOTHING_LEFT);
+      // Which works are picked depends on ids, and so on the tests before: one seed is not enough.
+      const seeds = [5, 7];
+      let all = 0;
+      for (const seed of seeds) {
+        const { app, flips, longest } = await hover(load, seconds * 1_000, seed);
+        // Without a lower bound the load may never have met the limit.
+        expect(flips).toBeGreaterThanOrEqual(1);
+        all += flips;
+        expect(longest).toBe(0);
+        const events = await app.events();
+        expect(mostAtOnce(events)).toBe(SLOTS);
+        expect(await app.leftovers()).toEqual(NOTHING_LEFT);
+      }
+      expect(all).toBeLessThanOrEqual(2 * seconds * seeds.length);
     },
   );
 

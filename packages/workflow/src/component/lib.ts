@@ -147,7 +147,7 @@ async function startRuns(ctx: MutationCtx, { starts, ...together }: Starts) {
   const results: Infer<typeof vStarted>[] = [];
   const works: core.Work[] = [];
   const begun: RunId[] = [];
-  let known: Parameters<typeof core.enqueueWorks>[3];
+  let gate: Parameters<typeof core.enqueueWorks>[3];
   for (const start of starts) {
     const { key } = start;
     const same = key === undefined ? null : await runWithKey(ctx, together.begin.workflow, key);
@@ -155,13 +155,12 @@ async function startRuns(ctx: MutationCtx, { starts, ...together }: Starts) {
       results.push({ runId: same._id, started: false });
       continue;
     }
-    known ??= { gate: await core.applyConfig(ctx, pool, together) };
-    const { run, createdAt, begins } = await startRun(ctx, start, together, works);
-    known = { ...known, beganAt: createdAt };
+    gate ??= await core.applyConfig(ctx, pool, together);
+    const { run, begins } = await startRun(ctx, start, together, works);
     results.push({ runId: run, started: true });
     if (begins) begun.push(run);
   }
-  await core.enqueueWorks(ctx, works, pool, known);
+  await core.enqueueWorks(ctx, works, pool, gate);
   await logStarted(ctx, together.begin.workflow, begun);
   return results;
 }
@@ -178,7 +177,7 @@ async function startRun(
   { input, key }: Starts["starts"][number],
   { begin, at, onComplete }: Omit<Starts, "starts">,
   works: core.Work[],
-): Promise<{ run: RunId; createdAt: number; begins: boolean }> {
+): Promise<{ run: RunId; begins: boolean }> {
   const { first, undoable: _undoable, ...ofRun } = begin;
   const { plan, timeoutMs } = ofRun;
   const now = Date.now();
@@ -201,5 +200,5 @@ async function startRun(
   if (first.action === undefined || later !== undefined)
     await beginStage(ctx, of, first, known, { at: later });
   else works.push(await beginAction(ctx, of, first.action, first, known));
-  return { run, createdAt, begins: later === undefined };
+  return { run, begins: later === undefined };
 }

@@ -1,4 +1,4 @@
-import { completeWork, isOwnJob, type SlotId } from "@stepwise/workpool/core";
+import { completeWork, isOwnJob, noteEnding, type SlotId } from "@stepwise/workpool/core";
 import { v } from "convex/values";
 import { withoutValues } from "../errors/failure.js";
 import { voidMutation } from "./core/continuations.js";
@@ -43,6 +43,7 @@ export async function settle(ctx: MutationCtx, settlement: Settlement) {
     const isOwn = found !== null && (await isOwnJob(ctx, found.job));
     return { stale: !isOwn || hasDoneMore(fused) };
   }
+  noteEnding(ctx, token.step);
   // A step may pause its own run. A pause from elsewhere would have canceled its job.
   if (found.held === true && ofApp(fused).length > 0 && !(await isOwnJob(ctx, found.job)))
     throw new Error(`The run is paused: nothing of it starts`);

@@ -20,7 +20,7 @@ export async function enqueueAll(
   argsList: readonly Record<string, Value>[],
   special: Special = {},
 ): Promise<Id<"works">[]> {
-  const asked = await core.applyConfig(ctx, host, enqueue);
+  const gate = await core.applyConfig(ctx, host, enqueue);
   const at = await startTime(ctx, enqueue);
   if (enqueue.retry !== undefined) core.checkRetryBehavior(enqueue.retry);
   const works: Doc<"works">[] = [];
@@ -31,10 +31,7 @@ export async function enqueueAll(
     await logEnqueued(ctx, works, at);
   } else {
     const ready = works.map((work, index) => workOf(work, argsList[index]));
-    const gate = asked ?? (await core.readGate(ctx)) ?? undefined;
-    const own = gate?.open && works[0] !== undefined ? await ctx.db.get(works[0]._id) : null;
-    const known = { gate, beganAt: own?._creationTime };
-    const started = await core.enqueueWorks(ctx, await Promise.all(ready), host, known);
+    const started = await core.enqueueWorks(ctx, await Promise.all(ready), host, gate);
     await logEnqueued(ctx, works, at);
     for (const [index, work] of works.slice(0, core.MOST_LOGGED_AT_ONCE).entries())
       await (index < started ? logStarted : logWaiting)(ctx, work);

@@ -69,4 +69,6 @@ export interface Work {
   readonly timeoutMs?: number;
   /** Whether its function takes seconds at most: the first sweep is earlier. Default: false. */
   readonly brief?: boolean;
+  /** Works of one group can be found while they wait: `lastWaitingOf`. Default: none. */
+  readonly group?: string;
 }

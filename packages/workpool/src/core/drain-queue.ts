@@ -1,7 +1,7 @@
 import type { Gate, Host, HostCtx, MutationCtx, Slot } from "./context.js";
-import { type DrainArgs, endDrain, PAUSE_MS, readDrain, ringDrain } from "./drain.js";
+import { type DrainArgs, endDrain, PAUSE_MS, readDrain } from "./drain.js";
 import { closeGate, mayOpen, openGate, readGate } from "./gate.js";
-import { anyWaits, leaveQueueAt, seeQueue } from "./queue.js";
+import { anyWaits, leaveQueueAt, seeQueue, slotFor, windowOf } from "./queue.js";
 import { startQueued } from "./hand-over.js";
 import { hasRoom, ROOM_TO_COMPLETE } from "./room.js";
 import { confirmFree, freeSlots, seeFreeSlots } from "./slots.js";
@@ -10,15 +10,14 @@ import { confirmFree, freeSlots, seeFreeSlots } from "./slots.js";
 const QUIET_ROUNDS = 3;
 
 /**
- * One round of a drain: gives free slots to the oldest waiting works, and schedules the next round.
+ * One round of a drain: gives free slots to waiting works, and schedules the next round.
  * It ends if no slot is free, as completions then hand theirs over, or opens the gate if nothing
  * waits.
  */
 export async function drainQueue(ctx: HostCtx, host: Host, args: DrainArgs) {
-  const { generation, quiet = 0, late = false } = args;
+  const { generation, quiet = 0 } = args;
   const drain = await readDrain(ctx);
   if (drain === null || !drain.on || drain.generation !== generation) return;
-  if (late) return await ringDrain(ctx, host, drain);
   const gate = await readGate(ctx);
   if (gate === null || gate.maxParallelism === 0) return await endDrain(ctx, host, drain);
   const again = async (ms: number, rounds: number): Promise<void> => {
@@ -54,17 +53,23 @@ export async function drainQueue(ctx: HostCtx, host: Host, args: DrainArgs) {
   await endDrain(ctx, host, drain);
 }
 
-/** Gives free slots to the oldest waiting works. @returns how many works were started. */
+/** Gives free slots to waiting works that they prefer, or else to others. @returns to how many. */
 async function handOut(ctx: MutationCtx, host: Host, gate: Gate, free: readonly Slot["_id"][]) {
-  const head = await seeQueue(ctx, host, free.length);
+  const { maxParallelism } = gate;
+  const head = await seeQueue(ctx, host, windowOf(maxParallelism));
+  const left = head.map((id) => ({ id, prefers: slotFor(id, maxParallelism) }));
   let started = 0;
-  let next = 0;
   for (const id of free) {
-    if (next === head.length || !(await hasRoom(ctx, ROOM_TO_COMPLETE))) break;
+    if (left.length === 0 || !(await hasRoom(ctx, ROOM_TO_COMPLETE))) break;
     const slot = await confirmFree(ctx, id);
     if (slot === null) continue;
-    for (let taken = false; !taken && next < head.length; next++) {
-      const work = await leaveQueueAt(ctx, head[next]!);
+    for (let taken = false; !taken && left.length > 0;) {
+      // The oldest that it prefers; without one, at -1, the newest.
+      const [next] = left.splice(
+        left.findIndex(({ prefers }) => prefers === slot.number),
+        1,
+      );
+      const work = await leaveQueueAt(ctx, next!.id);
       taken = work !== null && (await startQueued(ctx, host, slot, work));
       if (taken) started += 1;
     }

@@ -7,13 +7,10 @@ import { reviveWatch } from "./watch.js";
 
 /** How long a drain that found nothing waits, in ms, unless a work joins the queue. */
 export const PAUSE_MS = 20;
-const LOST_AFTER_MS = 30_000;
 export const drainArgs = {
   generation: v.number(),
   /** How many rounds in a row have found nothing to do. Default: 0. */
   quiet: v.optional(v.number()),
-  /** It comes so late that a drain that is still on was lost. */
-  late: v.optional(v.boolean()),
 };
 export type DrainArgs = ObjectType<typeof drainArgs>;
 
@@ -29,13 +26,6 @@ export async function ringDrain(ctx: MutationCtx, host: Host, drain: Drain | nul
   const pauses = ms > 0;
   if (drain === null) await ctx.db.insert("drain", { on: true, generation, job, pauses });
   else await ctx.db.patch("drain", drain._id, { on: true, generation, job, pauses });
-}
-
-/** Begins the drain anew if it is still on after a while, in the place of a watchdog. */
-export async function checkDrain(ctx: MutationCtx, host: Host): Promise<void> {
-  const { generation } = (await readDrain(ctx))!;
-  const check = { generation, late: true };
-  await ctx.scheduler.runAfter(LOST_AFTER_MS, host.functions.drainQueue, check);
 }
 
 /** Has a drain that pauses go on at once, for a work that has joined the queue. */

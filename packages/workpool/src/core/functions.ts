@@ -19,7 +19,7 @@ import type { Host, HostCtx, HostQueryCtx } from "./context.js";
 import { findLostContinuations, mutationsOf } from "./continuations.js";
 import { drainArgs } from "./drain.js";
 import { drainQueue } from "./drain-queue.js";
-import { queueHead } from "./queue.js";
+import { queueHead, queueHeadArgs } from "./queue.js";
 import { freeSlotArgs, freeSlotsFrom, vFreeSlots } from "./slots.js";
 import { inspectSlots, recoverSlot, sweepSlots } from "./sweep.js";
 import { inspectArgs, recoverArgs, sweepArgs, vInspected } from "./watch.js";
@@ -36,7 +36,7 @@ export function poolFunctions(host: Host, { inspect, call = runAction }: HostFun
   const { voidMutation } = mutationsOf<HostCtx>();
   return {
     queueHead: internalQueryGeneric({
-      args: { count: v.number() },
+      args: queueHeadArgs,
       returns: v.array(v.id("waiting")),
       handler: queueHead,
     }),

@@ -7,7 +7,7 @@ import { messageOf } from "./result.js";
 import { hasRoom, MOST_REFUSED, MOST_TRIED, ROOM_TO_COMPLETE } from "./room.js";
 import { setAside } from "./set-aside.js";
 import { freeSlot, type HandOvers, seeFreeSlots, startInSlot } from "./slots.js";
-import { isWatchedAsBefore, keepWatch, reviveWatch } from "./watch.js";
+import { isWatchedAsBefore, keepWatch, readWatch, reviveWatch } from "./watch.js";
 
 /**
  * Gives the slot of a work that has ended to one that waits, with the gate closed. If none is seen
@@ -15,7 +15,7 @@ import { isWatchedAsBefore, keepWatch, reviveWatch } from "./watch.js";
  * is free. While a drain is on and few wait, completions leave those few to it.
  */
 export async function handOver(ctx: MutationCtx, host: Host, gate: Gate, slot: Slot) {
-  const { seen, all } = await seeNearFirst(ctx, host, gate);
+  const { seen, all } = await seeNearFirst(ctx, host, gate, slot);
   if (all && seen.length < gate.maxParallelism) {
     const drain = await readDrain(ctx);
     const opens = seen.length === 0 && (mayOpen(gate) || (await isLast(ctx, host, gate)));
@@ -105,7 +105,7 @@ export async function tryStart(
     await endGone(ctx, host, work.work, messageOf(error));
     return false;
   }
-  if (!isWatchedAsBefore(slot, whole)) await keepWatch(ctx, host, whole);
+  if (!isWatchedAsBefore(slot, whole)) await keepWatch(ctx, host, whole, await readWatch(ctx));
   await host.started?.(ctx, work.work);
   return true;
 }

@@ -15,7 +15,7 @@ export {
 export { type Counts, type SlotCounts, vCounts } from "./counts.js";
 export { poolFunctions } from "./functions.js";
 export { checkMaxParallelism, defaultMaxParallelism, readGate, seenGate } from "./gate.js";
-export { isCrowded, isWaiting, leaveQueueCanceled } from "./queue.js";
+export { isCrowded, isWaiting, lastWaitingOf, leaveQueueCanceled } from "./queue.js";
 export { restAfter } from "./rest.js";
 export * from "./room.js";
 export { poolTables } from "./schema.js";

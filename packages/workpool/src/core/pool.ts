@@ -1,12 +1,12 @@
-import type { Gate, Host, HostCtx, MutationCtx, Slot, SlotId, Work } from "./context.js";
-import { checkDrain, readDrain, ringDrain, wakeDrain } from "./drain.js";
-import { closeGate, ensureGate } from "./gate.js";
+import type { Gate, Host, HostCtx, MutationCtx, Slot, SlotId, Watch, Work } from "./context.js";
+import { readDrain, ringDrain, wakeDrain } from "./drain.js";
+import { closeGate, ensureGate, lacksPlaces } from "./gate.js";
 import { joinQueue, seeNearFirst } from "./queue.js";
 import { handOver, startNearFirst, tryStart } from "./hand-over.js";
 import { noteWoke } from "./rest.js";
-import { claimable, ENQUEUE_MS, freeSlot, freeSlots, OFFERED, startInSlot } from "./slots.js";
+import { claimable, freeSlot, freeSlots, OFFERED, slotOf, startInSlot } from "./slots.js";
 import { countAlong, type SlotCounts } from "./counts.js";
-import { keepWatch, least, type Started, watchTheWatchdog } from "./watch.js";
+import { keepWatch, least, readWatch, type Started, wakerOf, watchTheWatchdog } from "./watch.js";
 
 /** How often a slot is handed to a successor in a row while others wait … */
 const MAX_HAND_OVERS = 10;
@@ -22,26 +22,22 @@ export async function enqueueWork(ctx: HostCtx, work: Work, host: Host) {
  * Starts as many of the works, in their order, as there are free slots, and queues the others. It
  * takes slots only if the gate is open and plenty are free, as enqueues would conflict over the
  * last ones. The first that queues closes the gate, and begins a drain, which hands out what is
- * still free. A transaction that waited long for its turn has seen too little: it queues all.
- * @param known the gate, and when this transaction began, as a document says that it has inserted.
+ * still free.
+ * @param given the gate, if it was read before.
  * @returns how many of them, from the first, were started. @throws if a function does not exist.
  */
-export async function enqueueWorks(
-  ctx: HostCtx,
-  works: readonly Work[],
-  host: Host,
-  known: { readonly gate?: Gate | undefined; readonly beganAt?: number | undefined } = {},
-) {
-  if (works.length === 0) return 0;
-  const gate = known.gate ?? (await ensureGate(ctx));
-  // It began before it waited, as its snapshot.
-  const waited = gate.open && Date.now() - (known.beganAt ?? Infinity) > ENQUEUE_MS;
+export async function enqueueWorks(ctx: HostCtx, works: readonly Work[], host: Host, given?: Gate) {
+  const [first] = works;
+  if (first === undefined) return 0;
+  const gate = given ?? (await ensureGate(ctx));
+  // A paused pool has nothing to watch.
+  const watch = gate.maxParallelism === 0 ? null : await readWatch(ctx);
   const { slots: free, busy } =
-    gate.open && !waited
+    gate.open && !(await isBurst(ctx, watch, first))
       ? await claimable(ctx, host, gate, works.length)
       : { slots: [], busy: true };
   const started = works.slice(0, free.length);
-  const woke = started.length > 0 && (await keepWatch(ctx, host, inCommon(started)));
+  const woke = started.length > 0 && (await keepWatch(ctx, host, inCommon(started), watch));
   for (const [index, work] of started.entries())
     await startInSlot(ctx, host, free[index]!._id, work, undefined, woke);
   if (started.length === works.length) return started.length;
@@ -53,10 +49,27 @@ export async function enqueueWorks(
       (!busy && (await freeSlots(ctx, 0, 1)).length === 0);
     if (!noneIsLeft) await ringDrain(ctx, host, await readDrain(ctx));
   } else await wakeDrain(ctx, host);
-  // The first start on an idle pool writes the watchdog's document: all others would lose to it.
-  if (waited) await checkDrain(ctx, host);
-  else if (started.length === 0) await watchTheWatchdog(ctx, host, gate);
+  if (started.length === 0 && gate.maxParallelism > 0) await watchTheWatchdog(ctx, host, watch);
   return started.length;
+}
+
+/**
+ * Whether others probably enqueue now: one of them has woken the pool a moment ago and runs still,
+ * and the rest, which saw an idle pool too, try again. If the scheduler lacks places, a drain may
+ * wait long for one.
+ */
+async function isBurst(ctx: MutationCtx, watch: Watch | null, { work }: Work): Promise<boolean> {
+  const waker = wakerOf(watch);
+  if (waker === undefined || waker === work || waker === ending.get(ctx.db)) return false;
+  return !(await lacksPlaces(ctx)) && (await slotOf(ctx, waker)) !== null;
+}
+
+/** The work that is about to end in a transaction, by its database. */
+const ending = new WeakMap<object, string>();
+
+/** For a host that enqueues what follows a work before it ends that work. */
+export function noteEnding(ctx: HostCtx, work: string): void {
+  ending.set(ctx.db, work);
 }
 
 /** What the watchdog needs to know of works that start together. */
@@ -109,7 +122,7 @@ async function queueBehindOthers(
   slot: Slot,
   successor: Work,
 ): Promise<void> {
-  const { seen } = await seeNearFirst(ctx, host, gate);
+  const { seen } = await seeNearFirst(ctx, host, gate, slot);
   if (seen.length === 0) {
     if (!(await tryStart(ctx, host, slot, successor))) await handOver(ctx, host, gate, slot);
     return;

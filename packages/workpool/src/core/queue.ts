@@ -1,4 +1,12 @@
-import { getConvexSize, type GenericId, type Value } from "convex/values";
+import type { QueryInitializer } from "convex/server";
+import {
+  getConvexSize,
+  type GenericId,
+  type Infer,
+  type ObjectType,
+  v,
+  type Value,
+} from "convex/values";
 import type {
   Doc,
   Gate,
@@ -6,7 +14,9 @@ import type {
   HostCtx,
   HostQueryCtx,
   MutationCtx,
+  PoolDataModel,
   QueryCtx,
+  Slot,
   Work,
 } from "./context.js";
 import { readGate } from "./gate.js";
@@ -17,7 +27,7 @@ const QUEUED_ARGS_BYTES = 512;
 
 export async function joinQueue(
   ctx: MutationCtx,
-  { work, fn, args, argsInRecord = false, timeoutMs, brief }: Work,
+  { work, fn, args, argsInRecord = false, timeoutMs, brief, group }: Work,
 ): Promise<void> {
   const large = !argsInRecord && getConvexSize(args as Value) >= QUEUED_ARGS_BYTES;
   await ctx.db.insert("waiting", {
@@ -27,23 +37,54 @@ export async function joinQueue(
     largeArgs: large ? await ctx.db.insert("largeArgs", { args }) : undefined,
     timeoutMs,
     brief,
+    group,
     at: ctx.db.vars.commitTs,
   });
 }
 
-/** The oldest waiting works, for reading from a stale snapshot. */
+const vAsking = v.object({ number: v.number(), of: v.number() });
+/** A slot that takes a work, and how many slots there are. */
+type Asking = Infer<typeof vAsking>;
+
+export const queueHeadArgs = { count: v.number(), asking: v.optional(vAsking) };
+
+/**
+ * The oldest waiting works, for reading from a stale snapshot. For a slot it goes on only up to a
+ * work that the slot prefers, but sees whether {@link few} wait.
+ */
 export async function queueHead(
   ctx: HostQueryCtx,
-  { count }: { count: number },
+  { count, asking }: ObjectType<typeof queueHeadArgs>,
 ): Promise<GenericId<"waiting">[]> {
-  const head = await ctx.db.query("waiting").withIndex("by_commit").take(count);
-  return head.map((row) => row._id);
+  const head: GenericId<"waiting">[] = [];
+  let most = count;
+  for await (const { _id } of ctx.db.query("waiting").withIndex("by_commit")) {
+    head.push(_id);
+    if (asking !== undefined && slotFor(_id, asking.of) === asking.number) most = few(asking);
+    if (head.length >= most) break;
+  }
+  return head;
+}
+
+const few = ({ of }: Asking): number => Math.ceil(of / 2);
+
+/** A slot prefers other works each second, so that no work depends on one slot. */
+const PREFERS_FOR_MS = 1_000;
+
+/**
+ * The number of the slot, of so many, that prefers a work: so completions of one moment, and the
+ * drain for the slots that are free, take different works.
+ */
+export function slotFor(id: GenericId<"waiting">, slots: number): number {
+  let hash = Math.floor(Date.now() / PREFERS_FOR_MS);
+  for (const char of id) hash = (Math.imul(hash, 31) + char.charCodeAt(0)) >>> 0;
+  return hash % slots;
 }
 
 /** In a pool of so many slots or more, the window is four times the pool. */
 const FULL_WINDOW_FROM = 30;
 
-/** Of how many oldest waiting works a completion takes one, so that they rarely pick the same. */
+/** Of how many oldest waiting works a completion takes one. */
 export function windowOf(maxParallelism: number): number {
   if (maxParallelism <= 1) return 1;
   return Math.ceil(maxParallelism * Math.min(4, 1 + (3 * maxParallelism) / FULL_WINDOW_FROM));
@@ -54,8 +95,10 @@ export async function seeQueue(
   ctx: MutationCtx,
   host: Host,
   count: number,
+  asking?: Asking,
 ): Promise<GenericId<"waiting">[]> {
-  return await ctx.runQuery(host.functions.queueHead, { count }, { useStaleSnapshot: true });
+  const head = { count, asking };
+  return await ctx.runQuery(host.functions.queueHead, head, { useStaleSnapshot: true });
 }
 
 /** Whether more works seem to wait than the pool runs at once. */
@@ -66,14 +109,22 @@ export async function isCrowded(ctx: HostCtx, host: Host): Promise<boolean> {
 }
 
 /**
- * Sees the queue up to a random place, so that completions do not conflict over its first work.
+ * Sees the queue as far as a slot must that is to take a work.
  * @returns works to try, in this order, and whether these are all that wait.
  */
-export async function seeNearFirst(ctx: MutationCtx, host: Host, { maxParallelism }: Gate) {
-  const count = 1 + Math.floor(Math.random() * windowOf(maxParallelism));
-  const head = await seeQueue(ctx, host, count);
-  const start = head.length === count ? count - 1 : Math.floor(Math.random() * head.length);
-  return { seen: [...head.slice(start), ...head.slice(0, start)], all: head.length < count };
+export async function seeNearFirst(
+  ctx: MutationCtx,
+  host: Host,
+  { maxParallelism }: Gate,
+  { number }: Slot,
+) {
+  const asking = { number, of: maxParallelism };
+  const count = windowOf(maxParallelism);
+  const head = await seeQueue(ctx, host, count, asking);
+  const preferred = head.findIndex((id) => slotFor(id, maxParallelism) === number);
+  const start = preferred < 0 ? Math.floor(Math.random() * head.length) : preferred;
+  const all = head.length < (preferred < 0 ? count : few(asking));
+  return { seen: [...head.slice(start), ...head.slice(0, start)], all };
 }
 
 /** Takes the first of these works that is there off the queue; `seen` keeps those after it. */
@@ -114,6 +165,13 @@ export async function leaveQueueCanceled(ctx: HostCtx, work: string): Promise<bo
   return true;
 }
 
+/** The work of a group that has joined the queue last, of those that wait; null if none does. */
+export async function lastWaitingOf(ctx: HostQueryCtx, group: string): Promise<string | null> {
+  const waiting: QueryInitializer<PoolDataModel["waiting"]> = ctx.db.query("waiting");
+  const ofGroup = waiting.withIndex("by_group", (q) => q.eq("group", group));
+  return (await ofGroup.order("desc").first())?.work ?? null;
+}
+
 export async function isWaiting(ctx: HostQueryCtx, work: string): Promise<boolean> {
   return (await waitingRow(ctx, work)) !== null;
 }
@@ -128,8 +186,8 @@ async function waitingRow(ctx: QueryCtx, work: string): Promise<Doc<"waiting"> |
 /** Takes the row off the queue. @returns its work, or null if it had to be set aside. */
 async function leaveQueue(ctx: MutationCtx, row: Doc<"waiting">): Promise<Work | null> {
   await ctx.db.delete("waiting", row._id);
-  const { work, fn, timeoutMs, brief } = row;
-  const rest = { work, fn, timeoutMs, brief };
+  const { work, fn, timeoutMs, brief, group } = row;
+  const rest = { work, fn, timeoutMs, brief, group };
   if (row.largeArgs === undefined) {
     // Arguments are never null, but for those that the host keeps.
     const argsInRecord = row.args === null;

@@ -103,10 +103,13 @@ export const poolTables = {
     largeArgs: v.optional(v.id("largeArgs")),
     timeoutMs: v.optional(v.number()),
     brief: v.optional(v.boolean()),
+    /** What `lastWaitingOf` finds it by. */
+    group: v.optional(v.string()),
     /** The order of commits: no row can appear before one that was seen. */
     at: v.commitTs(),
   })
     .index("by_commit", ["at"])
+    .index("by_group", ["group", "at"])
     .index("by_work", ["work"]),
 
   /** Arguments of waiting works from `QUEUED_ARGS_BYTES`, written and deleted with their rows. */

@@ -21,7 +21,7 @@ export const freeSlotArgs = { from: v.number(), count: v.number() };
 export const vFreeSlots = v.object({ free: v.array(v.id("slots")), busy: v.boolean() });
 
 /** How long an enqueue takes, in ms: slots that are taken again as soon are wanted by others. */
-export const ENQUEUE_MS = 50;
+const ENQUEUE_MS = 50;
 /** The more free slots are seen, the better their mean is known: up to this many raise the bar. */
 const SLOTS_TO_KNOW = 8;
 /** If no slot is free: works that end so far apart, in ms, hardly ever end at the same moment. */

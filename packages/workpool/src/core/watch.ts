@@ -1,14 +1,5 @@
 import { type Infer, type ObjectType, v } from "convex/values";
-import type {
-  Gate,
-  Host,
-  HostCtx,
-  HostQueryCtx,
-  MutationCtx,
-  Slot,
-  Watch,
-  Work,
-} from "./context.js";
+import type { Host, HostCtx, HostQueryCtx, MutationCtx, Slot, Watch, Work } from "./context.js";
 import { cancelPending } from "./jobs.js";
 
 /** The functions of running works with a timeout, and when a sweep first saw them begun. */
@@ -84,6 +75,9 @@ const LATE_MS = 60_000;
 /** By then the one in reserve should have come. */
 const OVERDUE_MS = 5_000;
 
+/** Enqueues that have lost to the one that woke the pool try again within so many ms. */
+const JUST_WOKEN_MS = 150;
+
 /** What is known of a work that was started. */
 export type Started = Pick<Work, "timeoutMs" | "brief"> & {
   /** Its key, where it starts alone. */
@@ -105,8 +99,12 @@ const firstSweep = ({ firstSweepMs = FIRST_SWEEP_MS }: Host): number => firstSwe
  * enough for the shortest timeout. An overdue one was lost, and is replaced.
  * @returns whether the start of this work, alone, has turned it on.
  */
-export async function keepWatch(ctx: MutationCtx, host: Host, { timeoutMs, brief, work }: Started) {
-  const watch = await readWatch(ctx);
+export async function keepWatch(
+  ctx: MutationCtx,
+  host: Host,
+  { timeoutMs, brief, work }: Started,
+  watch: Watch | null,
+) {
   const now = Date.now();
   const isOn = watch?.watched === true;
   // It may be an attempt of the work that has turned the watchdog on.
@@ -137,6 +135,12 @@ export async function keepWatch(ctx: MutationCtx, host: Host, { timeoutMs, brief
     await scheduleSweep(ctx, host, { at: byTimeout }, watch, shortest);
   else await ctx.db.patch("watch", watch._id, shortest);
   return woke;
+}
+
+/** The work whose start, alone and in another transaction, has woken the pool a moment ago. */
+export function wakerOf(watch: Watch | null): string | undefined {
+  const sinceMs = watch?.watched === true ? Date.now() - watch.since : Infinity;
+  return sinceMs > 0 && sinceMs < JUST_WOKEN_MS ? watch?.woke : undefined;
 }
 
 /** Whether the watchdog of the slot's former work suits this one too. */
@@ -187,10 +191,8 @@ export function least(one: number | undefined, other: number | undefined): numbe
   return Math.min(one, other);
 }
 
-/** For whoever joins the queue: schedules a sweep if there is none, unless the pool is paused. */
-export async function watchTheWatchdog(ctx: MutationCtx, host: Host, { maxParallelism }: Gate) {
-  if (maxParallelism === 0) return;
-  const watch = await readWatch(ctx);
+/** For whoever joins the queue: schedules a sweep if there is none. */
+export async function watchTheWatchdog(ctx: MutationCtx, host: Host, watch: Watch | null) {
   const now = Date.now();
   if (watch?.watched !== true) {
     const at = watch?.job === undefined ? now + FIRST_SWEEP_MS : watch.at;
