@@ -110,7 +110,8 @@ export async function actionWork(
 ): Promise<core.Work> {
   const scope = await scopeArgument(ctx, step.run, { reads }, known);
   const previousError = step.errors?.at(-1) ?? null;
-  return { work: step._id, ...action, args: { token: tokenOf(step), scope, previousError } };
+  const args = { token: tokenOf(step), scope, previousError };
+  return { work: step._id, ...action, args, group: step.childOf };
 }
 
 async function scopeArgument(

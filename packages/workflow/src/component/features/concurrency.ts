@@ -1,9 +1,10 @@
-import { hasRoom, ROOM_TO_COMPLETE, type Work } from "@stepwise/workpool/core";
+import { hasRoom, lastWaitingOf, ROOM_TO_COMPLETE, type Work } from "@stepwise/workpool/core";
 import { v, type ObjectType } from "convex/values";
 import { internal } from "../_generated/api.js";
 import { internalQuery, type MutationCtx, type QueryCtx } from "../_generated/server.js";
 import type { Run, RunId, Step, StepId } from "../core/documents.js";
 import { childrenIn, isCanceledLater, isWaitingForChildren, lastChild } from "../core/children.js";
+import { stepWithId } from "../core/steps.js";
 import { beginRun, startWork } from "../engine/begin.js";
 import { scheduleEntry } from "../engine/entry.js";
 import { insertLater } from "./childPages.js";
@@ -133,7 +134,8 @@ async function startNextSibling(ctx: MutationCtx, parent: Step, child: Run, star
 /** Proves by a point read that a sibling runs, of those that started last: they run longest. */
 async function isSiblingRunning(ctx: MutationCtx, { _id: parent, total = 0 }: Step, child: Run) {
   for (let pick = 0; pick < PICKS; pick++) {
-    const found = await pickOf(ctx, { parent, state: "running", among: CANDIDATES, total });
+    const among = { parent, state: "running", among: CANDIDATES, total } as const;
+    const found = await pickOf(ctx, { ...among, inQueue: pick === 0 });
     const id = found.find((one) => one !== child._id);
     if (id === undefined) return false;
     if ((await ctx.db.get("runs", id))?.state === "running") return true;
@@ -146,6 +148,8 @@ const pickArgs = {
   state: v.union(v.literal("pending"), v.literal("running")),
   among: v.number(),
   total: v.number(),
+  /** The last that waits for a slot, if there is one: it will not end soon. */
+  inQueue: v.optional(v.boolean()),
 };
 
 async function pickOf(ctx: MutationCtx, args: ObjectType<typeof pickArgs>): Promise<RunId[]> {
@@ -161,7 +165,10 @@ async function pickOf(ctx: MutationCtx, args: ObjectType<typeof pickArgs>): Prom
 export const pick = internalQuery({
   args: { ...pickArgs, random: v.number() },
   returns: v.array(v.id("runs")),
-  handler: async (ctx, { parent, state, among, total, random }) => {
+  handler: async (ctx, { parent, state, among, total, inQueue, random }) => {
+    const waiting = inQueue === true ? await lastWaitingOf(ctx, parent) : null;
+    const step = waiting === null ? null : await stepWithId(ctx, waiting);
+    if (step !== null) return [step.run];
     const order = state === "pending" ? "asc" : "desc";
     const from = (place?: number) =>
       ctx.db
