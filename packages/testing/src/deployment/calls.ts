@@ -61,10 +61,10 @@ export async function mutate(
   for (let failures = 0; ; failures += 1) {
     const pause = async () =>
       await clock.sleep(draws.backoff(of.repeatMs, of.mostRepeatMs, failures));
-    // [25]
-    if (committer.isWritingTooMuch) {
-      if (failures >= of.repetitions)
-        throw refused(backend, path, new CallError("TooManyWrites", "bytes"));
+    const refusal = refusalOf(backend, path);
+    if (refusal !== undefined) {
+      if (refusal.kind === "permits" || failures >= of.repetitions)
+        throw refused(backend, path, refusal);
       await pause();
       continue;
     }
@@ -85,7 +85,16 @@ export async function mutate(
   }
 }
 
-/** [24] A transaction of the system's own. */
+/** [25] [48] Why a mutation cannot begin now, by the class or by a fault. */
+export function refusalOf(
+  { committer, faults }: Backend,
+  path: FunctionPath,
+): CallError | undefined {
+  const why = committer.isWritingTooMuch ? "TooManyWrites" : faults.refuses?.(path);
+  return why && new CallError(why, why === "TooManyWrites" ? "bytes" : "permits");
+}
+
+/** [24] A transaction of the system's own. It is never throttled ([25]). */
 export async function system<Result>(
   { of, clock, draws, committer, begin }: Backend,
   by: string,

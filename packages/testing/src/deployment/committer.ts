@@ -5,7 +5,7 @@ import { resolved } from "./commit-times.js";
 import { CallError } from "./failure.js";
 import type { Draws } from "./random.js";
 import type { ReadSet } from "./reads.js";
-import { sizeOf, type StoredTable } from "./store.js";
+import { JOBS, sizeOf, type StoredTable } from "./store.js";
 import type { Snapshot, Transaction, Write } from "./transaction.js";
 
 export interface Commit {
@@ -154,9 +154,9 @@ export class Committer {
 
   #publish(commit: Commit): void {
     let bytes = 0;
-    for (const { table, id, next } of commit.writes) {
-      table.documents.set(id, next);
-      bytes += (next === undefined ? 0 : sizeOf(next)) + table.indexCount * this.of.indexEntryBytes;
+    for (const write of commit.writes) {
+      write.table.documents.set(write.id, write.next);
+      bytes += writtenBytes(write, this.of);
     }
     commit.publishedAt = this.clock.now();
     this.#published = commit.position;
@@ -220,4 +220,14 @@ export class Committer {
   #now(): bigint {
     return BigInt(Math.floor(this.wall() * 1_000)) * 1_000n;
   }
+}
+
+/** [25] [32] Arguments have a row of their own, which is written when they are scheduled. */
+function writtenBytes({ table, old, next }: Write, { indexEntryBytes }: DeploymentClass): number {
+  const entries = table.indexCount * indexEntryBytes;
+  if (next === undefined) return entries;
+  if (table.name !== JOBS) return sizeOf(next) + entries;
+  // Nobody else writes to that table.
+  const { args } = next as Document & { readonly args: object };
+  return old === undefined ? sizeOf(next) + 2 * entries : sizeOf(next) - sizeOf(args) + entries;
 }

@@ -17,6 +17,8 @@ export interface Faults {
   call?(path: FunctionPath): CallFault | undefined;
   /** Whether a mutation's code runs out of its time: its transaction is dropped. */
   timesOut?(path: FunctionPath): boolean;
+  /** [25] [48] Why a mutation is refused before its code runs, each time that it is to begin. */
+  refuses?(path: FunctionPath): "TooManyWrites" | "TooManyConcurrentRequests" | undefined;
   /** How many of the newest commits a stale snapshot lacks. */
   staleLag?(): number;
 }

@@ -1,5 +1,5 @@
 import type { Backend } from "./backend.js";
-import { act, execute } from "./calls.js";
+import { act, execute, refusalOf } from "./calls.js";
 import type { Commit, Conflict } from "./committer.js";
 import { callErrorOf } from "./failure.js";
 import { type Job, textOf } from "./job.js";
@@ -146,11 +146,13 @@ export class Scheduler {
     const { backend } = this;
     const { of, clock, draws, committer } = backend;
     for (let failures = 0; ; failures += 1) {
+      const refusal = refusalOf(backend, job.target);
+      if (refusal?.kind === "permits") throw refusal;
       // [25]
-      while (committer.isWritingTooMuch)
-        await clock.sleep(
-          draws.backoff(of.scheduledRepeatMs, of.mostScheduledRepeatMs, failures++),
-        );
+      if (refusal !== undefined) {
+        await clock.sleep(draws.backoff(of.scheduledRepeatMs, of.mostScheduledRepeatMs, failures));
+        continue;
+      }
       const transaction = backend.begin();
       const row = rowOf(transaction, job);
       if (row?.state.kind !== "pending") return;

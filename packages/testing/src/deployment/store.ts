@@ -104,9 +104,9 @@ interface Forms {
   size?: number;
 }
 /** Documents are never written to, so what is worked out of one stays true. */
-const forms = new WeakMap<Document, Forms>();
+const forms = new WeakMap<object, Forms>();
 
-function formsOf(document: Document): Forms {
+function formsOf(document: object): Forms {
   let known = forms.get(document);
   if (known === undefined) forms.set(document, (known = {}));
   return known;
@@ -118,6 +118,6 @@ export function jsonOf(document: Document): string {
   return (known.json ??= JSON.stringify(convexToJson(document as unknown as Value)));
 }
 
-export function sizeOf(document: Document): number {
+export function sizeOf(document: object): number {
   return (formsOf(document).size ??= getConvexSize(document as unknown as Value));
 }

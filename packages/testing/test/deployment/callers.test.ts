@@ -197,6 +197,51 @@ test("[B25] after so many bytes in a second mutations are refused before they ru
   expect(refusals.every(({ why }) => why === "TooManyWrites")).toBe(true);
 });
 
+test("[B25] a system transaction is not throttled, and a scheduled mutation is repeated until it goes through", async () => {
+  let isThrottled = true;
+  const deployment = await deployed(
+    {
+      mutations: { insert },
+      actions: {
+        act: async (ctx) => {
+          const error: Error = await ctx
+            .runMutation(f["insert"]!, {})
+            .catch((thrown: Error) => thrown);
+          await ctx.scheduler.runAfter(0, f["insert"]!, {});
+          return error.message;
+        },
+      },
+    },
+    { faults: { refuses: () => (isThrottled ? "TooManyWrites" : undefined) } },
+  );
+  deployment.at(600_000, () => (isThrottled = false));
+  const said = deployment.action("f:act");
+  await deployment.drive();
+  expect(await said).toBe("TooManyWrites");
+  expect(deployment.rows("", "rows")).toHaveLength(1);
+});
+
+test("[B38] [B48] a scheduled mutation that gets no permit is put off, not lost", async () => {
+  let left = 3;
+  const deployment = await deployed(
+    {
+      mutations: {
+        insert,
+        begin: async (ctx) => await ctx.scheduler.runAfter(0, f["insert"]!, {}),
+      },
+    },
+    {
+      faults: {
+        refuses: ({ name }) =>
+          name === "f:insert" && left-- > 0 ? "TooManyConcurrentRequests" : undefined,
+      },
+    },
+  );
+  await played(deployment, [[0, "begin"]]);
+  expect(left).toBeLessThan(0);
+  expect(deployment.rows("", "rows")).toHaveLength(1);
+});
+
 test("[B25] what counts is documents and entries of indexes, of all components", async () => {
   const count = async (indexEntryBytes: number) => {
     const deployment = await deployed(

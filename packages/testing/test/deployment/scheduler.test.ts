@@ -62,6 +62,48 @@ test("[B32] scheduling conflicts with nothing, and what is scheduled is there wi
   expect(states(deployment)).toEqual(Array.from({ length: 15 }, () => "success"));
 });
 
+test("[B25] [B32] arguments have a row of their own: no change of a job's state writes them again", async () => {
+  const args = { text: "x".repeat(1_000_000) };
+  const deployment = await deployed(
+    {
+      mutations: {
+        insert,
+        begin: async (ctx) => await ctx.scheduler.runAfter(0, f["sleep"]!, args),
+      },
+      actions: { sleep: acting(200) },
+    },
+    { class: { ...EXACT, bytesPerSecond: 1_100_000 } },
+  );
+  const refusals = watch(deployment, "refused");
+  const seen = await played(deployment, [
+    [0, "begin"],
+    // Behind the begin and the end of the action.
+    [400, "insert"],
+  ]);
+  expect(refusals).toEqual([]);
+  expect(seen[1]).toEqual({ at: 425, value: expect.any(String) });
+});
+
+test("[B32] [B42] who schedules from within a job with large arguments does not read them", async () => {
+  let bytesRead = 0;
+  const deployment = await deployed({
+    mutations: {
+      insert,
+      begin: async (ctx) => {
+        const args = { text: "x".repeat(1_000_000) };
+        await ctx.scheduler.runAfter(0, f["schedulesMuch"]!, args);
+      },
+      schedulesMuch: async (ctx) => {
+        for (let n = 0; n < 30; n += 1) await ctx.scheduler.runAfter(0, f["insert"]!, {});
+        bytesRead = (await ctx.meta.getTransactionMetrics()).bytesRead.used;
+      },
+    },
+  });
+  await played(deployment, [[0, "begin"]]);
+  expect(numbers(deployment)).toHaveLength(30);
+  expect(bytesRead).toBe(0);
+});
+
 test("[B32] what is due in the past is due now", async () => {
   const ends: number[] = [];
   const deployment = await deployed({
