@@ -22,6 +22,7 @@ const checks = [
   ["drawings of the examples up to date", "node", "scripts/graphs.mjs", "--check"],
   ["modules of the examples up to date", "node", "scripts/app-api.mjs", "--check"],
   ["API reference and llms.txt up to date", "node", "scripts/docs.mjs", "--check"],
+  ["client tests of the pool that ours replaces", "node", "scripts/drop-in.mjs"],
   ["size of what reaches an app's bundle", "node", "scripts/sizes.mjs"],
   [
     "guards that `npm run mutations` takes out are there",

@@ -45,6 +45,8 @@ export async function sweepSlots(
   const watch = await readWatch(ctx);
   if (watch?.generation !== generation) return;
   if (reserve) {
+    // If the watch has ended, it had begun by then: the last sweep has canceled it in vain.
+    if (watch.reserve === undefined) return;
     // It must not cancel itself.
     const others = { ...watch, reserve: undefined };
     return await scheduleSweep(ctx, host, { at: Date.now() }, others);

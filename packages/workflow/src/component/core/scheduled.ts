@@ -1,4 +1,4 @@
-import { cancelPending, isOwnJob } from "@stepwise/workpool/core";
+import { cancelPending } from "@stepwise/workpool/core";
 import type { SystemDataModel } from "convex/server";
 import type { Id } from "../_generated/dataModel.js";
 import type { MutationCtx, QueryCtx } from "../_generated/server.js";
@@ -26,8 +26,16 @@ export async function isLost(ctx: QueryCtx, { job }: { job?: Job | undefined }):
   return !isToCome(await stateOfJob(ctx, job));
 }
 
-export async function cancelCheck(ctx: MutationCtx, check: Job): Promise<void> {
-  if (await isOwnJob(ctx, check)) return;
+/** What is checked, and when it is due: a step record's entry, or a deadline. */
+type Checked = { check?: Job | undefined; entersAt?: number | undefined; at?: number };
+
+/** Cancels a check. Only of one that may have begun the state is read. */
+export async function cancelCheck(
+  ctx: MutationCtx,
+  { check, entersAt = 0, at = entersAt }: Checked,
+): Promise<void> {
+  if (check === undefined) return;
+  if (Date.now() >= at + LATE_MS) return void (await cancelPending(ctx, check));
   try {
     await ctx.scheduler.cancel(check);
   } catch {
@@ -37,8 +45,8 @@ export async function cancelCheck(ctx: MutationCtx, check: Job): Promise<void> {
 
 export async function cancelScheduled(
   ctx: MutationCtx,
-  { job, check }: { job?: Job | undefined; check?: Job | undefined },
+  { job, ...checked }: Checked & { job?: Job | undefined },
 ): Promise<void> {
   if (job !== undefined) await cancelPending(ctx, job);
-  if (check !== undefined) await cancelCheck(ctx, check);
+  await cancelCheck(ctx, checked);
 }

@@ -16,9 +16,10 @@ export async function beginDeadline(
 
 async function scheduleDeadline(
   ctx: MutationCtx,
-  { _id, at, check }: Pick<Doc<"deadlines">, "_id" | "at" | "check">,
+  deadline: Pick<Doc<"deadlines">, "_id" | "at" | "check">,
 ): Promise<void> {
-  if (check !== undefined) await cancelCheck(ctx, check);
+  const { _id, at } = deadline;
+  await cancelCheck(ctx, deadline);
   const job = await ctx.scheduler.runAt(at, internal.features.deadlines.expire, { deadline: _id });
   await ctx.db.patch("deadlines", _id, { job, check: await scheduleCheck(ctx, _id, at) });
 }

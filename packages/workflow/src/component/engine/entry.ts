@@ -29,7 +29,7 @@ export interface EntryOptions {
   entry?: string | undefined;
 }
 
-type Stepped = StepOf & Pick<Step, "stage" | "held"> & Partial<Pick<Step, "check">>;
+type Stepped = StepOf & Pick<Step, "stage" | "held"> & Partial<Pick<Step, "check" | "entersAt">>;
 
 /**
  * Schedules the entry of a step. One that is due at once is the generated function itself, which
@@ -45,7 +45,7 @@ export async function scheduleEntry(
   const token = tokenOf({ ...step, ...fields });
   const isHeld = fields.held ?? step.held;
   const isDue = at <= Date.now();
-  if (step.check !== undefined) await cancelCheck(ctx, step.check);
+  await cancelCheck(ctx, step);
   const args = { token, stage: step.stage, event, scope, slot, fuse: !isLastTry };
   const job = isHeld
     ? undefined
@@ -120,7 +120,7 @@ export async function enterNow(
   { scope = null, slot, otherwise = failStep, ...given }: EnterOptions,
 ): Promise<void> {
   const token = tokenOf(step);
-  if (step.check !== undefined) await cancelCheck(ctx, step.check);
+  await cancelCheck(ctx, step);
   if (run.state === "pending") {
     await ctx.db.patch("runs", run._id, { state: "running", startedAt: Date.now() });
     if (run.timeoutMs !== undefined) await beginDeadline(ctx, run._id, run.timeoutMs);
