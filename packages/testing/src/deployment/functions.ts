@@ -24,9 +24,16 @@ async function load(modules: Modules): Promise<Loaded> {
   const root = paths.find((path) => path.includes("_generated"))?.split("_generated", 1)[0] ?? "";
   const all = paths
     .map((path) => ({ path, name: path.slice(root.length).replace(/\.[^.]+$/, "") }))
-    .filter(({ path, name }) => path.startsWith(root) && !name.startsWith("_generated"))
+    .filter(({ path, name }) => path.startsWith(root) && isDeployed(name))
     .map(async ({ path, name }) => [name, (await modules[path]!()) as Module] as const);
   return new Map(await Promise.all(all));
+}
+
+/** Returns false for files that hold no functions; some cannot even be loaded outside of Convex. */
+function isDeployed(name: string): boolean {
+  // Convex takes no file with a second dot for a module: convex.config.ts, orders.test.ts.
+  const isConfig = name.split("/").at(-1)?.includes(".") === true;
+  return !isConfig && name !== "schema" && !name.startsWith("_generated");
 }
 
 /** What is deployed, by component. */
