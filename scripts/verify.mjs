@@ -5,7 +5,7 @@ import { once } from "node:events";
 import { availableParallelism } from "node:os";
 import { runTests } from "./tests.mjs";
 
-const packages = ["testing", "workpool", "workflow", "studio", "codegen"];
+const packages = ["testing", "workpool", "workflow", "studio", "codegen", "workflow-codegen"];
 
 /** One after the other: what follows needs what they make. */
 const first = [
