@@ -1,6 +1,7 @@
-import { mkdirSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, writeFileSync } from "node:fs";
 import { dirname, join, relative, sep } from "node:path";
 import { definitionFiles, readText } from "../discover/discover.js";
+import { firstGenerated } from "../init/first-generated.js";
 import { mountComponent } from "../init/convex-config.js";
 import {
   addScripts,
@@ -20,8 +21,13 @@ export function init({ dir }: { readonly dir?: string }, terminal: Terminal): 0 
   const { cwd } = terminal;
   const functionsDir = wantedFolder(cwd, dir);
   const folder = displayPath(cwd, functionsDir);
-  const configs = editConfigs(functionsDir);
-  const inApp = [...configs, firstWorkflow(definitionFiles(functionsDir).files)];
+  const { edits: configs, name } = editConfigs(functionsDir);
+  const isThere = (file: string) => existsSync(join(functionsDir, file));
+  const inApp = [
+    ...configs,
+    firstWorkflow(definitionFiles(functionsDir).files),
+    ...firstGenerated(functionsDir, name ?? usualComponent, isThere),
+  ];
   const ignored = readText(join(cwd, ".prettierignore"));
   const edits = [
     { at: cwd, edit: addScripts(readText(join(cwd, "package.json"))) },
@@ -62,7 +68,7 @@ export function init({ dir }: { readonly dir?: string }, terminal: Terminal): 0 
 }
 
 /** Mounts the component; the app's config says under which name, if not the usual one. */
-function editConfigs(functionsDir: string): Edit[] {
+function editConfigs(functionsDir: string) {
   const read = (file: string) => readText(join(functionsDir, file));
   const file = convexConfigFiles.find((name) => read(name) !== undefined);
   const config = read(configFile);
@@ -74,7 +80,8 @@ function editConfigs(functionsDir: string): Edit[] {
     typeof component === "string" ? component : usualComponent,
   );
   const naming = mount.name === undefined ? undefined : nameComponent(config, mount.name);
-  return naming === undefined ? [mount.edit] : [mount.edit, naming];
+  const edits = naming === undefined ? [mount.edit] : [mount.edit, naming];
+  return { edits, name: mount.name };
 }
 
 /** The folder of generated code as a path of `.prettierignore`, which has `/` on every system. */
@@ -85,6 +92,11 @@ const generatedIn = (cwd: string, functionsDir: string): string =>
 
 function apply(at: string, edit: Edit): void {
   if (edit.kind !== "create" && edit.kind !== "change") return;
+  if ("files" in edit) {
+    for (const [name, text] of Object.entries(edit.files))
+      apply(at, { kind: "create", file: `${edit.file}/${name}`, text, what: edit.what });
+    return;
+  }
   const path = join(at, edit.file);
   try {
     mkdirSync(dirname(path), { recursive: true });

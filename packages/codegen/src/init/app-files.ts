@@ -9,6 +9,8 @@ import { configFile, usualComponent } from "../plan/paths.js";
 /** What `init` does to one file. A change that could break something is refused. */
 export type Edit = { readonly file: string; readonly what: string } & (
   | { readonly kind: "create" | "change"; readonly text: string }
+  /** A folder, with the texts of its files. */
+  | { readonly kind: "create"; readonly files: Readonly<Record<string, string>> }
   | { readonly kind: "keep" | "refuse" }
 );
 

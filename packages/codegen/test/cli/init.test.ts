@@ -16,6 +16,8 @@ test("in an empty folder it makes the scripts, the component and a first workflo
     .toBe(`created package.json: adds the scripts workflows, workflows:watch, workflows:check
 created convex/convex.config.ts: mounts the workflow component
 created convex/hello.workflow.ts: a first workflow
+created convex/_generated: a first version, which npx convex dev replaces
+created convex/tsconfig.json: the settings for TypeScript that npx convex dev would write
 created .prettierignore: keeps Prettier out of generated code
 Next:
   $ npm install @stepwise/workflow convex zod && npm install --save-dev @stepwise/codegen
@@ -24,8 +26,14 @@ Next:
 `);
   expect(Object.keys(await filesIn(app())).sort()).toEqual([
     ".prettierignore",
+    "convex/_generated/api.d.ts",
+    "convex/_generated/api.js",
+    "convex/_generated/dataModel.d.ts",
+    "convex/_generated/server.d.ts",
+    "convex/_generated/server.js",
     "convex/convex.config.ts",
     "convex/hello.workflow.ts",
+    "convex/tsconfig.json",
     "package.json",
   ]);
   const { diagnostics, plan } = await compile({ functionsDir: join(app(), "convex") });
@@ -45,6 +53,7 @@ test("the second time it changes nothing, and says so", async () => {
   expect(out).toBe(`kept package.json: has the scripts already
 kept convex/convex.config.ts: mounts the workflow component already
 kept convex/hello.workflow.ts: is a workflow already
+kept convex/_generated: is there already
 kept .prettierignore: ignores generated code already
 Nothing to do: convex is ready for workflows.
 `);
@@ -212,8 +221,14 @@ test("a convex.config.js is edited, as Convex knows it by either name", async ()
   expect(out).toContain("changed convex/convex.config.js: mounts the workflow component\n");
   expect(await readFile(file, "utf8")).toContain("app.use(workflow);");
   expect(Object.keys(await filesIn(join(app(), "convex"))).sort()).toEqual([
+    "_generated/api.d.ts",
+    "_generated/api.js",
+    "_generated/dataModel.d.ts",
+    "_generated/server.d.ts",
+    "_generated/server.js",
     "convex.config.js",
     "hello.workflow.ts",
+    "tsconfig.json",
   ]);
 });
 
