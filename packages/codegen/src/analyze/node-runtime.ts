@@ -4,6 +4,7 @@ import { diagnostic, placeAt, quote } from "../diagnostics/diagnostic.js";
 import type { Diagnostic, Place } from "../diagnostics/diagnostic.js";
 import type { DefinitionFile } from "./parser.js";
 import { callsIn, wrapped } from "./descendants.js";
+import { nodeDirective } from "./node-directive.js";
 import { loadedBy, mayLoad, namesOf, specifierOf } from "./modules.js";
 import { valuesUsed } from "./values-used.js";
 import { isGenerated, moduleFile, type ReadModule } from "./module-file.js";
@@ -88,16 +89,6 @@ function ownDirective(file: string, text: string, at: number): Diagnostic {
   const place = placeAt(file, text, at, 10);
   const message = `${file} says "use node", but a definition runs in Convex's own runtime`;
   return diagnostic("nodeFile", place, message, `remove that; ${pointAtIt}`);
-}
-
-/** Where "use node" is among the directives at the top of a file, after any comments. */
-function nodeDirective(text: string): number | undefined {
-  const part = /\s+|\/\/[^\n]*|\/\*[^]*?\*\/|(["'])([^"'\n]*)\1;?/y;
-  for (let at = 0; ; at = part.lastIndex) {
-    const [, , directive] = part.exec(text) ?? [];
-    if (directive === "use node") return at;
-    if (part.lastIndex === 0) return undefined;
-  }
 }
 
 /** Also names of packages that do the same without Node, and what Convex itself provides. */

@@ -16,6 +16,11 @@ export type BackEnd = Awaited<ReturnType<typeof openBackEnd>>;
 
 /** Bundles an app and mounts it with its components. @throws when something cannot be bundled */
 export async function openBackEnd(functionsDir: string, output: string = usualOutput) {
+  // Bun has its name everywhere, and what it stores cannot be read by convex-test.
+  if ("Bun" in globalThis)
+    throw new Error(
+      "Workflows run in Node, and this is Bun. Install Node 20.19 or newer, and run the command without --bun: npx workflow-codegen, or bunx workflow-codegen.",
+    );
   const outdir = await cacheFolder(dirname(functionsDir));
   let isOpen = true;
   // What is scheduled stays due, maybe when somebody else has replaced this process's timers.

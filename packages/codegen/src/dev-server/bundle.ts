@@ -4,6 +4,7 @@ import { pathToFileURL } from "node:url";
 import { build, type Plugin } from "esbuild";
 import { existsSync } from "node:fs";
 import { glob } from "tinyglobby";
+import { nodeDirective } from "../analyze/node-directive.js";
 import { convexConfigFiles } from "../plan/paths.js";
 
 export interface BundleOptions {
@@ -23,8 +24,10 @@ export async function bundle(options: BundleOptions): Promise<LoadableModules> {
   if (options.entryPoints.length === 0) return {};
   const isNode = options.platform === "node";
   await build({
+    // Relative, as esbuild reads a `*` in the path of an entry as a pattern.
+    absWorkingDir: resolve(options.root),
     entryPoints: options.entryPoints.map((entry) => ({
-      in: resolve(options.root, entry),
+      in: `./${entry}`,
       out: withoutExtension(entry),
     })),
     outdir: options.outdir,
@@ -104,7 +107,6 @@ const generatedStandIns: Plugin = {
 };
 
 const MODULES = "**/*.{ts,tsx,mts,cts,js,jsx,mjs,cjs}";
-const USE_NODE = /^(?:\s|\/\/.*\n|\/\*[^]*?\*\/)*["']use node["']/;
 
 /** The modules that Convex would deploy from a folder, by where they run, and its schema. */
 export async function findEntryPoints(functionsDir: string) {
@@ -120,7 +122,7 @@ export async function findEntryPoints(functionsDir: string) {
     const source = await readFile(join(functionsDir, file), "utf8");
     // Convex takes a TypeScript file without any for no module at all.
     if (/\.tsx?$/.test(file) && !/^\s{0,100}(import|export)/m.test(source)) continue;
-    (USE_NODE.test(source) ? node : isolate).push(file);
+    (nodeDirective(source) === undefined ? isolate : node).push(file);
   }
   const schema = files.find((file) => /^schema\.[jt]s$/.test(file));
   return { isolate, node, schema };

@@ -186,7 +186,7 @@ const begin = String.raw`(?<=(?:^|;|\*\/)[ \t]*)`;
 /** How a file takes hold of `defineWorkflow`, unless it only hands it on by that name. */
 const holds = [
   new RegExp(
-    String.raw`${begin}import\s+(?!type\b)[^;"']*\{[^}]*\bdefineWorkflow\b[^}]*\}\s*from\s*["']`,
+    String.raw`${begin}import\s+(?!type\b)[^;"'{]*\{[^{}]*\bdefineWorkflow\b[^{}]*\}\s*from\s*["']`,
     "m",
   ),
   new RegExp(String.raw`${begin}import\s+[\w$\s,]*\*\s*as\s+\w+\s+from\s*${from}`, "m"),

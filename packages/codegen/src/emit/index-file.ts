@@ -56,7 +56,7 @@ export const workflowPlanText = (
 
 /** A list of values on lines of their own: where it fits, Prettier wants it on one. */
 const openList =
-  /^( *)(.*)\[\n((?: +(?:"(?:[^"\\]|\\.)*"|[^"[\]{}\s]+|\[\]|\{\}),?\n)+)\1\](,?)$/gm;
+  /^( *)(.*)\[\n((?: +(?:"(?:[^"\\]|\\.)*"|[^"[\]{}\s,]+|\[\]|\{\}),?\n)+)\1\](,?)$/gm;
 
 /** JSON, laid out so that Prettier leaves it as it is. */
 function laidOut(value: object): string {

@@ -24,6 +24,8 @@ beforeAll(async () => {
     "empty.ts": "// nothing to see\n",
     "node.ts": '"use node";\n' + MODULE,
     "commentedNode.ts": '// Runs in Node.\n/* For the\n   crypto. */\n"use node";\n' + MODULE,
+    "manyComments.ts": "/* a */".repeat(60) + "\n" + MODULE,
+    "manyCommentsNode.ts": "/* a */\n// b\n".repeat(60) + '"use strict";\n"use node";\n' + MODULE,
     "saysNode.ts": MODULE + '// "use node"\n',
     "billing/convex.config.ts": MODULE,
     "billing/ledger.ts": MODULE,
@@ -33,10 +35,11 @@ afterAll(async () => await app.remove());
 
 test("modules that Convex would deploy are found, told apart by their runtime", async () => {
   const { isolate, node } = await findEntryPoints(app.functionsDir);
-  expect(node.sort()).toEqual(["commentedNode.ts", "node.ts"]);
+  expect(node.sort()).toEqual(["commentedNode.ts", "manyCommentsNode.ts", "node.ts"]);
   expect(isolate.sort()).toEqual([
     "_workflows/greet.ts",
     "deep/er/tasks.js",
+    "manyComments.ts",
     "saysNode.ts",
     "tasks.ts",
     "view.tsx",
