@@ -5,8 +5,19 @@ import { placeOfDefine, type SourceText, type UnreadablePath } from "./discover/
 export function misnamedFile(source: SourceText): Diagnostic {
   const { file, text } = source;
   const place = placeAt(file, text, placeOfDefine(text) ?? 0, "import".length);
-  const name = file.replace(/^.*\//, "").replace(/(?:[.-]?workflows?)?\.\w+$/i, "") || "order";
-  const message = `${file} uses defineWorkflow(), but its name does not end in .workflow.ts, so no workflow that is made by it is compiled`;
+  const name =
+    file
+      .replace(/^.*\/\.*/, "")
+      .replace(/^\.+/, "")
+      .replace(/(?:[.-]?workflows?)?\.\w+$/i, "") || "order";
+  const parts = file.split("/");
+  // It is named as a definition, but the name of the file or of its folder begins with a dot.
+  const hidden = parts.find((part) => part.startsWith("."));
+  const why =
+    hidden !== undefined && file.endsWith(".workflow.ts")
+      ? `${hidden} begins with a dot`
+      : "its name does not end in .workflow.ts";
+  const message = `${file} uses defineWorkflow(), but ${why}, so no workflow that is made by it is compiled`;
   const hint = `move its workflows to a file such as ${name}.workflow.ts, and call defineWorkflow() there as it is imported from "@stepwise/workflow"`;
   return withFrames(diagnostic("misnamedFile", place, message, hint), [source]);
 }

@@ -3,6 +3,7 @@ import { writeFile } from "node:fs/promises";
 import { resolve } from "node:path";
 import { compile } from "../compile.js";
 import { codes } from "../diagnostics/codes.js";
+import { printableJson } from "../diagnostics/printable.js";
 import { nearest, suggestion } from "../diagnostics/nearest.js";
 import { explain as explained } from "../explain/explain.js";
 import type { NodeExplained, StageExplained, WorkflowExplained } from "../explain/explain.js";
@@ -36,7 +37,7 @@ async function compiledPlan(
 const formats = {
   mermaid,
   dot,
-  json: (graph: Graph) => `${JSON.stringify(graph, undefined, 2)}\n`,
+  json: (graph: Graph) => `${printableJson(graph)}\n`,
 };
 
 export async function graph(
@@ -63,7 +64,7 @@ export async function explain(
   { dir, json = false }: { readonly dir?: string; readonly json?: boolean },
   terminal: Terminal,
 ): Promise<0 | 1> {
-  const { out, colors } = printTo(terminal);
+  const { out, asJson, colors } = printTo(terminal);
   if (topic !== undefined && /^(sw|ts)\d+$/i.test(topic)) {
     out(pageOf(topic.toUpperCase()));
     return 0;
@@ -71,7 +72,7 @@ export async function explain(
   const plan = await compiledPlan(dir, topic, terminal);
   if (plan === undefined) return 1;
   const figures = explained(plan, topic);
-  if (json) out(JSON.stringify(figures, undefined, 2));
+  if (json) asJson(figures);
   else if (figures.length > 0)
     out(figures.map((workflow) => textOf(workflow, colors)).join("\n\n"));
   return 0;

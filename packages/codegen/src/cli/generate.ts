@@ -50,7 +50,7 @@ export async function generate(options: GenerateOptions, terminal: Terminal): Pr
   if (watch && against !== undefined)
     throw new UsageError("--watch and --against do not go together: generate once with --against.");
   const folder = displayPath(terminal.cwd, functionsDir);
-  const { out } = printTo(terminal);
+  const { out, asJson } = printTo(terminal);
   if (watch) {
     const ready = () => out(`Watching ${folder} for changes. Press Ctrl-C to stop.`);
     await generateWatch(functionsDir, terminal, { force, ready });
@@ -90,7 +90,7 @@ export async function generate(options: GenerateOptions, terminal: Terminal): Pr
       nodes,
       refused,
     };
-    out(JSON.stringify(found, undefined, 2));
+    asJson(found);
   } else if (written !== undefined) {
     out(report(result, written, folder, performance.now() - started, terminal));
     if (written.written.length > 0 && !existsSync(join(functionsDir, "_generated")))

@@ -1,5 +1,6 @@
 import { Command, CommanderError, InvalidArgumentError, Option } from "commander";
 import { suggestion } from "../diagnostics/nearest.js";
+import { printable } from "../diagnostics/printable.js";
 import { compilerVersion } from "../version.js";
 import { UsageError } from "./functions-folder.js";
 import type { RunOptions } from "./run.js";
@@ -73,8 +74,8 @@ function createProgram(terminal: Terminal): Command {
     .version(compilerVersion())
     .showHelpAfterError("(run with --help for the commands and their options)")
     .configureOutput({
-      writeOut: (text) => terminal.stdout.write(text),
-      writeErr: (text) => terminal.stderr.write(text),
+      writeOut: (text) => terminal.stdout.write(printable(text, terminal.color)),
+      writeErr: (text) => terminal.stderr.write(printable(text, terminal.color)),
     })
     .addHelpText(
       "after",
@@ -253,14 +254,17 @@ function createProgram(terminal: Terminal): Command {
         "--url <address>",
         "show the runs of this deployment instead of the embedded back end",
       )
-      .option("--module <name>", "the module that calls defineStudioApi", "studio");
+      .option(
+        "--module <name>",
+        "the deployment's module that calls defineStudioApi (default: studio)",
+      );
   studio
     .addOption(new Option("--local", "show the embedded back end (the default)").conflicts("url"))
     .option(
       "--against <ref or plan>",
       "what is deployed, to show what a deploy would stop: a git ref or a plan",
     )
-    .option("--port <number>", "the port to listen on (default: any that is free)", wholeNumber);
+    .option("--port <number>", "the port to listen on (default: any that is free)", port);
   return program;
 }
 
@@ -275,6 +279,12 @@ function collectFile(given: string, before: Files = []): Files {
   const [, field, path] = /^([^=]+)=@?(.+)$/.exec(given) ?? [];
   if (field !== undefined && path !== undefined) return [...before, { field, path }];
   throw new InvalidArgumentError("It must be field=@path, such as storageId=@report.txt.");
+}
+
+function port(given: string): number {
+  const number = wholeNumber(given);
+  if (number >= 0 && number <= 65_535) return number;
+  throw new InvalidArgumentError("A port is at most 65535.");
 }
 
 function wholeNumber(given: string): number {

@@ -2,20 +2,21 @@ import type pc from "picocolors";
 import { hasEnded } from "../dev-server/index.js";
 import type { RunTree, StepError, TreeRun, TreeStep } from "../dev-server/index.js";
 import { recordKind } from "../plan/stage-kinds.js";
+import { printable } from "../diagnostics/printable.js";
 import { duration } from "./counts.js";
 
 export type Colors = ReturnType<typeof pc.createColors>;
 type Paint = "green" | "red" | "yellow" | "cyan" | "dim";
 
-/** One line of text. Control characters in an error's message could make a terminal do anything. */
-export function printable(text: string): string {
-  // oxlint-disable-next-line no-control-regex -- They are what is looked for.
-  return text.replace(/\s*[\r\n]\s*/g, " ").replace(/[\u0000-\u001f\u007f-\u009f]/g, "\ufffd");
+/** Returns a text of the app's as one line that is safe to print. */
+export function oneLine(text: string): string {
+  const lines = text.split(/[\r\n]/).map((line) => line.trim());
+  return printable(lines.filter(Boolean).join(" ").replaceAll("\t", "\ufffd"));
 }
 
 /** How a run is told apart from its siblings: by its key, or by its place in the list. */
 export const childLabel = ({ key, index, workflow }: TreeRun): string =>
-  printable(`[${key ?? index ?? "?"}] ${workflow}`);
+  oneLine(`[${key ?? index ?? "?"}] ${workflow}`);
 
 /** A stage; in a body with the iterations of the loops around it: `agent.think (iteration 2)`. */
 export function stageLabel({ stage, iterations = [] }: TreeStep): string {
@@ -147,7 +148,7 @@ class Picture {
       attempt > 1 && yellow(`  attempt ${attempt}`),
       iteration !== undefined && !hasEnded(state) && dim(`  iteration ${iteration}`),
       wait && yellow(`  ${wait}`),
-      error && (state === "failed" ? red : yellow)(`  ${printable(rootCause(error).message)}`),
+      error && (state === "failed" ? red : yellow)(`  ${oneLine(rootCause(error).message)}`),
     ];
     return notes.filter(Boolean).join("");
   }

@@ -4,6 +4,7 @@ import { stripVTControlCharacters } from "node:util";
 import pc from "picocolors";
 import { hasEnded, type ProgressEvent, type RunEvent } from "../dev-server/index.js";
 import type { RunTree, TreeRun, TreeStep } from "../dev-server/index.js";
+import { printable } from "../diagnostics/printable.js";
 import { hasBodies, recordKind } from "../plan/stage-kinds.js";
 import { duration } from "./counts.js";
 import {
@@ -11,7 +12,7 @@ import {
   childrenIn,
   countStates,
   eventNames,
-  printable,
+  oneLine,
   stageLabel,
   treeLines,
 } from "./progress-tree.js";
@@ -28,7 +29,7 @@ export function progressOn(stream: NodeJS.WriteStream, quiet: boolean): Progress
   if (quiet) return { tell() {}, end() {} };
   const isLive = stream.isTTY === true && process.env["TERM"] !== "dumb" && !process.env["CI"];
   if (isLive) return new ProgressLive(stream as WriteStream, usesColor(stream));
-  return new ProgressLines((line) => stream.write(`${line}\n`));
+  return new ProgressLines((line) => stream.write(`${printable(line)}\n`));
 }
 
 export function usesColor(stream: NodeJS.WriteStream): boolean {
@@ -58,7 +59,7 @@ export class ProgressLive implements Progress {
   }
 
   tell(event: RunEvent): void {
-    if (event.type === "log") this.#draw(`${event.text}\n`);
+    if (event.type === "log" || event.type === "waiting") this.#draw(`${event.text}\n`);
     if (event.type !== "progress") return;
     this.#tree = event.tree;
     // Busy functions keep the timer waiting.
@@ -80,11 +81,12 @@ export class ProgressLive implements Progress {
     const colors = pc.createColors(this.color);
     const lines = this.#tree === undefined ? [] : treeLines(this.#tree, Date.now(), room, colors);
     const picture = lines.map((line) => `${cut(line, columns || 80)}\n`).join("");
+    const safe = printable(`${above}${picture}`, this.color);
     // All at once: a picture that is erased first flickers.
     this.stream.cork();
     moveCursor(this.stream, 0, -this.#drawn);
     clearScreenDown(this.stream);
-    this.stream.write(`${above}${picture}`);
+    this.stream.write(safe);
     this.stream.uncork();
     this.#drawn = lines.length;
     this.#drawnAt = now();
@@ -134,7 +136,7 @@ export class ProgressLines implements Progress {
   constructor(readonly write: (line: string) => void) {}
 
   tell(event: RunEvent): void {
-    if (event.type === "log") this.write(event.text);
+    if (event.type === "log" || event.type === "waiting") this.write(event.text);
     if (event.type === "started") this.write(`${event.workflow}: started, run ${event.runId}`);
     if (event.type === "progress") this.#tellNew(event);
   }
@@ -219,7 +221,7 @@ function* factsOf(step: TreeStep, seenAt: number): Generator<Fact> {
   for (const { kind: why, message, attempt: failed } of step.errors) {
     if (failed >= attempt) continue;
     // Nobody notes when an attempt failed; it was since the last read, and before the step ended.
-    const text = `attempt ${failed} failed (${why}): ${printable(message)}`;
+    const text = `attempt ${failed} failed (${why}): ${oneLine(message)}`;
     yield fact(Math.min(seenAt, endedAt), ["failed", failed, message], text);
   }
   if (!hasEnded(state)) return;

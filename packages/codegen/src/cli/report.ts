@@ -134,11 +134,11 @@ export function printFindings(
   { functionsDir, json, against, dropping }: Checking,
   terminal: Terminal,
 ): 0 | 1 {
-  const { out, colors } = printTo(terminal);
+  const { out, asJson, colors } = printTo(terminal);
   const { ok, drift } = findings;
   const folder = displayPath(terminal.cwd, functionsDir);
   if (json) {
-    out(JSON.stringify({ ...findings, problems: diagnostics.map(withoutFrames) }, undefined, 2));
+    asJson({ ...findings, problems: diagnostics.map(withoutFrames) });
     return ok ? 0 : 1;
   }
   printDiagnostics(diagnostics, folder, terminal);

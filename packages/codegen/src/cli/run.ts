@@ -4,10 +4,11 @@ import { compile, writeGenerated } from "../compile.js";
 import { type RunOutcome, runWorkflow } from "../dev-server/index.js";
 import type { StepError, StoredFile } from "../dev-server/index.js";
 import type { ProjectPlan } from "../plan/schema.js";
+import { printable, printableJson } from "../diagnostics/printable.js";
 import { bytes, duration, plural } from "./counts.js";
 import { displayPath, functionsFolder } from "./functions-folder.js";
 import { progressOn, usesColor } from "./progress.js";
-import { type Colors, printable } from "./progress-tree.js";
+import { type Colors, oneLine } from "./progress-tree.js";
 import { printDiagnostics } from "./report.js";
 import { processTerminal, type Terminal } from "./terminal.js";
 import { loadEnvironment, notSent, readEvents, readJson, readSeed } from "./run-input.js";
@@ -29,7 +30,7 @@ export async function runCommand(workflow: string, options: RunOptions, terminal
     const { studio } = await import("./studio.js");
     const { dir, seed, file: files } = options;
     const input = jsonToConvex(await readJson(options.input, "--input"));
-    return await studio({ dir, seed, module: "", first: { workflow, input, files } }, terminal);
+    return await studio({ dir, seed, first: { workflow, input, files } }, terminal);
   }
   // So that errors tell places in the app's own sources, not in their bundles.
   process.setSourceMapsEnabled(true);
@@ -38,7 +39,7 @@ export async function runCommand(workflow: string, options: RunOptions, terminal
   try {
     process.exitCode = await run(workflow, options);
   } catch (error) {
-    process.stderr.write(`workflow-codegen run ${workflow}: ${messageOf(error)}\n`);
+    process.stderr.write(printable(`workflow-codegen run ${workflow}: ${messageOf(error)}\n`));
     process.exitCode = 1;
   }
   // Timers of the run, such as its watchdogs, would keep the process alive for half an hour.
@@ -72,16 +73,23 @@ async function run(workflow: string, options: RunOptions): Promise<number> {
     skipTime: options.skipTime,
     events,
     random: options.random,
-    onEvent: (event) => progress.tell(event),
+    onEvent: (event) => {
+      // Nobody can send it any more, so it is told to everybody.
+      if (event.type === "waiting" && options.quiet)
+        process.stderr.write(`${printable(event.text)}\n`);
+      else progress.tell(event);
+    },
   }).finally(() => progress.end());
   if (!options.quiet || outcome.state !== "completed")
-    process.stderr.write(report(outcome, workflow, placesIn(compiled.plan, folder), color));
+    process.stderr.write(
+      printable(report(outcome, workflow, placesIn(compiled.plan, folder), color), color),
+    );
   for (const { name } of outcome.unsent)
     process.stderr.write(`${notSent(name, workflow, compiled.plan)}\n`);
   if (outcome.state !== "completed") return 1;
   const output = convexToJson((outcome.output ?? null) as Value);
   // The process ends right after this, and a pipe may take its time.
-  const text = `${JSON.stringify(output, undefined, 2)}\n`;
+  const text = `${printableJson(output)}\n`;
   await new Promise<void>((resolve) => process.stdout.write(text, () => resolve()));
   return 0;
 }
@@ -126,8 +134,8 @@ function* errorLines(error: StepError, placeOf: PlaceOf, colors: Colors): Genera
   const attempt = error.attempt > 1 ? `, attempt ${error.attempt}` : "";
   const at = place === undefined ? "" : `${colors.cyan(place)} `;
   const node = error.node === "" ? "" : `"${error.node}" of `;
-  const where = printable(`${node}${error.workflow}${which}${attempt}`);
-  yield `${at}${colors.red(error.kind)} in ${where}: ${printable(error.message)}`;
+  const where = oneLine(`${node}${error.workflow}${which}${attempt}`);
+  yield `${at}${colors.red(error.kind)} in ${where}: ${oneLine(error.message)}`;
   if (error.data !== undefined) yield `  data: ${JSON.stringify(error.data)}`;
   if (error.cause !== undefined) yield* errorLines(error.cause, placeOf, colors);
 }

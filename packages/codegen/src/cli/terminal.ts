@@ -1,4 +1,5 @@
 import pc from "picocolors";
+import { printable, printableJson } from "../diagnostics/printable.js";
 
 export interface Terminal {
   readonly cwd: string;
@@ -10,9 +11,11 @@ export interface Terminal {
   exitCode: number;
 }
 
+/** What prints to a terminal. All that is printed goes through it, and is made safe by it. */
 export const printTo = ({ stdout, stderr, color }: Terminal) => ({
-  out: (text: string) => void stdout.write(`${text}\n`),
-  err: (text: string) => void stderr.write(`${text}\n`),
+  out: (text: string) => void stdout.write(`${printable(text, color)}\n`),
+  err: (text: string) => void stderr.write(`${printable(text, color)}\n`),
+  asJson: (value: unknown) => void stdout.write(`${printableJson(value)}\n`),
   colors: pc.createColors(color),
 });
 

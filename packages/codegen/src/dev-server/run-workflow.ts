@@ -38,7 +38,9 @@ export type RunEvent =
   | { readonly type: "started"; readonly runId: string; readonly workflow: string }
   | ProgressEvent
   /** A function of the app wrote to the console, or the component logged an error. */
-  | { readonly type: "log"; readonly text: string };
+  | { readonly type: "log"; readonly text: string }
+  /** A run waits for an event that is not planned. */
+  | { readonly type: "waiting"; readonly text: string };
 
 export interface RunOutcome extends Pick<Status, "state" | "output" | "error"> {
   readonly runId: string;
@@ -66,6 +68,8 @@ export async function runWorkflow(options: RunWorkflowOptions): Promise<RunOutco
     tell({ type: "started", runId, workflow });
     const watch = new Watch(app, runId, (tree) => {
       tell({ type: "progress", tree, seenAt: Date.now() });
+      if (options.skipTime === true || sender === undefined) return;
+      for (const text of sender.unplanned(tree)) tell({ type: "waiting", text });
     });
     sender = new EventSender(app, { runId, workflow }, events);
     const ending = await untilEnded(app, watch, sender);
@@ -113,6 +117,7 @@ interface Delivery {
 class EventSender {
   readonly #expected: PlannedEvent[];
   readonly #timers = new Map<PlannedEvent, NodeJS.Timeout>();
+  readonly #told = new Set<string>();
   #failure: Error | undefined;
 
   /** @param top the run that was started */
@@ -128,19 +133,32 @@ class EventSender {
   }
 
   readonly #due = (event: PlannedEvent) => {
-    this.#timers.delete(event);
     if (event.isBelow === true) {
+      this.#timers.delete(event);
       this.#expected.push(event);
       return this.app.clock.wake();
     }
-    void this.send({ event, to: this.top }).catch((error: unknown) => {
-      this.#failure ??= error instanceof Error ? error : new Error(String(error));
-    });
+    void this.send({ event, to: this.top })
+      .catch((error: unknown) => {
+        this.#failure ??= error instanceof Error ? error : new Error(String(error));
+      })
+      .finally(() => this.#timers.delete(event));
   };
 
   /** Those that have not been sent: no run has waited for them, or their time has not come. */
   get unsent(): readonly PlannedEvent[] {
     return [...this.#expected, ...this.#timers.keys()];
+  }
+
+  /** Tells once of each wait for events of which none is planned. */
+  *unplanned({ runs }: RunTree): Generator<string> {
+    for (const { state, events = [] } of runs.flatMap(({ steps }) => steps)) {
+      const text = `waiting for ${events.map((name) => JSON.stringify(name)).join(" or ")}: send it with --events`;
+      const isPlanned = this.unsent.some(({ name }) => events.includes(name));
+      if (state !== "waiting" || events.length === 0 || isPlanned || this.#told.has(text)) continue;
+      this.#told.add(text);
+      yield text;
+    }
   }
 
   /** Whether it matters what runs wait for. */

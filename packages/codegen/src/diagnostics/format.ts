@@ -1,5 +1,6 @@
 import pc from "picocolors";
 import type { Diagnostic, Frame, Place } from "./diagnostic.js";
+import { printable } from "./printable.js";
 
 /** How a diagnostic is printed. */
 export interface FormatOptions {
@@ -13,7 +14,7 @@ export function formatDiagnostic(diagnostic: Diagnostic, options: FormatOptions)
   const colors = pc.createColors(options.color);
   const paint = diagnostic.severity === "error" ? colors.red : colors.yellow;
   const at = (place: Place) =>
-    colors.cyan(`${options.prefix ?? ""}${place.file}:${place.line}:${place.column}`);
+    colors.cyan(printable(`${options.prefix ?? ""}${place.file}:${place.line}:${place.column}`));
   const lines = [
     `${at(diagnostic.place)} ${paint(`${diagnostic.severity} ${diagnostic.code}`)}: ${printable(diagnostic.message)}`,
     ...codeFrame(diagnostic.place, diagnostic.frame, paint),
@@ -73,6 +74,3 @@ function cut(line: string, { start, end }: Window): string {
   const shown = line.slice(start, end);
   return `${start > 0 ? "…" : ""}${shown}${line.length > end ? "…" : ""}`;
 }
-
-/** Control characters could make a terminal show something else than what the file holds. */
-const printable = (text: string): string => text.replace(/(?![\t\n])\p{Cc}/gu, "\ufffd");
