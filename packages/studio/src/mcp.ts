@@ -5,6 +5,12 @@ import { convexToJson, jsonToConvex, type JSONValue, type Value } from "convex/v
 import { z } from "zod";
 import type { DataSource, ReadArgs, ReadName } from "./data-source.js";
 
+export interface SkippingRun {
+  readonly workflow: string;
+  readonly input: unknown;
+  readonly events: readonly unknown[];
+}
+
 export interface McpOptions {
   readonly version: string;
   /** Ends the server. The end of stdin does so too. */
@@ -13,6 +19,8 @@ export interface McpOptions {
   check(): Promise<unknown>;
   /** What each node and each run costs, as JSON. */
   explain(): Promise<unknown>;
+  /** Runs a workflow by itself to its end, at once however long it waits, as JSON. */
+  runSkippingTime(run: SkippingRun): Promise<unknown>;
   /** Asked for at each call: the runs may come from an app that is opened by then. */
   source(): Promise<DataSource>;
 }
@@ -106,6 +114,37 @@ export async function serveMcp(options: McpOptions): Promise<void> {
   );
   tool("cancel_run", "Cancel a run, and undo what has a compensation.", { runId }, (args) =>
     write("cancel", args),
+  );
+  tool(
+    "pause_run",
+    "Pause a run: nothing new begins until it is resumed. Tells whether that changed anything.",
+    { runId },
+    (args) => write("pause", args),
+  );
+  tool(
+    "resume_run",
+    "Resume a run that is paused. Tells whether that changed anything.",
+    { runId },
+    (args) => write("resume", args),
+  );
+  tool(
+    "remove_run",
+    "Remove a run that has ended, with its children and their results. It cannot be undone.",
+    { runId },
+    (args) => write("cleanup", args),
+  );
+  tool(
+    "run_skipping_time",
+    "Run a workflow to its end on a back end of its own, and skip its backoff, timeouts and sleeps. It tells the output and the progress, and list_runs does not show it.",
+    {
+      workflow: z.string(),
+      input: z.unknown().describe("the input as JSON"),
+      events: z
+        .array(z.object({ name: z.string(), value: z.unknown(), at: z.string().optional() }))
+        .default([])
+        .describe('events to send; without "at", such as "10m", as soon as a run waits for one'),
+    },
+    (args) => options.runSkippingTime(args),
   );
 
   await server.connect(new StdioServerTransport());

@@ -25,7 +25,6 @@ export async function dev(
   const { out } = printTo(terminal);
   const brief = { write: (text: string) => void terminal.stdout.write(oneLine(text)) };
   const ready = () => {
-    if (stop.signal.aborted) return;
     out(
       `Watching ${displayPath(terminal.cwd, functionsDir)}, beside convex dev. Ctrl-C ends both.`,
     );

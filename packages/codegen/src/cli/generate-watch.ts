@@ -37,9 +37,10 @@ export async function generateWatch(
   const rounds = new Rounds((firstChangeAt) => session.round(firstChangeAt, () => folders.sync()));
   const folders = watchFolders(functionsDir, () => rounds.changed(), isWrittenHere);
   await rounds.start();
-  options.ready();
-  if (!signal.aborted)
+  if (!signal.aborted) {
+    options.ready();
     await new Promise((resolve) => signal.addEventListener("abort", resolve, { once: true }));
+  }
   await rounds.close();
   folders.close();
   session.compiler.remember(functionsDir);

@@ -1,4 +1,9 @@
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { text } from "node:stream/consumers";
+import { fileURLToPath } from "node:url";
 import { deploymentSource, localSource, serveStudio } from "@stepwise/studio";
+import type { SkippingRun } from "@stepwise/studio/mcp";
 import { ConvexClient } from "convex/browser";
 import { compile, type CompileResult, writeGenerated } from "../compile.js";
 import { type FirstRun, openLocalApp } from "../dev-server/index.js";
@@ -23,7 +28,7 @@ interface StudioOptions {
   /** The deployment whose runs are shown, in the place of the embedded back end. */
   readonly url?: string;
   /** The app's module with the functions of `defineStudioApi`. */
-  readonly module: string;
+  readonly module?: string | undefined;
   readonly first?: FirstRun;
   /** Makes the client of a deployment: Convex's own, but in tests. */
   readonly connect?: (url: string) => ConvexClient;
@@ -33,22 +38,41 @@ type OpenSource = Awaited<ReturnType<typeof openSource>>;
 
 /** Serves the studio's page, and compiles on every save, until the user ends it. */
 export async function studio(options: StudioOptions, terminal: Terminal): Promise<0 | 1> {
+  checkSource(options);
   const functionsDir = functionsFolder(terminal.cwd, options.dir);
   const { out, err, colors } = printTo(terminal);
+  const stop = new AbortController();
+  interruptOf(terminal).addEventListener("abort", () => stop.abort(), { once: true });
+  /** Why the page cannot be shown at all. An app that is broken may be mended by the next save. */
+  let failure: UsageError | undefined;
+  const fail = (what: string) => (cause: Error) => {
+    failure = new UsageError(`${what}: ${cause.message}`, { cause });
+    stop.abort();
+    throw failure;
+  };
   let latest: CompileResult | undefined;
   let opened: OpenSource | undefined;
   let page: Awaited<ReturnType<typeof serveStudio>> | undefined;
   const open = async (result: CompileResult) => {
-    opened = await openSource(functionsDir, result, options, (text) => err(colors.dim(text)));
+    const opening = openSource(functionsDir, result, options, (text) => err(colors.dim(text)));
+    const { url: address } = options;
+    opened = await (address === undefined
+      ? opening
+      : opening.catch(fail(`The deployment ${address} cannot be opened`)));
     const { source, runId } = opened;
     const title = options.url ?? displayPath(terminal.cwd, functionsDir);
     const plans = () => latest && plansOf(functionsDir, latest);
-    page = await serveStudio({ source, title, plans, port: options.port });
+    page = await serveStudio({ source, title, plans, port: options.port }).catch(
+      fail(
+        `The studio cannot listen${options.port === undefined ? "" : ` on port ${options.port}`}`,
+      ),
+    );
     const url = runId === undefined ? page.url : `${page.url}&run=${runId}`;
     out(`The studio: ${colors.bold(url)}`);
   };
   await generateWatch(functionsDir, terminal, {
     against: options.against,
+    signal: stop.signal,
     ready: () => out("Watching for changes. Press Ctrl-C to stop."),
     onCompiled: async (result) => {
       latest = result;
@@ -57,11 +81,26 @@ export async function studio(options: StudioOptions, terminal: Terminal): Promis
   });
   await page?.close();
   await opened?.close();
-  return 0;
+  return failure === undefined ? 0 : 1;
+}
+
+/** @throws UsageError unless the options go together, and a deployment's address is one */
+function checkSource({ url, module, seed }: StudioOptions): void {
+  if (url === undefined && module !== undefined)
+    throw new UsageError(
+      "--module needs --url: it names the module of a deployment that calls defineStudioApi.",
+    );
+  if (url !== undefined && seed !== undefined)
+    throw new UsageError("--url and --seed do not go together: a deployment has its own data.");
+  if (url !== undefined && !(/^https?:\/\//i.test(url) && URL.canParse(url)))
+    throw new UsageError(
+      `--url ${JSON.stringify(url)} is not the address of a deployment, such as https://happy-otter-123.convex.cloud.`,
+    );
 }
 
 /** Offers the workflows and their runs to a coding agent, until it closes stdin. */
 export async function mcp(options: StudioOptions, terminal: Terminal): Promise<0 | 1> {
+  checkSource(options);
   const functionsDir = functionsFolder(terminal.cwd, options.dir);
   const baseline = await baselineFor(undefined, functionsDir, terminal.cwd);
   const { serveMcp } = await import("@stepwise/studio/mcp");
@@ -87,21 +126,44 @@ export async function mcp(options: StudioOptions, terminal: Terminal): Promise<0
       return { ok: result.ok, problems: result.diagnostics.map(withoutFrames), changes };
     },
     explain: async () => explain((await latest()).plan),
+    runSkippingTime: async (run) => await runApart(run, options, terminal.cwd),
     source: async () => (opened ??= await open()).source,
   });
   await opened?.close();
   return 0;
 }
 
+/** Runs a workflow in a process of its own, as it takes over the clock. Gives what it printed. */
+async function runApart(
+  { workflow, input, events }: SkippingRun,
+  { dir, seed }: StudioOptions,
+  cwd: string,
+): Promise<unknown> {
+  const given = { input: JSON.stringify(input ?? {}), events: JSON.stringify(events), dir, seed };
+  const options = Object.entries(given).flatMap(([name, value]) =>
+    value === undefined ? [] : [`--${name}`, value],
+  );
+  const command = fileURLToPath(new URL("../../bin/workflow-codegen.js", import.meta.url));
+  const child = spawn(
+    process.execPath,
+    [command, "run", "--skip-time", ...options, "--", workflow],
+    { cwd, stdio: ["ignore", "pipe", "pipe"] },
+  );
+  const [[code], output, progress] = await Promise.all([
+    once(child, "close"),
+    text(child.stdout),
+    text(child.stderr),
+  ]);
+  return { ok: code === 0, output: code === 0 ? JSON.parse(output) : null, progress };
+}
+
 /** Where runs come from, while they are shown. @param onLog gets what functions of the app print */
 export async function openSource(
   functionsDir: string,
   result: CompileResult,
-  { seed, url, module, first, connect = (at) => new ConvexClient(at) }: StudioOptions,
+  { seed, url, module = "studio", first, connect = (at) => new ConvexClient(at) }: StudioOptions,
   onLog: (text: string) => void,
 ) {
-  if (url !== undefined && seed !== undefined)
-    throw new UsageError("--url and --seed do not go together: a deployment has its own data.");
   loadEnvironment(process.cwd());
   if (url !== undefined) return openDeployment(connect(url), module);
   const { plan, output } = result;

@@ -76,6 +76,28 @@ test("an agent checks, explains, starts, reads and restarts", async () => {
   );
 });
 
+test("an agent pauses, resumes and removes a run", async () => {
+  const start = { workflow: "parcel", input: { item: "a" } };
+  const runId = (await call("start_run", start)).value as string;
+  const run = async () => (await call("get_run", { runId })).value;
+  await eventually(async () => expect(await run()).toMatchObject({ state: "completed" }));
+  // Neither changes a run that has ended, and the manager says so.
+  expect(await call("pause_run", { runId })).toMatchObject({ value: false });
+  expect(await call("resume_run", { runId })).toMatchObject({ value: false });
+  expect(await call("remove_run", { runId })).toMatchObject({ isError: false });
+  await eventually(async () => expect(await run()).toBeNull());
+});
+
+test("an agent runs a workflow to its end without waiting for its time", async () => {
+  const parcel = { workflow: "parcel", input: { item: "a" } };
+  expect((await call("run_skipping_time", parcel)).value).toMatchObject({
+    ok: true,
+    output: "packed a",
+  });
+  const unknown = await call("run_skipping_time", { workflow: "parcle", input: {} });
+  expect(unknown.value).toMatchObject({ ok: false, progress: expect.stringContaining("parcel") });
+});
+
 test("check tells an agent what is wrong with a definition, until it is right", async () => {
   const file = join(app.functionsDir, "more.workflow.ts");
   const more = (retry: string) => `

@@ -1,0 +1,49 @@
+import { once } from "node:events";
+import { createServer, type AddressInfo } from "node:net";
+import { expect, onTestFinished, test } from "vitest";
+import { app, useApp, workflowCodegen } from "./command.js";
+import { init } from "../../src/cli/init.js";
+
+useApp();
+
+/** What a command says that fails. */
+async function failing(...args: string[]): Promise<string> {
+  const ended = await workflowCodegen(...args).catch((error: Error) => ({
+    code: 1,
+    out: "",
+    err: error.message,
+  }));
+  expect(ended.code).not.toBe(0);
+  expect(ended.out).not.toContain("Watching");
+  return ended.err;
+}
+
+function firstApp(): void {
+  const silent = { write: () => {} };
+  init({}, { cwd: app(), color: false, stdout: silent, stderr: silent, exitCode: 0 });
+}
+
+test("a port that is no port, and an address that is none, end the studio at once", async () => {
+  firstApp();
+  expect(await failing("studio", "--port", "99999")).toContain("A port is at most 65535");
+  expect(await failing("studio", "--port=-1")).toContain("A port is at most 65535");
+  for (const url of ["nonsense", "ftp://a.example", "https://", "happy-otter-123.convex.cloud"])
+    expect(await failing("studio", "--url", url)).toContain("is not the address of a deployment");
+  expect(await failing("mcp", "--url", "nonsense")).toContain("is not the address of a deployment");
+});
+
+test("a port that is in use ends the studio, with the reason", async () => {
+  firstApp();
+  const other = createServer().listen(0, "127.0.0.1");
+  onTestFinished(() => void other.close());
+  await once(other, "listening");
+  const { port } = other.address() as AddressInfo;
+  const url = "https://happy-otter-123.convex.cloud";
+  const said = await failing("studio", "--port", String(port), "--url", url);
+  expect(said).toMatch(/The studio cannot listen on port \d+: .*EADDRINUSE/);
+});
+
+test("--module without --url is an error", async () => {
+  for (const command of ["studio", "mcp"])
+    expect(await failing(command, "--module", "ops")).toContain("--module needs --url");
+});
