@@ -153,9 +153,13 @@ export async function driftOf(
   const searched = new Set([...others, ...foldersOf([...wanted])]);
   for (const folder of searched) refuseFolderElsewhere(functionsDir, folder);
   const { own, foreign } = presentFiles(functionsDir, searched);
-  // A plan that is damaged does not look like one any more.
-  const isOurs = (path: string) =>
-    force && isPlanFile(path) && readText(join(functionsDir, path)) !== undefined;
+  // A plan that is damaged does not look like one any more, nor does a file that was emptied.
+  const isOurs = (path: string) => {
+    const text = ifPresent(join(functionsDir, path), (at) =>
+      fs.statSync(at).isFile() ? readText(at) : undefined,
+    );
+    return text?.trim() === "" || (force && isPlanFile(path) && text !== undefined);
+  };
   const inTheWay = files.find(({ path }) => foreign.has(path) && !isOurs(path));
   if (inTheWay !== undefined) {
     const why = "the file that is there was not made by workflow-codegen";

@@ -163,6 +163,20 @@ test.each(["_workflows/ping.ts", "_workflows/plan.json"])(
   },
 );
 
+test.each(["ping.ts", "index.ts", "workflows.ts", "plan.json", ".gitattributes"])(
+  "writes %s anew if it was emptied",
+  async (name) => {
+    const files = await compiled("steps");
+    await writeGenerated(folder, files);
+    await writeFile(join(folder, "_workflows", name), "");
+    expect(await writeGenerated(folder, files)).toMatchObject({
+      written: [`_workflows/${name}`],
+      edited: [],
+    });
+    expect((await driftOf(folder, files)).written).toEqual([]);
+  },
+);
+
 test("refuses to write through a link out of the functions folder", async () => {
   const elsewhere = await mkdtemp(join(tmpdir(), "stepwise-elsewhere-"));
   await symlink(elsewhere, join(folder, "_workflows"));
