@@ -1,28 +1,18 @@
 import type { CodeName } from "../diagnostics/codes.js";
 import { diagnostic, type Diagnostic, type Place, quote } from "../diagnostics/diagnostic.js";
-import { allLines, allNodes, capitalized, functionsOfNode } from "../plan/flow.js";
+import { allLines, allNodes, functionsOfNode } from "../plan/flow.js";
 import { maxPathSegment } from "../plan/paths.js";
+import {
+  capitalized,
+  reservedForNodes,
+  reservedForWorkflows,
+  reservedWords,
+} from "../plan/names.js";
 import type { NodePlan, ProjectPlan, WorkflowPlan } from "../plan/schema.js";
 import { takesEvents } from "../plan/stage-kinds.js";
 
-/** Words that cannot name an exported const, and globals that a module cannot declare. */
-const reservedWords = new Set(
-  (
-    "arguments await break case catch class const continue debugger default delete do else enum eval export extends false " +
-    "finally for function if implements import in instanceof interface let new null package private protected public return " +
-    "static super switch this throw true try typeof var void while with yield undefined NaN Infinity globalThis exports require module"
-  ).split(" "),
-);
-
 /** Members that every object has: a field of such a name would be found where there is none. */
 const builtInMembers = new Set(Object.getOwnPropertyNames(Object.prototype));
-
-/** Names of a scope, and of what every generated file exports. */
-const reservedForNodes =
-  "children compensate entry error finalize input loop output reference run until".split(" ");
-
-/** Names of other generated files; Convex takes `schema` in any folder for a table schema. */
-const reservedForWorkflows = "api index plan schema workflows".split(" ");
 
 /** Names become names of files, exports and fields: each must be one that all of these accept. */
 export const checkNames = (workflow: WorkflowPlan): Diagnostic[] => [

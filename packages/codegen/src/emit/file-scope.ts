@@ -1,11 +1,5 @@
-import {
-  capitalized,
-  type Following,
-  followings,
-  generatedFunctions,
-  stageIdentifier,
-  stagesOf,
-} from "../plan/flow.js";
+import { type Following, followings, generatedFunctions, stagesOf } from "../plan/flow.js";
+import { capitalized, stageIdentifier } from "../plan/names.js";
 import type { ImportedName, StagePlan, Tombstones, WorkflowPlan } from "../plan/schema.js";
 import { tombstoneFunctions } from "../plan/tombstones.js";
 import { definitionModule, moduleIn, usualOutput } from "../plan/paths.js";

@@ -52,7 +52,13 @@ export const workflowPlanText = (
   { generatedBy, version }: WrittenPlan,
   workflow: WrittenPlan["workflows"][number] | undefined,
   removed: NonNullable<WrittenPlan["removed"]>[number] | undefined,
-): string => laidOut({ generatedBy, version, workflow, removed });
+): string =>
+  laidOut({
+    generatedBy,
+    version,
+    workflow,
+    removed: removed && { ...removed, hash: hashOf(JSON.stringify(removed)) },
+  });
 
 /** A list of values on lines of their own: where it fits, Prettier wants it on one. */
 const openList =
@@ -107,13 +113,16 @@ const isUntouchedList = (text: string): boolean =>
     text.slice(listHead.length),
   );
 
-/** The plan of a workflow has the hash of all that is written of that. */
+/** The plan of a workflow, and what is removed of it, have hashes of all that is written of them. */
 function isUntouchedPlan(text: string): boolean {
+  type Hashed = { readonly hash?: string };
+  const isAsHashed = ({ hash, ...rest }: Hashed) => hash === hashOf(JSON.stringify(rest));
   try {
-    const { workflow } = JSON.parse(text) as { workflow?: { hash: string } & object };
-    if (workflow === undefined) return true;
-    const { hash, ...rest } = workflow;
-    return hash === hashOf(JSON.stringify(rest));
+    const plan = JSON.parse(text) as { readonly workflow?: Hashed; readonly removed?: Hashed };
+    const { workflow, removed } = plan;
+    // Earlier compilers have left `removed` without one.
+    const isSealed = removed?.hash !== undefined;
+    return (workflow === undefined || isAsHashed(workflow)) && (!isSealed || isAsHashed(removed));
   } catch {
     return false;
   }

@@ -1,4 +1,5 @@
-import { beginningOf, completionName, outputOf, stageIdentifier } from "../plan/flow.js";
+import { beginningOf, completionName, outputOf } from "../plan/flow.js";
+import { stageIdentifier } from "../plan/names.js";
 import type { BodyPlan, NodePlan, StagePlan } from "../plan/schema.js";
 import { commented, list, object, property, quoted } from "./code.js";
 import type { FileScope } from "./file-scope.js";

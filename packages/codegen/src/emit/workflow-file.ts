@@ -1,5 +1,6 @@
 import { GENERATED_FORMAT } from "../plan/constants.js";
-import { allNodes, capitalized, outputOf, stagesOf } from "../plan/flow.js";
+import { allNodes, outputOf, stagesOf } from "../plan/flow.js";
+import { capitalized } from "../plan/names.js";
 import type { BodyPlan, NodePlan, Tombstones, WorkflowPlan } from "../plan/schema.js";
 import { stageKind } from "../plan/stage-kinds.js";
 import { type TombstoneFunction, tombstoneFunctions } from "../plan/tombstones.js";

@@ -1,5 +1,6 @@
 import { once } from "./once.js";
 import type { BodyPlan, NodePlan, StagePlan, WorkflowPlan } from "./schema.js";
+import { stageIdentifier } from "./names.js";
 import { makesNothing, stageKind } from "./stage-kinds.js";
 
 /** Where a run goes on: at a stage, or where the line it is on has come to its end. */
@@ -62,14 +63,6 @@ export function allLines(nodes: readonly NodePlan[]): (readonly NodePlan[])[] {
   const inner = nodes.flatMap(({ bodies = [] }) => bodies);
   return [nodes, ...inner.flatMap((body) => allLines(body.nodes))];
 }
-
-/** `chapters.output` is named `chaptersOutput`. */
-export function stageIdentifier(stageName: string): string {
-  const [first = "", ...rest] = stageName.split(".");
-  return first + rest.map(capitalized).join("");
-}
-
-export const capitalized = (name: string): string => name.slice(0, 1).toUpperCase() + name.slice(1);
 
 export const completionName = (stageName: string): string => `${stageIdentifier(stageName)}Done`;
 

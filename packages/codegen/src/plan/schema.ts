@@ -3,6 +3,7 @@ import type { Place } from "../diagnostics/diagnostic.js";
 import type { GivenOptions } from "./known.js";
 import { logLevels, planVersion } from "./constants.js";
 import { isOutputFolder, maxPathSegment } from "./paths.js";
+import { isStageName, isWorkflowName } from "./names.js";
 import { stageKindNames } from "./stage-kinds.js";
 
 /** The `input` of a definition as written, cut at the names that the generated file imports. */
@@ -26,7 +27,9 @@ const identifier = z
 const stageName = z
   .string()
   .max(10_000)
-  .regex(/^[A-Za-z_][A-Za-z0-9_]*(\.[A-Za-z_][A-Za-z0-9_]*)*$/, "is no name of a stage");
+  .regex(/^[A-Za-z_][A-Za-z0-9_]*(\.[A-Za-z_][A-Za-z0-9_]*)*$/, "is no name of a stage")
+  .refine(isStageName, "is a reserved name, which no stage has");
+const workflowName = identifier.refine(isWorkflowName, "is a reserved name, which no workflow has");
 
 export type FunctionKind = "action" | "mutation" | "query";
 
@@ -74,7 +77,7 @@ export const body = z.object({
 });
 
 export const workflow = z.object({
-  name: identifier,
+  name: workflowName,
   file: z.string(),
   /** A hash of the source of its `input`, without white space and comments, and what it names. */
   input: z.string(),
@@ -86,7 +89,7 @@ export const workflow = z.object({
 
 /** What an earlier version leaves behind, so that no run is at a function that is gone. */
 export const tombstones = z.object({
-  workflow: identifier,
+  workflow: workflowName,
   /** Its action stages that are gone, among them compensations. */
   stages: z.array(stageName),
   /** Its removed nodes by storage name, with hashes, so that no other node gets their results. */
@@ -122,7 +125,7 @@ export const workflowPlanFile = z.object({
   generatedBy,
   version,
   workflow: hashedWorkflow.optional(),
-  removed: tombstones.optional(),
+  removed: tombstones.extend({ hash: z.string().optional() }).optional(),
 });
 
 export interface WrittenPlan extends z.infer<typeof appPlan> {

@@ -1,5 +1,6 @@
 import { digestOf, type StoredNode } from "./digest.js";
-import { completionName, generatedFunctions, stageIdentifier } from "./flow.js";
+import { completionName, generatedFunctions } from "./flow.js";
+import { stageIdentifier } from "./names.js";
 import type { Tombstones, WorkflowPlan, WrittenPlan } from "./schema.js";
 import { sortedBy } from "./sorted.js";
 import type { Earlier } from "./storage-names.js";

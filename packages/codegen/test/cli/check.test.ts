@@ -113,7 +113,11 @@ test("--json gives all of it as data, and nothing else on stdout", async () => {
     drift: { written: [], removed: [], edited: [] },
     changes: [],
     tombstones: [],
-    against: { from: expect.stringContaining("no git repository"), hint: expect.any(String) },
+    against: {
+      from: expect.stringContaining("no git repository"),
+      hint: expect.any(String),
+      missing: { isShallow: false },
+    },
     dropped: false,
   });
   await rm(join(app(), "convex/_workflows/ping.ts"));
@@ -263,6 +267,28 @@ test("what was only there between two deploys is dropped with --against, what th
   ]);
 });
 
+test.each([
+  ["put in", `"stages": ["receipt", "`],
+  ["taken out", `"stages": [], "other": ["`],
+])(
+  "a tombstone that was %s by hand is told, and nothing is written over it",
+  async (_what, edited) => {
+    await workflowCodegen();
+    const text = await readFile(definitions(), "utf8");
+    const [action = ""] = /(?<=\.step\(")\w+(?=", \{\s*action)/.exec(text) ?? [];
+    await writeFile(definitions(), text.replaceAll(`"${action}"`, '"another"'));
+    await workflowCodegen();
+    const written = await readFile(plan(), "utf8");
+    const tampered = written.replace(`"stages": ["${action}"]`, `${edited}${action}"]`);
+    expect(tampered).not.toBe(written);
+    await writeFile(plan(), tampered);
+    const { code, out } = await workflowCodegen("check");
+    expect(code).toBe(1);
+    expect(out).toContain("edited by hand convex/_workflows/fulfilOrder.plan.json");
+    await expect(workflowCodegen()).rejects.toThrow("edited by hand, so nothing was written");
+  },
+);
+
 test("what the deployed plan itself has dropped is not asked for again", async () => {
   await workflowCodegen();
   await deploy();
@@ -302,6 +328,7 @@ test("a plan with both sides of a merge is compiled anew, with what either side 
   expect(JSON.parse(await readFile(plan(), "utf8")).removed).toEqual({
     workflow: "fulfilOrder",
     stages: ["ours", "theirs"],
+    hash: expect.stringMatching(/^[0-9a-f]{16}$/),
   });
   await cp(join(app(), "convex/_workflows"), join(app(), "deployed"), { recursive: true });
   const deployed = join(app(), "deployed/fulfilOrder.plan.json");

@@ -41,6 +41,14 @@ const workflowWith = (node: object) => ({
 test.each([
   ["a workflow whose name is a path", { removed: { workflow: "../../evil", stages: [] } }],
   ["a stage whose name is code", { removed: { workflow: "a", stages: ["x = 1; evil()//"] } }],
+  ...["class", "entry", "reference", "await", "then", "input"].map((stage): [string, object] => [
+    `a stage whose function would be named ${stage}`,
+    { removed: { workflow: "a", stages: ["kept", stage] } },
+  ]),
+  ...["index", "Schema", "class"].map((workflow): [string, object] => [
+    `a workflow whose file would be ${workflow}.ts`,
+    { removed: { workflow, stages: [] } },
+  ]),
   ["a stage that leads out of an object", { removed: { workflow: "a", stages: ["a..b"] } }],
   [
     "the storage name of a node that is gone",

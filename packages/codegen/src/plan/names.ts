@@ -1,0 +1,32 @@
+/** Words that cannot name an exported const, and globals that a module cannot declare. */
+export const reservedWords = new Set(
+  (
+    "arguments await break case catch class const continue debugger default delete do else enum eval export extends false " +
+    "finally for function if implements import in instanceof interface let new null package private protected public return " +
+    "static super switch this throw true try typeof var void while with yield undefined NaN Infinity globalThis exports require module"
+  ).split(" "),
+);
+
+/** Names of a scope, and of what every generated file exports. */
+export const reservedForNodes =
+  "children compensate entry error finalize input loop output reference run until".split(" ");
+
+/** Names of other generated files; Convex takes `schema` in any folder for a table schema. */
+export const reservedForWorkflows = "api index plan schema workflows".split(" ");
+
+/** Whether generated code can have the function of a stage; `finalize` is one of a workflow. */
+export const isStageName = (name: string): boolean =>
+  !reservedWords.has(stageIdentifier(name)) &&
+  (name === "finalize" || ![...reservedForNodes, "then"].includes(name));
+
+/** Whether generated code of a workflow of this name can stand in a file of that name. */
+export const isWorkflowName = (name: string): boolean =>
+  !reservedWords.has(name) && !reservedForWorkflows.includes(name.toLowerCase());
+
+/** `chapters.output` is named `chaptersOutput`. */
+export function stageIdentifier(stageName: string): string {
+  const [first = "", ...rest] = stageName.split(".");
+  return first + rest.map(capitalized).join("");
+}
+
+export const capitalized = (name: string): string => name.slice(0, 1).toUpperCase() + name.slice(1);
