@@ -17,7 +17,7 @@ export interface Answer {
   readonly diagnostics: readonly Diagnostic[];
   readonly changes: readonly Change[];
   readonly tombstones: readonly Tombstones[];
-  readonly against: Pick<Baseline, "from" | "hint">;
+  readonly against: Pick<Baseline, "from" | "hint" | "missing">;
   readonly workflows: number;
   readonly nodes: number;
 }

@@ -118,7 +118,7 @@ interface CheckOptions extends Pick<GenerateOptions, "dir" | "against" | "json">
   readonly drop?: boolean;
 }
 
-export async function check(options: CheckOptions, terminal: Terminal): Promise<0 | 1> {
+export async function check(options: CheckOptions, terminal: Terminal): Promise<0 | 1 | 2> {
   const functionsDir = functionsFolder(terminal.cwd, options.dir);
   const { against, json = false } = options;
   const branches = refsState(functionsDir);

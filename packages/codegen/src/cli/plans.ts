@@ -47,16 +47,17 @@ export function answerOf(
 ): Answer {
   const { from = "", plan: deployed } = baseline ?? {};
   const isFirst = deployed?.workflows.length === 0 && plan.workflows.length > 0;
-  const isIgnored =
-    isFirst && Repository.around(functionsDir)?.ignores(planFileIn(output)) === true;
+  const repository = isFirst ? Repository.around(functionsDir) : undefined;
+  const isIgnored = repository?.ignores(planFileIn(output)) === true;
   const hint = isIgnored
     ? `git ignores ${output}, so no commit has a plan to compare with: commit that folder`
     : baseline?.hint;
+  const missing = isIgnored ? { isShallow: repository.isShallow() } : baseline?.missing;
   return {
     diagnostics,
     changes: ok && deployed !== undefined ? compare(deployed, toWritten(plan)) : [],
     tombstones: plan.removed ?? [],
-    against: { from, ...(hint === undefined ? {} : { hint }) },
+    against: { from, ...(hint === undefined ? {} : { hint }), ...(missing && { missing }) },
     ...counted(plan),
   };
 }

@@ -152,7 +152,8 @@ function createProgram(terminal: Terminal): Command {
       "workflow-codegen check --against production         a branch or tag with what is deployed",
       "workflow-codegen check --drop                       when no older run is in flight any more",
     ],
-    "Exits with 1 on errors, when generate would write or remove something, and on changes that stop runs in flight." +
+    "Exits with 1 on errors, when generate would write or remove something, and on changes that stop runs in flight;" +
+      "\nwith 2 in CI or a shallow clone if there is nothing to compare with." +
       "\nRemoved nodes and workflows leave tombstones: small functions for the runs that are at them. Only --drop removes these.",
   )
     .option(

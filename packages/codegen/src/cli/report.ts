@@ -22,6 +22,11 @@ export const compatibilities: Readonly<Record<Compatibility, string>> = {
 export const isSafe = ({ compatibility }: Answer["changes"][number]): boolean =>
   compatibility === "safe";
 
+/** Returns true if nothing tells what is deployed where somebody relies on the comparison. */
+export const isBlind = ({ missing }: Answer["against"]): boolean =>
+  missing !== undefined &&
+  (missing.isShallow || !["", "0", "false"].includes(process.env["CI"] ?? ""));
+
 export function printDiagnostics(
   diagnostics: readonly Diagnostic[],
   folder: string,
@@ -133,13 +138,15 @@ export function printFindings(
   diagnostics: readonly Diagnostic[],
   { functionsDir, json, against, dropping }: Checking,
   terminal: Terminal,
-): 0 | 1 {
-  const { out, asJson, colors } = printTo(terminal);
-  const { ok, drift } = findings;
+): 0 | 1 | 2 {
+  const { out, err, asJson, colors } = printTo(terminal);
+  const { drift, against: baseline } = findings;
   const folder = displayPath(terminal.cwd, functionsDir);
+  const ok = findings.ok && !isBlind(baseline);
+  const code = ok ? 0 : findings.ok ? 2 : 1;
   if (json) {
-    asJson({ ...findings, problems: diagnostics.map(withoutFrames) });
-    return ok ? 0 : 1;
+    asJson({ ...findings, ok, problems: diagnostics.map(withoutFrames) });
+    return code;
   }
   printDiagnostics(diagnostics, folder, terminal);
   // With errors there is no plan to compare.
@@ -156,7 +163,8 @@ export function printFindings(
     printChanges(findings, terminal);
     printTombstones(findings, dropping, terminal);
   }
-  return ok ? 0 : 1;
+  if (code === 2) err(`${colors.red("error")} There is no baseline here: ${baseline.hint}.`);
+  return code;
 }
 
 /** Prints what `check` finds in an app that has not changed; gives the exit code. */
@@ -164,7 +172,7 @@ export function printUnchanged(
   { diagnostics, changes, tombstones, against }: Answer,
   asked: Pick<Checking, "functionsDir" | "json">,
   terminal: Terminal,
-): 0 | 1 {
+): 0 | 1 | 2 {
   const ok = changes.every(isSafe);
   const found = { ok, drift: noDrift, changes, tombstones, dropped: false, against };
   return printFindings(found, diagnostics, { ...asked, dropping: "notAsked" }, terminal);
@@ -179,13 +187,14 @@ function driftText({ written, removed, edited }: Findings["drift"], against?: st
 }
 
 /** Prints the baseline, and every change with what becomes of runs in flight, the worst first. */
-function printChanges({ changes, against: { from, hint: what } }: Findings, terminal: Terminal) {
+function printChanges({ changes, against }: Findings, terminal: Terminal) {
+  const { from, hint: what } = against;
   const { out, colors } = printTo(terminal);
   const hint = (text: string | undefined) => {
     if (text !== undefined) out(`  ${colors.green("hint")}: ${text}`);
   };
   out(colors.dim(`Compared with ${from}.`));
-  hint(what);
+  if (!isBlind(against)) hint(what);
   const paint = { stops: colors.red, loses: colors.red, rename: colors.yellow, safe: colors.green };
   const of = (...kinds: string[]) =>
     changes.filter(({ compatibility }) => kinds.includes(compatibility));

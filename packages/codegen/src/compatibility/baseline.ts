@@ -11,6 +11,8 @@ export interface Baseline {
   /** Where it is from, to be shown: `origin/main (1f2e3d4)`. */
   readonly from: string;
   readonly hint?: string;
+  /** Set if nothing tells what is deployed: whether that is because the clone is shallow. */
+  readonly missing?: { readonly isShallow: boolean };
 }
 
 /** Chooses a baseline; `hashesAfter` gives the workflows' hashes as they would be after a plan. */
@@ -34,6 +36,7 @@ interface Named {
 interface History {
   readonly state: string;
   readonly prefix: string;
+  readonly isShallow: boolean;
   readonly base?: Named;
   /** On the main branch itself: the commit before, deployed once this one is; null without one. */
   readonly earlier?: Named | null;
@@ -47,10 +50,13 @@ export function mainBaseline(functionsDir: string): ChooseBaseline {
 
 function choosing(functionsDir: string, before: ReadBefore): ChooseBaseline {
   const history = historyOf(functionsDir, before);
-  if (history === undefined) return () => ({ from: noRepository, hint: give });
-  const { prefix, base, earlier } = history;
+  if (history === undefined)
+    return () => ({ from: noRepository, hint: give, missing: { isShallow: false } });
+  const { prefix, base, earlier, isShallow } = history;
+  const missing = { isShallow };
   if (base === undefined)
     return () => ({
+      missing,
       from: "what was generated last, as there is no main branch here",
       hint: `fetch it, as in \`git fetch origin main:refs/remotes/origin/main\`, or ${give}`,
     });
@@ -59,8 +65,10 @@ function choosing(functionsDir: string, before: ReadBefore): ChooseBaseline {
   if (earlier === undefined) return first;
   const second = once(() => {
     if (earlier !== null) return mainAt(repository, earlier, before);
-    const hint = `if this is a shallow clone, fetch one commit more (\`fetch-depth: 2\`), or ${give}`;
-    return { ...first(), from: "HEAD, as there is no commit before it here", hint };
+    const hint = `fetch one commit more (\`fetch-depth: 2\`), or ${give}`;
+    const baseline = { ...first(), from: "HEAD, as there is no commit before it here" };
+    // The first commit of a project has none before it.
+    return isShallow ? { ...baseline, hint, missing } : baseline;
   });
   return (hashesAfter) => (isSame(first(), hashesAfter) ? second() : first());
 }
@@ -74,7 +82,8 @@ function historyOf(functionsDir: string, before: ReadBefore): History | undefine
   if (known?.state === state) return known;
   const repository = Repository.around(functionsDir);
   if (repository === undefined) return undefined;
-  const history = { state, prefix: repository.prefix, ...placeIn(repository) };
+  const isShallow = repository.isShallow();
+  const history = { state, prefix: repository.prefix, isShallow, ...placeIn(repository) };
   before.set("history", history);
   return history;
 }

@@ -182,7 +182,68 @@ test("when there is nothing to compare with, it says so and what to do", async (
   git("branch", "-q", "-m", "topic", "main");
   const first = await workflowCodegen("check");
   expect(first.out).toContain("as there is no commit before it here");
-  expect(first.out).toContain("fetch-depth: 2");
+});
+
+const noBaseline = /^error There is no baseline here: [^\n]*`--against <git ref or plan>`\.\n$/;
+
+test.each([
+  ["without a main branch", () => git("branch", "-q", "-m", "main", "topic")],
+  ["without a repository", () => rename(join(root, ".git"), join(root, "gone"))],
+])(
+  "%s check fails where CI is set, compiled or unchanged, and --against mends it",
+  async (_what, lose) => {
+    await commit("charge");
+    await lose();
+    expect(await workflowCodegen("check")).toMatchObject({ code: 0, err: "" });
+    vi.stubEnv("CI", "true");
+    for (const _ of ["compiled", "unchanged"]) {
+      const { code, err } = await workflowCodegen("check");
+      expect({ code, err }).toEqual({ code: 2, err: expect.stringMatching(noBaseline) });
+    }
+    const json = await workflowCodegen("check", "--json");
+    expect(json.code).toBe(2);
+    expect(JSON.parse(json.out)).toMatchObject({ ok: false, against: { missing: {} } });
+    const given = await workflowCodegen("check", "--against", join(convex, "_workflows"));
+    expect(given).toMatchObject({ code: 0, err: "" });
+  },
+);
+
+test("in a shallow clone check fails without a baseline, on the main branch and on another one", async () => {
+  await commit("charge");
+  await commit("charge");
+  const full = root;
+  git("branch", "topic");
+  root = join(full, "clone");
+  const clone = (branch: string) =>
+    execFileSync("git", ["clone", "-q", "--depth=1", "-b", branch, `file://${full}`, root], {
+      stdio: "ignore",
+    });
+  for (const branch of ["main", "topic"]) {
+    clone(branch);
+    const dir = ["--dir", "clone/convex"];
+    const { code, err } = await workflowCodegen("check", ...dir);
+    expect({ code, err }).toEqual({ code: 2, err: expect.stringMatching(noBaseline) });
+    expect(await workflowCodegen("check", ...dir, "--against", "HEAD")).toMatchObject({ code: 0 });
+    git("fetch", "-q", "--depth=2", "origin", "main:refs/remotes/origin/main");
+    expect(await workflowCodegen("check", ...dir)).toMatchObject({ code: 0, err: "" });
+    await rm(root, { recursive: true });
+  }
+});
+
+test("a first commit passes where CI is set, on the main branch and on another one", async () => {
+  vi.stubEnv("CI", "true");
+  await writeFile(join(root, "README.md"), "#");
+  git("add", "-A");
+  git("commit", "-qm", "no workflow yet");
+  git("checkout", "-qb", "topic");
+  await commit("charge");
+  expect(await workflowCodegen("check")).toMatchObject({ code: 0, err: "" });
+  git("checkout", "-q", "--orphan", "first");
+  await commit("charge");
+  git("branch", "-q", "-M", "first", "main");
+  const { code, out } = await workflowCodegen("check");
+  expect(out).toContain("as there is no commit before it here");
+  expect(code).toBe(0);
 });
 
 test("in a clone of one branch alone that is not taken for the main branch", async () => {
@@ -244,6 +305,12 @@ test("a folder of generated code that git ignores is said to be one, as there is
     expect((await workflowCodegen("check")).out).toMatch(
       /Compared with main \(\w+\), which has no workflows yet\.\n  hint: git ignores _workflows, so no commit has a plan/,
     );
+  vi.stubEnv("CI", "1");
+  const { code, err } = await workflowCodegen("check");
+  expect({ code, err }).toEqual({
+    code: 2,
+    err: expect.stringContaining("git ignores _workflows"),
+  });
 });
 
 test("nothing that the repository names is run", async () => {

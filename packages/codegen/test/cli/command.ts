@@ -1,6 +1,6 @@
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { beforeEach } from "vitest";
+import { beforeEach, vi } from "vitest";
 import { mkdtemp, rm } from "../../../../scripts/folders.mjs";
 import { runProgram } from "../../src/cli/program.js";
 import type { Terminal } from "../../src/cli/terminal.js";
@@ -11,7 +11,11 @@ let folder = "";
 export function useApp(): void {
   beforeEach(async () => {
     folder = await mkdtemp(join(tmpdir(), "stepwise-cli-"));
-    return () => rm(folder, { recursive: true });
+    vi.stubEnv("CI", "");
+    return async () => {
+      vi.unstubAllEnvs();
+      await rm(folder, { recursive: true });
+    };
   });
 }
 
