@@ -1,4 +1,4 @@
-import { Node, ts, type TypeScript } from "../ts-morph.js";
+import { type Node, ts, type TypeScript } from "../ts-morph.js";
 import { quote } from "../diagnostics/diagnostic.js";
 import { hashOf } from "../plan/write.js";
 import { type AppModules, Module } from "./app-modules.js";
@@ -59,19 +59,26 @@ function plainTokens(whole: TypeScript.Node, source: TypeScript.SourceFile): str
   return plain;
 }
 
-const moduleOf = once(
+export const moduleOf = once(
   ({ file, source, imports }: DefinitionFile) => new Module(file, source.compilerNode, imports),
 );
 
 /** A hash of source and what it names; of what functions name only what their own file declares. */
 export function sourceHash(nodes: readonly Node[], file: DefinitionFile, modules: AppModules) {
-  const module = moduleOf(file);
+  const compilerNodes = nodes.map((node) => node.compilerNode);
+  return hashOfSource(compilerNodes, moduleOf(file), modules);
+}
+
+export function hashOfSource(
+  nodes: readonly TypeScript.Node[],
+  module: Module,
+  modules: AppModules,
+): string {
   const named = new Map<TypeScript.Node, Module>();
   for (const node of nodes)
-    if (!Node.isIdentifier(node) || isReference(node.compilerNode))
-      addNamed(node.compilerNode, module, modules, named);
+    if (!ts.isIdentifier(node) || isReference(node)) addNamed(node, module, modules, named);
   const tokens = [
-    ...nodes.flatMap((node) => plainTokens(node.compilerNode, module.source)),
+    ...nodes.flatMap((node) => plainTokens(node, module.source)),
     ...[...named].flatMap(([node, { source }]) => plainTokens(node, source)),
   ];
   return hashOf(tokens.join("\n"));

@@ -6,6 +6,7 @@ import type { AppModules } from "./app-modules.js";
 import type { Workflows } from "./workflows.js";
 import type { DefinitionFile } from "./parser.js";
 import type { FoundDefinition, NodeCall } from "./definitions.js";
+import { fieldsOf } from "./fields.js";
 import { stringOf, unwrap } from "./functions.js";
 import { readInput } from "./input.js";
 import { analyzeNode, literalName, optionSource } from "./nodes/node-kind.js";
@@ -25,6 +26,7 @@ export function workflowPlan(
   const options = readOptions(root.getArguments()[0], at, label, file);
   if (options !== undefined) reportUnknown(options, ["input", ...planned], label, file);
   const input = options && readInput(options, at, name, file, modules);
+  const schema = options?.get("input");
   const readNodes: NodeContext["readNodes"] = (calls, inside) =>
     nodesOf(calls, { ...inside, file, workflow: name, workflows, modules, readNodes });
   const given = givenOptions(options ?? new Map(), file);
@@ -34,6 +36,7 @@ export function workflowPlan(
     name,
     file: file.file,
     input: input ?? unreadInput,
+    fields: schema && fieldsOf(schema.value, file, modules),
     options: values,
     computed: options && computedHash(options, values, file, modules),
     ...read,

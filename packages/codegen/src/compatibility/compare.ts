@@ -3,8 +3,10 @@ import { allNodes } from "../plan/flow.js";
 import { outputOf, usualComponent } from "../plan/paths.js";
 import type { WrittenPlan } from "../plan/schema.js";
 import { sortedBy } from "../plan/sorted.js";
+import { stageKind } from "../plan/stage-kinds.js";
 import { type Change, type WorkflowThen, linePairs, type NodeThen } from "./lines.js";
 import { compareLine } from "./nodes.js";
+import { eventsOf, inputChanges } from "./schemas.js";
 
 /** What changed between two plans, and what becomes of runs in flight: see docs/deploying.md. */
 export function compare(before: WrittenPlan, now: WrittenPlan): Change[] {
@@ -54,9 +56,8 @@ function movesOf(before: WrittenPlan, now: WrittenPlan): [message: string, hint:
 function compareWorkflow(before: WorkflowThen, now: WorkflowThen): Change[] {
   const { pairs, goneCases } = linePairs(before, now);
   return [
-    ...(before.input !== now.input
-      ? [safe(now, "another input: runs in flight keep the one they were started with")]
-      : []),
+    ...inputChanges(before, now),
+    ...otherRetry(before, now),
     ...(differ(optionsOf(before), optionsOf(now))
       ? [safe(now, "other options: they hold for what starts from now on")]
       : []),
@@ -67,15 +68,29 @@ function compareWorkflow(before: WorkflowThen, now: WorkflowThen): Change[] {
       message: "the case is removed: runs that are in it stop",
       hint: `keep the case until no run is in it any more, given by the type of \`on\` alone: \`(scope): ${keys.map(quote).join(" | ")} => …\``,
     })),
-    ...pairs.flatMap((pair) => compareLine(pair, now.name)),
+    ...pairs.flatMap((pair) => compareLine(pair, now.name, eventsOf(now))),
   ];
 }
 
-/** What `renamed` says is told of the nodes. */
+/** What `renamed` and `retry` say is told apart. */
 const optionsOf = ({ options, computed }: WorkflowThen) => [
-  { ...options, renamed: undefined },
+  { ...options, renamed: undefined, retry: undefined },
   computed,
 ];
+
+/** The retry is asked for when an attempt has failed, also of what has begun before. */
+function otherRetry(before: WorkflowThen, now: WorkflowThen): Change[] {
+  if (!differ(before.options["retry"], now.options["retry"])) return [];
+  const isInherited = ({ kind, retry }: NodeThen["stages"][number]) =>
+    stageKind(kind).goes === "queued" && retry !== true;
+  const names = allNodes(now.nodes)
+    .flatMap(({ stages }) => stages.filter(isInherited))
+    .map(({ name }) => quote(name));
+  const what = now.options["retry"] === undefined ? "the retry is removed" : "another retry";
+  const reach = names.length === 0 ? "no node inherits it" : `it holds for ${names.join(" and ")}`;
+  const message = `${what}: ${reach}, also in runs that wait for their next attempt, which then fail or go on by it`;
+  return [safe(now, names.length === 0 ? `${what}: ${reach}` : message)];
+}
 
 const differ = (a: unknown, b: unknown): boolean => JSON.stringify(a) !== JSON.stringify(b);
 

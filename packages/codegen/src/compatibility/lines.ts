@@ -1,3 +1,4 @@
+import { allNodes } from "../plan/flow.js";
 import type { WrittenPlan } from "../plan/schema.js";
 import { hasCases } from "../plan/stage-kinds.js";
 
@@ -101,4 +102,11 @@ export function longestCommon(first: readonly string[], second: readonly string[
     row = next;
   }
   return row.at(-1) ?? [];
+}
+
+/** The names that a node and those inside it read; every name if one of them is `*`. */
+export function readsOf(node: NodeThen): { has(name: string): boolean } {
+  const stages = allNodes([node]).flatMap((each) => each.stages);
+  const names = new Set(stages.flatMap((each) => [each.reads, each.recover, each.until].flat()));
+  return names.has("*") ? { has: () => true } : names;
 }

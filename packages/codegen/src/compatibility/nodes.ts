@@ -1,12 +1,20 @@
 import { quote } from "../diagnostics/diagnostic.js";
-import { type Change, type NodeThen, type LinePair, type Placed, longestCommon } from "./lines.js";
-import { allNodes } from "../plan/flow.js";
+import type { Change, LinePair, NodeThen, Placed } from "./lines.js";
+import { longestCommon, readsOf } from "./lines.js";
+import { takenChanges } from "./schemas.js";
 import { isLoop, makesNothing, stageKind, startsRuns, takesEvents } from "../plan/stage-kinds.js";
 
 type Rule = (line: LinePair) => Omit<Change, "workflow">[];
 
-export function compareLine(line: LinePair, workflow: string): Change[] {
-  const rules: readonly Rule[] = [goneNodes, renamedNodes, changedNodes, movedNodes, addedNodes];
+/** @param events the names of all that the workflow takes now */
+export function compareLine(
+  line: LinePair,
+  workflow: string,
+  events: ReadonlySet<string>,
+): Change[] {
+  const taken: Rule = (each) => takenChanges(each, events);
+  const named = [goneNodes, renamedNodes, changedNodes, movedNodes, addedNodes];
+  const rules: readonly Rule[] = [...named, taken];
   return rules.flatMap((rule) => rule(line)).map((change) => ({ workflow, ...change }));
 }
 
@@ -104,11 +112,21 @@ function changedNodes({ before, now }: LinePair): ReturnType<Rule> {
     }
     const message =
       newHandler(old, placed) ??
-      "changed: runs in flight go on, and run the new code when they get there";
+      `changed: runs in flight go on, and run the new code when they get there${keepsTime(old, placed)}`;
     const reuses = old.node.hash === placed.node.hash ? {} : { reuses: true as const };
     return [{ ...safe(node, message), ...reuses }];
   });
 }
+
+/** A wait keeps its time, and a timeout that is new holds for those that begin. */
+function keepsTime({ node: old }: Placed, { node }: Placed): string {
+  const takesTime = ({ kind }: Stage) => ["duration", "timeout"].includes(stageKind(kind).takes);
+  const isOther = old.options["timeout"] !== node.options["timeout"] && !node.stages.some(isAction);
+  if (!isOther && !(node.stages.some(takesTime) && old.hash !== node.hash)) return "";
+  return "; a wait that has begun keeps its time";
+}
+
+const isAction = ({ kind }: Stage): boolean => stageKind(kind).goes === "queued";
 
 function lostStages(old: Placed, now: Placed, line: readonly Placed[]): string[] {
   const lost = old.node.stages.filter((stage) => {
@@ -123,7 +141,11 @@ function lostStages(old: Placed, now: Placed, line: readonly Placed[]): string[]
   });
   if (lost.length === 0) return [];
   const stages = lost.map(({ name, kind }) => `${name} (${kind})`).join(" and ");
-  return [`runs that are at ${stages} stop: it is not there any more`];
+  const isTried = lost.every((each) => isAction(each) && sameStage(each, now) !== undefined);
+  const isStarting = lost.every((each) => partOf(each) === "output" && !isWaitedAt(each));
+  const others = isStarting ? "whose children have started" : "that waits for its next attempt";
+  const but = isTried || isStarting ? `; one ${others} goes on` : "";
+  return [`runs that are at ${stages} stop: it is not there any more${but}`];
 }
 
 function tooManyIterations(old: Placed, now: Placed): string[] {
@@ -143,8 +165,9 @@ function newHandler(old: Placed, now: Placed): string | undefined {
 
 /** All of a node but its name, its place and the nodes inside it. */
 function own({ node }: Placed): string {
-  const { name: _, storage: __, bodies = [], stages, ...rest } = node;
-  const named = stages.map((stage) => ({ ...stage, name: partOf(stage) }));
+  // Earlier plans tell less.
+  const { name: _, storage: __, takes: ___, bodies = [], stages, ...rest } = node;
+  const named = stages.map((stage) => ({ ...stage, name: partOf(stage), retry: undefined }));
   return JSON.stringify([rest, named, bodies.map((body) => body.key)]);
 }
 
@@ -239,11 +262,4 @@ function addedNodes(line: LinePair): ReturnType<Rule> {
     const hint = workWithout(readers);
     return { ...safe(added.path, `${message}, and ${inThem(readers)}`), hint };
   });
-}
-
-/** The names that a node and those inside it read; every name if one of them is `*`. */
-function readsOf(node: NodeThen): { has(name: string): boolean } {
-  const stages = allNodes([node]).flatMap((each) => each.stages);
-  const names = new Set(stages.flatMap((each) => [each.reads, each.recover, each.until].flat()));
-  return names.has("*") ? { has: () => true } : names;
 }

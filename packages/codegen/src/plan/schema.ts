@@ -43,6 +43,8 @@ export const stage = z.object({
   /** The user's function, such as `internal.documents.outline`, when there is no inline handler. */
   reference: z.string().optional(),
   info: z.literal(true).optional(),
+  /** Whether an action has a `retry` of its own, and not the workflow's. */
+  retry: z.literal(true).optional(),
   recover: z.array(z.string()).optional(),
   until: z.array(z.string()).optional(),
   /** Whether the outputs of children are reduced by a `reduce`. */
@@ -52,6 +54,15 @@ export const stage = z.object({
   /** The workflows its children may be; absent when they cannot be seen, so that it may be any. */
   workflows: z.array(z.string()).optional(),
 });
+
+/** The fields of a schema that writes them out. */
+export const fields = z.object({
+  /** Whether a value may have no others: they are then refused, not left out. */
+  exact: z.literal(true).optional(),
+  /** `<hash of the schema> <name>`; after the hash `?` if optional, `=` with a default. */
+  fields: z.array(z.string()),
+});
+export type Fields = z.infer<typeof fields>;
 
 export const node = z.object({
   name: z.string(),
@@ -63,6 +74,8 @@ export const node = z.object({
   options: z.record(z.string(), z.json()),
   /** Of the node's source without white space, comments, and the nodes in its bodies. */
   hash: z.string(),
+  /** The events it takes, or the state of a loop, each with the fields that can be seen. */
+  takes: z.array(z.object({ name: z.string(), ...fields.partial().shape })).optional(),
   get bodies() {
     return z.array(body).optional();
   },
@@ -81,6 +94,8 @@ export const workflow = z.object({
   file: z.string(),
   /** A hash of the source of its `input`, without white space and comments, and what it names. */
   input: z.string(),
+  /** The fields of its `input`, if they can be seen. */
+  fields: fields.optional(),
   options: z.record(z.string(), z.json()),
   /** The same of those options that are computed; absent when none is. */
   computed: z.string().optional(),

@@ -35,7 +35,7 @@ const writtenWorkflowOf = once((placed: WorkflowPlan): WrittenWorkflow => {
   const workflow: Every<Omit<WrittenWorkflow, "hash">> = {
     ...picked(placed, "name", "file"),
     input: placed.input.hash,
-    ...picked(placed, "options", "computed"),
+    ...picked(placed, "fields", "options", "computed"),
     nodes: placed.nodes.map(nodeOf),
   };
   return { ...workflow, hash: hashOf(JSON.stringify(workflow)) };
@@ -52,7 +52,7 @@ const picked = <T, Field extends keyof T>(of: T, ...fields: readonly Field[]) =>
 const nodeOf = (node: NodePlan): Every<WrittenNode> => ({
   ...picked(node, "name", "storage", "kind"),
   stages: node.stages.map(stageOf),
-  ...picked(node, "options", "hash"),
+  ...picked(node, "options", "hash", "takes"),
   bodies: node.bodies?.map(bodyOf),
 });
 
@@ -62,14 +62,14 @@ const bodyOf = (body: BodyPlan): Every<NonNullable<WrittenNode["bodies"]>[number
 });
 
 const stageOf = (stage: StagePlan): Every<WrittenStage> => ({
-  ...picked(stage, "name", "kind", "reads", "reference", "info"),
+  ...picked(stage, "name", "kind", "reads", "reference", "info", "retry"),
   ...picked(stage, "recover", "until", "reduce", "isolate", "workflows"),
 });
 
 /** A workflow whose written form has been made before, though only its hash is at hand. */
 export function knowWritten(workflow: WorkflowPlan, hash: string, load: () => WorkflowPlan): void {
   const { name, file } = workflow;
-  const fields = ["name", "file", "input", "options", "computed", "nodes", "hash"];
+  const fields = ["name", "file", "input", "fields", "options", "computed", "nodes", "hash"];
   const known = { name, file, hash };
   writtenWorkflowOf.keep(
     workflow,

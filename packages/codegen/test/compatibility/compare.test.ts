@@ -96,6 +96,12 @@ test.each<[what: string, before: string, now: string, compatibility: string[]]>(
   ],
   ["one at which a run can be", parent("query: () => 1, "), parent(""), ["flow.p: stops"]],
   [
+    "one with a transaction of its own",
+    parent("query: () => 1, isolate: true, "),
+    parent(""),
+    ["flow.p: stops"],
+  ],
+  [
     "a parent that loses its finalize",
     parent(""),
     parent("").replace(/, finalize: .*/, " })"),
@@ -496,7 +502,7 @@ export const bounded = defineWorkflow({ input: z.object({ most }), retention }).
   const [before, now] = [await planOf(a, flow(1, "1d")), await planOf(a, flow(2, "1d"))];
   const told = compare(before, now).map(({ workflow, message }) => `${workflow}: ${message}`);
   expect(told).toEqual([
-    "bounded: another input: runs in flight keep the one they were started with",
+    "bounded: input.most has another schema: runs that have not begun fail with invalidInput, unless their value fits, and runs that have begun keep what they have",
   ]);
   const longer = compare(before, await planOf(a, flow(1, "2d")));
   expect(longer.map(({ message }) => message)).toEqual([
@@ -518,7 +524,7 @@ test("another input and other options of a workflow are safe, and told", async (
     ]),
   ).toEqual([
     ["safe", "another input"],
-    ["safe", "other options"],
+    ["safe", "another retry"],
   ]);
 });
 

@@ -26,7 +26,7 @@ export const loop: NodeKind = {
   parts({ named, options, context }) {
     const { file, scope: visible } = context;
     const { label, path, at } = named;
-    const [initial, body, until] = ["initial", "body", "until"].map((name) => options.get(name));
+    const [state, initial, body, until] = order.flat().map((name) => options.get(name));
     // The loop's own state stands in the place of that of a loop around it.
     const within = [...visible.filter((name) => name !== "loop"), "loop"];
     const reads = initial && scopeReads(initial.value, `the initial of ${label}`, file);
@@ -48,6 +48,7 @@ export const loop: NodeKind = {
     return {
       stages: [stage],
       bodies: body === undefined ? [] : [bodyPlan(body, inside, context)],
+      schemas: state && new Map([["state", state.value]]),
       source: optionSource(new Map([...options].filter(([name]) => name !== "body"))),
     };
   },

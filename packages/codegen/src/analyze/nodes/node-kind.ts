@@ -16,6 +16,7 @@ import {
   reportOrder,
   reportUnknown,
 } from "../options.js";
+import { fieldsOf } from "../fields.js";
 import { sourceHash } from "../tokens.js";
 import type { Reads } from "../handlers.js";
 
@@ -70,6 +71,8 @@ export interface NodeKind {
 interface NodeParts {
   readonly stages: readonly (StagePlan | undefined)[];
   readonly bodies?: BodyPlan[];
+  /** The schemas of what it takes, by name. Default: none, or they cannot be seen. */
+  readonly schemas?: ReadonlyMap<string, Node> | undefined;
   /** Those that are given with their places. Default: the ones that were read. */
   readonly options?: Options;
   /** The source its hash is of. Default: its options, or without any its arguments but the name. */
@@ -107,6 +110,9 @@ export function analyzeNode(
     stages: parts.stages.filter((stage) => stage !== undefined),
     options: plannedValues(given, planned),
     hash: sourceHash(source, file, modules),
+    takes:
+      parts.schemas &&
+      [...parts.schemas].map(([name, schema]) => ({ name, ...fieldsOf(schema, file, modules) })),
     bodies: parts.bodies,
     path,
     place: file.placeOf(at),
@@ -195,6 +201,7 @@ export function stagePlan(
   const readings = [{ reads, visible }, recover, until].filter((each) => each !== undefined);
   return {
     ...own,
+    retry: own.policy.given.has("retry") ? true : undefined,
     reads: ordered({ reads, visible }),
     recover: recover && ordered(recover),
     until: until && ordered(until),

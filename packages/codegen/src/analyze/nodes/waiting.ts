@@ -1,6 +1,6 @@
 import { Node } from "../../ts-morph.js";
 import { childWorkflow } from "../children.js";
-import { constantOf, functionOf, unwrap } from "../functions.js";
+import { constantOf, functionOf, readOption, unwrap } from "../functions.js";
 import { readRecover, type Reads, readsOf, scopeReads } from "../handlers.js";
 import { isScalar, knownValue, objectOf } from "../known.js";
 import { givenOptions, plannedValues, policyOf, readOptions, reportUnknown } from "../options.js";
@@ -76,9 +76,19 @@ export const event: NodeKind = {
     const stage = stagePlan({ ...ofNode(named), ...own, policy: policyOf(options, file) }, file);
     // A function is no value to look at.
     const values = new Map([...options].filter(([, each]) => fn === undefined || each !== timeout));
-    return { stages: [stage], options: values, source: optionSource(options) };
+    const schemas = eventSchemas(options, named, context);
+    return { stages: [stage], options: values, source: optionSource(options), schemas };
   },
 };
+
+/** The schemas by the names of the events; undefined if the names are not all written out. */
+function eventSchemas(options: Options, { name }: Named, { file }: NodeContext) {
+  const [schema, anyOf] = [options.get("schema"), options.get("anyOf")];
+  if (schema !== undefined) return new Map([[name, schema.value]]);
+  const each = anyOf && objectOf(anyOf.value, file)?.getProperties().map(readOption);
+  if (each === undefined || !each.every((option) => option !== undefined)) return undefined;
+  return new Map(each.map((option) => [option.name, option.value]));
+}
 
 /** An event has one schema, or one for each of several names. */
 function checkSchema(options: Options, { label, at }: Named, { file }: NodeContext): void {

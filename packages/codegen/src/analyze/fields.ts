@@ -1,0 +1,95 @@
+import { type Node, ts, type TypeScript } from "../ts-morph.js";
+import type { Fields } from "../plan/schema.js";
+import type { AppModules, Declared, Module } from "./app-modules.js";
+import type { DefinitionFile } from "./parser.js";
+import { hashOfSource, moduleOf } from "./tokens.js";
+
+/** The fields of `z.object({ … })` or `v.object({ … })`; undefined if they are not written out. */
+export function fieldsOf(schema: Node, file: DefinitionFile, modules: AppModules) {
+  return fieldsIn({ node: schema.compilerNode, module: moduleOf(file) }, modules);
+}
+
+/** What changes nothing in the fields of an object. */
+const ofWhole = ["describe", "meta", "strict", "strip", "loose", "passthrough"];
+
+/** How many calls and names are followed: a schema may stand for itself by mistake. */
+const maxDepth = 50;
+
+function fieldsIn(schema: Declared, modules: AppModules, depth = 0): Fields | undefined {
+  const { node, module } = valueOf(schema, modules);
+  const called = calledIn(node);
+  if (called === undefined || depth > maxDepth) return undefined;
+  const { of, method, args } = called;
+  const library = libraryOf(of, module);
+  if (library === undefined) {
+    const inner = ofWhole.includes(method) ? { node: of, module } : undefined;
+    const fields = inner && fieldsIn(inner, modules, depth + 1);
+    return fields && method === "strict" ? { exact: true, fields: fields.fields } : fields;
+  }
+  const [object] = args;
+  if (!/^(object|strictObject|looseObject)$/.test(method) || object === undefined) return undefined;
+  if (!ts.isObjectLiteralExpression(object)) return undefined;
+  const fields = object.properties.map((property) => {
+    const { name } = property;
+    const value = ts.isPropertyAssignment(property) ? property.initializer : name;
+    const isNamed = name && (ts.isIdentifier(name) || ts.isStringLiteral(name));
+    const isPlain = ts.isPropertyAssignment(property) || ts.isShorthandPropertyAssignment(property);
+    return isNamed && isPlain && value
+      ? `${fieldText({ node: value, module }, modules)} ${name.text}`
+      : undefined;
+  });
+  if (!fields.every((field) => field !== undefined)) return undefined;
+  const isExact = library === "convex" || method === "strictObject";
+  return { ...(isExact && { exact: true as const }), fields: fields.sort() };
+}
+
+/** A hash of a field's schema, with `?` if the field may be absent, or `=` if it is filled in. */
+function fieldText(schema: Declared, modules: AppModules, flag = "", depth = 0): string {
+  const { node, module } = valueOf(schema, modules);
+  const { of, method, args } = calledIn(node) ?? {};
+  const library = of && libraryOf(of, module);
+  const isOfLibrary = library !== undefined;
+  const inner = isOfLibrary ? args?.[0] : of;
+  const isAny = library === "zod" && /^(any|unknown)$/.test(method ?? "");
+  if (inner !== undefined && method !== undefined && depth < maxDepth) {
+    const next = (of: TypeScript.Node, then: string) =>
+      fieldText({ node: of, module }, modules, then, depth + 1);
+    if (/^(default|prefault|catch)$/.test(method)) return next(inner, "=");
+    if (/^(optional|exactOptional)$/.test(method)) return next(inner, flag || "?");
+    if (!isOfLibrary && /^(describe|meta)$/.test(method)) return next(inner, flag);
+  }
+  const isLoose = isAny || method === "nullish";
+  return hashOfSource([node], module, modules) + (flag || (isLoose ? "?" : ""));
+}
+
+/** What an expression is without parentheses and types, or what the name in it stands for. */
+function valueOf({ node, module }: Declared, modules: AppModules, depth = 0): Declared {
+  if (
+    ts.isParenthesizedExpression(node) ||
+    ts.isAsExpression(node) ||
+    ts.isSatisfiesExpression(node)
+  )
+    return valueOf({ node: node.expression, module }, modules, depth);
+  const isMember = ts.isPropertyAccessExpression(node) && ts.isIdentifier(node.expression);
+  const found = ts.isIdentifier(node)
+    ? modules.find(node.text, module)
+    : isMember
+      ? modules.member(node.name.text, node.expression.getText(module.source), module)
+      : undefined;
+  return found === undefined || depth > maxDepth
+    ? { node, module }
+    : valueOf(found, modules, depth + 1);
+}
+
+function calledIn(node: TypeScript.Node) {
+  if (!ts.isCallExpression(node) || !ts.isPropertyAccessExpression(node.expression))
+    return undefined;
+  const { expression: of, name } = node.expression;
+  return { of, method: name.text, args: node.arguments };
+}
+
+function libraryOf(node: TypeScript.Node, { imports }: Module): "zod" | "convex" | undefined {
+  const from = ts.isIdentifier(node) ? imports.get(node.text)?.module : undefined;
+  if (from === "convex/values") return "convex";
+  return from !== undefined && /^zod(\/|$)/.test(from) ? "zod" : undefined;
+}

@@ -1,0 +1,138 @@
+import { quote } from "../diagnostics/diagnostic.js";
+import { allNodes } from "../plan/flow.js";
+import type { Fields } from "../plan/schema.js";
+import { isLoop } from "../plan/stage-kinds.js";
+import { type Change, type LinePair, type NodeThen, type WorkflowThen, readsOf } from "./lines.js";
+
+interface FieldChange {
+  readonly name: string;
+  /** What a value of the old schema is for the new one. */
+  readonly is: "absent" | "filled" | "refused" | "retyped" | "dropped" | "loosened";
+  /** How it has changed. */
+  readonly what: string;
+  /** Whether runs may be there without a value that handlers now expect. */
+  readonly isMissed: boolean;
+}
+
+/** What each field was is compared with what it is. The defaults themselves are not. */
+function fieldChanges(before: Fields, now: Fields): FieldChange[] {
+  const [was, is] = [fieldsOf(before), fieldsOf(now)];
+  return [...new Set([...was.keys(), ...is.keys()])].flatMap((name): FieldChange[] => {
+    const [old, field] = [was.get(name), is.get(name)];
+    const change = (is: FieldChange["is"], what: string, isMissed = false) => [
+      { name, is, what, isMissed },
+    ];
+    if (field === undefined)
+      return change(now.exact === true ? "refused" : "dropped", "is removed");
+    if (old === undefined) {
+      if (field.flag === "") return change("refused", "is new and required", true);
+      return change(field.flag === "=" ? "filled" : "absent", "is new", true);
+    }
+    if (old.hash !== field.hash) return change("retyped", "has another schema");
+    if (old.flag === field.flag) return [];
+    if (old.flag !== "?") return change("loosened", `${words[old.flag]} before`);
+    return field.flag === ""
+      ? change("refused", "is required now", true)
+      : change("filled", "has a default now", true);
+  });
+}
+
+const words = { "": "was required", "=": "had a default", "?": "was optional" };
+
+type Flag = keyof typeof words;
+
+function fieldsOf({ fields }: Fields) {
+  return new Map(
+    fields.map((text) => {
+      const [, hash = "", flag = "", name = ""] = /^([0-9a-f]*)([?=]?) ([^]*)$/.exec(text) ?? [];
+      // No other flag matches.
+      return [name, { hash, flag: flag as Flag }] as const;
+    }),
+  );
+}
+
+/** Of a workflow's input: runs that have begun keep theirs, and others are parsed when they begin. */
+export function inputChanges(before: WorkflowThen, now: WorkflowThen): Change[] {
+  if (before.input === now.input) return [];
+  const workflow = now.name;
+  const found = before.fields && now.fields && fieldChanges(before.fields, now.fields);
+  if (found === undefined || found.length === 0) {
+    const unseen = found === undefined ? "; check cannot see all of its fields" : "";
+    const message = `another input: runs that have begun keep theirs, and a run that has not is parsed by the new schema when it begins${unseen}`;
+    return [{ workflow, compatibility: "safe", message }];
+  }
+  const readers = now.nodes.filter((node) => readsOf(node).has("input"));
+  const told = readers.length === 0 ? "" : `; ${listOf(readers)} the input`;
+  return found.map(({ name, is, what, isMissed }): Change => {
+    const field = `input.${name} ${what}`;
+    const begun = isMissed
+      ? "in runs that have begun it may be undefined"
+      : "runs that have begun keep what they have";
+    if (is !== "refused" && is !== "retyped") {
+      const filled = is === "filled" ? ", though it has a default" : "";
+      const message = `${field}: ${begun}${filled}, and a run that has not begins with the new schema${told}`;
+      const hint = isMissed && readers.length > 0 ? "let them work without it" : undefined;
+      return { workflow, compatibility: "safe", message, ...(hint && { hint }) };
+    }
+    const unless = is === "retyped" ? ", unless their value fits" : "";
+    const message = `${field}: runs that have not begun fail with invalidInput${unless}, and ${begun}${told}`;
+    const hint =
+      what === "is removed"
+        ? "keep it as an optional field until all runs that were started with it have begun"
+        : "give it a default or make it optional, or take a new name, until all runs that were started before have begun";
+    return { workflow, compatibility: "stops", message, hint };
+  });
+}
+
+/** Of the events and loop states of nodes that are in both plans: no run stops at these. */
+export function takenChanges({ before, now: line }: LinePair, taken: ReadonlySet<string>) {
+  return line.flatMap((now) => {
+    const old = before.find(({ stored }) => stored === now.stored);
+    if (old?.node.takes === undefined || now.node.takes === undefined) return [];
+    const there = now.node.takes;
+    const readers = isLoop(now.node)
+      ? [now.node]
+      : line.map(({ node }) => node).filter((node) => readsOf(node).has(now.node.name));
+    return old.node.takes.flatMap((then) => {
+      const same = there.find(({ name }) => name === then.name);
+      if (same === undefined) {
+        if (isLoop(now.node)) return [];
+        const what = taken.has(then.name)
+          ? "and one that is sent goes to another node"
+          : "and whoever sends it gets an error";
+        const message = `the event ${quote(then.name)} is not taken here any more: runs wait for ${there.map(({ name }) => quote(name)).join(" or ")}, ${what}`;
+        const hint = `keep it in \`anyOf\` until nobody sends it any more`;
+        return [{ node: now.path, compatibility: "safe", message, hint } as const];
+      }
+      const [was, is] = [fieldsIn(then), fieldsIn(same)];
+      return was === undefined || is === undefined
+        ? []
+        : fieldChanges(was, is).map((change) => {
+            const told = readers.length === 0 ? "" : `; ${listOf(readers)} it`;
+            const message = isLoop(now.node)
+              ? `state.${change.name} ${change.what}: an iteration that has begun keeps the state that it has${told}`
+              : `${then.name}.${change.name} ${change.what}: runs that are past it keep what they took${refusal(change)}${told}`;
+            return { node: now.path, compatibility: "safe", message } as const;
+          });
+    });
+  });
+}
+
+const refusal = ({ is }: FieldChange): string =>
+  is === "refused" || is === "retyped"
+    ? ", and whoever sends it as before gets an error, unless it fits"
+    : "";
+
+const fieldsIn = ({ fields, exact }: Partial<Fields>): Fields | undefined =>
+  fields && { fields, exact };
+
+const listOf = (nodes: readonly NodeThen[]): string =>
+  `${nodes.map(({ name }) => quote(name)).join(" and ")} ${nodes.length === 1 ? "reads" : "read"}`;
+
+/** The names of all events that a workflow takes. */
+export const eventsOf = ({ nodes }: WorkflowThen): ReadonlySet<string> =>
+  new Set(
+    allNodes(nodes)
+      .flatMap((node) => (isLoop(node) ? [] : (node.takes ?? [])))
+      .map(({ name }) => name),
+  );
