@@ -69,6 +69,7 @@ const vWrite = v.union(
     args: v.object({
       runId,
       from: v.optional(v.string()),
+      iteration: v.optional(v.number()),
       input: v.optional(v.any()),
       isEdited: v.optional(v.boolean()),
     }),

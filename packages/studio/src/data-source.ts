@@ -77,10 +77,16 @@ export interface Writes {
   pause(args: { runId: string }): boolean;
   resume(args: { runId: string }): boolean;
   /**
-   * Whole or from a node, with the same input or another one. One that was edited is refused if the
-   * schema, which parses it again, would change it again.
+   * Whole or from a node, or an iteration of that, with the same input or another one. One that was
+   * edited is refused if the schema, which parses it again, would change it again.
    */
-  restart(args: { runId: string; from?: string; input?: Value; isEdited?: boolean }): null;
+  restart(args: {
+    runId: string;
+    from?: string;
+    iteration?: number;
+    input?: Value;
+    isEdited?: boolean;
+  }): null;
   cleanup(args: { runId: string }): null;
 }
 

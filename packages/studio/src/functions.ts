@@ -108,11 +108,11 @@ export function writeFunctions(component: ComponentApi, workflows: Workflows): W
     cancel: async (ctx, { runId }) => await manager.cancel(ctx, runId),
     pause: async (ctx, { runId }) => await manager.pause(ctx, runId),
     resume: async (ctx, { runId }) => await manager.resume(ctx, runId),
-    restart: async (ctx, { runId, from, input, isEdited }) => {
+    restart: async (ctx, { runId, from, iteration, input, isEdited }) => {
       const workflow = await ofRun(ctx, runId);
       if (isEdited === true)
         refuseUnlessStable(workflow, await ctx.runQuery(component.views.input, { runId }));
-      await manager.restart(ctx, workflow, runId, { from, input: input as never });
+      await manager.restart(ctx, workflow, runId, { from, iteration, input: input as never });
       return null;
     },
     cleanup: async (ctx, { runId }) => {

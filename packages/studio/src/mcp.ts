@@ -108,8 +108,13 @@ export async function serveMcp(options: McpOptions): Promise<void> {
   );
   tool(
     "restart_run",
-    "Restart a run that has ended, whole or from a node on its top level, with the same input or another one. Nodes before `from` keep what they made of the old input.",
-    { runId, from: z.string().optional(), input: json.optional() },
+    "Restart a run that has ended, whole or from a node on its top level, with the same input or another one. Nodes before `from` keep what they made of the old input. A loop goes on with the iteration that failed, or with `iteration`, from 1.",
+    {
+      runId,
+      from: z.string().optional(),
+      iteration: z.number().int().min(1).optional(),
+      input: json.optional(),
+    },
     (args) => write("restart", args),
   );
   tool("cancel_run", "Cancel a run, and undo what has a compensation.", { runId }, (args) =>

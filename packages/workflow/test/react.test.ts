@@ -16,6 +16,7 @@ const run: LiveRun = {
   active: [],
   paused: false,
   stalled: false,
+  kept: [],
   state: "completed",
   output: null,
 };

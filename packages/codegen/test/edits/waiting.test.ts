@@ -55,7 +55,9 @@ async function waitsWhile(
   vi.useFakeTimers();
   const deployment = new Deployment(versions[0], versions);
   const id = (await deployment.call("start", { name: "flow", input: {} })) as string;
-  await deployment.drive(async () => (await deployment.see(id)).active[0]?.state === "waiting");
+  await deployment.drive(async () =>
+    (await deployment.see(id)).active.some(({ state }) => state === "waiting"),
+  );
   await meanwhile(deployment, id);
   deployment.deploy(versions[1]);
   return [deployment, id];
@@ -125,13 +127,78 @@ describe("its node takes other events", () => {
 describe("its time is over", () => {
   const limited = `.event("ask", { schema: z.string(), timeout: "1h" })`;
 
-  test("[S113] the limit was taken away: it waits on", { tags: ["large"] }, async () => {
-    const now = `.event("ask", { schema: z.string() })`;
-    const [deployment, id] = await waitsWhile(app(flow(limited)), app(flow(now)));
+  const nodes = {
+    "a sleep": (time: string) => `.sleep("ask", ${time || "0"})`,
+    "an event": (time: string) =>
+      `.event("ask", { schema: z.string()${time && `, timeout: ${time}`} })`,
+    "a parent": (time: string) =>
+      `.parent("ask", { ${time && `timeout: ${time}, `}children: () => [child(naps, {})] })`,
+    "a loop": (time: string) =>
+      `.loop("ask", { ${time && `timeout: ${time}, `}initial: () => 0, body: (b) => b.sleep("nap", "10 days"), until: () => true, maxIterations: 1 })`,
+    "a workflow": () => `.sleep("ask", "10 days")`,
+  };
+  const naps = `export const naps = defineWorkflow({ input: z.object({}) }).sleep("nap", "10 days");`;
+  const times = ["a longer time", "a shorter time", "none"].map(
+    (what, at) => [what, ['"9h"', '"1s"', ""][at]!] as const,
+  );
+
+  test.each(
+    Object.entries(nodes).flatMap(([kind, node]) =>
+      times.map(([what, time]) => [kind, what, node, time] as const),
+    ),
+  )("[S113] [S138] %s keeps its time when the code has %s", async (kind, _what, node, time) => {
+    const options = (given: string) =>
+      kind === "a workflow" && given !== "" ? `, timeout: ${given}` : "";
+    const [deployment, id] = await waitsWhile(
+      app(naps, flow(node('"5h"'), options('"5h"'))),
+      app(naps, flow(node(time), options(time))),
+    );
+    const begun = Date.now();
+    await deployment.drive(async () => (await deployment.see(id)).state !== "running");
+    expect(Date.now() - begun).toBeGreaterThan(4.9 * 3_600_000);
+    expect(Date.now() - begun).toBeLessThan(5.1 * 3_600_000);
+    const ends = {
+      "a sleep": { state: "completed" },
+      "an event": { state: "completed", output: { timedOut: true } },
+      "a workflow": { state: "timedOut" },
+    };
+    expect(await deployment.see(id)).toMatchObject(
+      ends[kind as keyof typeof ends] ?? { state: "failed", error: { kind: "timedOut" } },
+    );
+  });
+
+  test("[S113] [S138] one without a limit has none when the code gets one, until its event", async () => {
+    const [deployment, id] = await waitsWhile(
+      app(flow(nodes["an event"](""))),
+      app(flow(nodes["an event"]('"1h"'))),
+    );
     await deployment.drive();
-    expect(await deployment.see(id)).toMatchObject({ active: [{ node: "ask", state: "waiting" }] });
+    vi.setSystemTime(Date.now() + 2 * 3_600_000);
     expect(await deployment.call("send", sent(id, "ask", "late"))).toBe("taken");
-    expect(await deployment.see(id)).toMatchObject({ state: "completed", output: "late" });
+    const output = { timedOut: false, event: "late" };
+    expect(await deployment.see(id)).toMatchObject({ state: "completed", output });
+  });
+
+  test("[S138] one that was paused, and comes to its node again, keeps its time", async () => {
+    const either = (time: string) =>
+      `.sleep("nap", "1h").event("ask", { anyOf: { word: z.string() }, timeout: ${time} }).event("more", { anyOf: { word: z.number() } })`;
+    const [deployment, id] = await waitsWhile(
+      app(flow(either('"5h"'))),
+      app(flow(either('"9h"'))),
+      async (before, runId) => {
+        await before.call("send", sent(runId, "word", 7));
+        await before.drive(async () => (await before.see(runId)).active[0]?.node === "ask");
+      },
+    );
+    const begun = Date.now();
+    await deployment.call("steering:pause", { runId: id });
+    await deployment.call("steering:resume", { runId: id });
+    await deployment.drive();
+    expect(await deployment.see(id)).toMatchObject({
+      state: "completed",
+      output: { name: "word", value: 7 },
+    });
+    expect(Date.now() - begun).toBeLessThan(5.1 * 3_600_000);
   });
 
   test.each([

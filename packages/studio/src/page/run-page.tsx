@@ -92,6 +92,7 @@ export function RunPage({ runId }: { runId: string }) {
           {"output" in status && <Json title="Output" value={status.output} />}
           {status.isSensitive === true && <p>Output: sensitive, and not shown</p>}
           <Input runId={runId} />
+          <Kept of={status} />
           <SteeringLog of={status} />
           <details>
             <summary>Results of its nodes</summary>
@@ -145,6 +146,22 @@ function Failure({ error, title }: { error: StepError; title?: string }) {
         <Failure key={index} title="While undoing" error={each} />
       ))}
     </div>
+  );
+}
+
+/** The events that no node has taken. */
+function Kept({ of: { kept } }: { of: ShownRun }) {
+  return kept.length === 0 ? null : (
+    <section aria-label="Kept events">
+      <h2>Kept events</h2>
+      <ul>
+        {kept.map(({ name, count, since }) => (
+          <li key={name}>
+            {name}: {count}, since <Time at={since} />
+          </li>
+        ))}
+      </ul>
+    </section>
   );
 }
 

@@ -125,7 +125,9 @@ export function Steering({ status }: { status: ShownRun }) {
               const isEdited = form.has("edits");
               if (isEdited && !form.has("loaded")) throw new Error("The input is not loaded yet.");
               const input = isEdited ? { input: inputOf(form, shape), isEdited } : {};
-              const of = { runId, ...(from === "" ? {} : { from }), ...input };
+              const iteration = Number(form.get("iteration"));
+              const where = { ...(from && { from }), ...(iteration > 0 && { iteration }) };
+              const of = { runId, ...where, ...input };
               await server.write("restart", of);
             }}
           >
@@ -137,6 +139,10 @@ export function Steering({ status }: { status: ShownRun }) {
                   <option key={name}>{name}</option>
                 ))}
               </select>
+            </label>
+            <label>
+              Iteration, if that is a loop
+              <input name="iteration" type="number" min={1} placeholder="the one that failed" />
             </label>
             <EditedInput key={status.generation} runId={runId} shape={shape} />
           </ActionButton>

@@ -2,13 +2,13 @@ import type { MutationRunner } from "@stepwise/workpool/core";
 import type { FunctionArgs } from "convex/server";
 import { compareValues, type Value } from "convex/values";
 import type { ComponentApi } from "../component/_generated/component.js";
+import type { Given } from "../component/validators.js";
 import type { AnyDefinition } from "../definition/definition.js";
 import type { Receives } from "../definition/event.js";
 import { Failure } from "../errors/failure.js";
 import { suggestion } from "../rules.js";
-import { parseValue, PASS_AN_ID } from "../runtime/input.js";
-import { receiversOf, storedEvent } from "../runtime/nodes/event.js";
-import { placeOf } from "../runtime/place.js";
+import { parsedOf, parseValue, PASS_AN_ID } from "../runtime/input.js";
+import { eventNamed, receiversOf, storedEvent } from "../runtime/nodes/event.js";
 import type { WorkflowReference } from "../runtime/reference.js";
 import { described, runArgs, type RunOrKey } from "./which-run.js";
 
@@ -85,12 +85,13 @@ function parsed(workflow: string, definition: AnyDefinition, name: string, paylo
   const problems = new Map<string, Failure>();
   const receivers: Receiver[] = [];
   let common: { value: Value } | undefined;
+  let given: Given | undefined;
   for (const { stage, schema, loop } of named)
     try {
-      const { called } = placeOf(definition, stage);
-      const subject = `The event "${name}" for node "${called}" of "${workflow}"`;
-      const value = parseValue({ subject, root: name }, schema, payload);
+      const named = eventNamed(definition, workflow, { stage, name });
+      const { value, given: raw } = parsedOf((each) => parseValue(named, schema, each), payload);
       common ??= { value };
+      given ??= raw;
       const differs = compareValues(value, common.value) !== 0;
       receivers.push({ stage, loop, value: differs ? value : undefined });
     } catch (error) {
@@ -106,6 +107,7 @@ function parsed(workflow: string, definition: AnyDefinition, name: string, paylo
   return {
     name: stored,
     value: common?.value ?? null,
+    given,
     receivers,
     others: others.length === 0 ? undefined : others.map(({ stage }) => stage),
     problems,

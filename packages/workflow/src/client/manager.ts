@@ -7,8 +7,8 @@ import {
 } from "@stepwise/workpool/core";
 import { v } from "convex/values";
 import type { ComponentApi } from "../component/_generated/component.js";
-import type { WorkflowInput } from "../definition/definition.js";
 import { type Duration, durationMs } from "../rules.js";
+import { inputOf, parsedAgain } from "../runtime/input.js";
 import { firstStageOf } from "../runtime/place.js";
 import type { WorkflowReference } from "../runtime/reference.js";
 import { type EventName, type EventPayload, sendEvent } from "./events.js";
@@ -19,7 +19,7 @@ import {
   type Page,
   type PageOptions,
 } from "./listing.js";
-import { asCalled, type NodeName, nodeNamed } from "./nodes.js";
+import { asCalled, named, nodeNamed } from "./nodes.js";
 import {
   beginningOf,
   checkCompiled,
@@ -30,6 +30,7 @@ import {
   type StartOptions,
   type StartSettings,
 } from "./start.js";
+import { loopAt, type RestartOptions } from "./restart.js";
 import type { Status } from "./status.js";
 import { type TimelineEntry, timelineOf } from "./timeline.js";
 import { refusal, runArgs, type RunOrKey, unknownRun, type WhichRun } from "./which-run.js";
@@ -104,7 +105,7 @@ export class WorkflowManager {
     options: StartOptions<Callback> = {},
   ): Promise<{ runId: RunId; started: boolean }> {
     checkCompiled(workflow);
-    const starts = [{ input: workflow.parse(input), key: options.key }];
+    const starts = [{ ...inputOf(workflow, input), key: options.key }];
     const all = await startAll(this.component, ctx, workflow, starts, options, this.#settings);
     // There is one result for each start.
     return all[0]!;
@@ -126,7 +127,7 @@ export class WorkflowManager {
   ): Promise<RunId[]> {
     checkCompiled(workflow);
     const starts = inputs.map((input, index) => ({
-      input: parsedAt(workflow, input, index),
+      ...parsedAt(workflow, input, index),
       key: options.key?.(input, index),
     }));
     const all = await startAll(this.component, ctx, workflow, starts, options, this.#settings);
@@ -145,10 +146,12 @@ export class WorkflowManager {
   ): Promise<Status<Workflow> | null> {
     const found = await ctx.runQuery(this.component.views.status, runArgs([workflow, run]));
     if (found === null) return null;
+    const { stored } = workflow;
     const isOutdated = found.plan !== workflow.plan;
-    const active = found.active.map(({ node, ...of }) => asCalled(workflow.stored, node, of));
+    const active = found.active.map(({ node, ...of }) => asCalled(stored, node, of));
+    const kept = found.kept.map((event) => ({ ...event, name: named(stored, event.name) }));
     // The output was checked when it was stored; its type is that of the definition.
-    return { ...found, isOutdated, active } as unknown as Status<Workflow>;
+    return { ...found, isOutdated, active, kept } as unknown as Status<Workflow>;
   }
 
   /**
@@ -244,17 +247,20 @@ export class WorkflowManager {
    * undone, and `onComplete` is called again.
    * @param options.from a node of the top level: completed nodes that read nothing from it,
    *   directly or through others, keep their results. Default: everything is done again.
+   * @param options.iteration if that is a loop: where it begins, with 1 from its `initial`. The
+   *   records of that before must be kept. Default: the iteration in which the loop has failed.
    * @param options.input takes the place of the run's input, parsed as by {@link start}. Default:
    *   the same input. With `from`, the completed nodes before it keep the results that they made
    *   of the old input; from there on, each node that reads the input runs again.
-   * @throws if there is no such run of the workflow, or no such node, the input does not fit, the
-   *   run goes on or is being undone, another run of its key goes on, or it is a child.
+   *   The input that is kept is parsed, too, if the schema may have changed.
+   * @throws if there is no such run of the workflow, no such node or iteration, the input does not
+   *   fit, the run goes on or is being undone, another run of its key goes on, or it is a child.
    */
   async restart<Workflow extends AnyWorkflow>(
-    ctx: MutationRunner,
+    ctx: MutationRunner & QueryRunner,
     workflow: Workflow,
     runId: RunId,
-    { from, input }: { from?: NodeName<Workflow>; input?: WorkflowInput<Workflow> } = {},
+    { from, iteration, input }: RestartOptions<Workflow> = {},
   ): Promise<void> {
     const { stored } = workflow;
     const first = from && nodeNamed(workflow, from, { onTop: true });
@@ -269,9 +275,20 @@ export class WorkflowManager {
         reads: workflow.nodeReads(node).map((read) => (read === "input" && replaced) || read),
       })),
       from: first,
-      input: input === undefined ? undefined : workflow.parse(input),
+      loop: loopAt(workflow, first, iteration),
+      input:
+        input === undefined
+          ? await this.#keptInput(ctx, workflow, runId)
+          : inputOf(workflow, input),
     });
     if (result !== "restarted") throw refusal("restart", runId, result);
+  }
+
+  /** The kept input of a run, if the present schema gives something else. @throws if none. */
+  async #keptInput(ctx: QueryRunner, workflow: AnyWorkflow, runId: RunId) {
+    const { keptInput } = this.component.steering;
+    const kept = await ctx.runQuery(keptInput, { runId, workflow: workflow.name });
+    return kept === null ? undefined : parsedAgain(workflow.parse, kept);
   }
 
   /**

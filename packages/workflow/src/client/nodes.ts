@@ -1,6 +1,6 @@
 import type { AnyDefinition } from "../definition/definition.js";
 import { suggestion } from "../rules.js";
-import { eventsOf } from "../runtime/nodes/event.js";
+import { eventsOf, receiversOf, storedEvent } from "../runtime/nodes/event.js";
 import { insideOf } from "../runtime/nodes/kinds.js";
 import { allNodes, placeOf, presentKey, stageNames } from "../runtime/place.js";
 import type { WorkflowReference } from "../runtime/reference.js";
@@ -41,6 +41,12 @@ export function nodeNamed(
 export function stagesAt(definition: AnyDefinition, path: string): string[] {
   const stages = stageNames(placeOf(definition, path).node, path);
   return stages.slice(0, stages.indexOf(path) + 1);
+}
+
+/** The present name of the events of a storage name. */
+export function named(definition: AnyDefinition, stored: string): string {
+  const all = receiversOf(definition);
+  return all.find((one) => storedEvent(all, one.name) === stored)?.name ?? stored;
 }
 
 interface Shown {

@@ -11,6 +11,7 @@ import { type Beginning, vBadEnd, vError } from "../component/validators.js";
 import type { StepError } from "../definition/context.js";
 import { Failure } from "../errors/failure.js";
 import { type Duration, durationMs } from "../rules.js";
+import { inputOf } from "../runtime/input.js";
 import type { WorkflowReference } from "../runtime/reference.js";
 
 interface CommonOptions<Callback extends OnComplete> {
@@ -144,9 +145,9 @@ export async function startAll(
 }
 
 /** An input of a batch, parsed. @throws as `parse` does, and says which input it was. */
-export function parsedAt(workflow: WorkflowReference<never>, input: unknown, index: number): Value {
+export function parsedAt(workflow: WorkflowReference<never>, input: unknown, index: number) {
   try {
-    return workflow.parse(input);
+    return inputOf(workflow, input);
   } catch (error) {
     throw Failure.from(error, `Input ${index} of the batch: `);
   }

@@ -100,6 +100,17 @@ interface Common<Workflow> extends RunFacts {
   stalled: boolean;
   /** What was done to it by hand, oldest first; the newest 20. `from`: of a restart, its node. */
   steered?: { what: "paused" | "resumed" | "canceled" | "restarted"; at: number; from?: string }[];
+  /** The events that came early and wait for their nodes; after the end, those never taken. */
+  kept: KeptEvents<Workflow>[];
+}
+
+/** Events of one name that no node has taken (yet). */
+export interface KeptEvents<Workflow> {
+  name: EventName<Workflow>;
+  /** At most 100 events of a run are counted. */
+  count: number;
+  /** Since when the first of them is kept, in ms since the epoch. */
+  since: number;
 }
 
 interface Ended {

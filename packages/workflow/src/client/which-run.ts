@@ -36,13 +36,15 @@ export function unknownRun(verb: string, run: RunArgs): Error {
 export function refusal(
   verb: string,
   runId: string,
-  why: "unknown" | "child" | "goes on" | "key taken",
+  why: "unknown" | "child" | "goes on" | "key taken" | "no iteration",
 ): Error {
   if (why === "unknown") return unknownRun(verb, { run: { runId } });
   const reason = {
     child: `it is the child of another run; ${verb} the one at the top`,
     "goes on": "it goes on; cancel it, or wait until it has ended",
     "key taken": "another run with its key goes on; cancel that, or wait until it has ended",
+    "no iteration":
+      "the loop has not come to that iteration, or the result of the one before is not kept; the first is",
   };
   return new Error(`Cannot ${verb} run "${runId}": ${reason[why]}`);
 }

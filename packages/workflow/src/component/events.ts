@@ -1,20 +1,30 @@
 import { isOwnJob, oneOf } from "@stepwise/workpool/core";
 import { compareValues, getConvexSize, type Infer, v, type Value } from "convex/values";
-import { mutation, type MutationCtx, type QueryCtx } from "./_generated/server.js";
+import { mutation, type MutationCtx } from "./_generated/server.js";
 import type { Doc, Run, RunId, Step } from "./core/documents.js";
 import { isEntry, takesEvents } from "./core/kinds.js";
+import { inboxOf, inOrder } from "./core/inbox.js";
 import { findRun, vRunOrKey } from "./core/runs.js";
 import { cancelScheduled } from "./core/scheduled.js";
 import { stepRead } from "./core/steps.js";
 import { enterNow, scheduleEntry } from "./engine/entry.js";
-import { reception, vRunState } from "./validators.js";
+import { type Given, reception, vGiven, vRunState } from "./validators.js";
 
 /** What a row of the inbox may take: a document holds 1 MiB, with its id and time. */
 const MAX_KEPT_BYTES = (1 << 20) - 1_024;
 
 export const take = mutation({
   args: { run: v.string(), names: v.array(v.string()), stage: v.string() },
-  returns: v.union(v.object({ name: v.string(), value: v.any() }), v.null()),
+  returns: v.union(
+    v.object({
+      name: v.string(),
+      value: v.any(),
+      given: v.optional(vGiven),
+      takenAt: v.optional(v.number()),
+      since: v.number(),
+    }),
+    v.null(),
+  ),
   handler: async (ctx, { run, names, stage }) => {
     const id = ctx.db.normalizeId("runs", run);
     if (id === null) return null;
@@ -26,17 +36,31 @@ export const take = mutation({
         break;
       }
     }
-    const [oldest] = first.sort((one, other) => one._creationTime - other._creationTime);
+    const [oldest] = first.sort(inOrder);
     if (oldest === undefined) return null;
     await ctx.db.delete("inbox", oldest._id);
+    const { name, given, takenAt, _creationTime: since } = oldest;
     const own = forStage(oldest, stage);
-    return { name: oldest.name, value: own === undefined ? oldest.value : own.value };
+    return { name, value: own === undefined ? oldest.value : own.value, given, takenAt, since };
   },
 });
 
-function inboxOf(ctx: QueryCtx, run: RunId, name: string) {
-  return ctx.db.query("inbox").withIndex("by_run_name", (q) => q.eq("run", run).eq("name", name));
-}
+/** Keeps an event that does not fit its node any more, in its place before the others. */
+export const giveBack = mutation({
+  args: {
+    run: v.string(),
+    name: v.string(),
+    value: v.any(),
+    given: v.optional(vGiven),
+    takenAt: v.number(),
+  },
+  returns: v.null(),
+  handler: async (ctx, { run, ...event }) => {
+    const id = ctx.db.normalizeId("runs", run);
+    if (id !== null) await ctx.db.insert("inbox", { run: id, ...event });
+    return null;
+  },
+});
 
 /** What a stage makes of a stored event, if that differs from what the others make of it. */
 function forStage({ otherwise }: Doc<"inbox">, stage: string) {
@@ -58,6 +82,7 @@ export const send = mutation({
     run: vRunOrKey,
     name: v.string(),
     value: v.any(),
+    given: v.optional(vGiven),
     receivers: v.array(vReceiver),
     /** The stages that take events of the storage name, but not of this one. */
     others: v.optional(v.array(v.string())),
@@ -69,7 +94,10 @@ export const send = mutation({
     v.object({ kind: v.literal("refused"), stage: v.string() }),
     v.object({ kind: v.literal("tooLarge"), bytes: v.number(), most: v.number() }),
   ),
-  handler: async (ctx, { workflow, run: which, name, value, receivers, others = [] }) => {
+  handler: async (
+    ctx,
+    { workflow, run: which, name, value, given: raw, receivers, others = [] },
+  ) => {
     const run = await findRun(ctx, which, workflow);
     if (run === null) return { kind: "unknown" as const };
     const { _id: id, state } = run;
@@ -86,9 +114,10 @@ export const send = mutation({
     const { stage, refuses } = receiver;
     if (refuses === true) return { kind: "refused" as const, stage };
     const given = "value" in receiver ? receiver.value : value;
-    const event = { name, value: given };
+    const event = { name, value: given, ...(raw === undefined ? {} : { given: raw }) };
     if (isKept && ahead.every(({ loop }) => loop === undefined)) {
-      const { length: kept } = await inboxOf(ctx, id, name).take(ahead.length);
+      let kept = 0;
+      for await (const _event of inboxOf(ctx, id, name)) if (++kept === ahead.length) break;
       if (kept === ahead.length) return { kind: "full" as const, kept };
     }
     // If the run waits for it, what others would make of it is not needed.
@@ -123,7 +152,7 @@ async function takesUp(
   ctx: MutationCtx,
   run: Run,
   waiting: Step,
-  event: { name: string; value: unknown },
+  event: { name: string; value: unknown; given?: Given },
 ) {
   let isTaken = true;
   // It waits no more: the run itself may send such an event next.
@@ -132,8 +161,7 @@ async function takesUp(
   const otherwise = async () => {
     isTaken = false;
     await cancelScheduled(ctx, waiting);
-    const fields = { kind: "entry", state: "pending", names: undefined, dueAt: undefined } as const;
-    await scheduleEntry(ctx, waiting, {}, fields);
+    await scheduleEntry(ctx, waiting, {}, { kind: "entry", state: "pending", names: undefined });
   };
   await enterNow(ctx, run, { ...waiting, state }, { event: { kind: "got", ...event }, otherwise });
   return isTaken;

@@ -6,13 +6,22 @@ import { mutation, query, type MutationCtx, type QueryCtx } from "./_generated/s
 import { childrenFrom, isCalledOff as isChildCalledOff } from "./core/children.js";
 import { publicMutation } from "./core/continuations.js";
 import type { Run, RunId } from "./core/documents.js";
+import { isInput } from "./core/kinds.js";
 import { logStarted } from "./core/log.js";
 import { pool } from "./core/pool.js";
 import { hasEnded, runWithKey } from "./core/runs.js";
 import { cancelScheduled } from "./core/scheduled.js";
 import { loadScope, settledOutput } from "./core/scope.js";
 import { isActive, stepRead, stepWithId } from "./core/steps.js";
-import { beginAction, beginStage, insertRun, knownInput } from "./engine/begin.js";
+import {
+  beginAction,
+  beginStage,
+  inputFields,
+  insertRun,
+  keptInput,
+  knownInput,
+  replaceInput,
+} from "./engine/begin.js";
 import { beginDeadline } from "./engine/deadlines.js";
 import { scheduleEntry } from "./engine/entry.js";
 import { errorsBeside } from "./engine/transition.js";
@@ -20,7 +29,7 @@ import { settle as settleStep } from "./settle.js";
 import { recordArgs, settleArgs, vBeginning, vRead, vReported, vToken } from "./validators.js";
 
 const vStart = v.object({
-  input: v.any(),
+  ...inputFields,
   /** Of all runs of the workflow that have not ended, only one has it. */
   key: v.optional(v.string()),
 });
@@ -78,6 +87,34 @@ export const isCalledOff = query({
   args: { token: vToken },
   returns: v.boolean(),
   handler: async (ctx, { token }) => await isChildCalledOff(ctx, token),
+});
+
+/** The input of a run that is at its very first step, so that it begins now; else null. */
+export const unbegun = query({
+  args: { token: vToken },
+  returns: v.union(v.object(inputFields), v.null()),
+  handler: async (ctx, { token }) => {
+    const step = await stepWithId(ctx, token.step);
+    const run = step === null ? null : await ctx.db.get("runs", step.run);
+    // A restart has parsed the input itself.
+    if (step === null || run === null || !isActive(step, token) || step.generation) return null;
+    const ofRun = ctx.db.query("steps").withIndex("by_run", (q) => q.eq("run", run._id));
+    const [first, second] = await ofRun.take(2);
+    const earliest = first !== undefined && isInput(first) ? second : first;
+    return earliest?._id === step._id ? await keptInput(ctx, run) : null;
+  },
+});
+
+/** The input of a run that begins, as its present schema gives it. */
+export const reparsed = mutation({
+  args: { token: vToken, ...inputFields },
+  returns: v.null(),
+  handler: async (ctx, { token, ...input }) => {
+    const step = await stepWithId(ctx, token.step);
+    if (step !== null && isActive(step, token))
+      await ctx.db.patch("runs", step.run, await replaceInput(ctx, step.run, input));
+    return null;
+  },
 });
 
 /** Calls a mutation of the app for a stage. @throws if its result cannot be stored. */
@@ -174,7 +211,7 @@ async function mayReuseKey(ctx: QueryCtx, run: Run, reuse: Starts["reuse"]) {
 /** @param works its first work is added here. @returns of the run also whether it begins now. */
 async function startRun(
   ctx: MutationCtx,
-  { input, key }: Starts["starts"][number],
+  { key, ...kept }: Starts["starts"][number],
   { begin, at, onComplete }: Omit<Starts, "starts">,
   works: core.Work[],
 ): Promise<{ run: RunId; begins: boolean }> {
@@ -190,11 +227,11 @@ async function startRun(
     startedAt: now,
     onComplete: onComplete?.fn,
   };
-  const run = await insertRun(ctx, fields, input);
+  const run = await insertRun(ctx, fields, kept);
   if (onComplete !== undefined)
     await ctx.db.insert("contexts", { run, context: onComplete.context });
   if (timeoutMs !== undefined && later === undefined) await beginDeadline(ctx, run, timeoutMs);
-  const known = knownInput(input);
+  const known = knownInput(kept.input);
   const { _creationTime: createdAt = now } = (await ctx.db.get("runs", run)) ?? {};
   const of = { run, plan, createdAt };
   if (first.action === undefined || later !== undefined)

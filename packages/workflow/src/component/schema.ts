@@ -7,6 +7,7 @@ import {
   vBeginning,
   vError,
   vEvent,
+  vGiven,
   vNewChild,
   vIterations,
   vRetry,
@@ -16,6 +17,7 @@ import {
   vStepKind,
   vStepState,
   vTolerate,
+  vTook,
   vWatchedTable,
 } from "./validators.js";
 
@@ -44,6 +46,7 @@ export default defineSchema({
     first: v.optional(vStage),
     /** Its input if that is small; else it is in a step record. */
     input: v.optional(v.any()),
+    given: v.optional(vGiven),
     timeoutMs: v.optional(v.number()),
     /** How long it stays after its end, and until when that is. */
     retentionMs: v.optional(v.number()),
@@ -111,6 +114,11 @@ export default defineSchema({
     job: v.optional(v.id("_scheduled_functions")),
     entersAt: v.optional(v.number()),
     event: v.optional(vEvent),
+    /** Of a large input. */
+    given: v.optional(vGiven),
+    /** Of an event: what it has taken, or that its time was over. */
+    took: v.optional(vTook),
+    timedOut: v.optional(v.boolean()),
     /** Checks some seconds later whether that function was lost; canceled by it. */
     check: v.optional(v.id("_scheduled_functions")),
     isLastTry: v.optional(v.boolean()),
@@ -170,9 +178,12 @@ export default defineSchema({
     run: v.id("runs"),
     name: v.string(),
     value: v.any(),
+    given: v.optional(vGiven),
+    /** When a run that was restarted came to the node that took it: first it takes these. */
+    takenAt: v.optional(v.number()),
     /** The stages that refuse it, or make another value of it. */
     otherwise: v.optional(v.array(v.object(reception))),
-  }).index("by_run_name", ["run", "name"]),
+  }).index("by_run_name", ["run", "name", "takenAt"]),
 
   /** What a run has done that can be undone: a step of its own, or a child with such steps. */
   undos: defineTable({

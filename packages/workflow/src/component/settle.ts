@@ -210,7 +210,9 @@ async function wait(
   hasArrived: boolean,
   next: Extract<Next, { kind: TimedKind }>,
 ): Promise<void> {
-  const { kind, until, names, storedNames, sensitive } = next;
+  const { kind, names, storedNames, sensitive } = next;
+  // A wait that has begun keeps its time, though its run comes to the node again.
+  const until = hasArrived && isEntry(step) ? (step.dueAt ?? next.until) : next.until;
   const marks = marksOf({ sensitive });
   const fields = { kind, state: "waiting" as const, names, storedNames, ...marks, dueAt: until };
   const record = { ...newRecord(step, next), held: step.held, ...fields };

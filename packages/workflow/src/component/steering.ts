@@ -2,13 +2,14 @@ import { oneOf } from "@stepwise/workpool/core";
 import { v, type ObjectType } from "convex/values";
 import { mutation, query } from "./_generated/server.js";
 import { publicMutation } from "./core/continuations.js";
-import type { MutationCtx, Run, RunId } from "./core/documents.js";
+import type { MutationCtx, QueryCtx, Run, RunId } from "./core/documents.js";
 import { findRun, hasEnded, runWithId, unendedWithKey, whichRun } from "./core/runs.js";
 import { stepRead } from "./core/steps.js";
+import { inputFields, keptInput as inputOf } from "./engine/begin.js";
 import { cancelRun } from "./features/ending.js";
 import { pauseRun, resumeRun } from "./features/pause.js";
 import { repairAll } from "./features/repair.js";
-import { restartFields, restartRun, vNewInput } from "./features/restart.js";
+import { restartFields, restartRun, resumedAt, vNewInput } from "./features/restart.js";
 import { removeRun } from "./features/retention.js";
 import { recordArgs, type Steered, vPlans } from "./validators.js";
 
@@ -58,7 +59,7 @@ export const resume = mutation({
 });
 
 /** Why an ended run of the top level is not found; null if it is. */
-async function refusalOf(ctx: MutationCtx, run: Run | null) {
+async function refusalOf(ctx: QueryCtx, run: Run | null) {
   if (run === null) return "unknown";
   if (run.parentRun !== undefined) return "child";
   return (await hasEnded(ctx, run)) ? null : "goes on";
@@ -67,7 +68,7 @@ async function refusalOf(ctx: MutationCtx, run: Run | null) {
 /** Begins a new generation of a run that has ended, whole or from a node. */
 export const restart = mutation({
   args: { runId: v.string(), ...restartFields, input: vNewInput },
-  returns: oneOf("restarted", "goes on", "key taken", "child", "unknown"),
+  returns: oneOf("restarted", "goes on", "key taken", "no iteration", "child", "unknown"),
   handler: async (ctx, { runId, input, ...restart }) => {
     const { workflow } = restart.begin;
     const run = await findRun(ctx, { runId }, workflow);
@@ -76,9 +77,21 @@ export const restart = mutation({
     const { startKey } = run;
     if (startKey !== undefined && (await unendedWithKey(ctx, workflow, startKey)) !== null)
       return "key taken";
+    const resumed = await resumedAt(ctx, run._id, restart);
+    if (resumed === null) return "no iteration";
     await logSteering(ctx, run._id, "restarted", restart.from);
-    await restartRun(ctx, run, restart, input);
+    await restartRun(ctx, run, restart, input, resumed);
     return "restarted";
+  },
+});
+
+/** The input that a restart of a run would keep. Null if the run is not there to be restarted. */
+export const keptInput = query({
+  args: { runId: v.string(), workflow: v.string() },
+  returns: v.union(v.object(inputFields), v.null()),
+  handler: async (ctx, { runId, workflow }) => {
+    const run = await findRun(ctx, { runId }, workflow);
+    return run === null || (await refusalOf(ctx, run)) !== null ? null : await inputOf(ctx, run);
   },
 });
 

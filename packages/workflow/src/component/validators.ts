@@ -102,6 +102,25 @@ export const vToken = v.object({
 });
 export type Token = Infer<typeof vToken>;
 
+/**
+ * What to parse again instead of a parsed value that does not parse to itself: what was given, or
+ * nothing if that cannot be stored. Then the parsed value stays.
+ */
+export const vGiven = v.object({ value: v.optional(v.any()) });
+export type Given = Infer<typeof vGiven>;
+
+/** An event that a record has taken, as far as its output and its names do not say it. */
+export const vTook = v.object({
+  /** The storage name of the event. Default: the one that it waited for. */
+  name: v.optional(v.string()),
+  /** Where the payload is in the output. Default: it is the output. */
+  within: v.optional(v.array(v.string())),
+  given: v.optional(vGiven),
+  /** When the run first came to a node that took it. Default: when it came to this one. */
+  takenAt: v.optional(v.number()),
+});
+export type Took = Infer<typeof vTook>;
+
 /** How runs of a workflow begin. */
 export const vBeginning = v.object({
   workflow: v.string(),
@@ -122,6 +141,7 @@ export const vNewChild = v.object({
   begin: v.number(),
   key: v.optional(v.string()),
   input: v.any(),
+  given: v.optional(vGiven),
   /** Its input was refused: it is inserted as failed. */
   error: v.optional(vError),
 });
@@ -149,6 +169,9 @@ export const vNewChildren = v.object({
 });
 export type NewChildren = Infer<typeof vNewChildren>;
 
+/** Of an event's node: what it took, or that its time was over. */
+const ofEvent = { took: v.optional(vTook), timedOut: v.optional(v.boolean()) };
+
 /** What became of the step of the token. */
 export const vOutcome = v.union(
   /** `error`: it failed, and `recover` gave the output. `loop` as in {@link vFused}. */
@@ -157,6 +180,7 @@ export const vOutcome = v.union(
     output: v.any(),
     error: v.optional(vError),
     loop: v.optional(v.any()),
+    ...ofEvent,
   }),
   v.object({ kind: v.literal("failed"), error: vError }),
   v.object({ kind: v.literal("retry"), error: vError, dueAt: v.number() }),
@@ -178,6 +202,7 @@ export const vFused = v.object({
   isOver: v.optional(v.boolean()),
   /** Of a branch: the key of its case. It goes on until there is an output. */
   chosen: v.optional(v.string()),
+  ...ofEvent,
   /** It has a record already. */
   exists: v.optional(v.boolean()),
   ...marks,
@@ -251,7 +276,12 @@ export const vEvent = v.union(
   v.object({ kind: v.literal("joined"), single: v.optional(v.boolean()) }),
   /** The end of a sleep, or of the time for an event. */
   v.object({ kind: v.literal("due"), of: oneOf(...timedKinds) }),
-  v.object({ kind: v.literal("got"), name: v.string(), value: v.any() }),
+  v.object({
+    kind: v.literal("got"),
+    name: v.string(),
+    value: v.any(),
+    given: v.optional(vGiven),
+  }),
   ...vReported.members,
 );
 export type Event = Infer<typeof vEvent>;

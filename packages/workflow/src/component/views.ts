@@ -3,6 +3,7 @@ import { pick } from "convex-helpers";
 import { type Infer, v } from "convex/values";
 import { query, type QueryCtx } from "./_generated/server.js";
 import type { Doc, Run, Step } from "./core/documents.js";
+import { keptEvents, vKept } from "./core/inbox.js";
 import { isEntry, isInPool, isInput, isParent } from "./core/kinds.js";
 import { findRun, runWithId, whichRun } from "./core/runs.js";
 import { isLost } from "./core/scheduled.js";
@@ -98,6 +99,7 @@ export const vStatus = v.object({
   active: v.array(vActiveNode),
   stalled: v.boolean(),
   steered: v.optional(v.array(vSteered)),
+  kept: v.array(vKept),
   output: v.optional(v.any()),
   /** Its output is that of a `sensitive` node. */
   isSensitive: v.optional(v.boolean()),
@@ -126,6 +128,7 @@ export const status = query({
       paused: run.paused === true || active.some(({ paused }) => paused),
       stalled: isLate || active.some(({ stalled }) => stalled),
       steered: run.steered,
+      kept: await keptEvents(ctx, run._id),
       output: run.state === "completed" ? (run.output ?? last?.output ?? null) : undefined,
       isSensitive: last?.sensitive,
       onCompleteError: run.onCompleteError,

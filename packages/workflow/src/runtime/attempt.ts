@@ -1,7 +1,7 @@
 import type { GenericActionCtx } from "convex/server";
 import type { Value } from "convex/values";
 import type { Token } from "../component/validators.js";
-import type { Info } from "../definition/context.js";
+import type { Info, StepError } from "../definition/context.js";
 import type { Policy } from "../definition/node.js";
 import { describeThrown, Failure } from "../errors/failure.js";
 import { durationMs } from "../rules.js";
@@ -71,16 +71,21 @@ export async function report(
   stage: string,
   token: Token,
   slot: string,
-  attempt: Promise<Value>,
-): Promise<void> {
+  attempt: Promise<Value> | { error: StepError },
+): Promise<null> {
   const at = { workflow, node: stage, attempt: token.attempt };
-  const report = await attempt.then(
-    (output) => ({ kind: "success" as const, output }),
-    (error: unknown) => ({ kind: "failed" as const, error: { ...describeThrown(error), ...at } }),
-  );
+  const failed = (error: StepError) => ({ kind: "failed" as const, error });
+  const report =
+    "error" in attempt
+      ? failed(attempt.error)
+      : await attempt.then(
+          (output) => ({ kind: "success" as const, output }),
+          (error: unknown) => failed({ ...describeThrown(error), ...at }),
+        );
   const complete = async (fuse: boolean) =>
     await ctx.runMutation(functions.completion(stage), { token, slot, report, fuse });
   const keep = async () =>
     void (await ctx.runMutation(component.lib.keep, { token, slot, report }));
   await complete(true).catch(() => complete(false).catch(keep));
+  return null;
 }

@@ -29,7 +29,8 @@ import {
   type StepMutation,
   type StepQuery,
 } from "./functions.js";
-import { eventsOf } from "./nodes/event.js";
+import { INPUT, inputAtBeginning } from "./begins.js";
+import { eventsOf, received } from "./nodes/event.js";
 import { kindOf } from "./nodes/kinds.js";
 import type { GENERATED_FORMAT } from "../rules.js";
 import { retryAt } from "./options.js";
@@ -97,6 +98,7 @@ export function compiled(
     }
     const { stage, token } = run;
     const { error } = reported;
+    if (error.node === INPUT) return run.failAt(stage, error);
     // The whole node of which the stage is a part can have failed: its time is over.
     const isOwn = error.node === stage;
     const again = isOwn ? retryAt(own, stage, token.attempt, error.kind) : null;
@@ -117,6 +119,8 @@ export function compiled(
         const policy = policyOf(definition, stage);
         const { called } = placeOf(definition, stage);
         // A scope that cannot be loaded is a failure of the attempt like any other.
+        const begun = await inputAtBeginning(ctx, own, token);
+        if ("error" in begun) return await report(ctx, own, stage, token, slot, begun);
         const attempt = attemptOf(called, policy, info, async (full) => {
           const stub = stubOf(definition, stage);
           const names = stub === undefined ? reads.get(stage) : ["*"];
@@ -126,12 +130,17 @@ export function compiled(
           const args = { run: token.run, reads: missing };
           const loaded = missing.length > 0 ? await ctx.runQuery(component.lib.load, args) : {};
           const reader = "args" in policy ? "args" : "action";
-          const values = readableScope(own, stage, reader, { ...scope, ...loaded }, names);
+          const values = readableScope(
+            own,
+            stage,
+            reader,
+            { ...scope, ...loaded, ...begun },
+            names,
+          );
           if (stub !== undefined) return stub(values, full);
           return handler(contextFor(ctx, policy, called), values, full);
         });
-        await report(ctx, own, stage, token, slot, attempt);
-        return null;
+        return await report(ctx, own, stage, token, slot, attempt);
       },
     });
   const completionOf = (stage: string, next?: Arrive): Completion =>
@@ -208,23 +217,25 @@ export function compiled(
           const mayBeCalledOff = event.kind === "arrive" && token.childOf !== undefined;
           if (mayBeCalledOff && (await ctx.runQuery(component.lib.isCalledOff, { token })))
             return null;
-          const run = new Run(ctx, own, token, stage, options);
+          const begun = event.kind === "arrive" ? await inputAtBeginning(ctx, own, token) : {};
+          const scope = options.scope && { ...options.scope, ...begun };
+          const run = new Run(ctx, own, token, stage, { ...options, scope });
           const entry = (entries: Entries) =>
             Object.hasOwn(entries, stage) ? entries[stage] : undefined;
           const { node } = placeOf(definition, stage);
-          const { due, received } = kindOf(node);
           let arrive = entry(event.kind === "arrive" ? at : after);
           if (event.kind === "success" || event.kind === "failed") arrive = following.get(stage);
           if (arrive === undefined && event.kind !== "failed") await failRemoved(run);
+          else if ("error" in begun) arrive = run.failAt(stage, begun.error);
           else if (event.kind === "success" || event.kind === "failed")
             arrive = await ended(run, event, arrive);
           else if (event.kind === "due") {
-            const output = due === undefined ? null : due(node);
-            if (output === undefined) arrive = entry(at);
-            else await run.succeeded(output);
+            const { due = null } = kindOf(node);
+            await run.succeeded(due, due === null ? {} : { timedOut: true });
           } else if (event.kind === "got") {
-            const name = eventsOf(definition, stage).get(event.name) ?? event.name;
-            await run.succeeded(received?.(node, name, event.value) ?? event.value);
+            const events = eventsOf(definition, stage);
+            const { output, ...took } = received(node, events, event);
+            await run.succeeded(output, took);
           }
           await follow(run, arrive);
           return null;

@@ -1,9 +1,12 @@
 import type { StandardSchemaV1 } from "@standard-schema/spec";
 import { validate } from "convex-helpers/validators";
-import { type GenericValidator, v, type Value } from "convex/values";
+import { compareValues, type GenericValidator, getConvexSize, v, type Value } from "convex/values";
+import type { Given } from "../component/validators.js";
 import type { AnySchema } from "../definition/values.js";
 import { Failure } from "../errors/failure.js";
-import { checkStorable } from "../values.js";
+import type { WorkflowReference } from "./reference.js";
+import { misshapeOf } from "../shape.js";
+import { checkStorable, copied, MAX_VALUE_BYTES } from "../values.js";
 
 /** Of a document's 16 levels: inputs are stored in a page of children, events in a union. */
 const MAX_DEPTH = 13;
@@ -24,6 +27,52 @@ export function parseValue(named: Named, schema: AnySchema, value: unknown): Val
     advice: PASS_AN_ID,
   });
   return parsed;
+}
+
+/**
+ * A parsed value, and what code that takes it later parses again if that is something else: what
+ * was given, where the parsed value does not parse to itself. What cannot be stored is not given.
+ */
+export function parsedOf(
+  parse: (value: unknown) => Value,
+  given: unknown,
+): { value: Value; given?: Given } {
+  const value = parse(given);
+  if (value === given) return { value };
+  try {
+    if (isSame(parse(value), value)) return { value };
+  } catch {
+    // It takes another type than it makes.
+  }
+  try {
+    const raw = copied(given) as Value;
+    const isSmall = getConvexSize(raw) + getConvexSize(value) <= MAX_VALUE_BYTES;
+    const stored = isSmall && misshapeOf(raw, "", MAX_DEPTH - 1) === undefined;
+    return { value, given: stored ? { value: raw } : {} };
+  } catch {
+    return { value, given: {} };
+  }
+}
+
+/** Whether two values are stored as one and the same. */
+function isSame(one: Value, other: Value): boolean {
+  return compareValues(copied(one) as Value, copied(other) as Value) === 0;
+}
+
+/** An input as it is kept. @throws as `parse` does. */
+export function inputOf({ parse }: Pick<WorkflowReference<never>, "parse">, given: unknown) {
+  const { value: input, ...rest } = parsedOf(parse, given);
+  return { input, ...rest };
+}
+
+/** A kept input as the present schema takes it; undefined if it stays as it is. @throws if not. */
+export function parsedAgain(
+  parse: (value: unknown) => Value,
+  { input, given = { value: input } }: { input: Value; given?: Given },
+): ReturnType<typeof inputOf> | undefined {
+  if (given.value === undefined) return undefined;
+  const again = inputOf({ parse }, given.value);
+  return isSame(again.input, input) ? undefined : again;
 }
 
 export const PASS_AN_ID = "Put it into file storage or a table, and pass its id";

@@ -1,5 +1,5 @@
 import type { Value } from "convex/values";
-import type { StepKind } from "../component/validators.js";
+import type { Outcome, StepKind } from "../component/validators.js";
 import type { StepError } from "../definition/context.js";
 import { describeThrown, type Problem } from "../errors/failure.js";
 import { checkedOutput, copied } from "../values.js";
@@ -135,10 +135,13 @@ export class Run extends Transaction {
     await recovered.next?.(this);
   }
 
-  /** The token's stage has ended well. @param error why it has not, before it recovered. */
-  async succeeded(output: Value, error?: StepError): Promise<void> {
+  /** The token's stage has ended well. @param how `error`: why it has not, before it recovered. */
+  async succeeded(
+    output: Value,
+    how: Pick<Extract<Outcome, { kind: "success" }>, "error" | "took" | "timedOut"> = {},
+  ): Promise<void> {
     const loopSeen = await this.loopSeen(this.stage);
-    this.outcome = { kind: "success", output, error, ...loopSeen };
+    this.outcome = { kind: "success", output, ...how, ...loopSeen };
     this.know(recordOf(this.stage), output);
     this.endDeadline(this.stage);
   }
@@ -159,7 +162,7 @@ export class Run extends Transaction {
     }
     const { path, output } = recovered;
     if (this.stage === path) {
-      await this.succeeded(output, error);
+      await this.succeeded(output, { error });
       if (recovered.next !== undefined) this.endDeadlineOf(path);
     } else {
       this.outcome = { kind: "failed", error };

@@ -223,7 +223,7 @@ export class Transaction {
     return { kind: "fail", error, stage, sensitive: this.facts(stage).sensitive };
   }
 
-  failAt(stage: string, error: StepError): void {
+  failAt(stage: string, error: StepError): undefined {
     if (this.isArrivalAt(stage)) this.outcome = { kind: "failed", error };
     this.goOn(this.failing(stage, error));
   }

@@ -180,6 +180,7 @@ export const restart = internalMutation({
     name: v.string(),
     runId: vRunId,
     from: v.optional(v.string()),
+    iteration: v.optional(v.number()),
     input: v.optional(v.any()),
   },
   returns: v.null(),

@@ -28,6 +28,13 @@ export type ComponentApi<Name extends string | undefined = string | undefined> =
     >;
   };
   events: {
+    giveBack: FunctionReference<
+      "mutation",
+      "internal",
+      { run: string; name: string; value: any; given?: { value?: any }; takenAt: number },
+      null,
+      Name
+    >;
     send: FunctionReference<
       "mutation",
       "internal",
@@ -36,6 +43,7 @@ export type ComponentApi<Name extends string | undefined = string | undefined> =
         run: { runId: string } | { key: string };
         name: string;
         value: any;
+        given?: { value?: any };
         receivers: Array<{ stage: string; refuses?: boolean; value?: any; loop?: string }>;
         others?: Array<string>;
       },
@@ -60,7 +68,7 @@ export type ComponentApi<Name extends string | undefined = string | undefined> =
       "mutation",
       "internal",
       { run: string; names: Array<string>; stage: string },
-      { name: string; value: any } | null,
+      { name: string; value: any; given?: { value?: any }; takenAt?: number; since: number } | null,
       Name
     >;
   };
@@ -193,6 +201,25 @@ export type ComponentApi<Name extends string | undefined = string | undefined> =
       { value: any; from: number },
       Name
     >;
+    reparsed: FunctionReference<
+      "mutation",
+      "internal",
+      {
+        token: {
+          run: string;
+          step: string;
+          attempt: number;
+          iterations?: Array<number>;
+          generation?: number;
+          plan?: string;
+          childOf?: string;
+        };
+        input: any;
+        given?: { value?: any };
+      },
+      null,
+      Name
+    >;
     settle: FunctionReference<
       "mutation",
       "internal",
@@ -235,6 +262,13 @@ export type ComponentApi<Name extends string | undefined = string | undefined> =
                 compensationErrors?: Array<any>;
               };
               loop?: any;
+              took?: {
+                name?: string;
+                within?: Array<string>;
+                given?: { value?: any };
+                takenAt?: number;
+              };
+              timedOut?: boolean;
             }
           | {
               kind: "failed";
@@ -327,6 +361,13 @@ export type ComponentApi<Name extends string | undefined = string | undefined> =
           iteration?: number;
           isOver?: boolean;
           chosen?: string;
+          took?: {
+            name?: string;
+            within?: Array<string>;
+            given?: { value?: any };
+            takenAt?: number;
+          };
+          timedOut?: boolean;
           exists?: boolean;
           sensitive?: boolean;
           undoable?: boolean;
@@ -403,6 +444,7 @@ export type ComponentApi<Name extends string | undefined = string | undefined> =
                     begin: number;
                     key?: string;
                     input: any;
+                    given?: { value?: any };
                     error?: {
                       message: string;
                       kind:
@@ -516,7 +558,7 @@ export type ComponentApi<Name extends string | undefined = string | undefined> =
           retentionMs?: number;
           undoable?: boolean;
         };
-        starts: Array<{ input: any; key?: string }>;
+        starts: Array<{ input: any; given?: { value?: any }; key?: string }>;
         reuse?: "ended" | "failed";
         at?: number;
         onComplete?: { fn: string; context: any };
@@ -524,6 +566,23 @@ export type ComponentApi<Name extends string | undefined = string | undefined> =
         logLevel?: "DEBUG" | "TRACE" | "INFO" | "REPORT" | "WARN" | "ERROR";
       },
       Array<{ runId: string; started: boolean }>,
+      Name
+    >;
+    unbegun: FunctionReference<
+      "query",
+      "internal",
+      {
+        token: {
+          run: string;
+          step: string;
+          attempt: number;
+          iterations?: Array<number>;
+          generation?: number;
+          plan?: string;
+          childOf?: string;
+        };
+      },
+      { input: any; given?: { value?: any } } | null,
       Name
     >;
   };
@@ -866,6 +925,13 @@ export type ComponentApi<Name extends string | undefined = string | undefined> =
       boolean,
       Name
     >;
+    keptInput: FunctionReference<
+      "query",
+      "internal",
+      { runId: string; workflow: string },
+      { input: any; given?: { value?: any } } | null,
+      Name
+    >;
     pause: FunctionReference<
       "mutation",
       "internal",
@@ -915,9 +981,21 @@ export type ComponentApi<Name extends string | undefined = string | undefined> =
         };
         nodes: Array<{ name: string; stage: string; reads: Array<string> }>;
         from?: string;
-        input?: any;
+        loop?: {
+          first: string;
+          last: string | null;
+          deadline?: {
+            stage: string;
+            iterations?: Array<number>;
+            called?: string;
+            ms?: number;
+            recovers?: boolean;
+          };
+          iteration?: number;
+        };
+        input?: { input: any; given?: { value?: any } };
       },
-      "restarted" | "goes on" | "key taken" | "child" | "unknown",
+      "restarted" | "goes on" | "key taken" | "no iteration" | "child" | "unknown",
       Name
     >;
     resume: FunctionReference<
@@ -1053,6 +1131,7 @@ export type ComponentApi<Name extends string | undefined = string | undefined> =
           at: number;
           from?: string;
         }>;
+        kept: Array<{ name: string; count: number; since: number }>;
         output?: any;
         isSensitive?: boolean;
         onCompleteError?: string;

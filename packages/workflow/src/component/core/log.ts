@@ -49,6 +49,17 @@ export async function logEnded(
   await logEvent(ctx, isBad ? "WARN" : "INFO", "ended", { ...run, ...why });
 }
 
+/** Events that a run has kept to its end, without their payloads. */
+export async function logKept(
+  ctx: MutationCtx,
+  { _id: runId, root, workflow }: Run,
+  kept: readonly { name: string; count: number }[],
+): Promise<void> {
+  if (kept.length === 0) return;
+  const events = Object.fromEntries(kept.map(({ name, count }) => [name, count]));
+  await logEvent(ctx, "WARN", "eventsNotTaken", { runId, root, workflow, events });
+}
+
 export async function logStep(
   ctx: MutationCtx,
   event: keyof typeof LEVELS,

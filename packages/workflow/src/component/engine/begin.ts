@@ -1,13 +1,25 @@
 import * as core from "@stepwise/workpool/core";
 import type { WithoutSystemFields } from "convex/server";
-import { getConvexSize, type Value } from "convex/values";
-import type { MutationCtx, Run, RunId, Step, StepId } from "../core/documents.js";
+import { getConvexSize, type ObjectType, v, type Value } from "convex/values";
+import type { MutationCtx, QueryCtx, Run, RunId, Step, StepId } from "../core/documents.js";
 import { pool } from "../core/pool.js";
 import { type Known, smallScope } from "../core/scope.js";
-import { keyOf, marksOf, newRecord, type RunOf, type StepOf, tokenOf } from "../core/steps.js";
-import type { ActionFunction, Stage } from "../validators.js";
+import {
+  keyOf,
+  marksOf,
+  newRecord,
+  type RunOf,
+  type StepOf,
+  stepRead,
+  tokenOf,
+} from "../core/steps.js";
+import { type ActionFunction, type Stage, vGiven } from "../validators.js";
 import { beginDeadline } from "./deadlines.js";
 import { type EntryOptions, failStep, scheduleEntry } from "./entry.js";
+
+/** The parsed input of a run, and what is parsed again if that is something else. */
+export const inputFields = { input: v.any(), given: v.optional(vGiven) };
+type Input = ObjectType<typeof inputFields>;
 
 /** A larger scope is loaded by the function: arguments are kept for a week. */
 const MAX_SCOPE_BYTES = 256 * 1024;
@@ -17,25 +29,45 @@ const MAX_INPUT_IN_RUN_BYTES = 1024;
 export async function insertRun(
   ctx: MutationCtx,
   fields: WithoutSystemFields<Run>,
-  input: unknown,
+  input: Input,
 ): Promise<RunId> {
   const run = await ctx.db.insert("runs", { ...fields, ...inputInRun(input) });
   await insertLargeInput(ctx, run, input);
   return run;
 }
 
-/** The input as a field of its run, if it is small. */
-export function inputInRun(input: unknown): { input?: unknown } {
-  return getConvexSize(input as Value) > MAX_INPUT_IN_RUN_BYTES ? {} : { input };
+function isSmall({ input, given }: Input): boolean {
+  const bytes = getConvexSize(input as Value) + getConvexSize(given?.value as Value | undefined);
+  return bytes <= MAX_INPUT_IN_RUN_BYTES;
+}
+
+/** The input as fields of its run, if it is small. */
+function inputInRun({ input, given }: Input): Partial<Input> {
+  return isSmall({ input, given }) ? { input, ...(given && { given }) } : {};
 }
 
 /** Gives an input that is too large for its run a record. */
-export async function insertLargeInput(ctx: MutationCtx, run: RunId, input: unknown) {
-  if (getConvexSize(input as Value) <= MAX_INPUT_IN_RUN_BYTES) return;
+async function insertLargeInput(ctx: MutationCtx, run: RunId, { input, given }: Input) {
+  if (isSmall({ input, given })) return;
   const now = Date.now();
   const record = newRecord({ run, createdAt: now }, { stage: "input" });
   const ended = { kind: "input", state: "completed", endedAt: now, permanent: true } as const;
-  await ctx.db.insert("steps", { ...record, ...ended, output: input });
+  await ctx.db.insert("steps", { ...record, ...ended, output: input, ...(given && { given }) });
+}
+
+/** Drops the record of a large input. @returns the fields of the run for the new one. */
+export async function replaceInput(ctx: MutationCtx, run: RunId, input: Input) {
+  const before = await stepRead(ctx, run, { stage: "input" });
+  if (before !== null) await ctx.db.delete("steps", before._id);
+  await insertLargeInput(ctx, run, input);
+  return { input: undefined, given: undefined, ...inputInRun(input) };
+}
+
+/** What a run keeps of its input. */
+export async function keptInput(ctx: QueryCtx, { _id, input, given }: Run): Promise<Input> {
+  if (input !== undefined) return { input, given };
+  const record = await stepRead(ctx, _id, { stage: "input" });
+  return { input: record?.output ?? null, given: record?.given };
 }
 
 export function knownInput(input: unknown): Known {

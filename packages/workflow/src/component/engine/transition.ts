@@ -5,7 +5,7 @@ import { isAction, isBranch, isParent, takesEvents } from "../core/kinds.js";
 import { cancelScheduled } from "../core/scheduled.js";
 import { keyOf, marksOf, newRecord, NO_ENTRY, stepRead } from "../core/steps.js";
 import type { LoopStep } from "../features/iterations.js";
-import type { Fused, Settlement } from "../validators.js";
+import type { Fused, Settlement, Took } from "../validators.js";
 import { scheduleEntry } from "./entry.js";
 
 export interface Progress {
@@ -24,9 +24,13 @@ export async function recordOutcome(ctx: MutationCtx, progress: Progress, { outc
   if (isOvertaken) await cancelScheduled(ctx, step);
   if (outcome.kind === "success") {
     const stored = await storeOutput(ctx, progress, step, outcome.output);
+    const { took, timedOut } = outcome;
+    const { names = [], storedNames = names } = step;
     const ended = { state: "completed" as const, endedAt: Date.now(), ...NO_ENTRY, ...stored };
     const errors = outcome.error === undefined ? step.errors : withError(step, outcome.error);
-    await ctx.db.patch("steps", step._id, { ...ended, errors: errorsBeside(errors, stored) });
+    const tells = took !== undefined && tookBeside(took, storedNames);
+    const beside = { errors: errorsBeside(errors, stored), took: tells || undefined, timedOut };
+    await ctx.db.patch("steps", step._id, { ...ended, ...beside });
     if (step.undoable === true)
       await ctx.db.insert("undos", { run: step.run, step: step._id, loop: outcome.loop });
   } else if (outcome.kind === "failed") {
@@ -45,6 +49,13 @@ export async function recordOutcome(ctx: MutationCtx, progress: Progress, { outc
     // The run goes on after the children; their record waits for the finalize.
     await ctx.db.patch("steps", step._id, NO_ENTRY);
   }
+}
+
+/** What was taken by a record that has waited for it: mostly its own name says it all. */
+function tookBeside(took: Took, names: readonly string[]): Took | false {
+  const { name, ...others } = took;
+  if (names.length !== 1 || names[0] !== name) return took;
+  return Object.values(others).some((each) => each !== undefined) && others;
 }
 
 function badState({ kind }: StepError): "failed" | "timedOut" {
@@ -110,7 +121,7 @@ export async function recordFused(
 }
 
 async function fieldsOf(ctx: MutationCtx, progress: Progress, fused: Fused) {
-  const { kind, startedAt, output, error, iteration, chosen } = fused;
+  const { kind, startedAt, output, error, iteration, chosen, took, timedOut } = fused;
   const hasFailed = output === undefined && error !== undefined;
   const isInside = output === undefined && error === undefined;
   const isOpen = isInside || (iteration !== undefined && fused.isOver !== true);
@@ -122,6 +133,8 @@ async function fieldsOf(ctx: MutationCtx, progress: Progress, fused: Fused) {
     ...(isOpen ? {} : { endedAt: Date.now() }),
     ...(iteration === undefined ? {} : { iteration }),
     ...(chosen === undefined ? {} : { chosen }),
+    ...(took === undefined ? {} : { took }),
+    ...(timedOut === undefined ? {} : { timedOut }),
     ...(error === undefined ? {} : { errors: [error] }),
     ...marksOf(fused),
     ...(isParent(fused) ? NOT_REDUCED : {}),

@@ -25,7 +25,7 @@ async function insertPage(
   const above = parent === null ? null : await ctx.db.get("runs", parent.run);
   if (parent === null || above === null || parent.joined === true) return running;
   const now = Date.now();
-  for (const [offset, { begin, key, input, error }] of page.children.entries()) {
+  for (const [offset, { begin, key, input, given, error }] of page.children.entries()) {
     const beginning = page.begins[begin];
     if (beginning === undefined) throw new Error(`A child of "${parent.stage}" has no workflow`);
     const { workflow, plan, entry, first, timeoutMs } = beginning;
@@ -47,7 +47,7 @@ async function insertPage(
       endedAt: error === undefined ? undefined : now,
       timeoutMs,
     } as const;
-    const run = await insertRun(ctx, child, input);
+    const run = await insertRun(ctx, child, { input, given });
     if (state === "running") running.push({ run, first });
   }
   const refused = page.children.filter(({ error }) => error !== undefined);

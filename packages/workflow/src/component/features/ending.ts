@@ -4,8 +4,9 @@ import type { StepError } from "../../definition/context.js";
 import { internal } from "../_generated/api.js";
 import { continuation, continueLater, ROOM_ABOVE, voidMutation } from "../core/continuations.js";
 import type { Doc, MutationCtx, Run, RunId, Step, StepId } from "../core/documents.js";
+import { keptEvents } from "../core/inbox.js";
 import { isParent } from "../core/kinds.js";
-import { logEnded } from "../core/log.js";
+import { logEnded, logKept } from "../core/log.js";
 import { errorOf, goesOn } from "../core/runs.js";
 import { outputInRun } from "../core/scope.js";
 import { childrenIn, hasChildIn, isCanceledLater, UNENDED } from "../core/children.js";
@@ -111,6 +112,7 @@ async function finishRun(ctx: MutationCtx, run: Run, end: End): Promise<Work | u
   await ctx.db.patch("runs", run._id, { ...ended, ...(await expireLater(ctx, run)) });
   await liftDeadlines(ctx, run._id);
   await logEnded(ctx, run, end);
+  await logKept(ctx, run, await keptEvents(ctx, run._id));
   if (run.parentStep === undefined) {
     const sensitive = state !== "completed" && end.sensitive === true;
     await callOnComplete(ctx, { ...run, ...ended }, sensitive);

@@ -49,7 +49,9 @@ function hundredOf(iteration: number): number {
 
 export const removeMoreIterations = continuation<Old>(async (ctx, old) => {
   const loop = await ctx.db.get("steps", old.loop);
-  return loop === null ? null : await removeSome(ctx, old, loop);
+  // A restart may have gone back to an earlier iteration.
+  const to = Math.min(old.to, (loop?.iteration ?? 0) + 1 - RECORDED_ITERATIONS);
+  return loop === null || to <= old.from ? null : await removeSome(ctx, { ...old, to }, loop);
 });
 
 /** @returns what is still to be removed, or null. Each record is read once, so this ends. */

@@ -2,6 +2,7 @@ import { isOwnJob } from "@stepwise/workpool/core";
 import { internal } from "../_generated/api.js";
 import { continuation, continueLater, hasRoomInPage } from "../core/continuations.js";
 import type { MutationCtx, Run, RunId, Step, StepId } from "../core/documents.js";
+import { inboxOf } from "../core/inbox.js";
 import { isHolding, isInPool, isParent } from "../core/kinds.js";
 import { goesOn } from "../core/runs.js";
 import { cancelScheduled } from "../core/scheduled.js";
@@ -134,8 +135,7 @@ async function release(ctx: MutationCtx, held: Step): Promise<void> {
   if (await hasEarlyEvent(ctx, step)) {
     // The run comes to the node again, and finds the event in its inbox.
     const fields = { kind: "entry", state: "pending", held: undefined } as const;
-    await scheduleEntry(ctx, step, {}, { ...fields, names: undefined, dueAt: undefined });
-    return;
+    return void (await scheduleEntry(ctx, step, {}, { ...fields, names: undefined }));
   }
   await ctx.db.patch("steps", step._id, { held: undefined });
   await rearm(ctx, step);
@@ -148,12 +148,10 @@ async function hasEarlyEvent(
   { run, state, names = [], storedNames = names, dueAt = Infinity }: Step,
 ): Promise<boolean> {
   if (state !== "waiting") return false;
-  for (const name of storedNames) {
-    const event = await ctx.db
-      .query("inbox")
-      .withIndex("by_run_name", (q) => q.eq("run", run).eq("name", name))
-      .first();
-    if (event !== null && event._creationTime <= dueAt) return true;
-  }
+  for (const name of storedNames)
+    for await (const event of inboxOf(ctx, run, name)) {
+      if (event._creationTime <= dueAt) return true;
+      break;
+    }
   return false;
 }

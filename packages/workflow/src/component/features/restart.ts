@@ -1,11 +1,13 @@
 import { type Infer, type ObjectType, v } from "convex/values";
 import { internal } from "../_generated/api.js";
 import { continuation, continueLater, hasRoomInPage } from "../core/continuations.js";
-import type { MutationCtx, Run, RunId, Step } from "../core/documents.js";
+import type { MutationCtx, QueryCtx, Run, RunId, Step } from "../core/documents.js";
+import { giveBack } from "../core/inbox.js";
 import { logStarted } from "../core/log.js";
 import { stepRead } from "../core/steps.js";
-import { beginRun, inputInRun, insertLargeInput } from "../engine/begin.js";
-import { vBeginning } from "../validators.js";
+import { beginRun, inputFields, replaceInput } from "../engine/begin.js";
+import { setDeadline } from "../engine/deadlines.js";
+import { vBeginning, vDeadline } from "../validators.js";
 import { undoNext } from "./compensation.js";
 import { finishUndone } from "./ending.js";
 import { removeStep } from "./retention.js";
@@ -13,23 +15,38 @@ import { removeStep } from "./retention.js";
 export const vNode = v.object({ name: v.string(), stage: v.string(), reads: v.array(v.string()) });
 type Node = Infer<typeof vNode>;
 
+/** A loop: the first stage of its body, the record with an iteration's output, and its timeout. */
+const vLoop = v.object({
+  first: v.string(),
+  last: v.union(v.string(), v.null()),
+  deadline: v.optional(vDeadline),
+  /** Where to begin. Default: if it has not completed, at the iteration that it had reached. */
+  iteration: v.optional(v.number()),
+});
+
 export const restartFields = {
   begin: vBeginning,
   nodes: v.array(vNode),
   /** Keeps the results that do not depend on this node. Default: everything is done again. */
   from: v.optional(v.string()),
+  /** The node is a loop. */
+  loop: v.optional(vLoop),
 };
 
 /** Takes the place of the input. Default: it stays. */
-export const vNewInput = v.optional(v.any());
+export const vNewInput = v.optional(v.object(inputFields));
 
 type Restart = ObjectType<typeof restartFields>;
+
+/** An iteration with which a loop goes on, and the state before it. */
+type Resumed = { iteration: number; state: any };
 
 /** How far a restart has come: the nodes before `at` are done. */
 type Progress = {
   run: RunId;
   generation: number;
   restart: Restart;
+  resumed?: Resumed;
   at: number;
   affected: string[];
   retained: string[];
@@ -41,6 +58,7 @@ export async function restartRun(
   { _id: run, generation: before = 1 }: Run,
   restart: Restart,
   input: Infer<typeof vNewInput>,
+  resumed: Resumed | undefined,
 ): Promise<void> {
   const generation = before + 1;
   const { plan, entry, timeoutMs, retentionMs } = restart.begin;
@@ -63,24 +81,37 @@ export async function restartRun(
     restarting: true,
     ...(input === undefined ? {} : await replaceInput(ctx, run, input)),
   });
-  const nothingDone = { at: 0, affected: [], retained: [] };
+  const nothingDone = { ...(resumed && { resumed }), at: 0, affected: [], retained: [] };
   const rest = await restartPage(ctx, { run, generation, restart, ...nothingDone });
   if (rest !== null) await continueLater(ctx, internal.features.restart.restartMore, rest);
 }
 
-/** Drops the record of a large input. @returns the new one for the run, unless it is large too. */
-async function replaceInput(ctx: MutationCtx, run: RunId, input: unknown) {
-  const before = await stepRead(ctx, run, { stage: "input" });
-  if (before !== null) await ctx.db.delete("steps", before._id);
-  await insertLargeInput(ctx, run, input);
-  return { input: undefined, ...inputInRun(input) };
+/**
+ * Where a restart from a loop begins: at an iteration whose state is known, or, with undefined,
+ * anew, as after a compensation. @returns null if that iteration has no state any more.
+ */
+export async function resumedAt(
+  ctx: QueryCtx,
+  run: RunId,
+  { from, loop }: Restart,
+): Promise<Resumed | undefined | null> {
+  if (from === undefined || loop === undefined || loop.iteration === 1) return undefined;
+  const record = await stepRead(ctx, run, { stage: from });
+  const { iteration: reached = 1, state, undone } = record ?? {};
+  const { iteration = state === "completed" ? 1 : reached } = loop;
+  if (iteration > reached) return null;
+  if (iteration === 1 || undone === true) return undefined;
+  if (iteration === reached && state !== "completed") return { iteration, state: record?.output };
+  if (loop.last === null) return { iteration, state: null };
+  const before = await stepRead(ctx, run, { stage: loop.last, iterations: [iteration - 1] });
+  return before?.state === "completed" ? { iteration, state: before.output ?? null } : null;
 }
 
 export const restartMore = continuation<Progress>(restartPage);
 
 /** @returns the progress; null if the run has begun or ended. */
 async function restartPage(ctx: MutationCtx, progress: Progress): Promise<Progress | null> {
-  const { run, generation, restart } = progress;
+  const { run, generation, restart, resumed } = progress;
   const { nodes, from } = restart;
   const current = await ctx.db.get("runs", run);
   if (current?.restarting !== true || current.generation !== generation) return null;
@@ -101,10 +132,16 @@ async function restartPage(ctx: MutationCtx, progress: Progress): Promise<Progre
     }
     affected.add(node.name);
     stopped.affected.push(node.name);
-    if (!(await removeNode(ctx, run, node.name))) return stopped;
+    // If what comes before the loop is done again, so is the whole loop.
+    const goesOn = node.name === from && affected.size === 1 ? resumed : undefined;
+    const isRemoved =
+      goesOn === undefined
+        ? await removeNode(ctx, run, node.name)
+        : await removeIterations(ctx, run, node.name, goesOn.iteration);
+    if (!isRemoved) return stopped;
   }
   const first = nodes.find(({ name }) => affected.has(name));
-  await begin(ctx, current, restart, first, retained);
+  await begin(ctx, current, restart, first, retained, first?.name === from ? resumed : undefined);
   return null;
 }
 
@@ -130,6 +167,22 @@ async function removeNode(ctx: MutationCtx, run: RunId, name: string): Promise<b
   return await removeSteps(ctx, own);
 }
 
+/** Removes the records inside a loop from an iteration on. @returns as {@link removeNode}. */
+async function removeIterations(ctx: MutationCtx, run: RunId, loop: string, iteration: number) {
+  const steps = () => ctx.db.query("steps");
+  for (let stage = `${loop}.`; ;) {
+    const next = await steps()
+      .withIndex("by_run_stage", (q) => q.eq("run", run).gt("stage", stage).lt("stage", `${loop}/`))
+      .first();
+    if (next === null) return true;
+    stage = next.stage;
+    const own = steps().withIndex("by_run_stage", (q) =>
+      q.eq("run", run).eq("stage", next.stage).gte("iterations", [iteration]),
+    );
+    if (!(await removeSteps(ctx, own))) return false;
+  }
+}
+
 /** @returns as {@link removeNode}. */
 async function removeAll(ctx: MutationCtx, run: RunId): Promise<boolean> {
   const steps = () => ctx.db.query("steps");
@@ -142,16 +195,20 @@ async function removeAll(ctx: MutationCtx, run: RunId): Promise<boolean> {
 
 async function removeSteps(ctx: MutationCtx, ...some: AsyncIterable<Step>[]): Promise<boolean> {
   for (const steps of some)
-    for await (const step of steps) if (!(await removeStep(ctx, step))) return false;
+    for await (const step of steps) {
+      if (!(await removeStep(ctx, step))) return false;
+      await giveBack(ctx, step);
+    }
   return true;
 }
 
 async function begin(
   ctx: MutationCtx,
   run: Run,
-  { begin, nodes }: Restart,
+  { begin, nodes, loop }: Restart,
   at: Node | undefined,
   retained: string[],
+  resumed?: Resumed,
 ): Promise<void> {
   const restarted = { restarting: undefined, retained };
   if (run.state !== "pending") {
@@ -161,6 +218,24 @@ async function begin(
   }
   await ctx.db.patch("runs", run._id, { ...restarted, state: "running", startedAt: Date.now() });
   const isFirst = at === undefined || at === nodes[0];
-  await beginRun(ctx, run, isFirst ? begin.first : { stage: at.stage, reads: [] }, {});
+  if (resumed !== undefined && loop !== undefined && at !== undefined) {
+    await resumeLoop(ctx, run, at.name, resumed);
+    if (loop.deadline !== undefined) await setDeadline(ctx, run._id, loop.deadline);
+    const iterations = [resumed.iteration];
+    await beginRun(ctx, run, { stage: loop.first, iterations, reads: [] }, {});
+  } else await beginRun(ctx, run, isFirst ? begin.first : { stage: at.stage, reads: [] }, {});
   await logStarted(ctx, run.workflow, [run._id], run.generation);
+}
+
+async function resumeLoop(
+  ctx: MutationCtx,
+  { _id: run, generation }: Run,
+  stage: string,
+  { iteration, state }: Resumed,
+): Promise<void> {
+  const record = await stepRead(ctx, run, { stage });
+  if (record === null) throw new Error(`The run goes on with the loop "${stage}", but has none`);
+  const begun = { generation, iteration, output: state, startedAt: Date.now() };
+  const open = { state: "running" as const, endedAt: undefined, errors: undefined };
+  await ctx.db.patch("steps", record._id, { ...begun, ...open });
 }

@@ -4,6 +4,7 @@ import type { Beginning, NewChild, NewChildren } from "../../component/validator
 import type { Child, EachChild } from "../../definition/parent.js";
 import { describeThrown, Failure } from "../../errors/failure.js";
 import { checkedOutput, copied, fromPages, MAX_VALUE_BYTES } from "../../values.js";
+import { inputOf } from "../input.js";
 import { checkConcurrency, checkTolerate, optionOf } from "../options.js";
 import { canWait, placeOf } from "../place.js";
 import type { WorkflowReference } from "../reference.js";
@@ -238,7 +239,7 @@ function isChild(value: unknown): value is Child<unknown> {
 /** A child's input, parsed; if it does not fit its schema, why. */
 export function parsedInput(reference: WorkflowReference<never>, input: unknown) {
   try {
-    return { input: reference.parse(input) };
+    return inputOf(reference, input);
   } catch (error) {
     const at = { workflow: reference.name, node: "input", attempt: 1 };
     return { input: null, error: { ...describeThrown(error), ...at } };

@@ -1,6 +1,10 @@
+import type { Value } from "convex/values";
+import type { Event, Took } from "../../component/validators.js";
 import type { AnyDefinition } from "../../definition/definition.js";
+import type { Bound } from "../functions.js";
+import { parseValue } from "../input.js";
 import { msUntil } from "../options.js";
-import { allNodes, presentKey } from "../place.js";
+import { allNodes, placeOf, presentKey } from "../place.js";
 import type { Arrive, Run } from "../run.js";
 import { kindOf, type AnyNode } from "./kinds.js";
 
@@ -18,9 +22,17 @@ export async function event(run: Run, stage: string, next: Arrive) {
     const args = { run: run.token.run, names: storedNames, stage };
     const early = await run.ctx.runMutation(component.events.take, args);
     if (early !== null) {
-      const name = events.get(early.name) ?? early.name;
-      const output = kindOf(node).received?.(node, name, early.value) ?? early.value;
-      run.add({ ...run.begun(stage, "event"), output });
+      const { since, ...event } = early;
+      const { takenAt = since } = event;
+      try {
+        // The node's schema may have changed since the event was kept.
+        const value = parsedEvent(run.own, stage, event);
+        run.add({ ...run.begun(stage, "event"), ...received(node, events, { ...event, value }) });
+      } catch (error) {
+        const kept = { run: run.token.run, ...event, takenAt };
+        await run.ctx.runMutation(component.events.giveBack, kept);
+        throw error;
+      }
       return next;
     }
     const isRenamed = [...events].some(([stored, name]) => stored !== name);
@@ -33,6 +45,38 @@ export async function event(run: Run, stage: string, next: Arrive) {
     });
     return undefined;
   });
+}
+
+type Kept = Pick<Extract<Event, { kind: "got" }>, "name" | "value" | "given">;
+
+/** An event as the present schema of its node takes it. @throws if it does not fit. */
+function parsedEvent({ definition, workflow }: Bound, stage: string, event: Kept): Value {
+  const all = receiversOf(definition).filter((one) => one.stage === stage);
+  const { name: stored, value, given = { value } } = event;
+  const found = all.find((one) => one.stored === stored || storedEvent(all, one.name) === stored);
+  if (found === undefined || given.value === undefined) return value;
+  return parseValue(eventNamed(definition, workflow, found), found.schema, given.value);
+}
+
+/** How messages call an event. */
+export function eventNamed(
+  definition: AnyDefinition,
+  workflow: string,
+  { stage, name }: Pick<Receiver, "stage" | "name">,
+) {
+  const { called } = placeOf(definition, stage);
+  return { subject: `The event "${name}" for node "${called}" of "${workflow}"`, root: name };
+}
+
+/** The output of a node from an event, and what is kept to give the event back. */
+export function received(
+  node: AnyNode,
+  events: ReadonlyMap<string, string>,
+  { name: stored, value, given, takenAt }: Kept & { takenAt?: number },
+): { output: Value; took: Took } {
+  const { output = value, within } =
+    kindOf(node).received?.(node, events.get(stored) ?? stored, value) ?? {};
+  return { output, took: { name: stored, within, given, takenAt } };
 }
 
 interface Receiver {

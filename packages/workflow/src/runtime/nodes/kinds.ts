@@ -48,10 +48,10 @@ interface Kind {
   readonly waits?: boolean;
   readonly startsRuns?: boolean;
   events?(node: AnyNode, name: string): Taken[];
-  /** Its output from an event. Default: the event's payload. */
-  received?(node: AnyNode, name: string, value: Value): Value;
-  /** Its output when the time of a wait is over; undefined to wait on. Default: null. */
-  due?(node: AnyNode): Value | undefined;
+  /** Its output from an event, and where the payload is in that. Default: it is the payload. */
+  received?(node: AnyNode, name: string, value: Value): { output: Value; within?: string[] };
+  /** Its output when the time of a wait is over. Default: null. */
+  readonly due?: Value;
 }
 
 const kinds: Readonly<Record<NodeKind, Kind>> = {
@@ -81,10 +81,13 @@ const kinds: Readonly<Record<NodeKind, Kind>> = {
         : Object.keys(anyOf).map((each) => ({ name: each, schema: anyOf[each], isOwn: false })),
     received({ anyOf, timeout }, name, value) {
       const event = anyOf === undefined ? value : { name, value };
-      return timeout === undefined ? event : { timedOut: false, event };
+      const output = timeout === undefined ? event : { timedOut: false, event };
+      const path = [timeout !== undefined && "event", anyOf !== undefined && "value"];
+      const within = path.filter((field) => field !== false);
+      return within.length === 0 ? { output } : { output, within };
     },
-    // A deploy may have removed the timeout.
-    due: ({ timeout }) => (timeout === undefined ? undefined : { timedOut: true }),
+    // Also if a deploy has removed the timeout: a wait that has begun keeps its time.
+    due: { timedOut: true },
   },
   branch: {
     inside: ({ cases }) =>

@@ -1,0 +1,56 @@
+import { type Infer, v } from "convex/values";
+import type { Doc, MutationCtx, QueryCtx, RunId, Step } from "./documents.js";
+import { takesEvents } from "./kinds.js";
+
+/* Events that wait in their run's inbox, in the order in which nodes take them. */
+
+/** The events of a name. Those that were taken before a restart come first, in that order. */
+export async function* inboxOf(ctx: QueryCtx, run: RunId, name: string) {
+  const inbox = () => ctx.db.query("inbox");
+  yield* inbox().withIndex("by_run_name", (q) =>
+    q.eq("run", run).eq("name", name).gt("takenAt", undefined),
+  );
+  yield* inbox().withIndex("by_run_name", (q) =>
+    q.eq("run", run).eq("name", name).eq("takenAt", undefined),
+  );
+}
+
+/** Of events of several names, which comes first. */
+export function inOrder(one: Doc<"inbox">, other: Doc<"inbox">): number {
+  const [taken, otherTaken] = [one.takenAt ?? Infinity, other.takenAt ?? Infinity];
+  return taken === otherTaken ? one._creationTime - other._creationTime : taken - otherTaken;
+}
+
+/** A node runs again: the event that it had taken waits for it. */
+export async function giveBack(ctx: MutationCtx, step: Step): Promise<void> {
+  const { run, names = [], storedNames = names, took = {}, output, timedOut } = step;
+  // A run comes to its nodes in the order in which they take events.
+  const { name = storedNames[0], within = [], given, takenAt = step._creationTime } = took;
+  if (!takesEvents(step) || step.state !== "completed" || timedOut === true) return;
+  if (name === undefined) return;
+  let value: unknown = output;
+  for (const field of within) value = (value as Readonly<Record<string, unknown>>)[field];
+  await ctx.db.insert("inbox", { run, name, value, given, takenAt });
+}
+
+/** The events of one name that wait in an inbox, and since when the first of them does. */
+export const vKept = v.object({ name: v.string(), count: v.number(), since: v.number() });
+
+/** How many are counted: each is read with its payload, also by the transaction that ends a run. */
+const MOST = 100;
+const MOST_BYTES = 1 << 20;
+
+/** What waits in an inbox, by storage names. At most 100 events are counted. */
+export async function keptEvents(ctx: QueryCtx, run: RunId): Promise<Infer<typeof vKept>[]> {
+  const kept = new Map<string, Infer<typeof vKept>>();
+  const rows = ctx.db.query("inbox").withIndex("by_run_name", (q) => q.eq("run", run));
+  const { used } = (await ctx.meta.getTransactionMetrics()).bytesRead;
+  let read = 0;
+  for await (const { name, _creationTime: at } of rows) {
+    const { count, since } = kept.get(name) ?? { count: 0, since: Infinity };
+    kept.set(name, { name, count: count + 1, since: Math.min(since, at) });
+    const { bytesRead } = await ctx.meta.getTransactionMetrics();
+    if (++read === MOST || bytesRead.used - used > MOST_BYTES) break;
+  }
+  return [...kept.values()];
+}

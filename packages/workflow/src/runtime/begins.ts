@@ -1,0 +1,37 @@
+import type { GenericActionCtx } from "convex/server";
+import type { Token } from "../component/validators.js";
+import type { StepError } from "../definition/context.js";
+import { describeThrown } from "../errors/failure.js";
+import type { Bound } from "./functions.js";
+import { parsedAgain } from "./input.js";
+import { referenceTo } from "./reference.js";
+
+/** The node that errors of a run's input name. No node has this name. */
+export const INPUT = "input";
+
+type Begun = { input?: unknown } | { error: StepError };
+
+/**
+ * What has changed of the input of a run that begins now, under another plan than that under which
+ * it was started: it is parsed again. It costs a query, and only after a deploy.
+ */
+export async function inputAtBeginning(
+  ctx: Pick<GenericActionCtx<any>, "runQuery" | "runMutation">,
+  own: Bound,
+  token: Token,
+): Promise<Begun> {
+  const { plan, attempt } = token;
+  if (own.plan === undefined || !plan || plan === own.plan || attempt > 1) return {};
+  const { unbegun, reparsed } = own.component.lib;
+  const kept = await ctx.runQuery(unbegun, { token });
+  if (kept === null) return {};
+  try {
+    const again = parsedAgain(referenceTo(own, own.definition).parse, kept);
+    if (again === undefined) return {};
+    await ctx.runMutation(reparsed, { token, ...again });
+    return { input: again.input };
+  } catch (error) {
+    const at = { workflow: own.workflow, node: INPUT, attempt };
+    return { error: { ...describeThrown(error), ...at } };
+  }
+}
