@@ -26,6 +26,7 @@ export type * from "./client/status.js";
 // Not the `retry` of a definition.
 export type { Retry } from "./client/status.js";
 export type { TimelineEntry } from "./client/timeline.js";
+export type { Wait } from "./client/waits.js";
 export type { RunOrKey, WhichRun } from "./client/which-run.js";
 export type { WorkflowReference } from "./runtime/reference.js";
 // With a star, so that the generated `declare module` can add to `Register`.

@@ -30,6 +30,7 @@ export const modules: Record<string, () => Promise<unknown>> = {
   "./component/settle.js": () => import("./component/settle.js"),
   "./component/steering.js": () => import("./component/steering.js"),
   "./component/views.js": () => import("./component/views.js"),
+  "./component/waits.js": () => import("./component/waits.js"),
   "./component/watchdog.js": () => import("./component/watchdog.js"),
 };
 

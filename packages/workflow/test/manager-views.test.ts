@@ -109,6 +109,7 @@ describe("status", () => {
         total: 4,
         done: 2,
         failed: 2,
+        canceled: 0,
         running: 0,
       });
     },

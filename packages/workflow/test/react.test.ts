@@ -11,6 +11,7 @@ const run: LiveRun = {
   workflow: "order",
   isOutdated: false,
   generation: 1,
+  createdAt: 0,
   startedAt: 0,
   endedAt: 7_200_300,
   active: [],
@@ -62,6 +63,44 @@ test("a timeline has a bar for each attempt and for each wait between two", () =
   expect(row).toContain("Attempt 1: No truck");
 });
 
+test("[S147] a timeline draws what an attempt waited for a slot as a wait, and what it ran as work", () => {
+  const retries = [{ attempt: 1, beganAt: 17_000, failedAt: 17_500, nextAt: 18_500 }];
+  const row = rows([step("ship", { attempt: 2, retries, beganAt: 19_500, endedAt: 20_000 })]).at(
+    -1,
+  )!;
+  expect(bars(row)).toEqual([
+    "waited for a slot 17 s",
+    "attempt 1 failed after 500 ms",
+    "waited 1 s",
+    "waited for a slot 1 s",
+    "attempt 2 ran for 500 ms",
+  ]);
+  expect(row.match(/data-kind="\w+"/g)).toEqual(
+    ["waiting", "running", "waiting", "waiting", "running"].map((kind) => `data-kind="${kind}"`),
+  );
+  expect(row).toContain("<small>1 s, waited 19 s</small>");
+});
+
+test("[S147] one that waits for a slot, or was canceled there, is drawn without any work", () => {
+  const [queued = "", canceled = ""] = rows([
+    step("ship", { state: "pending", queuedAt: 0, endedAt: undefined }),
+    step("tell", { state: "canceled", queuedAt: 0, endedAt: 3_000 }),
+  ]).slice(-2);
+  expect(queued).toContain("waiting for a slot");
+  expect(queued).not.toContain('data-kind="running"');
+  expect(bars(canceled)).toEqual(["waited for a slot 3 s"]);
+});
+
+test("[S149] a wait that timed out is not shown as completed, and one of several events by its name", () => {
+  const [late = "", came = ""] = rows([
+    step("ask", { kind: "event", events: ["yes", "no"], isTimedOut: true }),
+    step("ask", { kind: "event", events: ["yes", "no"], event: "no" }),
+  ]).slice(-2);
+  expect(late).toContain("timed out");
+  expect(late).not.toContain("completed");
+  expect(came).toContain("completed by no");
+});
+
 test("a timeline shortens long times without work, and says how long they were", () => {
   const [, gaps = "", ship = "", pause = "", tell = ""] = rows([
     step("ship", { endedAt: 200 }),
@@ -76,7 +115,7 @@ test("a timeline shortens long times without work, and says how long they were",
 });
 
 test("a timeline tells states, errors, undone steps and children in words", () => {
-  const counts = { total: 40, done: 12, failed: 1, running: 8 };
+  const counts = { total: 40, done: 12, failed: 1, canceled: 3, running: 8 };
   const html = rows([
     step("reserve", { isUndone: true }),
     step("pages", { kind: "children", state: "waiting", endedAt: undefined, children: counts }),
@@ -84,7 +123,7 @@ test("a timeline tells states, errors, undone steps and children in words", () =
     step("ship", { state: "skipped", startedAt: undefined, endedAt: undefined }),
   ]).slice(-4);
   expect(html[0]).toContain("undone");
-  expect(html[1]).toContain("12 of 40 done, 1 failed, 8 running");
+  expect(html[1]).toContain("12 of 40 done, 1 failed, 3 canceled, 8 running");
   expect(html[2]).toContain("waiting for decision");
   expect(html[3]).toContain("skipped");
 });
@@ -125,7 +164,8 @@ test("a timeline lists the children that it is given, below their parent", () =>
     runId: "c1",
     workflow: "page",
     state: "failed",
-    startedAt: 0,
+    createdAt: 0,
+    startedAt: 60,
     endedAt: 90,
   } as const;
   const html = renderToStaticMarkup(
@@ -135,8 +175,9 @@ test("a timeline lists the children that it is given, below their parent", () =>
       childRunsOf: ({ node }) => (node === "pages" ? [{ ...child, index: 4 }] : []),
     }),
   );
-  expect(html).toMatch(/1 children.*page #5.*failed/s);
+  expect(html).toMatch(/1 children.*page #4.*failed/s);
   expect(html).not.toContain("0 children");
+  expect(bars(html)).toEqual(expect.arrayContaining(["waited to begin 60 ms", "took 30 ms"]));
 });
 
 test("a run that is loading or unknown is shown as such", () => {

@@ -28,6 +28,19 @@ export function eventNames({ events = [] }: TreeStep): string {
   return events.map((name) => JSON.stringify(name)).join(" or ");
 }
 
+/** How long an action has waited for a slot, before its current or last attempt began. */
+export function queueTime({ state, queuedAt, beganAt, endedAt }: TreeStep, now: number): number {
+  const isWaiting = state === "pending" || state === "canceled";
+  const until = beganAt ?? (isWaiting ? (endedAt ?? now) : undefined);
+  return queuedAt === undefined || until === undefined ? 0 : Math.max(0, until - queuedAt);
+}
+
+/** How a wait for events has ended, if that is to be told. */
+export function cameOf({ came, events = [] }: TreeStep): string | undefined {
+  if (came === null) return "timed out";
+  return came !== undefined && events.length > 1 ? `by ${JSON.stringify(came)}` : undefined;
+}
+
 /** How many runs are in which state: `448 completed, 2 failed`. */
 export function countStates(runs: readonly TreeRun[]): string {
   const counts = new Map<string, number>();
@@ -86,7 +99,8 @@ class Picture {
 
   /** A run, and its steps below it. */
   ofRun(run: TreeRun, label = this.colors.bold(run.workflow), indent = ""): string[] {
-    const took = this.#took(run.startedAt, run.endedAt);
+    // One that waits for its time, or its turn, has not begun.
+    const took = run.state === "pending" ? "" : this.#took(run.startedAt, run.endedAt);
     const line = `${indent}${this.#icon(run.state)} ${label}${took}`;
     return [line, ...this.#steps(run, `${indent}  `)];
   }
@@ -143,8 +157,11 @@ class Picture {
     const error = step.errors.at(-1);
     const wait = state === "waiting" ? this.#waitNote(step) : undefined;
     const isTimed = startedAt !== undefined && state !== "pending";
+    const queuedMs = queueTime(step, this.now);
     const notes = [
-      isTimed && this.#took(startedAt, endedAt),
+      isTimed && this.#took(startedAt + queuedMs, endedAt),
+      queuedMs > 0 && dim(`  after ${duration(queuedMs)} in the queue`),
+      cameOf(step) && dim(`  ${cameOf(step)}`),
       attempt > 1 && yellow(`  attempt ${attempt}`),
       iteration !== undefined && !hasEnded(state) && dim(`  iteration ${iteration}`),
       wait && yellow(`  ${wait}`),

@@ -8,11 +8,13 @@ import { printable } from "../diagnostics/printable.js";
 import { hasBodies, recordKind } from "../plan/stage-kinds.js";
 import { duration } from "./counts.js";
 import {
+  cameOf,
   childLabel,
   childrenIn,
   countStates,
   eventNames,
   oneLine,
+  queueTime,
   stageLabel,
   treeLines,
 } from "./progress-tree.js";
@@ -226,9 +228,13 @@ function* factsOf(step: TreeStep, seenAt: number): Generator<Fact> {
   }
   if (!hasEnded(state)) return;
   const isTimed = step.startedAt !== undefined && step.endedAt !== undefined;
-  const took = isTimed ? ` after ${duration(endedAt - startedAt)}` : "";
+  const queuedMs = queueTime(step, seenAt);
+  const took = isTimed ? ` after ${duration(endedAt - startedAt - queuedMs)}` : "";
+  const queued = queuedMs > 0 ? ` and ${duration(queuedMs)} in the queue` : "";
   const last = attempt > 1 ? `, at attempt ${attempt}` : "";
-  yield fact(endedAt, ["ended", state, attempt], `${state}${took}${last}`);
+  const how = cameOf(step);
+  const outcome = how === undefined ? state : how.startsWith("by") ? `${state} ${how}` : how;
+  yield fact(endedAt, ["ended", state, attempt], `${outcome}${took}${queued}${last}`);
 }
 
 /** What it waits for, if not to be tried again, which is told. */

@@ -114,7 +114,9 @@ class Walk {
     const worstCaseMs = Math.min(all.worstCaseMs, limitOf(node));
     const maxIterations = isLoop(node) ? { maxIterations: iterations } : {};
     const { path: name, kind } = node;
-    return { name, kind, ...all, worstCaseMs, ...maxIterations, stages, bodies };
+    // The stage of a branch or a loop takes as long as what is inside it.
+    const shown = bodies === undefined ? stages : stages.map((each) => ({ ...each, worstCaseMs }));
+    return { name, kind, ...all, worstCaseMs, ...maxIterations, stages: shown, bodies };
   }
 
   #stage(stage: StagePlan, node: NodePlan): StageExplained {
@@ -177,7 +179,9 @@ function openEnded(node: NodeExplained): string[] {
   // A limit of its own covers what is in it.
   if (node.worstCaseMs < Infinity) return [];
   const own = node.stages.filter(
-    ({ worstCaseMs, isCompensation }) => worstCaseMs === Infinity && isCompensation !== true,
+    ({ worstCaseMs, isCompensation }) =>
+      // What is in a branch or a loop is named itself.
+      node.bodies === undefined && worstCaseMs === Infinity && isCompensation !== true,
   );
   const iterations = node.maxIterations === null ? [`the iterations of ${node.name}`] : [];
   const inside = (node.bodies ?? []).flatMap(({ nodes }) => nodes.flatMap(openEnded));

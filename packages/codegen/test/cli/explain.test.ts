@@ -228,6 +228,33 @@ test.each<[what: string, node: string, executions: number, worst: number | null]
   });
 });
 
+const minute = '.step("s", { action: () => 1, timeout: "1m" })';
+const minutes = (max: string, more = "") =>
+  `.loop("l", { initial: () => 0, body: (b) => b${minute}, until: () => true, maxIterations: ${max}${more} })`;
+const branch = (cases: string) => `.branch("b", { on: () => f(), cases: { ${cases} } })`;
+
+test.each<[what: string, nodes: string, worst: number | null]>([
+  ["a loop", minutes("5"), 300_000],
+  ["a loop with a timeout", minutes("5", ', timeout: "2m"'), 120_000],
+  ["a loop whose iterations are computed", minutes("computed"), null],
+  [
+    "a branch: its longest case",
+    branch(`x: (b) => b${minute}.sleep("t", "1m"), y: (b) => b`),
+    120_000,
+  ],
+  [
+    "a branch one of whose cases is open",
+    branch('x: (b) => b.event("e", { schema: z.any() })'),
+    null,
+  ],
+  ["a branch with a loop inside", branch(`x: (b) => b${minutes("3")}, y: (b) => b`), 180_000],
+])("the stage of %s takes at worst what is inside it takes", async (_what, nodes, worst) => {
+  const {
+    nodes: [node],
+  } = await explained(nodes);
+  expect(node).toMatchObject({ worstCaseMs: worst, stages: [{ worstCaseMs: worst }] });
+});
+
 test("[S41] the timeout of a workflow is its worst case, whatever is in it", async () => {
   const flow = await explained('.event("a", { schema: z.any() })', 'timeout: "1h"');
   expect(flow).toMatchObject({ worstCaseMs: 3_600_000, openEnded: [] });
@@ -286,11 +313,11 @@ test("for people, the nodes inside others stand under them, by their paths", asy
   profile            action                           2                1             input                        5         2 h 30 m
   settle             sleep                            1                1             input                                  open
   approval           event                            0                0             nothing                                open
-  route              branch, one of 2                 0.05             0.05          profile                                0 ms
+  route              branch, one of 2                 0.05             0.05          profile                                30 m 1 s
   route.big.x        action                           2                1             profile                      1         30 m
   route.big.y        query                            0.05             0.05          input, x                               1 s
   route.small.z      mutation                         0.05             0.05          nothing                                1 s
-  agent              loop, at most 10 iterations      0.5              0.5           profile                                0 ms
+  agent              loop, at most 10 iterations      0.5              0.5           profile                                5 h
   agent.think        action                           2                1             loop                         1         30 m
   agent.next         mutation                         0.05             0.05          profile, loop, think                   1 s
   one                child                            1                1             profile                                30 m

@@ -215,7 +215,7 @@ function PageOfRuns(props: {
 }
 
 function RunCells({ run }: { run: ListedRun }) {
-  const name = run.childKey ?? (run.index === undefined ? run.key : `#${run.index + 1}`);
+  const name = run.childKey ?? (run.index === undefined ? run.key : `#${run.index}`);
   return (
     <>
       <td>

@@ -216,11 +216,17 @@ function Input({ runId }: { runId: string }) {
   );
 }
 
+/** A run that began so much later than it was created shows both. */
+const SHOWN_WAIT_MS = 1_000;
+
 function Facts({ status }: { status: ShownRun }) {
-  const facts: [string, React.ReactNode][] = [
-    ["Run", <code key="id">{status.runId}</code>],
-    ["Started", <Time key="started" at={status.startedAt} />],
-  ];
+  const { runId, state, createdAt, startedAt, active } = status;
+  const begins = state === "pending" ? active[0]?.dueAt : startedAt;
+  const facts: [string, React.ReactNode][] = [["Run", <code key="id">{runId}</code>]];
+  if (begins !== startedAt || startedAt - createdAt >= SHOWN_WAIT_MS)
+    facts.push(["Created", <Time key="created" at={createdAt} />]);
+  if (begins !== undefined)
+    facts.push([state === "pending" ? "Begins" : "Started", <Time key="started" at={begins} />]);
   if ("endedAt" in status) facts.push(["Ended", <Time key="ended" at={status.endedAt} />]);
   if (status.parentRunId !== undefined)
     facts.push(["Child of", <a href={`#/runs/${status.parentRunId}`}>{status.parentRunId}</a>]);

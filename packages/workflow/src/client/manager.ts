@@ -33,6 +33,7 @@ import {
 import { loopAt, type RestartOptions } from "./restart.js";
 import type { Status } from "./status.js";
 import { type TimelineEntry, timelineOf } from "./timeline.js";
+import { type Wait, waitsOf } from "./waits.js";
 import { refusal, runArgs, type RunOrKey, unknownRun, type WhichRun } from "./which-run.js";
 
 type AnyWorkflow = WorkflowReference<never>;
@@ -167,6 +168,21 @@ export class WorkflowManager {
     page: PageOptions,
   ): Promise<Page<TimelineEntry<Workflow>>> {
     return await timelineOf(this.component, ctx, workflow, runId, page);
+  }
+
+  /**
+   * The events that a run and those below it wait for, such as the questions of an agent's children,
+   * in the order in which the runs began.
+   * @param page a page can be shorter than asked for, or empty, and not be the last. Default: the
+   *   first 100 runs that wait.
+   * @returns an empty page if there is no such run.
+   */
+  async waits(
+    ctx: QueryRunner,
+    runId: RunId,
+    page: PageOptions = { numItems: 100, cursor: null },
+  ): Promise<Page<Wait>> {
+    return await waitsOf(this.component, ctx, runId, page);
   }
 
   /**

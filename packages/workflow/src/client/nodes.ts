@@ -53,13 +53,14 @@ interface Shown {
   called?: string;
   chosen?: string;
   events?: string[];
+  came?: string | null;
 }
 
 /** A record by the present names of its node, case and events. */
 export function asCalled<Fields>(
   definition: AnyDefinition,
   stage: string,
-  { called = stage, chosen, events, ...fields }: Fields & Shown,
+  { called = stage, chosen, events, came, ...fields }: Fields & Shown,
 ) {
   const { node, called: now } = placeOf(definition, stage);
   const isRenamed = events !== undefined && node !== undefined;
@@ -68,5 +69,7 @@ export function asCalled<Fields>(
     node: node === undefined ? called : now,
     chosen: chosen && presentKey(insideOf(node)[0]?.among ?? {}, chosen),
     events: isRenamed ? [...new Set(eventsOf(definition, stage).values())] : events,
+    event: typeof came === "string" ? (eventsOf(definition, stage).get(came) ?? came) : undefined,
+    isTimedOut: came === null || undefined,
   };
 }

@@ -1,5 +1,5 @@
 import type { StepError } from "../definition/context.js";
-import type { WorkflowOutput } from "../definition/definition.js";
+import type { WorkflowOutput, WorkflowScope } from "../definition/definition.js";
 import type { EventName } from "./events.js";
 import type { StagePath } from "./nodes.js";
 
@@ -8,8 +8,10 @@ export interface ChildCounts {
   total: number;
   /** Completed. */
   done: number;
-  /** Failed, timed out, or canceled. */
+  /** Failed or timed out. */
   failed: number;
+  /** Canceled: alone, or because their parent or the run above has ended. */
+  canceled: number;
   running: number;
   /** There are too many (over 500) to count them all: the numbers are approximate. */
   isEstimate?: boolean;
@@ -19,11 +21,15 @@ export interface ChildCounts {
 export type NodeKind =
   "entry" | "action" | "mutation" | "query" | "children" | "sleep" | "event" | "branch" | "loop";
 
-/** A failed attempt: when it ended, and when the next was due, in ms since the epoch. */
+/** A failed attempt: when it began and ended, and when the next was due, in ms since the epoch. */
 export interface Retry {
   attempt: number;
+  beganAt?: number;
   failedAt: number;
   nextAt: number;
+  /** How long it waited for a slot, and how long it ran: only in a timeline. */
+  queuedMs?: number;
+  durationMs?: number;
 }
 
 /** What a run has reached: one stage, in one iteration of the loops around it. */
@@ -33,6 +39,12 @@ export interface Reached<Workflow> {
   iterations?: number[];
   /** The current or the last attempt, from 1. */
   attempt: number;
+  /**
+   * For an action: since when that attempt could begin, and when it did, in ms since the epoch. While
+   * it waits for a slot it has not begun. One that runs, or was lost, began when it got its slot.
+   */
+  queuedAt?: number;
+  beganAt?: number;
   /** Until when it waits, in ms since the epoch. */
   dueAt?: number;
   /** For an event: the names that it waits for. */
@@ -84,11 +96,17 @@ export interface RunFacts {
   generation: number;
   /** For a child: its parent run. */
   parentRunId?: string;
-  /** In ms since the epoch. */
+  /**
+   * When it was created and when it began, in ms since the epoch: the same until it begins. One that
+   * has never begun has the time of its end.
+   */
+  createdAt: number;
   startedAt: number;
 }
 
 interface Common<Workflow> extends RunFacts {
+  /** What the run was started with, as its schema has parsed it. Absent if it is not shown. */
+  input?: InputOf<Workflow>;
   /** Whether the workflow has another plan by now. */
   isOutdated: boolean;
   active: ActiveNode<Workflow>[];
@@ -132,6 +150,13 @@ export type Status<Workflow> = Common<Workflow> &
     | ({ state: "completed"; output: OutputOf<Workflow> } & Ended)
     | ({ state: "failed" | "canceled" | "timedOut"; error: StepError } & Ended)
   );
+
+/** What handlers of a workflow see as `input`. */
+export type InputOf<Workflow> = Workflow extends { readonly "~definition": infer Definition }
+  ? WorkflowScope<Definition> extends { readonly input: infer Input }
+    ? Input
+    : unknown
+  : unknown;
 
 /** A workflow's output, looked up through the definition only when it is asked for. */
 export type OutputOf<Workflow> = Workflow extends { readonly "~definition": infer Definition }

@@ -8,7 +8,8 @@ import { allNodes, placeOf } from "../runtime/place.js";
 import type { WorkflowReference } from "../runtime/reference.js";
 import type { Page, PageOptions } from "./listing.js";
 import { asCalled, type StagePath } from "./nodes.js";
-import type { ActiveNode, NodeKind, Reached } from "./status.js";
+import type { EventName } from "./events.js";
+import type { ActiveNode, NodeKind, Reached, Retry } from "./status.js";
 
 /**
  * An entry of a run's timeline: one stage, in one iteration of the loops around it. One that was
@@ -25,10 +26,17 @@ export interface TimelineEntry<Workflow = unknown> extends Partial<Reached<Workf
   id?: string;
   /** The generation of the run in which it ran. A restart can keep results of older ones. */
   generation?: number;
-  /** When it was reached and when it ended, in ms since the epoch, and the time between. */
+  /** When it was reached and when it ended, in ms since the epoch. */
   startedAt?: number;
   endedAt?: number;
+  /** For an action: how long its attempts waited for a slot, together. */
+  queuedMs?: number;
+  /** The rest of the time: its attempts, and the waits between them. */
   durationMs?: number;
+  /** For an event that came: which. */
+  event?: EventName<Workflow>;
+  /** For an event: it did not come in time. */
+  isTimedOut?: boolean;
   /** Its result; absent while there is none, and for a `sensitive` node. */
   output?: Value;
   isSensitive?: boolean;
@@ -160,15 +168,42 @@ class Skipped {
 
 function entryOf(record: Record, definition: AnyDefinition): TimelineEntry {
   const { stage, sensitive, undone, paused, startedAt, endedAt, kind, ...rest } = record;
+  const { retries, queuedMs } = queueTimes(record);
   return {
     ...asCalled(definition, stage, rest),
     // The records of inputs are left out.
     kind: kind as NodeKind,
     startedAt,
     endedAt,
-    durationMs: endedAt && endedAt - startedAt,
+    retries,
+    queuedMs,
+    durationMs: endedAt && Math.max(0, endedAt - startedAt - (queuedMs ?? 0)),
     isSensitive: sensitive || undefined,
     isUndone: undone || undefined,
     isPaused: paused || undefined,
+  };
+}
+
+/** How long each attempt of an action waited for a slot, and all of them. */
+function queueTimes(record: Record): Pick<TimelineEntry, "retries" | "queuedMs"> {
+  const { startedAt, endedAt, state, queuedAt, retries = [] } = record;
+  // One that was canceled in the queue has waited to its end.
+  const { beganAt = state === "canceled" ? endedAt : undefined } = record;
+  const waits: number[] = [];
+  const wait = (from: number | undefined, to: number | undefined) => {
+    if (from === undefined || to === undefined) return undefined;
+    waits.push(Math.max(0, to - from));
+    return waits.at(-1);
+  };
+  const tried = retries.map((retry, index): Retry => {
+    // Of very many retries the first are gone.
+    const due = retry.attempt === 1 ? startedAt : retries[index - 1]?.nextAt;
+    const durationMs = retry.beganAt && retry.failedAt - retry.beganAt;
+    return { ...retry, queuedMs: wait(due, retry.beganAt), durationMs };
+  });
+  wait(queuedAt, beganAt);
+  return {
+    retries: tried.length === 0 ? undefined : tried,
+    queuedMs: waits.length === 0 ? undefined : waits.reduce((sum, ms) => sum + ms, 0),
   };
 }

@@ -102,6 +102,8 @@ export default defineSchema({
     state: vStepState,
     attempt: v.number(),
     startedAt: v.number(),
+    /** Of an action: when its attempt began, written when that ends. */
+    beganAt: v.optional(v.number()),
     endedAt: v.optional(v.number()),
     output: v.optional(v.any()),
     sensitive: v.optional(v.boolean()),

@@ -14,6 +14,7 @@ import {
   nameOf,
   newRecord,
   NO_ENTRY,
+  reachedAt,
   stepRead,
   stepWithId,
   tokenOf,
@@ -91,7 +92,8 @@ export const failStep = voidMutation(
     // If a deploy took the function away, no completion has failed.
     const ofCompletion = problem.kind !== "removedNode";
     const next = { kind: "fail" as const, error, stage, ofCompletion };
-    await settle(ctx, { token: tokenOf(step), slot, outcome, fused: [], next });
+    const beganAt = event !== undefined && "beganAt" in event ? event.beganAt : Date.now();
+    await settle(ctx, { token: tokenOf(step), slot, outcome, beganAt, fused: [], next });
   },
 );
 
@@ -147,7 +149,8 @@ async function beginNext(
       if (!arrived(next.stage)) return await beginAction(ctx, step, action, next.stage, known);
       // It was entered here: for its first action, or another attempt.
       const fields = { ...NO_ENTRY, kind: "action" as const, state: "running" as const };
-      await ctx.db.patch("steps", step._id, { ...fields, ...marksOf(next.stage) });
+      const reached = { startedAt: reachedAt(step), ...marksOf(next.stage) };
+      await ctx.db.patch("steps", step._id, { ...fields, ...reached });
       return await actionWork(ctx, step, action, { reads }, known);
     }
     case "children":
@@ -214,7 +217,8 @@ async function wait(
   // A wait that has begun keeps its time, though its run comes to the node again.
   const until = hasArrived && isEntry(step) ? (step.dueAt ?? next.until) : next.until;
   const marks = marksOf({ sensitive });
-  const fields = { kind, state: "waiting" as const, names, storedNames, ...marks, dueAt: until };
+  const its = { kind, state: "waiting" as const, names, storedNames, ...marks, dueAt: until };
+  const fields = hasArrived ? { ...its, startedAt: reachedAt(step) } : its;
   const record = { ...newRecord(step, next), held: step.held, ...fields };
   const id = hasArrived ? step._id : await ctx.db.insert("steps", record);
   const waiting = hasArrived ? { ...step, ...fields } : { ...record, _id: id };

@@ -41,8 +41,16 @@ export const vSteered = v.object({
 });
 export type Steered = Infer<typeof vSteered>;
 
-/** A failed attempt and when the next one was due; ms since the epoch. */
-export const vRetry = v.object({ attempt: v.number(), failedAt: v.number(), nextAt: v.number() });
+/** A failed attempt: when it began and failed, and when the next was due; ms since the epoch. */
+export const vRetry = v.object({
+  attempt: v.number(),
+  beganAt: v.optional(v.number()),
+  failedAt: v.number(),
+  nextAt: v.number(),
+});
+
+/** Of a wait for events: the storage name of the one that came; null if its time was over. */
+export const vCame = v.union(v.string(), v.null());
 
 /** The iterations of the loops around a stage, outermost first, from 1. Absent outside loops. */
 export const vIterations = v.array(v.number());
@@ -263,10 +271,13 @@ export const vNext = v.union(
 );
 export type Next = Infer<typeof vNext>;
 
+/** When the attempt that is reported began, by the clock of whoever knows. */
+const began = { beganAt: v.optional(v.number()) };
+
 /** What an action has reported. */
 export const vReported = v.union(
-  v.object({ kind: v.literal("success"), output: v.any() }),
-  v.object({ kind: v.literal("failed"), error: vError }),
+  v.object({ kind: v.literal("success"), output: v.any(), ...began }),
+  v.object({ kind: v.literal("failed"), error: vError, ...began }),
 );
 
 /** Why the component enters a workflow. */
@@ -305,6 +316,8 @@ export const settleArgs = {
   plan: v.optional(v.string()),
   entry: v.optional(v.string()),
   outcome: vOutcome,
+  /** Of the step of the token: when its attempt began, or what it has waited for. */
+  ...began,
   fused: v.array(vFused),
   /** Children whose outputs were reduced here. */
   reduced: v.optional(v.object({ ...record, value: v.any() })),

@@ -3,17 +3,18 @@ import { pick } from "convex-helpers";
 import { type Infer, v } from "convex/values";
 import { query, type QueryCtx } from "./_generated/server.js";
 import type { Doc, Run, Step } from "./core/documents.js";
+import { shownInput } from "./core/input.js";
 import { keptEvents, vKept } from "./core/inbox.js";
-import { isEntry, isInPool, isInput, isParent } from "./core/kinds.js";
+import { isAction, isEntry, isInPool, isInput, isParent } from "./core/kinds.js";
 import { findRun, runWithId, whichRun } from "./core/runs.js";
 import { isLost } from "./core/scheduled.js";
-import { loadScope } from "./core/scope.js";
 import { childProgress, vChildren } from "./core/children.js";
 import { activeSteps, nameOf } from "./core/steps.js";
 import { isUnder } from "./engine/deadlines.js";
 import { parentBeingUndone } from "./features/compensation.js";
 import { isStranded } from "./features/lost.js";
 import {
+  vCame,
   vError,
   vIterations,
   vRetry,
@@ -31,6 +32,7 @@ export const runFacts = {
   plan: v.optional(v.string()),
   generation: v.number(),
   parentRunId: v.optional(v.string()),
+  createdAt: v.number(),
   startedAt: v.number(),
   endedAt: v.optional(v.number()),
   paused: v.boolean(),
@@ -41,13 +43,14 @@ const SAME = ["workflow", "state", "plan", "startedAt", "endedAt", "error"] as c
 
 export function factsOf(run: Run) {
   const { _id: runId, startKey: key, parentRun: parentRunId, generation = 1, paused = false } = run;
-  return { ...pick(run, [...SAME]), runId, key, parentRunId, generation, paused };
+  // Other times are whole ms, and the clock of the same transaction.
+  const createdAt = Math.min(Math.floor(run._creationTime), run.startedAt);
+  return { ...pick(run, [...SAME]), runId, key, parentRunId, createdAt, generation, paused };
 }
 
 /** How many runs `tree` shows. */
 const MAX_TREE = 500;
 const MAX_TREE_STEPS = 8_192;
-/** The next record that `tree` reads may hold an output of 1 MiB. */
 const TREE_ROOM_BYTES = 2 * 1024 * 1024;
 
 export const stepFields = {
@@ -55,7 +58,11 @@ export const stepFields = {
   iterations: v.optional(vIterations),
   state: vStepState,
   attempt: v.number(),
+  /** Of an action: since when its attempt could begin, and when it did. */
+  queuedAt: v.optional(v.number()),
+  beganAt: v.optional(v.number()),
   dueAt: v.optional(v.number()),
+  came: v.optional(vCame),
   events: v.optional(v.array(v.string())),
   iteration: v.optional(v.number()),
   errors: v.array(vError),
@@ -70,10 +77,20 @@ export const nodeFields = {
 
 async function stepFactsOf(ctx: QueryCtx, step: Step) {
   const { kind, iterations, attempt, dueAt, names: events, iteration, errors = [] } = step;
-  // An action waits for a slot in the pool: its own record does not say so.
-  const state =
-    isInPool(step) && (await isWaiting(ctx, step._id)) ? ("pending" as const) : step.state;
-  return { kind, iterations, state, attempt, dueAt, events, iteration, errors };
+  const came = step.timedOut === true ? null : step.took?.name;
+  const { state, beganAt } = isInPool(step) ? await inPool(ctx, step) : step;
+  const due = step.retries?.at(-1)?.nextAt ?? step.startedAt;
+  // A deploy or a pause may have brought its attempt forward.
+  const queuedAt = isAction(step) ? Math.min(due, beganAt ?? due) : undefined;
+  const facts = { kind, iterations, state, attempt, queuedAt, beganAt, dueAt, events, iteration };
+  return { ...facts, came, errors };
+}
+
+/** The record of an action does not say whether it waits for a slot, and since when it has one. */
+async function inPool(ctx: QueryCtx, step: Step): Promise<Pick<Step, "state" | "beganAt">> {
+  if (await isWaiting(ctx, step._id)) return { state: "pending" };
+  const slot = await slotOf(ctx, step._id);
+  return { state: step.state, beganAt: slot?.beganAt ?? slot?.startedAt };
 }
 
 export async function nodeFactsOf(ctx: QueryCtx, step: Step) {
@@ -85,7 +102,7 @@ export async function nodeFactsOf(ctx: QueryCtx, step: Step) {
 const vActiveNode = v.object({
   ...nodeFields,
   node: v.string(),
-  /** Since when it is in that state; of an action, when it was queued. In ms since the epoch. */
+  /** When it was reached, in ms since the epoch. */
   since: v.number(),
   timesOutAt: v.optional(v.number()),
   paused: v.optional(v.boolean()),
@@ -94,6 +111,8 @@ const vActiveNode = v.object({
 
 export const vStatus = v.object({
   ...runFacts,
+  /** What it was started with. Absent if that is not to be shown. */
+  input: v.optional(v.any()),
   expiresAt: v.optional(v.number()),
   timesOutAt: v.optional(v.number()),
   active: v.array(vActiveNode),
@@ -122,6 +141,7 @@ export const status = query({
     const last = isComplete ? await ctx.db.get("steps", run.outputStep!) : null;
     return {
       ...factsOf(run),
+      input: await shownInput(ctx, run),
       expiresAt: run.expiresAt,
       timesOutAt: deadlines.find(({ stage }) => stage === undefined)?.at,
       active,
@@ -183,8 +203,7 @@ export const input = query({
   returns: v.any(),
   handler: async (ctx, { runId }) => {
     const run = await runWithId(ctx, runId);
-    if (run === null) return null;
-    return (await loadScope(ctx, run._id, [{ name: "input", stage: "input" }]))["input"];
+    return run === null ? null : await shownInput(ctx, run);
   },
 });
 
@@ -266,7 +285,8 @@ export const tree = query({
   },
 });
 
-async function hasRoomToRead(ctx: QueryCtx): Promise<boolean> {
+/** Whether another record can be read, with an output of 1 MiB. */
+export async function hasRoomToRead(ctx: QueryCtx): Promise<boolean> {
   const { bytesRead } = await ctx.meta.getTransactionMetrics();
   return bytesRead.remaining > TREE_ROOM_BYTES;
 }

@@ -34,6 +34,9 @@ const BADGES: Readonly<Record<State, Badge>> = {
 const IDLE: Badge = { tone: "idle", sign: "", label: "not reached" };
 const UNDONE: Badge = { tone: "stopped", sign: "↩", label: "undone" };
 const NOT_UNDONE: Badge = { tone: "bad", sign: "✕", label: "not undone" };
+const QUEUED: Badge = { ...BADGES.pending, label: "waiting for a slot" };
+/** Of a wait: the run goes on without the event. */
+const TIMED_OUT: Badge = { tone: "waiting", sign: "◷", label: "timed out" };
 const UNDO = ".compensate";
 
 /** How a state is shown; without one, as a node that no run has reached. */
@@ -43,7 +46,7 @@ export function badgeOf(state: State | undefined): Badge {
 
 /** How a step is shown: undone and paused ones differ. @param steps those of its run */
 export function badgeOfStep(
-  { node, iterations = [], state, isUndone, isPaused }: Step,
+  { node, iterations = [], state, isUndone, isPaused, isTimedOut, queuedAt }: Step,
   steps: readonly Step[],
 ): Badge {
   const hasFailedToUndo = (other: Step) =>
@@ -55,7 +58,8 @@ export function badgeOfStep(
   if (isUndone === true || (node.endsWith(UNDO) && ["completed", "failed"].includes(state)))
     return steps.some(hasFailedToUndo) ? NOT_UNDONE : UNDONE;
   if (isPaused === true) return { tone: "stopped", sign: "‖", label: "paused" };
-  return badgeOf(state);
+  if (isTimedOut === true) return TIMED_OUT;
+  return state === "pending" && queuedAt !== undefined ? QUEUED : badgeOf(state);
 }
 
 const PARTS = [".output", ".finalize", UNDO];

@@ -1,5 +1,5 @@
 import { useEffect, useState } from "react";
-import { isParent, runsFunction } from "../component/core/kinds.js";
+import { isAction, isParent, runsFunction } from "../component/core/kinds.js";
 import type { Step } from "./states.js";
 
 const UNITS = [
@@ -51,22 +51,33 @@ export function spansOf(
   const add = (span: Omit<Span, "title">, what: string) =>
     spans.push({ ...span, title: `${what} ${durationText(span.to - span.from)}` });
   let from = startedAt;
-  for (const { attempt: failed, failedAt, nextAt } of of.retries ?? []) {
+  /** What waits for a slot, or for its turn, has not begun. */
+  const queued = (to = from) => {
+    const what = isParent({ kind }) ? "waited to begin" : "waited for a slot";
+    if (to > from) add({ from, to, kind: "waiting" }, what);
+    from = Math.max(from, to);
+  };
+  for (const { attempt: failed, beganAt, failedAt, nextAt } of of.retries ?? []) {
+    queued(beganAt);
     add({ from, to: failedAt, kind: "running", hasFailed: true }, `attempt ${failed} failed after`);
     // A deploy or a pause may have brought the next attempt forward.
     const to = Math.max(failedAt, Math.min(nextAt, endedAt ?? now));
     add({ from: failedAt, to, kind: "waiting" }, "waited");
     from = to;
   }
+  const neverBegan = isAction({ kind }) && state === "canceled" && of.beganAt === undefined;
+  const isQueued = state === "pending" && of.queuedAt !== undefined;
+  queued(of.beganAt ?? (neverBegan ? endedAt : isQueued ? now : undefined));
   const to = Math.max(from, endedAt ?? now);
-  const isTried = from > startedAt;
-  if (isParent({ kind })) add({ from, to, kind: "children" }, "children took");
+  if (neverBegan || isQueued) return spans;
+  if (state === "pending") add({ from, to, kind: "waiting" }, "waited");
+  else if (isParent({ kind }))
+    add({ from, to, kind: "children" }, of.children === undefined ? "took" : "children took");
   // Others do what any other kind does: nodes inside, or whoever sends the event.
-  else if (state === "pending" || !runsFunction({ kind }))
-    add({ from, to, kind: "waiting" }, "waited");
+  else if (!runsFunction({ kind })) add({ from, to, kind: "waiting" }, "waited");
   else if (state !== "waiting") {
     const hasFailed = state === "failed" || state === "timedOut";
-    const which = isTried ? `attempt ${attempt}` : "one attempt";
+    const which = (of.retries ?? []).length > 0 ? `attempt ${attempt}` : "one attempt";
     add(
       { from, to, kind: "running", hasFailed },
       hasFailed ? `${which} failed after` : `${which} ran for`,

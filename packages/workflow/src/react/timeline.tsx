@@ -8,7 +8,7 @@ import type { LiveRun } from "./use-run.js";
 
 /** A child in the timeline, as `workflow.list` returns it. */
 export type ChildRun = Pick<ListedRun, "runId" | "workflow" | "state" | "startedAt"> &
-  Partial<Pick<ListedRun, "endedAt" | "index" | "childKey">>;
+  Partial<Pick<ListedRun, "createdAt" | "endedAt" | "index" | "childKey">>;
 
 export interface RunTimelineProps {
   /** What `useRun` returns. */
@@ -53,7 +53,7 @@ export function RunTimeline({
   );
   const scale = timeScale([...rows.flatMap(({ spans }) => spans), ...ofChildren]);
   const { sign, label: state, tone } = badgeOf(run.state);
-  const title = known && `${known.workflow} · ${durationText(now - known.startedAt)}`;
+  const title = known && `${known.workflow} · ${timeOf(known, now)}`;
   return (
     <section
       className="stepwise"
@@ -98,11 +98,28 @@ export function RunTimeline({
 /** So many children are listed without being asked for. */
 const MOST_OPEN = 8;
 
-/** A child as a row of its own, below its parent. */
+/** How long a run has gone on, or when one begins that was started for later. */
+function timeOf({ state, startedAt, active }: Exclude<LiveRun, Unknown>, now: number): string {
+  const [{ dueAt } = {}] = active;
+  if (state !== "pending") return durationText(Math.max(0, now - startedAt));
+  return dueAt === undefined ? "" : `begins in ${durationText(Math.max(0, dueAt - now))}`;
+}
+type Unknown = { state: "loading" | "missing" };
+
+/** A child as a row of its own, below its parent: a run waits and works, which its row leaves open. */
 function childStep({ state, index = 0, childKey, ...child }: ChildRun, parent: string) {
-  const node = `${parent}.${child.workflow} ${childKey ?? `#${index + 1}`}`;
+  const node = `${parent}.${child.workflow} ${childKey ?? `#${index}`}`;
   const shown = state === "compensating" ? ("running" as const) : state;
-  return { ...child, node, kind: "action" as const, state: shown, errors: [] };
+  const { startedAt: beganAt, createdAt: startedAt = beganAt } = child;
+  return {
+    ...child,
+    node,
+    kind: "children" as const,
+    state: shown,
+    startedAt,
+    beganAt,
+    errors: [],
+  };
 }
 
 interface RowProps {
@@ -113,12 +130,12 @@ interface RowProps {
 }
 
 function Row({ step, steps, spans, scale }: RowProps) {
-  const { node, iterations = [], errors, events = [], chosen, state, href } = step;
+  const { node, iterations = [], errors, events = [], state, href } = step;
   const { tone, sign, label } = badgeOfStep(step, steps);
   const path = node.split(".");
   const name = [path.at(-1), ...iterations.map((each) => `#${each}`)].join(" ");
-  const note = state === "waiting" && events.length > 0 ? `for ${events.join(" or ")}` : chosen;
-  const [from, to] = [spans[0]?.from, spans.at(-1)?.to];
+  const isAwaited = state === "waiting" && events.length > 0;
+  const note = isAwaited ? `for ${events.join(" or ")}` : came(step);
   return (
     <>
       <div className="stepwise-row" data-tone={tone}>
@@ -127,7 +144,7 @@ function Row({ step, steps, spans, scale }: RowProps) {
         </span>
         <span className="stepwise-result">
           <span aria-hidden>{sign}</span> {label} {note}{" "}
-          {from !== undefined && to !== undefined && <small>{durationText(to - from)}</small>}
+          {spans.length > 0 && <small>{timesOf(spans)}</small>}
         </span>
         <Bars spans={spans} scale={scale} />
       </div>
@@ -145,6 +162,20 @@ function Row({ step, steps, spans, scale }: RowProps) {
       )}
     </>
   );
+}
+
+/** The case that was chosen, or which of several events has come. */
+const came = ({ chosen, event, events = [] }: Step): string | undefined =>
+  event !== undefined && events.length > 1 ? `by ${event}` : chosen;
+
+/** How long a step worked, and how long it waited besides. */
+function timesOf(spans: readonly Span[]): string {
+  const sum = (of: (span: Span) => boolean) =>
+    spans.filter(of).reduce((ms, { from, to }) => ms + to - from, 0);
+  const waited = sum(({ kind }) => kind === "waiting");
+  const worked = sum(({ kind }) => kind !== "waiting");
+  if (worked === 0 || waited === 0) return durationText(worked + waited);
+  return `${durationText(worked)}, waited ${durationText(waited)}`;
 }
 
 const percent = (share: number): string => `${Number((100 * share).toFixed(2))}%`;
@@ -173,15 +204,21 @@ function Bars({ spans, scale }: Pick<RowProps, "spans" | "scale">) {
   );
 }
 
-function Counts({ counts: { total, done, failed, running, isEstimate } }: { counts: ChildCounts }) {
+function Counts({ counts }: { counts: ChildCounts }) {
+  const { total, done, failed, canceled, running, isEstimate } = counts;
   const text = [
     `${done} of ${total} done`,
     failed > 0 && `${failed} failed`,
+    canceled > 0 && `${canceled} canceled`,
     running > 0 && `${running} running`,
   ];
   return (
     <span className="stepwise-counts">
-      <progress max={total} value={done + failed} aria-label="children that have ended" />
+      <progress
+        max={total}
+        value={done + failed + canceled}
+        aria-label="children that have ended"
+      />
       {isEstimate === true ? "about " : ""}
       {text.filter(Boolean).join(", ")}
     </span>

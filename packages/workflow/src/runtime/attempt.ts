@@ -69,19 +69,19 @@ export async function report(
   ctx: GenericActionCtx<any>,
   { component, workflow, functions }: Bound,
   stage: string,
-  token: Token,
-  slot: string,
+  { token, slot, beganAt }: { token: Token; slot: string; beganAt: number },
   attempt: Promise<Value> | { error: StepError },
 ): Promise<null> {
   const at = { workflow, node: stage, attempt: token.attempt };
   const failed = (error: StepError) => ({ kind: "failed" as const, error });
-  const report =
+  const outcome =
     "error" in attempt
       ? failed(attempt.error)
       : await attempt.then(
           (output) => ({ kind: "success" as const, output }),
           (error: unknown) => failed({ ...describeThrown(error), ...at }),
         );
+  const report = { ...outcome, beganAt };
   const complete = async (fuse: boolean) =>
     await ctx.runMutation(functions.completion(stage), { token, slot, report, fuse });
   const keep = async () =>

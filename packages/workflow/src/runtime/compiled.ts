@@ -92,6 +92,7 @@ export function compiled(
   const failRemoved = (run: Run) => run.failed(describeThrown(removedFailure(run.stage)), null);
   /** The token's stage has ended. Gives where the run goes on. */
   const ended = async (run: Run, reported: CompletionArgs["report"], next: Arrive | undefined) => {
+    run.noted = { beganAt: reported.beganAt };
     if (reported.kind === "success") {
       await run.succeeded(reported.output);
       return next;
@@ -110,6 +111,7 @@ export function compiled(
       args: actionArgs,
       returns: v.null(),
       handler: async (ctx, { token, slot, scope, previousError }) => {
+        const beganAt = Date.now();
         const info = {
           ...identityOf(token, stage),
           attempt: token.attempt,
@@ -120,7 +122,8 @@ export function compiled(
         const { called } = placeOf(definition, stage);
         // A scope that cannot be loaded is a failure of the attempt like any other.
         const begun = await inputAtBeginning(ctx, own, token);
-        if ("error" in begun) return await report(ctx, own, stage, token, slot, begun);
+        if ("error" in begun) 
+          return await report(ctx, own, stage, { token, slot, beganAt }, begun);
         const attempt = attemptOf(called, policy, info, async (full) => {
           const stub = stubOf(definition, stage);
           const names = stub === undefined ? reads.get(stage) : ["*"];
@@ -140,7 +143,7 @@ export function compiled(
           if (stub !== undefined) return stub(values, full);
           return handler(contextFor(ctx, policy, called), values, full);
         });
-        return await report(ctx, own, stage, token, slot, attempt);
+        return await report(ctx, own, stage, { token, slot, beganAt }, attempt);
       },
     });
   const completionOf = (stage: string, next?: Arrive): Completion =>

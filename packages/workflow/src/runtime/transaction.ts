@@ -43,6 +43,8 @@ export class Transaction {
   /** Nothing more is executed here: after an `isolate` stage, or a failed transaction. */
   closed: boolean;
   protected outcome: Outcome = { kind: "open" };
+  /** What is known of the token's step beside its outcome. */
+  noted: Pick<Settlement, "beganAt"> = {};
   /** Why nothing of this transaction may stay: the caller calls again. */
   refused: Error | undefined;
   /** The iterations of the loops that the run is in, outermost first. */
@@ -267,6 +269,7 @@ export class Transaction {
       plan: this.own.plan,
       entry: isEntered ? await createFunctionHandle(entry) : undefined,
       outcome: this.outcome,
+      ...this.noted,
       fused: this.#fused,
       reduced: this.#reduced,
       deadlines: this.#deadlines.length > 0 ? this.#deadlines : undefined,

@@ -241,3 +241,10 @@ export const list = internalQuery({
     return (await workflow.list(ctx, some, page)) as unknown as Value;
   },
 });
+
+export const waits = internalQuery({
+  args: { runId: vRunId, page: v.optional(vPageOptions) },
+  returns: v.any(),
+  handler: async (ctx, { runId, page }) =>
+    (await workflow.waits(ctx, runId, page)) as unknown as Value,
+});

@@ -27,6 +27,7 @@ import type * as listing from "../listing.js";
 import type * as settle from "../settle.js";
 import type * as steering from "../steering.js";
 import type * as views from "../views.js";
+import type * as waits from "../waits.js";
 import type * as watchdog from "../watchdog.js";
 
 import type { ApiFromModules, FilterApi, FunctionReference } from "convex/server";
@@ -53,6 +54,7 @@ const fullApi: ApiFromModules<{
   settle: typeof settle;
   steering: typeof steering;
   views: typeof views;
+  waits: typeof waits;
   watchdog: typeof watchdog;
 }> = anyApi as any;
 

@@ -130,7 +130,7 @@ export type ComponentApi<Name extends string | undefined = string | undefined> =
         };
         slot: string;
         report:
-          | { kind: "success"; output: any }
+          | { kind: "success"; output: any; beganAt?: number }
           | {
               kind: "failed";
               error: {
@@ -154,6 +154,7 @@ export type ComponentApi<Name extends string | undefined = string | undefined> =
                 cause?: any;
                 compensationErrors?: Array<any>;
               };
+              beganAt?: number;
             };
       },
       null,
@@ -320,6 +321,8 @@ export type ComponentApi<Name extends string | undefined = string | undefined> =
               dueAt: number;
             }
           | { kind: "open" };
+        beganAt?: number;
+        came?: string | null;
         fused: Array<{
           stage: string;
           iterations?: Array<number>;
@@ -369,6 +372,7 @@ export type ComponentApi<Name extends string | undefined = string | undefined> =
           };
           timedOut?: boolean;
           exists?: boolean;
+          came?: string | null;
           sensitive?: boolean;
           undoable?: boolean;
           loop?: any;
@@ -624,6 +628,7 @@ export type ComponentApi<Name extends string | undefined = string | undefined> =
           plan?: string;
           generation: number;
           parentRunId?: string;
+          createdAt: number;
           startedAt: number;
           endedAt?: number;
           paused: boolean;
@@ -694,6 +699,7 @@ export type ComponentApi<Name extends string | undefined = string | undefined> =
           plan?: string;
           generation: number;
           parentRunId?: string;
+          createdAt: number;
           startedAt: number;
           endedAt?: number;
           paused: boolean;
@@ -764,6 +770,7 @@ export type ComponentApi<Name extends string | undefined = string | undefined> =
           plan?: string;
           generation: number;
           parentRunId?: string;
+          createdAt: number;
           startedAt: number;
           endedAt?: number;
           paused: boolean;
@@ -853,7 +860,10 @@ export type ComponentApi<Name extends string | undefined = string | undefined> =
           state:
             "pending" | "running" | "waiting" | "completed" | "failed" | "canceled" | "timedOut";
           attempt: number;
+          queuedAt?: number;
+          beganAt?: number;
           dueAt?: number;
+          came?: string | null;
           events?: Array<string>;
           iteration?: number;
           errors: Array<{
@@ -883,10 +893,11 @@ export type ComponentApi<Name extends string | undefined = string | undefined> =
             total: number;
             done: number;
             failed: number;
+            canceled: number;
             running: number;
             isEstimate?: boolean;
           };
-          retries?: Array<{ attempt: number; failedAt: number; nextAt: number }>;
+          retries?: Array<{ attempt: number; beganAt?: number; failedAt: number; nextAt: number }>;
           id?: string;
           stage: string;
           generation: number;
@@ -1043,6 +1054,7 @@ export type ComponentApi<Name extends string | undefined = string | undefined> =
         plan?: string;
         generation: number;
         parentRunId?: string;
+        createdAt: number;
         startedAt: number;
         endedAt?: number;
         paused: boolean;
@@ -1067,6 +1079,7 @@ export type ComponentApi<Name extends string | undefined = string | undefined> =
           cause?: any;
           compensationErrors?: Array<any>;
         };
+        input?: any;
         expiresAt?: number;
         timesOutAt?: number;
         active: Array<{
@@ -1085,7 +1098,10 @@ export type ComponentApi<Name extends string | undefined = string | undefined> =
           state:
             "pending" | "running" | "waiting" | "completed" | "failed" | "canceled" | "timedOut";
           attempt: number;
+          queuedAt?: number;
+          beganAt?: number;
           dueAt?: number;
+          came?: string | null;
           events?: Array<string>;
           iteration?: number;
           errors: Array<{
@@ -1115,10 +1131,11 @@ export type ComponentApi<Name extends string | undefined = string | undefined> =
             total: number;
             done: number;
             failed: number;
+            canceled: number;
             running: number;
             isEstimate?: boolean;
           };
-          retries?: Array<{ attempt: number; failedAt: number; nextAt: number }>;
+          retries?: Array<{ attempt: number; beganAt?: number; failedAt: number; nextAt: number }>;
           node: string;
           since: number;
           timesOutAt?: number;
@@ -1158,6 +1175,7 @@ export type ComponentApi<Name extends string | undefined = string | undefined> =
           plan?: string;
           generation: number;
           parentRunId?: string;
+          createdAt: number;
           startedAt: number;
           endedAt?: number;
           paused: boolean;
@@ -1200,7 +1218,10 @@ export type ComponentApi<Name extends string | undefined = string | undefined> =
             state:
               "pending" | "running" | "waiting" | "completed" | "failed" | "canceled" | "timedOut";
             attempt: number;
+            queuedAt?: number;
+            beganAt?: number;
             dueAt?: number;
+            came?: string | null;
             events?: Array<string>;
             iteration?: number;
             errors: Array<{
@@ -1231,6 +1252,41 @@ export type ComponentApi<Name extends string | undefined = string | undefined> =
         }>;
         truncated: boolean;
       } | null,
+      Name
+    >;
+  };
+  waits: {
+    list: FunctionReference<
+      "query",
+      "internal",
+      {
+        runId: string;
+        page: {
+          numItems: number;
+          cursor: string | null;
+          endCursor?: string | null;
+          id?: number;
+          maximumRowsRead?: number;
+          maximumBytesRead?: number;
+        };
+      },
+      {
+        page: Array<{
+          runId: string;
+          workflow: string;
+          key?: string;
+          path: string;
+          node: string;
+          iterations?: Array<number>;
+          events: Array<string>;
+          input?: any;
+          since: number;
+          dueAt?: number;
+          paused?: boolean;
+        }>;
+        isDone: boolean;
+        continueCursor: string;
+      },
       Name
     >;
   };

@@ -54,7 +54,9 @@ export async function isCalledOff(ctx: QueryCtx, { childOf }: Token): Promise<bo
 export const vChildren = v.object({
   total: v.number(),
   done: v.number(),
+  /** Failed or timed out. */
   failed: v.number(),
+  canceled: v.number(),
   running: v.number(),
   /** There are so many that not all were read: the numbers are about right. */
   isEstimate: v.optional(v.boolean()),
@@ -63,7 +65,7 @@ export const vChildren = v.object({
 /** How many documents of each state are read at most. */
 const MOST = 500;
 const GOING = ["running", "compensating"] as const;
-const BAD = ["failed", "canceled", "timedOut"] as const;
+const BAD = ["failed", "timedOut"] as const;
 
 /**
  * How far the children are, without reading those that are done or wait: as they start in order,
@@ -86,20 +88,22 @@ export async function childProgress(
   const from = firstPending?.index ?? inserted;
   const allGoing = await places(GOING);
   const allBad = await places(BAD);
-  const [going, failed] = [allGoing.length, allBad.length];
+  const allCanceled = await places(["canceled"]);
+  const [going, failed, canceled] = [allGoing.length, allBad.length, allCanceled.length];
   const beyond =
-    [...allGoing, ...allBad].filter((index) => index >= from).length +
+    [...allGoing, ...allBad, ...allCanceled].filter((index) => index >= from).length +
     (await places(["completed"], from)).length;
   const begun = from + beyond;
-  const isEstimate = failed >= MOST || beyond >= MOST;
+  const isEstimate = failed >= MOST || canceled >= MOST || beyond >= MOST;
+  const told = { total, failed, canceled };
   if (going < MOST) {
-    const done = Math.max(0, begun - going - failed);
-    return { total, done, failed, running: going, isEstimate: isEstimate || undefined };
+    const done = Math.max(0, begun - going - failed - canceled);
+    return { ...told, done, running: going, isEstimate: isEstimate || undefined };
   }
   const completed = (await places(["completed"])).length;
   // All before the first that runs are done or have failed.
   const first = completed < MOST ? null : await childrenIn(ctx, parent, "running").first();
-  const done = Math.max(completed, (first?.index ?? 0) - failed);
-  const running = Math.max(going, begun - failed - done);
-  return { total, done, failed, running, isEstimate: isEstimate || completed >= MOST || undefined };
+  const done = Math.max(completed, (first?.index ?? 0) - failed - canceled);
+  const running = Math.max(going, begun - failed - canceled - done);
+  return { ...told, done, running, isEstimate: isEstimate || completed >= MOST || undefined };
 }

@@ -1,6 +1,6 @@
 import { ACTIVE_STATES, type Read, type Stage, type Token } from "../validators.js";
 import type { Doc, QueryCtx, RunId, Step } from "./documents.js";
-import { isLoop } from "./kinds.js";
+import { isEntry, isLoop } from "./kinds.js";
 
 /** Names the record of a stage: a place in the definition, and the iterations around it. */
 type Record = Pick<Read, "stage" | "iterations">;
@@ -82,6 +82,11 @@ export function newRecord(
   const inLoops = iterations?.length === 0 ? undefined : iterations;
   const where = { run, createdAt, stage, called, iterations: inLoops };
   return { ...where, generation, plan, childOf, attempt: 1, startedAt: Date.now() };
+}
+
+/** When a step was reached: by a run that was started for later, when that was entered. */
+export function reachedAt(step: Pick<Step, "kind" | "startedAt" | "entersAt">): number {
+  return isEntry(step) ? Math.max(step.startedAt, step.entersAt ?? 0) : step.startedAt;
 }
 
 /** The fields of a record of which no entry is scheduled. */

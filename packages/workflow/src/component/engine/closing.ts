@@ -37,12 +37,17 @@ export async function callOnComplete(ctx: MutationCtx, run: Run, sensitive: bool
   }
 }
 
-/** Cancels what is scheduled for a step. An action that runs goes on to its end. */
-export async function stopStep(ctx: MutationCtx, step: Step): Promise<void> {
+/**
+ * Cancels what is scheduled for a step. An action that runs goes on to its end.
+ * @returns when its attempt began, if one has.
+ */
+export async function stopStep(ctx: MutationCtx, step: Step): Promise<number | undefined> {
+  const { _id, job, event } = step;
   await cancelScheduled(ctx, step);
-  if (!isInPool(step)) return;
-  if (step.job === undefined) await withdraw(ctx, step._id);
-  else await releaseSlot(ctx, step._id);
+  if (!isInPool(step)) return undefined;
+  if (job === undefined) return (await withdraw(ctx, _id)).beganAt;
+  await releaseSlot(ctx, _id);
+  return event !== undefined && "beganAt" in event ? event.beganAt : undefined;
 }
 
 /** Gives back the slot of an action whose report was still to be recorded. */
@@ -51,11 +56,12 @@ export async function releaseSlot(ctx: MutationCtx, step: StepId): Promise<void>
   if (slot !== null) await core.completeWork(ctx, pool, { work: step, slot: slot._id });
 }
 
-/** Takes an action out of the pool, unless it has begun. @returns whether it had not begun. */
-export async function withdraw(ctx: MutationCtx, step: StepId): Promise<boolean> {
-  if (await core.leaveQueueCanceled(ctx, step)) return true;
+/** Takes an action out of the pool, unless it has begun. `isAhead`: it had not begun. */
+export async function withdraw(ctx: MutationCtx, step: StepId) {
+  if (await core.leaveQueueCanceled(ctx, step)) return { isAhead: true };
   const slot = await core.slotOf(ctx, step);
-  if (slot?.job === undefined || !(await core.cancelPending(ctx, slot.job))) return false;
+  if (slot?.job === undefined || !(await core.cancelPending(ctx, slot.job)))
+    return { isAhead: false, beganAt: slot?.beganAt ?? slot?.startedAt };
   await core.completeWork(ctx, pool, { work: step, slot: slot._id });
-  return true;
+  return { isAhead: true };
 }

@@ -1,4 +1,4 @@
-import { keepSweeping, leaveRoom, ROOM_TO_COMPLETE } from "@stepwise/workpool/core";
+import { keepSweeping, leaveRoom, ROOM_TO_COMPLETE, slotOf } from "@stepwise/workpool/core";
 import type { FunctionHandle } from "convex/server";
 import { v } from "convex/values";
 import type { ErrorKind } from "../../definition/context.js";
@@ -153,7 +153,10 @@ export async function failStep(
   await ctx.runMutation(internal.settle.failStep, { step, problem: { kind, message, data }, slot });
 }
 
-/** An action will not report itself: its run is told, and decides by its retry settings. */
+/**
+ * An action will not report itself: its run is told, and decides by its retry settings. Its attempt
+ * began when it got its slot, or now, if it had none.
+ */
 export async function attemptFailed(
   ctx: MutationCtx,
   work: string,
@@ -167,6 +170,8 @@ export async function attemptFailed(
     return;
   const { workflow } = run;
   const error = { message, kind, workflow, node: step.stage, attempt: step.attempt };
-  await scheduleEntry(ctx, step, { event: { kind: "failed", error } });
+  const slot = await slotOf(ctx, work);
+  const beganAt = slot === null ? Date.now() : (slot.beganAt ?? slot.startedAt);
+  await scheduleEntry(ctx, step, { event: { kind: "failed", error, beganAt } });
   if (kind === "lost") await logStep(ctx, "lost", step.run, error, step.sensitive);
 }

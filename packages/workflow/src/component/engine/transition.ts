@@ -15,8 +15,20 @@ export interface Progress {
   readonly loops: LoopStep[];
 }
 
-export async function recordOutcome(ctx: MutationCtx, progress: Progress, { outcome }: Settlement) {
+/** When the attempt of an action began: clocks differ, but not before it could, and not later. */
+function begun({ kind, startedAt, retries }: Step, beganAt: number | undefined) {
+  if (!isAction({ kind }) || beganAt === undefined) return {};
+  const earliest = retries?.at(-1)?.failedAt ?? startedAt;
+  return { beganAt: Math.min(Math.max(earliest, Math.floor(beganAt)), Date.now()) };
+}
+
+export async function recordOutcome(
+  ctx: MutationCtx,
+  progress: Progress,
+  { outcome, ...settlement }: Settlement,
+) {
   const { step } = progress;
+  const began = begun(step, settlement.beganAt);
   // A lost action has reported after all, or an event came before its timeout.
   const isOvertaken = isAction(step)
     ? outcome.kind !== "open"
@@ -26,7 +38,8 @@ export async function recordOutcome(ctx: MutationCtx, progress: Progress, { outc
     const stored = await storeOutput(ctx, progress, step, outcome.output);
     const { took, timedOut } = outcome;
     const { names = [], storedNames = names } = step;
-    const ended = { state: "completed" as const, endedAt: Date.now(), ...NO_ENTRY, ...stored };
+    const made = { ...stored, ...began };
+    const ended = { state: "completed" as const, endedAt: Date.now(), ...NO_ENTRY, ...made };
     const errors = outcome.error === undefined ? step.errors : withError(step, outcome.error);
     const tells = took !== undefined && tookBeside(took, storedNames);
     const beside = { errors: errorsBeside(errors, stored), took: tells || undefined, timedOut };
@@ -36,13 +49,15 @@ export async function recordOutcome(ctx: MutationCtx, progress: Progress, { outc
   } else if (outcome.kind === "failed") {
     const errors = withError(step, outcome.error);
     const state = badState(outcome.error);
-    await ctx.db.patch("steps", step._id, { state, endedAt: Date.now(), ...NO_ENTRY, errors });
+    const ended = { state, endedAt: Date.now(), ...NO_ENTRY, errors, ...began };
+    await ctx.db.patch("steps", step._id, ended);
   } else if (outcome.kind === "retry") {
     const { dueAt } = outcome;
     const errors = withError(step, outcome.error);
-    const retry = { attempt: step.attempt, failedAt: Date.now(), nextAt: Math.floor(dueAt) };
+    const { attempt: failed } = step;
+    const retry = { attempt: failed, ...began, failedAt: Date.now(), nextAt: Math.floor(dueAt) };
     const retries = [...(step.retries ?? []), retry].slice(-MAX_RETRIES);
-    const attempt = step.attempt + 1;
+    const attempt = failed + 1;
     const fields = { state: "waiting" as const, attempt, errors, retries, dueAt };
     await scheduleEntry(ctx, step, { at: dueAt }, fields);
   } else if (isParent(step) && step.event !== undefined) {

@@ -4,7 +4,7 @@ import { voidMutation } from "../core/continuations.js";
 import type { MutationCtx, RunId, Step, StepId } from "../core/documents.js";
 import { pool } from "../core/pool.js";
 import { isCanceledLater, isWaitingForChildren } from "../core/children.js";
-import { marksOf, newRecord, NO_ENTRY, type RunOf } from "../core/steps.js";
+import { marksOf, newRecord, NO_ENTRY, reachedAt, type RunOf } from "../core/steps.js";
 import { beginRun, insertRun } from "../engine/begin.js";
 import type { Beginning, NewChild, NewChildren, Stage } from "../validators.js";
 import { insertLater } from "./childPages.js";
@@ -102,7 +102,8 @@ export async function startChildren(
   };
   const fresh = () => ({ ...newRecord(of, children), held: of.held, ...record });
   const step = arrived?._id ?? (await ctx.db.insert("steps", fresh()));
-  if (arrived !== null) await ctx.db.patch("steps", step, record);
+  if (arrived !== null)
+    await ctx.db.patch("steps", step, { ...record, startedAt: reachedAt(arrived) });
   const now = pages.slice(0, pagesAtOnce);
   const isRefused = now.some((page) => page.some(({ error }) => error !== undefined));
   const atOnce = of.held || isRefused ? 0 : Math.min(record.concurrency, MAX_STARTED_AT_ONCE);

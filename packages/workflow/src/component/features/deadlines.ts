@@ -51,9 +51,11 @@ async function failNode(ctx: MutationCtx, deadline: Doc<"deadlines">, error: Ste
   await lift(ctx, deadline);
   if (isParent(step)) await failWith(ctx, step, error);
   else {
+    const now = Date.now();
     if (step.job !== undefined) await cancelPending(ctx, step.job);
-    else if (isInPool(step)) await withdraw(ctx, step._id);
-    const event = { kind: "failed" as const, error };
+    const { beganAt = now } =
+      isInPool(step) && step.job === undefined ? await withdraw(ctx, step._id) : {};
+    const event = { kind: "failed" as const, error, beganAt };
     if (step.held === true) await scheduleEntry(ctx, step, { event });
     else await enterStep(ctx, tokenOf(step), { event });
   }

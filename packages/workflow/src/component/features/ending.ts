@@ -108,7 +108,9 @@ async function finishRun(ctx: MutationCtx, run: Run, end: End): Promise<Work | u
     state === "completed"
       ? { outputStep: end.outputStep, ...outputInRun(run, end.output) }
       : { error: end.error };
-  const ended = { state, ...result, ...NOT_GOING, endsAs: undefined, endedAt: Date.now() };
+  const endedAt = Date.now();
+  const startedAt = run.state === "pending" ? endedAt : run.startedAt;
+  const ended = { state, ...result, ...NOT_GOING, endsAs: undefined, startedAt, endedAt };
   await ctx.db.patch("runs", run._id, { ...ended, ...(await expireLater(ctx, run)) });
   await liftDeadlines(ctx, run._id);
   await logEnded(ctx, run, end);
@@ -158,8 +160,8 @@ async function closeStep(ctx: MutationCtx, step: Step, state: BadEnd, page: Page
   // The job stays: it may be the one that ends the run.
   const { job: _job, check: _check, ...noEntry } = NO_ENTRY;
   const closed = { ...noEntry, state, endedAt: Date.now(), held: undefined };
-  await ctx.db.patch("steps", step._id, closed);
-  await stopStep(ctx, step);
+  const beganAt = await stopStep(ctx, step);
+  await ctx.db.patch("steps", step._id, { ...closed, beganAt });
   if (!isParent(step)) return;
   if (step.inserting === true) await dropPages(ctx, step._id);
   await endRecount(ctx, step);

@@ -116,7 +116,7 @@ async function hold(ctx: MutationCtx, step: Step): Promise<void> {
   if (held === true) return;
   // A lost action has a job, which tells its run.
   if (isInPool(step) && job === undefined) {
-    const isAhead = await withdraw(ctx, id);
+    const { isAhead } = await withdraw(ctx, id);
     return await ctx.db.patch("steps", id, { held: true, state: isAhead ? "pending" : state });
   }
   // Children are still inserted, but none starts. A step can pause its own run.
