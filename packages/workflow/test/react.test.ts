@@ -89,6 +89,7 @@ test("[S147] one that waits for a slot, or was canceled there, is drawn without 
   expect(queued).toContain("waiting for a slot");
   expect(queued).not.toContain('data-kind="running"');
   expect(bars(canceled)).toEqual(["waited for a slot 3 s"]);
+  expect(canceled).toContain("waited 3 s</small>");
 });
 
 test("[S149] a wait that timed out is not shown as completed, and one of several events by its name", () => {

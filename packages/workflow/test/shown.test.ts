@@ -202,6 +202,21 @@ describe("a wait for events", () => {
     expect(over).not.toHaveProperty("event");
   });
 
+  test("[S149] one that takes a single event names that", async () => {
+    for (const [payload, outcome] of [
+      ["hello", { event: "answer" }],
+      [undefined, { isTimedOut: true }],
+    ] as const) {
+      const id = await use.app.start("patiently", { wait: HOUR });
+      await use.app.advance(SECOND);
+      if (payload !== undefined) await send("patiently", id, "answer", payload);
+      await use.app.drive();
+      const [, answer] = await timeline("patiently", id);
+      expect(answer).toMatchObject({ node: "answer", state: "completed", ...outcome });
+      expect(Object.keys(answer!)).not.toContain(payload === undefined ? "event" : "isTimedOut");
+    }
+  });
+
   test("[S149] so does one whose event came before it", async () => {
     const input = { question: "Early?" };
     const id = await use.app.t.mutation(internal.manager.start, {

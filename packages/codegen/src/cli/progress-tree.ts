@@ -112,7 +112,7 @@ class Picture {
       const children = this.#children.get(run.runId)?.get(step.stage) ?? [];
       const label = `${stageLabel(step)}${this.#progressOf(children)}`;
       return [
-        `${indent}${this.#icon(step.state)} ${label}${this.#notes(step)}`,
+        `${indent}${this.#icon(step.came === null ? "waiting" : step.state)} ${label}${this.#notes(step)}`,
         ...this.#childLines(children, `${indent}  `),
       ];
     });
@@ -156,12 +156,15 @@ class Picture {
     const { state, attempt, iteration, startedAt, endedAt } = step;
     const error = step.errors.at(-1);
     const wait = state === "waiting" ? this.#waitNote(step) : undefined;
-    const isTimed = startedAt !== undefined && state !== "pending";
     const queuedMs = queueTime(step, this.now);
+    const queued = queuedMs > 0 ? duration(queuedMs) : undefined;
+    const hasBegun = queued === undefined || step.beganAt !== undefined;
+    const isTimed = startedAt !== undefined && state !== "pending" && hasBegun;
+    const came = cameOf(step);
     const notes = [
       isTimed && this.#took(startedAt + queuedMs, endedAt),
-      queuedMs > 0 && dim(`  after ${duration(queuedMs)} in the queue`),
-      cameOf(step) && dim(`  ${cameOf(step)}`),
+      queued && dim(hasBegun ? `  after ${queued} in the queue` : `  in the queue for ${queued}`),
+      came && dim(`  ${came}`),
       attempt > 1 && yellow(`  attempt ${attempt}`),
       iteration !== undefined && !hasEnded(state) && dim(`  iteration ${iteration}`),
       wait && yellow(`  ${wait}`),

@@ -51,6 +51,42 @@ describe("the tree", () => {
     );
   });
 
+  test("[S147] tells the time in the queue from the time that an action took", () => {
+    const steps = [
+      step("charge", "completed", { queuedAt: 1000, beganAt: 1030 }),
+      step("ship", "running", { queuedAt: 1000, beganAt: 1400 }),
+      step("tell", "pending", { queuedAt: 1100 }),
+      step("bill", "canceled", { queuedAt: 1000 }),
+    ];
+    const waiting = child(3, "pending", { steps: [] });
+    const shown = tree(run("top", "running", { steps: [...steps, sections] }), waiting);
+    expect(picture(shown).split("\n").slice(1)).toEqual([
+      "  ✓ charge  10 ms  after 30 ms in the queue",
+      "  ● ship  100 ms  after 400 ms in the queue",
+      "  ○ tell  in the queue for 400 ms",
+      "  ⊘ bill  in the queue for 40 ms",
+      "  ◷ sections  0 of 1 child  500 ms",
+      "    ○ [3] section",
+    ]);
+  });
+
+  test("[S149] says which of several events came, or that none did in time", () => {
+    const asked = { kind: "event" as const, events: ["yes", "no"] };
+    const steps = [
+      step("ask", "completed", { ...asked, came: "no" }),
+      step("again", "completed", { ...asked, came: null }),
+    ];
+    const shown = tree(run("top", "running", { steps }));
+    expect(picture(shown).split("\n").slice(1)).toEqual([
+      '  ✓ ask  40 ms  by "no"',
+      "  ◷ again  40 ms  timed out",
+    ]);
+    expect(linesOf([shown], 1600)[0]).toEqual([
+      '  0.04 s  document › ask: completed by "no" after 40 ms',
+      "  0.04 s  document › again: timed out after 40 ms",
+    ]);
+  });
+
   test("of very many children shows the interesting ones and counts the others", () => {
     const children = Array.from({ length: 500 }, (_, index) =>
       child(index, index < 450 ? "completed" : "running"),

@@ -37,6 +37,67 @@ async function serveAnswers(
   return await serveStudio({ source, title: "", plans: () => undefined, ...of });
 }
 
+const failure = { message: "no", kind: "thrown", workflow: "pack", node: "a", attempt: 1 };
+/** A run with an action that waited long, two waits, and children of which one failed. */
+const whatHappened = {
+  workflows: [],
+  run: {
+    runId: "r1",
+    workflow: "order",
+    state: "running",
+    createdAt: 0,
+    startedAt: 0,
+    generation: 1,
+    paused: false,
+    active: [],
+    input: { id: 1 },
+  },
+  input: { id: 1 },
+  steps: {
+    page: [
+      { node: "work", queuedAt: 0, beganAt: 17_000, startedAt: 0, endedAt: 17_500 },
+      { node: "ask", kind: "event", isTimedOut: true, startedAt: 17_500, endedAt: 30_000 },
+      {
+        node: "decide",
+        kind: "event",
+        events: ["granted", "refused"],
+        event: "refused",
+        startedAt: 30_000,
+        endedAt: 40_000,
+      },
+      {
+        node: "packed",
+        kind: "children",
+        id: "c",
+        children: { total: 4, done: 0, failed: 1, canceled: 3, running: 0 },
+        startedAt: 40_000,
+        endedAt: 60_000,
+      },
+      { node: "tell", state: "pending", queuedAt: 60_000, startedAt: 60_000 },
+    ].map((step) => ({ kind: "action", state: "completed", errors: [], attempt: 1, ...step })),
+    isDone: true,
+    continueCursor: "",
+  },
+  runs: {
+    page: [0, 1, 2, 3].map((index) => ({
+      runId: `p${index}`,
+      workflow: "pack",
+      state: index === 1 ? "failed" : "canceled",
+      ...(index === 1 ? { error: failure } : {}),
+      createdAt: 40_000,
+      startedAt: index < 2 ? 40_000 : 60_000,
+      endedAt: 60_000,
+      parentRunId: "r1",
+      generation: 1,
+      paused: false,
+      index,
+    })),
+    isDone: true,
+    continueCursor: "",
+    searched: 4,
+  },
+};
+
 describe.skipIf(!existsSync(executablePath))("in a browser", () => {
   let app: TestApp;
   /** That of the embedded back end. */
@@ -144,7 +205,7 @@ describe.skipIf(!existsSync(executablePath))("in a browser", () => {
       const timeline = page.getByRole("region", { name: "Timeline of order" });
       await timeline.getByText("✓ completed").first().waitFor();
       await page.getByText('"by": "Ada"').first().waitFor();
-      const child = timeline.getByRole("link", { name: "parcel #3" });
+      const child = timeline.getByRole("link", { name: "parcel #2" });
       await child.waitFor();
       await shown("run");
       await timeline.getByText("3 of 3 done").click();
@@ -771,6 +832,41 @@ describe.skipIf(!existsSync(executablePath))("in a browser", () => {
     expect(more!.y).toBeGreaterThan(last!.y);
     await served.close();
   });
+
+  test.each([
+    [1280, "light"],
+    [1280, "dark"],
+    [390, "light"],
+    [390, "dark"],
+  ] as const)(
+    "[S147] [S148] [S149] a run shows what happened: %i px, %s",
+    async (width, colorScheme) => {
+      const served = await serveAnswers(whatHappened, {});
+      await page.setViewportSize({ width, height: 900 });
+      await page.emulateMedia({ colorScheme });
+      await page.goto(served.url);
+      await page.goto(`${new URL("/", served.url).href}#/runs/r1`);
+      const timeline = page.getByRole("region", { name: "Timeline of order" });
+      await timeline.getByText("500 ms, waited 17 s").waitFor();
+      for (const text of [
+        "timed out",
+        "completed by refused",
+        "0 of 4 done, 1 failed, 3 canceled",
+        "waiting for a slot",
+      ])
+        await timeline.getByText(text).waitFor();
+      const links = await timeline.getByRole("link").allTextContents();
+      expect(links).toEqual(["pack #0", "pack #1", "pack #2", "pack #3"]);
+      const bars = await timeline.getByTitle("waited for a slot 17 s").count();
+      expect(bars).toBe(1);
+      const isWide = await page.evaluate(() => document.documentElement.scrollWidth > innerWidth);
+      expect(isWide).toBe(false);
+      await page.goto(`${new URL("/", served.url).href}#/runs?parent=r1`);
+      await page.getByRole("cell", { name: "#3" }).waitFor();
+      expect(await page.getByRole("cell", { name: "#4" }).count()).toBe(0);
+      await served.close();
+    },
+  );
 
   test("everything is reached by the keyboard", async () => {
     const press = async (key: string, until: () => Promise<boolean>) => {

@@ -50,6 +50,7 @@ export function named(definition: AnyDefinition, stored: string): string {
 }
 
 interface Shown {
+  state: string;
   called?: string;
   chosen?: string;
   events?: string[];
@@ -64,12 +65,16 @@ export function asCalled<Fields>(
 ) {
   const { node, called: now } = placeOf(definition, stage);
   const isRenamed = events !== undefined && node !== undefined;
+  const taken = eventsOf(definition, stage);
+  const names = [...new Set(taken.values())];
+  // A record does not name the one event that its node takes.
+  const only = fields.state === "completed" && names.length === 1 ? names[0] : undefined;
   return {
     ...fields,
     node: node === undefined ? called : now,
     chosen: chosen && presentKey(insideOf(node)[0]?.among ?? {}, chosen),
-    events: isRenamed ? [...new Set(eventsOf(definition, stage).values())] : events,
-    event: typeof came === "string" ? (eventsOf(definition, stage).get(came) ?? came) : undefined,
+    events: isRenamed ? names : events,
+    event: typeof came === "string" ? (taken.get(came) ?? came) : came === null ? undefined : only,
     isTimedOut: came === null || undefined,
   };
 }

@@ -49,7 +49,7 @@ export const vRetry = v.object({
   nextAt: v.number(),
 });
 
-/** Of a wait for events: the storage name of the one that came; null if its time was over. */
+/** Of a wait: the storage name of the event that came, of several; null if its time was over. */
 export const vCame = v.union(v.string(), v.null());
 
 /** The iterations of the loops around a stage, outermost first, from 1. Absent outside loops. */

@@ -1,5 +1,5 @@
 import { useEffect, useState } from "react";
-import { isAction, isParent, runsFunction } from "../component/core/kinds.js";
+import { isParent, runsFunction } from "../component/core/kinds.js";
 import type { Step } from "./states.js";
 
 const UNITS = [
@@ -38,6 +38,8 @@ export interface Span {
   /** It is an attempt that runs, the time of a step's children, or a wait. */
   readonly kind: "running" | "children" | "waiting";
   readonly hasFailed?: boolean;
+  /** A wait for a slot, or for its turn. */
+  readonly isQueued?: boolean;
   readonly title: string;
 }
 
@@ -54,7 +56,7 @@ export function spansOf(
   /** What waits for a slot, or for its turn, has not begun. */
   const queued = (to = from) => {
     const what = isParent({ kind }) ? "waited to begin" : "waited for a slot";
-    if (to > from) add({ from, to, kind: "waiting" }, what);
+    if (to > from) add({ from, to, kind: "waiting", isQueued: true }, what);
     from = Math.max(from, to);
   };
   for (const { attempt: failed, beganAt, failedAt, nextAt } of of.retries ?? []) {
@@ -65,9 +67,11 @@ export function spansOf(
     add({ from: failedAt, to, kind: "waiting" }, "waited");
     from = to;
   }
-  const neverBegan = isAction({ kind }) && state === "canceled" && of.beganAt === undefined;
-  const isQueued = state === "pending" && of.queuedAt !== undefined;
-  queued(of.beganAt ?? (neverBegan ? endedAt : isQueued ? now : undefined));
+  const { queuedAt, beganAt } = of;
+  const neverBegan =
+    state === "canceled" && (beganAt === undefined ? queuedAt !== undefined : beganAt === endedAt);
+  const isQueued = state === "pending" && queuedAt !== undefined;
+  queued(beganAt ?? (neverBegan ? endedAt : isQueued ? now : undefined));
   const to = Math.max(from, endedAt ?? now);
   if (neverBegan || isQueued) return spans;
   if (state === "pending") add({ from, to, kind: "waiting" }, "waited");

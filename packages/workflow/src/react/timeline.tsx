@@ -174,8 +174,9 @@ function timesOf(spans: readonly Span[]): string {
     spans.filter(of).reduce((ms, { from, to }) => ms + to - from, 0);
   const waited = sum(({ kind }) => kind === "waiting");
   const worked = sum(({ kind }) => kind !== "waiting");
-  if (worked === 0 || waited === 0) return durationText(worked + waited);
-  return `${durationText(worked)}, waited ${durationText(waited)}`;
+  if (worked > 0 && waited > 0) return `${durationText(worked)}, waited ${durationText(waited)}`;
+  const hasOnlyQueued = spans.every(({ isQueued }) => isQueued === true);
+  return `${hasOnlyQueued ? "waited " : ""}${durationText(worked + waited)}`;
 }
 
 const percent = (share: number): string => `${Number((100 * share).toFixed(2))}%`;
