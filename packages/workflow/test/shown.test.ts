@@ -217,6 +217,17 @@ describe("a wait for events", () => {
     }
   });
 
+  test("[S149] [S97] one that is sensitive does not tell which came", async () => {
+    const id = await use.app.start("asksQuietly", {});
+    await use.app.advance(SECOND);
+    await send("asksQuietly", id, "no", "never");
+    await use.app.drive();
+    const [answer] = await timeline("asksQuietly", id);
+    expect(answer).toMatchObject({ state: "completed", isSensitive: true });
+    expect(answer).not.toHaveProperty("event");
+    expect(JSON.stringify(await use.app.tree(id))).not.toContain('"came"');
+  });
+
   test("[S149] so does one whose event came before it", async () => {
     const input = { question: "Early?" };
     const id = await use.app.t.mutation(internal.manager.start, {

@@ -77,7 +77,9 @@ export const nodeFields = {
 
 async function stepFactsOf(ctx: QueryCtx, step: Step) {
   const { kind, iterations, attempt, dueAt, names: events, iteration, errors = [] } = step;
-  const came = step.timedOut === true ? null : step.took?.name;
+  // Which event came is a part of a result.
+  const taken = step.sensitive === true ? undefined : step.took?.name;
+  const came = step.timedOut === true ? null : taken;
   const { state, beganAt } = isInPool(step) ? await inPool(ctx, step) : step;
   const due = step.retries?.at(-1)?.nextAt ?? step.startedAt;
   // A deploy or a pause may have brought its attempt forward.

@@ -19,6 +19,11 @@ export const asks = defineWorkflow({ input: z.object({ question: z.string() }) }
   .event("answer", { anyOf: { yes: z.string(), no: z.string() }, timeout: "1h" })
   .finalize({ query: (_ctx, { answer }) => (answer.timedOut ? "nothing" : answer.event.value) });
 
+export const asksQuietly = defineWorkflow({ input: z.object({}) }).event("answer", {
+  anyOf: { yes: z.string(), no: z.string() },
+  sensitive: true,
+});
+
 export const agent = defineWorkflow({
   input: z.object({
     questions: z.array(z.string()),

@@ -17,6 +17,7 @@ import {
   type Status,
   type StepError,
   type TimelineEntry,
+  type Wait,
   type WorkflowManagerOptions,
   type WorkflowReference,
 } from "../../src/index.js";
@@ -129,6 +130,21 @@ describe("the manager", () => {
     });
     // @ts-expect-error n is a number
     await workflow.startBatch(mutationCtx, workflows.leaf, [{ n: "one" }]);
+  });
+
+  test("[S150] status has the input as handlers see it, and waits are of any workflow", async () => {
+    const status = await workflow.status(queryCtx, workflows.leaf, "id");
+    expectTypeOf(status?.input).toEqualTypeOf<
+      { n: number; ms: number; fails: boolean } | undefined
+    >();
+    const { page: waits } = await workflow.waits(queryCtx, "id");
+    expectTypeOf(waits).toEqualTypeOf<Wait[]>();
+    await workflow.waits(queryCtx, "id", page);
+  });
+
+  test("[S149] an entry names one of the events of its workflow", () => {
+    type Asked = TimelineEntry<typeof workflows.asks>;
+    expectTypeOf<Asked["event"]>().toEqualTypeOf<"yes" | "no" | undefined>();
   });
 
   test("status: every state", () => {
