@@ -30,6 +30,7 @@ export function run(runId: string, state: TreeRun["state"], more: Partial<TreeRu
     generation: 1,
     paused: false,
     state,
+    createdAt: 1000,
     startedAt: 1000,
     steps: [],
     ...ended,
