@@ -322,7 +322,6 @@ export type ComponentApi<Name extends string | undefined = string | undefined> =
             }
           | { kind: "open" };
         beganAt?: number;
-        came?: string | null;
         fused: Array<{
           stage: string;
           iterations?: Array<number>;
@@ -372,7 +371,6 @@ export type ComponentApi<Name extends string | undefined = string | undefined> =
           };
           timedOut?: boolean;
           exists?: boolean;
-          came?: string | null;
           sensitive?: boolean;
           undoable?: boolean;
           loop?: any;
