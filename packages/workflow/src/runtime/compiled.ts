@@ -122,8 +122,7 @@ export function compiled(
         const { called } = placeOf(definition, stage);
         // A scope that cannot be loaded is a failure of the attempt like any other.
         const begun = await inputAtBeginning(ctx, own, token);
-        if ("error" in begun) 
-          return await report(ctx, own, stage, { token, slot, beganAt }, begun);
+        if ("error" in begun) return await report(ctx, own, stage, { token, slot, beganAt }, begun);
         const attempt = attemptOf(called, policy, info, async (full) => {
           const stub = stubOf(definition, stage);
           const names = stub === undefined ? reads.get(stage) : ["*"];
