@@ -83,14 +83,14 @@ export interface StudioApiOptions {
   /** The generated `workflows`. */
   readonly workflows: Workflows;
   /**
-   * Throws unless the caller may see or do what `call` says: whoever may, sees the inputs and
-   * results of all runs. Without it the functions are internal, which only the app's own
+   * Throws, or returns false, unless the caller may see or do what `call` says: whoever may, sees
+   * the inputs and results of all runs. Without it the functions are internal, which only the app's own
    * functions and a deploy key can call.
    */
   readonly authorize?: (
     ctx: GenericQueryCtx<AnyDataModel> | GenericMutationCtx<AnyDataModel>,
     call: StudioCall,
-  ) => Promise<void>;
+  ) => Promise<boolean | void> | boolean | void;
 }
 
 /**
@@ -107,13 +107,17 @@ export function defineStudioApi(
 ) {
   const reads = readFunctions(component, workflows);
   const writes = writeFunctions(component, workflows);
+  const check = async (...[ctx, call]: Parameters<NonNullable<typeof authorize>>) => {
+    if ((await authorize?.(ctx, call)) === false)
+      throw new Error(`Not allowed: \`authorize\` refuses "${call.name}"`);
+  };
   const query = authorize === undefined ? internalQueryGeneric : queryGeneric;
   const mutation = authorize === undefined ? internalMutationGeneric : mutationGeneric;
   return {
     read: query({
       args: { call: vRead },
       handler: async (ctx, { call }): Promise<unknown> => {
-        await authorize?.(ctx, call);
+        await check(ctx, call);
         // The name says which arguments these are.
         return await reads[call.name](ctx, call.args as never);
       },
@@ -121,7 +125,7 @@ export function defineStudioApi(
     write: mutation({
       args: { call: vWrite },
       handler: async (ctx, { call }): Promise<unknown> => {
-        await authorize?.(ctx, call);
+        await check(ctx, call);
         return await writes[call.name](ctx, call.args as never);
       },
     }),

@@ -114,6 +114,21 @@ test("arguments of another form are refused", async () => {
     await expect(operator.query(read, { call })).rejects.toThrow(/[Vv]alidator/);
 });
 
+test("an authorize that gives false lets nobody in", async () => {
+  const readRefused = makeFunctionReference<"query", { call: unknown }, any>("studio:readRefused");
+  const writeRefused = makeFunctionReference<"mutation", { call: unknown }, any>(
+    "studio:writeRefused",
+  );
+  const runs = { name: "runs", args: { cursor: null } };
+  await expect(back.t.query(readRefused, { call: runs })).rejects.toThrow(
+    'Not allowed: `authorize` refuses "runs"',
+  );
+  const start = { name: "start", args: { workflow: "parcel", input: { item: "a" } } };
+  await expect(back.t.mutation(writeRefused, { call: start })).rejects.toThrow("Not allowed");
+  const pool = { name: "pool", args: {} };
+  expect(await back.t.query(readRefused, { call: pool })).toMatchObject({ running: 0 });
+});
+
 test("without authorize the functions are internal", async () => {
   const { read: open, inner } = (await back.load("studio")) as any;
   expect(open).toHaveProperty("isPublic", true);

@@ -63,6 +63,12 @@ const studioApi = `
     },
   });
   export const inner = defineStudioApi(components.workflow, { workflows });
+  export const refusing = defineStudioApi(components.workflow, {
+    workflows,
+    authorize: (_ctx, call) => (call.name === "pool" ? true : Promise.resolve(false)),
+  });
+  export const readRefused = refusing.read;
+  export const writeRefused = refusing.write;
   export const elsewhere = defineStudioApi(components.elsewhere, { workflows });
   export const writeElsewhere = elsewhere.write;
 `;

@@ -10,6 +10,8 @@ import type { ComponentApi } from "../component/_generated/component.js";
 import { type Beginning, vBadEnd, vError } from "../component/validators.js";
 import type { StepError } from "../definition/context.js";
 import { Failure } from "../errors/failure.js";
+import { checkStorable } from "../values.js";
+import { PASS_AN_ID } from "../runtime/input.js";
 import { type Duration, durationMs } from "../rules.js";
 import { inputOf } from "../runtime/input.js";
 import type { WorkflowReference } from "../runtime/reference.js";
@@ -107,6 +109,23 @@ function startTime(
   return at;
 }
 
+/** Of a document's 16 levels, as deep as the context stands in one. */
+const MAX_DEPTH = 14;
+
+/** @throws a {@link Failure} that names the option, if it cannot be stored. */
+function checkOption(workflow: string, option: string, value: unknown): Value {
+  const subject = `Starting "${workflow}": ${option}`;
+  const named = { subject, root: option, maxDepth: MAX_DEPTH, advice: PASS_AN_ID };
+  checkStorable(value as Value, { ...named, kind: "invalidInput", cannot: "cannot be stored" });
+  return value as Value;
+}
+
+function checkKey(workflow: string, key: unknown): void {
+  if (key === undefined) return;
+  if (typeof checkOption(workflow, "key", key) !== "string")
+    throw new Failure("invalidInput", `Starting "${workflow}": key must be a string`);
+}
+
 /** One call into the component carries at most so many bytes of inputs, … */
 const BATCH_BYTES = 4_000_000;
 /** … and schedules at most so many functions: one for each run and each timeout. */
@@ -125,13 +144,15 @@ export async function startAll(
   const { maxParallelism, logLevel } = settings;
   const at = startTime(workflow.name, options);
   const begin = await beginningOf(workflow, settings);
+  const context = checkOption(workflow.name, "onComplete.context", onComplete?.context ?? null);
+  for (const { key } of starts) checkKey(workflow.name, key);
   const common = {
     begin,
     at,
     reuse: reuse === "never" ? undefined : reuse,
     onComplete: onComplete && {
       fn: await createFunctionHandle(onComplete.fn),
-      context: onComplete.context ?? null,
+      context,
     },
     maxParallelism,
     logLevel,

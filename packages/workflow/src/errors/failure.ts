@@ -1,4 +1,4 @@
-import { isNonRetryableError } from "@stepwise/workpool/core";
+import { isNonRetryableError, wellFormed, withCauses } from "@stepwise/workpool/core";
 import { ConvexError, convexToJson, getConvexSize, type Value } from "convex/values";
 import type { ErrorKind, StepError } from "../definition/context.js";
 import { misshapeOf } from "../shape.js";
@@ -30,7 +30,8 @@ export class Failure extends ConvexError<{ [MARKER]: Problem }> {
 /** Anything that was thrown, as a readable problem that can be stored. It never throws itself. */
 export function describeThrown(thrown: unknown): Problem {
   if (!(thrown instanceof Error)) return problemOf("thrown", `Thrown: ${readable(thrown)}`);
-  if (!(thrown instanceof ConvexError)) return problemOf("thrown", cleaned(thrown.message));
+  if (!(thrown instanceof ConvexError))
+    return problemOf("thrown", withCauses(cleaned(thrown.message), thrown));
   const data = thrown.data as Value;
   if (isMarked(data)) return data[MARKER];
   if (isNonRetryableError(thrown)) {
@@ -74,9 +75,9 @@ function cleaned(message: unknown): string {
 
 /** @param tail is kept whole. A shortened message is not shortened again. */
 function shortened(message: string, tail = ""): string {
-  if (message.length + tail.length <= MAX_MESSAGE_LENGTH) return message + tail;
+  if (message.length + tail.length <= MAX_MESSAGE_LENGTH) return wellFormed(message + tail);
   const end = ` … (${message.length} characters)${tail}`;
-  return message.slice(0, MAX_MESSAGE_LENGTH - end.length) + end;
+  return wellFormed(message.slice(0, MAX_MESSAGE_LENGTH - end.length) + end);
 }
 
 function readable(thrown: unknown): string {
@@ -127,8 +128,19 @@ export function withoutValues(problem: Problem): Problem {
   return { ...rest, message: `The message is ${NOT_SHOWN}` };
 }
 
-/** Calls a function of the app. @throws a {@link Failure} if it is gone, or its result refused. */
+/** The deepest that arguments may be nested. */
+const MAX_ARGS_DEPTH = 64;
+
+/**
+ * Calls a function of the app. @throws a {@link Failure} if it is gone, or its arguments or its
+ * result are refused.
+ */
 export async function callFor<Result>(stage: string, args: unknown, call: () => Promise<Result>) {
+  const misshape = misshapeOf(args, "args", MAX_ARGS_DEPTH);
+  if (misshape !== undefined) {
+    const kind = misshape.isTooLarge ? "tooLarge" : "invalidOutput";
+    throw new Failure(kind, `The args of "${stage}" cannot be passed: ${misshape.text}`);
+  }
   // The caller's own arguments are refused in the same words.
   convexToJson((args ?? {}) as Value);
   try {

@@ -84,8 +84,37 @@ export function isNonRetryableError(error: unknown): error is NonRetryableError 
   return typeof error.data === "object" && error.data !== null && MARKER in error.data;
 }
 
-/** An error's message; of a {@link NonRetryableError}, the one it was made with. */
+/** An error's message with those of its causes; of a {@link NonRetryableError}, as it was made. */
 export function messageOf(error: unknown): string {
-  if (isNonRetryableError(error)) return error.data.message;
-  return error instanceof Error ? error.message : String(error);
+  if (isNonRetryableError(error)) return wellFormed(error.data.message);
+  return wellFormed(error instanceof Error ? withCauses(error.message, error) : String(error));
+}
+
+/** A text without half surrogate pairs, which a strict JSON parser of the back end refuses. */
+export const wellFormed = (text: string): string => text.replace(/\p{Surrogate}/gu, "\uFFFD");
+
+/** How many causes a message tells of: a chain of causes may be a circle. */
+const MAX_CAUSES = 5;
+
+/** A message with those of the error's causes: `fetch failed: connect ECONNREFUSED ::1:80`. */
+export function withCauses(message: string, error: Error): string {
+  let text = message;
+  try {
+    let { cause } = error;
+    for (let told = 0; told < MAX_CAUSES && cause != null; told++) {
+      const said = saidBy(cause);
+      if (!text.includes(said)) text += `: ${said}`;
+      cause = Object(cause).cause;
+    }
+  } catch {
+    // A cause may be anything, even what throws when it is read.
+  }
+  return text;
+}
+
+/** What a cause says; of several errors without a message, as of `fetch`, what each says. */
+function saidBy(cause: unknown): string {
+  if (!(cause instanceof Error)) return typeof cause === "string" ? cause : "";
+  if (cause.message !== "" || !(cause instanceof AggregateError)) return String(cause.message);
+  return cause.errors.map(saidBy).join("; ");
 }

@@ -1,4 +1,10 @@
-import { loggerOf, type LogLevel, logs, MOST_LOGGED_AT_ONCE } from "@stepwise/workpool/core";
+import {
+  loggerOf,
+  type LogLevel,
+  logs,
+  MOST_LOGGED_AT_ONCE,
+  wellFormed,
+} from "@stepwise/workpool/core";
 import { pick } from "convex-helpers";
 import type { StepError } from "../../definition/context.js";
 import type { BadEnd } from "../validators.js";
@@ -107,5 +113,5 @@ function messageFor({ kind, message, cause }: StepError): string | undefined {
 /** Convex's refusals show the value, which is an input or a result: that is cut off. */
 function cut(message: string): string {
   const [text = ""] = message.split(/\n+(?:Object|Value): /);
-  return text.slice(0, MAX_MESSAGE_LENGTH);
+  return wellFormed(text.slice(0, MAX_MESSAGE_LENGTH));
 }

@@ -33,7 +33,7 @@ export async function callOnComplete(ctx: MutationCtx, run: Run, sensitive: bool
     const { message: told } = isSensitive
       ? withoutValues({ kind: "thrown", message })
       : { message };
-    await ctx.db.patch("runs", run._id, { onCompleteError: told.slice(0, 8_000) });
+    await ctx.db.patch("runs", run._id, { onCompleteError: core.wellFormed(told.slice(0, 8_000)) });
   }
 }
 

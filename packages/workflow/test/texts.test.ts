@@ -1,0 +1,143 @@
+import { v } from "convex/values";
+import { describe, expect, test } from "vitest";
+import { z } from "zod";
+import { callFor, describeThrown, Failure } from "../src/errors/failure.js";
+import { parseValue } from "../src/runtime/input.js";
+import { checkedOutput } from "../src/values.js";
+import { internal } from "./convex/_generated/api.js";
+import { useTestApp } from "./harness.js";
+
+const use = useTestApp();
+
+/** A text that `slice` has cut inside an emoji. */
+const HALF = "so good 😀".slice(0, -1);
+const PATH = String.raw`\.said\[0\] is a text with half a surrogate pair`;
+
+function refusedAs(act: () => unknown): unknown {
+  try {
+    return act();
+  } catch (error) {
+    return describeThrown(error);
+  }
+}
+
+describe("[S140] a text with half a surrogate pair is refused at once, with its path", () => {
+  test("in a result", () => {
+    const said = { said: [HALF] };
+    expect(refusedAs(() => checkedOutput("ask", said))).toMatchObject({
+      kind: "invalidOutput",
+      message: expect.stringMatching(`The result of "ask" cannot be stored: result${PATH}`),
+    });
+    expect(checkedOutput("ask", { said: ["so good 😀"] })).toEqual({ said: ["so good 😀"] });
+  });
+
+  test.each([
+    ["zod", z.object({ said: z.array(z.string()) })],
+    ["Convex", v.object({ said: v.array(v.string()) })],
+  ])("in an input or a payload that a schema of %s has parsed", (_whose, schema) => {
+    const parse = () =>
+      parseValue({ subject: "The input", root: "input" }, schema, { said: [HALF] });
+    expect(refusedAs(parse)).toMatchObject({
+      kind: "invalidInput",
+      message: expect.stringMatching(`input${PATH}`),
+    });
+  });
+
+  test("in the arguments of a function, which is not called", async () => {
+    let calls = 0;
+    const call = async () => calls++;
+    const error: unknown = await callFor("ask", { said: [HALF] }, call).catch((thrown) => thrown);
+    expect(error).toMatchObject({ data: { "~stepwise": { kind: "invalidOutput" } } });
+    expect((error as Error).message).toMatch(new RegExp(`The args of "ask" .*: args${PATH}`));
+    expect(calls).toBe(0);
+  });
+
+  test("in a key, or in the context of onComplete: the message names the option", async () => {
+    const start = (options: object) =>
+      use.app.t.mutation(internal.manager.start, { name: "leaf", input: { n: 1 }, ...options });
+    await expect(start({ key: HALF })).rejects.toThrow(/Starting "leaf": key cannot .* half a/);
+    await expect(start({ context: { said: [HALF] } })).rejects.toThrow(
+      new RegExp(`Starting "leaf": onComplete.context cannot .*: onComplete.context${PATH}`),
+    );
+  });
+
+  test.each([
+    ["an error", new Error(HALF)],
+    ["a text", HALF],
+    ["a failure", new Failure("thrown", HALF)],
+    ["an error that is cut there", new Error(`${"x".repeat(7_978)}😀${"x".repeat(9_000)}`)],
+    ["a cause", new Error("no", { cause: new Error(HALF) })],
+  ])("but a message is made well-formed: %s", (_what, thrown) => {
+    const { message } = describeThrown(thrown);
+    expect(message).toBe(message.replace(/\p{Surrogate}/gu, ""));
+    expect(message).toMatch(/^Thrown|so good �|no: so good �|x�/);
+  });
+});
+
+describe("[S141] a list with a hole is refused, with its place", () => {
+  const sparse: number[] = [];
+  sparse[0] = 1;
+  sparse[2] = 3;
+
+  test("in a result, where Convex would make null of it", () => {
+    expect(refusedAs(() => checkedOutput("ask", { list: sparse }))).toMatchObject({
+      kind: "invalidOutput",
+      message: expect.stringContaining("result.list[1] is a hole in the list"),
+    });
+  });
+
+  test("in the payload of an event", () => {
+    const parse = () => parseValue({ subject: "The event", root: "paid" }, v.any(), sparse);
+    expect(refusedAs(parse)).toMatchObject({
+      kind: "invalidInput",
+      message: expect.stringContaining("paid[1] is a hole in the list"),
+    });
+  });
+});
+
+describe("[S141] options of start that cannot be stored are refused by name", () => {
+  const deep = (levels: number): unknown => (levels === 0 ? 1 : { a: deep(levels - 1) });
+  const wide = Object.fromEntries(Array.from({ length: 1_025 }, (_, n) => [`f${n}`, n]));
+
+  test.each([
+    ["a context of 1.2 MB", { context: "x".repeat(1_200_000) }, /onComplete.context takes 12\d+/],
+    ["a deep context", { context: deep(15) }, /onComplete.context.*nested more than 14 deep/],
+    ["a context with many fields", { context: wide }, /onComplete.context has 1025 fields/],
+    ["a large key", { key: "k".repeat(1_200_000) }, /Starting "leaf": key takes 1200\d+ bytes/],
+  ])("%s", async (_what, options, message) => {
+    const args = { name: "leaf", input: { n: 1 }, ...options };
+    await expect(use.app.t.mutation(internal.manager.start, args)).rejects.toThrow(message);
+  });
+});
+
+describe("[S142] a message tells the causes of the error", () => {
+  const refused = (host: string) => new Error(`connect ECONNREFUSED ${host}`);
+  const both = new AggregateError([refused("::1:1"), refused("127.0.0.1:1")]);
+
+  test.each([
+    [
+      "of fetch",
+      new TypeError("fetch failed", { cause: refused("127.0.0.1:1") }),
+      "fetch failed: connect ECONNREFUSED 127.0.0.1:1",
+    ],
+    [
+      "of fetch, which has tried two addresses",
+      new TypeError("fetch failed", { cause: both }),
+      "fetch failed: connect ECONNREFUSED ::1:1; connect ECONNREFUSED 127.0.0.1:1",
+    ],
+    ["a text", new Error("no", { cause: "bad luck" }), "no: bad luck"],
+    ["one that it tells already", new Error("no: why", { cause: new Error("why") }), "no: why"],
+    ["none", new Error("no", { cause: null }), "no"],
+  ])("%s", (_what, error, message) => {
+    expect(describeThrown(error)).toEqual({ kind: "thrown", message, data: undefined });
+  });
+
+  test("up to five of them", () => {
+    const chain = (at: number): Error =>
+      new Error(`e${at}`, at < 9 ? { cause: chain(at + 1) } : {});
+    expect(describeThrown(chain(0)).message).toBe("e0: e1: e2: e3: e4: e5");
+    const circle = new Error("round");
+    circle.cause = circle;
+    expect(describeThrown(circle).message).toBe("round");
+  });
+});
