@@ -52,7 +52,7 @@ export interface WorkflowSummary {
 }
 
 /** The output of a `sensitive` node is left out. */
-export type ShownRun = Status<unknown> & { readonly isSensitive?: boolean };
+export type ShownRun = Status<unknown>;
 
 /** What the pages show. Each can be read once, or watched. */
 export interface Reads {

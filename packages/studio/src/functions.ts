@@ -67,7 +67,7 @@ export function readFunctions(component: ComponentApi, workflows: Workflows): Re
       const workflow = workflows[found.workflow];
       if (workflow !== undefined) {
         const status = await manager.status(ctx, workflow, runId);
-        return status && withoutSecret(status);
+        return status;
       }
       // The workflow was removed: its nodes have no other names than those that the run knew.
       const active = found.active.map(({ called, node, ...of }) => ({
@@ -75,7 +75,7 @@ export function readFunctions(component: ComponentApi, workflows: Workflows): Re
         node: called ?? node,
       }));
       // Its output was checked when it was stored.
-      return withoutSecret({ ...found, active, isOutdated: true } as unknown as ShownRun);
+      return { ...found, active, isOutdated: true } as unknown as ShownRun;
     },
     input: async (ctx, { runId }) =>
       (await ctx.runQuery(component.views.input, { runId })) as Value,
@@ -85,13 +85,6 @@ export function readFunctions(component: ComponentApi, workflows: Workflows): Re
       return await manager.steps(ctx, workflow, runId, { numItems: STEPS, cursor });
     },
   };
-}
-
-/** Without its output, if that is the output of a `sensitive` node. */
-function withoutSecret(run: ShownRun): ShownRun {
-  if (run.isSensitive !== true || run.state !== "completed") return run;
-  const { output: _secret, ...shown } = run;
-  return shown as ShownRun;
 }
 
 /** What the studio does. Each is one transaction, that of the caller. */
@@ -111,7 +104,7 @@ export function writeFunctions(component: ComponentApi, workflows: Workflows): W
     restart: async (ctx, { runId, from, iteration, input, isEdited }) => {
       const workflow = await ofRun(ctx, runId);
       if (isEdited === true)
-        refuseUnlessStable(workflow, await ctx.runQuery(component.views.input, { runId }));
+        refuseUnlessEditable(workflow, await ctx.runQuery(component.views.input, { runId }));
       await manager.restart(ctx, workflow, runId, { from, iteration, input: input as never });
       return null;
     },
@@ -122,8 +115,15 @@ export function writeFunctions(component: ComponentApi, workflows: Workflows): W
   };
 }
 
-/** @throws if the workflow's schema would change a stored input once more, as by adding to it */
-function refuseUnlessStable({ name, parse }: WorkflowReference<never>, stored: unknown): void {
+/** @throws if a stored input is not shown as a whole, or its schema would change it once more */
+function refuseUnlessEditable(
+  { name, parse, definition }: WorkflowReference<never>,
+  stored: unknown,
+): void {
+  if (definition.options.sensitive)
+    throw new Error(
+      `The input of ${name} is sensitive, so what you have edited lacks a part of it. Start a new run with your input instead`,
+    );
   let once: Value;
   try {
     once = parse(stored);

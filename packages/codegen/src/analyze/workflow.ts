@@ -74,7 +74,7 @@ function readRenamings(all: Options, workflow: string, file: DefinitionFile): Re
   });
 }
 
-const planned = ["retry", "timeout", "retention", "renamed"];
+const planned = ["retry", "timeout", "retention", "sensitive", "renamed"];
 
 function nodesOf(calls: readonly NodeCall[], context: NodeContext): ReadNodes {
   const scope = [...context.scope];

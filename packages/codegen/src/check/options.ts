@@ -44,6 +44,9 @@ const flag = each((value) => typeof value === "boolean", "write true or false");
 const isAsync = (value: Known): boolean =>
   typeof value === "object" && !isObject(value) && value.is === asyncFunction;
 
+const isList = (value: Known): boolean =>
+  typeof value === "object" && !isObject(value) && value.is === "a list";
+
 /** Of functions of which the value is taken at once. */
 const sync = each(
   (value) => !isAsync(value),
@@ -56,7 +59,8 @@ const rules: Readonly<Record<string, Rule>> = {
   timeout: duration,
   retention: duration,
   isolate: flag,
-  sensitive: flag,
+  // Of a workflow it may be a list of paths, which their types check.
+  sensitive: (name, given) => (isList(given.value) ? [] : flag(name, given)),
   // A function cannot be seen. A negative sleep is none, but was not meant.
   duration: (name, given) => (typeof given.value === "object" ? [] : duration(name, given)),
   children: sync,

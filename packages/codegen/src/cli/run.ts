@@ -87,6 +87,7 @@ async function run(workflow: string, options: RunOptions): Promise<number> {
   for (const { name } of outcome.unsent)
     process.stderr.write(`${notSent(name, workflow, compiled.plan)}\n`);
   if (outcome.state !== "completed") return 1;
+  if (outcome.isSensitive === true) process.stderr.write("The output is sensitive: not shown\n");
   const output = convexToJson((outcome.output ?? null) as Value);
   // The process ends right after this, and a pipe may take its time.
   const text = `${printableJson(output)}\n`;

@@ -42,7 +42,7 @@ export type RunEvent =
   /** A run waits for an event that is not planned. */
   | { readonly type: "waiting"; readonly text: string };
 
-export interface RunOutcome extends Pick<Status, "state" | "output" | "error"> {
+export interface RunOutcome extends Pick<Status, "state" | "output" | "isSensitive" | "error"> {
   readonly runId: string;
   /** What the run took, with its start, without what was done to watch it. */
   readonly totals: Totals;
@@ -75,11 +75,12 @@ export async function runWorkflow(options: RunWorkflowOptions): Promise<RunOutco
     const ending = await untilEnded(app, watch, sender);
     // What ends a run may still be on its way out when its state is seen.
     await settle(counter);
-    const { state, output, error, startedAt, endedAt = Date.now() } = ending;
+    const { state, output, isSensitive, error, startedAt, endedAt = Date.now() } = ending;
     return {
       runId,
       state,
       output,
+      isSensitive,
       ...(error && { error }),
       totals: counter.totals(),
       durationMs: endedAt - startedAt,

@@ -5,7 +5,7 @@ import { tombstoneFunctions } from "../plan/tombstones.js";
 import { definitionModule, moduleIn, usualOutput } from "../plan/paths.js";
 import { sortedBy } from "../plan/sorted.js";
 import { stageKind } from "../plan/stage-kinds.js";
-import { exportedConst, laidOut, property, quoted } from "./code.js";
+import { exportedConst, laidOut, list, property, quoted } from "./code.js";
 
 export interface Setting {
   readonly component: string;
@@ -115,7 +115,9 @@ export class FileScope {
     return this.#import(`6${workflow}`, `./${workflow}`, "reference", local);
   }
 
-  allReferences(): string {
+  /** The workflows that a stage may start, as a list. */
+  references({ workflows }: StagePlan): string {
+    if (workflows !== undefined) return list(workflows.map((name) => this.reference(name)));
     return `Object.values(${this.#import("7", "./workflows", "*", this.name("workflows"))})`;
   }
 

@@ -1,7 +1,7 @@
 import { beginningOf, completionName, outputOf } from "../plan/flow.js";
 import { stageIdentifier } from "../plan/names.js";
 import type { BodyPlan, NodePlan, StagePlan } from "../plan/schema.js";
-import { commented, list, object, property, quoted } from "./code.js";
+import { commented, object, property, quoted } from "./code.js";
 import type { FileScope } from "./file-scope.js";
 
 /** How one kind of stage is written: declarations with their comments. */
@@ -165,12 +165,15 @@ const children: StageLowering = {
   sections(code) {
     const { file, stage } = code;
     const finalize = finalizeOf(code);
-    const names = stage.workflows?.map((name) => file.reference(name));
-    const references = names === undefined ? file.allReferences() : list(names);
     const following =
       finalize === undefined ? "its outputs are gathered" : code.mentioned(finalize);
     const comment = `its children in parallel; then ${following}`;
-    const starting = code.arriving(comment, "children", code.part("children"), references);
+    const starting = code.arriving(
+      comment,
+      "children",
+      code.part("children"),
+      file.references(stage),
+    );
     return isEnteredByFinalize(code) ? [starting] : [starting, afterLastChild(code)];
   },
   entryAfter: (code) => (isEnteredByFinalize(code) ? code.next : code.afterChildren),

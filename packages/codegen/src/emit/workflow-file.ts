@@ -54,12 +54,16 @@ function binding(workflow: WorkflowPlan, file: FileScope): string {
     ...readsOf(`${stage.name}.recover`, stage.recover),
     ...readsOf(`${stage.name}.until`, stage.until),
   ]);
+  const starts = stagesOf(workflow)
+    .filter(({ kind }) => kind === "children")
+    .map((stage) => property(stage.name, `() => ${file.references(stage)}`));
   const settings = code.openObject([
     ...facts(file),
     property("plan", quoted(planHash(workflow))),
     ...Object.entries(inherited).map(([option, value]) => property(option, code.literal(value))),
     ...code.unlessEmpty("names", code.object, names),
     ...code.unlessEmpty("reads", code.openObject, reads),
+    ...code.unlessEmpty("starts", code.openObject, starts),
   ]);
   return file.bound("compiled", name, file.definition(), settings);
 }

@@ -89,8 +89,8 @@ export function RunPage({ runId }: { runId: string }) {
               <Failure error={status.error} />
             </section>
           )}
-          {"output" in status && <Json title="Output" value={status.output} />}
-          {status.isSensitive === true && <p>Output: sensitive, and not shown</p>}
+          {"output" in status && status.isSensitive !== true && <Json title="Output" value={status.output} />}
+          {"isSensitive" in status && status.isSensitive === true && <p>Output: sensitive, and not shown</p>}
           <Input runId={runId} />
           <Kept of={status} />
           <SteeringLog of={status} />
@@ -211,7 +211,7 @@ function Input({ runId }: { runId: string }) {
   return (
     <>
       <Problem error={error} />
-      <Json title="Input" value={value} />
+      {value === null ? <p>Input: not shown</p> : <Json title="Input" value={value} />}
     </>
   );
 }

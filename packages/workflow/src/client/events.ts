@@ -86,9 +86,9 @@ function parsed(workflow: string, definition: AnyDefinition, name: string, paylo
   const receivers: Receiver[] = [];
   let common: { value: Value } | undefined;
   let given: Given | undefined;
-  for (const { stage, schema, loop } of named)
+  for (const { stage, schema, loop, sensitive } of named)
     try {
-      const named = eventNamed(definition, workflow, { stage, name });
+      const named = eventNamed(definition, workflow, { stage, name, sensitive });
       const { value, given: raw } = parsedOf((each) => parseValue(named, schema, each), payload);
       common ??= { value };
       given ??= raw;

@@ -147,7 +147,8 @@ export type Status<Workflow> = Common<Workflow> &
   (
     | { state: "pending" | "running" }
     | { state: "compensating"; error: StepError }
-    | ({ state: "completed"; output: OutputOf<Workflow> } & Ended)
+    /** `isSensitive`: the output is that of a `sensitive` node, and absent. */
+    | ({ state: "completed"; output: OutputOf<Workflow>; isSensitive?: boolean } & Ended)
     | ({ state: "failed" | "canceled" | "timedOut"; error: StepError } & Ended)
   );
 

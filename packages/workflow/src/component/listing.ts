@@ -200,8 +200,8 @@ async function recordOf(ctx: QueryCtx, step: Step): Promise<Infer<typeof vRecord
     generation: step.generation ?? 1,
     startedAt: step.startedAt,
     endedAt: step.endedAt,
-    // The state of a loop that goes on is no result yet.
-    output: hasEnded && !sensitive ? step.output : undefined,
+    // The state of a loop that goes on, or has failed, is no result.
+    output: step.state === "completed" && !sensitive ? step.output : undefined,
     sensitive,
     undone: step.undone === true,
     paused: step.held === true && !hasEnded,

@@ -47,6 +47,8 @@ export default defineSchema({
     /** Its input if that is small; else it is in a step record. */
     input: v.optional(v.any()),
     given: v.optional(vGiven),
+    /** The paths of its input that are not shown. */
+    sensitive: v.optional(v.array(v.string())),
     timeoutMs: v.optional(v.number()),
     /** How long it stays after its end, and until when that is. */
     retentionMs: v.optional(v.number()),

@@ -140,6 +140,8 @@ export const vBeginning = v.object({
   retentionMs: v.optional(v.number()),
   /** Something of such a run, or of a run under it, may have a compensation. */
   undoable: v.optional(v.boolean()),
+  /** The paths of their input that are not shown: `input`, `input.card`. */
+  sensitive: v.optional(v.array(v.string())),
 });
 export type Beginning = Infer<typeof vBeginning>;
 

@@ -122,7 +122,7 @@ export const vStatus = v.object({
   steered: v.optional(v.array(vSteered)),
   kept: v.array(vKept),
   output: v.optional(v.any()),
-  /** Its output is that of a `sensitive` node. */
+  /** Its output is that of a `sensitive` node, and left out. */
   isSensitive: v.optional(v.boolean()),
   onCompleteError: v.optional(v.string()),
 });
@@ -139,8 +139,10 @@ export const status = query({
     const active = run.endedAt === undefined ? await activeNodes(ctx, run, deadlines) : [];
     let isLate = false;
     for (const deadline of deadlines) isLate ||= await isLost(ctx, deadline);
-    const isComplete = run.state === "completed" && run.outputStep !== undefined;
-    const last = isComplete ? await ctx.db.get("steps", run.outputStep!) : null;
+    const isComplete = run.state === "completed";
+    const last =
+      isComplete && run.outputStep !== undefined ? await ctx.db.get("steps", run.outputStep) : null;
+    const isSensitive = last?.sensitive;
     return {
       ...factsOf(run),
       input: await shownInput(ctx, run),
@@ -151,8 +153,8 @@ export const status = query({
       stalled: isLate || active.some(({ stalled }) => stalled),
       steered: run.steered,
       kept: await keptEvents(ctx, run._id),
-      output: run.state === "completed" ? (run.output ?? last?.output ?? null) : undefined,
-      isSensitive: last?.sensitive,
+      output: isComplete && !isSensitive ? (run.output ?? last?.output ?? null) : undefined,
+      isSensitive,
       onCompleteError: run.onCompleteError,
     };
   },
@@ -199,7 +201,7 @@ async function isStalled(ctx: QueryCtx, step: Step): Promise<boolean> {
   return step.entersAt !== undefined && (await isLost(ctx, step));
 }
 
-/** What a run was started with. Null for an unknown run. */
+/** What a run was started with, without what is sensitive. Null for an unknown run. */
 export const input = query({
   args: { runId: v.string() },
   returns: v.any(),

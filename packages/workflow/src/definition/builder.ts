@@ -215,6 +215,7 @@ export interface Builder<Input, Scope extends Entries, Output, Events = never> e
 export function defineWorkflow<Schema extends AnySchema>(
   options: WorkflowOptions<Schema>,
 ): Builder<InferInput<Schema>, [["input", InferOutput<Schema>]], null> {
-  // The builder's type grows with every call; its value is one and the same object.
-  return new Definer(options) as never;
+  // The builder's type grows with every call; its value is one and the same object. The type of
+  // the options' paths depends on the schema, which the value does not.
+  return new Definer(options as never) as never;
 }

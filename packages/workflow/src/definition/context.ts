@@ -19,6 +19,17 @@ export type QueryCtx = GenericQueryCtx<DataModel>;
 /** The second parameter of `args`: what it can ask about the execution of its step. */
 export type CallInfo = Omit<Info, "signal" | "isCanceled">;
 
+/** The `AbortSignal` of the app's libraries: not every `lib` has one. */
+type Signal = typeof globalThis extends { AbortSignal: { prototype: infer Known } }
+  ? Known
+  : {
+      readonly aborted: boolean;
+      readonly reason: unknown;
+      throwIfAborted(): void;
+      addEventListener(type: "abort", listener: () => void): void;
+      removeEventListener(type: "abort", listener: () => void): void;
+    };
+
 /** The third parameter of a handler: what it can ask about its own execution. */
 export interface Info {
   /** The run's id, as `workflow.start` returned it. */
@@ -30,7 +41,7 @@ export interface Info {
   /** Why the attempt before this one failed; null on the first. */
   readonly previousError: StepError | null;
   /** Aborted when the step's `timeout` is over. Never aborted in a mutation or query. */
-  readonly signal: AbortSignal;
+  readonly signal: Signal;
   /**
    * Asks whether the run was canceled meanwhile, timed out, failed elsewhere or was restarted, so
    * that this handler's result will change nothing. For long actions. Always false in a mutation or

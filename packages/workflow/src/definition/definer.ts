@@ -1,4 +1,5 @@
 import type { WorkflowOptions } from "./definition.js";
+import { literalText } from "../rules.js";
 import type { AnySchema } from "./values.js";
 
 type Nodes = Record<string, unknown>;
@@ -100,6 +101,7 @@ class Inside extends Sequence {
 export class Definer extends Sequence {
   constructor(readonly options: WorkflowOptions<AnySchema>) {
     super(new Set());
+    checkSensitive(options.sensitive);
     fixed(options);
     Object.freeze(this);
   }
@@ -119,8 +121,18 @@ export class Definer extends Sequence {
   }
 }
 
+/** Types check paths; of a path that names nothing, nothing would be hidden. */
+function checkSensitive(sensitive: unknown): void {
+  if (sensitive === undefined || typeof sensitive === "boolean") return;
+  const isPath = (path: unknown) => typeof path === "string" && /^input(\.[^.]+)*$/.test(path);
+  if (Array.isArray(sensitive) && sensitive.every(isPath)) return;
+  throw new TypeError(
+    `The sensitive of a workflow is ${literalText(sensitive)}: write true, or a list of paths such as "input.card"`,
+  );
+}
+
 /** Options that hold options themselves. */
-const NESTED = "finalize compensate retry tolerate reduce anyOf renamed cases".split(" ");
+const NESTED = "finalize compensate retry tolerate reduce anyOf renamed cases sensitive".split(" ");
 
 /** Freezes options. A schema, or what a handler closes over, is left as it is. */
 function fixed<Options>(options: Options): Options {

@@ -3,7 +3,7 @@ import type { Duration } from "../rules.js";
 import type { NodeKind } from "./definer.js";
 import type { AnyReference, Retry } from "./node.js";
 import type { ChildrenOf } from "./parent.js";
-import type { AnySchema } from "./values.js";
+import type { AnySchema, InferOutput, SensitivePath } from "./values.js";
 
 /** The options of a whole workflow. */
 export interface WorkflowOptions<Schema extends AnySchema> {
@@ -15,6 +15,12 @@ export interface WorkflowOptions<Schema extends AnySchema> {
   timeout?: Duration;
   /** How long a run is kept after its end, before it is removed. Default: forever. */
   retention?: Duration;
+  /**
+   * Values of the input that are neither shown, logged, nor passed to a scheduled function, by
+   * their paths, such as `["input.card"]`; a path goes through lists. `true`: the whole input, and
+   * every node is `sensitive`. Default: none.
+   */
+  sensitive?: boolean | readonly SensitivePath<InferOutput<Schema>>[];
   /**
    * Renamed nodes, `{ old: "new" }`: they keep their results, and runs in flight go on. A node
    * inside another is named by its path, such as `"agent.think"` or `"route.big.x"`. An entry may

@@ -8,6 +8,9 @@ import type { GenericValidator, Infer, Value } from "convex/values";
 
 export type IsAny<T> = 0 extends 1 & T ? true : false;
 
+/* Not every `lib` has it. */
+type Url = typeof globalThis extends { URL: { prototype: infer Known } } ? Known : never;
+
 type NotStorable<T> = T extends Date
   ? "A Date is not a Convex value: return date.getTime()"
   : T extends ReadonlyMap<unknown, unknown>
@@ -18,7 +21,7 @@ type NotStorable<T> = T extends Date
         ? "A function is not a Convex value"
         : T extends PromiseLike<unknown>
           ? "A Promise inside a result: await it first"
-          : T extends RegExp | Error | URL
+          : T extends RegExp | Error | Url
             ? "A class instance is not a Convex value"
             : T extends symbol
               ? "A symbol is not a Convex value"
@@ -83,3 +86,20 @@ export type InferOutput<Schema> = Schema extends StandardSchemaV1
   : Schema extends GenericValidator
     ? Infer<Schema>
     : never;
+
+/** `input` or a path inside it, such as `input.card.number`. Lists have no part in it. */
+export type SensitivePath<T, Path extends string = "input", Depth extends 0[] = []> =
+  | Path
+  | (unknown extends T
+      ? `${Path}.${string}`
+      : Depth["length"] extends MaxDepth
+        ? `${Path}.${string}`
+        : T extends readonly (infer Element)[]
+          ? SensitivePath<Element, Path, [...Depth, 0]>
+          : T extends ArrayBuffer
+            ? never
+            : T extends object
+              ? {
+                  [K in keyof T & string]-?: SensitivePath<T[K], `${Path}.${K}`, [...Depth, 0]>;
+                }[keyof T & string]
+              : never);

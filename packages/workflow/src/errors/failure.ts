@@ -112,20 +112,30 @@ const SHOWS_VALUES =
 /** The kinds of errors whose messages the app or a schema writes. */
 const WRITTEN_BY_APP: readonly Problem["kind"][] = ["thrown", "nonRetryable", "invalidInput"];
 
-const NOT_SHOWN = "not shown, as the node is sensitive";
+/** A message that was written here, or by the app where that is no longer told. */
+const NOT_SHOWN = /(?:is|are) not shown, as [\w ]+ sensitive$/;
 
-/** The problem of a sensitive node without its values. */
-export function withoutValues(problem: Problem): Problem {
+/** Where a list or an object is too large, which tells the names of fields. */
+const PLACE = / at [^]*(?=; (?:a list|an object) can have at most)/;
+
+/** The problem of a sensitive node without its values, and without the names of their fields. */
+export function withoutValues(problem: Problem, why = "the node is sensitive"): Problem {
+  const { data: _data, ...rest } = withoutShownValues(problem, why);
+  const { kind, message } = rest;
+  if (NOT_SHOWN.test(message)) return rest;
+  if (WRITTEN_BY_APP.includes(kind))
+    return { ...rest, message: `The message is not shown, as ${why}` };
+  if (kind === "invalidOutput")
+    return { ...rest, message: `What it gives cannot be stored: details are not shown, as ${why}` };
+  return { ...rest, message: kind === "tooLarge" ? message.replace(PLACE, "") : message };
+}
+
+/** A problem without a value that Convex shows because it has refused it. */
+export function withoutShownValues(problem: Problem, why: string): Problem {
+  if (!SHOWS_VALUES.test(problem.message)) return problem;
   const { data: _data, ...rest } = problem;
-  const { kind, message } = problem;
-  if (SHOWS_VALUES.test(message)) {
-    const [, path] = /\bat path (\S+)/i.exec(message) ?? [];
-    const where = path === undefined ? "" : ` (at path ${path})`;
-    const refused = `Convex has refused its arguments or its result${where}; the value is ${NOT_SHOWN}`;
-    return { ...rest, message: refused };
-  }
-  if (!WRITTEN_BY_APP.includes(kind) || message.endsWith(NOT_SHOWN)) return problem;
-  return { ...rest, message: `The message is ${NOT_SHOWN}` };
+  const refused = `Convex has refused its arguments or its result; the value is not shown, as ${why}`;
+  return { ...rest, message: refused };
 }
 
 /** The deepest that arguments may be nested. */

@@ -44,6 +44,7 @@ import {
 import { policyOf, readableScope, type Reads, readsOf } from "./reads.js";
 import { referenceTo, type WorkflowReference } from "./reference.js";
 import { type Arrive, Run } from "./run.js";
+import { knowCompiled } from "./secrets.js";
 import { stubOf } from "./stubs.js";
 
 /* The context and the scope of a handler were checked where it was written. */
@@ -60,6 +61,8 @@ export interface Settings {
   readonly plan?: string;
   /** The names that each stage, `recover` and `until` reads; `*` for all. Default: none. */
   readonly reads?: Readonly<Record<string, Reads>>;
+  /** The workflows that each parent may start: what these give may be sensitive. */
+  readonly starts?: Bound["starts"];
   /** For workflows without a `retry`. Default: one attempt. */
   readonly retry?: Retry;
   /** Where generated files stand, under the functions folder. Default: `_workflows`. */
@@ -79,14 +82,15 @@ export function compiled(
   settings: Settings,
 ) {
   checkFormat(workflow, settings);
-  const { plan, retry, folder, names: storageNames } = settings;
+  const { plan, retry, folder, names: storageNames, starts } = settings;
   const definition = underStorageNames(given, storageNames);
   const functions = functionsOf(workflow, folder);
   const following = new Map<string, Arrive>();
   const actions = new Set<string>();
   const reads = new Map(Object.entries(settings.reads ?? {}));
   const facts = { component, workflow, definition, functions, plan, retry };
-  const own: Bound = { ...facts, following, recovered: new Map(), actions, reads };
+  const own: Bound = { ...facts, following, recovered: new Map(), actions, reads, starts };
+  knowCompiled(given, own);
   const removedFailure = (stage: string) =>
     new Failure("removedNode", `Workflow "${workflow}" has no node "${stage}" any more`);
   const failRemoved = (run: Run) => run.failed(describeThrown(removedFailure(run.stage)), null);

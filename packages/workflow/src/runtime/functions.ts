@@ -11,6 +11,7 @@ import { vError, vEvent, vIterations, vReported, vToken } from "../component/val
 import type { AnyDefinition } from "../definition/definition.js";
 import type { Retry } from "../definition/node.js";
 import type { Reads } from "./reads.js";
+import type { WorkflowReference } from "./reference.js";
 import type { Arrive } from "./run.js";
 
 /* Types that do not depend on a definition, so that none cycles through `_generated/api`. */
@@ -93,4 +94,6 @@ export interface Bound {
   recovered: ReadonlyMap<string, Arrive>;
   readonly actions: ReadonlySet<string>;
   readonly reads: ReadonlyMap<string, Reads>;
+  /** The workflows that each parent may start. Their modules may be loaded later than its own. */
+  readonly starts?: Readonly<Record<string, () => readonly WorkflowReference<never>[]>>;
 }

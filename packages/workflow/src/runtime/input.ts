@@ -3,7 +3,7 @@ import { validate } from "convex-helpers/validators";
 import { compareValues, type GenericValidator, getConvexSize, v, type Value } from "convex/values";
 import type { Given } from "../component/validators.js";
 import type { AnySchema } from "../definition/values.js";
-import { Failure } from "../errors/failure.js";
+import { describeThrown, Failure, withoutValues } from "../errors/failure.js";
 import type { WorkflowReference } from "./reference.js";
 import { misshapeOf } from "../shape.js";
 import { checkStorable, copied, MAX_VALUE_BYTES } from "../values.js";
@@ -14,19 +14,30 @@ const MAX_DEPTH = 13;
 interface Named {
   readonly subject: string;
   readonly root: string;
+  /** The paths, from the root on, of which a message tells nothing. */
+  readonly sensitive?: readonly string[];
 }
 
 /** Parses a value. @throws a {@link Failure} `invalidInput` with every issue, or `tooLarge`. */
 export function parseValue(named: Named, schema: AnySchema, value: unknown): Value {
-  const parsed = "~standard" in schema ? parse(named, schema, value) : check(named, schema, value);
-  checkStorable(parsed, {
-    ...named,
-    maxDepth: MAX_DEPTH,
-    kind: "invalidInput",
-    cannot: "cannot be stored as its schema gives it",
-    advice: PASS_AN_ID,
-  });
-  return parsed;
+  const { subject, sensitive = [] } = named;
+  try {
+    const parsed =
+      "~standard" in schema ? parse(named, schema, value) : check(named, schema, value);
+    checkStorable(parsed, {
+      ...named,
+      maxDepth: MAX_DEPTH,
+      kind: "invalidInput",
+      cannot: "cannot be stored as its schema gives it",
+      advice: PASS_AN_ID,
+    });
+    return parsed;
+  } catch (error) {
+    if (sensitive.length === 0 || error instanceof Misfit) throw error;
+    const { kind, message } = withoutValues(describeThrown(error), "it is sensitive");
+    const refused = `${subject} is refused: why is not shown, as it is sensitive`;
+    throw new Failure("invalidInput", kind === "tooLarge" ? message : refused);
+  }
 }
 
 /**
@@ -74,6 +85,9 @@ export function parsedAgain(
   const again = inputOf({ parse }, given.value);
   return isSame(again.input, input) ? undefined : again;
 }
+
+/** It says itself what does not fit, without what is sensitive. */
+class Misfit extends Failure {}
 
 export const PASS_AN_ID = "Put it into file storage or a table, and pass its id";
 
@@ -145,6 +159,19 @@ function reason(validator: GenericValidator, value: unknown): string {
   }
 }
 
-function invalid({ subject }: Named, issues: string[]): Failure {
-  return new Failure("invalidInput", `${subject} does not fit its schema:\n${issues.join("\n")}`);
+function invalid({ subject, sensitive = [] }: Named, issues: string[]): Failure {
+  const shown = new Set(issues.map((issue) => withoutSensitive(issue, sensitive)));
+  const text = [...shown].join("\n");
+  return new Misfit("invalidInput", `${subject} does not fit its schema:\n${text}`);
 }
+
+/** An issue, `  input.card: …`, without its message if that may tell of what is sensitive. */
+function withoutSensitive(issue: string, sensitive: readonly string[]): string {
+  const [, place = ""] = /^ *([^:]*)/.exec(issue) ?? [];
+  const path = place.replace(/\.\d+(?=\.|$)/g, "");
+  const hidden = sensitive.find((each) => isInside(path, each) || isInside(each, path));
+  if (hidden === undefined) return issue;
+  return `  ${isInside(path, hidden) ? hidden : place}: why is not shown, as it is sensitive`;
+}
+
+const isInside = (path: string, around: string): boolean => `${path}.`.startsWith(`${around}.`);

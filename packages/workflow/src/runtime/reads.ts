@@ -4,8 +4,9 @@ import type { Policy } from "../definition/node.js";
 import { Failure } from "../errors/failure.js";
 import { fromPagesIn } from "../values.js";
 import type { Bound } from "./functions.js";
-import { type AnyNode, insideOf, kindOf, stagesOf } from "./nodes/kinds.js";
+import { kindOf, stagesOf } from "./nodes/kinds.js";
 import { type Place, placeOf, presentKey, storageKey } from "./place.js";
+import { hasSecretChildren, isMarked, isSecret, sensitivePaths } from "./secrets.js";
 
 /** The names that a function reads of its scope; `*` for all of them. */
 export type Reads = readonly string[];
@@ -16,22 +17,12 @@ export function policyOf(definition: AnyDefinition, stage: string): Policy {
   return stagesOf(node).find((each) => each.part === part)?.runs ?? node ?? {};
 }
 
-/** A node without options of its own is as secret as the node whose output it has. */
-function isSecret(node: AnyNode): boolean {
-  if (node?.sensitive === true) return true;
-  const workflow = kindOf(node).workflow?.(node);
-  const inside = workflow === undefined ? insideOf(node) : [workflow];
-  return inside.some(({ nodes }) =>
-    isSecret(Object.values(nodes).findLast((each) => kindOf(each).makesNothing !== true)),
-  );
-}
-
-export function marksOf(definition: AnyDefinition, stage: string) {
-  const { node, part, called } = placeOf(definition, stage);
+export function marksOf(own: Pick<Bound, "definition" | "starts">, stage: string) {
+  const { node, path, part, called } = placeOf(own.definition, stage);
   const undoable = part === "" && stagesOf(node).some((each) => each.part === "compensate");
   return {
     called: called === stage ? undefined : called,
-    sensitive: isSecret(node) || undefined,
+    sensitive: (part === "" ? isSecret(own, path, node) : isMarked(own, node)) || undefined,
     undoable: undoable || undefined,
   };
 }
@@ -42,19 +33,32 @@ export function marksOf(definition: AnyDefinition, stage: string) {
  * @param iterations the iterations of the loops around the stage, outermost first.
  */
 export function readsOf(
-  { definition, reads }: Pick<Bound, "definition" | "reads">,
+  own: Pick<Bound, "definition" | "reads" | "starts">,
   stage: string,
   iterations: readonly number[] = [],
-  names = reads.get(stage) ?? [],
+  names = own.reads.get(stage) ?? [],
 ): Read[] {
-  const place = placeOf(definition, stage);
+  const place = placeOf(own.definition, stage);
   const all = names.includes("*") ? everything(place) : names;
   return all.flatMap((name) => {
     const read = readNamed(place, name, iterations);
     if (read === undefined) return [];
-    const sensitive = isSecret(place.node) || isSecret(placeOf(definition, read.stage).node);
+    const sensitive = isMarked(own, place.node) || isSecretRead(own, read);
     return [{ name, ...read, sensitive: sensitive || undefined }];
   });
+}
+
+function isSecretRead(
+  own: Pick<Bound, "definition" | "reads" | "starts">,
+  { stage, children, loop }: Omit<Read, "name">,
+): boolean {
+  if (stage === "input") return sensitivePaths(own.definition.options).length > 0;
+  const { node, path, part } = placeOf(own.definition, stage);
+  if (part !== "") return isMarked(own, node);
+  if (children === true) return isMarked(own, node) || hasSecretChildren(own, path);
+  // The first state of a loop is made of what `initial` reads.
+  const initial = loop === true ? readsOf(own, stage) : [];
+  return isSecret(own, path, node) || initial.some(({ sensitive }) => sensitive === true);
 }
 
 function readNamed(

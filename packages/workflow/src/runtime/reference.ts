@@ -9,6 +9,7 @@ import { kindOf } from "./nodes/kinds.js";
 import { actionFunction } from "./options.js";
 import { firstStageOf, hasUndoables, placeOf, presentKey, topLevelOf } from "./place.js";
 import { marksOf, readsOf } from "./reads.js";
+import { sensitivePaths } from "./secrets.js";
 
 /**
  * A compiled workflow, as `workflow.start` and a parent's children take it. Its type knows the
@@ -32,6 +33,7 @@ export interface WorkflowReference<Input> {
 export function referenceTo(own: Bound, given: AnyDefinition): WorkflowReference<unknown> {
   const { workflow: name, definition, plan = "" } = own;
   const { input } = definition.options;
+  const sensitive = sensitivePaths(definition.options);
   const ms = (option: "timeout" | "retention") => {
     const given = definition.options[option];
     const what = `The ${option} of workflow "${name}"`;
@@ -52,7 +54,11 @@ export function referenceTo(own: Bound, given: AnyDefinition): WorkflowReference
       return ["input", ...keys].filter(isRead);
     },
     parse: (value) =>
-      parseValue({ subject: `The input of workflow "${name}"`, root: "input" }, input, value),
+      parseValue(
+        { subject: `The input of workflow "${name}"`, root: "input", sensitive },
+        input,
+        value,
+      ),
     begin: async () => ({
       workflow: name,
       plan,
@@ -61,6 +67,7 @@ export function referenceTo(own: Bound, given: AnyDefinition): WorkflowReference
       timeoutMs: ms("timeout"),
       retentionMs: ms("retention"),
       undoable: hasUndoables(definition) || undefined,
+      sensitive: sensitive.length > 0 ? [...sensitive] : undefined,
     }),
   };
 }
@@ -78,6 +85,6 @@ async function firstOf(own: Bound): Promise<Beginning["first"]> {
     stage,
     action: await actionFunction(own, stage),
     reads: readsOf(own, stage),
-    ...marksOf(definition, stage),
+    ...marksOf(own, stage),
   };
 }

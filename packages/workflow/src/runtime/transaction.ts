@@ -23,6 +23,7 @@ import { kindOf, stagesOf } from "./nodes/kinds.js";
 import { optionOf } from "./options.js";
 import { firstStageOf, placeOf, recordOf, topLevelOf } from "./place.js";
 import { marksOf, readableScope, type Reads, readsOf } from "./reads.js";
+import { readsSecret, shownProblem } from "./shown.js";
 
 export interface TransactionOptions {
   readonly slot?: string | undefined;
@@ -137,7 +138,7 @@ export class Transaction {
   }
 
   facts(stage: string) {
-    return { ...this.at(stage), ...marksOf(this.own.definition, stage) };
+    return { ...this.at(stage), ...marksOf(this.own, stage) };
   }
 
   /** The record of a stage that is executed here, as it begins. */
@@ -146,8 +147,7 @@ export class Transaction {
   }
 
   errorAt(stage: string, problem: Problem, attempt: number): StepError {
-    const { sensitive } = this.facts(stage);
-    const told = sensitive ? withoutValues(problem) : problem;
+    const told = shownProblem(this.own, stage, problem);
     return { ...told, workflow: this.own.workflow, node: this.called(stage), attempt };
   }
 
@@ -251,7 +251,9 @@ export class Transaction {
     return await this.#settle(next).catch(async (error: unknown) => {
       if (fuse) throw error;
       // It may tell of any value that was to be stored.
-      const isSensitive = this.#fused.some(({ sensitive }) => sensitive);
+      const isSensitive = this.#fused.some(
+        ({ sensitive, stage }) => sensitive === true || readsSecret(this.own, stage),
+      );
       const thrown = describeThrown(error);
       const problem = isSensitive ? withoutValues(thrown) : thrown;
       const told = this.errorAt(this.stage, problem, this.token.attempt);

@@ -440,6 +440,7 @@ export type ComponentApi<Name extends string | undefined = string | undefined> =
                   timeoutMs?: number;
                   retentionMs?: number;
                   undoable?: boolean;
+                  sensitive?: Array<string>;
                 }>;
                 pages: Array<
                   Array<{
@@ -559,6 +560,7 @@ export type ComponentApi<Name extends string | undefined = string | undefined> =
           timeoutMs?: number;
           retentionMs?: number;
           undoable?: boolean;
+          sensitive?: Array<string>;
         };
         starts: Array<{ input: any; given?: { value?: any }; key?: string }>;
         reuse?: "ended" | "failed";
@@ -987,6 +989,7 @@ export type ComponentApi<Name extends string | undefined = string | undefined> =
           timeoutMs?: number;
           retentionMs?: number;
           undoable?: boolean;
+          sensitive?: Array<string>;
         };
         nodes: Array<{ name: string; stage: string; reads: Array<string> }>;
         from?: string;

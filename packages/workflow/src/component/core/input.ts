@@ -1,9 +1,23 @@
 import type { QueryCtx, Run } from "./documents.js";
 import { stepRead } from "./steps.js";
 
-/** What views show of a run's input: all of it. This is where one that is secret is left out. */
+/** What views show of a run's input: what is sensitive is left out. */
 export async function shownInput(ctx: QueryCtx, run: Run): Promise<unknown> {
-  if (run.input !== undefined) return run.input;
+  if (run.input !== undefined) return masked(run.input, run.sensitive);
   // A large one is in a record of its own.
-  return (await stepRead(ctx, run._id, { stage: "input" }))?.output;
+  return masked((await stepRead(ctx, run._id, { stage: "input" }))?.output, run.sensitive);
+}
+
+/** An input without what stands at its sensitive paths; null if that is all of it. */
+function masked(input: unknown, sensitive: readonly string[] = []): unknown {
+  if (sensitive.includes("input")) return null;
+  return sensitive.reduce((shown, path) => without(shown, path.split(".").slice(1)), input);
+}
+
+/** A copy without the field at a path, which goes through lists. */
+function without(value: unknown, [name = "", ...inside]: readonly string[]): unknown {
+  if (Array.isArray(value)) return value.map((each) => without(each, [name, ...inside]));
+  if (typeof value !== "object" || value === null || !Object.hasOwn(value, name)) return value;
+  const { [name]: field, ...others } = value as Record<string, unknown>;
+  return inside.length === 0 ? others : { ...others, [name]: without(field, inside) };
 }

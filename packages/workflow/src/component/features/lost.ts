@@ -60,7 +60,8 @@ export async function rearm(ctx: MutationCtx, step: Step, isLastTry = false) {
   const event = eventOf(step);
   if (event === undefined) return;
   const at = Math.max(Date.now(), step.entersAt ?? step.dueAt ?? 0);
-  await scheduleEntry(ctx, step, { event, at, isLastTry });
+  // What it was to be told of is read from its record: arguments are kept for a week.
+  await scheduleEntry(ctx, step, { event, at, isLastTry, isGuarded: step.sensitive });
 }
 
 function eventOf(step: Step): Event | undefined {

@@ -61,7 +61,7 @@ export async function restartRun(
   resumed: Resumed | undefined,
 ): Promise<void> {
   const generation = before + 1;
-  const { plan, entry, timeoutMs, retentionMs } = restart.begin;
+  const { plan, entry, timeoutMs, retentionMs, sensitive } = restart.begin;
   await ctx.db.patch("runs", run, {
     state: "pending",
     generation,
@@ -69,6 +69,7 @@ export async function restartRun(
     entry,
     timeoutMs,
     retentionMs,
+    sensitive,
     retained: undefined,
     startedAt: Date.now(),
     endedAt: undefined,

@@ -62,10 +62,11 @@ function parsedEvent({ definition, workflow }: Bound, stage: string, event: Kept
 export function eventNamed(
   definition: AnyDefinition,
   workflow: string,
-  { stage, name }: Pick<Receiver, "stage" | "name">,
+  { stage, name, sensitive }: Pick<Receiver, "stage" | "name" | "sensitive">,
 ) {
   const { called } = placeOf(definition, stage);
-  return { subject: `The event "${name}" for node "${called}" of "${workflow}"`, root: name };
+  const subject = `The event "${name}" for node "${called}" of "${workflow}"`;
+  return { subject, root: name, sensitive: sensitive ? [name] : [] };
 }
 
 /** The output of a node from an event, and what is kept to give the event back. */
@@ -86,13 +87,15 @@ interface Receiver {
   readonly stored: string;
   readonly schema: AnyNode;
   readonly loop?: string | undefined;
+  readonly sensitive: boolean;
 }
 
-export function receiversOf({ nodes }: AnyDefinition): Receiver[] {
+export function receiversOf({ nodes, options }: AnyDefinition): Receiver[] {
   return allNodes(nodes).flatMap(({ path: stage, key, node, nodes: among, loop }) => {
     const events = kindOf(node).events?.(node, presentKey(among, key)) ?? [];
     return events.map(({ name, schema, isOwn }) => {
-      return { stage, name, stored: isOwn ? key : name, schema, loop };
+      const sensitive = node.sensitive === true || options.sensitive === true;
+      return { stage, name, stored: isOwn ? key : name, schema, loop, sensitive };
     });
   });
 }

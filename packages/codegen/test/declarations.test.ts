@@ -1,0 +1,133 @@
+import { execFile } from "node:child_process";
+import { mkdir, readFile, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { promisify } from "node:util";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { rm } from "../../../scripts/folders.mjs";
+import { scratchFolder } from "./type-check.js";
+
+/* The built declarations of `@stepwise/workflow`, as an app finds them in its node_modules. */
+
+const root = new URL("../../..", import.meta.url).pathname;
+const compilers = {
+  "5.9": "scripts/typescript-5.9/node_modules/typescript",
+  "6": "examples/order/node_modules/typescript",
+  "7": "node_modules/typescript",
+};
+const folder = scratchFolder("declarations");
+const compilerOptions = {
+  strict: true,
+  noUncheckedIndexedAccess: true,
+  skipLibCheck: true,
+  target: "es2022",
+  lib: ["es2023", "dom"],
+  module: "esnext",
+  moduleResolution: "bundler",
+  types: [],
+  declaration: true,
+  emitDeclarationOnly: true,
+  outDir: "out",
+};
+
+/** One workflow of each kind of node, and all kinds together. */
+const KINDS = `
+import { type Builder, child, childNamed, defineWorkflow } from "@stepwise/workflow";
+import { v } from "convex/values";
+import { z } from "zod";
+const input = z.object({ n: z.number() });
+export const steps = defineWorkflow({ input, sensitive: ["input.n"], retry: true })
+  .step("a", {
+    action: async (_ctx, { input }, { signal }) => (signal.aborted ? 0 : input.n),
+    compensate: { mutation: async (_ctx, { output }) => output },
+    recover: () => null,
+  })
+  .step("b", { mutation: (_ctx, { a }) => ({ a, list: [1, "2"] }) });
+export const validated = defineWorkflow({ input: v.object({ n: v.number() }) })
+  .step("a", { query: (_ctx, { input }) => input.n });
+export const slept = defineWorkflow({ input }).sleep("nap", ({ input }) => input.n);
+export const waited = defineWorkflow({ input })
+  .event("one", { schema: z.string() })
+  .event("two", { anyOf: { x: z.string(), y: z.number() }, timeout: "1h" });
+export const parents = defineWorkflow({ input })
+  .parent("listed", { children: () => [child(steps, { n: 1 })] })
+  .parent("handled", {
+    action: async () => 3,
+    children: () => ({ a: childNamed<string>("steps", { n: 1 }) }),
+    tolerate: "all",
+  })
+  .parent("reduced", {
+    children: () => [child(steps, { n: 1 })],
+    reduce: { initial: 0, step: (sum: number) => sum + 1 },
+    finalize: { query: (_ctx, { children }) => children },
+  });
+export const branches = defineWorkflow({ input: z.object({ k: z.enum(["x", "y"]) }) })
+  .branch("way", {
+    on: ({ input }) => input.k,
+    cases: {
+      x: (b) => b.step("inside", { query: () => 1 }),
+      y: (b) => b.event("waits", { schema: z.string() }),
+    },
+  });
+export const loops = defineWorkflow({ input }).loop("again", {
+  initial: () => 0,
+  body: (b) => b.step("inside", { query: (_ctx, { loop }) => loop.state + 1 }),
+  until: ({ loop }) => loop.iteration > 1,
+  maxIterations: 2,
+});
+export const children = defineWorkflow({ input })
+  .child("only", steps, () => ({ n: 1 }), { recover: () => null });
+export const finalized = defineWorkflow({ input })
+  .step("a", { query: () => 1 })
+  .finalize({ query: (_ctx, { a }) => a });
+export const all = defineWorkflow({ input })
+  .event("e", { schema: z.string() })
+  .parent("p", { children: () => [child(steps, { n: 1 })] })
+  .sleep("s", "1s")
+  .finalize({ query: (_ctx, { p, e }) => ({ p, e }) });
+/** A function that adds nodes, for which the builder has a type. */
+export const noted = <Input, Events>(
+  b: Builder<Input, [["input", { n: number }]], null, Events>,
+) => b.step("noted", { query: (_ctx, { input }) => input.n });
+export const outside = noted(defineWorkflow({ input }));
+`;
+
+/** What a compiler says of the workflows. */
+async function saidBy(version: keyof typeof compilers, options: object): Promise<string> {
+  const at = join(folder, version);
+  await mkdir(at, { recursive: true });
+  await writeFile(join(at, "kinds.ts"), KINDS);
+  const config = { compilerOptions: { ...compilerOptions, ...options }, include: ["kinds.ts"] };
+  await writeFile(join(at, "tsconfig.json"), JSON.stringify(config));
+  const tsc = join(root, compilers[version], "bin/tsc");
+  const run = promisify(execFile)(process.execPath, [tsc, "-p", at]);
+  return await run.then(
+    ({ stdout }) => stdout,
+    (error: { stdout: string }) => error.stdout,
+  );
+}
+
+beforeAll(() => rm(folder, { recursive: true, force: true }));
+afterAll(() => rm(folder, { recursive: true, force: true }));
+
+test.each(["5.9", "6", "7"] as const)(
+  "[S144] TypeScript %s writes declarations of every kind of node",
+  { timeout: 60_000 },
+  async (version) => {
+    const { version: found } = JSON.parse(
+      await readFile(join(root, compilers[version], "package.json"), "utf8"),
+    ) as { version: string };
+    expect(found.startsWith(`${version}.`)).toBe(true);
+    expect(await saidBy(version, { composite: true })).toBe("");
+    const declared = await readFile(join(folder, version, "out/kinds.d.ts"), "utf8");
+    expect(declared).toMatch(/Receives<"e", string>/);
+    expect(declared).not.toMatch(/import\(".*definition/);
+  },
+);
+
+test(
+  "[S144] definitions have their types without the dom library",
+  { timeout: 60_000 },
+  async () => {
+    expect(await saidBy("7", { lib: ["es2023"], declaration: false, noEmit: true })).toBe("");
+  },
+);

@@ -1,0 +1,61 @@
+import type { AnyDefinition } from "../definition/definition.js";
+import type { Bound } from "./functions.js";
+import { type AnyNode, insideOf, kindOf, type Nodes } from "./nodes/kinds.js";
+
+/* What must neither be shown, nor logged, nor be an argument of a scheduled function: [S97]. */
+
+type Of = Pick<Bound, "definition" | "starts">;
+
+/** What is compiled of each definition, by the definition as it is written. */
+const compiledOf = new WeakMap<AnyDefinition, Of>();
+
+export function knowCompiled(given: AnyDefinition, own: Of): void {
+  compiledOf.set(given, own);
+}
+
+/** Whether a node, or its workflow as a whole, is said to be sensitive. */
+export const isMarked = ({ definition }: Of, node: AnyNode): boolean =>
+  node?.sensitive === true || definition.options.sensitive === true;
+
+/** The paths of an input that are sensitive: `input`, `input.card`. */
+export const sensitivePaths = ({ sensitive }: AnyDefinition["options"]): readonly string[] =>
+  sensitive === true ? ["input"] : sensitive || [];
+
+/** A node that has another node's output, or those of runs, is as secret as these. */
+export function isSecret(of: Of, path: string, node: AnyNode, seen?: Set<AnyDefinition>): boolean {
+  if (isMarked(of, node)) return true;
+  const { workflow, startsRuns } = kindOf(node);
+  if (workflow !== undefined) return givesSecret(workflow(node), seen);
+  // What a finalize makes of the outputs is its own, as what a step makes of what it reads.
+  if (startsRuns === true) return node.finalize === undefined && hasSecretChildren(of, path, seen);
+  return insideOf(node).some(({ key, nodes }) =>
+    isLastSecret(of, key === undefined ? `${path}.` : `${path}.${key}.`, nodes, seen),
+  );
+}
+
+function isLastSecret(of: Of, prefix: string, nodes: Nodes, seen?: Set<AnyDefinition>): boolean {
+  const last = Object.keys(nodes).findLast((key) => kindOf(nodes[key]).makesNothing !== true);
+  return last !== undefined && isSecret(of, prefix + last, nodes[last], seen);
+}
+
+/** @param seen workflows that are asked already: one can be its own descendant. */
+function givesSecret(given: AnyDefinition, seen = new Set<AnyDefinition>()): boolean {
+  if (seen.has(given)) return false;
+  seen.add(given);
+  const of = compiledOf.get(given) ?? { definition: given };
+  return isLastSecret(of, "", of.definition.nodes, seen);
+}
+
+/** Many workflows may be asked; what they are does not change. */
+const answers = new WeakMap<object, boolean>();
+
+/** Whether some workflow that a parent may start gives what is secret. */
+export function hasSecretChildren({ starts }: Of, path: string, seen?: Set<AnyDefinition>) {
+  const started = starts !== undefined && Object.hasOwn(starts, path) ? starts[path] : undefined;
+  if (started === undefined) return false;
+  const all = seen ?? new Set<AnyDefinition>();
+  const answer =
+    answers.get(started) ?? started().some(({ definition }) => givesSecret(definition, all));
+  if (seen === undefined) answers.set(started, answer);
+  return answer;
+}
