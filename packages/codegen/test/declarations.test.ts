@@ -128,6 +128,6 @@ test(
   "[S144] definitions have their types without the dom library",
   { timeout: 60_000 },
   async () => {
-    expect(await saidBy("7", { lib: ["es2023"], declaration: false, noEmit: true })).toBe("");
+    expect(await saidBy("7", { lib: ["es2023"] })).toBe("");
   },
 );

@@ -81,6 +81,8 @@ function broken(code: string, margin: string, column: number, behind: number): s
   const [parameters] = arrow.exec(code) ?? [];
   if (parameters !== undefined) {
     const body = code.slice(parameters.length + 1);
+    const lead = `${parameters} `;
+    if (body.startsWith("[")) return lead + broken(body, margin, column + lead.length, behind);
     return `${parameters}\n${inside}${laidOut(body, inside, inside.length, behind)}`;
   }
   const bracket = /^["']/.test(code) ? -1 : code.search(/[([{]/);
