@@ -149,7 +149,10 @@ describe("[S143] a sensitive input", () => {
     );
     const send = (payload: string) =>
       use.app.t.mutation(internal.manager.sendEvent, {
-        ...{ name: "allSecret", run: id, event: "code", payload },
+        name: "allSecret",
+        run: id,
+        event: "code",
+        payload,
       });
     await expect(send("wrong")).rejects.toThrow(/code: why is not shown, as it is sensitive/);
     await send("s3cret");

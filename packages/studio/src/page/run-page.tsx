@@ -89,8 +89,12 @@ export function RunPage({ runId }: { runId: string }) {
               <Failure error={status.error} />
             </section>
           )}
-          {"output" in status && status.isSensitive !== true && <Json title="Output" value={status.output} />}
-          {"isSensitive" in status && status.isSensitive === true && <p>Output: sensitive, and not shown</p>}
+          {"output" in status && status.isSensitive !== true && (
+            <Json title="Output" value={status.output} />
+          )}
+          {"isSensitive" in status && status.isSensitive === true && (
+            <p>Output: sensitive, and not shown</p>
+          )}
           <Input runId={runId} />
           <Kept of={status} />
           <SteeringLog of={status} />
