@@ -79,7 +79,8 @@ function failing(modules: Modules, fails: NonNullable<Faults["fails"]>): Modules
         const handler = (ctx: unknown, args: unknown) => {
           // The generated types list what the modules export.
           if (fails(`${file}:${name}` as ComponentFunction, args))
-            throw new Error("injected fault");
+            // As a deployment tells what code has thrown.
+            throw new Error("Uncaught Error: injected fault");
           return real(ctx, args);
         };
         return [name, Object.create(value, { _handler: { value: handler } }) as unknown];

@@ -74,6 +74,14 @@ describe("[S22] what a deployment says of a function that was called", () => {
     ).rejects.toBe(thrown);
   });
 
+  test("arguments that no call takes are too large, and nothing is called", async () => {
+    let calls = 0;
+    const call = callFor("save", { text: "x".repeat(17 * 2 ** 20) }, async () => (calls += 1));
+    await expect(call).rejects.toMatchObject({ data: { "~stepwise": { kind: "tooLarge" } } });
+    await expect(call).rejects.toThrow(/^The arguments of "save" take 178\d+ bytes/);
+    expect(calls).toBe(0);
+  });
+
   test("arguments that Convex refuses are the caller's", async () => {
     const call = callFor("save", { at: new Date(0) }, async () => null);
     await expect(call).rejects.not.toBeInstanceOf(ConvexError);

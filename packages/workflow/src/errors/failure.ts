@@ -138,8 +138,9 @@ export function withoutShownValues(problem: Problem, why: string): Problem {
   return { ...rest, message: refused };
 }
 
-/** The deepest that arguments may be nested. */
+/** The deepest that arguments may be nested, and what those of any call may take. */
 const MAX_ARGS_DEPTH = 64;
+const MAX_ARGS_BYTES = 16 * 1024 * 1024;
 
 /**
  * Calls a function of the app. @throws a {@link Failure} if it is gone, or its arguments or its
@@ -151,8 +152,14 @@ export async function callFor<Result>(stage: string, args: unknown, call: () => 
     const kind = misshape.isTooLarge ? "tooLarge" : "invalidOutput";
     throw new Failure(kind, `The args of "${stage}" cannot be passed: ${misshape.text}`);
   }
+  const given = (args ?? {}) as Value;
   // The caller's own arguments are refused in the same words.
-  convexToJson((args ?? {}) as Value);
+  convexToJson(given);
+  const bytes = getConvexSize(given);
+  if (bytes > MAX_ARGS_BYTES) {
+    const what = `The arguments of "${stage}" take ${bytes} bytes; at most ${MAX_ARGS_BYTES} can be passed`;
+    throw new Failure("tooLarge", `${what}. Pass ids, and load what they name`);
+  }
   try {
     return await call();
   } catch (error) {

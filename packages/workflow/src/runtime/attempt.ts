@@ -1,3 +1,4 @@
+import { reportBy } from "@stepwise/workpool/core";
 import type { GenericActionCtx } from "convex/server";
 import type { Value } from "convex/values";
 import type { Token } from "../component/validators.js";
@@ -64,7 +65,9 @@ export async function attemptOf(
   }
 }
 
-/** Calls the completion after an attempt, at most twice; else the component stores the result. */
+/**
+ * Calls the completion after an attempt, then without fusion; then the component stores the result.
+ */
 export async function report(
   ctx: GenericActionCtx<any>,
   { component, workflow, functions }: Bound,
@@ -82,10 +85,11 @@ export async function report(
           (error: unknown) => failed({ ...describeThrown(error), ...at }),
         );
   const report = { ...outcome, beganAt };
-  const complete = async (fuse: boolean) =>
-    await ctx.runMutation(functions.completion(stage), { token, slot, report, fuse });
-  const keep = async () =>
-    void (await ctx.runMutation(component.lib.keep, { token, slot, report }));
-  await complete(true).catch(() => complete(false).catch(keep));
+  const completion = functions.completion(stage);
+  const complete = (fuse: boolean) => () =>
+    ctx.runMutation(completion, { token, slot, report, fuse });
+  const keep = () => ctx.runMutation(component.lib.keep, { token, slot, report });
+  const later = () => ctx.scheduler.runAfter(0, completion, { token, slot, report, fuse: false });
+  await reportBy([complete(true), complete(false), keep], beganAt, later);
   return null;
 }

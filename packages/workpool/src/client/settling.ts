@@ -3,10 +3,12 @@ import {
   type FunctionArgs,
   type FunctionReference,
   type FunctionVisibility,
+  type GenericActionCtx,
+  type GenericDataModel,
 } from "convex/server";
 import { type ObjectType, v } from "convex/values";
 import type { ComponentApi } from "../component/_generated/component.js";
-import type { MutationRunner } from "../core/index.js";
+import { type MutationRunner, reportBy } from "../core/index.js";
 import {
   batchesOf,
   commonOf,
@@ -98,23 +100,25 @@ export async function settle(
 }
 
 /**
- * Calls the mutation that settles, from an action. If the call fails, the mutation is scheduled. If
- * it runs twice, {@link settle} returns false the second time.
+ * Calls the mutation that settles, from an action. If the call fails, the mutation is scheduled;
+ * while the deployment refuses that, it is repeated for minutes. If the mutation runs twice, {@link
+ * settle} returns false the second time.
  */
 export async function reportSettled<Args extends SettlingArgs>(
   component: ComponentApi,
-  ctx: MutationRunner,
+  ctx: Pick<GenericActionCtx<GenericDataModel>, "runMutation" | "scheduler">,
   mutation: FunctionReference<"mutation", FunctionVisibility, Args, any>,
   args: Args,
 ): Promise<void> {
-  const run = async (fn: FunctionReference<"mutation", FunctionVisibility>, given: object) =>
-    await ctx.runMutation(fn, given);
-  try {
-    await run(mutation, args);
-  } catch (error) {
+  const since = Date.now();
+  const given: FunctionArgs<FunctionReference<"mutation">> = args;
+  const fn: FunctionReference<"mutation", FunctionVisibility> = mutation;
+  const later = async () => {
     const { token, slot } = args;
-    console.warn(`Settling the work "${token.workId}" is repeated: ${String(error)}`);
-    const fn = await createFunctionHandle(mutation);
-    await run(component.settling.settleLater, { token, slot, fn, args });
-  }
+    const handle = await createFunctionHandle(mutation);
+    await ctx.runMutation(component.settling.settleLater, { token, slot, fn: handle, args });
+  };
+  await reportBy([() => ctx.runMutation(fn, given), later], since, () =>
+    ctx.scheduler.runAfter(0, fn, given),
+  );
 }

@@ -5,6 +5,7 @@ import {
   isNonRetryableError,
   leaveRoom,
   messageOf,
+  reportBy,
   ROOM_TO_COMPLETE,
 } from "../core/index.js";
 import { internal } from "./_generated/api.js";
@@ -31,8 +32,9 @@ export const runAction = internalAction({
 });
 
 export async function performAttempt(ctx: ActionCtx, { fn, args, ...attempt }: ActionAttempt) {
+  const since = Date.now();
   const outcome = await outcomeOf(() => ctx.runAction(fn as FunctionHandle<"action">, args));
-  await report(ctx, { ...attempt, outcome });
+  await report(ctx, { ...attempt, outcome }, since);
 }
 
 /** Runs a mutation or query. Its record goes first: else it could cancel its work, and this job. */
@@ -88,24 +90,24 @@ async function outcomeOf(run: () => Promise<unknown>): Promise<Outcome> {
   }
 }
 
-/** Reports an end; if that fails, in a scheduled mutation, which is repeated on conflicts. */
+/** Reports an end, or schedules that. Only if it cannot be stored, something else is reported. */
 async function report(
   ctx: ActionCtx,
   ended: { workId: Id<"works">; attempt: number; slot: Id<"slots">; outcome: Outcome },
+  since: number,
 ): Promise<void> {
+  const { complete, completeLater } = internal.complete;
+  const by = (how: typeof complete, outcome: Outcome) => () =>
+    ctx.runMutation(how, { ...ended, outcome });
+  const later = (outcome: Outcome) => () =>
+    ctx.scheduler.runAfter(0, complete, { ...ended, outcome });
+  const { outcome: own } = ended;
   try {
-    await ctx.runMutation(internal.complete.complete, ended);
-    return;
-  } catch (error) {
-    console.warn(`Reporting the end of work "${ended.workId}" is repeated: ${messageOf(error)}`);
-  }
-  try {
-    await ctx.runMutation(internal.complete.completeLater, ended);
+    await reportBy([by(complete, own), by(completeLater, own)], since, later(own));
   } catch (error) {
     const message = `It ran, but its result could not be recorded: ${messageOf(error)}. If the result is large, store it and return its id`;
-    await ctx.runMutation(internal.complete.complete, {
-      ...ended,
-      outcome: { kind: "failed", error: message, retryable: false },
-    });
+    const outcome = { kind: "failed" as const, error: message, retryable: false };
+    // That is little, so it can be stored.
+    await reportBy([by(complete, outcome)], since, later(outcome));
   }
 }

@@ -4,6 +4,7 @@ export * from "./continuations.js";
 export * from "./jobs.js";
 export * from "./log.js";
 export * from "./pool.js";
+export * from "./report.js";
 export * from "./result.js";
 export * from "./set-aside.js";
 export {

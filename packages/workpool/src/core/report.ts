@@ -1,0 +1,47 @@
+import { messageOf } from "./result.js";
+
+/** An action ends at the latest 10 minutes after its begin: a minute is left to schedule. */
+const REPEATS_MS = 9 * 60_000;
+/** Convex has then repeated the call for about a second … */
+const FIRST_PAUSE_MS = 500;
+/** … and bytes written are counted by the second, so longer pauses do not help. */
+const LONGEST_PAUSE_MS = 15_000;
+
+/** How a deployment refuses a call before its code runs. */
+const REFUSED = /\btoo ?many ?(?:writes|concurrent ?requests)/i;
+/** What code throws, what does not fit, and what is not there: the same call fails again. */
+const PERMANENT =
+  /^Uncaught |ValidationError|Validator error|\b(?:is|are) too (?:large|long|nested)|\bToo much |too many (?:bytes|fields)|allows at most|^Could not find|not a supported Convex type/i;
+
+/**
+ * Reports from an action what it has done. A way that fails gives way to the next; what passes by
+ * is waited for. A success is never given up for that.
+ * @param since when the action began.
+ * @param later schedules the report: that is not throttled, and is repeated without end.
+ * @throws if the last way fails for good.
+ */
+export async function reportBy(
+  ways: readonly (() => Promise<unknown>)[],
+  since: number,
+  later: () => Promise<unknown>,
+): Promise<void> {
+  let left = ways;
+  for (let pauseMs = FIRST_PAUSE_MS; ; pauseMs = Math.min(2 * pauseMs, LONGEST_PAUSE_MS)) {
+    try {
+      await left[0]!();
+      return;
+    } catch (error) {
+      const message = messageOf(error);
+      const isLast = left.length === 1;
+      if (isLast && PERMANENT.test(message)) throw error;
+      if (!isLast && !REFUSED.test(message)) {
+        left = left.slice(1);
+        continue;
+      }
+    }
+    if (Date.now() + pauseMs > since + REPEATS_MS) return void (await later());
+    // Those that were refused together must not come back together.
+    const ms = pauseMs * (0.5 + Math.random());
+    await new Promise((resolve) => setTimeout(resolve, ms));
+  }
+}
