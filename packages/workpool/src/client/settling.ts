@@ -101,8 +101,8 @@ export async function settle(
 
 /**
  * Calls the mutation that settles, from an action. If the call fails, the mutation is scheduled;
- * while the deployment refuses that, it is repeated for minutes. If the mutation runs twice, {@link
- * settle} returns false the second time.
+ * while the deployment refuses that, it is repeated for minutes. If it runs twice,
+ * {@link settle} returns false the second time.
  */
 export async function reportSettled<Args extends SettlingArgs>(
   component: ComponentApi,
