@@ -227,11 +227,12 @@ const memoryFile = (functionsDir: string): CacheFile =>
 function finishing(config: ConfigPlan | undefined): Finishing {
   const retry = config?.values.retry;
   const finish: Finishing["finish"] = (analyzed) => {
-    const workflows = analyzed.map((each) =>
-      retry === undefined || each.given.has("retry")
-        ? each
-        : { ...each, options: { ...each.options, retry }, inherited: { retry } },
-    );
+    const workflows = analyzed.map((each) => {
+      const own = each.given.get("retry");
+      if (retry === undefined || (own !== undefined && own.isUnsure !== true)) return each;
+      const options = own === undefined ? { ...each.options, retry } : each.options;
+      return { ...each, options, inherited: { retry } };
+    });
     return { workflows, diagnostics: workflows.flatMap(checkWorkflow) };
   };
   return { key: JSON.stringify(retry) ?? "", finish };

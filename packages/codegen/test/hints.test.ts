@@ -6,35 +6,15 @@ import type { Diagnostic } from "../src/diagnostics/diagnostic.js";
 async function found(nodes: string): Promise<Diagnostic[]> {
   const text = `import { defineWorkflow } from "@stepwise/workflow";
 import { z } from "zod";
-import { charge } from "./charge";
-import * as mails from "./mails";
 export const flow = defineWorkflow({ input: z.object({}) })${nodes};
 `;
   return (await compileSources([{ file: "a.workflow.ts", text }])).diagnostics;
 }
 
-test.each([
-  ['.step("s", { action: charge })', "`action: (ctx, { input }) => charge(ctx, { input })`"],
-  ['.step("s", { query: mails.last })', "`query: (ctx, { input }) => mails.last(ctx, { input })`"],
-  ['.parent("p", { children: charge })', "`({ input }) => charge({ input })`"],
-  [
-    '.step("s", { query: () => 1, recover: charge })',
-    "`(error, { input }) => charge(error, { input })`",
-  ],
-])(
-  "an imported function where a handler stands is to be wrapped: %s",
-  { tags: ["large"] },
-  async (nodes, hint) => {
-    expect(await found(nodes)).toMatchObject([
-      { code: "SW1206", hint: expect.stringContaining(hint) },
-    ]);
-  },
-);
-
 test("a misspelt kind of function is marked where it stands", async () => {
   const nodes = '.step("s", { retry: true, acton: () => 1 })';
   const [first] = (await found(nodes)).filter(({ code }) => code === "SW1205");
-  expect(first?.place).toMatchObject({ line: 5, length: "acton".length });
+  expect(first?.place).toMatchObject({ line: 3, length: "acton".length });
   expect(first?.hint).toContain("`action`");
 });
 

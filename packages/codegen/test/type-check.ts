@@ -72,6 +72,8 @@ export async function writeTsconfig(
       moduleResolution: "bundler",
       types: [],
       exactOptionalPropertyTypes: false,
+      allowJs: true,
+      jsx: "preserve",
       ...compilerOptions,
     },
     include,

@@ -59,13 +59,11 @@ function isSeen(value: Known): boolean {
 
 function optionsOf(file: DefinitionFile): Options {
   const object = objectOf(file);
-  const { options, unread } = object === undefined ? none : optionsIn(object);
+  const options: Options = object === undefined ? new Map() : optionsIn(object, file);
   const message = "the config holds something that is computed";
-  for (const each of unread) file.report("unreadableConfig", each, message, writeEach);
+  for (const each of options.rest ?? []) file.report("unreadableConfig", each, message, writeEach);
   return options;
 }
-
-const none = { options: new Map(), unread: [] };
 
 /** The argument of `defineConfig`; undefined, and reported, if that is no default export. */
 function objectOf(file: DefinitionFile): ObjectLiteralExpression | undefined {

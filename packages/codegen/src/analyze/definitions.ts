@@ -119,22 +119,23 @@ function exportedName(
   continued: ReadonlySet<string>,
   file: DefinitionFile,
 ): string | undefined {
-  const names = file.exports.get(local) ?? [];
+  const exported = file.exports.get(local) ?? [];
+  const names = exported.filter((each) => each !== "default");
   const [name] = names;
   const refuse = (code: CodeName, what: string, hint: string): undefined =>
     file.report(code, declaration.getNameNode(), `workflow ${quote(local)} ${what}`, hint);
   const exportIt = `write \`export const ${local}\``;
   if (!isConst(declaration))
     return refuse("computedChain", "is held in a variable that can change", exportIt);
-  if (names.includes("default")) {
-    const byName = `export it by its name only: \`export const ${local}\``;
-    return refuse("defaultExport", "is the default export of its file", byName);
+  if (name === undefined && exported.includes("default")) {
+    const byName = `export it by its name too: \`export const ${local}\``;
+    return refuse("defaultExport", "is exported as the default of its file only", byName);
   }
   // Of one that goes on elsewhere that has been reported.
   if (name === undefined && continued.has(local)) return undefined;
   if (name === undefined)
     return refuse("notExported", "is not exported, so generated code cannot reach it", exportIt);
-  const all = [...names, ...aliasesOf(local, file)];
+  const all = [...names, ...aliasesOf(local, file).filter((each) => each !== "default")];
   if (all.length > 1) {
     const what = `is exported under ${all.length} names: ${all.join(", ")}`;
     return refuse("twoExports", what, "a workflow has one name: keep one of the exports");

@@ -104,24 +104,26 @@ export interface Option {
   readonly value: Node;
 }
 
-/** What a property gives an options object; undefined for a spread, computed name or accessor. */
-export function readOption(property: ReturnType<ObjectLiteralExpression["getProperties"]>[number]) {
+/** What a property gives an options object; undefined for a spread or a computed name. */
+export function readOption(
+  property: ReturnType<ObjectLiteralExpression["getProperties"]>[number],
+  nameOfKey: (key: Node) => string | undefined = stringOf,
+): Option | undefined {
   if (Node.isShorthandPropertyAssignment(property)) {
     const nameNode = property.getNameNode();
     return { name: property.getName(), nameNode, value: nameNode };
   }
-  if (!Node.isPropertyAssignment(property) && !Node.isMethodDeclaration(property)) return undefined;
+  if (Node.isSpreadAssignment(property)) return undefined;
   const nameNode = property.getNameNode();
-  const name = optionName(nameNode);
+  const name = optionName(nameNode, nameOfKey);
   const value = Node.isPropertyAssignment(property) ? property.getInitializer() : property;
-  const isGenerator = Node.isMethodDeclaration(property) && property.isGenerator();
   // `__proto__: other` makes all that the other object has options too.
-  if (name === undefined || name === "__proto__" || value === undefined || isGenerator)
-    return undefined;
+  if (name === undefined || name === "__proto__" || value === undefined) return undefined;
   return { name, nameNode, value };
 }
 
-function optionName(node: Node): string | undefined {
+function optionName(node: Node, nameOfKey: (key: Node) => string | undefined): string | undefined {
+  if (Node.isComputedPropertyName(node)) return nameOfKey(node.getExpression());
   if (Node.isIdentifier(node)) return nameOf(node);
   if (Node.isNumericLiteral(node)) return String(node.getLiteralValue());
   return Node.isStringLiteral(node) ? node.getLiteralText() : undefined;

@@ -1,7 +1,8 @@
 import { Node } from "../ts-morph.js";
+import { computedReference } from "../plan/constants.js";
 import type { FunctionKind, Read } from "../plan/schema.js";
 import type { DefinitionFile } from "./parser.js";
-import { functionOf, referencePath, stringOf, unwrap, wrapping } from "./functions.js";
+import { functionOf, referencePath, stringOf, wrapping } from "./functions.js";
 import type { FunctionNode, Option } from "./functions.js";
 import { handlerKinds, type Options, policyOf, slipHint, slipOf } from "./options.js";
 import type { Identifier, ObjectBindingPattern } from "ts-morph";
@@ -23,6 +24,12 @@ export function readHandler(
   const [only, second] = given;
   if (only === undefined) {
     if (isInline) return undefined;
+    const [rest] = options.rest ?? [];
+    if (rest !== undefined) {
+      const message = `${of} has no action, mutation or query that can be seen here`;
+      const hint = `write it beside the others: \`{ ...shared, action: shared.action }\``;
+      return file.report("oneFunction", rest, message, hint);
+    }
     const place = options.get(slipOf(options, handlerKinds) ?? "")?.nameNode ?? at;
     const hint =
       slipHint(options, handlerKinds) ??
@@ -40,12 +47,13 @@ export function readHandler(
 
 function classify(
   kind: FunctionKind,
-  { value, nameNode: at }: Option,
+  option: Option,
   options: Options,
   of: string,
   file: DefinitionFile,
   isInline: boolean,
 ) {
+  const { value, nameNode: at } = option;
   const fn = functionOf(value, file);
   const policy = policyOf(options, file);
   const args = options.get("args");
@@ -55,70 +63,45 @@ function classify(
       file.report("noEffect", args.nameNode, `\`args\` has no effect on ${of}`, hint);
     return { kind, at, reads: readsOf(fn, "handler", file), policy };
   }
-  const reference = referencePath(value, file);
-  if (reference === undefined) {
-    const what = `the ${kind} of ${of} is neither a handler nor a function reference that can be seen here`;
-    const instead =
-      "write a function here or at the top of this file, or a path such as `internal.documents.outline`";
-    return reportUnseen(value, what, [`${kind}: `, "ctx, { input }"], instead, file);
-  }
+  const path = referencePath(value, file);
+  // Only a reference has `args`. What has none is a handler, which may read anything.
+  const reference = path ?? (args === undefined ? undefined : computedReference);
+  if (reference === undefined) return { kind, at, reads: "*" as const, policy };
   if (isInline) {
     const message = `${of} takes a handler here, not the reference ${reference}`;
     const hint = "write a function that calls it, or make it a step of its own";
     return file.report("inlineOnly", value, message, hint);
   }
-  if (args === undefined) {
+  if (args === undefined && options.rest === undefined) {
     const message = `${of} runs ${reference}, but nothing says with which arguments`;
     const hint =
       "add `args: ({ input }) => ({ … })`; for a function without arguments `args: () => ({})`";
     return file.report("referenceArgs", at, message, hint);
   }
-  const reads = scopeReads(args.value, `the args of ${of}`, file, "args");
-  if (reads === undefined) return undefined;
-  const given = functionOf(args.value, file);
-  const takesInfo = given !== undefined && readsOf(given, "args", file, "info").length > 0;
+  const given = args && functionOf(args.value, file);
+  const reads = given === undefined ? "*" : readsOf(given, "args", file);
+  const takesInfo = given === undefined || readsOf(given, "args", file, "info").length > 0;
   return { kind, at, reads, reference, info: takesInfo || undefined, policy };
 }
 
-export function scopeReads(value: Node, of: string, file: DefinitionFile, role: Role = "ofScope") {
-  const fn = functionOf(value, file);
-  if (fn !== undefined) return readsOf(fn, role, file);
-  const given = role === "recover" ? "error, { input }" : "{ input }";
-  const what = role === "recover" ? "function" : "function of the scope";
-  const instead = `write a ${what} here or at the top of this file: \`(${given}) => …\``;
-  return reportUnseen(value, `${of} cannot be seen here`, ["", given], instead, file);
+/** What an option reads of the scope: everything, unless it is a function that is seen. */
+export function scopeReads(
+  option: Option | undefined,
+  file: DefinitionFile,
+  role: Role = "ofScope",
+): Reads {
+  const fn = option && functionOf(option.value, file);
+  return fn === undefined ? "*" : readsOf(fn, role, file);
 }
 
 export function readRecover(
   options: Options,
-  label: string,
   visible: readonly string[],
   file: DefinitionFile,
 ): { reads: Reads; visible: readonly string[] } | undefined {
-  const value = options.get("recover")?.value;
-  const reads = value && scopeReads(value, `the recover of ${label}`, file, "recover");
-  return reads && { reads, visible };
-}
-
-/** Reports a function that cannot be read. One that is imported can be wrapped in one that can. */
-function reportUnseen(
-  value: Node,
-  message: string,
-  [before, given]: readonly [before: string, given: string],
-  instead: string,
-  file: DefinitionFile,
-): undefined {
-  const hint = isFromElsewhere(value, file)
-    ? `what an imported function reads cannot be seen, so wrap it: \`${before}(${given}) => ${value.getText()}(${given})\``
-    : instead;
-  return file.report("unknownHandler", value, message, hint);
-}
-
-function isFromElsewhere(expression: Node, file: DefinitionFile): boolean {
-  const node = unwrap(expression);
-  if (Node.isPropertyAccessExpression(node)) return isFromElsewhere(node.getExpression(), file);
-  const imported = Node.isIdentifier(node) ? file.imports.get(node.getText())?.imported : undefined;
-  return imported !== undefined && imported !== "internal" && imported !== "api";
+  const option = options.get("recover");
+  if (option !== undefined) return { reads: scopeReads(option, file, "recover"), visible };
+  return options.rest === undefined ? undefined : { reads: "*", visible };
 }
 
 /** What each kind of function in a definition is called with, in order. */

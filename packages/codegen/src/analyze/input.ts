@@ -5,8 +5,7 @@ import type { Expression, ImportedName, InputPlan } from "../plan/schema.js";
 import { definitionModule, moduleFromOutput } from "../plan/paths.js";
 import { sortedBy } from "../plan/sorted.js";
 import type { AppModules } from "./app-modules.js";
-import { isConst } from "./functions.js";
-import { isDeclaredInFile, referencesIn } from "./scoping.js";
+import { declarationsOf, isDeclaredInFile, referencesIn } from "./scoping.js";
 import type { DefinitionFile } from "./parser.js";
 import { loadedBy } from "./modules.js";
 import { allBelow } from "./descendants.js";
@@ -21,31 +20,29 @@ export function readInput(
   modules: AppModules,
 ): InputPlan | undefined {
   const option = options.get("input");
-  if (option === undefined) {
+  if (option === undefined && options.rest === undefined) {
     const message = `workflow ${quote(workflow)} has no input`;
     const hint = "write `input: z.object({ … })`; for none, `input: z.object({})`";
     return file.report("noInput", at, message, hint);
   }
+  if (option === undefined || !Node.isExpression(option.value))
+    return { kind: "definition", hash: sourceHash(options.rest ?? [], file, modules), closed: [] };
   const expression = option.value;
+  const hash = sourceHash([expression], file, modules);
   const names = new Map<string, ImportedName>();
   const globals = new Set<string>();
+  const closed = new Set<string>();
   for (const id of freeNames(expression)) {
     const name = importable(id, file);
     if (name !== undefined) names.set(name.local, name);
-    else if (!isDeclaredInFile(id.getText(), file)) globals.add(id.getText());
-    else return reportOpen(id, workflow, file);
+    else if (isDeclaredInFile(id.getText(), file) || file.imports.has(id.getText()))
+      closed.add(id.getText());
+    else globals.add(id.getText());
   }
-  const [bound] = boundToItsPlace(expression.compilerNode);
-  if (bound !== undefined) {
-    const message = `the input of workflow ${quote(workflow)} has \`${bound}\`, which means something else in the generated code that writes it out again`;
-    const hint = bound.includes("(")
-      ? "import it by a declaration at the top of the file"
-      : "make the schema without it, or export it as a const and write `input: thatConst`";
-    return file.report("openInput", expression, message, hint);
-  }
+  const isBound = boundToItsPlace(expression.compilerNode).length > 0;
+  if (closed.size > 0 || isBound) return { kind: "definition", hash, closed: [...closed].sort() };
   const named = withoutParentheses(expression);
   const only = Node.isIdentifier(named) ? names.get(named.getText()) : undefined;
-  const hash = sourceHash([expression], file, modules);
   if (only !== undefined) return { kind: "import", import: only, hash };
   return {
     kind: "copy",
@@ -109,17 +106,17 @@ function importable(id: Identifier, file: DefinitionFile): ImportedName | undefi
     return { local, imported, module: moduleFromOutput(file.origin, from.module), typeOnly };
   }
   const [exported] = file.exports.get(local) ?? [];
-  if (exported === undefined || !isConst(file.source.getVariableDeclaration(local)))
-    return undefined;
-  return { local, imported: exported, module: definitionModule(file.file), typeOnly: false };
+  if (exported === undefined) return undefined;
+  const typeOnly = declaredAs(local, file).every(
+    (each) => ts.isInterfaceDeclaration(each) || ts.isTypeAliasDeclaration(each),
+  );
+  return { local, imported: exported, module: definitionModule(file.file), typeOnly };
 }
 
-function reportOpen(id: Identifier, workflow: string, file: DefinitionFile): undefined {
-  const name = id.getText();
-  const message = `the input of workflow ${quote(workflow)} uses ${quote(name)}, which is neither imported nor an exported const at the top of this file, so generated code cannot write it out again`;
-  const hint = `export it as a const, or export the whole schema as one and write \`input: thatConst\``;
-  return file.report("openInput", id, message, hint);
-}
+const declaredAs = (name: string, { source }: DefinitionFile): TypeScript.NamedDeclaration[] =>
+  source.compilerNode.statements
+    .flatMap(declarationsOf)
+    .flatMap(([declared, node]) => (declared === name ? [node] : []));
 
 /** A piece of source as it is written, cut at the names that are imported. */
 export function verbatim(node: Node, imported: ReadonlySet<string>) {

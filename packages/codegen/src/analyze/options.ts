@@ -1,10 +1,9 @@
-import type { ObjectLiteralExpression } from "ts-morph";
 import { Node } from "../ts-morph.js";
 import { once } from "../plan/once.js";
 import { type GivenOptions, type Json, toJson } from "../plan/known.js";
 import type { FunctionKind, Policy } from "../plan/schema.js";
 import type { DefinitionFile } from "./parser.js";
-import { constantOf, type Option, readOption } from "./functions.js";
+import { constantOf, type Option, readOption, unwrap } from "./functions.js";
 import { knownValue, objectOf } from "./known.js";
 import type { CodeName } from "../diagnostics/codes.js";
 import { meant, nearest } from "../diagnostics/nearest.js";
@@ -13,52 +12,63 @@ export const handlerKinds: readonly FunctionKind[] = ["action", "mutation", "que
 
 export const policies: readonly string[] = ["retry", "timeout", "isolate"];
 
-export type Options = ReadonlyMap<string, Option>;
+/** Options by their names. `rest` is what may hold others, as it is not seen. */
+export type Options = ReadonlyMap<string, Option> & { readonly rest?: readonly Node[] | undefined };
 
-/** Reads an options object written here or as a const; undefined, and reported, if it is not. */
+/** Reads options. Those that are not written here, or in a const of this file, are computed. */
 export function readOptions(
   argument: Node | undefined,
   at: Node,
   of: string,
   file: DefinitionFile,
 ): Options | undefined {
-  const literal = argument === undefined ? undefined : objectOf(argument, file);
-  if (literal === undefined) return reportUnreadable(argument ?? at, of, file);
-  const { options, unread } = optionsIn(literal);
-  const [first] = unread;
-  if (first === undefined) return options;
-  const message = `the options of ${of} hold something that is only known when it runs`;
-  return file.report("unreadableOptions", first, message, writeEach);
+  if (argument !== undefined) return optionsIn(argument, file);
+  const message = `the options of ${of} are missing`;
+  return file.report("unreadableOptions", at, message, "write `{ … }`");
 }
 
 export const writeEach =
-  "write every option as `name: value`, without spread, computed names or accessors";
+  "write every one as `name: value`, without spread, computed names or accessors";
 
-/** The options of an object, and those of its properties that cannot be read. */
-export function optionsIn(literal: ObjectLiteralExpression) {
+/** What a later spread cannot change unseen: the generated code would not fit, and says so. */
+const structural: ReadonlySet<string> = new Set(["body", "cases", "compensate", "finalize"]);
+
+/** The options of an expression. The value of one that may be another is what may change it. */
+export function optionsIn(
+  expression: Node,
+  file: DefinitionFile,
+  nameOfKey?: (key: Node) => string | undefined,
+  seen: readonly Node[] = [],
+): Options {
+  const node = unwrap(expression);
+  const held = Node.isIdentifier(node) ? constantOf(node, file) : node;
+  if (!Node.isObjectLiteralExpression(held) || seen.includes(held))
+    return Object.assign(new Map<string, Option>(), { rest: [expression] });
   const options = new Map<string, Option>();
-  const unread = literal.getProperties().filter((property) => {
-    const option = readOption(property);
-    if (option === undefined) return true;
-    // The last one of a name is the one that counts. One that is `undefined` is not there.
-    options.delete(option.name);
-    if (!Node.isIdentifier(option.value) || option.value.getText() !== "undefined")
-      options.set(option.name, option);
-    return false;
-  });
-  return { options, unread };
-}
-
-function reportUnreadable(at: Node, of: string, file: DefinitionFile): undefined {
-  const isHeld = Node.isIdentifier(at) && Node.isObjectLiteralExpression(constantOf(at, file));
-  const what = isHeld
-    ? "are a const that something else may change"
-    : "are not written out as an object";
-  const message = `the options of ${of} ${what}`;
-  const hint = isHeld
-    ? `use ${at.getText()} as the options of nodes only, or write \`{ … }\` here`
-    : "write `{ … }` here, or a const of this file that is `{ … }`, with every option in it";
-  return file.report("unreadableOptions", at, message, hint);
+  const rest: Node[] = [];
+  const computed = (by: Node, all: Options) => {
+    for (const [name, option] of all)
+      options.set(name, structural.has(name) ? option : { ...option, value: by });
+  };
+  for (const property of held.getProperties()) {
+    const option = readOption(property, nameOfKey);
+    const isSpread = Node.isSpreadAssignment(property);
+    const spread = isSpread
+      ? optionsIn(property.getExpression(), file, nameOfKey, [...seen, held])
+      : undefined;
+    for (const each of option === undefined ? (spread?.values() ?? []) : [option]) {
+      // The last one of a name is the one that counts. One that is `undefined` is not there.
+      options.delete(each.name);
+      if (!Node.isIdentifier(each.value) || each.value.getText() !== "undefined")
+        options.set(each.name, each);
+    }
+    if (option !== undefined || (isSpread && spread?.rest === undefined)) continue;
+    rest.push(property);
+    computed(property, options);
+  }
+  // Something else may change what a const holds.
+  if (held !== node && objectOf(node, file) === undefined) computed(node, options);
+  return Object.assign(options, { rest: rest.length === 0 ? undefined : rest });
 }
 
 /** The values of options. A node asks for them, and each of its stages. */
@@ -66,8 +76,13 @@ export const givenOptions = once((options: Options, file: DefinitionFile): Given
   const given = [...options.values()].map(({ name, nameNode, value }) => {
     return [name, { place: file.placeOf(nameNode), value: knownValue(value, file) }] as const;
   });
-  return new Map(given);
+  const [rest] = options.rest ?? [];
+  const unseen = rest && { place: file.placeOf(rest), value: undefined, isUnsure: true };
+  return new Map([...(unseen ? maybe.map((name) => [name, unseen] as const) : []), ...given]);
 });
+
+/** What may be among options that are not seen, and has a value that `explain` tells. */
+const maybe = [...policies, "concurrency", "retention"];
 
 export function plannedValues(given: GivenOptions, names: readonly string[]): Record<string, Json> {
   const values: Record<string, Json> = {};
@@ -143,11 +158,11 @@ export function reportOrder(
 export function reportMissing(
   options: Options,
   needed: Readonly<Record<string, string>>,
-  { label, at }: { readonly label: string; readonly at: Parameters<DefinitionFile["report"]>[1] },
+  { label, at }: { readonly label: string; readonly at: Node },
   file: DefinitionFile,
 ): void {
   for (const [name, example] of Object.entries(needed)) {
-    if (options.has(name)) continue;
+    if (options.has(name) || (options.rest !== undefined && !structural.has(name))) continue;
     const hint = slipHint(options, [name]) ?? `add \`${name}: ${example}\``;
     file.report("missingOption", at, `${label} has no \`${name}\``, hint);
   }

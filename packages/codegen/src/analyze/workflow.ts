@@ -11,7 +11,14 @@ import { stringOf, unwrap } from "./functions.js";
 import { readInput } from "./input.js";
 import { analyzeNode, literalName, optionSource } from "./nodes/node-kind.js";
 import type { NodeContext, ReadNodes } from "./nodes/node-kind.js";
-import { givenOptions, plannedValues, readOptions, reportUnknown } from "./options.js";
+import {
+  givenOptions,
+  optionsIn,
+  plannedValues,
+  readOptions,
+  reportUnknown,
+  writeEach,
+} from "./options.js";
 import type { Options } from "./options.js";
 import { nodeKinds } from "./nodes/table.js";
 import { sourceHash } from "./tokens.js";
@@ -64,7 +71,9 @@ function computedHash(
 function readRenamings(all: Options, workflow: string, file: DefinitionFile): Renaming[] {
   const option = all.get("renamed");
   const of = `workflow ${quote(workflow)}, renamed`;
-  const options = option && readOptions(option.value, option.nameNode, of, file);
+  const options = option && optionsIn(option.value, file);
+  for (const each of options?.rest ?? [])
+    file.report("unreadableOptions", each, `${of} is computed in part`, writeEach);
   return [...(options?.values() ?? [])].flatMap(({ name: old, nameNode, value }) => {
     const now = stringOf(unwrap(value));
     if (now !== undefined) return { old, now, place: file.placeOf(nameNode) };
@@ -82,7 +91,7 @@ function nodesOf(calls: readonly NodeCall[], context: NodeContext): ReadNodes {
   const nodes = calls.flatMap((call) => {
     const node = nodePlan(call, { ...context, scope: [...scope] });
     // Also the name of a node that cannot be read: what reads it is not wrong because of that.
-    const named = node?.name ?? literalName(call);
+    const named = node?.name ?? literalName(call, context);
     hasUnknownNames ||= named === undefined || isOpen(node);
     if (named !== undefined && !(node && makesNothing(node))) scope.push(named);
     return node ?? [];

@@ -21,13 +21,17 @@ export function workflowsOf(
 ) {
   const byExport = new Map<string, string | null>();
   const byLocal = new Map<string, string | null>();
-  const key = (file: string, name: string) => `${file}\n${name}`;
-  for (const { file, definitions, locals } of files) {
+  const key = (file: string, name: string) => `${withoutEnding(file)}\n${name}`;
+  for (const { file, definitions, locals, reexports } of files) {
     for (const map of [byExport, byLocal])
       for (const local of locals) map.set(key(file, local), null);
     for (const { name, local } of definitions) byLocal.set(key(file, local), name);
     for (const { name } of definitions) byExport.set(key(file, name), name);
+    const given = reexports.find((each) => each.exported === "default" && !each.module);
+    const [own] = definitions.filter(({ local }) => local === given?.imported);
+    if (own !== undefined) byExport.set(key(file, "default"), own.name);
   }
+  const unreadPaths = new Set([...unread].map(withoutEnding));
   const names = files.flatMap(({ definitions }) => definitions.map(({ name }) => name)).sort();
   const known = new Set(names);
   return {
@@ -37,12 +41,12 @@ export function workflowsOf(
       const path = module === undefined ? withoutEnding(from) : modulePath(from, module, read);
       const places = path === undefined ? [] : placesOf({ module: path, name }, reexports);
       const names = module === undefined ? byLocal : byExport;
-      const found = places.map(({ module, name }) => names.get(key(`${module}.ts`, name)));
+      const found = places.map(({ module, name }) => names.get(key(module, name)));
       return {
         /** Its name; null for a definition that was reported. */
         workflow: found.find((each) => each !== undefined),
         /** Whether it may be one all the same: a file on the way to it could not be read whole. */
-        isOpen: places.some(({ module }) => unread.has(`${module}.ts`)),
+        isOpen: places.some(({ module }) => unreadPaths.has(module)),
         endsInDefinition: places.at(-1)?.module.endsWith(".workflow") === true,
       };
     },

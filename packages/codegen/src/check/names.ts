@@ -9,6 +9,7 @@ import {
   reservedWords,
 } from "../plan/names.js";
 import type { NodePlan, ProjectPlan, WorkflowPlan } from "../plan/schema.js";
+import { isIdentifier } from "../plan/storage-names.js";
 import { takesEvents } from "../plan/stage-kinds.js";
 
 /** Members that every object has: a field of such a name would be found where there is none. */
@@ -20,7 +21,7 @@ export const checkNames = (workflow: WorkflowPlan): Diagnostic[] => [
   ...checkLength(`${workflow.name}.js`, `workflow ${quote(workflow.name)}`, "file", workflow.place),
   ...allNodes(workflow.nodes).flatMap((node) => [
     ...(node.isNamed ? checkName(node.name, "node", node.place) : []),
-    ...(node.bodies ?? []).flatMap(({ key, place }) => checkName(key, "case", place)),
+    ...(node.bodies ?? []).flatMap(({ key, place }) => checkKey(key, place)),
   ]),
 ];
 
@@ -31,6 +32,14 @@ function checkName(name: string, what: "workflow" | "node" | "case", place: Plac
   return [diagnostic(code, place, message, hint)];
 }
 
+/** The key of a case is any text that a path of names can have in it. */
+function checkKey(key: string, place: Place): Diagnostic[] {
+  if (key === "") return checkName(key, "case", place);
+  if (!key.includes(".")) return [];
+  const message = `${quote(key)} cannot be the key of a case, as a dot stands between the names of a path`;
+  return [diagnostic("notAnIdentifier", place, message, "use another sign, such as - or _")];
+}
+
 type Problem = readonly [code: CodeName, message: string, hint: string];
 
 function problemOf(name: string, what: "workflow" | "node" | "case"): Problem | undefined {
@@ -38,11 +47,10 @@ function problemOf(name: string, what: "workflow" | "node" | "case"): Problem | 
   if (name === "")
     return ["emptyName", `the name of a ${what} is empty`, "name it after what it does"];
   // Functions and records are named after it; a Convex field may not begin with _ or $.
-  if (!/^[A-Za-z][A-Za-z0-9_]*$/.test(name)) {
+  if (!isIdentifier(name)) {
     const hint = `use letters, digits and _, with a letter first${suggestion(name)}`;
     return ["notAnIdentifier", `${quoted} cannot be the name of a ${what}`, hint];
   }
-  if (what === "case") return undefined;
   if (reservedWords.has(name)) {
     const message = `${quoted} is a reserved word of JavaScript, so it cannot be the name of a ${what}`;
     return ["reservedWord", message, `choose another name, such as "${name}It"`];
@@ -103,11 +111,12 @@ export const checkDuplicates = (workflow: WorkflowPlan): Diagnostic[] => [
   ...checkHidden(workflow.nodes),
 ];
 
-/** What follows from storage names: the names of functions. */
-export const checkStored = (workflow: WorkflowPlan): Diagnostic[] => [
-  ...checkFunctions(workflow),
-  ...checkFunctionLengths(workflow),
-];
+/** What follows from storage names, once all have one: the names of functions. */
+export function checkStored(workflow: WorkflowPlan): Diagnostic[] {
+  const cases = allNodes(workflow.nodes).flatMap(({ bodies = [] }) => bodies);
+  if (!cases.every(({ storage, key }) => isIdentifier(storage ?? key))) return [];
+  return [...checkFunctions(workflow), ...checkFunctionLengths(workflow)];
+}
 
 /** Nodes of one line. A second finalize has no name to change: it is a node after the first. */
 function checkLine(workflow: WorkflowPlan, line: readonly NodePlan[]): Diagnostic[] {

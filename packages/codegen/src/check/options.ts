@@ -128,11 +128,11 @@ function checkEffects({ label, stages, given }: Owner): Diagnostic[] {
   if (stages.length === 0) return [];
   const names = Object.keys(areFor) as (keyof typeof areFor)[];
   return names.flatMap((name) => {
-    const place = given.get(name)?.place;
+    const { place, isUnsure = false } = given.get(name) ?? {};
     // Of a compensation it is told that `isolate` is no option at all.
     const isTold = name === "isolate" && stages.every(({ isAside }) => isAside);
     const hasEffect = stages.some(({ kind }) => stageKind(kind).options.includes(name));
-    if (place === undefined || isTold || hasEffect) return [];
+    if (place === undefined || isUnsure || isTold || hasEffect) return [];
     const message = `\`${name}\` has no effect on ${label}`;
     const hint = `it is for ${areFor[name]} only: remove it`;
     return [diagnostic("noEffect", place, message, hint)];

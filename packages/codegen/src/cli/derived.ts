@@ -85,7 +85,7 @@ function pageOf(code: string): string {
   const known: string[] = [...Object.values(codes).map((each) => each.code), typeOfItself];
   if (!known.includes(code)) {
     const near = nearest(code, known);
-    const hint = near === undefined ? "A code looks like SW1206." : `Did you mean ${near}?`;
+    const hint = near === undefined ? "A code looks like SW1203." : `Did you mean ${near}?`;
     throw new UsageError(`No problem has the code ${code}. ${hint}`);
   }
   // The same path from the sources and from the build: both are two folders deep.

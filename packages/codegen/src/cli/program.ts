@@ -190,7 +190,7 @@ function createProgram(terminal: Terminal): Command {
     [
       "workflow-codegen explain ingestDocument",
       "workflow-codegen explain --json",
-      "workflow-codegen explain SW1206          the page of an error code",
+      "workflow-codegen explain SW1203          the page of an error code",
     ],
     "Root executions are functions that the scheduler, a client or an action calls. The figures hold when nothing fails.",
   )

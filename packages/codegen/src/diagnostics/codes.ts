@@ -7,7 +7,7 @@ interface Code {
 const error = (code: string, title: string): Code => ({ code, severity: "error", title });
 const warning = (code: string, title: string): Code => ({ code, severity: "warning", title });
 
-/** Every problem the compiler can report. A code is never used again: not SW1202 nor SW1204. */
+/** Every problem the compiler can report. A code is never used again: not SW1108, SW1202, SW1204 nor SW1206. */
 export const codes = {
   emptyName: error("SW1001", "a name is empty"),
   notAnIdentifier: error("SW1002", "a name is not an identifier"),
@@ -29,7 +29,6 @@ export const codes = {
   noNodes: error("SW1105", "a workflow has no nodes"),
   afterFinalize: error("SW1106", "a node follows finalize"),
   noInput: error("SW1107", "a workflow has no input"),
-  openInput: error("SW1108", "an input cannot be copied"),
   finalizeInBody: error("SW1109", "a finalize is inside another node"),
   noCases: error("SW1110", "a branch has no cases"),
   impossibleCase: error("SW1111", "a case that is never chosen"),
@@ -40,7 +39,6 @@ export const codes = {
   unknownNode: error("SW1201", "an unknown kind of node"),
   unreadableOptions: error("SW1203", "the options of a node cannot be read"),
   oneFunction: error("SW1205", "not exactly one of action, mutation and query"),
-  unknownHandler: error("SW1206", "a handler cannot be found"),
   referenceArgs: error("SW1207", "a function reference without args"),
   inlineOnly: error("SW1208", "a function reference where a handler is needed"),
   optionOrder: error("SW1209", "options are in the wrong order"),

@@ -53,7 +53,7 @@ function reasonOf(error: unknown): string {
   return error instanceof Error ? error.message : String(error);
 }
 
-const ending = ".workflow.ts";
+const ending = /\.workflow\.[jt]sx?$/;
 
 /** Other files with code; not those of tests, which may define what they like. */
 const isCode = (name: string): boolean =>
@@ -112,7 +112,10 @@ export function definitionFiles(functionsDir: string) {
       else if (isThere === false && isNamed) attempt(path, refuse);
     }
   }
-  const found = { files, others, folders, linked, links };
+  // What a compiler has made of another one is no second definition.
+  const own = new Set(files);
+  const isMade = (file: string) => /\.jsx?$/.test(file) && own.has(file.replace(/js(x?)$/, "ts$1"));
+  const found = { files: files.filter((file) => !isMade(file)), others, folders, linked, links };
   for (const paths of Object.values(found)) paths.sort();
   return { ...found, unreadable };
 }
@@ -131,8 +134,7 @@ function holdsDefinitions(link: string): boolean {
   }
 }
 
-const isNamedDefinition = ({ name }: Dirent): boolean =>
-  name.endsWith(ending) && !name.startsWith(".");
+const isNamedDefinition = ({ name }: Dirent): boolean => ending.test(name) && !name.startsWith(".");
 
 /** @throws for a folder, a pipe or a socket with the name of a definition */
 function refuse(path: string): never {

@@ -32,6 +32,9 @@ export const unlessEmpty = (
 export const property = (key: string, value: string): string =>
   `${/^[A-Za-z_$][\w$]*$/.test(key) ? key : quoted(key)}: ${value}`;
 
+export const memberOf = (owner: string, name: string): string =>
+  /^[A-Za-z_$][\w$]*$/.test(name) ? `${owner}.${name}` : `${owner}[${quoted(name)}]`;
+
 export function literal(value: z.core.util.JSONType): string {
   if (typeof value === "string") return quoted(value);
   if (Array.isArray(value)) return list(value.map(literal));
@@ -85,7 +88,8 @@ function broken(code: string, margin: string, column: number, behind: number): s
     if (body.startsWith("[")) return lead + broken(body, margin, column + lead.length, behind);
     return `${parameters}\n${inside}${laidOut(body, inside, inside.length, behind)}`;
   }
-  const bracket = /^["']/.test(code) ? -1 : code.search(/[([{]/);
+  const isPath = /^["']/.test(code) || path.test(code);
+  const bracket = isPath ? -1 : code.search(/[([{]/);
   if (bracket < 0) return members(code, inside, column, behind);
   const head = code.slice(0, bracket + 1);
   const { items, end } = itemsOf(code, bracket + 1);
@@ -103,23 +107,28 @@ function broken(code: string, margin: string, column: number, behind: number): s
   return `${head}\n${lines.join("")}${margin}${code.slice(end)}`;
 }
 
+/** `a.b["c"].d`, and each name of it with the keys in brackets after it. */
+const key = String.raw`\[(?:"(?:[^"\\]|\\.)*"|'(?:[^'\\]|\\.)*')\]`;
+const path = new RegExp(String.raw`^[\w$]+(?:\.[\w$]+|${key})*$`);
+const pathPart = new RegExp(String.raw`\.?[\w$]+(?:${key})*`, "g");
+
 const isHuggable = (argument: string): boolean =>
   arrow.test(argument) || (/^[[{]/.test(argument) && argument.length > 2);
 
 /** `a.b.c`, with a line end wherever the next name does not fit. */
 function members(code: string, inside: string, column: number, behind: number): string {
-  if (!/^[\w$.]+$/.test(code)) return code;
-  const [first = "", ...rest] = code.split(".");
+  if (!path.test(code)) return code;
+  const [first = "", ...rest] = code.match(pathPart) ?? [];
   let text = first;
   let at = column + first.length;
   for (const [index, name] of rest.entries()) {
     const room = index + 1 < rest.length ? 0 : behind;
-    if (at + 1 + name.length + room > width) {
+    if (at + name.length + room > width) {
       text += `\n${inside}`;
       at = inside.length;
     }
-    text += `.${name}`;
-    at += 1 + name.length;
+    text += name;
+    at += name.length;
   }
   return text;
 }

@@ -93,6 +93,7 @@ export class FileScope {
   input(input: WorkflowPlan["input"]): { local: string; declaration?: string } {
     const add = ({ module, imported, typeOnly }: ImportedName, local: string) =>
       this.#import(`${module.startsWith(".") ? 5 : 2}${module}`, module, imported, local, typeOnly);
+    if (input.kind === "definition") return { local: `${this.definition()}.options.input` };
     if (input.kind === "import") return { local: add(input.import, this.name("input")) };
     // The user's names come first: in the copy they read best as they were.
     const locals = new Map(

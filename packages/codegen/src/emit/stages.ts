@@ -1,8 +1,12 @@
 import { beginningOf, completionName, outputOf } from "../plan/flow.js";
 import { stageIdentifier } from "../plan/names.js";
+import { computedReference } from "../plan/constants.js";
 import type { BodyPlan, NodePlan, StagePlan } from "../plan/schema.js";
-import { commented, object, property, quoted } from "./code.js";
+import { commented, memberOf, object, property, quoted } from "./code.js";
 import type { FileScope } from "./file-scope.js";
+
+const calls = (reference: string): string =>
+  `runs ${reference === computedReference ? "a function reference" : reference}`;
 
 /** How one kind of stage is written: declarations with their comments. */
 interface StageLowering {
@@ -57,7 +61,7 @@ export class StageCode {
 
   /** Where its code is found in the definition: `nodes.chapters.finalize.mutation`. */
   part(member: string): string {
-    return [this.file.name("nodes"), ...this.stage.code, member].join(".");
+    return [...this.stage.code, member].reduce(memberOf, this.file.name("nodes"));
   }
 
   /** A function that calls the stage's reference with the user's `args`. */
@@ -101,7 +105,7 @@ const action: StageLowering = {
     const value = reference === undefined ? code.part("action") : code.callOf("action");
     return [
       code.section(
-        reference === undefined ? "" : `runs ${reference}`,
+        reference === undefined ? "" : calls(reference),
         file.exported(identifier, "StepAction", "action", name, value),
       ),
       commented(
@@ -118,7 +122,7 @@ const transaction = (kind: "mutation" | "query"): StageLowering => ({
     const { file, identifier, name, next, following } = code;
     const { reference } = code.stage;
     if (reference !== undefined) {
-      const comment = `runs ${reference}; then ${following}`;
+      const comment = `${calls(reference)}; then ${following}`;
       return [code.arriving(comment, kind, next, code.callOf(kind))];
     }
     const type = kind === "query" ? "StepQuery" : "StepMutation";

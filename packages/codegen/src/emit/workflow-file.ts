@@ -23,7 +23,7 @@ export function workflowFile(
   const bound = binding(workflow, file);
   const sections = [
     ...(input.declaration === undefined ? [] : [commented(inputComment, input.declaration)]),
-    commented(`${file.source}, ${workflow.name}.`, referenceType(workflow, file, input.local)),
+    commented(referenceComment(workflow, file), referenceType(workflow, file, input.local)),
     code.exportedConst("reference", capitalized(workflow.name), file.own("reference", input.local)),
     ...nodeSections(workflow.nodes, file),
     ...tombstoneFunctions(workflow, removed).map((each) =>
@@ -90,8 +90,18 @@ const stageCodes = (node: NodePlan, file: FileScope): StageCode[] =>
 const inputComment =
   "What `workflow.start` takes: the definition's `input`, written out again so that its type depends on nothing else.";
 
-function referenceType({ name }: WorkflowPlan, file: FileScope, input: string): string {
-  const inferred = `${file.runtime("InferInput")}<typeof ${input}>`;
+function referenceComment({ name, input }: WorkflowPlan, { source }: FileScope): string {
+  const own = `${source}, ${name}.`;
+  if (input.kind !== "definition") return own;
+  const what = input.closed.length === 0 ? "the schema, as a const" : input.closed.join(" and ");
+  return `${own} If TypeScript says that it depends on itself, export ${what}.`;
+}
+
+function referenceType({ name, input: from }: WorkflowPlan, file: FileScope, input: string) {
+  const inferred =
+    from.kind === "definition"
+      ? `${file.runtime("WorkflowInput")}<typeof ${file.definition()}>`
+      : `${file.runtime("InferInput")}<typeof ${input}>`;
   const base = `export interface ${capitalized(name)} extends ${file.runtime("WorkflowReference")}<`;
   const fits = base.length + inferred.length + 3 <= 80;
   const head = fits ? `${base}${inferred}> {` : `${base}\n  ${inferred}\n> {`;

@@ -1,6 +1,9 @@
 /** A name that JavaScript takes without quotes. */
 export const jsName = /^[\p{ID_Start}$_][\p{ID_Continue}$]*$/u;
 
+/** The `reference` of a stage whose function reference is no path that can be seen. */
+export const computedReference = "(computed)";
+
 /** How much the component may log: a level, and all that come after it here. */
 export const logLevels = ["DEBUG", "TRACE", "INFO", "REPORT", "WARN", "ERROR"] as const;
 

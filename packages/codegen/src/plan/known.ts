@@ -20,6 +20,8 @@ export const asyncFunction = "an async function";
 export interface Given {
   readonly place: Place;
   readonly value: Known;
+  /** Whether it may not be there: it would be in an object that is not seen. */
+  readonly isUnsure?: boolean;
 }
 
 export type GivenOptions = ReadonlyMap<string, Given>;

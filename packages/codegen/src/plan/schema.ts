@@ -40,7 +40,7 @@ export const stage = z.object({
   kind: z.enum(stageKindNames),
   /** The names of the scope that its handler reads; `["*"]` for all of them. */
   reads: z.array(z.string()),
-  /** The user's function, such as `internal.documents.outline`, when there is no inline handler. */
+  /** The user's function, `internal.documents.outline` or `(computed)`, if there is no handler. */
   reference: z.string().optional(),
   info: z.literal(true).optional(),
   /** Whether an action has a `retry` of its own, and not the workflow's. */
@@ -214,6 +214,8 @@ export interface BodyPlan extends z.infer<typeof body> {
 }
 
 export type InputPlan =
+  /** Anything else: its type is that of the definition. `closed` is what it uses unexported. */
+  | { readonly kind: "definition"; readonly closed: readonly string[]; readonly hash: string }
   /** An exported const, here or in a module: imported by the generated file. */
   | { readonly kind: "import"; readonly import: ImportedName; readonly hash: string }
   /** Anything closed: copied into the generated file. */

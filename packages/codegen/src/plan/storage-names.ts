@@ -1,5 +1,6 @@
 import type { NodePlan, WorkflowPlan, WrittenPlan } from "./schema.js";
 import { membersOf, type Member, digestOf } from "./digest.js";
+import { capitalized } from "./names.js";
 import { hasCases } from "./stage-kinds.js";
 import { planHash } from "./write.js";
 
@@ -20,7 +21,8 @@ export function withStorageNames(workflows: readonly WorkflowPlan[], { baseline,
   return workflows.map((workflow) => {
     const hash = planHash(workflow);
     // One that has not changed need not be read.
-    if (befores.every((before) => before.get(workflow.name)?.hash === hash)) return workflow;
+    if (befores.length > 0 && befores.every((before) => before.get(workflow.name)?.hash === hash))
+      return workflow;
     const names = storageNames(workflow, plans, baseline !== undefined);
     if (names.size === 0) return workflow;
     return { ...workflow, storageNames: names, nodes: under(names, workflow.nodes, "") };
@@ -100,11 +102,20 @@ function storageNames(
     for (const old of olds) follow(old, (before) => newName(before, old, byName));
     // What was written last knows renames that the definition does not tell any more.
     for (const old of olds.toReversed()) follow(old, (before) => before.name);
+    const spoken = members.filter((each) => isIdentifier(each.name)).map((each) => each.name);
     for (const member of members) {
       if (given.has(member)) continue;
-      let storage = member.name;
-      for (let again = 2; taken.has(storage) || isOther(stored + storage, member); again++)
-        storage = member.name + again;
+      const isOwn = isIdentifier(member.name);
+      const wanted = isOwn ? member.name : identifierOf(member.name);
+      // Function names begin the storage name with a capital.
+      const others = new Set((isOwn ? [] : [...spoken, ...taken.keys()]).map(capitalized));
+      let storage = wanted;
+      for (
+        let again = 2;
+        taken.has(storage) || others.has(capitalized(storage)) || isOther(stored + storage, member);
+        again++
+      )
+        storage = wanted + again;
       give(member, storage);
     }
     for (const member of members) {
@@ -139,6 +150,17 @@ function storageNames(
   });
   line(membersOf(nodes), "", "", tops);
   return names;
+}
+
+/** Whether a name can be stored as it is. The key of a case may be any text. */
+export const isIdentifier = (name: string): boolean => /^[A-Za-z][A-Za-z0-9_]*$/.test(name);
+
+/** A storage name for the key of a case: `in-progress` is `inProgress`, and `200` is `case200`. */
+function identifierOf(key: string): string {
+  const [first = "", ...rest] = key.split(/[^A-Za-z0-9]+/).filter((word) => word !== "");
+  const text = first.slice(0, 1).toLowerCase() + first.slice(1) + rest.map(capitalized).join("");
+  // Short, as functions are named after it.
+  return (/^[a-z]/.test(text) ? text : `case${text}`).slice(0, 24);
 }
 
 const GONE = "gone";

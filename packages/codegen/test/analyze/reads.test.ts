@@ -260,17 +260,45 @@ test.each([
 });
 
 test.each([
-  ["(0, ({ b }) => b)", "SW1206"],
-  ["undefined ?? (({ b }) => b)", "SW1206"],
-  ["new Function('scope', 'return scope.b')", "SW1206"],
-  ["held", "SW1206"],
-])("a duration that may be a function that is not seen is told: %s", async (duration, code) => {
-  const text = `import { defineWorkflow } from "@stepwise/workflow";
-import { z } from "zod";
-const { held } = { held: 5 };
-export const example = defineWorkflow({ input: z.object({}) }).sleep("at", ${duration});`;
-  const { diagnostics } = await compileSources([{ file: "example.workflow.ts", text }]);
-  expect(diagnostics.map((each) => each.code)).toEqual([code]);
+  "(0, ({ b }) => b)",
+  "undefined ?? (({ b }) => b)",
+  "new Function('scope', 'return scope.b')",
+  "held",
+])("[S123] a duration that may be a function that is not seen reads everything: %s", async (of) => {
+  const held = "const { held } = { held: 5 };";
+  expect((await stagesOf(`.sleep("at", ${of})`, held))[0]?.reads).toEqual(all);
+});
+
+test.each([
+  ["imported", '.step("s", { action: charge })', {}],
+  ["a member", '.step("s", { query: mails.last })', {}],
+  ["curried", '.step("s", { query: charge("x") })', {}],
+  ["bound", '.step("s", { mutation: mails.last.bind(null) })', {}],
+  ["a let", '.step("s", { mutation: changing })', {}],
+  ["a getter", '.step("s", { get mutation() { return changing; } })', {}],
+  ["computed", '.step("s", { ["mutation"]: charge })', {}],
+  ["before a spread", '.step("s", { query: () => 1, ...mails.policy })', { recover: all }],
+  ["children", '.parent("s", { children: charge })', {}],
+  ["a recover", '.step("s", { query: ({}) => 1, recover: charge })', { reads: [], recover: all }],
+  ["a held reference", '.step("s", { query: last, args: charge })', { reference: "(computed)" }],
+  ["a text", '.step("s", { query: internal["a"].b, args: charge })', { reference: "(computed)" }],
+  ["args in a spread", '.step("s", { ...mails.args, query: internal.a.b })', { recover: all }],
+  ["the key of a branch", '.branch("s", { on: charge, cases: { x: (b) => b } })', {}],
+  ["the args of a child", '.child("s", leaf, charge)', {}],
+  [
+    "spread options",
+    '.step("s", { ...mails.policy, query: ({}) => 1 })',
+    { reads: [], recover: all },
+  ],
+  ["held options", '.event("s", mails.event)', {}],
+])("[S123] what cannot be seen reads everything: %s", async (_of, node, stage) => {
+  const rest = `import { charge } from "./charge";
+import * as mails from "./mails";
+import { internal } from "./_generated/api";
+const { last } = internal.mails;
+let changing = () => 1;
+export const leaf = defineWorkflow({ input: z.object({}) }).step("only", { query: () => 1 });`;
+  expect((await stagesOf(node, rest))[0]).toMatchObject({ reads: all, ...stage });
 });
 
 test("a name of a pattern stands for a part of its value", async () => {
@@ -282,7 +310,7 @@ const { nodes: other } = leaf;
 export const top = defineWorkflow({ input: z.object({}) }).child("y", other, () => ({}));`;
   const { diagnostics } = await compileSources([{ file: "example.workflow.ts", text }]);
   expect(diagnostics.map(({ code, place }) => `${code}:${place.line}`)).toEqual([
-    "SW1203:4",
+    "SW1205:4",
     "SW1401:6",
   ]);
 });

@@ -28,10 +28,12 @@ type OutputOfCase<Case> = Case extends (b: never) => Sequence<infer O> ? O : nev
 type EventsOfCase<Case> = Case extends (b: never) => Sequence<unknown, infer E> ? E : never;
 type NamesOfCase<Case> = Case extends (b: never) => Sequence<unknown, unknown, infer N> ? N : never;
 
+type CaseKey = string | number;
+
 /** Intersected with a branch: demands a member if `on` can never give a key. */
 type Reached<Key, Case> = [Exclude<Case, Key>] extends [never]
   ? unknown
-  : Record<`an \`on\` that gives ${Exclude<Case, Key> & string}`, never>;
+  : Record<`an \`on\` that gives ${Exclude<Case, Key> & CaseKey}`, never>;
 
 /** The builder after one more node. */
 type With<Input, Scope extends Entries, Name extends string, Output, Events> = Builder<
@@ -150,8 +152,8 @@ export interface Builder<Input, Scope extends Entries, Output, Events = never> e
    */
   branch<
     const Name extends string,
-    Key extends string,
-    Cases extends Readonly<Record<string, (b: Builder<Input, Scope, null>) => Sequence<unknown>>>,
+    Key extends CaseKey,
+    Cases extends Readonly<Record<CaseKey, (b: Builder<Input, Scope, null>) => Sequence<unknown>>>,
   >(
     name: Free<Scope, Name>,
     node: {
@@ -166,8 +168,8 @@ export interface Builder<Input, Scope extends Entries, Output, Events = never> e
     OutputOfCase<Cases[keyof Cases]>,
     Events | EventsOfCase<Cases[keyof Cases]>,
     {
-      [Key in keyof Cases & string]: `${Key}.${Inside<Scope, NamesOfCase<Cases[Key]>>}`;
-    }[keyof Cases & string]
+      [Key in keyof Cases & CaseKey]: `${Key}.${Inside<Scope, NamesOfCase<Cases[Key]>>}`;
+    }[keyof Cases & CaseKey]
   >;
 
   /**

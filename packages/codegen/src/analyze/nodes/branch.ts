@@ -3,7 +3,8 @@ import { nearest } from "../../diagnostics/nearest.js";
 import type { BodyPlan } from "../../plan/schema.js";
 import type { DefinitionFile } from "../parser.js";
 import { scopeReads } from "../handlers.js";
-import { type Options, policyOf, readOptions } from "../options.js";
+import { constantText } from "../constants.js";
+import { type Options, optionsIn, policyOf } from "../options.js";
 import { bodyPlan } from "./loop.js";
 import { type Named, type NodeContext, type NodeKind, ofNode, stagePlan } from "./node-kind.js";
 import type { AsExpression } from "ts-morph";
@@ -21,7 +22,8 @@ export const branch: NodeKind = {
     const { file, scope: visible } = context;
     const { label, at } = named;
     const on = options.get("on");
-    const reads = on && scopeReads(on.value, `the \`on\` of ${label}`, file);
+    const isThere = on !== undefined || options.rest !== undefined;
+    const reads = isThere ? scopeReads(on, file) : undefined;
     const cases = readCases(options, named, context);
     const keys = on && keysOf(on.value, file);
     if (keys !== undefined && cases !== undefined) checkKeys(keys, cases, label, file);
@@ -34,10 +36,19 @@ export const branch: NodeKind = {
   },
 };
 
+const writeEachCase =
+  "write each case as `key: (b) => b.step(…)`; a computed key is that of a const, a const object or an enum of the app";
+
 /** The cases by their keys; undefined when they cannot be read, which has been reported. */
-function readCases(all: Options, of: Named, { file }: NodeContext): Options | undefined {
+function readCases(all: Options, of: Named, { file, modules }: NodeContext): Options | undefined {
   const option = all.get("cases");
-  const cases = option && readOptions(option.value, option.nameNode, `${of.label}, cases`, file);
+  const keyOf = (key: Node) => constantText(key, file, modules);
+  const cases = option && optionsIn(option.value, file, keyOf);
+  const [unread] = cases?.rest ?? [];
+  if (unread !== undefined) {
+    const message = `the cases of ${of.label} hold something that is only known when it runs`;
+    return file.report("unreadableOptions", unread, message, writeEachCase);
+  }
   if (option !== undefined && cases?.size === 0) {
     const message = `${of.label} has no cases`;
     const hint = "write one for every key that `on` gives: `cases: { key: (b) => b.step(…) }`";

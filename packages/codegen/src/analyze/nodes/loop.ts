@@ -29,8 +29,9 @@ export const loop: NodeKind = {
     const [state, initial, body, until] = order.flat().map((name) => options.get(name));
     // The loop's own state stands in the place of that of a loop around it.
     const within = [...visible.filter((name) => name !== "loop"), "loop"];
-    const reads = initial && scopeReads(initial.value, `the initial of ${label}`, file);
-    const ends = until && scopeReads(until.value, `the until of ${label}`, file);
+    const isOpen = options.rest !== undefined;
+    const reads = initial || isOpen ? scopeReads(initial, file) : undefined;
+    const ends = until || isOpen ? scopeReads(until, file) : undefined;
     const policy = policyOf(options, file);
     const own = { kind: "loop", visible, policy, at } as const;
     const stage =

@@ -5,7 +5,7 @@ import { sortedBy } from "../../plan/sorted.js";
 import type { NodeCall } from "../definitions.js";
 import type { DefinitionFile } from "../parser.js";
 import type { AppModules } from "../app-modules.js";
-import { stringOf } from "../functions.js";
+import { constantText } from "../constants.js";
 import type { Workflows } from "../workflows.js";
 import {
   givenOptions,
@@ -131,15 +131,21 @@ export interface Named {
 }
 
 /** The name of a node, which must be written out. `check` has the rules for names. */
-function readName(call: NodeCall, { file, workflow, prefix, code }: NodeContext) {
+function readName(call: NodeCall, context: NodeContext) {
+  const { file, workflow, prefix, code } = context;
   const [at = call.kindNode] = call.call.getArguments();
-  const name = literalName(call);
+  const name = literalName(call, context);
   const { kind } = call;
   const path = `${prefix}${name}`;
   if (name !== undefined)
     return { name, at, path, code: [...code, name], label: `${kind} ${quote(path)}` };
-  const message = `the name of this .${kind}() in workflow ${quote(workflow)} is not written out`;
-  return file.report("computedName", at, message, `write it as a string: \`.${kind}("name", …)\``);
+  const message = `the name of this .${kind}() in workflow ${quote(workflow)} is only known when it runs`;
+  return file.report(
+    "computedName",
+    at,
+    message,
+    `write it as a string: \`.${kind}("name", …)\`, or as a const, a const object or an enum of the app`,
+  );
 }
 
 function finalizeName({ kindNode: at }: NodeCall, { file, prefix }: NodeContext) {
@@ -150,8 +156,14 @@ function finalizeName({ kindNode: at }: NodeCall, { file, prefix }: NodeContext)
   return file.report("finalizeInBody", at, message, hint);
 }
 
-export const literalName = (call: NodeCall): string | undefined =>
-  stringOf(call.call.getArguments()[0]);
+/** The name of a node, if it is written out or is that of a const, a const object or an enum. */
+export function literalName(
+  { call }: NodeCall,
+  { file, modules }: Pick<NodeContext, "file" | "modules">,
+): string | undefined {
+  const [name] = call.getArguments();
+  return name === undefined ? undefined : constantText(name, file, modules);
+}
 
 /** What the one stage of a node, which bears its name, has from it. */
 export const ofNode = ({ name, path, code, label }: Named) => ({
@@ -176,8 +188,10 @@ export const ofPart = (
 });
 
 /** The source of options for a hash, whatever order they are in. */
-export const optionSource = (options: Options): Node[] =>
-  sortedBy(options.values(), ({ name }) => name).flatMap((each) => [each.nameNode, each.value]);
+export const optionSource = (options: Options): Node[] => [
+  ...sortedBy(options.values(), ({ name }) => name).flatMap((each) => [each.nameNode, each.value]),
+  ...(options.rest ?? []),
+];
 
 interface Reading {
   readonly reads: Reads;

@@ -27,7 +27,7 @@ export const parent: NodeKind = {
   parts(read) {
     const { file, scope } = read.context;
     const { label, at } = read.named;
-    if (!read.options.has("children")) {
+    if (!read.options.has("children") && read.options.rest === undefined) {
       const hint = "add `children: (scope) => [child(workflow, input)]`, or make it a step";
       file.report("noChildren", at, `${label} has no children`, hint);
     }
@@ -64,17 +64,17 @@ function childrenStage(
   const { file, workflows: known, modules } = context;
   const { label, name } = named;
   const option = options.get("children");
-  const reads = option && scopeReads(option.value, `the children of ${label}`, file);
+  if (option === undefined && options.rest === undefined) return undefined;
+  const reads = scopeReads(option, file);
   const fn = option && functionOf(option.value, file);
-  if (option === undefined || reads === undefined || fn === undefined) return undefined;
   const own = {
     mention: { elsewhere: `the children of ${quote(name)}`, within: "its children" },
     kind: "children",
     policy: policyOf(options, file),
-    at: option.nameNode,
-    recover: readRecover(options, label, around, file),
+    at: option?.nameNode ?? named.at,
+    recover: readRecover(options, around, file),
     reduce: isReduced(options, label, file) ? true : undefined,
-    workflows: childWorkflows(fn, file, known, modules),
+    workflows: fn && childWorkflows(fn, file, known, modules),
   } as const;
   return stagePlan({ ...ofNode(named), ...own, reads, visible }, file);
 }
@@ -82,7 +82,8 @@ function childrenStage(
 /** Whether the outputs of the children are reduced; a `reduce` that lacks a part is reported. */
 function isReduced(all: Options, label: string, file: DefinitionFile): boolean {
   const option = all.get("reduce");
-  if (option === undefined) return false;
+  // One that is not there is passed over when it runs.
+  if (option === undefined) return all.rest !== undefined;
   const of = { label: `${label}, reduce`, at: option.nameNode };
   const options = readOptions(option.value, of.at, of.label, file);
   const needed = { initial: "0", step: "(total, output) => …" };

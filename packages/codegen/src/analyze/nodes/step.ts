@@ -15,7 +15,7 @@ export const step: NodeKind = {
     const { named, options, context } = read;
     const { file, scope: visible } = context;
     const handler = readHandler(options, named.at, named.label, file);
-    const recover = readRecover(options, named.label, visible, file);
+    const recover = readRecover(options, visible, file);
     const stage = handler && stagePlan({ ...handler, ...ofNode(named), visible, recover }, file);
     return { stages: [stage, compensateStage(read)] };
   },

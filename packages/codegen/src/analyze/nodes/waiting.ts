@@ -1,7 +1,7 @@
 import { Node } from "../../ts-morph.js";
 import { childWorkflow } from "../children.js";
 import { constantOf, functionOf, readOption, unwrap } from "../functions.js";
-import { readRecover, type Reads, readsOf, scopeReads } from "../handlers.js";
+import { readRecover, type Reads, readsOf } from "../handlers.js";
 import { isScalar, knownValue, objectOf } from "../known.js";
 import { givenOptions, plannedValues, policyOf, readOptions, reportUnknown } from "../options.js";
 import type { Options } from "../options.js";
@@ -23,7 +23,7 @@ export const sleep: NodeKind = {
     }
     const value = nameNode && heldIn(nameNode, file);
     // Also one that cannot be read gives nothing.
-    const reads = (value && readDuration(value, label, file)) ?? [];
+    const reads = value === undefined ? [] : readsIfFunction(value, file);
     const options: Options = new Map(
       value && [["duration", { name: "duration", nameNode, value }]],
     );
@@ -39,14 +39,11 @@ function heldIn(value: Node, file: DefinitionFile): Node {
   return (Node.isIdentifier(node) ? constantOf(node, file) : undefined) ?? value;
 }
 
-function readDuration(value: Node, label: string, file: DefinitionFile): Reads | undefined {
+/** What a value reads that may be a function of the scope: everything, if it is not seen. */
+function readsIfFunction(value: Node, file: DefinitionFile): Reads {
   const fn = functionOf(value, file);
   if (fn !== undefined) return readsOf(fn, "ofScope", file);
-  if (isDuration(value, file)) return [];
-  const message = `the duration of ${label} cannot be seen here`;
-  const hint =
-    "write it here or as a const at the top of this file, or a function of the scope: `({ input }) => input.delay`";
-  return file.report("unknownHandler", value, message, hint);
+  return isDuration(value, file) ? [] : "*";
 }
 
 /** Whether an expression cannot be a function, whatever it gives. */
@@ -69,13 +66,13 @@ export const event: NodeKind = {
     checkSchema(options, named, context);
     const timeout = options.get("timeout");
     const fn = timeout && functionOf(timeout.value, file);
-    const isFixed = timeout === undefined || isDuration(timeout.value, file);
-    // What cannot be seen may be a function, and may read anything.
-    const reads = fn !== undefined ? readsOf(fn, "ofScope", file) : isFixed ? [] : "*";
+    const unwritten = options.rest === undefined ? [] : "*";
+    const reads = timeout === undefined ? unwritten : readsIfFunction(timeout.value, file);
     const own = { kind: "event", reads, visible, at: named.at } as const;
     const stage = stagePlan({ ...ofNode(named), ...own, policy: policyOf(options, file) }, file);
     // A function is no value to look at.
-    const values = new Map([...options].filter(([, each]) => fn === undefined || each !== timeout));
+    const seen = [...options].filter(([, each]) => fn === undefined || each !== timeout);
+    const values = Object.assign(new Map(seen), { rest: options.rest });
     const schemas = eventSchemas(options, named, context);
     return { stages: [stage], options: values, source: optionSource(options), schemas };
   },
@@ -85,7 +82,11 @@ export const event: NodeKind = {
 function eventSchemas(options: Options, { name }: Named, { file }: NodeContext) {
   const [schema, anyOf] = [options.get("schema"), options.get("anyOf")];
   if (schema !== undefined) return new Map([[name, schema.value]]);
-  const each = anyOf && objectOf(anyOf.value, file)?.getProperties().map(readOption);
+  const each =
+    anyOf &&
+    objectOf(anyOf.value, file)
+      ?.getProperties()
+      .map((option) => readOption(option));
   if (each === undefined || !each.every((option) => option !== undefined)) return undefined;
   return new Map(each.map((option) => [option.name, option.value]));
 }
@@ -96,6 +97,7 @@ function checkSchema(options: Options, { label, at }: Named, { file }: NodeConte
   const report = (where: typeof at, message: string, hint: string) =>
     file.report("oneSchema", where, `${label} ${message}`, hint);
   if (schema === undefined && anyOf === undefined) {
+    if (options.rest !== undefined) return;
     const hint = "write `schema: z.object({ … })`; for several events `anyOf: { name: schema }`";
     report(at, "has neither schema nor anyOf, so nothing says what it waits for", hint);
   } else if (schema !== undefined && anyOf !== undefined) {
@@ -119,11 +121,12 @@ export const child: NodeKind = {
       file.report("missingOption", at, message, hint);
     }
     const name = workflow && childWorkflow(workflow, label, file, workflows);
-    const reads = args && scopeReads(args, `the args of ${label}`, file);
     const options = given && readOptions(given, call.kindNode, label, file);
     if (options !== undefined) reportUnknown(options, ["recover"], label, file);
-    const recover = options && readRecover(options, label, visible, file);
-    if (name === undefined || reads === undefined) return { stages: [] };
+    const recover = options && readRecover(options, visible, file);
+    if (name === undefined || args === undefined) return { stages: [] };
+    const fn = functionOf(args, file);
+    const reads = fn === undefined ? "*" : readsOf(fn, "ofScope", file);
     const policy = { values: {}, computed: [], given: new Map() };
     const own = { kind: "child" as const, reads, visible, recover, policy, at, workflows: [name] };
     return { stages: [stagePlan({ ...ofNode(named), ...own }, file)] };

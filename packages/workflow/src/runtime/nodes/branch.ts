@@ -14,7 +14,8 @@ export async function branch(
     const key = on(await run.scopeFor(stage, "on"));
     if (key instanceof Promise)
       throw new Failure("thrown", `The on of branch "${called}" must not be async`);
-    const chosen = typeof key === "string" ? storageKey(node.cases, key) : undefined;
+    const isKey = typeof key === "string" || typeof key === "number";
+    const chosen = isKey ? storageKey(node.cases, String(key)) : undefined;
     const arrive = chosen === undefined ? undefined : cases[chosen];
     if (arrive === undefined) {
       const names = Object.keys(node.cases).map((each) => presentKey(node.cases, each));

@@ -118,6 +118,8 @@ export async function reduce(run: Run, stage: string, next: Arrive): Arrival {
   if (await run.hasResult(stage)) return await next(run);
   const { outputs, reduced } = run.own.component.lib;
   const { node } = placeOf(run.own.definition, stage);
+  // The compiler may not have seen whether there is one.
+  if (node.reduce === undefined) return await next(run);
   try {
     const { initial, step } = node.reduce;
     const parent = { run: run.token.run, ...run.at(stage) };
