@@ -240,3 +240,9 @@ function hash(text: string): number {
   mixed = Math.imul(mixed ^ (mixed >>> 15), 0x846ca68b);
   return (mixed ^ (mixed >>> 16)) >>> 0;
 }
+
+/** What the compiler does not see through. */
+export const through = <Value>(value: Value): Value => value;
+
+/** Keys of cases that are no identifiers. */
+export const Keys = { left: "turn left", number: "200", none: "?" } as const;

@@ -198,13 +198,18 @@ class Generator extends HandlerWriter {
 
   #branch(around: Around): [string, string] {
     const name = this.name();
-    const keys = ["left", "right", "none"].slice(0, 1 + this.upTo(3));
+    const some = this.oneOf([
+      ["left", "right", "none"],
+      ["turn left", "200", "?"],
+    ]);
+    const keys = some.slice(0, 1 + this.upTo(3));
     const on = `(${this.param(around)}) => pick("${name}", ${this.seen()}, ${JSON.stringify(keys)})`;
     const cases = keys.map((key) => {
-      const { text } = this.#inside(around, key === "none" ? 0 : 1);
-      return `${key}: (b) => b${text}`;
+      const { text } = this.#inside(around, key === some[2] ? 0 : 1);
+      const written = this.oneOf([JSON.stringify(key), `[Keys.${KEYS[some.indexOf(key)]}]`]);
+      return `${some[0] === "left" ? key : written}: (b) => b${text}`;
     });
-    return [name, `.branch("${name}", { on: ${on}, cases: { ${cases.join(", ")} } })`];
+    return [name, `.branch("${name}", { on: ${this.unseen(on)}, cases: { ${cases.join(", ")} } })`];
   }
 
   #loop(around: Around): [string, string] {
@@ -259,8 +264,9 @@ class Generator extends HandlerWriter {
       });
       return `({ ${fields.join(", ")} })`;
     };
-    parts.push(`children: ({ ${given.join(", ")} }) => ${isList ? list() : record()}`);
-    if (this.chance(0.4)) parts.push(`concurrency: ${1 + this.upTo(2)}`);
+    const children = `({ ${given.join(", ")} }) => ${isList ? list() : record()}`;
+    parts.push(`children: ${this.unseen(children)}`);
+    if (this.chance(0.4)) parts.push(this.spread(`concurrency: ${1 + this.upTo(2)}`));
     if (this.chance(0.5))
       parts.push(
         `tolerate: ${this.oneOf(['"all"', `{ failures: ${this.upTo(3)} }`, "{ percentage: 50 }", "{ percentage: 0 }"])}`,
@@ -285,9 +291,14 @@ class Generator extends HandlerWriter {
   }
 }
 
+/** The names of keys in `Keys`. */
+const KEYS = ["left", "number", "none"];
+
 const IMPORTS = `
 import { child, childNamed, defineWorkflow } from "@stepwise/workflow";
 import { z } from "zod";
 import { internal } from "./_generated/api";
-import { act, below, change, digest, fold, lasts, look, mend, pick } from "./behaviour";
+import { act, below, change, digest, fold, Keys, lasts, look, mend, pick, through } from "./behaviour";
+
+const { acting, changing, reading } = internal.behaviour;
 `;

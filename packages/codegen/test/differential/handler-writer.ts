@@ -25,11 +25,22 @@ export class HandlerWriter {
     const param = this.param(around, more);
     const seen = this.seen();
     const plan = this.plan(kind);
-    if (kind === "action")
-      return `action: (ctx, ${param}, info) => act(ctx, info, "${site}", ${seen}, ${plan})`;
-    if (kind === "mutation")
-      return `mutation: async (ctx, ${param}, info) => change(ctx, info, "${site}", ${seen}, ${plan})`;
-    return `query: (_ctx, ${param}) => look("${site}", ${seen}, ${plan})`;
+    const handler = {
+      action: `(ctx, ${param}, info) => act(ctx, info, "${site}", ${seen}, ${plan})`,
+      mutation: `async (ctx, ${param}, info) => change(ctx, info, "${site}", ${seen}, ${plan})`,
+      query: `(_ctx, ${param}) => look("${site}", ${seen}, ${plan})`,
+    }[kind];
+    return `${kind}: ${this.unseen(handler)}`;
+  }
+
+  /** The same value, sometimes in a way that the compiler does not see through. */
+  protected unseen(value: string): string {
+    return this.chance(0.15) ? `through(${value})` : value;
+  }
+
+  /** The same options, sometimes spread from what is not seen. */
+  protected spread(options: string): string {
+    return this.chance(0.2) ? `...through({ ${options} })` : options;
   }
 
   protected reference(
@@ -43,7 +54,13 @@ export class HandlerWriter {
     const plan = this.plan(kind).replace('"unfit"', '"throws"');
     const told = "key: info.idempotencyKey, attempt: info.attempt";
     const args = `({ site: "${site}", seen: ${this.seen()}, plan: ${plan}, ${told} })`;
-    return `${kind}: internal.behaviour.${name}, args: (${param}, info) => ${args}`;
+    const reference = this.oneOf([
+      `internal.behaviour.${name}`,
+      name,
+      `internal.behaviour["${name}"]`,
+    ]);
+    const given = this.unseen(`(${param}, info) => ${args}`);
+    return `${kind}: ${reference}, ${this.spread(`args: ${given}`)}`;
   }
 
   protected compensation(site: string, around: Around): string {
@@ -91,10 +108,10 @@ export class HandlerWriter {
   protected policy(kind?: "action" | "mutation" | "query"): string {
     if (kind === undefined || kind === "action")
       return [
-        this.chance(0.4) ? `, retry: ${this.retry()}` : "",
-        kind === "action" && this.chance(0.15) ? `, timeout: ${this.long()}` : "",
+        this.chance(0.4) ? `, ${this.spread(`retry: ${this.retry()}`)}` : "",
+        kind === "action" && this.chance(0.15) ? `, ${this.spread(`timeout: ${this.long()}`)}` : "",
       ].join("");
-    return this.chance(0.15) ? ", isolate: true" : "";
+    return this.chance(0.15) ? `, ${this.spread("isolate: true")}` : "";
   }
 
   /** So that the wait is as long as it may be, whatever it is multiplied by. */

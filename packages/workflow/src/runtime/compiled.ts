@@ -144,7 +144,8 @@ export function compiled(
             names,
           );
           if (stub !== undefined) return stub(values, full);
-          return handler(contextFor(ctx, policy, called), values, full);
+          const run = handlerOf(handler, "action", policy);
+          return run(contextFor(ctx, policy, called), values, full);
         });
         return await report(ctx, own, stage, { token, slot, beganAt }, attempt);
       },
@@ -162,7 +163,7 @@ export function compiled(
         return null;
       },
     });
-  const nested = <Ctx>(stage: string, kind: string, handler: Handler<Ctx>) => ({
+  const nested = <Ctx>(stage: string, kind: string, given: Handler<Ctx>) => ({
     args: nestedArgs,
     returns: v.any(),
     handler: async (ctx: Ctx, args: ObjectType<typeof nestedArgs>): Promise<unknown> => {
@@ -171,6 +172,7 @@ export function compiled(
         const values = readableScope(own, stage, kind, scope);
         const info = nestedInfo({ run: runId, iterations, generation }, stage);
         const { called } = placeOf(definition, stage);
+        const handler = handlerOf(given, kind, policyOf(definition, stage));
         return checkedOutput(called, await handler(ctx, values, info));
       } catch (error) {
         // So that it keeps what it was on the way out of the nested transaction.
@@ -265,6 +267,13 @@ export function removedWorkflow(
   // Nobody starts it, so nobody asks for its schema.
   const definition = { options: { input: undefined as never }, nodes: {} as never };
   return compiled(component, workflow, definition, settings);
+}
+
+/** What the compiler took for a handler: a function reference, if its `args` were not seen. */
+function handlerOf(given: Handler<any>, kind: string, policy: any): Handler<any> {
+  if (typeof given === "function") return given;
+  const method = `run${kind.slice(0, 1).toUpperCase()}${kind.slice(1)}`;
+  return (ctx, scope, info) => ctx[method](given, policy.args(scope, info));
 }
 
 /** The context of an action's handler. A call by reference tells refused results. */

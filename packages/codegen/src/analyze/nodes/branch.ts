@@ -54,7 +54,13 @@ function readCases(all: Options, of: Named, { file, modules }: NodeContext): Opt
     const hint = "write one for every key that `on` gives: `cases: { key: (b) => b.step(…) }`";
     file.report("noCases", option.nameNode, message, hint);
   }
-  return cases;
+  return cases && inOrder(cases);
+}
+
+/** As the run time has them: an object gives keys that are whole numbers first. */
+function inOrder(cases: Options): Options {
+  const keys = Object.keys(Object.fromEntries(cases));
+  return new Map(keys.flatMap((key) => [...cases].filter(([each]) => each === key)));
 }
 
 function readCase(option: Option, of: Named, context: NodeContext): BodyPlan {
