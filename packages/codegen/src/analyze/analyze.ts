@@ -92,8 +92,9 @@ export class Analyzer {
     const readAnew = async (source: SourceText, hash: string) => {
       const reader = await this.#open(source, parsed);
       const { facts } = reader.facts(source);
-      const { answers, outside, ...found } = reader.read(source, known, read);
+      const { answers, outside, refused, ...found } = reader.read(source, known, read);
       const { workflows, diagnostics } = finishing.finish(found.workflows);
+      const inRefused = finishing.finish(refused).diagnostics;
       return this.#keep({
         file: source.file,
         hash,
@@ -102,7 +103,7 @@ export class Analyzer {
         answers,
         outside: Object.fromEntries([...outside].map((file) => [file, hashAt(file)])),
         workflows,
-        diagnostics: [...found.diagnostics, ...diagnostics],
+        diagnostics: [...found.diagnostics, ...diagnostics, ...inRefused],
       });
     };
     /** What each workflow was made of, as a hash: while that is the same, so is the plan. */

@@ -15,8 +15,12 @@ export interface NodeCall {
   readonly call: CallExpression;
 }
 
-/** A definition that can be read: an exported const whose whole chain is written out. */
+/** A definition: an exported const whose whole chain is written out, unless it is refused. */
 export interface FoundDefinition {
+  /** Whether it was reported as a whole. It is read for what else is wrong with it. */
+  readonly isRefused: boolean;
+  /** Whether its chain goes on where it is not seen. */
+  readonly isPart: boolean;
   readonly file: DefinitionFile;
   readonly name: string;
   readonly nameNode: Node;
@@ -52,8 +56,10 @@ export function findDefinitions(file: DefinitionFile): FoundInFile {
       const message = `the chain of workflow ${quote(local)} is not written out as plain calls`;
       file.report("computedChain", broken, message, writeOut);
     }
-    if (name === undefined || broken !== undefined) return [];
-    return [{ file, name, nameNode: declaration.getNameNode(), root: found.root, nodes }];
+    const isPart = broken !== undefined || continued.has(local);
+    const isRefused = name === undefined || isPart;
+    const nameNode = declaration.getNameNode();
+    return [{ isRefused, isPart, file, name: name ?? local, nameNode, root: found.root, nodes }];
   });
   return { definitions, locals: new Set(held.keys()) };
 }

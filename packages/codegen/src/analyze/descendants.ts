@@ -68,14 +68,22 @@ export const bareSource = (file: string, text: string): TypeScript.SourceFile | 
 
 /** Of a file that is nested too deeply, at the place where it is deepest. */
 export function tooDeep(file: string, text: string): Diagnostic {
-  let depth = 0;
+  /** How many brackets have been opened in each bracket, since the last part of a list began. */
+  const links = [0];
   let deepest = { depth: 0, at: 0 };
-  for (const { 0: bracket, index: at } of text.matchAll(/[()[\]{}]/g)) {
-    depth += /[([{]/.test(bracket) ? 1 : -1;
-    if (depth > deepest.depth) deepest = { depth, at };
+  for (const { 0: sign, index: at } of text.matchAll(/[()[\]{},;]/g)) {
+    const last = links.length - 1;
+    if (/[,;]/.test(sign)) links[last] = 0;
+    else if (/[)\]}]/.test(sign)) links.pop();
+    else {
+      const depth = last + (links[last] = (links[last] ?? 0) + 1);
+      links.push(0);
+      if (depth > deepest.depth) deepest = { depth, at };
+    }
   }
   const place = placeAt(file, text, deepest.at);
-  const message = `${file} is nested too deeply to be compiled`;
-  const hint = "take the inner nodes into a workflow of their own, and start it with .child()";
+  const message = `${file} is nested too deeply, or has too long a chain, to be compiled`;
+  const hint =
+    "give a name to a part of it; take inner nodes into a workflow of their own, and start it with .child()";
   return diagnostic("syntaxError", place, message, hint);
 }

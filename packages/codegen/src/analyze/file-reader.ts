@@ -12,9 +12,10 @@ import { checkRuntime, usedModules } from "./node-runtime.js";
 import { reportOwnChild } from "./children.js";
 import { workflowPlan } from "./workflow.js";
 
+/** Without what was found if the file is nested too deeply. */
 interface FoundFile {
-  readonly found: FoundInFile;
-  readonly facts: FileFacts;
+  readonly found?: FoundInFile;
+  readonly facts?: FileFacts;
   readonly diagnostics: readonly Diagnostic[];
 }
 
@@ -35,8 +36,10 @@ export class FileReader {
   /** @param read gives the other files; each is parsed at most once while it is the same */
   read(source: SourceText, workflows: Workflows, read: ReadModule) {
     const { file, errors } = this.#parser.parse(source);
-    if (file === undefined) return { workflows: [], diagnostics: errors, answers: {}, outside: [] };
+    const nothingRead = { workflows: [], refused: [], answers: {}, outside: [] };
+    if (file === undefined) return { ...nothingRead, diagnostics: errors };
     const { found, diagnostics } = this.#find(file);
+    if (found === undefined) return { ...nothingRead, diagnostics };
     const outside = new Set<string>();
     const readOutside: ReadModule = (path) => {
       outside.add(path);
@@ -49,18 +52,22 @@ export class FileReader {
       const runtime = checkRuntime(source.file, source.text, used, readOutside);
       reportUnseenChains(file, found, recorded.workflows, diagnostics.length > 0);
       found.definitions.forEach(reportOwnChild);
-      const plan = (each: FoundDefinition) => workflowPlan(each, recorded.workflows, modules);
-      return { runtime, plans: found.definitions.map(plan) };
+      const plansOf = (isRefused: boolean) =>
+        found.definitions
+          .filter((each) => each.isRefused === isRefused)
+          .map((each) => workflowPlan(each, recorded.workflows, modules));
+      return { runtime, plans: plansOf(false), refused: plansOf(true) };
     });
     const reported = file.takeDiagnostics();
-    const { plans, runtime } = whole ?? { plans: [], runtime: [tooDeep(source.file, source.text)] };
+    const nothing = { plans: [], refused: [], runtime: [tooDeep(source.file, source.text)] };
+    const { plans, refused, runtime } = whole ?? nothing;
     const all = [...runtime, ...diagnostics, ...(whole === undefined ? [] : reported)];
     if (this.once) {
       this.#found.delete(file);
       this.#parser.release(source.file);
     }
     const { answers } = recorded;
-    return { workflows: plans, diagnostics: all, answers, outside };
+    return { workflows: plans, refused, diagnostics: all, answers, outside };
   }
 
   keepOnly(files: ReadonlySet<string>): void {
@@ -71,27 +78,26 @@ export class FileReader {
   #find(file: DefinitionFile): FoundFile {
     const before = this.#found.get(file);
     if (before !== undefined) return before;
-    const whole = unlessTooDeep(() => {
+    const made = unlessTooDeep(() => {
       reportMissingValues(file);
-      return findDefinitions(file);
+      const found = findDefinitions(file);
+      return { found, facts: factsOf(file, found) };
     });
     const reported = file.takeDiagnostics();
-    const found = whole ?? { definitions: [], locals: new Set() };
-    const facts: FileFacts = {
-      file: file.file,
-      definitions: found.definitions.map(({ name, nameNode: at }) => {
-        return { name, local: at.getText() };
-      }),
-      locals: [...found.locals],
-      imports: [...file.imports.values()]
-        .filter((each) => !each.typeOnly)
-        .map((each) => each.module),
-      reexports: reexportsOf(file.source.compilerNode),
-      module: moduleFactsOf(file.source.compilerNode),
-    };
-    const diagnostics =
-      whole === undefined ? [tooDeep(file.file, file.source.getFullText())] : reported;
-    this.#found.set(file, { found, facts, diagnostics });
-    return { found, facts, diagnostics };
+    const tooDeepHere = () => [tooDeep(file.file, file.source.getFullText())];
+    const all = { ...made, diagnostics: made === undefined ? tooDeepHere() : reported };
+    this.#found.set(file, all);
+    return all;
   }
 }
+
+const factsOf = (file: DefinitionFile, found: FoundInFile): FileFacts => ({
+  file: file.file,
+  definitions: found.definitions
+    .filter(({ isRefused }) => !isRefused)
+    .map(({ name, nameNode: at }) => ({ name, local: at.getText() })),
+  locals: [...found.locals],
+  imports: [...file.imports.values()].filter((each) => !each.typeOnly).map((each) => each.module),
+  reexports: reexportsOf(file.source.compilerNode),
+  module: moduleFactsOf(file.source.compilerNode),
+});

@@ -1,7 +1,7 @@
 import { placeAt } from "../diagnostics/diagnostic.js";
 import { jsName } from "../plan/constants.js";
 import { Node, ts, type TypeScript } from "../ts-morph.js";
-import { bareSource } from "./descendants.js";
+import { bareSource, unlessTooDeep } from "./descendants.js";
 import { declarationsOf } from "./scoping.js";
 import { readsLate, valuesUsed } from "./values-used.js";
 import type { ModuleEdge, ModuleFacts } from "./import-cycles.js";
@@ -74,8 +74,11 @@ export function isImported(node: Node, imports: ReadonlyMap<string, Import>, imp
 }
 
 export function parseModuleFacts(file: string, text: string): ModuleFacts {
-  const source = bareSource(file, text);
-  return source === undefined ? { edges: [], functions: [] } : moduleFactsOf(source);
+  const facts = unlessTooDeep(() => {
+    const source = bareSource(file, text);
+    return source && moduleFactsOf(source);
+  });
+  return facts ?? { edges: [], functions: [] };
 }
 
 /** The modules that a file takes values from, and which of these it reads while it is loaded. */
@@ -91,8 +94,8 @@ export function moduleFactsOf(source: TypeScript.SourceFile): ModuleFacts {
   for (const { part, runBy } of valuesUsed(source)) {
     const isRun = runBy !== undefined;
     if (ts.isIdentifier(part)) used.set(part.text, isRun || used.get(part.text) === true);
-    const module = isRun && !isUnawaited(part) ? loadedBy(part)?.name : undefined;
-    if (module !== undefined) loads.push(edgeTo(module, ["*"], part));
+    const module = isRun ? loadedBy(part)?.name : undefined;
+    if (module !== undefined && !isUnawaited(part)) loads.push(edgeTo(module, ["*"], part));
   }
   const edges = source.statements.flatMap((statement): ModuleEdge[] => {
     const specifier = specifierOf(statement);
@@ -111,9 +114,9 @@ export function moduleFactsOf(source: TypeScript.SourceFile): ModuleFacts {
 
 /** `import("./x").then(…)`, for whose end nothing waits: it runs once the file is loaded. */
 function isUnawaited(part: TypeScript.Node): boolean {
-  const { parent } = part;
-  if (ts.isExpressionStatement(parent) || ts.isVoidExpression(parent)) return true;
-  return isOwnerIn(part, parent) && isUnawaited(parent);
+  let whole = part;
+  while (isOwnerIn(whole, whole.parent)) whole = whole.parent;
+  return ts.isExpressionStatement(whole.parent) || ts.isVoidExpression(whole.parent);
 }
 
 /** Whether an expression is what another one calls, or takes a member of. */

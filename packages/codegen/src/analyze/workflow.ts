@@ -47,6 +47,8 @@ export function workflowPlan(
     options: values,
     computed: options && computedHash(options, values, file, modules),
     ...read,
+    hasUnreadNodes: read.hasUnreadNodes || definition.isPart,
+    hasUnknownNames: read.hasUnknownNames || definition.isPart,
     renamings: options === undefined ? [] : readRenamings(options, name, file),
     given,
     place: file.placeOf(nameNode),
