@@ -1,5 +1,6 @@
 import { quote } from "../../diagnostics/diagnostic.js";
 import type { Node } from "../../ts-morph.js";
+import type { Given } from "../../plan/known.js";
 import type { BodyPlan, NodePlan, StagePlan } from "../../plan/schema.js";
 import { sortedBy } from "../../plan/sorted.js";
 import type { NodeCall } from "../definitions.js";
@@ -215,7 +216,7 @@ export function stagePlan(
   const readings = [{ reads, visible }, recover, until].filter((each) => each !== undefined);
   return {
     ...own,
-    retry: own.policy.given.has("retry") ? true : undefined,
+    retry: isSure(own.policy.given.get("retry")) || undefined,
     reads: ordered({ reads, visible }),
     recover: recover && ordered(recover),
     until: until && ordered(until),
@@ -224,6 +225,8 @@ export function stagePlan(
     place: file.placeOf(at),
   };
 }
+
+const isSure = (given: Given | undefined): boolean => given !== undefined && !given.isUnsure;
 
 function ordered({ reads, visible }: Reading): string[] {
   if (reads === "*") return ["*"];
