@@ -3,7 +3,7 @@ import type { SourceText } from "../discover/discover.js";
 import { AppModules, type Module } from "./app-modules.js";
 import { type DefinitionFile, Parser } from "./parser.js";
 import { reportMissingValues, reportUnseenChains } from "./misuse.js";
-import { findDefinitions, type FoundDefinition, type FoundInFile } from "./definitions.js";
+import { findDefinitions, type FoundInFile } from "./definitions.js";
 import { tooDeep, unlessTooDeep } from "./descendants.js";
 import { type FileFacts, recording, type Workflows } from "./workflows.js";
 import type { ReadModule } from "./module-file.js";

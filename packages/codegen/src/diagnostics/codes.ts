@@ -7,7 +7,7 @@ interface Code {
 const error = (code: string, title: string): Code => ({ code, severity: "error", title });
 const warning = (code: string, title: string): Code => ({ code, severity: "warning", title });
 
-/** Every problem the compiler can report. A code is never used again: not SW1108, SW1202, SW1204 nor SW1206. */
+/** Every problem the compiler can report. A code is never used again: not SW1108, SW1111, SW1112, SW1202, SW1204 nor SW1206. */
 export const codes = {
   emptyName: error("SW1001", "a name is empty"),
   notAnIdentifier: error("SW1002", "a name is not an identifier"),
@@ -31,8 +31,6 @@ export const codes = {
   noInput: error("SW1107", "a workflow has no input"),
   finalizeInBody: error("SW1109", "a finalize is inside another node"),
   noCases: error("SW1110", "a branch has no cases"),
-  impossibleCase: error("SW1111", "a case that is never chosen"),
-  missingCase: error("SW1112", "a key without a case"),
   misusedDefine: error("SW1114", "defineWorkflow is not called as it is imported"),
   emptyBody: error("SW1113", "a loop has an empty body"),
 
