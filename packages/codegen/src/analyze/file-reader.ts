@@ -2,7 +2,7 @@ import type { Diagnostic } from "../diagnostics/diagnostic.js";
 import type { SourceText } from "../discover/discover.js";
 import { AppModules, type Module } from "./app-modules.js";
 import { type DefinitionFile, Parser } from "./parser.js";
-import { reportMissingValues, reportUnseenChains } from "./misuse.js";
+import { reportUnseenChains } from "./misuse.js";
 import { findDefinitions, type FoundInFile } from "./definitions.js";
 import { tooDeep, unlessTooDeep } from "./descendants.js";
 import { type FileFacts, recording, type Workflows } from "./workflows.js";
@@ -79,7 +79,6 @@ export class FileReader {
     const before = this.#found.get(file);
     if (before !== undefined) return before;
     const made = unlessTooDeep(() => {
-      reportMissingValues(file);
       const found = findDefinitions(file);
       return { found, facts: factsOf(file, found) };
     });

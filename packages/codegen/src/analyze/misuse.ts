@@ -9,15 +9,7 @@ import type { DefinitionFile } from "./parser.js";
 import { allBelow, calleeName, callsIn, wrapped } from "./descendants.js";
 import { isCalled, unwrap, wrapping } from "./functions.js";
 import { isImported, loadedBy, localNamesOf } from "./modules.js";
-import { lateNames, valuesUsed } from "./values-used.js";
-import {
-  boundNames,
-  isDeclaredBetween,
-  isDeclaredInFile,
-  isHidden,
-  isReference,
-  usesOf,
-} from "./scoping.js";
+import { boundNames, isDeclaredBetween, isDeclaredInFile, isReference, usesOf } from "./scoping.js";
 import { quote } from "../diagnostics/diagnostic.js";
 import { targetOf } from "./children.js";
 import type { FoundInFile } from "./definitions.js";
@@ -91,6 +83,10 @@ function misusesOf(
     return [{ at, what, isWhole: true }];
   }
   const isRenamed = isHandedOnRenamed(at, imports);
+  if (imports.get(name)?.typeOnly === true && isCalled(at)) {
+    const what = `\`${name}\` is imported as a type, so it has no value when the code runs`;
+    return [{ at, what, hint: "import it without `type`" }];
+  }
   if (locals.has(name) && isValue && !isRenamed) {
     const isPlain =
       isCalled(at) || Node.isExportSpecifier(parent) || Node.isImportSpecifier(parent);
@@ -228,32 +224,4 @@ function isChain(value: Node): boolean {
   return callee.getName() === "finalize"
     ? Node.isObjectLiteralExpression(first)
     : Node.isStringLiteral(first) && second !== undefined;
-}
-
-/** Reports names without a value when used: imported as types, or read before their declaration. */
-export function reportMissingValues(file: DefinitionFile): void {
-  const { source, imports, placeOf } = file;
-  const declared = new Map(source.compilerNode.statements.flatMap(lateNames));
-  const reported = new Set<string>();
-  for (const { part, runBy } of valuesUsed(source.compilerNode)) {
-    if (!ts.isIdentifier(part)) continue;
-    const { text: name } = part;
-    const imported = imports.get(name);
-    const declaration = declared.get(name);
-    const isLate = runBy !== undefined && declaration !== undefined && declaration.pos > runBy.pos;
-    if (reported.has(name) || !(isLate || imported?.typeOnly === true)) continue;
-    if (!isReference(part) || isHidden(part)) continue;
-    const id = wrapped(isLate ? runBy : part, source);
-    reported.add(name);
-    if (isLate) {
-      const message = `\`${name}\` has no value yet when it is read here, as it is declared further down`;
-      const hint = "move its declaration above this one";
-      const place = placeOf(wrapped(declaration, source));
-      file.report("noValue", id, message, hint, { message: "declared here", place });
-    } else {
-      const message = `\`${name}\` is imported as a type, so it has no value when the code runs`;
-      const code = imported?.imported === "defineWorkflow" ? "misusedDefine" : "noValue";
-      file.report(code, id, message, "import it without `type`");
-    }
-  }
 }

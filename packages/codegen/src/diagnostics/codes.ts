@@ -7,7 +7,7 @@ interface Code {
 const error = (code: string, title: string): Code => ({ code, severity: "error", title });
 const warning = (code: string, title: string): Code => ({ code, severity: "warning", title });
 
-/** Every problem the compiler can report. A code is never used again: not SW1108, SW1111, SW1112, SW1202, SW1204 nor SW1206. */
+/** Every problem the compiler can report. A code is never used again: a gap is an old one. */
 export const codes = {
   emptyName: error("SW1001", "a name is empty"),
   notAnIdentifier: error("SW1002", "a name is not an identifier"),
@@ -56,7 +56,6 @@ export const codes = {
   nodeBuiltIn: error("SW1501", "a definition uses a Node module"),
   nodeFile: error("SW1502", 'a definition uses a "use node" file'),
   importCycle: error("SW1503", "circular imports"),
-  noValue: error("SW1504", "a name has no value when it is used"),
 
   unreadableConfig: error("SW1601", "the config cannot be read"),
   unknownConfig: error("SW1602", "an unknown option of the config"),
