@@ -1,0 +1,51 @@
+import { expect, test } from "vitest";
+import { Compiler } from "../../src/compile.js";
+import { explain } from "../../src/explain/explain.js";
+
+const head = `import { defineWorkflow } from "@stepwise/workflow";
+import { z } from "zod";
+import { shared } from "./shared";
+const fixed = { retry: true };
+const changed = { retry: true };
+changed.retry = false;
+const input = z.object({});
+`;
+
+async function compiled(workflow: string, config?: string) {
+  const read = (file: string) => (file === "stepwise.config.ts" ? config : undefined);
+  const sources = [{ file: "a.workflow.ts", text: `${head}export const flow = ${workflow};` }];
+  const result = await new Compiler().compileSources(sources, read);
+  expect(result.diagnostics).toEqual([]);
+  return result;
+}
+
+test.each([
+  ["known", "...fixed, action", 5, undefined],
+  ["written after a spread", "...shared, retry: true, timeout: 1000, action", 5, 1000],
+  ["spread from what is not seen", "...shared, action", null, null],
+  ["written before a spread", "retry: true, timeout: 1000, action, ...shared", null, null],
+  ["in a condition", "...(Math.random() > 2 && { retry: true }), action", null, null],
+  ["held in a changing object", "...changed, action", null, undefined],
+  ["a getter", "get retry() { return true; }, action", null, undefined],
+  ["under a computed name", "[shared]: true, action", null, null],
+  ["called", "...fixed, timeout: shared(), action", 5, null],
+])(
+  "[S151] explain says if an option is computed: %s",
+  async (_of, options, attempts, timeoutMs) => {
+    const step = `.step("s", { ${options}: async () => 1 })`.replace(
+      "action, ...shared: async () => 1",
+      "action: async () => 1, ...shared",
+    );
+    const { plan } = await compiled(`defineWorkflow({ input })${step}`);
+    expect(explain(plan)[0]?.nodes[0]?.stages[0]).toMatchObject({ attempts, timeoutMs });
+  },
+);
+
+test("[S151] a workflow whose retry may be spread has the app's as its default", async () => {
+  const config = `import { defineConfig } from "@stepwise/workflow";
+export default defineConfig({ retry: true });`;
+  const flow = 'defineWorkflow({ ...shared, input }).step("s", { action: async () => 1 })';
+  const { plan, files } = await compiled(flow, config);
+  expect(explain(plan)[0]?.nodes[0]?.stages[0]?.attempts).toBeNull();
+  expect(files.find(({ path }) => path.endsWith("/flow.ts"))?.text).toContain("retry: true");
+});
