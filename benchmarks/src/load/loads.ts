@@ -29,6 +29,28 @@ function enqueues(
   };
 }
 
+/**
+ * Works of lengths from 20 ms to `mostMs`, each as likely in its order of magnitude, drawn from a
+ * fixed sequence: the same for each engine and seed.
+ */
+function mixed(title: string, works: number, pool: number, rate: number, mostMs: number): Load {
+  const shortest = 20;
+  return {
+    title,
+    pool,
+    actions: works,
+    warmUp: ["pools:enqueue", work("busyAction", 1, pool)],
+    *calls() {
+      for (let n = 0; n < works; n += 1) {
+        // The golden ratio spreads the lengths evenly, and no neighbours are alike.
+        const share = (n * 0.618_033_988_75) % 1;
+        const ms = Math.round(shortest * (mostMs / shortest) ** share);
+        yield [(n * 1_000) / rate, "pools:enqueue", { ...work("busyAction", 1, pool), ms }];
+      }
+    },
+  };
+}
+
 /** So many runs of one workflow, spread over some time. */
 function runs(
   title: string,
@@ -66,6 +88,8 @@ export const LOADS: Readonly<Record<string, Load>> = {
   "burst-s16": enqueues("1,000 enqueues at once, pool of 100, class S16", 1_000, 100, 0, {
     class: S16,
   }),
+  "mixed-5s": mixed("800 works of 20 ms to 5 s, pool of 50, 33 a second", 800, 50, 33, 5_000),
+  "mixed-60s": mixed("800 works of 20 ms to 60 s, pool of 50, 4 a second", 800, 50, 4, 60_000),
   settling: enqueues(
     "2,000 self-settling works at once, pool of 50",
     2_000,

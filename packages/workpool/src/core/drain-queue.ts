@@ -21,8 +21,6 @@ export async function drainQueue(ctx: HostCtx, host: Host, args: DrainArgs) {
   const gate = await readGate(ctx);
   if (gate === null || gate.maxParallelism === 0) return await endDrain(ctx, host, drain);
   const again = async (ms: number, rounds: number): Promise<void> => {
-    const pauses = ms > 0;
-    if (pauses !== (drain.pauses ?? false)) await ctx.db.patch("drain", drain._id, { pauses });
     await ctx.scheduler.runAfter(ms, host.functions.drainQueue, { generation, quiet: rounds });
   };
   const seen = await seeFreeSlots(ctx, host, gate);

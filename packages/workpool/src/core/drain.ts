@@ -23,18 +23,8 @@ export async function readDrain(ctx: MutationCtx): Promise<Drain | null> {
 export async function ringDrain(ctx: MutationCtx, host: Host, drain: Drain | null, ms = 0) {
   const generation = (drain?.generation ?? 0) + 1;
   const job = await ctx.scheduler.runAfter(ms, host.functions.drainQueue, { generation });
-  const pauses = ms > 0;
-  if (drain === null) await ctx.db.insert("drain", { on: true, generation, job, pauses });
-  else await ctx.db.patch("drain", drain._id, { on: true, generation, job, pauses });
-}
-
-/** Has a drain that pauses go on at once, for a work that has joined the queue. */
-export async function wakeDrain(ctx: MutationCtx, host: Host): Promise<void> {
-  const drain = await ctx.db
-    .query("drain")
-    .withIndex("by_pauses", (q) => q.eq("pauses", true))
-    .first();
-  if (drain?.on === true) await ringDrain(ctx, host, drain);
+  if (drain === null) await ctx.db.insert("drain", { on: true, generation, job });
+  else await ctx.db.patch("drain", drain._id, { on: true, generation, job });
 }
 
 export async function stopDrain(ctx: MutationCtx, host: Host, drain: Drain): Promise<void> {
@@ -44,5 +34,5 @@ export async function stopDrain(ctx: MutationCtx, host: Host, drain: Drain): Pro
 
 export async function endDrain(ctx: MutationCtx, host: Host, drain: Drain): Promise<void> {
   await reviveWatch(ctx, host);
-  await ctx.db.patch("drain", drain._id, { on: false, job: undefined, pauses: false });
+  await ctx.db.patch("drain", drain._id, { on: false, job: undefined });
 }

@@ -1,5 +1,5 @@
 import type { Gate, Host, HostCtx, MutationCtx, Slot, SlotId, Watch, Work } from "./context.js";
-import { readDrain, ringDrain, wakeDrain } from "./drain.js";
+import { readDrain, ringDrain } from "./drain.js";
 import { closeGate, ensureGate, lacksPlaces } from "./gate.js";
 import { joinQueue, seeNearFirst } from "./queue.js";
 import { handOver, startNearFirst, tryStart } from "./hand-over.js";
@@ -48,7 +48,7 @@ export async function enqueueWorks(ctx: HostCtx, works: readonly Work[], host: H
       started.length === gate.maxParallelism ||
       (!busy && (await freeSlots(ctx, 0, 1)).length === 0);
     if (!noneIsLeft) await ringDrain(ctx, host, await readDrain(ctx));
-  } else await wakeDrain(ctx, host);
+  }
   if (started.length === 0 && gate.maxParallelism > 0) await watchTheWatchdog(ctx, host, watch);
   return started.length;
 }

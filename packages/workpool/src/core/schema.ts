@@ -30,11 +30,8 @@ export const poolTables = {
     on: v.boolean(),
     /** Names the one drain that counts: any other that is still scheduled does nothing. */
     generation: v.number(),
-    /** It has found nothing to do, and its next round comes after a pause. */
-    pauses: v.optional(v.boolean()),
     job: v.optional(v.id("_scheduled_functions")),
-    // Enqueues read only a drain that pauses: one that begins or ends disturbs none of them.
-  }).index("by_pauses", ["pauses"]),
+  }),
 
   /**
    * At most one document: the watchdog. Written when the pool gets busy, by a shorter timeout than
