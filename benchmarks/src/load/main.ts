@@ -45,7 +45,8 @@ for (const name of positionals) {
   print(`${values.engine}: ${load.title}, seed ${values.seed}, in ${wall.toFixed(1)} s`);
   print(
     `  refused ${told.refused}, done ${told.done}/${load.actions} in ${told.seconds.toFixed(1)} s, ${told.perSecond.toFixed(1)} a second, ` +
-      `${told.conflicts.toFixed(3)} conflicts each`,
+      `${told.conflicts.toFixed(3)} conflicts each, ${told.calls.toFixed(2)} calls, ` +
+      `${told.documentsRead.toFixed(1)} documents and ${told.kbRead.toFixed(1)} KB read`,
   );
   for (const [title, counts] of [
     ["exhausted", told.exhausted],

@@ -27,6 +27,11 @@ export interface Measured {
   readonly perSecond: number;
   /** Per action. */
   readonly conflicts: number;
+  /** Root executions per action, without the calls from outside. */
+  readonly calls: number;
+  /** What transactions have read per action, those that lost included. */
+  readonly documentsRead: number;
+  readonly kbRead: number;
   /** Calls whose attempts were used up, by function. */
   readonly exhausted: Readonly<Record<string, number>>;
   /** By function: conflicts. */
@@ -53,11 +58,18 @@ export async function measure(
 
   const began = clock.now();
   const counts = { done: 0, conflicts: 0, refused: 0, calls: 0, lastAt: began };
+  const costs = { executions: 0, documentsRead: 0, bytesRead: 0 };
   const exhausted: Record<string, number> = {};
   const conflictsOf: Record<string, number> = {};
   const failures: Record<string, number> = {};
   const add = (to: Record<string, number>, key: string) => void (to[key] = (to[key] ?? 0) + 1);
   deployment.onHappening((event) => {
+    if (event.what === "began" || event.what === "committed") costs.executions += 1;
+    else if (event.what === "ran") {
+      const { usage, staleUsage } = event.transaction;
+      costs.documentsRead += usage.documentsRead + staleUsage.documentsRead;
+      costs.bytesRead += usage.bytesRead + staleUsage.bytesRead;
+    }
     if (event.what === "ended" && ACTION.test(textOf(event.path))) {
       counts.done += 1;
       counts.lastAt = clock.now();
@@ -94,6 +106,9 @@ export async function measure(
     seconds,
     perSecond: counts.done / seconds,
     conflicts: counts.conflicts / load.actions,
+    calls: (costs.executions - counts.calls + counts.refused) / load.actions,
+    documentsRead: costs.documentsRead / load.actions,
+    kbRead: costs.bytesRead / 1_024 / load.actions,
     exhausted,
     conflictsOf,
     failures,

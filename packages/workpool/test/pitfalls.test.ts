@@ -1,5 +1,5 @@
 import { beforeAll, describe, expect, test } from "vitest";
-import { leaveQueueAmong, seeNearFirst } from "../src/core/queue.js";
+import { leaveQueueAmong, seeQueueFor } from "../src/core/queue.js";
 import { claimable } from "../src/core/slots.js";
 import type { Doc, HostCtx } from "../src/core/context.js";
 import { mostAtOnce, NOTHING_LEFT, TestApp, virtualTime } from "./app.js";
@@ -102,8 +102,8 @@ describe("what goes wrong elsewhere", () => {
       await app.t
         .mutation(async (ctx) => {
           const slot = { number } as Doc<"slots">;
-          const { seen } = await seeNearFirst(ctx as HostCtx, host, gate, slot);
-          const work = await leaveQueueAmong(ctx as HostCtx, [...seen]);
+          const { free } = await seeQueueFor(ctx as HostCtx, host, gate, slot);
+          const work = await leaveQueueAmong(ctx as HostCtx, [...free]);
           taken.push(work!.work);
           throw new Error("undone");
         })

@@ -1,7 +1,8 @@
 import { afterEach, describe, expect, test, vi } from "vitest";
 import { mostAtOnce, NOTHING_LEFT, TestApp, virtualTime } from "./app.js";
 import { host } from "../src/component/host.js";
-import { startNearFirst } from "../src/core/hand-over.js";
+import { PAUSE_MS } from "../src/core/drain.js";
+import { startFirst } from "../src/core/hand-over.js";
 import { ROOM_TO_COMPLETE } from "../src/core/room.js";
 import { internal } from "./convex/_generated/api.js";
 import { seeded } from "./seeded.js";
@@ -60,8 +61,8 @@ async function hover(load: number, ms: number, seed: number) {
 
 describe("at its limit", () => {
   test.each([0.8, 1, 1.1])(
-    "a pool with %f of its slots wanted flips its gate twice a second at most, and nothing waits while a slot is free",
-    { tags: ["large"], timeout: 20_000 },
+    "a pool with %f of its slots wanted flips its gate twice a second at most, and nothing waits for longer than a drain pauses while a slot is free",
+    { tags: ["large"] },
     async (load) => {
       const seconds = 4;
       // Which works are picked depends on ids, and so on the tests before: one seed is not enough.
@@ -72,7 +73,7 @@ describe("at its limit", () => {
         // Without a lower bound the load may never have met the limit.
         expect(flips).toBeGreaterThanOrEqual(1);
         all += flips;
-        expect(longest).toBe(0);
+        expect(longest).toBeLessThanOrEqual(PAUSE_MS);
         const events = await app.events();
         expect(mostAtOnce(events)).toBe(SLOTS);
         expect(await app.leftovers()).toEqual(NOTHING_LEFT);
@@ -102,7 +103,7 @@ describe("at its limit", () => {
     expect(start!.at - enqueuedAt).toBeLessThanOrEqual(25);
   });
 
-  test("a completion to which many works seem to wait that are gone tries 16 of them, and takes the first that is there", async () => {
+  test("a completion to which many works seem to wait that are gone tries the few that it sees, and takes the first that is there", async () => {
     let lag = 0;
     const app = new TestApp({ maxParallelism: 30 }, () => lag);
     const argsList = Array.from({ length: 90 }, (_, i) => ({
@@ -152,7 +153,7 @@ describe("at its limit", () => {
       };
       const used = async () => (await ctx.meta.getTransactionMetrics()).databaseQueries.used;
       const before = await used();
-      await startNearFirst(ctx, { ...host, mayStart }, slot!, gone);
+      await startFirst(ctx, { ...host, mayStart }, slot!, gone);
       return (await used()) - before;
     });
     // What else a completion reads: the work, its slot, the gate, the drain, the watchdog, …

@@ -6,7 +6,7 @@ import {
   type Value,
 } from "convex/values";
 import type { Document } from "../indexed/order.js";
-import type { Usage } from "../usage.js";
+import { add, type Usage } from "../usage.js";
 import { CallError } from "./failure.js";
 import { type Address, handleOf, targetOf } from "./functions.js";
 import type { Backend } from "./backend.js";
@@ -259,6 +259,8 @@ async function nested(
   } catch (error) {
     if (!isStale) transaction.rollBackTo(mark);
     throw error;
+  } finally {
+    if (isStale) add(transaction.staleUsage, within.usage);
   }
 }
 

@@ -43,6 +43,8 @@ const CREATION_STEP = 2 ** -12;
 export class Transaction {
   readonly reads = new ReadSet();
   readonly usage = noUsage();
+  /** [7] What it has read from stale snapshots, which counts as egress and not for its limits. */
+  readonly staleUsage = noUsage();
   /** What it has scheduled. */
   readonly jobs = new Map<string, Job>();
   readonly #writes = new Map<StoredTable, Map<string, Document | undefined>>();

@@ -6,7 +6,7 @@ import { host } from "./host.js";
 import { type ActionAttempt, performAttempt } from "./worker.js";
 
 /* The pool's own functions. */
-export const { queueHead, freeSlots, drainQueue, sweep, inspect, recover, carry, take, toTake } =
+export const { lookAtLanes, freeSlots, drainQueue, sweep, inspect, recover, carry, take, toTake } =
   poolFunctions(host, {
     inspect: findLostStarts,
     call: async (ctx, fn, args) => {

@@ -2,7 +2,7 @@ import { type Infer, v } from "convex/values";
 import type { Host, HostCtx } from "./context.js";
 import { readDrain, ringDrain } from "./drain.js";
 import { addSlots, checkMaxParallelism, ensureGate, placesOf, setLogLevel } from "./gate.js";
-import { anyWaits } from "./queue.js";
+import { anyWaits, lanesOf } from "./queue.js";
 import { logs, vLogLevel } from "./log.js";
 import { keepSweeping, reviveWatch } from "./watch.js";
 
@@ -58,7 +58,9 @@ export async function setMaxParallelism(ctx: HostCtx, host: Host, maxParallelism
     if (!present.has(number)) await addSlots(ctx, number, number + 1);
   const waits = await anyWaits(ctx);
   const open = maxParallelism > 0 && !waits;
-  await ctx.db.patch("gate", gate._id, { maxParallelism, open, closedAt: undefined });
+  // Works that come during a pause are spread as before it.
+  const lanes = waits || maxParallelism === 0 ? lanesOf(gate) : undefined;
+  await ctx.db.patch("gate", gate._id, { maxParallelism, open, closedAt: undefined, lanes });
   if (!waits || maxParallelism === 0) return await reviveWatch(ctx, host);
   await ringDrain(ctx, host, await readDrain(ctx));
   await keepSweeping(ctx, host);

@@ -1,7 +1,7 @@
 import type { Gate, Host, HostCtx, MutationCtx, Slot } from "./context.js";
 import { type DrainArgs, endDrain, PAUSE_MS, readDrain } from "./drain.js";
 import { closeGate, mayOpen, openGate, readGate } from "./gate.js";
-import { anyWaits, leaveQueueAt, seeQueue, slotFor, windowOf } from "./queue.js";
+import { anyWaits, leaveQueueAt, seemToWait, seeQueueForAll } from "./queue.js";
 import { startQueued } from "./hand-over.js";
 import { hasRoom, ROOM_TO_COMPLETE } from "./room.js";
 import { confirmFree, freeSlots, seeFreeSlots } from "./slots.js";
@@ -25,8 +25,7 @@ export async function drainQueue(ctx: HostCtx, host: Host, args: DrainArgs) {
   };
   const seen = await seeFreeSlots(ctx, host, gate);
   // A completion that sees a drain frees its slot: only a serializable read shows that none did.
-  const free =
-    seen.length > 0 ? seen : (await freeSlots(ctx, 0, gate.maxParallelism)).map(({ _id }) => _id);
+  const free = seen.length > 0 ? seen : await freeSlots(ctx, 0, gate.maxParallelism);
   if (free.length === 0) {
     // With the gate open, completions would not hand their slots on.
     if (gate.open && (await anyWaits(ctx))) await closeGate(ctx, gate);
@@ -34,7 +33,7 @@ export async function drainQueue(ctx: HostCtx, host: Host, args: DrainArgs) {
   }
   const started = await handOut(ctx, host, gate, free);
   if (started > 0) return await again(0, 0);
-  if ((await seeQueue(ctx, host, 1)).length > 0) return await again(0, 0);
+  if (await seemToWait(ctx, host, 1)) return await again(0, 0);
   if (gate.open) {
     // The round before has opened it: what was in the queue by then is served, and nothing joins
     // it.
@@ -51,24 +50,21 @@ export async function drainQueue(ctx: HostCtx, host: Host, args: DrainArgs) {
   await endDrain(ctx, host, drain);
 }
 
-/** Gives free slots to waiting works that they prefer, or else to others. @returns to how many. */
-async function handOut(ctx: MutationCtx, host: Host, gate: Gate, free: readonly Slot["_id"][]) {
-  const { maxParallelism } = gate;
-  const head = await seeQueue(ctx, host, windowOf(maxParallelism));
-  const left = head.map((id) => ({ id, prefers: slotFor(id, maxParallelism) }));
+/** Gives free slots to waiting works. @returns to how many. */
+async function handOut(
+  ctx: MutationCtx,
+  host: Host,
+  gate: Gate,
+  free: readonly Pick<Slot, "_id" | "number">[],
+): Promise<number> {
+  const ids = await seeQueueForAll(ctx, host, gate, free);
   let started = 0;
-  for (const id of free) {
-    if (left.length === 0 || !(await hasRoom(ctx, ROOM_TO_COMPLETE))) break;
-    const slot = await confirmFree(ctx, id);
-    if (slot === null) continue;
-    for (let taken = false; !taken && left.length > 0;) {
-      // The oldest that it prefers; without one, at -1, the newest.
-      const [next] = left.splice(
-        left.findIndex(({ prefers }) => prefers === slot.number),
-        1,
-      );
-      const work = await leaveQueueAt(ctx, next!.id);
-      taken = work !== null && (await startQueued(ctx, host, slot, work));
+  for (const { _id } of free) {
+    if (ids.length === 0 || !(await hasRoom(ctx, ROOM_TO_COMPLETE))) break;
+    const slot = await confirmFree(ctx, _id);
+    for (let taken = slot === null; !taken && ids.length > 0;) {
+      const work = await leaveQueueAt(ctx, ids.shift()!);
+      taken = work !== null && (await startQueued(ctx, host, slot!, work));
       if (taken) started += 1;
     }
   }

@@ -19,7 +19,7 @@ import type { Host, HostCtx, HostQueryCtx } from "./context.js";
 import { findLostContinuations, mutationsOf } from "./continuations.js";
 import { drainArgs } from "./drain.js";
 import { drainQueue } from "./drain-queue.js";
-import { queueHead, queueHeadArgs } from "./queue.js";
+import { lookAtLanes, looksArgs, vSeen } from "./queue.js";
 import { freeSlotArgs, freeSlotsFrom, vFreeSlots } from "./slots.js";
 import { inspectSlots, recoverSlot, sweepSlots } from "./sweep.js";
 import { inspectArgs, recoverArgs, sweepArgs, vInspected } from "./watch.js";
@@ -35,10 +35,10 @@ interface HostFunctions {
 export function poolFunctions(host: Host, { inspect, call = runAction }: HostFunctions = {}) {
   const { voidMutation } = mutationsOf<HostCtx>();
   return {
-    queueHead: internalQueryGeneric({
-      args: queueHeadArgs,
-      returns: v.array(v.id("waiting")),
-      handler: queueHead,
+    lookAtLanes: internalQueryGeneric({
+      args: looksArgs,
+      returns: v.array(vSeen),
+      handler: lookAtLanes,
     }),
     freeSlots: internalQueryGeneric({
       args: freeSlotArgs,

@@ -47,7 +47,7 @@ export async function closeGate(ctx: MutationCtx, gate: Gate): Promise<void> {
 }
 
 export async function openGate(ctx: MutationCtx, gate: Gate): Promise<void> {
-  await ctx.db.patch("gate", gate._id, { open: true, closedAt: undefined });
+  await ctx.db.patch("gate", gate._id, { open: true, closedAt: undefined, lanes: undefined });
 }
 
 /** Whether the gate may open if nothing waits: not too soon after it was closed. */

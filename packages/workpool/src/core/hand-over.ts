@@ -1,36 +1,35 @@
 import type { GenericId } from "convex/values";
-import type { Drain, Gate, Host, MutationCtx, Slot, Work } from "./context.js";
+import type { Gate, Host, MutationCtx, Slot, Work } from "./context.js";
 import { PAUSE_MS, readDrain, ringDrain, stopDrain } from "./drain.js";
 import { lacksPlaces, mayOpen, openGate } from "./gate.js";
-import { anyWaits, leaveQueueAmong, leaveQueueFirst, seeNearFirst } from "./queue.js";
+import { anyWaits, leaveQueueAmong, leaveQueueFirst, seeQueueFor } from "./queue.js";
 import { messageOf } from "./result.js";
 import { hasRoom, MOST_REFUSED, MOST_TRIED, ROOM_TO_COMPLETE } from "./room.js";
 import { setAside } from "./set-aside.js";
-import { freeSlot, type HandOvers, seeFreeSlots, startInSlot } from "./slots.js";
+import { freeSlot, type HandOvers, startInSlot } from "./slots.js";
 import { isWatchedAsBefore, keepWatch, readWatch, reviveWatch } from "./watch.js";
 
 /**
  * Gives the slot of a work that has ended to one that waits, with the gate closed. If none is seen
  * it frees the slot, and a drain is on or begins, or the gate opens: so no work waits while a slot
- * is free. While a drain is on and few wait, completions leave those few to it.
+ * is free. If few wait, the drain serves them: ends of one moment would conflict over them.
  */
 export async function handOver(ctx: MutationCtx, host: Host, gate: Gate, slot: Slot) {
-  const { seen, all } = await seeNearFirst(ctx, host, gate, slot);
-  if (all && seen.length < gate.maxParallelism) {
+  const { free, others, areFew, areAll } = await seeQueueFor(ctx, host, gate, slot);
+  const seen = [...free, ...others];
+  if (areFew || free.length === 0) {
     const drain = await readDrain(ctx);
-    const opens = seen.length === 0 && (mayOpen(gate) || (await isLast(ctx, host, gate)));
-    const leaves = seen.length === 0 || (await leavesToDrain(ctx, gate, drain, seen.length));
-    if (!opens && leaves) {
+    const isOn = drain?.on === true;
+    const leaves =
+      seen.length === 0 ? !mayOpen(gate) : await leavesToDrain(ctx, gate, isOn, areAll);
+    if (leaves || (seen.length === 0 && isOn && (await anyWaits(ctx)))) {
       await freeSlot(ctx, slot._id);
-      if (drain?.on !== true) await ringDrain(ctx, host, drain, PAUSE_MS);
+      if (!isOn) await ringDrain(ctx, host, drain, PAUSE_MS);
       return;
     }
-    if (opens && drain?.on === true) {
-      if (await anyWaits(ctx)) return await freeSlot(ctx, slot._id);
-      await stopDrain(ctx, host, drain);
-    }
+    if (seen.length === 0 && isOn) await stopDrain(ctx, host, drain);
   }
-  const taken = await startNearFirst(ctx, host, slot, seen);
+  const taken = await startFirst(ctx, host, slot, seen);
   if (taken === "started") return;
   await freeSlot(ctx, slot._id);
   if (taken === "none waits") {
@@ -41,16 +40,19 @@ export async function handOver(ctx: MutationCtx, host: Host, gate: Gate, slot: S
   if (drain?.on !== true) await ringDrain(ctx, host, drain);
 }
 
+/** Ends of a smaller pool seldom meet: they take what they see, unless a drain is on. */
+const LARGE_POOL = 16;
+
 /** Starts one of these works, or else the one that has waited longest. */
-export async function startNearFirst(
+export async function startFirst(
   ctx: MutationCtx,
   host: Host,
   slot: Slot,
   seen: readonly GenericId<"waiting">[],
 ): Promise<"started" | "none waits" | "refused"> {
-  const nearFirst = seen.slice(0, MOST_TRIED);
+  const left = seen.slice(0, MOST_TRIED);
   for (let refused = 0; refused < MOST_REFUSED; refused++) {
-    const next = (await leaveQueueAmong(ctx, nearFirst)) ?? (await leaveQueueFirst(ctx));
+    const next = (await leaveQueueAmong(ctx, left)) ?? (await leaveQueueFirst(ctx));
     if (next === null) return "none waits";
     if (await startQueued(ctx, host, slot, next)) return "started";
   }
@@ -64,22 +66,12 @@ export async function startQueued(ctx: MutationCtx, host: Host, slot: Slot, work
 }
 
 /**
- * Whether the last waiting works are left to a drain: completions of one moment would conflict over
- * them. Fewer are where the drain itself may wait long for a place of the scheduler.
+ * Whether the few works that wait are left to the drain. Where it may wait long for a place of the
+ * scheduler itself, only the last ones are.
  */
-async function leavesToDrain(
-  ctx: MutationCtx,
-  { maxParallelism }: Gate,
-  drain: Drain | null,
-  waiting: number,
-): Promise<boolean> {
-  if (await lacksPlaces(ctx)) return waiting < maxParallelism / 8;
-  return drain?.on === true || (maxParallelism >= 16 && waiting < maxParallelism / 2);
-}
-
-/** Whether no other slot is held, as it seems. */
-async function isLast(ctx: MutationCtx, host: Host, gate: Gate): Promise<boolean> {
-  return (await seeFreeSlots(ctx, host, gate)).length >= gate.maxParallelism - 1;
+async function leavesToDrain(ctx: MutationCtx, gate: Gate, isOn: boolean, areAll: boolean) {
+  if (await lacksPlaces(ctx)) return areAll;
+  return isOn || gate.maxParallelism >= LARGE_POOL;
 }
 
 /** Starts a work in a slot. @returns false if it could not start: then it is ended or set aside. */

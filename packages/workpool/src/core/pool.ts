@@ -1,8 +1,8 @@
 import type { Gate, Host, HostCtx, MutationCtx, Slot, SlotId, Watch, Work } from "./context.js";
 import { readDrain, ringDrain } from "./drain.js";
 import { closeGate, ensureGate, lacksPlaces } from "./gate.js";
-import { joinQueue, seeNearFirst } from "./queue.js";
-import { handOver, startNearFirst, tryStart } from "./hand-over.js";
+import { joinQueue, seeQueueFor } from "./queue.js";
+import { handOver, tryStart } from "./hand-over.js";
 import { noteWoke } from "./rest.js";
 import { claimable, freeSlot, freeSlots, OFFERED, slotOf, startInSlot } from "./slots.js";
 import { countAlong, type SlotCounts } from "./counts.js";
@@ -41,7 +41,7 @@ export async function enqueueWorks(ctx: HostCtx, works: readonly Work[], host: H
   for (const [index, work] of started.entries())
     await startInSlot(ctx, host, free[index]!._id, work, undefined, woke);
   if (started.length === works.length) return started.length;
-  for (const work of works.slice(started.length)) await joinQueue(ctx, work);
+  for (const work of works.slice(started.length)) await joinQueue(ctx, gate, work);
   if (gate.open) {
     await closeGate(ctx, gate);
     const noneIsLeft =
@@ -122,14 +122,13 @@ async function queueBehindOthers(
   slot: Slot,
   successor: Work,
 ): Promise<void> {
-  const { seen } = await seeNearFirst(ctx, host, gate, slot);
-  if (seen.length === 0) {
+  const { free, others } = await seeQueueFor(ctx, host, gate, slot);
+  if (free.length + others.length === 0) {
     if (!(await tryStart(ctx, host, slot, successor))) await handOver(ctx, host, gate, slot);
     return;
   }
-  await joinQueue(ctx, successor);
-  if ((await startNearFirst(ctx, host, slot, seen)) !== "started")
-    await handOver(ctx, host, gate, slot);
+  await joinQueue(ctx, gate, successor);
+  await handOver(ctx, host, gate, slot);
 }
 
 function mayHandOver(slot: Slot): boolean {

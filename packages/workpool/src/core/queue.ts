@@ -27,6 +27,7 @@ const QUEUED_ARGS_BYTES = 512;
 
 export async function joinQueue(
   ctx: MutationCtx,
+  gate: Gate,
   { work, fn, args, argsInRecord = false, timeoutMs, brief, group }: Work,
 ): Promise<void> {
   const large = !argsInRecord && getConvexSize(args as Value) >= QUEUED_ARGS_BYTES;
@@ -38,93 +39,135 @@ export async function joinQueue(
     timeoutMs,
     brief,
     group,
+    lane: Math.floor(Math.random() * lanesOf(gate)),
     at: ctx.db.vars.commitTs,
   });
 }
 
-const vAsking = v.object({ number: v.number(), of: v.number() });
-/** A slot that takes a work, and how many slots there are. */
-type Asking = Infer<typeof vAsking>;
+/** How many lanes the queue has: one per slot, or more if the pool had more when works came. */
+export function lanesOf({ maxParallelism, lanes = 1 }: Gate): number {
+  return Math.max(lanes, maxParallelism);
+}
 
-export const queueHeadArgs = { count: v.number(), asking: v.optional(vAsking) };
+/** A slot takes from another lane each second, so that no work waits for the end of one other. */
+const TURN_MS = 1_000;
+
+/** The lane of a slot, which is no other slot's at that moment. */
+function laneFor(gate: Gate, { number }: Pick<Slot, "number">): number {
+  return (number + Math.floor(Date.now() / TURN_MS)) % lanesOf(gate);
+}
 
 /**
- * The oldest waiting works, for reading from a stale snapshot. For a slot it goes on only up to a
- * work that the slot prefers, but sees whether {@link few} wait.
+ * A completion looks at so many works. With 6 it tells few from many less well, and twice as many
+ * ends conflict at 3/4 of what a pool of 50 can do; with 12 it reads 4 documents more for nothing.
  */
-export async function queueHead(
+const LOOK = 8;
+/**
+ * Few wait if there are fewer per lane than this. With 0.25, ends conflict thirty times as often at
+ * that load, as they compete for the few.
+ */
+const FEW_PER_LANE = 0.5;
+
+const vLook = v.object({ lane: v.number(), count: v.number() });
+type Look = Infer<typeof vLook>;
+export const looksArgs = { looks: v.array(vLook) };
+
+/** What a look has found, of up to `count` works. */
+export const vSeen = v.object({
+  /** The oldest of the lane itself, then works that are not the oldest of theirs. */
+  free: v.array(v.id("waiting")),
+  /** The oldest of other lanes: other slots may take them at the same moment. */
+  others: v.array(v.id("waiting")),
+  /** Whether few works wait, as far as was seen. */
+  areFew: v.boolean(),
+  /** Whether no others wait. */
+  areAll: v.boolean(),
+});
+type Seen = Infer<typeof vSeen>;
+
+/**
+ * For each look, the oldest works of a lane, and then those of the lanes behind it, all around.
+ * Read it from a stale snapshot.
+ */
+export async function lookAtLanes(
   ctx: HostQueryCtx,
-  { count, asking }: ObjectType<typeof queueHeadArgs>,
-): Promise<GenericId<"waiting">[]> {
-  const head: GenericId<"waiting">[] = [];
-  let most = count;
-  for await (const { _id } of ctx.db.query("waiting").withIndex("by_commit")) {
-    head.push(_id);
-    if (asking !== undefined && slotFor(_id, asking.of) === asking.number) most = few(asking);
-    if (head.length >= most) break;
+  { looks }: ObjectType<typeof looksArgs>,
+): Promise<Seen[]> {
+  const seen: Seen[] = [];
+  for (const asked of looks) seen.push(await lookAt(ctx, asked));
+  return seen;
+}
+
+async function lookAt(ctx: HostQueryCtx, { lane, count }: Look): Promise<Seen> {
+  const waiting: QueryInitializer<PoolDataModel["waiting"]> = ctx.db.query("waiting");
+  const behind = await waiting.withIndex("by_lane", (q) => q.gte("lane", lane)).take(count);
+  const left = count - behind.length;
+  const before =
+    left === 0 ? [] : await waiting.withIndex("by_lane", (q) => q.lt("lane", lane)).take(left);
+  const areAll = left > before.length;
+  const lanes = before.length > 0 ? Infinity : (behind.at(-1)?.lane ?? lane) - lane + 1;
+  const areFew = areAll || count < lanes * FEW_PER_LANE;
+  const [own, rest] =
+    behind[0]?.lane === lane ? [behind.slice(0, 1), behind.slice(1)] : [[], behind];
+  const others: GenericId<"waiting">[] = [];
+  const free: GenericId<"waiting">[] = [];
+  let last = own[0]?.lane;
+  for (const row of [...rest, ...before]) {
+    (row.lane === last ? free : others).push(row._id);
+    last = row.lane;
   }
-  return head;
+  // Slots whose lanes are empty see the same works.
+  const first = Math.floor(Math.random() * free.length);
+  const inTurn = [...free.slice(first), ...free.slice(0, first)];
+  return { free: [...own.map(({ _id }) => _id), ...inTurn], others, areFew, areAll };
 }
 
-const few = ({ of }: Asking): number => Math.ceil(of / 2);
-
-/** A slot prefers other works each second, so that no work depends on one slot. */
-const PREFERS_FOR_MS = 1_000;
-
-/**
- * The number of the slot, of so many, that prefers a work: so completions of one moment, and the
- * drain for the slots that are free, take different works.
- */
-export function slotFor(id: GenericId<"waiting">, slots: number): number {
-  let hash = Math.floor(Date.now() / PREFERS_FOR_MS);
-  for (const char of id) hash = (Math.imul(hash, 31) + char.charCodeAt(0)) >>> 0;
-  return hash % slots;
+/** What works wait, from a stale snapshot: no dependency, and no proof. */
+async function look(ctx: MutationCtx, host: Host, looks: Look[]): Promise<Seen[]> {
+  return await ctx.runQuery(host.functions.lookAtLanes, { looks }, { useStaleSnapshot: true });
 }
 
-/** In a pool of so many slots or more, the window is four times the pool. */
-const FULL_WINDOW_FROM = 30;
-
-/** Of how many oldest waiting works a completion takes one. */
-export function windowOf(maxParallelism: number): number {
-  if (maxParallelism <= 1) return 1;
-  return Math.ceil(maxParallelism * Math.min(4, 1 + (3 * maxParallelism) / FULL_WINDOW_FROM));
-}
-
-/** The oldest waiting works, from a stale snapshot: no dependency, and no proof. */
-export async function seeQueue(
+/** What the slot of a work that ends may take. */
+export async function seeQueueFor(
   ctx: MutationCtx,
   host: Host,
-  count: number,
-  asking?: Asking,
+  gate: Gate,
+  slot: Pick<Slot, "number">,
+): Promise<Seen> {
+  const [seen] = await look(ctx, host, [{ lane: laneFor(gate, slot), count: LOOK }]);
+  return seen!;
+}
+
+/**
+ * Works for free slots. If there are enough, they are those that ends of other works seldom take:
+ * of each slot's lane, and then the last that are seen.
+ */
+export async function seeQueueForAll(
+  ctx: MutationCtx,
+  host: Host,
+  gate: Gate,
+  slots: readonly Pick<Slot, "number">[],
 ): Promise<GenericId<"waiting">[]> {
-  const head = { count, asking };
-  return await ctx.runQuery(host.functions.queueHead, head, { useStaleSnapshot: true });
+  const [some] = await look(ctx, host, [{ lane: 0, count: slots.length }]);
+  const { free, others, areAll } = some!;
+  if (areAll) return [...free, ...others];
+  const looks = slots.map((slot) => ({ lane: laneFor(gate, slot), count: 2 }));
+  const own = (await look(ctx, host, looks)).flatMap((seen) => seen.free.slice(0, 1));
+  const seldom = [...new Set([...own, ...free.reverse()])];
+  return seldom.length > 0 ? seldom : others;
+}
+
+/** Whether so many works seem to wait. */
+export async function seemToWait(ctx: MutationCtx, host: Host, count: number): Promise<boolean> {
+  const [seen] = await look(ctx, host, [{ lane: 0, count }]);
+  return !seen!.areAll;
 }
 
 /** Whether more works seem to wait than the pool runs at once. */
 export async function isCrowded(ctx: HostCtx, host: Host): Promise<boolean> {
   const gate = await readGate(ctx);
   if (gate === null || gate.open) return false;
-  return (await seeQueue(ctx, host, gate.maxParallelism)).length === gate.maxParallelism;
-}
-
-/**
- * Sees the queue as far as a slot must that is to take a work.
- * @returns works to try, in this order, and whether these are all that wait.
- */
-export async function seeNearFirst(
-  ctx: MutationCtx,
-  host: Host,
-  { maxParallelism }: Gate,
-  { number }: Slot,
-) {
-  const asking = { number, of: maxParallelism };
-  const count = windowOf(maxParallelism);
-  const head = await seeQueue(ctx, host, count, asking);
-  const preferred = head.findIndex((id) => slotFor(id, maxParallelism) === number);
-  const start = preferred < 0 ? Math.floor(Math.random() * head.length) : preferred;
-  const all = head.length < (preferred < 0 ? count : few(asking));
-  return { seen: [...head.slice(start), ...head.slice(0, start)], all };
+  return await seemToWait(ctx, host, gate.maxParallelism);
 }
 
 /** Takes the first of these works that is there off the queue; `seen` keeps those after it. */

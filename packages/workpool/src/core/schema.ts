@@ -18,6 +18,8 @@ export const poolTables = {
     logLevel: v.optional(vLogLevel),
     /** What the app's class has asked for last. */
     asked: v.optional(vConfig),
+    /** The lanes of the queue, if `maxParallelism` was lowered while works waited in more. */
+    lanes: v.optional(v.number()),
     /** When an enqueue closed it: it stays closed for a while. Absent if it may open at once. */
     closedAt: v.optional(v.number()),
   }),
@@ -102,10 +104,13 @@ export const poolTables = {
     brief: v.optional(v.boolean()),
     /** What `lastWaitingOf` finds it by. */
     group: v.optional(v.string()),
+    /** A random part of the queue, so that ends of one moment take from different ones. */
+    lane: v.optional(v.number()),
     /** The order of commits: no row can appear before one that was seen. */
     at: v.commitTs(),
   })
     .index("by_commit", ["at"])
+    .index("by_lane", ["lane", "at"])
     .index("by_group", ["group", "at"])
     .index("by_work", ["work"]),
 

@@ -18,7 +18,11 @@ import { lacksPlaces } from "./gate.js";
 export const freeSlotArgs = { from: v.number(), count: v.number() };
 
 /** Free slots, and whether slots change hands so often that enqueues would conflict. */
-export const vFreeSlots = v.object({ free: v.array(v.id("slots")), busy: v.boolean() });
+export const vFreeSlots = v.object({
+  free: v.array(v.object({ _id: v.id("slots"), number: v.number() })),
+  busy: v.boolean(),
+});
+type Free = Infer<typeof vFreeSlots>["free"];
 
 /** How long an enqueue takes, in ms: slots that are taken again as soon are wanted by others. */
 const ENQUEUE_MS = 50;
@@ -38,7 +42,7 @@ export async function freeSlotsFrom(
     const freeForMs = slots.reduce((sum, { heldSince }) => sum + now - heldSince, 0);
     const bar = ENQUEUE_MS * Math.min(slots.length, SLOTS_TO_KNOW);
     const busy = freeForMs < bar * slots.length;
-    return { free: slots.map((slot) => slot._id), busy };
+    return { free: slots.map(({ _id, number }) => ({ _id, number })), busy };
   }
   const last: Slot | null = await ctx.db
     .query("slots")
@@ -68,7 +72,7 @@ export async function seeFreeSlots(
   ctx: MutationCtx,
   host: Host,
   { maxParallelism }: Gate,
-): Promise<SlotId[]> {
+): Promise<Free> {
   const all = { from: 0, count: maxParallelism };
   const seen = await ctx.runQuery(host.functions.freeSlots, all, { useStaleSnapshot: true });
   return seen?.free ?? [];
@@ -102,9 +106,9 @@ export async function claimable(
   // The first free ones behind a long row of others would be picked more often than the rest.
   const first = Math.floor(Math.random() * free.length);
   const slots: Slot[] = [];
-  for (const id of [...free.slice(first), ...free.slice(0, first)]) {
+  for (const { _id } of [...free.slice(first), ...free.slice(0, first)]) {
     if (slots.length >= count) break;
-    const slot = await confirmFree(ctx, id);
+    const slot = await confirmFree(ctx, _id);
     if (slot !== null) slots.push(slot);
   }
   // Others than were seen can only be gone by what this transaction did.

@@ -19,7 +19,7 @@ const host: PoolHost = {
   lost: async () => {},
 };
 
-export const { queueHead, freeSlots, drainQueue, sweep, inspect, recover, carry, take, toTake } =
+export const { lookAtLanes, freeSlots, drainQueue, sweep, inspect, recover, carry, take, toTake } =
   poolFunctions(host);
 
 const chainArgs = { chain: v.string(), link: v.number(), length: v.number(), ms: v.number() };

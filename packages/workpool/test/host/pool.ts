@@ -41,7 +41,7 @@ export const host: PoolHost = {
   },
 };
 
-export const { queueHead, freeSlots, drainQueue, sweep, inspect, recover, carry, take, toTake } =
+export const { lookAtLanes, freeSlots, drainQueue, sweep, inspect, recover, carry, take, toTake } =
   poolFunctions(host);
 
 const jobArgs = {
