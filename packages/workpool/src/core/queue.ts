@@ -100,21 +100,28 @@ export async function lookAtLanes(
 
 async function lookAt(ctx: HostQueryCtx, { lane, count }: Look): Promise<Seen> {
   const waiting: QueryInitializer<PoolDataModel["waiting"]> = ctx.db.query("waiting");
-  const behind = await waiting.withIndex("by_lane", (q) => q.gte("lane", lane)).take(count);
+  // Rows of an earlier version have no lane: they are the first of the first one.
+  const from = lane === 0 ? undefined : lane;
+  const behind = await waiting.withIndex("by_lane", (q) => q.gte("lane", from)).take(count);
   const left = count - behind.length;
-  const before =
-    left === 0 ? [] : await waiting.withIndex("by_lane", (q) => q.lt("lane", lane)).take(left);
+  const isAround = left > 0 && lane > 0;
+  const before = isAround
+    ? await waiting.withIndex("by_lane", (q) => q.lt("lane", lane)).take(left)
+    : [];
   const areAll = left > before.length;
   const lanes = before.length > 0 ? Infinity : (behind.at(-1)?.lane ?? lane) - lane + 1;
   const areFew = areAll || count < lanes * FEW_PER_LANE;
   const [own, rest] =
-    behind[0]?.lane === lane ? [behind.slice(0, 1), behind.slice(1)] : [[], behind];
+    behind.length > 0 && (behind[0]!.lane ?? 0) === lane
+      ? [behind.slice(0, 1), behind.slice(1)]
+      : [[], behind];
   const others: GenericId<"waiting">[] = [];
   const free: GenericId<"waiting">[] = [];
-  let last = own[0]?.lane;
+  let last = own.length > 0 ? lane : undefined;
   for (const row of [...rest, ...before]) {
-    (row.lane === last ? free : others).push(row._id);
-    last = row.lane;
+    const at = row.lane ?? 0;
+    (at === last ? free : others).push(row._id);
+    last = at;
   }
   // Slots whose lanes are empty see the same works.
   const first = Math.floor(Math.random() * free.length);
