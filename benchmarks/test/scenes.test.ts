@@ -115,21 +115,40 @@ describe("on a deployment of class S256", { tags: ["large"] }, () => {
 
   // A drain that took the works that completions take lost to them for seconds.
   test("of 150 works a second none waits for long while one of 50 slots is free", async () => {
-    const waits: number[] = [];
-    const { refused } = await measure(LOADS["enqueue-150"]!, "ours", 1, SOURCES, (deployment) => {
-      const joinedAt = new Map<string, number>();
-      deployment.onCommit(({ writes }) => {
-        for (const { table, id, next } of writes) {
-          if (table.component !== "workpool" || table.name !== "waiting") continue;
-          const at = joinedAt.get(id);
-          if (next !== undefined) joinedAt.set(id, deployment.clock.now());
-          else if (at !== undefined) waits.push(deployment.clock.now() - at);
-        }
-      });
-    });
+    const { refused, waits } = await queued("enqueue-150");
     expect(refused).toBe(0);
     // They want 36 of the slots, so a work waits only for the drain and its conflicts.
     expect(waits.length).toBeGreaterThan(0);
     expect(Math.max(...waits)).toBeLessThan(2_000);
   });
+
+  // Enqueues and completions met over the drain's document: 11 to 17 of 800 were refused.
+  test("of works of 20 ms to 5 s on 50 slots none is refused, and few conflict or wait", async () => {
+    const { refused, conflicts, waits } = await queued("mixed-5s");
+    expect(refused).toBe(0);
+    expect(conflicts).toBeLessThanOrEqual(0.2);
+    expect(waits.length).toBeGreaterThan(0);
+    expect(waits.sort((a, b) => a - b)[Math.floor(0.95 * waits.length)]).toBeLessThanOrEqual(250);
+  });
+
+  test("what a work reads does not grow with the pool: 25 documents while hundreds wait", async () => {
+    expect((await queued("enqueue-250")).documentsRead).toBeLessThanOrEqual(25);
+  });
 });
+
+/** A load of the pool, and for how long each work was in its queue, in ms. */
+async function queued(name: keyof typeof LOADS) {
+  const waits: number[] = [];
+  const measured = await measure(LOADS[name]!, "ours", 1, SOURCES, (deployment) => {
+    const joinedAt = new Map<string, number>();
+    deployment.onCommit(({ writes }) => {
+      for (const { table, id, next } of writes) {
+        if (table.component !== "workpool" || table.name !== "waiting") continue;
+        const at = joinedAt.get(id);
+        if (next !== undefined) joinedAt.set(id, deployment.clock.now());
+        else if (at !== undefined) waits.push(deployment.clock.now() - at);
+      }
+    });
+  });
+  return { ...measured, waits };
+}
