@@ -3,6 +3,7 @@ import {
   type TestProjectInlineConfiguration,
   type ViteUserConfig,
 } from "vitest/config";
+import { givenMutation, mutationOf } from "./scripts/guards.mjs";
 
 const conditions = ["@convex-dev/component-source"];
 
@@ -22,7 +23,10 @@ export function project(
   name: string,
   test: TestProjectInlineConfiguration["test"] = {},
 ): ViteUserConfig {
+  const mutation = givenMutation();
   return defineConfig({
+    // `npm run mutations` asks whether a test catches a mistake.
+    plugins: mutation === undefined ? [] : [mutationOf(mutation)],
     resolve: { conditions },
     ssr: { resolve: { conditions } },
     test: {

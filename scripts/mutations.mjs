@@ -1,97 +1,82 @@
-// Takes out one guard of the components at a time, and looks for the seed that catches it: `npm run
-// mutations [-- name]`. Each should be caught within 1,000 seeds on the smallest class. No file is
-// changed: the mutation is made while bundling. With --check it only says whether all guards are
-// found.
-import { readdirSync, readFileSync } from "node:fs";
+// Takes out one guard of the components at a time, or makes another mistake in them, and looks for
+// what catches it: a seed of the simulator, or else the test that is named. `npm run mutations --
+// [--list guards|mutants] [--seeds 1000] [name]`. No file is changed: the mutation is made while
+// bundling. With --check it only says whether each is found in the sources.
+import { spawnSync } from "node:child_process";
 import { availableParallelism } from "node:os";
+import { parseArgs } from "node:util";
+import { markedGuards, placesOf } from "./guards.mjs";
+import { GUARDS, MUTANTS } from "./mutants.mjs";
 import { bundleSimulator, playSeeds } from "./simulator.mjs";
 
-/**
- * A guard, and the edit that takes it out. Its text must occur once in the sources of the
- * components.
- */
-const GUARDS = [
-  {
-    guard: "token: a report counts only while its step is active",
-    find: "if (found === null || !isActive(found, token)) {",
-    replace: "if (found === null) {",
+const { values, positionals } = parseArgs({
+  allowPositionals: true,
+  options: {
+    list: { type: "string", default: "guards" },
+    seeds: { type: "string", default: "1000" },
+    processes: { type: "string", default: String(availableParallelism()) },
+    check: { type: "boolean", default: false },
   },
-  {
-    guard: "attempt: a report counts only for the present attempt",
-    find: "return step.attempt === token.attempt && hasNotEnded(step);",
-    replace: "return hasNotEnded(step);",
-  },
-  {
-    guard: "generation: an earlier drain ends when another has begun",
-    find: "drain === null || !drain.on || drain.generation !== generation",
-    replace: "drain === null || !drain.on",
-  },
-  {
-    guard: "gate: it closes when works begin to wait, so that completions serve them",
-    find: "await closeGate(ctx, gate);\n    const noneIsLeft",
-    replace: "const noneIsLeft",
-  },
-  {
-    guard: "drain: it hands out the slots that are free when works begin to wait",
-    find: "if (!noneIsLeft) await ringDrain(ctx, host, await readDrain(ctx));",
-    replace: "",
-  },
-  {
-    guard: "sibling proof: a sibling seen in a stale snapshot is read again",
-    find: 'if ((await ctx.db.get("runs", id))?.state === "running") return true;',
-    replace: "return true;",
-  },
-  {
-    guard: "cancel flag: a child that ends after its parent gives its place to no sibling",
-    find: "if (!isWaitingForChildren(parent))\n    return { undone",
-    replace: "if (parent.joined === true)\n    return { undone",
-  },
-  {
-    guard: "watchdog: lost works are found",
-    find: "if (watch?.generation !== generation) return;",
-    replace: "return;",
-  },
+});
+
+const marked = markedGuards();
+const all = { guards: GUARDS, mutants: MUTANTS };
+const problems = [
+  ...[...marked.keys()]
+    .filter((name) => !GUARDS.some(({ guard }) => guard === name))
+    .map((name) => `the guard ${name} is marked, and not listed`),
+  ...GUARDS.filter(({ guard }) => !marked.has(guard)).map(
+    ({ guard }) => `the guard ${guard} is listed, and marked nowhere`,
+  ),
+  ...MUTANTS.filter((mutant) => placesOf(mutant) !== 1).map(
+    ({ name }) => `the code of the mutant ${name} does not occur once`,
+  ),
 ];
+for (const problem of problems) console.log(problem);
 
-const sources = ["workpool", "workflow"]
-  .map((name) => new URL(`../packages/${name}/src/`, import.meta.url))
-  .flatMap((folder) =>
-    readdirSync(folder, { recursive: true })
-      .filter((file) => file.endsWith(".ts"))
-      .map((file) => readFileSync(new URL(file, folder), "utf8")),
-  )
-  .join("");
-const unknown = GUARDS.filter(({ find }) => sources.split(find).length !== 2);
-for (const { guard, find } of unknown)
-  console.log(`the code of ${JSON.stringify(guard)} does not occur once: ${find}`);
-
-const [only] = process.argv.slice(2);
-const isCheck = only === "--check" || unknown.length > 0;
-const MOST = 1_000;
-let missed = unknown.length;
-for (const { guard, find, replace } of isCheck ? [] : GUARDS) {
-  if (only !== undefined && !guard.startsWith(only)) continue;
-  const { outfile, remove } = await bundleSimulator({ find, replace });
-  let problem = "";
-  try {
-    const { firstFailed, failed } = await playSeeds(outfile, {
-      seeds: MOST,
-      from: 1,
-      class: "s16",
-      shrink: false,
-      processes: availableParallelism(),
-      first: true,
-      print: (line) => void (problem ||= /^seed \d+: (.*)/.exec(line)?.[1] ?? ""),
-    });
-    const isCaught = firstFailed !== undefined || failed > 0;
-    if (!isCaught) missed += 1;
-    console.log(
-      isCaught
-        ? `caught  ${guard}\n        seed ${firstFailed}: ${problem.slice(0, 160)}`
-        : `MISSED  ${guard}`,
-    );
-  } finally {
-    remove();
+/** @returns what has caught a mutation, or undefined. */
+async function caughtBy(mutation, { profile = "mixed", class: of = "s16", test }) {
+  if (test === undefined) {
+    const { outfile, remove } = await bundleSimulator({ mutation });
+    let problem = "";
+    try {
+      const { firstFailed, failed } = await playSeeds(outfile, {
+        seeds: Number(values.seeds),
+        from: 1,
+        class: of,
+        profile,
+        shrink: false,
+        processes: Number(values.processes),
+        first: true,
+        mutation,
+        print: (line) => void (problem ||= /^seed \d+: (.*)/.exec(line)?.[1] ?? ""),
+      });
+      if (firstFailed !== undefined || failed > 0)
+        return `seed ${firstFailed} of ${of}, ${profile}: ${problem.slice(0, 200)}`;
+    } finally {
+      remove();
+    }
+    return undefined;
   }
+  const [file, name] = test;
+  const { status } = spawnSync("npx", ["vitest", "run", "--maxWorkers=1", file, "-t", name], {
+    env: { ...process.env, SIM_MUTATION: JSON.stringify(mutation) },
+    stdio: "ignore",
+  });
+  return status === 0 ? undefined : `the test "${name}" in ${file}`;
+}
+
+const [only = ""] = positionals;
+let missed = problems.length;
+for (const { guard, name = guard, says, ...how } of values.check || missed > 0
+  ? []
+  : all[values.list]) {
+  if (!name.startsWith(only)) continue;
+  const { find, replace, file } = how;
+  const mutation = guard === undefined ? { file, find, replace } : { guard };
+  const caught = await caughtBy(mutation, how);
+  if (caught === undefined) missed += 1;
+  console.log(`${caught === undefined ? "MISSED" : "caught"}  ${name}: ${says}`);
+  if (caught !== undefined) console.log(`        ${caught}`);
 }
 process.exitCode = missed === 0 ? 0 : 1;

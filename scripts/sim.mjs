@@ -1,5 +1,5 @@
 // Random workflows on a simulated deployment, with faults: `npm run sim -- --seeds 1000 --from 1
-// --class s16`. Ends with 1 if a seed fails.
+// --class s16 --profile steer`. Ends with 1 if a seed fails.
 import { availableParallelism } from "node:os";
 import { parseArgs } from "node:util";
 import { bundleSimulator, playSeeds } from "./simulator.mjs";
@@ -8,6 +8,8 @@ const options = {
   seeds: { type: "string", default: "100" },
   from: { type: "string", default: "1" },
   class: { type: "string", default: "s16" },
+  /** wide, steer, deploy, restore or pool. Default: each seed has one of them, or is as most are. */
+  profile: { type: "string", default: "mixed" },
   shrink: { type: "string", default: "true" },
   processes: { type: "string", default: String(availableParallelism()) },
 };
@@ -24,6 +26,6 @@ try {
 }
 const { seeds, failed, events, compared } = told;
 print(
-  `${seeds} seeds on ${values.class}, from ${from}: ${failed} failed; ${compared} compared with the interpreter, ${events} events, ${((Date.now() - began) / 1_000).toFixed(0)} s`,
+  `${seeds} seeds on ${values.class}, ${values.profile}, from ${from}: ${failed} failed; ${compared} compared with the interpreter, ${events} events, ${((Date.now() - began) / 1_000).toFixed(0)} s`,
 );
 process.exitCode = failed === 0 && seeds === wanted ? 0 : 1;

@@ -2,50 +2,46 @@
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { mkdirSync } from "node:fs";
-import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { fileURLToPath, pathToFileURL } from "node:url";
 import { build } from "esbuild";
 import { mkdtempSync, rmSync } from "./folders.mjs";
+import { mutating, placesOf } from "./guards.mjs";
 
 const packages = fileURLToPath(new URL("../packages/", import.meta.url));
 const entry = join(packages, "codegen/test/sim/main.ts");
 /**
- * Bundled from their sources, so that a mutation reaches them; everything else is used as it is
- * built.
+ * Bundled from their sources, so that a mutation reaches them, and coverage too; everything else is
+ * used as it is built.
  */
-const mutable = /^@stepwise\/(workflow\/test|workpool\/core)$/;
+const fromSource = /^@stepwise\/(workflow\/test|workpool\/(core|test))$/;
 
 /**
  * Bundles the simulator into a folder of its own.
- * @param mutation replaces a text that must occur exactly once in the sources of the components.
+ * @param options `mutation`: what is changed in the sources of the components. `isFromSource`: it
+ *   takes them from there, also without one.
  * @returns the bundle's path, and what removes it.
  */
-export async function bundleSimulator(mutation) {
+export async function bundleSimulator({ mutation, isFromSource = mutation !== undefined } = {}) {
+  if (mutation !== undefined && placesOf(mutation) === 0)
+    throw new Error(`Nowhere in the sources: ${JSON.stringify(mutation)}`);
   const cache = join(packages, "codegen/node_modules/.cache");
   mkdirSync(cache, { recursive: true });
   const folder = mkdtempSync(join(cache, "sim-"));
   const outfile = join(folder, "main.mjs");
   const remove = () => rmSync(folder, { recursive: true });
-  let places = 0;
-  const mutate = {
-    name: "mutation",
-    setup({ onLoad, onResolve }) {
-      onResolve({ filter: mutable }, ({ path }) => {
+  const sources = {
+    name: "sources",
+    setup({ onResolve }) {
+      onResolve({ filter: fromSource }, ({ path }) => {
         const [, name, module] = path.split("/");
-        const file = name === "workflow" ? "test.ts" : `${module}/index.ts`;
+        const file = module === "test" ? "test.ts" : `${module}/index.ts`;
         return { path: join(packages, name, "src", file) };
       });
       onResolve({ filter: /^[^./]/ }, ({ kind }) =>
         kind === "entry-point" ? undefined : { external: true },
       );
-      onLoad({ filter: /packages\/work(flow|pool)\/src\/.*\.ts$/ }, async ({ path }) => {
-        const text = await readFile(path, "utf8");
-        const parts = text.split(mutation.find);
-        places += parts.length - 1;
-        return { contents: parts.join(mutation.replace), loader: "ts" };
-      });
     },
   };
   await build({
@@ -55,29 +51,32 @@ export async function bundleSimulator(mutation) {
     platform: "node",
     format: "esm",
     target: "node20",
-    ...(mutation === undefined ? { packages: "external" } : { plugins: [mutate] }),
+    sourcemap: true,
+    ...(isFromSource
+      ? { plugins: [sources, ...(mutation === undefined ? [] : [mutating(mutation)])] }
+      : { packages: "external" }),
     // Files are found from where the source is.
     define: { "import.meta.url": JSON.stringify(pathToFileURL(entry).href) },
     logLevel: "warning",
   });
-  if (mutation === undefined || places === 1) return { outfile, remove };
-  remove();
-  throw new Error(`${JSON.stringify(mutation.find)} occurs ${places} times, and must occur once`);
+  return { outfile, remove };
 }
 
 /**
  * Plays seeds, divided among processes.
- * @param options `seeds`, `from`, `class`, `shrink`, `processes`; `print` gets each line; `first`:
- *   ends at the first seed that fails.
+ * @param options `seeds`, `from`, `class`, `profile`, `shrink`, `processes`; `print` gets each line;
+ *   `first`: ends at the first seed that fails; `mutation`: that of the bundle, which also holds for
+ *   what apps are bundled with.
  * @returns how many seeds were played and failed, the first that failed, and other counts.
  */
-export async function playSeeds(outfile, { print, first = false, ...options }) {
+export async function playSeeds(outfile, { print, first = false, mutation, env = {}, ...options }) {
   const sum = { seeds: 0, failed: 0, events: 0, compared: 0 };
   const failing = [];
   const children = new Set();
   const play = async (index, step) => {
     const flags = Object.entries({
       class: options.class,
+      profile: options.profile,
       shrink: options.shrink,
       from: options.from + index,
       seeds: options.seeds - index,
@@ -85,6 +84,11 @@ export async function playSeeds(outfile, { print, first = false, ...options }) {
     }).map(([name, value]) => `--${name}=${value}`);
     const child = spawn(process.execPath, ["--enable-source-maps", outfile, ...flags], {
       stdio: ["ignore", "pipe", "inherit"],
+      env: {
+        ...process.env,
+        ...env,
+        ...(mutation === undefined ? {} : { SIM_MUTATION: JSON.stringify(mutation) }),
+      },
     });
     children.add(child);
     const ended = once(child, "close");

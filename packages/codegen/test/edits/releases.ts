@@ -4,6 +4,7 @@ import { fileURLToPath, pathToFileURL } from "node:url";
 import { compile, writeGenerated } from "@stepwise/codegen";
 import { build, type BuildOptions, type Plugin } from "esbuild";
 import { mkdtemp, rm } from "../../../../scripts/folders.mjs";
+import { givenMutation, mutating } from "../../../../scripts/guards.mjs";
 
 const root = fileURLToPath(new URL("../../node_modules/.cache/stepwise-edits", import.meta.url));
 
@@ -118,7 +119,9 @@ const options = {
 async function packagesIn(outdir: string): Promise<Plugin> {
   const names = { "@stepwise/workflow": "index", "@stepwise/workflow/runtime": "runtime" };
   const entryPoints = Object.entries(names).map(([name, out]) => ({ in: name, out }));
-  await build({ ...options, entryPoints, outdir });
+  const mutation = givenMutation();
+  const plugins = mutation === undefined ? [] : [mutating(mutation)];
+  await build({ ...options, entryPoints, outdir, plugins });
   return {
     name: "packages",
     setup({ onResolve }) {

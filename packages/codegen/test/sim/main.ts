@@ -15,6 +15,7 @@ const { values } = parseArgs({
     /** Every so many-th seed is played. */
     step: { type: "string", default: "1" },
     class: { type: "string", default: "s16" },
+    profile: { type: "string", default: "mixed" },
     shrink: { type: "string", default: "true" },
   },
 });

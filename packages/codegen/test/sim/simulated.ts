@@ -17,6 +17,7 @@ import { type Fault, isEnd, type Workflows } from "../differential/definition.js
 import { OF_RUNS, UNDER_WAY, isUnwatched } from "../differential/tables.js";
 import { type App, compiled } from "./app.js";
 import type { Blow, Deed, Entry, Scenario } from "./scenario.js";
+import { isUnread } from "./unread.js";
 import { Watch } from "./watch.js";
 
 /** What a simulation has come to. */
@@ -119,6 +120,7 @@ class Simulation {
         this.#needsRepair ||= isUnwatched(path);
         return true;
       },
+      forgets: isUnread,
       staleLag: () => (staleLag === 0 ? 0 : (this.#events * 7) % (staleLag + 1)),
     };
   }

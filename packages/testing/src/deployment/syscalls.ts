@@ -71,6 +71,7 @@ export async function answerInTransaction(
   operation: string,
   json: string,
 ): Promise<string> {
+  transaction.isForgetful = backend.faults.forgets?.() ?? false;
   const known = SYSTEM_CALLS[operation] ?? ANYWHERE[operation];
   if (known === undefined) throw new Error(`The system call ${operation} is not modelled.`);
   return await known(backend, frame, transaction, JSON.parse(json) as Args);
@@ -234,7 +235,7 @@ async function nested(
   const isStale = udfType === "snapshotQuery";
   // [7] A fresh read set, and limits that begin anew.
   const within = isStale
-    ? new Transaction(backend.staleSnapshot(transaction), transaction.firstCreation, false)
+    ? new Transaction(backend.staleSnapshot(transaction), transaction.firstCreation, true)
     : transaction;
   const limits = { ...frame.limits };
   for (const kind of Object.keys(transactionLimits) as (keyof Usage)[])

@@ -53,16 +53,22 @@ export class Transaction {
   readonly #undo: (() => void)[] = [];
   #nextCreation: number | undefined;
   nestedCalls = 0;
+  /** What it reads now leaves no trace, by a fault. */
+  isForgetful = false;
 
   /**
    * @param firstCreation asked once, when its code runs.
-   * @param isRecording false for what reads a stale snapshot: that leaves no trace ([7]).
+   * @param isStale it reads a stale snapshot: that leaves no trace ([7]).
    */
   constructor(
     readonly snapshot: Snapshot,
     readonly firstCreation: () => number,
-    readonly isRecording = true,
+    readonly isStale = false,
   ) {}
+
+  get isRecording(): boolean {
+    return !this.isStale && !this.isForgetful;
+  }
 
   /** [6] When the next document was made: each a least step after the one before. */
   creationTime(): number {

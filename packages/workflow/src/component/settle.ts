@@ -38,7 +38,11 @@ export async function settle(ctx: MutationCtx, settlement: Settlement) {
   const { token, slot, outcome, fused, next } = settlement;
   const found = await stepWithId(ctx, token.step);
   const ended = { work: token.step, slot: slot as SlotId | undefined };
-  if (found === null || !isActive(found, token)) {
+  if (
+    found === null ||
+    // guard: token
+    !isActive(found, token)
+  ) {
     // An earlier attempt gave its slot back when the next was due, which may hold it by now.
     if (found === null || found.attempt === token.attempt) await completeWork(ctx, pool, ended);
     const isOwn = found !== null && (await isOwnJob(ctx, found.job));
@@ -46,6 +50,7 @@ export async function settle(ctx: MutationCtx, settlement: Settlement) {
   }
   noteEnding(ctx, token.step);
   // A step may pause its own run. A pause from elsewhere would have canceled its job.
+  // guard: paused
   if (found.held === true && ofApp(fused).length > 0 && !(await isOwnJob(ctx, found.job)))
     throw new Error(`The run is paused: nothing of it starts`);
   const plan = planOf(found, settlement);

@@ -240,6 +240,7 @@ export class Transaction {
     if (next === undefined)
       throw new Error(`Nothing follows "${this.stage}" in "${this.own.workflow}"`);
     const { stale } = await this.#settle(next).catch((error) => this.#settleAgain(next, error));
+    // guard: stale
     if (stale && this.#fused.length > 0)
       throw new Failure("canceled", `The run went another way while "${this.stage}" was ending`);
   }
@@ -258,6 +259,7 @@ export class Transaction {
       const problem = isSensitive ? withoutValues(thrown) : thrown;
       const told = this.errorAt(this.stage, problem, this.token.attempt);
       const failing = this.failing(this.stage, told);
+      // guard: settled-again, else this.#settle(next)
       return await this.#settle({ ...failing, sensitive: isSensitive || failing.sensitive });
     });
   }

@@ -22,6 +22,7 @@ export async function cancelEverything(ctx: MutationCtx, limit = DEFAULT_PAGE): 
     throw new Error(
       `cancelAll: limit is ${limit}: the size of a page must be a whole number from 1 to ${LARGEST_PAGE}`,
     );
+  // guard: newest-to-cancel, else Infinity
   const upTo = await newestAtMost(ctx, Date.now());
   const next = await cancelPage(ctx, { cursor: null, upTo, limit });
   if (next !== null) await core.continueLater(ctx, host, internal.cancelAll.nextPage, next);

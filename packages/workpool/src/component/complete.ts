@@ -54,7 +54,11 @@ export const completeLater = voidMutation(
 /** The work, if it is this attempt whose completion counts; else null. */
 export async function expectedAttempt(ctx: MutationCtx, workId: Id<"works">, attempt: number) {
   const work = await ctx.db.get("works", workId);
-  return work !== null && work.attempts + 1 === attempt ? work : null;
+  return work !== null &&
+    // guard: work-attempt
+    work.attempts + 1 === attempt
+    ? work
+    : null;
 }
 
 /** Ends a work. Its callback comes last, and finds the slot free. @param attempts how many. */

@@ -37,7 +37,12 @@ export const startLost = voidMutation({ lost: v.array(v.id("works")) }, async (c
       return;
     }
     const work = await ctx.db.get("works", id);
-    if (work !== null && (await isStartLost(ctx, work))) await rearm(ctx, work);
+    if (
+      work !== null &&
+      // guard: late-start
+      (await isStartLost(ctx, work))
+    )
+      await rearm(ctx, work);
   }
 });
 

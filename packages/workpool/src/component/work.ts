@@ -99,7 +99,10 @@ export async function callBack(
     await ctx.runMutation(
       onComplete.fn as FunctionHandle<"mutation">,
       { workId, context, result },
-      { transactionLimits: await leaveRoom(ctx, ROOM_TO_RECORD) },
+      {
+        // guard: callback-room
+        transactionLimits: await leaveRoom(ctx, ROOM_TO_RECORD),
+      },
     );
   } catch (error) {
     const message = messageOf(error);

@@ -42,6 +42,7 @@ export const runMutation = voidMutation(vAttempt, async (ctx, { workId, attempt,
   const work = await expectedAttempt(ctx, workId, attempt);
   if (work === null) return;
   const args = await argsOfWork(ctx, work);
+  // guard: own-work, else undefined
   const context = await removeWork(ctx, work);
   const outcome = await outcomeOf(() => runNested(ctx, work, args));
   await endRemovedWork(ctx, { work, context, slot }, resultOf(outcome), attempt);
@@ -103,6 +104,7 @@ async function report(
     ctx.scheduler.runAfter(0, complete, { ...ended, outcome });
   const { outcome: own } = ended;
   try {
+    // guard: completed-later, else await reportBy([by(complete, own)], since, later(own))
     await reportBy([by(complete, own), by(completeLater, own)], since, later(own));
   } catch (error) {
     const message = `It ran, but its result could not be recorded: ${messageOf(error)}. If the result is large, store it and return its id`;

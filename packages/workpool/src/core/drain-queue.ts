@@ -17,7 +17,13 @@ const QUIET_ROUNDS = 3;
 export async function drainQueue(ctx: HostCtx, host: Host, args: DrainArgs) {
   const { generation, quiet = 0 } = args;
   const drain = await readDrain(ctx);
-  if (drain === null || !drain.on || drain.generation !== generation) return;
+  if (
+    drain === null ||
+    !drain.on ||
+    // guard: drain-generation
+    drain.generation !== generation
+  )
+    return;
   const gate = await readGate(ctx);
   if (gate === null || gate.maxParallelism === 0) return await endDrain(ctx, host, drain);
   const again = async (ms: number, rounds: number): Promise<void> => {

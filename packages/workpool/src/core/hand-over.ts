@@ -18,12 +18,14 @@ export async function handOver(ctx: MutationCtx, host: Host, gate: Gate, slot: S
   const { free, others, areFew, areAll } = await seeQueueFor(ctx, host, gate, slot);
   const seen = [...free, ...others];
   if (areFew || free.length === 0) {
+    // guard: drain-is-read
     const drain = await readDrain(ctx);
     const isOn = drain?.on === true;
     const leaves =
       seen.length === 0 ? !mayOpen(gate) : await leavesToDrain(ctx, gate, isOn, areAll);
     if (leaves || (seen.length === 0 && isOn && (await anyWaits(ctx)))) {
       await freeSlot(ctx, slot._id);
+      // guard: drain-after-end
       if (!isOn) await ringDrain(ctx, host, drain, PAUSE_MS);
       return;
     }
@@ -36,6 +38,7 @@ export async function handOver(ctx: MutationCtx, host: Host, gate: Gate, slot: S
     await reviveWatch(ctx, host);
     return await openGate(ctx, gate);
   }
+  // guard: drain-is-read
   const drain = await readDrain(ctx);
   if (drain?.on !== true) await ringDrain(ctx, host, drain);
 }
@@ -94,6 +97,7 @@ export async function tryStart(
     await startInSlot(ctx, host, slot._id, whole, handOvers);
   } catch (error) {
     await unlessUsedUp(ctx, error);
+    // guard: function-gone
     await endGone(ctx, host, work.work, messageOf(error));
     return false;
   }

@@ -7,9 +7,12 @@ import type { HostCtx, JobId } from "./context.js";
  * @returns whether it had not begun.
  */
 export async function cancelPending(ctx: HostCtx, job: JobId): Promise<boolean> {
+  // guard: own-function
   if (await isOwnJob(ctx, job)) return false;
   const scheduled = await ctx.db.system.get("_scheduled_functions", job);
+  // guard: has-begun
   if (scheduled?.state.kind !== "pending") return false;
+  // guard: not-begun
   await ctx.scheduler.cancel(job);
   return true;
 }

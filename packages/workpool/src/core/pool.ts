@@ -29,8 +29,10 @@ export async function enqueueWork(ctx: HostCtx, work: Work, host: Host) {
 export async function enqueueWorks(ctx: HostCtx, works: readonly Work[], host: Host, given?: Gate) {
   const [first] = works;
   if (first === undefined) return 0;
+  // guard: gate-is-read
   const gate = given ?? (await ensureGate(ctx));
   // A paused pool has nothing to watch.
+  // guard: watch-is-read
   const watch = gate.maxParallelism === 0 ? null : await readWatch(ctx);
   const { slots: free, busy } =
     gate.open && !(await isBurst(ctx, watch, first))
@@ -43,10 +45,12 @@ export async function enqueueWorks(ctx: HostCtx, works: readonly Work[], host: H
   if (started.length === works.length) return started.length;
   for (const work of works.slice(started.length)) await joinQueue(ctx, gate, work);
   if (gate.open) {
+    // guard: gate-closes
     await closeGate(ctx, gate);
     const noneIsLeft =
       started.length === gate.maxParallelism ||
       (!busy && (await freeSlots(ctx, 0, 1)).length === 0);
+    // guard: drain-begins
     if (!noneIsLeft) await ringDrain(ctx, host, await readDrain(ctx));
   }
   if (started.length === 0 && gate.maxParallelism > 0) await watchTheWatchdog(ctx, host, watch);

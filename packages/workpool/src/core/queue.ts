@@ -54,6 +54,7 @@ const TURN_MS = 1_000;
 
 /** The lane of a slot, which is no other slot's at that moment. */
 function laneFor(gate: Gate, { number }: Pick<Slot, "number">): number {
+  // guard: preference, else 0
   return (number + Math.floor(Date.now() / TURN_MS)) % lanesOf(gate);
 }
 

@@ -127,6 +127,7 @@ export async function endOffer(ctx: HostCtx, slot: SlotId | undefined): Promise<
 /** The slot, if it is free still. */
 export async function confirmFree(ctx: MutationCtx, id: SlotId): Promise<Slot | null> {
   const slot = await ctx.db.get("slots", id);
+  // guard: slot-is-free, else slot
   return slot?.work === undefined ? slot : null;
 }
 

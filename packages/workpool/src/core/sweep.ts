@@ -162,7 +162,12 @@ export async function recovered(ctx: MutationCtx, host: Host, suspect: Suspect):
 /** Tells the host that a slot's work was lost, and hands the slot over. @returns whether it was. */
 export async function recoverSlot(ctx: HostCtx, host: Host, suspect: Suspect): Promise<boolean> {
   const slot: Slot | null = await ctx.db.get("slots", suspect.slot);
-  if (slot?.work === undefined || slot.job !== suspect.job) return false;
+  if (
+    slot?.work === undefined ||
+    // guard: suspect
+    slot.job !== suspect.job
+  )
+    return false;
   const job = await ctx.db.system.get("_scheduled_functions", suspect.job);
   const { call } = suspect;
   const why = call === undefined ? lossOf(job, slot, suspect.beganAt) : lossOfCall(call.error);

@@ -38,7 +38,10 @@ export async function* activeSteps(ctx: QueryCtx, run: RunId): AsyncGenerator<St
 
 /** Whether a token is that of the step's present attempt, and the step has not ended. */
 export function isActive(step: Step, token: Token): boolean {
-  return step.attempt === token.attempt && hasNotEnded(step);
+  return (
+    // guard: attempt
+    step.attempt === token.attempt && hasNotEnded(step)
+  );
 }
 
 export function hasNotEnded(step: Pick<Step, "state">): boolean {

@@ -25,7 +25,10 @@ export async function callOnComplete(ctx: MutationCtx, run: Run, sensitive: bool
     await ctx.runMutation(
       run.onComplete as FunctionHandle<"mutation">,
       { runId: run._id, context: stored?.context ?? null, result },
-      { transactionLimits: await core.leaveRoom(ctx, core.ROOM_TO_RECORD) },
+      {
+        // guard: callback-room
+        transactionLimits: await core.leaveRoom(ctx, core.ROOM_TO_RECORD),
+      },
     );
   } catch (error) {
     const message = core.messageOf(error);
@@ -60,7 +63,11 @@ export async function releaseSlot(ctx: MutationCtx, step: StepId): Promise<void>
 export async function withdraw(ctx: MutationCtx, step: StepId) {
   if (await core.leaveQueueCanceled(ctx, step)) return { isAhead: true };
   const slot = await core.slotOf(ctx, step);
-  if (slot?.job === undefined || !(await core.cancelPending(ctx, slot.job)))
+  if (
+    slot?.job === undefined ||
+    // guard: slot-of-running
+    !(await core.cancelPending(ctx, slot.job))
+  )
     return { isAhead: false, beganAt: slot?.beganAt ?? slot?.startedAt };
   await core.completeWork(ctx, pool, { work: step, slot: slot._id });
   return { isAhead: true };

@@ -108,7 +108,14 @@ export async function enterStep(ctx: MutationCtx, token: Token, options: EnterOp
   const step = await stepWithId(ctx, token.step);
   const run = step === null ? null : await ctx.db.get("runs", step.run);
   // A step that is held is entered when its run is resumed.
-  if (step === null || run === null || !isActive(step, token) || step.held === true) return;
+  if (
+    step === null ||
+    run === null ||
+    // guard: entered-once
+    !isActive(step, token) ||
+    step.held === true
+  )
+    return;
   await enterNow(ctx, run, step, options);
 }
 
@@ -166,7 +173,13 @@ export async function attemptFailed(
   const step = await stepWithId(ctx, work);
   const run = step === null ? null : await ctx.db.get("runs", step.run);
   // Nobody waits for it any more, or it has reported, and only that is still to be recorded.
-  if (step === null || run === null || step.endedAt !== undefined || step.event !== undefined)
+  if (
+    step === null ||
+    run === null ||
+    step.endedAt !== undefined ||
+    // guard: has-reported
+    step.event !== undefined
+  )
     return;
   const { workflow } = run;
   const error = { message, kind, workflow, node: step.stage, attempt: step.attempt };

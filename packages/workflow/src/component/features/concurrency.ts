@@ -81,6 +81,7 @@ export async function childEnded(
   if (parent === null) return {};
   const isUndoable = undoable || parent.undoableBelow === true;
   if (isUndoable && child.state === "completed") await addChildUndo(ctx, child);
+  // guard: joined
   if (!isWaitingForChildren(parent))
     return { undone: await childOfClosedEnded(ctx, parent, child) };
   if (child.state !== "completed" && !(await isTolerated(ctx, parent)))
@@ -101,7 +102,13 @@ async function makeRoom(ctx: MutationCtx, parent: Step, child: Run, hadBegun: bo
   if (pending !== null && (!hadBegun || (await startIfWaiting(ctx, parent, pending._id, handOver))))
     return works[0];
   if (await isSiblingRunning(ctx, parent, child)) return undefined;
-  if (parent.inserting === true || (await isAnyGoing(ctx, parent._id))) return undefined;
+  if (
+    // guard: inserting
+    parent.inserting === true ||
+    // guard: last-child
+    (await isAnyGoing(ctx, parent._id))
+  )
+    return undefined;
   if (parent.tolerate === undefined || !(await failIfTooMany(ctx, parent))) await join(ctx, parent);
   return undefined;
 }
@@ -109,6 +116,7 @@ async function makeRoom(ctx: MutationCtx, parent: Step, child: Run, hadBegun: bo
 type Start = (ctx: MutationCtx, work: Work) => Promise<boolean>;
 
 /** Starts the sibling `concurrency` places on, which no other child starts, or any that waits. */
+// guard: same-sibling
 async function startNextSibling(ctx: MutationCtx, parent: Step, child: Run, start: Start) {
   const { _id, concurrency = 1, total = 0 } = parent;
   for (
@@ -132,6 +140,7 @@ async function startNextSibling(ctx: MutationCtx, parent: Step, child: Run, star
 }
 
 /** Proves by a point read that a sibling runs, of those that started last: they run longest. */
+// guard: running-sibling
 async function isSiblingRunning(ctx: MutationCtx, { _id: parent, total = 0 }: Step, child: Run) {
   for (let pick = 0; pick < PICKS; pick++) {
     const among = { parent, state: "running", among: CANDIDATES, total } as const;
@@ -197,6 +206,7 @@ async function isAnyGoing(ctx: QueryCtx, parent: StepId): Promise<boolean> {
   return false;
 }
 
+// guard: same-sibling
 async function startIfWaiting(ctx: MutationCtx, parent: Step, id: RunId, start: Start) {
   const run = await ctx.db.get("runs", id);
   return run !== null && (await begin(ctx, parent, run, start)) !== null;
@@ -204,6 +214,7 @@ async function startIfWaiting(ctx: MutationCtx, parent: Step, id: RunId, start: 
 
 /** Starts a child. @returns whether it could begin; null if it no longer waits. */
 async function begin(ctx: MutationCtx, parent: Step, run: Run, start: Start) {
+  // guard: still-waiting
   if (run.state !== "pending" || run.first === undefined) return null;
   const begun = { state: "running" as const, first: undefined, startedAt: Date.now() };
   await ctx.db.patch("runs", run._id, begun);

@@ -129,6 +129,7 @@ async function finishRun(ctx: MutationCtx, run: Run, end: End): Promise<Work | u
 
 /** @returns whether it was canceled: it had not ended, and was not being undone. */
 export async function cancelRun(ctx: MutationCtx, run: Run, page?: Page): Promise<boolean> {
+  // guard: compensating
   if (!goesOn(run)) return false;
   const error = errorOf(run, "canceled", `The run of "${run.workflow}" was canceled`);
   const next = await endRun(ctx, run, { state: "canceled", error }, page);
@@ -137,6 +138,7 @@ export async function cancelRun(ctx: MutationCtx, run: Run, page?: Page): Promis
 }
 
 /** Closes active records: `failed` around the failed stage, else `canceled`. @returns parents. */
+// guard: closed-while-entered
 async function closeSteps(
   ctx: MutationCtx,
   run: RunId,

@@ -106,6 +106,7 @@ function isPausedSince({ paused, pausedAt }: Run, { since }: Rest): boolean {
 export const applyMore = continuation<Rest>(async (ctx, rest, { at }) => {
   const parent = await ctx.db.get("steps", rest.step);
   if (parent === null || parent.endedAt !== undefined) return null;
+  // guard: page-of-pause
   if ((parent.held === true) !== rest.held) return null;
   return await applyToSomeChildren(ctx, { since: at, ...rest }, { remaining: PAGE });
 });

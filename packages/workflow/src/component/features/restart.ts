@@ -115,7 +115,12 @@ async function restartPage(ctx: MutationCtx, progress: Progress): Promise<Progre
   const { run, generation, restart, resumed } = progress;
   const { nodes, from } = restart;
   const current = await ctx.db.get("runs", run);
-  if (current?.restarting !== true || current.generation !== generation) return null;
+  if (
+    current?.restarting !== true ||
+    // guard: page-of-restart
+    current.generation !== generation
+  )
+    return null;
   if (from === undefined) {
     if (!(await removeAll(ctx, run))) return progress;
     await begin(ctx, current, restart, nodes[0], []);
@@ -212,6 +217,7 @@ async function begin(
   resumed?: Resumed,
 ): Promise<void> {
   const restarted = { restarting: undefined, retained };
+  // guard: page-of-restart
   if (run.state !== "pending") {
     await ctx.db.patch("runs", run._id, restarted);
     if (run.state === "compensating") await finishUndone(ctx, await undoNext(ctx, run._id));
