@@ -12,6 +12,7 @@ export type { Happening } from "./deployment/backend.js";
 export { CLASSES, D1024, type DeploymentClass, S16, S256 } from "./deployment/classes.js";
 export type { Commit, Conflict } from "./deployment/committer.js";
 export {
+  type Backup,
   Deployment,
   type DeploymentOptions,
   type Part,

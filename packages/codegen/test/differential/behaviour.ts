@@ -25,6 +25,8 @@ export interface Plan {
   /** How many ms an action takes. Default: a time that hardly any other action takes. */
   readonly ms?: number;
   readonly gives?: "nothing" | "object" | "number";
+  /** How many characters more, where it gives a text. */
+  readonly more?: number;
 }
 
 /** What a handler was given of its scope; `input` always. */
@@ -160,10 +162,12 @@ export function lasts(site: string, seen: Seen): number {
  * The input of a child, with a path of its own. Where it `fits` not, the workflow's schema refuses
  * it.
  */
-export function below(seen: Seen, site: string, key: string | number, fits = true): Input {
+export function below(seen: Seen, site: string, key: string | number, fits = true, more = 0) {
   const { input, loop } = seen as { input: Input; loop?: { iteration: number } };
   const iteration = loop === undefined ? "" : `~${loop.iteration}`;
-  return { at: `${input.at}/${site}${iteration}.${key}`, n: fits ? Math.max(0, input.n - 1) : -1 };
+  const at = `${input.at}/${site}${iteration}.${key}`;
+  const n = fits ? Math.max(0, input.n - 1) : -1;
+  return { at, n, ...(more === 0 ? {} : { more: "x".repeat(more) }) };
 }
 
 /** What `children` are reduced to. */
@@ -184,7 +188,7 @@ function outcome(attempt: number, site: string, seen: Seen, plan: Plan): unknown
     if (plan.fails === "throws" || hash(`${seen.input.at} ${site}`) % 3 === 0)
       throw new Error(message);
   }
-  const text = `${site}:${digest(seen)}`;
+  const text = `${site}:${digest(seen)}${"x".repeat(plan.more ?? 0)}`;
   if (plan.gives === "nothing") return undefined;
   if (plan.gives === "number") return numberOf(site, seen);
   return plan.gives === "object" ? { text, big: 1n, none: undefined, list: [[null]] } : text;
@@ -216,11 +220,15 @@ function numberOf(site: string, seen: Seen): number {
   return hash(`${site} ${canonical(seen)}`);
 }
 
+/** A longer text is logged by its length and hash: a line of the log is a document. */
+const LONG = 1_000;
+
 /**
  * A value as text: the same for the same value, whatever the order of its fields; of an error only
  * where and what.
  */
 export function canonical(value: unknown): string {
+  if (typeof value === "string" && value.length > LONG) return `${value.length}:${hash(value)}`;
   if (typeof value === "bigint") return `${value}n`;
   if (typeof value !== "object" || value === null) return JSON.stringify(value) ?? "nothing";
   if (Array.isArray(value)) return `[${value.map(canonical).join(",")}]`;

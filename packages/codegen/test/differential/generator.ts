@@ -17,9 +17,10 @@ export interface Generated {
 /**
  * @param seed the same for the same workflows.
  * @param random where its numbers come from; by default from the seed.
+ * @param isWide with many children, long loops and large values.
  */
-export function generated(seed: number, random = randomOf(seed)): Generated {
-  return new Generator(seed, random).file();
+export function generated(seed: number, random = randomOf(seed), isWide = false): Generated {
+  return new Generator(seed, random, isWide).file();
 }
 
 /**
@@ -27,6 +28,9 @@ export function generated(seed: number, random = randomOf(seed)): Generated {
  * started.
  */
 const DEEPEST = 2;
+const MOST_CHILDREN = 40;
+const LARGEST = 900 * 1_024;
+const LARGEST_OF_KID = 16 * 1_024;
 const MOST_KIDS = 2;
 
 class Generator extends HandlerWriter {
@@ -37,16 +41,24 @@ class Generator extends HandlerWriter {
   /** How many nodes the present workflow may still have. */
   #left = 0;
 
-  constructor(seed: number, random: () => number) {
+  /** How many parents may still have many children: more would be too many runs. */
+  #wideLeft = 0;
+
+  constructor(
+    seed: number,
+    random: () => number,
+    readonly isWide: boolean,
+  ) {
     super(random);
     this.#prefix = `w${seed}`;
   }
 
   file(): Generated {
     const top = `${this.#prefix}top`;
-    const kids = Array.from({ length: this.upTo(MOST_KIDS + 1) }, (_, index) => {
+    const kidCount = Math.max(this.upTo(MOST_KIDS + 1), Number(this.isWide));
+    const kids = Array.from({ length: kidCount }, (_, index) => {
       const name = `${this.#prefix}kid${index}`;
-      const text = this.#define(name, 2 + this.upTo(4));
+      const text = this.#define(name, this.isWide ? 1 + this.upTo(2) : 2 + this.upTo(4));
       this.#kids.push(name);
       return text;
     });
@@ -60,6 +72,9 @@ class Generator extends HandlerWriter {
     this.names = 0;
     this.#left = size;
     this.failing = this.oneOf([0, 0, 0.04, 0.1, 0.2]);
+    // All outputs of a run's children are in one document.
+    if (this.isWide) this.largest = this.oneOf([0, isKid ? LARGEST_OF_KID : LARGEST]);
+    this.#wideLeft = this.isWide && !isKid ? 1 + this.upTo(2) : 0;
     const options = [
       `input: z.object({ at: z.string(), n: z.number().min(0), more: z.string().default("more") })`,
       ...(this.chance(0.2) ? [`retry: ${this.retry()}`] : []),
@@ -79,6 +94,7 @@ class Generator extends HandlerWriter {
       add(this.chance(0.6) ? this.#taking(around()) : this.#ownSleep(around()));
       this.failing = failing;
     }
+    if (this.#wideLeft > 0) add(this.#parent(around()));
     while (this.#left > 0) add(this.#node(around()));
     if (this.chance(0.6))
       nodes.push(`.finalize({ ${this.handler("finalize", around())}${this.policy()} })`);
@@ -219,7 +235,7 @@ class Generator extends HandlerWriter {
     const isLong = this.chance(0.1);
     const { text } = isLong ? this.#brief(inLoop) : this.#inside(inLoop, 1);
     // So many that the first ones are forgotten, or that they do not fit into one transaction.
-    const most = isLong ? 20 + this.upTo(110) : 1 + this.upTo(3);
+    const most = isLong ? 20 + this.upTo(this.isWide ? 281 : 110) : 1 + this.upTo(3);
     const never = this.chance(this.failing / 2);
     const until = never
       ? "() => false"
@@ -246,16 +262,19 @@ class Generator extends HandlerWriter {
     const inside = hasHandler ? ["output"] : [];
     const loop = around.isInLoop ? ["loop"] : [];
     const given = ["input", ...loop, ...inside.filter(() => this.chance(0.5))];
-    const count = this.upTo(4);
+    const isWide = this.#wideLeft > 0 && !around.isInLoop;
+    if (isWide) this.#wideLeft -= 1;
+    const count = isWide ? 4 + this.upTo(MOST_CHILDREN - 3) : this.upTo(4);
     const fits = () => this.failing === 0 || !this.chance(this.failing / 2);
     const one = (key: string | number) => {
       const isOwn = this.chance(0.1) && this.#workflow !== `${this.#prefix}top`;
-      const input = `below({ ${given.join(", ")} }, "${name}", ${JSON.stringify(key)}, ${fits()})`;
+      const more = this.largest > 0 && this.chance(0.3) ? `, ${this.size()}` : "";
+      const input = `below({ ${given.join(", ")} }, "${name}", ${JSON.stringify(key)}, ${fits()}${more})`;
       return isOwn
         ? `...(input.n > 0 ? [childNamed("${this.#workflow}", ${input})] : [])`
         : `child(${this.oneOf(this.#kids)}, ${input})`;
     };
-    const isList = this.chance(0.6);
+    const isList = this.chance(0.6) || isWide;
     const list = () => `[${Array.from({ length: count }, (_, index) => one(index)).join(", ")}]`;
     const record = () => {
       const fields = ["left", "right", "third"].slice(0, count).map((key) => {
@@ -266,10 +285,10 @@ class Generator extends HandlerWriter {
     };
     const children = `({ ${given.join(", ")} }) => ${isList ? list() : record()}`;
     parts.push(`children: ${this.unseen(children)}`);
-    if (this.chance(0.4)) parts.push(this.spread(`concurrency: ${1 + this.upTo(2)}`));
+    if (this.chance(0.4)) parts.push(this.spread(`concurrency: ${1 + this.upTo(isWide ? 12 : 2)}`));
     if (this.chance(0.5))
       parts.push(
-        `tolerate: ${this.oneOf(['"all"', `{ failures: ${this.upTo(3)} }`, "{ percentage: 50 }", "{ percentage: 0 }"])}`,
+        `tolerate: ${this.oneOf(['"all"', `{ failures: ${this.upTo(isWide ? count : 3)} }`, "{ percentage: 50 }", "{ percentage: 0 }"])}`,
       );
     if (this.chance(0.25))
       parts.push(

@@ -11,6 +11,8 @@ export class HandlerWriter {
   protected names = 0;
   /** How likely a handler of the present workflow is to fail. */
   protected failing = 0;
+  /** How large outputs and inputs may be, in characters; 0: all are small. */
+  protected largest = 0;
 
   constructor(random: () => number) {
     this.#random = random;
@@ -101,7 +103,13 @@ export class HandlerWriter {
     }
     if (kind === "action" && this.chance(0.3)) plan.push("ms: 0");
     if (this.chance(0.3)) plan.push(`gives: "${this.oneOf(["nothing", "object", "number"])}"`);
+    if (this.largest > 0 && this.chance(0.3)) plan.push(`more: ${this.size()}`);
     return `{ ${plan.join(", ")} }`;
+  }
+
+  /** From 4 KiB up, small ones as often as large ones. */
+  protected size(): number {
+    return Math.floor(4_096 * (this.largest / 4_096) ** this.#random());
   }
 
   /** How a handler is run, after its other options. */

@@ -6,15 +6,19 @@ import { components } from "./_generated/api";
 import { workflows } from "./_workflows/index";
 const workflow = new WorkflowManager(components.workflow);
 const onEnd = makeFunctionReference("manage:ended");
-export const start = internalMutationGeneric((ctx, { name, input, refuses, ...options }) =>
-  workflow.start(ctx, workflows[name], input, { ...options, onComplete: { fn: onEnd, context: { name, refuses } } }));
+const brief = new WorkflowManager(components.workflow, { retention: "5m" });
+export const start = internalMutationGeneric((ctx, { name, input, refuses, expires, ...options }) =>
+  (expires ? brief : workflow).start(ctx, workflows[name], input, { ...options, onComplete: { fn: onEnd, context: { name, refuses } } }));
 export const send = internalMutationGeneric((ctx, { name, runId, event, value }) =>
   workflow.sendEvent(ctx, workflows[name], runId, event, value));
+const greedy = async ({ db }) => { for (;;) await db.query("ends").first(); };
+export const all = internalQueryGeneric(async (ctx, { name }) =>
+  (await workflow.list(ctx, { workflow: workflows[name] }, { cursor: null, numItems: 100 })).page.map(({ runId, state }) => [runId, state]));
 export const cancel = internalMutationGeneric((ctx, { runId }) => workflow.cancel(ctx, runId));
 export const pause = internalMutationGeneric((ctx, { runId }) => workflow.pause(ctx, runId));
 export const resume = internalMutationGeneric((ctx, { runId }) => workflow.resume(ctx, runId));
-export const restart = internalMutationGeneric((ctx, { name, runId, from }) =>
-  workflow.restart(ctx, workflows[name], runId, from === undefined ? {} : { from }));
+export const restart = internalMutationGeneric((ctx, { name, runId, from, input }) =>
+  workflow.restart(ctx, workflows[name], runId, { ...(from === undefined ? {} : { from }), ...(input === undefined ? {} : { input }) }));
 export const look = internalQueryGeneric(async (ctx, { name, runId }) => {
   const { page } = await workflow.steps(ctx, workflows[name], runId, { cursor: null, numItems: 100 });
   const status = await workflow.status(ctx, workflows[name], runId);
@@ -27,6 +31,7 @@ export const limit = internalMutationGeneric((ctx, { maxParallelism }) =>
 export const ended = internalMutationGeneric(async (ctx, { runId, context: { name, refuses }, result }) => {
   const status = await workflow.status(ctx, workflows[name], runId);
   await ctx.db.insert("ends", { runId, state: result.state, seen: status?.state });
+  if (refuses === "greedy") await greedy(ctx);
   if (refuses) throw new Error("onComplete refuses");
 });
 export const rows = internalQueryGeneric((ctx, { table }) => ctx.db.query(table).collect());

@@ -12,7 +12,7 @@ export interface Steered {
   /** How its generations ended, but for the last: seen when it was restarted. */
   readonly ends: string[];
   /** Its `onComplete` throws. */
-  readonly refuses: boolean;
+  refuses: boolean;
   /** It was cleaned up: its last end is among `ends` too. */
   isGone: boolean;
 }

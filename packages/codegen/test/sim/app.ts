@@ -13,6 +13,13 @@ export interface App {
   readonly workflows: Workflows;
 }
 
+/** A workflow of one action, of which a fresh run must be done soon. */
+const PROBE = `
+import { defineWorkflow } from "@stepwise/workflow";
+import { z } from "zod";
+export const probe = defineWorkflow({ input: z.object({}) }).step("act", { action: () => "done" });
+`;
+
 const releases = new Releases();
 
 /** Compiles the definitions of several scenarios together: the bundler takes as long for one. */
@@ -28,6 +35,7 @@ export async function compiled(scenarios: readonly Pick<Scenario, "definition">[
   const version = await releases.release({
     "behaviour.ts": behaviour,
     "manage.ts": MANAGE,
+    "probe.workflow.ts": PROBE,
     ...Object.fromEntries(definitions),
   });
   const index = await version.modules["./convex/_workflows/index.js"]!();

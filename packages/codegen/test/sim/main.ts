@@ -1,6 +1,6 @@
 import { parseArgs } from "node:util";
 import { compiled, removeAll } from "./app.js";
-import { type Scenario, scenarioOf } from "./scenario.js";
+import { type Profile, profileOf, type Scenario, scenarioOf } from "./scenario.js";
 import { asTest, shrunk } from "./shrink.js";
 import { simulated } from "./simulated.js";
 
@@ -33,9 +33,10 @@ for (let seed = first; seed < end; seed += step) seeds.push(seed);
 const counts = { seeds: 0, failed: 0, events: 0, compared: 0 };
 try {
   for (let from = 0; from < seeds.length; from += BATCH) {
-    const scenarios = seeds
-      .slice(from, from + BATCH)
-      .map((seed) => scenarioOf(seed, values.class as Scenario["class"]));
+    const scenarios = seeds.slice(from, from + BATCH).map((seed) => {
+      const profile = values.profile === "mixed" ? profileOf(seed) : (values.profile as Profile);
+      return scenarioOf(seed, values.class as Scenario["class"], profile);
+    });
     const app = await compiled(scenarios);
     for (const scenario of scenarios) {
       const { problems, history, events, isCompared } = await simulated(scenario, app);

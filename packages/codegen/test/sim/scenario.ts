@@ -6,17 +6,43 @@ import { generated } from "../differential/generator.js";
  * those that there are by then.
  */
 export type Deed =
-  | { readonly does: "start" }
+  | ({ readonly does: "start" } & Start)
   | { readonly does: "repair" }
-  | { readonly does: "cancel" | "pause" | "resume" | "cleanup"; readonly run: number }
-  | { readonly does: "restart"; readonly run: number; readonly from?: number }
+  | { readonly does: "look" }
+  | {
+      readonly does: "cancel" | "pause" | "resume" | "cleanup";
+      readonly run: number;
+      /** To a child. Default: to a run of the top level. */
+      readonly child?: boolean;
+    }
+  | {
+      readonly does: "restart";
+      readonly run: number;
+      readonly from?: number;
+      readonly input?: boolean;
+    }
+  /** Many at once. */
+  | { readonly does: "storm"; readonly deeds: readonly Deed[] }
   | { readonly does: "send"; readonly run: number; readonly event: number }
   | { readonly does: "limit"; readonly maxParallelism: number };
+
+/** How a run is started, if not at once, without a key, for good. */
+export interface Start {
+  readonly key?: string;
+  readonly reuse?: "never" | "ended" | "failed";
+  readonly runAfter?: number;
+  readonly expires?: boolean;
+  /** Its `onComplete` throws, or uses up its transaction. */
+  readonly refuses?: boolean | "greedy";
+}
 
 /** What befalls the deployment itself. */
 export type Blow =
   | { readonly does: "crash"; readonly survives: boolean }
   | { readonly does: "restore" }
+  /** What comes back is older than the rest: the documents, or the scheduled functions. */
+  | { readonly does: "backup" }
+  | { readonly does: "bring back"; readonly older: "documents" | "functions" }
   | { readonly does: "jump"; readonly ms: number }
   /** By hand, to a scheduled function that has not begun. */
   | { readonly does: "cancel function" | "delete function"; readonly which: number };
@@ -33,8 +59,12 @@ export type Entry = { readonly nth: number } & (
 );
 
 /** All that a simulation depends on. */
+export const PROFILES = ["plain", "wide", "steer", "restore"] as const;
+export type Profile = (typeof PROFILES)[number];
+
 export interface Scenario {
   readonly seed: number;
+  readonly profile?: Profile;
   readonly class: keyof typeof CLASSES;
   /** A definition file. */
   readonly definition: string;
@@ -45,21 +75,45 @@ export interface Scenario {
   readonly staleLag?: number;
   /** Of the pool. */
   readonly maxParallelism?: number;
+  /** Of a second's writes, and of mutations at once: fewer than the class has. */
+  readonly throttle?: { readonly bytesPerSecond: number; readonly mutationPermits: number };
+  /** How many of ten mutations begin with more than half of their transaction used up. */
+  readonly fullOfTen?: number;
+}
+
+/** Mostly plain ones. */
+export function profileOf(seed: number): Profile {
+  const share = (seed * 0.618_034) % 1;
+  return share < 0.5 ? "plain" : share < 0.6 ? "wide" : share < 0.85 ? "steer" : "restore";
 }
 
 /** @param draws where the definition's numbers come from; by default from the seed. */
-export function scenarioOf(seed: number, of: Scenario["class"], draws?: () => number): Scenario {
-  const { text, top } = draws === undefined ? generated(seed) : generated(seed, draws);
+export function scenarioOf(
+  seed: number,
+  of: Scenario["class"],
+  profile: Profile = "plain",
+  draws?: () => number,
+): Scenario {
+  const { text, top } = generated(seed, draws, profile === "wide");
   const random = seeded(seed ^ 0x5eed);
-  const isCalm = random() < 0.25;
-  return {
+  const isCalm = random() < 0.25 && profile !== "restore";
+  const plain = {
     seed,
+    profile,
     class: of,
     definition: text,
     top,
-    plan: isCalm ? [] : planOf(random),
+    plan: isCalm ? [] : profile === "restore" ? restoresOf(random) : planOf(random, profile),
     ...(isCalm ? {} : { maxParallelism: slotsOf(random()) }),
     ...(random() < 0.3 ? { staleLag: 1 + Math.floor(random() * 10) } : {}),
+  };
+  if (isCalm || profile === "plain") return plain;
+  return {
+    ...plain,
+    ...(random() < 0.15
+      ? { throttle: { bytesPerSecond: 2 ** (12 + 8 * random()), mutationPermits: 3 } }
+      : {}),
+    ...(random() < 0.4 ? { fullOfTen: 1 + Math.floor(random() * 4) } : {}),
   };
 }
 
@@ -70,11 +124,70 @@ function slotsOf(share: number): number {
   return share < 0.8 ? 1 + Math.floor(share * 5) : 7 + Math.floor((share - 0.8) * 50);
 }
 
+/** A deed of any kind. */
+function steering(random: () => number): Deed {
+  const upTo = (count: number) => Math.floor(random() * count);
+  const run = random();
+  const child = random() < 0.4;
+  const start = (): Deed => ({
+    does: "start",
+    ...(random() < 0.6
+      ? { key: `key${upTo(2)}`, reuse: (["never", "ended", "failed"] as const)[upTo(3)]! }
+      : {}),
+    ...(random() < 0.3 ? { runAfter: upTo(100_000) } : {}),
+    ...(random() < 0.2 ? { expires: true } : {}),
+    ...(random() < 0.2 ? { refuses: random() < 0.5 ? true : ("greedy" as const) } : {}),
+  });
+  const steer = (does: "cancel" | "pause" | "resume" | "cleanup"): Deed =>
+    child ? { does, run, child } : { does, run };
+  const restart = (): Deed => ({
+    does: "restart",
+    run,
+    ...(random() < 0.6 ? { from: random() } : {}),
+    ...(random() < 0.4 ? { input: true } : {}),
+  });
+  const send = (): Deed => ({ does: "send", run, event: random() });
+  const deeds = [
+    start,
+    start,
+    () => steer("cancel"),
+    () => steer("pause"),
+    () => steer("pause"),
+    () => steer("resume"),
+    () => steer("resume"),
+    () => steer("cleanup"),
+    send,
+    send,
+    restart,
+    restart,
+    () => ({ does: "look" }) as const,
+    () => ({ does: "look" }) as const,
+    () => ({ does: "repair" }) as const,
+    () => ({ does: "limit", maxParallelism: upTo(5) }) as const,
+  ];
+  return deeds[upTo(deeds.length)]!();
+}
+
+/** A backup, and later part of it comes back. */
+function restoresOf(random: () => number): Entry[] {
+  const nth = (most: number) => Math.floor(Math.exp(random() * Math.log(most)));
+  const backup = nth(200);
+  // Functions that are older than documents are another matter: Convex restores none.
+  const older = "documents";
+  const back = backup + 1 + nth(200);
+  const starts = Array.from({ length: Math.floor(random() * 3) }, () => nth(back));
+  return [
+    ...starts.map((at) => ({ on: "event", nth: at, does: "start" }) as const),
+    { on: "event" as const, nth: backup, does: "backup" as const },
+    { on: "event" as const, nth: back, does: "bring back" as const, older },
+  ].toSorted((one, other) => one.nth - other.nth) as Entry[];
+}
+
 const JUMPS = [-3_600_000, -5_000, -200, 200, 5_000, 3_600_000];
 const LATE = [5, 200, 2_000, 60_000, 600_000];
 
 /** Of each kind that a scenario has at all, some. */
-function planOf(random: () => number): Entry[] {
+function planOf(random: () => number, profile: Profile): Entry[] {
   const upTo = (count: number) => Math.floor(random() * count);
   const oneOf = <Each>(all: readonly Each[]): Each => all[upTo(all.length)]!;
   // As often among the first as among later ones.
@@ -96,6 +209,16 @@ function planOf(random: () => number): Entry[] {
       () => ({ does: "limit", maxParallelism: upTo(4) }),
     ])();
   };
+  if (profile === "steer" || profile === "wide") {
+    const steers = () => steering(random);
+    const storm = (): Deed => ({ does: "storm", deeds: Array.from({ length: 64 }, steers) });
+    const at = () => ({ on: "event" as const, nth: nth(profile === "wide" ? 2_000 : 600) });
+    const many = Array.from({ length: 3 + upTo(20) }, () => ({ ...at(), ...steers() }));
+    const storms = random() < 0.15 ? [{ ...at(), ...storm() }] : [];
+    // With faults too, or with deeds alone: then nothing may fail.
+    const faults = random() < 0.4 ? planOf(random, "plain") : [];
+    return [...many, ...storms, ...faults].toSorted((one, other) => one.nth - other.nth);
+  }
   const kinds: readonly (readonly [share: number, most: number, make: () => Entry])[] = [
     [0.7, 12, () => ({ on: "event", nth: nth(400), ...deed() })],
     [0.3, 3, () => ({ on: "event", nth: nth(400), does: "crash", survives: random() < 0.5 })],

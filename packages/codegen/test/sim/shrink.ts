@@ -9,16 +9,25 @@ function kindOf(problems: readonly string[]): string {
 }
 
 /** The numbers that a definition was drawn from. */
-function drawsOf(seed: number): number[] {
+function drawsOf({ seed, profile }: Scenario): number[] {
   const draws: number[] = [];
   // The generator's own source, kept as it is read.
   const random = seeded(seed);
-  scenarioOf(seed, "s256", () => {
+  scenarioOf(seed, "s256", profile, () => {
     const drawn = random();
     draws.push(drawn);
     return drawn;
   });
   return draws;
+}
+
+/** Without some of its parts: which children, deeds of a storm and conditions it needs. */
+function* simpler(entry: Entry): Generator<Entry> {
+  if (entry.on !== "event" || entry.does !== "storm") return;
+  const half = entry.deeds.length >> 1;
+  if (half === 0) return;
+  yield { ...entry, deeds: entry.deeds.slice(half) };
+  yield { ...entry, deeds: entry.deeds.slice(0, half) };
 }
 
 /** The smallest definition and plan that fail in the same way. */
@@ -39,14 +48,25 @@ type Fails = (candidate: Scenario, app: App) => Promise<boolean>;
 
 async function fewerEntries(scenario: Scenario, app: App, fails: Fails): Promise<Scenario> {
   let { plan } = scenario;
-  const { staleLag: _, ...fresh } = scenario;
   let least = scenario;
-  if (scenario.staleLag !== undefined && (await fails(fresh, app))) least = fresh;
+  for (const condition of ["staleLag", "throttle", "fullOfTen"] as const) {
+    const { [condition]: given, ...fresh } = least;
+    if (given !== undefined && (await fails(fresh, app))) least = fresh;
+  }
   for (let at = plan.length - 1; at >= 0; at -= 1) {
     const less: readonly Entry[] = plan.toSpliced(at, 1);
     // Without any it would be held against the interpreter instead.
     if (less.length === 0 || !(await fails({ ...least, plan: less }, app))) continue;
     plan = less;
+  }
+  for (let at = 0; at < plan.length;) {
+    let smaller: readonly Entry[] | undefined;
+    for (const entry of simpler(plan[at]!)) {
+      const less = plan.with(at, entry);
+      if (smaller === undefined && (await fails({ ...least, plan: less }, app))) smaller = less;
+    }
+    if (smaller === undefined) at += 1;
+    else plan = smaller;
   }
   return { ...least, plan };
 }
@@ -55,13 +75,14 @@ const AT_ONCE = 16;
 
 /** Leaves out, and makes smaller, numbers that the definition was drawn from. */
 async function smallerDefinition(scenario: Scenario, fails: Fails): Promise<Scenario> {
-  let draws = drawsOf(scenario.seed);
+  let draws = drawsOf(scenario);
   let least = scenario;
   const of = (numbers: readonly number[]): Scenario => {
     let next = 0;
     const { definition, top } = scenarioOf(
       scenario.seed,
       scenario.class,
+      scenario.profile,
       () => numbers[next++] ?? 0,
     );
     return { ...scenario, definition, top };

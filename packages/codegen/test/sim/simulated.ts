@@ -1,5 +1,6 @@
 import { isDeepStrictEqual } from "node:util";
 import {
+  type Backup,
   CLASSES,
   Deployment,
   type Faults,
@@ -16,7 +17,7 @@ import type { RunRow, Sent, StepRow } from "../differential/rest.js";
 import { type Fault, isEnd, type Workflows } from "../differential/definition.js";
 import { OF_RUNS, UNDER_WAY, isUnwatched } from "../differential/tables.js";
 import { type App, compiled } from "./app.js";
-import type { Blow, Deed, Entry, Scenario } from "./scenario.js";
+import type { Blow, Deed, Entry, Scenario, Start } from "./scenario.js";
 import { isUnread } from "./unread.js";
 import { Watch } from "./watch.js";
 
@@ -36,6 +37,8 @@ export interface Outcome {
  * conflicts more.
  */
 const TOLERANCE_MS = 5_000;
+/** How long a fresh run of one action takes at most, in ms. */
+const FRESH_MS = 10_000;
 const MOST_EVENTS = 200_000;
 const MOST_EFFECTS = 250;
 const INPUT = { at: "top", n: 2 };
@@ -63,6 +66,8 @@ class Simulation {
   #isOver = false;
   #needsRepair = false;
   #isCrowded = false;
+  #uses = 0;
+  #backup: Backup | undefined;
 
   constructor(
     readonly scenario: Scenario,
@@ -76,7 +81,11 @@ class Simulation {
 
   async play(): Promise<Outcome> {
     const { scenario } = this;
-    const of = { ...CLASSES[scenario.class], actionLimitMs: 4 * 3_600_000 };
+    const of = {
+      ...CLASSES[scenario.class],
+      ...scenario.throttle,
+      actionLimitMs: 4 * 3_600_000,
+    };
     const options = { class: of, seed: scenario.seed, faults: this.#faults() };
     const deployment = (this.#deployment = await Deployment.of(this.app.parts, options));
     this.#watch = new Watch(deployment);
@@ -84,10 +93,11 @@ class Simulation {
     try {
       if (scenario.maxParallelism !== undefined)
         await this.#done(this.#limit(scenario.maxParallelism));
-      void this.#start();
+      void this.#start({});
       await this.#drive();
       await this.#settle();
       await this.#check();
+      if (this.#problems.length === 0) await this.#checkRest();
       if (this.#problems.length === 0) await this.#remove();
     } catch (error) {
       this.#problems.push(`threw ${(error as Error).stack ?? String(error)}`);
@@ -98,7 +108,7 @@ class Simulation {
   }
 
   #faults(): Faults {
-    const { plan, staleLag = 0 } = this.scenario;
+    const { plan, staleLag = 0, fullOfTen = 0 } = this.scenario;
     const nth = { action: 0, call: 0, mutation: 0 };
     const of = <On extends keyof typeof nth>(
       on: On,
@@ -121,6 +131,7 @@ class Simulation {
         return true;
       },
       forgets: isUnread,
+      used: () => (this.#isOver || (this.#uses = (this.#uses + 7) % 10) >= fullOfTen ? 0 : 0.55),
       staleLag: () => (staleLag === 0 ? 0 : (this.#events * 7) % (staleLag + 1)),
     };
   }
@@ -167,6 +178,17 @@ class Simulation {
         this.#note("restore");
         this.#needsRepair = true;
         return deployment.restore();
+      case "backup":
+        this.#note("backup");
+        this.#backup = deployment.backup();
+        return;
+      case "bring back":
+        if (this.#backup === undefined) return;
+        this.#note(`${what.older} of the backup come back`);
+        this.#needsRepair = true;
+        this.#sent.length = 0;
+        deployment.bringBack(this.#backup, what.older);
+        return this.#watch.forget();
       case "jump":
         this.#note(`the clock jumps by ${what.ms} ms`);
         return deployment.jump(what.ms);
@@ -191,10 +213,14 @@ class Simulation {
   }
 
   async #do(deed: Deed): Promise<void> {
-    if (deed.does === "start") return await this.#start();
+    if (deed.does === "start") return await this.#start(deed);
+    if (deed.does === "look") return await this.#look();
+    if (deed.does === "storm")
+      return void (await Promise.all(deed.deeds.map((each) => this.#do(each))));
     if (deed.does === "limit") return await this.#limit(deed.maxParallelism);
     if (deed.does === "repair") return void (await this.#call("repair", {}));
-    const tops = this.#runs().filter(({ root }) => root === undefined);
+    const ofChildren = "child" in deed && deed.child === true;
+    const tops = this.#runs().filter(({ root }) => (root === undefined) !== ofChildren);
     const suits = ({ state, paused }: RunRow) =>
       ({
         send: !isEnd(state),
@@ -227,13 +253,81 @@ class Simulation {
       deed.does === "restart" && deed.from !== undefined
         ? { from: nodes[Math.floor(deed.from * nodes.length)] }
         : {};
-    await this.#call(deed.does, { name, runId, ...from });
+    const input =
+      "input" in deed && deed.input === true
+        ? { input: { ...INPUT, at: `other${++this.#count}`, more: "x".repeat(2_000) } }
+        : {};
+    await this.#call(deed.does, { name, runId, ...from, ...input });
   }
 
-  async #start(): Promise<void> {
+  async #start({ refuses = false, ...options }: Start): Promise<void> {
     const input = this.#count === 0 ? INPUT : { ...INPUT, at: `top${this.#count}` };
     this.#count += 1;
-    await this.#call("start", { name: this.scenario.top, input, refuses: false });
+    const { key, reuse, runAfter, expires } = options;
+    const given = { key, reuse, runAfter, expires };
+    const named = Object.entries(given).filter(([, value]) => value !== undefined);
+    const args = { name: this.scenario.top, input, refuses, ...Object.fromEntries(named) };
+    await this.#call("start", args);
+  }
+
+  /** What is shown of runs is what they are, and nothing stands still that nobody has harmed. */
+  async #look(): Promise<void> {
+    for (const { _id: runId, workflow: name, state } of this.#runs()) {
+      const ask = { name, runId };
+      const seen = (await this.#deployment.look("manage:look", ask)) as {
+        state: string;
+        stalled: boolean;
+      } | null;
+      const now = this.#runs().find(({ _id }) => _id === runId)?.state;
+      if (seen?.state !== state && now === state)
+        this.#problems.push(`${runId} is ${state}, seen as ${seen?.state}`);
+      if (seen?.stalled === true && (this.#isOver || !this.#hasFaults))
+        this.#problems.push(`${runId} is ${state}, and shown as stalled`);
+    }
+    const name = this.scenario.top;
+    const before = this.#runs();
+    const listed = (await this.#deployment.look("manage:all", { name })) as [string, string][];
+    // The clock stands still while it looks, but others may have been about to commit.
+    const areSame = String(this.#runs().map(stateOf)) === String(before.map(stateOf));
+    const tops = before.filter((run) => run.workflow === name && run.root === undefined);
+    const told = new Map(listed);
+    for (const { _id, state } of tops)
+      if (areSame && tops.length <= 100 && told.get(_id) !== state)
+        this.#problems.push(`${_id} is ${state}, and listed as ${told.get(_id)}`);
+  }
+
+  /** Whether anything goes wrong but by what is asked for. */
+  get #hasFaults(): boolean {
+    const isDeed = (entry: Entry) =>
+      entry.on === "event" &&
+      !/^(crash|restore|jump|bring back|cancel function|delete function)$/.test(entry.does);
+    const { plan, throttle, fullOfTen } = this.scenario;
+    // What has less room may run out of it.
+    return !plan.every(isDeed) || throttle !== undefined || fullOfTen !== undefined;
+  }
+
+  /** When all is over, nothing holds on: a fresh run finds a pool at rest, and is soon done. */
+  async #checkRest(): Promise<void> {
+    await this.#look();
+    const [gate] = this.#rows("gate");
+    if (gate !== undefined && !gate.open && gate.maxParallelism > 0)
+      this.#problems.push("the gate is closed, and nothing waits");
+    if (this.#rows("drain").some(({ on }) => on)) this.#problems.push("a drain is on");
+    if (this.#rows("watch").some(({ watched, forHost }) => watched || forHost))
+      this.#problems.push("the watchdog is on");
+    const runs = new Set<string>(this.#runs().map(({ _id }) => _id));
+    for (const table of ["steps", "undos", "inbox", "contexts", "deadlines"] as const)
+      for (const { run } of this.#rows(table))
+        if (!runs.has(run)) this.#problems.push(`a row in ${table} is of ${run}, which is gone`);
+    const began = this.#deployment.clock.now();
+    const args = { name: "probe", input: {}, refuses: false };
+    const runId = await this.#done(this.#deployment.mutation("manage:start", args));
+    await this.#drive();
+    const probe = this.#runs().find(({ _id }) => _id === runId);
+    const tookMs = (probe?.endedAt ?? Infinity) - (probe?.startedAt ?? began);
+    if (probe?.state !== "completed" || tookMs > FRESH_MS)
+      this.#problems.push(`a fresh run is ${probe?.state} after ${tookMs} ms`);
+    await this.#done(this.#deployment.mutation("manage:cleanup", { runId: String(runId) }));
   }
 
   async #limit(maxParallelism: number): Promise<void> {
@@ -274,7 +368,7 @@ class Simulation {
       inbox: this.#rows("inbox"),
       underWay: { ...Object.fromEntries(underWay), slots: slots.length },
       jobs: this.#jobs(),
-      hasFaults: plan.length > 0,
+      hasFaults: this.#hasFaults,
       violations: [],
       log: this.#watch.log,
       completions: this.#deployment.rows("", "ends"),
@@ -282,14 +376,22 @@ class Simulation {
       stills: this.#watch.stills,
       sent: this.#sent,
     });
+    const { mostActing, mostParallel } = this.#watch;
+    if (!this.#hasFaults && mostParallel > 0 && mostActing > mostParallel)
+      this.#problems.push(`${mostActing} actions ran at once of ${mostParallel}`);
+    for (const step of this.#hasFaults ? [] : this.#steps())
+      for (const { kind } of step.errors ?? [])
+        if (kind === "lost") this.#problems.push(`${step.stage} of ${step.run} was lost`);
     const jumps = plan.some((entry) => entry.on === "event" && entry.does === "jump");
     for (const [says, all] of Object.entries(broken)) {
       // What is told by the times of rows.
       if (jumps && /began each after|was undone first/.test(says)) continue;
       // An action that is under way may still say so; a mutation would have conflicted.
-      const what = /nothing began after/.test(says)
+      const about = /nothing began after/.test(says)
         ? all.filter((each) => each.includes(" changes while "))
         : all;
+      const isSeen = (each: string) => ![...this.#watch.unseen].some((id) => each.includes(id));
+      const what = about.filter(isSeen);
       if (what.length > 0) this.#problems.push(`${says}: ${what.join(" | ")}`);
     }
   }
@@ -311,9 +413,10 @@ class Simulation {
    * @returns whether that says something.
    */
   async #compare(began: number): Promise<boolean> {
-    const { plan, top, maxParallelism } = this.scenario;
+    const { plan, top, maxParallelism, profile } = this.scenario;
     const [run] = this.#runs();
-    const isLimited = this.#isCrowded || maxParallelism !== undefined;
+    // Of many children that begin together either may come first.
+    const isLimited = profile === "wide" || this.#isCrowded || maxParallelism !== undefined;
     if (plan.length > 0 || isLimited || run === undefined) return false;
     const timers = installTimers({ now: began });
     let told: Awaited<ReturnType<typeof expected>>;
@@ -363,6 +466,8 @@ class Simulation {
     return this.#rows("steps");
   }
 }
+
+const stateOf = ({ _id, state }: RunRow): string => `${_id} ${state}`;
 
 /**
  * Children that begin together time out together, however deep below, and any of them may be the

@@ -30,6 +30,9 @@ export class Watch {
   readonly log: Line[] = [];
   /** The largest that it was set to. */
   mostParallel = 0;
+  /** The most actions of stages that have run at once. */
+  mostActing = 0;
+  #acting = 0;
   #held = 0;
   /** Which drain of the queue was the present one after the commit before. */
   #drain = 0;
@@ -37,6 +40,32 @@ export class Watch {
 
   constructor(readonly deployment: Deployment) {
     deployment.onCommit((commit) => this.#see(commit));
+    deployment.onHappening((event) => {
+      if (event.what === "crash") this.#acting = 0;
+      if (!("path" in event) || !event.path.name.startsWith("_workflows")) return;
+      if (event.what === "began") this.mostActing = Math.max(this.mostActing, ++this.#acting);
+      else if (event.what === "ended") this.#acting -= 1;
+    });
+  }
+
+  /** What there is now is not what it has seen. */
+  forget(): void {
+    this.steered.clear();
+    this.#going.clear();
+    this.#held = this.#slots().filter(({ work }) => work !== undefined).length;
+    this.log.splice(0, Infinity, ...this.deployment.rows<Line>("", "log"));
+    this.stills.length = 0;
+    for (const run of this.deployment.rows<RunRow>("workflow", "runs")) {
+      this.#siblings(undefined, run);
+      // Its earlier generations were not seen.
+      if (run.root === undefined) this.unseen.add(run._id);
+    }
+  }
+  /** Runs of which not all was seen. */
+  readonly unseen = new Set<string>();
+
+  #slots(): Doc<"slots">[] {
+    return this.deployment.rows<Doc<"slots">>("workflow", "slots");
   }
 
   #see({ writes }: Commit): void {
@@ -49,8 +78,15 @@ export class Watch {
       if (run !== undefined) this.#run(write.id, run);
       const { old, next } = changeOf("steps", write) ?? {};
       if (old !== undefined && next !== undefined) this.#step(old, next);
+      if (old !== undefined) this.#called(old, next, writes);
       const slot = changeOf("slots", write);
       this.#held += Number(slot?.next?.work !== undefined) - Number(slot?.old?.work !== undefined);
+    }
+    for (const write of writes) {
+      const next = changeOf("contexts", write)?.next;
+      const known = next === undefined ? undefined : this.steered.get(next.run);
+      const { refuses = false } = (next?.context ?? {}) as { refuses?: boolean | string };
+      if (known !== undefined) known.refuses = refuses !== false;
     }
     for (const write of writes)
       this.#drain = changeOf("drain", write)?.next?.generation ?? this.#drain;
@@ -103,6 +139,20 @@ export class Watch {
     if (old.endedAt === undefined || (old.generation ?? 1) !== (next.generation ?? 1)) return;
     if (old.state === next.state && old.endedAt === next.endedAt) return;
     this.problems.add(`${next.stage} of ${next.run} was ${old.state}, and then ${next.state}`);
+  }
+
+  /** An action whose step has ended badly, and which has not begun, does not begin any more. */
+  #called(old: StepRow, next: StepRow | undefined, writes: Commit["writes"]): void {
+    const wasInPool = old.kind === "action" && old.state === "running";
+    if (!wasInPool || !/^(canceled|failed|timedOut)$/.test(next?.state ?? "canceled")) return;
+    for (const write of writes) {
+      const slot = changeOf("slots", write)?.old;
+      if (slot?.work !== old._id || slot.job === undefined || slot.reporting === true) continue;
+      const jobs = this.deployment.store.table("workflow", "_scheduled_functions").documents;
+      const job = jobs.documents.get(slot.job) as unknown as Job | undefined;
+      if (job?.state.kind === "pending" && !job.name.endsWith("pool:carry"))
+        this.problems.add(`${old.stage} of ${old.run} has ended, and is about to begin`);
+    }
   }
 
   /** No more children of a parent go on than may. */

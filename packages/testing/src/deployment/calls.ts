@@ -3,7 +3,8 @@ import type { Timer } from "./clock.js";
 import type { Conflict } from "./committer.js";
 import { CallError, callErrorOf } from "./failure.js";
 import { type FunctionPath, type Job, textOf } from "./job.js";
-import type { Transaction } from "./transaction.js";
+import { LIMITS, type Transaction } from "./transaction.js";
+import type { Usage } from "../usage.js";
 
 /**
  * [4] [48] Runs the code of a query or mutation on its snapshot, once it has a permit, and lets
@@ -27,6 +28,9 @@ export async function execute(
     if (!committer.isReadable(transaction.snapshot))
       throw new CallError("OutOfRetention: the snapshot is too old to be read.", "system");
     const frame = backend.frameOf(path, type, transaction, job);
+    const used = type === "mutation" ? (backend.faults.used?.(path) ?? 0) : 0;
+    for (const kind of Object.keys(LIMITS) as (keyof Usage)[])
+      transaction.usage[kind] = Math.floor(used * LIMITS[kind]);
     outcome = await backend.invoke(frame, args).then(
       (value) => ({ value }),
       (error: unknown) => ({ error: callErrorOf(error) }),

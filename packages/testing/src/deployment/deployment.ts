@@ -18,7 +18,7 @@ import type { FunctionPath, Job } from "./job.js";
 import { Permits } from "./permits.js";
 import { Draws } from "./random.js";
 import { Scheduler } from "./scheduler.js";
-import { JOBS, type Schema, Store } from "./store.js";
+import { JOBS, type Schema, Store, type StoredTable } from "./store.js";
 import { answer, answerInTransaction } from "./syscalls.js";
 import { LIMITS, type Snapshot, Transaction } from "./transaction.js";
 
@@ -39,6 +39,12 @@ export interface Part {
   readonly path: string;
   readonly schema?: Schema;
   readonly modules: Modules;
+}
+
+/** All documents of a moment, and what was scheduled. */
+export interface Backup {
+  readonly tables: readonly (readonly [StoredTable, ReadonlyMap<string, Document>])[];
+  readonly jobs: readonly Job[];
 }
 
 const BEGINS = Date.UTC(2030, 0);
@@ -222,9 +228,29 @@ export class Deployment {
   /** What a backup brings back: documents are there, scheduled functions are not. */
   restore(): void {
     this.crash();
-    this.scheduler.clear();
+    this.scheduler.reset();
     for (const { name, documents } of this.store.tables)
       if (name === JOBS) for (const id of documents.documents.keys()) documents.set(id, undefined);
+  }
+
+  /** What is there now, to be {@link bringBack brought back}. */
+  backup(): Backup {
+    const tables = this.store.tables.map(
+      (table) => [table, new Map(table.documents.documents)] as const,
+    );
+    return { tables, jobs: this.scheduler.jobs };
+  }
+
+  /** Part of a backup comes back, and the rest stays: the documents, or the scheduled functions. */
+  bringBack({ tables, jobs }: Backup, older: "documents" | "functions"): void {
+    this.crash();
+    for (const [{ name, documents }, before] of tables) {
+      if ((name === JOBS) !== (older === "functions")) continue;
+      for (const id of documents.documents.keys())
+        if (!before.has(id)) documents.set(id, undefined);
+      for (const [id, document] of before) documents.set(id, document);
+    }
+    if (older === "functions") this.scheduler.reset(jobs);
   }
 
   /** Puts a document into a table, as if it had always been there. */

@@ -19,6 +19,8 @@ export interface Faults {
   timesOut?(path: FunctionPath): boolean;
   /** [25] [48] Why a mutation is refused before its code runs, each time that it is to begin. */
   refuses?(path: FunctionPath): "TooManyWrites" | "TooManyConcurrentRequests" | undefined;
+  /** How much of what a transaction may do a mutation has used up when it begins, from 0 to 1. */
+  used?(path: FunctionPath): number;
   /** Whether what a transaction reads now leaves no trace, so that no conflict guards it. */
   forgets?(): boolean;
   /** How many of the newest commits a stale snapshot lacks. */

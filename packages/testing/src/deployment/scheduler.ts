@@ -60,10 +60,15 @@ export class Scheduler {
     this.#kickAfter(this.backend.of.restartMs);
   }
 
-  /** Nothing is scheduled any more. */
-  clear(): void {
+  get jobs(): readonly Job[] {
+    return [...this.#jobs.values()];
+  }
+
+  /** Only these are scheduled any more. Default: none. */
+  reset(jobs: readonly Job[] = []): void {
     this.#jobs.clear();
     this.#line = [];
+    for (const job of jobs) this.#add(job);
   }
 
   /** Wakes it: a job has ended, rows have changed, the next is due. */
