@@ -1,8 +1,10 @@
 import { parseArgs } from "node:util";
 import { compiled, removeAll } from "./app.js";
 import { type Profile, profileOf, type Scenario, scenarioOf } from "./scenario.js";
-import { asTest, shrunk } from "./shrink.js";
-import { simulated } from "./simulated.js";
+import { asTest, shrunk, shrunkPool } from "./shrink.js";
+import { poolScenarioOf, type PoolScenario } from "./pool-scenario.js";
+import { poolSimulated } from "./pool-simulated.js";
+import { type Outcome, simulated } from "./simulated.js";
 
 /*
  * Plays seeds: `npm run sim -- --seeds 1000 --from 1 --class s16 [--shrink=false]`. The parent
@@ -31,21 +33,41 @@ const seeds: number[] = [];
 for (let seed = first; seed < end; seed += step) seeds.push(seed);
 
 const counts = { seeds: 0, failed: 0, events: 0, compared: 0 };
+
+function told({ problems, events, isCompared }: Outcome, seed: number): boolean {
+  counts.seeds += 1;
+  counts.events += events;
+  counts.compared += Number(isCompared);
+  if (problems.length === 0) return true;
+  counts.failed += 1;
+  print(`\nseed ${seed}: ${problems.join("\n  ")}`);
+  return false;
+}
+
+async function printPool(scenario: PoolScenario, { problems, history }: Outcome): Promise<void> {
+  if (values.shrink === "false") print(history.map((line) => `    ${line}`).join("\n"));
+  else print(JSON.stringify(await shrunkPool(scenario, problems), undefined, 2));
+}
+
 try {
   for (let from = 0; from < seeds.length; from += BATCH) {
-    const scenarios = seeds.slice(from, from + BATCH).map((seed) => {
+    const scenarios: Scenario[] = [];
+    for (const seed of seeds.slice(from, from + BATCH)) {
       const profile = values.profile === "mixed" ? profileOf(seed) : (values.profile as Profile);
-      return scenarioOf(seed, values.class as Scenario["class"], profile);
-    });
+      if (profile !== "pool") {
+        scenarios.push(scenarioOf(seed, values.class as Scenario["class"], profile));
+        continue;
+      }
+      const scenario = poolScenarioOf(seed, values.class as Scenario["class"]);
+      const outcome = await poolSimulated(scenario);
+      if (!told(outcome, seed)) await printPool(scenario, outcome);
+    }
+    if (scenarios.length === 0) continue;
     const app = await compiled(scenarios);
     for (const scenario of scenarios) {
-      const { problems, history, events, isCompared } = await simulated(scenario, app);
-      counts.seeds += 1;
-      counts.events += events;
-      counts.compared += Number(isCompared);
-      if (problems.length === 0) continue;
-      counts.failed += 1;
-      print(`\nseed ${scenario.seed}: ${problems.join("\n  ")}`);
+      const outcome = await simulated(scenario, app);
+      if (told(outcome, scenario.seed)) continue;
+      const { problems, history } = outcome;
       if (values.shrink === "false") print(history.map((line) => `    ${line}`).join("\n"));
       else print(asTest(await shrunk(scenario, app, problems), problems));
     }

@@ -59,7 +59,7 @@ export type Entry = { readonly nth: number } & (
 );
 
 /** All that a simulation depends on. */
-export const PROFILES = ["plain", "wide", "steer", "restore"] as const;
+export const PROFILES = ["plain", "wide", "steer", "restore", "pool"] as const;
 export type Profile = (typeof PROFILES)[number];
 
 export interface Scenario {
@@ -81,10 +81,11 @@ export interface Scenario {
   readonly fullOfTen?: number;
 }
 
-/** Mostly plain ones. */
+/** Mostly plain ones; wide ones take longest. */
 export function profileOf(seed: number): Profile {
   const share = (seed * 0.618_034) % 1;
-  return share < 0.5 ? "plain" : share < 0.6 ? "wide" : share < 0.85 ? "steer" : "restore";
+  const upTo = { plain: 0.45, wide: 0.53, steer: 0.75, restore: 0.8, pool: 1 } as const;
+  return PROFILES.find((profile) => share < upTo[profile]) ?? "plain";
 }
 
 /** @param draws where the definition's numbers come from; by default from the seed. */
@@ -185,6 +186,16 @@ function restoresOf(random: () => number): Entry[] {
 
 const JUMPS = [-3_600_000, -5_000, -200, 200, 5_000, 3_600_000];
 const LATE = [5, 200, 2_000, 60_000, 600_000];
+
+const BLOWS = /^(crash|restore|jump|cancel function|delete function)$/;
+
+/** What goes wrong, without anything that is done. */
+export function faultsOf(random: () => number) {
+  return planOf(random, "plain").filter(
+    (entry): entry is Exclude<Entry, { on: "event" }> | ({ on: "event"; nth: number } & Blow) =>
+      entry.on !== "event" || BLOWS.test(entry.does),
+  );
+}
 
 /** Of each kind that a scenario has at all, some. */
 function planOf(random: () => number, profile: Profile): Entry[] {

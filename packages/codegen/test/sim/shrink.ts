@@ -1,6 +1,8 @@
 import { seeded } from "@stepwise/testing";
 import { type App, compiled } from "./app.js";
 import { type Entry, type Scenario, scenarioOf } from "./scenario.js";
+import type { PoolScenario } from "./pool-scenario.js";
+import { poolSimulated } from "./pool-simulated.js";
 import { simulated } from "./simulated.js";
 
 /** What a problem is, without what differs from run to run. */
@@ -42,6 +44,20 @@ export async function shrunk(
   let least = await fewerEntries(scenario, app, fails);
   least = await smallerDefinition(least, fails);
   return await fewerEntries(least, await compiled([least]), fails);
+}
+
+/** The smallest plan of a pool that fails in the same way. */
+export async function shrunkPool(
+  scenario: PoolScenario,
+  problems: readonly string[],
+): Promise<PoolScenario> {
+  const kind = kindOf(problems);
+  let least = scenario;
+  for (let at = scenario.plan.length - 1; at >= 0; at -= 1) {
+    const less = { ...least, plan: least.plan.toSpliced(at, 1) };
+    if (kindOf((await poolSimulated(less)).problems) === kind) least = less;
+  }
+  return least;
 }
 
 type Fails = (candidate: Scenario, app: App) => Promise<boolean>;

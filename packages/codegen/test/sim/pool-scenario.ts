@@ -1,0 +1,70 @@
+import { seeded } from "@stepwise/testing";
+import type { Work } from "./pool-app.js";
+import { type Blow, type Entry, faultsOf, type Scenario } from "./scenario.js";
+
+/** What is done from outside to a pool of its own. Which work: a number from 0 to 1. */
+export type PoolDeed =
+  | { readonly does: "enqueue"; readonly works: readonly Work[] }
+  | { readonly does: "cancel work"; readonly which: number }
+  | { readonly does: "cancel all"; readonly limit: number }
+  | { readonly does: "limit"; readonly maxParallelism: number }
+  | { readonly does: "repair" }
+  | { readonly does: "look" };
+
+export type PoolEntry =
+  | Exclude<Entry, { on: "event" }>
+  | ({ readonly on: "event"; readonly nth: number } & (PoolDeed | Blow));
+
+export interface PoolScenario extends Pick<Scenario, "seed" | "class" | "staleLag" | "fullOfTen"> {
+  readonly profile: "pool";
+  readonly plan: readonly PoolEntry[];
+  readonly maxParallelism: number;
+}
+
+export function poolScenarioOf(seed: number, of: Scenario["class"]): PoolScenario {
+  const random = seeded(seed ^ 0x9001);
+  const upTo = (count: number) => Math.floor(random() * count);
+  const nth = (most: number) => Math.floor(Math.exp(random() * Math.log(most)));
+  let count = 0;
+  const work = (): Work => {
+    const kind = (["action", "action", "action", "mutation", "query"] as const)[upTo(5)]!;
+    return {
+      label: `work${++count}`,
+      kind,
+      fails: random() < 0.6 ? 0 : 1 + upTo(3),
+      maxAttempts: kind === "action" ? 1 + upTo(3) : 1,
+      ms: random() < 0.3 ? 0 : upTo(20_000),
+      ...(random() < 0.25 ? { runAfter: upTo(60_000) } : {}),
+      ...(random() < 0.15 ? { more: 2 ** (9 + upTo(10)) } : {}),
+      ...(kind === "mutation" && random() < 0.3 ? { cancelsItself: true } : {}),
+      ...(random() < 0.35
+        ? { callback: (["throws", "greedy", "enqueues", "enqueues"] as const)[upTo(4)]! }
+        : {}),
+    };
+  };
+  const deed = (): PoolDeed => {
+    const share = random();
+    const batch = random() < 0.3 ? 10 + upTo(30) : 1 + upTo(4);
+    if (share < 0.45) return { does: "enqueue", works: Array.from({ length: batch }, work) };
+    if (share < 0.65) return { does: "cancel work", which: random() };
+    if (share < 0.73) return { does: "cancel all", limit: 1 + upTo(8) };
+    if (share < 0.83) return { does: "limit", maxParallelism: upTo(5) };
+    if (share < 0.88) return { does: "repair" };
+    return { does: "look" };
+  };
+  const first = { does: "enqueue" as const, works: Array.from({ length: 1 + upTo(12) }, work) };
+  const deeds = Array.from({ length: 4 + upTo(16) }, () => {
+    return { on: "event" as const, nth: nth(600), ...deed() };
+  });
+  const faults = random() < 0.5 ? faultsOf(random) : [];
+  const plan = [{ on: "event" as const, nth: 1, ...first }, ...deeds, ...faults];
+  return {
+    seed,
+    class: of,
+    profile: "pool",
+    maxParallelism: random() < 0.7 ? 1 + upTo(4) : 7 + upTo(20),
+    plan: plan.toSorted((one, other) => one.nth - other.nth),
+    ...(random() < 0.3 ? { staleLag: 1 + upTo(10) } : {}),
+    ...(random() < 0.3 ? { fullOfTen: 1 + upTo(4) } : {}),
+  };
+}
