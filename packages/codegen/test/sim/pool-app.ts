@@ -4,11 +4,13 @@ import { modules, schema } from "@stepwise/workpool/test";
 import {
   componentsGeneric,
   defineSchema,
+  defineTable,
   internalActionGeneric,
   internalMutationGeneric,
   internalQueryGeneric,
   makeFunctionReference,
 } from "convex/server";
+import { v } from "convex/values";
 import type { ComponentApi } from "../../../workpool/src/component/_generated/component.js";
 
 /** A work: what it does, and what its callback does. */
@@ -63,16 +65,24 @@ async function enqueue(ctx: any, works: readonly Work[]): Promise<void> {
         ? await pool.enqueueMutationBatch(ctx, change, args, options as any)
         : await pool.enqueueQueryBatch(ctx, look, args, options as any);
   for (const [index, work] of works.entries())
-    await ctx.db.insert("asked", { asks: "work", work, workId: ids[index], at: Date.now() });
+    await ctx.db.insert("asked", {
+      asks: "work",
+      label: work.label,
+      work,
+      workId: ids[index],
+      at: Date.now(),
+    });
 }
 
 const happens = async (ctx: any, label: string, what: Happened["what"]) =>
   await ctx.db.insert("happened", { label, what, at: Date.now() });
 
 async function idOf(ctx: any, label: string): Promise<WorkId | undefined> {
-  const asked: Asked[] = await ctx.db.query("asked").collect();
-  const found = asked.find((one) => one.asks === "work" && one.work.label === label);
-  return found?.asks === "work" ? (found.workId as WorkId) : undefined;
+  const found = await ctx.db
+    .query("asked")
+    .withIndex("by_label", (q: any) => q.eq("label", label).gt("workId", undefined))
+    .first();
+  return found?.workId;
 }
 
 const works = {
@@ -101,8 +111,10 @@ const works = {
   /** @returns how often it has begun. */
   log: internalMutationGeneric(async (ctx, { label, what }: Omit<Happened, "at">) => {
     await happens(ctx, label, what);
-    const all = (await ctx.db.query("happened").collect()) as unknown as Happened[];
-    return all.filter((one) => one.label === label && one.what === "begins").length;
+    const own = (ctx.db as any)
+      .query("happened")
+      .withIndex("by_label", (q: any) => q.eq("label", label).eq("what", "begins"));
+    return (await own.collect()).length;
   }),
   ended: internalMutationGeneric(
     async (ctx, { context: work, result }: { context: Work; result: { kind: any } }) => {
@@ -138,7 +150,10 @@ const works = {
 export const parts: readonly Part[] = [
   {
     path: "",
-    schema: defineSchema({}, { schemaValidation: false }),
+    schema: defineSchema({
+      asked: defineTable(v.any()).index("by_label", ["label", "workId"] as never),
+      happened: defineTable(v.any()).index("by_label", ["label", "what"] as never),
+    }),
     modules: {
       "./convex/_generated/api.js": async () => ({}),
       "./convex/works.js": async () => works,
