@@ -33,7 +33,7 @@ beforeAll(async () => {
   app = await loadOurs(chains, ["@convex-dev/component-source"]);
   timers = installTimers({ now: Date.UTC(2030, 0) });
   measured = new Measurement(app, timers);
-}, 120_000);
+});
 afterAll(() => timers.uninstall());
 
 describe.each(LENGTHS)("in a chain of %i steps", (length) => {
@@ -127,7 +127,7 @@ describe("a step costs the same in a long run as in a short one", () => {
 describe("a child of a fan-out, with a single action", () => {
   test(
     "of 1,000 takes at most 2.2 root executions, reads at most 12 documents and writes at most 6",
-    { tags: ["large"], timeout: 120_000 },
+    { tags: ["large"] },
     async () => {
       const each = await measured.shape("fanOut", 1_000);
       expect(each.rootExecutions).toBeLessThanOrEqual(2.2);

@@ -16,7 +16,7 @@ beforeAll(async () => {
   const app = await loadOurs([{ kind: "mutation", length: 1 }], ["@convex-dev/component-source"]);
   timers = installTimers({ now: Date.UTC(2030, 0) });
   pool = new PoolMeasurement(app, timers);
-}, 120_000);
+});
 afterAll(() => {
   timers.uninstall();
   vi.restoreAllMocks();

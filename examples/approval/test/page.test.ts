@@ -48,7 +48,7 @@ describe.skipIf(!existsSync(executablePath))("the page, in a browser", () => {
     page.setDefaultTimeout(60_000);
     page.on("pageerror", (error) => faults.push(error.message));
     await page.goto(url);
-  }, 120_000);
+  });
   afterAll(async () => {
     await browser.close();
     server.kill();
@@ -84,5 +84,5 @@ describe.skipIf(!existsSync(executablePath))("the page, in a browser", () => {
     expect(await wideAs()).toBe(390);
     await picture("approval-phone");
     expect(faults).toEqual([]);
-  }, 60_000);
+  });
 });

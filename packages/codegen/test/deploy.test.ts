@@ -26,7 +26,7 @@ beforeAll(async () => {
   const [workflow] = push.componentDefinitions;
   app = await writeModules(`${folder}/app`, changedModules, schema);
   component = await writeModules(`${folder}/workflow`, workflow!.functions, workflow!.schema);
-}, 120_000);
+});
 afterAll(async () => {
   if (folder !== undefined) await rm(folder, { recursive: true });
 });
@@ -110,7 +110,7 @@ describe("the functions that arrive", () => {
 
 test(
   "what arrives runs the example to its end, started by a client",
-  { tags: ["large"], timeout: 60_000 },
+  { tags: ["large"] },
   async () => {
     const timers = installTimers();
     try {

@@ -12,7 +12,7 @@ const other = {
   text: `${head.replace("const flow", "const other")}.step("class", { query: () => 1 });\n`,
 };
 
-test("two thousand nodes in a chain compile", { tags: ["large"], timeout: 120_000 }, async () => {
+test("two thousand nodes in a chain compile", { tags: ["large"] }, async () => {
   const nodes = Array.from({ length: 2000 }, (_, at) => {
     const before = at === 0 ? "input" : `s${at - 1}`;
     return `.step("s${at}", { query: (_ctx, { ${before} }) => ({ ${before} }) })`;
@@ -47,7 +47,7 @@ test.each([
   ["5,000 brackets", `.step("s", { query: () => ${"[".repeat(5000)}${"]".repeat(5000)} })`],
 ])(
   "%s in one another are compiled, or one problem at a place; the other files are checked",
-  { tags: ["large"], timeout: 60_000 },
+  { tags: ["large"] },
   async (_what, nodes) => {
     const { diagnostics } = await compileSources([source(nodes), other]);
     const [first, second] = [

@@ -133,7 +133,7 @@ const types = ["node", "vite/client"];
 
 test(
   "every TypeScript example of the pages for users compiles, and has no type errors",
-  { tags: ["large"], timeout: 120_000 },
+  { tags: ["large"] },
   async () => {
     const scratch = scratchFolder("pages");
     await rm(scratch, { recursive: true, force: true });

@@ -6,7 +6,7 @@ import { scratchFolder, typeErrors } from "./type-check.js";
 
 test(
   "an onComplete checks under exactOptionalPropertyTypes, against the built types of the package",
-  { tags: ["large"], timeout: 120_000 },
+  { tags: ["large"] },
   async () => {
     const scratch = scratchFolder("exact");
     await rm(scratch, { recursive: true, force: true });

@@ -25,33 +25,29 @@ describe.each([
       expect(await isFormatted(await readFile(join(folder, name), "utf8"), name), name).toBe(true);
   });
 
-  test(
-    "have no type errors under the strictest options",
-    { tags: ["large"], timeout: 120_000 },
-    async () => {
-      // In a copy, so that the app's own settings have no part in it.
-      const scratch = scratchFolder(app.replaceAll(/\W/g, "-"));
-      await rm(scratch, { recursive: true, force: true });
-      await mkdir(scratch, { recursive: true });
-      await cp(functionsDir, join(scratch, "convex"), { recursive: true });
-      const options = {
-        strict: true,
-        noUncheckedIndexedAccess: true,
-        exactOptionalPropertyTypes: true,
-        noPropertyAccessFromIndexSignature: true,
-        noUnusedLocals: true,
-        noUnusedParameters: true,
-        noImplicitReturns: true,
-        verbatimModuleSyntax: true,
-        isolatedModules: true,
-        types: ["node", "vite/client"],
-      };
-      const errors = await typeErrors(scratch, options, ["convex/_workflows/**/*"]);
-      // Of the app's other files, and of the packages' sources, this is not the place to say
-      // anything.
-      expect(errors.filter(({ file }) => file.startsWith("convex/_workflows/"))).toEqual([]);
-    },
-  );
+  test("have no type errors under the strictest options", { tags: ["large"] }, async () => {
+    // In a copy, so that the app's own settings have no part in it.
+    const scratch = scratchFolder(app.replaceAll(/\W/g, "-"));
+    await rm(scratch, { recursive: true, force: true });
+    await mkdir(scratch, { recursive: true });
+    await cp(functionsDir, join(scratch, "convex"), { recursive: true });
+    const options = {
+      strict: true,
+      noUncheckedIndexedAccess: true,
+      exactOptionalPropertyTypes: true,
+      noPropertyAccessFromIndexSignature: true,
+      noUnusedLocals: true,
+      noUnusedParameters: true,
+      noImplicitReturns: true,
+      verbatimModuleSyntax: true,
+      isolatedModules: true,
+      types: ["node", "vite/client"],
+    };
+    const errors = await typeErrors(scratch, options, ["convex/_workflows/**/*"]);
+    // Of the app's other files, and of the packages' sources, this is not the place to say
+    // anything.
+    expect(errors.filter(({ file }) => file.startsWith("convex/_workflows/"))).toEqual([]);
+  });
 
   test("pass the linter of this repository", { tags: ["large"] }, async () => {
     const oxlint = join(root, "node_modules/.bin/oxlint");

@@ -10,7 +10,7 @@ const features = (await foldersIn(fixtures)).filter((name) => name !== "errors")
 
 test(
   "generated files and what uses them have no type errors, but where a childNamed<Output> is wrong",
-  { tags: ["large"], timeout: 60_000 },
+  { tags: ["large"] },
   async () => {
     const scratch = scratchFolder("fixtures");
     await rm(scratch, { recursive: true, force: true });

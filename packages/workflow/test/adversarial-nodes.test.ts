@@ -461,7 +461,7 @@ describe("limits", () => {
     { of: 700, bad: 351, bytes: 60_000 },
   ])(
     "[S50] very many children fail for very long reasons: %o",
-    { tags: ["large"], timeout: 120_000 },
+    { tags: ["large"] },
     async (input) => {
       await use.app.t.mutation(components.workflow.config.update, { maxParallelism: 100 });
       await use.app.start("badReasons", input);
@@ -477,7 +477,7 @@ describe("limits", () => {
     { iterations: 250, heavy: 60 },
   ])(
     "[S79] [S80] a megabyte of state, for more iterations than are kept: %o",
-    { tags: ["large"], timeout: 120_000 },
+    { tags: ["large"] },
     async (input) => {
       const id = await use.app.start("heavyLoop", { ...input, bytes: 990_000 });
       await use.app.drive();
@@ -681,7 +681,7 @@ describe("what is lost", () => {
 
   test(
     "[S92] [S86] a run ends by itself after the one above it was canceled, and before it is canceled too: it is undone",
-    { tags: ["large"], timeout: 120_000 },
+    { tags: ["large"] },
     async () => {
       await use.app.t.mutation(components.workflow.config.update, { maxParallelism: 200 });
       const bookings = Array.from({ length: 4 }, (_, n) => ({ n, ms: MINUTE + 5_000 }));

@@ -100,7 +100,7 @@ describe("more runs than one transaction cancels", () => {
 describe("1,000 children", () => {
   test(
     "[S92] [S93] [S95] those that go on are undone first, then those that are complete, the latest first",
-    { tags: ["large"], timeout: 120_000 },
+    { tags: ["large"] },
     async () => {
       const id = await start("fair", { items: 1_000, slow: 50 });
       await use.app.advance(MINUTE);

@@ -120,7 +120,7 @@ describe("how many children run at once", () => {
 describe("very many children that all begin", () => {
   test(
     "[S43] [S56] they are started in pages, whatever their number: a child costs two root executions, and some documents",
-    { tags: ["large"], timeout: 120_000 },
+    { tags: ["large"] },
     async () => {
       const of = 1_050;
       const id = await use.app.start("allRest", { of, ms: HOUR });
@@ -182,36 +182,32 @@ describe("very many children that all begin", () => {
 
   test(
     "[S43] [S59] those that have ended before all have begun are counted",
-    { tags: ["large"], timeout: 120_000 },
+    { tags: ["large"] },
     async () => {
       expect(await use.app.output("allRest", { of: 1_050, ms: 0 })).toBe(1_050);
       await use.app.expectNothingLeft();
     },
   );
 
-  test(
-    "[S53] a large concurrency is reached, and not passed",
-    { tags: ["large"], timeout: 120_000 },
-    async () => {
-      const id = await use.app.start("halfRest", { of: 700, ms: HOUR });
-      for (const [running, done] of [
-        [510, 0],
-        [190, 510],
-      ]) {
-        await use.app.advance(60 * SECOND);
-        const { children } = (await use.app.status("halfRest", id))?.active[0] ?? {};
-        expect(children).toMatchObject({ running, done });
-        await use.app.advance(HOUR);
-      }
-      await use.app.drive();
-      expect(await use.app.status("halfRest", id)).toMatchObject({ output: 700 });
-      await use.app.expectNothingLeft();
-    },
-  );
+  test("[S53] a large concurrency is reached, and not passed", { tags: ["large"] }, async () => {
+    const id = await use.app.start("halfRest", { of: 700, ms: HOUR });
+    for (const [running, done] of [
+      [510, 0],
+      [190, 510],
+    ]) {
+      await use.app.advance(60 * SECOND);
+      const { children } = (await use.app.status("halfRest", id))?.active[0] ?? {};
+      expect(children).toMatchObject({ running, done });
+      await use.app.advance(HOUR);
+    }
+    await use.app.drive();
+    expect(await use.app.status("halfRest", id)).toMatchObject({ output: 700 });
+    await use.app.expectNothingLeft();
+  });
 
   test(
     "[S46] 8,193 of them without a finalize: the list is too large, and the error names reduce",
-    { tags: ["large"], timeout: 120_000 },
+    { tags: ["large"] },
     async () => {
       const error = await use.app.error("gathersMany", { of: 8_193 });
       expect(error).toMatchObject({ kind: "tooLarge", node: "all" });

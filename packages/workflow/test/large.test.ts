@@ -20,7 +20,7 @@ function heapUsed(): number {
 describe("large", () => {
   test(
     "[S79] [S80] a loop of 5,000 iterations comes to its end; of most iterations nothing is kept",
-    { tags: ["large"], timeout: 120_000 },
+    { tags: ["large"] },
     async () => {
       const id = await use.app.start("longLoop", { iterations: 5_000 });
       await use.app.drive();

@@ -39,7 +39,7 @@ describe("outputs are gathered", () => {
 
   test.each(["mutation", "action"])(
     "[S58] more children than a transaction can read documents, for an %s",
-    { tags: ["large"], timeout: 60_000 },
+    { tags: ["large"] },
     async (kind) => {
       const id = await use.app.start("lateChildren", { in: kind });
       await use.app.advance(1_000);

@@ -167,7 +167,7 @@ describe("what a parent's children make", () => {
 
   test(
     "[S58] thousands of children, whose runs take much beside their outputs",
-    { tags: ["large"], timeout: 60_000 },
+    { tags: ["large"] },
     async () => {
       await use.app.t.mutation(components.workflow.config.update, { maxParallelism: 100 });
       const error = await use.app.error("bulkyMutation", { count: 4_000, bytes: 3_000 });

@@ -26,7 +26,7 @@ const { ended, job, write } = internal.fuzz;
 describe("a pool under random enqueues, cancels, failures, losses, pauses and time steps", () => {
   test.each(Array.from({ length: SEEDS }, (_, i) => i + 1))(
     `keeps its promises for ${OPERATIONS / SEEDS} operations: seed %i`,
-    { tags: ["large"], timeout: 60_000 },
+    { tags: ["large"] },
     async (seed) => {
       const random = seeded(seed);
       const late = seeded(100 + seed);

@@ -54,19 +54,15 @@ test("a code that no problem has is answered with the nearest one", async () => 
   });
 });
 
-test(
-  "the installed package holds the page of each problem",
-  { tags: ["large"], timeout: 60_000 },
-  () => {
-    const { stdout } = spawnSync("npm", ["pack", "--dry-run", "--json", "--ignore-scripts"], {
-      cwd: packageFolder,
-      encoding: "utf8",
-    });
-    const packed: unknown = JSON.parse(stdout);
-    for (const { code } of Object.values(codes))
-      expect(JSON.stringify(packed)).toContain(`"errors/${code}.md"`);
-  },
-);
+test("the installed package holds the page of each problem", { tags: ["large"] }, () => {
+  const { stdout } = spawnSync("npm", ["pack", "--dry-run", "--json", "--ignore-scripts"], {
+    cwd: packageFolder,
+    encoding: "utf8",
+  });
+  const packed: unknown = JSON.parse(stdout);
+  for (const { code } of Object.values(codes))
+    expect(JSON.stringify(packed)).toContain(`"errors/${code}.md"`);
+});
 
 test("TS7022, which TypeScript reports of a workflow that is its own child, leads to childNamed", async () => {
   expect((await workflowCodegen("explain", "TS7022")).out).toContain('childNamed<number>("folder"');

@@ -31,7 +31,7 @@ export const ${name("w")} = defineWorkflow({ input: z.object({}) })
 
 test(
   "generated code is laid out as Prettier would, however long names are",
-  { tags: ["large"], timeout: 60_000 },
+  { tags: ["large"] },
   async () => {
     for (let length = 1; length <= 55; length++) {
       const { files, diagnostics } = await compileSources([

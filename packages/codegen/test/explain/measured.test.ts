@@ -96,7 +96,7 @@ beforeAll(async () => {
   const { plan } = await compile({ functionsDir: folder });
   explained = new Map(explain(plan).map((each) => [each.name, each]));
   await rm(folder, { recursive: true });
-}, 60_000);
+});
 afterEach(() => {
   vi.useRealTimers();
 });

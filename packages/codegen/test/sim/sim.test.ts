@@ -29,7 +29,7 @@ let app: App;
 
 beforeAll(async () => {
   app = await compiled(scenarios);
-}, 120_000);
+});
 afterAll(removeAll);
 beforeEach(() => {
   // What is made to fail says so.

@@ -24,7 +24,7 @@ const openDeployment = () =>
 beforeAll(async () => {
   app = await writeShopTwice();
   back = await openBackEnd(app.functionsDir);
-}, 60_000);
+});
 afterAll(async () => {
   back.close();
   await app.remove();

@@ -19,7 +19,7 @@ beforeAll(async () => {
   await client.connect(
     new StdioClientTransport({ command: process.execPath, args: [bin, "mcp"], cwd }),
   );
-}, 60_000);
+});
 afterAll(async () => {
   await client.close();
   await app.remove();

@@ -113,7 +113,7 @@ describe.skipIf(!existsSync(executablePath))("in a browser", () => {
     const run = ["run", "anything", "--input", '{ "value": "the first" }', "--studio"];
     local = studio = await openStudio(app, run);
     browser = await chromium.launch({ executablePath, args: ["--no-sandbox"] });
-  }, 60_000);
+  });
   afterAll(async () => {
     await browser.close();
     await local.close();

@@ -12,7 +12,7 @@ let studio: OpenStudio;
 beforeAll(async () => {
   app = await writeShop();
   studio = await openStudio(app);
-}, 60_000);
+});
 afterAll(async () => {
   await studio.close();
   await app.remove();
