@@ -15,7 +15,7 @@ const entry = join(packages, "codegen/test/sim/main.ts");
  * Bundled from their sources, so that a mutation reaches them, and coverage too; everything else is
  * used as it is built.
  */
-const fromSource = /^@stepwise\/(workflow\/test|workpool\/(core|test))$/;
+const fromSource = /^@stepwise\/(workflow\/test|workpool(\/(core|test))?)$/;
 
 /**
  * Bundles the simulator into a folder of its own.
@@ -36,7 +36,7 @@ export async function bundleSimulator({ mutation, isFromSource = mutation !== un
     setup({ onResolve }) {
       onResolve({ filter: fromSource }, ({ path }) => {
         const [, name, module] = path.split("/");
-        const file = module === "test" ? "test.ts" : `${module}/index.ts`;
+        const file = module === "test" ? "test.ts" : `${module ?? "client"}/index.ts`;
         return { path: join(packages, name, "src", file) };
       });
       onResolve({ filter: /^[^./]/ }, ({ kind }) =>

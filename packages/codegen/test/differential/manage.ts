@@ -22,6 +22,9 @@ export const restart = internalMutationGeneric((ctx, { name, runId, from, input 
 export const look = internalQueryGeneric(async (ctx, { name, runId }) => {
   const { page } = await workflow.steps(ctx, workflows[name], runId, { cursor: null, numItems: 100 });
   const status = await workflow.status(ctx, workflows[name], runId);
+  await ctx.runQuery(components.workflow.views.tree, { runId });
+  await ctx.runQuery(components.workflow.views.input, { runId });
+  await ctx.runQuery(components.workflow.views.pool, {});
   return { state: status?.state, stalled: status?.stalled ?? false, nodes: page.length };
 });
 export const cleanup = internalMutationGeneric((ctx, { runId }) => workflow.cleanup(ctx, runId));

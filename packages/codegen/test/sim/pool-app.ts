@@ -42,13 +42,15 @@ export interface Happened {
 }
 
 const components = componentsGeneric() as unknown as { workpool: ComponentApi };
-const pool = new Workpool(components.workpool);
+const pool = new Workpool(components.workpool, { logLevel: "DEBUG" });
 
 const act = makeFunctionReference<"action", { work: Work; more: string }>("works:act");
 const change = makeFunctionReference<"mutation", { work: Work; more: string }>("works:change");
 const look = makeFunctionReference<"query", { work: Work; more: string }>("works:look");
 const ended = makeFunctionReference<"mutation", any>("works:ended");
 const log = makeFunctionReference<"mutation", Omit<Happened, "at">, number>("works:log");
+
+const PAGE = { paginationOpts: { cursor: null, numItems: 100 } };
 
 // The app has no schema, so its database is untyped.
 async function enqueue(ctx: any, works: readonly Work[]): Promise<void> {
@@ -143,6 +145,11 @@ const works = {
   }),
   status: internalQueryGeneric(async (ctx, { ids }: { ids: WorkId[] }) => ({
     works: await pool.statusBatch(ctx, ids),
+    waiting: await ctx.runQuery(components.workpool.views.waiting, PAGE),
+    running: await ctx.runQuery(components.workpool.views.running, PAGE),
+    delayed: await ctx.runQuery(components.workpool.views.delayed, PAGE),
+    failed: await ctx.runQuery(components.workpool.views.failedCallbacks, PAGE),
+    aside: await ctx.runQuery(components.workpool.setAside.list, {}),
     summary: await ctx.runQuery(components.workpool.views.summary, {}),
   })),
 };

@@ -7,7 +7,7 @@ import type { Outcome } from "./simulated.js";
 import { isUnread } from "./unread.js";
 
 const JOBS = "_scheduled_functions";
-const MOST_EVENTS = 200_000;
+const MOST_EVENTS = 50_000;
 const FRESH_MS = 10_000;
 const AT_REST = ["works", "waiting", "largeArgs", "largeValues", "continuations"] as const;
 

@@ -1,6 +1,8 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test, vi } from "vitest";
 import { seedsOf } from "../differential/releases.js";
 import { type App, compiled, removeAll } from "./app.js";
+import { poolScenarioOf } from "./pool-scenario.js";
+import { poolSimulated } from "./pool-simulated.js";
 import { type Scenario, scenarioOf } from "./scenario.js";
 import { asTest } from "./shrink.js";
 import { simulated } from "./simulated.js";
@@ -23,6 +25,9 @@ const FOUND = [
 /** More of them: `npm run sim -- --seeds 1000`. */
 const scenarios = [
   ...seedsOf(8).map((seed) => scenarioOf(seed, seed % 2 === 0 ? "s16" : "s256")),
+  ...seedsOf(3).map((seed) => scenarioOf(500_000 + seed, "s16", "steer")),
+  scenarioOf(510_000, "s16", "wide"),
+  scenarioOf(520_000, "s16", "restore"),
   ...FOUND,
 ];
 let app: App;
@@ -46,6 +51,13 @@ describe("whatever befalls random workflows on a deployment, what must always ho
       expect(problems, history.join("\n")).toEqual([]);
     },
   );
+});
+
+describe("whatever befalls a pool of its own, what must always hold holds", () => {
+  test.each(seedsOf(4))("seed %i", { tags: ["large"] }, async (seed) => {
+    const { problems, history } = await poolSimulated(poolScenarioOf(seed, "s16"));
+    expect(problems, history.join("\n")).toEqual([]);
+  });
 });
 
 test("the same scenario comes to the same, event by event", async () => {
