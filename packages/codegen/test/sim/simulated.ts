@@ -67,6 +67,7 @@ class Simulation {
   #needsRepair = false;
   #isCrowded = false;
   #uses = 0;
+  #refusals = 0;
   #backup: Backup | undefined;
 
   constructor(
@@ -129,6 +130,10 @@ class Simulation {
         // One that is gone for good, and looked after by nobody.
         this.#needsRepair ||= isUnwatched(path);
         return true;
+      },
+      refuses: () => {
+        const isThrottled = this.scenario.throttle !== undefined && !this.#isOver;
+        return isThrottled && ++this.#refusals % 23 === 0 ? "TooManyConcurrentRequests" : undefined;
       },
       forgets: isUnread,
       used: () => (this.#isOver || (this.#uses = (this.#uses + 7) % 10) >= fullOfTen ? 0 : 0.55),
