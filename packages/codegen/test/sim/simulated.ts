@@ -12,6 +12,7 @@ import { checkTable, type Doc, type TableNames } from "../../../workflow/test/co
 import type { Job } from "../edits/deployed.js";
 import { eventsIn } from "../differential/events-in.js";
 import { comparable, comparableOutput, effectsOf, expected } from "../differential/expected.js";
+import { keyOf } from "../differential/records.js";
 import { brokenOf } from "../differential/invariants.js";
 import type { RunRow, Sent, StepRow } from "../differential/rest.js";
 import { type Fault, isEnd, type Workflows } from "../differential/definition.js";
@@ -397,6 +398,15 @@ class Simulation {
       for (const { kind } of step.errors ?? [])
         if (kind === "lost") this.#problems.push(`${step.stage} of ${step.run} was lost`);
     const jumps = plan.some((entry) => entry.on === "event" && entry.does === "jump");
+    const begun = new Map(
+      this.#watch.log
+        .filter(({ what }) => what === "begins")
+        .map(({ key, attempt, text }) => [`${key} ${attempt}`, Number.parseInt(text, 10)]),
+    );
+    for (const step of jumps ? [] : this.#steps())
+      for (const { attempt, nextAt } of step.retries ?? [])
+        if ((begun.get(`${keyOf(step)} ${attempt + 1}`) ?? Infinity) < nextAt)
+          this.#problems.push(`${keyOf(step)} was tried again too soon after attempt ${attempt}`);
     for (const [says, all] of Object.entries(broken)) {
       // What is told by the times of rows.
       if (jumps && /began each after|was undone first/.test(says)) continue;
