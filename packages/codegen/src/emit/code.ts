@@ -89,7 +89,8 @@ function broken(code: string, margin: string, column: number, behind: number): s
     return `${parameters}\n${inside}${laidOut(body, inside, inside.length, behind)}`;
   }
   const isPath = /^["']/.test(code) || path.test(code);
-  const bracket = isPath ? -1 : code.search(/[([{]/);
+  const called = callee.exec(code)?.[0].length ?? code.search(/[([{]/);
+  const bracket = isPath ? -1 : called;
   if (bracket < 0) return members(code, inside, column, behind);
   const head = code.slice(0, bracket + 1);
   const { items, end } = itemsOf(code, bracket + 1);
@@ -109,7 +110,10 @@ function broken(code: string, margin: string, column: number, behind: number): s
 
 /** `a.b["c"].d`, and each name of it with the keys in brackets after it. */
 const key = String.raw`\[(?:"(?:[^"\\]|\\.)*"|'(?:[^'\\]|\\.)*')\]`;
-const path = new RegExp(String.raw`^[\w$]+(?:\.[\w$]+|${key})*$`);
+const names = String.raw`^[\w$]+(?:\.[\w$]+|${key})*`;
+const path = new RegExp(`${names}$`);
+/** What is called: a bracket inside it opens no list. */
+const callee = new RegExp(String.raw`${names}(?=\()`);
 const pathPart = new RegExp(String.raw`\.?[\w$]+(?:${key})*`, "g");
 
 const isHuggable = (argument: string): boolean =>
