@@ -156,7 +156,7 @@ function storageNames(
 export const isIdentifier = (name: string): boolean => /^[A-Za-z][A-Za-z0-9_]*$/.test(name);
 
 /** A storage name for the key of a case: `in-progress` is `inProgress`, and `200` is `case200`. */
-function identifierOf(key: string): string {
+export function identifierOf(key: string): string {
   const [first = "", ...rest] = key.split(/[^A-Za-z0-9]+/).filter((word) => word !== "");
   const text = first.slice(0, 1).toLowerCase() + first.slice(1) + rest.map(capitalized).join("");
   // Short, as functions are named after it.

@@ -1,3 +1,4 @@
+import { identifierOf, isIdentifier } from "../../src/plan/storage-names.js";
 import type { Definition, Node, Nodes, Workflows } from "./definition.js";
 import type { RunRow, StepRow } from "./rest.js";
 
@@ -57,14 +58,28 @@ export function definitionOf(workflows: Workflows, name: string): Definition {
 export function handlerOf({ nodes }: Definition, stage: string): Node {
   let node: Node;
   let inside: Nodes | undefined = nodes;
-  for (const part of stage.split(".")) {
+  const parts = stage.split(".");
+  for (const [index, part] of parts.entries()) {
     if (inside !== undefined) {
       node = inside[part];
       inside = node?.body;
-    } else if (node?.cases !== undefined) inside = node.cases[part];
+    } else if (node?.cases !== undefined) inside = caseOf(node.cases, part, parts[index + 1]);
     else if (part !== "output") node = node?.[part];
   }
   return node;
+}
+
+/** The nodes of a case by its storage name: that of a key that is no identifier is made of it. */
+function caseOf(
+  cases: Readonly<Record<string, Nodes>>,
+  stored: string,
+  next = "",
+): Nodes | undefined {
+  const own = Object.hasOwn(cases, stored) ? cases[stored] : undefined;
+  const isMadeOf = (key: string) => stored.startsWith(identifierOf(key));
+  const made = Object.keys(cases).filter((key) => !isIdentifier(key) && isMadeOf(key));
+  // Keys that are written alike are numbered; names of nodes tell them apart.
+  return own ?? cases[made.find((key) => Object.hasOwn(cases[key] ?? {}, next)) ?? ""];
 }
 
 export function mostAttempts(

@@ -73,8 +73,8 @@ export async function startQueued(ctx: MutationCtx, host: Host, slot: Slot, work
  * scheduler itself, only the last ones are.
  */
 async function leavesToDrain(ctx: MutationCtx, gate: Gate, isOn: boolean, areAll: boolean) {
-  if (await lacksPlaces(ctx)) return areAll;
-  return isOn || gate.maxParallelism >= LARGE_POOL;
+  const isLarge = gate.maxParallelism >= LARGE_POOL;
+  return (await lacksPlaces(ctx)) ? isLarge && areAll : isLarge || isOn;
 }
 
 /** Starts a work in a slot. @returns false if it could not start: then it is ended or set aside. */

@@ -62,7 +62,7 @@ function laneFor(gate: Gate, { number }: Pick<Slot, "number">): number {
  * A completion looks at so many works. With 6 it tells few from many less well, and twice as many
  * ends conflict at 3/4 of what a pool of 50 can do; with 12 it reads 4 documents more for nothing.
  */
-const LOOK = 8;
+export const LOOK = 8;
 /**
  * Few wait if there are fewer per lane than this. With 0.25, ends conflict thirty times as often at
  * that load, as they compete for the few.
