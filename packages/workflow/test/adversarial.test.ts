@@ -83,7 +83,8 @@ describe("what would break if", () => {
     await use.app.drive(async () => (await pending()) !== undefined);
     const job = await pending();
     const entry = makeFunctionReference<"mutation">("_workflows/beginsBadly:entry");
-    await use.app.t.mutation(entry, job?.args[0] as Record<string, Value>);
+    const asItself = { ...(job?.args[0] as Record<string, Value>), nested: true };
+    await use.app.t.mutation(entry, asItself);
     expect((await pending())?._id).toBe(job?._id);
     await use.app.drive();
     expect(await use.app.status("aboveChildrenThrow", id)).toMatchObject({

@@ -1,5 +1,5 @@
 import { Counter, type CounterOptions, vitestTimers } from "@stepwise/testing";
-import { mutationGeneric } from "convex/server";
+import { makeFunctionReference, mutationGeneric } from "convex/server";
 import { v } from "convex/values";
 import { afterEach, beforeEach, expect, vi } from "vitest";
 import type { MutationCtx } from "../src/component/_generated/server.js";
@@ -29,6 +29,8 @@ export interface Faults {
   settle?: (args: Settlement) => boolean;
   /** Any function of the component fails before it has done anything. */
   fails?: (name: ComponentFunction, args: unknown) => boolean;
+  /** Each scheduled entry is delivered a second time, as the same scheduled function. */
+  twice?: boolean;
   /** Not a fault: is told of each document that a call of `settle` writes. */
   writes?: (args: Settlement, document: string) => void;
   /** Nor is this: how many of the newest commits a stale snapshot lacks; asked for each. */
@@ -95,6 +97,46 @@ function failing(modules: Modules, fails: NonNullable<Faults["fails"]>): Modules
   );
 }
 
+/** The same modules, where what a scheduled entry did is followed by the same call once more. */
+function delivering(modules: Modules): Modules {
+  const again = (path: string, name: string, module: object) => {
+    const real = (module as Record<string, { _handler(ctx: unknown, args: unknown): unknown }>)[
+      name
+    ]?._handler;
+    if (real === undefined) return module;
+    const file = path.replace(/^.*\/(?:component|convex)\//, "").replace(/\.[^.]+$/, "");
+    const self = makeFunctionReference<"mutation">(`${file}:${name}`);
+    const handler = async (ctx: MutationCtx, args: { nested?: boolean; again?: true }) => {
+      const { again, ...given } = args;
+      const result = await real(ctx, given);
+      if (again !== true && given.nested !== true)
+        // A scheduled mutation that throws is gone, and so is all that it did.
+        await ctx.runMutation(self, { ...given, again: true }).catch(() => {});
+      return result;
+    };
+    const exported = (module as Record<string, object>)[name]!;
+    // It is called with one argument more.
+    const wrapped = Object.create(exported, {
+      _handler: { value: handler },
+      exportArgs: { value: () => JSON.stringify({ type: "any" }) },
+    }) as unknown;
+    return { ...module, [name]: wrapped };
+  };
+  const named = (path: string) =>
+    path.includes("/_workflows/") ? "entry" : path.endsWith("/engine/entry.js") ? "enter" : null;
+  return Object.fromEntries(
+    Object.entries(modules).map(([path, load]) => {
+      const name = named(path);
+      if (name === null) return [path, load];
+      let loaded: Promise<unknown> | undefined;
+      return [
+        path,
+        () => (loaded ??= load().then((module) => again(path, name, module as object))),
+      ];
+    }),
+  );
+}
+
 /**
  * Faults of actions that die, so many of them, when they have done what they do: nothing that they
  * report comes through.
@@ -114,10 +156,12 @@ export class TestApp {
 
   constructor(faults: Faults & CounterOptions = {}) {
     this.counter = new Counter(faults);
-    this.t = this.counter.convexTest({ schema, modules });
+    const { twice = false } = faults;
+    this.t = this.counter.convexTest({ schema, modules: twice ? delivering(modules) : modules });
     // One module for all calls: the counter wraps each that it has not met.
     const faulty = { ...lib, settle: settleWith(faults) };
-    const all = { ...component, "./component/lib.js": async () => faulty };
+    const parts = twice ? delivering(component) : component;
+    const all = { ...parts, "./component/lib.js": async () => faulty };
     const { fails } = faults;
     const faultyComponent = fails === undefined ? all : failing(all, fails);
     this.t.registerComponent("workflow", componentSchema, faultyComponent);

@@ -46,8 +46,12 @@ export async function settle(ctx: MutationCtx, settlement: Settlement) {
     // An earlier attempt gave its slot back when the next was due, which may hold it by now.
     if (found === null || found.attempt === token.attempt) await completeWork(ctx, pool, ended);
     const isOwn = found !== null && (await isOwnJob(ctx, found.job));
+    // So that it is not its own if it comes again.
+    if (isOwn) await ctx.db.patch("steps", found._id, { job: undefined });
     return { stale: !isOwn || hasDoneMore(fused) };
   }
+  // It is delivered again, or is from another time than a restored record.
+  if (settlement.scheduled === true && !(await isOwnJob(ctx, found.job))) return { stale: true };
   noteEnding(ctx, token.step);
   // A step may pause its own run. A pause from elsewhere would have canceled its job.
   // guard: paused

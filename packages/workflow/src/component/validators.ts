@@ -314,6 +314,8 @@ export type Plans = Infer<typeof vPlans>;
 export const settleArgs = {
   token: vToken,
   slot: v.optional(v.string()),
+  /** The caller is a scheduled function: only the one that the record names changes anything. */
+  scheduled: v.optional(v.boolean()),
   /** The hash of the plan that is deployed, and the function that enters the next stage. */
   plan: v.optional(v.string()),
   entry: v.optional(v.string()),

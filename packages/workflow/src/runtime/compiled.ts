@@ -220,14 +220,14 @@ export function compiled(
       return internalMutationGeneric({
         args: entryArgs,
         returns: v.null(),
-        handler: async (ctx, { token, stage, event, ...options }) => {
+        handler: async (ctx, { token, stage, event, nested, ...options }) => {
           // Its parent may have ended already, and cancel its many children in pages.
           const mayBeCalledOff = event.kind === "arrive" && token.childOf !== undefined;
           if (mayBeCalledOff && (await ctx.runQuery(component.lib.isCalledOff, { token })))
             return null;
           const begun = event.kind === "arrive" ? await inputAtBeginning(ctx, own, token) : {};
           const scope = options.scope && { ...options.scope, ...begun };
-          const run = new Run(ctx, own, token, stage, { ...options, scope });
+          const run = new Run(ctx, own, token, stage, { ...options, scope, scheduled: !nested });
           const entry = (entries: Entries) =>
             Object.hasOwn(entries, stage) ? entries[stage] : undefined;
           const { node } = placeOf(definition, stage);

@@ -39,6 +39,8 @@ export const entryArgs = {
   scope: v.any(),
   fuse: v.boolean(),
   slot: v.optional(v.string()),
+  /** Another function of the component calls it. Default: it is scheduled. */
+  nested: v.optional(v.boolean()),
 };
 
 /** Of a mutation or query that is called as a nested transaction. */

@@ -27,6 +27,8 @@ import { readsSecret, shownProblem } from "./shown.js";
 
 export interface TransactionOptions {
   readonly slot?: string | undefined;
+  /** Whether it was scheduled, so that it is nobody's call. Default: false. */
+  readonly scheduled?: boolean;
   /** Whether stages that follow may run in it; if it then fails, it is called again without. */
   readonly fuse: boolean;
   /** What the stage reads, by name, if that came with the call. */
@@ -270,6 +272,7 @@ export class Transaction {
     return await this.ctx.runMutation(this.own.component.lib.settle, {
       token: this.token,
       slot: this.options.slot,
+      scheduled: this.options.scheduled,
       plan: this.own.plan,
       entry: isEntered ? await createFunctionHandle(entry) : undefined,
       outcome: this.outcome,

@@ -235,6 +235,7 @@ export type ComponentApi<Name extends string | undefined = string | undefined> =
           childOf?: string;
         };
         slot?: string;
+        scheduled?: boolean;
         plan?: string;
         entry?: string;
         outcome:

@@ -1,4 +1,10 @@
-import { keepSweeping, leaveRoom, ROOM_TO_COMPLETE, slotOf } from "@stepwise/workpool/core";
+import {
+  isOwnJob,
+  keepSweeping,
+  leaveRoom,
+  ROOM_TO_COMPLETE,
+  slotOf,
+} from "@stepwise/workpool/core";
 import type { FunctionHandle } from "convex/server";
 import { v } from "convex/values";
 import type { ErrorKind } from "../../definition/context.js";
@@ -91,7 +97,9 @@ async function scheduleAtOnce(
 export const enter = voidMutation(
   { token: vToken, scope: v.any(), slot: v.optional(v.string()) },
   async (ctx, { token, scope, slot }) => {
-    await enterStep(ctx, token, { scope, slot });
+    const step = await stepWithId(ctx, token.step);
+    // It may be delivered again.
+    if (await isOwnJob(ctx, step?.job)) await enterStep(ctx, token, { scope, slot });
   },
 );
 
@@ -137,7 +145,7 @@ export async function enterNow(
   const call = async (fuse: boolean) =>
     await ctx.runMutation(
       run.entry as FunctionHandle<"mutation">,
-      { token, stage: step.stage, event, scope, fuse, slot },
+      { token, stage: step.stage, event, scope, fuse, slot, nested: true },
       { transactionLimits: await leaveRoom(ctx, ROOM_TO_COMPLETE) },
     );
   try {

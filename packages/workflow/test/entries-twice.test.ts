@@ -1,0 +1,126 @@
+import { makeFunctionReference } from "convex/server";
+import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
+import { internal } from "./convex/_generated/api.js";
+import type { MutationCtx } from "../src/component/_generated/server.js";
+import { isOf } from "./component.js";
+import { TestApp } from "./harness.js";
+
+beforeEach(() => void vi.useFakeTimers());
+afterEach(() => void vi.useRealTimers());
+
+/** What a run did, and what is left of it. */
+async function whatItDid(app: TestApp, name: string, runId: string) {
+  const runs = await app.tree(runId);
+  return {
+    status: (await app.status(name, runId))?.state,
+    steps: runs.flatMap(({ steps }) => steps.map(({ stage, state }) => `${stage} ${state}`)).sort(),
+    runs: runs.length,
+    log: (await app.log()).map((line) => line.replaceAll(runId, "run")),
+    actions: app.counter.calls
+      .filter(({ type, name }) => type === "action" && name.startsWith("_workflows/"))
+      .map(({ name }) => name)
+      .sort(),
+  };
+}
+
+const leaves = [
+  { n: 1, ms: 10 },
+  { n: 2, ms: 20 },
+];
+/** Where runs are entered: by the node that they come to, or by what they have waited for. */
+const entered = [
+  ["a first mutation, and a sleep's end", "sleeps", { ms: 60_000 }],
+  ["an event's timeout", "impatient", {}],
+  ["a node after a sleep, as an action", "paysTwice", {}],
+  ["children, and what follows them", "list", { leaves }],
+  ["a child with a sleep", "napping", { of: 3 }],
+  ["an iteration of a loop", "counted", { to: 12 }],
+  ["an iteration of a loop with actions", "counted", { to: 3, inAction: true }],
+  ["an isolated mutation", "isolated", {}],
+  ["a retry", "flaky", { goodAttempt: 3 }],
+  ["compensations", "saga", { fail: "late" }],
+  ["a node that cancels its own run", "steersItself", { how: "cancel" }],
+  ["a node that pauses its own run", "steersItself", { how: "pause" }],
+  ["a node that pauses and resumes its own run", "steersItself", { how: "pauseAndResume" }],
+] as const;
+
+describe("an entry that comes again does nothing", () => {
+  test.each(entered)("[S133] delivered twice: %s", async (_what, name, input) => {
+    const done = [];
+    for (const twice of [false, true]) {
+      const app = new TestApp({ twice });
+      const runId = await app.start(name, input);
+      await app.drive();
+      done.push(await whatItDid(app, name, runId));
+      await app.expectNothingLeft();
+    }
+    expect(done[1]).toEqual(done[0]);
+  });
+
+  test.each(entered)(
+    "[S133] from another time, as after a partial restore: %s",
+    async (_what, name, input) => {
+      const done = [];
+      for (const again of [false, true]) {
+        const app = new TestApp();
+        const runId = await app.start(name, input);
+        let came = 0;
+        for (let at = 0; at < 8; at++) {
+          if (again) came += await scheduleAgain(app);
+          await app.advance(at < 4 ? 400 : 20 * 60_000);
+        }
+        await app.drive();
+        if (again) expect(came).toBeGreaterThan(0);
+        done.push(await whatItDid(app, name, runId));
+      }
+      expect(done[1]).toEqual(done[0]);
+    },
+  );
+
+  test("[S133] a wait is not over before its time", async () => {
+    const app = new TestApp();
+    const runId = await app.start("sleeper", { ms: 60_000 });
+    await app.advance(1_000);
+    expect(await scheduleAgain(app)).toBe(2);
+    await app.advance(1_000);
+    expect(await app.steps(runId)).toEqual(["a waiting"]);
+    await app.drive();
+    expect(await app.status("sleeper", runId)).toMatchObject({ state: "completed" });
+  });
+
+  test("[S133] an event that is sent while the entry of its timeout comes again is taken once", async () => {
+    const app = new TestApp({ twice: true });
+    const runId = await app.start("awaited", {});
+    await app.drive(async () => (await app.steps(runId)).includes("first waiting"));
+    const event = { name: "awaited", run: runId, event: "paid", payload: { cents: 5 } };
+    await app.t.mutation(internal.manager.sendEvent, event);
+    await scheduleAgain(app);
+    await app.advance(1_000);
+    expect(await app.steps(runId)).toEqual(["first completed", "second waiting"]);
+    await app.drive();
+    expect(await app.status("awaited", runId)).toMatchObject({ state: "completed" });
+    await app.expectNothingLeft();
+  });
+});
+
+/** Schedules every entry that ever was scheduled once more, at once. @returns how many. */
+async function scheduleAgain(app: TestApp): Promise<number> {
+  return await app.counter.uncounted(async () => {
+    const jobs = await app.inComponent(async (ctx) =>
+      ctx.db.system.query("_scheduled_functions").collect(),
+    );
+    const entries = new Map(
+      jobs
+        .filter(({ name }) => name.endsWith(":entry") || isOf("engine/entry:enter")({ name }))
+        .map(({ name, args }) => [name + JSON.stringify(args), { name, given: args[0] }]),
+    );
+    for (const { name, given } of entries.values()) {
+      const again = async (ctx: Pick<MutationCtx, "scheduler">) => {
+        const entry = makeFunctionReference<"mutation">(name);
+        await ctx.scheduler.runAfter(0, entry, given as Record<string, never>);
+      };
+      await (name.startsWith("_workflows/") ? app.t.run(again) : app.inComponent(again));
+    }
+    return entries.size;
+  });
+}
