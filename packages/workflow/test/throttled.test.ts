@@ -16,18 +16,24 @@ interface Row {
   readonly state: string;
 }
 
-/** Starts a fan-out, and refuses all that is not the system's from its first action's begin on. */
-async function refusing(why: ReturnType<NonNullable<Faults["refuses"]>>, ms: number) {
+const leaves = Array.from({ length: 6 }, (_, n) => ({ n, ms: 100 }));
+const LIST = { name: "list", input: { leaves } };
+
+/** Starts a run, and refuses all that is not the system's, from `after` its first action began. */
+async function refusing(
+  why: ReturnType<NonNullable<Faults["refuses"]>>,
+  ms: number,
+  { after = 0, ...start }: { name: string; input: unknown; after?: number } = LIST,
+) {
   let isRefused = false;
   const faults: Faults = { refuses: () => (isRefused ? why : undefined) };
   const deployment = await Deployment.of(parts, { class: S16, faults });
-  const leaves = Array.from({ length: 6 }, (_, n) => ({ n, ms: 100 }));
-  deployment.at(0, () => deployment.mutation("runs:start", { name: "list", input: { leaves } }));
+  deployment.at(0, () => deployment.mutation("runs:start", start));
   const stop = deployment.onHappening((event) => {
     if (event.what !== "began") return;
     stop();
-    isRefused = true;
-    deployment.at(ms, () => (isRefused = false));
+    deployment.at(after, () => (isRefused = true));
+    deployment.at(after + ms, () => (isRefused = false));
   });
   await deployment.drive();
   return {
@@ -47,3 +53,31 @@ test.each([
   expect(states).toEqual(Array.from({ length: 7 }, () => "completed"));
   expect(Math.max(...attempts)).toBe(1);
 });
+
+test.each([
+  ["TooManyWrites", 700_000],
+  ["TooManyWrites", 1_500_000],
+  ["TooManyConcurrentRequests", 700_000],
+  ["TooManyConcurrentRequests", 1_500_000],
+] as const)("[S132] %s for %i ms, longer than an action lives: nor then", async (why, ms) => {
+  const { states, attempts } = await refusing(why, ms);
+  expect(states).toEqual(Array.from({ length: 7 }, () => "completed"));
+  expect(Math.max(...attempts)).toBe(1);
+});
+
+test.each([
+  ["TooManyWrites", 25_000],
+  ["TooManyWrites", 45_000],
+  ["TooManyWrites", 180_000],
+  ["TooManyConcurrentRequests", 25_000],
+  ["TooManyConcurrentRequests", 180_000],
+] as const)(
+  "[S132] %s for %i ms, beyond the timeout of what has ended: nor then",
+  async (why, ms) => {
+    // It takes 9 s of its 10 s, and a check has seen that it began.
+    const slow = { name: "slow", input: { ms: 9_000 }, after: 8_000 };
+    const { states, attempts } = await refusing(why, ms, slow);
+    expect(states).toEqual(["completed"]);
+    expect(attempts).toEqual([1]);
+  },
+);

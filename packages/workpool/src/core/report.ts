@@ -6,6 +6,10 @@ const REPEATS_MS = 9 * 60_000;
 const FIRST_PAUSE_MS = 500;
 /** … and bytes written are counted by the second, so longer pauses do not help. */
 const LONGEST_PAUSE_MS = 15_000;
+/** An action that has run so long may have scheduled its report … */
+export const SCHEDULES_MS = REPEATS_MS - LONGEST_PAUSE_MS;
+/** … which Convex repeats ever less often: so long it is waited for. */
+export const LATER_MS = 60 * 60_000;
 
 /** How a deployment refuses a call before its code runs. */
 const REFUSED = /\btoo ?many ?(?:writes|concurrent ?requests)/i;

@@ -3,6 +3,7 @@ import type { Host, HostCtx, HostQueryCtx, MutationCtx, Slot, Watch } from "./co
 import { readDrain, ringDrain } from "./drain.js";
 import { readGate } from "./gate.js";
 import { completeWork } from "./pool.js";
+import { LATER_MS, SCHEDULES_MS } from "./report.js";
 import { sweptByHost } from "./rest.js";
 import { hasRoom, leaveRoom, ROOM_TO_COMPLETE, ROOM_TO_INSPECT, ROOM_TO_RECOVER } from "./room.js";
 import { setAside } from "./set-aside.js";
@@ -12,8 +13,10 @@ import {
   GRACE_MS,
   least,
   sweepForHost,
+  LATE_MS,
   LONGEST_PAUSE_MS,
   nextSweep,
+  OVERDUE_MS,
   readWatch,
   scheduleSweep,
   type Inspected,
@@ -26,6 +29,9 @@ import {
 /** No stale snapshot is older, by far. */
 const STALE_MS = 30_000;
 
+/** Longer than the longest pause of a report that is repeated. */
+const SECOND_LOOK_MS = 30_000;
+
 type Job = SystemDataModel["_scheduled_functions"]["document"];
 
 /**
@@ -36,23 +42,25 @@ type Job = SystemDataModel["_scheduled_functions"]["document"];
 export async function sweepSlots(
   ctx: HostCtx,
   host: Host,
-  {
-    generation,
-    seen = { from: 0, lost: 0, running: false, began: [] },
-    reserve = false,
-  }: SweepArgs,
+  { generation, seen: before, reserve = false }: SweepArgs,
 ): Promise<void> {
   const watch = await readWatch(ctx);
   if (watch?.generation !== generation) return;
+  const seen = before ?? { from: 0, lost: 0, running: false, began: [] };
+  // If it comes late because nothing could be written, reports are held up too.
+  const isBehind = Date.now() > watch.at + (reserve ? LATE_MS : 0) + OVERDUE_MS;
+  const at = Date.now() + (isBehind ? SECOND_LOOK_MS : 0);
   if (reserve) {
     // If the watch has ended, it had begun by then: the last sweep has canceled it in vain.
     if (watch.reserve === undefined) return;
     // It must not cancel itself.
     const others = { ...watch, reserve: undefined };
-    return await scheduleSweep(ctx, host, { at: Date.now() }, others);
+    return await scheduleSweep(ctx, host, { at }, others);
   }
   // A running mutation looks pending. Nobody may cancel this one: what it schedules would be lost.
   await ctx.db.patch("watch", watch._id, { job: undefined });
+  if (isBehind && before === undefined)
+    return await scheduleSweep(ctx, host, { at, seen }, { ...watch, job: undefined });
   const page = { from: seen.from, began: watch.began ?? [] };
   const found = await ctx.runQuery(host.functions.inspect, page, { useStaleSnapshot: true });
   let lost = seen.lost;
@@ -223,10 +231,15 @@ function lossOf(job: Job | null, { timeoutMs = Infinity }: Slot, beganAt = Infin
   if (job === null) return "its scheduled function is gone";
   if (job.state.kind === "failed") return `its scheduled function failed: ${job.state.error}`;
   if (job.state.kind === "canceled") return "its scheduled function was canceled";
-  if (job.state.kind === "success") return lossOfCall(undefined);
+  if (job.state.kind === "success") return reportsLater(job) ? null : lossOfCall(undefined);
   if (job.state.kind === "inProgress" && Date.now() >= beganAt + timeoutMs + GRACE_MS)
     return `it has not reported ${timeoutMs} ms after its begin, its timeout`;
   return null;
+}
+
+/** Whether a function ran for so long that it may have scheduled its report at its end. */
+function reportsLater({ scheduledTime, completedTime = scheduledTime }: Job): boolean {
+  return completedTime - scheduledTime >= SCHEDULES_MS && Date.now() < completedTime + LATER_MS;
 }
 
 function lossOfCall(error: string | undefined): string {

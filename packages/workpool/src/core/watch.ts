@@ -71,9 +71,9 @@ const FIRST_SEEN_MS = 5_000;
 /** A work that has not reported so long after its timeout is lost. */
 export const GRACE_MS = 5_000;
 /** A sweep that is so late was lost, or the scheduler is far behind: another is scheduled. */
-const LATE_MS = 60_000;
+export const LATE_MS = 60_000;
 /** By then the one in reserve should have come. */
-const OVERDUE_MS = 5_000;
+export const OVERDUE_MS = 5_000;
 
 /** Enqueues that have lost to the one that woke the pool try again within so many ms. */
 const JUST_WOKEN_MS = 150;
