@@ -30,10 +30,11 @@ export interface Work {
 }
 
 /** A row of what was asked for, in the order of commits. */
-export type Asked =
+export type Asked = { readonly _creationTime: number } & (
   | { readonly asks: "work"; readonly work: Work; readonly workId: string; readonly at: number }
   | { readonly asks: "cancel"; readonly label: string }
-  | { readonly asks: "cancel all" };
+  | { readonly asks: "cancel all" }
+);
 /** A row of what has happened. */
 export interface Happened {
   readonly label: string;

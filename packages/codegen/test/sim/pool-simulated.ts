@@ -214,10 +214,11 @@ class PoolSimulation {
     for (const [place, one] of asked.entries()) {
       // An operator has the last word.
       if (one.asks !== "work" || aside.has(one.workId)) continue;
-      const later = asked.slice(place + 1);
-      const wasCanceled = later.some(
-        (each) =>
-          each.asks === "cancel all" || (each.asks === "cancel" && each.label === one.work.label),
+      // Of two transactions that overlap, the one that is created first may commit last.
+      const wasCanceled = asked.some((each, index) =>
+        each.asks === "cancel all"
+          ? index > place || each._creationTime >= one._creationTime
+          : index > place && each.asks === "cancel" && each.label === one.work.label,
       );
       const own = happened.filter(({ label }) => label === one.work.label);
       const told = failed.filter(({ workId }) => workId === one.workId).length;

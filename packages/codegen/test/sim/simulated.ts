@@ -327,13 +327,24 @@ class Simulation {
         if (!runs.has(run)) this.#problems.push(`a row in ${table} is of ${run}, which is gone`);
     const began = this.#deployment.clock.now();
     const args = { name: "probe", input: {}, refuses: false };
-    const runId = await this.#done(this.#deployment.mutation("manage:start", args));
+    const runId = await this.#granted("manage:start", args);
     await this.#drive();
     const probe = this.#runs().find(({ _id }) => _id === runId);
     const tookMs = (probe?.endedAt ?? Infinity) - (probe?.startedAt ?? began);
     if (probe?.state !== "completed" || tookMs > FRESH_MS)
       this.#problems.push(`a fresh run is ${probe?.state} after ${tookMs} ms`);
-    await this.#done(this.#deployment.mutation("manage:cleanup", { runId: String(runId) }));
+    await this.#granted("manage:cleanup", { runId: String(runId) });
+  }
+
+  /** Calls a mutation until the deployment, which may still be throttled, does not refuse it. */
+  async #granted(name: string, args: Record<string, unknown>): Promise<unknown> {
+    for (;;)
+      try {
+        return await this.#done(this.#deployment.mutation(name, args));
+      } catch (error) {
+        if (!/TooManyWrites|TooManyConcurrentRequests/.test(String(error))) throw error;
+        await this.#deployment.advance(1_000);
+      }
   }
 
   async #limit(maxParallelism: number): Promise<void> {
