@@ -6,7 +6,7 @@ import { anyWaits, leaveQueueAmong, leaveQueueFirst, seeQueueFor } from "./queue
 import { messageOf } from "./result.js";
 import { hasRoom, MOST_REFUSED, MOST_TRIED, ROOM_TO_COMPLETE } from "./room.js";
 import { setAside } from "./set-aside.js";
-import { freeSlot, type HandOvers, startInSlot } from "./slots.js";
+import { freeSlot, type HandOvers, seeFreeSlots, startInSlot } from "./slots.js";
 import { isWatchedAsBefore, keepWatch, readWatch, reviveWatch } from "./watch.js";
 
 /**
@@ -22,7 +22,9 @@ export async function handOver(ctx: MutationCtx, host: Host, gate: Gate, slot: S
     const drain = await readDrain(ctx);
     const isOn = drain?.on === true;
     const leaves =
-      seen.length === 0 ? !mayOpen(gate) : await leavesToDrain(ctx, gate, isOn, areAll);
+      seen.length === 0
+        ? !mayOpen(gate) && !(await isLast(ctx, host, gate))
+        : await leavesToDrain(ctx, gate, isOn, areAll);
     if (leaves || (seen.length === 0 && isOn && (await anyWaits(ctx)))) {
       await freeSlot(ctx, slot._id);
       // guard: drain-after-end
@@ -75,6 +77,11 @@ export async function startQueued(ctx: MutationCtx, host: Host, slot: Slot, work
 async function leavesToDrain(ctx: MutationCtx, gate: Gate, isOn: boolean, areAll: boolean) {
   const isLarge = gate.maxParallelism >= LARGE_POOL;
   return (await lacksPlaces(ctx)) ? isLarge && areAll : isLarge || isOn;
+}
+
+/** Whether no other slot is held, as it seems: then a pool at rest needs no drain. */
+async function isLast(ctx: MutationCtx, host: Host, gate: Gate): Promise<boolean> {
+  return (await seeFreeSlots(ctx, host, gate)).length >= gate.maxParallelism - 1;
 }
 
 /** Starts a work in a slot. @returns false if it could not start: then it is ended or set aside. */
