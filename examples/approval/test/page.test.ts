@@ -70,7 +70,7 @@ describe.skipIf(!existsSync(executablePath))("the page, in a browser", () => {
     await page.getByRole("button", { name: "Approve" }).click();
     await page.getByRole("status").getByText("completed").waitFor();
     await page
-      .getByRole("img", { name: /^attempt 1 failed after .*, attempt 2 ran for/ })
+      .getByRole("img", { name: /\battempt 1 failed after .*, attempt 2 ran for/ })
       .waitFor();
     await page.getByRole("img", { name: "Graph of approveExpense" }).waitFor();
     expect(await page.locator("svg [data-tone=good]").count()).toBe(8);
