@@ -84,16 +84,6 @@ describe("starting", () => {
     expect(await app.labels("start")).toEqual([...labels, ...labels.map((l) => `batch ${l}`)]);
   });
 
-  test("no work starts before one that is a window of four times maxParallelism older has left the queue", async () => {
-    const app = new TestApp({ maxParallelism: 4 });
-    const jobs = Array.from({ length: 60 }, (_, i) => ({ label: `${i}`, ms: 10 + ((i * 7) % 13) }));
-    await app.t.mutation((ctx) => app.pool.enqueueActionBatch(ctx, internal.jobs.sleep, jobs));
-    await app.drive();
-    const order = (await app.labels("start")).map(Number);
-    order.forEach((place, rank) => expect(place - rank).toBeLessThan(16));
-    expect(new Set(order).size).toBe(60);
-  });
-
   test(
     "while others keep coming, nothing in the queue is passed over for long",
     { tags: ["large"] },
