@@ -97,15 +97,18 @@ describe("6,000 works waiting in the component", () => {
       });
       app.counter.clear();
 
-      const last = await app.t.mutation((ctx) => app.pool.enqueueAction(ctx, wait, { ms: 1 }));
+      const last = await app.t.mutation((ctx) =>
+        app.pool.enqueueMutation(ctx, write, { label: "crowd" }),
+      );
       const status = (id: string) => app.t.query((ctx) => app.pool.status(ctx, id as WorkId));
       expect(await status(last)).toMatchObject({ state: "pending" });
       expect(await status(ids[CROWD / 2]!)).toMatchObject({ state: "pending" });
       await app.t.mutation((ctx) => app.pool.cancel(ctx, ids[CROWD / 2]! as string as WorkId));
       expect(await status(ids[CROWD / 2]!)).toEqual({ state: "finished" });
       // The two that run end; of the queue some run, and the pause stops them.
-      await app.drive(1_000);
-      await app.setMaxParallelism(0);
+      await app.drive(1_100, async () => {
+        if ((await app.labels("write")).length >= 2) await app.setMaxParallelism(0);
+      });
       await app.drive(1_000);
       const ran = (await app.labels("write")).length;
       expect(ran).toBeGreaterThanOrEqual(2);
