@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
-import type { Info } from "../src/index.js";
+import { type Info, RetryAfter } from "../src/index.js";
 import { describeThrown } from "../src/errors/failure.js";
 import { attemptOf } from "../src/runtime/attempt.js";
 import { internal } from "./convex/_generated/api.js";
@@ -42,6 +42,50 @@ describe("retry", () => {
   test("[S35] the step's own settings go before the workflow's, and without any there is one attempt", async () => {
     expect(await use.app.output("overridden", {})).toEqual(["attempt 2", "attempt 1", "attempt 4"]);
     expect(await use.app.error("notRetried", {})).toMatchObject({ message: "once", attempt: 1 });
+  });
+});
+
+describe("what a retry may say", () => {
+  test("[S153] maxAttempts is enough, and `when` chooses the errors that are tried again", async () => {
+    expect(await use.app.output("retriedWhen", { codes: [500, 500, 500] })).toBe(4);
+    expect(await use.app.error("retriedWhen", { codes: [500, 400] })).toMatchObject({
+      data: { code: 400 },
+      attempt: 2,
+    });
+    expect(await use.app.error("retriedWhen", { codes: [500, 500, 500, 500] })).toMatchObject({
+      attempt: 4,
+    });
+  });
+
+  test("[S153] the step fails with what `when` throws, and says what it was asked about", async () => {
+    const { message } = (await use.app.error("retriedWhen", { codes: [501] }))!;
+    expect(message).toBe(
+      `The retry.when of "attempt" failed: cannot say of 501. It was asked about: {"code":501}`,
+    );
+  });
+
+  test.each([
+    { after: "90s", nested: false },
+    { after: 90_000, nested: true },
+  ])("[S154] the next attempt comes when a RetryAfter says: %o", async (input) => {
+    const starts: number[] = [];
+    use.app.counter.onCall(({ name, startedAt }) => {
+      if (name.endsWith("askedLater:attempt")) starts.push(startedAt);
+    });
+    expect(await use.app.output("askedLater", input)).toBe(2);
+    const [first = 0, second = 0] = starts;
+    expect(second - first).toBeGreaterThanOrEqual(90_000);
+    expect(second - first).toBeLessThan(90_100);
+  });
+
+  test("[S154] without attempts left it is an error like any other, with its data", async () => {
+    expect(await use.app.error("notAskedAgain", {})).toMatchObject({
+      kind: "thrown",
+      message: expect.stringMatching(/^Asked to be tried again at \d{4}-/),
+      attempt: 1,
+    });
+    expect(() => new RetryAfter("1 fortnight" as "1 day")).toThrow(/is not a duration/);
+    expect(() => new RetryAfter(new Date(Number.NaN))).toThrow(/is an invalid date/);
   });
 });
 

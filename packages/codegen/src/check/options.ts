@@ -148,15 +148,16 @@ const retryFields: Readonly<Record<string, Rule>> = {
   initialBackoffMs: fromZero,
   base: fromZero,
   maxBackoffMs: fromZero,
+  when: sync,
 };
 
 export function checkRetry(name: string, given: Given): Problem[] {
   const { value } = given;
   if (value === undefined || typeof value === "boolean") return [];
-  const needed = "write true, or all of { maxAttempts, initialBackoffMs, base }";
+  const needed = "write true, or an object with maxAttempts, such as { maxAttempts: 3 }";
   if (!isObject(value)) return [{ name, given, hint: needed }];
   const names = Object.keys(retryFields);
-  const lacks = names.some((field) => field !== "maxBackoffMs" && !value.fields.has(field));
+  const lacks = !value.fields.has("maxAttempts");
   const wrong = [...value.fields].flatMap(([field, each]) => {
     const unknown = {
       name: `${name}.${field}`,

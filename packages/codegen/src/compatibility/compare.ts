@@ -59,7 +59,7 @@ function compareWorkflow(before: WorkflowThen, now: WorkflowThen): Change[] {
     ...inputChanges(before, now),
     ...otherRetry(before, now),
     ...(differ(optionsOf(before), optionsOf(now))
-      ? [safe(now, "other options: they hold for what starts from now on")]
+      ? [safe(now, `other options: they hold for what starts from now on${retryToo(before, now)}`)]
       : []),
     ...goneCases.map(({ path, keys }): Change => ({
       workflow: now.name,
@@ -86,11 +86,17 @@ function otherRetry(before: WorkflowThen, now: WorkflowThen): Change[] {
   const names = allNodes(now.nodes)
     .flatMap(({ stages }) => stages.filter(isInherited))
     .map(({ name }) => quote(name));
-  const what = now.options["retry"] === undefined ? "the retry is removed" : "another retry";
+  // What is computed cannot be told apart: it may be among that.
+  const isGone = now.options["retry"] === undefined && before.computed === now.computed;
+  const what = isGone ? "the retry is removed" : "another retry";
   const reach = names.length === 0 ? "no node inherits it" : `it holds for ${names.join(" and ")}`;
   const message = `${what}: ${reach}, also in runs that wait for their next attempt, which then fail or go on by it`;
   return [safe(now, names.length === 0 ? `${what}: ${reach}` : message)];
 }
+
+/** A `retry` that is computed cannot be told from the other options. */
+const retryToo = (before: WorkflowThen, now: WorkflowThen): string =>
+  differ(before.computed, now.computed) ? ", but for a computed `retry`, which holds at once" : "";
 
 const differ = (a: unknown, b: unknown): boolean => JSON.stringify(a) !== JSON.stringify(b);
 

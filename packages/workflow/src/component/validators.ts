@@ -279,7 +279,13 @@ const began = { beganAt: v.optional(v.number()) };
 /** What an action has reported. */
 export const vReported = v.union(
   v.object({ kind: v.literal("success"), output: v.any(), ...began }),
-  v.object({ kind: v.literal("failed"), error: vError, ...began }),
+  /** `retryAt`: when it asks to be tried again, in ms since the epoch. */
+  v.object({
+    kind: v.literal("failed"),
+    error: vError,
+    retryAt: v.optional(v.number()),
+    ...began,
+  }),
 );
 
 /** Why the component enters a workflow. */

@@ -6,9 +6,24 @@ import type { Given, Misfit, Stored, Valid, ValidAt } from "./values.js";
 
 export type FunctionKind = "action" | "mutation" | "query";
 
-/** How often and how soon a failed action is tried again; `true` is 5 attempts, 250 ms, base 2. */
+/** Which failed actions are tried again, how often and how soon; `true` is 5 attempts. */
 export type Retry =
-  boolean | { maxAttempts: number; initialBackoffMs: number; base: number; maxBackoffMs?: number };
+  | boolean
+  | {
+      /** How often it runs at most, the first time included: 1 to 1,000. */
+      maxAttempts: number;
+      /** The wait before the second attempt, in ms. Default: 250. */
+      initialBackoffMs?: number;
+      /** The factor by which the wait grows from one attempt to the next. Default: 2. */
+      base?: number;
+      /** No wait is longer than this, in ms. Default: a year. */
+      maxBackoffMs?: number;
+      /**
+       * Says whether an error is tried again, if attempts are left. It sees the whole error, and is
+       * synchronous. If it throws, the step fails with that. Default: every error.
+       */
+      when?: (error: StepError) => boolean;
+    };
 
 type MaybePromise<T> = T | Promise<T>;
 type Handler<Ctx, Scope, Result> = (ctx: Ctx, scope: Scope, info: Info) => MaybePromise<Result>;

@@ -2,6 +2,7 @@ import { isNonRetryableError, wellFormed, withCauses } from "@stepwise/workpool/
 import { ConvexError, convexToJson, getConvexSize, type Value } from "convex/values";
 import type { ErrorKind, StepError } from "../definition/context.js";
 import { misshapeOf } from "../shape.js";
+import { askedBy } from "./retry-after.js";
 
 export type Problem = Pick<StepError, "message" | "kind" | "data">;
 
@@ -34,6 +35,8 @@ export function describeThrown(thrown: unknown): Problem {
     return problemOf("thrown", withCauses(cleaned(thrown.message), thrown));
   const data = thrown.data as Value;
   if (isMarked(data)) return data[MARKER];
+  const asked = askedBy(thrown);
+  if (asked !== undefined) return problemOf("thrown", asked.message, asked.data ?? undefined);
   if (isNonRetryableError(thrown)) {
     const { message, data: given } = thrown.data;
     return problemOf("nonRetryable", message, given ?? undefined);

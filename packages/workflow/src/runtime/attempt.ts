@@ -5,6 +5,7 @@ import type { Token } from "../component/validators.js";
 import type { Info, StepError } from "../definition/context.js";
 import type { Policy } from "../definition/node.js";
 import { describeThrown, Failure } from "../errors/failure.js";
+import { askedBy } from "../errors/retry-after.js";
 import { durationMs } from "../rules.js";
 import { checkedOutput } from "../values.js";
 import type { Bound } from "./functions.js";
@@ -76,13 +77,17 @@ export async function report(
   attempt: Promise<Value> | { error: StepError },
 ): Promise<null> {
   const at = { workflow, node: stage, attempt: token.attempt };
-  const failed = (error: StepError) => ({ kind: "failed" as const, error });
+  const failed = (error: StepError, retryAt?: number) => ({
+    kind: "failed" as const,
+    error,
+    retryAt,
+  });
   const outcome =
     "error" in attempt
       ? failed(attempt.error)
       : await attempt.then(
           (output) => ({ kind: "success" as const, output }),
-          (error: unknown) => failed({ ...describeThrown(error), ...at }),
+          (error: unknown) => failed({ ...describeThrown(error), ...at }, askedBy(error)?.at),
         );
   const report = { ...outcome, beganAt };
   const completion = functions.completion(stage);

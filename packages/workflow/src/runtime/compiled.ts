@@ -105,10 +105,18 @@ export function compiled(
     const { error } = reported;
     if (error.node === INPUT) return run.failAt(stage, error);
     // The whole node of which the stage is a part can have failed: its time is over.
-    const isOwn = error.node === stage;
-    const again = isOwn ? retryAt(own, stage, token.attempt, error.kind) : null;
-    const at = isOwn ? stage : placeOf(definition, stage).path;
-    return await run.failed(error, again, next, at);
+    if (error.node !== stage)
+      return await run.failed(error, null, next, placeOf(definition, stage).path);
+    const { attempt } = token;
+    try {
+      const again = retryAt(own, stage, { ...error, attempt }, reported.retryAt);
+      return await run.failed(error, again, next);
+    } catch (thrown) {
+      const { message, ...rest } = describeThrown(thrown);
+      const where = `The retry.when of "${placeOf(definition, stage).called}" failed`;
+      const why = `${where}: ${message}. It was asked about: ${error.message}`;
+      return await run.failed({ ...rest, message: why }, null, next);
+    }
   };
   const actionOf = (stage: string, handler: ActionHandler): StepAction =>
     internalActionGeneric({

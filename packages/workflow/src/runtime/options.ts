@@ -6,7 +6,7 @@ import {
 } from "@stepwise/workpool/core";
 import { createFunctionHandle } from "convex/server";
 import type { ActionFunction } from "../component/validators.js";
-import type { ErrorKind } from "../definition/context.js";
+import type { ErrorKind, StepError } from "../definition/context.js";
 import type { Retry } from "../definition/node.js";
 import {
   atMostYear,
@@ -38,27 +38,38 @@ export async function actionFunction(own: Bound, stage: string): Promise<ActionF
 
 const RETRIED: readonly ErrorKind[] = ["thrown", "timedOut", "lost"];
 
-/** When the next attempt of an action begins, in ms since the epoch; null if never. */
+/**
+ * When the next attempt of an action begins, in ms since the epoch; null if never.
+ * @param at the time that it has asked for itself.
+ * @throws what the `when` of its `retry` throws.
+ */
 export function retryAt(
   { definition, retry: usual = false }: Bound,
   stage: string,
-  attempt: number,
-  kind: ErrorKind,
+  error: StepError,
+  at: number | undefined,
 ): number | null {
   const retry = policyOf(definition, stage).retry ?? definition.options.retry ?? usual;
-  const behavior = RETRIED.includes(kind) ? retryBehavior(retry) : undefined;
-  if (behavior === undefined || attempt >= behavior.maxAttempts) return null;
-  return Date.now() + retryDelayMs(behavior, attempt);
+  const behavior = RETRIED.includes(error.kind) ? retryBehavior(retry) : undefined;
+  if (behavior === undefined || error.attempt >= behavior.maxAttempts) return null;
+  if (typeof retry === "object" && retry.when?.(error) === false) return null;
+  return at ?? Date.now() + retryDelayMs(behavior, error.attempt);
 }
 
 function retryBehavior(retry: Retry): RetryBehavior | undefined {
   if (typeof retry === "boolean") return retry ? DEFAULT_RETRY_BEHAVIOR : undefined;
   try {
     checkRetry("retry", retry);
-    return retry;
+    return withDefaults(retry);
   } catch {
     return undefined;
   }
+}
+
+function withDefaults(retry: Exclude<Retry, boolean>): RetryBehavior {
+  const { initialBackoffMs: first, base: factor } = DEFAULT_RETRY_BEHAVIOR;
+  const { maxAttempts, initialBackoffMs = first, base = factor, maxBackoffMs } = retry;
+  return { maxAttempts, initialBackoffMs, base, maxBackoffMs };
 }
 
 function checkRetry(what: string, retry: Retry | undefined): void {
@@ -66,12 +77,14 @@ function checkRetry(what: string, retry: Retry | undefined): void {
   if (typeof retry !== "object" || retry === null)
     throw invalid(what, retry, "it must be true, false or an object");
   try {
-    checkRetryBehavior(retry);
+    checkRetryBehavior(withDefaults(retry));
   } catch (error) {
     throw invalid(what, retry, (error as Error).message, error);
   }
   if (retry.maxAttempts > MAX_ATTEMPTS)
     throw invalid(what, retry, `retry.maxAttempts must be at most ${MAX_ATTEMPTS}`);
+  if (retry.when !== undefined && typeof retry.when !== "function")
+    throw invalid(what, retry, "retry.when must be a function");
 }
 
 const invalid = (what: string, given: unknown, must: string, cause?: unknown): Error =>

@@ -1,4 +1,5 @@
-import { child, defineWorkflow } from "@stepwise/workflow";
+import { child, defineWorkflow, type Duration, RetryAfter } from "@stepwise/workflow";
+import { ConvexError } from "convex/values";
 import { z } from "zod";
 import { internal } from "./_generated/api";
 import { leaf } from "./parents.workflow";
@@ -117,3 +118,43 @@ export const patientTwice = defineWorkflow({ input: z.object({}) })
     cases: { yes: (b) => b.event("other", { anyOf: { call: z.string() } }) },
   })
   .finalize({ query: async (_ctx, { call, again }) => ({ call, again }) });
+
+/** Its `retry` says which errors are tried again, and the rest of it is as usual. */
+export const retriedWhen = defineWorkflow({ input: z.object({ codes: z.array(z.number()) }) }).step(
+  "attempt",
+  {
+    action: async (_ctx, { input }, { attempt }) => {
+      const code = input.codes[attempt - 1];
+      if (code !== undefined) throw new ConvexError({ code });
+      return attempt;
+    },
+    retry: {
+      maxAttempts: 4,
+      when: ({ data, attempt }) => {
+        const { code } = data as { code: number };
+        if (code === 500 + attempt) throw new Error(`cannot say of ${code}`);
+        return code >= 500;
+      },
+    },
+  },
+);
+
+/** The action says when it is to be tried again; it may be thrown by a function that it calls. */
+export const askedLater = defineWorkflow({
+  input: z.object({ after: z.union([z.string(), z.number()]), nested: z.boolean() }),
+}).step("attempt", {
+  action: async (ctx, { input }, { attempt }): Promise<number> => {
+    if (attempt > 1) return attempt;
+    const after = input.after as Duration;
+    if (!input.nested) throw new RetryAfter(after, "the queue is full", { queue: 9 });
+    return await ctx.runMutation(internal.refusals.later, { after });
+  },
+  retry: { maxAttempts: 2 },
+});
+
+/** Without a `retry`, nothing is tried again. */
+export const notAskedAgain = defineWorkflow({ input: z.object({}) }).step("attempt", {
+  action: async () => {
+    throw new RetryAfter("1m");
+  },
+});

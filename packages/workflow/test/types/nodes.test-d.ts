@@ -7,6 +7,7 @@ import {
   defineWorkflow,
   type Info,
   type Loop,
+  type Retry,
   type Settled,
   type StepError,
   type WorkflowInput,
@@ -607,6 +608,22 @@ describe("workflow", () => {
     }).step("only", { query: (_ctx, { input }) => input.id });
     expectTypeOf<WorkflowInput<typeof b>>().toEqualTypeOf<{ id: string }>();
     expectTypeOf<WorkflowOutput<typeof b>>().toEqualTypeOf<string>();
+  });
+
+  test("a retry says only what differs, and knows the errors that it is asked about", () => {
+    const options = { input: v.object({}), retry: { maxAttempts: 3 } };
+    defineWorkflow(options).step("only", {
+      action: () => 1,
+      retry: {
+        maxAttempts: 3,
+        when: (error) => {
+          expectTypeOf(error).toEqualTypeOf<StepError>();
+          return error.kind !== "timedOut";
+        },
+      },
+    });
+    // @ts-expect-error -- it is asked in a transaction, which waits for nothing.
+    void ({ maxAttempts: 3, when: async () => true } satisfies Retry);
   });
 
   test("its nodes are known by name, those without an output too, and no others", () => {

@@ -154,6 +154,7 @@ export type ComponentApi<Name extends string | undefined = string | undefined> =
                 cause?: any;
                 compensationErrors?: Array<any>;
               };
+              retryAt?: number;
               beganAt?: number;
             };
       },
