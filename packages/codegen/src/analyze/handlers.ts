@@ -109,6 +109,7 @@ const calledWith = {
   handler: ["ctx", "scope", "info"],
   args: ["scope", "info"],
   recover: ["error", "scope"],
+  match: ["payload", "scope"],
   /** Children, a duration, the key of a branch, the state of a loop, the input of a child. */
   ofScope: ["scope"],
   body: ["builder"],

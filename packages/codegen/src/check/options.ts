@@ -66,6 +66,10 @@ const rules: Readonly<Record<string, Rule>> = {
   children: sync,
   on: sync,
   until: sync,
+  match: (name, given) =>
+    isObject(given.value)
+      ? [...given.value.fields].flatMap(([event, each]) => sync(`${name}.${event}`, each))
+      : sync(name, given),
   reduce: (name, { value }) => {
     const step = isObject(value) ? value.fields.get("step") : undefined;
     return step === undefined ? [] : sync(`${name}.step`, step);

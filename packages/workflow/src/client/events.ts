@@ -9,6 +9,7 @@ import { Failure } from "../errors/failure.js";
 import { suggestion } from "../rules.js";
 import { parsedOf, parseValue, PASS_AN_ID } from "../runtime/input.js";
 import { eventNamed, receiversOf, storedEvent } from "../runtime/nodes/event.js";
+import { placeOf } from "../runtime/place.js";
 import type { WorkflowReference } from "../runtime/reference.js";
 import { described, runArgs, type RunOrKey } from "./which-run.js";
 
@@ -62,6 +63,11 @@ export async function sendEvent(
       throw refused("it is past every node that takes such an event");
     case "full":
       throw refused(`it keeps ${sent.kept} of them, one for each node that will still take one`);
+    case "unmatched": {
+      const { called } = placeOf(stored, sent.stage);
+      if (sent.why !== undefined) throw refused(`the match of "${called}" failed: ${sent.why}`);
+      throw refused(`"${called}" waits for another one, and no node after it takes this one`);
+    }
     case "tooLarge":
       throw new Failure(
         "tooLarge",
@@ -86,14 +92,15 @@ function parsed(workflow: string, definition: AnyDefinition, name: string, paylo
   const receivers: Receiver[] = [];
   let common: { value: Value } | undefined;
   let given: Given | undefined;
-  for (const { stage, schema, loop, sensitive } of named)
+  for (const { stage, schema, loop, sensitive, matches } of named)
     try {
       const named = eventNamed(definition, workflow, { stage, name, sensitive });
       const { value, given: raw } = parsedOf((each) => parseValue(named, schema, each), payload);
       common ??= { value };
       given ??= raw;
       const differs = compareValues(value, common.value) !== 0;
-      receivers.push({ stage, loop, value: differs ? value : undefined });
+      const does = matches || undefined;
+      receivers.push({ stage, loop, matches: does, value: differs ? value : undefined });
     } catch (error) {
       problems.set(stage, Failure.from(error));
       receivers.push({ stage, loop, refuses: true });

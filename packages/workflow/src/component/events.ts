@@ -1,7 +1,24 @@
 import { isOwnJob, oneOf } from "@stepwise/workpool/core";
-import { compareValues, getConvexSize, type Infer, v, type Value } from "convex/values";
-import { mutation, type MutationCtx } from "./_generated/server.js";
-import type { Doc, Run, RunId, Step } from "./core/documents.js";
+import {
+  compareValues,
+  ConvexError,
+  getConvexSize,
+  type Infer,
+  type ObjectType,
+  v,
+  type Value,
+} from "convex/values";
+import type { Problem } from "../errors/failure.js";
+import { Unmatched, unmatchedIn } from "../errors/unmatched.js";
+import { internal } from "./_generated/api.js";
+import {
+  internalMutation,
+  mutation,
+  type MutationCtx,
+  query,
+  type QueryCtx,
+} from "./_generated/server.js";
+import type { Doc, Run, RunId, Step, StepId } from "./core/documents.js";
 import { isEntry, takesEvents } from "./core/kinds.js";
 import { inboxOf, inOrder } from "./core/inbox.js";
 import { findRun, vRunOrKey } from "./core/runs.js";
@@ -13,37 +30,72 @@ import { type Given, reception, vGiven, vRunState } from "./validators.js";
 /** What a row of the inbox may take: a document holds 1 MiB, with its id and time. */
 const MAX_KEPT_BYTES = (1 << 20) - 1_024;
 
+const forNode = { run: v.string(), names: v.array(v.string()), stage: v.string() };
+const vStored = v.object({
+  id: v.string(),
+  name: v.string(),
+  value: v.any(),
+  given: v.optional(vGiven),
+  takenAt: v.optional(v.number()),
+  since: v.number(),
+});
+
+/** Takes an event from the inbox. @param id the one to take. Default: the first for the node. */
 export const take = mutation({
-  args: { run: v.string(), names: v.array(v.string()), stage: v.string() },
-  returns: v.union(
-    v.object({
-      name: v.string(),
-      value: v.any(),
-      given: v.optional(vGiven),
-      takenAt: v.optional(v.number()),
-      since: v.number(),
-    }),
-    v.null(),
-  ),
-  handler: async (ctx, { run, names, stage }) => {
-    const id = ctx.db.normalizeId("runs", run);
-    if (id === null) return null;
-    const first: Doc<"inbox">[] = [];
-    for (const name of names) {
-      for await (const event of inboxOf(ctx, id, name)) {
-        if (forStage(event, stage)?.refuses === true) continue;
-        first.push(event);
-        break;
-      }
+  args: { ...forNode, id: v.optional(v.string()) },
+  returns: v.union(vStored, v.null()),
+  handler: async (ctx, { id, ...of }) => {
+    for await (const event of eventsFor(ctx, of)) {
+      if (id !== undefined && event._id !== id) continue;
+      await ctx.db.delete("inbox", event._id);
+      return stored(event, of.stage);
     }
-    const [oldest] = first.sort(inOrder);
-    if (oldest === undefined) return null;
-    await ctx.db.delete("inbox", oldest._id);
-    const { name, given, takenAt, _creationTime: since } = oldest;
-    const own = forStage(oldest, stage);
-    return { name, value: own === undefined ? oldest.value : own.value, given, takenAt, since };
+    return null;
   },
 });
+
+/** So many a node looks at in one call, to find those that match. */
+const LOOK = 50;
+
+/** The events that a node may take, in order. @param skip leaves out so many. */
+export const look = query({
+  args: { ...forNode, skip: v.number() },
+  returns: v.array(vStored),
+  handler: async (ctx, { skip, ...of }) => {
+    const seen: Infer<typeof vStored>[] = [];
+    let passed = 0;
+    for await (const event of eventsFor(ctx, of)) {
+      if (passed++ < skip) continue;
+      seen.push(stored(event, of.stage));
+      if (seen.length === LOOK) break;
+    }
+    return seen;
+  },
+});
+
+/** What an inbox holds for a stage, in the order in which it takes that. */
+async function* eventsFor(
+  ctx: QueryCtx,
+  { run, names, stage }: { run: string; names: readonly string[]; stage: string },
+) {
+  const id = ctx.db.normalizeId("runs", run);
+  if (id === null) return;
+  const lines = names.map((name) => inboxOf(ctx, id, name));
+  const heads = await Promise.all(lines.map((line) => line.next()));
+  for (;;) {
+    const waiting = heads.flatMap(({ value }, line) => (value ? [{ event: value, line }] : []));
+    const [first] = waiting.sort((one, other) => inOrder(one.event, other.event));
+    if (first === undefined) return;
+    if (forStage(first.event, stage)?.refuses !== true) yield first.event;
+    heads[first.line] = await lines[first.line]!.next();
+  }
+}
+
+function stored(event: Doc<"inbox">, stage: string): Infer<typeof vStored> {
+  const { _id: id, name, given, takenAt, _creationTime: since } = event;
+  const own = forStage(event, stage);
+  return { id, name, value: own === undefined ? event.value : own.value, given, takenAt, since };
+}
 
 /** Keeps an event that does not fit its node any more, in its place before the others. */
 export const giveBack = mutation({
@@ -67,76 +119,110 @@ function forStage({ otherwise }: Doc<"inbox">, stage: string) {
   return otherwise?.find((one) => one.stage === stage);
 }
 
-/** `loop`: the outermost one around it. While that goes on, it may be reached again. */
-const vReceiver = v.object({ ...reception, loop: v.optional(v.string()) });
+/**
+ * `loop`: the outermost one around it. While that goes on, it may be reached again. `matches`: it
+ * takes only what its `match` says is meant for it.
+ */
+const vReceiver = v.object({
+  ...reception,
+  loop: v.optional(v.string()),
+  matches: v.optional(v.boolean()),
+});
 type Receiver = Infer<typeof vReceiver>;
+
+const sending = {
+  workflow: v.string(),
+  run: vRunOrKey,
+  name: v.string(),
+  value: v.any(),
+  given: v.optional(vGiven),
+  receivers: v.array(vReceiver),
+  /** The stages that take events of the storage name, but not of this one. */
+  others: v.optional(v.array(v.string())),
+};
+const vSent = v.union(
+  v.object({ kind: oneOf("taken", "kept", "past", "unknown") }),
+  v.object({ kind: v.literal("full"), kept: v.number() }),
+  v.object({ kind: v.literal("ended"), state: vRunState }),
+  v.object({ kind: v.literal("refused"), stage: v.string() }),
+  v.object({ kind: v.literal("unmatched"), stage: v.string(), why: v.optional(v.string()) }),
+  v.object({ kind: v.literal("tooLarge"), bytes: v.number(), most: v.number() }),
+);
+type Sent = Infer<typeof vSent>;
 
 /**
  * Gives a run an event: it goes on with it in this transaction, or the event waits in its inbox.
  * @returns `past`: no node ahead takes it; `full`: each of them has one already; `refused`: the
- *   node does not take this payload; `tooLarge`: it cannot be stored. These change nothing.
+ *   node does not take this payload; `unmatched`: it is not meant for the node that waits, and no
+ *   other takes it, or that node could not say; `tooLarge`: it cannot be stored. These change
+ *   nothing.
  */
 export const send = mutation({
-  args: {
-    workflow: v.string(),
-    run: vRunOrKey,
-    name: v.string(),
-    value: v.any(),
-    given: v.optional(vGiven),
-    receivers: v.array(vReceiver),
-    /** The stages that take events of the storage name, but not of this one. */
-    others: v.optional(v.array(v.string())),
-  },
-  returns: v.union(
-    v.object({ kind: oneOf("taken", "kept", "past", "unknown") }),
-    v.object({ kind: v.literal("full"), kept: v.number() }),
-    v.object({ kind: v.literal("ended"), state: vRunState }),
-    v.object({ kind: v.literal("refused"), stage: v.string() }),
-    v.object({ kind: v.literal("tooLarge"), bytes: v.number(), most: v.number() }),
-  ),
-  handler: async (
-    ctx,
-    { workflow, run: which, name, value, given: raw, receivers, others = [] },
-  ) => {
-    const run = await findRun(ctx, which, workflow);
-    if (run === null) return { kind: "unknown" as const };
-    const { _id: id, state } = run;
-    if (state !== "running" && state !== "pending") return { kind: "ended" as const, state };
-    const waiting = await stepWaitingFor(ctx, id, receivers);
-    const awaiting = receivers.find(({ stage }) => stage === waiting?.stage);
-    const isKept = waiting === undefined || waiting.held === true;
-    // A paused node takes its event when it is resumed.
-    const ahead: Receiver[] = [];
-    for (const one of isKept ? receivers : [])
-      if (one === awaiting || (await isAhead(ctx, id, one))) ahead.push(one);
-    const receiver = awaiting ?? ahead.find(({ refuses }) => refuses !== true) ?? ahead[0];
-    if (receiver === undefined) return { kind: "past" as const };
-    const { stage, refuses } = receiver;
-    if (refuses === true) return { kind: "refused" as const, stage };
-    const given = "value" in receiver ? receiver.value : value;
-    const event = { name, value: given, ...(raw === undefined ? {} : { given: raw }) };
-    if (isKept && ahead.every(({ loop }) => loop === undefined)) {
-      let kept = 0;
-      for await (const _event of inboxOf(ctx, id, name)) if (++kept === ahead.length) break;
-      if (kept === ahead.length) return { kind: "full" as const, kept };
+  args: sending,
+  returns: vSent,
+  handler: async (ctx, args): Promise<Sent> => {
+    if (args.receivers.every(({ matches }) => matches !== true)) return await deliver(ctx, args);
+    try {
+      return await ctx.runMutation(internal.events.sendMatching, args);
+    } catch (thrown) {
+      const unmatched = thrown instanceof ConvexError ? unmatchedIn(thrown.data) : undefined;
+      if (unmatched === undefined) throw thrown;
+      const sent = "why" in unmatched ? undefined : await deliver(ctx, args, unmatched.stage);
+      return sent === undefined || sent.kind === "past"
+        ? { kind: "unmatched", ...unmatched }
+        : sent;
     }
-    // If the run waits for it, what others would make of it is not needed.
-    const refusing = others.map((stage) => ({ stage, refuses: true }));
-    const otherwise = isKept ? [...otherwiseThan(given, value, receivers), ...refusing] : [];
-    const entry = { run: id, ...event, ...(otherwise.length === 0 ? {} : { otherwise }) };
-    const bytes = getConvexSize(entry);
-    if (bytes > MAX_KEPT_BYTES) return { kind: "tooLarge" as const, bytes, most: MAX_KEPT_BYTES };
-    const isTaken = !isKept && (await takesUp(ctx, run, waiting, event));
-    if (!isTaken) {
-      await ctx.db.insert("inbox", entry);
-      // A paused node may have begun to wait before it took such events.
-      const storedNames = waiting?.storedNames ?? waiting?.names ?? [];
-      if (waiting !== undefined && !storedNames.includes(name))
-        await ctx.db.patch("steps", waiting._id, { storedNames: [...storedNames, name] });
-    }
-    return { kind: isTaken ? ("taken" as const) : ("kept" as const) };
   },
 });
+
+/** The same, in a transaction that the node which waits can undo. */
+export const sendMatching = internalMutation({ args: sending, returns: vSent, handler: deliver });
+
+/** @param unmatched the stage that waits, but does not take it this time. */
+async function deliver(
+  ctx: MutationCtx,
+  { workflow, run: which, name, value, given: raw, others = [], ...to }: ObjectType<typeof sending>,
+  unmatched?: string,
+): Promise<Sent> {
+  const run = await findRun(ctx, which, workflow);
+  if (run === null) return { kind: "unknown" };
+  const { _id: id, state } = run;
+  if (state !== "running" && state !== "pending") return { kind: "ended", state };
+  const receivers = to.receivers.filter(({ stage, loop }) => stage !== unmatched || loop);
+  const waiting = unmatched === undefined ? await stepWaitingFor(ctx, id, receivers) : undefined;
+  const awaiting = receivers.find(({ stage }) => stage === waiting?.stage);
+  const isKept = waiting === undefined || waiting.held === true;
+  // A paused node takes its event when it is resumed.
+  const ahead: Receiver[] = [];
+  for (const one of isKept ? receivers : [])
+    if (one === awaiting || (await isAhead(ctx, id, one))) ahead.push(one);
+  const receiver = awaiting ?? ahead.find(({ refuses }) => refuses !== true) ?? ahead[0];
+  if (receiver === undefined) return { kind: "past" };
+  const { stage, refuses } = receiver;
+  if (refuses === true) return { kind: "refused", stage };
+  const given = "value" in receiver ? receiver.value : value;
+  const event = { name, value: given, ...(raw === undefined ? {} : { given: raw }) };
+  if (isKept && ahead.every(({ loop }) => loop === undefined)) {
+    let kept = 0;
+    for await (const _event of inboxOf(ctx, id, name)) if (++kept === ahead.length) break;
+    if (kept === ahead.length) return { kind: "full", kept };
+  }
+  // If the run waits for it, what others would make of it is not needed.
+  const refusing = others.map((stage) => ({ stage, refuses: true }));
+  const otherwise = isKept ? [...otherwiseThan(given, value, receivers), ...refusing] : [];
+  const entry = { run: id, ...event, ...(otherwise.length === 0 ? {} : { otherwise }) };
+  const bytes = getConvexSize(entry);
+  if (bytes > MAX_KEPT_BYTES) return { kind: "tooLarge", bytes, most: MAX_KEPT_BYTES };
+  const isTaken = !isKept && (await takesUp(ctx, run, waiting, event));
+  if (!isTaken) {
+    await ctx.db.insert("inbox", entry);
+    // A paused node may have begun to wait before it took such events.
+    const storedNames = waiting?.storedNames ?? waiting?.names ?? [];
+    if (waiting !== undefined && !storedNames.includes(name))
+      await ctx.db.patch("steps", waiting._id, { storedNames: [...storedNames, name] });
+  }
+  return { kind: isTaken ? "taken" : "kept" };
+}
 
 /** The nodes that refuse a payload, or make something else of it than the first that takes it. */
 function otherwiseThan(given: Value, value: Value, receivers: readonly Receiver[]) {
@@ -147,7 +233,10 @@ function otherwiseThan(given: Value, value: Value, receivers: readonly Receiver[
   });
 }
 
-/** @returns false if there is no room here: the node is entered later, and finds it. */
+/**
+ * @returns false if there is no room here: the node is entered later, and finds it.
+ * @throws an {@link Unmatched} if it is not meant for the node.
+ */
 async function takesUp(
   ctx: MutationCtx,
   run: Run,
@@ -158,7 +247,9 @@ async function takesUp(
   // It waits no more: the run itself may send such an event next.
   const state = "running" as const;
   await ctx.db.patch("steps", waiting._id, { state });
-  const otherwise = async () => {
+  const otherwise = async (_ctx: MutationCtx, _step: StepId, { data }: Problem) => {
+    const unmatched = unmatchedIn(data);
+    if (unmatched !== undefined) throw new Unmatched(unmatched);
     isTaken = false;
     await cancelScheduled(ctx, waiting);
     await scheduleEntry(ctx, waiting, {}, { kind: "entry", state: "pending", names: undefined });

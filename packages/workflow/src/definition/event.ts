@@ -15,11 +15,19 @@ export type EventNode<
       /** Waits for an event of the node's own name; parses its payload, in `workflow.sendEvent`. */
       schema: Schema;
       anyOf?: never;
+      /**
+       * Says whether a payload is meant for this node. One that is not stays for a later node, or
+       * is refused if there is none. It is synchronous, and is called in the sender's transaction,
+       * or when the run comes to the node. If it throws there, the node fails. Default: all are.
+       */
+      match?: (payload: InferOutput<Schema>, scope: Scope) => boolean;
     }
   | {
       /** Waits for the first event of any of these names; parses their payloads. */
       anyOf: S;
       schema?: never;
+      /** The same for each name; all payloads of a name without one are meant for this node. */
+      match?: { [Name in keyof S]?: (payload: InferOutput<S[Name]>, scope: Scope) => boolean };
     }
 ) & {
   /** How long the run waits, or until when. Default: forever, or until the run's own timeout. */

@@ -30,7 +30,7 @@ import {
   type StepQuery,
 } from "./functions.js";
 import { INPUT, inputAtBeginning } from "./begins.js";
-import { eventsOf, received } from "./nodes/event.js";
+import { checkMatch, eventsOf, received } from "./nodes/event.js";
 import { kindOf } from "./nodes/kinds.js";
 import type { GENERATED_FORMAT } from "../rules.js";
 import { retryAt } from "./options.js";
@@ -250,6 +250,7 @@ export function compiled(
             await run.succeeded(due, due === null ? {} : { timedOut: true });
           } else if (event.kind === "got") {
             const events = eventsOf(definition, stage);
+            await checkMatch(run, stage, node, { ...event, name: events.get(event.name) });
             const { output, ...took } = received(node, events, event);
             await run.succeeded(output, took);
           }

@@ -610,6 +610,30 @@ describe("workflow", () => {
     expectTypeOf<WorkflowOutput<typeof b>>().toEqualTypeOf<string>();
   });
 
+  test("a match sees the payload as it was parsed, and the scope", () => {
+    const begun = defineWorkflow({ input: z.object({ order: z.string() }) });
+    const size = z.string().transform((text) => text.length);
+    begun.event("paid", {
+      schema: size,
+      match: (payload, { input }) => {
+        expectTypeOf(payload).toEqualTypeOf<number>();
+        return payload > input.order.length;
+      },
+      timeout: ({ input }) => `${input.order.length}m` as const,
+    });
+    begun.event("paid", {
+      anyOf: { paid: size, refused: z.object({ why: z.string() }) },
+      match: { refused: (payload, { input }) => payload.why !== input.order },
+    });
+    begun.event("paid", {
+      anyOf: { paid: size },
+      // @ts-expect-error -- no event of that name is taken.
+      match: { refunded: () => true },
+    });
+    // @ts-expect-error -- it is asked in a transaction, which waits for nothing.
+    begun.event("paid", { schema: size, match: async () => true });
+  });
+
   test("a retry says only what differs, and knows the errors that it is asked about", () => {
     const options = { input: v.object({}), retry: { maxAttempts: 3 } };
     defineWorkflow(options).step("only", {

@@ -1,7 +1,7 @@
 import { Node } from "../../ts-morph.js";
 import { childWorkflow } from "../children.js";
-import { constantOf, functionOf, readOption, unwrap } from "../functions.js";
-import { readRecover, type Reads, readsOf } from "../handlers.js";
+import { constantOf, functionOf, type Option, readOption, unwrap } from "../functions.js";
+import { readRecover, type Reads, readsOf, scopeReads } from "../handlers.js";
 import { isScalar, knownValue, objectOf } from "../known.js";
 import { givenOptions, plannedValues, policyOf, readOptions, reportUnknown } from "../options.js";
 import type { Options } from "../options.js";
@@ -57,9 +57,12 @@ function isDuration(value: Node, file: DefinitionFile): boolean {
   );
 }
 
-/** `.event(name, { schema | anyOf, timeout? })`: one stage, which reads what its timeout does. */
+/**
+ * `.event(name, { schema | anyOf, match?, timeout? })`: one stage, which reads what its timeout and
+ * its `match` do.
+ */
 export const event: NodeKind = {
-  known: ["schema", "anyOf", "timeout", "sensitive"],
+  known: ["schema", "anyOf", "match", "timeout", "sensitive"],
   planned: ["timeout", "sensitive"],
   parts({ named, options, context }) {
     const { file, scope: visible } = context;
@@ -67,7 +70,10 @@ export const event: NodeKind = {
     const timeout = options.get("timeout");
     const fn = timeout && functionOf(timeout.value, file);
     const unwritten = options.rest === undefined ? [] : "*";
-    const reads = timeout === undefined ? unwritten : readsIfFunction(timeout.value, file);
+    const byTime = timeout === undefined ? unwritten : readsIfFunction(timeout.value, file);
+    const match = options.get("match");
+    const byMatch = match === undefined ? unwritten : readsOfMatch(match, file);
+    const reads = byTime === "*" || byMatch === "*" ? "*" : [...byTime, ...byMatch];
     const own = { kind: "event", reads, visible, at: named.at } as const;
     const stage = stagePlan({ ...ofNode(named), ...own, policy: policyOf(options, file) }, file);
     // A function is no value to look at.
@@ -77,6 +83,16 @@ export const event: NodeKind = {
     return { stages: [stage], options: values, source: optionSource(options), schemas };
   },
 };
+
+/** What a `match` reads of the scope: a function, or one for each of several names. */
+function readsOfMatch(match: Option, file: DefinitionFile): Reads {
+  const each = objectOf(match.value, file)
+    ?.getProperties()
+    .map((option) => readOption(option));
+  if (each === undefined) return scopeReads(match, file, "match");
+  const reads = each.map((option) => (option ? scopeReads(option, file, "match") : "*"));
+  return reads.includes("*") ? "*" : reads.flatMap((own) => (own === "*" ? [] : own));
+}
 
 /** The schemas by the names of the events; undefined if the names are not all written out. */
 function eventSchemas(options: Options, { name }: Named, { file }: NodeContext) {

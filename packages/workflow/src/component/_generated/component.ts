@@ -35,6 +35,20 @@ export type ComponentApi<Name extends string | undefined = string | undefined> =
       null,
       Name
     >;
+    look: FunctionReference<
+      "query",
+      "internal",
+      { run: string; names: Array<string>; stage: string; skip: number },
+      Array<{
+        id: string;
+        name: string;
+        value: any;
+        given?: { value?: any };
+        takenAt?: number;
+        since: number;
+      }>,
+      Name
+    >;
     send: FunctionReference<
       "mutation",
       "internal",
@@ -44,7 +58,13 @@ export type ComponentApi<Name extends string | undefined = string | undefined> =
         name: string;
         value: any;
         given?: { value?: any };
-        receivers: Array<{ stage: string; refuses?: boolean; value?: any; loop?: string }>;
+        receivers: Array<{
+          stage: string;
+          refuses?: boolean;
+          value?: any;
+          loop?: string;
+          matches?: boolean;
+        }>;
         others?: Array<string>;
       },
       | { kind: "taken" | "kept" | "past" | "unknown" }
@@ -61,14 +81,22 @@ export type ComponentApi<Name extends string | undefined = string | undefined> =
             | "timedOut";
         }
       | { kind: "refused"; stage: string }
+      | { kind: "unmatched"; stage: string; why?: string }
       | { kind: "tooLarge"; bytes: number; most: number },
       Name
     >;
     take: FunctionReference<
       "mutation",
       "internal",
-      { run: string; names: Array<string>; stage: string },
-      { name: string; value: any; given?: { value?: any }; takenAt?: number; since: number } | null,
+      { run: string; names: Array<string>; stage: string; id?: string },
+      {
+        id: string;
+        name: string;
+        value: any;
+        given?: { value?: any };
+        takenAt?: number;
+        since: number;
+      } | null,
       Name
     >;
   };

@@ -2,10 +2,15 @@ import type { Value } from "convex/values";
 import type { Event, Took } from "../../component/validators.js";
 import type { AnyDefinition } from "../../definition/definition.js";
 import type { Bound } from "../functions.js";
+import { describeThrown } from "../../errors/failure.js";
+import { Unmatched } from "../../errors/unmatched.js";
+import { literalText } from "../../rules.js";
+import { copied } from "../../values.js";
 import { parseValue } from "../input.js";
 import { msUntil } from "../options.js";
 import { allNodes, placeOf, presentKey } from "../place.js";
 import type { Arrive, Run } from "../run.js";
+import { shownProblem } from "../shown.js";
 import { kindOf, type AnyNode } from "./kinds.js";
 
 /** Waits for an event, unless one came early. */
@@ -19,10 +24,9 @@ export async function event(run: Run, stage: string, next: Arrive) {
         ? undefined
         : Date.now() + Math.max(0, await msUntil(run.own, stage, "timeout", node.timeout, scope));
     const storedNames = [...events.keys()];
-    const args = { run: run.token.run, names: storedNames, stage };
-    const early = await run.ctx.runMutation(component.events.take, args);
+    const early = await earlyEvent(run, stage, node, events);
     if (early !== null) {
-      const { since, ...event } = early;
+      const { id: _id, since, ...event } = early;
       const { takenAt = since } = event;
       try {
         // The node's schema may have changed since the event was kept.
@@ -46,6 +50,58 @@ export async function event(run: Run, stage: string, next: Arrive) {
     return undefined;
   });
 }
+
+/** Takes the first event of the inbox that is meant for a node. */
+async function earlyEvent(run: Run, stage: string, node: AnyNode, events: Named) {
+  const { look, take } = run.own.component.events;
+  const of = { run: run.token.run, names: [...events.keys()], stage };
+  if (node.match === undefined) return await run.ctx.runMutation(take, of);
+  for (let skip = 0; ;) {
+    const seen = await run.ctx.runQuery(look, { ...of, skip });
+    if (seen.length === 0) return null;
+    skip += seen.length;
+    for (const { id, ...event } of seen) {
+      const value = parsedEvent(run.own, stage, event);
+      if (await isMeantFor(run, stage, node, events.get(event.name), value))
+        return await run.ctx.runMutation(take, { ...of, id });
+    }
+  }
+}
+
+/** @throws an {@link Unmatched} if an event that a run is given is not meant for its node. */
+export async function checkMatch(
+  run: Run,
+  stage: string,
+  node: AnyNode,
+  { name, value }: { name: string | undefined; value: Value },
+): Promise<void> {
+  let told: { why?: string } = {};
+  try {
+    if (await isMeantFor(run, stage, node, name, value)) return;
+  } catch (thrown) {
+    told = { why: shownProblem(run.own, stage, describeThrown(thrown)).message };
+  }
+  throw new Unmatched({ stage, ...told });
+}
+
+/** Whether the `match` of a node says that a payload is meant for it. @throws as it does. */
+async function isMeantFor(
+  run: Run,
+  stage: string,
+  { match }: AnyNode,
+  name = "",
+  payload: Value,
+): Promise<boolean> {
+  const own = typeof match === "function" ? match : match?.[name];
+  if (own === undefined) return true;
+  const is: unknown = own(copied(payload), await run.scopeFor(stage, "match"));
+  if (typeof is === "boolean") return is;
+  const { called } = placeOf(run.own.definition, stage);
+  throw new Error(`The match of "${called}" gave ${literalText(is)}: it must give true or false`);
+}
+
+/** Of events, their names by their storage names. */
+type Named = ReadonlyMap<string, string>;
 
 type Kept = Pick<Extract<Event, { kind: "got" }>, "name" | "value" | "given">;
 
@@ -72,7 +128,7 @@ export function eventNamed(
 /** The output of a node from an event, and what is kept to give the event back. */
 export function received(
   node: AnyNode,
-  events: ReadonlyMap<string, string>,
+  events: Named,
   { name: stored, value, given, takenAt }: Kept & { takenAt?: number },
 ): { output: Value; took: Took } {
   const { output = value, within } =
@@ -88,14 +144,18 @@ interface Receiver {
   readonly schema: AnyNode;
   readonly loop?: string | undefined;
   readonly sensitive: boolean;
+  /** Whether it takes only what its `match` says is meant for it. */
+  readonly matches: boolean;
 }
 
 export function receiversOf({ nodes, options }: AnyDefinition): Receiver[] {
   return allNodes(nodes).flatMap(({ path: stage, key, node, nodes: among, loop }) => {
     const events = kindOf(node).events?.(node, presentKey(among, key)) ?? [];
+    const sensitive = node.sensitive === true || options.sensitive === true;
+    const matches = node.match !== undefined;
     return events.map(({ name, schema, isOwn }) => {
-      const sensitive = node.sensitive === true || options.sensitive === true;
-      return { stage, name, stored: isOwn ? key : name, schema, loop, sensitive };
+      const stored = isOwn ? key : name;
+      return { stage, name, stored, schema, loop, sensitive, matches };
     });
   });
 }
@@ -107,7 +167,7 @@ export function storedEvent(all: readonly Receiver[], name: string): string {
 }
 
 /** The events that a stage takes: their names, by their storage names. */
-export function eventsOf(definition: AnyDefinition, stage: string): ReadonlyMap<string, string> {
+export function eventsOf(definition: AnyDefinition, stage: string): Named {
   const all = receiversOf(definition);
   const own = all.filter((one) => one.stage === stage);
   return new Map(
