@@ -39,6 +39,18 @@ describe("how many children run at once", () => {
     await use.app.expectNothingLeft();
   });
 
+  test("[S53] as many as a function of the scope says", async () => {
+    const id = await use.app.start("asManyAsSaid", { of: 10, times: 3 });
+    await use.app.advance(SECOND);
+    expect(await childrenIn("running", id)).toHaveLength(6);
+    await use.app.drive();
+    expect(await use.app.status("asManyAsSaid", id)).toMatchObject({ state: "completed" });
+    expect(await use.app.error("asManyAsSaid", { of: 10, times: 0 })).toMatchObject({
+      message:
+        'The concurrency of "all" in workflow "asManyAsSaid" is 0: it must be a whole number from 1',
+    });
+  });
+
   test(
     "[S53] at most `concurrency` run at once, though they hold no slot",
     { tags: ["large"] },

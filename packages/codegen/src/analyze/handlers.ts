@@ -139,6 +139,10 @@ function looksAround(fn: FunctionNode): boolean {
 /** What a handler reads of its scope; `"*"` when its use hides which names it reads. */
 export type Reads = Read[] | "*";
 
+/** What several functions read together. */
+export const allReads = (all: readonly Reads[]): Reads =>
+  all.includes("*") ? "*" : all.flatMap((reads) => (reads === "*" ? [] : reads));
+
 /** Finds which names of its scope, or of another argument, a function reads, by syntax. */
 export function readsOf(
   fn: FunctionNode,

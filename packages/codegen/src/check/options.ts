@@ -74,7 +74,8 @@ const rules: Readonly<Record<string, Rule>> = {
     const step = isObject(value) ? value.fields.get("step") : undefined;
     return step === undefined ? [] : sync(`${name}.step`, step);
   },
-  concurrency: (name, given) => (given.value === Infinity ? [] : count(name, given)),
+  concurrency: (name, given) =>
+    given.value === Infinity ? [] : (typeof given.value === "object" ? sync : count)(name, given),
   tolerate: checkTolerate,
   maxIterations: each(
     (value) => isWhole(value, 1, 100_000),

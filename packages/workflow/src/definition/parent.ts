@@ -67,10 +67,11 @@ export type ParentNode<
     children: (scope: Simplify<Scope & HandlerOutput<Handled>>) => C;
     /**
      * How many children run at once at most; waiting ones count too. It may be more than
-     * `maxParallelism`: then actions queue. Default: `maxParallelism`, or all if the workflow of
-     * any child has a sleep, an event, or children.
+     * `maxParallelism`: then actions queue. A function is called once, with the scope of
+     * `children`. Default: `maxParallelism`, or all if the workflow of any child has a sleep, an
+     * event, or children.
      */
-    concurrency?: number;
+    concurrency?: number | ((scope: Simplify<Scope & HandlerOutput<Handled>>) => number);
     /**
      * How many children may fail, time out or be canceled before the parent fails;
      * `children` then holds `{ ok: true, output }` or `{ ok: false, error }` for each. One more

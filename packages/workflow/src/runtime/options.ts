@@ -95,7 +95,10 @@ export function checkMaxIterations(what: string, maxIterations: unknown): void {
   throw invalid(what, maxIterations, `it must be a whole number from 1 to ${MAX_ITERATIONS}`);
 }
 
-export function checkConcurrency(what: string, concurrency: unknown): void {
+export function checkConcurrency(
+  what: string,
+  concurrency: unknown,
+): asserts concurrency is number | undefined {
   if (concurrency === undefined || concurrency === Infinity || isWhole(concurrency)) return;
   throw invalid(what, concurrency, "it must be a whole number from 1");
 }

@@ -199,3 +199,12 @@ export const gathersMany = defineWorkflow({ input: howMany }).parent("all", {
   children: ({ input }) => upTo(input.of).map(() => child(leaf, { n: "one" as unknown as number })),
   tolerate: "all",
 });
+
+/** As many at once as its input and its handler say. */
+export const asManyAsSaid = defineWorkflow({
+  input: z.object({ of: z.number(), times: z.number() }),
+}).parent("all", {
+  query: async () => 2,
+  children: ({ input }) => upTo(input.of).map((n) => child(rests, { ms: 60_000 + n })),
+  concurrency: ({ input, output }) => input.times * output,
+});

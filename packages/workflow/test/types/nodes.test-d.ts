@@ -634,6 +634,17 @@ describe("workflow", () => {
     begun.event("paid", { schema: size, match: async () => true });
   });
 
+  test("concurrency may be a function of what its children see", () => {
+    defineWorkflow({ input: z.object({ most: z.number() }) }).parent("all", {
+      query: () => ({ of: 3 }),
+      children: ({ output }) => Array.from({ length: output.of }, () => child(leaf, { topic: "" })),
+      concurrency: ({ input, output }) => {
+        expectTypeOf(output).toEqualTypeOf<{ of: number }>();
+        return Math.min(input.most, output.of);
+      },
+    });
+  });
+
   test("a retry says only what differs, and knows the errors that it is asked about", () => {
     const options = { input: v.object({}), retry: { maxAttempts: 3 } };
     defineWorkflow(options).step("only", {

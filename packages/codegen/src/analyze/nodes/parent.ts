@@ -3,7 +3,7 @@ import type { StagePlan } from "../../plan/schema.js";
 import { childWorkflows } from "../children.js";
 import type { DefinitionFile } from "../parser.js";
 import { functionOf } from "../functions.js";
-import { readHandler, readRecover, scopeReads } from "../handlers.js";
+import { allReads, readHandler, readRecover, readsOf, scopeReads } from "../handlers.js";
 import {
   handlerKinds,
   type Options,
@@ -65,7 +65,11 @@ function childrenStage(
   const { label, name } = named;
   const option = options.get("children");
   if (option === undefined && options.rest === undefined) return undefined;
-  const reads = scopeReads(option, file);
+  const concurrency = options.get("concurrency");
+  // One that is not seen is mostly a number. If it reads what is not loaded, it says so.
+  const most = concurrency && functionOf(concurrency.value, file);
+  const ofMost = most === undefined ? [] : readsOf(most, "ofScope", file);
+  const reads = allReads([scopeReads(option, file), ofMost]);
   const fn = option && functionOf(option.value, file);
   const own = {
     mention: { elsewhere: `the children of ${quote(name)}`, within: "its children" },

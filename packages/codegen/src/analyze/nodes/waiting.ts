@@ -1,7 +1,7 @@
 import { Node } from "../../ts-morph.js";
 import { childWorkflow } from "../children.js";
 import { constantOf, functionOf, type Option, readOption, unwrap } from "../functions.js";
-import { readRecover, type Reads, readsOf, scopeReads } from "../handlers.js";
+import { allReads, readRecover, type Reads, readsOf, scopeReads } from "../handlers.js";
 import { isScalar, knownValue, objectOf } from "../known.js";
 import { givenOptions, plannedValues, policyOf, readOptions, reportUnknown } from "../options.js";
 import type { Options } from "../options.js";
@@ -73,7 +73,7 @@ export const event: NodeKind = {
     const byTime = timeout === undefined ? unwritten : readsIfFunction(timeout.value, file);
     const match = options.get("match");
     const byMatch = match === undefined ? unwritten : readsOfMatch(match, file);
-    const reads = byTime === "*" || byMatch === "*" ? "*" : [...byTime, ...byMatch];
+    const reads = allReads([byTime, byMatch]);
     const own = { kind: "event", reads, visible, at: named.at } as const;
     const stage = stagePlan({ ...ofNode(named), ...own, policy: policyOf(options, file) }, file);
     // A function is no value to look at.
@@ -90,8 +90,7 @@ function readsOfMatch(match: Option, file: DefinitionFile): Reads {
     ?.getProperties()
     .map((option) => readOption(option));
   if (each === undefined) return scopeReads(match, file, "match");
-  const reads = each.map((option) => (option ? scopeReads(option, file, "match") : "*"));
-  return reads.includes("*") ? "*" : reads.flatMap((own) => (own === "*" ? [] : own));
+  return allReads(each.map((option) => scopeReads(option, file, "match")));
 }
 
 /** The schemas by the names of the events; undefined if the names are not all written out. */

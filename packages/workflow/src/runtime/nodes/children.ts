@@ -40,7 +40,9 @@ export async function children<C, const References extends readonly WorkflowRefe
   references: References & AsDeclared<EachChild<C>, References>,
 ): Arrival {
   await run.arrive(stage, undefined, async ({ node, called }) => {
-    const { concurrency, tolerate } = node;
+    const { concurrency: most, tolerate } = node;
+    const concurrency: unknown =
+      typeof most === "function" ? most(await run.scopeFor(stage, "concurrency")) : most;
     checkConcurrency(optionOf(run.own, stage, "concurrency"), concurrency);
     checkTolerate(optionOf(run.own, stage, "tolerate"), tolerate);
     const value = given(await run.scopeFor(stage, "children"));
