@@ -204,7 +204,7 @@ test("--watch goes on when something cannot be read, and compiles again once it 
   await says(/convex\/locked:1:1 error SW1906/);
   await rm(join(functionsDir, "loop.workflow.ts"));
   await rm(join(functionsDir, "locked"), { recursive: true });
-  await says(/Mended\./);
+  await says(/Compiles again\./);
   await put("mail.workflow.ts", define("mail", "post"));
   await says(/wrote convex\/_workflows\/mail\.ts\n1 workflow, 1 node/);
   expect(Object.keys(await filesIn(join(functionsDir, "_workflows"))).sort()).toContain("mail.ts");

@@ -135,7 +135,7 @@ describe("at the same instant", () => {
       } else {
         await use.app.advance(HOUR);
         await expect(send("answered", id, "second", "too late")).rejects.toThrow(
-          "takes no events any more",
+          "so it takes no more events",
         );
       }
       await use.app.drive();

@@ -90,6 +90,8 @@ describe("events", () => {
     await cancel(id);
     await use.app.drive();
     await use.app.expectNothingLeft();
-    await expect(call(id, "late")).rejects.toThrow(/takes no events any more: it is canceled/);
+    await expect(call(id, "late")).rejects.toThrow(
+      /the run is canceled, so it takes no more events/,
+    );
   });
 });

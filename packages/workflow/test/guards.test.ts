@@ -50,7 +50,7 @@ describe("events", () => {
     // It waited for the one, and would have come to the other.
     for (const event of ["first", "second"])
       await expect(send("regretted", id, event, "too late")).rejects.toThrow(
-        `Cannot send "${event}" to run "${id}" of "regretted": it takes no events any more: it is being undone`,
+        `Cannot send "${event}" to run "${id}" of "regretted": the run is being undone, so it takes no more events`,
       );
     await use.app.drive();
     expect(await use.app.status("regretted", id)).toMatchObject({ state: "canceled" });

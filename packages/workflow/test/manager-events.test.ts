@@ -131,7 +131,7 @@ describe("sendEvent", () => {
     ]);
     await use.app.advance(HOUR);
     await expect(send("awaited", id, "paid", { cents: 2 })).rejects.toThrow(
-      /Cannot send "paid" to run ".*" of "awaited": it takes no events any more: it is completed/,
+      /Cannot send "paid" to run ".*" of "awaited": the run is completed, so it takes no more events/,
     );
   });
 

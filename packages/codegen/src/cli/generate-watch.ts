@@ -120,7 +120,7 @@ class Session {
       printDiagnostics(result.diagnostics, folder, terminal);
     this.#printed = problems;
     if (written === undefined) return;
-    if (broken !== undefined) out(`${this.#clock()} ${colors.green("Mended.")}`);
+    if (broken !== undefined) out(`${this.#clock()} ${colors.green("Compiles again.")}`);
     const isChanged = written.written.length + written.removed.length > 0;
     if (isEdited || isChanged || broken !== undefined)
       out(`${this.#clock()} ${report(result, written, folder, elapsedMs, terminal)}`);

@@ -58,7 +58,7 @@ export function printUnsafeChanges({ changes, against: { from } }: Answer, termi
   const { err, colors } = printTo(terminal);
   for (const change of changes) {
     if (isSafe(change)) continue;
-    const what = `${compatibilities[change.compatibility]} ${placeOf(change)}: ${change.message}`;
+    const what = `${compatibilities[change.compatibility]}: ${placeOf(change)}: ${change.message}`;
     err(`${colors.yellow("warning")} compared with ${from}, ${what}`);
   }
 }
@@ -200,12 +200,12 @@ function printChanges({ changes, against }: Findings, terminal: Terminal) {
     changes.filter(({ compatibility }) => kinds.includes(compatibility));
   for (const [kind, title] of Object.entries(compatibilities) as [Compatibility, string][])
     for (const change of of(kind)) {
-      out(`${paint[kind](title)} ${placeOf(change)}: ${change.message}`);
+      out(`${paint[kind](title)}: ${placeOf(change)}: ${change.message}`);
       hint(change.hint);
     }
   if (changes.some(({ reuses }) => reuses === true))
     out(
-      "Where code changed under one name, results made before the deploy are handed to the new readers.",
+      "A node's code changed, but not its name: later nodes also get results that the old code made.",
     );
   const stopping = of("stops", "rename").length;
   const losing = of("loses").length;

@@ -58,7 +58,7 @@ test(
     await commit("bill");
     const { code, out } = await workflowCodegen("check");
     expect(out).toMatch(/^Compared with main \([0-9a-f]{7}\)\.$/m);
-    expect(out).toContain("needs a rename order › charge");
+    expect(out).toContain("needs a rename: order › charge");
     expect(code).toBe(1);
     expect(JSON.parse((await workflowCodegen("check", "--json")).out)).toMatchObject({
       against: { from: expect.stringMatching(/^main \(/) },
@@ -74,7 +74,7 @@ test("generate warns of what check will say, each time", async () => {
   for (const _ of [1, 2]) {
     const { code, err } = await workflowCodegen();
     expect(code).toBe(0);
-    expect(err).toMatch(/^warning compared with main \(\w+\), needs a rename order › charge/);
+    expect(err).toMatch(/^warning compared with main \(\w+\), needs a rename: order › charge/);
   }
 });
 
@@ -86,7 +86,7 @@ test("on the main branch itself it is compared with the commit before, and befor
   await commit("bill");
   const { code, out } = await workflowCodegen("check");
   expect(out).toMatch(/Compared with the commit before, HEAD~1 \(/);
-  expect(out).toContain("needs a rename order › charge");
+  expect(out).toContain("needs a rename: order › charge");
   expect(code).toBe(1);
 });
 

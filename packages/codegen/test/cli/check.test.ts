@@ -78,7 +78,7 @@ test("a change that stops runs names workflow and node, says what to do, and exi
   expect(code).toBe(1);
   expect(out).toContain("Generated code is up to date.");
   expect(out).toContain(
-    'needs a rename fulfilOrder › receipt: the node seems to be renamed to "bill"',
+    'needs a rename: fulfilOrder › receipt: the node seems to be renamed to "bill"',
   );
   expect(out).toContain('`renamed: { receipt: "bill" }`');
   expect(out).toContain("1 change would stop runs in flight.\n");
@@ -92,7 +92,7 @@ test("a change that is safe is told, and exits with 0", async () => {
   const { code, out } = await workflowCodegen("check", "--against", "deployed");
   expect(code).toBe(0);
   expect(out).toMatch(
-    /safe fulfilOrder › \w+: changed: runs in flight go on[^]*Runs in flight go on\.\n$/,
+    /safe: fulfilOrder › \w+: changed: runs in flight go on[^]*Runs in flight go on\.\n$/,
   );
 });
 
@@ -165,7 +165,7 @@ test.each([
 
 test("where code changed under one name, it is said once that results from before are handed on", async () => {
   await workflowCodegen();
-  const said = "results made before the deploy are handed to the new readers";
+  const said = "later nodes also get results that the old code made";
   expect((await workflowCodegen("check")).out).not.toContain(said);
   await edit("input.orderId.length", "input.orderId.length + 1");
   await edit('() => "pong"', '() => "ping"');
@@ -226,7 +226,7 @@ test("[S117] a compensation that is removed is named, and exits with 1", async (
   await writeFile(definitions(), plain);
   const { code, out } = await workflowCodegen("check");
   expect(code).toBe(1);
-  expect(out).toContain("cannot be undone fulfilOrder › undone: its compensation is removed");
+  expect(out).toContain("cannot be undone: fulfilOrder › undone: its compensation is removed");
   expect(out).toContain("1 compensation would no longer run for runs in flight.\n");
 });
 

@@ -77,7 +77,7 @@ test("a broken definition ends nothing and writes nothing; once it is mended, th
   await edit('"not a name"', '"send');
   await says("error SW1901");
   await edit('"send', '"send"');
-  await says(/Mended\.\n.*2 workflows, 2 nodes, in \d+ ms\. Everything is up to date\./);
+  await says(/Compiles again\.\n.*2 workflows, 2 nodes, in \d+ ms\. Everything is up to date\./);
 });
 
 test("a saved config is answered as a definition is", async () => {
@@ -94,7 +94,7 @@ test("a saved config is answered as a definition is", async () => {
   await config("{ maxParallelism: 700 }");
   await says("error SW1603");
   await config("{ maxParallelism: 8 }");
-  await says(/Mended\.\n.*wrote convex\/_workflows\/index\.ts/);
+  await says(/Compiles again\.\n.*wrote convex\/_workflows\/index\.ts/);
   expect(await readFile(join(app, "convex/_workflows/index.ts"), "utf8")).toContain(
     "maxParallelism: 8",
   );
@@ -129,7 +129,7 @@ test("a problem that is still there after an edit elsewhere is not told again", 
   await vi.waitFor(() => expect(compile).toHaveBeenCalled(), patience);
   await compile.mock.results[0]!.value;
   await edit('"not a name"', '"send"');
-  await says("Mended.");
+  await says("Compiles again.");
   expect(printed.err).toBe("");
 });
 
@@ -161,7 +161,7 @@ test("a file of another origin that comes in the way is told, and survived", asy
   await says("cannot write _workflows/added.ts");
   await rm(join(app, "convex/_workflows/added.ts"));
   await save(join(app, "convex/nudge.ts"), "");
-  await says(/Mended\.[^]*wrote convex\/_workflows\/added\.ts/);
+  await says(/Compiles again\.[^]*wrote convex\/_workflows\/added\.ts/);
 });
 
 const generated = () => readFile(join(app, "convex/_workflows/sendMail.ts"), "utf8");

@@ -58,7 +58,7 @@ export async function sendEvent(
     case "unknown":
       throw refused("there is no such run");
     case "ended":
-      throw refused(`it takes no events any more: it is ${ENDS[sent.state] ?? sent.state}`);
+      throw refused(`the run is ${ENDS[sent.state] ?? sent.state}, so it takes no more events`);
     case "past":
       throw refused("it is past every node that takes such an event");
     case "full":
