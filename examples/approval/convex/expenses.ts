@@ -38,7 +38,7 @@ export const decide = mutation({
   },
 });
 
-/** The newest expenses that the user has submitted, or decides on. */
+/** The newest expenses that the user has submitted, or `decides` on. */
 export const list = query({
   args: {},
   handler: async (ctx) => {
@@ -53,7 +53,9 @@ export const list = query({
       .withIndex("by_manager", (q) => q.eq("manager", subject))
       .order("desc")
       .take(20);
-    return [...own, ...toDecide].sort((a, b) => b._creationTime - a._creationTime);
+    return [...own, ...toDecide]
+      .sort((a, b) => b._creationTime - a._creationTime)
+      .map((expense) => ({ ...expense, decides: expense.manager === subject }));
   },
 });
 

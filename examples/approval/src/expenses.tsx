@@ -9,7 +9,7 @@ import graph from "./graph.json";
 export function Expenses() {
   const expenses = useQuery(api.expenses.list) ?? [];
   const [open, setOpen] = useState<Id<"expenses">>();
-  const shown = open ?? expenses[0]?._id;
+  const shown = expenses.find(({ _id }) => _id === open) ?? expenses[0];
   return (
     <main>
       <h1>Expenses</h1>
@@ -17,13 +17,13 @@ export function Expenses() {
       <ul className="list">
         {expenses.map(({ _id, what, cents, state }) => (
           <li key={_id}>
-            <button aria-current={_id === shown} onClick={() => setOpen(_id)}>
+            <button aria-current={_id === shown?._id} onClick={() => setOpen(_id)}>
               {what} <span>{(cents / 100).toFixed(2)}</span> <em>{state}</em>
             </button>
           </li>
         ))}
       </ul>
-      {shown !== undefined && <Expense key={shown} expenseId={shown} />}
+      {shown && <Expense key={shown._id} expenseId={shown._id} decides={shown.decides} />}
     </main>
   );
 }
@@ -51,21 +51,23 @@ function Submit({ onSubmitted }: { onSubmitted: (id: Id<"expenses">) => void }) 
   );
 }
 
-function Expense({ expenseId }: { expenseId: Id<"expenses"> }) {
+function Expense({ expenseId, decides }: { expenseId: Id<"expenses">; decides: boolean }) {
   const run = useRun(api.expenses.status, { expenseId });
   const steps = useQuery(api.expenses.timeline, { expenseId }) ?? [];
   return (
     <article aria-label="The approval">
-      {"active" in run && run.active.some(({ events }) => events?.includes("decision")) && (
-        <Decide expenseId={expenseId} />
-      )}
+      {decides &&
+        "active" in run &&
+        run.active.some(({ events }) => events?.includes("decision")) && (
+          <Decide expenseId={expenseId} />
+        )}
       <RunTimeline run={run} steps={steps} />
       <WorkflowGraph graph={graph} run={run} steps={steps} />
     </article>
   );
 }
 
-/** Two buttons for the manager. For others the mutation fails, and they read why. */
+/** Two buttons for the manager. The mutation asks again who decides: a page may be out of date. */
 function Decide({ expenseId }: { expenseId: Id<"expenses"> }) {
   const decide = useMutation(api.expenses.decide);
   const [problem, setProblem] = useState("");
