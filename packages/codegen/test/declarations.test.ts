@@ -4,16 +4,11 @@ import { join } from "node:path";
 import { promisify } from "node:util";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { rm } from "../../../scripts/folders.mjs";
-import { scratchFolder } from "./type-check.js";
+import { compilers, scratchFolder } from "./type-check.js";
 
 /* The built declarations of `@stepwise/workflow`, as an app finds them in its node_modules. */
 
 const root = new URL("../../..", import.meta.url).pathname;
-const compilers = {
-  "5.9": "scripts/typescript-5.9/node_modules/typescript",
-  "6": "examples/order/node_modules/typescript",
-  "7": "node_modules/typescript",
-};
 const folder = scratchFolder("declarations");
 const compilerOptions = {
   strict: true,

@@ -92,19 +92,28 @@ export interface TypeError {
   readonly message: string;
 }
 
+/** The versions of TypeScript that this repository has. */
+export const compilers = {
+  "5.9": "scripts/typescript-5.9/node_modules/typescript",
+  "6": "examples/order/node_modules/typescript",
+  "7": "node_modules/typescript",
+};
+
 /**
  * Checks the types of all apps in a folder at once, as strictly as this repository does.
  *
  * @param compilerOptions beyond those of `tsconfig.base.json`
  * @param include files and folders in it. Default: all
+ * @param version of TypeScript. Default: the newest
  */
 export async function typeErrors(
   folder: string,
   compilerOptions?: Readonly<Record<string, unknown>>,
   include?: readonly string[],
+  version: keyof typeof compilers = "7",
 ): Promise<TypeError[]> {
   await writeTsconfig(folder, compilerOptions, include);
-  const tsc = join(root, "node_modules/typescript/bin/tsc");
+  const tsc = join(root, compilers[version], "bin/tsc");
   const run = promisify(execFile)(process.execPath, [tsc, "-p", folder, "--pretty", "false"], {
     cwd: folder,
     maxBuffer: 1 << 30,

@@ -58,3 +58,98 @@ export const inCase = defineWorkflow({ input }).branch("b", {
   cases: { only: (b) => b.parent("p", { children: () => [childNamed<string>("either", {})] }) },
 });
 `;
+
+/** Definitions whose types depend on where they are, or that hide the names of their nodes. */
+const placed = `import { type Builder, type Definition, defineWorkflow, type Sequence } from "@stepwise/workflow";
+import { z } from "zod";
+import { internal } from "./_generated/api";
+declare const process: { env: { MODEL?: string; TIER?: string } };
+const Kind = z.object({ kind: z.enum(["x", "y"]) });
+type B = Builder<{ kind: "x" | "y" }, [["input", { kind: "x" | "y" }]], null>;
+const hiding = (b: B): Sequence<number> => b.step("inside", { query: () => 1 });
+const defined = (b: B): Definition<any, any, number> => b.step("inside", { query: () => 1 });
+const deep = (b: Builder<any, any, null>): Sequence<number> => b.branch("deep", {
+  on: () => "k" as const,
+  cases: { k: (c) => c.step("inside", { action: async () => 1 }) },
+});
+const shared = (b: Builder<any, any, null>) =>
+  b.step("one", { query: () => 1 }).step("two", { query: (_ctx, { one }) => one });
+const repeated = (b: Builder<any, any, null>): Sequence<number> => b.step("one", { query: () => 1 });
+export const hidden = defineWorkflow({ input: Kind })
+  .branch("way", { on: ({ input }) => input.kind, cases: { x: hiding, y: defined } })
+  .branch("further", { on: ({ input }) => input.kind, cases: { x: deep, y: shared } })
+  .loop("again", { initial: () => 1, body: repeated, until: () => true, maxIterations: 2 });
+export const annotated: Definition<{ kind: "x" | "y" }, { input: { kind: "x" | "y" } }, number> =
+  defineWorkflow({ input: Kind }).step("only", { query: () => 1 });
+
+export interface Text { readonly text: string }
+export type Types = { input: Text; output: Text } | undefined;
+export const byHand = defineWorkflow({
+  input: { "~standard": { version: 1, vendor: "app", types: undefined as Types, validate: (value) => ({ value: { text: String(value) } }) } },
+}).step("only", { query: (_ctx, { input }) => input.text.length });
+export const inParentheses = defineWorkflow({
+  input: ({ "~standard": { version: 1, vendor: "app", types: undefined as Types, validate(value) { return { value: { text: String(value) } }; } } }),
+}).step("only", { query: (_ctx, { input }) => input.text.length });
+export const inArm = defineWorkflow({
+  input: Math.random() > 2 ? z.object({ text: z.string() }) : {
+    "~standard": { version: 1, vendor: "app", types: undefined as Types, validate: (value) => ({ value: { text: String(value) } }) },
+  },
+}).step("only", { query: (_ctx, { input }) => input.text.length });
+
+if (process.env.MODEL === undefined) throw new Error("MODEL is missing");
+export const limit = Number(process.env.MODEL) || undefined;
+function assertSet(value: unknown): asserts value {
+  if (!value) throw new Error("missing");
+}
+assertSet(process.env.TIER);
+assertSet(limit);
+z.config({});
+export const guarded = defineWorkflow({
+  input: z.object({ model: z.literal(process.env.MODEL), tier: z.literal(process.env.TIER), n: z.number().max(limit) }),
+}).step("only", { query: (_ctx, { input }) => input.n });
+
+export const referring = defineWorkflow({ input: Kind })
+  .step("found", { query: internal.kinds.find, args: ({ input }) => input })
+  .step("last", { action: (ctx, { found }) => ctx.runQuery(internal.kinds.find, { kind: found }) });
+`;
+
+/** An app that calls such workflows. */
+const calling = `import { WorkflowManager } from "@stepwise/workflow";
+import { internalMutationGeneric, internalQueryGeneric } from "convex/server";
+import { v } from "convex/values";
+import { components } from "./_generated/api";
+import { workflows } from "./_workflows/index";
+const workflow = new WorkflowManager(components.workflow);
+export const find = internalQueryGeneric({
+  args: { kind: v.union(v.literal("x"), v.literal("y")) },
+  handler: (_ctx, { kind }) => kind,
+});
+export const start = internalMutationGeneric(async (ctx): Promise<void> => {
+  await workflow.start(ctx, workflows.referring, { kind: "x" });
+  // @ts-expect-error it is no such kind
+  await workflow.start(ctx, workflows.referring, { kind: "z" });
+  // @ts-expect-error it is no text
+  await workflow.start(ctx, workflows.inArm, { text: 1 });
+  // @ts-expect-error it is no number
+  await workflow.start(ctx, workflows.guarded, { model: "m", tier: "t", n: "1" });
+});
+`;
+
+test.each(["5.9", "6", "7"] as const)(
+  "TypeScript %s knows hidden nodes, and inputs whose types are of their place",
+  { tags: ["large"], timeout: 60_000 },
+  async (version) => {
+    const folder = scratchFolder(`placed-${version}`);
+    await rm(folder, { recursive: true, force: true });
+    const { files, diagnostics } = await compileSources([{ file: "a.workflow.ts", text: placed }]);
+    expect(diagnostics).toEqual([]);
+    const app = { "a.workflow.ts": placed, "kinds.ts": calling };
+    const written = Object.entries(app).map(([path, text]) => ({ path, text }));
+    for (const { path, text } of [...files, ...written]) {
+      await mkdir(dirname(join(folder, path)), { recursive: true });
+      await writeFile(join(folder, path), text);
+    }
+    await writeGeneratedTypes(folder);
+    expect(await typeErrors(folder, {}, undefined, version)).toEqual([]);
+  },
+);

@@ -5,10 +5,10 @@ import type { Expression, ImportedName, InputPlan } from "../plan/schema.js";
 import { definitionModule, moduleFromOutput } from "../plan/paths.js";
 import { sortedBy } from "../plan/sorted.js";
 import type { AppModules } from "./app-modules.js";
-import { declarationsOf, isDeclaredInFile, referencesIn } from "./scoping.js";
+import { declarationsOf, isDeclaredInFile, isReference, referencesIn } from "./scoping.js";
 import type { DefinitionFile } from "./parser.js";
 import { loadedBy } from "./modules.js";
-import { allBelow } from "./descendants.js";
+import { allBelow, identifiersIn } from "./descendants.js";
 import type { Options } from "./options.js";
 import { sourceHash } from "./tokens.js";
 
@@ -39,8 +39,12 @@ export function readInput(
       closed.add(id.getText());
     else globals.add(id.getText());
   }
-  const isBound = boundToItsPlace(expression.compilerNode).length > 0;
-  if (closed.size > 0 || isBound) return { kind: "definition", hash, closed: [...closed].sort() };
+  const used = [...names.keys(), ...globals];
+  const staysThere =
+    boundToItsPlace(expression.compilerNode).length > 0 ||
+    used.some((name) => narrowedBefore(expression, file).has(name));
+  if (closed.size > 0 || staysThere)
+    return { kind: "definition", hash, closed: [...closed].sort() };
   const named = withoutParentheses(expression);
   const only = Node.isIdentifier(named) ? names.get(named.getText()) : undefined;
   if (only !== undefined) return { kind: "import", import: only, hash };
@@ -58,7 +62,7 @@ const withoutParentheses = (node: Node): Node =>
     ? withoutParentheses(node.getExpression())
     : node;
 
-/** What means something else elsewhere: `this`, `await`, `import.meta`, `eval`, … */
+/** What means something else elsewhere: `this`, `await`, `import.meta`, `"~standard": …`, … */
 function boundToItsPlace(part: TypeScript.Node): string[] {
   const found: string[] = [];
   ts.forEachChild(part, (child) => void found.push(...boundToItsPlace(child)));
@@ -68,7 +72,24 @@ function boundToItsPlace(part: TypeScript.Node): string[] {
   return [...wordOf(part), ...found.filter((word) => !isOwn(word))];
 }
 
+/** Names of values that statements above may have given another type, as a guard does. */
+function narrowedBefore(at: Node, { source }: DefinitionFile): ReadonlySet<string> {
+  const guards = source.compilerNode.statements.filter(
+    (each) =>
+      each.end <= at.getPos() && !ts.isDeclarationStatement(each) && !ts.isVariableStatement(each),
+  );
+  const names = guards.flatMap(identifiersIn).filter((id) => isReference(id) && !isCallee(id));
+  return new Set(names.map(({ text }) => text));
+}
+
+/** Whether a name begins what is called: `z` in `z.config()`. */
+const isCallee = (part: TypeScript.Node): boolean =>
+  (ts.isPropertyAccessExpression(part.parent) && isCallee(part.parent)) ||
+  (ts.isCallExpression(part.parent) && part.parent.expression === part);
+
 function wordOf(part: TypeScript.Node): string[] {
+  // A Standard Schema written here has its types from `defineWorkflow`.
+  if (ts.isStringLiteralLike(part) && part.text === "~standard") return [part.text];
   const module = loadedModule(part);
   if (module !== undefined)
     return [`${module.load}(${module.name === undefined ? "…" : quote(module.name)})`];

@@ -97,15 +97,18 @@ function referenceComment({ name, input }: WorkflowPlan, { source }: FileScope):
   return `${own} If TypeScript says that it depends on itself, export ${what}.`;
 }
 
+/** A base of an interface is worked out with it; what a member is, only where that is asked. */
 function referenceType({ name, input: from }: WorkflowPlan, file: FileScope, input: string) {
-  const inferred =
-    from.kind === "definition"
-      ? `${file.runtime("WorkflowInput")}<typeof ${file.definition()}>`
-      : `${file.runtime("InferInput")}<typeof ${input}>`;
+  const definition = `typeof ${file.definition()}`;
+  const isOfDefinition = from.kind === "definition";
+  const taken = isOfDefinition
+    ? `\n  readonly "~input"?: (input: ${file.runtime("WorkflowInput")}<${definition}>) => void;`
+    : "";
   const base = `export interface ${capitalized(name)} extends ${file.runtime("WorkflowReference")}<`;
+  const inferred = isOfDefinition ? "never" : `${file.runtime("InferInput")}<typeof ${input}>`;
   const fits = base.length + inferred.length + 3 <= 80;
   const head = fits ? `${base}${inferred}> {` : `${base}\n  ${inferred}\n> {`;
-  return `${head}\n  readonly "~definition": typeof ${file.definition()};\n}`;
+  return `${head}${taken}\n  readonly "~definition": ${definition};\n}`;
 }
 
 function endAndEntry(workflow: WorkflowPlan, file: FileScope): string[] {

@@ -59,18 +59,31 @@ export interface CompiledNode<
   readonly on: OfScope;
   readonly initial: OfScope;
   readonly until: OfScope;
-  readonly body: NodesIn<Name, Path, Events>;
-  readonly cases: {
-    readonly [Key in CasesIn<Name, Path>]: NodesIn<Name, `${Path}.${Key}`, Events>;
-  };
+  readonly body: Nodes<NamesIn<Name, Path>, Name, `${Path}.`, Events>;
+  readonly cases: Unhidden<
+    CasesIn<Name, Path>,
+    {
+      readonly [Key in CasesIn<Name, Path>]: Nodes<
+        NamesIn<Name, `${Path}.${Key}`>,
+        Name,
+        `${Path}.${Key}.`,
+        Events
+      >;
+    }
+  >;
 }
 
 type LastOf<Path extends string> = Path extends `${string}.${infer Rest}` ? LastOf<Rest> : Path;
 
-/** The nodes of the case or body with a path. */
-type NodesIn<Name extends string, Path extends string, Events> = {
-  readonly [Key in NamesIn<Name, Path>]: CompiledNode<Name, `${Path}.${Key}`, Events>;
-};
+/** The nodes of a workflow, a case or a body. @typeParam Prefix what their paths begin with. */
+type Nodes<Keys extends string, Name extends string, Prefix extends string, Events> = Unhidden<
+  Keys,
+  { readonly [Key in Keys]: CompiledNode<Name, `${Prefix}${Key}`, Events> }
+>;
+
+/** Any, if a type such as `Sequence` hides the names: the compiler has seen what it reads. */
+type Unhidden<Names extends string, Known> = string extends Names ? any : Known;
+
 type NamesIn<Name, Path extends string> = Name extends `${Path}.${infer Rest}`
   ? OnTop<Rest>
   : never;
@@ -96,7 +109,7 @@ export interface Definition<Input, Scope, Output, Name extends string = string, 
    * a child `{ workflow, args }`; the `body` of a loop and each of the `cases` of a branch are
    * nodes by name again.
    */
-  readonly nodes: { readonly [Key in OnTop<Name>]: CompiledNode<Name, Key, Events> };
+  readonly nodes: Nodes<OnTop<Name>, Name, "", Events>;
 }
 
 /** Those of the names that stand on the top level. */
@@ -111,11 +124,13 @@ export interface Finalized<Input, Scope, Output, Name extends string, Events> ex
   Events
 > {
   readonly "~finalized"?: true;
-  readonly nodes: { readonly [Key in OnTop<Name> | "finalize"]: CompiledNode<Name, Key, Events> };
+  readonly nodes: Nodes<OnTop<Name> | "finalize", Name, "", Events>;
 }
 
 /* Any definition: `never` in the place of a parameter's type fits all. */
-export type AnyDefinition = Definition<never, unknown, unknown>;
+export interface AnyDefinition extends Omit<Definition<never, unknown, unknown>, "nodes"> {
+  readonly nodes: Readonly<Record<string, CompiledNode<string, string>>>;
+}
 
 export type WorkflowInput<D> = D extends { readonly "~input"?: (input: infer Input) => void }
   ? Input

@@ -27,12 +27,14 @@ type Reserved =
   | ("output" | "children" | "loop" | "error" | "finalize" | "compensate")
   | ("run" | "entry" | "reference");
 
-/** A name that a node can have here, or why it cannot. */
+/** A name that a node can have here, or why it cannot. A scope of `any` takes all. */
 export type Free<Scope extends Entries, Name> = Name extends Reserved
   ? `the name "${Name}" is reserved`
-  : Name extends Scope[number][0] | Silent<Scope>
-    ? `the name "${Name & string}" is already taken`
-    : Name;
+  : string extends Scope[number][0]
+    ? Name
+    : Name extends Scope[number][0] | Silent<Scope>
+      ? `the name "${Name & string}" is already taken`
+      : Name;
 
 /** What the body of a loop and its `until` see as `loop`. */
 export interface Loop<State> {
