@@ -101,7 +101,7 @@ function changedNodes({ before, now }: LinePair): ReturnType<Rule> {
     const placed = find(now, old.stored);
     if (placed === undefined || own(old) === own(placed)) return [];
     const { path: node } = placed;
-    const stopping = [...lostStages(old, placed, before), ...tooManyIterations(old, placed)];
+    const stopping = [...lostStages(old, placed), ...tooManyIterations(old, placed)];
     const keep = "give the changed node a new name, and keep the old one until no run is at it";
     if (stopping.length > 0)
       return stopping.map((message) => ({ node, compatibility: "stops", message, hint: keep }));
@@ -112,7 +112,7 @@ function changedNodes({ before, now }: LinePair): ReturnType<Rule> {
     }
     const message =
       newHandler(old, placed) ??
-      `changed: runs in flight go on, and run the new code when they get there${keepsTime(old, placed)}`;
+      `changed: runs in flight go on, and run the new code when they get there${endsAsItWould(old, placed)}${keepsTime(old, placed)}`;
     const reuses = old.node.hash === placed.node.hash ? {} : { reuses: true as const };
     return [{ ...safe(node, message), ...reuses }];
   });
@@ -128,24 +128,36 @@ function keepsTime({ node: old }: Placed, { node }: Placed): string {
 
 const isAction = ({ kind }: Stage): boolean => stageKind(kind).goes === "queued";
 
-function lostStages(old: Placed, now: Placed, line: readonly Placed[]): string[] {
+function lostStages(old: Placed, now: Placed): string[] {
   const lost = old.node.stages.filter((stage) => {
     const same = sameStage(stage, now);
-    if (same !== undefined) return same.kind !== stage.kind && isWaitedAt(stage);
+    if (same !== undefined)
+      return same.kind !== stage.kind && isWaitedAt(stage) && !isReplaced(stage, now);
     const part = partOf(stage);
     // A removed compensation has a change of its own.
-    if (part === "compensate") return false;
+    if (part === "compensate" || isReplaced(stage, now)) return false;
     if (isWaitedAt(stage) || part === undefined) return true;
     // The children end in a transaction of their own, and a finalize runs in it.
-    return part === "finalize" ? stage.isolate === true : beginsTransaction(old, line);
+    return stage.isolate === true;
   });
   if (lost.length === 0) return [];
   const stages = lost.map(({ name, kind }) => `${name} (${kind})`).join(" and ");
-  const isTried = lost.every((each) => isAction(each) && sameStage(each, now) !== undefined);
-  const isStarting = lost.every((each) => partOf(each) === "output" && !isWaitedAt(each));
-  const others = isStarting ? "whose children have started" : "that waits for its next attempt";
-  const but = isTried || isStarting ? `; one ${others} goes on` : "";
-  return [`runs that are at ${stages} stop: it is not there any more${but}`];
+  return [`runs that are at ${stages} stop: it is not there any more`];
+}
+
+/** Whether runs at a stage go on: an action is a query now, or a handler came before children. */
+function isReplaced(stage: Stage, now: Placed): boolean {
+  const same = sameStage(stage, now);
+  if (isAction(stage)) return same !== undefined && stageKind(same.kind).goes === "within";
+  return partOf(stage) === "output" && now.node.stages.some(({ kind }) => kind === "children");
+}
+
+/** What becomes of an action that runs, if it is not there any more. */
+function endsAsItWould(old: Placed, now: Placed): string {
+  const replaced = old.node.stages.filter((each) => isAction(each) && isReplaced(each, now));
+  return replaced.length === 0
+    ? ""
+    : `; an action that runs ends as it would, and its result counts`;
 }
 
 function tooManyIterations(old: Placed, now: Placed): string[] {

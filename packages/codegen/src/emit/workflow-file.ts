@@ -1,5 +1,5 @@
 import { GENERATED_FORMAT } from "../plan/constants.js";
-import { allNodes, outputOf, stagesOf } from "../plan/flow.js";
+import { allNodes, type Following, outputOf, stagesOf } from "../plan/flow.js";
 import { capitalized } from "../plan/names.js";
 import type { BodyPlan, NodePlan, Tombstones, WorkflowPlan } from "../plan/schema.js";
 import { stageKind } from "../plan/stage-kinds.js";
@@ -26,12 +26,16 @@ export function workflowFile(
     commented(referenceComment(workflow, file), referenceType(workflow, file, input.local)),
     code.exportedConst("reference", capitalized(workflow.name), file.own("reference", input.local)),
     ...nodeSections(workflow.nodes, file),
-    ...tombstoneFunctions(workflow, removed).map((each) =>
-      commented(
-        `${file.source}, ${JSON.stringify(each.stage)} of an earlier version, which is gone: a run that is at it ends.`,
+    ...tombstoneFunctions(workflow, removed).map((each) => {
+      const goesOn = afterReplaced(each.stage, file) !== undefined;
+      const what = goesOn
+        ? "which is another one now: a run goes on"
+        : "which is gone: a run that is at it ends";
+      return commented(
+        `${file.source}, ${JSON.stringify(each.stage)} of an earlier version, ${what}.`,
         tombstone(each, file),
-      ),
-    ),
+      );
+    }),
     ...endAndEntry(workflow, file),
   ];
   const areNodesUsed = file.uses("nodes");
@@ -156,10 +160,20 @@ function endAndEntry(workflow: WorkflowPlan, file: FileScope): string[] {
   ];
 }
 
-const tombstone = ({ stage, name, isCompletion }: TombstoneFunction, file: FileScope): string =>
-  isCompletion
+/** What follows an action that is a query or mutation now. */
+function afterReplaced(name: string, file: FileScope): Following | undefined {
+  const stages = file.workflow === undefined ? [] : stagesOf(file.workflow);
+  const now = stages.find((stage) => stage.name === name);
+  return now && stageKind(now.kind).goes === "within" ? file.after(now) : undefined;
+}
+
+function tombstone({ stage, name, isCompletion }: TombstoneFunction, file: FileScope): string {
+  if (!isCompletion) return file.exported(name, "StepAction", "removed", quoted(stage));
+  const next = afterReplaced(stage, file);
+  return next === undefined
     ? file.exported(name, "Completion", "removedCompletion", quoted(stage))
-    : file.exported(name, "StepAction", "removed", quoted(stage));
+    : file.exported(name, "Completion", "replacedCompletion", quoted(stage), file.arrival(next));
+}
 
 export function removedWorkflowFile(removed: Tombstones, setting: Setting): string {
   const { workflow } = removed;

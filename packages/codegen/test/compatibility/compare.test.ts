@@ -83,7 +83,7 @@ test.each<[what: string, before: string, now: string, compatibility: string[]]>(
     ["flow.b: stops", "flow.d: safe"],
   ],
   ["[S117] a removed node", a + b, a, ["flow.b: stops"]],
-  ["an action that becomes a mutation", a, '.step("a", { mutation: () => 1 })', ["flow.a: stops"]],
+  ["an action that becomes a mutation", a, '.step("a", { mutation: () => 1 })', ["flow.a: safe"]],
   ["a mutation that becomes an action", c, '.step("c", { action: () => 3 })', ["flow.c: safe"]],
   ["a mutation that becomes a query", c, '.step("c", { query: () => 3 })', ["flow.c: safe"]],
   ["a parent that gets a handler", parent(""), parent("action: () => 1, "), ["flow.p: safe"]],
@@ -94,12 +94,12 @@ test.each<[what: string, before: string, now: string, compatibility: string[]]>(
     a + parent(""),
     ["flow.p: safe"],
   ],
-  ["one at which a run can be", parent("query: () => 1, "), parent(""), ["flow.p: stops"]],
+  ["one at which a run can be", parent("query: () => 1, "), parent(""), ["flow.p: safe"]],
   [
     "one with a transaction of its own",
     parent("query: () => 1, isolate: true, "),
     parent(""),
-    ["flow.p: stops"],
+    ["flow.p: safe"],
   ],
   [
     "a parent that loses its finalize",
@@ -160,7 +160,7 @@ test.each<[what: string, before: string, now: string, compatibility: string[]]>(
     "[S117] a compensation of another kind",
     undone,
     undone.replace("action: () => 2", "mutation: () => 2"),
-    ["flow.a: stops"],
+    ["flow.a: safe"],
   ],
   [
     "code in a case",
@@ -227,7 +227,7 @@ test.each<[what: string, before: string, now: string, renamed: string, compatibi
     a + b,
     a.replace('"a"', '"d"').replace("action", "mutation") + b,
     'a: "d"',
-    ["a: safe", "d: stops"],
+    ["a: safe", "d: safe"],
   ],
   [
     "a loop, with what is in it",

@@ -87,6 +87,8 @@ export function compiled(
   const functions = functionsOf(workflow, folder);
   const following = new Map<string, Arrive>();
   const actions = new Set<string>();
+  /** Stages whose actions are something else now. */
+  const replaced = new Set<string>();
   const reads = new Map(Object.entries(settings.reads ?? {}));
   const facts = { component, workflow, definition, functions, plan, retry };
   const own: Bound = { ...facts, following, recovered: new Map(), actions, reads, starts };
@@ -108,6 +110,9 @@ export function compiled(
     if (error.node !== stage)
       return await run.failed(error, null, next, placeOf(definition, stage).path);
     const { attempt } = token;
+    // An action that has not begun is not there any more: what is there now runs.
+    if (replaced.has(stage) && ["lost", "removedNode"].includes(error.kind))
+      return await run.failed(error, Date.now(), next);
     try {
       const again = retryAt(own, stage, { ...error, attempt }, reported.retryAt);
       return await run.failed(error, again, next);
@@ -214,6 +219,12 @@ export function compiled(
       following.set(stage, next);
       return completionOf(stage, next);
     },
+    /** The completion of an action that is a query or mutation now. */
+    replacedCompletion(stage: string, next: Arrive) {
+      replaced.add(stage);
+      following.set(stage, next);
+      return completionOf(stage, next);
+    },
     /** The completion of a removed action: takes the report of one that still runs, and fails. */
     removedCompletion: (stage: string) => completionOf(stage),
     /**
@@ -236,10 +247,13 @@ export function compiled(
           const begun = event.kind === "arrive" ? await inputAtBeginning(ctx, own, token) : {};
           const scope = options.scope && { ...options.scope, ...begun };
           const run = new Run(ctx, own, token, stage, { ...options, scope, scheduled: !nested });
-          const entry = (entries: Entries) =>
-            Object.hasOwn(entries, stage) ? entries[stage] : undefined;
+          const entry = (entries: Entries, name = stage) =>
+            Object.hasOwn(entries, name) ? entries[name] : undefined;
           const { node } = placeOf(definition, stage);
           let arrive = entry(event.kind === "arrive" ? at : after);
+          // A parent's handler may be removed before it has begun: its children are next.
+          if (event.kind === "arrive" && token.attempt === 1 && node?.children !== undefined)
+            arrive ??= entry(at, stage.replace(/\.output$/, ""));
           if (event.kind === "success" || event.kind === "failed") arrive = following.get(stage);
           if (arrive === undefined && event.kind !== "failed") await failRemoved(run);
           else if ("error" in begun) arrive = run.failAt(stage, begun.error);
