@@ -2,7 +2,7 @@ import { Node } from "../ts-morph.js";
 import { computedReference } from "../plan/constants.js";
 import type { FunctionKind, Read } from "../plan/schema.js";
 import type { DefinitionFile } from "./parser.js";
-import { functionOf, referencePath, stringOf, wrapping } from "./functions.js";
+import { functionOf, isCalled, referencePath, stringOf, wrapping } from "./functions.js";
 import type { FunctionNode, Option } from "./functions.js";
 import { handlerKinds, type Options, policyOf, slipHint, slipOf } from "./options.js";
 import type { Identifier, ObjectBindingPattern } from "ts-morph";
@@ -153,26 +153,38 @@ export function readsOf(
   const binding = bindingOf(fn, role, argument);
   if (binding === undefined) return [];
   if (binding === "hidden") return "*";
-  if (Node.isObjectBindingPattern(binding)) return readsOfPattern(binding, file);
-  if (!Node.isIdentifier(binding)) return "*";
-  const body = fn.getBody();
-  // A `var` of the same name belongs to the whole function.
-  if (Node.isBlock(body) && namesIn(body.compilerNode).has(nameOf(binding))) return "*";
-  return readsThrough(binding, fn, file);
+  if (Node.isObjectBindingPattern(binding)) return readsOfPattern(binding, file, fn);
+  return Node.isIdentifier(binding) ? readsThrough(binding, fn, file) : "*";
 }
 
-/** `{ a, b: renamed, c = 1, d: { e } }` reads a, b, c and d. */
-function readsOfPattern(pattern: ObjectBindingPattern, file: DefinitionFile): Reads {
+/**
+ * `{ a, b: renamed, c = 1, d: { e } }` reads a, b, c and d.
+ * @param fn of which it is a parameter: what that reads of each of them is seen too
+ */
+function readsOfPattern(
+  pattern: ObjectBindingPattern,
+  file: DefinitionFile,
+  fn?: FunctionNode,
+): Reads {
   const reads: Read[] = [];
   for (const element of pattern.getElements()) {
     if (element.getDotDotDotToken() !== undefined) return "*";
-    const key = element.getPropertyNameNode() ?? element.getNameNode();
+    const binding = element.getNameNode();
+    const key = element.getPropertyNameNode() ?? binding;
     const name = keyText(key);
     if (name === undefined) return "*";
-    reads.push({ name, place: file.placeOf(key) });
+    const inside = Node.isObjectBindingPattern(binding)
+      ? readsOfPattern(binding, file)
+      : fn !== undefined && Node.isIdentifier(binding)
+        ? readsThrough(binding, fn, file, false)
+        : "*";
+    reads.push({ name, place: file.placeOf(key), fields: fieldsOf(inside) });
   }
   return reads;
 }
+
+const fieldsOf = (reads: Reads): readonly string[] | undefined =>
+  reads === "*" ? undefined : reads.map(({ name }) => name);
 
 function keyText(key: Node): string | undefined {
   if (Node.isIdentifier(key)) return nameOf(key);
@@ -181,34 +193,46 @@ function keyText(key: Node): string | undefined {
 }
 
 /** Every use of the scope must read one name; the first that does not makes it all names. */
-function readsThrough(parameter: Identifier, fn: FunctionNode, file: DefinitionFile): Reads {
+function readsThrough(
+  parameter: Identifier,
+  fn: FunctionNode,
+  file: DefinitionFile,
+  isWhole = true,
+): Reads {
   const reads: Read[] = [];
   const name = nameOf(parameter);
+  const body = fn.getBody();
+  // A `var` of the same name belongs to the whole function.
+  if (Node.isBlock(body) && namesIn(body.compilerNode).has(name)) return "*";
   for (const id of referencesIn(fn, fn, (text) => text === name)) {
     if (id === parameter) continue;
-    const found = readsOfUse(id, file);
+    const found = readsOfUse(id, file, isWhole);
     if (found === "*") return "*";
     reads.push(...found);
   }
   return reads;
 }
 
-/** The read of one name; of all names if it cannot be seen. */
-const readOf = (name: string | undefined, at: Node, file: DefinitionFile): Reads =>
-  name === undefined ? "*" : [{ name, place: file.placeOf(at) }];
-
-function readsOfUse(id: Identifier, file: DefinitionFile): Reads {
-  const use = wrapping(id);
+/** @param isWhole whether it is the scope itself, and not one of its values */
+function readsOfUse(value: Node, file: DefinitionFile, isWhole = true): Reads {
+  const use = wrapping(value);
   const parent = use.getParent();
+  /** The read of one name, by `by`; of all names if it cannot be seen. */
+  const readOf = (name: string | undefined, at: Node, by: Node): Reads => {
+    // A method of a value may read all of it.
+    if (name === undefined || (!isWhole && isCalled(wrapping(by)))) return "*";
+    const fields = isWhole ? fieldsOf(readsOfUse(by, file, false)) : undefined;
+    return [{ name, place: file.placeOf(at), fields }];
+  };
   // `typeof scope` in a type reads nothing.
   if (Node.isTypeQuery(parent) || Node.isQualifiedName(parent)) return [];
   if (Node.isPropertyAccessExpression(parent)) {
     const member = parent.getNameNode();
-    return readOf(Node.isIdentifier(member) ? nameOf(member) : undefined, member, file);
+    return readOf(Node.isIdentifier(member) ? nameOf(member) : undefined, member, parent);
   }
   if (Node.isElementAccessExpression(parent) && parent.getExpression() === use) {
     const argument = parent.getArgumentExpression();
-    return readOf(stringOf(argument), argument ?? parent, file);
+    return readOf(stringOf(argument), argument ?? parent, parent);
   }
   if (Node.isVariableDeclaration(parent) && parent.getInitializer() === use) {
     const pattern = parent.getNameNode();

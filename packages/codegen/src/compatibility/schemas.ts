@@ -2,7 +2,14 @@ import { quote } from "../diagnostics/diagnostic.js";
 import { allNodes } from "../plan/flow.js";
 import type { Fields } from "../plan/schema.js";
 import { isLoop } from "../plan/stage-kinds.js";
-import { type Change, type LinePair, type NodeThen, type WorkflowThen, readsOf } from "./lines.js";
+import {
+  type Change,
+  type LinePair,
+  type NodeThen,
+  type WorkflowThen,
+  readsOf,
+  readsOfField,
+} from "./lines.js";
 
 interface FieldChange {
   readonly name: string;
@@ -61,10 +68,15 @@ export function inputChanges(before: WorkflowThen, now: WorkflowThen): Change[] 
     const message = `another input: runs that have begun keep theirs, and a run that has not is parsed by the new schema when it begins${unseen}`;
     return [{ workflow, compatibility: "safe", message }];
   }
-  const readers = now.nodes.filter((node) => readsOf(node).has("input"));
-  const told = readers.length === 0 ? "" : `; ${listOf(readers)} the input`;
   return found.map(({ name, is, what, isMissed }): Change => {
     const field = `input.${name} ${what}`;
+    const sure = now.nodes.filter((node) => readsOfField(node, name) === "sure");
+    const others = now.nodes.filter((node) => readsOfField(node, name) === "perhaps");
+    const readers = [...sure, ...others];
+    const told = [
+      ...(sure.length > 0 ? [`; ${listOf(sure)} it`] : []),
+      ...(others.length > 0 ? [`; ${listOf(others)} the input`] : []),
+    ].join("");
     const begun = isMissed
       ? "in runs that have begun it may be undefined"
       : "runs that have begun keep what they have";

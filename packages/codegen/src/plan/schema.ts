@@ -40,6 +40,8 @@ export const stage = z.object({
   kind: z.enum(stageKindNames),
   /** The names of the scope that its handler reads; `["*"]` for all of them. */
   reads: z.array(z.string()),
+  /** Of `input`, the fields that it reads; absent if it reads none, or they cannot be seen. */
+  input: z.array(z.string()).optional(),
   /** The user's function, `internal.documents.outline` or `(computed)`, if there is no handler. */
   reference: z.string().optional(),
   info: z.literal(true).optional(),
@@ -166,6 +168,8 @@ export interface Renaming {
 export interface Read {
   readonly name: string;
   readonly place: Place;
+  /** What it reads of that; absent if it may be everything. */
+  readonly fields?: readonly string[] | undefined;
 }
 
 export interface StagePlan extends z.infer<typeof stage> {

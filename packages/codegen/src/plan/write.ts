@@ -62,7 +62,7 @@ const bodyOf = (body: BodyPlan): Every<NonNullable<WrittenNode["bodies"]>[number
 });
 
 const stageOf = (stage: StagePlan): Every<WrittenStage> => ({
-  ...picked(stage, "name", "kind", "reads", "reference", "info", "retry"),
+  ...picked(stage, "name", "kind", "reads", "input", "reference", "info", "retry"),
   ...picked(stage, "recover", "until", "reduce", "isolate", "workflows"),
 });
 

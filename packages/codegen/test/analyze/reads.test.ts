@@ -314,3 +314,75 @@ export const top = defineWorkflow({ input: z.object({}) }).child("y", other, () 
     "SW1401:6",
   ]);
 });
+
+/** `undefined`: it may read every field. */
+test.each<[what: string, step: string, fields: string[] | undefined]>([
+  ["a destructured input", "query: (ctx, { input: { b, a: c = 1 } }) => b + c", ["a", "b"]],
+  ["members", "query: (ctx, { input }) => input.a + input?.b + input['c']", ["a", "b", "c"]],
+  ["members under another name", "query: (ctx, { input: i = {} }) => () => i!.a.b.c()", ["a"]],
+  [
+    "members of a scope",
+    "query: (ctx, scope) => (scope.input as any).a + scope['input'].b",
+    ["a", "b"],
+  ],
+  [
+    "a local pattern",
+    "query: (ctx, { input }) => { const { a, b: { c } } = input; return a; }",
+    ["a", "b"],
+  ],
+  [
+    "a pattern of a scope",
+    "query: (ctx, scope) => { const { a } = scope.input; return a; }",
+    ["a"],
+  ],
+  [
+    "a nested pattern of a scope",
+    "query: (ctx, s) => { const { input: { a } } = s; return a; }",
+    ["a"],
+  ],
+  ["no field", "query: (ctx, { input }) => 1", []],
+  ["args", "query: internal.x.y, args: ({ input }) => ({ of: input.a })", ["a"]],
+  [
+    "a recover too",
+    "action: (ctx, { input }) => input.a, recover: (e, { input }) => input.b",
+    ["a", "b"],
+  ],
+  [
+    "another variable of that name",
+    "query: (ctx, { input }) => [1].map((input) => input) && input.a",
+    ["a"],
+  ],
+  [
+    "a local input",
+    "query: (ctx, scope) => { const { input } = scope; return input.a; }",
+    undefined,
+  ],
+  ["a rest", "query: (ctx, { input: { a, ...rest } }) => rest", undefined],
+  [
+    "a rest of members",
+    "query: (ctx, { input }) => { const { a, ...rest } = input; return rest; }",
+    undefined,
+  ],
+  ["a computed field", "query: (ctx, { input }) => input[ctx.key]", undefined],
+  ["a method", "query: (ctx, { input }) => input.hasOwnProperty('a')", undefined],
+  ["the whole", "query: (ctx, { input }) => [input.a, input]", undefined],
+  ["a shorthand", "query: (ctx, { input }) => ({ input })", undefined],
+  ["an argument", "query: (ctx, { input }) => String(input)", undefined],
+  ["a key that is asked for", "query: (ctx, { input }) => 'a' in input", undefined],
+  ["a new value", "query: (ctx, { input }) => { input = ctx.input; return input.a; }", undefined],
+  [
+    "a `var` of that name",
+    "query: (ctx, { input }) => { var input = input; return input.a; }",
+    undefined,
+  ],
+  [
+    "one that is whole in a recover",
+    "action: (ctx, { input }) => input.a, recover: (e, s) => s",
+    undefined,
+  ],
+  ["an eval", "query: (ctx, { input }) => eval('input') && input.a", undefined],
+  ["no input", "query: (ctx, { a }) => a", undefined],
+])("[S145] fields of the input that are read: %s", async (_what, step, fields) => {
+  const [stage] = await stagesOf(`.step("at", { ${step} })`);
+  expect(stage?.input).toEqual(fields);
+});

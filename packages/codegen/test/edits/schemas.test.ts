@@ -68,7 +68,7 @@ describe("the input", () => {
       `z.object({ url: z.string() })`,
       `z.object({ url: z.string(), tenant: z.string().default("acme") })`,
       [
-        /^safe flow: input\.tenant is new: in runs that have begun it may be undefined, though it has a default.*; "told" reads the input$/,
+        /^safe flow: input\.tenant is new: in runs that have begun it may be undefined, though it has a default.*; "told" reads it$/,
       ],
     ],
     [
@@ -182,6 +182,40 @@ describe("the input", () => {
       expect(await deployment.see(id)).toMatchObject({ state: "completed", output });
     },
   );
+
+  test("[S145] check names the nodes that read a field, and those that may read any", async () => {
+    const nodes = `${GATE}
+      .step("told", { query: (_ctx, { input: { tenant } }) => tenant ?? "none" })
+      .step("other", { query: (_ctx, { input }) => input.url })
+      .branch("way", { on: ({ input }) => (input.url ? "x" : "y"), cases: {
+        x: (b) => b.step("asked", { query: (_ctx, scope) => scope.input.tenant ?? "none" }),
+        y: (b) => b,
+      } })
+      .step("all", { query: (_ctx, { input, told, way }) => [told, way, Object.keys(input).length].join() })`;
+    const [before, now] = [
+      app(`z.object({ url: z.string() })`, nodes),
+      app(`z.object({ url: z.string(), tenant: z.string().default("acme") })`, nodes),
+    ];
+    expect(await verdicts(before, now)).toEqual([
+      expect.stringMatching(/; "told" and "way" read it; "all" reads the input$/),
+    ]);
+    const unread = app(
+      `z.object({ url: z.string() })`,
+      GATE + `.step("other", { query: (_ctx, { input }) => input.url })`,
+    );
+    const grown = app(
+      `z.object({ url: z.string(), tenant: z.string() })`,
+      GATE + `.step("other", { query: (_ctx, { input }) => input.url })`,
+    );
+    expect(await verdicts(unread, grown)).toEqual([
+      expect.stringMatching(
+        /^stops flow: input\.tenant is new and required: .*in runs that have begun it may be undefined$/,
+      ),
+    ]);
+    const [deployment, id] = await deployed(before, now, { url: "u" }, "gate");
+    await deployment.drive();
+    expect(await deployment.see(id)).toMatchObject({ output: "none,none,1" });
+  });
 
   test("[S145] a run that has begun keeps the value of a field that has another type or is removed", async () => {
     const before = app(`z.object({ tenant: z.string() })`, reads);

@@ -69,7 +69,7 @@ test("an action under whose name is something else now leaves what has a name of
   const result = await compiled(definition("flow", mutation + b), before);
   const exported = exportsOf(fileOf(result, "flow.ts"));
   expect(exported).toContain('a: mutation "a"');
-  expect(exported).toContain('aDone: removedCompletion "a"');
+  expect(exported).toContain('aDone: replacedCompletion "a"');
   expect(exported).not.toContain('a: removed "a"');
 });
 

@@ -199,7 +199,7 @@ interface Reading {
   readonly visible: readonly string[];
 }
 
-type Made = "reads" | "recover" | "until" | "isAside" | "readers" | "place";
+type Made = "reads" | "input" | "recover" | "until" | "isAside" | "readers" | "place";
 
 interface StageParts extends Reading, Omit<StagePlan, Made> {
   readonly at: Node;
@@ -218,6 +218,7 @@ export function stagePlan(
     ...own,
     retry: isSure(own.policy.given.get("retry")) || undefined,
     reads: ordered({ reads, visible }),
+    input: inputFields(readings),
     recover: recover && ordered(recover),
     until: until && ordered(until),
     isAside,
@@ -227,6 +228,18 @@ export function stagePlan(
 }
 
 const isSure = (given: Given | undefined): boolean => given !== undefined && !given.isUnsure;
+
+/** The fields of `input` that are read, if all reads of it are seen. */
+function inputFields(readings: readonly Reading[]): string[] | undefined {
+  const fields = readings.flatMap(({ reads }) =>
+    reads === "*"
+      ? [undefined]
+      : reads.filter(({ name }) => name === "input").map((each) => each.fields),
+  );
+  const seen = fields.filter((each) => each !== undefined);
+  if (seen.length === 0 || seen.length < fields.length) return undefined;
+  return [...new Set(seen.flat())].sort();
+}
 
 function ordered({ reads, visible }: Reading): string[] {
   if (reads === "*") return ["*"];
