@@ -4,7 +4,7 @@ import { internal } from "./convex/_generated/api.js";
 
 virtualTime();
 
-const { ended, throwing, insatiable, measuring, typed } = internal.callbacks;
+const { ended, throwing, insatiable, measuring, typed, voracious } = internal.callbacks;
 const failedCallbacks = (app: TestApp) =>
   app.inPool((ctx) => ctx.db.query("failedCallbacks").collect());
 
@@ -130,6 +130,20 @@ describe("onComplete", () => {
       expect(await failedCallbacks(app)).toHaveLength(1);
     },
   );
+
+  /** Found by the simulator: the read that was too much left nothing to record the failure with. */
+  test("one that reads a large document too often does not keep the work from ending", async () => {
+    const app = new TestApp({ maxParallelism: 1 });
+    await app.t.mutation(async (ctx) => {
+      const large = { what: "write", label: "large", at: 0, data: "x".repeat(900_000) } as const;
+      await ctx.db.insert("events", large);
+      const { write } = internal.jobs;
+      await app.pool.enqueueMutation(ctx, write, { label: "a" }, { onComplete: voracious });
+    });
+    await app.drive();
+    expect(await app.labels("write")).toEqual(["large", "a"]);
+    expect(await failedCallbacks(app)).toHaveLength(1);
+  });
 
   test("may not use up what it takes to record that it failed", async () => {
     const app = new TestApp();

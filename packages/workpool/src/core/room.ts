@@ -37,7 +37,9 @@ export const ROOM_TO_RECOVER: Room = {
 /** What must be left to inspect one more held slot, and then to recover at least one. */
 export const ROOM_TO_INSPECT: Room = { ...ROOM_TO_RECOVER, bytesRead: 12 * MIB };
 
+/** To record that a callback failed. The read with which it did too much counts, of up to 1 MiB. */
 export const ROOM_TO_RECORD: Room = {
+  bytesRead: MIB + 64 * 1024,
   bytesWritten: 64 * 1024,
   databaseQueries: 4,
   documentsRead: 4,

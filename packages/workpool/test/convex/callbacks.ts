@@ -35,6 +35,15 @@ export const insatiable = internalMutation({
   },
 });
 
+/** Uses up its transaction by reading a large document, of which the last time is too much. */
+export const voracious = internalMutation({
+  args: vOnCompleteArgs(),
+  returns: v.null(),
+  handler: async (ctx): Promise<null> => {
+    for (;;) await ctx.db.query("events").first();
+  },
+});
+
 /** Writes down how many documents its transaction may write in all. */
 export const measuring = internalMutation({
   args: vOnCompleteArgs(),
