@@ -24,8 +24,8 @@ try {
 } finally {
   remove();
 }
-const { seeds, failed, events, compared } = told;
+const { seeds, failed, events, compared, givenUp } = told;
 print(
-  `${seeds} seeds on ${values.class}, ${values.profile}, from ${from}: ${failed} failed; ${compared} compared with the interpreter, ${events} events, ${((Date.now() - began) / 1_000).toFixed(0)} s`,
+  `${seeds} seeds on ${values.class}, ${values.profile}, from ${from}: ${failed} failed; ${compared} compared with the interpreter, ${givenUp} took too long, ${events} events, ${((Date.now() - began) / 1_000).toFixed(0)} s`,
 );
 process.exitCode = failed === 0 && seeds === wanted ? 0 : 1;

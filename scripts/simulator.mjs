@@ -70,7 +70,7 @@ export async function bundleSimulator({ mutation, isFromSource = mutation !== un
  * @returns how many seeds were played and failed, the first that failed, and other counts.
  */
 export async function playSeeds(outfile, { print, first = false, mutation, env = {}, ...options }) {
-  const sum = { seeds: 0, failed: 0, events: 0, compared: 0 };
+  const sum = { seeds: 0, failed: 0, events: 0, compared: 0, givenUp: 0 };
   const failing = [];
   const children = new Set();
   const play = async (index, step) => {

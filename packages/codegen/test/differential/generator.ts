@@ -235,7 +235,7 @@ class Generator extends HandlerWriter {
     const isLong = this.chance(0.1);
     const { text } = isLong ? this.#brief(inLoop) : this.#inside(inLoop, 1);
     // So many that the first ones are forgotten, or that they do not fit into one transaction.
-    const most = isLong ? 20 + this.upTo(this.isWide ? 281 : 110) : 1 + this.upTo(3);
+    const most = isLong ? 20 + this.upTo(this.#longest()) : 1 + this.upTo(3);
     const never = this.chance(this.failing / 2);
     const until = never
       ? "() => false"
@@ -247,6 +247,12 @@ class Generator extends HandlerWriter {
       name,
       `.loop("${name}", { initial: ${initial}, body: (b) => b${text}, until: ${until}, maxIterations: ${most} })`,
     ];
+  }
+
+  /** A workflow that is a child may be one of hundreds: then a long loop would take minutes. */
+  #longest(): number {
+    if (this.#workflow !== `${this.#prefix}top`) return 12;
+    return this.isWide ? 281 : 110;
   }
 
   /**

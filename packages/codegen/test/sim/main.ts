@@ -32,12 +32,13 @@ const end = first + Number(values.seeds);
 const seeds: number[] = [];
 for (let seed = first; seed < end; seed += step) seeds.push(seed);
 
-const counts = { seeds: 0, failed: 0, events: 0, compared: 0 };
+const counts = { seeds: 0, failed: 0, events: 0, compared: 0, givenUp: 0 };
 
-function told({ problems, events, isCompared }: Outcome, seed: number): boolean {
+function told({ problems, events, isCompared, isGivenUp }: Outcome, seed: number): boolean {
   counts.seeds += 1;
   counts.events += events;
   counts.compared += Number(isCompared);
+  counts.givenUp += Number(isGivenUp);
   if (problems.length === 0) return true;
   counts.failed += 1;
   print(`\nseed ${seed}: ${problems.join("\n  ")}`);

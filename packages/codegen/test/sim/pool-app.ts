@@ -123,7 +123,12 @@ const works = {
     async (ctx, { context: work, result }: { context: Work; result: { kind: any } }) => {
       await happens(ctx, work.label, result.kind);
       if (work.callback === "throws") throw new Error("the callback throws");
-      if (work.callback === "greedy") for (;;) await ctx.db.query("asked").first();
+      if (work.callback === "greedy")
+        for (;;)
+          await ctx.db
+            .query("large")
+            .filter((q) => q.eq(1, 2))
+            .first();
       const { callback: _, ...next } = work;
       if (work.callback === "enqueues") await enqueue(ctx, [{ ...next, label: `${work.label}'` }]);
     },
@@ -160,6 +165,7 @@ export const parts: readonly Part[] = [
     path: "",
     schema: defineSchema({
       asked: defineTable(v.any()).index("by_label", ["label", "workId"] as never),
+      large: defineTable(v.any()),
       happened: defineTable(v.any()).index("by_label", ["label", "what"] as never),
     }),
     modules: {

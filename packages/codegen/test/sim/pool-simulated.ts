@@ -4,6 +4,7 @@ import type { Job } from "../edits/deployed.js";
 import { type Asked, type Happened, parts, type Work } from "./pool-app.js";
 import type { PoolEntry, PoolScenario } from "./pool-scenario.js";
 import type { Outcome } from "./simulated.js";
+import { plantLarge } from "./large.js";
 import { isUnread } from "./unread.js";
 
 const JOBS = "_scheduled_functions";
@@ -37,6 +38,7 @@ class PoolSimulation {
     const of = { ...CLASSES[scenario.class], actionLimitMs: 4 * 3_600_000 };
     const options = { class: of, seed: scenario.seed, faults: this.#faults() };
     const deployment = (this.#deployment = await Deployment.of(parts, options));
+    plantLarge(deployment, scenario.seed);
     this.#watch();
     try {
       await this.#done(this.#limit(scenario.maxParallelism));
@@ -51,7 +53,13 @@ class PoolSimulation {
       this.#problems.push(`threw ${(error as Error).stack ?? String(error)}`);
     }
     const problems = [...new Set(this.#problems)];
-    return { problems, history: this.#history, events: this.#events, isCompared: false };
+    return {
+      problems,
+      history: this.#history,
+      events: this.#events,
+      isCompared: false,
+      isGivenUp: false,
+    };
   }
 
   #faults(): Faults {

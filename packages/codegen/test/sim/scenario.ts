@@ -84,7 +84,7 @@ export interface Scenario {
 /** Mostly plain ones; wide ones take longest. */
 export function profileOf(seed: number): Profile {
   const share = (seed * 0.618_034) % 1;
-  const upTo = { plain: 0.45, wide: 0.53, steer: 0.75, restore: 0.8, pool: 1 } as const;
+  const upTo = { plain: 0.48, wide: 0.53, steer: 0.75, restore: 0.8, pool: 1 } as const;
   return PROFILES.find((profile) => share < upTo[profile]) ?? "plain";
 }
 

@@ -30,6 +30,8 @@ export class Watch {
   readonly log: Line[] = [];
   /** The largest that it was set to. */
   mostParallel = 0;
+  /** How many steps have ended. */
+  ended = 0;
   /** The most actions of stages that have run at once. */
   mostActing = 0;
   #acting = 0;
@@ -78,6 +80,7 @@ export class Watch {
       if (run !== undefined) this.#run(write.id, run);
       const { old, next } = changeOf("steps", write) ?? {};
       if (old !== undefined && next !== undefined) this.#step(old, next);
+      if (next?.endedAt !== undefined && old?.endedAt === undefined) this.ended += 1;
       if (old !== undefined) this.#called(old, next, writes);
       const slot = changeOf("slots", write);
       this.#held += Number(slot?.next?.work !== undefined) - Number(slot?.old?.work !== undefined);

@@ -33,14 +33,29 @@ function isPlain(value: unknown): value is Record<string, unknown> {
  * comparison.
  */
 export function compare(a: Value | undefined, b: Value | undefined): number {
-  if (typeof a === "string") {
+  if (typeof a === "string" && typeof b === "string") {
     if (a === b) return 0;
+    const compared = compareTexts(a, b);
+    if (compared !== 0) return compared;
   } else if (typeof a === "number" && typeof b === "number") {
     // What is neither is for Convex to order: the two zeros, and what is not a number.
     if (a < b) return -1;
     if (a > b) return 1;
   }
   return compareValues(a, b);
+}
+
+/**
+ * Where two texts first differ; 0 if that is for Convex to say. It orders by UTF-8, which halves
+ * of characters do not tell.
+ */
+function compareTexts(a: string, b: string): number {
+  const length = Math.min(a.length, b.length);
+  for (let at = 0; at < length; at += 1) {
+    const [one, other] = [a.charCodeAt(at), b.charCodeAt(at)];
+    if (one !== other) return one < 0xd800 && other < 0xd800 ? one - other : 0;
+  }
+  return 0;
 }
 
 /** Compares the first fields of a document to `values`, one for each. */
