@@ -50,28 +50,33 @@ async function printPool(scenario: PoolScenario, { problems, history }: Outcome)
   else print(JSON.stringify(await shrunkPool(scenario, problems), undefined, 2));
 }
 
+async function playAll(scenarios: readonly Scenario[]): Promise<void> {
+  const app = await compiled(scenarios);
+  for (const scenario of scenarios) {
+    const outcome = await simulated(scenario, app);
+    if (told(outcome, scenario.seed)) continue;
+    const { problems, history } = outcome;
+    if (values.shrink === "false") print(history.map((line) => `    ${line}`).join("\n"));
+    else print(asTest(await shrunk(scenario, app, problems), problems));
+  }
+}
+
 try {
   for (let from = 0; from < seeds.length; from += BATCH) {
     const scenarios: Scenario[] = [];
+    const deploys: Scenario[] = [];
     for (const seed of seeds.slice(from, from + BATCH)) {
       const profile = values.profile === "mixed" ? profileOf(seed) : (values.profile as Profile);
       if (profile !== "pool") {
-        scenarios.push(scenarioOf(seed, values.class as Scenario["class"], profile));
+        const scenario = scenarioOf(seed, values.class as Scenario["class"], profile);
+        (profile === "deploy" ? deploys : scenarios).push(scenario);
         continue;
       }
       const scenario = poolScenarioOf(seed, values.class as Scenario["class"]);
       const outcome = await poolSimulated(scenario);
       if (!told(outcome, seed)) await printPool(scenario, outcome);
     }
-    if (scenarios.length === 0) continue;
-    const app = await compiled(scenarios);
-    for (const scenario of scenarios) {
-      const outcome = await simulated(scenario, app);
-      if (told(outcome, scenario.seed)) continue;
-      const { problems, history } = outcome;
-      if (values.shrink === "false") print(history.map((line) => `    ${line}`).join("\n"));
-      else print(asTest(await shrunk(scenario, app, problems), problems));
-    }
+    for (const some of [scenarios, deploys]) if (some.length > 0) await playAll(some);
   }
 } finally {
   await removeAll();

@@ -1,4 +1,5 @@
 import { type ActionFault, type CallFault, CLASSES, seeded } from "@stepwise/testing";
+import { FAMILY, topOf, versions } from "./deploys.js";
 import { generated } from "../differential/generator.js";
 
 /**
@@ -44,6 +45,8 @@ export type Blow =
   | { readonly does: "backup" }
   | { readonly does: "bring back"; readonly older: "documents" | "functions" }
   | { readonly does: "jump"; readonly ms: number }
+  /** The other version of the app. */
+  | { readonly does: "deploy" }
   /** By hand, to a scheduled function that has not begun. */
   | { readonly does: "cancel function" | "delete function"; readonly which: number };
 
@@ -59,15 +62,17 @@ export type Entry = { readonly nth: number } & (
 );
 
 /** All that a simulation depends on. */
-export const PROFILES = ["plain", "wide", "steer", "restore", "pool"] as const;
+export const PROFILES = ["plain", "wide", "steer", "restore", "deploy", "pool"] as const;
 export type Profile = (typeof PROFILES)[number];
 
 export interface Scenario {
   readonly seed: number;
   readonly profile?: Profile;
   readonly class: keyof typeof CLASSES;
-  /** A definition file. */
+  /** A definition file; of a deploy, that of the family of edits. */
   readonly definition: string;
+  /** Which edit is deployed. */
+  readonly edit?: number;
   /** The workflow in it that is started. */
   readonly top: string;
   readonly plan: readonly Entry[];
@@ -84,7 +89,14 @@ export interface Scenario {
 /** Mostly plain ones; wide ones take longest. */
 export function profileOf(seed: number): Profile {
   const share = (seed * 0.618_034) % 1;
-  const upTo = { plain: 0.48, wide: 0.53, steer: 0.75, restore: 0.8, pool: 1 } as const;
+  const upTo = {
+    plain: 0.44,
+    wide: 0.49,
+    steer: 0.69,
+    restore: 0.74,
+    deploy: 0.82,
+    pool: 1,
+  } as const;
   return PROFILES.find((profile) => share < upTo[profile]) ?? "plain";
 }
 
@@ -95,8 +107,9 @@ export function scenarioOf(
   profile: Profile = "plain",
   draws?: () => number,
 ): Scenario {
-  const { text, top } = generated(seed, draws, profile === "wide");
   const random = seeded(seed ^ 0x5eed);
+  if (profile === "deploy") return deployOf(seed, of, random);
+  const { text, top } = generated(seed, draws, profile === "wide");
   const isCalm = random() < 0.25 && profile !== "restore";
   const plain = {
     seed,
@@ -115,6 +128,33 @@ export function scenarioOf(
       ? { throttle: { bytesPerSecond: 2 ** (12 + 8 * random()), mutationPermits: 3 } }
       : {}),
     ...(random() < 0.4 ? { fullOfTen: 1 + Math.floor(random() * 4) } : {}),
+  };
+}
+
+/** An edit is deployed while a run goes on, mostly with nothing else that goes wrong. */
+function deployOf(seed: number, of: Scenario["class"], random: () => number): Scenario {
+  const edit = Math.floor(random() * FAMILY);
+  const nth = () => 1 + Math.floor(random() * 300);
+  const kind = random();
+  const more = kind < 0.5 ? [] : planOf(random, kind < 0.75 ? "steer" : "plain");
+  const does = (deed: Deed | Blow): Entry => ({ on: "event", nth: nth(), ...deed });
+  const plan = [
+    does({ does: "deploy" }),
+    ...Array.from({ length: Math.floor(random() * 3) }, () => does({ does: "start" })),
+    ...Array.from({ length: Math.floor(random() * 4) }, () =>
+      does({ does: "send", run: random(), event: random() }),
+    ),
+    ...more,
+  ];
+  return {
+    seed,
+    profile: "deploy",
+    class: of,
+    definition: versions.before,
+    edit,
+    top: topOf(edit),
+    plan: plan.toSorted((one, other) => one.nth - other.nth),
+    maxParallelism: slotsOf(random()),
   };
 }
 

@@ -60,6 +60,29 @@ describe("whatever befalls a pool of its own, what must always hold holds", () =
   });
 });
 
+describe("what check says of an edit is true of the runs that are in flight", () => {
+  let family: App;
+  beforeAll(async () => {
+    family = await compiled([scenarioOf(1, "s16", "deploy")]);
+  });
+
+  test.each(seedsOf(4))("seed %i", { tags: ["large"] }, async (seed) => {
+    const scenario = scenarioOf(530_000 + seed, "s16", "deploy");
+    const { problems, history } = await simulated(scenario, family);
+    expect(problems, history.join("\n")).toEqual([]);
+  });
+
+  test("else that is a problem", { tags: ["large"] }, async () => {
+    // A run is at the parent that is removed.
+    const scenario = scenarioOf(1_015, "s16", "deploy");
+    expect((await simulated(scenario, family)).problems).toEqual([]);
+    const untold = { ...family, later: { ...family.later!, changes: [] } };
+    const { problems } = await simulated(scenario, untold);
+    expect(problems.join()).toContain("kids removed");
+    expect(problems.join()).toContain("which check does not say");
+  });
+});
+
 test("the same scenario comes to the same, event by event", async () => {
   const scenario = scenarios.find(({ plan }) => plan.length > 3)!;
   const [one, other] = [await simulated(scenario, app), await simulated(scenario, app)];

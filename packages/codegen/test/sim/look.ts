@@ -1,0 +1,30 @@
+import type { RunRow } from "../differential/rest.js";
+import type { Stage } from "./stage.js";
+
+/** What is shown of runs is what they are, and nothing stands still that nobody has harmed. */
+export async function look(stage: Stage): Promise<void> {
+  for (const { _id: runId, workflow: name, state } of stage.runs()) {
+    const ask = { name, runId };
+    const seen = (await stage.deployment.look("manage:look", ask)) as {
+      state: string;
+      stalled: boolean;
+    } | null;
+    const now = stage.runs().find(({ _id }) => _id === runId)?.state;
+    if (seen?.state !== state && now === state)
+      stage.problems.push(`${runId} is ${state}, seen as ${seen?.state}`);
+    if (seen?.stalled === true && (stage.isOver || !stage.hasFaults))
+      stage.problems.push(`${runId} is ${state}, and shown as stalled`);
+  }
+  const name = stage.scenario.top;
+  const before = stage.runs();
+  const listed = (await stage.deployment.look("manage:all", { name })) as [string, string][];
+  // The clock stands still while it looks, but others may have been about to commit.
+  const areSame = String(stage.runs().map(stateOf)) === String(before.map(stateOf));
+  const tops = before.filter((run) => run.workflow === name && run.root === undefined);
+  const told = new Map(listed);
+  for (const { _id, state } of tops)
+    if (areSame && tops.length <= 100 && told.get(_id) !== state)
+      stage.problems.push(`${_id} is ${state}, and listed as ${told.get(_id)}`);
+}
+
+const stateOf = ({ _id, state }: RunRow): string => `${_id} ${state}`;
