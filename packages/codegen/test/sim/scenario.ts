@@ -213,8 +213,7 @@ function steering(random: () => number): Deed {
 function restoresOf(random: () => number): Entry[] {
   const nth = (most: number) => Math.floor(Math.exp(random() * Math.log(most)));
   const backup = nth(200);
-  // Functions that are older than documents are another matter: Convex restores none.
-  const older = "documents";
+  const older = random() < 0.5 ? "documents" : "functions";
   const back = backup + 1 + nth(200);
   const starts = Array.from({ length: Math.floor(random() * 3) }, () => nth(back));
   return [

@@ -59,9 +59,11 @@ export class Watch {
     this.stills.length = 0;
     for (const run of this.deployment.rows<RunRow>("workflow", "runs")) {
       this.#siblings(undefined, run);
-      // Its earlier generations were not seen.
-      if (run.root === undefined) this.unseen.add(run._id);
+      // Its earlier generations were not seen, and what it began since may still be scheduled.
+      this.unseen.add(run._id);
     }
+    const [drain] = this.deployment.rows<Doc<"drain">>("workflow", "drain");
+    this.#drain = drain?.generation ?? 0;
   }
   /** Runs of which not all was seen. */
   readonly unseen = new Set<string>();
