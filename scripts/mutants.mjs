@@ -272,15 +272,15 @@ export const MUTANTS = [
     name: "event-stays",
     says: "an event is taken and stays in the inbox",
     file: "workflow/src/component/events.ts",
-    find: 'await ctx.db.delete("inbox", oldest._id);',
+    find: 'await ctx.db.delete("inbox", event._id);',
     replace: "",
   },
   {
     name: "newest-event",
     says: "the newest of the kept events is taken first",
     file: "workflow/src/component/events.ts",
-    find: "const [oldest] = first.sort(inOrder);",
-    replace: "const oldest = first.sort(inOrder).at(-1);",
+    find: "inOrder(one.event, other.event)",
+    replace: "inOrder(other.event, one.event)",
     test: ["packages/workflow/test/events.test.ts", ""],
   },
   {
