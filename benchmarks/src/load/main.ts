@@ -37,9 +37,9 @@ for (const name of positionals) {
   const told = await measure({ ...load, class: of }, values.engine as Engine, Number(values.seed));
   const wall = Number(process.hrtime.bigint() - began) / 1e9;
   if (values.json) {
-    const { refused, done, seconds, perSecond, conflicts, exhausted } = told;
-    const sum = Object.values(exhausted).reduce((all, count) => all + count, 0);
-    print(JSON.stringify({ refused, done, seconds, perSecond, conflicts, exhausted: sum }));
+    const { exhausted: all, conflictsOf: _of, failures: _failed, deployment: _all, ...rest } = told;
+    const exhausted = Object.values(all).reduce((sum, count) => sum + count, 0);
+    print(JSON.stringify({ ...rest, exhausted }));
     continue;
   }
   print(`${values.engine}: ${load.title}, seed ${values.seed}, in ${wall.toFixed(1)} s`);

@@ -4,7 +4,7 @@ import { LOADS } from "./loads.js";
 import type { Measured } from "./measure.js";
 
 /** What is said of one load, as `main.ts` prints it with `--json`. */
-export type Told = Pick<Measured, "refused" | "done" | "perSecond" | "conflicts" | "seconds"> & {
+export type Told = Omit<Measured, "exhausted" | "conflictsOf" | "failures" | "deployment"> & {
   readonly exhausted: number;
 };
 
@@ -47,18 +47,35 @@ function row(answers: Answers, name: string, seeds: readonly number[]): string {
   const told = (engine: Engine) =>
     seeds.flatMap((seed) => answers.get(keyOf({ name, engine, seed })) ?? []);
   const of = { ours: told("ours"), peer: told("peer") };
-  const column = (what: keyof Told, digits: number) =>
+  const column = (what: keyof Told | ((told: Told) => number), digits: number) =>
     (["ours", "peer"] as const)
       .map((engine) =>
         span(
-          of[engine].map((each) => each[what]),
+          of[engine].map((each) => (typeof what === "function" ? what(each) : each[what])),
           digits,
         ),
       )
       .join(" / ");
-  const title = LOADS[name]?.title ?? name;
-  return `| ${title} | ${column("refused", 0)} | ${column("perSecond", 0)} | ${column("conflicts", 2)} | ${column("exhausted", 0)} |`;
+  const cells = [
+    LOADS[name]?.title ?? name,
+    column("refused", 0),
+    column("perSecond", 0),
+    column("conflicts", 2),
+    column("exhausted", 0),
+    column("calls", 1),
+    column("documentsRead", 0),
+    column("kbRead", 1),
+    column(dollars, 1),
+  ];
+  return `| ${cells.join(" | ")} |`;
 }
+
+/** Convex's public prices beyond what a plan includes: per million calls, and per GB read. */
+const CALLS_DOLLARS = 2;
+const GB_DOLLARS = 0.2;
+
+/** What a million works or steps cost, in dollars, of calls and of what is read. */
+const dollars = ({ calls, kbRead }: Told): number => calls * CALLS_DOLLARS + kbRead * GB_DOLLARS;
 
 /** One row of what is refused with mutations of other durations. */
 function refusedRow(answers: Answers, name: string, seed: number): string {
@@ -88,13 +105,16 @@ export function loadReport(
 Written by \`npm run bench:load\`. Each cell is Stepwise / the peer, which is ${peers}.
 Each load runs with ${seeds.length === 1 ? "the seed" : "the seeds"} ${seeds.join(", ")}. If seeds differ, a cell shows the lowest and the highest.
 
-| load | refused | steps or works a second | conflicts each | used up |
-| --- | --- | --- | --- | --- |
+| load | refused | steps or works a second | conflicts each | used up | calls | documents | KB | $ |
+| --- | --- | --- | --- | --- | --- | --- | --- | --- |
 ${names.map((name) => row(answers, name, seeds)).join("\n")}
 
 - _Refused_: calls from outside that failed.
 - _Conflicts each_: attempts of transactions that lost to others, per step or work.
 - _Used up_: calls, from outside or by an action, whose five attempts all lost.
+- _Calls_: function executions that Convex counts, per step or work, without the call from outside.
+- _Documents_, _KB_: what is read per step or work, also by attempts that lost.
+- _$_: what a million of them cost, at $${CALLS_DOLLARS} a million calls and $${GB_DOLLARS} a GB read. The time of actions is not in it.
 
 With a pool of 50, chains cannot reach 225 steps a second here: a slot is busy for 241 to 261 ms per action of 200 ms, so the limit is about 190 to 207.
 
