@@ -5,6 +5,7 @@ import { compilerIdentity } from "./cache/last-compile.js";
 import { CompilerMemory } from "./cache/memory.js";
 import { check, checkWorkflow } from "./check/check.js";
 import { checkStored } from "./check/names.js";
+import { soundPart } from "./check/sound.js";
 import { checkOutputFolder, convexConfig, misplacedConfig } from "./check/config.js";
 import { compareDiagnostics, type Diagnostic } from "./diagnostics/diagnostic.js";
 import { discoverAll, readIn, Unreadable, unlessUnreadable } from "./discover/discover.js";
@@ -43,6 +44,8 @@ export interface CompileResult {
   /** The output folder, relative to the functions folder. */
   readonly output: string;
   readonly ok: boolean;
+  /** If only new workflows have errors: the plan and the files of the others. */
+  readonly sound?: Pick<CompileResult, "plan" | "files"> | undefined;
   readonly sources: readonly SourceText[];
   /** The texts of the other files that were read; undefined for those that do not exist. */
   readonly consulted: ReadonlyMap<string, string | undefined>;
@@ -174,9 +177,15 @@ export class Compiler {
       .map((diagnostic) => withFrames(diagnostic, [...sources, ...configs]))
       .sort(compareDiagnostics);
     const ok = diagnostics.every(({ severity }) => severity !== "error");
-    const files = ok ? emit(plan, this.#emittedBefore(analysis, read)) : [];
+    const emitted = (plan: ProjectPlan) => emit(plan, this.#emittedBefore(analysis, read));
+    const { baseline, last } = earlier;
+    const plans = baseline === undefined ? last : [baseline, ...last];
+    const names = sources.map(({ file }) => file);
+    const rest = ok ? undefined : soundPart(plan, diagnostics, names, plans);
+    const sound = rest && { plan: rest, files: emitted(rest) };
+    const files = ok ? emitted(plan) : [];
     this.#memory.forgetUnused();
-    return { plan, diagnostics, files, output, ok, sources, consulted, parsed };
+    return { plan, diagnostics, files, output, ok, sound, sources, consulted, parsed };
   }
 
   /** What was emitted under a path is in the file there if its hash is the remembered one. */
@@ -243,5 +252,7 @@ type ReadConfig = Pick<ProjectPlan, "config"> & { readonly diagnostics: readonly
 export function withProblems(result: CompileResult, problems: readonly Diagnostic[]) {
   const ok = result.ok && problems.every(({ severity }) => severity !== "error");
   const diagnostics = [...problems, ...result.diagnostics].sort(compareDiagnostics);
-  return { ...result, diagnostics, ok, files: ok ? result.files : [] };
+  // Sound are workflows beside others with errors, and not beside what cannot be read.
+  const sound = ok === result.ok && problems.length === 0 ? result.sound : undefined;
+  return { ...result, diagnostics, ok, sound, files: ok ? result.files : [] };
 }

@@ -59,21 +59,26 @@ export async function generate(options: GenerateOptions, terminal: Terminal): Pr
   const branches = refsState(functionsDir);
   const baseline = await baselineFor(against, functionsDir, terminal.cwd);
   const result = await compileLatest({ functionsDir, force, baseline });
-  if (!json) printDiagnostics(result.diagnostics, folder, terminal);
+  const rest = result.sound && "Only the other workflows are written: those with errors are new.";
+  if (!json) printDiagnostics(result.diagnostics, folder, terminal, rest);
   const answer = answerOf(functionsDir, result);
+  const whole = result.ok ? result : result.sound;
   let written: Written | undefined;
   let refused: string | undefined;
   try {
-    const { files, output } = result;
-    if (result.ok)
-      written = await writeGenerated(functionsDir, files, { force, folders: [output] });
+    if (whole !== undefined)
+      written = await writeGenerated(functionsDir, whole.files, {
+        force,
+        folders: [result.output],
+      });
   } catch (error) {
     if (!json || !(error instanceof WriteRefused)) throw error;
     refused = error.message;
   }
   // A warning may be of what was there before: the next run tells what is left of them.
-  const ok = written !== undefined;
+  const ok = result.ok && written !== undefined;
   const isSettled =
+    ok &&
     written !== undefined &&
     (result.diagnostics.length === 0 || written.written.length + written.removed.length === 0);
   if (isSettled && against === undefined) keepAnswer(functionsDir, result, answer, branches);
@@ -92,12 +97,12 @@ export async function generate(options: GenerateOptions, terminal: Terminal): Pr
     };
     asJson(found);
   } else if (written !== undefined) {
-    out(report(result, written, folder, performance.now() - started, terminal));
+    out(report({ ...result, ...whole }, written, folder, performance.now() - started, terminal));
     if (written.written.length > 0 && !existsSync(join(functionsDir, "_generated")))
       out(
         `Generated code imports ${inFolder(folder, "_generated")}, which does not exist yet: npx convex dev writes it. workflow-codegen run does not need it.`,
       );
-    printUnsafeChanges(answer, terminal);
+    if (ok) printUnsafeChanges(answer, terminal);
   }
   return ok ? 0 : 1;
 }

@@ -31,6 +31,7 @@ export function printDiagnostics(
   diagnostics: readonly Diagnostic[],
   folder: string,
   terminal: Terminal,
+  withErrors = "Nothing was written.",
 ): void {
   if (diagnostics.length === 0) return;
   const { err } = printTo(terminal);
@@ -39,7 +40,7 @@ export function printDiagnostics(
   const errors = diagnostics.filter(({ severity }) => severity === "error").length;
   const warnings = diagnostics.length - errors;
   const counts = [errors && plural(errors, "error"), warnings && plural(warnings, "warning")];
-  err(`${counts.filter(Boolean).join(", ")}.${errors > 0 ? " Nothing was written." : ""}`);
+  err(`${counts.filter(Boolean).join(", ")}.${errors > 0 ? ` ${withErrors}` : ""}`);
 }
 
 /** A tool that reads places has the sources. */

@@ -66,6 +66,7 @@ function binding(workflow: WorkflowPlan, file: FileScope): string {
     property("plan", quoted(planHash(workflow))),
     ...Object.entries(inherited).map(([option, value]) => property(option, code.literal(value))),
     ...code.unlessEmpty("names", code.object, names),
+    ...(workflow.given.has("renamed") ? [property("renamed", "true")] : []),
     ...code.unlessEmpty("reads", code.openObject, reads),
     ...code.unlessEmpty("starts", code.openObject, starts),
   ]);

@@ -1,6 +1,7 @@
 import { cp, mkdir, readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { expect, test } from "vitest";
+import { rm } from "../../../../scripts/folders.mjs";
 import { filesIn, fixtures } from "../golden.js";
 import { runProgram } from "../../src/cli/program.js";
 import { app, useApp, workflowCodegen } from "./command.js";
@@ -162,4 +163,51 @@ test("an app without workflows is no error", async () => {
     out: "No workflow found: none of convex/**/*.workflow.ts calls defineWorkflow(). Run workflow-codegen init to add a first one.\n",
     err: "",
   });
+});
+
+const workflow = (
+  name: string,
+  nodes: string,
+) => `import { child, defineWorkflow } from "@stepwise/workflow";
+import { z } from "zod";
+${name === "user" ? 'import { broken } from "./broken.workflow";' : ""}
+export const ${name} = defineWorkflow({ input: z.object({}) })${nodes};
+`;
+const only = '.step("only", { query: () => 1 })';
+const twice = '.step("only", { query: () => 1 }).step("only", { query: () => 2 })';
+
+test("a new workflow with an error takes nothing from the others, and neither does who starts it", async () => {
+  const convex = join(app(), "convex");
+  const save = (name: string, nodes: string) =>
+    writeFile(join(convex, `${name}.workflow.ts`), workflow(name, nodes));
+  await mkdir(convex);
+  await save("sound", only);
+  await save("broken", twice);
+  await save("user", '.parent("kids", { children: () => [child(broken, {})] })');
+  const first = await workflowCodegen();
+  expect(first.code).toBe(1);
+  expect(first.err).toMatch(/SW1006[^]*1 error\. Only the other workflows are written: those with/);
+  expect(first.out).toContain("wrote convex/_workflows/sound.ts");
+  const made = await filesIn(join(convex, "_workflows"));
+  expect(Object.keys(made)).not.toContain("broken.ts");
+  expect(Object.keys(made)).not.toContain("user.ts");
+  expect(made["index.ts"]).not.toMatch(/broken|user/);
+  await save("added", only);
+  expect((await workflowCodegen()).out).toContain("wrote convex/_workflows/added.ts");
+  // What may be deployed stays as it is, with all that is beside it.
+  await save("sound", twice);
+  await save("later", only);
+  const before = await filesIn(join(convex, "_workflows"));
+  const refused = await workflowCodegen();
+  expect([refused.code, refused.err]).toEqual([
+    1,
+    expect.stringMatching(/Nothing was written\.\n$/),
+  ]);
+  expect(await filesIn(join(convex, "_workflows"))).toEqual(before);
+  await rm(join(convex, "sound.workflow.ts"));
+  expect((await workflowCodegen()).err).toMatch(/Nothing was written\.\n$/);
+  await save("sound", only);
+  await save("broken", only);
+  expect((await workflowCodegen()).code).toBe(0);
+  expect(Object.keys(await filesIn(join(convex, "_workflows")))).toContain("user.ts");
 });

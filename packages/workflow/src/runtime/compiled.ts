@@ -36,6 +36,7 @@ import type { GENERATED_FORMAT } from "../rules.js";
 import { retryAt } from "./options.js";
 import {
   checkFormat,
+  checkNotRenamed,
   checkUpToDate,
   placeOf,
   type StorageNames,
@@ -69,6 +70,8 @@ export interface Settings {
   readonly folder?: string;
   /** Default: each node and case is stored under its name. */
   readonly names?: StorageNames;
+  /** Whether the compiler has seen the workflow's `renamed`. Default: false. */
+  readonly renamed?: boolean;
 }
 
 /** What generated code makes its functions with, bound to one workflow. */
@@ -82,6 +85,7 @@ export function compiled(
   settings: Settings,
 ) {
   checkFormat(workflow, settings);
+  if (settings.renamed !== true) checkNotRenamed(workflow, given);
   const { plan, retry, folder, names: storageNames, starts } = settings;
   const definition = underStorageNames(given, storageNames);
   const functions = functionsOf(workflow, folder);

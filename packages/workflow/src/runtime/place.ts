@@ -137,9 +137,25 @@ const outOfDate = (workflow: string, difference: string, which = ""): Error =>
     `The generated code of workflow "${workflow}" is out of date: ${difference}. Run workflow-codegen${which}`,
   );
 
+/** Refuses a `renamed` that the compiler has not seen: runs would lose the results of nodes. */
+export function checkNotRenamed(workflow: string, { options }: AnyDefinition): void {
+  if (Object.keys(options.renamed ?? {}).length === 0) return;
+  const hint =
+    "write it beside any spread: `defineWorkflow({ ...shared, renamed: shared.renamed })`";
+  throw outOfDate(workflow, `it does not know its \`renamed\` (${hint})`);
+}
+
+/** What to do about a part that the compiler could not see, though it is there. */
+function besideSpread(stage: string): string {
+  const [, part] = /\.(output|compensate|finalize)$/.exec(stage) ?? [];
+  if (part === undefined) return "";
+  const what = part === "output" ? "`query: shared.query`, say" : `\`${part}: { … }\``;
+  return ` (if that comes from a spread, write it beside the spread: ${what})`;
+}
+
 function differenceOf(stages: readonly string[], known: readonly string[]): string | undefined {
   const added = stages.find((stage) => !known.includes(stage));
-  if (added !== undefined) return `it does not know "${added}"`;
+  if (added !== undefined) return `it does not know "${added}"${besideSpread(added)}`;
   const gone = known.find((stage) => !stages.includes(stage));
   if (gone !== undefined) return `it has "${gone}", which the definition does not have`;
   const moved = stages.find((stage, index) => stage !== known[index]);
