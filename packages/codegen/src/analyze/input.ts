@@ -25,8 +25,10 @@ export function readInput(
     const hint = "write `input: z.object({ … })`; for none, `input: z.object({})`";
     return file.report("noInput", at, message, hint);
   }
-  if (option === undefined || !Node.isExpression(option.value))
-    return { kind: "definition", hash: sourceHash(options.rest ?? [], file, modules), closed: [] };
+  if (option === undefined || !Node.isExpression(option.value)) {
+    const unseen = option === undefined ? (options.rest ?? []) : [option.value];
+    return { kind: "definition", hash: sourceHash(unseen, file, modules), closed: [] };
+  }
   const expression = option.value;
   const hash = sourceHash([expression], file, modules);
   const names = new Map<string, ImportedName>();

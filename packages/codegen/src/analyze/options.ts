@@ -41,7 +41,7 @@ export function optionsIn(
   seen: readonly Node[] = [],
 ): Options {
   const node = unwrap(expression);
-  const held = Node.isIdentifier(node) ? constantOf(node, file) : node;
+  const held = Node.isIdentifier(node) ? constantOf(node, file) : (memberOf(node, file) ?? node);
   if (!Node.isObjectLiteralExpression(held) || seen.includes(held))
     return Object.assign(new Map<string, Option>(), { rest: [expression] });
   const options = new Map<string, Option>();
@@ -67,8 +67,22 @@ export function optionsIn(
     computed(property, options);
   }
   // Something else may change what a const holds.
-  if (held !== node && objectOf(node, file) === undefined) computed(node, options);
+  if (held !== node && objectOf(node, file) === undefined)
+    computed(held.getParentOrThrow(), options);
   return Object.assign(options, { rest: rest.length === 0 ? undefined : rest });
+}
+
+/** The options that a const holds under a name: `steps.first`. What it holds may still change. */
+function memberOf(node: Node, file: DefinitionFile): Node | undefined {
+  if (!Node.isPropertyAccessExpression(node)) return undefined;
+  const of = node.getExpression();
+  const object = Node.isIdentifier(of) ? constantOf(of, file) : undefined;
+  if (!Node.isObjectLiteralExpression(object)) return undefined;
+  const members = object.getProperties().map((each) => readOption(each));
+  const [only, second] = members.filter((each) => each?.name === node.getName());
+  return second === undefined && members.every((each) => each !== undefined)
+    ? only && unwrap(only.value)
+    : undefined;
 }
 
 /** The values of options. A node asks for them, and each of its stages. */

@@ -49,3 +49,41 @@ export default defineConfig({ retry: true });`;
   expect(explain(plan)[0]?.nodes[0]?.stages[0]?.attempts).toBeNull();
   expect(files.find(({ path }) => path.endsWith("/flow.ts"))?.text).toContain("retry: true");
 });
+
+const steps = `const steps = { first: { query: () => 1 }, second: { action: async () => 2, retry: true } };
+const spread = { ...shared, first: { query: () => 1 } };
+`;
+
+test("options that a const object holds under a name are computed, but for their kind", async () => {
+  const text = `${head}${steps}export const flow = defineWorkflow({ input })
+  .step("a", steps.first).step("b", { ...steps.second, timeout: "1m" }).step("c", { ...steps.first });`;
+  const { plan, diagnostics } = await new Compiler().compileSources([
+    { file: "a.workflow.ts", text },
+  ]);
+  expect(diagnostics).toEqual([]);
+  const [a, b, c] = plan.workflows[0]?.nodes.flatMap(({ stages }) => stages) ?? [];
+  expect(a).toMatchObject({ kind: "query", reads: ["*"] });
+  expect(b).toMatchObject({ kind: "action", reads: ["*"], policy: { computed: ["retry"] } });
+  expect(c).toMatchObject({ kind: "query", reads: ["*"] });
+});
+
+test.each(["spread.first", "steps.third", "shared.first", "steps['first']"])(
+  "options that are not seen under a name need their kind beside them: %s",
+  async (options) => {
+    const flow = `export const flow = defineWorkflow({ input }).step("a", ${options});`;
+    const text = head + steps + flow;
+    const found = await new Compiler().compileSources([{ file: "a.workflow.ts", text }]);
+    expect(found.diagnostics.map(({ code }) => code)).toEqual(["SW1205"]);
+  },
+);
+
+test("an input that a changing object holds has the type of the definition", async () => {
+  const text = `${head}export const all = { input, timeout: "1m" };
+all.timeout = "2m";
+export const flow = defineWorkflow(all).step("a", { query: () => 1 });`;
+  const { plan, diagnostics } = await new Compiler().compileSources([
+    { file: "a.workflow.ts", text },
+  ]);
+  expect(diagnostics).toEqual([]);
+  expect(plan.workflows[0]?.input.kind).toBe("definition");
+});

@@ -108,6 +108,33 @@ test(
   },
 );
 
+test(
+  "30 kills at random moments, of two processes at once, leave nothing that the next does not mend",
+  { tags: ["large"] },
+  async () => {
+    const random = randomOf(2);
+    const folder = join(app(), "convex");
+    const start = () => {
+      const child = spawn(process.execPath, [main], { cwd: app(), stdio: "ignore" });
+      return { child, exited: once(child, "exit") };
+    };
+    await save(folder, small(5, "first"));
+    const began = performance.now();
+    await start().exited;
+    const tookMs = performance.now() - began;
+    for (let round = 1; round <= 15; round++) {
+      const sources = small(5, `round ${round}`);
+      await save(folder, sources);
+      const both = [start(), start()];
+      for (const { child } of both) setTimeout(() => child.kill("SIGKILL"), random() * tookMs);
+      await Promise.all(both.map(({ exited }) => exited));
+      if (round % 5 > 0) continue;
+      expect(generate().status, `round ${round}`).toBe(0);
+      expect(await output(), `round ${round}`).toEqual(await expectedOf(sources));
+    }
+  },
+);
+
 test("several compilers at once write what one would", { tags: ["large"] }, async () => {
   const sources = small(40, "only");
   await save(join(app(), "convex"), sources);
