@@ -1,6 +1,6 @@
 // Takes out one guard of the components at a time, or makes another mistake in them, and looks for
 // what catches it: a seed of the simulator, or else the test that is named. `npm run mutations --
-// [--list guards|mutants] [--seeds 1000] [name]`. No file is changed: the mutation is made while
+// [--list guards|mutants] [--seeds 1000] [name …]`: all whose names begin so. No file is changed: the mutation is made while
 // bundling. With --check it only says whether each is found in the sources.
 import { spawnSync } from "node:child_process";
 import { availableParallelism } from "node:os";
@@ -66,12 +66,11 @@ async function caughtBy(mutation, { profile = "mixed", class: of = "s16", test }
   return status === 0 ? undefined : `the test "${name}" in ${file}`;
 }
 
-const [only = ""] = positionals;
 let missed = problems.length;
 for (const { guard, name = guard, says, ...how } of values.check || missed > 0
   ? []
   : all[values.list]) {
-  if (!name.startsWith(only)) continue;
+  if (positionals.length > 0 && !positionals.some((begins) => name.startsWith(begins))) continue;
   const { find, replace, file } = how;
   const mutation = guard === undefined ? { file, find, replace } : { guard };
   const caught = await caughtBy(mutation, how);

@@ -17,15 +17,16 @@ export const all = internalQueryGeneric(async (ctx, { name }) =>
 export const cancel = internalMutationGeneric((ctx, { runId }) => workflow.cancel(ctx, runId));
 export const pause = internalMutationGeneric((ctx, { runId }) => workflow.pause(ctx, runId));
 export const resume = internalMutationGeneric((ctx, { runId }) => workflow.resume(ctx, runId));
-export const restart = internalMutationGeneric((ctx, { name, runId, from, input }) =>
-  workflow.restart(ctx, workflows[name], runId, { ...(from === undefined ? {} : { from }), ...(input === undefined ? {} : { input }) }));
+export const restart = internalMutationGeneric((ctx, { name, runId, ...options }) =>
+  workflow.restart(ctx, workflows[name], runId, options));
 export const look = internalQueryGeneric(async (ctx, { name, runId }) => {
   const { page } = await workflow.steps(ctx, workflows[name], runId, { cursor: null, numItems: 100 });
   const status = await workflow.status(ctx, workflows[name], runId);
   await ctx.runQuery(components.workflow.views.tree, { runId });
   await ctx.runQuery(components.workflow.views.input, { runId });
   await ctx.runQuery(components.workflow.views.pool, {});
-  return { state: status?.state, stalled: status?.stalled ?? false, nodes: page.length };
+  const { page: waits } = await workflow.waits(ctx, runId);
+  return { state: status?.state, stalled: status?.stalled ?? false, nodes: page.length, waits: waits.map((wait) => wait.runId) };
 });
 export const cleanup = internalMutationGeneric((ctx, { runId }) => workflow.cleanup(ctx, runId));
 export const repair = internalMutationGeneric((ctx) => workflow.repair(ctx));

@@ -121,11 +121,7 @@ export class Deeds {
         this.#stage.sent.push({ run: runId, generation, value, answer });
       return;
     }
-    const nodes = Object.keys(this.#stage.workflows[name]?.definition.nodes ?? {});
-    const from =
-      deed.does === "restart" && deed.from !== undefined
-        ? { from: nodes[Math.floor(deed.from * nodes.length)] }
-        : {};
+    const from = deed.does === "restart" ? this.#placeOf(name, deed) : {};
     const input =
       "input" in deed && deed.input === true
         ? { input: { ...INPUT, at: `other${++this.#count}`, more: "x".repeat(2_000) } }
@@ -133,11 +129,25 @@ export class Deeds {
     await this.#stage.call(deed.does, { name, runId, ...from, ...input });
   }
 
+  /** Where a restart goes on: at a node, and in which iteration of it if it is a loop. */
+  #placeOf(workflow: string, { from, iteration }: Extract<Deed, { does: "restart" }>) {
+    const nodes = this.#stage.workflows[workflow]?.definition.nodes ?? {};
+    const names = Object.keys(nodes);
+    const loops = names.filter((name) => nodes[name].body !== undefined);
+    const isOfLoop = iteration !== undefined && loops.length > 0;
+    if (from === undefined) return {};
+    const among = isOfLoop ? loops : names;
+    const node = among[Math.floor(from * among.length)];
+    return isOfLoop ? { from: node, iteration } : { from: node };
+  }
+
   async start({ refuses = false, ...options }: Start): Promise<void> {
     const input = this.#count === 0 ? INPUT : { ...INPUT, at: `top${this.#count}` };
     this.#count += 1;
     const { key, reuse, runAfter, expires } = options;
-    const given = { key, reuse, runAfter, expires };
+    const runAt =
+      options.runAt === undefined ? undefined : this.#stage.deployment.wall() + options.runAt;
+    const given = { key, reuse, runAfter, runAt, expires };
     const named = Object.entries(given).filter(([, value]) => value !== undefined);
     const args = { name: this.#stage.scenario.top, input, refuses, ...Object.fromEntries(named) };
     await this.#stage.call("start", args);

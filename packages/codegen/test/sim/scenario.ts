@@ -20,6 +20,8 @@ export type Deed =
       readonly does: "restart";
       readonly run: number;
       readonly from?: number;
+      /** Of a loop from which it goes on, if it has one. */
+      readonly iteration?: number;
       readonly input?: boolean;
     }
   /** Many at once. */
@@ -32,6 +34,8 @@ export interface Start {
   readonly key?: string;
   readonly reuse?: "never" | "ended" | "failed";
   readonly runAfter?: number;
+  /** So many ms from when it is started. */
+  readonly runAt?: number;
   readonly expires?: boolean;
   /** Its `onComplete` throws, or uses up its transaction. */
   readonly refuses?: boolean | "greedy";
@@ -175,7 +179,7 @@ function steering(random: () => number): Deed {
     ...(random() < 0.6
       ? { key: `key${upTo(2)}`, reuse: (["never", "ended", "failed"] as const)[upTo(3)]! }
       : {}),
-    ...(random() < 0.3 ? { runAfter: upTo(100_000) } : {}),
+    ...(random() < 0.3 ? { [random() < 0.5 ? "runAt" : "runAfter"]: upTo(100_000) } : {}),
     ...(random() < 0.2 ? { expires: true } : {}),
     ...(random() < 0.2 ? { refuses: random() < 0.5 ? true : ("greedy" as const) } : {}),
   });
@@ -185,6 +189,7 @@ function steering(random: () => number): Deed {
     does: "restart",
     run,
     ...(random() < 0.6 ? { from: random() } : {}),
+    ...(random() < 0.3 ? { iteration: 1 + upTo(4) } : {}),
     ...(random() < 0.4 ? { input: true } : {}),
   });
   const send = (): Deed => ({ does: "send", run, event: random() });
