@@ -4,6 +4,7 @@ import { eventsIn } from "../differential/events-in.js";
 import type { RunRow } from "../differential/rest.js";
 import { isUnwatched } from "../differential/tables.js";
 import { look } from "./look.js";
+import { ENCORE } from "./scenario.js";
 import type { Blow, Deed, Entry, Start } from "./scenario.js";
 import { JOBS, type Stage } from "./stage.js";
 
@@ -26,6 +27,15 @@ export class Deeds {
   /** All that is due at an event. */
   at(events: number): void {
     for (const entry of this.#due.get(events) ?? []) this.#befall(entry);
+  }
+
+  /** What is done when all runs have ended, one thing after the other. */
+  async encore(): Promise<void> {
+    for (const entry of this.#due.get(ENCORE) ?? []) {
+      if (this.#stage.isCut) return;
+      this.#befall(entry);
+      await this.#stage.drive();
+    }
   }
 
   #befall(what: Deed | Blow): void {

@@ -169,6 +169,19 @@ function slotsOf(share: number): number {
   return share < 0.8 ? 1 + Math.floor(share * 5) : 7 + Math.floor((share - 0.8) * 50);
 }
 
+function restarting(random: () => number): Deed {
+  return {
+    does: "restart",
+    run: random(),
+    ...(random() < 0.6 ? { from: random() } : {}),
+    ...(random() < 0.3 ? { iteration: 1 + Math.floor(random() * 4) } : {}),
+    ...(random() < 0.4 ? { input: true } : {}),
+  };
+}
+
+/** The event of what is done when all runs have ended: none is that late. */
+export const ENCORE = 100_000;
+
 /** A deed of any kind. */
 function steering(random: () => number): Deed {
   const upTo = (count: number) => Math.floor(random() * count);
@@ -185,13 +198,6 @@ function steering(random: () => number): Deed {
   });
   const steer = (does: "cancel" | "pause" | "resume" | "cleanup"): Deed =>
     child ? { does, run, child } : { does, run };
-  const restart = (): Deed => ({
-    does: "restart",
-    run,
-    ...(random() < 0.6 ? { from: random() } : {}),
-    ...(random() < 0.3 ? { iteration: 1 + upTo(4) } : {}),
-    ...(random() < 0.4 ? { input: true } : {}),
-  });
   const send = (): Deed => ({ does: "send", run, event: random() });
   const deeds = [
     start,
@@ -204,8 +210,8 @@ function steering(random: () => number): Deed {
     () => steer("cleanup"),
     send,
     send,
-    restart,
-    restart,
+    () => restarting(random),
+    () => restarting(random),
     () => ({ does: "look" }) as const,
     () => ({ does: "look" }) as const,
     () => ({ does: "repair" }) as const,
@@ -272,7 +278,13 @@ function planOf(random: () => number, profile: Profile): Entry[] {
     const storms = random() < 0.15 ? [{ ...at(), ...storm() }] : [];
     // With faults too, or with deeds alone: then nothing may fail.
     const faults = random() < 0.4 ? planOf(random, "plain") : [];
-    return [...many, ...storms, ...faults].toSorted((one, other) => one.nth - other.nth);
+    // While runs go on, most of these are refused.
+    const restarts = Array.from({ length: upTo(3) }, () => {
+      return { on: "event" as const, nth: ENCORE, ...restarting(random) };
+    });
+    return [...many, ...storms, ...faults, ...restarts].toSorted(
+      (one, other) => one.nth - other.nth,
+    );
   }
   const kinds: readonly (readonly [share: number, most: number, make: () => Entry])[] = [
     [0.7, 12, () => ({ on: "event", nth: nth(400), ...deed() })],

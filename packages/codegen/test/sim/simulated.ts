@@ -47,6 +47,7 @@ async function play(scenario: Scenario, app: App): Promise<Outcome> {
       await stage.done(deeds.limit(scenario.maxParallelism));
     void deeds.start({});
     await stage.drive();
+    await deeds.encore();
     await settle(stage, deeds);
     checkRuns(stage);
     checkVerdict(stage);
