@@ -36,7 +36,7 @@ test(
 test("graph draws all workflows; children that may be any are shown as that", async () => {
   await use("parents");
   const { out } = await workflowCodegen("graph");
-  expect(out.match(/subgraph (\w+)/g)).toHaveLength(5);
+  expect(out.match(/subgraph (\w+)/g)).toHaveLength(6);
   expect(out).toContain('any[["any workflow"]]');
   expect(out).toContain("n_anything.unknown -.-> any");
 });
