@@ -100,6 +100,7 @@ export const MUTANTS = [
     file: "workflow/src/component/features/ending.ts",
     find: "const beganAt = await stopStep(ctx, step);",
     replace: "const beganAt = undefined;",
+    test: ["packages/workflow/test/cancel.test.ts", "before anything ran, nothing ever runs"],
   },
   {
     name: "queue-not-left",
@@ -122,7 +123,7 @@ export const MUTANTS = [
     file: "workpool/src/component/cancelAll.ts",
     find: 'if (work.canceled !== true) await ctx.db.patch("works", work._id, { canceled: true }); return false;',
     replace: "return false;",
-    profile: "pool",
+    test: ["packages/workpool/test/cancel.test.ts", "a running work that fails with attempts left"],
   },
   {
     name: "canceled-is-retried",
@@ -130,7 +131,7 @@ export const MUTANTS = [
     file: "workpool/src/component/complete.ts",
     find: "} else if (work.canceled === true) {",
     replace: "} else if (false) {",
-    profile: "pool",
+    test: ["packages/workpool/test/cancel.test.ts", "a running work that fails with attempts left"],
   },
   {
     name: "callback-lost",
