@@ -60,7 +60,7 @@ test("a workspace is where the link to it leads, whatever its folder is called",
   const text = `import { all } from "@acme/flows";\nexport const names = [...all];\n${MAIL}`;
   await writeFile(join(functionsDir, "mail.workflow.ts"), text);
   const { diagnostics } = await compile({ functionsDir });
-  expect(diagnostics.map(({ code }) => code)).toEqual(["SW1503"]);
+  expect(diagnostics.map(({ code }) => code)).toEqual(["SW1504"]);
   expect(diagnostics[0]?.message).toContain(
     "mail.workflow.ts -> ../packages/lib/src/index.ts -> mail.workflow.ts",
   );

@@ -8,7 +8,7 @@ import type { WorkflowPlan } from "../plan/schema.js";
 import { allReexports, areStillGiven, workflowsOf } from "./workflows.js";
 import type { Answers, FileFacts, Reexport, Workflows } from "./workflows.js";
 import type { FileReader } from "./file-reader.js";
-import { importCycles, type ModuleFacts } from "./import-cycles.js";
+import { importCycles, type ModuleEdge } from "./import-cycles.js";
 import type { ReadModule } from "./module-file.js";
 
 export type Analysis = Awaited<ReturnType<Analyzer["analyze"]>>;
@@ -120,11 +120,11 @@ export class Analyzer {
       const origin = hashOf(JSON.stringify([source.file, hash, finishing.key, answers, outside]));
       for (const workflow of workflows) origins.set(workflow, origin);
     }
-    const cycles = await importCycles(new Map(facts.map(({ file, module }) => [file, module])), {
+    const cycles = await importCycles(new Map(facts.map(({ file, edges }) => [file, edges])), {
       output,
       workflows: analysis.workflows,
       read,
-      factsOf: this.#moduleFacts,
+      edgesOf: this.#moduleEdges,
     });
     analysis.diagnostics.push(...cycles);
     if (!this.once) this.#reader?.keepOnly(new Set(hashes.keys()));
@@ -178,9 +178,9 @@ export class Analyzer {
       (await import("./modules.js")).parseReexports(file, text),
     );
 
-  readonly #moduleFacts = (file: string, text: string): Promise<ModuleFacts> =>
+  readonly #moduleEdges = (file: string, text: string): Promise<readonly ModuleEdge[]> =>
     remembered(this.memory, `imports ${file}`, hashOf(text), async () =>
-      (await import("./modules.js")).parseModuleFacts(file, text),
+      (await import("./modules.js")).parseModuleEdges(file, text),
     );
 }
 

@@ -7,7 +7,7 @@ import { findDefinitions, type FoundInFile } from "./definitions.js";
 import { tooDeep, unlessTooDeep } from "./descendants.js";
 import { type FileFacts, recording, type Workflows } from "./workflows.js";
 import type { ReadModule } from "./module-file.js";
-import { moduleFactsOf, reexportsOf } from "./modules.js";
+import { moduleEdgesOf, reexportsOf } from "./modules.js";
 import { checkRuntime, usedModules } from "./node-runtime.js";
 import { reportOwnChild } from "./children.js";
 import { workflowPlan } from "./workflow.js";
@@ -98,5 +98,5 @@ const factsOf = (file: DefinitionFile, found: FoundInFile): FileFacts => ({
   locals: [...found.locals],
   imports: [...file.imports.values()].filter((each) => !each.typeOnly).map((each) => each.module),
   reexports: reexportsOf(file.source.compilerNode),
-  module: moduleFactsOf(file.source.compilerNode),
+  edges: moduleEdgesOf(file.source.compilerNode),
 });

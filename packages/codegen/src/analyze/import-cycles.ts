@@ -1,98 +1,105 @@
 import { diagnostic, type Diagnostic, type Place } from "../diagnostics/diagnostic.js";
 import { moduleFileAnywhere, modulePaths, type ReadModule } from "./module-file.js";
 
+/** A module that a file loads. `isNeeded` if it uses a value of it while it is loaded itself. */
 export interface ModuleEdge {
   readonly module: string;
-  readonly reads: readonly string[];
+  readonly isNeeded: boolean;
   readonly place: Place;
-}
-
-export interface ModuleFacts {
-  readonly edges: readonly ModuleEdge[];
-  /** The functions of the file, which are there before it has run. */
-  readonly functions: readonly string[];
 }
 
 export interface CycleOptions {
   readonly output: string;
   readonly workflows: readonly { readonly name: string; readonly file: string }[];
   readonly read: ReadModule;
-  readonly factsOf: (file: string, text: string) => Promise<ModuleFacts>;
+  readonly edgesOf: (file: string, text: string) => Promise<readonly ModuleEdge[]>;
 }
 
-/** `isNeeded` if the other module must be loaded before. Those of generated files have no place. */
-interface Edge {
+/** From one file to another. Those of generated files have no place. */
+interface Edge extends Pick<ModuleEdge, "isNeeded"> {
   readonly to: string;
-  readonly isNeeded: boolean;
   readonly place?: Place;
 }
 
 type Graph = Map<string, Edge[]>;
+type Definitions = ReadonlyMap<string, readonly ModuleEdge[]>;
 
-/** Circles of imports in which a module is read while it loads, before it has run. */
+/**
+ * Circles of imports, by the graph of imports alone. One of definitions, or through generated code,
+ * is an error; one through other files is a warning if an import of it is needed while loading.
+ */
 export async function importCycles(
-  definitions: ReadonlyMap<string, ModuleFacts>,
+  definitions: Definitions,
   options: CycleOptions,
 ): Promise<Diagnostic[]> {
-  const graph = await graphOf(definitions, options);
+  const graph = onCircles(await graphOf(definitions, options));
   const found = new Map<string, Diagnostic>();
   const circles = new Set<string>();
-  const imported = new Set([...graph.values()].flatMap((edges) => edges.map(({ to }) => to)));
-  for (const from of [...graph.keys()].filter((file) => imported.has(file)).sort()) {
-    for (const edge of graph.get(from) ?? []) {
-      const path = edge.isNeeded ? pathBetween(edge.to, from, graph) : undefined;
+  const isDefinition = (file: string) => definitions.has(file);
+  for (const from of [...graph.keys()].sort())
+    for (const { to, isNeeded } of graph.get(from) ?? []) {
+      const ownWay = isDefinition(from) ? pathBetween(to, from, graph, isDefinition) : undefined;
+      const path = ownWay ?? (isNeeded ? pathBetween(to, from, graph) : undefined);
       if (path === undefined) continue;
       const [circle, place] = fromDefinition([from, ...path], graph, definitions);
-      const isOurs = circle.some((file) => definitions.has(file) || isIn(options.output, file));
       const key = circle.toSorted().join();
-      if (place === undefined || !isOurs || found.has(place.file) || circles.has(key)) continue;
+      if (place === undefined || !circle.some(isDefinition)) continue;
+      if (found.has(place.file) || circles.has(key)) continue;
       circles.add(key);
-      found.set(place.file, cycleOf(circle, place, options.output));
+      found.set(place.file, cycleOf(circle, place, isDefinition, options.output));
     }
-  }
   return [...found.values()];
 }
 
-function cycleOf(circle: readonly string[], place: Place, output: string): Diagnostic {
+function cycleOf(
+  circle: readonly string[],
+  place: Place,
+  isDefinition: (file: string) => boolean,
+  output: string,
+): Diagnostic {
   const [first = ""] = circle;
   const text = [...circle, first].join(" -> ");
-  const message = `this import closes a circle, so that a module is read before it has run: ${text}`;
-  const hint = circle.some((file) => isIn(output, file))
-    ? "a definition cannot need generated code: move what does into a function of another file, and point a step at that: `mutation: internal.file.name, args: …`"
-    : 'move what both need into a file that imports neither, or read the other one only inside a function; `childNamed("name", input)` starts a workflow without importing it';
-  return diagnostic("importCycle", place, message, hint);
+  if (circle.some((file) => isIn(output, file))) {
+    const message = `this definition imports generated code, which imports the definition: ${text}`;
+    const hint =
+      "move what needs it into a function of another file, and point a step at that: `mutation: internal.file.name, args: …`";
+    return diagnostic("importCycle", place, message, hint);
+  }
+  const apart = "move what both need into a file that imports neither";
+  if (circle.every(isDefinition)) {
+    const message = `these definitions import each other: ${text}`;
+    const hint = `${apart}; \`childNamed("name", input)\` starts a workflow without importing it`;
+    return diagnostic("importCycle", place, message, hint);
+  }
+  const message = `this import is part of a circle, and a value is needed before its file may have run: ${text}`;
+  const hint = `${apart}, or use the value only inside functions that run later`;
+  return diagnostic("neededInCycle", place, message, hint);
 }
 
 /** The files that definitions import, at whatever distance, with the generated ones between. */
 async function graphOf(
-  definitions: ReadonlyMap<string, ModuleFacts>,
-  { output, workflows, read, factsOf }: CycleOptions,
-): Promise<Map<string, Edge[]>> {
+  definitions: Definitions,
+  { output, workflows, read, edgesOf }: CycleOptions,
+): Promise<Graph> {
   const generated = new Map(workflows.map(({ name, file }) => [`${output}/${name}.ts`, file]));
   const all = [...generated.keys()].map(needed);
   const graph: Graph = new Map(["index", "workflows"].map((list) => [`${output}/${list}.ts`, all]));
   for (const [file, definition] of generated) graph.set(file, [needed(definition)]);
   const seen = new Map(definitions);
-  const pending: { from: string; to: string; edge: ModuleEdge }[] = [];
-  for (const [file, facts] of seen) {
-    for (const edge of facts.edges) {
-      const paths = modulePaths(file, edge.module, read);
+  for (const [from, edges] of seen)
+    for (const { module, isNeeded, place } of edges) {
+      const paths = modulePaths(from, module, read);
       const inOutput = paths
         .flatMap((path) => [`${path}/index.ts`, `${path}.ts`])
         .find((path) => graph.has(path) && isIn(output, path));
       const found =
-        inOutput === undefined ? moduleFileAnywhere(file, edge.module, read, paths) : undefined;
+        inOutput === undefined ? moduleFileAnywhere(from, module, read, paths) : undefined;
       const to = inOutput ?? found?.file;
       if (to === undefined) continue;
-      pending.push({ from: file, to, edge });
-      if (found !== undefined && !seen.has(to)) seen.set(to, await factsOf(to, found.text));
+      const edge = { to, isNeeded, place: { ...place, file: from } };
+      graph.set(from, [...(graph.get(from) ?? []), edge]);
+      if (found !== undefined && !seen.has(to)) seen.set(to, await edgesOf(to, found.text));
     }
-  }
-  for (const { from, to, edge } of pending) {
-    const isNeeded = edge.reads.some((name) => seen.get(to)?.functions.includes(name) !== true);
-    const place = { ...edge.place, file: from };
-    graph.set(from, [...(graph.get(from) ?? []), { to, isNeeded, place }]);
-  }
   return graph;
 }
 
@@ -100,8 +107,39 @@ const needed = (to: string): Edge => ({ to, isNeeded: true });
 
 const isIn = (folder: string, file: string): boolean => file.startsWith(`${folder}/`);
 
-function pathBetween(from: string, to: string, graph: Graph): string[] | undefined {
-  const before = new Map<string, string | undefined>([[from, undefined]]);
+/** What is left of a graph without the files that import nothing, and then those, and so on. */
+function onCircles(graph: Graph): Graph {
+  const users = new Map<string, string[]>();
+  const left = new Map<string, number>();
+  for (const [from, edges] of graph) {
+    left.set(from, edges.length);
+    for (const { to } of edges) {
+      users.set(to, [...(users.get(to) ?? []), from]);
+      if (!graph.has(to)) left.set(to, 0);
+    }
+  }
+  const gone = [...left.keys()].filter((file) => left.get(file) === 0);
+  for (const file of gone)
+    for (const user of users.get(file) ?? []) {
+      const count = (left.get(user) ?? 0) - 1;
+      left.set(user, count);
+      if (count === 0) gone.push(user);
+    }
+  const without = new Set(gone);
+  return new Map(
+    [...graph]
+      .filter(([file]) => !without.has(file))
+      .map(([file, edges]) => [file, edges.filter(({ to }) => !without.has(to))]),
+  );
+}
+
+function pathBetween(
+  from: string,
+  to: string,
+  graph: Graph,
+  isWay: (file: string) => boolean = () => true,
+): string[] | undefined {
+  const before = new Map<string, string | undefined>(isWay(from) ? [[from, undefined]] : []);
   for (const file of before.keys()) {
     if (file === to) {
       const path: string[] = [];
@@ -109,7 +147,8 @@ function pathBetween(from: string, to: string, graph: Graph): string[] | undefin
         path.unshift(at);
       return path;
     }
-    for (const edge of graph.get(file) ?? []) if (!before.has(edge.to)) before.set(edge.to, file);
+    for (const { to: next } of graph.get(file) ?? [])
+      if (!before.has(next) && isWay(next)) before.set(next, file);
   }
   return undefined;
 }
@@ -118,7 +157,7 @@ function pathBetween(from: string, to: string, graph: Graph): string[] | undefin
 function fromDefinition(
   closed: readonly string[],
   graph: Graph,
-  definitions: ReadonlyMap<string, ModuleFacts>,
+  definitions: Definitions,
 ): [circle: string[], place: Place | undefined] {
   const circle = closed.slice(0, -1);
   const turned = circle.map((_file, at) => [...circle.slice(at), ...circle.slice(0, at)]);

@@ -1,10 +1,10 @@
 import { placeAt } from "../diagnostics/diagnostic.js";
 import { jsName } from "../plan/constants.js";
 import { Node, ts, type TypeScript } from "../ts-morph.js";
-import { bareSource, unlessTooDeep } from "./descendants.js";
+import { allBelow, bareSource, unlessTooDeep } from "./descendants.js";
 import { declarationsOf } from "./scoping.js";
-import { readsLate, valuesUsed } from "./values-used.js";
-import type { ModuleEdge, ModuleFacts } from "./import-cycles.js";
+import { isLoading, valueUses } from "./values-used.js";
+import type { ModuleEdge } from "./import-cycles.js";
 import type { Reexport } from "./workflows.js";
 
 export interface Import {
@@ -73,58 +73,51 @@ export function isImported(node: Node, imports: ReadonlyMap<string, Import>, imp
   return from?.imported === "*" && from.isRequired !== true;
 }
 
-export function parseModuleFacts(file: string, text: string): ModuleFacts {
-  const facts = unlessTooDeep(() => {
+export function parseModuleEdges(file: string, text: string): ModuleEdge[] {
+  const edges = unlessTooDeep(() => {
     const source = bareSource(file, text);
-    return source && moduleFactsOf(source);
+    return source && moduleEdgesOf(source);
   });
-  return facts ?? { edges: [], functions: [] };
+  return edges ?? [];
 }
 
-/** The modules that a file takes values from, and which of these it reads while it is loaded. */
-export function moduleFactsOf(source: TypeScript.SourceFile): ModuleFacts {
-  const imports = importsOf(source);
-  const edgeTo = (module: string, reads: readonly string[], at: TypeScript.Node): ModuleEdge => {
+/** The modules that a file takes values from, and whether it uses these while it is loaded. */
+export function moduleEdgesOf(source: TypeScript.SourceFile): ModuleEdge[] {
+  const edgeTo = (module: string, isNeeded: boolean, at: TypeScript.Node): ModuleEdge => {
     const start = at.getStart(source);
-    return { module, reads, place: placeAt(source.fileName, source.text, start, at.end - start) };
+    return {
+      module,
+      isNeeded,
+      place: placeAt(source.fileName, source.text, start, at.end - start),
+    };
   };
-  const loads: ModuleEdge[] = [];
-  /** The names that the file uses as values, and whether it does so while it is loaded. */
-  const used = new Map<string, boolean>();
-  for (const { part, runBy } of valuesUsed(source)) {
-    const isRun = runBy !== undefined;
-    if (ts.isIdentifier(part)) used.set(part.text, isRun || used.get(part.text) === true);
-    const module = isRun ? loadedBy(part)?.name : undefined;
-    if (module !== undefined && !isUnawaited(part)) loads.push(edgeTo(module, ["*"], part));
-  }
+  const imports = importsOf(source);
+  const allUses = valueUses(source, (name) => imports.has(name));
   const edges = source.statements.flatMap((statement): ModuleEdge[] => {
     const specifier = specifierOf(statement);
     if (specifier === undefined) return [];
-    const given = namesOf(statement);
-    if (given === undefined) return [edgeTo(specifier.text, [], specifier)];
-    const names = given.filter((name) => used.has(name));
-    const read = names.filter((name) => used.get(name) === true);
-    const reads = read.map((name) => imports.get(name)?.imported ?? name);
-    return names.length === 0 ? [] : [edgeTo(specifier.text, reads, specifier)];
+    const names = namesOf(statement);
+    if (names === undefined) return [edgeTo(specifier.text, false, specifier)];
+    const uses = allUses.filter(({ text }) => names.includes(text));
+    if (uses.length === 0) return [];
+    return [edgeTo(specifier.text, uses.some(isLoading), specifier)];
   });
-  const functions = source.statements.filter(ts.isFunctionDeclaration);
-  const ready = functions.filter((fn) => !readsLate(fn, source, imports)).flatMap(functionNames);
-  return { edges: [...edges, ...loads], functions: ready };
+  const loads = mayLoad(source.text) ? allBelow(source) : [];
+  return [
+    ...edges,
+    ...loads.flatMap((part) => {
+      const { load, name } = loadedBy(part) ?? {};
+      const isNow = load === "require" || !isUnawaited(part);
+      return name !== undefined && isNow && isLoading(part) ? [edgeTo(name, true, part)] : [];
+    }),
+  ];
 }
 
 /** `import("./x").then(…)`, for whose end nothing waits: it runs once the file is loaded. */
-function isUnawaited(part: TypeScript.Node): boolean {
-  let whole = part;
-  while (isOwnerIn(whole, whole.parent)) whole = whole.parent;
-  return ts.isExpressionStatement(whole.parent) || ts.isVoidExpression(whole.parent);
-}
-
-/** Whether an expression is what another one calls, or takes a member of. */
-const isOwnerIn = (part: TypeScript.Node, whole: TypeScript.Node): boolean =>
-  (ts.isCallExpression(whole) ||
-    ts.isPropertyAccessExpression(whole) ||
-    ts.isParenthesizedExpression(whole)) &&
-  whole.expression === part;
+const isUnawaited = ({ parent }: TypeScript.Node): boolean =>
+  ts.isPropertyAccessExpression(parent) ||
+  ts.isExpressionStatement(parent) ||
+  ts.isVoidExpression(parent);
 
 /** What a call of `import` or `require` loads; the name is undefined if it is not written out. */
 export function loadedBy(part: TypeScript.Node): { load: string; name?: string } | undefined {
@@ -164,11 +157,6 @@ export function namesOf(statement: TypeScript.Statement): string[] | undefined {
   if (ts.isExportDeclaration(statement)) return statement.isTypeOnly ? [] : undefined;
   if (ts.isImportDeclaration(statement) && statement.importClause === undefined) return undefined;
   return importsIn(statement).flatMap(([name, { typeOnly }]) => (typeOnly ? [] : [name]));
-}
-
-function functionNames({ name, modifiers }: TypeScript.FunctionDeclaration): string[] {
-  const isDefault = modifiers?.some(({ kind }) => kind === ts.SyntaxKind.DefaultKeyword);
-  return [...(name ? [name.text] : []), ...(isDefault ? ["default"] : [])];
 }
 
 export function parseReexports(file: string, text: string): Reexport[] {

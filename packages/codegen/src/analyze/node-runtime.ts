@@ -6,9 +6,9 @@ import type { DefinitionFile } from "./parser.js";
 import { callsIn, wrapped } from "./descendants.js";
 import { nodeDirective } from "./node-directive.js";
 import { loadedBy, mayLoad, namesOf, specifierOf } from "./modules.js";
-import { valuesUsed } from "./values-used.js";
+import { valueUses } from "./values-used.js";
 import { isGenerated, moduleFile, type ReadModule } from "./module-file.js";
-import { isDeclaredBetween, isReference } from "./scoping.js";
+import { isDeclaredBetween } from "./scoping.js";
 
 /** A module that a definition takes values from, so it is bundled for Convex's own runtime. */
 export interface UsedModule {
@@ -30,10 +30,8 @@ export function usedModules(file: DefinitionFile, read: ReadModule): UsedModule[
     if (!mayMatter(module, file.file, read)) return [];
     // An import without names is there for what it does.
     if (names === undefined) return [{ module, place }];
-    const used = valuesUsed(source.compilerNode).find(
-      ({ part }) => ts.isIdentifier(part) && names.includes(part.text) && isReference(part),
-    );
-    const id = used && wrapped(used.part, source);
+    const [used] = valueUses(source.compilerNode, (name) => names.includes(name));
+    const id = used && wrapped(used, source);
     const use = id && { name: id.getText(), place: placeOf(id) };
     return use === undefined ? [] : [{ module, place, use }];
   });

@@ -1,7 +1,7 @@
 import { nearest } from "../diagnostics/nearest.js";
 import { withoutEnding } from "../plan/paths.js";
 import { fileAt, inside, modulePath, type ReadModule } from "./module-file.js";
-import type { ModuleFacts } from "./import-cycles.js";
+import type { ModuleEdge } from "./import-cycles.js";
 
 /** A name as a file has it: its own, or that of a module which it imports from. */
 export interface Target {
@@ -150,5 +150,5 @@ export interface FileFacts {
   readonly locals: readonly string[];
   readonly imports: readonly string[];
   readonly reexports: readonly Reexport[];
-  readonly module: ModuleFacts;
+  readonly edges: readonly ModuleEdge[];
 }

@@ -56,6 +56,7 @@ export const codes = {
   nodeBuiltIn: error("SW1501", "a definition uses a Node module"),
   nodeFile: error("SW1502", 'a definition uses a "use node" file'),
   importCycle: error("SW1503", "circular imports"),
+  neededInCycle: warning("SW1504", "a value is needed in a circle of imports"),
 
   unreadableConfig: error("SW1601", "the config cannot be read"),
   unknownConfig: error("SW1602", "an unknown option of the config"),

@@ -27,7 +27,25 @@ async function problems(
 const afterwards = '.event("s", { schema: z.any() }).step("t", { query: () => other.wait })';
 const children = (other: string) => `.parent("p", { children: () => [child(${other}, {})] })`;
 
-describe("a circle of imports that breaks when it is loaded is printed", () => {
+describe("a circle of imports is printed", () => {
+  test("definitions that import each other, whatever they read", async () => {
+    const found = await problems({
+      "a.workflow.ts": flow("a", 'import { b } from "./b.workflow";', children("b")),
+      "b.workflow.ts": flow("b", 'import { a } from "./a.workflow";', children("a")),
+    });
+    expect(found).toMatchObject([{ code: "SW1503", severity: "error" }]);
+    expect(found[0]?.message).toContain("a.workflow.ts -> b.workflow.ts -> a.workflow.ts");
+  });
+
+  test("one by way of a file that only hands on is a warning", async () => {
+    const found = await problems({
+      "a.workflow.ts": flow("a", 'import { b } from "./all";', '.child("c", b, () => ({}))'),
+      "all.ts": 'export * from "./b.workflow";',
+      "b.workflow.ts": flow("b", 'import { a } from "./a.workflow";', children("a")),
+    });
+    expect(found.map(({ code }) => code)).toEqual(["SW1504"]);
+  });
+
   test(
     "workflow files of which one reads the other while it is loaded",
     { tags: ["large"] },
@@ -44,7 +62,7 @@ describe("a circle of imports that breaks when it is loaded is printed", () => {
         {
           code: "SW1503",
           place: { line: 3, column: 19, length: 14 },
-          message: expect.stringContaining("b.workflow.ts -> a.workflow.ts -> b.workflow.ts"),
+          message: expect.stringContaining("a.workflow.ts -> b.workflow.ts -> a.workflow.ts"),
         },
       ]);
     },
@@ -68,107 +86,12 @@ describe("a circle of imports that breaks when it is loaded is printed", () => {
       '.loop("l", { initial: () => 0, body(b) { return b.event("s", { schema: other.wait }); }, until: () => true, maxIterations: 2 })',
     ],
     [
-      "in a function that makes a body",
+      "in a function that is called at once",
       "export const wait = 5;",
-      '.loop("l", { initial: () => 0, body: make, until: () => true, maxIterations: 2 });\nfunction make(b) { return b.event("s", { schema: other.wait }); }',
+      '.event("e", { schema: (() => other.wait)() })',
     ],
-    [
-      "for each of a list",
-      "export const wait = 5;",
-      '.event("e", { schema: z.union([1, 2].map(() => other.wait)) })',
-    ],
-    [
-      "by a parameter's default, a constructor, a method and a getter that run",
-      "class K { x = a; constructor(y = a) {} }\nconst o = { m() { return new K(); }, get g() { return o.m(); } };\nconst f = (x = o.g) => x; export const wait = f();",
-      afterwards,
-    ],
-    ["by a method of a class", "class K { static m() { return a; } }\nexport const wait = K.m();"],
-    [
-      "by a method of what a class makes",
-      "const k = new (class { m = () => a; })();\nexport const wait = k.m();",
-    ],
-    [
-      "by a class with another name",
-      "class K { x = a; }\nconst o = { made: K };\nexport const wait = new o.made();",
-    ],
-    [
-      "by an object with another name",
-      "const o = { m() { return a; } };\nconst p = o;\nexport const wait = p.m();",
-    ],
-    [
-      "by a member of an object in an object",
-      "const m = () => a;\nconst o = { p: { m } };\nexport const wait = o.p.m();",
-    ],
-    [
-      "by a method of its own",
-      "class K { constructor() { this.m(); } m() { return a; } }\nexport const wait = new K();",
-    ],
-    [
-      "by the class above",
-      "class B { x = a; }\nclass K extends B {}\nexport const wait = new K();",
-    ],
-    ["by a method that is taken out", "const { m } = { m: () => a };\nexport const wait = m();"],
-    [
-      "by a method of an object by another way",
-      'const o = { m: () => a };\nexport const wait = o["m"]();',
-    ],
-    [
-      "by a method of what a function returns",
-      "const f = () => ({ m: () => a });\nexport const wait = f().m();",
-    ],
-    [
-      "by a method of what a function has returned",
-      "const f = () => ({ m: () => a });\nconst made = f();\nexport const wait = made.m();",
-    ],
-    ["by a function's own call", "function f() { return a; }\nexport const wait = f.call(0);"],
-    [
-      "by a function of a list",
-      "const list = [() => a];\nexport const wait = list.map((each) => each());",
-    ],
-    [
-      "by a function of a map",
-      'const known = new Map([["m", () => a]]);\nexport const wait = known.get("m")!();',
-    ],
-    [
-      "by a function that calls one that is not there yet",
-      "const read = () => 5;\nexport function make() { return read(); }",
-      '.event("e", { schema: make() })',
-    ],
-    [
-      "by a function that reads what it imports",
-      'import * as own from "../a.workflow";\nexport function make() { (own as any).options.recover = 1; }',
-      '.event("e", { schema: make() })',
-    ],
-    [
-      "by a function that another one is given and calls",
-      "const lazy = (f) => f();\nexport const wait = lazy(() => a);",
-    ],
-    [
-      "by a named function that another one is given and calls",
-      "function read() { return a; }\nfunction lazy(this: void, n, f = read) { if (n) return f(); }\nexport const wait = lazy(1, read);",
-    ],
-    [
-      "by a function that is handed on to the one that calls it",
-      "const lazy = (f) => f();\nconst twice = (g) => [lazy(g), 1];\nexport const wait = twice(() => a);",
-    ],
-    [
-      "by a function that is called for each of a list",
-      "const each = (f) => [1].map(f);\nexport const wait = each(() => a);",
-    ],
-    [
-      "by a function that a method is given and calls",
-      "const o = { lazy(f) { return (() => f())(); } };\nexport const wait = o.lazy(() => a);",
-    ],
-    [
-      "by a function that a constructor is given and calls",
-      "class K { constructor(f) { f(); } }\nexport const wait = new K(() => a);",
-    ],
-    [
-      "by a function that reads it",
-      "const wait = 5;\nexport function make() { return read(); }\nfunction read() { return wait; }",
-      '.event("e", { schema: make() })',
-    ],
-  ])("%s", { tags: ["large"] }, async (_what, exported, node = afterwards) => {
+    ["in the other file", "export const wait = [a];", afterwards],
+  ])("%s", { tags: ["large"] }, async (_what, exported, node) => {
     const found = await problems({
       "a.workflow.ts": flow(
         "a",
@@ -177,7 +100,7 @@ describe("a circle of imports that breaks when it is loaded is printed", () => {
       ),
       "lib/other.ts": `import { z } from "zod";\nimport { a } from "../a.workflow";\n${exported}\nexport const all = () => [a];`,
     });
-    expect(found.map(({ code }) => code)).toEqual(["SW1503"]);
+    expect(found).toMatchObject([{ code: "SW1504", severity: "warning" }]);
     expect(found[0]?.message).toContain("a.workflow.ts -> lib/other.ts -> a.workflow.ts");
   });
 
@@ -201,7 +124,7 @@ describe("a circle of imports that breaks when it is loaded is printed", () => {
       [file]: `import { a } from "${file.replace(/[^/]+/g, "..").slice(0, -5)}/convex/a.workflow";
 export const wait = 5, all = () => a;`,
     });
-    expect(found.map(({ code }) => code)).toEqual(["SW1503"]);
+    expect(found.map(({ code }) => code)).toEqual(["SW1504"]);
     expect(found[0]?.message).toContain(`a.workflow.ts -> ${file} -> a.workflow.ts`);
   });
 
@@ -224,7 +147,7 @@ export const wait = 5, all = () => a;`,
       ),
       [file]: `import { a } from "${up}/a.workflow";\nexport const wait = 5, all = () => a;`,
     });
-    expect(found.map(({ code }) => code)).toEqual(["SW1503"]);
+    expect(found.map(({ code }) => code)).toEqual(["SW1504"]);
   });
 
   test.each([
@@ -232,19 +155,15 @@ export const wait = 5, all = () => a;`,
     ["an import of the package", 'import { b } from "#b";', "b"],
     ["import … = require(…)", 'import flows = require("./b.workflow");', "flows.b"],
     ["import … = ns.name", 'import * as flows from "./b.workflow"; import b = flows.b;', "b"],
-    ["an alias that hands on", 'import { b } from "@/all";', "b"],
   ])("workflow files that know each other by %s", async (_how, imports, b) => {
     const found = await problems({
       "tsconfig.json": '{ "compilerOptions": { "baseUrl": ".", "paths": { "@/*": ["*"] } } }',
       "package.json": '{ "imports": { "#b": "./b.workflow.ts" } }',
       "a.workflow.ts": flow("a", imports, `.child("c", ${b}, () => ({}))`),
-      "all.ts": 'export * from "@/b.workflow";',
       "b.workflow.ts": flow("b", 'import { a } from "@/a.workflow";', '.event("e", { schema: a })'),
     });
     expect(found.map(({ code }) => code)).toEqual(["SW1503"]);
-    expect(found[0]?.message).toMatch(
-      /a\.workflow\.ts -> (all\.ts -> )?b\.workflow\.ts -> a\.work/,
-    );
+    expect(found[0]?.message).toContain("a.workflow.ts -> b.workflow.ts -> a.workflow.ts");
   });
 
   test("one by way of a file outside the functions folder", async () => {
@@ -292,11 +211,6 @@ export const wait = 5, all = () => a;`,
     [
       "import in a function that is called at once",
       "const it = (() => import(`./_workflows`))();",
-      ofIndex,
-    ],
-    [
-      "require in a function that is called while the file loads",
-      'const it = load(); function load() { return require("./_workflows"); }',
       ofIndex,
     ],
     [
@@ -348,22 +262,8 @@ export const wait = 5, all = () => a;`,
   });
 });
 
-test("a function that thousands of functions hand on does not overflow the stack", async () => {
-  const links = Array.from({ length: 3_000 }, (_, at) => `const f${at + 1} = (f) => f${at}(f);`);
-  const text = `const f0 = (f) => f();\n${links.join("\n")}\nexport const x = f3000(() => 1);`;
-  const files = { "a.workflow.ts": flow("a", 'import { x } from "./x";\nexport const y = x;') };
-  expect(await problems({ ...files, "x.ts": text })).toEqual([]);
-});
-
 describe("a circle that is loaded well is none", () => {
   test.each<[what: string, files: Record<string, string>]>([
-    [
-      "workflow files that read each other only inside functions",
-      {
-        "a.workflow.ts": flow("a", 'import { b } from "./b.workflow";', children("b")),
-        "b.workflow.ts": flow("b", 'import { a } from "./a.workflow";', children("a")),
-      },
-    ],
     [
       "types",
       {
@@ -381,15 +281,10 @@ describe("a circle that is loaded well is none", () => {
       },
     ],
     [
-      "functions of a module, which are there before it has run",
+      "values that are used only inside functions",
       {
-        "a.workflow.ts": flow(
-          "a",
-          'import { make } from "./make";',
-          '.event("s", { schema: make() })',
-        ),
-        "make.ts":
-          'import { a } from "./a.workflow";\nexport function make() { return 5; }\nexport const all = () => a;',
+        "a.workflow.ts": flow("a", 'import { x } from "./x";', '.step("s", { query: () => x() })'),
+        "x.ts": 'import { a } from "./a.workflow";\nexport const x = () => a;',
       },
     ],
     [
@@ -409,32 +304,6 @@ describe("a circle that is loaded well is none", () => {
           'import { a } from "./a.workflow";\nexport enum E { a }\nexport class K { static a = 1; b() { return this.a; } }\nexport const x = { a() { return E.a; } };',
       },
     ],
-    [
-      "functions that something else is given",
-      {
-        "a.workflow.ts": flow("a", 'import { x } from "./x";', '.event("s", { schema: x() })'),
-        "x.ts":
-          'import { a } from "./a.workflow";\nconst made = make({ later: () => a });\nfunction make(of) { return { of, now: () => 1 }; }\nmade.now();\nexport function x() { return 5; }',
-      },
-    ],
-    ...[
-      ["which it wraps", "const lazy = (f) => () => f();"],
-      ["which it keeps", "const lazy = (f) => ({ f, twice: [f], run() { return f(); } });"],
-      ["and calls another of that name", "const lazy = (f) => { { const f = () => 1; f(); } };"],
-      ["and calls the one after it", "const lazy = (f, g = () => 1) => g();"],
-      ["which the next one wraps", "const wrap = (f) => () => f(); const lazy = (f) => wrap(f);"],
-      ["and wraps for itself", "const lazy = (f) => { if (0) lazy(() => f()); };"],
-      [
-        "and calls itself with it",
-        "function lazy(f, n = 0) { return n > 9 ? f : lazy(f, n + 1); }",
-      ],
-    ].map(([what, lazy]): [string, Record<string, string>] => [
-      `a function that is given one, ${what}`,
-      {
-        "a.workflow.ts": flow("a", 'import { x } from "./x";', '.step("s", { query: () => x })'),
-        "x.ts": `import { a } from "./a.workflow";\n${lazy}\nexport const x = lazy(() => a);`,
-      },
-    ]),
     [
       "what is loaded only when a function runs",
       {
