@@ -43,7 +43,6 @@ const promises: Readonly<Record<string, string>> = {
   options: "[S3] [S124]",
   "option-order": "[S121]",
   order: "[S121]",
-  "own-child": "[S10] [S65]",
   recovery: "[S123]",
   recursion: "[S10] [S65]",
   renamings: "[S116]",

@@ -9,7 +9,6 @@ import { isDeclaredBetween, isDeclaredInFile, nameOf, referencesIn } from "./sco
 import { isImported, localNamesOf } from "./modules.js";
 import { calleeName, callsIn } from "./descendants.js";
 import type { Workflows } from "./workflows.js";
-import type { FoundDefinition } from "./definitions.js";
 
 /** The workflows of a function's `child(…)` calls, sorted; undefined if there may be others. */
 export function childWorkflows(
@@ -171,33 +170,4 @@ function reportUnknown(at: Node, name: string, file: DefinitionFile, known: Work
   if (near === name) hint = `${quote(near)} is a workflow of another file: correct the import`;
   file.report("unknownChild", at, message, hint);
   return "reported";
-}
-
-/** Reports a definition that is its own child: its type would depend on itself (TS7022). */
-export function reportOwnChild(definition: FoundDefinition): void {
-  const { file, name, nameNode } = definition;
-  const declared = nameNode.getParent();
-  if (!Node.isVariableDeclaration(declared) || declared.getTypeNode() !== undefined) return;
-  const local = nameNode.getText();
-  const seen = new Set<Node>([declared]);
-  for (const within of seen)
-    for (const id of referencesIn(within, file.source, (text) => isDeclaredInFile(text, file))) {
-      const used = functionOf(id, file);
-      if (used !== undefined) seen.add(used);
-      const target = isChild(id, file) ? targetOf(id, file) : undefined;
-      if (target === undefined || target.module !== undefined || target.name !== local) continue;
-      const message = `workflow ${quote(name)} is its own child, so its type would depend on itself`;
-      const hint = `name it by its name, in the \`children\` of a .parent(): \`childNamed<Output>(${quote(name)}, …)\`, with the type of its output as \`Output\``;
-      file.report("ownChild", id, message, hint);
-    }
-}
-
-/** Whether it stands where a workflow is given: `child(it, …)`, `.child("name", it, …)`. */
-function isChild(id: Identifier, { imports }: DefinitionFile): boolean {
-  const call = id.getParent();
-  if (!Node.isCallExpression(call)) return false;
-  const [first, second] = call.getArguments();
-  const callee = call.getExpression();
-  if (first === id) return isImported(callee, imports, "child");
-  return second === id && Node.isPropertyAccessExpression(callee) && callee.getName() === "child";
 }

@@ -101,7 +101,7 @@ function reportLoose(root: CallExpression, top: Node, file: DefinitionFile): voi
     ? "this workflow is the default export of its file, so it has no name"
     : "this workflow is part of a larger expression or statement, so what it is made of is only known when it runs";
   const hint = isDefault ? "give it one: `export const name = defineWorkflow({ … })`" : writeOut;
-  file.report(isDefault ? "defaultExport" : "computedChain", root.getExpression(), message, hint);
+  file.report(isDefault ? "notExported" : "computedChain", root.getExpression(), message, hint);
 }
 
 /** `base.step(…)`, where `base` is a definition, spreads a workflow over statements. */
@@ -135,7 +135,7 @@ function exportedName(
     return refuse("computedChain", "is held in a variable that can change", exportIt);
   if (name === undefined && exported.includes("default")) {
     const byName = `export it by its name too: \`export const ${local}\``;
-    return refuse("defaultExport", "is exported as the default of its file only", byName);
+    return refuse("notExported", "is exported as the default of its file only", byName);
   }
   // Of one that goes on elsewhere that has been reported.
   if (name === undefined && continued.has(local)) return undefined;
@@ -144,7 +144,7 @@ function exportedName(
   const all = [...names, ...aliasesOf(local, file).filter((each) => each !== "default")];
   if (all.length > 1) {
     const what = `is exported under ${all.length} names: ${all.join(", ")}`;
-    return refuse("twoExports", what, "a workflow has one name: keep one of the exports");
+    return refuse("notExported", what, "a workflow has one name: keep one of the exports");
   }
   return continued.has(local) ? undefined : name;
 }

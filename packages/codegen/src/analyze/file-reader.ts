@@ -9,7 +9,6 @@ import { type FileFacts, recording, type Workflows } from "./workflows.js";
 import type { ReadModule } from "./module-file.js";
 import { moduleEdgesOf, reexportsOf } from "./modules.js";
 import { checkRuntime, usedModules } from "./node-runtime.js";
-import { reportOwnChild } from "./children.js";
 import { workflowPlan } from "./workflow.js";
 
 /** Without what was found if the file is nested too deeply. */
@@ -51,7 +50,6 @@ export class FileReader {
       const used = found.locals.size === 0 ? [] : usedModules(file, readOutside);
       const runtime = checkRuntime(source.file, source.text, used, readOutside);
       reportUnseenChains(file, found, recorded.workflows, diagnostics.length > 0);
-      found.definitions.forEach(reportOwnChild);
       const plansOf = (isRefused: boolean) =>
         found.definitions
           .filter((each) => each.isRefused === isRefused)

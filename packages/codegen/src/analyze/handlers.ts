@@ -21,7 +21,8 @@ export function readHandler(
     const option = options.get(kind);
     return option === undefined ? [] : [{ kind, option }];
   });
-  const [only, second] = given;
+  // That there is only one is for TypeScript to say.
+  const [only] = given;
   if (only === undefined) {
     if (isInline) return undefined;
     const [rest] = options.rest ?? [];
@@ -35,12 +36,6 @@ export function readHandler(
       slipHint(options, handlerKinds) ??
       "give it exactly one of the three, such as `action: async (ctx, { input }) => …`";
     return file.report("oneFunction", place, `${of} has no action, mutation or query`, hint);
-  }
-  if (second !== undefined) {
-    const names = given.map(({ kind }) => kind).join(" and ");
-    const message = `${of} has ${names}; a node runs one function`;
-    const hint = "keep one, and make a node of its own for the other";
-    return file.report("oneFunction", second.option.nameNode, message, hint);
   }
   return classify(only.kind, only.option, options, of, file, isInline);
 }
@@ -66,12 +61,7 @@ function classify(
   const path = referencePath(value, file);
   // Only a reference has `args`. What has none is a handler, which may read anything.
   const reference = path ?? (args === undefined ? undefined : computedReference);
-  if (reference === undefined) return { kind, at, reads: "*" as const, policy };
-  if (isInline) {
-    const message = `${of} takes a handler here, not the reference ${reference}`;
-    const hint = "write a function that calls it, or make it a step of its own";
-    return file.report("inlineOnly", value, message, hint);
-  }
+  if (reference === undefined || isInline) return { kind, at, reads: "*" as const, policy };
   if (args === undefined && options.rest === undefined) {
     const message = `${of} runs ${reference}, but nothing says with which arguments`;
     const hint =

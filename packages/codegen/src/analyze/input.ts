@@ -23,7 +23,7 @@ export function readInput(
   if (option === undefined && options.rest === undefined) {
     const message = `workflow ${quote(workflow)} has no input`;
     const hint = "write `input: z.object({ … })`; for none, `input: z.object({})`";
-    return file.report("noInput", at, message, hint);
+    return file.report("missingOption", at, message, hint);
   }
   if (option === undefined || !Node.isExpression(option.value)) {
     const unseen = option === undefined ? (options.rest ?? []) : [option.value];

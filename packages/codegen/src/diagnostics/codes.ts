@@ -23,12 +23,9 @@ export const codes = {
   unusableRenaming: error("SW1012", "an entry of renamed is wrong"),
 
   computedChain: error("SW1101", "the structure of a workflow is computed"),
-  notExported: error("SW1102", "a workflow is not exported"),
-  defaultExport: error("SW1103", "a workflow is the default export"),
-  twoExports: error("SW1104", "a workflow is exported under two names"),
+  notExported: error("SW1102", "a workflow is not exported under one name"),
   noNodes: error("SW1105", "a workflow has no nodes"),
   afterFinalize: error("SW1106", "a node follows finalize"),
-  noInput: error("SW1107", "a workflow has no input"),
   finalizeInBody: error("SW1109", "a finalize is inside another node"),
   noCases: error("SW1110", "a branch has no cases"),
   misusedDefine: error("SW1114", "defineWorkflow is not called as it is imported"),
@@ -36,22 +33,17 @@ export const codes = {
 
   unknownNode: error("SW1201", "an unknown kind of node"),
   unreadableOptions: error("SW1203", "the options of a node cannot be read"),
-  oneFunction: error("SW1205", "not exactly one of action, mutation and query"),
+  oneFunction: error("SW1205", "no action, mutation or query"),
   referenceArgs: error("SW1207", "a function reference without args"),
-  inlineOnly: error("SW1208", "a function reference where a handler is needed"),
   optionOrder: error("SW1209", "options are in the wrong order"),
-  noChildren: error("SW1210", "a parent without children"),
   optionValue: error("SW1211", "an option has an invalid value"),
   noEffect: warning("SW1212", "an option has no effect"),
   missingOption: error("SW1213", "an option is missing"),
-  oneSchema: error("SW1214", "not exactly one of schema and anyOf"),
-  queryCompensation: error("SW1215", "a compensation that is a query"),
 
   unknownRead: error("SW1301", "a handler reads an unknown name"),
 
   unknownChild: error("SW1401", "a child of an unknown workflow"),
   endlessRecursion: warning("SW1402", "a workflow that starts itself in every run"),
-  ownChild: warning("SW1403", "a workflow is its own child"),
 
   nodeBuiltIn: error("SW1501", "a definition uses a Node module"),
   nodeFile: error("SW1502", 'a definition uses a "use node" file'),

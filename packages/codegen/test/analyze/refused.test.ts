@@ -31,7 +31,7 @@ test.each([
   [
     "it is exported twice",
     `export const flow = defineWorkflow({ input })${wrong};\nexport { flow as other };`,
-    "SW1104",
+    "SW1102",
   ],
   ["it can change", `export let flow = defineWorkflow({ input })${wrong};`, "SW1101"],
 ])(

@@ -29,7 +29,7 @@ export const parent: NodeKind = {
     const { label, at } = read.named;
     if (!read.options.has("children") && read.options.rest === undefined) {
       const hint = "add `children: (scope) => [child(workflow, input)]`, or make it a step";
-      file.report("noChildren", at, `${label} has no children`, hint);
+      file.report("missingOption", at, `${label} has no children`, hint);
     }
     const hasHandler = handlerKinds.some((kind) => read.options.has(kind));
     const within = hasHandler ? [...scope, "output"] : scope;

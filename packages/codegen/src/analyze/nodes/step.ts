@@ -32,7 +32,7 @@ function compensateStage({ named, options: all, context }: Read): StagePlan | un
   if (query !== undefined) {
     const message = `${part.label} is a query, which cannot undo anything`;
     const hint = "make it a mutation or an action";
-    return file.report("queryCompensation", query.nameNode, message, hint);
+    return file.report("oneFunction", query.nameNode, message, hint);
   }
   reportUnknown(options, ["action", "mutation", "args", "retry", "timeout"], part.label, file);
   const handler = readHandler(options, option.nameNode, part.label, file);

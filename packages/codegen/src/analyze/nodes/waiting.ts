@@ -108,15 +108,12 @@ function eventSchemas(options: Options, { name }: Named, { file }: NodeContext) 
 
 /** An event has one schema, or one for each of several names. */
 function checkSchema(options: Options, { label, at }: Named, { file }: NodeContext): void {
-  const [schema, anyOf] = [options.get("schema"), options.get("anyOf")];
+  const anyOf = options.get("anyOf");
   const report = (where: typeof at, message: string, hint: string) =>
-    file.report("oneSchema", where, `${label} ${message}`, hint);
-  if (schema === undefined && anyOf === undefined) {
-    if (options.rest !== undefined) return;
+    file.report("missingOption", where, `${label} ${message}`, hint);
+  if (anyOf === undefined && !options.has("schema") && options.rest === undefined) {
     const hint = "write `schema: z.object({ … })`; for several events `anyOf: { name: schema }`";
     report(at, "has neither schema nor anyOf, so nothing says what it waits for", hint);
-  } else if (schema !== undefined && anyOf !== undefined) {
-    report(anyOf.nameNode, "has both schema and anyOf", "keep one; anyOf is for several events");
   }
   if (anyOf !== undefined && objectOf(anyOf.value, file)?.getProperties().length === 0) {
     const hint = "write `anyOf: { approved: schema, rejected: schema }`";
