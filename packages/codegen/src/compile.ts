@@ -230,7 +230,7 @@ const hashesAfter = (plan: WrittenPlan, workflows: readonly WorkflowPlan[]) =>
 type EmittedFile = Readonly<Record<"origin" | "hash", string>>;
 
 const memoryFile = (functionsDir: string): CacheFile =>
-  new CacheFile(functionsDir, "compiled", compilerIdentity());
+  CacheFile.of(functionsDir, "compiled", compilerIdentity());
 
 /** Each workflow has the defaults of the app's config, and is checked by itself. */
 function finishing(config: ConfigPlan | undefined): Finishing {

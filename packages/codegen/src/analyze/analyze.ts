@@ -47,7 +47,7 @@ interface WorkflowSummary extends Pick<WorkflowPlan, "name" | "file" | "place"> 
   readonly hash: string;
 }
 
-/** From definition files to plans. Parses a file, and loads ts-morph, only after a change. */
+/** From definition files to plans. Parses a file, and loads TypeScript, only after a change. */
 export class Analyzer {
   #reader: FileReader | undefined;
   readonly #plans = new WeakMap<FileRecord, readonly WorkflowPlan[]>();
@@ -166,7 +166,7 @@ export class Analyzer {
     return workflows;
   }
 
-  /** Loading ts-morph takes longer than compiling: only where there is something to parse. */
+  /** Loading TypeScript takes longer than compiling: only where there is something to parse. */
   async #open({ file }: SourceText, parsed: Set<string>): Promise<FileReader> {
     parsed.add(file);
     this.#reader ??= new (await import("./file-reader.js")).FileReader(this.once);

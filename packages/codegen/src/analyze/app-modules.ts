@@ -1,5 +1,5 @@
 import { isBuiltin } from "node:module";
-import type { TypeScript } from "../ts-morph.js";
+import type { TypeScript } from "../typescript.js";
 import { valuesIn } from "./values-used.js";
 import { bareSource } from "./descendants.js";
 import { type Import, importsOf, reexportsOf } from "./modules.js";

@@ -1,14 +1,20 @@
 import { quote } from "../diagnostics/diagnostic.js";
-import type { Identifier } from "ts-morph";
-import { Node } from "../ts-morph.js";
+import { type Node, ts, type TypeScript } from "../typescript.js";
 import type { AppModules } from "./app-modules.js";
 import type { DefinitionFile } from "./parser.js";
 import { constantOf, type FunctionNode, functionOf, unwrap } from "./functions.js";
-import { heldIn, isScalar, knownValue } from "./known.js";
-import { isDeclaredBetween, isDeclaredInFile, nameOf, referencesIn } from "./scoping.js";
+import { isScalar, knownValue, objectOf } from "./known.js";
+import {
+  isAssigned,
+  isDeclaredInFile,
+  isHidden,
+  referencesIn,
+  usesOf,
+  variablesIn,
+} from "./scoping.js";
 import { isImported, localNamesOf } from "./modules.js";
 import { calleeName, callsIn } from "./descendants.js";
-import type { Workflows } from "./workflows.js";
+import type { Target, Workflows } from "./workflows.js";
 
 /** The workflows of a function's `child(…)` calls, sorted; undefined if there may be others. */
 export function childWorkflows(
@@ -21,13 +27,14 @@ export function childWorkflows(
   const calls = new Set<Node>();
   let all = false;
   const names = new Set(makers.flatMap((name) => [name, ...localNamesOf(file.imports, name)]));
-  for (const call of callsIn(fn, (each) => names.has(calleeName(each) ?? ""))) {
-    const callee = call.getExpression();
-    if (Node.isIdentifier(callee) && isDeclaredBetween(callee, file.source)) continue;
+  for (const call of callsIn(fn)) {
+    const { expression: callee } = call;
+    if (!names.has(calleeName(call) ?? "")) continue;
+    if (ts.isIdentifier(callee) && isHidden(callee, file.source)) continue;
     const isNamed = isImported(callee, file.imports, "childNamed");
     if (!isNamed && !isImported(callee, file.imports, "child")) continue;
     calls.add(call);
-    const [argument] = call.getArguments();
+    const [argument] = call.arguments;
     const resolved = argument && (isNamed ? childNamed : workflowOf)(argument, file, known);
     if (resolved === "reported") continue;
     if (resolved === undefined) all = true;
@@ -48,10 +55,10 @@ function mayGetOthers(
   seen = new Set<Node>(),
 ): boolean {
   seen.add(fn);
-  const isAside = (around: Node) => calls.has(around) || Node.isTypeNode(around);
+  const isAside = (around: Node) => calls.has(around) || ts.isTypeNode(around);
   return referencesIn(fn, file.source).some((id) => {
-    if (id.getFirstAncestor(isAside) !== undefined) return false;
-    const name = id.getText();
+    if (ts.findAncestor(id.parent, isAside) !== undefined) return false;
+    const name = id.text;
     const imported = file.imports.get(name);
     // A package knows no workflow of the app.
     if (imported !== undefined) return !modules.isPackage(imported.module, file.file);
@@ -63,24 +70,36 @@ function mayGetOthers(
 }
 
 /** Whether a variable begins with literals only, and keeps to them. */
-function isHeldData(id: Identifier, file: DefinitionFile): boolean {
-  const initializer = file.source.getVariableDeclaration(nameOf(id))?.getInitializer();
+function isHeldData(id: TypeScript.Identifier, file: DefinitionFile): boolean {
+  const initializer = variablesIn(file.source).get(id.text)?.initializer;
   const held = initializer && unwrap(initializer);
-  const mayGrow = Node.isArrayLiteralExpression(held) || Node.isObjectLiteralExpression(held);
-  return isData(mayGrow ? heldIn(id, file) : held, file);
+  if (held === undefined || !isData(held, file)) return false;
+  if (ts.isObjectLiteralExpression(held)) return objectOf(id, file) !== undefined;
+  return !ts.isArrayLiteralExpression(held) || usesOf(id.text, file.source).every(isRead);
 }
+
+/** Whether a use of a list only reads what is in it. */
+const isRead = ({ parent }: Node): boolean =>
+  ts.isSpreadElement(parent) ||
+  ts.isForOfStatement(parent) ||
+  (ts.isElementAccessExpression(parent) && !isAssigned(parent)) ||
+  (ts.isPropertyAccessExpression(parent) && readers.has(parent.name.text));
+
+const readers: ReadonlySet<string> = new Set(
+  "length at entries every filter find flatMap forEach includes indexOf join keys map slice some values".split(
+    " ",
+  ),
+);
 
 /** Whether an expression has only literals. An empty list or object may be filled elsewhere. */
 function isData(expression: Node | undefined, file: DefinitionFile): boolean {
   const node = expression && unwrap(expression);
   if (node === undefined) return false;
-  if (Node.isArrayLiteralExpression(node)) {
-    const elements = node.getElements();
-    return elements.length > 0 && elements.every((each) => isData(each, file));
-  }
-  if (Node.isObjectLiteralExpression(node)) {
-    const fields = node.getProperties().map((each) => {
-      return Node.isPropertyAssignment(each) ? each.getInitializer() : undefined;
+  if (ts.isArrayLiteralExpression(node))
+    return node.elements.length > 0 && node.elements.every((each) => isData(each, file));
+  if (ts.isObjectLiteralExpression(node)) {
+    const fields = node.properties.map((each) => {
+      return ts.isPropertyAssignment(each) ? each.initializer : undefined;
     });
     return fields.length > 0 && fields.every((each) => isData(each, file));
   }
@@ -120,15 +139,19 @@ function workflowOf(argument: Node, file: DefinitionFile, known: Workflows): Res
 
 /** Whether a name is neither imported, nor declared at the top of the file or around its use. */
 function isUndeclared(node: Node, file: DefinitionFile): boolean {
-  if (!Node.isIdentifier(node) || isDeclaredBetween(node, file.source)) return false;
-  return !file.imports.has(node.getText()) && !isDeclaredInFile(node.getText(), file);
+  if (!ts.isIdentifier(node) || isHidden(node, file.source)) return false;
+  return !file.imports.has(node.text) && !isDeclaredInFile(node.text, file);
 }
 
 /** The file and exported name that an expression stands for, if local or from a file of the app. */
-export function targetOf(node: Node, file: DefinitionFile, seen: readonly string[] = []) {
+export function targetOf(
+  node: Node,
+  file: DefinitionFile,
+  seen: readonly string[] = [],
+): Target | undefined {
   const [root, member] = partsOf(node);
-  if (!Node.isIdentifier(root) || isDeclaredBetween(root, file.source)) return undefined;
-  const name = root.getText();
+  if (!root || !ts.isIdentifier(root) || isHidden(root, file.source)) return undefined;
+  const name = root.text;
   const from = file.imports.get(name);
   if (from === undefined) {
     if (member !== undefined) return undefined;
@@ -143,18 +166,15 @@ export function targetOf(node: Node, file: DefinitionFile, seen: readonly string
 }
 
 function partsOf(node: Node): [root?: Node, member?: string] {
-  if (Node.isPropertyAccessExpression(node)) return [node.getExpression(), node.getName()];
-  if (Node.isQualifiedName(node)) return [node.getLeft(), node.getRight().getText()];
-  return Node.isIdentifier(node) ? [node] : [];
+  if (ts.isPropertyAccessExpression(node)) return [node.expression, node.name.text];
+  if (ts.isQualifiedName(node)) return [node.left, node.right.text];
+  return ts.isIdentifier(node) ? [node] : [];
 }
 
 /** What `import name = flows.base` gives a name to. */
 const entityOf = (name: string, { source }: DefinitionFile): Node | undefined =>
-  source
-    .getStatements()
-    .filter(Node.isImportEqualsDeclaration)
-    .find((each) => each.getName() === name)
-    ?.getModuleReference();
+  source.statements.filter(ts.isImportEqualsDeclaration).find((each) => each.name.text === name)
+    ?.moduleReference;
 
 function childNamed(argument: Node, file: DefinitionFile, known: Workflows): Resolved {
   const workflow = knownValue(argument, file);

@@ -1,5 +1,4 @@
-import type { ObjectLiteralExpression } from "ts-morph";
-import { Node } from "../ts-morph.js";
+import { ts, type TypeScript } from "../typescript.js";
 import type { Diagnostic } from "../diagnostics/diagnostic.js";
 import { isObject, type Known } from "../plan/known.js";
 import { configFile } from "../plan/paths.js";
@@ -8,7 +7,7 @@ import { type DefinitionFile, Parser } from "./parser.js";
 import { constantOf, unwrap } from "./functions.js";
 import { knownValue } from "./known.js";
 import { isImported } from "./modules.js";
-import { nameOf, usesOf } from "./scoping.js";
+import { usesOf } from "./scoping.js";
 import { givenOptions, optionsIn, plannedValues, reportUnknown, writeEach } from "./options.js";
 import type { Options } from "./options.js";
 
@@ -66,22 +65,24 @@ function optionsOf(file: DefinitionFile): Options {
 }
 
 /** The argument of `defineConfig`; undefined, and reported, if that is no default export. */
-function objectOf(file: DefinitionFile): ObjectLiteralExpression | undefined {
-  const exported = file.source.getExportAssignment((each) => !each.isExportEquals());
-  const given = exported && unwrap(exported.getExpression());
+function objectOf(file: DefinitionFile): TypeScript.ObjectLiteralExpression | undefined {
+  const exported = file.source.statements
+    .filter(ts.isExportAssignment)
+    .find((each) => each.isExportEquals !== true);
+  const given = exported && unwrap(exported.expression);
   // One with other uses may be changed there.
-  const isHeld = Node.isIdentifier(given) && usesOf(nameOf(given), file.source).length === 1;
+  const isHeld = given && ts.isIdentifier(given) && usesOf(given.text, file.source).length === 1;
   const call = isHeld ? (constantOf(given, file) ?? given) : given;
   const isConfig =
-    Node.isCallExpression(call) && isImported(call.getExpression(), file.imports, "defineConfig");
-  const argument = isConfig ? call.getArguments()[0] : undefined;
+    call && ts.isCallExpression(call) && isImported(call.expression, file.imports, "defineConfig");
+  const argument = isConfig ? call.arguments[0] : undefined;
   const object = argument && unwrap(argument);
-  if (Node.isObjectLiteralExpression(object)) return object;
+  if (object && ts.isObjectLiteralExpression(object)) return object;
   const noCall =
     exported === undefined
       ? `${configFile} has no default export`
       : `the default export of ${configFile} is no call of \`defineConfig\``;
-  const at = isConfig ? (object ?? call) : (given ?? file.source.getStatements()[0]);
+  const at = isConfig ? (object ?? call) : (given ?? file.source.statements[0]);
   const message = isConfig ? "the config is not written out as an object" : noCall;
   return file.report("unreadableConfig", at ?? file.source, message, form);
 }

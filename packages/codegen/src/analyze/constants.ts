@@ -1,4 +1,4 @@
-import { type Node, ts, type TypeScript } from "../ts-morph.js";
+import { type Node, ts, type TypeScript } from "../typescript.js";
 import type { AppModules, Declared, Module } from "./app-modules.js";
 import { knownValue } from "./known.js";
 import type { DefinitionFile } from "./parser.js";
@@ -9,7 +9,7 @@ import { moduleOf } from "./tokens.js";
 export function constantText(at: Node, file: DefinitionFile, modules: AppModules) {
   const known = knownValue(at, file);
   if (typeof known === "string" || typeof known === "number") return String(known);
-  return new Constants(modules).text({ node: at.compilerNode, module: moduleOf(file) });
+  return new Constants(modules).text({ node: at, module: moduleOf(file) });
 }
 
 /** Members of members, and consts of consts. One that is defined by itself has no text. */

@@ -1,5 +1,4 @@
-import type { CallExpression, Identifier, VariableDeclaration } from "ts-morph";
-import { Node } from "../ts-morph.js";
+import { type Node, ts, type TypeScript } from "../typescript.js";
 import { quote } from "../diagnostics/diagnostic.js";
 import type { CodeName } from "../diagnostics/codes.js";
 import type { DefinitionFile } from "./parser.js";
@@ -7,12 +6,12 @@ import { calleeName, callsIn } from "./descendants.js";
 import { isCalled, isConst, unwrap, wrapping } from "./functions.js";
 import { reportMisused, writeOut } from "./misuse.js";
 import { isImported, localNamesOf } from "./modules.js";
-import { referencesIn } from "./scoping.js";
+import { referencesIn, variablesIn } from "./scoping.js";
 
 export interface NodeCall {
   readonly kind: string;
-  readonly kindNode: Identifier;
-  readonly call: CallExpression;
+  readonly kindNode: TypeScript.Identifier;
+  readonly call: TypeScript.CallExpression;
 }
 
 /** A definition: an exported const whose whole chain is written out, unless it is refused. */
@@ -24,7 +23,7 @@ export interface FoundDefinition {
   readonly file: DefinitionFile;
   readonly name: string;
   readonly nameNode: Node;
-  readonly root: CallExpression;
+  readonly root: TypeScript.CallExpression;
   readonly nodes: readonly NodeCall[];
 }
 
@@ -37,15 +36,16 @@ export interface FoundInFile {
 export function findDefinitions(file: DefinitionFile): FoundInFile {
   const { imports, source } = file;
   const names = localNamesOf(imports, "defineWorkflow").add("defineWorkflow");
-  const chains = callsIn(source, (call) => names.has(calleeName(call) ?? ""))
-    .filter((call) => isImported(call.getExpression(), imports, "defineWorkflow"))
+  const chains = callsIn(source)
+    .filter((call) => names.has(calleeName(call) ?? ""))
+    .filter((call) => isImported(call.expression, imports, "defineWorkflow"))
     .map((root) => ({ root, chain: climb(root) }));
   type Found = (typeof chains)[number];
-  const held = new Map<string, { declaration: VariableDeclaration; found: Found }>();
+  const held = new Map<string, { declaration: TypeScript.VariableDeclaration; found: Found }>();
   for (const found of chains) {
-    const declaration = declarationOf(found.chain.top);
-    if (declaration === undefined) reportLoose(found.root, found.chain.top, file);
-    else held.set(declaration.getName(), { declaration, found });
+    const holder = declarationOf(found.chain.top);
+    if (holder === undefined) reportLoose(found.root, found.chain.top, file);
+    else held.set(holder.local, { declaration: holder.declaration, found });
   }
   reportMisused(file);
   const continued = reportContinued(new Set(held.keys()), file);
@@ -58,50 +58,50 @@ export function findDefinitions(file: DefinitionFile): FoundInFile {
     }
     const isPart = broken !== undefined || continued.has(local);
     const isRefused = name === undefined || isPart;
-    const nameNode = declaration.getNameNode();
+    const nameNode = declaration.name;
     return [{ isRefused, isPart, file, name: name ?? local, nameNode, root: found.root, nodes }];
   });
   return { definitions, locals: new Set(held.keys()) };
 }
 
 /** From `defineWorkflow(…)` outwards, along `.step(…).parent(…)`. */
-function climb(root: CallExpression): { top: Node; nodes: NodeCall[]; broken?: Node } {
+function climb(root: TypeScript.CallExpression): { top: Node; nodes: NodeCall[]; broken?: Node } {
   const nodes: NodeCall[] = [];
   let top: Node = root;
   for (;;) {
     top = wrapping(top);
-    const parent: Node | undefined = top.getParent();
-    if (!isMember(parent) || parent.getExpression() !== top) return { top, nodes };
-    const call = parent.getParent();
-    const isCall = Node.isCallExpression(call) && call.getExpression() === parent;
-    const isNamed = Node.isPropertyAccessExpression(parent);
-    const kindNode = isNamed ? parent.getNameNode() : parent.getArgumentExpression();
-    const isPlain = isCall && !parent.hasQuestionDotToken() && !call.hasQuestionDotToken();
-    if (!isNamed || !isPlain || !Node.isIdentifier(kindNode))
-      return { top: isCall ? call : parent, nodes, broken: kindNode ?? parent };
-    nodes.push({ kind: kindNode.getText(), kindNode, call });
+    const { parent } = top;
+    if (!isMember(parent) || parent.expression !== top) return { top, nodes };
+    const call = parent.parent;
+    const isCall = ts.isCallExpression(call) && call.expression === parent;
+    const isNamed = ts.isPropertyAccessExpression(parent);
+    const kindNode = isNamed ? parent.name : parent.argumentExpression;
+    const isPlain = isCall && !parent.questionDotToken && !call.questionDotToken;
+    if (!isNamed || !isPlain || !ts.isIdentifier(kindNode))
+      return { top: isCall ? call : parent, nodes, broken: kindNode };
+    nodes.push({ kind: kindNode.text, kindNode, call });
     top = call;
   }
 }
 
-const isMember = (node: Node | undefined) =>
-  Node.isPropertyAccessExpression(node) || Node.isElementAccessExpression(node);
+const isMember = (node: Node) =>
+  ts.isPropertyAccessExpression(node) || ts.isElementAccessExpression(node);
 
 /** The variable at the top of the file that a chain is the value of. */
-function declarationOf(top: Node): VariableDeclaration | undefined {
-  const declaration = top.getParent();
-  if (!Node.isVariableDeclaration(declaration)) return undefined;
-  const isOnTop = Node.isSourceFile(declaration.getVariableStatement()?.getParent());
-  return isOnTop && Node.isIdentifier(declaration.getNameNode()) ? declaration : undefined;
+function declarationOf({ parent }: Node) {
+  if (!ts.isVariableDeclaration(parent) || !ts.isIdentifier(parent.name)) return undefined;
+  const statement = parent.parent.parent;
+  const isOnTop = ts.isVariableStatement(statement) && ts.isSourceFile(statement.parent);
+  return isOnTop ? { declaration: parent, local: parent.name.text } : undefined;
 }
 
-function reportLoose(root: CallExpression, top: Node, file: DefinitionFile): void {
-  const isDefault = Node.isExportAssignment(top.getParent());
+function reportLoose(root: TypeScript.CallExpression, top: Node, file: DefinitionFile): void {
+  const isDefault = ts.isExportAssignment(top.parent);
   const message = isDefault
     ? "this workflow is the default export of its file, so it has no name"
     : "this workflow is part of a larger expression or statement, so what it is made of is only known when it runs";
   const hint = isDefault ? "give it one: `export const name = defineWorkflow({ … })`" : writeOut;
-  file.report(isDefault ? "notExported" : "computedChain", root.getExpression(), message, hint);
+  file.report(isDefault ? "notExported" : "computedChain", root.expression, message, hint);
 }
 
 /** `base.step(…)`, where `base` is a definition, spreads a workflow over statements. */
@@ -109,10 +109,10 @@ function reportContinued(locals: ReadonlySet<string>, file: DefinitionFile): Set
   const continued = new Set<string>();
   for (const id of referencesIn(file.source, file.source, (text) => locals.has(text))) {
     const use = wrapping(id);
-    const member = use.getParent();
-    if (!isMember(member) || member.getExpression() !== use || !isCalled(member)) continue;
-    continued.add(id.getText());
-    const message = `the chain of ${quote(id.getText())} goes on in another expression, with ${member.getText().slice(use.getText().length)}(…)`;
+    const member = use.parent;
+    if (!isMember(member) || member.expression !== use || !isCalled(member)) continue;
+    continued.add(id.text);
+    const message = `the chain of ${quote(id.text)} goes on in another expression, with ${member.getText().slice(use.getText().length)}(…)`;
     file.report("computedChain", id, message, writeOut);
   }
   return continued;
@@ -121,7 +121,7 @@ function reportContinued(locals: ReadonlySet<string>, file: DefinitionFile): Set
 /** The one name a definition is exported under; undefined, and reported, if there is not one. */
 function exportedName(
   local: string,
-  declaration: VariableDeclaration,
+  declaration: TypeScript.VariableDeclaration,
   continued: ReadonlySet<string>,
   file: DefinitionFile,
 ): string | undefined {
@@ -129,7 +129,7 @@ function exportedName(
   const names = exported.filter((each) => each !== "default");
   const [name] = names;
   const refuse = (code: CodeName, what: string, hint: string): undefined =>
-    file.report(code, declaration.getNameNode(), `workflow ${quote(local)} ${what}`, hint);
+    file.report(code, declaration.name, `workflow ${quote(local)} ${what}`, hint);
   const exportIt = `write \`export const ${local}\``;
   if (!isConst(declaration))
     return refuse("computedChain", "is held in a variable that can change", exportIt);
@@ -150,10 +150,9 @@ function exportedName(
 }
 
 function aliasesOf(local: string, { source, exports }: DefinitionFile): string[] {
-  return source.getVariableDeclarations().flatMap((declaration) => {
-    const initializer = declaration.getInitializer();
+  return [...variablesIn(source)].flatMap(([name, { initializer }]) => {
     const held = initializer && unwrap(initializer);
-    const isAlias = Node.isIdentifier(held) && held.getText() === local;
-    return isAlias ? (exports.get(declaration.getName()) ?? []) : [];
+    const isAlias = held !== undefined && ts.isIdentifier(held) && held.text === local;
+    return isAlias ? (exports.get(name) ?? []) : [];
   });
 }

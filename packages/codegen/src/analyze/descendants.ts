@@ -1,17 +1,16 @@
-import type { CallExpression, Node } from "ts-morph";
-import { ts, type TypeScript } from "../ts-morph.js";
+import { type Node, ts, type TypeScript } from "../typescript.js";
 import { diagnostic, type Diagnostic, placeAt } from "../diagnostics/diagnostic.js";
 import { once } from "../plan/once.js";
 
-export function childrenOf(node: TypeScript.Node): TypeScript.Node[] {
-  const children: TypeScript.Node[] = [];
+export function childrenOf(node: Node): Node[] {
+  const children: Node[] = [];
   ts.forEachChild(node, (child) => void children.push(child));
   return children;
 }
 
 /** All nodes below one, in order, found once. No recursion: chains are deep. */
-export const allBelow = once((node: TypeScript.Node): readonly TypeScript.Node[] => {
-  const found: TypeScript.Node[] = [];
+export const allBelow = once((node: Node): readonly Node[] => {
+  const found: Node[] = [];
   const waiting = childrenOf(node).reverse();
   for (let part = waiting.pop(); part !== undefined; part = waiting.pop()) {
     found.push(part);
@@ -20,38 +19,14 @@ export const allBelow = once((node: TypeScript.Node): readonly TypeScript.Node[]
   return found;
 });
 
-export const identifiersIn = once((node: TypeScript.Node) =>
-  allBelow(node).filter(ts.isIdentifier),
-);
+export const identifiersIn = once((node: Node) => allBelow(node).filter(ts.isIdentifier));
 
-export const callsIn = (node: Node, wanted: (call: TypeScript.CallExpression) => boolean) =>
-  allBelow(node.compilerNode)
-    .filter(ts.isCallExpression)
-    .filter(wanted)
-    .map((part) => wrapped(part, node) as CallExpression);
+export const callsIn = once((node: Node) => allBelow(node).filter(ts.isCallExpression));
 
 export function calleeName({ expression }: TypeScript.CallExpression): string | undefined {
   if (ts.isIdentifier(expression)) return expression.text;
   return ts.isPropertyAccessExpression(expression) ? expression.name.text : undefined;
 }
-
-/** ts-morph has no public way from a bare node to the wrapped one; it does the same itself. */
-export function wrapped(part: TypeScript.Node, of: Node): Node {
-  const { _getNodeFromCompilerNode: wrap } = of as unknown as {
-    _getNodeFromCompilerNode(part: TypeScript.Node): Node;
-  };
-  // ts-morph wraps parents by recursion, too deep for a long chain: wrap the outermost one first.
-  const around: TypeScript.Node[] = [];
-  let each = part.parent;
-  for (; !ts.isSourceFile(each) && !wrappedBefore.has(each); each = each.parent) around.push(each);
-  for (const outer of around.reverse()) {
-    wrap.call(of, outer);
-    wrappedBefore.add(outer);
-  }
-  return wrap.call(of, part);
-}
-
-const wrappedBefore = new WeakSet<TypeScript.Node>();
 
 /** The result; undefined if the stack overflows, as over source that is nested too deeply. */
 export function unlessTooDeep<Made>(make: () => Made): Made | undefined {

@@ -1,4 +1,4 @@
-import { type Node, ts, type TypeScript } from "../ts-morph.js";
+import { type Node, ts, type TypeScript } from "../typescript.js";
 import type { Fields } from "../plan/schema.js";
 import type { AppModules, Declared, Module } from "./app-modules.js";
 import type { DefinitionFile } from "./parser.js";
@@ -6,7 +6,7 @@ import { hashOfSource, moduleOf } from "./tokens.js";
 
 /** The fields of `z.object({ … })` or `v.object({ … })`; undefined if they are not written out. */
 export function fieldsOf(schema: Node, file: DefinitionFile, modules: AppModules) {
-  return fieldsIn({ node: schema.compilerNode, module: moduleOf(file) }, modules);
+  return fieldsIn({ node: schema, module: moduleOf(file) }, modules);
 }
 
 /** What changes nothing in the fields of an object. */

@@ -81,7 +81,7 @@ export class FileReader {
       return { found, facts: factsOf(file, found) };
     });
     const reported = file.takeDiagnostics();
-    const tooDeepHere = () => [tooDeep(file.file, file.source.getFullText())];
+    const tooDeepHere = () => [tooDeep(file.file, file.source.text)];
     const all = { ...made, diagnostics: made === undefined ? tooDeepHere() : reported };
     this.#found.set(file, all);
     return all;
@@ -95,6 +95,6 @@ const factsOf = (file: DefinitionFile, found: FoundInFile): FileFacts => ({
     .map(({ name, nameNode: at }) => ({ name, local: at.getText() })),
   locals: [...found.locals],
   imports: [...file.imports.values()].filter((each) => !each.typeOnly).map((each) => each.module),
-  reexports: reexportsOf(file.source.compilerNode),
-  edges: moduleEdgesOf(file.source.compilerNode),
+  reexports: reexportsOf(file.source),
+  edges: moduleEdgesOf(file.source),
 });

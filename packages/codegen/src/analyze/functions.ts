@@ -1,26 +1,21 @@
-import type {
-  ArrowFunction,
-  FunctionDeclaration,
-  FunctionExpression,
-  Identifier,
-  MethodDeclaration,
-  ObjectLiteralExpression,
-  VariableDeclaration,
-} from "ts-morph";
-import { Node, VariableDeclarationKind } from "../ts-morph.js";
-import { isAssigned, isDeclaredBetween, nameOf, usesOf } from "./scoping.js";
+import { type Node, ts, type TypeScript } from "../typescript.js";
+import { once } from "../plan/once.js";
+import { isAssigned, isHidden, usesOf, variablesIn } from "./scoping.js";
 import type { DefinitionFile } from "./parser.js";
 
 export type FunctionNode =
-  ArrowFunction | FunctionExpression | MethodDeclaration | FunctionDeclaration;
+  | TypeScript.ArrowFunction
+  | TypeScript.FunctionExpression
+  | TypeScript.MethodDeclaration
+  | TypeScript.FunctionDeclaration;
 
 /** What `(x)`, `x as T`, `x satisfies T` and `x!` are; undefined for anything else. */
-export const wrappedIn = (node: Node | undefined): Node | undefined =>
-  Node.isParenthesizedExpression(node) ||
-  Node.isAsExpression(node) ||
-  Node.isSatisfiesExpression(node) ||
-  Node.isNonNullExpression(node)
-    ? node.getExpression()
+export const wrappedIn = (node: Node): Node | undefined =>
+  ts.isParenthesizedExpression(node) ||
+  ts.isAsExpression(node) ||
+  ts.isSatisfiesExpression(node) ||
+  ts.isNonNullExpression(node)
+    ? node.expression
     : undefined;
 
 export function unwrap(node: Node): Node {
@@ -29,72 +24,74 @@ export function unwrap(node: Node): Node {
 }
 
 /** What an expression is inside: `(x)`, `x as T`, `x!`, and so on. */
-export function wrapping(node: Node): Node {
-  const parent = node.getParent();
-  return parent !== undefined && unwrap(parent) !== parent ? wrapping(parent) : node;
-}
+export const wrapping = (node: Node): Node =>
+  wrappedIn(node.parent) === undefined ? node : wrapping(node.parent);
 
 export const stringOf = (node: Node | undefined): string | undefined =>
-  Node.isStringLiteral(node) || Node.isNoSubstitutionTemplateLiteral(node)
-    ? node.getLiteralText()
-    : undefined;
+  node !== undefined && ts.isStringLiteralLike(node) ? node.text : undefined;
 
-export function isCalled(node: Node): boolean {
-  const parent = node.getParent();
-  return Node.isCallExpression(parent) && parent.getExpression() === node;
-}
+export const isCalled = (node: Node): boolean =>
+  ts.isCallExpression(node.parent) && node.parent.expression === node;
 
 /** The function that an expression is, or names if it stays what it is at the top of the file. */
 export function functionOf(value: Node, file: DefinitionFile): FunctionNode | undefined {
   const node = unwrap(value);
   if (isFunctionNode(node)) return node;
-  if (!Node.isIdentifier(node)) return undefined;
+  if (!ts.isIdentifier(node)) return undefined;
   const held = declaredFunction(node, file) ?? constantOf(node, file);
   return held !== undefined && isFunctionNode(held) ? held : undefined;
 }
 
-function declaredFunction(id: Identifier, { source }: DefinitionFile): Node | undefined {
-  const name = nameOf(id);
-  const [only, second] = source.getFunctions().filter((each) => each.getName() === name);
-  if (only === undefined || second !== undefined || !only.hasBody()) return undefined;
-  if (isDeclaredBetween(id, source)) return undefined;
-  return usesOf(name, source).some(isAssigned) ? undefined : only;
+/** The functions that a file declares at its top, unless several have the same name. */
+const functionsIn = once((source: TypeScript.SourceFile) => {
+  const found = new Map<string, TypeScript.FunctionDeclaration | undefined>();
+  for (const each of source.statements) {
+    // What has no body is one of several forms of the function.
+    if (!ts.isFunctionDeclaration(each) || each.body === undefined) continue;
+    const name = each.name?.text ?? "";
+    found.set(name, found.has(name) ? undefined : each);
+  }
+  return found;
+});
+
+function declaredFunction(id: TypeScript.Identifier, { source }: DefinitionFile): Node | undefined {
+  const found = functionsIn(source).get(id.text);
+  if (found === undefined || isHidden(id, source)) return undefined;
+  return usesOf(id.text, source).some(isAssigned) ? undefined : found;
 }
 
-export const isConst = (declaration: VariableDeclaration | undefined): boolean =>
-  declaration?.getVariableStatement()?.getDeclarationKind() === VariableDeclarationKind.Const;
+export const isConst = (declaration: TypeScript.VariableDeclaration): boolean =>
+  (declaration.parent.flags & ts.NodeFlags.BlockScoped) === ts.NodeFlags.Const;
 
 /** What a name stands for that is a const at the top of the file. */
-export function constantOf(id: Identifier, { source }: DefinitionFile): Node | undefined {
-  const declaration = source.getVariableDeclaration(nameOf(id));
+export function constantOf(id: TypeScript.Identifier, { source }: DefinitionFile) {
+  const declaration = variablesIn(source).get(id.text);
+  if (declaration?.initializer === undefined || !isConst(declaration)) return undefined;
   // Found by a pattern too, whose value is not that of the name.
-  if (!Node.isIdentifier(declaration?.getNameNode())) return undefined;
-  const initializer = declaration?.getInitializer();
-  if (initializer === undefined || !isConst(declaration) || isDeclaredBetween(id, source))
-    return undefined;
-  return unwrap(initializer);
+  if (!ts.isIdentifier(declaration.name) || isHidden(id, source)) return undefined;
+  return unwrap(declaration.initializer);
 }
 
 function isFunctionNode(node: Node): node is FunctionNode {
-  if (Node.isArrowFunction(node)) return true;
+  if (ts.isArrowFunction(node)) return true;
   const isOther =
-    Node.isFunctionExpression(node) ||
-    Node.isMethodDeclaration(node) ||
-    Node.isFunctionDeclaration(node);
-  return isOther && !node.isGenerator();
+    ts.isFunctionExpression(node) || ts.isMethodDeclaration(node) || ts.isFunctionDeclaration(node);
+  return isOther && node.asteriskToken === undefined;
 }
+
+export const isAsync = ({ modifiers }: FunctionNode): boolean =>
+  modifiers?.some(({ kind }) => kind === ts.SyntaxKind.AsyncKeyword) === true;
 
 /** `internal.documents.outline`, if an expression is a path from `internal` or `api`. */
 export function referencePath(value: Node, file: DefinitionFile): string | undefined {
   const names: string[] = [];
   let node = unwrap(value);
-  while (Node.isPropertyAccessExpression(node) && !node.hasQuestionDotToken()) {
-    names.unshift(node.getName());
-    node = node.getExpression();
+  while (ts.isPropertyAccessExpression(node) && node.questionDotToken === undefined) {
+    names.unshift(node.name.text);
+    node = node.expression;
   }
-  if (!Node.isIdentifier(node) || names.length < 2) return undefined;
-  if (isDeclaredBetween(node, file.source)) return undefined;
-  const root = file.imports.get(node.getText())?.imported;
+  if (!ts.isIdentifier(node) || names.length < 2 || isHidden(node, file.source)) return undefined;
+  const root = file.imports.get(node.text)?.imported;
   return root === "internal" || root === "api" ? [root, ...names].join(".") : undefined;
 }
 
@@ -106,25 +103,24 @@ export interface Option {
 
 /** What a property gives an options object; undefined for a spread or a computed name. */
 export function readOption(
-  property: ReturnType<ObjectLiteralExpression["getProperties"]>[number],
+  property: TypeScript.ObjectLiteralElementLike,
   nameOfKey: (key: Node) => string | undefined = stringOf,
 ): Option | undefined {
-  if (Node.isShorthandPropertyAssignment(property)) {
-    const nameNode = property.getNameNode();
-    return { name: property.getName(), nameNode, value: nameNode };
-  }
-  if (Node.isSpreadAssignment(property)) return undefined;
-  const nameNode = property.getNameNode();
+  if (ts.isSpreadAssignment(property)) return undefined;
+  const { name: nameNode } = property;
+  if (ts.isShorthandPropertyAssignment(property))
+    return { name: property.name.text, nameNode, value: nameNode };
   const name = optionName(nameNode, nameOfKey);
-  const value = Node.isPropertyAssignment(property) ? property.getInitializer() : property;
+  const value = ts.isPropertyAssignment(property) ? property.initializer : property;
   // `__proto__: other` makes all that the other object has options too.
-  if (name === undefined || name === "__proto__" || value === undefined) return undefined;
-  return { name, nameNode, value };
+  return name === undefined || name === "__proto__" ? undefined : { name, nameNode, value };
 }
 
-function optionName(node: Node, nameOfKey: (key: Node) => string | undefined): string | undefined {
-  if (Node.isComputedPropertyName(node)) return nameOfKey(node.getExpression());
-  if (Node.isIdentifier(node)) return nameOf(node);
-  if (Node.isNumericLiteral(node)) return String(node.getLiteralValue());
-  return Node.isStringLiteral(node) ? node.getLiteralText() : undefined;
+function optionName(
+  node: TypeScript.PropertyName,
+  nameOfKey: (key: Node) => string | undefined,
+): string | undefined {
+  if (ts.isComputedPropertyName(node)) return nameOfKey(node.expression);
+  if (ts.isNumericLiteral(node)) return String(Number(node.text));
+  return ts.isIdentifier(node) || ts.isStringLiteral(node) ? node.text : undefined;
 }

@@ -1,13 +1,12 @@
-import { Node } from "../ts-morph.js";
+import { type Node, ts, type TypeScript } from "../typescript.js";
 import { computedReference } from "../plan/constants.js";
 import type { FunctionKind, Read } from "../plan/schema.js";
 import type { DefinitionFile } from "./parser.js";
 import { functionOf, isCalled, referencePath, stringOf, wrapping } from "./functions.js";
 import type { FunctionNode, Option } from "./functions.js";
 import { handlerKinds, type Options, policyOf, slipHint, slipOf } from "./options.js";
-import type { Identifier, ObjectBindingPattern } from "ts-morph";
 import { identifiersIn } from "./descendants.js";
-import { isReference, nameOf, namesIn, referencesIn } from "./scoping.js";
+import { isReference, namesIn, referencesIn } from "./scoping.js";
 
 /** Finds the one action, mutation or query of a node; `isInline` allows none, and no reference. */
 export function readHandler(
@@ -110,20 +109,22 @@ export type Argument = (typeof calledWith)[Role][number];
 
 /** What a function calls an argument; undefined if not taken, `"hidden"` if reached another way. */
 export function bindingOf(fn: FunctionNode, role: Role, argument: Argument) {
-  const parameters = fn.getParameters().filter((each) => each.getName() !== "this");
+  const parameters = fn.parameters.filter(
+    ({ name }) => !ts.isIdentifier(name) || name.text !== "this",
+  );
   const index = (calledWith[role] as readonly Argument[]).indexOf(argument);
-  const gathers = parameters.slice(0, index + 1).some((each) => each.isRestParameter());
-  return gathers || looksAround(fn) ? "hidden" : parameters[index]?.getNameNode();
+  const gathers = parameters.slice(0, index + 1).some((each) => each.dotDotDotToken !== undefined);
+  return gathers || looksAround(fn) ? "hidden" : parameters[index]?.name;
 }
 
 /** Whether code in a function may see what it does not name; arrows have no own `arguments`. */
 function looksAround(fn: FunctionNode): boolean {
   const isOpen = (name: string) =>
-    name === "eval" || (name === "arguments" && !Node.isArrowFunction(fn));
+    name === "eval" || (name === "arguments" && !ts.isArrowFunction(fn));
   const text = fn.getText();
   // A name may be escaped.
   if (!/eval|arguments|\\u/.test(text)) return false;
-  return identifiersIn(fn.compilerNode).some((id) => isOpen(id.text) && isReference(id));
+  return identifiersIn(fn).some((id) => isOpen(id.text) && isReference(id));
 }
 
 /** What a handler reads of its scope; `"*"` when its use hides which names it reads. */
@@ -143,8 +144,8 @@ export function readsOf(
   const binding = bindingOf(fn, role, argument);
   if (binding === undefined) return [];
   if (binding === "hidden") return "*";
-  if (Node.isObjectBindingPattern(binding)) return readsOfPattern(binding, file, fn);
-  return Node.isIdentifier(binding) ? readsThrough(binding, fn, file) : "*";
+  if (ts.isObjectBindingPattern(binding)) return readsOfPattern(binding, file, fn);
+  return ts.isIdentifier(binding) ? readsThrough(binding, fn, file) : "*";
 }
 
 /**
@@ -152,20 +153,19 @@ export function readsOf(
  * @param fn of which it is a parameter: what that reads of each of them is seen too
  */
 function readsOfPattern(
-  pattern: ObjectBindingPattern,
+  pattern: TypeScript.ObjectBindingPattern,
   file: DefinitionFile,
   fn?: FunctionNode,
 ): Reads {
   const reads: Read[] = [];
-  for (const element of pattern.getElements()) {
-    if (element.getDotDotDotToken() !== undefined) return "*";
-    const binding = element.getNameNode();
-    const key = element.getPropertyNameNode() ?? binding;
+  for (const element of pattern.elements) {
+    if (element.dotDotDotToken !== undefined) return "*";
+    const { name: binding, propertyName: key = binding } = element;
     const name = keyText(key);
     if (name === undefined) return "*";
-    const inside = Node.isObjectBindingPattern(binding)
+    const inside = ts.isObjectBindingPattern(binding)
       ? readsOfPattern(binding, file)
-      : fn !== undefined && Node.isIdentifier(binding)
+      : fn !== undefined && ts.isIdentifier(binding)
         ? readsThrough(binding, fn, file, false)
         : "*";
     reads.push({ name, place: file.placeOf(key), fields: fieldsOf(inside) });
@@ -177,23 +177,23 @@ const fieldsOf = (reads: Reads): readonly string[] | undefined =>
   reads === "*" ? undefined : reads.map(({ name }) => name);
 
 function keyText(key: Node): string | undefined {
-  if (Node.isIdentifier(key)) return nameOf(key);
-  if (Node.isComputedPropertyName(key)) return stringOf(key.getExpression());
+  if (ts.isIdentifier(key)) return key.text;
+  if (ts.isComputedPropertyName(key)) return stringOf(key.expression);
   return stringOf(key);
 }
 
 /** Every use of the scope must read one name; the first that does not makes it all names. */
 function readsThrough(
-  parameter: Identifier,
+  parameter: TypeScript.Identifier,
   fn: FunctionNode,
   file: DefinitionFile,
   isWhole = true,
 ): Reads {
   const reads: Read[] = [];
-  const name = nameOf(parameter);
-  const body = fn.getBody();
+  const name = parameter.text;
+  const { body } = fn;
   // A `var` of the same name belongs to the whole function.
-  if (Node.isBlock(body) && namesIn(body.compilerNode).has(name)) return "*";
+  if (body !== undefined && ts.isBlock(body) && namesIn(body).has(name)) return "*";
   for (const id of referencesIn(fn, fn, (text) => text === name)) {
     if (id === parameter) continue;
     const found = readsOfUse(id, file, isWhole);
@@ -206,7 +206,7 @@ function readsThrough(
 /** @param isWhole whether it is the scope itself, and not one of its values */
 function readsOfUse(value: Node, file: DefinitionFile, isWhole = true): Reads {
   const use = wrapping(value);
-  const parent = use.getParent();
+  const { parent } = use;
   /** The read of one name, by `by`; of all names if it cannot be seen. */
   const readOf = (name: string | undefined, at: Node, by: Node): Reads => {
     // A method of a value may read all of it.
@@ -215,18 +215,18 @@ function readsOfUse(value: Node, file: DefinitionFile, isWhole = true): Reads {
     return [{ name, place: file.placeOf(at), fields }];
   };
   // `typeof scope` in a type reads nothing.
-  if (Node.isTypeQuery(parent) || Node.isQualifiedName(parent)) return [];
-  if (Node.isPropertyAccessExpression(parent)) {
-    const member = parent.getNameNode();
-    return readOf(Node.isIdentifier(member) ? nameOf(member) : undefined, member, parent);
+  if (ts.isTypeQueryNode(parent) || ts.isQualifiedName(parent)) return [];
+  if (ts.isPropertyAccessExpression(parent)) {
+    const { name: member } = parent;
+    return readOf(ts.isIdentifier(member) ? member.text : undefined, member, parent);
   }
-  if (Node.isElementAccessExpression(parent) && parent.getExpression() === use) {
-    const argument = parent.getArgumentExpression();
-    return readOf(stringOf(argument), argument ?? parent, parent);
+  if (ts.isElementAccessExpression(parent) && parent.expression === use) {
+    const { argumentExpression: argument } = parent;
+    return readOf(stringOf(argument), argument, parent);
   }
-  if (Node.isVariableDeclaration(parent) && parent.getInitializer() === use) {
-    const pattern = parent.getNameNode();
-    if (Node.isObjectBindingPattern(pattern)) return readsOfPattern(pattern, file);
+  if (ts.isVariableDeclaration(parent) && parent.initializer === use) {
+    const { name: pattern } = parent;
+    if (ts.isObjectBindingPattern(pattern)) return readsOfPattern(pattern, file);
   }
   return "*";
 }

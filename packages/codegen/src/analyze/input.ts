@@ -1,6 +1,5 @@
 import { quote } from "../diagnostics/diagnostic.js";
-import type { Identifier } from "ts-morph";
-import { Node, ts, type TypeScript } from "../ts-morph.js";
+import { type Node, ts, type TypeScript } from "../typescript.js";
 import type { Expression, ImportedName, InputPlan } from "../plan/schema.js";
 import { definitionModule, moduleFromOutput } from "../plan/paths.js";
 import { sortedBy } from "../plan/sorted.js";
@@ -25,7 +24,7 @@ export function readInput(
     const hint = "write `input: z.object({ … })`; for none, `input: z.object({})`";
     return file.report("missingOption", at, message, hint);
   }
-  if (option === undefined || !Node.isExpression(option.value)) {
+  if (option === undefined || !ts.isExpression(option.value)) {
     const unseen = option === undefined ? (options.rest ?? []) : [option.value];
     return { kind: "definition", hash: sourceHash(unseen, file, modules), closed: [] };
   }
@@ -37,18 +36,17 @@ export function readInput(
   for (const id of freeNames(expression)) {
     const name = importable(id, file);
     if (name !== undefined) names.set(name.local, name);
-    else if (isDeclaredInFile(id.getText(), file) || file.imports.has(id.getText()))
-      closed.add(id.getText());
-    else globals.add(id.getText());
+    else if (isDeclaredInFile(id.text, file) || file.imports.has(id.text)) closed.add(id.text);
+    else globals.add(id.text);
   }
   const used = [...names.keys(), ...globals];
   const staysThere =
-    boundToItsPlace(expression.compilerNode).length > 0 ||
+    boundToItsPlace(expression).length > 0 ||
     used.some((name) => narrowedBefore(expression, file).has(name));
   if (closed.size > 0 || staysThere)
     return { kind: "definition", hash, closed: [...closed].sort() };
   const named = withoutParentheses(expression);
-  const only = Node.isIdentifier(named) ? names.get(named.getText()) : undefined;
+  const only = ts.isIdentifier(named) ? names.get(named.text) : undefined;
   if (only !== undefined) return { kind: "import", import: only, hash };
   return {
     kind: "copy",
@@ -60,12 +58,12 @@ export function readInput(
 }
 
 const withoutParentheses = (node: Node): Node =>
-  Node.isParenthesizedExpression(node) || Node.isSatisfiesExpression(node)
-    ? withoutParentheses(node.getExpression())
+  ts.isParenthesizedExpression(node) || ts.isSatisfiesExpression(node)
+    ? withoutParentheses(node.expression)
     : node;
 
 /** What means something else elsewhere: `this`, `await`, `import.meta`, `"~standard": …`, … */
-function boundToItsPlace(part: TypeScript.Node): string[] {
+function boundToItsPlace(part: Node): string[] {
   const found: string[] = [];
   ts.forEachChild(part, (child) => void found.push(...boundToItsPlace(child)));
   const ownThis = ts.isClassLike(part) || (ts.isFunctionLike(part) && !ts.isArrowFunction(part));
@@ -76,20 +74,20 @@ function boundToItsPlace(part: TypeScript.Node): string[] {
 
 /** Names of values that statements above may have given another type, as a guard does. */
 function narrowedBefore(at: Node, { source }: DefinitionFile): ReadonlySet<string> {
-  const guards = source.compilerNode.statements.filter(
+  const guards = source.statements.filter(
     (each) =>
-      each.end <= at.getPos() && !ts.isDeclarationStatement(each) && !ts.isVariableStatement(each),
+      each.end <= at.pos && !ts.isDeclarationStatement(each) && !ts.isVariableStatement(each),
   );
   const names = guards.flatMap(identifiersIn).filter((id) => isReference(id) && !isCallee(id));
   return new Set(names.map(({ text }) => text));
 }
 
 /** Whether a name begins what is called: `z` in `z.config()`. */
-const isCallee = (part: TypeScript.Node): boolean =>
+const isCallee = (part: Node): boolean =>
   (ts.isPropertyAccessExpression(part.parent) && isCallee(part.parent)) ||
   (ts.isCallExpression(part.parent) && part.parent.expression === part);
 
-function wordOf(part: TypeScript.Node): string[] {
+function wordOf(part: Node): string[] {
   // A Standard Schema written here has its types from `defineWorkflow`.
   if (ts.isStringLiteralLike(part) && part.text === "~standard") return [part.text];
   const module = loadedModule(part);
@@ -104,7 +102,7 @@ function wordOf(part: TypeScript.Node): string[] {
 }
 
 /** A module that an expression or type loads, if it is relative to the definition or computed. */
-function loadedModule(part: TypeScript.Node): ReturnType<typeof loadedBy> {
+function loadedModule(part: Node): ReturnType<typeof loadedBy> {
   const isType = ts.isImportTypeNode(part) && ts.isLiteralTypeNode(part.argument);
   const type = isType ? part.argument.literal : undefined;
   const module =
@@ -114,14 +112,12 @@ function loadedModule(part: TypeScript.Node): ReturnType<typeof loadedBy> {
   return module?.name?.startsWith(".") === false ? undefined : module;
 }
 
-const freeNames = (expression: Node): Identifier[] =>
-  Node.isIdentifier(expression)
-    ? [expression]
-    : referencesIn(expression, expression.getParentOrThrow());
+const freeNames = (expression: Node): TypeScript.Identifier[] =>
+  ts.isIdentifier(expression) ? [expression] : referencesIn(expression, expression.parent);
 
 /** How a name comes into the generated file: from the module it is of, or from that file. */
-function importable(id: Identifier, file: DefinitionFile): ImportedName | undefined {
-  const local = id.getText();
+function importable(id: TypeScript.Identifier, file: DefinitionFile): ImportedName | undefined {
+  const local = id.text;
   const from = file.imports.get(local);
   if (from?.isRequired === true) return undefined;
   if (from !== undefined) {
@@ -137,21 +133,21 @@ function importable(id: Identifier, file: DefinitionFile): ImportedName | undefi
 }
 
 const declaredAs = (name: string, { source }: DefinitionFile): TypeScript.NamedDeclaration[] =>
-  source.compilerNode.statements
+  source.statements
     .flatMap(declarationsOf)
     .flatMap(([declared, node]) => (declared === name ? [node] : []));
 
 /** A piece of source as it is written, cut at the names that are imported. */
 export function verbatim(node: Node, imported: ReadonlySet<string>) {
   const parts: Expression["parts"][number][] = [];
-  const text = node.getSourceFile().getFullText();
+  const text = node.getSourceFile().text;
   const dedent = dedenter(node);
   let from = node.getStart();
   for (const id of freeNames(node)) {
-    const name = id.getText();
+    const name = id.text;
     if (!imported.has(name) && id !== node) continue;
     const at = id.getStart();
-    const shorthand = Node.isShorthandPropertyAssignment(id.getParent());
+    const shorthand = ts.isShorthandPropertyAssignment(id.parent);
     parts.push(dedent(text.slice(from, at)), { name, shorthand });
     // An escaped name is longer in the source.
     from = id.getEnd();
@@ -162,14 +158,14 @@ export function verbatim(node: Node, imported: ReadonlySet<string>) {
 
 /** Takes the definition's margin off all lines but the first, if no string is over several. */
 function dedenter(node: Node): (part: string) => string {
-  const text = node.getSourceFile().getFullText();
+  const text = node.getSourceFile().text;
   const lineStart = text.lastIndexOf("\n", node.getStart()) + 1;
   const width = text.slice(lineStart).search(/[^ \t]/);
   if (width <= 0) return (part) => part;
-  const isOverLines = (part: TypeScript.Node) =>
+  const isOverLines = (part: Node) =>
     (ts.isStringLiteralLike(part) || ts.isTemplateExpression(part)) &&
     part.getText().includes("\n");
-  if (allBelow(node.getParentOrThrow().compilerNode).some(isOverLines)) return (part) => part;
+  if (allBelow(node.parent).some(isOverLines)) return (part) => part;
   const margin = new RegExp(`\\n[ \\t]{1,${width}}`, "g");
   return (part) => part.replace(margin, "\n");
 }

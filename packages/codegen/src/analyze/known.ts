@@ -1,115 +1,83 @@
-import type {
-  ArrayLiteralExpression,
-  CallExpression,
-  Identifier,
-  ObjectLiteralExpression,
-  PropertyAccessExpression,
-  SyntaxKind as Operator,
-} from "ts-morph";
-import { Node, SyntaxKind } from "../ts-morph.js";
-import { isAssigned, isDeclaredBetween, nameOf, usesOf } from "./scoping.js";
+import { type Node, ts, type TypeScript } from "../typescript.js";
+import { isAssigned, isHidden, usesOf, variablesIn } from "./scoping.js";
 import type { DefinitionFile } from "./parser.js";
-import { constantOf, functionOf, stringOf, unwrap, readOption } from "./functions.js";
+import { constantOf, functionOf, isAsync, readOption, stringOf, unwrap } from "./functions.js";
 import { isImported } from "./modules.js";
 import { once } from "../plan/once.js";
 import { asyncFunction, type Given, isObject, type Known } from "../plan/known.js";
 
-type Literal = ObjectLiteralExpression | ArrayLiteralExpression;
-
-export function objectOf(value: Node, file: DefinitionFile): ObjectLiteralExpression | undefined {
+/** An object that is written here, or held by a const that nothing in the file can change. */
+export function objectOf(value: Node, file: DefinitionFile) {
   const node = unwrap(value);
-  const held = heldIn(node, file) ?? node;
-  return Node.isObjectLiteralExpression(held) ? held : undefined;
+  const held = ts.isIdentifier(node) ? constantOf(node, file) : node;
+  if (held === undefined || !ts.isObjectLiteralExpression(held)) return undefined;
+  return held === node || new Uses(file).leave(node, held) ? held : undefined;
 }
 
-/** The object or list of a const at the top of the file that nothing in the file can change. */
-export function heldIn(name: Node, file: DefinitionFile): Literal | undefined {
-  const held = Node.isIdentifier(name) ? constantOf(name, file) : undefined;
-  const isLiteral = Node.isObjectLiteralExpression(held) || Node.isArrayLiteralExpression(held);
-  if (!isLiteral || !Node.isIdentifier(name)) return undefined;
-  return new Uses(file).leave(nameOf(name), held) ? held : undefined;
-}
-
-/** Whether uses of objects and lists leave them unchanged. What cannot be followed may not. */
+/** Whether uses of an object leave it unchanged. What cannot be followed may not. */
 class Uses {
   readonly #seen = new Set<string>();
 
   constructor(private readonly file: DefinitionFile) {}
 
-  leave(name: string, held: Node): boolean {
-    if (this.#seen.has(name)) return true;
-    this.#seen.add(name);
-    return usesOf(name, this.file.source).every((id) => this.#leaves(id, held));
+  leave(name: Node, held: Node): boolean {
+    if (!ts.isIdentifier(name)) return false;
+    const { text } = name;
+    if (this.#seen.has(text)) return true;
+    this.#seen.add(text);
+    return usesOf(text, this.file.source).every((id) => this.#leaves(id, held));
   }
 
   /** @param held what is used, unless it is not known */
   #leaves(use: Node, held: Node | undefined): boolean {
+    const { parent } = use;
     if (isAssigned(use)) return false;
-    const parent = use.getParentOrThrow();
     if (held !== undefined && isFixed(held)) return true;
     if (unwrap(parent) !== parent) return this.#leaves(parent, held);
-    if (Node.isTypeQuery(parent) || Node.isExportSpecifier(parent)) return true;
-    if (Node.isCallExpression(parent))
-      return use !== parent.getExpression() && this.#isTaken(parent);
-    if (Node.isPropertyAccessExpression(parent)) {
-      const name = parent.getName();
-      const isRead = isListOfScalars(held) && readers.has(name);
-      return isRead || this.#leaves(parent, memberOf(held, name));
-    }
-    const isForEach = Node.isForOfStatement(parent) || Node.isSpreadElement(parent);
-    if (isForEach || Node.isElementAccessExpression(parent))
-      return isListOfScalars(held) && !isAssigned(parent);
-    if (Node.isPropertyAssignment(parent) || Node.isShorthandPropertyAssignment(parent))
-      return this.#leaves(parent.getParentOrThrow(), undefined);
-    if (Node.isSpreadAssignment(parent)) return this.#leaves(parent.getParentOrThrow(), held);
-    const name = Node.isVariableDeclaration(parent) ? parent.getNameNode() : undefined;
+    if (ts.isTypeQueryNode(parent) || ts.isExportSpecifier(parent)) return true;
+    if (ts.isCallExpression(parent)) return use !== parent.expression && this.#isTaken(parent);
+    if (ts.isPropertyAccessExpression(parent))
+      return this.#leaves(parent, memberOf(held, parent.name.text));
+    if (ts.isPropertyAssignment(parent) || ts.isShorthandPropertyAssignment(parent))
+      return this.#leaves(parent.parent, undefined);
+    if (ts.isSpreadAssignment(parent)) return this.#leaves(parent.parent, held);
     return (
-      Node.isIdentifier(name) &&
-      constantOf(name, this.file) !== undefined &&
-      this.leave(nameOf(name), held ?? use)
+      ts.isVariableDeclaration(parent) &&
+      ts.isIdentifier(parent.name) &&
+      constantOf(parent.name, this.file) !== undefined &&
+      this.leave(parent.name, held ?? use)
     );
   }
 
   /** Whether a call takes its arguments into a definition, or as the input of a child. */
-  #isTaken(call: CallExpression): boolean {
+  #isTaken({ expression: callee }: TypeScript.CallExpression): boolean {
     const { imports, source } = this.file;
-    const callee = call.getExpression();
     if (["defineWorkflow", "child", "childNamed"].some((each) => isImported(callee, imports, each)))
       return true;
-    if (!Node.isPropertyAccessExpression(callee)) return false;
-    const before = unwrap(callee.getExpression());
-    if (Node.isCallExpression(before)) return this.#isTaken(before);
+    if (!ts.isPropertyAccessExpression(callee)) return false;
+    const before = unwrap(callee.expression);
+    if (ts.isCallExpression(before)) return this.#isTaken(before);
     // The builder of a body.
-    return Node.isIdentifier(before) && isDeclaredBetween(before, source);
+    return ts.isIdentifier(before) && isHidden(before, source);
   }
 }
 
 /** What nobody can change. A called method may change its object, so most functions are not. */
-const isFixed = (node: Node): boolean => fixed.has(node.getKindName());
+const isFixed = (node: Node): boolean =>
+  ts.isLiteralExpression(node) ||
+  ts.isTemplateExpression(node) ||
+  ts.isPrefixUnaryExpression(node) ||
+  ts.isArrowFunction(node) ||
+  fixed.has(node.kind);
 
-const fixed: ReadonlySet<string> = new Set(
-  (
-    "StringLiteral NumericLiteral BigIntLiteral NoSubstitutionTemplateLiteral TemplateExpression " +
-    "TrueKeyword FalseKeyword NullKeyword ArrowFunction PrefixUnaryExpression"
-  ).split(" "),
-);
-
-const isListOfScalars = (held: Node | undefined): boolean =>
-  Node.isArrayLiteralExpression(held) && held.getElements().every((each) => isFixed(unwrap(each)));
-
-const readers: ReadonlySet<string> = new Set(
-  (
-    "length at concat entries every filter find findIndex findLast flatMap forEach includes indexOf join keys " +
-    "lastIndexOf map reduce reduceRight slice some toReversed toSorted toSpliced values with"
-  ).split(" "),
-);
+const { TrueKeyword, FalseKeyword, NullKeyword } = ts.SyntaxKind;
+const fixed: ReadonlySet<TypeScript.SyntaxKind> = new Set([TrueKeyword, FalseKeyword, NullKeyword]);
 
 function memberOf(held: Node | undefined, name: string): Node | undefined {
-  if (!Node.isObjectLiteralExpression(held)) return undefined;
-  if (!held.getProperties().every(Node.isPropertyAssignment)) return undefined;
-  const member = held.getProperty(name);
-  const value = Node.isPropertyAssignment(member) ? member.getInitializer() : undefined;
-  return value && unwrap(value);
+  const all = held && ts.isObjectLiteralExpression(held) ? [...held.properties] : [];
+  const fields = all.filter(ts.isPropertyAssignment);
+  const member = fields.find((each) => each.name.getText() === name);
+  return member && fields.length === all.length ? unwrap(member.initializer) : undefined;
 }
 
 /** The value of literals, top-level consts and simple arithmetic; undefined for anything else. */
@@ -128,34 +96,33 @@ class Evaluation {
   value(expression: Node): Known {
     const node = unwrap(expression);
     // Most are handlers.
-    if (Node.isArrowFunction(node)) return other(node, this.file);
-    if (Node.isIdentifier(node)) return this.#named(node);
-    if (Node.isObjectLiteralExpression(node)) return this.#object(node);
-    if (Node.isPropertyAccessExpression(node)) return this.#member(node);
-    if (Node.isPrefixUnaryExpression(node))
-      return signed(node.getOperatorToken(), this.value(node.getOperand()));
-    if (Node.isBinaryExpression(node)) {
-      const sides = [this.value(node.getLeft()), this.value(node.getRight())] as const;
-      return combined(node.getOperatorToken().getText(), ...sides);
+    if (ts.isArrowFunction(node)) return other(node, this.file);
+    if (ts.isIdentifier(node)) return this.#named(node);
+    if (ts.isObjectLiteralExpression(node)) return this.#object(node);
+    if (ts.isPropertyAccessExpression(node)) return this.#member(node);
+    if (ts.isPrefixUnaryExpression(node)) return signed(node.operator, this.value(node.operand));
+    if (ts.isBinaryExpression(node)) {
+      const sides = [this.value(node.left), this.value(node.right)] as const;
+      return combined(node.operatorToken.getText(), ...sides);
     }
-    if (Node.isTemplateExpression(node))
-      return node.getTemplateSpans().reduce((text: Known, span) => {
-        const inside = combined("+", text, this.value(span.getExpression()));
-        return combined("+", inside, span.getLiteral().getLiteralText());
-      }, node.getHead().getLiteralText());
+    if (ts.isTemplateExpression(node))
+      return node.templateSpans.reduce((text: Known, span) => {
+        const inside = combined("+", text, this.value(span.expression));
+        return combined("+", inside, span.literal.text);
+      }, node.head.text);
     return literal(node) ?? other(node, this.file);
   }
 
   /** A const that nothing inside the file hides, or a number that has a name. */
-  #named(id: Identifier): Known {
-    const name = id.getText();
-    if (this.#open.has(name) || isDeclaredBetween(id, this.file.source)) return undefined;
+  #named(id: TypeScript.Identifier): Known {
+    const name = id.text;
+    if (this.#open.has(name) || isHidden(id, this.file.source)) return undefined;
     const constant = constantOf(id, this.file);
     if (constant === undefined)
       return this.#isGlobal(name) ? globals.get(name) : other(id, this.file);
     this.#open.add(name);
     // Of an object only one that nothing in the file may change.
-    const isHeld = Node.isObjectLiteralExpression(constant);
+    const isHeld = ts.isObjectLiteralExpression(constant);
     const found = isHeld ? objectOf(id, this.file) : constant;
     const value = found && this.value(found);
     this.#open.delete(name);
@@ -164,21 +131,21 @@ class Evaluation {
 
   #isGlobal(name: string): boolean {
     const { source, imports } = this.file;
-    return !imports.has(name) && source.getVariableDeclaration(name) === undefined;
+    return !imports.has(name) && !variablesIn(source).has(name);
   }
 
-  #object(literal: ObjectLiteralExpression): Known {
+  #object(literal: TypeScript.ObjectLiteralExpression): Known {
     const fields = new Map<string, Given>();
     let isWhole = true;
-    for (const property of literal.getProperties()) {
+    for (const property of literal.properties) {
       const field = readOption(property);
       if (field !== undefined) {
         const place = this.file.placeOf(field.nameNode);
         fields.set(field.name, { place, value: this.value(field.value) });
         continue;
       }
-      const isSpread = Node.isSpreadAssignment(property);
-      const spread = isSpread ? this.value(property.getExpression()) : undefined;
+      const isSpread = ts.isSpreadAssignment(property);
+      const spread = isSpread ? this.value(property.expression) : undefined;
       isWhole &&= isObject(spread) && spread.isWhole;
       // It may have any of the fields before it.
       if (!isObject(spread) || !spread.isWhole) fields.clear();
@@ -187,12 +154,12 @@ class Evaluation {
     return { fields, isWhole };
   }
 
-  #member(node: PropertyAccessExpression): Known {
-    const owner = unwrap(node.getExpression());
-    if (Node.isIdentifier(owner) && owner.getText() === "Number" && this.#isGlobal("Number"))
-      return numbers.get(node.getName());
+  #member(node: TypeScript.PropertyAccessExpression): Known {
+    const owner = unwrap(node.expression);
+    if (ts.isIdentifier(owner) && owner.text === "Number" && this.#isGlobal("Number"))
+      return numbers.get(node.name.text);
     const object = this.value(owner);
-    return isObject(object) ? object.fields.get(node.getName())?.value : undefined;
+    return isObject(object) ? object.fields.get(node.name.text)?.value : undefined;
   }
 }
 
@@ -207,25 +174,25 @@ export const isScalar = (value: Known) => value !== undefined && typeof value !=
 function literal(node: Node): Scalar | undefined {
   const text = stringOf(node);
   if (text !== undefined) return text;
-  if (Node.isNumericLiteral(node)) return node.getLiteralValue();
-  if (Node.isTrueLiteral(node)) return true;
-  return Node.isFalseLiteral(node) ? false : undefined;
+  if (ts.isNumericLiteral(node)) return Number(node.text);
+  if (node.kind === ts.SyntaxKind.TrueKeyword) return true;
+  return node.kind === ts.SyntaxKind.FalseKeyword ? false : undefined;
 }
 
 /** What can be seen to be no value of an option, whatever is in it. */
 function other(node: Node, file: DefinitionFile): Known {
-  if (Node.isNullLiteral(node)) return { is: "null" };
-  if (Node.isArrayLiteralExpression(node)) return { is: "a list" };
-  if (Node.isBigIntLiteral(node)) return { is: "a bigint" };
+  if (node.kind === ts.SyntaxKind.NullKeyword) return { is: "null" };
+  if (ts.isArrayLiteralExpression(node)) return { is: "a list" };
+  if (ts.isBigIntLiteral(node)) return { is: "a bigint" };
   const fn = functionOf(node, file);
-  return fn && { is: fn.isAsync() ? asyncFunction : "a function" };
+  return fn && { is: isAsync(fn) ? asyncFunction : "a function" };
 }
 
-function signed(operator: Operator, operand: Known): Known {
-  if (operator === SyntaxKind.ExclamationToken) return isScalar(operand) ? !operand : undefined;
+function signed(operator: TypeScript.SyntaxKind, operand: Known): Known {
+  if (operator === ts.SyntaxKind.ExclamationToken) return isScalar(operand) ? !operand : undefined;
   if (typeof operand !== "number") return undefined;
-  if (operator === SyntaxKind.MinusToken) return -operand;
-  return operator === SyntaxKind.PlusToken ? operand : undefined;
+  if (operator === ts.SyntaxKind.MinusToken) return -operand;
+  return operator === ts.SyntaxKind.PlusToken ? operand : undefined;
 }
 
 const arithmetic: Readonly<Record<string, (a: number, b: number) => number>> = {

@@ -1,6 +1,6 @@
 import { placeAt } from "../diagnostics/diagnostic.js";
 import { jsName } from "../plan/constants.js";
-import { Node, ts, type TypeScript } from "../ts-morph.js";
+import { type Node, ts, type TypeScript } from "../typescript.js";
 import { allBelow, bareSource, unlessTooDeep } from "./descendants.js";
 import { declarationsOf } from "./scoping.js";
 import { isLoading, valueUses } from "./values-used.js";
@@ -66,10 +66,10 @@ export function localNamesOf(imports: ReadonlyMap<string, Import>, imported: str
 
 /** Whether an expression is an import: `defineWorkflow`, an alias, or `stepwise.defineWorkflow`. */
 export function isImported(node: Node, imports: ReadonlyMap<string, Import>, imported: string) {
-  if (Node.isIdentifier(node)) return imports.get(node.getText())?.imported === imported;
-  if (!Node.isPropertyAccessExpression(node) || node.getName() !== imported) return false;
-  const owner = node.getExpression();
-  const from = Node.isIdentifier(owner) ? imports.get(owner.getText()) : undefined;
+  if (ts.isIdentifier(node)) return imports.get(node.text)?.imported === imported;
+  if (!ts.isPropertyAccessExpression(node) || node.name.text !== imported) return false;
+  const owner = node.expression;
+  const from = ts.isIdentifier(owner) ? imports.get(owner.text) : undefined;
   return from?.imported === "*" && from.isRequired !== true;
 }
 
@@ -83,7 +83,7 @@ export function parseModuleEdges(file: string, text: string): ModuleEdge[] {
 
 /** The modules that a file takes values from, and whether it uses these while it is loaded. */
 export function moduleEdgesOf(source: TypeScript.SourceFile): ModuleEdge[] {
-  const edgeTo = (module: string, isNeeded: boolean, at: TypeScript.Node): ModuleEdge => {
+  const edgeTo = (module: string, isNeeded: boolean, at: Node): ModuleEdge => {
     const start = at.getStart(source);
     return {
       module,
@@ -114,13 +114,13 @@ export function moduleEdgesOf(source: TypeScript.SourceFile): ModuleEdge[] {
 }
 
 /** `import("./x").then(…)`, for whose end nothing waits: it runs once the file is loaded. */
-const isUnawaited = ({ parent }: TypeScript.Node): boolean =>
+const isUnawaited = ({ parent }: Node): boolean =>
   ts.isPropertyAccessExpression(parent) ||
   ts.isExpressionStatement(parent) ||
   ts.isVoidExpression(parent);
 
 /** What a call of `import` or `require` loads; the name is undefined if it is not written out. */
-export function loadedBy(part: TypeScript.Node): { load: string; name?: string } | undefined {
+export function loadedBy(part: Node): { load: string; name?: string } | undefined {
   if (!ts.isCallExpression(part)) return undefined;
   const [name] = part.arguments;
   const { expression } = part;
@@ -143,7 +143,7 @@ export const mayLoad = (text: string): boolean => /\b(import|require)\s*\(/.test
 
 /** The name of the module that a statement is about: an import, an export, or a `require`. */
 export function specifierOf(statement: TypeScript.Statement): TypeScript.StringLiteral | undefined {
-  let specifier: TypeScript.Node | undefined;
+  let specifier: Node | undefined;
   if (ts.isImportEqualsDeclaration(statement)) {
     const { moduleReference } = statement;
     if (ts.isExternalModuleReference(moduleReference)) specifier = moduleReference.expression;

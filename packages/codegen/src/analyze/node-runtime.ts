@@ -1,14 +1,14 @@
 import { builtinModules } from "node:module";
-import { Node, ts } from "../ts-morph.js";
+import { ts } from "../typescript.js";
 import { diagnostic, placeAt, quote } from "../diagnostics/diagnostic.js";
 import type { Diagnostic, Place } from "../diagnostics/diagnostic.js";
 import type { DefinitionFile } from "./parser.js";
-import { callsIn, wrapped } from "./descendants.js";
+import { callsIn } from "./descendants.js";
 import { nodeDirective } from "./node-directive.js";
 import { loadedBy, mayLoad, namesOf, specifierOf } from "./modules.js";
 import { valueUses } from "./values-used.js";
 import { isGenerated, moduleFile, type ReadModule } from "./module-file.js";
-import { isDeclaredBetween } from "./scoping.js";
+import { isHidden } from "./scoping.js";
 
 /** A module that a definition takes values from, so it is bundled for Convex's own runtime. */
 export interface UsedModule {
@@ -20,22 +20,21 @@ export interface UsedModule {
 
 export function usedModules(file: DefinitionFile, read: ReadModule): UsedModule[] {
   const { source, placeOf } = file;
-  const written = source.compilerNode.statements.flatMap((statement): UsedModule[] => {
+  const written = source.statements.flatMap((statement): UsedModule[] => {
     const specifier = specifierOf(statement);
     const names = namesOf(statement);
     if (specifier === undefined || names?.length === 0) return [];
     const module = specifier.text;
-    const place = placeOf(wrapped(specifier, source));
+    const place = placeOf(specifier);
     if (!ts.isImportDeclaration(statement)) return [{ module, place }];
     if (!mayMatter(module, file.file, read)) return [];
     // An import without names is there for what it does.
     if (names === undefined) return [{ module, place }];
-    const [used] = valueUses(source.compilerNode, (name) => names.includes(name));
-    const id = used && wrapped(used, source);
-    const use = id && { name: id.getText(), place: placeOf(id) };
+    const [id] = valueUses(source, (name) => names.includes(name));
+    const use = id && { name: id.text, place: placeOf(id) };
     return use === undefined ? [] : [{ module, place, use }];
   });
-  return [...written, ...(mayLoad(source.getFullText()) ? loadedModules(file) : [])];
+  return [...written, ...(mayLoad(source.text) ? loadedModules(file) : [])];
 }
 
 /** For most imports the name says enough; to find uses takes time. */
@@ -46,11 +45,10 @@ function mayMatter(module: string, from: string, read: ReadModule): boolean {
 }
 
 function loadedModules({ source, placeOf }: DefinitionFile): UsedModule[] {
-  return callsIn(source, (call) => loadedBy(call) !== undefined).flatMap((call): UsedModule[] => {
-    const [argument] = call.getArguments();
-    const callee = call.getExpression();
-    const isOwn = Node.isIdentifier(callee) && isDeclaredBetween(callee, source);
-    const module = loadedBy(call.compilerNode)?.name;
+  return callsIn(source).flatMap((call): UsedModule[] => {
+    const [argument] = call.arguments;
+    const isOwn = ts.isIdentifier(call.expression) && isHidden(call.expression, source);
+    const module = loadedBy(call)?.name;
     if (isOwn || argument === undefined || module === undefined) return [];
     return [{ module, place: placeOf(argument) }];
   });

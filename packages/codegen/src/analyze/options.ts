@@ -1,4 +1,4 @@
-import { Node } from "../ts-morph.js";
+import { type Node, ts } from "../typescript.js";
 import { once } from "../plan/once.js";
 import { type GivenOptions, type Json, toJson } from "../plan/known.js";
 import type { FunctionKind, Policy } from "../plan/schema.js";
@@ -41,8 +41,8 @@ export function optionsIn(
   seen: readonly Node[] = [],
 ): Options {
   const node = unwrap(expression);
-  const held = Node.isIdentifier(node) ? constantOf(node, file) : (memberOf(node, file) ?? node);
-  if (!Node.isObjectLiteralExpression(held) || seen.includes(held))
+  const held = ts.isIdentifier(node) ? constantOf(node, file) : (memberOf(node, file) ?? node);
+  if (held === undefined || !ts.isObjectLiteralExpression(held) || seen.includes(held))
     return Object.assign(new Map<string, Option>(), { rest: [expression] });
   const options = new Map<string, Option>();
   const rest: Node[] = [];
@@ -50,16 +50,16 @@ export function optionsIn(
     for (const [name, option] of all)
       options.set(name, structural.has(name) ? option : { ...option, value: by });
   };
-  for (const property of held.getProperties()) {
+  for (const property of held.properties) {
     const option = readOption(property, nameOfKey);
-    const isSpread = Node.isSpreadAssignment(property);
+    const isSpread = ts.isSpreadAssignment(property);
     const spread = isSpread
-      ? optionsIn(property.getExpression(), file, nameOfKey, [...seen, held])
+      ? optionsIn(property.expression, file, nameOfKey, [...seen, held])
       : undefined;
     for (const each of option === undefined ? (spread?.values() ?? []) : [option]) {
       // The last one of a name is the one that counts. One that is `undefined` is not there.
       options.delete(each.name);
-      if (!Node.isIdentifier(each.value) || each.value.getText() !== "undefined")
+      if (!ts.isIdentifier(each.value) || each.value.text !== "undefined")
         options.set(each.name, each);
     }
     if (option !== undefined || (isSpread && spread?.rest === undefined)) continue;
@@ -68,18 +68,18 @@ export function optionsIn(
   }
   // Something else may change what a const holds.
   if (held !== node && objectOf(node, file) === undefined)
-    computed(held.getParentOrThrow(), options);
+    computed(held.parent, options);
   return Object.assign(options, { rest: rest.length === 0 ? undefined : rest });
 }
 
 /** The options that a const holds under a name: `steps.first`. What it holds may still change. */
 function memberOf(node: Node, file: DefinitionFile): Node | undefined {
-  if (!Node.isPropertyAccessExpression(node)) return undefined;
-  const of = node.getExpression();
-  const object = Node.isIdentifier(of) ? constantOf(of, file) : undefined;
-  if (!Node.isObjectLiteralExpression(object)) return undefined;
-  const members = object.getProperties().map((each) => readOption(each));
-  const [only, second] = members.filter((each) => each?.name === node.getName());
+  if (!ts.isPropertyAccessExpression(node)) return undefined;
+  const { expression: of, name } = node;
+  const object = ts.isIdentifier(of) ? constantOf(of, file) : undefined;
+  if (object === undefined || !ts.isObjectLiteralExpression(object)) return undefined;
+  const members = object.properties.map((each) => readOption(each));
+  const [only, second] = members.filter((each) => each?.name === name.text);
   return second === undefined && members.every((each) => each !== undefined)
     ? only && unwrap(only.value)
     : undefined;

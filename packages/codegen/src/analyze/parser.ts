@@ -1,17 +1,16 @@
-import type { Node, SourceFile } from "ts-morph";
 import type { CodeName } from "../diagnostics/codes.js";
 import { diagnostic, placeAt } from "../diagnostics/diagnostic.js";
 import type { Diagnostic, Place, Related } from "../diagnostics/diagnostic.js";
 import { exportsOf, type Import, importsOf } from "./modules.js";
-import { Project, ScriptTarget, ts } from "../ts-morph.js";
+import { type Node, ts, type TypeScript } from "../typescript.js";
 import type { SourceText } from "../discover/discover.js";
-import { tooDeep, unlessTooDeep } from "./descendants.js";
+import { allBelow, bareSource, tooDeep } from "./descendants.js";
 
 export interface DefinitionFile {
   readonly file: string;
   /** Where its relative imports begin: the file itself, or what it is a link to. */
   readonly origin: string;
-  readonly source: SourceFile;
+  readonly source: TypeScript.SourceFile;
   readonly imports: ReadonlyMap<string, Import>;
   readonly exports: ReadonlyMap<string, readonly string[]>;
   placeOf(node: Node): Place;
@@ -26,16 +25,22 @@ export interface DefinitionFile {
   takeDiagnostics(): Diagnostic[];
 }
 
-export function definitionFile(file: string, source: SourceFile, origin = file): DefinitionFile {
-  const placeOf = (node: Node): Place =>
-    placeAt(file, source.getFullText(), node.getStart(), node.getWidth());
+export function definitionFile(
+  file: string,
+  source: TypeScript.SourceFile,
+  origin = file,
+): DefinitionFile {
+  const placeOf = (node: Node): Place => {
+    const start = node.getStart(source);
+    return placeAt(file, source.text, start, node.end - start);
+  };
   const reported: Diagnostic[] = [];
   return {
     file,
     origin,
     source,
-    imports: importsOf(source.compilerNode),
-    exports: exportsOf(source.compilerNode),
+    imports: importsOf(source),
+    exports: exportsOf(source),
     placeOf,
     report: (name, at, ...text) => void reported.push(diagnostic(name, placeOf(at), ...text)),
     takeDiagnostics: () => reported.splice(0),
@@ -45,40 +50,30 @@ export function definitionFile(file: string, source: SourceFile, origin = file):
 export interface ParsedFile {
   readonly text: string;
   readonly origin: string | undefined;
-  readonly source: SourceFile;
   readonly errors: readonly Diagnostic[];
   readonly file?: DefinitionFile;
 }
 
 /** Parses by syntax alone, without a program or type checker, and remembers unchanged files. */
 export class Parser {
-  #project = newProject();
-  #files = 0;
   readonly #parsed = new Map<string, ParsedFile>();
 
   parse({ file, text, origin }: SourceText): ParsedFile {
     const known = this.#parsed.get(file);
     if (known?.text === text && known.origin === origin) return known;
-    known?.source.forget();
-    // A project holds on to all files read in it, so there are several: each can be released.
-    if (++this.#files % 32 === 0) this.#project = newProject();
-    const parse = (of: string) =>
-      this.#project.createSourceFile(`/${file}`, of, { overwrite: true });
-    const whole = unlessTooDeep(() => parse(text));
-    const source = whole ?? parse("");
-    const errors = whole === undefined ? [tooDeep(file, text)] : syntaxErrors(source, file);
-    const found = errors.length > 0 ? undefined : definitionFile(file, source, origin);
-    const parsed: ParsedFile = { text, origin, source, errors, file: found };
+    const source = bareSource(file, text);
+    const errors = source === undefined ? [tooDeep(file, text)] : syntaxErrors(source, file);
+    const found =
+      source !== undefined && errors.length === 0
+        ? { file: definitionFile(file, source, origin) }
+        : {};
+    const parsed: ParsedFile = { text, origin, errors, ...found };
     this.#parsed.set(file, parsed);
     return parsed;
   }
 
   forgetAllBut(files: ReadonlySet<string>): void {
-    for (const [file, { source }] of this.#parsed) {
-      if (files.has(file)) continue;
-      source.forget();
-      this.#parsed.delete(file);
-    }
+    for (const file of this.#parsed.keys()) if (!files.has(file)) this.#parsed.delete(file);
   }
 
   /** Lets go of a file. What was given of it is still good, and goes when nobody holds it. */
@@ -87,42 +82,49 @@ export class Parser {
   }
 }
 
-const newProject = () =>
-  new Project({
-    useInMemoryFileSystem: true,
-    skipLoadingLibFiles: true,
-    compilerOptions: { noLib: true, noResolve: true, target: ScriptTarget.ES2022 },
-  });
-
 interface ParseError {
   readonly start: number;
   readonly length: number;
   readonly messageText: string | { readonly messageText: string };
 }
 
-/** The parser keeps its errors on the node; the public way builds a whole program first. */
-export const parseErrors = ({ compilerNode }: SourceFile): readonly ParseError[] =>
-  (compilerNode as { readonly parseDiagnostics?: ParseError[] }).parseDiagnostics ?? [];
+/** What the parser found wrong. It marks the nodes; only a program tells what it was. */
+export function parseErrors(source: TypeScript.SourceFile): readonly ParseError[] {
+  if (!allBelow(source).some(({ flags }) => flags & ts.NodeFlags.ThisNodeHasError)) return [];
+  const options = { noLib: true, noResolve: true, allowJs: true, types: [] };
+  const host: TypeScript.CompilerHost = {
+    getSourceFile: (name) => (name === source.fileName ? source : undefined),
+    fileExists: (name) => name === source.fileName,
+    readFile: () => undefined,
+    writeFile: () => undefined,
+    getDefaultLibFileName: () => "",
+    getCurrentDirectory: () => "",
+    getCanonicalFileName: (name) => name,
+    useCaseSensitiveFileNames: () => true,
+    getNewLine: () => "\n",
+  };
+  return ts.createProgram([source.fileName], options, host).getSyntacticDiagnostics(source);
+}
 
 /** Only the first: those that follow in the same file are mostly its echo. */
-function syntaxErrors(source: SourceFile, file: string): Diagnostic[] {
+function syntaxErrors(source: TypeScript.SourceFile, file: string): Diagnostic[] {
   const [first] = [...parseErrors(source), ...unreadableModules(source)];
   if (first === undefined) return [];
   const { start, length, messageText } = first;
   const text = typeof messageText === "string" ? messageText : messageText.messageText;
-  const place = placeAt(file, source.getFullText(), start, length);
+  const place = placeAt(file, source.text, start, length);
   const message = `${file} does not parse: ${text.replace(/\.$/, "")}`;
   const hint = "correct this first; the definitions of this file are checked once it parses";
   return [diagnostic("syntaxError", place, message, hint)];
 }
 
 /** The parser takes any expression as a module name; only the checker would refuse it. */
-function unreadableModules(source: SourceFile): ParseError[] {
-  return source.compilerNode.statements.flatMap((statement): ParseError[] => {
+function unreadableModules(source: TypeScript.SourceFile): ParseError[] {
+  return source.statements.flatMap((statement): ParseError[] => {
     if (!ts.isImportDeclaration(statement) && !ts.isExportDeclaration(statement)) return [];
     const { moduleSpecifier } = statement;
     if (moduleSpecifier === undefined || ts.isStringLiteral(moduleSpecifier)) return [];
-    const start = moduleSpecifier.getStart(source.compilerNode);
+    const start = moduleSpecifier.getStart(source);
     return [{ start, length: moduleSpecifier.end - start, messageText: "String literal expected" }];
   });
 }

@@ -1,13 +1,9 @@
-import type { Identifier, SourceFile, SyntaxKind as Operator } from "ts-morph";
-import { Node, SyntaxKind, ts, type TypeScript } from "../ts-morph.js";
+import { type Node, ts, type TypeScript } from "../typescript.js";
 import { once } from "../plan/once.js";
-import { allBelow, identifiersIn, wrapped } from "./descendants.js";
+import { allBelow, identifiersIn } from "./descendants.js";
 import type { DefinitionFile } from "./parser.js";
 
 /* Which declaration a name belongs to, decided by the blocks around it alone. */
-
-/** What an identifier names, however it is escaped. */
-export const nameOf = (id: Identifier): string => id.compilerNode.text;
 
 export function boundNames(name: TypeScript.BindingName): string[] {
   if (ts.isIdentifier(name)) return [name.text];
@@ -35,9 +31,9 @@ export function declarationsOf(statement: TypeScript.Statement): Declaration[] {
 }
 
 /** Each `var` of a function or file, also inside a block or a loop. */
-function varsOf(body: TypeScript.Node): Declaration[] {
+function varsOf(body: Node): Declaration[] {
   if (!/\bvar\b/.test(body.getSourceFile().text.slice(body.pos, body.end))) return [];
-  const isAround = (part: TypeScript.Node) =>
+  const isAround = (part: Node) =>
     part === body ||
     ts.isFunctionLike(part) ||
     ts.isClassLike(part) ||
@@ -50,17 +46,17 @@ function varsOf(body: TypeScript.Node): Declaration[] {
 }
 
 /** The names that a file, function, block or the like declares for what is inside it. */
-export const namesIn = once((part: TypeScript.Node): ReadonlySet<string> => {
+export const namesIn = once((part: Node): ReadonlySet<string> => {
   const names = new Set(declaredIn(part).map(([name]) => name));
   if ((ts.isFunctionExpression(part) || ts.isClassExpression(part)) && part.name !== undefined)
     names.add(part.name.text);
   return names;
 });
 
-const isFor = (part: TypeScript.Node) =>
+const isFor = (part: Node) =>
   ts.isForStatement(part) || ts.isForOfStatement(part) || ts.isForInStatement(part);
 
-function declaredIn(part: TypeScript.Node): readonly Declaration[] {
+function declaredIn(part: Node): readonly Declaration[] {
   if (ts.isSourceFile(part) || ts.isBlock(part)) {
     const isBody = ts.isSourceFile(part) || ts.isFunctionLike(part.parent);
     return [...part.statements.flatMap(declarationsOf), ...(isBody ? varsOf(part) : [])];
@@ -76,15 +72,23 @@ function declaredIn(part: TypeScript.Node): readonly Declaration[] {
 
 /** Whether a name is declared at the top of a file, other than by an import from a module. */
 export const isDeclaredInFile = (name: string, { source }: DefinitionFile): boolean =>
-  namesIn(source.compilerNode).has(name);
+  namesIn(source).has(name);
+
+/** The variables at the top of a file, by the names that they bind. */
+export const variablesIn = once(
+  (source: TypeScript.SourceFile): ReadonlyMap<string, TypeScript.VariableDeclaration> =>
+    new Map(
+      source.statements
+        .flatMap(declarationsOf)
+        .reverse()
+        .flatMap(([name, node]) => (ts.isVariableDeclaration(node) ? [[name, node]] : [])),
+    ),
+);
 
 /** Whether something between an identifier and `boundary` declares its name anew. */
-export const isDeclaredBetween = (id: Identifier, boundary: Node): boolean =>
-  isHidden(id.compilerNode, boundary.compilerNode);
-
-export function isHidden(id: TypeScript.Identifier, boundary?: TypeScript.Node): boolean {
+export function isHidden(id: TypeScript.Identifier, boundary?: Node): boolean {
   const isType = ts.isTypeReferenceNode(id.parent);
-  let inner: TypeScript.Node = id;
+  let inner: Node = id;
   for (let part = inner.parent; part !== boundary; part = part.parent) {
     if (ts.isSourceFile(part)) return false;
     // The computed name of a method stands outside it.
@@ -96,19 +100,19 @@ export function isHidden(id: TypeScript.Identifier, boundary?: TypeScript.Node):
   return false;
 }
 
-function declares(part: TypeScript.Node, name: string, isType: boolean): boolean {
+function declares(part: Node, name: string, isType: boolean): boolean {
   if (namesIn(part).has(name)) return true;
   const types = isType && ts.isFunctionLike(part) ? (part.typeParameters ?? []) : [];
   return types.some((each) => each.name.text === name);
 }
 
 /** Whether an identifier is a value, and not a property, declaration or type member. */
-export function isReference(bare: TypeScript.Node): boolean {
+export function isReference(bare: Node): boolean {
   // Whatever a node of the tree is a name of, it has under one of these.
-  const parent: TypeScript.Node & {
-    readonly name?: TypeScript.Node;
-    readonly propertyName?: TypeScript.Node;
-    readonly label?: TypeScript.Node;
+  const parent: Node & {
+    readonly name?: Node;
+    readonly propertyName?: Node;
+    readonly label?: Node;
   } = bare.parent;
   if (ts.isImportTypeNode(parent)) return false;
   if (ts.isQualifiedName(parent)) return parent.left === bare && !isOfImportType(parent);
@@ -117,7 +121,7 @@ export function isReference(bare: TypeScript.Node): boolean {
   return bare !== parent.name && bare !== parent.propertyName && bare !== parent.label;
 }
 
-const isOfImportType = ({ parent }: TypeScript.Node): boolean =>
+const isOfImportType = ({ parent }: Node): boolean =>
   ts.isImportTypeNode(parent) || (ts.isQualifiedName(parent) && isOfImportType(parent));
 
 /** The values in a node, by their names, that nothing between them and `boundary` declares. */
@@ -125,43 +129,45 @@ export const referencesIn = (
   node: Node,
   boundary: Node,
   isWanted: (name: string) => boolean = () => true,
-): Identifier[] =>
-  identifiersIn(node.compilerNode)
-    .filter((id) => isWanted(id.text) && isReference(id) && !isHidden(id, boundary.compilerNode))
-    .map((id) => wrapped(id, node) as Identifier);
+): TypeScript.Identifier[] =>
+  identifiersIn(node).filter(
+    (id) => isWanted(id.text) && isReference(id) && !isHidden(id, boundary),
+  );
 
-export const usesOf = (name: string, source: SourceFile): Identifier[] =>
+export const usesOf = (name: string, source: TypeScript.SourceFile): TypeScript.Identifier[] =>
   referencesIn(source, source, (text) => text === name);
 
 /** Whether an expression is given a value, is counted up or down, or is deleted. */
 export function isAssigned(target: Node): boolean {
-  const parent = target.getParent();
-  if (Node.isBinaryExpression(parent))
-    return parent.getLeft() === target && isAssignment(parent.getOperatorToken().getKind());
-  if (Node.isPrefixUnaryExpression(parent) || Node.isPostfixUnaryExpression(parent))
-    return increments.has(parent.getOperatorToken());
-  if (Node.isForOfStatement(parent) || Node.isForInStatement(parent))
-    return parent.getInitializer() === target;
-  return Node.isDeleteExpression(parent) || (isPartOfTarget(target, parent) && isAssigned(parent));
+  const { parent } = target;
+  if (ts.isBinaryExpression(parent))
+    return parent.left === target && isAssignment(parent.operatorToken.kind);
+  if (ts.isPrefixUnaryExpression(parent) || ts.isPostfixUnaryExpression(parent))
+    return (
+      parent.operator === ts.SyntaxKind.PlusPlusToken ||
+      parent.operator === ts.SyntaxKind.MinusMinusToken
+    );
+  if (ts.isForOfStatement(parent) || ts.isForInStatement(parent))
+    return parent.initializer === target;
+  return ts.isDeleteExpression(parent) || (isPartOfTarget(target, parent) && isAssigned(parent));
 }
 
-const increments: ReadonlySet<Operator> = new Set([
-  SyntaxKind.PlusPlusToken,
-  SyntaxKind.MinusMinusToken,
-]);
-
-const isAssignment = (kind: Operator): boolean =>
-  kind >= SyntaxKind.FirstAssignment && kind <= SyntaxKind.LastAssignment;
+const isAssignment = (kind: TypeScript.SyntaxKind): boolean =>
+  kind >= ts.SyntaxKind.FirstAssignment && kind <= ts.SyntaxKind.LastAssignment;
 
 /** Whether a node is a target if its parent is: `(a)`, or in `[a, { b, c: d = 1 }]`. */
-function isPartOfTarget(target: Node, parent: Node | undefined): parent is Node {
-  if (Node.isPropertyAssignment(parent)) return parent.getInitializer() === target;
-  return parent !== undefined && targetParts.has(parent.getKindName());
+function isPartOfTarget(target: Node, parent: Node): boolean {
+  if (ts.isPropertyAssignment(parent)) return parent.initializer === target;
+  return (
+    ts.isParenthesizedExpression(parent) ||
+    ts.isNonNullExpression(parent) ||
+    ts.isAsExpression(parent) ||
+    ts.isSatisfiesExpression(parent) ||
+    ts.isTypeAssertionExpression(parent) ||
+    ts.isArrayLiteralExpression(parent) ||
+    ts.isSpreadElement(parent) ||
+    ts.isObjectLiteralExpression(parent) ||
+    ts.isShorthandPropertyAssignment(parent) ||
+    ts.isSpreadAssignment(parent)
+  );
 }
-
-const targetParts: ReadonlySet<string> = new Set(
-  (
-    "ParenthesizedExpression NonNullExpression AsExpression SatisfiesExpression TypeAssertionExpression " +
-    "ArrayLiteralExpression SpreadElement ObjectLiteralExpression ShorthandPropertyAssignment SpreadAssignment"
-  ).split(" "),
-);

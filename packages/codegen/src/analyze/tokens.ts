@@ -1,4 +1,4 @@
-import { type Node, ts, type TypeScript } from "../ts-morph.js";
+import { type Node, ts, type TypeScript } from "../typescript.js";
 import { quote } from "../diagnostics/diagnostic.js";
 import { hashOf } from "../plan/write.js";
 import { type AppModules, Module } from "./app-modules.js";
@@ -60,13 +60,12 @@ function plainTokens(whole: TypeScript.Node, source: TypeScript.SourceFile): str
 }
 
 export const moduleOf = once(
-  ({ file, source, imports }: DefinitionFile) => new Module(file, source.compilerNode, imports),
+  ({ file, source, imports }: DefinitionFile) => new Module(file, source, imports),
 );
 
 /** A hash of source and what it names; of what functions name only what their own file declares. */
 export function sourceHash(nodes: readonly Node[], file: DefinitionFile, modules: AppModules) {
-  const compilerNodes = nodes.map((node) => node.compilerNode);
-  return hashOfSource(compilerNodes, moduleOf(file), modules);
+  return hashOfSource(nodes, moduleOf(file), modules);
 }
 
 export function hashOfSource(

@@ -1,4 +1,4 @@
-import { ts, type TypeScript } from "../ts-morph.js";
+import { ts, type TypeScript } from "../typescript.js";
 import { once } from "../plan/once.js";
 import { identifiersIn } from "./descendants.js";
 import { declarationsOf, isHidden, isReference } from "./scoping.js";
@@ -28,9 +28,9 @@ export const valueUses = (
   );
 
 /** Also in an import, which uses no value. `defineWorkflow<Input>` is a value. */
-const isInType = (id: TypeScript.Identifier): boolean =>
+export const isInType = (part: TypeScript.Node): boolean =>
   ts.findAncestor(
-    id,
+    part,
     (each) =>
       (ts.isTypeNode(each) && !ts.isExpressionWithTypeArguments(each)) ||
       ts.isInterfaceDeclaration(each) ||

@@ -29,8 +29,8 @@ export function workflowPlan(
   modules: AppModules,
 ): WorkflowPlan {
   const { file, name, nameNode, root } = definition;
-  const [at, label] = [root.getExpression(), `workflow ${quote(name)}`];
-  const options = readOptions(root.getArguments()[0], at, label, file);
+  const [at, label] = [root.expression, `workflow ${quote(name)}`];
+  const options = readOptions(root.arguments[0], at, label, file);
   if (options !== undefined) reportUnknown(options, ["input", ...planned], label, file);
   const input = options && readInput(options, at, name, file, modules);
   const schema = options?.get("input");

@@ -2,27 +2,30 @@ import { createHash, randomUUID } from "node:crypto";
 import { existsSync, mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 
-/** A cache file of an app in `node_modules/.cache`; none if there is no package.json around. */
+/** A file in `node_modules/.cache`; none for an app if there is no package.json around. */
 export class CacheFile {
-  readonly #path: string | undefined;
-
   /** @param identity of the compiler: another one does not understand what this one keeps. */
-  constructor(
-    functionsDir: string,
-    name: string,
+  private constructor(
+    private readonly path: string | undefined,
     private readonly identity: string,
-  ) {
+  ) {}
+
+  static of(functionsDir: string, name: string, identity: string): CacheFile {
     const folder = packageFolder(dirname(functionsDir));
     const app = createHash("sha256").update(functionsDir).digest("hex").slice(0, 16);
-    const file = `${name}-${app}.json`;
-    this.#path = folder && join(folder, "node_modules", ".cache", "stepwise", file);
+    const modules = folder && join(folder, "node_modules");
+    return CacheFile.in(modules, `${name}-${app}.json`, identity);
+  }
+
+  static in(modules: string | undefined, name: string, identity: string): CacheFile {
+    return new CacheFile(modules && join(modules, ".cache", "stepwise", name), identity);
   }
 
   /** Undefined if there is none, or it is damaged or of another compiler. */
   read(): Buffer | undefined {
-    if (this.#path === undefined) return undefined;
+    if (this.path === undefined) return undefined;
     try {
-      const bytes = readFileSync(this.#path);
+      const bytes = readFileSync(this.path);
       const body = bytes.subarray(bytes.indexOf("\n") + 1);
       return this.#withHead(body).equals(bytes) ? body : undefined;
     } catch {
@@ -37,12 +40,12 @@ export class CacheFile {
 
   /** Failing to write a cache costs time and nothing else. */
   write(make: () => Buffer): void {
-    if (this.#path === undefined) return;
-    const temporary = `${this.#path}.${randomUUID()}`;
+    if (this.path === undefined) return;
+    const temporary = `${this.path}.${randomUUID()}`;
     try {
-      mkdirSync(dirname(this.#path), { recursive: true });
+      mkdirSync(dirname(this.path), { recursive: true });
       writeFileSync(temporary, this.#withHead(make()));
-      renameSync(temporary, this.#path);
+      renameSync(temporary, this.path);
     } catch {
       rmSync(temporary, { force: true });
     }

@@ -30,7 +30,7 @@ export interface LastCompile extends Answer {
 }
 
 const fileOf = (functionsDir: string): CacheFile =>
-  new CacheFile(functionsDir, "unchanged", compilerIdentity());
+  CacheFile.of(functionsDir, "unchanged", compilerIdentity());
 
 /** What was compiled last, if definitions, output and compiler are the same. */
 export function unchangedSince(functionsDir: string): LastCompile | undefined {

@@ -1,7 +1,7 @@
-import type { SourceFile } from "ts-morph";
-import { Node, Project, SyntaxKind } from "../ts-morph.js";
+import { ts, type TypeScript } from "../typescript.js";
 import { posix } from "node:path";
 import { readConfig } from "../analyze/config.js";
+import { bareSource, callsIn } from "../analyze/descendants.js";
 import { parseErrors } from "../analyze/parser.js";
 import { isRecord, jsonObject } from "../json.js";
 import { configFile, usualComponent } from "../plan/paths.js";
@@ -33,10 +33,9 @@ export function insert(text: string, insertions: readonly Insertion[]): string {
 const lineEndOf = (text: string) => (text.includes("\r\n") ? "\r\n" : "\n");
 
 /** A text as a file; undefined when it does not parse. Places in it are those in the text. */
-export function parse(text: string): SourceFile | undefined {
-  const project = new Project({ useInMemoryFileSystem: true, skipLoadingLibFiles: true });
-  const source = project.createSourceFile("/file.ts", text.replace(/^\ufeff/, " "));
-  return parseErrors(source).length === 0 ? source : undefined;
+export function parse(text: string): TypeScript.SourceFile | undefined {
+  const source = bareSource("file.ts", text.replace(/^\ufeff/, " "));
+  return source !== undefined && parseErrors(source).length === 0 ? source : undefined;
 }
 
 export const firstWorkflowFile = "hello.workflow.ts";
@@ -109,13 +108,14 @@ export function nameComponent(text = "", name: string): Edit | undefined {
 }
 
 /** Where the object begins that a config gives to `defineConfig`. */
-const objectIn = (text: string): number | undefined =>
-  parse(text)
-    ?.getDescendantsOfKind(SyntaxKind.CallExpression)
-    .filter((call) => /\bdefineConfig$/.test(call.getExpression().getText()))
-    .map((call) => call.getArguments()[0])
-    .find((argument) => Node.isObjectLiteralExpression(argument))
+function objectIn(text: string): number | undefined {
+  const source = parse(text);
+  return (source === undefined ? [] : callsIn(source))
+    .filter((call) => /\bdefineConfig$/.test(call.expression.getText()))
+    .flatMap((call) => call.arguments[0] ?? [])
+    .find(ts.isObjectLiteralExpression)
     ?.getStart();
+}
 
 const manifest = "package.json";
 

@@ -1,8 +1,8 @@
-import type { CallExpression, Node as AnyNode, SourceFile } from "ts-morph";
 import { type Import, importsOf, isImported } from "../analyze/modules.js";
 import { isCalled, stringOf, unwrap } from "../analyze/functions.js";
 import { placeAt } from "../diagnostics/diagnostic.js";
-import { Node, SyntaxKind } from "../ts-morph.js";
+import { type Node, ts, type TypeScript } from "../typescript.js";
+import { callsIn, identifiersIn } from "../analyze/descendants.js";
 import { type Edit, insert, type Insertion, parse } from "./app-files.js";
 
 const component = "@stepwise/workflow/convex.config";
@@ -85,9 +85,11 @@ export function mountComponent(file: string, text = "", wanted: string): Mount {
       { at: statement.getEnd(), text: `${use}\n\nexport default ${app};` },
     );
   else {
-    const last = uses.findLast(({ call }) => call.getExpression().getText() === `${app}.use`);
-    // Below the file itself, of all that it stands in; a function may stand above the app.
-    const after = last?.call.getAncestors().at(-2) ?? statement;
+    const last = uses.findLast(({ call }) => call.expression.getText() === `${app}.use`);
+    // The statement of the file that it stands in; a function may stand above the app.
+    const isOnTop = (around: Node) => ts.isSourceFile(around.parent);
+    const after =
+      last === undefined ? statement : (ts.findAncestor(last.call, isOnTop) ?? statement);
     edits.push({ at: Math.max(after.getEnd(), statement.getEnd()), text: use });
   }
   return { edit: { kind: "change", file, text: insert(text, edits), what }, name: wanted };
@@ -105,7 +107,7 @@ export function mountedAstray(file: string, text: string, wanted: string) {
   if (uses.some(({ isSure, name }) => !isSure || name === undefined || name === wanted))
     return undefined;
   const at = ours?.call ?? made.statement;
-  const place = placeAt(file, source.getFullText(), at.getStart(), at.getWidth());
+  const place = placeAt(file, source.text, at.getStart(), at.end - at.getStart());
   /** The name under which it is mounted; undefined when it is not. */
   return { place, name: ours?.name };
 }
@@ -116,14 +118,14 @@ type Imports = ReadonlyMap<string, Import>;
 function readConfig(text: string) {
   const source = parse(text);
   if (source === undefined) return undefined;
-  const imports: Imports = importsOf(source.compilerNode);
+  const imports: Imports = importsOf(source);
   const isOurs = ({ module, imported }: Import) =>
     imported === "default" && module.replace(/\.js$/, "") === component;
   /** What the component is imported as. */
   const local = [...imports].find(([, from]) => isOurs(from))?.[0];
-  const uses = source.getDescendantsOfKind(SyntaxKind.CallExpression).flatMap((call) => {
-    const callee = call.getExpression();
-    const isUse = Node.isPropertyAccessExpression(callee) && callee.getName() === "use";
+  const uses = callsIn(source).flatMap((call) => {
+    const { expression: callee } = call;
+    const isUse = ts.isPropertyAccessExpression(callee) && callee.name.text === "use";
     return isUse ? [readUse(call, imports)] : [];
   });
   const ours = uses.find(({ used }) => used === local && local !== undefined);
@@ -131,18 +133,18 @@ function readConfig(text: string) {
 }
 
 /** `app.use(…)`: what it mounts, under which name. */
-function readUse(call: CallExpression, imports: Imports) {
-  const [argument, options] = call.getArguments();
+function readUse(call: TypeScript.CallExpression, imports: Imports) {
+  const [argument, options] = call.arguments;
   const used = argument?.getText() ?? "";
   const { module = "", imported } = imports.get(used) ?? {};
-  const isObject = Node.isObjectLiteralExpression(options);
-  const fields = isObject ? options.getProperties() : [];
+  const isObject = options !== undefined && ts.isObjectLiteralExpression(options);
+  const fields = isObject ? [...options.properties] : [];
   const plain = fields
-    .filter((field) => Node.isPropertyAssignment(field))
-    .filter((field) => Node.isIdentifier(field.getNameNode()));
-  const given = plain.find((field) => field.getName() === "name");
+    .filter(ts.isPropertyAssignment)
+    .filter((field) => ts.isIdentifier(field.name));
+  const given = plain.find((field) => field.name.getText() === "name");
   const [, usualName] = /([^/]*)\/convex\.config(?:\.js)?$/.exec(module) ?? [];
-  const name = given === undefined ? usualName : stringOf(given.getInitializer());
+  const name = given === undefined ? usualName : stringOf(given.initializer);
   const isPlain = plain.length === fields.length && (options === undefined || isObject);
   // A component of the app's own has its name in another file.
   const isPackage = imported === "default" && usualName !== undefined && !module.startsWith(".");
@@ -154,58 +156,59 @@ function readUse(call: CallExpression, imports: Imports) {
 /** The app that the file makes: by a variable of a name, or as the default export itself. */
 interface MadeApp {
   readonly name: string | undefined;
-  readonly statement: AnyNode;
-  readonly value: AnyNode;
+  readonly statement: Node;
+  readonly value: Node;
 }
 
-function appIn(source: SourceFile, imports: Imports): MadeApp | undefined {
-  const makes = (value: AnyNode | undefined): value is AnyNode => {
+function appIn(source: TypeScript.SourceFile, imports: Imports): MadeApp | undefined {
+  const makes = (value: Node | undefined): value is Node => {
     const call = value && unwrap(value);
-    if (!Node.isCallExpression(call)) return false;
-    const callee = call.getExpression();
+    if (call === undefined || !ts.isCallExpression(call)) return false;
+    const { expression: callee } = call;
     return callee.getText() === "defineApp" || isImported(callee, imports, "defineApp");
   };
-  const exported = source.getExportAssignment((each) => !each.isExportEquals());
-  const expression = exported?.getExpression();
+  const exported = source.statements
+    .filter(ts.isExportAssignment)
+    .find((each) => each.isExportEquals !== true);
+  const expression = exported?.expression;
   const name = expression && unwrap(expression).getText();
-  const declarations = source.getVariableDeclarations().flatMap((declaration): MadeApp[] => {
-    const value = declaration.getInitializer();
-    const statement = declaration.getVariableStatementOrThrow();
-    return makes(value) ? [{ name: declaration.getName(), statement, value }] : [];
-  });
+  const declarations = source.statements
+    .filter(ts.isVariableStatement)
+    .flatMap((statement) =>
+      statement.declarationList.declarations.flatMap(({ initializer: value, name }): MadeApp[] =>
+        makes(value) ? [{ name: name.getText(), statement, value }] : [],
+      ),
+    );
   // Of several, as where one is made for a test, the one that is exported.
   const made = declarations.find((each) => each.name === name) ?? declarations[0];
   if (made !== undefined || exported === undefined || !makes(expression)) return made;
   return { name: undefined, statement: exported, value: expression };
 }
 
-const isCommonJs = (source: SourceFile): boolean =>
-  source.getImportDeclarations().length === 0 &&
-  /\bmodule\.exports\b|\bexports\.default\b/.test(source.getFullText());
+const isCommonJs = ({ statements, text }: TypeScript.SourceFile): boolean =>
+  !statements.some(ts.isImportDeclaration) && /\bmodule\.exports\b|\bexports\.default\b/.test(text);
 
 /** Whether the app is handed on to nobody, so that only this file's `app.use(…)` can mount. */
-function isHereAlone(source: SourceFile, app: string): boolean {
-  const mentions = identifiersIn(source).filter((id) => id.getText() === app);
+function isHereAlone(source: TypeScript.SourceFile, app: string): boolean {
+  const mentions = identifiersIn(source).filter((id) => id.text === app);
   return mentions.every((id) => {
-    const around = id.getParent();
-    if (Node.isVariableDeclaration(around)) return around.getInitializer() !== id;
-    if (Node.isExportAssignment(around) || Node.isExportSpecifier(around)) return true;
-    if (!Node.isPropertyAccessExpression(around)) return false;
-    return around.getName() === "use" && isCalled(around);
+    const { parent: around } = id;
+    if (ts.isVariableDeclaration(around)) return around.initializer !== id;
+    if (ts.isExportAssignment(around) || ts.isExportSpecifier(around)) return true;
+    if (!ts.isPropertyAccessExpression(around)) return false;
+    return around.name.text === "use" && isCalled(around);
   });
 }
 
-const identifiersIn = (source: SourceFile) => source.getDescendantsOfKind(SyntaxKind.Identifier);
-
-function freeName(source: SourceFile, names: readonly [string, ...string[]]): string {
-  const taken = new Set(identifiersIn(source).map((id) => id.getText()));
+function freeName(source: TypeScript.SourceFile, names: readonly [string, ...string[]]): string {
+  const taken = new Set(identifiersIn(source).map(({ text }) => text));
   return names.find((name) => !taken.has(name)) ?? `${names[0]}_`;
 }
 
 /** The beginning of the line after the last import; without one, of the file. */
-function importsEnd(source: SourceFile): number {
-  const at = source.getImportDeclarations().at(-1)?.getEnd();
+function importsEnd({ statements, text }: TypeScript.SourceFile): number {
+  const at = statements.findLast(ts.isImportDeclaration)?.end;
   if (at === undefined) return 0;
-  const lineEnd = source.getFullText().indexOf("\n", at);
+  const lineEnd = text.indexOf("\n", at);
   return lineEnd < 0 ? at : lineEnd + 1;
 }

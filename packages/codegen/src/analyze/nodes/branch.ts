@@ -5,7 +5,7 @@ import { constantText } from "../constants.js";
 import { type Options, optionsIn, policyOf } from "../options.js";
 import { bodyPlan } from "./loop.js";
 import { type Named, type NodeContext, type NodeKind, ofNode, stagePlan } from "./node-kind.js";
-import type { Node } from "../../ts-morph.js";
+import type { Node } from "../../typescript.js";
 import type { Option } from "../functions.js";
 
 const needed = { on: "({ input }) => …", cases: "{ key: (b) => b.step(…) }" };

@@ -1,11 +1,10 @@
 import type { BodyPlan } from "../../plan/schema.js";
-import { Node } from "../../ts-morph.js";
+import { type Node, ts } from "../../typescript.js";
 import type { NodeCall } from "../definitions.js";
-import { type FunctionNode, functionOf, type Option, unwrap } from "../functions.js";
+import { type FunctionNode, functionOf, isAsync, type Option, unwrap } from "../functions.js";
 import { bindingOf, scopeReads } from "../handlers.js";
 import { policyOf } from "../options.js";
 import type { DefinitionFile } from "../parser.js";
-import { nameOf } from "../scoping.js";
 import { ofNode, optionSource, stagePlan } from "./node-kind.js";
 import type { NodeContext, NodeKind, Surroundings } from "./node-kind.js";
 
@@ -89,29 +88,29 @@ function chainOf(option: Option, label: string, file: DefinitionFile): NodeCall[
   const fn = functionOf(option.value, file);
   const builder = fn && bindingOf(fn, "body", "builder");
   const returned = fn && returnedBy(fn);
-  if (returned === undefined || builder === "hidden" || !Node.isIdentifier(builder))
+  if (returned === undefined || !builder || builder === "hidden" || !ts.isIdentifier(builder))
     return report(option.value, label, file);
   const calls: NodeCall[] = [];
   let node = unwrap(returned);
-  while (Node.isCallExpression(node)) {
-    const callee = node.getExpression();
-    if (!Node.isPropertyAccessExpression(callee)) break;
-    const kindNode = callee.getNameNode();
-    const isPlain = !callee.hasQuestionDotToken() && !node.hasQuestionDotToken();
-    if (!isPlain || !Node.isIdentifier(kindNode)) break;
-    calls.unshift({ kind: kindNode.getText(), kindNode, call: node });
-    node = unwrap(callee.getExpression());
+  while (ts.isCallExpression(node)) {
+    const { expression: callee } = node;
+    if (!ts.isPropertyAccessExpression(callee)) break;
+    const { name: kindNode } = callee;
+    const isPlain = !callee.questionDotToken && !node.questionDotToken;
+    if (!isPlain || !ts.isIdentifier(kindNode)) break;
+    calls.unshift({ kind: kindNode.text, kindNode, call: node });
+    node = unwrap(callee.expression);
   }
-  if (Node.isIdentifier(node) && nameOf(node) === nameOf(builder)) return calls;
+  if (ts.isIdentifier(node) && node.text === builder.text) return calls;
   return report(node, label, file);
 }
 
 function returnedBy(fn: FunctionNode): Node | undefined {
-  if (fn.isAsync()) return undefined;
-  const body = fn.getBody();
-  if (!Node.isBlock(body)) return body;
-  const [only, second] = body.getStatements();
-  return second === undefined && Node.isReturnStatement(only) ? only.getExpression() : undefined;
+  const { body } = fn;
+  if (body === undefined || isAsync(fn)) return undefined;
+  if (!ts.isBlock(body)) return body;
+  const [only, second] = body.statements;
+  return only && !second && ts.isReturnStatement(only) ? only.expression : undefined;
 }
 
 function report(at: Node, label: string, file: DefinitionFile): undefined {

@@ -1,5 +1,5 @@
 import { quote } from "../../diagnostics/diagnostic.js";
-import type { Node } from "../../ts-morph.js";
+import type { Node } from "../../typescript.js";
 import type { Given } from "../../plan/known.js";
 import type { BodyPlan, NodePlan, StagePlan } from "../../plan/schema.js";
 import { sortedBy } from "../../plan/sorted.js";
@@ -91,7 +91,7 @@ export function analyzeNode(
   const named = isFinalize ? finalizeName(call, context) : readName(call, context);
   if (named === undefined) return undefined;
   const { name, path, at, label } = named;
-  const values = call.call.getArguments().filter((each) => each !== at);
+  const values = call.call.arguments.filter((each) => each !== at);
   const options = known && readOptions(values[0], call.kindNode, label, file);
   if (options !== undefined) {
     reportUnknown(options, known ?? [], label, file);
@@ -134,7 +134,7 @@ export interface Named {
 /** The name of a node, which must be written out. `check` has the rules for names. */
 function readName(call: NodeCall, context: NodeContext) {
   const { file, workflow, prefix, code } = context;
-  const [at = call.kindNode] = call.call.getArguments();
+  const [at = call.kindNode] = call.call.arguments;
   const name = literalName(call, context);
   const { kind } = call;
   const path = `${prefix}${name}`;
@@ -162,7 +162,7 @@ export function literalName(
   { call }: NodeCall,
   { file, modules }: Pick<NodeContext, "file" | "modules">,
 ): string | undefined {
-  const [name] = call.getArguments();
+  const [name] = call.arguments;
   return name === undefined ? undefined : constantText(name, file, modules);
 }
 

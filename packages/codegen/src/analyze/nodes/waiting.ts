@@ -1,4 +1,4 @@
-import { Node } from "../../ts-morph.js";
+import { type Node, ts } from "../../typescript.js";
 import { childWorkflow } from "../children.js";
 import { constantOf, functionOf, type Option, readOption, unwrap } from "../functions.js";
 import { allReads, readRecover, type Reads, readsOf, scopeReads } from "../handlers.js";
@@ -16,7 +16,7 @@ export const sleep: NodeKind = {
   planned: ["duration"],
   parts({ call, named, context: { file, scope: visible } }) {
     const { label, at } = named;
-    const [, nameNode] = call.call.getArguments();
+    const [, nameNode] = call.call.arguments;
     if (nameNode === undefined) {
       const hint = 'write it after the name: `.sleep("settle", "10m")`, or a function of the scope';
       file.report("missingOption", at, `${label} has no duration`, hint);
@@ -36,7 +36,7 @@ export const sleep: NodeKind = {
 
 function heldIn(value: Node, file: DefinitionFile): Node {
   const node = unwrap(value);
-  return (Node.isIdentifier(node) ? constantOf(node, file) : undefined) ?? value;
+  return (ts.isIdentifier(node) ? constantOf(node, file) : undefined) ?? value;
 }
 
 /** What a value reads that may be a function of the scope: everything, if it is not seen. */
@@ -51,9 +51,9 @@ function isDuration(value: Node, file: DefinitionFile): boolean {
   const node = unwrap(heldIn(value, file));
   return (
     isScalar(knownValue(node, file)) ||
-    (Node.isBinaryExpression(node) && /^[-+*/%]/.test(node.getOperatorToken().getText())) ||
-    (Node.isNewExpression(node) && node.getExpression().getText() === "Date") ||
-    Node.isTemplateExpression(node)
+    (ts.isBinaryExpression(node) && /^[-+*/%]/.test(node.operatorToken.getText())) ||
+    (ts.isNewExpression(node) && node.expression.getText() === "Date") ||
+    ts.isTemplateExpression(node)
   );
 }
 
@@ -97,11 +97,7 @@ function readsOfMatch(match: Option, file: DefinitionFile): Reads {
 function eventSchemas(options: Options, { name }: Named, { file }: NodeContext) {
   const [schema, anyOf] = [options.get("schema"), options.get("anyOf")];
   if (schema !== undefined) return new Map([[name, schema.value]]);
-  const each =
-    anyOf &&
-    objectOf(anyOf.value, file)
-      ?.getProperties()
-      .map((option) => readOption(option));
+  const each = anyOf && objectOf(anyOf.value, file)?.properties.map((option) => readOption(option));
   if (each === undefined || !each.every((option) => option !== undefined)) return undefined;
   return new Map(each.map((option) => [option.name, option.value]));
 }
@@ -115,7 +111,7 @@ function checkSchema(options: Options, { label, at }: Named, { file }: NodeConte
     const hint = "write `schema: z.object({ … })`; for several events `anyOf: { name: schema }`";
     report(at, "has neither schema nor anyOf, so nothing says what it waits for", hint);
   }
-  if (anyOf !== undefined && objectOf(anyOf.value, file)?.getProperties().length === 0) {
+  if (anyOf !== undefined && objectOf(anyOf.value, file)?.properties.length === 0) {
     const hint = "write `anyOf: { approved: schema, rejected: schema }`";
     report(anyOf.nameNode, "waits for any of no events", hint);
   }
@@ -126,7 +122,7 @@ export const child: NodeKind = {
   parts({ call, named, context }) {
     const { file, scope: visible, workflows } = context;
     const { label, at } = named;
-    const [, workflow, args, given] = call.call.getArguments();
+    const [, workflow, args, given] = call.call.arguments;
     if (workflow === undefined || args === undefined) {
       const message = `${label} has no ${workflow === undefined ? "workflow" : "args"}`;
       const hint = 'write all three: `.child("name", workflow, ({ input }) => ({ … }))`';
