@@ -4,6 +4,7 @@ import { createRequire } from "node:module";
 import { dirname, join } from "node:path";
 import { Script } from "node:vm";
 import type { ts as TypeScript } from "@ts-morph/common";
+import { afterwards } from "./cache/afterwards.js";
 import { CacheFile } from "./cache/cache-file.js";
 
 export type { ts as TypeScript } from "@ts-morph/common";
@@ -11,7 +12,8 @@ export type Node = TypeScript.Node;
 
 /*
  * TypeScript's parser, as V8 compiled it for an earlier process: to compile it anew takes longer
- * than an app of a hundred workflows. What V8 keeps stands beside the installed package.
+ * than an app of a hundred workflows. What V8 keeps is put beside the installed package, by
+ * commands only.
  */
 const require = createRequire(import.meta.url);
 const path = require.resolve("@ts-morph/common/dist/typescript.js");
@@ -39,8 +41,7 @@ function load(): typeof TypeScript {
 
 export const ts = load();
 
-/** Keeps what V8 has compiled by now, if that is new. To be called when the work is done. */
-export function keepCompiledTypeScript(): void {
+afterwards.push(() => {
   if (cachedData === undefined || script.cachedDataRejected === true)
     cache.write(() => script.createCachedData());
-}
+});

@@ -1,4 +1,5 @@
 import { Command, CommanderError, InvalidArgumentError, Option } from "commander";
+import { afterwards } from "../cache/afterwards.js";
 import { suggestion } from "../diagnostics/nearest.js";
 import { printable } from "../diagnostics/printable.js";
 import { compilerVersion } from "../version.js";
@@ -15,6 +16,7 @@ export async function main(): Promise<void> {
   const { err } = printTo(terminal);
   try {
     await runProgram(terminal, process.argv.slice(2));
+    for (const act of afterwards) act();
   } catch (error) {
     // Commander has printed its message already.
     terminal.exitCode = error instanceof CommanderError ? error.exitCode : 1;
