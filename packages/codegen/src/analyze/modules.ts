@@ -49,13 +49,14 @@ function exportedAs(name: TypeScript.ModuleExportName): string {
 
 /** The names that a file exports its own values by, by what it calls these itself. */
 export function exportsOf(source: TypeScript.SourceFile): Map<string, string[]> {
-  const own = reexportsOf(source).filter(({ module }) => module === undefined);
-  return new Map(
-    own.map(({ imported: local }) => {
-      const names = own.filter(({ imported }) => imported === local).map((each) => each.exported);
-      return [local, [...new Set(names)]];
-    }),
-  );
+  const names = new Map<string, string[]>();
+  for (const { exported, imported: local, module } of reexportsOf(source)) {
+    if (module !== undefined) continue;
+    const others = names.get(local);
+    if (others === undefined) names.set(local, [exported]);
+    else if (!others.includes(exported)) others.push(exported);
+  }
+  return names;
 }
 
 export function localNamesOf(imports: ReadonlyMap<string, Import>, imported: string): Set<string> {
