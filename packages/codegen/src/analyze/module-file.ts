@@ -14,20 +14,14 @@ const endings = ["", "/index"].flatMap((at) =>
 
 /** The paths of the functions folder that a module may stand for; none for a package. */
 export function modulePaths(from: string, module: string, read: ReadModule): readonly string[] {
-  const own = resolveModule(from, module);
-  return own === undefined
-    ? aliasesFrom(posix.dirname(from), module, read)
-    : [insideFunctions(own, read)];
-}
-
-function aliasesFrom(folder: string, module: string, read: ReadModule): readonly string[] {
   const known = resolved(read);
+  const folder = posix.dirname(from);
   const key = `${folder}\n${module}`;
   const before = known.get(key);
   if (before !== undefined) return before;
-  const paths = aliasedPaths(folder, module, read).map((path) =>
-    insideFunctions(withoutEnding(path), read),
-  );
+  const own = resolveModule(from, module);
+  const named = own === undefined ? aliasedPaths(folder, module, read).map(withoutEnding) : [own];
+  const paths = named.map((path) => insideFunctions(path, read));
   known.set(key, paths);
   return paths;
 }

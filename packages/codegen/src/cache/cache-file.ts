@@ -1,5 +1,13 @@
 import { createHash, randomUUID } from "node:crypto";
-import { existsSync, mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
+import {
+  appendFileSync,
+  existsSync,
+  mkdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  writeFileSync,
+} from "node:fs";
 import { dirname, join } from "node:path";
 
 /** A file in `node_modules/.cache`; none for an app if there is no package.json around. */
@@ -26,16 +34,16 @@ export class CacheFile {
     if (this.path === undefined) return undefined;
     try {
       const bytes = readFileSync(this.path);
-      const body = bytes.subarray(bytes.indexOf("\n") + 1);
-      return this.#withHead(body).equals(bytes) ? body : undefined;
+      const at = bytes.indexOf("\n") + 1;
+      const body = bytes.subarray(at);
+      return bytes.toString("utf8", 0, at) === this.#headOf(body) ? body : undefined;
     } catch {
       return undefined;
     }
   }
 
-  #withHead(body: Buffer): Buffer {
-    const head = `${this.identity} ${createHash("sha256").update(body).digest("hex")}\n`;
-    return Buffer.concat([Buffer.from(head), body]);
+  #headOf(body: Buffer): string {
+    return `${this.identity} ${createHash("sha256").update(body).digest("hex")}\n`;
   }
 
   /** Failing to write a cache costs time and nothing else. */
@@ -44,7 +52,9 @@ export class CacheFile {
     const temporary = `${this.path}.${randomUUID()}`;
     try {
       mkdirSync(dirname(this.path), { recursive: true });
-      writeFileSync(temporary, this.#withHead(make()));
+      const body = make();
+      writeFileSync(temporary, this.#headOf(body));
+      appendFileSync(temporary, body);
       renameSync(temporary, this.path);
     } catch {
       rmSync(temporary, { force: true });

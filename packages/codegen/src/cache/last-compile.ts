@@ -4,8 +4,11 @@ import { posix } from "node:path";
 import { fileURLToPath } from "node:url";
 import type { Baseline } from "../compatibility/baseline.js";
 import type { Change } from "../compatibility/lines.js";
+import { codes } from "../diagnostics/codes.js";
 import type { Diagnostic } from "../diagnostics/diagnostic.js";
-import { discoverAll, readIn, type SourceText } from "../discover/discover.js";
+import { definitionFiles, originOf, placeOfDefine, readIn } from "../discover/discover.js";
+import type { SourceText } from "../discover/discover.js";
+import { settledStamp, stampOf } from "../discover/stamp.js";
 import { refsState } from "../git/repository.js";
 import type { Tombstones } from "../plan/schema.js";
 import { compilerVersion } from "../version.js";
@@ -24,31 +27,83 @@ export interface Answer {
 
 /** What is kept of a compilation without errors, so that the next one need not happen. */
 export interface LastCompile extends Answer {
-  readonly fingerprint: string;
+  readonly branches: string;
+  readonly sources: readonly string[];
   readonly consulted: readonly string[];
+  /** The folders of the output. */
   readonly folders: readonly string[];
+  /** All that the output depends on, and the output itself, by path. */
+  readonly files: Readonly<Record<string, Known>>;
 }
+
+/**
+ * A hash of what a file held: null if it was not there, or empty if all that counts is that it
+ * defines no workflow. It need not be read while its `stamp` is the same.
+ */
+type Known = readonly [hash: string | null, stamp?: string];
 
 const fileOf = (functionsDir: string): CacheFile =>
   CacheFile.of(functionsDir, "unchanged", compilerIdentity());
 
 /** What was compiled last, if definitions, output and compiler are the same. */
 export function unchangedSince(functionsDir: string): LastCompile | undefined {
-  const bytes = fileOf(functionsDir).read();
+  const cache = fileOf(functionsDir);
+  const bytes = cache.read();
   if (bytes === undefined) return undefined;
   // Nothing else is written to that file.
   const last = JSON.parse(bytes.toString()) as LastCompile;
-  const contents = contentsOnDisk(functionsDir, last.consulted, last.folders);
-  return contents && fingerprintOf(contents) === last.fingerprint ? last : undefined;
+  const { files, others, linked, links, unreadable } = definitionFiles(functionsDir);
+  const isNew = (file: string) => last.files[file] === undefined;
+  if (linked.length + unreadable.length > 0 || files.join("\n") !== last.sources.join("\n"))
+    return undefined;
+  if (digest(refsState(functionsDir)) !== last.branches) return undefined;
+  if (others.filter(isNew).some((file) => !isSame(functionsDir, file, "", false))) return undefined;
+  if (presentFiles(functionsDir, last.folders, isNew).own.size > 0) return undefined;
+  const now: Record<string, Known> = {};
+  for (const [file, [hash, stamp]] of Object.entries(last.files)) {
+    const path = `${functionsDir}/${file}`;
+    if (stamp !== undefined && stampOf(path) === stamp) continue;
+    const settled = hash === null || links.includes(file) ? undefined : settledStamp(path);
+    if (!isSame(functionsDir, file, hash, links.includes(file))) return undefined;
+    if (settled !== undefined) now[file] = [hash, settled];
+  }
+  // Next time these are not read either.
+  if (Object.keys(now).length > 0)
+    cache.write(() => Buffer.from(JSON.stringify({ ...last, files: { ...last.files, ...now } })));
+  return last;
+}
+
+/** Whether a file still holds what it held. */
+function isSame(functionsDir: string, file: string, hash: string | null, isLink: boolean): boolean {
+  const text = readIn(functionsDir, file);
+  if (hash === "") return text === undefined || placeOfDefine(text) === undefined;
+  if (text === undefined) return hash === null;
+  return digest(isLink ? `${originOf(functionsDir, file)}\n${text}` : text) === hash;
 }
 
 /** Keeps what was compiled; `contents` is what the compiler read, which may have changed since. */
 export function keepLastCompile(functionsDir: string, contents: Contents, answer: Answer): void {
+  const { sources, consulted, outputs, branches } = contents;
+  const { others, linked, unreadable } = definitionFiles(functionsDir);
+  if (linked.length + unreadable.length > 0) return;
+  if (answer.diagnostics.some(({ code }) => code === codes.misnamedFile.code)) return;
   fileOf(functionsDir).write(() => {
+    const files: Record<string, Known> = {};
+    const keep = (file: string, hash: string | null, isRead = false) => {
+      const stamp = isRead ? undefined : settledStamp(`${functionsDir}/${file}`);
+      files[file] = stamp === undefined ? [hash] : [hash, stamp];
+    };
+    for (const file of others) keep(file, "");
+    for (const [file, text] of [...consulted, ...outputs])
+      keep(file, text === undefined ? null : digest(text), file.endsWith("/"));
+    for (const { file, text, origin } of sources)
+      keep(file, digest(origin === undefined ? text : `${origin}\n${text}`), origin !== undefined);
     const last: LastCompile = {
-      fingerprint: fingerprintOf(contents),
-      consulted: [...contents.consulted.keys()].sort(),
-      folders: [...new Set([...contents.outputs.keys()].map((path) => posix.dirname(path)))].sort(),
+      branches: digest(branches),
+      sources: sources.map(({ file }) => file),
+      consulted: [...consulted.keys()].sort(),
+      folders: [...new Set([...outputs.keys()].map((path) => posix.dirname(path)))].sort(),
+      files,
       ...answer,
     };
     return Buffer.from(JSON.stringify(last));
@@ -64,39 +119,7 @@ interface Contents {
   readonly branches: string;
 }
 
-function contentsOnDisk(
-  functionsDir: string,
-  consulted: readonly string[],
-  folders: readonly string[],
-): Contents | undefined {
-  const { sources, linked, misnamed, unreadable } = discoverAll(functionsDir);
-  if (linked.length + misnamed.length + unreadable.length > 0) return undefined;
-  return {
-    sources,
-    consulted: new Map(consulted.map((file) => [file, readIn(functionsDir, file)])),
-    outputs: presentFiles(functionsDir, folders).own,
-    branches: refsState(functionsDir),
-  };
-}
-
-/** Two contents have one fingerprint only if they are the same, and the compiler is. */
-function fingerprintOf({ sources, consulted, outputs, branches }: Contents): string {
-  const hash = createHash("sha256");
-  // With the length of each part, so that no text can look like two.
-  const add = (part: string) => hash.update(`${part.length}:`).update(part);
-  add(compilerIdentity());
-  add(branches);
-  for (const { file, text, origin = file } of sources) [file, origin, text].forEach(add);
-  for (const texts of [consulted, outputs]) {
-    hash.update("files");
-    for (const file of [...texts.keys()].sort()) {
-      add(file);
-      add(texts.get(file) ?? "");
-      hash.update(texts.get(file) === undefined ? "absent" : "present");
-    }
-  }
-  return hash.digest("hex");
-}
+const digest = (text: string): string => createHash("sha256").update(text).digest("base64url");
 
 /** The compiler's version, and when this file was installed: a build may have the same version. */
 export function compilerIdentity(): string {

@@ -1,9 +1,16 @@
 import { deserialize, serialize } from "node:v8";
 import type { Memory } from "../analyze/analyze.js";
 
-/** What a compiler remembers. A value of an earlier process is parsed only when asked for. */
+/** Of these most values of an earlier process are not needed: each is by itself. */
+const apart = "plans";
+
+const kindOf = (key: string): string => key.slice(0, Math.max(0, key.indexOf(" "))) || key;
+
+/** What a compiler remembers. Values of an earlier process are parsed only when asked for. */
 export class CompilerMemory implements Memory {
   readonly #slots = new Map<string, Slot>();
+  /** Those of an earlier process that are read together, by kind, until one is asked for. */
+  readonly #unread = new Map<string, Buffer>();
   #used = new Set<string>();
   #hasChanged = false;
 
@@ -11,7 +18,7 @@ export class CompilerMemory implements Memory {
     return this.#hasChanged;
   }
 
-  /** The keys whose values an earlier process has remembered, and this one has read. */
+  /** The keys of plans that an earlier process has remembered, and this one has read. */
   get read(): string[] {
     return [...this.#slots].flatMap(([key, slot]) => (slot.bytes && slot.made ? [key] : []));
   }
@@ -21,6 +28,7 @@ export class CompilerMemory implements Memory {
   }
 
   lazily(key: string): (() => unknown) | undefined {
+    this.#open(kindOf(key));
     const slot = this.#slots.get(key);
     if (slot === undefined) return undefined;
     this.#used.add(key);
@@ -28,13 +36,24 @@ export class CompilerMemory implements Memory {
     return () => valueOf(slot);
   }
 
+  #open(kind: string): void {
+    const bytes = this.#unread.get(kind);
+    if (bytes === undefined) return;
+    this.#unread.delete(kind);
+    // Written by `toBytes`.
+    for (const [key, value] of deserialize(bytes) as [string, unknown][])
+      this.#slots.set(key, { made: { value } });
+  }
+
   set(key: string, value: unknown): void {
+    this.#open(kindOf(key));
     this.#slots.set(key, { made: { value } });
     this.#used.add(key);
     this.#hasChanged = true;
   }
 
   forgetUnused(): void {
+    for (const kind of [...this.#unread.keys()]) this.#open(kind);
     for (const key of this.#slots.keys()) {
       if (this.#used.has(key)) continue;
       this.#slots.delete(key);
@@ -45,9 +64,15 @@ export class CompilerMemory implements Memory {
 
   /** A line with the keys and how many bytes each takes, and the values after it. */
   toBytes(): Buffer {
-    const parts = [...this.#slots].map(
-      ([key, slot]) => [key, slot.bytes ?? serialize(valueOf(slot))] as const,
-    );
+    const together = new Map<string, [key: string, value: unknown][]>();
+    const parts: (readonly [key: string, bytes: Buffer])[] = [];
+    for (const [key, slot] of this.#slots) {
+      const kind = kindOf(key);
+      if (kind === apart) parts.push([key, slot.bytes ?? serialize(valueOf(slot))]);
+      else if (together.has(kind)) together.get(kind)?.push([key, valueOf(slot)]);
+      else together.set(kind, [[key, valueOf(slot)]]);
+    }
+    for (const [kind, values] of together) parts.push([kind, serialize(values)]);
     const index = JSON.stringify(parts.map(([key, bytes]) => [key, bytes.length]));
     return Buffer.concat([Buffer.from(`${index}\n`), ...parts.map(([, bytes]) => bytes)]);
   }
@@ -56,8 +81,11 @@ export class CompilerMemory implements Memory {
     const memory = new CompilerMemory();
     let at = bytes.indexOf("\n") + 1;
     // Written by `toBytes`.
-    for (const [key, length] of JSON.parse(bytes.toString("utf8", 0, at)) as [string, number][])
-      memory.#slots.set(key, { bytes: bytes.subarray(at, (at += length)) });
+    for (const [key, length] of JSON.parse(bytes.toString("utf8", 0, at)) as [string, number][]) {
+      const part = bytes.subarray(at, (at += length));
+      if (kindOf(key) === apart) memory.#slots.set(key, { bytes: part });
+      else memory.#unread.set(key, part);
+    }
     return memory;
   }
 }

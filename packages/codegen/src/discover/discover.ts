@@ -1,6 +1,7 @@
 import { type Dirent, readdirSync, readFileSync, realpathSync, statSync } from "node:fs";
 import { join, relative, sep } from "node:path";
 import { usualOutput } from "../plan/paths.js";
+import { settledStamp } from "./stamp.js";
 
 /** A file or folder is there but cannot be read: a lack of rights, or links in a circle. */
 export class Unreadable extends Error {
@@ -171,7 +172,7 @@ export function discoverAll(functionsDir: string) {
     if (text instanceof Unreadable) unreadable.push({ file, error: text });
     // Another workflow may be continued in a file that makes none: `base.step(…)`.
     if (typeof text !== "string" || !(isDefinition || text.includes(define))) return [];
-    return [{ file, text, ...(links.includes(file) && { origin: origin(functionsDir, file) }) }];
+    return [{ file, text, ...(links.includes(file) && { origin: originOf(functionsDir, file) }) }];
   };
   const misnamed = others
     .flatMap((file) => read(file))
@@ -216,7 +217,7 @@ function asType(text: string): number {
 }
 
 /** What a link leads to, from where TypeScript and the bundler resolve its imports. */
-function origin(functionsDir: string, file: string): string {
+export function originOf(functionsDir: string, file: string): string {
   const path = relative(realpathSync(functionsDir), realpathSync(`${functionsDir}/${file}`));
   return path.split(sep).join("/");
 }
@@ -227,15 +228,23 @@ export function readText(path: string): string | undefined {
     const stats = statSync(each);
     // Whoever reads a pipe waits for what is written to it.
     if (!stats.isFile() && !stats.isDirectory()) throw new Error("it is no file");
-    return normalized(readFileSync(each, "utf8"));
+    const stamp = settledStamp(each, stats);
+    const before = readBefore.get(each);
+    if (stamp !== undefined && before?.stamp === stamp) return before.text;
+    const text = normalized(readFileSync(each, "utf8"));
+    if (stamp !== undefined) readBefore.set(each, { stamp, text });
+    return text;
   });
 }
+
+/** One command reads most files several times. */
+const readBefore = new Map<string, { readonly stamp: string; readonly text: string }>();
 
 /** The same for a path of the functions folder; of one that ends with a slash, where it leads. */
 export function readIn(functionsDir: string, file: string): string | undefined {
   const path = join(functionsDir, file);
   if (!file.endsWith("/")) return readText(path);
-  return ifPresent(path, () => `${origin(functionsDir, file)}/`);
+  return ifPresent(path, () => `${originOf(functionsDir, file)}/`);
 }
 
 /** The same text, whatever editor saved it. */

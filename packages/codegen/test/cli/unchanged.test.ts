@@ -1,9 +1,10 @@
 import { spawnSync } from "node:child_process";
-import { appendFile, cp, readdir, readFile, writeFile } from "node:fs/promises";
+import { appendFile, cp, readdir, readFile, stat, utimes, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { afterAll, beforeAll, beforeEach, expect, test, vi } from "vitest";
+import { afterAll, afterEach, beforeAll, beforeEach, expect, test, vi } from "vitest";
 import { rm } from "../../../../scripts/folders.mjs";
 import { compile, writeGenerated } from "../../src/compile.js";
+import { settledStamp } from "../../src/discover/stamp.js";
 import { sealed } from "../../src/emit/index-file.js";
 import { answerOf } from "../../src/cli/plans.js";
 import { keepLastCompile, type LastCompile, unchangedSince } from "../../src/cache/last-compile.js";
@@ -244,4 +245,38 @@ test("the output holds nothing of the cache, and an app that is no package gets 
   await rm(join(app(), "node_modules"), { recursive: true });
   await workflowCodegen();
   expect((await readdir(app())).sort()).toEqual(["convex"]);
+});
+
+/** As in a process that begins a minute later: what is there now has not changed for long. */
+function aMinuteLater(): void {
+  const value = performance.timeOrigin + performance.now() + 60_000;
+  Object.defineProperty(performance, "timeOrigin", { value, configurable: true });
+}
+afterEach(() => void Reflect.deleteProperty(performance, "timeOrigin"));
+
+const stamped = (last: LastCompile | undefined) =>
+  Object.values(last?.files ?? {}).filter(([, stamp]) => stamp !== undefined).length;
+
+test("a file that has not changed for long is not read, and one that has changed is", async () => {
+  await unchanged();
+  expect(stamped(await unchanged())).toBe(0);
+  aMinuteLater();
+  expect(unchangedSince(join(app(), "convex"))).toBeDefined();
+  expect(stamped(unchangedSince(join(app(), "convex")))).toBeGreaterThan(10);
+  const leaves = join(app(), "convex/leaves.workflow.ts");
+  const text = await readFile(leaves, "utf8");
+  const { atime, mtime } = await stat(leaves);
+  await writeFile(leaves, text.replace("countWords", "countTexts"));
+  await utimes(leaves, atime, mtime);
+  expect((await stat(leaves)).mtimeMs).toBe(mtime.getTime());
+  expect(unchangedSince(join(app(), "convex"))).toBeUndefined();
+  await writeFile(leaves, text);
+  expect(unchangedSince(join(app(), "convex"))).toBeDefined();
+});
+
+test("what is changed while it is compiled is read again", async () => {
+  await unchanged();
+  expect(settledStamp(join(app(), "convex/leaves.workflow.ts"))).toBeUndefined();
+  aMinuteLater();
+  expect(settledStamp(join(app(), "convex/leaves.workflow.ts"))).toBeDefined();
 });
