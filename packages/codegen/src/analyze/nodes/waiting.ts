@@ -86,9 +86,7 @@ export const event: NodeKind = {
 
 /** What a `match` reads of the scope: a function, or one for each of several names. */
 function readsOfMatch(match: Option, file: DefinitionFile): Reads {
-  const each = objectOf(match.value, file)
-    ?.getProperties()
-    .map((option) => readOption(option));
+  const each = objectOf(match.value, file)?.properties.map((option) => readOption(option));
   if (each === undefined) return scopeReads(match, file, "match");
   return allReads(each.map((option) => scopeReads(option, file, "match")));
 }
