@@ -43,5 +43,5 @@ export const ts = load();
 
 afterwards.push(() => {
   if (cachedData === undefined || script.cachedDataRejected === true)
-    cache.write(() => script.createCachedData());
+    cache.write(() => [script.createCachedData()]);
 });

@@ -1,6 +1,7 @@
 import { expect, test } from "vitest";
 import { placeOfDefine } from "../src/discover/discover.js";
 import { nodeDirective } from "../src/analyze/node-directive.js";
+import { Compiler } from "../src/compile.js";
 import { workflowPlanText } from "../src/emit/index-file.js";
 
 /** What takes longer than this grew faster than its text. */
@@ -32,3 +33,39 @@ test.each([
 ])("%s are read at once", (_what, act) => {
   expect(timed(act)).toBeLessThan(atOnceMs);
 });
+
+/** Ms to compile a workflow with so many helpers beside it: in its own file, and in another one. */
+async function withHelpers(count: number): Promise<number> {
+  const helpers = Array.from(
+    { length: count },
+    (_, at) => `export const helper${at} = (x: number): number => x + ${at};
+function inner${at}(x: number) { return helper${at}(x); }
+const held${at} = { most: ${at} };`,
+  ).join("\n");
+  const text = `import { defineWorkflow } from "@stepwise/workflow";
+import { z } from "zod";
+import { schema } from "./schemas";
+${helpers}
+export const flow = defineWorkflow({ input: schema })
+  .step("a", { action: (_ctx, { input }) => helper1(input.n), retry: { maxAttempts: held1.most } })
+  .step("b", { query: inner2 });
+`;
+  const schemas = `import { z } from "zod";\n${helpers}\nexport const schema = z.object({ n: z.number() });\n`;
+  const before = performance.now();
+  const { plan } = await new Compiler().compileSources([{ file: "a.workflow.ts", text }], (file) =>
+    file === "schemas.ts" ? schemas : undefined,
+  );
+  expect(plan.workflows[0]?.nodes).toHaveLength(2);
+  return performance.now() - before;
+}
+
+test(
+  "helpers beside a workflow take as long as it takes to parse them",
+  { tags: ["large"] },
+  async () => {
+    await withHelpers(500);
+    const [few, many] = [await withHelpers(1_000), await withHelpers(16_000)];
+    // Looking at all of them for each of them would take 256 times as long.
+    expect(many / few).toBeLessThan(80);
+  },
+);

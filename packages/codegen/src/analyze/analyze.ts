@@ -5,7 +5,7 @@ import type { ReadBefore } from "../plan/read.js";
 import { sortedBy } from "../plan/sorted.js";
 import { hashOf, knowWritten, planHash } from "../plan/write.js";
 import type { WorkflowPlan } from "../plan/schema.js";
-import { allReexports, areStillGiven, workflowsOf } from "./workflows.js";
+import { allReexports, areStillGiven, expectedOf, workflowsOf } from "./workflows.js";
 import type { Answers, FileFacts, Reexport, Workflows } from "./workflows.js";
 import type { FileReader } from "./file-reader.js";
 import { importCycles, type ModuleEdge } from "./import-cycles.js";
@@ -69,16 +69,22 @@ export class Analyzer {
     const hashes = new Map(
       sources.map(({ file, text, origin = "" }) => [file, hashOf(`${origin}\n${text}`)]),
     );
-    const facts: FileFacts[] = [];
+    const known = new Map<string, FileFacts>();
+    const early = new Map<string, ReturnType<FileReader["read"]>>();
     const unread = new Set<string>();
     for (const source of sources) {
       const record = this.#recordOf(source.file, hashes.get(source.file));
-      const found = record ?? (await this.#open(source, parsed)).facts(source);
-      if (found.facts === undefined) unread.add(source.file);
-      else facts.push(found.facts);
+      const reader = record === undefined ? await this.#open(source, parsed) : undefined;
+      const { facts } = record ?? reader?.facts(source) ?? {};
+      if (facts === undefined) unread.add(source.file);
+      else known.set(source.file, facts);
+      // With what it is most likely told of the others, so that its tree need not be kept for that.
+      const found = facts && reader?.read(source, expectedOf(facts, read), read);
+      if (found !== undefined) early.set(source.file, found);
     }
+    const facts = [...known.values()];
     const reexports = await allReexports(facts, read, this.#reexports);
-    const known = workflowsOf(facts, unread, reexports, read);
+    const workflows = workflowsOf(facts, unread, reexports, read);
     const outsideHashes = new Map<string, string | null>();
     const hashAt = (file: string): string | null => {
       const hash = outsideHashes.get(file);
@@ -90,19 +96,21 @@ export class Analyzer {
     };
     const analysis = { workflows: [] as WorkflowPlan[], diagnostics: [] as Diagnostic[] };
     const readAnew = async (source: SourceText, hash: string) => {
-      const reader = await this.#open(source, parsed);
-      const { facts } = reader.facts(source);
-      const { answers, outside, refused, ...found } = reader.read(source, known, read);
-      const { workflows, diagnostics } = finishing.finish(found.workflows);
+      const expected = early.get(source.file);
+      const { answers, outside, refused, ...found } =
+        expected !== undefined && areStillGiven(expected.answers, workflows)
+          ? expected
+          : (await this.#open(source, parsed)).read(source, workflows, read);
+      const { workflows: finished, diagnostics } = finishing.finish(found.workflows);
       const inRefused = finishing.finish(refused).diagnostics;
       return this.#keep({
         file: source.file,
         hash,
-        facts,
+        facts: known.get(source.file),
         finishing: finishing.key,
         answers,
         outside: Object.fromEntries([...outside].map((file) => [file, hashAt(file)])),
-        workflows,
+        workflows: finished,
         diagnostics: [...found.diagnostics, ...diagnostics, ...inRefused],
       });
     };
@@ -111,14 +119,14 @@ export class Analyzer {
     for (const source of sources) {
       const hash = hashes.get(source.file) ?? "";
       const before = this.#recordOf(source.file, hash);
-      const isValid = before !== undefined && isAsItWas(before, finishing, known, hashAt);
+      const isValid = before !== undefined && isAsItWas(before, finishing, workflows, hashAt);
       const record = isValid ? before : await readAnew(source, hash);
-      const workflows = this.#workflowsOf(record);
-      analysis.workflows.push(...workflows);
+      const plans = this.#workflowsOf(record);
+      analysis.workflows.push(...plans);
       analysis.diagnostics.push(...record.diagnostics);
       const { answers, outside } = record;
       const origin = hashOf(JSON.stringify([source.file, hash, finishing.key, answers, outside]));
-      for (const workflow of workflows) origins.set(workflow, origin);
+      for (const plan of plans) origins.set(plan, origin);
     }
     const cycles = await importCycles(new Map(facts.map(({ file, edges }) => [file, edges])), {
       output,
@@ -128,8 +136,8 @@ export class Analyzer {
     });
     analysis.diagnostics.push(...cycles);
     if (!this.once) this.#reader?.keepOnly(new Set(hashes.keys()));
-    const workflows = sortedBy(analysis.workflows, ({ name }) => name);
-    return { ...analysis, workflows, origins, parsed: [...parsed] };
+    const sorted = sortedBy(analysis.workflows, ({ name }) => name);
+    return { ...analysis, workflows: sorted, origins, parsed: [...parsed] };
   }
 
   #recordOf(file: string, hash: string | undefined): FileRecord | undefined {

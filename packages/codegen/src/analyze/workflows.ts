@@ -53,6 +53,24 @@ export function workflowsOf(
   };
 }
 
+/** What a file is most likely told of the other files, before these have been read. */
+export function expectedOf(facts: FileFacts, read: ReadModule): Workflows {
+  const path = withoutEnding(facts.file);
+  const own = placed(facts.reexports, facts.file, read);
+  const here = workflowsOf([facts], new Set(), (each) => (each === path ? own : undefined), read);
+  return {
+    has: () => true,
+    nearest: () => undefined,
+    lookUp: (target) => {
+      if (target.module === undefined) return here.lookUp(target);
+      const file = modulePath(target.from, target.module, read);
+      const endsInDefinition = file?.endsWith(".workflow") === true;
+      const workflow = endsInDefinition ? target.name : undefined;
+      return { workflow, isOpen: false, endsInDefinition };
+    },
+  };
+}
+
 /** Questions about the project's workflows and their answers: while equal, so are the plans. */
 export type Answers = Readonly<Record<string, string>>;
 

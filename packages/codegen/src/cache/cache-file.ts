@@ -1,8 +1,9 @@
 import { createHash, randomUUID } from "node:crypto";
 import {
-  appendFileSync,
+  closeSync,
   existsSync,
   mkdirSync,
+  openSync,
   readFileSync,
   renameSync,
   rmSync,
@@ -36,25 +37,32 @@ export class CacheFile {
       const bytes = readFileSync(this.path);
       const at = bytes.indexOf("\n") + 1;
       const body = bytes.subarray(at);
-      return bytes.toString("utf8", 0, at) === this.#headOf(body) ? body : undefined;
+      return bytes.toString("utf8", 0, at) === this.#headOf([body]) ? body : undefined;
     } catch {
       return undefined;
     }
   }
 
-  #headOf(body: Buffer): string {
-    return `${this.identity} ${createHash("sha256").update(body).digest("hex")}\n`;
+  #headOf(parts: readonly Buffer[]): string {
+    const hash = createHash("sha256");
+    for (const part of parts) hash.update(part);
+    return `${this.identity} ${hash.digest("hex")}\n`;
   }
 
   /** Failing to write a cache costs time and nothing else. */
-  write(make: () => Buffer): void {
+  write(make: () => readonly Buffer[]): void {
     if (this.path === undefined) return;
     const temporary = `${this.path}.${randomUUID()}`;
     try {
       mkdirSync(dirname(this.path), { recursive: true });
-      const body = make();
-      writeFileSync(temporary, this.#headOf(body));
-      appendFileSync(temporary, body);
+      const parts = make();
+      writeFileSync(temporary, this.#headOf(parts));
+      const file = openSync(temporary, "a");
+      try {
+        for (const part of parts) writeFileSync(file, part);
+      } finally {
+        closeSync(file);
+      }
       renameSync(temporary, this.path);
     } catch {
       rmSync(temporary, { force: true });

@@ -69,7 +69,7 @@ export function unchangedSince(functionsDir: string): LastCompile | undefined {
   }
   // Next time these are not read either.
   if (Object.keys(now).length > 0)
-    cache.write(() => Buffer.from(JSON.stringify({ ...last, files: { ...last.files, ...now } })));
+    cache.write(() => [Buffer.from(JSON.stringify({ ...last, files: { ...last.files, ...now } }))]);
   return last;
 }
 
@@ -106,7 +106,7 @@ export function keepLastCompile(functionsDir: string, contents: Contents, answer
       files,
       ...answer,
     };
-    return Buffer.from(JSON.stringify(last));
+    return [Buffer.from(JSON.stringify(last))];
   });
 }
 

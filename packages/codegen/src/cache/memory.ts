@@ -63,7 +63,7 @@ export class CompilerMemory implements Memory {
   }
 
   /** A line with the keys and how many bytes each takes, and the values after it. */
-  toBytes(): Buffer {
+  toBytes(): Buffer[] {
     const together = new Map<string, [key: string, value: unknown][]>();
     const parts: (readonly [key: string, bytes: Buffer])[] = [];
     for (const [key, slot] of this.#slots) {
@@ -74,7 +74,7 @@ export class CompilerMemory implements Memory {
     }
     for (const [kind, values] of together) parts.push([kind, serialize(values)]);
     const index = JSON.stringify(parts.map(([key, bytes]) => [key, bytes.length]));
-    return Buffer.concat([Buffer.from(`${index}\n`), ...parts.map(([, bytes]) => bytes)]);
+    return [Buffer.from(`${index}\n`), ...parts.map(([, bytes]) => bytes)];
   }
 
   static from(bytes: Buffer): CompilerMemory {

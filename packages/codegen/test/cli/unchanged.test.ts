@@ -61,7 +61,7 @@ function generate(...args: string[]) {
 const parses = (imported: readonly string[]) =>
   imported.some((url) => url.endsWith("/dist/typescript.js"));
 
-const upToDate = /^5 workflows, 7 nodes, in [\d.]+ m?s\. Everything is up to date\.\n$/;
+const upToDate = /^6 workflows, 9 nodes, in [\d.]+ m?s\. Everything is up to date\.\n$/;
 
 test(
   "when nothing has changed neither TypeScript nor zod nor any other library is loaded",
