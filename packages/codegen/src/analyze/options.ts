@@ -67,8 +67,7 @@ export function optionsIn(
     computed(property, options);
   }
   // Something else may change what a const holds.
-  if (held !== node && objectOf(node, file) === undefined)
-    computed(held.parent, options);
+  if (held !== node && objectOf(node, file) === undefined) computed(held.parent, options);
   return Object.assign(options, { rest: rest.length === 0 ? undefined : rest });
 }
 

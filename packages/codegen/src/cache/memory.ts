@@ -53,7 +53,9 @@ export class CompilerMemory implements Memory {
   }
 
   forgetUnused(): void {
-    for (const kind of [...this.#unread.keys()]) this.#open(kind);
+    // Of these nothing was asked for.
+    if (this.#unread.size > 0) this.#hasChanged = true;
+    this.#unread.clear();
     for (const key of this.#slots.keys()) {
       if (this.#used.has(key)) continue;
       this.#slots.delete(key);
