@@ -167,7 +167,7 @@ class Skipped {
 }
 
 function entryOf(record: Record, definition: AnyDefinition): TimelineEntry {
-  const { stage, sensitive, undone, paused, startedAt, endedAt, kind, ...rest } = record;
+  const { stage, single: _, sensitive, undone, paused, startedAt, endedAt, kind, ...rest } = record;
   const { retries, queuedMs } = queueTimes(record);
   return {
     ...asCalled(definition, stage, rest),

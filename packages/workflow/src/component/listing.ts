@@ -150,6 +150,8 @@ const vRecord = v.object({
   ...nodeFields,
   /** Of children: to list them by. */
   id: v.optional(v.string()),
+  /** It is a `.child`. */
+  single: v.optional(v.boolean()),
   stage: v.string(),
   generation: v.number(),
   startedAt: v.number(),
@@ -163,7 +165,7 @@ const vRecord = v.object({
 
 /** A run's step records in the order in which they began, in pages; null for an unknown run. */
 export const steps = query({
-  args: { runId: v.string(), workflow: v.string(), page: paginationOptsValidator },
+  args: { runId: v.string(), workflow: v.optional(v.string()), page: paginationOptsValidator },
   returns: v.union(
     v.object({
       state: vRunState,
@@ -196,6 +198,7 @@ async function recordOf(ctx: QueryCtx, step: Step): Promise<Infer<typeof vRecord
   return {
     ...(await nodeFactsOf(ctx, step)),
     id: isParent(step) ? step._id : undefined,
+    single: step.single,
     stage: step.stage,
     generation: step.generation ?? 1,
     startedAt: step.startedAt,

@@ -4,6 +4,7 @@ import {
   type FunctionArgs,
   type FunctionReference,
   type FunctionReturnType,
+  type FunctionVisibility,
   type GenericMutationCtx,
   type GenericQueryCtx,
 } from "convex/server";
@@ -22,15 +23,22 @@ import { clearStubs, setStub } from "../runtime/stubs.js";
 import type * as functions from "./functions.js";
 import { type FakeTimers, type Scheduled, VirtualTime } from "./virtual-time.js";
 
+type AnyQuery = FunctionReference<"query", FunctionVisibility, any, any>;
+
 /** The part of convex-test's `t` that the kit uses. */
 export interface TestedApp extends Scheduled {
-  query(query: FunctionReference<"query">, args: Record<string, unknown>): Promise<any>;
+  query(query: AnyQuery, args: Record<string, unknown>): Promise<any>;
   query(body: (ctx: GenericQueryCtx<any>) => Promise<unknown>): Promise<any>;
   mutation(body: (ctx: GenericMutationCtx<any>) => Promise<unknown>): Promise<any>;
 }
 
 type Tables = ApiFromModules<{ tables: typeof functions }>["tables"];
-type Step = FunctionReturnType<Tables["steps"]>["steps"][number][number];
+type Records = FunctionReturnType<ComponentApi["listing"]["steps"]>;
+type StepRecord = NonNullable<Records>["records"][number];
+type Children = FunctionReturnType<ComponentApi["listing"]["children"]>;
+
+/** How many records or children are asked for at once. */
+const PAGE = 500;
 
 /** A `status` of a run that has ended. */
 export type Ended<Workflow> = Extract<
@@ -57,7 +65,7 @@ export interface KitOptions {
 /** Tests workflows over convex-test, in virtual time. Made by `testKit`. */
 export class TestKit {
   readonly #manager: WorkflowManager;
-  readonly #tables: Tables;
+  readonly #component: ComponentApi & { tables: Tables };
   readonly #time: VirtualTime;
 
   constructor(
@@ -70,7 +78,7 @@ export class TestKit {
     // As an app's `components.workflow`, with the functions that only tests have.
     const component = componentsGeneric()[name] as unknown as ComponentApi & { tables: Tables };
     this.#manager = new WorkflowManager(component);
-    this.#tables = component.tables;
+    this.#component = component;
     const prepare = async () => {
       await load();
       await t.mutation((ctx) => ctx.runMutation(component.config.update, { logLevel }));
@@ -92,7 +100,7 @@ export class TestKit {
 
   /** The ids of a workflow's runs, children too, in the order of their creation. */
   async runsOf(workflow: WorkflowReference<never>): Promise<RunId[]> {
-    return await this.#query(this.#tables.started, { workflow: workflow.name });
+    return await this.#query(this.#component.tables.started, { workflow: workflow.name });
   }
 
   /** Runs everything that needs no time. The clock stands still. */
@@ -113,7 +121,7 @@ export class TestKit {
       // Timers fire at whole ms.
       due = waits.filter(({ at }) => Math.floor(at) <= Date.now());
       if (due.length > 0) return true;
-      const { timers, isBusy } = await this.#query(this.#tables.timers, {});
+      const { timers, isBusy } = await this.#query(this.#component.tables.timers, {});
       waits = timers;
       return waits.length === 0 && !isBusy;
     });
@@ -172,34 +180,38 @@ export class TestKit {
    * @throws if there is no such run.
    */
   async timeline(runId: RunId): Promise<string[]> {
-    return (await this.#linesOf([runId])).flat();
-  }
-
-  async #linesOf(runs: RunId[]): Promise<string[][]> {
-    const all: string[][] = [];
-    for (const steps of await this.#stepsOf(runs)) {
-      const lines: string[] = [];
-      for (const step of steps) lines.push(step.line, ...(await this.#childLines(step)));
-      all.push(lines);
+    const { steps } = this.#component.listing;
+    const lines: string[] = [];
+    for (let cursor: string | null = null; ;) {
+      const page: Records = await this.#query(steps, { runId, page: { numItems: PAGE, cursor } });
+      if (page === null) throw new Error(`There is no run "${runId}"`);
+      for (const record of page.records) {
+        const { stage, called = stage, iterations = [], state, attempt } = record;
+        const inLoops = iterations.length === 0 ? "" : ` #${iterations.join(".")}`;
+        const attempts = attempt === 1 ? "" : `, ${attempt} attempts`;
+        lines.push(`${called}${inLoops} ${state}${attempts}`, ...(await this.#childLines(record)));
+      }
+      if (page.isDone) return lines;
+      cursor = page.continueCursor;
     }
-    return all;
   }
 
   /** The lines of the runs that began at a step. Neighbors with the same lines share them. */
-  async #childLines({ parent: stepId, single }: Step): Promise<string[]> {
+  async #childLines({ id: parent, single }: StepRecord): Promise<string[]> {
+    const { children } = this.#component.listing;
     const groups: { first: string; last: string; lines: string[] }[] = [];
-    if (stepId === undefined) return [];
-    for (let from = 0; ;) {
-      const page = await this.#query(this.#tables.children, { stepId, from });
-      if (page.length === 0) break;
-      from += page.length;
-      const inside = await this.#linesOf(page.map(({ runId }) => runId));
-      for (const [index, { key, workflow, state }] of page.entries()) {
-        const lines = [`${workflow} ${state}`, ...indented(inside[index] ?? [])];
+    if (parent === undefined) return [];
+    for (let cursor: string | null = null; ;) {
+      const options = { numItems: PAGE, cursor };
+      const page: Children = await this.#query(children, { parent, page: options });
+      for (const { runId, index, childKey: key = String(index), workflow, state } of page.page) {
+        const lines = [`${workflow} ${state}`, ...indented(await this.timeline(runId))];
         const group = groups.at(-1);
         if (group !== undefined && String(group.lines) === String(lines)) group.last = key;
         else groups.push({ first: key, last: key, lines });
       }
+      if (page.isDone) break;
+      cursor = page.continueCursor;
     }
     const lines = groups.flatMap(({ first, last, lines: [head = "", ...rest] }) => {
       const which = first === last ? first : `${first}..${last}`;
@@ -208,21 +220,7 @@ export class TestKit {
     return indented(lines);
   }
 
-  async #stepsOf(runs: RunId[]): Promise<Step[][]> {
-    const lists: Step[][] = runs.map(() => []);
-    let from: FunctionArgs<Tables["steps"]>["from"] | null = { run: 0, after: 0 };
-    while (from !== null) {
-      const page: FunctionReturnType<Tables["steps"]> = await this.#query(this.#tables.steps, {
-        runs,
-        from,
-      });
-      for (const [index, steps] of page.steps.entries()) lists[from.run + index]?.push(...steps);
-      from = page.next;
-    }
-    return lists;
-  }
-
-  async #query<Query extends FunctionReference<"query", "public", any, any>>(
+  async #query<Query extends AnyQuery>(
     query: Query,
     args: FunctionArgs<Query>,
   ): Promise<FunctionReturnType<Query>> {

@@ -839,7 +839,7 @@ export type ComponentApi<Name extends string | undefined = string | undefined> =
       "internal",
       {
         runId: string;
-        workflow: string;
+        workflow?: string;
         page: {
           numItems: number;
           cursor: string | null;
@@ -929,6 +929,7 @@ export type ComponentApi<Name extends string | undefined = string | undefined> =
           };
           retries?: Array<{ attempt: number; beganAt?: number; failedAt: number; nextAt: number }>;
           id?: string;
+          single?: boolean;
           stage: string;
           generation: number;
           startedAt: number;
