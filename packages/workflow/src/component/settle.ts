@@ -231,9 +231,8 @@ async function wait(
   const record = { ...newRecord(step, next), held: step.held, ...fields };
   const id = hasArrived ? step._id : await ctx.db.insert("steps", record);
   const waiting = hasArrived ? { ...step, ...fields } : { ...record, _id: id };
-  const event = { kind: "due" as const, of: kind };
-  if (until !== undefined)
-    await scheduleEntry(ctx, waiting, { at: until, event }, hasArrived ? fields : {});
+  const due = { at: until, event: { kind: "due" as const } };
+  if (until !== undefined) await scheduleEntry(ctx, waiting, due, hasArrived ? fields : {});
   else if (hasArrived) await ctx.db.patch("steps", id, { ...NO_ENTRY, ...fields });
 }
 

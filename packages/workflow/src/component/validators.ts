@@ -291,10 +291,10 @@ export const vReported = v.union(
 /** Why the component enters a workflow. */
 export const vEvent = v.union(
   v.object({ kind: v.literal("arrive") }),
-  /** Its children have all ended. `single`: it is a `.child`. */
-  v.object({ kind: v.literal("joined"), single: v.optional(v.boolean()) }),
+  /** Its children have all ended. */
+  v.object({ kind: v.literal("joined") }),
   /** The end of a sleep, or of the time for an event. */
-  v.object({ kind: v.literal("due"), of: oneOf(...timedKinds) }),
+  v.object({ kind: v.literal("due") }),
   v.object({
     kind: v.literal("got"),
     name: v.string(),

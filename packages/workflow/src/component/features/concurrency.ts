@@ -224,6 +224,5 @@ async function begin(ctx: MutationCtx, parent: Step, run: Run, start: Start) {
 
 async function join(ctx: MutationCtx, parent: Step): Promise<void> {
   await endRecount(ctx, parent);
-  const event = { kind: "joined" as const, single: parent.single };
-  await scheduleEntry(ctx, parent, { event }, { joined: true });
+  await scheduleEntry(ctx, parent, { event: { kind: "joined" } }, { joined: true });
 }

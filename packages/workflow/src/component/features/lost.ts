@@ -70,7 +70,7 @@ function eventOf(step: Step): Event | undefined {
   const isToArrive =
     isEntry(step) || state === "pending" || (isAction(step) && state === "waiting");
   if (isToArrive) return { kind: "arrive" };
-  return dueAt !== undefined && isTimed(step) ? { kind: "due", of: step.kind } : undefined;
+  return dueAt !== undefined && isTimed(step) ? { kind: "due" } : undefined;
 }
 
 /** Whether an action is neither in the queue nor in a slot, and its run will not be told. */
