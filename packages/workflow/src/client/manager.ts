@@ -9,7 +9,7 @@ import { v } from "convex/values";
 import type { ComponentApi } from "../component/_generated/component.js";
 import { type Duration, durationMs } from "../rules.js";
 import { inputOf, parsedAgain } from "../runtime/input.js";
-import { firstStageOf } from "../runtime/place.js";
+import { placeOf } from "../runtime/place.js";
 import type { WorkflowReference } from "../runtime/reference.js";
 import { type EventName, type EventPayload, sendEvent } from "./events.js";
 import {
@@ -287,7 +287,7 @@ export class WorkflowManager {
       begin: await beginningOf(workflow, this.#settings),
       nodes: Object.keys(stored.nodes).map((node) => ({
         name: node,
-        stage: firstStageOf(stored, node),
+        stage: placeOf(stored, node).first,
         reads: workflow.nodeReads(node).map((read) => (read === "input" && replaced) || read),
       })),
       from: first,

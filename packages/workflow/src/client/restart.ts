@@ -3,7 +3,7 @@ import type { ComponentApi } from "../component/_generated/component.js";
 import type { WorkflowInput } from "../definition/definition.js";
 import { durationMs } from "../rules.js";
 import { insideOf, kindOf } from "../runtime/nodes/kinds.js";
-import { firstStageOf, placeOf } from "../runtime/place.js";
+import { placeOf } from "../runtime/place.js";
 import type { WorkflowReference } from "../runtime/reference.js";
 import type { NodeName } from "./nodes.js";
 
@@ -34,7 +34,7 @@ export function loopAt(
   const last = keys.findLast((key) => kindOf(body.nodes[key]).makesNothing !== true);
   const ms = node.timeout === undefined ? undefined : durationMs(node.timeout);
   return {
-    first: firstStageOf(stored, `${path}.${keys[0]}`),
+    first: placeOf(stored, `${path}.${keys[0]}`).first,
     last: last === undefined ? null : `${path}.${last}`,
     deadline:
       ms === undefined

@@ -31,7 +31,6 @@ import {
 } from "./functions.js";
 import { INPUT, inputAtBeginning } from "./begins.js";
 import { checkMatch, eventsOf, received } from "./nodes/event.js";
-import { kindOf } from "./nodes/kinds.js";
 import type { GENERATED_FORMAT } from "../rules.js";
 import { retryAt } from "./options.js";
 import {
@@ -42,7 +41,7 @@ import {
   type StorageNames,
   underStorageNames,
 } from "./place.js";
-import { policyOf, readableScope, type Reads, readsOf } from "./reads.js";
+import { readableScope, type Reads, readsOf } from "./reads.js";
 import { referenceTo, type WorkflowReference } from "./reference.js";
 import { type Arrive, Run } from "./run.js";
 import { knowCompiled } from "./secrets.js";
@@ -139,8 +138,7 @@ export function compiled(
           previousError,
           isCanceled: async () => await ctx.runQuery(component.lib.isCanceled, { token }),
         };
-        const policy = policyOf(definition, stage);
-        const { called } = placeOf(definition, stage);
+        const { called, policy } = placeOf(definition, stage);
         // A scope that cannot be loaded is a failure of the attempt like any other.
         const begun = await inputAtBeginning(ctx, own, token);
         if ("error" in begun) return await report(ctx, own, stage, { token, slot, beganAt }, begun);
@@ -188,8 +186,8 @@ export function compiled(
       try {
         const values = readableScope(own, stage, kind, scope);
         const info = nestedInfo({ run: runId, iterations, generation }, stage);
-        const { called } = placeOf(definition, stage);
-        const handler = handlerOf(given, kind, policyOf(definition, stage));
+        const { called, policy } = placeOf(definition, stage);
+        const handler = handlerOf(given, kind, policy);
         return checkedOutput(called, await handler(ctx, values, info));
       } catch (error) {
         // So that it keeps what it was on the way out of the nested transaction.
@@ -253,7 +251,7 @@ export function compiled(
           const run = new Run(ctx, own, token, stage, { ...options, scope, scheduled: !nested });
           const entry = (entries: Entries, name = stage) =>
             Object.hasOwn(entries, name) ? entries[name] : undefined;
-          const { node } = placeOf(definition, stage);
+          const { node, kind } = placeOf(definition, stage);
           let arrive = entry(event.kind === "arrive" ? at : after);
           // A parent's handler may be removed before it has begun: its children are next.
           if (event.kind === "arrive" && token.attempt === 1 && node?.children !== undefined)
@@ -264,7 +262,7 @@ export function compiled(
           else if (event.kind === "success" || event.kind === "failed")
             arrive = await ended(run, event, arrive);
           else if (event.kind === "due") {
-            const { due = null } = kindOf(node);
+            const { due = null } = kind;
             await run.succeeded(due, due === null ? {} : { timedOut: true });
           } else if (event.kind === "got") {
             const events = eventsOf(definition, stage);

@@ -18,7 +18,6 @@ import {
 } from "../rules.js";
 import type { Bound } from "./functions.js";
 import { placeOf } from "./place.js";
-import { policyOf } from "./reads.js";
 
 /* Computed options, which the compiler could not check. `what` is how messages call the option. */
 
@@ -29,7 +28,7 @@ export function optionOf({ definition, workflow }: Bound, stage: string, option:
 
 /** An action stage for the component. @throws if its `timeout` or `retry` is invalid. */
 export async function actionFunction(own: Bound, stage: string): Promise<ActionFunction> {
-  const { timeout, retry = own.definition.options.retry } = policyOf(own.definition, stage);
+  const { timeout, retry = own.definition.options.retry } = placeOf(own.definition, stage).policy;
   checkRetry(optionOf(own, stage, "retry"), retry);
   const fn = await createFunctionHandle(own.functions.action(stage));
   if (timeout === undefined) return { fn };
@@ -49,7 +48,7 @@ export function retryAt(
   error: StepError,
   at: number | undefined,
 ): number | null {
-  const retry = policyOf(definition, stage).retry ?? definition.options.retry ?? usual;
+  const retry = placeOf(definition, stage).policy.retry ?? definition.options.retry ?? usual;
   const behavior = RETRIED.includes(error.kind) ? retryBehavior(retry) : undefined;
   if (behavior === undefined || error.attempt >= behavior.maxAttempts) return null;
   if (typeof retry === "object" && retry.when?.(error) === false) return null;

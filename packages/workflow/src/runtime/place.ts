@@ -1,6 +1,15 @@
 import type { AnyDefinition } from "../definition/definition.js";
+import type { Policy } from "../definition/node.js";
 import { GENERATED_FORMAT } from "../rules.js";
-import { type AnyNode, insideOf, kindOf, type Nodes, stagesOf } from "./nodes/kinds.js";
+import {
+  type AnyNode,
+  insideOf,
+  type Kind,
+  kindOf,
+  type Nodes,
+  type StageOf,
+  stagesOf,
+} from "./nodes/kinds.js";
 
 /** A sequence of nodes around a stage: the workflow's, a case's, or a loop's body. */
 interface Sequence {
@@ -12,21 +21,42 @@ interface Sequence {
   readonly depth: number;
 }
 
-export interface Place {
+/** What is known of a stage. It is found once for each workflow. */
+export interface Place extends Pick<StageOf, "runs" | "sees"> {
   /** Undefined if the definition has no such node (any more). */
   readonly node: AnyNode;
+  readonly kind: Kind;
+  /** The path of the node. */
   readonly path: string;
   /** The stage by the present names of its nodes. */
   readonly called: string;
   /** Which part of the node it is, such as `finalize`; empty for the node itself. */
   readonly part: string;
+  /** The parts of the node, in the order in which a run comes to them. */
+  readonly parts: readonly string[];
+  /** The options that it runs by: its node's; a finalize and a compensation have their own. */
+  readonly policy: Policy;
+  /** The first stage of the node. */
+  readonly first: string;
+  /** Where its output is recorded: a parent's finalize makes the parent's. */
+  readonly record: string;
   /** Outermost first; never empty. */
   readonly sequences: readonly Sequence[];
   readonly loops: readonly string[];
 }
 
+const places = new WeakMap<AnyDefinition, Map<string, Place>>();
+
 /** Finds a stage by its storage name: `save`, `chapters.finalize`, `agent.think.compensate`. */
 export function placeOf(definition: AnyDefinition, stage: string): Place {
+  const known = places.get(definition) ?? new Map<string, Place>();
+  places.set(definition, known);
+  const place = known.get(stage) ?? find(definition, stage);
+  known.set(stage, place);
+  return place;
+}
+
+function find(definition: AnyDefinition, stage: string): Place {
   const names = stage.split(".");
   const sequences: Sequence[] = [];
   const loops: string[] = [];
@@ -41,8 +71,24 @@ export function placeOf(definition: AnyDefinition, stage: string): Place {
     sequences.push({ prefix, nodes, at, depth: loops.length });
     const [part = ""] = names;
     const inside = insideOf(node).find(({ key = part }) => part !== "" && key === part);
-    if (inside === undefined)
-      return { node, path, called: [called, ...names].join("."), part, sequences, loops };
+    if (inside === undefined) {
+      const stages = stagesOf(node);
+      const own = stages.find((each) => each.part === part);
+      return {
+        ...own,
+        node,
+        kind: kindOf(node),
+        path,
+        called: [called, ...names].join("."),
+        part,
+        parts: stages.map((each) => each.part),
+        policy: own?.runs ?? node ?? {},
+        first: stageNames(node, path)[0] ?? path,
+        record: part === "finalize" ? path : stage,
+        sequences,
+        loops,
+      };
+    }
     nodes = inside.nodes;
     prefix = `${path}.`;
     called += ".";
@@ -78,18 +124,15 @@ export function allNodes(nodes: Nodes, prefix = "", loop?: string): Found[] {
   });
 }
 
+/** The stages of all nodes, in the order of the definition. */
+export const allStages = ({ nodes }: AnyDefinition): string[] =>
+  allNodes(nodes).flatMap(({ node, path }) => stageNames(node, path));
+
 export const stageNames = (node: AnyNode, path: string): string[] =>
   stagesOf(node).map(({ part }) => (part === "" ? path : `${path}.${part}`));
 
 /** The name of the node of the top level that a stage belongs to: `route.big.x` → `route`. */
 export const topLevelOf = (stage: string): string => stage.split(".")[0] ?? stage;
-
-/** Where a stage's output is recorded: a parent's finalize makes the parent's. */
-export const recordOf = (stage: string): string => stage.replace(/\.finalize$/, "");
-
-export function firstStageOf(definition: AnyDefinition, path: string): string {
-  return stageNames(placeOf(definition, path).node, path)[0] ?? path;
-}
 
 /** Whether some node is so, answered once for each workflow. */
 function someNode(is: (node: AnyNode) => boolean): (definition: AnyDefinition) => boolean {
@@ -123,12 +166,11 @@ export function checkFormat(workflow: string, settings: { format: number } | und
 /** Refuses generated code of another version of a definition. @param known its stages, in order. */
 export function checkUpToDate(
   workflow: string,
-  { nodes }: AnyDefinition,
+  definition: AnyDefinition,
   known: readonly string[],
 ): void {
-  const stages = allNodes(nodes).flatMap(({ node, path }) => stageNames(node, path));
-  const difference = differenceOf(stages, known);
-  if (difference === undefined) return void Object.freeze(nodes);
+  const difference = differenceOf(allStages(definition), known);
+  if (difference === undefined) return void Object.freeze(definition.nodes);
   throw outOfDate(workflow, difference);
 }
 

@@ -1,25 +1,17 @@
 import type { Read } from "../component/validators.js";
-import type { AnyDefinition } from "../definition/definition.js";
-import type { Policy } from "../definition/node.js";
 import { Failure } from "../errors/failure.js";
 import { fromPagesIn } from "../values.js";
 import type { Bound } from "./functions.js";
-import { kindOf, stagesOf } from "./nodes/kinds.js";
+import { kindOf } from "./nodes/kinds.js";
 import { type Place, placeOf, presentKey, storageKey } from "./place.js";
 import { hasSecretChildren, isMarked, isSecret, sensitivePaths } from "./secrets.js";
 
 /** The names that a function reads of its scope; `*` for all of them. */
 export type Reads = readonly string[];
 
-/** The options that a stage runs by: its node's; a finalize and a compensation have their own. */
-export function policyOf(definition: AnyDefinition, stage: string): Policy {
-  const { node, part } = placeOf(definition, stage);
-  return stagesOf(node).find((each) => each.part === part)?.runs ?? node ?? {};
-}
-
 export function marksOf(own: Pick<Bound, "definition" | "starts">, stage: string) {
-  const { node, path, part, called } = placeOf(own.definition, stage);
-  const undoable = part === "" && stagesOf(node).some((each) => each.part === "compensate");
+  const { node, path, part, parts, called } = placeOf(own.definition, stage);
+  const undoable = part === "" && parts.includes("compensate");
   return {
     called: called === stage ? undefined : called,
     sensitive: (part === "" ? isSecret(own, path, node) : isMarked(own, node)) || undefined,
@@ -62,7 +54,7 @@ function isSecretRead(
 }
 
 function readNamed(
-  { node, path, part, sequences, loops }: Place,
+  { node, path, part, parts, sequences, loops }: Place,
   name: string,
   iterations: readonly number[],
 ): Omit<Read, "name"> | undefined {
@@ -78,8 +70,7 @@ function readNamed(
   }
   if (name === "output") {
     if (part === "compensate") return own(path);
-    const hasHandler = stagesOf(node).some((each) => each.part === "output");
-    return hasHandler ? own(`${path}.output`) : undefined;
+    return parts.includes("output") ? own(`${path}.output`) : undefined;
   }
   if (name === "children")
     return { ...own(path), children: true, tolerant: node?.tolerate !== undefined || undefined };
@@ -90,7 +81,7 @@ function readNamed(
   return undefined;
 }
 
-function everything({ node, part, sequences, loops }: Place): string[] {
+function everything({ sees = [], sequences, loops }: Place): string[] {
   const before = sequences.flatMap(({ nodes, at }) => {
     const keys = Object.keys(nodes);
     return keys
@@ -98,7 +89,6 @@ function everything({ node, part, sequences, loops }: Place): string[] {
       .filter((key) => kindOf(nodes[key]).makesNothing !== true)
       .map((key) => presentKey(nodes, key));
   });
-  const sees = stagesOf(node).find((each) => each.part === part)?.sees ?? [];
   return ["input", ...before, ...(loops.length > 0 ? ["loop"] : []), ...sees];
 }
 

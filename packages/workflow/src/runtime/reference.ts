@@ -7,7 +7,7 @@ import type { Bound } from "./functions.js";
 import { parseValue } from "./input.js";
 import { kindOf } from "./nodes/kinds.js";
 import { actionFunction } from "./options.js";
-import { firstStageOf, hasUndoables, placeOf, presentKey, topLevelOf } from "./place.js";
+import { hasUndoables, placeOf, presentKey, topLevelOf } from "./place.js";
 import { marksOf, readsOf } from "./reads.js";
 import { sensitivePaths } from "./secrets.js";
 
@@ -75,8 +75,8 @@ export function referenceTo(own: Bound, given: AnyDefinition): WorkflowReference
 /** The first stage. An action is scheduled directly; others through `entry`. */
 async function firstOf(own: Bound): Promise<Beginning["first"]> {
   const { definition } = own;
-  const [first = ""] = Object.keys(definition.nodes);
-  const stage = firstStageOf(definition, first);
+  const [path = ""] = Object.keys(definition.nodes);
+  const { first: stage } = placeOf(definition, path);
   const { node, part } = placeOf(definition, stage);
   // The time of a parent is watched from when its workflow arrives at it.
   const isTimed = part !== "" && node?.timeout !== undefined;

@@ -4,13 +4,12 @@ import type { StepError } from "../definition/context.js";
 import { describeThrown, type Problem } from "../errors/failure.js";
 import { checkedOutput, copied } from "../values.js";
 import { branch, endBranch } from "./nodes/branch.js";
-import { kindOf } from "./nodes/kinds.js";
 import { child, children, gather, reduce } from "./nodes/children.js";
 import { event } from "./nodes/event.js";
 import { endIteration, loop } from "./nodes/loop.js";
 import { sleep } from "./nodes/sleep.js";
 import { action, mutation, query } from "./nodes/step.js";
-import { hasUndoables, type Place, placeOf, recordOf } from "./place.js";
+import { hasUndoables, type Place } from "./place.js";
 import { Transaction } from "./transaction.js";
 
 /** What arriving at a stage gives: nothing, but it is awaited. */
@@ -59,7 +58,7 @@ export class Run extends Transaction {
 
   async complete(stage: string | null): Arrival {
     const undoable = hasUndoables(this.own.definition);
-    this.goOn({ kind: "complete", stage: stage && recordOf(stage), undoable });
+    this.goOn({ kind: "complete", stage: stage && this.place(stage).record, undoable });
   }
 
   async undone(): Arrival {
@@ -81,7 +80,7 @@ export class Run extends Transaction {
     if (!this.own.actions.has(stage) && (await this.isFull())) return this.goTo(stage);
     let then: Arrive | void;
     try {
-      then = await enter(placeOf(this.own.definition, stage));
+      then = await enter(this.place(stage));
     } catch (error) {
       return await this.fail(stage, describeThrown(error));
     }
@@ -111,7 +110,7 @@ export class Run extends Transaction {
       if (stage === path) this.add({ ...fused, error, output, ...loopSeen });
       else {
         this.open({ ...fused, error });
-        this.#addNode(recovered, recordOf(stage) === path);
+        this.#addNode(recovered, this.place(stage).record === path);
       }
       return await (recovered.next ?? next)(this);
     }
@@ -127,7 +126,7 @@ export class Run extends Transaction {
   /** The run fails at a stage, or goes on after its node if a `recover` says so. */
   async fail(stage: string, problem: Problem): Arrival {
     const error = this.errorAt(stage, problem, 1);
-    const { path } = placeOf(this.own.definition, stage);
+    const { path } = this.place(stage);
     if (!this.own.recovered.has(path)) return this.failAt(stage, error);
     const recovered = await this.#recover(stage, problem, error);
     if ("error" in recovered) return this.failAt(stage, recovered.error);
@@ -142,7 +141,7 @@ export class Run extends Transaction {
   ): Promise<void> {
     const loopSeen = await this.loopSeen(this.stage);
     this.outcome = { kind: "success", output, ...how, ...loopSeen };
-    this.know(recordOf(this.stage), output);
+    this.know(this.place(this.stage).record, output);
     this.endDeadline(this.stage);
   }
 
@@ -166,7 +165,7 @@ export class Run extends Transaction {
       if (recovered.next !== undefined) this.endDeadlineOf(path);
     } else {
       this.outcome = { kind: "failed", error };
-      this.#addNode(recovered, recordOf(this.stage) === path);
+      this.#addNode(recovered, this.place(this.stage).record === path);
     }
     return recovered.next ?? next;
   }
@@ -177,10 +176,10 @@ export class Run extends Transaction {
     problem: Problem,
     error: StepError,
   ): Promise<Recovered | { error: StepError }> {
-    const { node, path, part } = placeOf(this.own.definition, stage);
+    const { node, kind, path, part } = this.place(stage);
     const next = this.own.recovered.get(path);
     // What follows a node of several stages is known from the generated code alone.
-    const isFollowed = next !== undefined || kindOf(node).startsRuns !== true;
+    const isFollowed = next !== undefined || kind.startsRuns !== true;
     const isAsked = part !== "compensate" && error.kind !== "canceled" && isFollowed;
     if (!isAsked || node?.recover === undefined) return { error };
     try {

@@ -1,25 +1,23 @@
 import { type Problem, withoutShownValues, withoutValues } from "../errors/failure.js";
 import type { Bound } from "./functions.js";
-import { kindOf, stagesOf } from "./nodes/kinds.js";
 import { placeOf } from "./place.js";
 import { readsOf } from "./reads.js";
 import { hasSecretChildren, isMarked, isSecret } from "./secrets.js";
 
 /** Whether the functions of a stage read what is secret. */
 export function readsSecret(own: Bound, stage: string): boolean {
-  const { node, path, part } = placeOf(own.definition, stage);
+  const { kind, path, part } = placeOf(own.definition, stage);
   const some = [stage, `${stage}.until`].flatMap((each) => readsOf(own, each));
-  const takesIn = part === "" && kindOf(node).startsRuns === true && hasSecretChildren(own, path);
+  const takesIn = part === "" && kind.startsRuns === true && hasSecretChildren(own, path);
   return takesIn || some.some(({ sensitive }) => sensitive === true);
 }
 
 /** The problem of a stage as it is shown. A function of its own decides what its errors say. */
 export function shownProblem(own: Bound, stage: string, problem: Problem): Problem {
-  const { node, path, part } = placeOf(own.definition, stage);
+  const { node, path, part, runs } = placeOf(own.definition, stage);
   if (isMarked(own, node) || (part === "" && isSecret(own, path, node)))
     return withoutValues(problem);
   if (!readsSecret(own, stage)) return problem;
-  const hasFunction = stagesOf(node).some((each) => each.part === part && each.runs !== undefined);
   const why = "the node reads what is sensitive";
-  return hasFunction ? withoutShownValues(problem, why) : withoutValues(problem, why);
+  return runs !== undefined ? withoutShownValues(problem, why) : withoutValues(problem, why);
 }

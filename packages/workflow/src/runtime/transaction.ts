@@ -19,9 +19,8 @@ import { durationMs } from "../rules.js";
 import { copied } from "../values.js";
 import { AtHand, Budget, keyOf } from "./at-hand.js";
 import type { Bound } from "./functions.js";
-import { kindOf, stagesOf } from "./nodes/kinds.js";
 import { optionOf } from "./options.js";
-import { firstStageOf, placeOf, recordOf, topLevelOf } from "./place.js";
+import { type Place, placeOf, topLevelOf } from "./place.js";
 import { marksOf, readableScope, type Reads, readsOf } from "./reads.js";
 import { readsSecret, shownProblem } from "./shown.js";
 
@@ -88,7 +87,7 @@ export class Transaction {
 
   /** Whether the stage has its result already, so that the run only goes on. */
   async hasResult(stage: string): Promise<boolean> {
-    const { path, part } = placeOf(this.own.definition, stage);
+    const { path, part } = this.place(stage);
     if (part === "compensate") return false;
     if (await this.#atHand.hasResult(topLevelOf(path))) return true;
     // Where the run came in, it has something to do.
@@ -118,7 +117,7 @@ export class Transaction {
   /** The output of a stage of the present iteration; null if there is no stage. */
   async outputOf(stage: string | null): Promise<Value> {
     if (stage === null) return null;
-    const read = { name: "output", ...this.at(recordOf(stage)) };
+    const read = { name: "output", ...this.at(this.place(stage).record) };
     const { output } = await this.#atHand.read([read], this.iterations.length);
     return (output ?? null) as Value;
   }
@@ -129,13 +128,17 @@ export class Transaction {
     this.#atHand.know(aspect === undefined ? where : { ...where, [aspect]: true }, output);
   }
 
+  place(stage: string): Place {
+    return placeOf(this.own.definition, stage);
+  }
+
   called(stage: string): string {
-    return placeOf(this.own.definition, stage).called;
+    return this.place(stage).called;
   }
 
   /** A stage and the iterations of the loops around it. */
   at(stage: string): { stage: string; iterations?: number[] } {
-    const depth = placeOf(this.own.definition, stage).loops.length;
+    const depth = this.place(stage).loops.length;
     return depth === 0 ? { stage } : { stage, iterations: this.iterations.slice(0, depth) };
   }
 
@@ -175,7 +178,7 @@ export class Transaction {
       this.#fused[same] = { ...fused, startedAt, exists, chosen };
     }
     this.budget.spend(getConvexSize(output) + getConvexSize(loop as Value));
-    this.know(recordOf(stage), output);
+    this.know(this.place(stage).record, output);
     if (fused.iteration === undefined || fused.isOver) this.endDeadline(stage);
   }
 
@@ -187,11 +190,10 @@ export class Transaction {
 
   /** Begins to time a parent or a loop. @throws if its `timeout` is no duration. */
   beginDeadline(stage: string): void {
-    const { definition } = this.own;
-    const { node, path } = placeOf(definition, stage);
-    if (!kindOf(node).isTimedAsWhole || node.timeout === undefined) return;
+    const { node, kind, path, first } = this.place(stage);
+    if (!kind.isTimedAsWhole || node.timeout === undefined) return;
     const isRetry = this.isArrivalAt(stage) && this.token.attempt > 1;
-    if (isRetry || stage !== firstStageOf(definition, path)) return;
+    if (isRetry || stage !== first) return;
     const ms = durationMs(node.timeout, optionOf(this.own, path, "timeout"));
     const recovers = this.own.recovered.has(path) || undefined;
     const { called } = this.facts(path);
@@ -200,10 +202,9 @@ export class Transaction {
 
   /** After the last stage of a parent or a loop, its time is not watched any more. */
   protected endDeadline(stage: string): void {
-    const { node, path, part } = placeOf(this.own.definition, stage);
+    const { kind, path, part, parts } = this.place(stage);
     // A deploy may have removed its timeout while the run was in it.
-    if (kindOf(node).isTimedAsWhole && stagesOf(node).at(-1)?.part === part)
-      this.endDeadlineOf(path);
+    if (kind.isTimedAsWhole && parts.at(-1) === part) this.endDeadlineOf(path);
   }
 
   protected endDeadlineOf(path: string): void {

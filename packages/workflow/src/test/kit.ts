@@ -16,8 +16,7 @@ import type { ComponentApi } from "../component/_generated/component.js";
 import type { Info } from "../definition/context.js";
 import type { WorkflowOutput, WorkflowScope } from "../definition/definition.js";
 import { type Duration, suggestion } from "../rules.js";
-import { stagesOf } from "../runtime/nodes/kinds.js";
-import { allNodes, placeOf } from "../runtime/place.js";
+import { allStages, placeOf } from "../runtime/place.js";
 import type { WorkflowReference } from "../runtime/reference.js";
 import { clearStubs, setStub } from "../runtime/stubs.js";
 import type * as functions from "./functions.js";
@@ -267,11 +266,7 @@ export function stubNode<
   Workflow extends WorkflowReference<never>,
   Node extends StagePath<Workflow>,
 >({ name, stored }: Workflow, node: Node, stub: Stub<Workflow, Node>): void {
-  const stages = allNodes(stored.nodes).flatMap(({ node: each, path }) =>
-    stagesOf(each).flatMap(({ part, runs }) =>
-      runs === undefined ? [] : [part === "" ? path : `${path}.${part}`],
-    ),
-  );
+  const stages = allStages(stored).filter((stage) => placeOf(stored, stage).runs !== undefined);
   const names = stages.map((stage) => placeOf(stored, stage).called);
   const stage = stages[names.indexOf(node)];
   if (stage === undefined)

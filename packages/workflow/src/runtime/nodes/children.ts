@@ -6,10 +6,9 @@ import { describeThrown, Failure } from "../../errors/failure.js";
 import { checkedOutput, copied, fromPages, MAX_VALUE_BYTES } from "../../values.js";
 import { inputOf } from "../input.js";
 import { checkConcurrency, checkTolerate, optionOf } from "../options.js";
-import { canWait, placeOf } from "../place.js";
+import { canWait } from "../place.js";
 import type { WorkflowReference } from "../reference.js";
 import type { Arrival, Arrive, OfScope, Run } from "../run.js";
-import { kindOf } from "./kinds.js";
 
 export interface Giving<Output> {
   readonly "~definition": { readonly "~output"?: () => Output };
@@ -60,8 +59,8 @@ export async function child(
   args: OfScope,
   reference: WorkflowReference<never>,
 ): Arrival {
-  await run.arrive(stage, undefined, async ({ node, called }) => {
-    if (kindOf(node).workflow?.(node) !== reference.definition)
+  await run.arrive(stage, undefined, async ({ node, kind, called }) => {
+    if (kind.workflow?.(node) !== reference.definition)
       throw new Failure(
         "nonRetryable",
         `"${called}" of workflow "${run.own.workflow}" runs another workflow than "${reference.name}", which the generated code starts. Run workflow-codegen`,
@@ -80,12 +79,12 @@ const MAX_ELEMENTS = 8_192;
 /** The output of a parent without a finalize, or of a `.child`. */
 export async function gather(run: Run, stage: string, next: Arrive): Arrival {
   if (await run.hasResult(stage)) return await next(run);
-  const { node } = placeOf(run.own.definition, stage);
+  const { node, kind } = run.place(stage);
   const gathered = async () => {
     const execute = async () => {
       const { children: paged, ...rest } = await run.scope(stage, ["output", "children"]);
       const outputs = fromPages(paged);
-      return kindOf(node).workflow !== undefined
+      return kind.workflow !== undefined
         ? (outputs as unknown[])[0]
         : checkedSize(run.called(stage), { ...rest, children: outputs });
     };
@@ -119,7 +118,7 @@ const PAGE = 1_000;
 export async function reduce(run: Run, stage: string, next: Arrive): Arrival {
   if (await run.hasResult(stage)) return await next(run);
   const { outputs, reduced } = run.own.component.lib;
-  const { node } = placeOf(run.own.definition, stage);
+  const { node } = run.place(stage);
   // The compiler may not have seen whether there is one.
   if (node.reduce === undefined) return await next(run);
   try {

@@ -7,7 +7,7 @@ export type AnyNode = any;
 
 export type Nodes = Readonly<Record<string, AnyNode>>;
 
-interface StageOf {
+export interface StageOf {
   /** What follows the node's path in its name: `finalize` of `chapters.finalize`. */
   readonly part: "" | "output" | "finalize" | "compensate";
   /** The options of the app's function that runs there; absent if none does. */
@@ -33,7 +33,7 @@ interface Taken {
 }
 
 /** What the run time has to know of a kind of node, beside what a run does there. */
-interface Kind {
+export interface Kind {
   /** In the order in which a run comes to them. Default: the node itself. */
   stages?(node: AnyNode): StageOf[];
   inside?(node: AnyNode): Inside[];

@@ -2,7 +2,6 @@ import type { Value } from "convex/values";
 import { describeThrown, Failure } from "../../errors/failure.js";
 import { checkedOutput } from "../../values.js";
 import { checkMaxIterations, optionOf } from "../options.js";
-import { placeOf } from "../place.js";
 import type { Arrival, Arrive, OfScope, Run } from "../run.js";
 
 /** Begins a loop. Its record holds the state and the iteration from now on. */
@@ -23,8 +22,8 @@ function beginIteration(run: Run, stage: string, state: Value, iteration: number
   run.iterations = [...around(run, stage), iteration];
 }
 
-function around({ own, iterations }: Run, stage: string): readonly number[] {
-  return iterations.slice(0, placeOf(own.definition, stage).loops.length);
+function around(run: Run, stage: string): readonly number[] {
+  return run.iterations.slice(0, run.place(stage).loops.length);
 }
 
 /** An iteration has ended: the loop is over, or the next one begins. */
@@ -36,7 +35,7 @@ export async function endIteration(
   body: Arrive,
   next: Arrive,
 ): Arrival {
-  const { node, called } = placeOf(run.own.definition, stage);
+  const { node, called } = run.place(stage);
   const state = await run.outputOf(from);
   const outer = around(run, stage);
   const iteration = run.iterations[outer.length] ?? 1;

@@ -5,7 +5,6 @@ import { callFor, describeThrown, type Failure } from "../../errors/failure.js";
 import { checkedOutput } from "../../values.js";
 import { nestedInfo } from "../attempt.js";
 import { actionFunction } from "../options.js";
-import { policyOf } from "../reads.js";
 import type { Arrival, Arrive, Run } from "../run.js";
 import { stubOf } from "../stubs.js";
 
@@ -37,7 +36,7 @@ export const query: Nested = (...args) => execute("query", ...args);
 async function execute(kind: Kind, ...[run, stage, next, call]: Parameters<Nested>): Arrival {
   const { own, token } = run;
   if (await run.hasResult(stage)) return await next(run);
-  const isolate = policyOf(own.definition, stage).isolate === true;
+  const isolate = run.place(stage).policy.isolate === true;
   const isArrival = run.isArrivalAt(stage);
   if (!isArrival && (isolate || (await run.isClosed()))) return run.goTo(stage);
   if (isolate) run.closed = true;
