@@ -17,7 +17,7 @@ export const GUARDS = [
   { guard: "same-sibling", says: "two children end at once and start the same sibling" },
   { guard: "still-waiting", says: "the snapshot in which a child looks for siblings is old" },
   { guard: "inserting", says: "the last child ends while others are still to be inserted" },
-  { guard: "joined", says: "a child ends after its parent has failed" },
+  { guard: "settled", says: "a child ends after its parent has failed" },
   { guard: "settled-again", says: "the next function is gone, or its arguments are too large" },
   { guard: "has-reported", says: "an action is taken for lost, but reports after all" },
   { guard: "entered-once", says: "an event arrives as its timeout fires" },

@@ -155,7 +155,7 @@ describe("cancel", () => {
     const id = await use.app.start("twoAtOnce", { leaves: [{ n: 1 }] });
     await use.app.drive(async () => {
       const jobs = await scheduledJobs();
-      return jobs.some(({ args }) => (args[0] as { event?: Event }).event?.kind === "joined");
+      return jobs.some(({ args }) => (args[0] as { event?: Event }).event?.kind === "settled");
     });
     await cancel(id);
     await use.app.expectNothingLeft();

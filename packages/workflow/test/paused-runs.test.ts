@@ -164,7 +164,7 @@ describe("runs of a tree, each paused by itself", () => {
       await use.app.advance(HOUR);
       const held = await use.app.inComponent(async (ctx) => {
         const steps = await ctx.db.query("steps").collect();
-        return steps.filter((step) => step.state === "waiting").map((step) => step.held === true);
+        return steps.filter((step) => step.state === "waiting").map((step) => step.paused === true);
       });
       expect(held).toHaveLength(1 + 2 + 280);
       expect(new Set(held)).toEqual(new Set([last === "paused"]));

@@ -239,8 +239,8 @@ export class SteeredApp {
       if (seen.state !== state) this.#problems.push(`${runId} is ${state}, but seen ${seen.state}`);
       if (seen.stalled && !this.#isHarmed) this.#problems.push(`${runId} is stalled`);
     }
-    for (const { _id, state, concurrency = Infinity, joined } of steps) {
-      if (state !== "waiting" || joined === true) continue;
+    for (const { _id, state, concurrency = Infinity, settled } of steps) {
+      if (state !== "waiting" || settled === true) continue;
       const going = runs.filter((run) => run.parentStep === _id && isGoing(run));
       if (going.length > concurrency) this.#problems.push(`${going.length} children of ${_id} run`);
     }

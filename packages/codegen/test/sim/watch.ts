@@ -169,8 +169,8 @@ export class Watch {
     const count = (this.#going.get(parent) ?? 0) + change;
     this.#going.set(parent, count);
     const { documents } = this.deployment.store.table("workflow", "steps").documents;
-    const { concurrency = Infinity, joined } = (documents.get(parent) ?? {}) as Partial<StepRow>;
-    if (joined !== true && change > 0 && count > concurrency)
+    const { concurrency = Infinity, settled } = (documents.get(parent) ?? {}) as Partial<StepRow>;
+    if (settled !== true && change > 0 && count > concurrency)
       this.problems.add(`${count} children of ${parent} go on, of ${concurrency}`);
   }
 

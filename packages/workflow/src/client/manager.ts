@@ -33,7 +33,7 @@ import {
 import { loopAt, type RestartOptions } from "./restart.js";
 import type { Status } from "./status.js";
 import { type TimelineEntry, timelineOf } from "./timeline.js";
-import { type Wait, waitsOf } from "./waits.js";
+import type { Wait } from "./waits.js";
 import { refusal, runArgs, type RunOrKey, unknownRun, type WhichRun } from "./which-run.js";
 
 type AnyWorkflow = WorkflowReference<never>;
@@ -180,9 +180,10 @@ export class WorkflowManager {
   async waits(
     ctx: QueryRunner,
     runId: RunId,
-    page: PageOptions = { numItems: 100, cursor: null },
+    { numItems, cursor, endCursor, maximumRowsRead }: PageOptions = { numItems: 100, cursor: null },
   ): Promise<Page<Wait>> {
-    return await waitsOf(this.component, ctx, runId, page);
+    const page = { numItems, cursor, endCursor, maximumRowsRead };
+    return await ctx.runQuery(this.component.waits.list, { runId, page });
   }
 
   /**

@@ -11,9 +11,8 @@ import { type Beginning, vBadEnd, vError } from "../component/validators.js";
 import type { StepError } from "../definition/context.js";
 import { Failure } from "../errors/failure.js";
 import { checkStorable } from "../values.js";
-import { PASS_AN_ID } from "../runtime/input.js";
 import { type Duration, durationMs } from "../rules.js";
-import { inputOf } from "../runtime/input.js";
+import { inputOf, PASS_AN_ID } from "../runtime/input.js";
 import type { WorkflowReference } from "../runtime/reference.js";
 
 interface CommonOptions<Callback extends OnComplete> {

@@ -1,7 +1,4 @@
-import type { QueryRunner } from "@stepwise/workpool/core";
 import type { Value } from "convex/values";
-import type { ComponentApi } from "../component/_generated/component.js";
-import type { Page, PageOptions } from "./listing.js";
 
 /** A node of a run that waits for an event. */
 export interface Wait {
@@ -26,15 +23,4 @@ export interface Wait {
   since: number;
   dueAt?: number;
   paused?: boolean;
-}
-
-/** See `WorkflowManager.waits`. */
-export async function waitsOf(
-  component: ComponentApi,
-  ctx: QueryRunner,
-  runId: string,
-  { numItems, cursor, endCursor, maximumRowsRead }: PageOptions,
-): Promise<Page<Wait>> {
-  const page = { numItems, cursor, endCursor, maximumRowsRead };
-  return await ctx.runQuery(component.waits.list, { runId, page });
 }

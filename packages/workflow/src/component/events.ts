@@ -31,11 +31,10 @@ import { type Given, reception, vGiven, vRunState } from "./validators.js";
 const MAX_KEPT_BYTES = (1 << 20) - 1_024;
 
 const forNode = { run: v.string(), names: v.array(v.string()), stage: v.string() };
+const eventFields = { name: v.string(), value: v.any(), given: v.optional(vGiven) };
 const vStored = v.object({
+  ...eventFields,
   id: v.string(),
-  name: v.string(),
-  value: v.any(),
-  given: v.optional(vGiven),
   takenAt: v.optional(v.number()),
   since: v.number(),
 });
@@ -99,13 +98,7 @@ function stored(event: Doc<"inbox">, stage: string): Infer<typeof vStored> {
 
 /** Keeps an event that does not fit its node any more, in its place before the others. */
 export const giveBack = mutation({
-  args: {
-    run: v.string(),
-    name: v.string(),
-    value: v.any(),
-    given: v.optional(vGiven),
-    takenAt: v.number(),
-  },
+  args: { run: v.string(), ...eventFields, takenAt: v.number() },
   returns: v.null(),
   handler: async (ctx, { run, ...event }) => {
     const id = ctx.db.normalizeId("runs", run);
@@ -133,9 +126,7 @@ type Receiver = Infer<typeof vReceiver>;
 const sending = {
   workflow: v.string(),
   run: vRunOrKey,
-  name: v.string(),
-  value: v.any(),
-  given: v.optional(vGiven),
+  ...eventFields,
   receivers: v.array(vReceiver),
   /** The stages that take events of the storage name, but not of this one. */
   others: v.optional(v.array(v.string())),
@@ -191,7 +182,7 @@ async function deliver(
   const receivers = to.receivers.filter(({ stage, loop }) => stage !== unmatched || loop);
   const waiting = unmatched === undefined ? await stepWaitingFor(ctx, id, receivers) : undefined;
   const awaiting = receivers.find(({ stage }) => stage === waiting?.stage);
-  const isKept = waiting === undefined || waiting.held === true;
+  const isKept = waiting === undefined || waiting.paused === true;
   // A paused node takes its event when it is resumed.
   const ahead: Receiver[] = [];
   for (const one of isKept ? receivers : [])
@@ -267,7 +258,7 @@ async function stepWaitingFor(ctx: MutationCtx, run: RunId, receivers: readonly 
   const step = waiting.find(
     (one) => takesEvents(one) && receivers.some(({ stage }) => stage === one.stage),
   );
-  const isOver = step?.held === true && (step.dueAt ?? Infinity) < Date.now();
+  const isOver = step?.paused === true && (step.dueAt ?? Infinity) < Date.now();
   return isOver || (await isOwnJob(ctx, step?.job)) ? undefined : step;
 }
 

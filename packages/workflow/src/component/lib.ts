@@ -6,6 +6,7 @@ import { mutation, query, type MutationCtx, type QueryCtx } from "./_generated/s
 import { childrenFrom, isCalledOff as isChildCalledOff } from "./core/children.js";
 import { publicMutation } from "./core/continuations.js";
 import type { Run, RunId } from "./core/documents.js";
+import { inputFields, keptInput } from "./core/input.js";
 import { isInput } from "./core/kinds.js";
 import { logStarted } from "./core/log.js";
 import { pool } from "./core/pool.js";
@@ -13,15 +14,7 @@ import { hasEnded, runWithKey } from "./core/runs.js";
 import { cancelScheduled } from "./core/scheduled.js";
 import { loadScope, settledOutput } from "./core/scope.js";
 import { isActive, stepRead, stepWithId } from "./core/steps.js";
-import {
-  beginAction,
-  beginStage,
-  inputFields,
-  insertRun,
-  keptInput,
-  knownInput,
-  replaceInput,
-} from "./engine/begin.js";
+import { beginAction, beginStage, insertRun, knownInput, replaceInput } from "./engine/begin.js";
 import { beginDeadline } from "./engine/deadlines.js";
 import { scheduleEntry } from "./engine/entry.js";
 import { errorsBeside } from "./engine/transition.js";
@@ -78,7 +71,7 @@ export const isCanceled = query({
   returns: v.boolean(),
   handler: async (ctx, { token, orPaused = false }) => {
     const step = await stepWithId(ctx, token.step);
-    return step === null || !isActive(step, token) || (orPaused && step.held === true);
+    return step === null || !isActive(step, token) || (orPaused && step.paused === true);
   },
 });
 

@@ -12,10 +12,7 @@ import { isInput, isParent } from "./core/kinds.js";
 import { findRun } from "./core/runs.js";
 import schema from "./schema.js";
 import { vError, vRunState } from "./validators.js";
-import { factsOf, nodeFactsOf, nodeFields, runFacts } from "./views.js";
-
-/** A page ends early if it has read so much. */
-const LIMITS = { maximumRowsRead: 1_000, maximumBytesRead: 4 << 20 };
+import { factsOf, LIMITS, nodeFactsOf, nodeFields, pageFields, runFacts } from "./views.js";
 
 export const vListed = v.object({
   ...runFacts,
@@ -25,9 +22,8 @@ export const vListed = v.object({
 });
 
 const vListedPage = v.object({
+  ...pageFields,
   page: v.array(vListed),
-  isDone: v.boolean(),
-  continueCursor: v.string(),
   /** How many runs were read for it: a filter without an index drops some. */
   read: v.number(),
 });
@@ -171,9 +167,8 @@ export const steps = query({
       state: vRunState,
       error: v.optional(vError),
       generation: v.number(),
+      ...pageFields,
       records: v.array(vRecord),
-      isDone: v.boolean(),
-      continueCursor: v.string(),
     }),
     v.null(),
   ),
@@ -207,6 +202,6 @@ async function recordOf(ctx: QueryCtx, step: Step): Promise<Infer<typeof vRecord
     output: step.state === "completed" && !sensitive ? step.output : undefined,
     sensitive,
     undone: step.undone === true,
-    paused: step.held === true && !hasEnded,
+    paused: step.paused === true && !hasEnded,
   };
 }

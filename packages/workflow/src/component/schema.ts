@@ -127,7 +127,7 @@ export default defineSchema({
     check: v.optional(v.id("_scheduled_functions")),
     isLastTry: v.optional(v.boolean()),
     /** Its run is paused: nothing goes on with it. */
-    held: v.optional(v.boolean()),
+    paused: v.optional(v.boolean()),
     /** It is not removed with its iteration. */
     permanent: v.optional(v.boolean()),
     /** Of one of many children: the parent's record. It does not begin once that has ended. */
@@ -147,7 +147,7 @@ export default defineSchema({
     tolerate: v.optional(vTolerate),
     inserting: v.optional(v.boolean()),
     /** Of children: the parent waits for them no more. */
-    joined: v.optional(v.boolean()),
+    settled: v.optional(v.boolean()),
     /** Of children: something under it may have a compensation. */
     undoableBelow: v.optional(v.boolean()),
     /** Of children: what the outputs of the first of them were reduced to. */
@@ -159,7 +159,7 @@ export default defineSchema({
     .index("by_run_iterations", ["run", "permanent", "iterations"])
     .index("by_stage", ["stage", "endedAt", "createdAt"])
     .index("by_entry", ["entersAt"])
-    .index("by_check_entry", ["held", "check", "entersAt"])
+    .index("by_check_entry", ["paused", "check", "entersAt"])
     .index("by_kind_state", ["kind", "state"]),
 
   childPages: defineTable({

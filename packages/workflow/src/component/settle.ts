@@ -55,7 +55,7 @@ export async function settle(ctx: MutationCtx, settlement: Settlement) {
   noteEnding(ctx, token.step);
   // A step may pause its own run. A pause from elsewhere would have canceled its job.
   // guard: paused
-  if (found.held === true && ofApp(fused).length > 0 && !(await isOwnJob(ctx, found.job)))
+  if (found.paused === true && ofApp(fused).length > 0 && !(await isOwnJob(ctx, found.job)))
     throw new Error(`The run is paused: nothing of it starts`);
   const plan = planOf(found, settlement);
   const step = { ...found, plan };
@@ -149,7 +149,7 @@ async function beginNext(
       return undefined;
     case "stage": {
       const { action, reads } = next.stage;
-      if (action === undefined || step.held === true) {
+      if (action === undefined || step.paused === true) {
         const pending = { kind: "entry", state: "pending" } as const;
         if (arrived(next.stage)) await scheduleEntry(ctx, step, {}, pending);
         else await beginStage(ctx, step, next.stage, known, { entry });
@@ -228,7 +228,7 @@ async function wait(
   const marks = marksOf({ sensitive });
   const its = { kind, state: "waiting" as const, names, storedNames, ...marks, dueAt: until };
   const fields = hasArrived ? { ...its, startedAt: reachedAt(step) } : its;
-  const record = { ...newRecord(step, next), held: step.held, ...fields };
+  const record = { ...newRecord(step, next), paused: step.paused, ...fields };
   const id = hasArrived ? step._id : await ctx.db.insert("steps", record);
   const waiting = hasArrived ? { ...step, ...fields } : { ...record, _id: id };
   const due = { at: until, event: { kind: "due" as const } };
@@ -253,5 +253,5 @@ async function storeReduced(
   if (parent === null) throw new Error(`The run reduces the children of "${stage}", but has none`);
   const reduced = { value, from: from ?? parent.total ?? 0 };
   if (from === undefined) await ctx.db.patch("steps", parent._id, { reduced });
-  else await scheduleEntry(ctx, parent, { event: { kind: "joined" } }, { reduced });
+  else await scheduleEntry(ctx, parent, { event: { kind: "settled" } }, { reduced });
 }

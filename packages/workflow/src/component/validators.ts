@@ -292,7 +292,7 @@ export const vReported = v.union(
 export const vEvent = v.union(
   v.object({ kind: v.literal("arrive") }),
   /** Its children have all ended. */
-  v.object({ kind: v.literal("joined") }),
+  v.object({ kind: v.literal("settled") }),
   /** The end of a sleep, or of the time for an event. */
   v.object({ kind: v.literal("due") }),
   v.object({

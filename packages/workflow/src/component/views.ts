@@ -39,6 +39,10 @@ export const runFacts = {
   error: v.optional(vError),
 };
 
+/** A page of a list beside its rows; it ends early if it has read so much. */
+export const pageFields = { isDone: v.boolean(), continueCursor: v.string() };
+export const LIMITS = { maximumRowsRead: 1_000, maximumBytesRead: 4 << 20 };
+
 const SAME = ["workflow", "state", "plan", "startedAt", "endedAt", "error"] as const;
 
 export function factsOf(run: Run) {
@@ -185,14 +189,14 @@ async function activeNode(ctx: QueryCtx, step: Step, deadlines: readonly Doc<"de
     since: step.startedAt,
     dueAt,
     timesOutAt: deadlines.find((deadline) => isUnder(deadline, step))?.at,
-    paused: step.held,
+    paused: step.paused,
     stalled: (await isStalled(ctx, step)) || undefined,
   };
 }
 
 /** Whether a step is stuck: the watchdog finds what is due soon, and a repair everything. */
 async function isStalled(ctx: QueryCtx, step: Step): Promise<boolean> {
-  if (step.held === true) return false;
+  if (step.paused === true) return false;
   if (await isStranded(ctx, step)) return true;
   if (isInPool(step) && step.entersAt === undefined) {
     const slot = await slotOf(ctx, step._id);

@@ -9,7 +9,7 @@ import { runWithId } from "./core/runs.js";
 import { nameOf } from "./core/steps.js";
 import schema from "./schema.js";
 import { vIterations } from "./validators.js";
-import { hasRoomToRead } from "./views.js";
+import { hasRoomToRead, LIMITS, pageFields } from "./views.js";
 
 const vWait = v.object({
   runId: v.string(),
@@ -28,14 +28,7 @@ const vWait = v.object({
 });
 type Wait = Infer<typeof vWait>;
 
-const vWaits = v.object({
-  page: v.array(vWait),
-  isDone: v.boolean(),
-  continueCursor: v.string(),
-});
-
-/** A page ends early after so many runs. Each takes a range or two, of the 4,096 that can be read. */
-const LIMITS = { maximumRowsRead: 1_000, maximumBytesRead: 4 << 20 };
+const vWaits = v.object({ ...pageFields, page: v.array(vWait) });
 
 /** What a run and those below it wait for from outside, in the order in which the runs began. */
 export const list = query({
@@ -61,6 +54,7 @@ async function waitsBelow(
     waiting.set(run._id, steps);
     return true;
   };
+  // Each run takes a range or two, of the 4,096 that can be read.
   const found = await paginator(ctx.db, schema)
     .query("runs")
     .withIndex("by_root_state", (q) => q.eq("root", top.root ?? top._id).eq("state", "running"))
@@ -81,7 +75,7 @@ async function waitsBelow(
 }
 
 function waitOf(run: Run, step: Step, input: unknown, path: string): Wait {
-  const { iterations, names: events = [], startedAt: since, dueAt, held: paused } = step;
+  const { iterations, names: events = [], startedAt: since, dueAt, paused } = step;
   const { _id: runId, workflow, startKey: key } = run;
   const of = { runId, workflow, key, node: nameOf(step), iterations, path: path + placeOf(step) };
   return { ...of, events, input, since, dueAt, paused };

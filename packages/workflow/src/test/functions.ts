@@ -18,7 +18,7 @@ export const timers = query({
     const slots = await ctx.db.query("slots").collect();
     const found = [
       ...waiting
-        .filter(({ held }) => held !== true)
+        .filter(({ paused }) => paused !== true)
         .map((step) => ({
           run: step.run,
           node: nameOf(step),

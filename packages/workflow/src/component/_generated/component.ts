@@ -40,10 +40,10 @@ export type ComponentApi<Name extends string | undefined = string | undefined> =
       "internal",
       { run: string; names: Array<string>; stage: string; skip: number },
       Array<{
-        id: string;
         name: string;
         value: any;
         given?: { value?: any };
+        id: string;
         takenAt?: number;
         since: number;
       }>,
@@ -90,10 +90,10 @@ export type ComponentApi<Name extends string | undefined = string | undefined> =
       "internal",
       { run: string; names: Array<string>; stage: string; id?: string },
       {
-        id: string;
         name: string;
         value: any;
         given?: { value?: any };
+        id: string;
         takenAt?: number;
         since: number;
       } | null,
@@ -643,6 +643,8 @@ export type ComponentApi<Name extends string | undefined = string | undefined> =
         };
       },
       {
+        isDone: boolean;
+        continueCursor: string;
         page: Array<{
           runId: string;
           workflow: string;
@@ -686,8 +688,6 @@ export type ComponentApi<Name extends string | undefined = string | undefined> =
           index?: number;
           childKey?: string;
         }>;
-        isDone: boolean;
-        continueCursor: string;
         read: number;
       },
       Name
@@ -714,6 +714,8 @@ export type ComponentApi<Name extends string | undefined = string | undefined> =
         };
       },
       {
+        isDone: boolean;
+        continueCursor: string;
         page: Array<{
           runId: string;
           workflow: string;
@@ -757,8 +759,6 @@ export type ComponentApi<Name extends string | undefined = string | undefined> =
           index?: number;
           childKey?: string;
         }>;
-        isDone: boolean;
-        continueCursor: string;
         read: number;
       },
       Name
@@ -785,6 +785,8 @@ export type ComponentApi<Name extends string | undefined = string | undefined> =
         };
       },
       {
+        isDone: boolean;
+        continueCursor: string;
         page: Array<{
           runId: string;
           workflow: string;
@@ -828,8 +830,6 @@ export type ComponentApi<Name extends string | undefined = string | undefined> =
           index?: number;
           childKey?: string;
         }>;
-        isDone: boolean;
-        continueCursor: string;
         read: number;
       },
       Name
@@ -874,6 +874,8 @@ export type ComponentApi<Name extends string | undefined = string | undefined> =
           compensationErrors?: Array<any>;
         };
         generation: number;
+        isDone: boolean;
+        continueCursor: string;
         records: Array<{
           kind:
             | "input"
@@ -939,8 +941,6 @@ export type ComponentApi<Name extends string | undefined = string | undefined> =
           undone: boolean;
           paused: boolean;
         }>;
-        isDone: boolean;
-        continueCursor: string;
       } | null,
       Name
     >;
@@ -1303,6 +1303,8 @@ export type ComponentApi<Name extends string | undefined = string | undefined> =
         };
       },
       {
+        isDone: boolean;
+        continueCursor: string;
         page: Array<{
           runId: string;
           workflow: string;
@@ -1316,8 +1318,6 @@ export type ComponentApi<Name extends string | undefined = string | undefined> =
           dueAt?: number;
           paused?: boolean;
         }>;
-        isDone: boolean;
-        continueCursor: string;
       },
       Name
     >;

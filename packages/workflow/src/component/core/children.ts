@@ -37,12 +37,12 @@ export async function hasChildIn(
 /** Up to so many children are canceled together with their parent: they hardly conflict with it. */
 const FEW = 10;
 
-export function isCanceledLater({ total = 0 }: Pick<Step, "total">): boolean {
+export function hasManyChildren({ total = 0 }: Pick<Step, "total">): boolean {
   return total > FEW;
 }
 
 export function isWaitingForChildren(parent: Step | null): parent is Step {
-  return parent?.state === "waiting" && parent.joined !== true;
+  return parent?.state === "waiting" && parent.settled !== true;
 }
 
 /** Whether a child must not begin: its parent waits no more, and cancels its children in pages. */

@@ -1,11 +1,22 @@
+import { type ObjectType, v } from "convex/values";
+import { vGiven } from "../validators.js";
 import type { QueryCtx, Run } from "./documents.js";
 import { stepRead } from "./steps.js";
 
+/** The parsed input of a run, and what is parsed again if that is something else. */
+export const inputFields = { input: v.any(), given: v.optional(vGiven) };
+export type Input = ObjectType<typeof inputFields>;
+
+/** What a run keeps of its input. A large one is in a record of its own. */
+export async function keptInput(ctx: QueryCtx, { _id, input, given }: Run): Promise<Input> {
+  if (input !== undefined) return { input, given };
+  const record = await stepRead(ctx, _id, { stage: "input" });
+  return { input: record?.output ?? null, given: record?.given };
+}
+
 /** What views show of a run's input: what is sensitive is left out. */
 export async function shownInput(ctx: QueryCtx, run: Run): Promise<unknown> {
-  if (run.input !== undefined) return masked(run.input, run.sensitive);
-  // A large one is in a record of its own.
-  return masked((await stepRead(ctx, run._id, { stage: "input" }))?.output, run.sensitive);
+  return masked((await keptInput(ctx, run)).input, run.sensitive);
 }
 
 /** An input without what stands at its sensitive paths; null if that is all of it. */

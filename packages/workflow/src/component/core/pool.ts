@@ -52,7 +52,7 @@ export async function nextEntryOf(ctx: QueryCtx): Promise<number | null> {
   const next = await ctx.db
     .query("steps")
     .withIndex("by_check_entry", (q) =>
-      q.eq("held", undefined).eq("check", undefined).gt("entersAt", undefined),
+      q.eq("paused", undefined).eq("check", undefined).gt("entersAt", undefined),
     )
     .first();
   return next?.entersAt ?? null;

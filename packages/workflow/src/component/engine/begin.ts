@@ -1,7 +1,8 @@
 import * as core from "@stepwise/workpool/core";
 import type { WithoutSystemFields } from "convex/server";
-import { getConvexSize, type ObjectType, v, type Value } from "convex/values";
-import type { MutationCtx, QueryCtx, Run, RunId, Step, StepId } from "../core/documents.js";
+import { getConvexSize, type Value } from "convex/values";
+import type { MutationCtx, Run, RunId, Step, StepId } from "../core/documents.js";
+import type { Input } from "../core/input.js";
 import { pool } from "../core/pool.js";
 import { type Known, smallScope } from "../core/scope.js";
 import {
@@ -13,13 +14,9 @@ import {
   stepRead,
   tokenOf,
 } from "../core/steps.js";
-import { type ActionFunction, type Stage, vGiven } from "../validators.js";
+import type { ActionFunction, Stage } from "../validators.js";
 import { beginDeadline } from "./deadlines.js";
 import { type EntryOptions, failStep, scheduleEntry } from "./entry.js";
-
-/** The parsed input of a run, and what is parsed again if that is something else. */
-export const inputFields = { input: v.any(), given: v.optional(vGiven) };
-type Input = ObjectType<typeof inputFields>;
 
 /** A larger scope is loaded by the function: arguments are kept for a week. */
 const MAX_SCOPE_BYTES = 256 * 1024;
@@ -63,13 +60,6 @@ export async function replaceInput(ctx: MutationCtx, run: RunId, input: Input) {
   return { input: undefined, given: undefined, ...inputInRun(input) };
 }
 
-/** What a run keeps of its input. */
-export async function keptInput(ctx: QueryCtx, { _id, input, given }: Run): Promise<Input> {
-  if (input !== undefined) return { input, given };
-  const record = await stepRead(ctx, _id, { stage: "input" });
-  return { input: record?.output ?? null, given: record?.given };
-}
-
 export function knownInput(input: unknown): Known {
   return new Map([[keyOf({ stage: "input" }), input]]);
 }
@@ -81,11 +71,11 @@ export async function beginRun(
   first: Stage,
   { start = startWork, childOf }: { start?: typeof startWork; childOf?: StepId | undefined },
 ): Promise<boolean> {
-  const { _id, _creationTime: createdAt, generation, plan, paused: held, timeoutMs } = run;
+  const { _id, _creationTime: createdAt, generation, plan, paused, timeoutMs } = run;
   if (timeoutMs !== undefined) await beginDeadline(ctx, _id, timeoutMs);
-  const of = { run: _id, createdAt, generation, plan, held, childOf };
+  const of = { run: _id, createdAt, generation, plan, paused, childOf };
   const known = run.input === undefined ? new Map() : knownInput(run.input);
-  if (first.action !== undefined && held !== true)
+  if (first.action !== undefined && paused !== true)
     return await start(ctx, await beginAction(ctx, of, first.action, first, known));
   await beginStage(ctx, of, first, known);
   return true;
@@ -120,13 +110,13 @@ export async function beginAction(
 
 export async function beginStage(
   ctx: MutationCtx,
-  of: RunOf & Pick<Step, "held">,
+  of: RunOf & Pick<Step, "paused">,
   stage: Stage,
   known: Known,
   { at, entry, ...fields }: Pick<EntryOptions, "at" | "entry"> & Partial<Step> = {},
 ): Promise<void> {
-  const { held } = of;
-  const record = { ...newRecord(of, stage), ...marksOf(stage), ...fields, held };
+  const { paused } = of;
+  const record = { ...newRecord(of, stage), ...marksOf(stage), ...fields, paused };
   const step = await ctx.db.insert("steps", { ...record, kind: "entry", state: "pending" });
   const scope = await scopeArgument(ctx, of.run, stage, known);
   const how = { at, scope, isGuarded: stage.afterFailure, entry };

@@ -35,11 +35,11 @@ export interface EntryOptions {
   entry?: string | undefined;
 }
 
-type Stepped = StepOf & Pick<Step, "stage" | "held"> & Partial<Pick<Step, "check" | "entersAt">>;
+type Stepped = StepOf & Pick<Step, "stage" | "paused"> & Partial<Pick<Step, "check" | "entersAt">>;
 
 /**
  * Schedules the entry of a step. One that is due at once is the generated function itself, which
- * the watchdog watches; a later one is {@link enter}. The entry of a held step is only recorded.
+ * the watchdog watches; a later one is {@link enter}. The entry of a paused step is only recorded.
  */
 export async function scheduleEntry(
   ctx: MutationCtx,
@@ -49,11 +49,11 @@ export async function scheduleEntry(
 ): Promise<Id<"_scheduled_functions"> | undefined> {
   const { isLastTry = false, isGuarded = false, slot, entry } = how;
   const token = tokenOf({ ...step, ...fields });
-  const isHeld = fields.held ?? step.held;
+  const isPaused = fields.paused ?? step.paused;
   const isDue = at <= Date.now();
   await cancelCheck(ctx, step);
   const args = { token, stage: step.stage, event, scope, slot, fuse: !isLastTry };
-  const job = isHeld
+  const job = isPaused
     ? undefined
     : ((isDue && !isGuarded ? await scheduleAtOnce(ctx, args, entry) : undefined) ??
       (await ctx.scheduler.runAt(at, internal.engine.entry.enter, { token, scope, slot })));
@@ -72,7 +72,7 @@ export async function scheduleEntry(
     event: event.kind === "arrive" ? undefined : event,
     isLastTry: isLastTry ? true : undefined,
   });
-  if (!isHeld && isDue) await keepSweeping(ctx, pool);
+  if (!isPaused && isDue) await keepSweeping(ctx, pool);
   return job;
 }
 
@@ -115,13 +115,13 @@ interface EnterOptions {
 export async function enterStep(ctx: MutationCtx, token: Token, options: EnterOptions = {}) {
   const step = await stepWithId(ctx, token.step);
   const run = step === null ? null : await ctx.db.get("runs", step.run);
-  // A step that is held is entered when its run is resumed.
+  // A step that is paused is entered when its run is resumed.
   if (
     step === null ||
     run === null ||
     // guard: entered-once
     !isActive(step, token) ||
-    step.held === true
+    step.paused === true
   )
     return;
   await enterNow(ctx, run, step, options);

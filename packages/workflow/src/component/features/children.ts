@@ -3,7 +3,7 @@ import { getConvexSize, v, type Value } from "convex/values";
 import { voidMutation } from "../core/continuations.js";
 import type { MutationCtx, RunId, Step, StepId } from "../core/documents.js";
 import { pool } from "../core/pool.js";
-import { isCanceledLater, isWaitingForChildren } from "../core/children.js";
+import { hasManyChildren, isWaitingForChildren } from "../core/children.js";
 import { marksOf, newRecord, NO_ENTRY, reachedAt, type RunOf } from "../core/steps.js";
 import { beginRun, insertRun } from "../engine/begin.js";
 import type { Beginning, NewChild, NewChildren, Stage } from "../validators.js";
@@ -23,7 +23,7 @@ async function insertPage(
   const running: Inserted = [];
   const parent = await ctx.db.get("steps", id);
   const above = parent === null ? null : await ctx.db.get("runs", parent.run);
-  if (parent === null || above === null || parent.joined === true) return running;
+  if (parent === null || above === null || parent.settled === true) return running;
   const now = Date.now();
   for (const [offset, { begin, key, input, given, error }] of page.children.entries()) {
     const beginning = page.begins[begin];
@@ -74,7 +74,7 @@ const MAX_PUT_OFF_MS = 3_000;
 /** Inserts a parent's children, and starts some. @param arrived its record, if there is one. */
 export async function startChildren(
   ctx: MutationCtx,
-  of: RunOf & Pick<Step, "held">,
+  of: RunOf & Pick<Step, "paused">,
   arrived: Step | null,
   children: NewChildren,
 ): Promise<void> {
@@ -101,13 +101,13 @@ export async function startChildren(
     undoableBelow: begins.some(({ undoable }) => undoable) || undefined,
     inserting: pagesAtOnce < pages.length || undefined,
   };
-  const fresh = () => ({ ...newRecord(of, children), held: of.held, ...record });
+  const fresh = () => ({ ...newRecord(of, children), paused: of.paused, ...record });
   const step = arrived?._id ?? (await ctx.db.insert("steps", fresh()));
   if (arrived !== null)
     await ctx.db.patch("steps", step, { ...record, startedAt: reachedAt(arrived) });
   const now = pages.slice(0, pagesAtOnce);
   const isRefused = now.some((page) => page.some(({ error }) => error !== undefined));
-  const atOnce = of.held || isRefused ? 0 : Math.min(record.concurrency, MAX_STARTED_AT_ONCE);
+  const atOnce = of.paused || isRefused ? 0 : Math.min(record.concurrency, MAX_STARTED_AT_ONCE);
   const running: Inserted = [];
   let from = 0;
   for (const [number, page] of pages.entries()) {
@@ -118,7 +118,7 @@ export async function startChildren(
   }
   if (isPutOff) await insertLater(ctx, step, 0, Math.random() * MAX_PUT_OFF_MS);
   else if (!areFew) await insertLater(ctx, step, bytesOf(now) + getConvexSize(pages as Value));
-  const ofMany = isCanceledLater(record) ? step : undefined;
+  const ofMany = hasManyChildren(record) ? step : undefined;
   if (running.length === 0 || !(await beginInserted(ctx, step, running, ofMany)))
     await startWaiting(ctx, step);
   else if (running.length < record.concurrency) await startWaitingLater(ctx, step);
@@ -140,7 +140,7 @@ async function beginInserted(
       goesOn = false;
       await ctx.db.patch("runs", id, { state: "pending", first });
     } else if (!(await beginRun(ctx, run, first, { childOf })))
-      goesOn = (await ctx.db.get("steps", parent))?.joined !== true;
+      goesOn = (await ctx.db.get("steps", parent))?.settled !== true;
   }
   return goesOn;
 }

@@ -3,7 +3,7 @@ import { v, type ObjectType } from "convex/values";
 import { internal } from "../_generated/api.js";
 import { internalQuery, type MutationCtx, type QueryCtx } from "../_generated/server.js";
 import type { Run, RunId, Step, StepId } from "../core/documents.js";
-import { childrenIn, isCanceledLater, isWaitingForChildren, lastChild } from "../core/children.js";
+import { childrenIn, hasManyChildren, isWaitingForChildren, lastChild } from "../core/children.js";
 import { stepWithId } from "../core/steps.js";
 import { beginRun, startWork } from "../engine/begin.js";
 import { scheduleEntry } from "../engine/entry.js";
@@ -20,10 +20,10 @@ export const MAX_STARTED_AT_ONCE = 200;
 /** How many running children are read at most. If there are more, each starts its own successor. */
 const MAX_RUNNING_READ = 4_000;
 
-/** Starts waiting children in order, as many as may run. After the last, the parent joins them. */
+/** Starts waiting children in order, as many as may run. After the last, the parent goes on. */
 export async function startWaiting(ctx: MutationCtx, id: StepId): Promise<void> {
   const parent = await ctx.db.get("steps", id);
-  if (!isWaitingForChildren(parent) || parent.held) return;
+  if (!isWaitingForChildren(parent) || parent.paused) return;
   if (await failIfTooMany(ctx, parent)) return;
   const free = await freePlaces(ctx, parent);
   const startable = await childrenIn(ctx, id, "pending").take(Math.min(free, MAX_STARTED_AT_ONCE));
@@ -38,7 +38,7 @@ export async function startWaiting(ctx: MutationCtx, id: StepId): Promise<void> 
   if (startable.length < free && startable.length === MAX_STARTED_AT_ONCE)
     await startWaitingLater(ctx, id);
   if (startable.length > 0 || parent.inserting === true) return;
-  if (!(await isAnyGoing(ctx, id))) await join(ctx, parent);
+  if (!(await isAnyGoing(ctx, id))) await goOnAfterChildren(ctx, parent);
 }
 
 function allMayRun({ concurrency = 1, total = 0 }: Step): boolean {
@@ -65,7 +65,7 @@ export async function startWaitingLater(ctx: MutationCtx, id: StepId): Promise<v
 }
 
 /**
- * A child has ended: a waiting sibling starts, or the parent joins its children, or fails. No child
+ * A child has ended: a waiting sibling starts, or the parent goes on, or fails. No child
  * writes a document that another child writes: a point read of a running sibling proves that it is
  * not the last.
  * @param of `hadBegun`: otherwise it makes no room. `undoable`: it may have something to undo.
@@ -81,18 +81,18 @@ export async function childEnded(
   if (parent === null) return {};
   const isUndoable = undoable || parent.undoableBelow === true;
   if (isUndoable && child.state === "completed") await addChildUndo(ctx, child);
-  // guard: joined
+  // guard: settled
   if (!isWaitingForChildren(parent))
     return { undone: await childOfClosedEnded(ctx, parent, child) };
   if (child.state !== "completed" && !(await isTolerated(ctx, parent)))
     await failParent(ctx, parent, child);
   // Otherwise whoever resumes the run, or inserts the other children, goes on.
-  else if (parent.held !== true && !(parent.inserting === true && allMayRun(parent)))
+  else if (parent.paused !== true && !(parent.inserting === true && allMayRun(parent)))
     return { work: await makeRoom(ctx, parent, child, hadBegun) };
   return {};
 }
 
-/** Starts a sibling in the place of a child, or joins the children. @returns its work. */
+/** Starts a sibling in the place of a child, or lets the parent go on. @returns its work. */
 async function makeRoom(ctx: MutationCtx, parent: Step, child: Run, hadBegun: boolean) {
   const works: Work[] = [];
   const handOver = async (_ctx: MutationCtx, work: Work) => works.push(work) > 0;
@@ -109,7 +109,8 @@ async function makeRoom(ctx: MutationCtx, parent: Step, child: Run, hadBegun: bo
     (await isAnyGoing(ctx, parent._id))
   )
     return undefined;
-  if (parent.tolerate === undefined || !(await failIfTooMany(ctx, parent))) await join(ctx, parent);
+  if (parent.tolerate === undefined || !(await failIfTooMany(ctx, parent)))
+    await goOnAfterChildren(ctx, parent);
   return undefined;
 }
 
@@ -218,11 +219,11 @@ async function begin(ctx: MutationCtx, parent: Step, run: Run, start: Start) {
   if (run.state !== "pending" || run.first === undefined) return null;
   const begun = { state: "running" as const, first: undefined, startedAt: Date.now() };
   await ctx.db.patch("runs", run._id, begun);
-  const childOf = isCanceledLater(parent) ? parent._id : undefined;
+  const childOf = hasManyChildren(parent) ? parent._id : undefined;
   return await beginRun(ctx, run, run.first, { start, childOf });
 }
 
-async function join(ctx: MutationCtx, parent: Step): Promise<void> {
+async function goOnAfterChildren(ctx: MutationCtx, parent: Step): Promise<void> {
   await endRecount(ctx, parent);
-  await scheduleEntry(ctx, parent, { event: { kind: "joined" } }, { joined: true });
+  await scheduleEntry(ctx, parent, { event: { kind: "settled" } }, { settled: true });
 }

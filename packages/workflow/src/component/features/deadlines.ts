@@ -56,7 +56,7 @@ async function failNode(ctx: MutationCtx, deadline: Doc<"deadlines">, error: Ste
     const { beganAt = now } =
       isInPool(step) && step.job === undefined ? await withdraw(ctx, step._id) : {};
     const event = { kind: "failed" as const, error, beganAt };
-    if (step.held === true) await scheduleEntry(ctx, step, { event });
+    if (step.paused === true) await scheduleEntry(ctx, step, { event });
     else await enterStep(ctx, tokenOf(step), { event });
   }
   return true;

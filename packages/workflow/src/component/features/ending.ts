@@ -9,7 +9,7 @@ import { isParent } from "../core/kinds.js";
 import { logEnded, logKept } from "../core/log.js";
 import { errorOf, goesOn } from "../core/runs.js";
 import { outputInRun } from "../core/scope.js";
-import { childrenIn, hasChildIn, isCanceledLater, UNENDED } from "../core/children.js";
+import { childrenIn, hasChildIn, hasManyChildren, UNENDED } from "../core/children.js";
 import { activeSteps, NO_ENTRY } from "../core/steps.js";
 import { startWork } from "../engine/begin.js";
 import { callOnComplete, stopStep } from "../engine/closing.js";
@@ -71,7 +71,7 @@ export async function endRun(
   let waitsFor = undo !== null && run.restarting === true;
   for (const parent of parents)
     waitsFor ||=
-      (isCanceledLater(parent) && (undo !== null || parent.undoableBelow === true)) ||
+      (hasManyChildren(parent) && (undo !== null || parent.undoableBelow === true)) ||
       (await hasToWaitFor(ctx, parent, undo));
   if (end.at !== undefined && isParent(end.at)) waitsFor ||= await hasToWaitFor(ctx, end.at, undo);
   if (undo === null && !waitsFor) return await finishRun(ctx, run, end);
@@ -161,7 +161,7 @@ async function closeSteps(
 async function closeStep(ctx: MutationCtx, step: Step, state: BadEnd, page: Page) {
   // The job stays: it may be the one that ends the run.
   const { job: _job, check: _check, ...noEntry } = NO_ENTRY;
-  const closed = { ...noEntry, state, endedAt: Date.now(), held: undefined };
+  const closed = { ...noEntry, state, endedAt: Date.now(), paused: undefined };
   const beganAt = await stopStep(ctx, step);
   await ctx.db.patch("steps", step._id, { ...closed, beganAt });
   if (!isParent(step)) return;
@@ -182,7 +182,7 @@ async function hasToWaitFor(
 
 /** Many are canceled later, so that this transaction reads nothing that they write as they end. */
 async function cancelChildren(ctx: MutationCtx, parent: Step, page: Page): Promise<void> {
-  if (isCanceledLater(parent) || (await cancelSomeChildren(ctx, parent._id, page)))
+  if (hasManyChildren(parent) || (await cancelSomeChildren(ctx, parent._id, page)))
     await continueLater(ctx, internal.features.ending.cancelMoreChildren, parent._id);
 }
 

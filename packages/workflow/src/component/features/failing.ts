@@ -4,7 +4,7 @@ import { internal } from "../_generated/api.js";
 import { continuation, continueLater } from "../core/continuations.js";
 import type { Doc, MutationCtx, QueryCtx, Run, Step, StepId } from "../core/documents.js";
 import { errorOf } from "../core/runs.js";
-import { childrenIn, isCanceledLater, isWaitingForChildren } from "../core/children.js";
+import { childrenIn, hasManyChildren, isWaitingForChildren } from "../core/children.js";
 import { nameOf } from "../core/steps.js";
 import { scheduleEntry } from "../engine/entry.js";
 import { dropPages } from "./childPages.js";
@@ -43,9 +43,9 @@ export async function failWith(ctx: MutationCtx, parent: Step, error: StepError)
   if (parent.job !== undefined) await cancelPending(ctx, parent.job);
   if (parent.inserting === true) await dropPages(ctx, parent._id);
   await endRecount(ctx, parent);
-  const fields = { joined: true, inserting: undefined };
+  const fields = { settled: true, inserting: undefined };
   await scheduleEntry(ctx, parent, { event: { kind: "failed", error } }, fields);
-  if (isCanceledLater(parent))
+  if (hasManyChildren(parent))
     await continueLater(ctx, internal.features.ending.cancelMoreChildren, parent._id);
   else await ctx.runMutation(internal.features.ending.cancelFewChildren, { parent: parent._id });
 }

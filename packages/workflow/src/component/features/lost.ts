@@ -17,7 +17,7 @@ import { insertLater } from "./childPages.js";
 
 /** Schedules a lost entry again; one that failed, once without fusion, and then the step fails. */
 export async function rearmLate(ctx: MutationCtx, step: Step): Promise<void> {
-  if (step.held === true || !hasNotEnded(step)) {
+  if (step.paused === true || !hasNotEnded(step)) {
     await ctx.db.patch("steps", step._id, { entersAt: undefined });
     return;
   }
@@ -75,8 +75,8 @@ function eventOf(step: Step): Event | undefined {
 
 /** Whether an action is neither in the queue nor in a slot, and its run will not be told. */
 export async function isStranded(ctx: QueryCtx, step: Step): Promise<boolean> {
-  const { held, entersAt, _id } = step;
-  if (!isInPool(step) || held === true || entersAt !== undefined) return false;
+  const { paused, entersAt, _id } = step;
+  if (!isInPool(step) || paused === true || entersAt !== undefined) return false;
   return !(await core.isWaiting(ctx, _id)) && (await core.slotOf(ctx, _id)) === null;
 }
 

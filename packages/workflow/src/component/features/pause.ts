@@ -12,20 +12,20 @@ import { scheduleEntry } from "../engine/entry.js";
 import { startWaiting } from "./concurrency.js";
 import { rearm } from "./lost.js";
 
-/* A pause marks active records as `held`, down the tree: what runs ends, and nothing starts. */
+/* A pause marks active records as `paused`, down the tree: what runs ends, and nothing starts. */
 
 const PAGE = 250;
 type Page = { remaining: number };
 
 /** The children of `step` after `after`. `since`: when it was decided, in the order of commits. */
-type Rest = { step: StepId; after: number; held: boolean; since?: bigint };
+type Rest = { step: StepId; after: number; paused: boolean; since?: bigint };
 
 /** Pauses a run and those under it, in pages. @returns false if it has ended or is being undone. */
 export async function pauseRun(ctx: MutationCtx, run: Run): Promise<boolean> {
   if (!goesOn(run)) return false;
   // Also if it is paused already: a resume of a run above may still be on its way here.
   await ctx.db.patch("runs", run._id, { paused: true, pausedAt: ctx.db.vars.commitTs });
-  if (run.paused !== true) await applyToRun(ctx, run._id, { held: true }, { remaining: PAGE });
+  if (run.paused !== true) await applyToRun(ctx, run._id, { paused: true }, { remaining: PAGE });
   return true;
 }
 
@@ -33,34 +33,34 @@ export async function pauseRun(ctx: MutationCtx, run: Run): Promise<boolean> {
 export async function resumeRun(ctx: MutationCtx, run: Run): Promise<boolean> {
   if (run.paused !== true) return false;
   await ctx.db.patch("runs", run._id, { paused: undefined });
-  await applyToRun(ctx, run._id, { held: false }, { remaining: PAGE });
+  await applyToRun(ctx, run._id, { paused: false }, { remaining: PAGE });
   return true;
 }
 
 async function applyToRun(
   ctx: MutationCtx,
   run: RunId,
-  decided: Pick<Rest, "held" | "since">,
+  decided: Pick<Rest, "paused" | "since">,
   page: Page,
 ): Promise<void> {
-  const { held } = decided;
+  const { paused } = decided;
   for await (const step of activeSteps(ctx, run)) {
-    // The steps inside are held.
+    // The steps inside are paused.
     if (isHolding(step)) continue;
-    if (held) await hold(ctx, step);
+    if (paused) await pauseStep(ctx, step);
     if (isParent(step)) await applyToChildren(ctx, { ...decided, step: step._id, after: -1 }, page);
-    if (!held && step.held === true) await release(ctx, step);
+    if (!paused && step.paused === true) await resumeStep(ctx, step);
   }
 }
 
-/** Applies it to running children. Waiting ones do not start while the parent is held. */
+/** Applies it to running children. Waiting ones do not start while the parent is paused. */
 async function applyToChildren(ctx: MutationCtx, rest: Rest, page: Page): Promise<void> {
   const following = await applyToSomeChildren(ctx, rest, page);
   if (following !== null) await continueLater(ctx, internal.features.pause.applyMore, following);
 }
 
 async function applyToSomeChildren(ctx: MutationCtx, rest: Rest, page: Page): Promise<Rest | null> {
-  if (page.remaining === 0 || (!rest.held && !(await releaseOwnPauses(ctx, rest, page))))
+  if (page.remaining === 0 || (!rest.paused && !(await releaseOwnPauses(ctx, rest, page))))
     return rest;
   const children = await ctx.db
     .query("runs")
@@ -72,7 +72,7 @@ async function applyToSomeChildren(ctx: MutationCtx, rest: Rest, page: Page): Pr
   let { after } = rest;
   for (const child of children) {
     if (!(await hasRoomInPage(ctx))) return { ...rest, after };
-    if (rest.held || !isPausedSince(child, rest)) await applyToRun(ctx, child._id, rest, page);
+    if (rest.paused || !isPausedSince(child, rest)) await applyToRun(ctx, child._id, rest, page);
     after = child.index;
   }
   return page.remaining === 0 ? { ...rest, after } : null;
@@ -107,43 +107,43 @@ export const applyMore = continuation<Rest>(async (ctx, rest, { at }) => {
   const parent = await ctx.db.get("steps", rest.step);
   if (parent === null || parent.endedAt !== undefined) return null;
   // guard: page-of-pause
-  if ((parent.held === true) !== rest.held) return null;
+  if ((parent.paused === true) !== rest.paused) return null;
   return await applyToSomeChildren(ctx, { since: at, ...rest }, { remaining: PAGE });
 });
 
 /** Holds a step: cancels what is scheduled, and takes an action out of the pool's queue. */
-async function hold(ctx: MutationCtx, step: Step): Promise<void> {
-  const { _id: id, job, held, inserting, state } = step;
-  if (held === true) return;
+async function pauseStep(ctx: MutationCtx, step: Step): Promise<void> {
+  const { _id: id, job, paused, inserting, state } = step;
+  if (paused === true) return;
   // A lost action has a job, which tells its run.
   if (isInPool(step) && job === undefined) {
     const { isAhead } = await withdraw(ctx, id);
-    return await ctx.db.patch("steps", id, { held: true, state: isAhead ? "pending" : state });
+    return await ctx.db.patch("steps", id, { paused: true, state: isAhead ? "pending" : state });
   }
   // Children are still inserted, but none starts. A step can pause its own run.
   if (job === undefined || inserting === true || (await isOwnJob(ctx, job)))
-    return await ctx.db.patch("steps", id, { held: true });
+    return await ctx.db.patch("steps", id, { paused: true });
   await cancelScheduled(ctx, step);
   if (isInPool(step)) await releaseSlot(ctx, id);
-  await ctx.db.patch("steps", id, { held: true, job: undefined, check: undefined });
+  await ctx.db.patch("steps", id, { paused: true, job: undefined, check: undefined });
 }
 
-async function release(ctx: MutationCtx, held: Step): Promise<void> {
-  const step = { ...held, held: undefined };
+async function resumeStep(ctx: MutationCtx, of: Step): Promise<void> {
+  const step = { ...of, paused: undefined };
   // A step may resume its own run.
   if (await isOwnJob(ctx, step.job))
-    return await ctx.db.patch("steps", step._id, { held: undefined });
+    return await ctx.db.patch("steps", step._id, { paused: undefined });
   if (await hasEarlyEvent(ctx, step)) {
     // The run comes to the node again, and finds the event in its inbox.
-    const fields = { kind: "entry", state: "pending", held: undefined } as const;
+    const fields = { kind: "entry", state: "pending", paused: undefined } as const;
     return void (await scheduleEntry(ctx, step, {}, { ...fields, names: undefined }));
   }
-  await ctx.db.patch("steps", step._id, { held: undefined });
+  await ctx.db.patch("steps", step._id, { paused: undefined });
   await rearm(ctx, step);
   if (isParent(step)) await startWaiting(ctx, step._id);
 }
 
-/** Whether an event that a step waits for came in time while it was held. */
+/** Whether an event that a step waits for came in time while it was paused. */
 async function hasEarlyEvent(
   ctx: MutationCtx,
   { run, state, names = [], storedNames = names, dueAt = Infinity }: Step,

@@ -74,7 +74,7 @@ async function rowsOf(
 }
 
 async function repairStep(ctx: MutationCtx, what: Place["what"], step: Step, plans: Plans) {
-  if (step.held === true) return;
+  if (step.paused === true) return;
   if (what === "steps") return await rearmLate(ctx, step);
   if (what === "actions") {
     if (await isStranded(ctx, step)) await recoverStranded(ctx, step);

@@ -59,7 +59,7 @@ function watchedRows(ctx: QueryCtx, table: WatchedTable): QueryStream<Doc<Watche
 }
 
 async function needsAttention(ctx: QueryCtx, row: Doc<WatchedTable>): Promise<boolean> {
-  if ("state" in row && (row.held === true || !hasNotEnded(row))) return true;
+  if ("state" in row && (row.paused === true || !hasNotEnded(row))) return true;
   return !isToCome(await stateOfJob(ctx, row.job));
 }
 
