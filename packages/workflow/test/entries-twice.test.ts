@@ -33,6 +33,11 @@ const entered = [
   ["an event's timeout", "impatient", {}],
   ["a node after a sleep, as an action", "paysTwice", {}],
   ["children, and what follows them", "list", { leaves }],
+  [
+    "a parent with a handler that is tried again, and with an action as finalize",
+    "handled",
+    { n: 2 },
+  ],
   ["a child with a sleep", "napping", { of: 3 }],
   ["an iteration of a loop", "counted", { to: 12 }],
   ["an iteration of a loop with actions", "counted", { to: 3, inAction: true }],

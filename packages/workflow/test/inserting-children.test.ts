@@ -1,3 +1,4 @@
+import { makeFunctionReference } from "convex/server";
 import { describe, expect, test } from "vitest";
 import { internal } from "./convex/_generated/api.js";
 import { useTestApp } from "./harness.js";
@@ -48,6 +49,22 @@ describe("children that are still being inserted", () => {
     expect(runs).toBe(1_002);
     await use.app.expectNothingLeft();
   };
+
+  test(
+    "[S59] [S133] of which a page comes again, as after a partial restore: none is there twice",
+    { tags: ["large"] },
+    async () => {
+      const id = await begun();
+      await use.app.counter.uncounted(() =>
+        use.app.inComponent(async (ctx) => {
+          const page = await ctx.db.query("childPages").first();
+          const again = makeFunctionReference<"mutation">("features/children:insertNext");
+          for (let n = 0; n < 3; n++) await ctx.scheduler.runAfter(0, again, { step: page!.step });
+        }),
+      );
+      await complete(id);
+    },
+  );
 
   test(
     "[S59] [S103] paused and resumed again and again: none is there twice",
