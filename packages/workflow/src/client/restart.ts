@@ -2,7 +2,7 @@ import type { FunctionArgs } from "convex/server";
 import type { ComponentApi } from "../component/_generated/component.js";
 import type { WorkflowInput } from "../definition/definition.js";
 import { durationMs } from "../rules.js";
-import { insideOf, kindOf } from "../runtime/nodes/kinds.js";
+import { insideOf, outputsIn } from "../runtime/nodes/kinds.js";
 import { placeOf } from "../runtime/place.js";
 import type { WorkflowReference } from "../runtime/reference.js";
 import type { NodeName } from "./nodes.js";
@@ -30,11 +30,11 @@ export function loopAt(
   }
   if (iteration !== undefined && !(Number.isInteger(iteration) && iteration >= 1))
     throw new Error(`Restarting "${workflow}": the iteration is ${iteration}, and not from 1`);
-  const keys = Object.keys(body.nodes);
-  const last = keys.findLast((key) => kindOf(body.nodes[key]).makesNothing !== true);
+  const [first] = Object.keys(body.nodes);
+  const last = outputsIn(body.nodes).at(-1);
   const ms = node.timeout === undefined ? undefined : durationMs(node.timeout);
   return {
-    first: placeOf(stored, `${path}.${keys[0]}`).first,
+    first: placeOf(stored, `${path}.${first}`).first,
     last: last === undefined ? null : `${path}.${last}`,
     deadline:
       ms === undefined

@@ -2,7 +2,7 @@ import type { Read } from "../component/validators.js";
 import { Failure } from "../errors/failure.js";
 import { fromPagesIn } from "../values.js";
 import type { Bound } from "./functions.js";
-import { kindOf } from "./nodes/kinds.js";
+import { outputsIn } from "./nodes/kinds.js";
 import { type Place, placeOf, presentKey, storageKey } from "./place.js";
 import { hasSecretChildren, isMarked, isSecret, sensitivePaths } from "./secrets.js";
 
@@ -82,13 +82,9 @@ function readNamed(
 }
 
 function everything({ sees = [], sequences, loops }: Place): string[] {
-  const before = sequences.flatMap(({ nodes, at }) => {
-    const keys = Object.keys(nodes);
-    return keys
-      .slice(0, Math.max(0, keys.indexOf(at)))
-      .filter((key) => kindOf(nodes[key]).makesNothing !== true)
-      .map((key) => presentKey(nodes, key));
-  });
+  const before = sequences.flatMap(({ nodes, at }) =>
+    outputsIn(nodes, at).map((key) => presentKey(nodes, key)),
+  );
   return ["input", ...before, ...(loops.length > 0 ? ["loop"] : []), ...sees];
 }
 

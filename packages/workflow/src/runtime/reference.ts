@@ -5,7 +5,7 @@ import type { AnyDefinition } from "../definition/definition.js";
 import { durationMs } from "../rules.js";
 import type { Bound } from "./functions.js";
 import { parseValue } from "./input.js";
-import { kindOf } from "./nodes/kinds.js";
+import { outputsIn } from "./nodes/kinds.js";
 import { actionFunction } from "./options.js";
 import { hasUndoables, placeOf, presentKey, topLevelOf } from "./place.js";
 import { marksOf, readsOf } from "./reads.js";
@@ -46,12 +46,10 @@ export function referenceTo(own: Bound, given: AnyDefinition): WorkflowReference
     plan,
     nodeReads: (node) => {
       const { nodes } = definition;
-      const before = Object.keys(nodes).slice(0, Object.keys(nodes).indexOf(node));
-      const keys = before.filter((key) => kindOf(nodes[key]).makesNothing !== true);
       const inside = [...own.reads].filter(([stage]) => topLevelOf(stage) === node);
       const names = new Set(inside.flatMap(([, reads]) => reads));
       const isRead = (key: string) => names.has("*") || names.has(presentKey(nodes, key));
-      return ["input", ...keys].filter(isRead);
+      return ["input", ...outputsIn(nodes, node)].filter(isRead);
     },
     parse: (value) =>
       parseValue(

@@ -92,7 +92,7 @@ export class Run extends Transaction {
     const fused = this.begun(stage, kind);
     const loopSeen = await this.loopSeen(stage);
     try {
-      const output = checkedOutput(this.called(stage), await execute());
+      const output = checkedOutput(this.place(stage).called, await execute());
       this.add({ ...fused, output, ...loopSeen });
     } catch (thrown) {
       if (this.refused !== undefined) return;
@@ -187,10 +187,10 @@ export class Run extends Transaction {
       const scope: unknown = await this.scopeFor(path, "recover", names);
       // The node's own function sees what its record does not show.
       const given = await node.recover(copied({ ...error, ...problem }), scope);
-      return { path, output: checkedOutput(this.called(path), given), next };
+      return { path, output: checkedOutput(this.place(path).called, given), next };
     } catch (thrown) {
       const own = describeThrown(thrown);
-      const message = `The recover of "${this.called(path)}" failed: ${own.message}`;
+      const message = `The recover of "${this.place(path).called}" failed: ${own.message}`;
       const cause = error;
       return { error: { ...this.errorAt(stage, { ...own, message }, error.attempt), cause } };
     }

@@ -1,6 +1,6 @@
 import type { AnyDefinition } from "../definition/definition.js";
 import type { Bound } from "./functions.js";
-import { type AnyNode, insideOf, kindOf, type Nodes } from "./nodes/kinds.js";
+import { type AnyNode, insideOf, kindOf, type Nodes, outputsIn } from "./nodes/kinds.js";
 
 /* What must neither be shown, nor logged, nor be an argument of a scheduled function: [S97]. */
 
@@ -34,7 +34,7 @@ export function isSecret(of: Of, path: string, node: AnyNode, seen?: Set<AnyDefi
 }
 
 function isLastSecret(of: Of, prefix: string, nodes: Nodes, seen?: Set<AnyDefinition>): boolean {
-  const last = Object.keys(nodes).findLast((key) => kindOf(nodes[key]).makesNothing !== true);
+  const last = outputsIn(nodes).at(-1);
   return last !== undefined && isSecret(of, prefix + last, nodes[last], seen);
 }
 

@@ -132,10 +132,6 @@ export class Transaction {
     return placeOf(this.own.definition, stage);
   }
 
-  called(stage: string): string {
-    return this.place(stage).called;
-  }
-
   /** A stage and the iterations of the loops around it. */
   at(stage: string): { stage: string; iterations?: number[] } {
     const depth = this.place(stage).loops.length;
@@ -153,7 +149,7 @@ export class Transaction {
 
   errorAt(stage: string, problem: Problem, attempt: number): StepError {
     const told = shownProblem(this.own, stage, problem);
-    return { ...told, workflow: this.own.workflow, node: this.called(stage), attempt };
+    return { ...told, workflow: this.own.workflow, node: this.place(stage).called, attempt };
   }
 
   /** The present state of the loop around a stage, for its compensation. */

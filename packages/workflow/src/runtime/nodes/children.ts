@@ -86,7 +86,7 @@ export async function gather(run: Run, stage: string, next: Arrive): Arrival {
       const outputs = fromPages(paged);
       return kind.workflow !== undefined
         ? (outputs as unknown[])[0]
-        : checkedSize(run.called(stage), { ...rest, children: outputs });
+        : checkedSize(run.place(stage).called, { ...rest, children: outputs });
     };
     await run.record({ stage, kind: "children", execute }, next);
   };

@@ -109,6 +109,13 @@ export const stagesOf = (node: AnyNode): StageOf[] => kindOf(node).stages?.(node
 
 export const insideOf = (node: AnyNode): Inside[] => kindOf(node).inside?.(node) ?? [];
 
+/** The nodes of a sequence whose outputs others can read. @param before only those before it. */
+export function outputsIn(nodes: Nodes, before?: string): string[] {
+  const keys = Object.keys(nodes);
+  const end = before === undefined ? keys.length : Math.max(0, keys.indexOf(before));
+  return keys.slice(0, end).filter((key) => kindOf(nodes[key]).makesNothing !== true);
+}
+
 function part(name: StageOf["part"], runs: AnyNode, ...sees: string[]): StageOf[] {
   return runs === undefined ? [] : [{ part: name, runs, sees }];
 }

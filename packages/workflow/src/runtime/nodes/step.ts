@@ -51,7 +51,7 @@ async function execute(kind: Kind, ...[run, stage, next, call]: Parameters<Neste
     if (stub !== undefined) return await stub(await run.scopeFor(stage, kind, ["*"]), info);
     if (call === undefined) return await callGenerated(run, kind, stage);
     const scope: unknown = await run.scopeFor(stage, "args");
-    const called = run.called(stage);
+    const called = run.place(stage).called;
     // If a transaction without fusion fails, nobody calls it again.
     const checks = kind === "mutation" && !run.options.fuse;
     const ctx = await referencing(run, called, checks);
