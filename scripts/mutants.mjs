@@ -288,7 +288,7 @@ export const MUTANTS = [
     name: "event-while-paused",
     says: "a paused node takes an event at once",
     file: "workflow/src/component/events.ts",
-    find: "const isKept = waiting === undefined || waiting.held === true;",
+    find: "const isKept = waiting === undefined || waiting.paused === true;",
     replace: "const isKept = waiting === undefined;",
   },
   {
@@ -346,8 +346,8 @@ export const MUTANTS = [
     name: "join-forgotten",
     says: "the last child, if it failed, is not seen as the last",
     file: "workflow/src/component/features/concurrency.ts",
-    find: "if (parent.tolerate === undefined || !(await failIfTooMany(ctx, parent))) await join(ctx, parent);",
-    replace: 'if (child.state === "completed") await join(ctx, parent);',
+    find: "if (parent.tolerate === undefined || !(await failIfTooMany(ctx, parent))) await goOnAfterChildren(ctx, parent);",
+    replace: 'if (child.state === "completed") await goOnAfterChildren(ctx, parent);',
   },
   {
     name: "undo-oldest-first",
@@ -371,18 +371,18 @@ export const MUTANTS = [
     replace: "",
   },
   {
-    name: "held-not-released",
+    name: "pause-not-released",
     says: "a resume does not reach children",
     file: "workflow/src/component/features/pause.ts",
     find: "if (isParent(step)) await applyToChildren(ctx, { ...decided, step: step._id, after: -1 }, page);",
     replace:
-      "if (held && isParent(step)) await applyToChildren(ctx, { ...decided, step: step._id, after: -1 }, page);",
+      "if (paused && isParent(step)) await applyToChildren(ctx, { ...decided, step: step._id, after: -1 }, page);",
   },
   {
     name: "start-while-paused",
     says: "children start while their parent is paused",
     file: "workflow/src/component/features/concurrency.ts",
-    find: "if (!isWaitingForChildren(parent) || parent.held) return; if (await",
+    find: "if (!isWaitingForChildren(parent) || parent.paused) return; if (await",
     replace: "if (!isWaitingForChildren(parent)) return; if (await",
   },
   {
