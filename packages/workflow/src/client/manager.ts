@@ -180,10 +180,11 @@ export class WorkflowManager {
   async waits(
     ctx: QueryRunner,
     runId: RunId,
-    { numItems, cursor, endCursor, maximumRowsRead }: PageOptions = { numItems: 100, cursor: null },
+    page: PageOptions = { numItems: 100, cursor: null },
   ): Promise<Page<Wait>> {
-    const page = { numItems, cursor, endCursor, maximumRowsRead };
-    return await ctx.runQuery(this.component.waits.list, { runId, page });
+    const { numItems, cursor, endCursor, maximumRowsRead } = page;
+    const options = { numItems, cursor, endCursor, maximumRowsRead };
+    return await ctx.runQuery(this.component.waits.list, { runId, page: options });
   }
 
   /**
