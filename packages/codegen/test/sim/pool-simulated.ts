@@ -115,8 +115,11 @@ class PoolSimulation {
         if (this.#isOver) return false;
         for (const entry of this.scenario.plan)
           if (entry.on === "event" && entry.nth === this.#events)
-            // As an event of its own: with none to come the drive would be over.
-            this.#deployment.at(0, () => this.#befall(entry));
+            // As an event of its own: with none to come the drive would be over. What comes after
+            // it would befall the calls that put the pool right.
+            this.#deployment.at(0, () => {
+              if (!this.#isOver) this.#befall(entry);
+            });
         return false;
       },
     });
