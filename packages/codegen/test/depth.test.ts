@@ -65,14 +65,18 @@ test.each([
   ["input", `export const flow = defineWorkflow({ input: ${chain} }).sleep("class", 1);`],
   ["const", `const held = ${chain};\n${head.split("\n")[2]?.replace("z.object({})", "held")};`],
   ["option", `${head.split("\n")[2]}.step("s", { timeout: ${chain}, query: () => 1 });`],
-])("three thousand calls in a chain are one line at their place: %s", async (_what, text) => {
-  const imports = head.split("\n").slice(0, 2).join("\n");
-  const { diagnostics } = await compileSources([
-    { file: "a.workflow.ts", text: `${imports}\n\n${text}\n` },
-    other,
-  ]);
-  expect(diagnostics.map(({ place, code }) => `${place.file}:${place.line} ${code}`)).toEqual([
-    "a.workflow.ts:5 SW1901",
-    "b.workflow.ts:3 SW1003",
-  ]);
-});
+])(
+  "three thousand calls in a chain are one line at their place: %s",
+  { tags: ["large"] },
+  async (_what, text) => {
+    const imports = head.split("\n").slice(0, 2).join("\n");
+    const { diagnostics } = await compileSources([
+      { file: "a.workflow.ts", text: `${imports}\n\n${text}\n` },
+      other,
+    ]);
+    expect(diagnostics.map(({ place, code }) => `${place.file}:${place.line} ${code}`)).toEqual([
+      "a.workflow.ts:5 SW1901",
+      "b.workflow.ts:3 SW1003",
+    ]);
+  },
+);

@@ -184,36 +184,44 @@ describe("a loop that has not come to its end", () => {
   });
 });
 
-test("[S79] [S135] a loop of many iterations goes on with the last, and has only those begin again that are kept", async () => {
-  await note("broken 320");
-  const id = await use.app.start("copy", { pages: 321 });
-  await use.app.drive();
-  await note("mended");
-  await expect(restart("copy", id, { from: "pages", iteration: 50 })).rejects.toThrow(
-    /the one before is not kept/,
-  );
-  await restart("copy", id, { from: "pages" });
-  await use.app.drive();
-  const log = await noted();
-  expect(log).toHaveLength(1 + 321);
-  await restart("copy", id, { from: "pages", iteration: 300 });
-  await use.app.drive();
-  expect((await noted()).slice(log.length)[0]).toBe("page 300 of 2 lines");
-  expect(await use.app.status("copy", id)).toMatchObject({ output: "321 pages", generation: 3 });
-  await use.app.expectNothingLeft();
-});
+test(
+  "[S79] [S135] a loop of many iterations goes on with the last, and has only those begin again that are kept",
+  { tags: ["large"] },
+  async () => {
+    await note("broken 320");
+    const id = await use.app.start("copy", { pages: 321 });
+    await use.app.drive();
+    await note("mended");
+    await expect(restart("copy", id, { from: "pages", iteration: 50 })).rejects.toThrow(
+      /the one before is not kept/,
+    );
+    await restart("copy", id, { from: "pages" });
+    await use.app.drive();
+    const log = await noted();
+    expect(log).toHaveLength(1 + 321);
+    await restart("copy", id, { from: "pages", iteration: 300 });
+    await use.app.drive();
+    expect((await noted()).slice(log.length)[0]).toBe("page 300 of 2 lines");
+    expect(await use.app.status("copy", id)).toMatchObject({ output: "321 pages", generation: 3 });
+    await use.app.expectNothingLeft();
+  },
+);
 
-test("[S79] [S135] iterations that were still to be removed are not those that are done again", async () => {
-  await note("broken 320");
-  const id = await use.app.start("copy", { pages: 321 });
-  await use.app.drive(async () => (await use.app.status("copy", id))?.state === "failed");
-  await note("mended");
-  await restart("copy", id, { from: "pages", iteration: 2, input: { pages: 3 } });
-  await use.app.drive();
-  const steps = await use.app.inComponent(async (ctx) => await ctx.db.query("steps").collect());
-  const of = steps.filter(({ stage }) => stage === "pages.page");
-  expect(of.map(({ iterations }) => iterations)).toEqual([[1], [2], [3]]);
-});
+test(
+  "[S79] [S135] iterations that were still to be removed are not those that are done again",
+  { tags: ["large"] },
+  async () => {
+    await note("broken 320");
+    const id = await use.app.start("copy", { pages: 321 });
+    await use.app.drive(async () => (await use.app.status("copy", id))?.state === "failed");
+    await note("mended");
+    await restart("copy", id, { from: "pages", iteration: 2, input: { pages: 3 } });
+    await use.app.drive();
+    const steps = await use.app.inComponent(async (ctx) => await ctx.db.query("steps").collect());
+    const of = steps.filter(({ stage }) => stage === "pages.page");
+    expect(of.map(({ iterations }) => iterations)).toEqual([[1], [2], [3]]);
+  },
+);
 
 test("[S134] what no node has taken is logged at the end of its run, by name", async () => {
   const warn = vi.spyOn(console, "warn").mockImplementation(() => {});

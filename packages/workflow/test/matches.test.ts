@@ -87,20 +87,24 @@ describe("a node that matches", () => {
     expect(await use.app.status("answeredTo", id)).toMatchObject({ output: "yes" });
   });
 
-  test("[S155] in a loop each iteration takes its own, of ever so many that wait", async () => {
-    const of = 60;
-    const id = await use.app.start("numbered", { of });
-    await use.app.drive();
-    for (let number = of - 1; number > 0; number--)
-      expect(await send("numbered", id, "part", { number, text: `${number}` })).toBe("kept");
-    expect(await send("numbered", id, "part", { number: 0, text: "0" })).toBe("taken");
-    await use.app.drive();
-    expect(await use.app.status("numbered", id)).toMatchObject({
-      state: "completed",
-      output: Array.from({ length: of }, (_, number) => `${number}`),
-    });
-    await use.app.expectNothingLeft();
-  });
+  test(
+    "[S155] in a loop each iteration takes its own, of ever so many that wait",
+    { tags: ["large"] },
+    async () => {
+      const of = 60;
+      const id = await use.app.start("numbered", { of });
+      await use.app.drive();
+      for (let number = of - 1; number > 0; number--)
+        expect(await send("numbered", id, "part", { number, text: `${number}` })).toBe("kept");
+      expect(await send("numbered", id, "part", { number: 0, text: "0" })).toBe("taken");
+      await use.app.drive();
+      expect(await use.app.status("numbered", id)).toMatchObject({
+        state: "completed",
+        output: Array.from({ length: of }, (_, number) => `${number}`),
+      });
+      await use.app.expectNothingLeft();
+    },
+  );
 
   test("[S155] a paused run keeps what comes, and asks when it is resumed", async () => {
     const id = await use.app.start("paid", { order: "a" });
