@@ -84,8 +84,8 @@ export interface StudioApiOptions {
   readonly workflows: Workflows;
   /**
    * Throws, or returns false, unless the caller may see or do what `call` says: whoever may, sees
-   * the inputs and results of all runs. Without it the functions are internal, which only the app's own
-   * functions and a deploy key can call.
+   * the inputs and results of all runs. Without it the functions are internal, which only the app's
+   * own functions and a deploy key can call.
    */
   readonly authorize?: (
     ctx: GenericQueryCtx<AnyDataModel> | GenericMutationCtx<AnyDataModel>,
