@@ -62,6 +62,10 @@ describe("what a retry may say", () => {
     expect(message).toBe(
       `The retry.when of "attempt" failed: cannot say of 501. It was asked about: {"code":501}`,
     );
+    const other = (await use.app.error("retriedWhen", { codes: [600] }))!;
+    expect(other.message).toMatch(
+      /^The retry\.when of "attempt" failed: it gave .*, and must give/,
+    );
   });
 
   test.each([

@@ -116,15 +116,16 @@ export function compiled(
     // An action that has not begun is not there any more: what is there now runs.
     if (replaced.has(stage) && ["lost", "removedNode"].includes(error.kind))
       return await run.failed(error, Date.now(), next);
+    let again: number | null;
     try {
-      const again = retryAt(own, stage, { ...error, attempt }, reported.retryAt);
-      return await run.failed(error, again, next);
+      again = retryAt(own, stage, { ...error, attempt }, reported.retryAt);
     } catch (thrown) {
       const { message, ...rest } = describeThrown(thrown);
       const where = `The retry.when of "${placeOf(definition, stage).called}" failed`;
       const why = `${where}: ${message}. It was asked about: ${error.message}`;
       return await run.failed({ ...rest, message: why }, null, next);
     }
+    return await run.failed(error, again, next);
   };
   const actionOf = (stage: string, handler: ActionHandler): StepAction =>
     internalActionGeneric({

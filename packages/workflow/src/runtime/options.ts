@@ -40,7 +40,7 @@ const RETRIED: readonly ErrorKind[] = ["thrown", "timedOut", "lost"];
 /**
  * When the next attempt of an action begins, in ms since the epoch; null if never.
  * @param at the time that it has asked for itself.
- * @throws what the `when` of its `retry` throws.
+ * @throws what the `when` of its `retry` throws, or if that gives no boolean.
  */
 export function retryAt(
   { definition, retry: usual = false }: Bound,
@@ -51,7 +51,12 @@ export function retryAt(
   const retry = placeOf(definition, stage).policy.retry ?? definition.options.retry ?? usual;
   const behavior = RETRIED.includes(error.kind) ? retryBehavior(retry) : undefined;
   if (behavior === undefined || error.attempt >= behavior.maxAttempts) return null;
-  if (typeof retry === "object" && retry.when?.(error) === false) return null;
+  if (typeof retry === "object" && retry.when !== undefined) {
+    const is: unknown = retry.when(error);
+    if (typeof is !== "boolean")
+      throw new Error(`it gave ${literalText(is)}, and must give true or false`);
+    if (!is) return null;
+  }
   return at ?? Date.now() + retryDelayMs(behavior, error.attempt);
 }
 
