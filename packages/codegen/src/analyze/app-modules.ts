@@ -5,7 +5,6 @@ import { bareSource } from "./descendants.js";
 import { type Import, importsOf, reexportsOf } from "./modules.js";
 import {
   fileAt,
-  inside,
   isOwnVersion,
   jsonIn,
   moduleFileAnywhere,
@@ -70,17 +69,22 @@ export class AppModules {
   /** What a member of a whole imported module stands for: `schemas.order`. */
   member(name: string, of: string, module: Module): Declared | undefined {
     const from = module.imports.get(of);
-    if (from?.imported !== "*") return undefined;
-    return this.#exported(name, module.file, from.module);
+    if (from === undefined) return undefined;
+    if (from.imported === "*") return this.#exported(name, module.file, from.module);
+    // A barrel may hand a whole module on by a name.
+    const handedOn = this.#places(from.imported, module.file, from.module).flatMap((place) => {
+      const barrel = this.#module(place.module);
+      const named = barrel?.reexports.find(({ exported }) => exported === place.name);
+      return barrel && named?.imported === "*" && named.module !== undefined
+        ? [{ file: barrel.file, module: named.module }]
+        : [];
+    });
+    const [whole] = handedOn;
+    return whole && this.#exported(name, whole.file, whole.module);
   }
 
   #exported(name: string, from: string, specifier: string): Declared | undefined {
-    const path = modulePath(from, specifier, this.read);
-    const reexports = (each: string) => {
-      const module = this.#module(each);
-      return module && placed(module.reexports, module.file, this.read);
-    };
-    for (const place of path === undefined ? [] : placesOf({ module: path, name }, reexports)) {
+    for (const place of this.#places(name, from, specifier)) {
       const module = this.#module(place.module);
       const node = module?.exported(place.name);
       if (module !== undefined && node !== undefined) return { node, module };
@@ -88,8 +92,17 @@ export class AppModules {
     return undefined;
   }
 
+  #places(name: string, from: string, specifier: string) {
+    const path = modulePath(from, specifier, this.read);
+    const reexports = (each: string) => {
+      const module = this.#module(each);
+      return module && placed(module.reexports, module.file, this.read);
+    };
+    return path === undefined ? [] : placesOf({ module: path, name }, reexports);
+  }
+
   #module(path: string): Module | undefined {
-    const found = fileAt(path, inside(this.read));
+    const found = fileAt(path, this.read);
     const known = this.parsed.get(path);
     const isKnown = known?.source.text === found?.text;
     const source = isKnown || found === undefined ? undefined : bareSource(found.file, found.text);
