@@ -34,7 +34,7 @@ test("an array over the limit is refused in results", async () => {
   expect(counter.violations).toMatchObject([{ function: "tasks:numbers", actual: 8193 }]);
 });
 
-test("arguments and results over 16 MiB are refused", async () => {
+test("arguments and results over 16 MiB are refused", { tags: ["large"] }, async () => {
   const { counter, t } = countedApp();
   await expect(t.query(tasks["bytes"]!, { size: 17 * MIB })).rejects.toThrow("returned a value of");
   const value = new ArrayBuffer(17 * MIB);

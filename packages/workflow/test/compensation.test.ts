@@ -191,15 +191,19 @@ describe("children", () => {
     },
   );
 
-  test("[S65] [S92] [S93] on 60 levels, canceled: the deepest is undone first", async () => {
-    const id = await use.app.start("shaft", { depth: 60 });
-    await use.app.advance(MINUTE);
-    await cancel(id);
-    await use.app.drive();
-    expect(await stateOf("shaft", id)).toBe("canceled");
-    expect(await use.app.log()).toEqual(Array.from({ length: 61 }, (_, n) => `undo ${n}`));
-    await use.app.expectNothingLeft();
-  });
+  test(
+    "[S65] [S92] [S93] on 60 levels, canceled: the deepest is undone first",
+    { tags: ["large"] },
+    async () => {
+      const id = await use.app.start("shaft", { depth: 60 });
+      await use.app.advance(MINUTE);
+      await cancel(id);
+      await use.app.drive();
+      expect(await stateOf("shaft", id)).toBe("canceled");
+      expect(await use.app.log()).toEqual(Array.from({ length: 61 }, (_, n) => `undo ${n}`));
+      await use.app.expectNothingLeft();
+    },
+  );
 
   test.each(["canceled", "failed"])(
     "[S93] [S94] of a run that has %s the error lists what could not be undone, on any level, complete or not",

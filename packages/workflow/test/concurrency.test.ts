@@ -30,14 +30,18 @@ async function childrenIn(state: string, id: string, app: TestApp = use.app) {
 }
 
 describe("how many children run at once", () => {
-  test("[S43] [S66] those that sleep hold no slot: 50 of them, with a concurrency of 50, take as long as one", async () => {
-    const { state, startedAt, endedAt } = (await use.app.run("fiftyRest", {
-      rests: well(50, HOUR),
-    })) as Ended;
-    expect(state).toBe("completed");
-    expect(endedAt - startedAt).toBe(HOUR);
-    await use.app.expectNothingLeft();
-  });
+  test(
+    "[S43] [S66] those that sleep hold no slot: 50 of them, with a concurrency of 50, take as long as one",
+    { tags: ["large"] },
+    async () => {
+      const { state, startedAt, endedAt } = (await use.app.run("fiftyRest", {
+        rests: well(50, HOUR),
+      })) as Ended;
+      expect(state).toBe("completed");
+      expect(endedAt - startedAt).toBe(HOUR);
+      await use.app.expectNothingLeft();
+    },
+  );
 
   test("[S53] as many as a function of the scope says", async () => {
     const id = await use.app.start("asManyAsSaid", { of: 10, times: 3 });

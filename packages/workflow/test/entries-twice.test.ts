@@ -64,6 +64,7 @@ describe("an entry that comes again does nothing", () => {
 
   test.each(entered)(
     "[S133] from another time, as after a partial restore: %s",
+    { tags: ["large"] },
     async (_what, name, input) => {
       const done = [];
       for (const again of [false, true]) {

@@ -189,28 +189,32 @@ describe("nodes", () => {
 });
 
 describe("children", () => {
-  test("[S86] of more children than one page, those that run are canceled first", async () => {
-    const id = await use.app.start("tenAtOnce", { of: 300 });
-    await use.app.advance(1_000);
-    const inState = async (wanted: string) => {
-      const children = await use.app.inComponent(async (ctx) =>
-        ctx.db
-          .query("runs")
-          .withIndex("by_parent_run", (q) => q.eq("parentRun", id as Id<"runs">))
-          .collect(),
-      );
-      return children.filter(({ state }) => state === wanted).length;
-    };
-    expect(await inState("running")).toBe(10);
-    await cancel(id);
-    await use.app.drive(async () => (await inState("running")) === 0);
-    // None of the others begins.
-    expect(await inState("pending")).toBeGreaterThan(200);
-    await use.app.drive();
-    expect(await inState("running")).toBe(0);
-    expect((await use.app.tree(id)).every(({ state }) => state === "canceled")).toBe(true);
-    await use.app.expectNothingLeft();
-  });
+  test(
+    "[S86] of more children than one page, those that run are canceled first",
+    { tags: ["large"] },
+    async () => {
+      const id = await use.app.start("tenAtOnce", { of: 300 });
+      await use.app.advance(1_000);
+      const inState = async (wanted: string) => {
+        const children = await use.app.inComponent(async (ctx) =>
+          ctx.db
+            .query("runs")
+            .withIndex("by_parent_run", (q) => q.eq("parentRun", id as Id<"runs">))
+            .collect(),
+        );
+        return children.filter(({ state }) => state === wanted).length;
+      };
+      expect(await inState("running")).toBe(10);
+      await cancel(id);
+      await use.app.drive(async () => (await inState("running")) === 0);
+      // None of the others begins.
+      expect(await inState("pending")).toBeGreaterThan(200);
+      await use.app.drive();
+      expect(await inState("running")).toBe(0);
+      expect((await use.app.tree(id)).every(({ state }) => state === "canceled")).toBe(true);
+      await use.app.expectNothingLeft();
+    },
+  );
 });
 
 setFlagsFromString("--expose-gc");

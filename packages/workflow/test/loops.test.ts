@@ -109,11 +109,17 @@ describe("old iterations are removed", () => {
     },
   );
 
-  test.each([150, 199, 250])("[S79] of a loop that fails in its iteration %i", async (at) => {
-    expect(await use.app.error("endsEarly", { at, how: "fail" })).toMatchObject({ message: "no" });
-    expect(await iterationsOf("again.next")).toEqual(keptOf(at));
-    await use.app.expectNothingLeft();
-  });
+  test.each([150, 199, 250])(
+    "[S79] of a loop that fails in its iteration %i",
+    { tags: ["large"] },
+    async (at) => {
+      expect(await use.app.error("endsEarly", { at, how: "fail" })).toMatchObject({
+        message: "no",
+      });
+      expect(await iterationsOf("again.next")).toEqual(keptOf(at));
+      await use.app.expectNothingLeft();
+    },
+  );
 
   test("[S79] of a loop in which the run is canceled", async () => {
     const id = await use.app.start("endsEarly", { at: 250, how: "wait" });

@@ -352,6 +352,7 @@ describe("restart", () => {
 
   test.each(["back", undefined])(
     "[S83] [S102] canceled before all pages are through (from %s): nothing below stays half removed, and what is kept is undone",
+    { tags: ["large"] },
     async (from) => {
       const id = await use.app.start("travels", {});
       const below = async (index: number) =>

@@ -105,12 +105,16 @@ describe("children", () => {
     },
   );
 
-  test("more children than the pool has slots wait in its line, and all end", async () => {
-    const many = { leaves: Array.from({ length: 150 }, (_none, n) => ({ n })) };
-    const output = await use.app.output("list", many);
-    expect(output).toEqual(many.leaves.map(({ n }) => n * 10));
-    await use.app.expectNothingLeft();
-  });
+  test(
+    "more children than the pool has slots wait in its line, and all end",
+    { tags: ["large"] },
+    async () => {
+      const many = { leaves: Array.from({ length: 150 }, (_none, n) => ({ n })) };
+      const output = await use.app.output("list", many);
+      expect(output).toEqual(many.leaves.map(({ n }) => n * 10));
+      await use.app.expectNothingLeft();
+    },
+  );
 });
 
 describe("what a parent's children make", () => {

@@ -80,18 +80,25 @@ async function ends(): Promise<string[]> {
 }
 
 describe("restarts", () => {
-  test("[S102] canceled and restarted otherwise before the pages of the first restart are through: the last one counts, once", async () => {
-    const id = await use.app.start("chain", {});
-    await use.app.drive();
-    await clutter(id);
-    await restart("chain", id, "b");
-    await cancel(id);
-    await restart("chain", id);
-    await use.app.drive();
-    expect(await use.app.status("chain", id)).toMatchObject({ state: "completed", generation: 3 });
-    expect(await use.app.log()).toEqual(["a", "b", "c", "d", "a", "b", "c", "d"]);
-    await use.app.expectNothingLeft();
-  });
+  test(
+    "[S102] canceled and restarted otherwise before the pages of the first restart are through: the last one counts, once",
+    { tags: ["large"] },
+    async () => {
+      const id = await use.app.start("chain", {});
+      await use.app.drive();
+      await clutter(id);
+      await restart("chain", id, "b");
+      await cancel(id);
+      await restart("chain", id);
+      await use.app.drive();
+      expect(await use.app.status("chain", id)).toMatchObject({
+        state: "completed",
+        generation: 3,
+      });
+      expect(await use.app.log()).toEqual(["a", "b", "c", "d", "a", "b", "c", "d"]);
+      await use.app.expectNothingLeft();
+    },
+  );
 
   test(
     "[S120] a page that is still to come is not scheduled twice by a repair",

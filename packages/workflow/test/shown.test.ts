@@ -274,30 +274,34 @@ describe("the waits of a tree", () => {
     expect((await waits("nonsense")).page).toEqual([]);
   });
 
-  test("[S150] in pages: each once, however large the inputs are", async () => {
-    const length = 300_000;
-    const questions = Array.from({ length: 24 }, (_none, n) => `${n} `);
-    const id = await use.app.start("agent", { questions, length });
-    // So much is inserted in several transactions.
-    await use.app.advance(30 * SECOND);
-    for (const numItems of [5, 100]) {
-      const found: Wait[] = [];
-      let cursor: string | null = null;
-      for (;;) {
-        const next: Page<Wait> = await waits(id, { numItems, cursor });
-        found.push(...next.page);
-        expect(next.page.length).toBeLessThanOrEqual(numItems);
-        if (next.isDone) break;
-        cursor = next.continueCursor;
+  test(
+    "[S150] in pages: each once, however large the inputs are",
+    { tags: ["large"] },
+    async () => {
+      const length = 300_000;
+      const questions = Array.from({ length: 24 }, (_none, n) => `${n} `);
+      const id = await use.app.start("agent", { questions, length });
+      // So much is inserted in several transactions.
+      await use.app.advance(30 * SECOND);
+      for (const numItems of [5, 100]) {
+        const found: Wait[] = [];
+        let cursor: string | null = null;
+        for (;;) {
+          const next: Page<Wait> = await waits(id, { numItems, cursor });
+          found.push(...next.page);
+          expect(next.page.length).toBeLessThanOrEqual(numItems);
+          if (next.isDone) break;
+          cursor = next.continueCursor;
+        }
+        const asked = found.map(({ input }) => (input as { question: string }).question);
+        expect(asked.map((question) => question.slice(0, 3))).toEqual(
+          questions.map((question) => question.padEnd(3, "?")),
+        );
       }
-      const asked = found.map(({ input }) => (input as { question: string }).question);
-      expect(asked.map((question) => question.slice(0, 3))).toEqual(
-        questions.map((question) => question.padEnd(3, "?")),
-      );
-    }
-    await use.app.t.mutation(internal.runs.cancel, { runId: id });
-    await use.app.drive();
-  });
+      await use.app.t.mutation(internal.runs.cancel, { runId: id });
+      await use.app.drive();
+    },
+  );
 
   test("[S150] a run that waits itself, and is paused", async () => {
     const id = await use.app.start("asks", { question: "Alone?" });

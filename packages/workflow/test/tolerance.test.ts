@@ -58,6 +58,7 @@ describe("one more fails than is let pass", () => {
 
   test.each([0, 1, 100])(
     "[S49] those that fail together, where a stale snapshot lacks %i of the newest commits: at once with a small limit, else within two seconds",
+    { tags: ["large"] },
     async (lag) => {
       const app = new TestApp({ lag: () => lag });
       expect(await failedAfter("oneBad", [...badly(2, 10), ...well(20, DAY)], app)).toBe(10);

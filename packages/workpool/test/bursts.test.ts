@@ -90,17 +90,21 @@ describe("enqueues of one moment on an idle pool", () => {
   test.each([
     ["all run at once: less than twice each", 256, 1.8],
     ["few run at once: less than three times each", 4, 3],
-  ])("100 lose to others, and then each runs once, if %s", async (_, mutationPermits, most) => {
-    const { deployment, events, starts } = await deployed(mutationPermits);
-    const conflicts = conflictsOf(deployment);
-    for (let n = 0; n < 100; n++)
-      deployment.at(0, () => deployment.mutation("calls:sleep", { label: `${n}`, ms: 200 }));
-    await deployment.drive();
-    expect(conflicts()).toBeLessThan(most * 100);
-    expect(new Set(starts().map(({ label }) => label)).size).toBe(100);
-    expect(starts()).toHaveLength(100);
-    expect(mostAtOnce(events())).toBeLessThanOrEqual(20);
-  });
+  ])(
+    "100 lose to others, and then each runs once, if %s",
+    { tags: ["large"] },
+    async (_, mutationPermits, most) => {
+      const { deployment, events, starts } = await deployed(mutationPermits);
+      const conflicts = conflictsOf(deployment);
+      for (let n = 0; n < 100; n++)
+        deployment.at(0, () => deployment.mutation("calls:sleep", { label: `${n}`, ms: 200 }));
+      await deployment.drive();
+      expect(conflicts()).toBeLessThan(most * 100);
+      expect(new Set(starts().map(({ label }) => label)).size).toBe(100);
+      expect(starts()).toHaveLength(100);
+      expect(mostAtOnce(events())).toBeLessThanOrEqual(20);
+    },
+  );
 
   /** Wakes the pool, and enqueues a second work while the first is 50 ms old. */
   async function enqueueTwo(deployment: Deployment) {

@@ -90,62 +90,78 @@ test("on the main branch itself it is compared with the commit before, and befor
   expect(code).toBe(1);
 });
 
-test("on the main branch with commits that are not pushed it is compared with what is", async () => {
-  await commit("charge");
-  git("update-ref", "refs/remotes/origin/main", "HEAD");
-  await commit("bill");
-  await commit("invoice");
-  expect((await workflowCodegen("check")).out).toMatch(/Compared with origin\/main \(/);
-});
+test(
+  "on the main branch with commits that are not pushed it is compared with what is",
+  { tags: ["large"] },
+  async () => {
+    await commit("charge");
+    git("update-ref", "refs/remotes/origin/main", "HEAD");
+    await commit("bill");
+    await commit("invoice");
+    expect((await workflowCodegen("check")).out).toMatch(/Compared with origin\/main \(/);
+  },
+);
 
-test("four renames of a step that was never merged leave nothing", async () => {
-  await commit("charge");
-  git("checkout", "-qb", "topic");
-  for (const step of ["bill", "invoice", "pay", "settle"]) {
-    await write(step);
+test(
+  "four renames of a step that was never merged leave nothing",
+  { tags: ["large"] },
+  async () => {
+    await commit("charge");
+    git("checkout", "-qb", "topic");
+    for (const step of ["bill", "invoice", "pay", "settle"]) {
+      await write(step);
+      await workflowCodegen();
+    }
+    const text = await generated();
+    for (const step of ["bill", "invoice", "pay"]) expect(text).not.toContain(`"${step}"`);
+    expect(text).toContain('removed("charge")');
+    await write("charge");
     await workflowCodegen();
-  }
-  const text = await generated();
-  for (const step of ["bill", "invoice", "pay"]) expect(text).not.toContain(`"${step}"`);
-  expect(text).toContain('removed("charge")');
-  await write("charge");
-  await workflowCodegen();
-  expect(await generated()).not.toContain("removed(");
-});
+    expect(await generated()).not.toContain("removed(");
+  },
+);
 
-test("what other branches have merged meanwhile is not missed on this one", async () => {
-  await commit("charge");
-  git("checkout", "-qb", "topic");
-  await commit("charge2");
-  git("checkout", "-q", "main");
-  await commit("other");
-  git("checkout", "-q", "topic");
-  const { out } = await workflowCodegen("check");
-  expect(out).toContain("order › charge:");
-  expect(out).not.toContain("other");
-});
+test(
+  "what other branches have merged meanwhile is not missed on this one",
+  { tags: ["large"] },
+  async () => {
+    await commit("charge");
+    git("checkout", "-qb", "topic");
+    await commit("charge2");
+    git("checkout", "-q", "main");
+    await commit("other");
+    git("checkout", "-q", "topic");
+    const { out } = await workflowCodegen("check");
+    expect(out).toContain("order › charge:");
+    expect(out).not.toContain("other");
+  },
+);
 
-test("a project in a folder of the repository, at a detached commit, on a remote's own main branch", async () => {
-  const inner = join(root, "packages/shop");
-  convex = join(inner, "convex");
-  await mkdir(convex, { recursive: true });
-  const dir = ["--dir", "packages/shop/convex"];
-  await write("charge");
-  await workflowCodegen(...dir);
-  git("add", "-A");
-  git("commit", "-qm", "one");
-  git("branch", "-q", "-m", "main", "trunk");
-  git("update-ref", "refs/remotes/origin/trunk", "HEAD");
-  git("symbolic-ref", "refs/remotes/origin/HEAD", "refs/remotes/origin/trunk");
-  await write("bill");
-  await workflowCodegen(...dir);
-  git("add", "-A");
-  git("commit", "-qm", "two");
-  git("checkout", "-q", "--detach");
-  const { out } = await workflowCodegen("check", ...dir);
-  expect(out).toMatch(/Compared with origin\/trunk \(/);
-  expect(out).toContain("order › charge");
-});
+test(
+  "a project in a folder of the repository, at a detached commit, on a remote's own main branch",
+  { tags: ["large"] },
+  async () => {
+    const inner = join(root, "packages/shop");
+    convex = join(inner, "convex");
+    await mkdir(convex, { recursive: true });
+    const dir = ["--dir", "packages/shop/convex"];
+    await write("charge");
+    await workflowCodegen(...dir);
+    git("add", "-A");
+    git("commit", "-qm", "one");
+    git("branch", "-q", "-m", "main", "trunk");
+    git("update-ref", "refs/remotes/origin/trunk", "HEAD");
+    git("symbolic-ref", "refs/remotes/origin/HEAD", "refs/remotes/origin/trunk");
+    await write("bill");
+    await workflowCodegen(...dir);
+    git("add", "-A");
+    git("commit", "-qm", "two");
+    git("checkout", "-q", "--detach");
+    const { out } = await workflowCodegen("check", ...dir);
+    expect(out).toMatch(/Compared with origin\/trunk \(/);
+    expect(out).toContain("order › charge");
+  },
+);
 
 test("--against takes a branch, a tag, a commit or a file, and nothing else", async () => {
   await commit("charge");
@@ -230,33 +246,41 @@ test("in a shallow clone check fails without a baseline, on the main branch and 
   }
 });
 
-test("a first commit passes where CI is set, on the main branch and on another one", async () => {
-  vi.stubEnv("CI", "true");
-  await writeFile(join(root, "README.md"), "#");
-  git("add", "-A");
-  git("commit", "-qm", "no workflow yet");
-  git("checkout", "-qb", "topic");
-  await commit("charge");
-  expect(await workflowCodegen("check")).toMatchObject({ code: 0, err: "" });
-  git("checkout", "-q", "--orphan", "first");
-  await commit("charge");
-  git("branch", "-q", "-M", "first", "main");
-  const { code, out } = await workflowCodegen("check");
-  expect(out).toContain("as there is no commit before it here");
-  expect(code).toBe(0);
-});
+test(
+  "a first commit passes where CI is set, on the main branch and on another one",
+  { tags: ["large"] },
+  async () => {
+    vi.stubEnv("CI", "true");
+    await writeFile(join(root, "README.md"), "#");
+    git("add", "-A");
+    git("commit", "-qm", "no workflow yet");
+    git("checkout", "-qb", "topic");
+    await commit("charge");
+    expect(await workflowCodegen("check")).toMatchObject({ code: 0, err: "" });
+    git("checkout", "-q", "--orphan", "first");
+    await commit("charge");
+    git("branch", "-q", "-M", "first", "main");
+    const { code, out } = await workflowCodegen("check");
+    expect(out).toContain("as there is no commit before it here");
+    expect(code).toBe(0);
+  },
+);
 
-test("in a clone of one branch alone that is not taken for the main branch", async () => {
-  await commit("charge");
-  git("checkout", "-qb", "topic");
-  await commit("bill");
-  git("update-ref", "refs/remotes/origin/topic", "HEAD");
-  git("symbolic-ref", "refs/remotes/origin/HEAD", "refs/remotes/origin/topic");
-  git("config", "remote.origin.fetch", "+refs/heads/topic:refs/remotes/origin/topic");
-  expect((await workflowCodegen("check")).out).toMatch(/Compared with main \(/);
-  git("branch", "-D", "main");
-  expect((await workflowCodegen("check")).out).toContain("git fetch origin main");
-});
+test(
+  "in a clone of one branch alone that is not taken for the main branch",
+  { tags: ["large"] },
+  async () => {
+    await commit("charge");
+    git("checkout", "-qb", "topic");
+    await commit("bill");
+    git("update-ref", "refs/remotes/origin/topic", "HEAD");
+    git("symbolic-ref", "refs/remotes/origin/HEAD", "refs/remotes/origin/topic");
+    git("config", "remote.origin.fetch", "+refs/heads/topic:refs/remotes/origin/topic");
+    expect((await workflowCodegen("check")).out).toMatch(/Compared with main \(/);
+    git("branch", "-D", "main");
+    expect((await workflowCodegen("check")).out).toContain("git fetch origin main");
+  },
+);
 
 test("what git advises is told when it refuses to read a repository of another owner", async () => {
   await commit("charge");
@@ -267,51 +291,68 @@ test("what git advises is told when it refuses to read a repository of another o
   vi.unstubAllEnvs();
 });
 
-test("a main branch without workflows, or with a plan that is damaged, is told in one line", async () => {
-  await writeFile(join(root, "README.md"), "#");
-  git("add", "-A");
-  git("commit", "-qm", "empty");
-  git("checkout", "-qb", "topic");
-  await commit("charge");
-  const { code, out } = await workflowCodegen("check");
-  expect(out).toMatch(/Compared with main \(\w+\), which has no workflows yet\./);
-  expect(code).toBe(0);
-  const plan = join(convex, "_workflows/plan.json");
-  await writeFile(plan, (await readFile(plan, "utf8")).replace(/"version": \d+/, '"version": 99'));
-  git("commit", "-qam", "newer");
-  await expect(workflowCodegen("check", "--against", "HEAD")).rejects.toThrow(
-    /plan\.json of HEAD \(\w+\) is a plan of version 99/,
-  );
-});
-
-test("a plan of an earlier version is no baseline, but what --against names must be read", async () => {
-  await commit("charge");
-  const plan = join(convex, "_workflows/plan.json");
-  await writeFile(plan, (await readFile(plan, "utf8")).replace(/"version": \d+/, '"version": 1'));
-  git("commit", "-qam", "older");
-  await workflowCodegen("generate", "--force");
-  const { code, out } = await workflowCodegen("check");
-  expect(out).toContain("an earlier version of workflow-codegen wrote the plan of HEAD");
-  expect(code).toBe(0);
-  await expect(workflowCodegen("check", "--against", "HEAD")).rejects.toThrow("plan of version 1");
-});
-
-test("a folder of generated code that git ignores is said to be one, as there is nothing to compare", async () => {
-  await writeFile(join(root, ".gitignore"), "node_modules\n_workflows\n");
-  await commit("charge");
-  git("checkout", "-qb", "topic");
-  await commit("bill");
-  for (const _ of ["compiled", "unchanged"])
-    expect((await workflowCodegen("check")).out).toMatch(
-      /Compared with main \(\w+\), which has no workflows yet\.\n  hint: git ignores _workflows, so no commit has a plan/,
+test(
+  "a main branch without workflows, or with a plan that is damaged, is told in one line",
+  { tags: ["large"] },
+  async () => {
+    await writeFile(join(root, "README.md"), "#");
+    git("add", "-A");
+    git("commit", "-qm", "empty");
+    git("checkout", "-qb", "topic");
+    await commit("charge");
+    const { code, out } = await workflowCodegen("check");
+    expect(out).toMatch(/Compared with main \(\w+\), which has no workflows yet\./);
+    expect(code).toBe(0);
+    const plan = join(convex, "_workflows/plan.json");
+    await writeFile(
+      plan,
+      (await readFile(plan, "utf8")).replace(/"version": \d+/, '"version": 99'),
     );
-  vi.stubEnv("CI", "1");
-  const { code, err } = await workflowCodegen("check");
-  expect({ code, err }).toEqual({
-    code: 2,
-    err: expect.stringContaining("git ignores _workflows"),
-  });
-});
+    git("commit", "-qam", "newer");
+    await expect(workflowCodegen("check", "--against", "HEAD")).rejects.toThrow(
+      /plan\.json of HEAD \(\w+\) is a plan of version 99/,
+    );
+  },
+);
+
+test(
+  "a plan of an earlier version is no baseline, but what --against names must be read",
+  { tags: ["large"] },
+  async () => {
+    await commit("charge");
+    const plan = join(convex, "_workflows/plan.json");
+    await writeFile(plan, (await readFile(plan, "utf8")).replace(/"version": \d+/, '"version": 1'));
+    git("commit", "-qam", "older");
+    await workflowCodegen("generate", "--force");
+    const { code, out } = await workflowCodegen("check");
+    expect(out).toContain("an earlier version of workflow-codegen wrote the plan of HEAD");
+    expect(code).toBe(0);
+    await expect(workflowCodegen("check", "--against", "HEAD")).rejects.toThrow(
+      "plan of version 1",
+    );
+  },
+);
+
+test(
+  "a folder of generated code that git ignores is said to be one, as there is nothing to compare",
+  { tags: ["large"] },
+  async () => {
+    await writeFile(join(root, ".gitignore"), "node_modules\n_workflows\n");
+    await commit("charge");
+    git("checkout", "-qb", "topic");
+    await commit("bill");
+    for (const _ of ["compiled", "unchanged"])
+      expect((await workflowCodegen("check")).out).toMatch(
+        /Compared with main \(\w+\), which has no workflows yet\.\n  hint: git ignores _workflows, so no commit has a plan/,
+      );
+    vi.stubEnv("CI", "1");
+    const { code, err } = await workflowCodegen("check");
+    expect({ code, err }).toEqual({
+      code: 2,
+      err: expect.stringContaining("git ignores _workflows"),
+    });
+  },
+);
 
 test("nothing that the repository names is run", async () => {
   await commit("charge");
@@ -386,15 +427,19 @@ test(
   },
 );
 
-test("of another working tree its own branch is looked at, and the main branch that all share", async () => {
-  await commit("charge");
-  git("worktree", "add", "-q", "-b", "topic", "other");
-  const functionsDir = join(root, "other/convex");
-  const before = refsState(functionsDir);
-  git("-C", "other", "commit", "--allow-empty", "-qm", "there");
-  const after = refsState(functionsDir);
-  expect(after).not.toBe(before);
-  expect(refsState(convex)).not.toContain("topic");
-  await commit("bill");
-  expect(refsState(functionsDir)).not.toBe(after);
-});
+test(
+  "of another working tree its own branch is looked at, and the main branch that all share",
+  { tags: ["large"] },
+  async () => {
+    await commit("charge");
+    git("worktree", "add", "-q", "-b", "topic", "other");
+    const functionsDir = join(root, "other/convex");
+    const before = refsState(functionsDir);
+    git("-C", "other", "commit", "--allow-empty", "-qm", "there");
+    const after = refsState(functionsDir);
+    expect(after).not.toBe(before);
+    expect(refsState(convex)).not.toContain("topic");
+    await commit("bill");
+    expect(refsState(functionsDir)).not.toBe(after);
+  },
+);

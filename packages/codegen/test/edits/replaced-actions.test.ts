@@ -57,7 +57,7 @@ async function verdicts(before: Files, now: Files): Promise<string[]> {
 
 const gone = `changed: runs in flight go on.*; an action that runs ends as it would, and its result counts`;
 
-test.each([
+const KINDS = [
   ["a query", step(ACTION), step(`query: () => "new"`), ["completed new", "completed old"]],
   [
     "a mutation",
@@ -89,26 +89,29 @@ test.each([
     undone(`mutation: () => null`),
     ["failed thrown"],
   ],
-])(
-  "[S117] [S146] an action that is %s goes on at any moment, and check says so",
-  async (_what, before, now, ends) => {
-    const [was, is] = [flow(before), flow(now)];
-    expect(await verdicts(was, is)).toEqual([expect.stringMatching(new RegExp(`^safe: ${gone}`))]);
-    vi.useRealTimers();
-    const versions = [await releases.release(was), await releases.release(is, was)] as const;
-    vi.useFakeTimers();
-    const seen = new Map<number, string>();
-    for (let moment = 0; moment < 12; moment++) {
-      const app = new Deployment(versions[0], versions);
-      const id = (await app.call("start", { name: "flow", input: {} })) as string;
-      let left = moment;
-      await app.drive(() => left-- <= 0);
-      app.deploy(versions[1]);
-      await app.drive();
-      expect(await app.pending()).toBe(0);
-      const { state, error, output } = await app.see(id);
-      seen.set(moment, `${state} ${error?.kind ?? output}`);
-    }
-    expect([...new Set(seen.values())].sort()).toEqual(ends);
-  },
-);
+] as const;
+
+async function goesOn(_what: string, before: string, now: string, ends: readonly string[]) {
+  const [was, is] = [flow(before), flow(now)];
+  expect(await verdicts(was, is)).toEqual([expect.stringMatching(new RegExp(`^safe: ${gone}`))]);
+  vi.useRealTimers();
+  const versions = [await releases.release(was), await releases.release(is, was)] as const;
+  vi.useFakeTimers();
+  const seen = new Map<number, string>();
+  for (let moment = 0; moment < 12; moment++) {
+    const app = new Deployment(versions[0], versions);
+    const id = (await app.call("start", { name: "flow", input: {} })) as string;
+    let left = moment;
+    await app.drive(() => left-- <= 0);
+    app.deploy(versions[1]);
+    await app.drive();
+    expect(await app.pending()).toBe(0);
+    const { state, error, output } = await app.see(id);
+    seen.set(moment, `${state} ${error?.kind ?? output}`);
+  }
+  expect([...new Set(seen.values())].sort()).toEqual(ends);
+}
+
+const CLAIM = "[S117] [S146] an action that is %s goes on at any moment, and check says so";
+test.each(KINDS.slice(0, 1))(CLAIM, goesOn);
+test.each(KINDS.slice(1))(CLAIM, { tags: ["large"] }, goesOn);
