@@ -7,6 +7,10 @@ const use = useTestApp();
 
 /** How many root executions a run takes from its start, which is one of them, to its end. */
 async function rootExecutions(name: string, input: unknown): Promise<number> {
+  return (await whole(name, input)).rootExecutions;
+}
+
+async function whole(name: string, input: unknown) {
   use.app.counter.clear();
   const id = await use.app.start(name, input);
   await use.app.drive(async () => (await use.app.status(name, id))?.state === "completed");
@@ -14,13 +18,13 @@ async function rootExecutions(name: string, input: unknown): Promise<number> {
 }
 
 /** The watchdog's sweeps belong to no node. */
-function watchless(): number {
-  return use.app.counter.totals(({ name }) => !name.startsWith("watchdog:")).rootExecutions;
-}
+const watchless = () => use.app.counter.totals(({ name }) => !name.startsWith("watchdog:"));
 
-test("[S66] a sleep costs one root execution", async () => {
-  const one = await rootExecutions("sleeps", { ms: 0 });
-  expect((await rootExecutions("sleeps", { ms: 60_000 })) - one).toBe(1);
+test("[S66] a sleep costs one root execution, and reads seven documents", async () => {
+  const none = await whole("sleeps", { ms: 0 });
+  const one = await whole("sleeps", { ms: 60_000 });
+  expect(one.rootExecutions - none.rootExecutions).toBe(1);
+  expect(one.documentsRead - none.documentsRead).toBe(7);
 });
 
 test("[S69] an event costs none beyond the sender's", async () => {
@@ -36,7 +40,7 @@ test("[S69] an event costs none beyond the sender's", async () => {
   });
   await use.app.drive();
   expect((await use.app.status("approval", id))?.state).toBe("completed");
-  expect(watchless()).toBe(1);
+  expect(watchless().rootExecutions).toBe(1);
 });
 
 test("[S76] [S78] the conditions of branches and loops cost none", async () => {

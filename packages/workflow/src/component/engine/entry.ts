@@ -99,11 +99,14 @@ export const enter = voidMutation(
   async (ctx, { token, scope, slot }) => {
     const step = await stepWithId(ctx, token.step);
     // It may be delivered again.
-    if (await isOwnJob(ctx, step?.job)) await enterStep(ctx, token, { scope, slot });
+    if (step !== null && (await isOwnJob(ctx, step.job)))
+      await enterStep(ctx, token, { step, scope, slot });
   },
 );
 
 interface EnterOptions {
+  /** Default: it is read. */
+  step?: Step;
   event?: Event;
   scope?: Record<string, unknown> | null;
   slot?: string | undefined;
@@ -113,7 +116,7 @@ interface EnterOptions {
 
 /** Enters a step in this transaction, unless it has gone on. */
 export async function enterStep(ctx: MutationCtx, token: Token, options: EnterOptions = {}) {
-  const step = await stepWithId(ctx, token.step);
+  const step = options.step ?? (await stepWithId(ctx, token.step));
   const run = step === null ? null : await ctx.db.get("runs", step.run);
   // A step that is paused is entered when its run is resumed.
   if (
