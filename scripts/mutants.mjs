@@ -243,7 +243,7 @@ export const MUTANTS = [
     name: "slot-leaks-in-retry",
     says: "an attempt that is tried again keeps its slot",
     file: "workpool/src/component/complete.ts",
-    find: "await core.completeWork(ctx, host, { work: work._id, slot, count: counted.count });",
+    find: "await core.completeWork(ctx, host, { ...ended, ...how });",
     replace: "",
     profile: "pool",
   },

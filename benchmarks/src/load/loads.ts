@@ -88,6 +88,10 @@ export const LOADS: Readonly<Record<string, Load>> = {
   "burst-s16": enqueues("1,000 enqueues at once, pool of 100, class S16", 1_000, 100, 0, {
     class: S16,
   }),
+  "burst-s16-6": enqueues("1,000 enqueues at once, pool of 6, class S16", 1_000, 6, 0, {
+    class: S16,
+  }),
+  "enqueue-33": enqueues("800 single enqueues, pool of 10, 33 a second", 800, 10, 24_000),
   "mixed-5s": mixed("800 works of 20 ms to 5 s, pool of 50, 33 a second", 800, 50, 33, 5_000),
   "mixed-60s": mixed("800 works of 20 ms to 60 s, pool of 50, 4 a second", 800, 50, 4, 60_000),
   settling: enqueues(

@@ -7,6 +7,7 @@ export const modules: Record<string, () => Promise<unknown>> = {
   "./component/cancelAll.js": () => import("./component/cancelAll.js"),
   "./component/complete.js": () => import("./component/complete.js"),
   "./component/config.js": () => import("./component/config.js"),
+  "./component/executor.js": () => import("./component/executor.js"),
   "./component/lib.js": () => import("./component/lib.js"),
   "./component/recovery.js": () => import("./component/recovery.js"),
   "./component/reports.js": () => import("./component/reports.js"),

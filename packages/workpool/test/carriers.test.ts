@@ -160,7 +160,7 @@ describe("where the scheduler has fewer places than the pool has slots", () => {
     expect(ends).toEqual([
       ["success", 6],
       ["success", 6],
-      ["success", 19],
+      ["success", 18],
       ["failed", expect.closeTo(30, -1)],
       ["success", 60],
     ]);

@@ -35,8 +35,8 @@ describe("events", () => {
       { ...a, event: "enqueued", enqueuedAt: at, runAt: at },
       { ...a, event: "started", attempt: 1, enqueuedAt: at, startedAt: at, startLag: 0 },
       { ...b, event: "enqueued", enqueuedAt: at, runAt: at },
-      { ...b, event: "started", attempt: 1, enqueuedAt: at, startedAt: done, startLag: 500 },
       { ...a, event: "completed", status: "success", attempts: 1, completedAt: done },
+      { ...b, event: "started", attempt: 1, enqueuedAt: at, startedAt: done, startLag: 500 },
       { ...b, event: "completed", status: "failed", attempts: 1, completedAt: expect.any(Number) },
     ]);
   });

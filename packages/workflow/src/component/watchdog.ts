@@ -9,8 +9,18 @@ import { vErrorKind } from "./validators.js";
 
 /* The pool's watchdog, registered in this component: it finds actions that will never report. */
 
-export const { lookAtLanes, freeSlots, drainQueue, sweep, inspect, recover, carry, take, toTake } =
-  poolFunctions(pool, { inspect: findLate });
+export const {
+  lookAtLanes,
+  freeSlots,
+  drainQueue,
+  sweep,
+  inspect,
+  recover,
+  seeForOwner,
+  carry,
+  take,
+  toTake,
+} = poolFunctions(pool, { inspect: findLate });
 
 /** What the pool's watchdog also checks. @returns when to check again; null if there is nothing. */
 export const watchAll = internalMutation({

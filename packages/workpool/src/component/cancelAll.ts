@@ -145,10 +145,7 @@ export async function cancelWork(ctx: MutationCtx, work: Doc<"works">): Promise<
   // It was canceled before, while it ran, and still does.
   if (slot !== null && work.canceled === true) return false;
   // Its function may not have begun. If it has ended, and is to be reported, the work goes on.
-  if (
-    slot?.job === undefined ||
-    (slot.reporting !== true && (await core.cancelPending(ctx, slot.job)))
-  ) {
+  if (slot === null || (slot.reporting !== true && (await core.cancelStart(ctx, slot)))) {
     await endWork(ctx, work, slot?._id, canceled);
     return slot === null;
   }

@@ -1,8 +1,8 @@
-import type { Value } from "convex/values";
+import { v, type Value } from "convex/values";
 import * as core from "../core/index.js";
 import { internal } from "./_generated/api.js";
 import type { Doc, Id } from "./_generated/dataModel.js";
-import type { MutationCtx } from "./_generated/server.js";
+import { internalMutation, type MutationCtx } from "./_generated/server.js";
 import { voidMutation } from "./continuations.js";
 import { delayWork } from "./enqueue.js";
 import { logCompleted, logEvent } from "./events.js";
@@ -13,34 +13,66 @@ import { callBack, removeWork } from "./work.js";
 
 /** Takes in how the attempt of an action ended. A repeated or stale report changes nothing. */
 export const complete = voidMutation(
-  { ...vAttempt, outcome: vOutcome },
-  async (ctx, { workId, attempt, slot, outcome }) => {
+  { ...vAttempt, outcome: vOutcome, calledAt: v.optional(v.number()) },
+  async (ctx, { workId, attempt, slot, outcome, calledAt }) => {
     const work = await expectedAttempt(ctx, workId, attempt);
     if (work === null) await logEvent(ctx, "DEBUG", "dropped", { workId, attempt });
-    else await endAttempt(ctx, work, slot, outcome);
+    else await endAttempt(ctx, work, slot, outcome, { calledAt });
   },
 );
+
+/** How an end is reported. */
+interface Reporting extends Pick<core.Ended, "kept" | "calledAt"> {
+  /** With others: a callback that throws may only lack room. Default: alone. */
+  readonly isShared?: boolean;
+}
 
 export async function endAttempt(
   ctx: MutationCtx,
   work: Doc<"works">,
   slot: Id<"slots"> | undefined,
   outcome: Outcome,
+  how?: Reporting,
 ): Promise<void> {
   const attempt = work.attempts + 1;
   const retry = outcome.kind === "failed" && outcome.retryable ? work.retry : undefined;
   if (retry === undefined || attempt >= retry.maxAttempts) {
-    await endWork(ctx, work, slot, resultOf(outcome), attempt);
+    await endWork(ctx, work, slot, resultOf(outcome), attempt, how);
   } else if (work.canceled === true) {
-    await endWork(ctx, work, slot, { kind: "canceled" }, attempt);
+    await endWork(ctx, work, slot, { kind: "canceled" }, attempt, how);
   } else {
     await delayWork(ctx, work._id, Date.now() + core.retryDelayMs(retry, attempt), attempt);
     const counted = countEnd("retries");
-    await core.completeWork(ctx, host, { work: work._id, slot, count: counted.count });
+    const ended = { work: work._id, slot, count: counted.count, executes: isExecuted(work) };
+    await core.completeWork(ctx, host, { ...ended, ...how });
     await logCompleted(ctx, work, "retrying", attempt);
     await counted.report(ctx);
   }
 }
+
+/** Takes in how the attempts of an executor ended. @returns with what it goes on, and who is left. */
+export const completeTogether = internalMutation({
+  args: {
+    ...core.reportArgs,
+    ended: v.array(v.object({ ...vAttempt, outcome: vOutcome })),
+  },
+  returns: v.object({ ...core.vReported.fields, done: v.number() }),
+  handler: async (ctx, { ended, ...report }): Promise<core.Reported & { done: number }> => {
+    let done = 0;
+    const isShared = ended.length > 1;
+    const told = await core.reportTogether(ctx, host, report, async (kept) => {
+      for (const { workId, attempt, slot, outcome } of ended) {
+        if (done > 0 && !(await core.hasRoom(ctx, core.HALF_OF_A_TRANSACTION))) break;
+        const work = await expectedAttempt(ctx, workId, attempt);
+        if (work !== null) await endAttempt(ctx, work, slot, outcome, { kept, isShared });
+        else await logEvent(ctx, "DEBUG", "dropped", { workId, attempt });
+        done += 1;
+      }
+      return report.running + ended.length - done;
+    });
+    return { ...told, done };
+  },
+});
 
 /** Schedules the completion of an attempt, and has that watched instead of its action. */
 export const completeLater = voidMutation(
@@ -68,26 +100,38 @@ export async function endWork(
   slot: Id<"slots"> | undefined,
   result: core.RunResult,
   attempts = work.attempts,
+  how?: Reporting,
 ): Promise<void> {
   const context = await removeWork(ctx, work);
-  await endRemovedWork(ctx, { work, context, slot }, result, attempts);
+  await endRemovedWork(ctx, { work, context, slot, how }, result, attempts);
 }
 
 export async function endRemovedWork(
   ctx: MutationCtx,
-  ended: { work: Doc<"works">; context: Value | undefined; slot: Id<"slots"> | undefined },
+  ended: {
+    work: Doc<"works">;
+    context: Value | undefined;
+    slot: Id<"slots"> | undefined;
+    how?: Reporting | undefined;
+  },
   result: core.RunResult,
   attempts: number,
 ): Promise<void> {
-  const { work, context, slot } = ended;
+  const { work, context, slot, how } = ended;
   const counted = countEnd(result.kind === "success" ? "succeeded" : result.kind);
   const mayEnqueue = work.onComplete !== undefined;
-  await core.completeWork(ctx, host, { work: work._id, slot, count: counted.count, mayEnqueue });
+  const end = { work: work._id, slot, count: counted.count, executes: isExecuted(work) };
+  await core.completeWork(ctx, host, { ...end, mayEnqueue, ...how });
   await logCompleted(ctx, work, result.kind, attempts);
-  await callBack(ctx, work, context, result);
+  await callBack(ctx, work, context, result, how?.isShared);
   if (mayEnqueue) await core.endOffer(ctx, slot);
   await counted.report(ctx);
   await core.restAfter(ctx, host, work._id);
+}
+
+/** Whether executors run it. */
+function isExecuted({ kind, settles }: Doc<"works">): boolean {
+  return kind === "action" && settles !== true;
 }
 
 export function resultOf(outcome: Outcome): core.RunResult {

@@ -1,3 +1,4 @@
+import { createFunctionHandle } from "convex/server";
 import { logs, type PoolHost } from "../core/index.js";
 import { internal } from "./_generated/api.js";
 import type { MutationCtx } from "./_generated/server.js";
@@ -8,6 +9,18 @@ import { argsOfWork, callBack, findWork, removeWork, scheduledArgs } from "./wor
 
 export const host: PoolHost = {
   functions: internal.watchdog,
+  executes: {
+    attemptOf: async (ctx: MutationCtx, { work: id, fn }) => {
+      if (fn !== (await createFunctionHandle(internal.worker.runAction))) return null;
+      const work = await findWork(ctx, id);
+      return work === null || work.largeArgs !== undefined ? null : scheduledArgs(work, work.args);
+    },
+    schedule: async (ctx: MutationCtx, { works, ...executor }) => {
+      const attempts = works.map(({ slot, args }) => ({ ...args, slot }));
+      const args = { ...executor, works: attempts };
+      return await ctx.scheduler.runAfter(0, internal.executor.execute, args);
+    },
+  },
   argsOf: async (ctx: MutationCtx, id) => {
     const work = await findWork(ctx, id);
     if (work === null) throw new Error(`The work "${id}" was in the queue, but its record is gone`);

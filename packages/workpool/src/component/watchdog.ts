@@ -6,13 +6,23 @@ import { host } from "./host.js";
 import { type ActionAttempt, performAttempt } from "./worker.js";
 
 /* The pool's own functions. */
-export const { lookAtLanes, freeSlots, drainQueue, sweep, inspect, recover, carry, take, toTake } =
-  poolFunctions(host, {
-    inspect: findLostStarts,
-    call: async (ctx, fn, args) => {
-      const ofWorker = await createFunctionHandle(internal.worker.runAction);
-      // A worker's call would take a place of its own.
-      if (fn === ofWorker) await performAttempt(ctx, args as ActionAttempt);
-      else await ctx.runAction(fn as FunctionHandle<"action">, args);
-    },
-  });
+export const {
+  lookAtLanes,
+  freeSlots,
+  drainQueue,
+  sweep,
+  inspect,
+  recover,
+  seeForOwner,
+  carry,
+  take,
+  toTake,
+} = poolFunctions(host, {
+  inspect: findLostStarts,
+  call: async (ctx, fn, args) => {
+    const ofWorker = await createFunctionHandle(internal.worker.runAction);
+    // A worker's call would take a place of its own.
+    if (fn === ofWorker) await performAttempt(ctx, args as ActionAttempt);
+    else await ctx.runAction(fn as FunctionHandle<"action">, args);
+  },
+});

@@ -88,6 +88,7 @@ export async function callBack(
   { _id: workId, fn, name, onComplete }: Doc<"works">,
   context: Value | undefined,
   result: RunResult,
+  isShared = false,
 ): Promise<void> {
   if (onComplete === undefined) {
     // Nobody is told of this failure, so the log is its only trace.
@@ -105,6 +106,8 @@ export async function callBack(
       },
     );
   } catch (error) {
+    // Alone it has more room.
+    if (isShared) throw error;
     const message = messageOf(error);
     console.error(
       `The onComplete of "${name ?? fn}" threw; its writes are rolled back. ${message}`,

@@ -9,7 +9,7 @@ import {
   ROOM_TO_COMPLETE,
 } from "../core/index.js";
 import { internal } from "./_generated/api.js";
-import type { Doc, Id } from "./_generated/dataModel.js";
+import type { Doc } from "./_generated/dataModel.js";
 import { type ActionCtx, internalAction, type MutationCtx } from "./_generated/server.js";
 import { endWork, expectedAttempt, endRemovedWork, resultOf } from "./complete.js";
 import { voidMutation } from "./continuations.js";
@@ -18,7 +18,7 @@ import { type Outcome, vAttempt } from "./schema.js";
 import { host } from "./host.js";
 import { argsOfWork, removeWork, workOf } from "./work.js";
 
-const vAction = v.object({ ...vAttempt, fn: v.string(), args: v.any() });
+export const vAction = v.object({ ...vAttempt, fn: v.string(), args: v.any() });
 export type ActionAttempt = Infer<typeof vAction>;
 
 /** Runs one attempt of an enqueued action, and reports how it ended. */
@@ -82,7 +82,7 @@ async function runNested(
   return await ctx.runMutation(fn as FunctionHandle<"mutation">, args, options);
 }
 
-async function outcomeOf(run: () => Promise<unknown>): Promise<Outcome> {
+export async function outcomeOf(run: () => Promise<unknown>): Promise<Outcome> {
   try {
     // A function that returns nothing has returned null to Convex.
     return { kind: "success", returnValue: (await run()) ?? null };
@@ -91,25 +91,24 @@ async function outcomeOf(run: () => Promise<unknown>): Promise<Outcome> {
   }
 }
 
+export type EndedAttempt = Omit<ActionAttempt, "fn" | "args"> & { readonly outcome: Outcome };
+
 /** Reports an end, or schedules that. Only if it cannot be stored, something else is reported. */
-async function report(
-  ctx: ActionCtx,
-  ended: { workId: Id<"works">; attempt: number; slot: Id<"slots">; outcome: Outcome },
-  since: number,
-): Promise<void> {
+export async function report(ctx: ActionCtx, ended: EndedAttempt, since: number): Promise<void> {
   const { complete, completeLater } = internal.complete;
-  const by = (how: typeof complete, outcome: Outcome) => () =>
-    ctx.runMutation(how, { ...ended, outcome });
+  const now = (outcome: Outcome) => () =>
+    ctx.runMutation(complete, { ...ended, outcome, calledAt: Date.now() });
+  const soon = (outcome: Outcome) => () => ctx.runMutation(completeLater, { ...ended, outcome });
   const later = (outcome: Outcome) => () =>
     ctx.scheduler.runAfter(0, complete, { ...ended, outcome });
   const { outcome: own } = ended;
   try {
-    // guard: completed-later, else await reportBy([by(complete, own)], since, later(own))
-    await reportBy([by(complete, own), by(completeLater, own)], since, later(own));
+    // guard: completed-later, else await reportBy([now(own)], since, later(own))
+    await reportBy([now(own), soon(own)], since, later(own));
   } catch (error) {
     const message = `It ran, but its result could not be recorded: ${messageOf(error)}. If the result is large, store it and return its id`;
     const outcome = { kind: "failed" as const, error: message, retryable: false };
     // That is little, so it can be stored.
-    await reportBy([by(complete, outcome)], since, later(outcome));
+    await reportBy([now(outcome)], since, later(outcome));
   }
 }

@@ -10,6 +10,7 @@ import type {
   Slot,
   SlotId,
 } from "./context.js";
+import { helpDrain } from "./drain-queue.js";
 import { LATE_BEGIN_MS } from "./gate.js";
 import { messageOf } from "./result.js";
 import { hasRoom, ROOM_TO_COMPLETE } from "./room.js";
@@ -157,6 +158,7 @@ export async function takeWorks(
   };
   await takeFrom(ended.map(({ slot }) => slot));
   if (!fromOthers || taken.length >= room) return taken;
+  await takeFrom(await helpDrain(ctx, host, room - taken.length));
   const count = 2 * room;
   await takeFrom(await ctx.runQuery(host.functions.toTake, { count }, { useStaleSnapshot: true }));
   return taken;

@@ -21,6 +21,7 @@ export type Gate = Doc<"gate">;
 export type Slot = Doc<"slots">;
 export type Drain = Doc<"drain">;
 export type Watch = Doc<"watch">;
+export type Executor = Doc<"executors">;
 export type SlotId = GenericId<"slots">;
 export type JobId = GenericId<"_scheduled_functions">;
 
@@ -38,6 +39,19 @@ export interface Host {
   readonly started?: (ctx: HostCtx, work: string) => Promise<void>;
   /** The arguments of a work that was enqueued with `argsInRecord`. */
   readonly argsOf?: (ctx: HostCtx, work: string) => Promise<Record<string, unknown>>;
+  /** For works that may run in executors. Default: each has a function of its own. */
+  readonly executes?: {
+    /** What an executor gets of a work to run it; null if the work has a function of its own. */
+    readonly attemptOf: (ctx: HostCtx, work: Work) => Promise<unknown>;
+    readonly schedule: (
+      ctx: HostCtx,
+      executor: {
+        readonly range: number;
+        readonly asks: boolean;
+        readonly works: readonly { readonly slot: SlotId; readonly args: any }[];
+      },
+    ) => Promise<JobId>;
+  };
   /**
    * When the first sweep of a busy pool comes, in ms; each further one after three times as long,
    * at most 540 s. It decides how soon a lost work without a timeout is found. Default: 30,000.

@@ -1,8 +1,18 @@
-import type { Gate, Host, HostCtx, MutationCtx, Slot } from "./context.js";
-import { type DrainArgs, endDrain, PAUSE_MS, readDrain } from "./drain.js";
-import { closeGate, mayOpen, openGate, readGate } from "./gate.js";
+import type { Gate, Host, HostCtx, MutationCtx, Slot, SlotId } from "./context.js";
+import {
+  type DrainArgs,
+  endDrain,
+  isDrainLate,
+  keepDrainOn,
+  PAUSE_MS,
+  readDrain,
+  scheduleDrain,
+} from "./drain.js";
+import { closeGate, LATE_BEGIN_MS, mayOpen, openGate, readGate } from "./gate.js";
 import { anyWaits, leaveQueueAt, seemToWait, seeQueueForAll } from "./queue.js";
+import { attemptOf, startExecutor, type Taken } from "./executors.js";
 import { startQueued } from "./hand-over.js";
+import { isAsking, ownerOf, type Ranges, rangesOf } from "./owners.js";
 import { hasRoom, ROOM_TO_COMPLETE } from "./room.js";
 import { confirmFree, freeSlots, seeFreeSlots } from "./slots.js";
 
@@ -15,7 +25,7 @@ const QUIET_ROUNDS = 3;
  * waits.
  */
 export async function drainQueue(ctx: HostCtx, host: Host, args: DrainArgs) {
-  const { generation, quiet = 0 } = args;
+  const { generation, quiet = 0, at = Infinity } = args;
   const drain = await readDrain(ctx);
   if (
     drain === null ||
@@ -27,19 +37,25 @@ export async function drainQueue(ctx: HostCtx, host: Host, args: DrainArgs) {
   const gate = await readGate(ctx);
   if (gate === null || gate.maxParallelism === 0) return await endDrain(ctx, host, drain);
   const again = async (ms: number, rounds: number): Promise<void> => {
-    await ctx.scheduler.runAfter(ms, host.functions.drainQueue, { generation, quiet: rounds });
+    await keepDrainOn(ctx, drain);
+    await scheduleDrain(ctx, host, { generation, quiet: rounds }, ms);
   };
-  const seen = await seeFreeSlots(ctx, host, gate);
+  const ranges = await rangesOf(ctx, gate);
+  const mine = async (slots: Free) => await notAskedFor(ctx, host, ranges, slots);
+  let free: Free = await seeFreeSlots(ctx, host, gate);
+  let given = await mine(free);
   // A completion that sees a drain frees its slot: only a serializable read shows that none did.
-  const free = seen.length > 0 ? seen : await freeSlots(ctx, 0, gate.maxParallelism);
-  if (free.length === 0) {
+  if (given.length === 0) given = await mine((free = await freeSlots(ctx, 0, gate.maxParallelism)));
+  if (given.length === 0 && (free.length === 0 || (await seemToWait(ctx, host, 1)))) {
     // With the gate open, completions would not hand their slots on.
     if (gate.open && (await anyWaits(ctx))) await closeGate(ctx, gate);
     return await endDrain(ctx, host, drain);
   }
-  const started = await handOut(ctx, host, gate, free);
-  if (started > 0) return await again(0, 0);
+  const started = await handOut(ctx, host, gate, given, ranges);
+  if (started.length > 0) return await again(0, 0);
   if (await seemToWait(ctx, host, 1)) return await again(0, 0);
+  // What it has seen is from before its wait.
+  if (Date.now() > at + LATE_BEGIN_MS && quiet < QUIET_ROUNDS) return await again(0, quiet + 1);
   if (gate.open) {
     // The round before has opened it: what was in the queue by then is served, and nothing joins
     // it.
@@ -56,23 +72,61 @@ export async function drainQueue(ctx: HostCtx, host: Host, args: DrainArgs) {
   await endDrain(ctx, host, drain);
 }
 
-/** Gives free slots to waiting works. @returns to how many. */
+type Free = readonly Pick<Slot, "_id" | "number">[];
+
+/** The slots that are not left to executors. */
+async function notAskedFor(ctx: MutationCtx, host: Host, { cap, width }: Ranges, slots: Free) {
+  if (host.executes === undefined) return slots;
+  const asked = new Map<number, boolean>();
+  const given: Pick<Slot, "_id" | "number">[] = [];
+  for (const slot of slots) {
+    const range = Math.floor(slot.number / width);
+    if (!asked.has(range)) asked.set(range, isAsking(await ownerOf(ctx, range)));
+    if (slot.number < cap && asked.get(range) === false) given.push(slot);
+  }
+  return given;
+}
+
+/** For a carrier: does what a drain should that waits for a place. @returns the slots it fills. */
+export async function helpDrain(
+  ctx: HostCtx,
+  host: Host,
+  room: number,
+): Promise<readonly SlotId[]> {
+  const gate = await readGate(ctx);
+  if (gate === null || gate.open || !isDrainLate(await readDrain(ctx))) return [];
+  const free = await seeFreeSlots(ctx, host, gate);
+  return await handOut(ctx, host, gate, free.slice(0, room));
+}
+
+/** Gives free slots to waiting works. @param ranges for executors. @returns the slots. */
 async function handOut(
   ctx: MutationCtx,
   host: Host,
   gate: Gate,
-  free: readonly Pick<Slot, "_id" | "number">[],
-): Promise<number> {
+  free: Free,
+  ranges?: Ranges,
+): Promise<readonly SlotId[]> {
   const ids = await seeQueueForAll(ctx, host, gate, free);
-  let started = 0;
+  const together = new Map<number, Taken[]>();
+  const filled: SlotId[] = [];
   for (const { _id } of free) {
     if (ids.length === 0 || !(await hasRoom(ctx, ROOM_TO_COMPLETE))) break;
     const slot = await confirmFree(ctx, _id);
     for (let taken = slot === null; !taken && ids.length > 0;) {
       const work = await leaveQueueAt(ctx, ids.shift()!);
-      taken = work !== null && (await startQueued(ctx, host, slot!, work));
-      if (taken) started += 1;
+      if (work === null) continue;
+      const args = ranges === undefined ? null : await attemptOf(ctx, host, work);
+      if (ranges !== undefined && args !== null) {
+        const range = Math.floor(slot!.number / ranges.width);
+        const of = together.get(range) ?? [];
+        together.set(range, [...of, { slot: _id, args, work, held: slot! }]);
+      }
+      taken = args !== null || (await startQueued(ctx, host, slot!, work));
+      if (taken) filled.push(_id);
     }
   }
-  return started;
+  for (const [range, works] of together)
+    if (ranges !== undefined) await startExecutor(ctx, host, ranges, range, works);
+  return filled;
 }

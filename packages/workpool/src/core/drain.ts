@@ -11,6 +11,8 @@ export const drainArgs = {
   generation: v.number(),
   /** How many rounds in a row have found nothing to do. Default: 0. */
   quiet: v.optional(v.number()),
+  /** When it was to begin. Default: now. */
+  at: v.optional(v.number()),
 };
 export type DrainArgs = ObjectType<typeof drainArgs>;
 
@@ -19,12 +21,38 @@ export async function readDrain(ctx: MutationCtx): Promise<Drain | null> {
   return await ctx.db.query("drain").first();
 }
 
+/** Schedules a round of a drain. */
+export async function scheduleDrain(
+  ctx: MutationCtx,
+  { functions }: Host,
+  args: Omit<DrainArgs, "at">,
+  ms: number,
+) {
+  const at = Date.now() + ms;
+  return await ctx.scheduler.runAfter(ms, functions.drainQueue, { ...args, at });
+}
+
 /** Begins a drain, in the place of any other. @param ms after how many ms. */
 export async function ringDrain(ctx: MutationCtx, host: Host, drain: Drain | null, ms = 0) {
   const generation = (drain?.generation ?? 0) + 1;
-  const job = await ctx.scheduler.runAfter(ms, host.functions.drainQueue, { generation });
-  if (drain === null) await ctx.db.insert("drain", { on: true, generation, job });
-  else await ctx.db.patch("drain", drain._id, { on: true, generation, job });
+  const job = await scheduleDrain(ctx, host, { generation }, ms);
+  const fields = { on: true, generation, job, at: Date.now() + ms };
+  if (drain === null) await ctx.db.insert("drain", fields);
+  else await ctx.db.patch("drain", drain._id, fields);
+}
+
+/** A drain that is so late has found no place. */
+const LATE_MS = 1_000;
+
+/** Whether a drain is on that waits for a place of the scheduler. */
+export function isDrainLate(drain: Drain | null): boolean {
+  return drain?.on === true && Date.now() > (drain.at ?? Infinity) + LATE_MS;
+}
+
+/** Tells that a drain goes on. Not each round does: others read its document. */
+export async function keepDrainOn(ctx: MutationCtx, drain: Drain): Promise<void> {
+  const now = Date.now();
+  if (now > (drain.at ?? 0) + LATE_MS / 2) await ctx.db.patch("drain", drain._id, { at: now });
 }
 
 export async function stopDrain(ctx: MutationCtx, host: Host, drain: Drain): Promise<void> {

@@ -19,6 +19,7 @@ import type { Host, HostCtx, HostQueryCtx } from "./context.js";
 import { findLostContinuations, mutationsOf } from "./continuations.js";
 import { drainArgs } from "./drain.js";
 import { drainQueue } from "./drain-queue.js";
+import { seeArgs, seeForOwner, vSeenByOwner } from "./executors.js";
 import { lookAtLanes, looksArgs, vSeen } from "./queue.js";
 import { freeSlotArgs, freeSlotsFrom, vFreeSlots } from "./slots.js";
 import { inspectSlots, recoverSlot, sweepSlots } from "./sweep.js";
@@ -61,6 +62,11 @@ export function poolFunctions(host: Host, { inspect, call = runAction }: HostFun
       args: recoverArgs,
       returns: v.boolean(),
       handler: async (ctx, suspect) => await recoverSlot(ctx, host, suspect),
+    }),
+    seeForOwner: internalQueryGeneric({
+      args: seeArgs,
+      returns: vSeenByOwner,
+      handler: seeForOwner,
     }),
     carry: internalActionGeneric({
       args: carryArgs,

@@ -46,8 +46,15 @@ export async function closeGate(ctx: MutationCtx, gate: Gate): Promise<void> {
   await ctx.db.patch("gate", gate._id, { open: false, closedAt: Date.now() });
 }
 
+/** Closes the gate for whoever enqueues at this moment; it may open again at once. */
+export async function closeForMoment(ctx: MutationCtx, gate: Gate): Promise<void> {
+  await ctx.db.patch("gate", gate._id, { open: false, closedAt: undefined });
+}
+
 export async function openGate(ctx: MutationCtx, gate: Gate): Promise<void> {
   await ctx.db.patch("gate", gate._id, { open: true, closedAt: undefined, lanes: undefined });
+  // From here on it holds in this transaction too.
+  await readGate(ctx);
 }
 
 /** Whether the gate may open if nothing waits: not too soon after it was closed. */
@@ -76,11 +83,16 @@ const FEWEST_PLACES = 8;
 const LEFT_TO_THE_APP = 2;
 const MOST_BY_DEFAULT = 10;
 
-/** A function that begins so much later than it was scheduled has waited for a place. */
+/** A function that begins so much later than it was called has waited, for a place or a permit. */
 export const LATE_BEGIN_MS = 100;
 
 export async function placesOf(ctx: HostQueryCtx): Promise<number> {
   return PLACES[(await ctx.meta.getDeploymentMetadata()).class] ?? FEWEST_PLACES;
+}
+
+/** Whether it is of the smallest class: a burst there waits for its turn to enqueue. */
+export async function hasFewPlaces(ctx: HostQueryCtx): Promise<boolean> {
+  return (await placesOf(ctx)) === FEWEST_PLACES;
 }
 
 /** Whether the pool has more slots than the scheduler has places, which others need too. */

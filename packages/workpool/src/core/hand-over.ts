@@ -1,8 +1,9 @@
 import type { GenericId } from "convex/values";
 import type { Gate, Host, MutationCtx, Slot, Work } from "./context.js";
-import { PAUSE_MS, readDrain, ringDrain, stopDrain } from "./drain.js";
-import { lacksPlaces, mayOpen, openGate } from "./gate.js";
+import { isDrainLate, PAUSE_MS, readDrain, ringDrain, stopDrain } from "./drain.js";
+import { LATE_BEGIN_MS, lacksPlaces, mayOpen, openGate } from "./gate.js";
 import { anyWaits, leaveQueueAmong, leaveQueueFirst, seeQueueFor } from "./queue.js";
+import { isLeftToOwner, isOwned } from "./owners.js";
 import { messageOf } from "./result.js";
 import { hasRoom, MOST_REFUSED, MOST_TRIED, ROOM_TO_COMPLETE } from "./room.js";
 import { setAside } from "./set-aside.js";
@@ -14,16 +15,39 @@ import { isWatchedAsBefore, keepWatch, readWatch, reviveWatch } from "./watch.js
  * it frees the slot, and a drain is on or begins, or the gate opens: so no work waits while a slot
  * is free. If few wait, the drain serves them: ends of one moment would conflict over them.
  */
-export async function handOver(ctx: MutationCtx, host: Host, gate: Gate, slot: Slot) {
+export async function handOver(
+  ctx: MutationCtx,
+  host: Host,
+  gate: Gate,
+  slot: Slot,
+  {
+    executes = false,
+    calledAt = Infinity,
+  }: { executes?: boolean | undefined; calledAt?: number | undefined } = {},
+): Promise<void> {
+  if (executes && (await isLeftToOwner(ctx, gate, slot.number)))
+    return await freeSlot(ctx, slot._id);
   const { free, others, areFew, areAll } = await seeQueueFor(ctx, host, gate, slot);
   const seen = [...free, ...others];
+  if (executes && seen.length > 0 && !(await isOwned(ctx, gate, slot.number))) {
+    // guard: drain-is-read
+    const drain = await readDrain(ctx);
+    if (!isDrainLate(drain)) {
+      // It begins an executor.
+      await freeSlot(ctx, slot._id);
+      if (drain?.on !== true) await ringDrain(ctx, host, drain);
+      return;
+    }
+  }
   if (areFew || free.length === 0) {
     // guard: drain-is-read
     const drain = await readDrain(ctx);
     const isOn = drain?.on === true;
     const leaves =
       seen.length === 0
-        ? !mayOpen(gate) && !(await isLast(ctx, host, gate))
+        ? // It sees nobody who has joined since it was called.
+          Date.now() > calledAt + LATE_BEGIN_MS ||
+          (!mayOpen(gate) && !(await isLast(ctx, host, gate)))
         : await leavesToDrain(ctx, gate, isOn, areAll);
     if (leaves || (seen.length === 0 && isOn && (await anyWaits(ctx)))) {
       await freeSlot(ctx, slot._id);
@@ -82,6 +106,24 @@ async function leavesToDrain(ctx: MutationCtx, gate: Gate, isOn: boolean, areAll
 /** Whether no other slot is held, as it seems: then a pool at rest needs no drain. */
 async function isLast(ctx: MutationCtx, host: Host, gate: Gate): Promise<boolean> {
   return (await seeFreeSlots(ctx, host, gate)).length >= gate.maxParallelism - 1;
+}
+
+/** Opens the gate if nothing waits, at the end of what an executor ran. @returns whether it did. */
+export async function openAtEnd(
+  ctx: MutationCtx,
+  host: Host,
+  gate: Gate,
+  { freed, calledAt }: { freed: number; calledAt: number },
+): Promise<boolean> {
+  if (Date.now() > calledAt + LATE_BEGIN_MS) return false;
+  const isLast = async () =>
+    (await seeFreeSlots(ctx, host, gate)).length + freed >= gate.maxParallelism;
+  if (!(mayOpen(gate) || (await isLast())) || (await anyWaits(ctx))) return false;
+  const drain = await readDrain(ctx);
+  if (drain?.on === true) await stopDrain(ctx, host, drain);
+  else await reviveWatch(ctx, host);
+  await openGate(ctx, gate);
+  return true;
 }
 
 /** Starts a work in a slot. @returns false if it could not start: then it is ended or set aside. */

@@ -10,15 +10,18 @@ export * from "./set-aside.js";
 export {
   type Host as PoolHost,
   type MutationCtx as PoolMutationCtx,
+  type Slot,
   type SlotId,
   type Work,
 } from "./context.js";
 export { type Counts, type SlotCounts, vCounts } from "./counts.js";
 export { poolFunctions } from "./functions.js";
+export { reportArgs, type Reported, reportTogether, vReported } from "./executors.js";
+export { ASKS_EVERY_MS, TAKES_MS } from "./owners.js";
 export { checkMaxParallelism, defaultMaxParallelism, readGate, seenGate } from "./gate.js";
 export { isCrowded, isWaiting, lastWaitingOf, leaveQueueCanceled } from "./queue.js";
 export { restAfter } from "./rest.js";
 export * from "./room.js";
 export { poolTables } from "./schema.js";
-export { endOffer, isIdle, slotOf, watchReport } from "./slots.js";
+export { cancelStart, endOffer, isIdle, slotOf, watchReport } from "./slots.js";
 export { keepSweeping, sweepNow } from "./watch.js";

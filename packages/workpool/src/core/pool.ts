@@ -1,6 +1,6 @@
 import type { Gate, Host, HostCtx, MutationCtx, Slot, SlotId, Watch, Work } from "./context.js";
 import { readDrain, ringDrain } from "./drain.js";
-import { closeGate, ensureGate, lacksPlaces } from "./gate.js";
+import { closeForMoment, closeGate, ensureGate, hasFewPlaces, lacksPlaces } from "./gate.js";
 import { joinQueue, seeQueueFor } from "./queue.js";
 import { handOver, tryStart } from "./hand-over.js";
 import { noteWoke } from "./rest.js";
@@ -12,6 +12,9 @@ import { keepWatch, least, readWatch, type Started, wakerOf, watchTheWatchdog } 
 const MAX_HAND_OVERS = 10;
 /** … and for how long, in ms; then the successor queues. */
 const MAX_HELD_MS = 2_000;
+
+/** What is enqueued so soon after the start that has woken the pool belongs to one burst. */
+const MOMENT_MS = 150;
 
 /** As {@link enqueueWorks}, for one work. */
 export async function enqueueWork(ctx: HostCtx, work: Work, host: Host) {
@@ -42,7 +45,14 @@ export async function enqueueWorks(ctx: HostCtx, works: readonly Work[], host: H
   const woke = started.length > 0 && (await keepWatch(ctx, host, inCommon(started), watch));
   for (const [index, work] of started.entries())
     await startInSlot(ctx, host, free[index]!._id, work, undefined, woke);
-  if (started.length === works.length) return started.length;
+  if (started.length === works.length) {
+    const wakes = started.length > 0 && watch?.watched !== true;
+    if (wakes && host.executes !== undefined && (await hasFewPlaces(ctx))) {
+      await closeForMoment(ctx, gate);
+      await ringDrain(ctx, host, await readDrain(ctx), MOMENT_MS);
+    }
+    return started.length;
+  }
   for (const work of works.slice(started.length)) await joinQueue(ctx, gate, work);
   if (gate.open) {
     // guard: gate-closes
@@ -89,6 +99,12 @@ export interface Ended {
   readonly slot: SlotId | undefined;
   /** Counts the end into what has ended in the slot so far. Default: it is not counted. */
   readonly count?: (before: SlotCounts | undefined) => SlotCounts;
+  /** Whether it is a work that executors run. Default: false. */
+  readonly executes?: boolean | undefined;
+  /** When the transaction was called for. Default: now. */
+  readonly calledAt?: number | undefined;
+  /** For an executor's report: with the gate closed, the slot is put here, and stays held. */
+  readonly kept?: Slot[] | undefined;
   /** Whether this transaction may still enqueue, and then calls `endOffer`. Default: false. */
   readonly mayEnqueue?: boolean;
 }
@@ -101,6 +117,7 @@ export async function completeWork(ctx: HostCtx, host: Host, ended: Ended, succe
     return;
   }
   if (ended.count !== undefined) countAlong(ctx, slot._id, ended.count(slot.counts));
+  if (ended.kept !== undefined) return void ended.kept.push(slot);
   const gate = await ensureGate(ctx);
   if (slot.number >= gate.maxParallelism) {
     await ctx.db.delete("slots", slot._id);
@@ -114,7 +131,7 @@ export async function completeWork(ctx: HostCtx, host: Host, ended: Ended, succe
   } else if (successor !== undefined) {
     return await queueBehindOthers(ctx, host, gate, slot, successor);
   }
-  if (!gate.open) await handOver(ctx, host, gate, slot);
+  if (!gate.open) await handOver(ctx, host, gate, slot, ended);
   else await freeSlot(ctx, slot._id, ended.mayEnqueue === true ? OFFERED : undefined);
 }
 

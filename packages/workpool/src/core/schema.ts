@@ -33,6 +33,8 @@ export const poolTables = {
     /** Names the one drain that counts: any other that is still scheduled does nothing. */
     generation: v.number(),
     job: v.optional(v.id("_scheduled_functions")),
+    /** When a round was last due, by the second. */
+    at: v.optional(v.number()),
   }),
 
   /**
@@ -74,6 +76,8 @@ export const poolTables = {
     reporting: v.optional(v.boolean()),
     /** `job` is a carrier of this work; until it begins, others may take the work: carrier.ts. */
     mayTake: v.optional(v.boolean()),
+    /** `job` is an executor, which runs other works too: executors.ts. */
+    shared: v.optional(v.boolean()),
     /** When another carrier has begun the work. */
     beganAt: v.optional(v.number()),
     /** The start of this work alone has turned the watchdog on: its end may turn it off. */
@@ -91,6 +95,16 @@ export const poolTables = {
     .index("by_may_take", ["mayTake", "number"])
     // By number, so that enqueues read different free slots.
     .index("by_work", ["work", "number"]),
+
+  /** At most one document per range of slots: the executor that takes works for it. */
+  executors: defineTable({
+    range: v.number(),
+    job: v.optional(v.id("_scheduled_functions")),
+    /** Free slots of its range are left to it. */
+    asks: v.boolean(),
+    /** When it gives the range to another, unless it has died. */
+    until: v.number(),
+  }).index("by_range", ["range"]),
 
   /** The queue: works that are due and have no slot. Small rows, as completions read many. */
   waiting: defineTable({

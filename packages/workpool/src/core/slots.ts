@@ -14,6 +14,7 @@ import type {
 } from "./context.js";
 import { takeCounts } from "./counts.js";
 import { lacksPlaces } from "./gate.js";
+import { cancelPending } from "./jobs.js";
 
 export const freeSlotArgs = { from: v.number(), count: v.number() };
 
@@ -167,18 +168,37 @@ export async function startInSlot(
   woke = false,
 ): Promise<void> {
   const scheduled = await scheduleWork(ctx, host, slot, work);
-  await ctx.db.patch("slots", slot, {
-    work: work.work,
-    ...scheduled,
-    beganAt: undefined,
-    startedAt: Date.now(),
-    timeoutMs,
-    reporting: undefined,
-    woke: woke ? true : undefined,
-    handOvers,
-    heldSince,
-    ...takeCounts(ctx, slot),
-  });
+  const since = { handOvers, heldSince, woke: woke ? true : undefined };
+  await holdSlot(ctx, slot, { work: work.work, timeoutMs }, { ...scheduled, ...since });
+}
+
+/** Writes a work into its slot, with the function that runs it. */
+export async function holdSlot(
+  ctx: MutationCtx,
+  slot: SlotId,
+  { work, timeoutMs }: Pick<Work, "work" | "timeoutMs">,
+  how: Partial<Slot>,
+): Promise<void> {
+  const now = Date.now();
+  const fresh = { beganAt: undefined, mayTake: undefined, shared: undefined, woke: undefined };
+  const held = { work, timeoutMs, startedAt: now, heldSince: now, handOvers: 0 };
+  const counts = takeCounts(ctx, slot);
+  await ctx.db.patch("slots", slot, { ...fresh, reporting: undefined, ...held, ...how, ...counts });
+}
+
+/** The free slots numbered `from` up to, but without, `to`: it conflicts with whoever frees one. */
+export async function freeSlotsIn(ctx: QueryCtx, from: number, to: number): Promise<Slot[]> {
+  return await ctx.db
+    .query("slots")
+    .withIndex("by_work", (q) => q.eq("work", undefined).gte("number", from).lt("number", to))
+    .collect();
+}
+
+/** Whether the function of a held slot has not begun. Unless others share it, it never will. */
+export async function cancelStart(ctx: HostCtx, { job, shared }: Slot): Promise<boolean> {
+  if (job === undefined) return true;
+  if (shared !== true) return await cancelPending(ctx, job);
+  return (await ctx.db.system.get("_scheduled_functions", job))?.state.kind === "pending";
 }
 
 /** @throws if the function no longer exists. A carrier finds that out when it calls it. */
@@ -204,11 +224,17 @@ export async function watchReport(
 ): Promise<void> {
   const held: Slot | null = await ctx.db.get("slots", slot);
   if (held?.work === work)
-    await ctx.db.patch("slots", slot, { job, mayTake: undefined, reporting: true });
+    await ctx.db.patch("slots", slot, {
+      job,
+      mayTake: undefined,
+      shared: undefined,
+      reporting: true,
+    });
 }
 
 /** @param work who it is for. Default: everybody. */
 export async function freeSlot(ctx: MutationCtx, slot: SlotId, work?: typeof OFFERED) {
-  const free = { work, job: undefined, mayTake: undefined, heldSince: Date.now() };
+  const none = { job: undefined, mayTake: undefined, shared: undefined };
+  const free = { work, ...none, heldSince: Date.now() };
   await ctx.db.patch("slots", slot, { ...free, ...takeCounts(ctx, slot) });
 }

@@ -19,8 +19,18 @@ const host: PoolHost = {
   lost: async () => {},
 };
 
-export const { lookAtLanes, freeSlots, drainQueue, sweep, inspect, recover, carry, take, toTake } =
-  poolFunctions(host);
+export const {
+  lookAtLanes,
+  freeSlots,
+  drainQueue,
+  sweep,
+  inspect,
+  recover,
+  seeForOwner,
+  carry,
+  take,
+  toTake,
+} = poolFunctions(host);
 
 const chainArgs = { chain: v.string(), link: v.number(), length: v.number(), ms: v.number() };
 

@@ -41,8 +41,18 @@ export const host: PoolHost = {
   },
 };
 
-export const { lookAtLanes, freeSlots, drainQueue, sweep, inspect, recover, carry, take, toTake } =
-  poolFunctions(host);
+export const {
+  lookAtLanes,
+  freeSlots,
+  drainQueue,
+  sweep,
+  inspect,
+  recover,
+  seeForOwner,
+  carry,
+  take,
+  toTake,
+} = poolFunctions(host);
 
 const jobArgs = {
   label: v.string(),

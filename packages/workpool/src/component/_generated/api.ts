@@ -25,6 +25,7 @@ import type * as host from "../host.js";
 import type * as lib from "../lib.js";
 import type * as recovery from "../recovery.js";
 import type * as reports from "../reports.js";
+import type * as executor from "../executor.js";
 import type * as fields from "../schema.js";
 import type * as setAside from "../setAside.js";
 import type * as settling from "../settling.js";
@@ -41,6 +42,7 @@ const fullApi: ApiFromModules<{
   delayed: typeof delayed;
   enqueue: typeof enqueue;
   events: typeof events;
+  executor: typeof executor;
   host: typeof host;
   lib: typeof lib;
   recovery: typeof recovery;

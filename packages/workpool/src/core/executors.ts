@@ -1,0 +1,263 @@
+import type { QueryInitializer } from "convex/server";
+import { type GenericId, type Infer, type ObjectType, v } from "convex/values";
+import type {
+  Executor,
+  Gate,
+  Host,
+  HostCtx,
+  HostQueryCtx,
+  JobId,
+  MutationCtx,
+  PoolDataModel,
+  Slot,
+  Work,
+} from "./context.js";
+import { PAUSE_MS } from "./drain.js";
+import { ensureGate, readGate } from "./gate.js";
+import {
+  isLeftToOwner,
+  lanesOfRange,
+  own,
+  ownerOf,
+  type Ranges,
+  rangesOf,
+  ringUnlessOn,
+  spanOf,
+} from "./owners.js";
+import { lanesOf, leaveQueueAt } from "./queue.js";
+import { openAtEnd, startQueued } from "./hand-over.js";
+import { hasRoom, ROOM_TO_COMPLETE } from "./room.js";
+import { confirmFree, freeSlot, freeSlotsIn, holdSlot } from "./slots.js";
+import { isWatchedAsBefore, keepWatch, readWatch } from "./watch.js";
+
+/*
+ * With the gate closed, executors run the works of a host that has them: scheduled actions that run
+ * several works side by side, report together what has ended, and get the next works with the
+ * answer. The slots are divided into ranges. Each range has one executor that takes works, its
+ * owner: others would read the same rows. While it asks, others leave free slots of its range to
+ * it. It stops asking once it holds all of them, or has asked in vain for a while.
+ */
+
+/** An owner with room asks until it has found nothing so many times in a row. */
+const MOST_IN_VAIN = 5;
+/** Works in the lanes of another range are left to its owner for so long. */
+const OTHERS_MS = 100;
+
+export const vAttemptToRun = v.object({ slot: v.id("slots"), args: v.any() });
+export type AttemptToRun = Infer<typeof vAttemptToRun>;
+/** A work that an executor is to run in a slot that it holds. */
+export type Taken = AttemptToRun & { readonly work: Work; readonly held: Slot };
+
+export const seeArgs = {
+  /** The range's first slot, and that of the next one. */
+  lo: v.number(),
+  hi: v.number(),
+  /** Its first lane, and that of the next one; the lane to begin at. */
+  first: v.number(),
+  end: v.number(),
+  lane: v.number(),
+  /** Whether there are other ranges. */
+  shares: v.boolean(),
+  count: v.number(),
+  /** Whether free slots of the range are wanted too. */
+  slots: v.boolean(),
+};
+export const vSeenByOwner = v.object({
+  rows: v.array(v.id("waiting")),
+  free: v.array(v.id("slots")),
+  /** The lane to go on with. */
+  lane: v.number(),
+});
+
+/** Up to `count` works for a range: of its lanes from one on, then of others. Read it stale. */
+export async function seeForOwner(
+  ctx: HostQueryCtx,
+  { lo, hi, first, end, lane, shares, count, slots }: ObjectType<typeof seeArgs>,
+): Promise<Infer<typeof vSeenByOwner>> {
+  const free = slots ? (await freeSlotsIn(ctx, lo, hi)).map(({ _id }) => _id) : [];
+  const waiting: QueryInitializer<PoolDataModel["waiting"]> = ctx.db.query("waiting");
+  if (!shares) {
+    const oldest = await waiting.withIndex("by_commit").take(count);
+    return { rows: oldest.map(({ _id }) => _id), free, lane };
+  }
+  const rows: GenericId<"waiting">[] = [];
+  let next = lane;
+  // Rows of an earlier version have no lane: they are the first of the first one.
+  const from = (number: number) => (number === 0 ? undefined : number);
+  for (const [begin, until, isOwn] of [
+    [from(lane), end, true],
+    [from(first), lane, true],
+    [end, Infinity, false],
+    [undefined, first, false],
+  ] as const) {
+    if (rows.length === count) break;
+    // Of others, the last ones: their owners take the first.
+    const some = waiting
+      .withIndex("by_lane", (q) => q.gte("lane", begin).lt("lane", until))
+      .order(isOwn ? "asc" : "desc");
+    for (const row of await some.take(count - rows.length)) {
+      if (!isOwn && row._creationTime > Date.now() - OTHERS_MS) continue;
+      rows.push(row._id);
+      if (isOwn) next = (row.lane ?? 0) + 1;
+    }
+  }
+  return { rows, free, lane: next < end ? next : first };
+}
+
+/** What an executor runs of a work; null if the work has a function of its own. */
+export async function attemptOf(ctx: MutationCtx, host: Host, work: Work) {
+  return (await host.executes?.attemptOf(ctx, work)) ?? null;
+}
+
+/** Schedules an executor for works that have left the queue; it owns the range from then on. */
+export async function startExecutor(
+  ctx: MutationCtx,
+  host: Host,
+  ranges: Ranges,
+  range: number,
+  works: readonly Taken[],
+): Promise<void> {
+  const { lo, hi } = spanOf(ranges, range);
+  const asks = works.length < hi - lo;
+  const attempts = works.map(({ slot, args }) => ({ slot, args }));
+  const job = await host.executes!.schedule(ctx, { range, asks, works: attempts });
+  for (const taken of works) await hold(ctx, host, taken, job);
+  await own(ctx, await ownerOf(ctx, range), range, { job, asks });
+}
+
+async function hold(ctx: MutationCtx, host: Host, { work, held }: Taken, job: JobId) {
+  await holdSlot(ctx, held._id, work, { job, shared: true });
+  if (!isWatchedAsBefore(held, work)) await keepWatch(ctx, host, work, await readWatch(ctx));
+  await host.started?.(ctx, work.work);
+}
+
+export const reportArgs = {
+  range: v.number(),
+  /** The works that the executor runs and that have not ended. */
+  running: v.number(),
+  /** How many times in a row it has found nothing. */
+  inVain: v.number(),
+  lane: v.number(),
+  calledAt: v.number(),
+  /** Another is to go on in its place. */
+  isOver: v.boolean(),
+};
+type Report = ObjectType<typeof reportArgs>;
+
+export const vReported = v.object({
+  next: v.array(vAttemptToRun),
+  asks: v.boolean(),
+  lane: v.number(),
+});
+export type Reported = Infer<typeof vReported>;
+
+/**
+ * What an executor's report does: it ends works, and fills the range again.
+ * @param end ends them. Slots that it puts into the list go on here. It returns how many run still.
+ */
+export async function reportTogether(
+  ctx: HostCtx,
+  host: Host,
+  report: Report,
+  end: (kept: Slot[] | undefined) => Promise<number>,
+): Promise<Reported> {
+  const { range, lane } = report;
+  const before = await readGate(ctx);
+  const kept: Slot[] = [];
+  const running = await end(before?.open === false ? kept : undefined);
+  const gate = await ensureGate(ctx);
+  const owner = await ownerOf(ctx, range);
+  const me = (await ctx.meta.getRequestMetadata()).scheduledFunctionId;
+  const isOwner = me !== null && owner?.job === me;
+  if (isOwner && !gate.open && gate.maxParallelism > 0)
+    return await refill(ctx, host, gate, owner, { ...report, running }, kept);
+  if (isOwner) await own(ctx, owner, range, { job: undefined, asks: false });
+  for (const slot of kept) await leaveSlot(ctx, host, gate, slot);
+  return { next: [], asks: false, lane };
+}
+
+/** Leaves a slot to its range's owner, or to a drain. Call it with the gate closed, or open. */
+async function leaveSlot(ctx: MutationCtx, host: Host, gate: Gate, { _id, number }: Slot) {
+  if (number >= gate.maxParallelism) return await ctx.db.delete("slots", _id);
+  await freeSlot(ctx, _id);
+  if (gate.open || (await isLeftToOwner(ctx, gate, number))) return;
+  await ringUnlessOn(ctx, host, 0);
+}
+
+async function refill(
+  ctx: MutationCtx,
+  host: Host,
+  gate: Gate,
+  owner: Executor,
+  { range, running, inVain, lane, calledAt, isOver }: Report,
+  kept: readonly Slot[],
+): Promise<Reported> {
+  const ranges = await rangesOf(ctx, gate);
+  const { lo, hi } = spanOf(ranges, range);
+  const freed = kept.filter(({ number }) => number < hi);
+  for (const slot of kept) if (slot.number >= hi) await leaveSlot(ctx, host, gate, slot);
+  // The pool may have become smaller.
+  const room = Math.max(0, hi - lo - running);
+  const { first, end } = lanesOfRange(ranges, range, lanesOf(gate));
+  const span = { lo, hi, first, end, lane: Math.max(lane, first) };
+  const shares = ranges.cap > ranges.width;
+  const seen = await ctx.runQuery(
+    host.functions.seeForOwner,
+    { ...span, shares, count: room, slots: room > freed.length },
+    { useStaleSnapshot: true },
+  );
+  const { taken, left } = await take(ctx, host, seen.rows, freed, seen.free);
+  for (const slot of left) await freeSlot(ctx, slot._id);
+  const holds = running + taken.length;
+  const next = taken.map(({ slot, args }) => ({ slot, args }));
+  if (isOver && taken.length > 0) {
+    await startExecutor(ctx, host, ranges, range, taken);
+    return { next: [], asks: false, lane };
+  }
+  for (const each of taken) await hold(ctx, host, each, owner.job!);
+  const found = taken.length > 0 || left.length > 0;
+  const asks = holds > 0 && !isOver && holds < hi - lo && (found || inVain < MOST_IN_VAIN);
+  const ends = isOver || holds === 0;
+  if (ends || asks !== owner.asks)
+    await own(ctx, owner, range, { job: ends ? undefined : owner.job, asks });
+  // Others leave free slots to whoever asks: only a serializable read shows that none did.
+  const mayBeFree = (ends || owner.asks) && !asks && holds < hi - lo;
+  const isEmpty = holds === 0 && seen.rows.length === 0;
+  if (isEmpty && (await openAtEnd(ctx, host, gate, { freed: left.length, calledAt })))
+    return { next, asks, lane };
+  if (mayBeFree && (await freeSlotsIn(ctx, lo, hi)).length > 0)
+    await ringUnlessOn(ctx, host, PAUSE_MS);
+  return { next, asks, lane: seen.lane };
+}
+
+/** Takes works off the queue for slots: those that have just been freed, then other free ones. */
+async function take(
+  ctx: MutationCtx,
+  host: Host,
+  rows: readonly GenericId<"waiting">[],
+  kept: readonly Slot[],
+  free: readonly Slot["_id"][],
+): Promise<{ taken: Taken[]; left: Slot[] }> {
+  const taken: Taken[] = [];
+  const [ids, left, others] = [[...rows], [...kept], [...free]];
+  while (ids.length > 0 && (await hasRoom(ctx, ROOM_TO_COMPLETE))) {
+    const wasKept = left.length > 0;
+    const other = wasKept ? undefined : others.shift();
+    const slot = wasKept
+      ? left[0]!
+      : other === undefined
+        ? undefined
+        : await confirmFree(ctx, other);
+    if (slot === undefined) break;
+    if (slot === null) continue;
+    for (let isHeld = false; !isHeld && ids.length > 0;) {
+      const work = await leaveQueueAt(ctx, ids.shift()!);
+      if (work === null) continue;
+      const args = await attemptOf(ctx, host, work);
+      if (args !== null) taken.push({ slot: slot._id, args, work, held: slot });
+      isHeld = args !== null || (await startQueued(ctx, host, slot, work));
+      if (isHeld && wasKept) left.shift();
+    }
+  }
+  return { taken, left };
+}

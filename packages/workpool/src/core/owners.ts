@@ -1,0 +1,93 @@
+import type {
+  Executor,
+  Gate,
+  Host,
+  HostQueryCtx,
+  JobId,
+  MutationCtx,
+  QueryCtx,
+} from "./context.js";
+import { readDrain, ringDrain } from "./drain.js";
+import { lacksPlaces } from "./gate.js";
+
+/** An executor runs so many works side by side: they share its memory. */
+const WIDTH = 25;
+/** The smallest class runs 64 actions at once: two executors with their works are 58 of them. */
+const WIDTH_ON_FEW = 28;
+const EXECUTORS_ON_FEW = 2;
+/** So long an executor takes works; then another goes on, as an action may last 10 minutes. */
+export const TAKES_MS = 10_000;
+/** An owner that has not given up its range so long after that has died. */
+const DIED_MS = 5_000;
+/** An owner with room asks so often … */
+export const ASKS_EVERY_MS = 50;
+
+/** How a pool's slots are divided among executors. Slots from `cap` on are for other works. */
+export interface Ranges {
+  readonly width: number;
+  readonly cap: number;
+}
+
+export async function rangesOf(ctx: HostQueryCtx, { maxParallelism }: Gate): Promise<Ranges> {
+  if (!(await lacksPlaces(ctx))) return { width: WIDTH, cap: maxParallelism };
+  const cap = Math.min(maxParallelism, EXECUTORS_ON_FEW * WIDTH_ON_FEW);
+  return { width: WIDTH_ON_FEW, cap };
+}
+
+/** The first slot of a range, and of the next one. */
+export function spanOf({ width, cap }: Ranges, range: number) {
+  return { lo: range * width, hi: Math.min(cap, (range + 1) * width) };
+}
+
+/** The lanes of a range: in proportion to its slots. The last one has all that there may be. */
+export function lanesOfRange(ranges: Ranges, range: number, lanes: number) {
+  const { lo, hi } = spanOf(ranges, range);
+  const at = (slot: number) => Math.floor((slot * lanes) / ranges.cap);
+  return { first: at(lo), end: hi === ranges.cap ? Infinity : at(hi) };
+}
+
+export async function ownerOf(ctx: QueryCtx, range: number): Promise<Executor | null> {
+  return await ctx.db
+    .query("executors")
+    .withIndex("by_range", (q) => q.eq("range", range))
+    .first();
+}
+
+/** Whether free slots of its range are left to an owner. */
+export function isAsking(owner: Executor | null): boolean {
+  return owner?.asks === true && Date.now() < owner.until + DIED_MS;
+}
+
+/** Writes who owns a range. @param job nobody, if it is undefined. */
+export async function own(
+  ctx: MutationCtx,
+  owner: Executor | null,
+  range: number,
+  { job, asks }: { job: JobId | undefined; asks: boolean },
+): Promise<void> {
+  const fields = { range, job, asks, until: Date.now() + TAKES_MS };
+  if (owner === null) await ctx.db.insert("executors", fields);
+  else await ctx.db.patch("executors", owner._id, fields);
+}
+
+/** Whether an owner asks for a slot. */
+export async function isLeftToOwner(ctx: MutationCtx, gate: Gate, number: number) {
+  return isAsking(await ownerOfSlot(ctx, gate, number));
+}
+
+/** Whether the range of a slot has an owner. */
+export async function isOwned(ctx: MutationCtx, gate: Gate, number: number): Promise<boolean> {
+  const owner = await ownerOfSlot(ctx, gate, number);
+  return owner?.job !== undefined && Date.now() < owner.until + DIED_MS;
+}
+
+async function ownerOfSlot(ctx: MutationCtx, gate: Gate, number: number): Promise<Executor | null> {
+  const { cap, width } = await rangesOf(ctx, gate);
+  return number < cap ? await ownerOf(ctx, Math.floor(number / width)) : null;
+}
+
+export async function ringUnlessOn(ctx: MutationCtx, host: Host, ms: number): Promise<void> {
+  // guard: drain-is-read
+  const drain = await readDrain(ctx);
+  if (drain?.on !== true) await ringDrain(ctx, host, drain, ms);
+}

@@ -1,0 +1,304 @@
+import { Deployment, type Faults, S16, S256 } from "@stepwise/testing";
+import { v } from "convex/values";
+import { describe, expect, test } from "vitest";
+import { type WorkId, Workpool } from "../src/client/index.js";
+import { modules as poolModules, schema as poolSchema } from "../src/test.js";
+import { components, internal } from "./convex/_generated/api.js";
+import { internalMutation } from "./convex/_generated/server.js";
+import schema from "./convex/schema.js";
+
+/* Works that wait run in executors: several in one function, which reports their ends together. */
+
+const retry = { maxAttempts: 3, initialBackoffMs: 100, base: 2 };
+const onComplete = internal.callbacks.ended;
+const pool = new Workpool(components.workpool, { logLevel: "ERROR" });
+const calls = {
+  limit: internalMutation({
+    args: { maxParallelism: v.number() },
+    handler: async (ctx, { maxParallelism }) => {
+      await ctx.runMutation(components.workpool.config.update, { maxParallelism });
+    },
+  }),
+  sleep: internalMutation({
+    args: {
+      from: v.number(),
+      count: v.number(),
+      ms: v.number(),
+      throwing: v.optional(v.boolean()),
+    },
+    handler: async (ctx, { from, count, ms, throwing = false }) => {
+      const args = Array.from({ length: count }, (_, i) => ({ label: `${from + i}`, ms }));
+      const called = throwing ? internal.callbacks.throwing : onComplete;
+      const options = { retry, onComplete: called };
+      return await pool.enqueueActionBatch(ctx, internal.jobs.sleep, args, options);
+    },
+  }),
+  size: internalMutation({
+    args: { bytes: v.number() },
+    handler: async (ctx, { bytes }) =>
+      await pool.enqueueAction(
+        ctx,
+        internal.jobs.size,
+        { text: "x".repeat(bytes) },
+        { onComplete },
+      ),
+  }),
+  waitAt: internalMutation({
+    args: { ms: v.number(), forMs: v.number() },
+    handler: async (ctx, { ms, forMs }) =>
+      void (await ctx.scheduler.runAfter(ms, internal.jobs.wait, { ms: forMs })),
+  }),
+  cancel: internalMutation({
+    args: { id: v.string() },
+    handler: async (ctx, { id }) => await pool.cancel(ctx, id as WorkId),
+  }),
+};
+const modules = {
+  "./convex/_generated/api.js": () => import("./convex/_generated/api.js"),
+  "./convex/callbacks.js": () => import("./convex/callbacks.js"),
+  "./convex/calls.js": async () => calls,
+  "./convex/jobs.js": () => import("./convex/jobs.js"),
+};
+
+interface Event {
+  readonly what: string;
+  readonly label: string;
+  readonly at: number;
+}
+
+async function deployed(maxParallelism: number, of = S256, faults: Faults = {}) {
+  const parts = [
+    { path: "", schema, modules },
+    { path: "workpool", schema: poolSchema, modules: poolModules },
+  ];
+  const deployment = await Deployment.of(parts, { class: of, faults });
+  const enqueue = async (from: number, count: number, ms: number, more = {}) =>
+    (await deployment.mutation("calls:sleep", { from, count, ms, ...more })) as string[];
+  deployment.at(0, () => deployment.mutation("calls:limit", { maxParallelism }));
+  await deployment.advance(1_000);
+  const events = (what: string) =>
+    deployment.rows<Event>("", "events").filter((event) => event.what === what);
+  const rows = (table: string) => deployment.rows<any>("workpool", table);
+  const begun: string[] = [];
+  deployment.onHappening((event) => {
+    if (event.what === "began") begun.push(event.path.name);
+  });
+  const times = (name: string) => begun.filter((each) => each === name).length;
+  const atRest = () => {
+    expect(rows("slots").filter(({ work }) => work !== undefined)).toEqual([]);
+    expect(rows("waiting")).toEqual([]);
+    expect(rows("works")).toEqual([]);
+    expect(rows("gate")).toMatchObject([{ open: true }]);
+    expect(rows("drain").filter(({ on }) => on)).toEqual([]);
+  };
+  return { deployment, enqueue, events, rows, times, atRest };
+}
+
+const once = (labels: readonly Event[]) => new Set(labels.map(({ label }) => label)).size;
+
+describe("when works wait", () => {
+  test("they run in executors: 200 works take few functions of the pool, and each runs once", async () => {
+    const { deployment, enqueue, events, times, atRest } = await deployed(10);
+    deployment.at(0, () => enqueue(0, 200, 200));
+    await deployment.drive();
+    expect(events("start")).toHaveLength(200);
+    expect(once(events("start"))).toBe(200);
+    expect(events("ended")).toHaveLength(200);
+    // Those that found free slots at once have functions of their own.
+    expect(times("worker:runAction")).toBe(10);
+    expect(times("executor:execute")).toBeLessThanOrEqual(3);
+    atRest();
+  });
+
+  test("no more run at once than the pool has slots, while one executor follows on another", async () => {
+    const { deployment, enqueue, times, atRest } = await deployed(4);
+    let running = 0;
+    let most = 0;
+    deployment.onHappening((event) => {
+      if (!("path" in event) || event.path.name !== "jobs:sleep") return;
+      if (event.what === "began") most = Math.max(most, ++running);
+      else if (event.what === "ended") running -= 1;
+    });
+    deployment.at(0, () => enqueue(0, 60, 2_000));
+    await deployment.drive();
+    expect(most).toBe(4);
+    expect(times("executor:execute")).toBeGreaterThanOrEqual(3);
+    atRest();
+  });
+
+  test("one at a time, they start in the order in which they came", async () => {
+    const { deployment, enqueue, events, times } = await deployed(1);
+    for (let i = 0; i < 20; i++) deployment.at(40 * i, () => enqueue(i, 1, 300));
+    await deployment.drive();
+    expect(events("start").map(({ label }) => Number(label))).toEqual([...Array(20).keys()]);
+    expect(times("executor:execute")).toBeGreaterThanOrEqual(1);
+  });
+
+  test("one that fails is tried again, and one whose callback throws costs the others nothing", async () => {
+    const { deployment, enqueue, events, rows, atRest } = await deployed(5);
+    deployment.at(0, () => enqueue(0, 20, 100));
+    deployment.at(1, () => enqueue(20, 1, 100, { throwing: true }));
+    deployment.at(2, () => enqueue(21, 20, 100));
+    await deployment.drive();
+    expect(events("ended").map(({ label }) => label)).toEqual(Array(40).fill("success"));
+    expect(rows("failedCallbacks")).toHaveLength(1);
+    expect(events("start")).toHaveLength(41);
+    atRest();
+  });
+
+  test("a work with large arguments has a function of its own", async () => {
+    const { deployment, enqueue, events, times, atRest } = await deployed(2);
+    deployment.at(0, () => enqueue(0, 10, 300));
+    deployment.at(100, () => deployment.mutation("calls:size", { bytes: 100_000 }));
+    await deployment.drive();
+    expect(events("ended")).toHaveLength(11);
+    expect(times("worker:runAction")).toBe(3);
+    atRest();
+  });
+
+  test("a pool that becomes smaller meanwhile, and larger again, reports together as before", async () => {
+    const { deployment, enqueue, events, atRest } = await deployed(20);
+    deployment.at(0, () => enqueue(0, 200, 500));
+    const failures: string[] = [];
+    deployment.onHappening((event) => {
+      if (event.what === "failed") failures.push(`${event.path.name}: ${event.error}`);
+    });
+    deployment.at(2_000, () => deployment.mutation("calls:limit", { maxParallelism: 3 }));
+    deployment.at(6_000, () => deployment.mutation("calls:limit", { maxParallelism: 40 }));
+    await deployment.drive();
+    expect(failures).toEqual([]);
+    expect(once(events("end"))).toBe(200);
+    expect(events("ended")).toHaveLength(200);
+    atRest();
+  });
+
+  test("long works among short ones cost no call each 50 ms", async () => {
+    const { deployment, enqueue, atRest } = await deployed(4);
+    let reports = 0;
+    deployment.onHappening((event) => {
+      if (event.what === "committed" && event.path.name === "complete:completeTogether")
+        reports += 1;
+    });
+    deployment.at(0, () => enqueue(0, 3, 120_000));
+    deployment.at(500, () => enqueue(3, 3, 100));
+    deployment.at(1_000, () => enqueue(6, 3, 120_000));
+    await deployment.drive();
+    expect(reports).toBeLessThan(60);
+    atRest();
+  });
+});
+
+describe("loss", () => {
+  test.each(["dies at start", "dies before report", "dies after report"] as const)(
+    "[S153] an executor that %s: its works are tried again, and the others do not wait for ever",
+    async (fault) => {
+      let deaths = 0;
+      const dies = {
+        action: ({ name }: { name: string }) =>
+          name === "executor:execute" && deaths++ === 0 ? fault : undefined,
+      };
+      const { deployment, enqueue, events, atRest } = await deployed(5, S256, dies);
+      deployment.at(0, () => enqueue(0, 40, 200));
+      await deployment.drive();
+      expect(events("ended").map(({ label }) => label)).toEqual(Array(40).fill("success"));
+      expect(once(events("end"))).toBe(40);
+      atRest();
+    },
+  );
+
+  test("every executor dies while works come: each work ends, and the pool comes to rest", async () => {
+    let deaths = 0;
+    const dies = {
+      action: ({ name }: { name: string }) =>
+        name === "executor:execute" && deaths++ < 6 ? ("dies before report" as const) : undefined,
+    };
+    const { deployment, enqueue, events, atRest } = await deployed(30, S256, dies);
+    for (let i = 0; i < 20; i++) deployment.at(200 * i, () => enqueue(10 * i, 10, 500));
+    await deployment.drive();
+    expect(events("ended")).toHaveLength(200);
+    atRest();
+  });
+});
+
+describe("canceling", () => {
+  test("a work of an executor that has not begun never runs; the others of it do", async () => {
+    // One place, and a lone work has it.
+    const one = { ...S256, scheduledAtOnce: 1 };
+    const { deployment, enqueue, events, rows, atRest } = await deployed(4, one);
+    let ids: string[] = [];
+    deployment.at(0, () => enqueue(0, 4, 1_000));
+    deployment.at(200, async () => void (ids = await enqueue(4, 4, 1_000)));
+    // What the app has scheduled comes before the executor.
+    for (let ms = 0; ms < 8_000; ms += 200)
+      deployment.at(0, () => deployment.mutation("calls:waitAt", { ms, forMs: 300 }));
+    let canceled: string | undefined;
+    // As soon as an executor that has not begun holds it.
+    for (let ms = 1_000; ms < 30_000; ms += 20)
+      deployment.at(ms, async () => {
+        if (canceled !== undefined) return;
+        const pending = new Set(
+          rows("_scheduled_functions")
+            .filter(({ name, state }) => /executor/.test(name) && state.kind === "pending")
+            .map(({ _id }) => _id),
+        );
+        const held = rows("slots").find(({ job, work }) => pending.has(job) && ids.includes(work));
+        if (held === undefined) return;
+        canceled = held.work;
+        await deployment.mutation("calls:cancel", { id: held.work });
+      });
+    await deployment.drive();
+    expect(canceled).toBeDefined();
+    const gone = `${4 + ids.indexOf(canceled!)}`;
+    expect(events("start").map(({ label }) => label)).not.toContain(gone);
+    expect(
+      events("ended")
+        .map(({ label }) => label)
+        .toSorted(),
+    ).toEqual(["canceled", ...Array(7).fill("success")]);
+    atRest();
+  });
+
+  test("a work that an executor runs goes on to its end, and is not tried again", async () => {
+    const { deployment, enqueue, events, atRest } = await deployed(2);
+    let ids: string[] = [];
+    deployment.at(0, async () => void (ids = await enqueue(0, 6, 1_000)));
+    deployment.at(1_500, () => deployment.mutation("calls:cancel", { id: ids[3]! }));
+    await deployment.drive();
+    expect(once(events("end"))).toBe(6);
+    expect(events("ended").map(({ label }) => label)).toEqual(Array(6).fill("success"));
+    atRest();
+  });
+});
+
+describe("a burst on the smallest class", () => {
+  test.each([6, 100])(
+    "with a pool of %i: each enqueue loses once at most, but for a few",
+    async (maxParallelism) => {
+      const { deployment, enqueue, events, times, atRest } = await deployed(maxParallelism, S16);
+      await deployment.advance(120_000);
+      let conflicts = 0;
+      deployment.onHappening((event) => {
+        if (event.what === "conflict" && event.path.name === "calls:sleep") conflicts += 1;
+      });
+      for (let i = 0; i < 300; i++) deployment.at(0, () => enqueue(i, 1, 200));
+      await deployment.drive();
+      expect(events("ended")).toHaveLength(300);
+      expect(conflicts).toBeLessThan(1.1 * 300);
+      expect(times("worker:runAction") + times("watchdog:carry")).toBeLessThan(30);
+      atRest();
+    },
+  );
+
+  test("a lone short work costs no drain", async () => {
+    const { deployment } = await deployed(6, S16);
+    await deployment.advance(120_000);
+    const names: string[] = [];
+    deployment.onHappening((event) => {
+      if (event.what === "committed") names.push(event.path.name);
+    });
+    deployment.at(0, () => deployment.mutation("calls:size", { bytes: 10 }));
+    await deployment.drive();
+    expect(names).toContain("complete:complete");
+    expect(names).not.toContain("watchdog:drainQueue");
+  });
+});
