@@ -190,7 +190,7 @@ describe("when works wait", () => {
 
 describe("loss", () => {
   test.each(["dies at start", "dies before report", "dies after report"] as const)(
-    "[S153] an executor that %s: its works are tried again, and the others do not wait for ever",
+    "[S156] an executor that %s: its works are tried again, and the others do not wait for ever",
     async (fault) => {
       let deaths = 0;
       const dies = {
