@@ -172,6 +172,45 @@ describe("when works wait", () => {
     atRest();
   });
 
+  test("what it runs in slots of before the pool became smaller holds up no other work", async () => {
+    const { deployment, enqueue, events, atRest } = await deployed(20);
+    deployment.at(0, () => enqueue(0, 20, 300));
+    // An executor gets all of them.
+    deployment.at(100, () => enqueue(20, 15, 1_000));
+    deployment.at(100, () => enqueue(35, 5, 60_000));
+    deployment.at(700, () => deployment.mutation("calls:limit", { maxParallelism: 3 }));
+    deployment.at(600, () => enqueue(40, 10, 500));
+    await deployment.drive();
+    const starts = events("start");
+    const late = starts.filter(({ label }) => Number(label) >= 40);
+    expect(late).toHaveLength(10);
+    expect(Math.max(...late.map(({ at }) => at - starts[0]!.at))).toBeLessThan(15_000);
+    atRest();
+  });
+
+  test("while the ends of some are reported again and again, no other waits beside a free slot", async () => {
+    let failed = false;
+    let refused = 0;
+    const { deployment, enqueue, events, rows, atRest } = await deployed(10, S256, {
+      refuses: ({ name }) =>
+        failed && name === "complete:complete" && refused++ < 80 ? "TooManyWrites" : undefined,
+    });
+    deployment.onHappening((event) => {
+      failed ||= event.what === "failed" && event.path.name === "complete:completeTogether";
+    });
+    deployment.at(0, () => enqueue(0, 10, 300));
+    deployment.at(100, () => enqueue(10, 8, 100, { throwing: true }));
+    for (let ms = 500; ms < 1_500; ms += 50) deployment.at(ms, () => enqueue(ms, 1, 10));
+    await deployment.drive();
+    expect(rows("failedCallbacks")).toHaveLength(8);
+    expect(refused).toBeGreaterThanOrEqual(80);
+    const starts = events("start");
+    const late = starts.filter(({ label }) => Number(label) >= 500);
+    expect(late).toHaveLength(20);
+    for (const { label, at } of late) expect(at - starts[0]!.at - Number(label)).toBeLessThan(300);
+    atRest();
+  });
+
   test("long works among short ones cost no call each 50 ms", async () => {
     const { deployment, enqueue, atRest } = await deployed(4);
     let reports = 0;

@@ -34,6 +34,7 @@ export const toBegin = internalQuery({
 
 class Execution {
   readonly #began = Date.now();
+  /** How many run, or are reported one by one: they hold slots. */
   #running = 0;
   #ended: EndedAttempt[] = [];
   #wake = (): void => {};
@@ -57,7 +58,8 @@ class Execution {
       for (const work of works) if (left.includes(work.slot)) this.#begin(work);
     };
     await reportBy([ask], this.#began, async () => {});
-    while (this.#running > 0 || this.#ended.length > 0) {
+    // While it asks, others leave free slots to it: it goes on until it has given that up.
+    while (this.#running > 0 || this.#ended.length > 0 || this.#asks) {
       if (this.#ended.length === 0) await this.#pause();
       // What ends at one moment is reported together.
       await new Promise((resolve) => setTimeout(resolve, 0));
@@ -118,11 +120,10 @@ class Execution {
       this.#inVain = told.next.length > 0 || ended.length > 0 ? 0 : this.#inVain + 1;
       for (const { slot, args } of told.next) this.#begin({ ...args, slot });
     };
+    // Nothing waits for those that are repeated meanwhile, but the end of the executor.
     const alone = async () => {
       this.#most = 1;
-      // Others leave free slots to it until then.
-      this.#asks &&= Date.now() < this.#began + TAKES_MS;
-      await Promise.all(ended.map((each) => this.#reportAlone(each)));
+      for (const each of ended) void this.#reportAlone(each);
     };
     const later = async () => {
       for (const each of ended)
@@ -132,11 +133,14 @@ class Execution {
   }
 
   async #reportAlone(ended: EndedAttempt): Promise<void> {
+    this.#running += 1;
     try {
       await report(this.ctx, ended, this.#began);
     } catch (error) {
       // The watchdog finds it. The others go on.
       console.error(`The end of work "${ended.workId}" was not reported: ${messageOf(error)}`);
     }
+    this.#running -= 1;
+    this.#wake();
   }
 }
