@@ -196,8 +196,8 @@ async function refill(
   const { lo, hi } = spanOf(ranges, range);
   const freed = kept.filter(({ number }) => number < hi);
   for (const slot of kept) if (slot.number >= hi) await leaveSlot(ctx, host, gate, slot);
-  // The pool may have become smaller.
-  const room = Math.max(0, hi - lo - running);
+  // If the pool has become smaller, some of what it runs is in slots that are no more.
+  const room = Math.max(freed.length, hi - lo - running);
   const { first, end } = lanesOfRange(ranges, range, lanesOf(gate));
   const span = { lo, hi, first, end, lane: Math.max(lane, first) };
   const shares = ranges.cap > ranges.width;
@@ -221,7 +221,7 @@ async function refill(
   if (ends || asks !== owner.asks)
     await own(ctx, owner, range, { job: ends ? undefined : owner.job, asks });
   // Others leave free slots to whoever asks: only a serializable read shows that none did.
-  const mayBeFree = (ends || owner.asks) && !asks && holds < hi - lo;
+  const mayBeFree = !asks && (ends || owner.asks || left.length > 0);
   const isEmpty = holds === 0 && seen.rows.length === 0;
   if (isEmpty && (await openAtEnd(ctx, host, gate, { freed: left.length, calledAt })))
     return { next, asks, lane };
