@@ -125,6 +125,7 @@ function create(): PoolWithSuccessors {
   };
   return {
     firstSweepMs: 10_000,
+    looksEveryMs: 20,
     // What `lib.start` does with the manager's option, without the run.
     setMaxParallelism: (n) => inComponent((ctx) => setMaxParallelism(ctx, pool, n)),
     enqueue: (label, ms) => start(WORKFLOWS.one.reference, { label, ms }),

@@ -1,5 +1,5 @@
 import type { GenericMutationCtx } from "convex/server";
-import type { PoolMutationCtx } from "../src/core/index.js";
+import { ASKS_EVERY_MS, type PoolMutationCtx } from "../src/core/index.js";
 import { TestApp } from "./app.js";
 import type { PoolUnderTest } from "./conformance-suite.js";
 import { internal } from "./convex/_generated/api.js";
@@ -10,6 +10,7 @@ export function poolInComponent(): PoolUnderTest {
   const onComplete = internal.callbacks.ended;
   return {
     firstSweepMs: 30_000,
+    looksEveryMs: ASKS_EVERY_MS,
     setMaxParallelism: (n) => app.setMaxParallelism(n),
     enqueue: async (label, ms) => {
       await app.t.mutation((ctx) =>

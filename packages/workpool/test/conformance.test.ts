@@ -1,5 +1,6 @@
 import type { GenericMutationCtx } from "convex/server";
 import { beforeAll } from "vitest";
+import { PAUSE_MS } from "../src/core/drain.js";
 import type { PoolMutationCtx } from "../src/core/index.js";
 import { virtualTime } from "./app.js";
 import { poolInComponent } from "./conformance-component.js";
@@ -18,6 +19,7 @@ function coreInAHost(): PoolWithSuccessors {
   const app = new HostApp();
   return {
     firstSweepMs: 30_000,
+    looksEveryMs: PAUSE_MS,
     setMaxParallelism: (n) => app.setMaxParallelism(n),
     enqueue: (label, ms) => app.enqueue({ label, ms }),
     enqueueThrowing: (label) => app.enqueue({ label, ms: 1, throws: true }),

@@ -94,16 +94,20 @@ describe("the report", () => {
       await enqueueSleeps(app, 600, 2_500);
       await app.drive(2.4 * MINUTE);
       expect(reports().length).toBeGreaterThanOrEqual(2);
-      const ends = app.counter.calls.filter((call) => call.name === "complete:complete");
-      const more = ends.filter((call) => call.total.documentsWritten > 3);
+      const ends = await app.labels("end");
       expect(ends.length).toBeGreaterThan(500);
-      // The ends that make the reports, and those that open or close the gate.
-      expect(more.length).toBeLessThanOrEqual(reports().length + 2);
+      const named = (name: string) => app.counter.calls.filter((call) => call.name === name);
+      const written = [...named("complete:complete"), ...named("complete:completeTogether")]
+        .map((call) => call.total.documentsWritten)
+        .reduce((sum, documents) => sum + documents);
+      // And the reports, the gate, and once per executor who it is.
+      const others = reports().length + 2 + 2 * named("executor:execute").length;
+      expect(written).toBeLessThanOrEqual(3 * ends.length + others);
       const roots = app.counter.byFunction(
         (call) => call.parent === undefined && call.name !== "inline",
       );
       expect(new Set(roots.map((row) => row.name))).toEqual(
-        new Set(["worker:runAction", "watchdog:sweep"]),
+        new Set(["worker:runAction", "watchdog:sweep", "watchdog:drainQueue", "executor:execute"]),
       );
     },
   );

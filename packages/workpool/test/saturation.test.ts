@@ -1,8 +1,8 @@
 import { afterEach, describe, expect, test, vi } from "vitest";
 import { mostAtOnce, NOTHING_LEFT, TestApp, virtualTime } from "./app.js";
 import { host } from "../src/component/host.js";
-import { PAUSE_MS } from "../src/core/drain.js";
 import { startFirst } from "../src/core/hand-over.js";
+import { ASKS_EVERY_MS } from "../src/core/owners.js";
 import { ROOM_TO_COMPLETE } from "../src/core/room.js";
 import { internal } from "./convex/_generated/api.js";
 import { seeded } from "./seeded.js";
@@ -61,7 +61,7 @@ async function hover(load: number, ms: number, seed: number) {
 
 describe("at its limit", () => {
   test.each([0.8, 1, 1.1])(
-    "a pool with %f of its slots wanted flips its gate twice a second at most, and nothing waits for longer than a drain pauses while a slot is free",
+    "a pool with %f of its slots wanted flips its gate twice a second at most, and nothing waits for longer than an executor pauses while a slot is free",
     { tags: ["large"] },
     async (load) => {
       const seconds = 4;
@@ -73,7 +73,7 @@ describe("at its limit", () => {
         // Without a lower bound the load may never have met the limit.
         expect(flips).toBeGreaterThanOrEqual(1);
         all += flips;
-        expect(longest).toBeLessThanOrEqual(PAUSE_MS);
+        expect(longest).toBeLessThanOrEqual(ASKS_EVERY_MS);
         const events = await app.events();
         expect(mostAtOnce(events)).toBe(SLOTS);
         expect(await app.leftovers()).toEqual(NOTHING_LEFT);

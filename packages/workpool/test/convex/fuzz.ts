@@ -4,7 +4,10 @@ import { internalAction, internalMutation } from "./_generated/server.js";
 
 /** What the fuzz sees of its works: in memory, as writing it down would take most of the time. */
 export const seen = {
-  running: 0,
+  /** The attempts that run, each by its key and number. */
+  running: new Set<string>(),
+  /** Attempts whose process has died: whatever they do, nobody hears of it. */
+  dead: new Set<string>(),
   /** Calls when a work starts, with how many run then. */
   onStart: (_running: number): void => {},
   ended: new Map<string, string[]>(),
@@ -18,9 +21,11 @@ export const job = internalAction({
   handler: async (_ctx, { key, ms, fails }): Promise<null> => {
     const attempt = (seen.attempts.get(key) ?? 0) + 1;
     seen.attempts.set(key, attempt);
-    seen.onStart((seen.running += 1));
+    const name = `${key}/${attempt}`;
+    seen.onStart(seen.running.add(name).size);
     await new Promise((resolve) => ms >= 0 && setTimeout(resolve, ms));
-    seen.running -= 1;
+    if (seen.dead.has(name)) await new Promise(() => {});
+    seen.running.delete(name);
     if (attempt <= fails) throw new Error("it fails");
     return null;
   },
