@@ -18,7 +18,7 @@ const entries = [
   ["@stepwise/workflow/runtime", [dist("workflow", "runtime/index.js")], 61],
   ["@stepwise/workflow, the component", modulesOf("workflow"), 163],
   ["@stepwise/workpool", [dist("workpool", "client/index.js")], 7.5],
-  ["@stepwise/workpool, the component", modulesOf("workpool"), 95],
+  ["@stepwise/workpool, the component", modulesOf("workpool"), 90],
 ];
 
 for (const [title, files, limit] of entries) {
