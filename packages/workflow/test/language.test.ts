@@ -112,6 +112,14 @@ describe("recover of a child and a parent", () => {
     });
   });
 
+  test("[S31] [S129] a parent whose time is up is not tried again, whatever its retry says", async () => {
+    const id = await use.app.start("recoveredParent", { at: "time" });
+    await use.app.drive();
+    const [top, ...children] = await use.app.tree(id);
+    expect(children).toHaveLength(3);
+    expect(top!.steps.find(({ stage }) => stage === "all")).toMatchObject({ attempt: 1 });
+  });
+
   test("[S90] [S129] a recover that throws fails the run with both errors", async () => {
     expect(await use.app.error("recoveredParent", { at: "recover" })).toMatchObject({
       message: 'The recover of "all" failed: the recover fails',

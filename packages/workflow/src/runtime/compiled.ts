@@ -109,9 +109,10 @@ export function compiled(
     const { stage, token } = run;
     const { error } = reported;
     if (error.node === INPUT) return run.failAt(stage, error);
-    // The whole node of which the stage is a part can have failed: its time is over.
-    if (error.node !== stage)
-      return await run.failed(error, null, next, placeOf(definition, stage).path);
+    const { node, path, runs } = placeOf(definition, stage);
+    // The whole node can have failed, of which the stage may be the children: its time is over.
+    if (error.node !== stage || (node !== undefined && runs === undefined))
+      return await run.failed(error, null, next, path);
     const { attempt } = token;
     // An action that has not begun is not there any more: what is there now runs.
     if (replaced.has(stage) && ["lost", "removedNode"].includes(error.kind))

@@ -64,7 +64,10 @@ export const where = z.enum([
 ]);
 
 /** A parent that fails where the input says. */
-export const recoveredParent = defineWorkflow({ input: z.object({ at: where.optional() }) })
+export const recoveredParent = defineWorkflow({
+  input: z.object({ at: where.optional() }),
+  retry: true,
+})
   .parent("all", {
     mutation: async (ctx, { input }) => {
       await ctx.db.insert("log", { text: "handled" });
