@@ -1,4 +1,4 @@
-import { NonRetryableError } from "@stepwise/workflow";
+import { NonRetryableError, RetryAfter } from "@stepwise/workflow";
 import {
   internalActionGeneric,
   internalMutationGeneric,
@@ -17,9 +17,9 @@ import { ConvexError, v } from "convex/values";
 export interface Plan {
   /**
    * How it fails. `unfit`: what it gives is no Convex value. `some`: it throws in a third of the
-   * runs. Default: it does not.
+   * runs. `later`, `past`: it says when it is to be tried again. Default: it does not.
    */
-  readonly fails?: "throws" | "convex" | "final" | "unfit" | "some";
+  readonly fails?: "throws" | "convex" | "final" | "unfit" | "some" | "later" | "past";
   /** Up to which attempt it fails. Default: at every one. */
   readonly until?: number;
   /** How many ms an action takes. Default: a time that hardly any other action takes. */
@@ -148,6 +148,28 @@ export function mend(site: string, seen: Seen, plan: Plan = {}): unknown {
   return outcome(1, site, seen, plan);
 }
 
+/** The `when` of a `retry`. */
+export function again(error: { kind: string; attempt: number }, how: Again): boolean {
+  if (how === "throws") throw new Error("It does not know");
+  if (how === "convex") throw new ConvexError({ asked: error.attempt });
+  if (how === "final") throw new NonRetryableError("It must not", { asked: error.attempt });
+  if (how === "odd") return "yes" as unknown as boolean;
+  return how === "thrown" ? error.kind === "thrown" : how === "always" || error.attempt < 2;
+}
+export type Again = "always" | "first" | "thrown" | "throws" | "convex" | "final" | "odd";
+
+/** The `match` of an event: two in three payloads are meant for a node. */
+export function meant(site: string, payload: string, seen: Seen, isStrict = false): boolean {
+  const number = numberOf(`${site} ${payload}`, seen);
+  if (isStrict && number % 5 === 0) throw new Error(`${site} cannot say`);
+  return number % 3 !== 0;
+}
+
+/** The `concurrency` of a parent: from 1 to so many. */
+export function atOnce(site: string, seen: Seen, most: number): number {
+  return 1 + (numberOf(site, seen) % most);
+}
+
 /** One of the keys. */
 export function pick(site: string, seen: Seen, keys: readonly string[]): string {
   return keys[numberOf(site, seen) % keys.length] ?? "";
@@ -185,6 +207,10 @@ function outcome(attempt: number, site: string, seen: Seen, plan: Plan): unknown
     if (plan.fails === "convex") throw new ConvexError({ site, attempt });
     if (plan.fails === "final") throw new NonRetryableError(message, { site });
     if (plan.fails === "unfit") return () => site;
+    const data = { site, attempt };
+    if (plan.fails === "past") throw new RetryAfter(new Date(0), message, data);
+    if (plan.fails === "later")
+      throw new RetryAfter(lasts(`${site}#${attempt} again`, seen), message, data);
     if (plan.fails === "throws" || hash(`${seen.input.at} ${site}`) % 3 === 0)
       throw new Error(message);
   }

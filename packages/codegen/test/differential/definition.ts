@@ -17,7 +17,15 @@ export interface Definition {
 /* Whatever a builder takes, of any kind. */
 export type Node = any;
 export type Nodes = Readonly<Record<string, Node>>;
-export type Retry = boolean | { readonly maxAttempts: number; readonly maxBackoffMs: number };
+export type Retry =
+  | boolean
+  | {
+      readonly maxAttempts: number;
+      readonly initialBackoffMs?: number;
+      /** Where there is one, each wait is as long as that. */
+      readonly maxBackoffMs?: number;
+      readonly when?: (error: Fault) => unknown;
+    };
 interface Schema {
   readonly "~standard": {
     validate(value: unknown): { readonly issues?: unknown; readonly value?: unknown };
@@ -106,7 +114,10 @@ export function eventNames(node: Node, name: string): string[] | undefined {
 }
 
 export class TimedOut extends Error {}
-export type Problem = Pick<Fault, "kind" | "message" | "data">;
+export type Problem = Pick<Fault, "kind" | "message" | "data"> & {
+  /** [S154] When it asks to be tried again. */
+  readonly retryAt?: number;
+};
 
 /** A value as it is kept: [S16] [S20] [S22]. */
 export function stored(value: unknown): Value {
@@ -118,7 +129,7 @@ export function stored(value: unknown): Value {
 }
 class Unfit extends Error {}
 
-/** [S22] [S33] [S34] [S37] */
+/** [S22] [S33] [S34] [S37] [S154] */
 export function problemOf(error: unknown): Problem {
   if (error instanceof TimedOut) return { kind: "timedOut" };
   if (error instanceof Unfit) return { kind: "invalidOutput" };
@@ -127,7 +138,15 @@ export function problemOf(error: unknown): Problem {
     const given = data as { message: string; data: unknown };
     return { kind: "nonRetryable", message: given.message, data: given.data };
   }
+  if (name === "RetryAfter") {
+    const { "~retryAfter": retryAt, ...asked } = data as Omit<Problem, "kind"> & Asking;
+    return { kind: "thrown", ...asked, retryAt };
+  }
   return data === undefined ? { kind: "thrown", message } : { kind: "thrown", data };
+}
+
+interface Asking {
+  readonly "~retryAfter": number;
 }
 
 /** What a handler does besides giving something. */

@@ -173,14 +173,22 @@ class Generator extends HandlerWriter {
   }
 
   /** It always has a timeout: nobody may send anything. */
-  #event(_around: Around): [string, string] {
+  #event(around: Around): [string, string] {
     const name = this.name();
-    const what = this.oneOf([
-      "schema: z.string()",
-      "anyOf: { ping: z.string() }",
-      "anyOf: { ping: z.string(), pong: z.string() }",
-    ]);
-    return [name, `.event("${name}", { ${what}, timeout: ${this.long()} })`];
+    const names = this.oneOf([[], ["ping"], ["ping", "pong"]]);
+    const what =
+      names.length === 0
+        ? "schema: z.string()"
+        : `anyOf: { ${names.map((event) => `${event}: z.string()`).join(", ")} }`;
+    const match = () => {
+      const isStrict = this.chance(this.failing);
+      const own = `(payload, ${this.param(around)}) => meant("${name}", payload, ${this.seen()}, ${isStrict})`;
+      return this.unseen(own);
+    };
+    const some = names.filter(() => this.chance(0.7)).map((event) => `${event}: ${match()}`);
+    const matches = names.length === 0 ? match() : `{ ${some.join(", ")} }`;
+    const given = this.chance(0.4) ? `, match: ${matches}` : "";
+    return [name, `.event("${name}", { ${what}${given}, timeout: ${this.long()} })`];
   }
 
   /** Nodes inside another. */
@@ -291,7 +299,12 @@ class Generator extends HandlerWriter {
     };
     const children = `({ ${given.join(", ")} }) => ${isList ? list() : record()}`;
     parts.push(`children: ${this.unseen(children)}`);
-    if (this.chance(0.4)) parts.push(this.spread(`concurrency: ${1 + this.upTo(isWide ? 12 : 2)}`));
+    if (this.chance(0.4)) {
+      const most = 1 + this.upTo(isWide ? 12 : 2);
+      const computed = `({ ${given.join(", ")} }) => atOnce("${name}", { ${given.join(", ")} }, ${most})`;
+      const concurrency = this.chance(0.4) ? this.unseen(computed) : `${most}`;
+      parts.push(this.spread(`concurrency: ${concurrency}`));
+    }
     if (this.chance(0.5))
       parts.push(
         `tolerate: ${this.oneOf(['"all"', `{ failures: ${this.upTo(isWide ? count : 3)} }`, "{ percentage: 50 }", "{ percentage: 0 }"])}`,
@@ -323,7 +336,7 @@ const IMPORTS = `
 import { child, childNamed, defineWorkflow } from "@stepwise/workflow";
 import { z } from "zod";
 import { internal } from "./_generated/api";
-import { act, below, change, digest, fold, Keys, lasts, look, mend, pick, through } from "./behaviour";
+import { act, again, atOnce, below, change, digest, fold, Keys, lasts, look, meant, mend, pick, through } from "./behaviour";
 
 const { acting, changing, reading } = internal.behaviour;
 `;

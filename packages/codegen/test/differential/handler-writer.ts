@@ -5,6 +5,10 @@ export interface Around {
   readonly depth: number;
 }
 
+/** How handlers fail, and how a `retry.when` says what is tried again: some oftener than others. */
+const FAILURES = "throws throws convex final unfit some later later past".split(" ");
+const WHENS = "always first thrown first thrown throws convex final odd".split(" ");
+
 /** Writes handlers, with what stands around them, by random numbers. */
 export class HandlerWriter {
   readonly #random: () => number;
@@ -97,7 +101,7 @@ export class HandlerWriter {
   protected plan(kind: "action" | "mutation" | "query", failing = this.failing): string {
     const plan: string[] = [];
     if (this.failing > 0 && this.chance(failing)) {
-      const fails = this.oneOf(["throws", "throws", "convex", "final", "unfit", "some"]);
+      const fails = this.oneOf(FAILURES);
       plan.push(`fails: "${fails}"`);
       if (kind === "action" && this.chance(0.6)) plan.push(`until: ${1 + this.upTo(2)}`);
     }
@@ -122,10 +126,23 @@ export class HandlerWriter {
     return this.chance(0.15) ? `, ${this.spread("isolate: true")}` : "";
   }
 
-  /** So that the wait is as long as it may be, whatever it is multiplied by. */
+  /** Mostly so that the wait is as long as it may be, whatever it is multiplied by. */
   protected retry(): string {
+    const kind = this.upTo(20);
+    if (kind === 0) return "true";
     const most = 1_000 + this.upTo(3_000_000);
-    return `{ maxAttempts: ${1 + this.upTo(3)}, initialBackoffMs: ${2 * most + 1}, base: ${1 + this.upTo(2)}, maxBackoffMs: ${most} }`;
+    const parts = [`maxAttempts: ${1 + this.upTo(3)}`];
+    // Of the usual waits even the shortest is longer.
+    if (kind < 4) parts.push(`maxBackoffMs: ${this.upTo(125)}`);
+    else if (kind > 5)
+      parts.push(
+        `initialBackoffMs: ${2 * most + 1}, base: ${1 + this.upTo(2)}, maxBackoffMs: ${most}`,
+      );
+    if (this.chance(0.25)) {
+      const how = this.oneOf(WHENS);
+      parts.push(`when: ${this.unseen(`(error) => again(error, "${how}")`)}`);
+    }
+    return `{ ${parts.join(", ")} }`;
   }
 
   /** A time in ms that much may fit into, or not. */

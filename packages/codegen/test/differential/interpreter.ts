@@ -31,14 +31,28 @@ interface Origin {
   readonly from?: string | undefined;
 }
 
+interface Sent {
+  readonly name: string;
+  readonly value: unknown;
+}
+
+interface Waiting {
+  readonly names: readonly string[];
+  readonly got: (name: string, value: unknown) => void;
+  /** Whether it is meant for the node. Default: all are. */
+  readonly meant?: (name: string, value: unknown) => boolean;
+}
+
 /** One run of a workflow. */
 export class Interpreted extends RunChildren {
   protected readonly definition: Definition;
   /** Of the nodes of the top level that are completed. */
   readonly #outputs = new Map<string, unknown>();
-  readonly #inbox: { name: string; value: unknown }[];
+  readonly #inbox: Sent[];
+  /** What nodes have taken, in the order in which the run came to them. */
+  readonly #taken: (Sent & { readonly by: string })[];
   /** The event that it waits for. */
-  #waiting: { names: readonly string[]; got: (name: string, value: unknown) => void } | undefined;
+  #waiting: Waiting | undefined;
   readonly #reached = new Set<string>();
   readonly #over = new Set<string>();
   /** Of branches: which case. */
@@ -52,9 +66,15 @@ export class Interpreted extends RunChildren {
     { key = "", above, before, from }: Origin = {},
   ) {
     super(world, name, key, above);
-    // [S102] Events that no node has taken yet are still there.
-    this.#inbox = before === undefined ? [] : before.#inbox;
     const kept = before === undefined || from === undefined ? [] : before.#keptFrom(from);
+    // [S134] Events that no node has taken yet are still there, and the others come before them.
+    const taken = before === undefined ? [] : before.#taken;
+    const isKept = ({ by }: { by: string }) => kept.includes(topOf(by));
+    this.#taken = taken.filter(isKept);
+    this.#inbox = [
+      ...taken.filter((event) => !isKept(event)),
+      ...(before === undefined ? [] : before.#inbox),
+    ];
     this.undos = before?.undos.filter(({ node }) => kept.includes(topOf(node))) ?? [];
     for (const node of kept) {
       if (before !== undefined) this.#outputs.set(node, before.#outputs.get(node));
@@ -110,13 +130,22 @@ export class Interpreted extends RunChildren {
     );
   }
 
-  /** [S69] [S70] [S71] [S73] [S74] What `sendEvent` answers; "refused" where it throws. */
+  /** [S69] [S70] [S71] [S73] [S74] [S155] What `sendEvent` answers; "refused" where it throws. */
   send(name: string, value: unknown): "taken" | "kept" | "refused" {
     if (this.state !== "pending" && this.state !== "running") return "refused";
     if (typeof value !== "string") return "refused";
-    if (this.#waiting?.names.includes(name)) {
-      this.#waiting.got(name, value);
-      return this.isHeld ? "kept" : "taken";
+    const waiting = this.#waiting;
+    if (waiting?.names.includes(name)) {
+      // Whether it takes this is asked when it is resumed.
+      if (waiting.meant !== undefined && this.isHeld) this.world.unsure();
+      try {
+        if (waiting.meant?.(name, value) ?? true) {
+          waiting.got(name, value);
+          return this.isHeld ? "kept" : "taken";
+        }
+      } catch {
+        return "refused";
+      }
     }
     // How far a run has come that is paused is not promised: only that nothing of it begins.
     if (this.isHeld) this.world.unsure();
@@ -169,7 +198,7 @@ export class Interpreted extends RunChildren {
 
   async #node(path: string, node: Node, scope: Scope, place: Place): Promise<unknown> {
     if (node.duration !== undefined) return await this.#sleep(path, node, scope);
-    if (eventNames(node, path) !== undefined) return await this.#event(path, node);
+    if (eventNames(node, path) !== undefined) return await this.#event(path, node, scope);
     if (node.cases !== undefined) return await this.#branch(path, node, scope, place);
     if (node.body !== undefined) return await this.#loop(path, node, scope);
     if (node.workflow !== undefined) return await this.child(path, node, scope);
@@ -221,21 +250,31 @@ export class Interpreted extends RunChildren {
     return null;
   }
 
-  /** [S69] [S70] [S72] [S73] */
-  async #event(path: string, node: Node): Promise<unknown> {
+  /** [S69] [S70] [S72] [S73] [S155] */
+  async #event(path: string, node: Node, scope: Scope): Promise<unknown> {
     const names = eventNames(node, path.split(".").at(-1) ?? path) ?? [];
-    const at = this.#inbox.findIndex(({ name }) => names.includes(name));
+    const { match } = node;
+    const meant = (name: string, value: unknown): boolean =>
+      (typeof match === "function" ? match : match?.[name])?.(value, scope) ?? true;
+    let at: number;
+    try {
+      at = this.#inbox.findIndex(({ name, value }) => names.includes(name) && meant(name, value));
+    } catch (error) {
+      throw new Failed({ ...this.faultAt(path, "thrown"), ...problemOf(error) });
+    }
     const early = at === -1 ? undefined : this.#inbox.splice(at, 1)[0];
-    const event = early ?? (await this.still(this.#waitFor(path, names, node.timeout)));
+    const waiting = { names, ...(match === undefined ? {} : { meant }) };
+    const event = early ?? (await this.still(this.#waitFor(path, waiting, node.timeout)));
     if (early === undefined) await this.still(this.turn(path));
     if (event === undefined) return { timedOut: true };
-    const value = node.anyOf === undefined ? event.value : event;
+    this.#taken.push({ ...event, by: path });
+    const value = node.anyOf === undefined ? event.value : { name: event.name, value: event.value };
     return node.timeout === undefined ? value : { timedOut: false, event: value };
   }
 
   async #waitFor(
     path: string,
-    names: readonly string[],
+    waiting: Omit<Waiting, "got">,
     timeout: number | undefined,
   ): Promise<{ name: string; value: unknown } | undefined> {
     return await new Promise((resolve) => {
@@ -246,7 +285,7 @@ export class Interpreted extends RunChildren {
       };
       const callOff =
         timeout === undefined ? undefined : this.after(path, timeout, () => done(undefined));
-      this.#waiting = { names, got: (name, value) => done({ name, value }) };
+      this.#waiting = { ...waiting, got: (name, value) => done({ name, value }) };
     });
   }
 

@@ -26,7 +26,10 @@ export abstract class RunChildren extends RunHandlers {
     const children = Object.entries(given as Record<string, Node>).map(
       ([key, { workflow, input }]) => this.newChild(workflow, input, key),
     );
-    await this.all(path, children, node);
+    // [S53]
+    const concurrency: unknown =
+      typeof node.concurrency === "function" ? node.concurrency(inside) : node.concurrency;
+    await this.all(path, children, { ...node, concurrency });
     const told = children.map((child) =>
       node.tolerate === undefined
         ? child.output

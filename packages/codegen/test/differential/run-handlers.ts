@@ -5,6 +5,7 @@ import {
   contextOf,
   type Definition,
   Failed,
+  type Fault,
   type Handled,
   type Kind,
   KINDS,
@@ -26,19 +27,38 @@ export abstract class RunHandlers extends RunLife {
     const { stage, handler, isUndoing = false } = handled;
     const still = async <T>(what: Promise<T>) => await (isUndoing ? what : this.still(what));
     const retry: Retry = handler.retry ?? this.definition.options.retry ?? false;
-    const { maxAttempts, maxBackoffMs } =
-      typeof retry === "object" ? retry : { maxAttempts: 1, maxBackoffMs: 0 };
+    const { maxAttempts, maxBackoffMs, when } =
+      typeof retry === "object" ? retry : { maxAttempts: retry ? 5 : 1 };
     for (let attempt = 1; ; attempt++) {
       if (!isUndoing) await this.still(this.turn(stage));
       const result = await still(this.attempt(handled, attempt));
       if ("output" in result) return result.output;
-      const { kind, ...problem } = result.problem;
+      const { kind, retryAt, ...problem } = result.problem;
+      const fault: Fault = { ...this.faultAt(stage, kind, attempt), ...problem };
       const mayTry = handler.action !== undefined && RETRIED.includes(kind);
-      if (!mayTry || attempt >= maxAttempts)
-        throw new Failed({ ...this.faultAt(stage, kind, attempt), ...problem });
-      // [S32] The generator writes settings that make the wait as long as it may be.
-      await still(this.world.wait(this.owner(`${stage} again`), maxBackoffMs));
+      if (!mayTry || attempt >= maxAttempts) throw new Failed(fault);
+      if (when !== undefined && !this.#isTriedAgain(when, fault)) throw new Failed(fault);
+      // [S32] [S35] Else the generator writes settings that make the wait as long as it may be.
+      const usualMs = 250 * 2 ** (attempt - 1);
+      const ms = retryAt === undefined ? (maxBackoffMs ?? usualMs) : retryAt - Date.now();
+      const isUsual = retryAt === undefined && maxBackoffMs === undefined;
+      await still(this.world.wait(this.owner(`${stage} again`), ms, isUsual ? usualMs / 2 : 0));
     }
+  }
+
+  /** [S153] @throws {Failed} if it cannot say. */
+  #isTriedAgain(when: (error: Fault) => unknown, error: Fault): boolean {
+    const { node, attempt } = error;
+    let is: unknown;
+    try {
+      is = when(error);
+    } catch (thrown) {
+      // Its message says more.
+      const { message: _, ...problem } = problemOf(thrown);
+      throw new Failed({ ...this.faultAt(node, problem.kind, attempt), ...problem });
+    }
+    if (typeof is === "boolean") return is;
+    throw new Failed(this.faultAt(node, "thrown", attempt));
   }
 
   protected async attempt(

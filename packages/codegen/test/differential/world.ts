@@ -42,8 +42,10 @@ export class World {
     this.#moves.push({ at: Date.now(), owner });
   }
 
-  /** Waits. A wait of no time is none. */
-  async wait(owner: string, ms: number): Promise<void> {
+  /** Waits. A wait of no time is none. @param variesMs how much longer or shorter it may be. */
+  async wait(owner: string, ms: number, variesMs = 0): Promise<void> {
+    // Several of them may come together.
+    if (variesMs > this.toleranceMs / 8) this.unsure();
     if (ms <= 0) return;
     await new Promise<void>((resolve) => setTimeout(resolve, ms));
     this.moved(owner);
