@@ -12,7 +12,11 @@ export const GUARDS = [
   { guard: "own-function", says: "a step, or a mutation of the pool, cancels its own run or work" },
   { guard: "closed-while-entered", says: "a cancel while an event arrives" },
   { guard: "compensating", says: "a cancel while the run compensates" },
-  { guard: "running-sibling", says: "two children end at once, neither sees itself as the last" },
+  {
+    guard: "running-sibling",
+    says: "two children end at once, neither sees itself as the last",
+    profile: "scenes",
+  },
   { guard: "last-child", says: "a child ends while siblings still run" },
   { guard: "same-sibling", says: "two children end at once and start the same sibling" },
   { guard: "still-waiting", says: "the snapshot in which a child looks for siblings is old" },

@@ -3,6 +3,7 @@ import { compiled, removeAll } from "./app.js";
 import { type Profile, profileOf, type Scenario, scenarioOf } from "./scenario.js";
 import { asTest, shrunk, shrunkPool } from "./shrink.js";
 import { poolScenarioOf, type PoolScenario } from "./pool-scenario.js";
+import { SCENES } from "./scenes.js";
 import { poolSimulated } from "./pool-simulated.js";
 import { type Outcome, simulated } from "./simulated.js";
 
@@ -68,6 +69,10 @@ try {
     const scenarios: Scenario[] = [];
     const deploys: Scenario[] = [];
     for (const seed of seeds.slice(from, to)) {
+      if (values.profile === "scenes") {
+        scenarios.push(...SCENES.slice(seed - 1, seed));
+        continue;
+      }
       const profile = values.profile === "mixed" ? profileOf(seed) : (values.profile as Profile);
       if (profile !== "pool") {
         const scenario = scenarioOf(seed, values.class as Scenario["class"], profile);

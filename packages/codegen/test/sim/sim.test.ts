@@ -4,6 +4,7 @@ import { type App, compiled, removeAll } from "./app.js";
 import { poolScenarioOf } from "./pool-scenario.js";
 import { poolSimulated } from "./pool-simulated.js";
 import { type Scenario, scenarioOf } from "./scenario.js";
+import { SCENES } from "./scenes.js";
 import { asTest } from "./shrink.js";
 import { simulated } from "./simulated.js";
 
@@ -48,6 +49,17 @@ describe("whatever befalls random workflows on a deployment, what must always ho
     { tags: ["large"] },
     async (_seed, scenario) => {
       const { problems, history } = await simulated(scenario, app);
+      expect(problems, history.join("\n")).toEqual([]);
+    },
+  );
+});
+
+describe("what must meet within a moment", () => {
+  test.each(SCENES.map((scene) => [scene.top, scene] as const))(
+    "%s",
+    { tags: ["large"] },
+    async (_top, scene) => {
+      const { problems, history } = await simulated(scene);
       expect(problems, history.join("\n")).toEqual([]);
     },
   );
