@@ -65,6 +65,7 @@ const rules: Readonly<Record<string, Rule>> = {
   duration: (name, given) => (typeof given.value === "object" ? [] : duration(name, given)),
   children: sync,
   on: sync,
+  of: sync,
   until: sync,
   match: (name, given) =>
     isObject(given.value)

@@ -3,7 +3,7 @@ import { meant, nearest } from "../diagnostics/nearest.js";
 import { digestOf } from "../plan/digest.js";
 import { allNodes, generatedFunctions, stagesOf } from "../plan/flow.js";
 import type { NodePlan, Renaming, StagePlan, WorkflowPlan } from "../plan/schema.js";
-import { isLoop, makesNothing, startsOne } from "../plan/stage-kinds.js";
+import { hasBranches, isApart, isLoop, makesNothing, startsOne } from "../plan/stage-kinds.js";
 
 export const checkStructure = (workflow: WorkflowPlan): Diagnostic[] =>
   [checkHasNodes, checkFinalizeIsLast, checkBodies, checkReads, checkGlobals].flatMap((rule) =>
@@ -31,12 +31,13 @@ function checkFinalizeIsLast({ name, nodes }: WorkflowPlan): Diagnostic[] {
 /** An iteration that does nothing would be made again and again. A case may do nothing. */
 function checkBodies({ nodes }: WorkflowPlan): Diagnostic[] {
   return allNodes(nodes)
-    .filter(isLoop)
-    .flatMap(({ bodies = [] }) => bodies)
+    .filter((node) => isLoop(node) || isApart(node))
+    .flatMap((node) => (node.bodies ?? []).map((body) => ({ ...body, isOfLoop: isLoop(node) })))
     .filter((body) => body.nodes.length === 0 && !body.hasUnreadNodes)
-    .map(({ label, place }) => {
-      const message = `${label} has no nodes, so an iteration would do nothing`;
-      const hint = "add one: `body: (b) => b.step(…)`; its last node gives the next state";
+    .map(({ label, place, isOfLoop }) => {
+      const [what, gives] = isOfLoop ? ["an iteration", "next state"] : ["its run", "output"];
+      const message = `${label} has no nodes, so ${what} would do nothing`;
+      const hint = `add one: \`(b) => b.step(…)\`; its last node gives the ${gives}`;
       return diagnostic("emptyBody", place, message, hint);
     });
 }
@@ -109,14 +110,14 @@ export function checkRecursion(workflows: readonly WorkflowPlan[]): Diagnostic[]
   return found;
 }
 
-/** A run goes through one case of a branch, and at least once through the body of a loop. */
+/** A run goes through one case, all branches, and at least once through the body of a loop. */
 function sureChildren(
   nodes: readonly NodePlan[],
   byName: ReadonlyMap<string, WorkflowPlan>,
 ): { readonly node: NodePlan; readonly starts: WorkflowPlan }[] {
   return nodes.flatMap((node) => {
     const { stages, bodies = [] } = node;
-    if (isLoop(node)) return bodies.flatMap((body) => sureChildren(body.nodes, byName));
+    if (isLoop(node) || hasBranches(node)) return bodies.flatMap((body) => sureChildren(body.nodes, byName));
     const [name] = startsOne(node) ? (stages[0]?.workflows ?? []) : [];
     const starts = name === undefined ? undefined : byName.get(name);
     return starts === undefined ? [] : [{ node, starts }];

@@ -1,6 +1,6 @@
 import { allNodes } from "../plan/flow.js";
 import type { WrittenPlan } from "../plan/schema.js";
-import { hasCases } from "../plan/stage-kinds.js";
+import { hasKeys } from "../plan/stage-kinds.js";
 
 export type WorkflowThen = WrittenPlan["workflows"][number];
 export type NodeThen = WorkflowThen["nodes"][number];
@@ -74,7 +74,7 @@ function linesOf(nodes: readonly NodeThen[], of: Omit<Line, "nodes"> = top): Lin
     const stored = joined(of.stored, node.storage ?? node.name);
     const inside = joined(of.inside, node.name);
     return (node.bodies ?? []).flatMap(({ key, storage = key, nodes: within }) => {
-      if (!hasCases(node)) return linesOf(within, { stored, inside });
+      if (!hasKeys(node)) return linesOf(within, { stored, inside });
       const names = { stored: joined(stored, storage), inside: joined(inside, key) };
       return linesOf(within, { ...names, branch: stored, key });
     });

@@ -171,6 +171,11 @@ export class FileScope {
     return this.name(`after:${path}`, `after${capitalized(stageIdentifier(path))}`);
   }
 
+  /** The function by which the run goes on after all the branches or items of a stage. */
+  afterAll(stage: string): string {
+    return this.name(`after all:${stage}`, `afterAll${capitalized(stageIdentifier(stage))}`);
+  }
+
   after(stage: StagePlan): Following {
     return this.#after.get(stage) ?? { at: "end" };
   }

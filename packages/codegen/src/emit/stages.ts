@@ -206,6 +206,35 @@ function finalizeOf({ stage, file }: StageCode): StagePlan | undefined {
   return isFinalize ? next.stage : undefined;
 }
 
+/** Branches or items, each of which is a run that goes through a part of the same functions. */
+const concurrent = (
+  what: string,
+  one: (body: BodyPlan) => string,
+  given?: string,
+): StageLowering => ({
+  sections(code) {
+    const { stage, file, name, following } = code;
+    const reduced = stage.reduce === true ? ", reduced" : "";
+    const args = given === undefined ? [] : [code.part(given)];
+    return [
+      code.arriving(`${what}, all at once; then its outputs are gathered`, stage.kind, ...args),
+      commented(
+        `After all of ${stage.mention.elsewhere}: its output is theirs${reduced}; then ${following}.`,
+        file.runFunction(file.afterAll(stage.name), "gather", name, code.next),
+      ),
+    ];
+  },
+  endOfBody({ stage, file }, body) {
+    const output = outputOf(body.nodes);
+    const its = output === null ? "null" : `that of ${output.mention.elsewhere}`;
+    return commented(
+      `${one(body)} of ${stage.mention.elsewhere} is complete; its output is ${its}.`,
+      file.runFunction(file.arrival({ at: "endOfBody", body }), "complete", outputName(body.nodes)),
+    );
+  },
+  entryAfter: ({ file, stage }) => file.afterAll(stage.name),
+});
+
 /** A branch: it gives a key, and the run goes on with the case of that key. */
 const branch: StageLowering = {
   sections(code) {
@@ -258,5 +287,7 @@ const stageLowerings: Readonly<Record<StagePlan["kind"], StageLowering>> = {
   event,
   branch,
   loop,
+  parallel: concurrent("its branches", ({ key }) => `Branch ${JSON.stringify(key)}`),
+  each: concurrent("its items", () => "An item", "of"),
   child,
 };

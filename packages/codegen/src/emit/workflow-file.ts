@@ -139,7 +139,7 @@ function endAndEntry(workflow: WorkflowPlan, file: FileScope): string[] {
       recovering.map(({ stage, afterNode }) => property(stage.name, afterNode)),
     ),
   ];
-  const waited = waiting.every(({ stage }) => stageKind(stage.kind).takes === "runs")
+  const waited = waiting.every(({ stage }) => stage.kind === "children")
     ? "the children of a parent"
     : "what a stage has waited for";
   const recovers = recovering.length > 0 ? "; and what follows a node that has recovered" : "";

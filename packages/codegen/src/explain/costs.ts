@@ -1,5 +1,12 @@
 import type { NodePlan, StagePlan, WorkflowPlan } from "../plan/schema.js";
-import { hasStage, isLoop, stageKind, startsRuns } from "../plan/stage-kinds.js";
+import {
+  hasBranches,
+  hasStage,
+  isApart,
+  isLoop,
+  stageKind,
+  startsRuns,
+} from "../plan/stage-kinds.js";
 import { durationMs } from "../plan/constants.js";
 import { longestWaits, retryOf } from "../plan/retry.js";
 
@@ -111,8 +118,9 @@ const byWhatItTakes: Readonly<
 /** Children run side by side: the longest counts. With `concurrency`, their number is unknown. */
 function runs(stage: StagePlan, { node, runs: longestRuns }: Around): WorstCase {
   const { timeoutMs, worstCaseMs: limit } = waiting(stage);
-  // Without a list, a child may be a run of any workflow.
-  const names = node.given.has("concurrency") ? undefined : stage.workflows;
+  // Without a list, a child may be a run of any workflow. What is inside the node is counted there.
+  const isInside = node.bodies !== undefined;
+  const names = node.given.has("concurrency") && !isInside ? undefined : stage.workflows;
   const longest = names?.map((name) => longestRuns.get(name) ?? Infinity) ?? [Infinity];
   return { timeoutMs, worstCaseMs: Math.min(limit, Math.max(0, ...longest)) };
 }
@@ -148,6 +156,10 @@ export const limitOf = (node: NodePlan): number =>
 const isTimedAsWhole = hasStage(
   ({ goes, options }) => goes !== "queued" && options.includes("timeout"),
 );
+
+/** Whether its items are run a few at a time, so that their number says how long it takes. */
+export const takesTurns = (node: NodePlan): boolean =>
+  isApart(node) && !hasBranches(node) && node.given.has("concurrency");
 
 /** How many iterations a node with bodies makes at most; null when that is computed. */
 export function iterationsOf(node: NodePlan): number | null {

@@ -1,8 +1,8 @@
 import { durationMs } from "../plan/constants.js";
 import { stagesOf } from "../plan/flow.js";
 import type { BodyPlan, NodePlan, ProjectPlan, StagePlan, WorkflowPlan } from "../plan/schema.js";
-import { isLoop, stageKind } from "../plan/stage-kinds.js";
-import { actionsOf, iterationsOf, limitOf, loopExecutions } from "./costs.js";
+import { isApart, isLoop, stageKind } from "../plan/stage-kinds.js";
+import { actionsOf, iterationsOf, limitOf, loopExecutions, takesTurns } from "./costs.js";
 import { type LongestRuns, throughStage, type Transaction } from "./costs.js";
 import { type WorstCase, worstCase } from "./costs.js";
 
@@ -22,6 +22,8 @@ export interface NodeExplained extends Bound {
   readonly kind: string;
   /** How many iterations a loop makes at most; null when that is computed. */
   readonly maxIterations?: number | null;
+  /** Its items are run a few at a time: their number, which is not known, says how long it takes. */
+  readonly takesTurns?: true;
   readonly stages: readonly StageExplained[];
   readonly bodies?: readonly BodyExplained[];
 }
@@ -110,13 +112,23 @@ class Walk {
     const stages =
       more === 0 ? walked : walked.map((stage) => ({ ...stage, ...sumOf([stage, extra]) }));
     const own = sumOf(stages.filter(({ isCompensation }) => isCompensation !== true));
-    const all = sumOf([own, times(greatestOf(bodies ?? []), iterations)]);
+    const all = sumOf([own, times(this.#inside(node, bodies), iterations)]);
     const worstCaseMs = Math.min(all.worstCaseMs, limitOf(node));
     const maxIterations = isLoop(node) ? { maxIterations: iterations } : {};
+    const turns = takesTurns(node) ? { takesTurns: true as const } : {};
     const { path: name, kind } = node;
     // The stage of a branch or a loop takes as long as what is inside it.
     const shown = bodies === undefined ? stages : stages.map((each) => ({ ...each, worstCaseMs }));
-    return { name, kind, ...all, worstCaseMs, ...maxIterations, stages: shown, bodies };
+    return { name, kind, ...all, worstCaseMs, ...maxIterations, ...turns, stages: shown, bodies };
+  }
+
+  /** Of runs side by side what they cost is added, and the longest counts. */
+  #inside(node: NodePlan, bodies: readonly BodyExplained[] = []): Bound {
+    const greatest = greatestOf(bodies);
+    if (!isApart(node)) return greatest;
+    const sum = sumOf(bodies);
+    if (takesTurns(node)) return { ...sum, worstCaseMs: Infinity };
+    return node.given.has("concurrency") ? sum : { ...sum, worstCaseMs: greatest.worstCaseMs };
   }
 
   #stage(stage: StagePlan, node: NodePlan): StageExplained {
@@ -133,7 +145,8 @@ class Walk {
 
   /** Each case begins where the branch does. */
   #cases(node: NodePlan): { bodies?: BodyExplained[] | undefined; more?: number } {
-    const from = this.#from;
+    // What is run by a run of its own begins as a run does.
+    const from = isApart(node) ? "none" : this.#from;
     let isClosed = false;
     const bodies = node.bodies?.map((each) => {
       this.#from = from;
@@ -141,7 +154,7 @@ class Walk {
       isClosed ||= this.#from === "closed";
       return body;
     });
-    if (bodies !== undefined) this.#from = isClosed ? "closed" : "open";
+    if (bodies !== undefined) this.#from = isClosed && !isApart(node) ? "closed" : "open";
     return { bodies };
   }
 
@@ -185,7 +198,8 @@ function openEnded(node: NodeExplained): string[] {
   );
   const iterations = node.maxIterations === null ? [`the iterations of ${node.name}`] : [];
   const inside = (node.bodies ?? []).flatMap(({ nodes }) => nodes.flatMap(openEnded));
-  return [...own.map(({ name }) => name), ...iterations, ...inside];
+  const turns = node.takesTurns === true ? [`the items of ${node.name}`] : [];
+  return [...own.map(({ name }) => name), ...iterations, ...turns, ...inside];
 }
 
 const sumOf = (bounds: readonly Bound[]): Bound =>

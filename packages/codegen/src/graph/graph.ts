@@ -1,7 +1,7 @@
 import { allNodes, stagesOf } from "../plan/flow.js";
 import type { NodePlan, ProjectPlan, StagePlan } from "../plan/schema.js";
 import { retryOf } from "../plan/retry.js";
-import { hasCases, isLoop, type Shape, stageKind, startsRuns } from "../plan/stage-kinds.js";
+import { hasCases, hasKeys, isApart, isLoop, type Shape, stageKind, startsRuns } from "../plan/stage-kinds.js";
 
 export type Graph = ReturnType<typeof graphOf>;
 type GraphWorkflow = Graph["workflows"][number];
@@ -64,7 +64,8 @@ function insideOf(node: NodePlan): GraphEdge[] {
     const last = nodes.at(-1);
     if (first === undefined || last === undefined) return [];
     const into = to({ from: node.path }, first);
-    if (!isLoop(node)) return [{ ...into, label: key }, ...edgesOf(nodes)];
+    const label = isApart(node) && !hasKeys(node) ? "each" : key;
+    if (!isLoop(node)) return [{ ...into, label }, ...edgesOf(nodes)];
     const back = exitsOf(last).map((exit) => to({ label: "next iteration", ...exit }, node));
     return [into, ...edgesOf(nodes), ...back];
   });

@@ -1,7 +1,7 @@
 import { once } from "./once.js";
 import { allNodes } from "./flow.js";
 import type { WrittenPlan } from "./schema.js";
-import { hasCases, stageKind, startsOne } from "./stage-kinds.js";
+import { hasKeys, stageKind, startsOne } from "./stage-kinds.js";
 
 type Written = WrittenPlan["workflows"][number]["nodes"][number];
 
@@ -20,7 +20,7 @@ export const membersOf = (nodes: readonly Written[]): Member[] =>
     const cases = bodies.map(({ key, storage: stored = key, nodes: within }) => {
       return { name: key, storage: stored, kind: "case", inside: membersOf(within) };
     });
-    const inside = hasCases(node) ? cases : cases.flatMap((body) => body.inside);
+    const inside = hasKeys(node) ? cases : cases.flatMap((body) => body.inside);
     return { name, storage, kind, hash, inside };
   });
 

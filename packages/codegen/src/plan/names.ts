@@ -9,7 +9,7 @@ export const reservedWords = new Set(
 
 /** Names of a scope, and of what every generated file exports. */
 export const reservedForNodes =
-  "children compensate entry error finalize input loop output reference run until".split(" ");
+  "children compensate each entry error finalize input loop output reference run until".split(" ");
 
 /** Names of other generated files; Convex takes `schema` in any folder for a table schema. */
 export const reservedForWorkflows = "api index plan schema workflows".split(" ");

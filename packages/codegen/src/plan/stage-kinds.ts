@@ -19,11 +19,24 @@ interface StageKind {
   readonly takes: "attempts" | "transaction" | "duration" | "timeout" | "run" | "runs" | "nothing";
   readonly shape: Shape;
   readonly makesNothing?: true;
+  /**
+   * The nodes inside it: one of its `cases` runs, its `iteration` again and again; a run of its own
+   * runs each of its `branches`, or its `item` for each item.
+   */
+  readonly bodies?: "cases" | "iteration" | "branches" | "item";
   /** Which of the options that not every node has are for it. */
   readonly options: readonly ("retry" | "timeout" | "isolate")[];
   /** Of a kind that waits for something else than to be tried again. */
   readonly waits?: WaitTexts;
 }
+
+const ofChildren: Pick<StageKind, "goes" | "takes" | "shape" | "options" | "waits"> = {
+  goes: "woken",
+  takes: "runs",
+  shape: "fanOut",
+  options: ["timeout"],
+  waits: { begins: () => "waiting for its children", goesOn: () => undefined },
+};
 
 /** Every kind of stage. A new kind is one entry here. */
 export const stageKinds = {
@@ -31,13 +44,9 @@ export const stageKinds = {
   mutation: { goes: "within", takes: "transaction", shape: "run", options: ["isolate"] },
   query: { goes: "within", takes: "transaction", shape: "run", options: ["isolate"] },
   // They are started by the transaction that arrives. When the last one has ended, the run goes on.
-  children: {
-    goes: "woken",
-    takes: "runs",
-    shape: "fanOut",
-    options: ["timeout"],
-    waits: { begins: () => "waiting for its children", goesOn: () => undefined },
-  },
+  children: ofChildren,
+  parallel: { ...ofChildren, bodies: "branches" },
+  each: { ...ofChildren, bodies: "item" },
   sleep: {
     goes: "woken",
     takes: "duration",
@@ -60,8 +69,14 @@ export const stageKinds = {
       goesOn: (time, events) => `waits for ${events}${time ? `, for ${time} more` : ""}`,
     },
   },
-  branch: { goes: "decided", takes: "nothing", shape: "decision", options: [] },
-  loop: { goes: "decided", takes: "nothing", shape: "loop", options: ["timeout"] },
+  branch: { goes: "decided", takes: "nothing", shape: "decision", bodies: "cases", options: [] },
+  loop: {
+    goes: "decided",
+    takes: "nothing",
+    shape: "loop",
+    bodies: "iteration",
+    options: ["timeout"],
+  },
   child: { goes: "woken", takes: "run", shape: "fanOut", options: [] },
 } as const satisfies Readonly<Record<string, StageKind>>;
 
@@ -77,8 +92,9 @@ export const recordKind = (name: string): StageKind | undefined => {
   return kinds[name];
 };
 
-/** Whether nodes are inside it. */
-export const hasBodies = ({ shape }: StageKind): boolean => ["decision", "loop"].includes(shape);
+/** Whether nodes are inside it that the same run goes through. */
+export const hasBodies = ({ bodies }: StageKind): boolean =>
+  bodies === "cases" || bodies === "iteration";
 
 interface Staged {
   readonly stages: readonly { readonly kind: StageKindName }[];
@@ -90,9 +106,14 @@ export const hasStage =
   ({ stages }: Staged): boolean =>
     stages.some(({ kind }) => isSuch(stageKind(kind)));
 
-/** Whether its bodies are cases, which have names, and one of which runs. */
-export const hasCases = hasStage(({ shape }) => shape === "decision");
-export const isLoop = hasStage(({ shape }) => shape === "loop");
+/** Whether its bodies are cases, one of which runs. */
+export const hasCases = hasStage(({ bodies }) => bodies === "cases");
+/** Whether its bodies are cases or branches, which have names. */
+export const hasKeys = hasStage(({ bodies }) => bodies === "cases" || bodies === "branches");
+export const hasBranches = hasStage(({ bodies }) => bodies === "branches");
+export const isLoop = hasStage(({ bodies }) => bodies === "iteration");
+/** Whether its bodies are run by runs of their own. */
+export const isApart = hasStage(({ bodies }) => bodies === "branches" || bodies === "item");
 export const startsRuns = hasStage(({ shape }) => shape === "fanOut");
 export const startsOne = hasStage(({ takes }) => takes === "run");
 export const takesEvents = hasStage(({ goes }) => goes === "waiting");

@@ -1,7 +1,7 @@
 import type { NodePlan, WorkflowPlan, WrittenPlan } from "./schema.js";
 import { membersOf, type Member, digestOf } from "./digest.js";
 import { capitalized } from "./names.js";
-import { hasCases } from "./stage-kinds.js";
+import { hasKeys } from "./stage-kinds.js";
 import { planHash } from "./write.js";
 
 /* Results are stored under a node's first name. Only entries of `renamed` new to the plan count. */
@@ -38,7 +38,7 @@ function under(
     const storage = names.get(node.path);
     const own = prefix + (storage ?? node.name);
     const bodies = node.bodies?.map((body) => {
-      const isCase = hasCases(node);
+      const isCase = hasKeys(node);
       const stored = isCase ? names.get(body.path) : undefined;
       const path = isCase ? `${own}.${stored ?? body.key}` : own;
       return { ...body, storage: stored, path, nodes: under(names, body.nodes, `${path}.`) };

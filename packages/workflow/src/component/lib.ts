@@ -91,6 +91,8 @@ export const unbegun = query({
     const run = step === null ? null : await ctx.db.get("runs", step.run);
     // A restart has parsed the input itself.
     if (step === null || run === null || !isActive(step, token) || step.generation) return null;
+    // That of an item was parsed by no schema.
+    if (run.within !== undefined) return null;
     const ofRun = ctx.db.query("steps").withIndex("by_run", (q) => q.eq("run", run._id));
     const [first, second] = await ofRun.take(2);
     const earliest = first !== undefined && isInput(first) ? second : first;

@@ -191,7 +191,7 @@ async function beginNext(
       return undefined;
     }
     case "complete": {
-      const result = await resultOf(ctx, progress, next.stage);
+      const result = await resultOf(ctx, progress, next);
       const { undoable } = next;
       return await endRun(ctx, await runOf(ctx, step), { state: "completed", ...result, undoable });
     }
@@ -202,15 +202,20 @@ async function beginNext(
 }
 
 /** The record of the stage whose output is the run's, and that output. */
-async function resultOf(ctx: MutationCtx, progress: Progress, stage: string | null) {
+async function resultOf(
+  ctx: MutationCtx,
+  progress: Progress,
+  { stage, iterations }: Extract<Next, { kind: "complete" }>,
+) {
   if (stage === null) return { outputStep: undefined, output: undefined };
   const { ids, known } = progress;
-  const key = keyOf({ stage });
+  const of = { stage, iterations };
+  const key = keyOf(of);
   const id = ids.get(key);
   if (id !== undefined && known.has(key)) return { outputStep: id, output: known.get(key) };
   const record =
     id === undefined
-      ? await stepRead(ctx, progress.step.run, { stage })
+      ? await stepRead(ctx, progress.step.run, of)
       : await ctx.db.get("steps", id);
   return { outputStep: record?._id, output: record?.output };
 }

@@ -75,6 +75,8 @@ export const vRead = v.object({
   cause: v.optional(v.boolean()),
   /** Of a loop, for a compensation: as the step has seen it. */
   undoing: v.optional(v.boolean()),
+  /** How many runs above it the value is: it is in a branch, or a body, of a run's definition. */
+  up: v.optional(v.number()),
   /** It must not be an argument of a scheduled function. */
   sensitive: v.optional(v.boolean()),
 });
@@ -138,6 +140,8 @@ export const vBeginning = v.object({
   first: vStage,
   timeoutMs: v.optional(v.number()),
   retentionMs: v.optional(v.number()),
+  /** The part of the workflow that they go through: a branch, or a body. Default: all of it. */
+  within: v.optional(v.string()),
   /** Something of such a run, or of a run under it, may have a compensation. */
   undoable: v.optional(v.boolean()),
   /** The paths of their input that are not shown: `input`, `input.card`. */
@@ -253,6 +257,7 @@ export const vNext = v.union(
   v.object({
     kind: v.literal("complete"),
     stage: v.union(v.string(), v.null()),
+    iterations: v.optional(vIterations),
     undoable: v.boolean(),
   }),
   /** The run fails; a compensation only does so itself. */

@@ -1,4 +1,5 @@
 import type { Duration } from "../rules.js";
+import type { BranchOutputs, EachOutputs, Gathering, Items, Reduced } from "./concurrent.js";
 import { Definer } from "./definer.js";
 import type { Definition, Finalized, WorkflowOptions } from "./definition.js";
 import type { Awaited, EventNode, EventOutput, Named, Schemas } from "./event.js";
@@ -13,7 +14,7 @@ import type {
   Returned,
 } from "./node.js";
 import type { Absent, Children, ParentNode, ParentOutput, Starts, Tolerate } from "./parent.js";
-import type { Entries, Free, InLoop, Inside, NamesOf, ScopeOf } from "./scope.js";
+import type { Entries, Free, InEach, InLoop, Inside, NamesOf, ScopeOf } from "./scope.js";
 import type { AnySchema, Given, InferInput, InferOutput, Stored, ValidAt } from "./values.js";
 
 /** What the callback of a case or a body returns: its builder, with the nodes it added. */
@@ -170,6 +171,79 @@ export interface Builder<Input, Scope extends Entries, Output, Events = never> e
     {
       [Key in keyof Cases & CaseKey]: `${Key}.${Inside<Scope, NamesOfCase<Cases[Key]>>}`;
     }[keyof Cases & CaseKey]
+  >;
+
+  /**
+   * Runs all its branches at once, each as a child. Each adds nodes to a builder; later nodes do
+   * not see them. The output has that of each branch's last node, or null, under its name.
+   */
+  parallel<
+    const Name extends string,
+    Branches extends Readonly<
+      Record<string, (b: Builder<Input, Scope, null>) => Sequence<unknown>>
+    >,
+    const Tolerated extends Tolerate | undefined = undefined,
+    R = Absent,
+    Recovered = never,
+  >(
+    name: Free<Scope, Name>,
+    node: { branches: Branches } & Gathering<
+      ScopeOf<Scope>,
+      OutputOfCase<Branches[keyof Branches]>,
+      keyof Branches & string,
+      Tolerated,
+      R,
+      Recovered
+    >,
+  ): Around<
+    Input,
+    Scope,
+    Name,
+    | Reduced<BranchOutputs<{ [Key in keyof Branches]: OutputOfCase<Branches[Key]> }, Tolerated>, R>
+    | Stored<Given<Recovered>>,
+    Events | EventsOfCase<Branches[keyof Branches]>,
+    {
+      [Key in keyof Branches & string]: `${Key}.${Inside<Scope, NamesOfCase<Branches[Key]>>}`;
+    }[keyof Branches & string]
+  >;
+
+  /**
+   * Runs its body for each item of a list or a record, all at once, each as a child. The nodes of
+   * the body see the scope and `each`; the output is a list or a record of those of its last node.
+   * Write `of` first, for inference.
+   */
+  each<
+    const Name extends string,
+    C extends Items,
+    Output,
+    Awaits = never,
+    Names = unknown,
+    const Tolerated extends Tolerate | undefined = undefined,
+    R = Absent,
+    Recovered = never,
+  >(
+    name: Free<Scope, Name>,
+    node: {
+      /** Gives the items. Called once. */
+      of: (scope: ScopeOf<Scope>) => C;
+      /** Adds the nodes for an item. They see the scope and `each`. */
+      body: (b: Builder<Input, InEach<Scope, C>, null>) => Sequence<Output, Awaits, Names>;
+    } & ValidAt<"of", C> &
+      Gathering<
+        ScopeOf<Scope>,
+        Output,
+        C extends readonly unknown[] ? number : keyof C & string,
+        Tolerated,
+        R,
+        Recovered
+      >,
+  ): Around<
+    Input,
+    Scope,
+    Name,
+    Reduced<EachOutputs<C, Output, Tolerated>, R> | Stored<Given<Recovered>>,
+    Events | Awaits,
+    Inside<Scope, Names>
   >;
 
   /**

@@ -46,11 +46,29 @@ class Sequence {
   }
 
   loop(name: string, node: { body: unknown }): this {
-    const place = `The body of loop "${name}"`;
-    const body = this.#nested(place, node.body);
-    if (Object.keys(body).length === 0)
-      throw new Error(`${place} is empty: give it at least one node, (b) => b.step(…)`);
-    return this.add("loop", name, { ...node, body });
+    return this.add("loop", name, {
+      ...node,
+      body: this.#body(`The body of loop "${name}"`, node.body),
+    });
+  }
+
+  parallel(name: string, node: { branches?: Readonly<Record<string, unknown>> }): this {
+    const branches = Object.entries(node.branches ?? {}).map(([key, build]) => [
+      key,
+      this.#body(`Branch "${key}" of parallel "${name}"`, build),
+    ]);
+    if (branches.length === 0)
+      throw new Error(
+        `Parallel "${name}" has no branches: give it at least one, { key: (b) => b.step(…) }`,
+      );
+    return this.add("parallel", name, { ...node, branches: Object.fromEntries(branches) });
+  }
+
+  each(name: string, node: { body: unknown }): this {
+    return this.add("each", name, {
+      ...node,
+      body: this.#body(`The body of each "${name}"`, node.body),
+    });
   }
 
   child(name: string, workflow: unknown, args: unknown, options: object = {}): this {
@@ -71,6 +89,13 @@ class Sequence {
     return new Set([...this.#around, ...Object.keys(this.nodes)]);
   }
 
+  /** The same of one that must add some. */
+  #body(place: string, build: unknown): Nodes {
+    const body = this.#nested(place, build);
+    if (Object.keys(body).length > 0) return body;
+    throw new Error(`${place} is empty: give it at least one node, (b) => b.step(…)`);
+  }
+
   /** The nodes that a callback adds to the builder it is given. */
   #nested(place: string, build: unknown): Nodes {
     if (typeof build !== "function")
@@ -81,7 +106,7 @@ class Sequence {
   }
 }
 
-/** A loop's body, or a case of a branch. */
+/** A body of a loop or an each, a case of a branch, or a branch of a parallel. */
 class Inside extends Sequence {
   readonly #place: string;
 
@@ -132,7 +157,8 @@ function checkSensitive(sensitive: unknown): void {
 }
 
 /** Options that hold options themselves. */
-const NESTED = "finalize compensate retry tolerate reduce anyOf renamed cases sensitive".split(" ");
+const NESTED =
+  "finalize compensate retry tolerate reduce anyOf renamed cases branches sensitive".split(" ");
 
 /** Freezes options. A schema, or what a handler closes over, is left as it is. */
 function fixed<Options>(options: Options): Options {

@@ -12,7 +12,7 @@ export interface Absent {
 }
 
 /* Not plain assignability: a handler may give `any` and `never`, which fit everything. */
-type IsAbsent<T> =
+export type IsAbsent<T> =
   IsAny<T> extends true
     ? false
     : [T] extends [Absent]

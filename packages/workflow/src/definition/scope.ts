@@ -20,11 +20,14 @@ type Silent<Scope extends Entries> = Extract<Scope[number], readonly [never, str
 export type NamesOf<Scope extends Entries> = Exclude<Scope[number][0], "input"> | Silent<Scope>;
 
 /** Of the names in a body or case, those that it has added itself. */
-export type Inside<Scope extends Entries, Names> = Exclude<Names & string, NamesOf<Scope> | "loop">;
+export type Inside<Scope extends Entries, Names> = Exclude<
+  Names & string,
+  NamesOf<Scope> | "loop" | "each"
+>;
 
 /** They have a meaning of their own in a scope, or in generated code. */
 type Reserved =
-  | ("output" | "children" | "loop" | "error" | "finalize" | "compensate")
+  | ("output" | "children" | "loop" | "each" | "error" | "finalize" | "compensate")
   | ("run" | "entry" | "reference");
 
 /** A name that a node can have here, or why it cannot. A scope of `any` takes all. */
@@ -45,14 +48,29 @@ export interface Loop<State> {
 }
 
 /** The scope inside a loop. The `loop` of a loop around it is hidden. */
-export type InLoop<Scope extends Entries, State> = [
-  ...("loop" extends Scope[number][0] ? WithoutLoop<Scope> : Scope),
-  ["loop", Loop<State>],
+export type InLoop<Scope extends Entries, State> = Hiding<Scope, "loop", Loop<State>>;
+
+/** What the body of an `.each` sees as `each`: `index` for a list, `key` for a record. */
+export type Each<C> = C extends readonly (infer Item)[]
+  ? { readonly item: Item; readonly index: number }
+  : { readonly item: C[keyof C]; readonly key: keyof C & string };
+
+/** The scope inside an `.each`. The `each` of one around it is hidden. */
+export type InEach<Scope extends Entries, C> = Hiding<Scope, "each", Each<C>>;
+
+/** Adds an entry in the place of any of that name. */
+type Hiding<Scope extends Entries, Name extends string, Value> = [
+  ...(Name extends Scope[number][0] ? Without<Scope, Name> : Scope),
+  [Name, Value],
 ];
 
-type WithoutLoop<Scope extends Entries, Kept extends Entries = []> = Scope extends readonly [
+type Without<
+  Scope extends Entries,
+  Name extends string,
+  Kept extends Entries = [],
+> = Scope extends readonly [
   infer First extends readonly [string, unknown],
   ...infer Rest extends Entries,
 ]
-  ? WithoutLoop<Rest, "loop" extends First[0] ? Kept : [...Kept, First]>
+  ? Without<Rest, Name, Name extends First[0] ? Kept : [...Kept, First]>
   : Kept;

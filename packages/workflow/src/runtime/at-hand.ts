@@ -6,11 +6,11 @@ import type { Bound } from "./functions.js";
 const MIB = 1 << 20;
 
 /** A value that is read by name: a stage's output, or another aspect of it. */
-type Value = Pick<Read, "stage" | "iterations" | "children" | "loop" | "cause">;
+type Value = Pick<Read, "stage" | "iterations" | "children" | "loop" | "cause" | "up">;
 
-export function keyOf({ stage, iterations = [], children, loop, cause }: Value): string {
+export function keyOf({ stage, iterations = [], children, loop, cause, up = 0 }: Value): string {
   const aspect = children ? "children" : loop ? "loop" : cause ? "cause" : "output";
-  return `${stage} ${iterations.join(".")} ${aspect}`;
+  return `${stage} ${iterations.join(".")} ${aspect} ${up}`;
 }
 
 /** What a transaction of a run has at hand. Everything else is loaded when it is read. */

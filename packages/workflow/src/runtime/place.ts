@@ -19,6 +19,17 @@ interface Sequence {
   /** The node of it that the stage is, or stands in. */
   readonly at: string;
   readonly depth: number;
+  /** How many runs of their own it is in. */
+  readonly level: number;
+}
+
+/** The part of a definition that a run of its own goes through. */
+interface Apart {
+  /** What the paths of its nodes begin with, but for the dot: `facts.thumb`, `subtitles`. */
+  readonly body: string;
+  /** The path of the node. */
+  readonly of: string;
+  readonly is: "branch" | "item";
 }
 
 /** What is known of a stage. It is found once for each workflow. */
@@ -42,7 +53,9 @@ export interface Place extends Pick<StageOf, "runs" | "sees"> {
   readonly record: string;
   /** Outermost first; never empty. */
   readonly sequences: readonly Sequence[];
-  readonly loops: readonly string[];
+  readonly loops: readonly { readonly path: string; readonly level: number }[];
+  /** The runs of their own that it is in, outermost first. Mostly none. */
+  readonly apart: readonly Apart[];
 }
 
 const places = new WeakMap<AnyDefinition, Map<string, Place>>();
@@ -59,7 +72,8 @@ export function placeOf(definition: AnyDefinition, stage: string): Place {
 function find(definition: AnyDefinition, stage: string): Place {
   const names = stage.split(".");
   const sequences: Sequence[] = [];
-  const loops: string[] = [];
+  const loops: Place["loops"][number][] = [];
+  const apart: Apart[] = [];
   let nodes: Nodes = definition.nodes;
   let prefix = "";
   let called = "";
@@ -68,7 +82,8 @@ function find(definition: AnyDefinition, stage: string): Place {
     const node = Object.hasOwn(nodes, at) ? nodes[at] : undefined;
     const path = prefix + at;
     called += presentKey(nodes, at);
-    sequences.push({ prefix, nodes, at, depth: loops.length });
+    const level = apart.length;
+    sequences.push({ prefix, nodes, at, depth: loops.length, level });
     const [part = ""] = names;
     const inside = insideOf(node).find(({ key = part }) => part !== "" && key === part);
     if (inside === undefined) {
@@ -87,17 +102,21 @@ function find(definition: AnyDefinition, stage: string): Place {
         record: part === "finalize" ? path : stage,
         sequences,
         loops,
+        apart,
       };
     }
     nodes = inside.nodes;
     prefix = `${path}.`;
     called += ".";
-    if (inside.among === undefined) loops.push(path);
-    else {
+    if (inside.among === undefined) {
+      if (inside.apart === undefined) loops.push({ path, level });
+    } else {
       prefix += `${part}.`;
       called += `${presentKey(inside.among, part)}.`;
       names.shift();
     }
+    if (inside.apart !== undefined)
+      apart.push({ body: prefix.slice(0, -1), of: path, is: inside.apart });
   }
 }
 
@@ -109,18 +128,24 @@ interface Found {
   readonly node: AnyNode;
   readonly nodes: Nodes;
   readonly loop?: string | undefined;
+  /** The body that a run of its own goes through. Default: it is the workflow's run. */
+  readonly within?: string | undefined;
 }
 
+type Around = Pick<Found, "loop" | "within">;
+
 /** All nodes in the order of the definition; those inside a node follow it. */
-export function allNodes(nodes: Nodes, prefix = "", loop?: string): Found[] {
+export function allNodes(nodes: Nodes, prefix = "", around: Around = {}): Found[] {
   return Object.entries(nodes).flatMap(([key, node]) => {
     const path = prefix + key;
-    const inside = insideOf(node).flatMap((each) =>
-      each.key === undefined
-        ? allNodes(each.nodes, `${path}.`, loop ?? path)
-        : allNodes(each.nodes, `${path}.${each.key}.`, loop),
-    );
-    return [{ path, key, node, nodes, loop }, ...inside];
+    const inside = insideOf(node).flatMap((each) => {
+      const body = each.key === undefined ? path : `${path}.${each.key}`;
+      const repeats = each.key === undefined && each.apart === undefined;
+      const loop = repeats ? (around.loop ?? path) : around.loop;
+      const within = each.apart === undefined ? around.within : body;
+      return allNodes(each.nodes, `${body}.`, { loop, within });
+    });
+    return [{ path, key, node, nodes, ...around }, ...inside];
   });
 }
 
@@ -134,24 +159,26 @@ export const stageNames = (node: AnyNode, path: string): string[] =>
 /** The name of the node of the top level that a stage belongs to: `route.big.x` → `route`. */
 export const topLevelOf = (stage: string): string => stage.split(".")[0] ?? stage;
 
-/** Whether some node is so, answered once for each workflow. */
-function someNode(is: (node: AnyNode) => boolean): (definition: AnyDefinition) => boolean {
-  const known = new WeakMap<AnyDefinition, boolean>();
-  return (definition) => {
-    const answer = known.get(definition) ?? allNodes(definition.nodes).some(({ node }) => is(node));
-    known.set(definition, answer);
+/** Whether some node is so, or one inside it, answered once for each sequence. */
+function someNode(is: (node: AnyNode) => boolean): (definition: { nodes: Nodes }) => boolean {
+  const known = new WeakMap<Nodes, boolean>();
+  return ({ nodes }) => {
+    const answer = known.get(nodes) ?? allNodes(nodes).some(({ node }) => is(node));
+    known.set(nodes, answer);
     return answer;
   };
 }
 
-/** Whether something in a run of the workflow, or in a child, can be undone. */
+/** Whether something in a run of the nodes, or in a child, can be undone. */
 export const hasUndoables = someNode(
   (node) =>
-    kindOf(node).startsRuns === true || stagesOf(node).some(({ part }) => part === "compensate"),
+    // Of one that has its nodes inside it, these are asked themselves.
+    (kindOf(node).startsRuns === true && insideOf(node).length === 0) ||
+    stagesOf(node).some(({ part }) => part === "compensate"),
 );
 
-/** Whether a run of the workflow can wait without holding a slot of the pool. */
-export const canWait: (definition: AnyDefinition) => boolean = someNode((node) => {
+/** Whether a run of the nodes can wait without holding a slot of the pool. */
+export const canWait: (definition: { nodes: Nodes }) => boolean = someNode((node) => {
   const { waits = false, workflow } = kindOf(node);
   return waits || (workflow !== undefined && canWait(workflow(node)));
 });

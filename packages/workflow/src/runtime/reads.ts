@@ -35,7 +35,7 @@ export function readsOf(
   return all.flatMap((name) => {
     const read = readNamed(place, name, iterations);
     if (read === undefined) return [];
-    const sensitive = isMarked(own, place.node) || isSecretRead(own, read);
+    const sensitive = isMarked(own, place.node) || isSecretRead(own, read, place, name);
     return [{ name, ...read, sensitive: sensitive || undefined }];
   });
 }
@@ -43,7 +43,11 @@ export function readsOf(
 function isSecretRead(
   own: Pick<Bound, "definition" | "reads" | "starts">,
   { stage, children, loop }: Omit<Read, "name">,
+  place: Place,
+  name: string,
 ): boolean {
+  // An item is made of what `of` reads.
+  if (name === "each") return isItemSecret(own, itemOf(place)?.of);
   if (stage === "input") return sensitivePaths(own.definition.options).length > 0;
   const { node, path, part } = placeOf(own.definition, stage);
   if (part !== "") return isMarked(own, node);
@@ -53,20 +57,36 @@ function isSecretRead(
   return isSecret(own, path, node) || initial.some(({ sensitive }) => sensitive === true);
 }
 
+/** The `.each` whose item a stage sees. */
+const itemOf = ({ apart }: Place) => apart.findLast(({ is }) => is === "item");
+
+export const isItemSecret = (own: Parameters<typeof readsOf>[0], each = ""): boolean =>
+  readsOf(own, each).some(({ sensitive }) => sensitive === true);
+
 function readNamed(
-  { node, path, part, parts, sequences, loops }: Place,
+  place: Place,
   name: string,
   iterations: readonly number[],
 ): Omit<Read, "name"> | undefined {
+  const { node, path, part, parts, sequences, loops, apart } = place;
+  /** How many runs above its own something is. */
+  const up = (level: number) => (level < apart.length ? { up: apart.length - level } : {});
   const at = (stage: string, depth: number) =>
     depth === 0 ? { stage } : { stage, iterations: iterations.slice(0, depth) };
   const own = (stage: string) => at(stage, loops.length);
-  if (name === "input") return { stage: "input" };
+  if (name === "input") return { stage: "input", ...up(0) };
+  if (name === "each") {
+    const item = itemOf(place);
+    return item && { stage: "input", ...up(apart.indexOf(item) + 1) };
+  }
   if (name === "error") return { stage: "", cause: true };
   if (name === "loop") {
     const loop = loops.at(-1);
     const undoing = part === "compensate" || undefined;
-    return loop === undefined ? undefined : { ...at(loop, loops.length - 1), loop: true, undoing };
+    if (loop === undefined) return undefined;
+    // What a step has seen is kept where it ran.
+    const where = undoing === true ? {} : up(loop.level);
+    return { ...at(loop.path, loops.length - 1), loop: true, undoing, ...where };
   }
   if (name === "output") {
     if (part === "compensate") return own(path);
@@ -74,18 +94,20 @@ function readNamed(
   }
   if (name === "children")
     return { ...own(path), children: true, tolerant: node?.tolerate !== undefined || undefined };
-  for (const { nodes, prefix, depth } of sequences.toReversed()) {
+  for (const { nodes, prefix, depth, level } of sequences.toReversed()) {
     const key = storageKey(nodes, name);
-    if (key !== undefined) return at(prefix + key, depth);
+    if (key !== undefined) return { ...at(prefix + key, depth), ...up(level) };
   }
   return undefined;
 }
 
-function everything({ sees = [], sequences, loops }: Place): string[] {
+function everything(place: Place): string[] {
+  const { sees = [], sequences, loops } = place;
   const before = sequences.flatMap(({ nodes, at }) =>
     outputsIn(nodes, at).map((key) => presentKey(nodes, key)),
   );
-  return ["input", ...before, ...(loops.length > 0 ? ["loop"] : []), ...sees];
+  const around = [...(loops.length > 0 ? ["loop"] : []), ...(itemOf(place) ? ["each"] : [])];
+  return ["input", ...before, ...around, ...sees];
 }
 
 /**

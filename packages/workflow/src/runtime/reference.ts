@@ -5,7 +5,7 @@ import type { AnyDefinition } from "../definition/definition.js";
 import { durationMs } from "../rules.js";
 import type { Bound } from "./functions.js";
 import { parseValue } from "./input.js";
-import { outputsIn } from "./nodes/kinds.js";
+import { type Nodes, outputsIn } from "./nodes/kinds.js";
 import { actionFunction } from "./options.js";
 import { hasUndoables, placeOf, presentKey, topLevelOf } from "./place.js";
 import { marksOf, readsOf } from "./reads.js";
@@ -61,7 +61,7 @@ export function referenceTo(own: Bound, given: AnyDefinition): WorkflowReference
       workflow: name,
       plan,
       entry: await createFunctionHandle(own.functions.entry),
-      first: await firstOf(own),
+      first: await firstOf(own, definition.nodes),
       timeoutMs: ms("timeout"),
       retentionMs: ms("retention"),
       undoable: hasUndoables(definition) || undefined,
@@ -70,19 +70,28 @@ export function referenceTo(own: Bound, given: AnyDefinition): WorkflowReference
   };
 }
 
-/** The first stage. An action is scheduled directly; others through `entry`. */
-async function firstOf(own: Bound): Promise<Beginning["first"]> {
+/**
+ * The first stage of a sequence. An action is scheduled directly; others through `entry`.
+ * @param prefix what the paths of its nodes begin with. @param iterations of the loops around it.
+ */
+export async function firstOf(
+  own: Bound,
+  nodes: Nodes,
+  prefix = "",
+  iterations?: number[],
+): Promise<Beginning["first"]> {
   const { definition } = own;
-  const [path = ""] = Object.keys(definition.nodes);
-  const { first: stage } = placeOf(definition, path);
+  const [name = ""] = Object.keys(nodes);
+  const { first: stage } = placeOf(definition, prefix + name);
   const { node, part } = placeOf(definition, stage);
   // The time of a parent is watched from when its workflow arrives at it.
   const isTimed = part !== "" && node?.timeout !== undefined;
-  if (isTimed || !own.actions.has(stage)) return { stage, reads: [] };
+  const at = iterations === undefined ? { stage } : { stage, iterations };
+  if (isTimed || !own.actions.has(stage)) return { ...at, reads: [] };
   return {
-    stage,
+    ...at,
     action: await actionFunction(own, stage),
-    reads: readsOf(own, stage),
+    reads: readsOf(own, stage, iterations),
     ...marksOf(own, stage),
   };
 }

@@ -5,6 +5,7 @@ import { describeThrown, type Problem } from "../errors/failure.js";
 import { checkedOutput, copied } from "../values.js";
 import { branch, endBranch } from "./nodes/branch.js";
 import { child, children, gather, reduce } from "./nodes/children.js";
+import { each, parallel } from "./nodes/concurrent.js";
 import { event } from "./nodes/event.js";
 import { endIteration, loop } from "./nodes/loop.js";
 import { sleep } from "./nodes/sleep.js";
@@ -47,6 +48,8 @@ export class Run extends Transaction {
   readonly query = methodOf(this, query);
   readonly children = methodOf(this, children);
   readonly child = methodOf(this, child);
+  readonly parallel = methodOf(this, parallel);
+  readonly each = methodOf(this, each);
   readonly reduce = methodOf(this, reduce);
   readonly gather = methodOf(this, gather);
   readonly sleep = methodOf(this, sleep);
@@ -57,8 +60,9 @@ export class Run extends Transaction {
   readonly endIteration = methodOf(this, endIteration);
 
   async complete(stage: string | null): Arrival {
-    const undoable = hasUndoables(this.own.definition);
-    this.goOn({ kind: "complete", stage: stage && this.place(stage).record, undoable });
+    const undoable = hasUndoables({ nodes: this.nodes() });
+    if (stage === null) this.goOn({ kind: "complete", stage, undoable });
+    else this.goOn({ kind: "complete", ...this.at(this.place(stage).record), undoable });
   }
 
   async undone(): Arrival {

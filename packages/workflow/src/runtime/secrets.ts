@@ -1,6 +1,7 @@
 import type { AnyDefinition } from "../definition/definition.js";
 import type { Bound } from "./functions.js";
 import { type AnyNode, insideOf, kindOf, type Nodes, outputsIn } from "./nodes/kinds.js";
+import { placeOf } from "./place.js";
 
 /* What must neither be shown, nor logged, nor be an argument of a scheduled function: [S97]. */
 
@@ -28,10 +29,13 @@ export function isSecret(of: Of, path: string, node: AnyNode, seen?: Set<AnyDefi
   if (workflow !== undefined) return givesSecret(workflow(node), seen);
   // What a finalize makes of the outputs is its own, as what a step makes of what it reads.
   if (startsRuns === true) return node.finalize === undefined && hasSecretChildren(of, path, seen);
-  return insideOf(node).some(({ key, nodes }) =>
+  return isSecretInside(of, path, node, seen);
+}
+
+const isSecretInside = (of: Of, path: string, node: AnyNode, seen?: Set<AnyDefinition>): boolean =>
+  insideOf(node).some(({ key, nodes }) =>
     isLastSecret(of, key === undefined ? `${path}.` : `${path}.${key}.`, nodes, seen),
   );
-}
 
 function isLastSecret(of: Of, prefix: string, nodes: Nodes, seen?: Set<AnyDefinition>): boolean {
   const last = outputsIn(nodes).at(-1);
@@ -49,8 +53,11 @@ function givesSecret(given: AnyDefinition, seen = new Set<AnyDefinition>()): boo
 /** Many workflows may be asked; what they are does not change. */
 const answers = new WeakMap<object, boolean>();
 
-/** Whether some workflow that a parent may start gives what is secret. */
-export function hasSecretChildren({ starts }: Of, path: string, seen?: Set<AnyDefinition>) {
+/** Whether some workflow that a parent may start gives what is secret, or some branch of it. */
+export function hasSecretChildren(of: Of, path: string, seen?: Set<AnyDefinition>): boolean {
+  const { starts } = of;
+  const { node } = placeOf(of.definition, path);
+  if (insideOf(node).length > 0) return isSecretInside(of, path, node, seen);
   const started = starts !== undefined && Object.hasOwn(starts, path) ? starts[path] : undefined;
   if (started === undefined) return false;
   const all = seen ?? new Set<AnyDefinition>();

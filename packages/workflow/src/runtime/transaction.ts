@@ -20,6 +20,7 @@ import { copied } from "../values.js";
 import { AtHand, Budget, keyOf } from "./at-hand.js";
 import type { Bound } from "./functions.js";
 import { optionOf } from "./options.js";
+import type { Nodes } from "./nodes/kinds.js";
 import { type Place, placeOf, topLevelOf } from "./place.js";
 import { marksOf, readableScope, type Reads, readsOf } from "./reads.js";
 import { readsSecret, shownProblem } from "./shown.js";
@@ -130,6 +131,13 @@ export class Transaction {
 
   place(stage: string): Place {
     return placeOf(this.own.definition, stage);
+  }
+
+  /** What its run goes through: the workflow's nodes, or those of a branch or a body. */
+  protected nodes(): Nodes {
+    const { apart, sequences } = this.place(this.stage);
+    const own = sequences.find(({ level }) => level === apart.length);
+    return own?.nodes ?? this.own.definition.nodes;
   }
 
   /** A stage and the iterations of the loops around it. */

@@ -20,7 +20,7 @@ export const branch: NodeKind = {
     const on = options.get("on");
     const isThere = on !== undefined || options.rest !== undefined;
     const reads = isThere ? scopeReads(on, file) : undefined;
-    const cases = readCases(options, named, context);
+    const cases = readKeyed(options, { option: "cases", one: "case" }, named, context);
     const own = { kind: "branch", visible, policy: policyOf(options, file), at } as const;
     return {
       stages: [reads && stagePlan({ ...ofNode(named), ...own, reads }, file)],
@@ -30,22 +30,27 @@ export const branch: NodeKind = {
   },
 };
 
-const writeEachCase =
-  "write each case as `key: (b) => b.step(…)`; a computed key is that of a const, a const object or an enum of the app";
-
-/** The cases by their keys; undefined when they cannot be read, which has been reported. */
-function readCases(all: Options, of: Named, { file, modules }: NodeContext): Options | undefined {
-  const option = all.get("cases");
+/** The cases or branches by their keys; undefined when they cannot be read: that is reported. */
+export function readKeyed(
+  all: Options,
+  { option: name, one }: { option: "cases" | "branches"; one: string },
+  of: Named,
+  { file, modules }: NodeContext,
+): Options | undefined {
+  const option = all.get(name);
   const keyOf = (key: Node) => constantText(key, file, modules);
   const cases = option && optionsIn(option.value, file, keyOf);
   const [unread] = cases?.rest ?? [];
   if (unread !== undefined) {
-    const message = `the cases of ${of.label} hold something that is only known when it runs`;
-    return file.report("unreadableOptions", unread, message, writeEachCase);
+    const message = `the ${name} of ${of.label} hold something that is only known when it runs`;
+    const hint = `write each ${one} as \`key: (b) => b.step(…)\`; a computed key is that of a const, a const object or an enum of the app`;
+    return file.report("unreadableOptions", unread, message, hint);
   }
   if (option !== undefined && cases?.size === 0) {
-    const message = `${of.label} has no cases`;
-    const hint = "write one for every key that `on` gives: `cases: { key: (b) => b.step(…) }`";
+    const message = `${of.label} has no ${name}`;
+    const which =
+      name === "cases" ? "for every key that `on` gives" : "for each thing to do at once";
+    const hint = `write one ${which}: \`${name}: { key: (b) => b.step(…) }\``;
     file.report("noCases", option.nameNode, message, hint);
   }
   return cases && inOrder(cases);

@@ -2,8 +2,15 @@ import { quote } from "../../diagnostics/diagnostic.js";
 import type { StagePlan } from "../../plan/schema.js";
 import { childWorkflows } from "../children.js";
 import type { DefinitionFile } from "../parser.js";
-import { functionOf } from "../functions.js";
-import { allReads, readHandler, readRecover, readsOf, scopeReads } from "../handlers.js";
+import { functionOf, type Option } from "../functions.js";
+import {
+  allReads,
+  readHandler,
+  readRecover,
+  type Reads,
+  readsOf,
+  scopeReads,
+} from "../handlers.js";
 import {
   handlerKinds,
   type Options,
@@ -65,10 +72,7 @@ function childrenStage(
   const { label, name } = named;
   const option = options.get("children");
   if (option === undefined && options.rest === undefined) return undefined;
-  const concurrency = options.get("concurrency");
-  // One that is not seen is mostly a number. If it reads what is not loaded, it says so.
-  const most = concurrency && functionOf(concurrency.value, file);
-  const ofMost = most === undefined ? [] : readsOf(most, "ofScope", file);
+  const ofMost = readsOfMost(options.get("concurrency"), file);
   const reads = allReads([scopeReads(option, file), ofMost]);
   const fn = option && functionOf(option.value, file);
   const own = {
@@ -83,8 +87,14 @@ function childrenStage(
   return stagePlan({ ...ofNode(named), ...own, reads, visible }, file);
 }
 
+/** What a `concurrency` reads. One that is not seen is mostly a number. */
+export function readsOfMost(option: Option | undefined, file: DefinitionFile): Reads {
+  const most = option && functionOf(option.value, file);
+  return most === undefined ? [] : readsOf(most, "ofScope", file);
+}
+
 /** Whether the outputs of the children are reduced; a `reduce` that lacks a part is reported. */
-function isReduced(all: Options, label: string, file: DefinitionFile): boolean {
+export function isReduced(all: Options, label: string, file: DefinitionFile): boolean {
   const option = all.get("reduce");
   // One that is not there is passed over when it runs.
   if (option === undefined) return all.rest !== undefined;

@@ -1,4 +1,5 @@
 import { branch } from "./branch.js";
+import { each, parallel } from "./concurrent.js";
 import { finalize, step } from "./step.js";
 import { loop } from "./loop.js";
 import type { NodeKind } from "./node-kind.js";
@@ -7,5 +8,5 @@ import { child, event, sleep } from "./waiting.js";
 
 /** Every kind of node, by the name of its method. A new kind is one entry here. */
 export const nodeKinds: ReadonlyMap<string, NodeKind> = new Map(
-  Object.entries({ step, parent, sleep, event, branch, loop, child, finalize }),
+  Object.entries({ step, parent, sleep, event, branch, loop, parallel, each, child, finalize }),
 );

@@ -203,6 +203,7 @@ export type ComponentApi<Name extends string | undefined = string | undefined> =
           loop?: boolean;
           cause?: boolean;
           undoing?: boolean;
+          up?: number;
           sensitive?: boolean;
         }>;
         most?: number;
@@ -430,6 +431,7 @@ export type ComponentApi<Name extends string | undefined = string | undefined> =
                   loop?: boolean;
                   cause?: boolean;
                   undoing?: boolean;
+                  up?: number;
                   sensitive?: boolean;
                 }>;
                 sensitive?: boolean;
@@ -461,6 +463,7 @@ export type ComponentApi<Name extends string | undefined = string | undefined> =
                       loop?: boolean;
                       cause?: boolean;
                       undoing?: boolean;
+                      up?: number;
                       sensitive?: boolean;
                     }>;
                     sensitive?: boolean;
@@ -469,6 +472,7 @@ export type ComponentApi<Name extends string | undefined = string | undefined> =
                   };
                   timeoutMs?: number;
                   retentionMs?: number;
+                  within?: string;
                   undoable?: boolean;
                   sensitive?: Array<string>;
                 }>;
@@ -525,7 +529,12 @@ export type ComponentApi<Name extends string | undefined = string | undefined> =
               accumulated: any;
               from: number;
             }
-          | { kind: "complete"; stage: string | null; undoable: boolean }
+          | {
+              kind: "complete";
+              stage: string | null;
+              iterations?: Array<number>;
+              undoable: boolean;
+            }
           | {
               kind: "fail";
               error: {
@@ -581,6 +590,7 @@ export type ComponentApi<Name extends string | undefined = string | undefined> =
               loop?: boolean;
               cause?: boolean;
               undoing?: boolean;
+              up?: number;
               sensitive?: boolean;
             }>;
             sensitive?: boolean;
@@ -589,6 +599,7 @@ export type ComponentApi<Name extends string | undefined = string | undefined> =
           };
           timeoutMs?: number;
           retentionMs?: number;
+          within?: string;
           undoable?: boolean;
           sensitive?: Array<string>;
         };
@@ -1011,6 +1022,7 @@ export type ComponentApi<Name extends string | undefined = string | undefined> =
               loop?: boolean;
               cause?: boolean;
               undoing?: boolean;
+              up?: number;
               sensitive?: boolean;
             }>;
             sensitive?: boolean;
@@ -1019,6 +1031,7 @@ export type ComponentApi<Name extends string | undefined = string | undefined> =
           };
           timeoutMs?: number;
           retentionMs?: number;
+          within?: string;
           undoable?: boolean;
           sensitive?: Array<string>;
         };

@@ -80,6 +80,12 @@ async function valueOf(ctx: QueryCtx, run: RunId, read: Read, known: Known, fits
   if (read.undoing === true) return (await lastOwnUndo(ctx, run))?.loop;
   const key = keyOf(read);
   if (known.has(key)) return known.get(key);
+  const { up = 0, ...above } = read;
+  if (up > 0) {
+    const { parentRun } = (await ctx.db.get("runs", run)) ?? {};
+    if (parentRun === undefined) throw new Error(`The run "${run}" has no run above it`);
+    return await valueOf(ctx, parentRun, { ...above, up: up - 1 }, new Map(), fits);
+  }
   if (read.stage === "input") {
     const input = (await ctx.db.get("runs", run))?.input;
     if (input !== undefined) return input;

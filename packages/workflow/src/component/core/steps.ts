@@ -5,8 +5,14 @@ import { isEntry, isLoop } from "./kinds.js";
 /** Names the record of a stage: a place in the definition, and the iterations around it. */
 type Record = Pick<Read, "stage" | "iterations">;
 
-export function keyOf({ stage, iterations = [], loop }: Record & Pick<Read, "loop">): string {
-  return `${stage} ${iterations.join(".")}${loop === true ? " loop" : ""}`;
+export function keyOf({
+  stage,
+  iterations = [],
+  loop,
+  up = 0,
+}: Record & Pick<Read, "loop" | "up">): string {
+  const aspect = `${loop === true ? " loop" : ""}${up === 0 ? "" : ` ${up} up`}`;
+  return `${stage} ${iterations.join(".")}${aspect}`;
 }
 
 /** What messages call a stage: as its node was called when the run came to it. */

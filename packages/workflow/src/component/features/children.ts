@@ -28,7 +28,7 @@ async function insertPage(
   for (const [offset, { begin, key, input, given, error }] of page.children.entries()) {
     const beginning = page.begins[begin];
     if (beginning === undefined) throw new Error(`A child of "${parent.stage}" has no workflow`);
-    const { workflow, plan, entry, first, timeoutMs, sensitive } = beginning;
+    const { workflow, plan, entry, first, within, timeoutMs, sensitive } = beginning;
     const index = page.from + offset;
     const state = error !== undefined ? "failed" : index < runningBelow ? "running" : "pending";
     const child = {
@@ -40,6 +40,7 @@ async function insertPage(
       parentStep: id,
       index,
       childKey: key,
+      within,
       root: above.root ?? above._id,
       startedAt: now,
       first: state === "pending" ? first : undefined,

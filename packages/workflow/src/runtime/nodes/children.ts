@@ -6,9 +6,10 @@ import { describeThrown, Failure } from "../../errors/failure.js";
 import { checkedOutput, copied, fromPages, MAX_VALUE_BYTES } from "../../values.js";
 import { inputOf } from "../input.js";
 import { checkConcurrency, checkTolerate, optionOf } from "../options.js";
-import { canWait } from "../place.js";
+import { canWait, type Place, presentKey } from "../place.js";
 import type { WorkflowReference } from "../reference.js";
 import type { Arrival, Arrive, OfScope, Run } from "../run.js";
+import { insideOf, type Nodes } from "./kinds.js";
 
 export interface Giving<Output> {
   readonly "~definition": { readonly "~output"?: () => Output };
@@ -38,15 +39,28 @@ export async function children<C, const References extends readonly WorkflowRefe
   given: (scope: never) => C,
   references: References & AsDeclared<EachChild<C>, References>,
 ): Arrival {
-  await run.arrive(stage, undefined, async ({ node, called }) => {
-    const { concurrency: most, tolerate } = node;
+  await startAll(run, stage, async ({ called }) => {
+    const value = given(await run.scopeFor(stage, "children"));
+    return await newChildren(called, value, references);
+  });
+}
+
+type Made = Pick<NewChildren, "begins" | "pages" | "keyed" | "concurrency">;
+
+/** Starts what a node makes, within its options. */
+export async function startAll(
+  run: Run,
+  stage: string,
+  make: (place: Place) => Promise<Made>,
+): Arrival {
+  await run.arrive(stage, undefined, async (place) => {
+    const { concurrency: most, tolerate } = place.node;
     const concurrency: unknown =
       typeof most === "function" ? most(await run.scopeFor(stage, "concurrency")) : most;
     checkConcurrency(optionOf(run.own, stage, "concurrency"), concurrency);
     checkTolerate(optionOf(run.own, stage, "tolerate"), tolerate);
-    const value = given(await run.scopeFor(stage, "children"));
+    const made = await make(place);
     run.beginDeadline(stage);
-    const made = await newChildren(called, value, references);
     const limits = { concurrency: concurrency ?? made.concurrency, tolerate };
     run.goOn({ kind: "children", children: { ...run.facts(stage), ...made, ...limits } });
   });
@@ -84,9 +98,12 @@ export async function gather(run: Run, stage: string, next: Arrive): Arrival {
     const execute = async () => {
       const { children: paged, ...rest } = await run.scope(stage, ["output", "children"]);
       const outputs = fromPages(paged);
-      return kind.workflow !== undefined
-        ? (outputs as unknown[])[0]
-        : checkedSize(run.place(stage).called, { ...rest, children: outputs });
+      if (kind.workflow !== undefined) return (outputs as unknown[])[0];
+      const { called } = run.place(stage);
+      if (insideOf(node).length === 0)
+        return checkedSize(called, outputs, { ...rest, children: outputs });
+      const named = node.branches === undefined ? outputs : byPresentKey(node.branches, outputs);
+      return checkedSize(called, outputs, named);
     };
     await run.record({ stage, kind: "children", execute }, next);
   };
@@ -94,10 +111,16 @@ export async function gather(run: Run, stage: string, next: Arrive): Arrival {
   await run.reduce(stage, gathered);
 }
 
+/** Outputs of branches by their present names. Those of a gone branch keep theirs. */
+function byPresentKey(branches: Nodes, outputs: unknown): unknown {
+  const entries = Object.entries(outputs as object);
+  return Object.fromEntries(entries.map(([key, output]) => [presentKey(branches, key), output]));
+}
+
 /** The same checks as for every result, with other advice. */
-function checkedSize(called: string, output: { children: unknown }): typeof output {
-  const advice = "Give the parent a finalize, or a reduce";
-  const { children: outputs } = output;
+function checkedSize(called: string, outputs: unknown, output: unknown): unknown {
+  const advice =
+    output === outputs ? "Give it a reduce" : "Give the parent a finalize, or a reduce";
   if (Array.isArray(outputs) && outputs.length > MAX_ELEMENTS)
     throw new Failure(
       "tooLarge",
@@ -130,7 +153,10 @@ export async function reduce(run: Run, stage: string, next: Arrive): Arrival {
     for (;;) {
       const args = { ...parent, from, most: PAGE, tolerant: node.tolerate !== undefined };
       const page = await run.ctx.runQuery(outputs, args);
-      for (const { key, output } of page.outputs) accumulated = step(accumulated, output, key);
+      for (const { key, output } of page.outputs) {
+        const name = node.branches === undefined ? key : presentKey(node.branches, String(key));
+        accumulated = step(accumulated, output, name);
+      }
       from += page.outputs.length;
       if (page.isLast) break;
       run.budget.spend(0);
@@ -160,30 +186,34 @@ export async function newChildren(
   stage: string,
   given: unknown,
   references: readonly WorkflowReference<never>[],
-): Promise<Pick<NewChildren, "begins" | "pages" | "keyed" | "concurrency">> {
+): Promise<Made> {
   const keyed = !Array.isArray(given);
   const entries = entriesOf(stage, given);
   if (keyed) checkKeys(stage, entries);
   const begins: Beginning[] = [];
-  const made: { child: NewChild; size: number }[] = [];
+  const made: NewChild[] = [];
   const places = new Map<WorkflowReference<never>, number>();
   for (const [key, given] of entries) {
     const reference = referenceOf(references, stage, key, given);
     const begin = places.get(reference) ?? begins.push(await reference.begin()) - 1;
     places.set(reference, begin);
-    const child = { begin, key: keyed ? key : undefined, ...parsedInput(reference, given.input) };
-    made.push({ child, size: getConvexSize(child as Value) });
+    made.push({ begin, key: keyed ? key : undefined, ...parsedInput(reference, given.input) });
   }
+  const waits = [...places.keys()].some(({ definition }) => canWait(definition));
+  return { begins, pages: pagesOf(stage, made), keyed, concurrency: waits ? Infinity : undefined };
+}
+
+/** Children in pages that each fit into a document. @throws if all are too much to be stored. */
+export function pagesOf(stage: string, children: readonly NewChild[]): NewChild[][] {
+  const made = children.map((child) => ({ child, size: getConvexSize(child as Value) }));
   const parts = partsOf(made, ({ size }) => size, { items: MAX_PAGE, bytes: MAX_PAGE_BYTES });
-  const pages = [...parts].map((part) => part.map(({ child }) => child));
   const bytes = made.reduce((sum, { size }) => sum + size, 0);
   if (bytes > MAX_INPUT_BYTES)
     throw new Failure(
       "tooLarge",
       `The inputs of the children of "${stage}" take ${bytes} bytes together; at most ${MAX_INPUT_BYTES} can be stored. Put the data into file storage or a table, and pass ids`,
     );
-  const waits = [...places.keys()].some(({ definition }) => canWait(definition));
-  return { begins, pages, keyed, concurrency: waits ? Infinity : undefined };
+  return [...parts].map((part) => part.map(({ child }) => child));
 }
 
 function referenceOf(
@@ -203,7 +233,7 @@ function referenceOf(
 }
 
 /** The outputs are stored under the keys, which must be names that a field can have. */
-function checkKeys(stage: string, entries: readonly [string, unknown][]): void {
+export function checkKeys(stage: string, entries: readonly [string, unknown][]): void {
   if (entries.length > MAX_KEYS)
     throw new Failure(
       "tooLarge",
@@ -217,6 +247,15 @@ function checkKeys(stage: string, entries: readonly [string, unknown][]): void {
   );
 }
 
+/** The entries of a list or a record; undefined if it is neither. */
+export function entriesIn(given: unknown): [string, unknown][] | undefined {
+  // A set, a map or a generator has no entries of its own, and would be nothing at all.
+  const isListed = Array.isArray(given) || !(Symbol.iterator in Object(given));
+  const isObject = typeof given === "object" && given !== null && isListed;
+  // A hole of a list is no entry, but something is missing there.
+  return isObject ? Object.entries(Array.isArray(given) ? [...given] : given) : undefined;
+}
+
 function entriesOf(stage: string, given: unknown): [string, Child<unknown>][] {
   const unfit = (why: string) =>
     new Failure("invalidOutput", `The children of "${stage}" must ${why}`);
@@ -224,13 +263,9 @@ function entriesOf(stage: string, given: unknown): [string, Child<unknown>][] {
     throw unfit(
       "not be async: have the parent's handler look up what they need, and read its output",
     );
-  // A set, a map or a generator has no entries of its own, and would be no children at all.
-  const isListed = Array.isArray(given) || !(Symbol.iterator in Object(given));
-  const isObject = typeof given === "object" && given !== null && isListed;
-  // A hole of a list is no entry, but a child is missing there.
-  const entries = isObject ? Object.entries(Array.isArray(given) ? [...given] : given) : undefined;
+  const entries = entriesIn(given);
   const wrong = entries?.find(([, child]) => !isChild(child));
-  if (entries !== undefined && wrong === undefined) return entries;
+  if (entries !== undefined && wrong === undefined) return entries as [string, Child<unknown>][];
   const where = wrong === undefined ? "" : `; at ${wrong[0]} there is something else`;
   throw unfit(`be a list or a record of child(workflow, input)${where}`);
 }

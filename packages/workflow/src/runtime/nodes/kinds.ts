@@ -16,11 +16,13 @@ export interface StageOf {
   readonly sees?: readonly string[];
 }
 
-/** Nodes inside a node: a case, with its key among the others, or a loop's body. */
+/** Nodes inside a node: a case or a branch, with its key among the others, or a body. */
 interface Inside {
   readonly nodes: Nodes;
   readonly key?: string;
   readonly among?: Nodes;
+  /** A run of its own runs them: that of a branch, or of an item, which is its input. */
+  readonly apart?: "branch" | "item";
 }
 
 type Keyed = (members: Nodes) => Nodes;
@@ -54,6 +56,11 @@ export interface Kind {
   readonly due?: Value;
 }
 
+const keyed = (among: AnyNode): Inside[] =>
+  Object.keys(among).map((key) => ({ key, among, nodes: among[key] }));
+
+const asParent = { isTimedAsWhole: true, waits: true, startsRuns: true };
+
 const kinds: Readonly<Record<NodeKind, Kind>> = {
   step: {
     stages: (node) => [
@@ -68,9 +75,7 @@ const kinds: Readonly<Record<NodeKind, Kind>> = {
       { part: "", sees: ["output"] },
       ...part("finalize", node.finalize, "output", "children"),
     ],
-    isTimedAsWhole: true,
-    waits: true,
-    startsRuns: true,
+    ...asParent,
   },
   sleep: { makesNothing: true, waits: true },
   event: {
@@ -90,14 +95,23 @@ const kinds: Readonly<Record<NodeKind, Kind>> = {
     due: { timedOut: true },
   },
   branch: {
-    inside: ({ cases }) =>
-      Object.keys(cases).map((key) => ({ key, among: cases, nodes: cases[key] })),
+    inside: ({ cases }) => keyed(cases),
     stored: (node, _nodes, cases) => ({ ...node, cases: cases(node.cases) }),
   },
   loop: {
     inside: ({ body }) => [{ nodes: body }],
     stored: (node, nodes) => ({ ...node, body: nodes(node.body) }),
     isTimedAsWhole: true,
+  },
+  parallel: {
+    inside: ({ branches }) => keyed(branches).map((each) => ({ ...each, apart: "branch" })),
+    stored: (node, _nodes, branches) => ({ ...node, branches: branches(node.branches) }),
+    ...asParent,
+  },
+  each: {
+    inside: ({ body }) => [{ nodes: body, apart: "item" }],
+    stored: (node, nodes) => ({ ...node, body: nodes(node.body) }),
+    ...asParent,
   },
   child: { workflow: (node) => node.workflow, startsRuns: true },
 };

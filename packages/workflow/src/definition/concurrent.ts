@@ -1,0 +1,45 @@
+import type { Duration } from "../rules.js";
+import type { Recovering } from "./node.js";
+import type { IsAbsent, Settled, Tolerate } from "./parent.js";
+import type { Given, Stored, ValidAt } from "./values.js";
+
+/** With `tolerate`, how each ended. */
+type Ended<Output, Tolerated> = Tolerated extends Tolerate ? Settled<Output> : Output;
+
+/** What `.parallel` gives: one output for each branch. @typeParam Outputs by branch. */
+export type BranchOutputs<Outputs, Tolerated> = {
+  -readonly [Key in keyof Outputs]: Ended<Outputs[Key], Tolerated>;
+};
+
+/** What `.each` gives: a list for a list, and a record for a record. */
+export type EachOutputs<C, Output, Tolerated> = C extends readonly unknown[]
+  ? Ended<Output, Tolerated>[]
+  : { -readonly [Key in keyof C]: Ended<Output, Tolerated> };
+
+/** What `.each` goes through. */
+export type Items = readonly unknown[] | Readonly<Record<string, unknown>>;
+
+/** What a node gives with or without `reduce`. */
+export type Reduced<Outputs, R> = IsAbsent<R> extends true ? Outputs : Stored<R>;
+
+/** Reduces the outputs to one value, page by page, in their order. */
+interface Reducing<Output, Key, R> {
+  /** What `step` is given first. */
+  initial: R;
+  /** Called for each with its output, or with `tolerate` its result. */
+  step: (accumulated: Given<R>, output: Output, key: Key) => Given<R>;
+}
+
+/** The options that `.parallel` and `.each` share with a parent. */
+export type Gathering<Scope, Output, Key, Tolerated, R, Recovered> = {
+  /** How many run at once at most. A function is called once. Default: as for children. */
+  concurrency?: number | ((scope: Scope) => number);
+  /** How many may fail. Then each output is `{ ok: true, output }` or `{ ok: false, error }`. */
+  tolerate?: Tolerated;
+  /** Makes one value of the outputs, if they are too many or too large. */
+  reduce?: Reducing<Ended<Output, Tolerated>, Key, R>;
+  /** Limits the whole node. When it is over, all that runs in it is canceled. Default: none. */
+  timeout?: Duration;
+} & Recovering<Scope, Recovered> &
+  ValidAt<"reduce", R> &
+  ValidAt<"recover", Recovered>;

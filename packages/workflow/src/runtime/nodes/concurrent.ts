@@ -1,0 +1,86 @@
+import { createFunctionHandle } from "convex/server";
+import type { Value } from "convex/values";
+import type { Beginning, NewChild } from "../../component/validators.js";
+import { Failure } from "../../errors/failure.js";
+import { checkStorable } from "../../values.js";
+import { canWait, hasUndoables } from "../place.js";
+import { isItemSecret } from "../reads.js";
+import { firstOf } from "../reference.js";
+import type { Arrival, OfScope, Run } from "../run.js";
+import { checkKeys, entriesIn, pagesOf, startAll } from "./children.js";
+import { insideOf, type Nodes } from "./kinds.js";
+
+/* Branches and items are children that go through a part of their parent's own definition. */
+
+/** Starts the branches of a `.parallel`. */
+export async function parallel(run: Run, stage: string): Arrival {
+  await startAll(run, stage, async ({ node, called }) => {
+    const branches = insideOf(node);
+    const begins: Beginning[] = [];
+    for (const { key, nodes } of branches)
+      begins.push(await beginningIn(run, stage, nodes, `${stage}.${key}`));
+    // A branch that is renamed later keeps its result under its storage name.
+    const made = branches.map(({ key }, begin) => ({ begin, key, input: null }));
+    const concurrency = branches.some(canWait) ? Infinity : undefined;
+    return { begins, pages: pagesOf(called, made), keyed: true, concurrency };
+  });
+}
+
+/** Starts the body of an `.each` for each item that `of` gives. */
+export async function each(run: Run, stage: string, of: OfScope): Arrival {
+  await startAll(run, stage, async ({ node, called }) => {
+    const given: unknown = of(await run.scopeFor(stage, "of"));
+    const entries = given instanceof Promise ? undefined : entriesIn(given);
+    if (entries === undefined) {
+      const what = given instanceof Promise ? "not be async" : "give a list or a record";
+      throw new Failure("invalidOutput", `The of of "${called}" must ${what}`);
+    }
+    const keyed = !Array.isArray(given);
+    if (keyed) checkKeys(called, entries);
+    const [body] = insideOf(node);
+    if (body === undefined) throw new Error(`"${called}" has no body`);
+    const made = entries.map(([key, value], index): NewChild => {
+      const item = itemOf(called, key, value);
+      return { begin: 0, ...(keyed ? { key, input: { item, key } } : { input: { item, index } }) };
+    });
+    const begins = [await beginningIn(run, stage, body.nodes, stage)];
+    const concurrency = canWait(body) ? Infinity : undefined;
+    return { begins, pages: pagesOf(called, made), keyed, concurrency };
+  });
+}
+
+/** A document has 16 levels; an item stands in the input of a child in a page of children. */
+const MAX_ITEM_DEPTH = 12;
+
+function itemOf(called: string, key: string, value: unknown): Value {
+  const item = (value ?? null) as Value;
+  checkStorable(item, {
+    subject: `Item ${key} of "${called}"`,
+    root: "item",
+    maxDepth: MAX_ITEM_DEPTH,
+    kind: "invalidOutput",
+    cannot: "cannot be stored",
+    advice: "Put it into file storage or one of your tables, and give its id",
+  });
+  return item;
+}
+
+/** How a run begins that goes through a part of the definition. @param within that part. */
+async function beginningIn(
+  run: Run,
+  stage: string,
+  nodes: Nodes,
+  within: string,
+): Promise<Beginning> {
+  const { own } = run;
+  const { iterations } = run.at(stage);
+  return {
+    workflow: own.workflow,
+    plan: own.plan,
+    entry: await createFunctionHandle(own.functions.entry),
+    first: await firstOf(own, nodes, `${within}.`, iterations),
+    within,
+    undoable: hasUndoables({ nodes }) || undefined,
+    sensitive: within === stage && isItemSecret(own, stage) ? ["input"] : undefined,
+  };
+}
