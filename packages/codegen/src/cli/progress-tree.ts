@@ -15,13 +15,21 @@ export function oneLine(text: string): string {
 }
 
 /** How a run is told apart from its siblings: by its key, or by its place in the list. */
-export const childLabel = ({ key, index, workflow }: TreeRun): string =>
-  oneLine(`[${key ?? index ?? "?"}] ${workflow}`);
+export const childLabel = ({ key, index, workflow, within }: TreeRun): string =>
+  oneLine(`[${key ?? index ?? "?"}]${within === undefined ? ` ${workflow}` : ""}`);
 
-/** A stage; in a body with the iterations of the loops around it: `agent.think (iteration 2)`. */
-export function stageLabel({ stage, iterations = [] }: TreeStep): string {
-  return iterations.length === 0 ? stage : `${stage} (iteration ${iterations.join(".")})`;
+/**
+ * A stage; in a body with the iterations of the loops around it: `agent.think (iteration 2)`.
+ * @param of its run, which says what it stands in itself
+ */
+export function stageLabel({ stage, iterations = [] }: TreeStep, { within }: TreeRun): string {
+  const name = stageOf(stage, { within });
+  return iterations.length === 0 ? name : `${name} (iteration ${iterations.join(".")})`;
 }
+
+/** A stage as it is called inside its run. */
+export const stageOf = (stage: string, { within }: Pick<TreeRun, "within">): string =>
+  within === undefined ? stage : stage.split(".").slice(within.split(".").length).join(".");
 
 /** The events that a step waits for: `"approval" or "refusal"`. */
 export function eventNames({ events = [] }: TreeStep): string {
@@ -110,7 +118,7 @@ class Picture {
     const latest = new Map(run.steps.map((step) => [step.stage, step]));
     return [...latest.values()].flatMap((step) => {
       const children = this.#children.get(run.runId)?.get(step.stage) ?? [];
-      const label = `${stageLabel(step)}${this.#progressOf(children)}`;
+      const label = `${stageLabel(step, run)}${this.#progressOf(children)}`;
       return [
         `${indent}${this.#icon(step.came === null ? "waiting" : step.state)} ${label}${this.#notes(step)}`,
         ...this.#childLines(children, `${indent}  `),

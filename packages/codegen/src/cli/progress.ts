@@ -16,6 +16,7 @@ import {
   oneLine,
   queueTime,
   stageLabel,
+  stageOf,
   treeLines,
 } from "./progress-tree.js";
 
@@ -172,19 +173,23 @@ function* factsBelow(place: Place, view: View): Generator<Fact & { readonly plac
   const { run, path, crowd } = place;
   const { tree, seenAt, children } = view;
   for (const step of inOrder(run.steps))
-    for (const fact of factsOf(step, seenAt)) yield { place, ...fact };
+    for (const fact of factsOf(step, run, seenAt)) yield { place, ...fact };
   for (const [stage, siblings] of children.get(run.runId) ?? []) {
     const isMany = siblings.length >= manyChildren;
     for (const child of siblings) {
       const inCrowd = isMany || crowd !== undefined;
       const around = inCrowd ? `${crowd ?? run.runId} ${stage} ${child.workflow}` : undefined;
-      const childPath = `${path} › ${stage}${childLabel(child)}`;
+      const label = stageOf(stage, run);
+      const childPath =
+        child.within === undefined
+          ? `${path} › ${label}${childLabel(child)}`
+          : `${path} › ${label} › ${child.key ?? child.index}`;
       yield* factsBelow({ run: child, path: childPath, crowd: around }, view);
     }
     const ended = siblings.filter(({ state }) => hasEnded(state));
     const parts = Math.floor((ended.length / siblings.length) * progressParts);
     const all = `${siblings.length}${tree.truncated ? " or more" : ""}`;
-    const text = ` › ${stage}: ${countStates(ended)} of ${all} children`;
+    const text = ` › ${stageOf(stage, run)}: ${countStates(ended)} of ${all} children`;
     if (isMany && parts > 0) yield { place, at: seenAt, key: [stage, parts], text };
   }
   const { state, endedAt: at = seenAt } = run;
@@ -209,10 +214,10 @@ function* inOrder(steps: readonly TreeStep[]): Generator<TreeStep> {
   yield* open.reverse();
 }
 
-function* factsOf(step: TreeStep, seenAt: number): Generator<Fact> {
+function* factsOf(step: TreeStep, run: TreeRun, seenAt: number): Generator<Fact> {
   const { stage, iterations, kind, state, attempt, startedAt = seenAt, endedAt = seenAt } = step;
   const fact = (at: number, what: unknown[], text?: string): Fact => {
-    const told = text === undefined ? undefined : ` › ${stageLabel(step)}: ${text}`;
+    const told = text === undefined ? undefined : ` › ${stageLabel(step, run)}: ${text}`;
     return { at, key: [stage, iterations, ...what], text: told };
   };
   if (!hasEnded(state)) {

@@ -61,13 +61,19 @@ function compareWorkflow(before: WorkflowThen, now: WorkflowThen): Change[] {
     ...(differ(optionsOf(before), optionsOf(now))
       ? [safe(now, `other options: they hold for what starts from now on${retryToo(before, now)}`)]
       : []),
-    ...goneCases.map(({ path, keys }): Change => ({
-      workflow: now.name,
-      node: path,
-      compatibility: "stops",
-      message: "the case is removed: runs that are in it stop",
-      hint: `keep the case until no run is in it any more, given by the type of \`on\` alone: \`(scope): ${keys.map(quote).join(" | ")} => …\``,
-    })),
+    ...goneCases.map(({ path, keys, isApart }): Change => {
+      const what = isApart ? "branch" : "case";
+      const given = isApart
+        ? ""
+        : `, given by the type of \`on\` alone: \`(scope): ${keys.map(quote).join(" | ")} => …\``;
+      return {
+        workflow: now.name,
+        node: path,
+        compatibility: "stops",
+        message: `the ${what} is removed: runs that are in it stop`,
+        hint: `keep the ${what} until no run is in it any more${given}`,
+      };
+    }),
     ...pairs.flatMap((pair) => compareLine(pair, now.name, eventsOf(now))),
   ];
 }

@@ -1,6 +1,6 @@
 import { allNodes } from "../plan/flow.js";
 import type { WrittenPlan } from "../plan/schema.js";
-import { hasKeys } from "../plan/stage-kinds.js";
+import { hasKeys, isApart } from "../plan/stage-kinds.js";
 
 export type WorkflowThen = WrittenPlan["workflows"][number];
 export type NodeThen = WorkflowThen["nodes"][number];
@@ -41,25 +41,34 @@ interface Line {
   /** The branch, by its storage name, if what its nodes stand in is a case. */
   readonly branch?: string;
   readonly key?: string;
+  /** Whether runs of their own are in it. */
+  readonly isApart?: boolean;
   readonly nodes: readonly NodeThen[];
+}
+
+interface Gone extends Pick<Line, "isApart"> {
+  readonly path: string;
+  readonly keys: readonly string[];
 }
 
 export function linePairs(before: WorkflowThen, now: WorkflowThen) {
   const lines = linesOf(now.nodes);
   /** Cases that only the old plan has, with the keys that their branch has now, and then theirs. */
-  const goneCases: { readonly path: string; readonly keys: readonly string[] }[] = [];
-  const pairs = linesOf(before.nodes).flatMap(({ stored, inside, branch, key, nodes }) => {
-    const other = lines.find((each) => each.stored === stored);
-    if (other !== undefined) {
-      const then = nodes.map((node) => placed(node, inside));
-      const nodesNow = other.nodes.map((node) => placed(node, other.inside));
-      return [{ inside: other.inside, before: then, now: nodesNow } satisfies LinePair];
-    }
-    const cases = lines.filter((each) => branch !== undefined && each.branch === branch);
-    const keys = [...cases.map((each) => each.key ?? ""), key ?? ""];
-    if (cases.length > 0) goneCases.push({ path: inside, keys });
-    return [];
-  });
+  const goneCases: Gone[] = [];
+  const pairs = linesOf(before.nodes).flatMap(
+    ({ stored, inside, branch, key, isApart: apart, nodes }) => {
+      const other = lines.find((each) => each.stored === stored);
+      if (other !== undefined) {
+        const then = nodes.map((node) => placed(node, inside));
+        const nodesNow = other.nodes.map((node) => placed(node, other.inside));
+        return [{ inside: other.inside, before: then, now: nodesNow } satisfies LinePair];
+      }
+      const cases = lines.filter((each) => branch !== undefined && each.branch === branch);
+      const keys = [...cases.map((each) => each.key ?? ""), key ?? ""];
+      if (cases.length > 0) goneCases.push({ path: inside, keys, isApart: apart });
+      return [];
+    },
+  );
   return { pairs, goneCases };
 }
 
@@ -76,7 +85,7 @@ function linesOf(nodes: readonly NodeThen[], of: Omit<Line, "nodes"> = top): Lin
     return (node.bodies ?? []).flatMap(({ key, storage = key, nodes: within }) => {
       if (!hasKeys(node)) return linesOf(within, { stored, inside });
       const names = { stored: joined(stored, storage), inside: joined(inside, key) };
-      return linesOf(within, { ...names, branch: stored, key });
+      return linesOf(within, { ...names, branch: stored, key, isApart: isApart(node) });
     });
   });
   return [{ ...of, nodes }, ...inner];

@@ -2,7 +2,15 @@ import { quote } from "../diagnostics/diagnostic.js";
 import type { Change, LinePair, NodeThen, Placed } from "./lines.js";
 import { longestCommon, readsOf } from "./lines.js";
 import { takenChanges } from "./schemas.js";
-import { isLoop, makesNothing, stageKind, startsRuns, takesEvents } from "../plan/stage-kinds.js";
+import {
+  hasBranches,
+  isApart,
+  isLoop,
+  makesNothing,
+  stageKind,
+  startsRuns,
+  takesEvents,
+} from "../plan/stage-kinds.js";
 
 type Rule = (line: LinePair) => Omit<Change, "workflow">[];
 
@@ -13,7 +21,7 @@ export function compareLine(
   events: ReadonlySet<string>,
 ): Change[] {
   const taken: Rule = (each) => takenChanges(each, events);
-  const named = [goneNodes, renamedNodes, changedNodes, movedNodes, addedNodes];
+  const named = [goneNodes, renamedNodes, changedNodes, movedNodes, addedNodes, addedBranches];
   const rules: readonly Rule[] = [...named, taken];
   return rules.flatMap((rule) => rule(line)).map((change) => ({ workflow, ...change }));
 }
@@ -180,7 +188,9 @@ function own({ node }: Placed): string {
   // Earlier plans tell less.
   const { name: _, storage: __, takes: ___, bodies = [], stages, ...rest } = node;
   const named = stages.map((stage) => ({ ...stage, name: partOf(stage), retry: undefined }));
-  return JSON.stringify([rest, named, bodies.map((body) => body.key)]);
+  // What becomes of another branch has a change of its own.
+  const keys = isApart(node) ? [] : bodies.map((body) => body.key);
+  return JSON.stringify([rest, named, keys]);
 }
 
 type Stage = NodeThen["stages"][number];
@@ -273,5 +283,24 @@ function addedNodes(line: LinePair): ReturnType<Rule> {
     if (readers.length === 0) return safe(added.path, message);
     const hint = workWithout(readers);
     return { ...safe(added.path, `${message}, and ${inThem(readers)}`), hint };
+  });
+}
+
+/** All branches of a node begin together: one that is new is not run after that. */
+function addedBranches(line: LinePair): ReturnType<Rule> {
+  const { before, now } = line;
+  return now.flatMap((node) => {
+    const old = find(before, node.stored);
+    if (old === undefined || !hasBranches(old.node) || !hasBranches(node.node)) return [];
+    const known = new Set(old.node.bodies?.map(({ key, storage = key }) => storage));
+    const added = (node.node.bodies ?? []).filter(({ key, storage = key }) => !known.has(storage));
+    return added.map(({ key }) => {
+      const readers = readersAfter(now.indexOf(node) + 1, node, line);
+      const message = `added: runs that have come to ${quote(node.path)} do not run it`;
+      const path = `${node.path}.${key}`;
+      if (readers.length === 0) return safe(path, message);
+      const without = `${readers.join(" and ")} ${readers.length === 1 ? "finds" : "find"} no output of it in them`;
+      return { ...safe(path, `${message}, and ${without}`), hint: workWithout(readers) };
+    });
   });
 }

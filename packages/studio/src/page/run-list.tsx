@@ -222,7 +222,9 @@ function RunCells({ run }: { run: ListedRun }) {
         <Badge state={run.state} isPaused={run.paused} />
       </td>
       <td>
-        <a href={`#/runs/${run.runId}`}>{run.workflow}</a>
+        <a href={`#/runs/${run.runId}`}>
+          {[run.workflow, ...(run.within?.split(".") ?? [])].join(" › ")}
+        </a>
         {run.error && <p className="why">{cut(run.error.message, 300)}</p>}
       </td>
       <td>{name !== undefined && cut(name, 200)}</td>

@@ -39,7 +39,8 @@ export function RunPage({ runId }: { runId: string }) {
       <Problem error={run.error} />
       <div className="head">
         <h1>
-          {status.workflow} {status.key !== undefined && <small>{status.key}</small>}
+          {[status.workflow, ...(status.within?.split(".") ?? [])].join(" › ")}{" "}
+          {status.key !== undefined && <small>{status.key}</small>}
         </h1>
         <Steering status={status} />
       </div>

@@ -97,6 +97,11 @@ export interface RunFacts {
   /** For a child: its parent run. */
   parentRunId?: string;
   /**
+   * For a branch of a `.parallel` and an item of an `.each`: the part of its workflow that it goes
+   * through, such as `facts.thumb`. By storage names.
+   */
+  within?: string;
+  /**
    * When it was created and when it began, in ms since the epoch: the same until it begins. One that
    * has never begun has the time of its end.
    */

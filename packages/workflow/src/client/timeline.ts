@@ -64,8 +64,8 @@ export async function timelineOf<Workflow>(
   const page = { numItems, cursor, endCursor };
   const found = await ctx.runQuery(component.listing.steps, { runId, workflow, page });
   if (found === null) return { page: [], isDone: true, continueCursor: "" };
-  const { records, generation, error, isDone, continueCursor } = found;
-  const skipped = new Skipped(stored, seen);
+  const { records, generation, error, within, isDone, continueCursor } = found;
+  const skipped = new Skipped(stored, within, seen);
   const called = (stage: string) => placeOf(stored, stage).called;
   const skippedEntry = (stage: string): TimelineEntry => {
     return { node: called(stage), state: "skipped", errors: [] };
@@ -110,9 +110,12 @@ class Skipped {
 
   constructor(
     readonly definition: AnyDefinition,
+    within: string | undefined,
     seen: readonly number[],
   ) {
-    this.#paths = allNodes(definition.nodes).map(({ path }) => path);
+    // What is in a branch, or done for an item, is not skipped by the run around it.
+    const own = allNodes(definition.nodes).filter((node) => node.within === within);
+    this.#paths = own.map(({ path }) => path);
     this.#numbers = new Map(this.#paths.map((path, number) => [path, number]));
     this.seen = new Set(seen);
   }

@@ -167,6 +167,7 @@ export const steps = query({
       state: vRunState,
       error: v.optional(vError),
       generation: v.number(),
+      within: v.optional(v.string()),
       ...pageFields,
       records: v.array(vRecord),
     }),
@@ -175,7 +176,7 @@ export const steps = query({
   handler: async (ctx, { runId, workflow, page }) => {
     const run = await findRun(ctx, { runId }, workflow);
     if (run === null) return null;
-    const { generation = 1, state, error } = run;
+    const { generation = 1, state, error, within } = run;
     const found = await paginator(ctx.db, schema)
       .query("steps")
       .withIndex("by_run", (q) => q.eq("run", run._id))
@@ -183,7 +184,7 @@ export const steps = query({
     const records: Infer<typeof vRecord>[] = [];
     for (const step of found.page) if (!isInput(step)) records.push(await recordOf(ctx, step));
     const { isDone, continueCursor } = found;
-    return { state, error, generation, records, isDone, continueCursor };
+    return { state, error, generation, within, records, isDone, continueCursor };
   },
 });
 

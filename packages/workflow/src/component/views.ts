@@ -32,6 +32,7 @@ export const runFacts = {
   plan: v.optional(v.string()),
   generation: v.number(),
   parentRunId: v.optional(v.string()),
+  within: v.optional(v.string()),
   createdAt: v.number(),
   startedAt: v.number(),
   endedAt: v.optional(v.number()),
@@ -43,7 +44,7 @@ export const runFacts = {
 export const pageFields = { isDone: v.boolean(), continueCursor: v.string() };
 export const LIMITS = { maximumRowsRead: 1_000, maximumBytesRead: 4 << 20 };
 
-const SAME = ["workflow", "state", "plan", "startedAt", "endedAt", "error"] as const;
+const SAME = ["workflow", "state", "plan", "within", "startedAt", "endedAt", "error"] as const;
 
 export function factsOf(run: Run) {
   const { _id: runId, startKey: key, parentRun: parentRunId, generation = 1, paused = false } = run;

@@ -8,7 +8,7 @@ import type { LiveRun } from "./use-run.js";
 
 /** A child in the timeline, as `workflow.list` returns it. */
 export type ChildRun = Pick<ListedRun, "runId" | "workflow" | "state" | "startedAt"> &
-  Partial<Pick<ListedRun, "createdAt" | "endedAt" | "index" | "childKey">>;
+  Partial<Pick<ListedRun, "createdAt" | "endedAt" | "index" | "childKey" | "within">>;
 
 export interface RunTimelineProps {
   /** What `useRun` returns. */
@@ -107,8 +107,9 @@ function timeOf({ state, startedAt, active }: Exclude<LiveRun, Unknown>, now: nu
 type Unknown = { state: "loading" | "missing" };
 
 /** A child as a row of its own, below its parent: a run waits and works, which its row leaves open. */
-function childStep({ state, index = 0, childKey, ...child }: ChildRun, parent: string) {
-  const node = `${parent}.${child.workflow} ${childKey ?? `#${index}`}`;
+function childStep({ state, index = 0, childKey, within, ...child }: ChildRun, parent: string) {
+  const which = childKey ?? `#${index}`;
+  const node = `${parent}.${within === undefined ? `${child.workflow} ${which}` : which}`;
   const shown = state === "compensating" ? ("running" as const) : state;
   const { startedAt: beganAt, createdAt: startedAt = beganAt } = child;
   return {

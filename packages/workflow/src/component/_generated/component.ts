@@ -671,6 +671,7 @@ export type ComponentApi<Name extends string | undefined = string | undefined> =
           plan?: string;
           generation: number;
           parentRunId?: string;
+          within?: string;
           createdAt: number;
           startedAt: number;
           endedAt?: number;
@@ -742,6 +743,7 @@ export type ComponentApi<Name extends string | undefined = string | undefined> =
           plan?: string;
           generation: number;
           parentRunId?: string;
+          within?: string;
           createdAt: number;
           startedAt: number;
           endedAt?: number;
@@ -813,6 +815,7 @@ export type ComponentApi<Name extends string | undefined = string | undefined> =
           plan?: string;
           generation: number;
           parentRunId?: string;
+          within?: string;
           createdAt: number;
           startedAt: number;
           endedAt?: number;
@@ -885,6 +888,7 @@ export type ComponentApi<Name extends string | undefined = string | undefined> =
           compensationErrors?: Array<any>;
         };
         generation: number;
+        within?: string;
         isDone: boolean;
         continueCursor: string;
         records: Array<{
@@ -1099,6 +1103,7 @@ export type ComponentApi<Name extends string | undefined = string | undefined> =
         plan?: string;
         generation: number;
         parentRunId?: string;
+        within?: string;
         createdAt: number;
         startedAt: number;
         endedAt?: number;
@@ -1220,6 +1225,7 @@ export type ComponentApi<Name extends string | undefined = string | undefined> =
           plan?: string;
           generation: number;
           parentRunId?: string;
+          within?: string;
           createdAt: number;
           startedAt: number;
           endedAt?: number;

@@ -1,0 +1,185 @@
+import { describe, expect, test } from "vitest";
+import { internal } from "./convex/_generated/api.js";
+import { useTestApp } from "./harness.js";
+
+const use = useTestApp({ deploymentClass: "s256" });
+const video = (more: object = {}) => ({ videoId: "v", langs: ["en", "de"], ...more });
+
+describe("branches and items", () => {
+  test("[S160] begin together; outputs come by branch and in the order of the items", async () => {
+    const started = Date.now();
+    expect(await use.app.output("listed", video())).toEqual({
+      facts: { probe: "probed /v", "still image": "/v at 7" },
+      subtitles: ["0 en probed /v", "1 de probed /v"],
+    });
+    // The longest of each counts.
+    expect(Date.now() - started).toBe(500);
+    await use.app.expectNothingLeft();
+  });
+
+  test("[S160] of a record the outputs are one; `concurrency` bounds how many run", async () => {
+    const started = Date.now();
+    const items = { a: 1, b: 2, c: -3, d: 4 };
+    expect(await use.app.output("doubled", { items, most: 2 })).toEqual({
+      a: { ok: true, output: 2 },
+      b: { ok: true, output: 4 },
+      c: { ok: false, error: expect.objectContaining({ message: "c is negative" }) },
+      d: { ok: true, output: 8 },
+    });
+    expect(Date.now() - started).toBe(200);
+    await use.app.expectNothingLeft();
+  });
+
+  test("[S161] see the whole scope around them, through loops and one another", async () => {
+    const cells = (start: number, state: number, rows: number[][]) =>
+      rows.map((row) =>
+        row.reduce(
+          (sum, cell, at) =>
+            sum + (cell + row.length * 10 + start + state + rows.length) * (at + 1),
+          0,
+        ),
+      );
+    const rows = [[1, 2], [3]];
+    let state = 0;
+    for (const iteration of [1, 2]) {
+      const start = iteration * 100;
+      state = cells(start, state, rows).reduce((sum, each) => sum + each, 0) + start + 6;
+    }
+    expect(await use.app.output("nested", { rows })).toBe(state);
+    await use.app.expectNothingLeft();
+  });
+
+  test("[S161] may hold any node; no items give an empty list", async () => {
+    const id = await use.app.start("above", { n: 3 });
+    await use.app.drive();
+    const [top] = await use.app.tree(id);
+    expect(top?.state).toBe("completed");
+    expect(await use.app.status("above", id)).toMatchObject({ output: [] });
+    const both = await use.app.inComponent(async (ctx) => {
+      const steps = await ctx.db.query("steps").collect();
+      return steps.find(({ stage, run }) => stage === "both" && run === id)?.output as unknown;
+    });
+    expect(both).toEqual({
+      runs: {
+        children: [{ a: { ok: true, output: 6 } }, { b: { ok: true, output: 8 } }],
+      },
+      routed: "tiny",
+    });
+    await use.app.expectNothingLeft();
+  });
+});
+
+describe("[S162] they are children", () => {
+  test("a failure stops the others, and says whose it was", async () => {
+    const error = await use.app.error("listed", video({ fails: "probe" }));
+    expect(error).toMatchObject({
+      kind: "childFailed",
+      node: "facts",
+      key: "probe",
+      cause: { kind: "thrown", node: "facts.probe.probed", message: "cannot probe" },
+    });
+    expect(await use.app.log()).toEqual([]);
+    await use.app.expectNothingLeft();
+  });
+
+  test("what they did is undone, the newest first, whichever branch did it", async () => {
+    const error = await use.app.error("listed", video({ fails: "de" }));
+    expect(error).toMatchObject({ node: "subtitles", key: "1", cause: { node: "subtitles.text" } });
+    expect(await use.app.log()).toEqual(["undo frame 7", "undo probed /v v subtitles"]);
+    await use.app.expectNothingLeft();
+  });
+
+  test("a branch that failed leaves the others to be undone", async () => {
+    await use.app.error("listed", video({ fails: "thumb" }));
+    expect(await use.app.log()).toEqual(["undo probed /v v facts"]);
+    await use.app.expectNothingLeft();
+  });
+
+  test("in a loop, each iteration is undone with the loop as it was", async () => {
+    const error = await use.app.error("undone", { fails: true });
+    expect(error.message).toBe("fails at the end");
+    expect(await use.app.log()).toEqual(["undo first a7 a7", "undo first a a"]);
+    await use.app.expectNothingLeft();
+  });
+
+  test("a cancel ends them", async () => {
+    const id = await use.app.start("listed", video({ thumbMs: 60_000 }));
+    await use.app.advance(150);
+    await use.app.t.mutation(internal.runs.cancel, { runId: id });
+    await use.app.drive();
+    const runs = await use.app.tree(id);
+    expect(runs.map(({ key, state }) => [key, state])).toEqual([
+      [undefined, "canceled"],
+      ["probe", "completed"],
+      ["stillImage", "canceled"],
+    ]);
+    expect(await use.app.log()).toEqual(["undo probed /v v "]);
+    await use.app.expectNothingLeft();
+  });
+
+  test("the node's timeout ends them all, and it recovers", async () => {
+    const started = Date.now();
+    expect(await use.app.output("hurried", { ms: 60_000 })).toBe("timedOut");
+    expect(await use.app.output("hurried", { ms: 100 })).toEqual({ sleeps: null, works: false });
+    expect(Date.now() - started).toBeGreaterThan(1_000);
+    await use.app.expectNothingLeft();
+  });
+
+  test("a pause holds them, and a resume goes on", async () => {
+    const id = await use.app.start("listed", video());
+    await use.app.advance(150);
+    await use.app.t.mutation(internal.manager.pause, { runId: id });
+    await use.app.advance(60_000);
+    expect(await use.app.status("listed", id)).toMatchObject({ state: "running", paused: true });
+    await use.app.t.mutation(internal.manager.resume, { runId: id });
+    await use.app.drive();
+    expect(await use.app.status("listed", id)).toMatchObject({ state: "completed" });
+    await use.app.expectNothingLeft();
+  });
+
+  test("a restart from a later node keeps their results; one from the node does them again", async () => {
+    const id = await use.app.start("undone", { fails: true });
+    await use.app.drive();
+    await use.app.t.mutation(internal.app.log, { text: "mended" });
+    await use.app.t.mutation(internal.manager.restart, { name: "undone", runId: id });
+    await use.app.drive();
+    expect(await use.app.status("undone", id)).toMatchObject({ state: "completed" });
+    const before = await use.app.tree(id);
+    await use.app.t.mutation(internal.manager.restart, { name: "undone", runId: id, from: "end" });
+    await use.app.drive();
+    const kept = await use.app.tree(id);
+    const below = (runs: typeof before) => runs.slice(1).map(({ runId }) => runId);
+    expect(below(kept)).toEqual(below(before));
+    await use.app.t.mutation(internal.manager.restart, {
+      name: "undone",
+      runId: id,
+      from: "rounds",
+    });
+    await use.app.drive();
+    const again = await use.app.tree(id);
+    expect(below(again)).toHaveLength(below(before).length);
+    expect(below(again).filter((run) => below(before).includes(run))).toEqual([]);
+    await use.app.expectNothingLeft();
+  });
+});
+
+describe("[S163] they are inside their run", () => {
+  test("no list shows them, but one of the node's children", async () => {
+    await use.app.output("listed", video());
+    const list = async (filter: object) =>
+      await use.app.t.query(internal.manager.list, {
+        page: { numItems: 50, cursor: null },
+        filter,
+      });
+    console.log(JSON.stringify(await list({ workflow: "listed" })));
+  });
+});
+
+test("[S97] an item that was made of what is secret is not shown", async () => {
+  const id = await use.app.start("guarded", { name: "n", cards: ["4111", "42"] });
+  await use.app.drive();
+  expect(await use.app.status("guarded", id)).toMatchObject({ state: "completed", output: 6 });
+  const [, first] = await use.app.tree(id);
+  const status = await use.app.status("guarded", first?.runId ?? "");
+  expect(status).toMatchObject({ state: "completed", output: 4, input: null });
+});
