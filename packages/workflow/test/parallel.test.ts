@@ -1,4 +1,5 @@
 import { describe, expect, test } from "vitest";
+import type { ListedRun, Page, TimelineEntry, Wait } from "../src/index.js";
 import { internal } from "./convex/_generated/api.js";
 import { useTestApp } from "./harness.js";
 
@@ -7,26 +8,26 @@ const video = (more: object = {}) => ({ videoId: "v", langs: ["en", "de"], ...mo
 
 describe("branches and items", () => {
   test("[S160] begin together; outputs come by branch and in the order of the items", async () => {
-    const started = Date.now();
-    expect(await use.app.output("listed", video())).toEqual({
+    const run = await use.app.run("listed", video());
+    expect(run).toHaveProperty("output", {
       facts: { probe: "probed /v", "still image": "/v at 7" },
       subtitles: ["0 en probed /v", "1 de probed /v"],
     });
     // The longest of each counts.
-    expect(Date.now() - started).toBe(500);
+    expect(run).toMatchObject({ endedAt: run.startedAt + 500 });
     await use.app.expectNothingLeft();
   });
 
   test("[S160] of a record the outputs are one; `concurrency` bounds how many run", async () => {
-    const started = Date.now();
     const items = { a: 1, b: 2, c: -3, d: 4 };
-    expect(await use.app.output("doubled", { items, most: 2 })).toEqual({
+    const run = await use.app.run("doubled", { items, most: 2 });
+    expect(run).toHaveProperty("output", {
       a: { ok: true, output: 2 },
       b: { ok: true, output: 4 },
       c: { ok: false, error: expect.objectContaining({ message: "c is negative" }) },
       d: { ok: true, output: 8 },
     });
-    expect(Date.now() - started).toBe(200);
+    expect(run).toMatchObject({ endedAt: run.startedAt + 200 });
     await use.app.expectNothingLeft();
   });
 
@@ -164,14 +165,109 @@ describe("[S162] they are children", () => {
 });
 
 describe("[S163] they are inside their run", () => {
-  test("no list shows them, but one of the node's children", async () => {
-    await use.app.output("listed", video());
+  test("no list shows them but that of the node's children, and the run's timeline has the node alone", async () => {
+    const id = await use.app.start("listed", video());
+    await use.app.drive();
+    const page = { numItems: 50, cursor: null };
     const list = async (filter: object) =>
-      await use.app.t.query(internal.manager.list, {
-        page: { numItems: 50, cursor: null },
+      (await use.app.t.query(internal.manager.list, {
+        page,
         filter,
+      })) as unknown as Page<ListedRun>;
+    expect((await list({ workflow: "listed" })).page.map(({ runId }) => runId)).toEqual([id]);
+    const timeline = async (runId: string) =>
+      (await use.app.t.query(internal.manager.steps, {
+        name: "listed",
+        runId,
+        page,
+      })) as unknown as Page<TimelineEntry>;
+    const entries = (await timeline(id)).page;
+    expect(entries.map(({ node, state }) => `${node} ${state}`)).toEqual([
+      "video completed",
+      "facts completed",
+      "subtitles completed",
+      "finalize completed",
+    ]);
+    const [, facts, subtitles] = entries;
+    const branches = (await list({ parent: facts?.id })).page;
+    expect(branches.map(({ childKey, within }) => [childKey, within])).toEqual([
+      ["probe", "facts.probe"],
+      ["stillImage", "facts.stillImage"],
+    ]);
+    const items = (await list({ parent: subtitles?.id })).page;
+    expect(items.map(({ index, within }) => [index, within])).toEqual([
+      [0, "subtitles"],
+      [1, "subtitles"],
+    ]);
+    const image = (await timeline(branches[1]?.runId ?? "")).page;
+    expect(image.map(({ node, state }) => `${node} ${state}`)).toEqual([
+      "facts.still image.frame completed",
+      "facts.still image.thumb completed",
+    ]);
+  });
+
+  test("a branch that failed tells what it has skipped, and its run does not", async () => {
+    const id = await use.app.start("listed", video({ fails: "thumb" }));
+    await use.app.drive();
+    const page = { numItems: 50, cursor: null };
+    const told = async (runId: string) => {
+      const found = await use.app.t.query(internal.manager.steps, { name: "listed", runId, page });
+      const { page: entries } = found as unknown as Page<TimelineEntry>;
+      return entries.map(({ node, state }) => `${node} ${state}`);
+    };
+    expect(await told(id)).toEqual([
+      "video completed",
+      "facts failed",
+      "subtitles skipped",
+      "finalize skipped",
+    ]);
+    const runs = await use.app.tree(id);
+    const image = runs.find(({ key }) => key === "stillImage");
+    expect(await told(image?.runId ?? "")).toEqual([
+      "facts.still image.frame failed",
+      "facts.still image.thumb skipped",
+    ]);
+  });
+
+  test("an event for a node in one is sent to its run, which `waits` gives; the run above says so", async () => {
+    const id = await use.app.start("polled", { names: ["ann", "bob"] });
+    await use.app.drive(async () => {
+      const [, ...items] = await use.app.tree(id);
+      return items.length === 2 && items.every(({ steps: [step] }) => step?.state === "waiting");
+    });
+    const answer = async (runId: string, by: string) =>
+      await use.app.t.mutation(internal.manager.sendEvent, {
+        name: "polled",
+        run: runId,
+        event: "answer",
+        payload: { by, text: `by ${by}` },
       });
-    console.log(JSON.stringify(await list({ workflow: "listed" })));
+    await expect(answer(id, "ann")).rejects.toThrow(
+      '"answers.answer" is in a run of its own: send it to that',
+    );
+    const { page } = (await use.app.t.query(internal.manager.waits, {
+      runId: id,
+    })) as unknown as Page<Wait>;
+    expect(page.map(({ path, input }) => [path, input])).toEqual([
+      ["answers/0/answers.answer", { item: "ann", index: 0 }],
+      ["answers/1/answers.answer", { item: "bob", index: 1 }],
+    ]);
+    const [ann = "", bob = ""] = page.map(({ runId }) => runId);
+    await expect(answer(bob, "ann")).rejects.toThrow("waits for another one");
+    await answer(bob, "bob");
+    await answer(ann, "ann");
+    await use.app.drive(
+      async () => (await use.app.status("polled", id))?.active[0]?.node === "approval",
+    );
+    await use.app.t.mutation(internal.manager.sendEvent, {
+      name: "polled",
+      run: id,
+      event: "approval",
+      payload: "yes",
+    });
+    await use.app.drive();
+    expect(await use.app.status("polled", id)).toMatchObject({ state: "completed", output: "yes" });
+    await use.app.expectNothingLeft();
   });
 });
 

@@ -59,6 +59,12 @@ export async function sendEvent(
       throw refused("there is no such run");
     case "ended":
       throw refused(`the run is ${ENDS[sent.state] ?? sent.state}, so it takes no more events`);
+    case "elsewhere": {
+      const { called } = placeOf(stored, sent.stage);
+      throw refused(
+        `"${called}" is in a run of its own: send it to that, by the runId of its info, or as workflow.waits gives it`,
+      );
+    }
     case "past":
       throw refused("it is past every node that takes such an event");
     case "full":
@@ -92,7 +98,7 @@ function parsed(workflow: string, definition: AnyDefinition, name: string, paylo
   const receivers: Receiver[] = [];
   let common: { value: Value } | undefined;
   let given: Given | undefined;
-  for (const { stage, schema, loop, sensitive, matches } of named)
+  for (const { stage, schema, loop, within, sensitive, matches } of named)
     try {
       const named = eventNamed(definition, workflow, { stage, name, sensitive });
       const { value, given: raw } = parsedOf((each) => parseValue(named, schema, each), payload);
@@ -100,10 +106,10 @@ function parsed(workflow: string, definition: AnyDefinition, name: string, paylo
       given ??= raw;
       const differs = compareValues(value, common.value) !== 0;
       const does = matches || undefined;
-      receivers.push({ stage, loop, matches: does, value: differs ? value : undefined });
+      receivers.push({ stage, loop, within, matches: does, value: differs ? value : undefined });
     } catch (error) {
       problems.set(stage, Failure.from(error));
-      receivers.push({ stage, loop, refuses: true });
+      receivers.push({ stage, loop, within, refuses: true });
     }
   const [problem] = problems.values();
   if (problem !== undefined && common === undefined) throw problem;

@@ -119,6 +119,8 @@ function forStage({ otherwise }: Doc<"inbox">, stage: string) {
 const vReceiver = v.object({
   ...reception,
   loop: v.optional(v.string()),
+  /** The branch or body that it is in, which a run of its own goes through. */
+  within: v.optional(v.string()),
   matches: v.optional(v.boolean()),
 });
 type Receiver = Infer<typeof vReceiver>;
@@ -136,6 +138,7 @@ const vSent = v.union(
   v.object({ kind: v.literal("full"), kept: v.number() }),
   v.object({ kind: v.literal("ended"), state: vRunState }),
   v.object({ kind: v.literal("refused"), stage: v.string() }),
+  v.object({ kind: v.literal("elsewhere"), stage: v.string() }),
   v.object({ kind: v.literal("unmatched"), stage: v.string(), why: v.optional(v.string()) }),
   v.object({ kind: v.literal("tooLarge"), bytes: v.number(), most: v.number() }),
 );
@@ -144,7 +147,7 @@ type Sent = Infer<typeof vSent>;
 /**
  * Gives a run an event: it goes on with it in this transaction, or the event waits in its inbox.
  * @returns `past`: no node ahead takes it; `full`: each of them has one already; `refused`: the
- *   node does not take this payload; `unmatched`: it is not meant for the node that waits, and no
+ *   node does not take this payload; `elsewhere`: the node is in a run below it; `unmatched`: it is not meant for the node that waits, and no
  *   other takes it, or that node could not say; `tooLarge`: it cannot be stored. These change
  *   nothing.
  */
@@ -179,14 +182,18 @@ async function deliver(
   if (run === null) return { kind: "unknown" };
   const { _id: id, state } = run;
   if (state !== "running" && state !== "pending") return { kind: "ended", state };
-  const receivers = to.receivers.filter(({ stage, loop }) => stage !== unmatched || loop);
+  const own = to.receivers.filter(({ within }) => within === run.within);
+  const [elsewhere] = to.receivers;
+  if (own.length === 0 && elsewhere !== undefined)
+    return { kind: "elsewhere", stage: elsewhere.stage };
+  const receivers = own.filter(({ stage, loop }) => stage !== unmatched || loop);
   const waiting = unmatched === undefined ? await stepWaitingFor(ctx, id, receivers) : undefined;
   const awaiting = receivers.find(({ stage }) => stage === waiting?.stage);
   const isKept = waiting === undefined || waiting.paused === true;
   // A paused node takes its event when it is resumed.
   const ahead: Receiver[] = [];
   for (const one of isKept ? receivers : [])
-    if (one === awaiting || (await isAhead(ctx, id, one))) ahead.push(one);
+    if (one === awaiting || (await isAhead(ctx, run, one))) ahead.push(one);
   const receiver = awaiting ?? ahead.find(({ refuses }) => refuses !== true) ?? ahead[0];
   if (receiver === undefined) return { kind: "past" };
   const { stage, refuses } = receiver;
@@ -263,19 +270,34 @@ async function stepWaitingFor(ctx: MutationCtx, run: RunId, receivers: readonly 
 }
 
 /** Whether the run may still come to a node. */
-async function isAhead(ctx: MutationCtx, run: RunId, { stage, loop }: Receiver): Promise<boolean> {
+async function isAhead(
+  ctx: MutationCtx,
+  { _id: run, within, parentStep }: Run,
+  { stage, loop }: Receiver,
+): Promise<boolean> {
   const place = loop ?? stage;
-  if (await isPastCase(ctx, run, place.split("."))) return false;
-  const record = await stepRead(ctx, run, { stage: place });
+  const above = within === undefined || !parentStep ? null : await ctx.db.get("steps", parentStep);
+  const iterations = above?.iterations;
+  const isAt = async (at: string) => await stepRead(ctx, run, { stage: at, iterations });
+  const depth = within?.split(".").length ?? 0;
+  if (await isPastCase(place.split("."), depth, isAt)) return false;
+  const record = await isAt(place);
   if (loop !== undefined) return record?.endedAt === undefined;
   // A node that is being entered has a record already.
   return record === null || isEntry(record);
 }
 
-/** Whether a branch around a stage has ended, or the run is in another of its cases. */
-async function isPastCase(ctx: MutationCtx, run: RunId, path: readonly string[]) {
-  for (let at = 2; at < path.length; at += 2) {
-    const branch = await stepRead(ctx, run, { stage: path.slice(0, at - 1).join(".") });
+/**
+ * Whether a branch around a stage has ended, or the run is in another of its cases.
+ * @param depth how many of the names stand for what the run itself is in.
+ */
+async function isPastCase(
+  path: readonly string[],
+  depth: number,
+  recordOf: (stage: string) => Promise<Step | null>,
+) {
+  for (let at = depth + 2; at < path.length; at += 2) {
+    const branch = await recordOf(path.slice(0, at - 1).join("."));
     if (branch?.endedAt !== undefined) return true;
     if (branch?.chosen !== undefined && branch.chosen !== path[at - 1]) return true;
   }

@@ -6,10 +6,10 @@ import type { Given, Stored, ValidAt } from "./values.js";
 /** With `tolerate`, how each ended. */
 type Ended<Output, Tolerated> = Tolerated extends Tolerate ? Settled<Output> : Output;
 
-/** What `.parallel` gives: one output for each branch. @typeParam Outputs by branch. */
-export type BranchOutputs<Outputs, Tolerated> = {
-  -readonly [Key in keyof Outputs]: Ended<Outputs[Key], Tolerated>;
-};
+/** What `.parallel` gives, by branch. Conditional, so that editors show the members. */
+export type BranchOutputs<Outputs, Tolerated> = [Outputs] extends [object]
+  ? { -readonly [Key in keyof Outputs]: Ended<Outputs[Key], Tolerated> }
+  : never;
 
 /** What `.each` gives: a list for a list, and a record for a record. */
 export type EachOutputs<C, Output, Tolerated> = C extends readonly unknown[]

@@ -57,21 +57,25 @@ export interface CompiledNode<
   readonly children: (scope: any) => ChildrenOf<Events, LastOf<Path>>;
   readonly duration: Duration | OfScope;
   readonly on: OfScope;
+  readonly of: OfScope;
   readonly initial: OfScope;
   readonly until: OfScope;
   readonly body: Nodes<NamesIn<Name, Path>, Name, `${Path}.`, Events>;
-  readonly cases: Unhidden<
-    CasesIn<Name, Path>,
-    {
-      readonly [Key in CasesIn<Name, Path>]: Nodes<
-        NamesIn<Name, `${Path}.${Key}`>,
-        Name,
-        `${Path}.${Key}.`,
-        Events
-      >;
-    }
-  >;
+  readonly cases: Cases<Name, Path, Events>;
+  readonly branches: Cases<Name, Path, Events>;
 }
+
+type Cases<Name extends string, Path extends string, Events> = Unhidden<
+  CasesIn<Name, Path>,
+  {
+    readonly [Key in CasesIn<Name, Path>]: Nodes<
+      NamesIn<Name, `${Path}.${Key}`>,
+      Name,
+      `${Path}.${Key}.`,
+      Events
+    >;
+  }
+>;
 
 type LastOf<Path extends string> = Path extends `${string}.${infer Rest}` ? LastOf<Rest> : Path;
 
@@ -106,8 +110,8 @@ export interface Definition<Input, Scope, Output, Name extends string = string, 
   readonly options: WorkflowOptions<AnySchema>;
   /**
    * The nodes by name, each with its `kind`, `finalize` under that name. A sleep is `{ duration }`,
-   * a child `{ workflow, args }`; the `body` of a loop and each of the `cases` of a branch are
-   * nodes by name again.
+   * a child `{ workflow, args }`; the `body` of a loop or an each, each of the `cases` of a branch,
+   * and each of the `branches` of a parallel are nodes by name again.
    */
   readonly nodes: Nodes<OnTop<Name>, Name, "", Events>;
 }

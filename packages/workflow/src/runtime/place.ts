@@ -127,6 +127,7 @@ interface Found {
   readonly key: string;
   readonly node: AnyNode;
   readonly nodes: Nodes;
+  /** The outermost loop around it in its run. */
   readonly loop?: string | undefined;
   /** The body that a run of its own goes through. Default: it is the workflow's run. */
   readonly within?: string | undefined;
@@ -140,10 +141,9 @@ export function allNodes(nodes: Nodes, prefix = "", around: Around = {}): Found[
     const path = prefix + key;
     const inside = insideOf(node).flatMap((each) => {
       const body = each.key === undefined ? path : `${path}.${each.key}`;
-      const repeats = each.key === undefined && each.apart === undefined;
-      const loop = repeats ? (around.loop ?? path) : around.loop;
-      const within = each.apart === undefined ? around.within : body;
-      return allNodes(each.nodes, `${body}.`, { loop, within });
+      if (each.apart !== undefined) return allNodes(each.nodes, `${body}.`, { within: body });
+      const loop = each.key === undefined ? (around.loop ?? path) : around.loop;
+      return allNodes(each.nodes, `${body}.`, { ...around, loop });
     });
     return [{ path, key, node, nodes, ...around }, ...inside];
   });

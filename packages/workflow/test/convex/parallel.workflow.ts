@@ -206,3 +206,15 @@ export const above = defineWorkflow({ input: z.object({ n: z.number() }) })
     },
   })
   .each("none", { of: () => [] as number[], body: (b) => b.step("never", { query: () => 1 }) });
+
+/** Branches that wait for events. Each tells its run, so that these can be sent to it. */
+export const polled = defineWorkflow({ input: z.object({ names: z.array(z.string()) }) })
+  .each("answers", {
+    of: ({ input }) => input.names,
+    body: (b) =>
+      b.event("answer", {
+        schema: z.object({ by: z.string(), text: z.string() }),
+        match: ({ by }, { each }) => by === each.item,
+      }),
+  })
+  .event("approval", { schema: z.string() });

@@ -495,3 +495,76 @@ describe("the editor shows a scope as its members", () => {
     });
   });
 });
+
+describe("branches and items", () => {
+  const c = defineWorkflow({ input: z.object({ id: z.string(), langs: z.array(z.string()) }) });
+
+  test("branches see the scope, and nothing of one another", () => {
+    c.parallel("x", {
+      branches: {
+        left: (inner) => inner.step("y", { query: () => 1 }),
+        // @ts-expect-error Property 'y' does not exist on type
+        right: (inner) => inner.step("z", { query: (_ctx, { y }) => y }),
+      },
+    });
+    c.parallel("x", { branches: { left: (inner) => inner.step("y", { query: () => 1 }) } }).step(
+      "z",
+      // @ts-expect-error Property 'right' does not exist on type '{ left: number; }'
+      { query: (_ctx, { x }) => x.right },
+    );
+    c.parallel("x", {
+      // @ts-expect-error a case or a body has no .finalize: its output is that of its last node
+      branches: { left: (inner) => inner.finalize({ query: () => 1 }) },
+    });
+  });
+
+  test("options", () => {
+    c.parallel("x", {
+      branches: { left: (inner) => inner.step("y", { query: () => 1 }) },
+      // @ts-expect-error Type '"some"' is not assignable to type 'Tolerate | undefined'
+      tolerate: "some",
+    });
+    c.parallel("x", {
+      branches: { left: (inner) => inner.step("y", { query: () => 1 }) },
+      // @ts-expect-error Type 'string' is not assignable to type 'number'
+      reduce: { initial: 0, step: (sum, output) => `${sum}${output}` },
+    });
+    c.parallel("x", {
+      branches: { left: (inner) => inner.step("y", { query: () => 1 }) },
+      // @ts-expect-error Type 'string' is not assignable to type 'number'
+      concurrency: ({ input }) => input.id,
+    });
+    c.parallel("x", {
+      branches: { left: (inner) => inner.step("y", { query: () => 1 }) },
+      // @ts-expect-error 'tollerate' does not exist in type
+      tollerate: "all",
+    });
+  });
+
+  test("an item, seen in the body alone", () => {
+    c.each("x", {
+      of: ({ input }) => input.langs,
+      // @ts-expect-error Property 'key' does not exist on type
+      body: (inner) => inner.step("y", { query: (_ctx, { each }) => each.key }),
+    });
+    c.each("x", {
+      // @ts-expect-error Type 'string' is not assignable to type 'Items'
+      of: ({ input }) => input.id,
+      body: (inner) => inner,
+    });
+    c.each("x", {
+      // @ts-expect-error A Date is not a Convex value
+      of: () => [new Date()],
+      body: (inner) => inner,
+    });
+    c.each("x", {
+      of: ({ input }) => input.langs,
+      body: (inner) => inner.step("y", { query: () => 1 }),
+    }).step("z", {
+      // @ts-expect-error Property 'each' does not exist on type
+      query: (_ctx, { each }) => each,
+    });
+    // @ts-expect-error the name \"each\" is reserved
+    c.step("each", { query: () => 1 });
+  });
+});

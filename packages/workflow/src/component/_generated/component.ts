@@ -63,6 +63,7 @@ export type ComponentApi<Name extends string | undefined = string | undefined> =
           refuses?: boolean;
           value?: any;
           loop?: string;
+          within?: string;
           matches?: boolean;
         }>;
         others?: Array<string>;
@@ -81,6 +82,7 @@ export type ComponentApi<Name extends string | undefined = string | undefined> =
             | "timedOut";
         }
       | { kind: "refused"; stage: string }
+      | { kind: "elsewhere"; stage: string }
       | { kind: "unmatched"; stage: string; why?: string }
       | { kind: "tooLarge"; bytes: number; most: number },
       Name

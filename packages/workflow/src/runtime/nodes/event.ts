@@ -143,19 +143,20 @@ interface Receiver {
   readonly stored: string;
   readonly schema: AnyNode;
   readonly loop?: string | undefined;
+  readonly within?: string | undefined;
   readonly sensitive: boolean;
   /** Whether it takes only what its `match` says is meant for it. */
   readonly matches: boolean;
 }
 
 export function receiversOf({ nodes, options }: AnyDefinition): Receiver[] {
-  return allNodes(nodes).flatMap(({ path: stage, key, node, nodes: among, loop }) => {
+  return allNodes(nodes).flatMap(({ path: stage, key, node, nodes: among, loop, within }) => {
     const events = kindOf(node).events?.(node, presentKey(among, key)) ?? [];
     const sensitive = node.sensitive === true || options.sensitive === true;
     const matches = node.match !== undefined;
     return events.map(({ name, schema, isOwn }) => {
       const stored = isOwn ? key : name;
-      return { stage, name, stored, schema, loop, sensitive, matches };
+      return { stage, name, stored, schema, loop, within, sensitive, matches };
     });
   });
 }

@@ -1,0 +1,162 @@
+import { describe, expectTypeOf, test } from "vitest";
+import { z } from "zod";
+import {
+  child,
+  defineWorkflow,
+  type Settled,
+  type WorkflowOutput,
+  type WorkflowScope,
+} from "../../src/definition/index.js";
+import type { NodePath } from "../../src/client/nodes.js";
+
+/* Branches and items, with no annotation. */
+
+const begin = defineWorkflow({
+  input: z.object({
+    id: z.string(),
+    langs: z.array(z.string()),
+    sizes: z.record(z.string(), z.number()),
+  }),
+});
+const leaf = defineWorkflow({ input: z.object({ n: z.number() }) }).step("n", {
+  query: (_ctx, { input }) => input.n,
+});
+type Out<D> = WorkflowOutput<D>;
+
+describe("branches", () => {
+  test("[S160] the output has one for each, or null", () => {
+    const b = begin.parallel("facts", {
+      branches: {
+        a: (inner) => inner.step("x", { action: async (_ctx, { input }) => input.id.length }),
+        rests: (inner) => inner.sleep("rest", "1s"),
+        c: (inner) =>
+          inner
+            .event("asked", { schema: z.object({ by: z.string() }) })
+            .step("y", { mutation: (_ctx, { asked }) => ({ by: asked.by }) }),
+      },
+    });
+    expectTypeOf<WorkflowScope<typeof b>["facts"]>().toEqualTypeOf<{
+      a: number;
+      rests: null;
+      c: { by: string };
+    }>();
+    interface Reference {
+      readonly "~definition": typeof b;
+    }
+    expectTypeOf<NodePath<Reference>>().toEqualTypeOf<
+      "facts" | "facts.a.x" | "facts.rests.rest" | "facts.c.asked" | "facts.c.y"
+    >();
+  });
+
+  test("[S162] tolerate, reduce and recover change it as those of a parent do", () => {
+    const tolerant = begin.parallel("facts", {
+      branches: {
+        a: (inner) => inner.step("x", { query: () => 1 }),
+        t: (inner) => inner.step("y", { query: () => "text" }),
+      },
+      tolerate: "all",
+    });
+    expectTypeOf<Out<typeof tolerant>>().toEqualTypeOf<{
+      a: Settled<number>;
+      t: Settled<string>;
+    }>();
+    const reduced = begin.parallel("facts", {
+      branches: {
+        a: (inner) => inner.step("x", { query: () => 1 }),
+        t: (inner) => inner.step("y", { query: () => "text" }),
+      },
+      reduce: {
+        initial: { seen: 0 },
+        step: (all, output, key) => {
+          expectTypeOf(output).toEqualTypeOf<number | string>();
+          expectTypeOf(key).toEqualTypeOf<"a" | "t">();
+          return { seen: all.seen + 1 };
+        },
+      },
+    });
+    expectTypeOf<Out<typeof reduced>>().toEqualTypeOf<{ seen: number }>();
+    const recovered = begin.parallel("facts", {
+      branches: { a: (inner) => inner.step("x", { query: () => 1 }) },
+      recover: (error) => ({ failed: error.message }),
+      timeout: "1h",
+      concurrency: ({ input }) => input.langs.length,
+    });
+    expectTypeOf<Out<typeof recovered>>().toEqualTypeOf<{ a: number } | { failed: string }>();
+  });
+});
+
+describe("items", () => {
+  test("[S161] a list gives an index and a list, a record a key and a record", () => {
+    const texts = begin.each("texts", {
+      of: ({ input }) => input.langs,
+      body: (b) =>
+        b.step("text", {
+          action: async (_ctx, { each }) => {
+            expectTypeOf(each).toEqualTypeOf<{ readonly item: string; readonly index: number }>();
+            return { text: each.item };
+          },
+        }),
+    });
+    expectTypeOf<Out<typeof texts>>().toEqualTypeOf<{ text: string }[]>();
+    const bySize = begin.each("bySize", {
+      of: ({ input }) => input.sizes,
+      body: (b) =>
+        b.step("made", {
+          action: async (_ctx, { each }) => {
+            expectTypeOf(each).toEqualTypeOf<{ readonly item: number; readonly key: string }>();
+            return each.item > 3;
+          },
+        }),
+      concurrency: 4,
+      tolerate: { failures: 1 },
+    });
+    expectTypeOf<Out<typeof bySize>>().toEqualTypeOf<{ [x: string]: Settled<boolean> }>();
+    const summed = begin.each("summed", {
+      of: ({ input }) => input.langs,
+      body: (b) => b.step("length", { query: (_ctx, { each }) => each.item.length }),
+      tolerate: { percentage: 10 },
+      reduce: {
+        initial: 0,
+        step: (sum, one, index) => {
+          expectTypeOf(index).toEqualTypeOf<number>();
+          return one.ok ? sum + one.output : sum;
+        },
+      },
+    });
+    expectTypeOf<Out<typeof summed>>().toEqualTypeOf<number>();
+  });
+
+  test("[S161] one in the other, in a loop, and around other nodes", () => {
+    const nested = begin.loop("rounds", {
+      initial: () => 0,
+      body: (b) =>
+        b
+          .each("rows", {
+            of: ({ input }) => input.langs.map((lang) => ({ lang, words: [1, 2] })),
+            body: (row) =>
+              row.each("cells", {
+                of: ({ each }) => each.item.words,
+                body: (cell) =>
+                  cell
+                    .child("one", leaf, ({ each, loop }) => ({ n: each.item + loop.iteration }))
+                    .parent("many", { children: ({ one }) => [child(leaf, { n: one })] })
+                    .step("cell", {
+                      action: async (_ctx, { each, input, many }) => {
+                        expectTypeOf(each.item).toEqualTypeOf<number>();
+                        return `${input.id}${many.children.length}`;
+                      },
+                    }),
+              }),
+          })
+          .step("next", {
+            query: (_ctx, { rows }) => {
+              expectTypeOf(rows).toEqualTypeOf<string[][]>();
+              return rows.length;
+            },
+          }),
+      until: ({ loop }) => loop.state > 1,
+      maxIterations: 3,
+    });
+    expectTypeOf<Out<typeof nested>>().toEqualTypeOf<number>();
+  });
+});
