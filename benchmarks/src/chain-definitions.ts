@@ -28,6 +28,10 @@ const SHAPES = {
     `  .parent("all", { children: () => Array.from({ length: ${length} }, () => child(leaf, { n: 0, ms: 0 })),`,
     "    finalize: { query: (_ctx, { children }) => children.reduce((sum, n) => sum + n, 0) } })",
   ],
+  /** N items with a single action each. */
+  items: (length) => itemsOf(length, "{ each }", "each.item + 1"),
+  /** … which reads a value from around it. */
+  readingItems: (length) => itemsOf(length, "{ each, input }", "each.item + input.n + 1 - input.n"),
   /** … that takes some time. */
   busyFanOut: (length) => [
     `  .parent("all", { children: ({ input }) => Array.from({ length: ${length} }, () => child(busyLeaf, input)),`,
@@ -48,6 +52,14 @@ const SHAPES = {
     `  .finalize({ query: (_ctx, scope) => ${numbered(length, (i) => `scope.e${i}.value`).join(" + ")} })`,
   ],
 } satisfies Record<string, (length: number) => string[]>;
+
+function itemsOf(length: number, scope: string, result: string): string[] {
+  return [
+    `  .each("all", { of: () => Array.from({ length: ${length} }, () => 0),`,
+    `    body: (b) => b.step("one", { action: async (_ctx, ${scope}) => ${result} }) })`,
+    "  .finalize({ query: (_ctx, { all }) => all.reduce((sum, n) => sum + n, 0) })",
+  ];
+}
 
 function numbered(length: number, line: (i: number) => string): string[] {
   return Array.from({ length }, (_, i) => line(i + 1));

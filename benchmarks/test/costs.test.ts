@@ -19,6 +19,8 @@ const chains: Chain[] = [
   ...lengthsOf("busyAction", [1, 10]),
   ...lengthsOf("failingAction", [1, 10]),
   ...lengthsOf("fanOut", [1, 100, 1_000]),
+  ...lengthsOf("items", [1, 100, 1_000]),
+  ...lengthsOf("readingItems", [1, 100]),
 ];
 
 function lengthsOf(kind: Chain["kind"], lengths: readonly number[]): Chain[] {
@@ -124,20 +126,30 @@ describe("a step costs the same in a long run as in a short one", () => {
   );
 });
 
-describe("a child of a fan-out, with a single action", () => {
-  test(
-    "of 1,000 takes at most 2.2 root executions, reads at most 12 documents and writes at most 6",
+describe("a child of a fan-out, or an item of an each, with a single action", () => {
+  test.each(["fanOut", "items"] as const)(
+    "[S164] %s: of 1,000 takes at most 2.2 root executions, reads at most 12 documents and writes at most 6",
     { tags: ["large"] },
-    async () => {
-      const each = await measured.shape("fanOut", 1_000);
+    async (shape) => {
+      const each = await measured.shape(shape, 1_000);
       expect(each.rootExecutions).toBeLessThanOrEqual(2.2);
       expect(each.documentsRead).toBeLessThanOrEqual(12);
       expect(each.documentsWritten).toBeLessThanOrEqual(6);
-      const ofFewer = await measured.shape("fanOut", 100);
+      const ofFewer = await measured.shape(shape, 100);
       expect(each.documentsRead / ofFewer.documentsRead).toBeLessThan(1.1);
       expect(each.documentsWritten / ofFewer.documentsWritten).toBeLessThan(1.1);
     },
   );
+});
+
+test("[S164] an item that reads a value from around it reads one document more, and writes none", async () => {
+  const [alone, reading] = [
+    await measured.shape("items", 100),
+    await measured.shape("readingItems", 100),
+  ];
+  expect(reading.documentsRead - alone.documentsRead).toBeLessThan(1.1);
+  expect(reading.documentsWritten).toBeCloseTo(alone.documentsWritten, 1);
+  expect(reading.rootExecutions).toBeCloseTo(alone.rootExecutions, 1);
 });
 
 describe("on a pool that is warm", () => {

@@ -37,7 +37,8 @@ function checkBodies({ nodes }: WorkflowPlan): Diagnostic[] {
     .map(({ label, place, isOfLoop }) => {
       const [what, gives] = isOfLoop ? ["an iteration", "next state"] : ["its run", "output"];
       const message = `${label} has no nodes, so ${what} would do nothing`;
-      const hint = `add one: \`(b) => b.step(…)\`; its last node gives the ${gives}`;
+      const where = isOfLoop ? "body: " : "";
+      const hint = `add one: \`${where}(b) => b.step(…)\`; its last node gives the ${gives}`;
       return diagnostic("emptyBody", place, message, hint);
     });
 }

@@ -27,9 +27,9 @@ export const codes = {
   noNodes: error("SW1105", "a workflow has no nodes"),
   afterFinalize: error("SW1106", "a node follows finalize"),
   finalizeInBody: error("SW1109", "a finalize is inside another node"),
-  noCases: error("SW1110", "a branch has no cases"),
+  noCases: error("SW1110", "a branch has no cases, or a parallel no branches"),
   misusedDefine: error("SW1114", "defineWorkflow is not called as it is imported"),
-  emptyBody: error("SW1113", "a loop has an empty body"),
+  emptyBody: error("SW1113", "a body or a branch is empty"),
 
   unknownNode: error("SW1201", "an unknown kind of node"),
   unreadableOptions: error("SW1203", "the options of a node cannot be read"),

@@ -20,6 +20,8 @@ const MAX_OUTPUT_IN_RUN_BYTES = 4 * 1024;
 
 /** What this transaction knows of outputs, by {@link keyOf}. */
 export type Known = ReadonlyMap<string, unknown>;
+/** What is known under this key is the run above. It is no key of an output. */
+export const ABOVE = "";
 
 /** What a stage reads, by name. @throws `tooLarge` if the outputs of children are too many. */
 export async function loadScope(ctx: QueryCtx, run: RunId, reads: readonly Read[], most?: number) {
@@ -82,7 +84,9 @@ async function valueOf(ctx: QueryCtx, run: RunId, read: Read, known: Known, fits
   if (known.has(key)) return known.get(key);
   const { up = 0, ...above } = read;
   if (up > 0) {
-    const { parentRun } = (await ctx.db.get("runs", run)) ?? {};
+    // Only a run's id is known under this key.
+    const told = known.get(ABOVE) as RunId | undefined;
+    const parentRun = told ?? (await ctx.db.get("runs", run))?.parentRun;
     if (parentRun === undefined) throw new Error(`The run "${run}" has no run above it`);
     return await valueOf(ctx, parentRun, { ...above, up: up - 1 }, new Map(), fits);
   }

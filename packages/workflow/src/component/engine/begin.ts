@@ -4,7 +4,7 @@ import { getConvexSize, type Value } from "convex/values";
 import type { MutationCtx, Run, RunId, Step, StepId } from "../core/documents.js";
 import type { Input } from "../core/input.js";
 import { pool } from "../core/pool.js";
-import { type Known, smallScope } from "../core/scope.js";
+import { ABOVE, type Known, smallScope } from "../core/scope.js";
 import {
   keyOf,
   marksOf,
@@ -74,7 +74,8 @@ export async function beginRun(
   const { _id, _creationTime: createdAt, generation, plan, paused, timeoutMs } = run;
   if (timeoutMs !== undefined) await beginDeadline(ctx, _id, timeoutMs);
   const of = { run: _id, createdAt, generation, plan, paused, childOf };
-  const known = run.input === undefined ? new Map() : knownInput(run.input);
+  const known = new Map(run.input === undefined ? [] : knownInput(run.input));
+  if (run.within !== undefined) known.set(ABOVE, run.parentRun);
   if (first.action !== undefined && paused !== true)
     return await start(ctx, await beginAction(ctx, of, first.action, first, known));
   await beginStage(ctx, of, first, known);
