@@ -20,6 +20,7 @@ const promises: Readonly<Record<string, string>> = {
   "collisions-inside": "[S1]",
   "computed-chains": "[S3]",
   "computed-names": "[S3]",
+  concurrent: "[S160] [S161]",
   "duplicate-nodes": "[S2]",
   "duplicate-workflows": "[S2]",
   events: "[S6]",
