@@ -118,7 +118,8 @@ function sureChildren(
 ): { readonly node: NodePlan; readonly starts: WorkflowPlan }[] {
   return nodes.flatMap((node) => {
     const { stages, bodies = [] } = node;
-    if (isLoop(node) || hasBranches(node)) return bodies.flatMap((body) => sureChildren(body.nodes, byName));
+    if (isLoop(node) || hasBranches(node))
+      return bodies.flatMap((body) => sureChildren(body.nodes, byName));
     const [name] = startsOne(node) ? (stages[0]?.workflows ?? []) : [];
     const starts = name === undefined ? undefined : byName.get(name);
     return starts === undefined ? [] : [{ node, starts }];

@@ -1,7 +1,15 @@
 import { allNodes, stagesOf } from "../plan/flow.js";
 import type { NodePlan, ProjectPlan, StagePlan } from "../plan/schema.js";
 import { retryOf } from "../plan/retry.js";
-import { hasCases, hasKeys, isApart, isLoop, type Shape, stageKind, startsRuns } from "../plan/stage-kinds.js";
+import {
+  hasCases,
+  hasKeys,
+  isApart,
+  isLoop,
+  type Shape,
+  stageKind,
+  startsRuns,
+} from "../plan/stage-kinds.js";
 
 export type Graph = ReturnType<typeof graphOf>;
 type GraphWorkflow = Graph["workflows"][number];

@@ -214,9 +214,7 @@ async function resultOf(
   const id = ids.get(key);
   if (id !== undefined && known.has(key)) return { outputStep: id, output: known.get(key) };
   const record =
-    id === undefined
-      ? await stepRead(ctx, progress.step.run, of)
-      : await ctx.db.get("steps", id);
+    id === undefined ? await stepRead(ctx, progress.step.run, of) : await ctx.db.get("steps", id);
   return { outputStep: record?._id, output: record?.output };
 }
 
