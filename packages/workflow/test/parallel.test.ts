@@ -271,6 +271,21 @@ describe("[S163] they are inside their run", () => {
   });
 });
 
+test("[S164] what is around items is stored once, however many read it; each item is stored once", async () => {
+  const cards = Array.from({ length: 40 }, (_none, n) => `card ${n}`);
+  const name = "n".repeat(100_000);
+  expect(await use.app.output("guarded", { name, cards })).toBe(10 * 6 + 30 * 7);
+  const stored = await use.app.inComponent(async (ctx) => {
+    const runs = await ctx.db.query("runs").collect();
+    const steps = await ctx.db.query("steps").collect();
+    const texts = [...runs, ...steps].map((each) => JSON.stringify(each));
+    const holding = (text: string) => texts.filter((each) => each.includes(text)).length;
+    return { name: holding(name), first: holding(`"item":"card 0"`), last: holding(`"card 39"`) };
+  });
+  // The run's own input has the cards too.
+  expect(stored).toEqual({ name: 1, first: 1, last: 2 });
+});
+
 test("[S97] an item that was made of what is secret is not shown", async () => {
   const id = await use.app.start("guarded", { name: "n", cards: ["4111", "42"] });
   await use.app.drive();

@@ -32,7 +32,7 @@ type Signal = typeof globalThis extends { AbortSignal: { prototype: infer Known 
 
 /** The third parameter of a handler: what it can ask about its own execution. */
 export interface Info {
-  /** The run's id, as `workflow.start` returned it. */
+  /** The run's id, as `workflow.start` returned it; in a branch or an item, that of its own run. */
   readonly runId: string;
   /** Which attempt this is, from 1. */
   readonly attempt: number;

@@ -183,7 +183,10 @@ export const guarded = defineWorkflow({
 })
   .each("charges", {
     of: ({ input }) => input.cards,
-    body: (b) => b.step("charge", { action: async (_ctx, { each }) => each.item.length }),
+    body: (b) =>
+      b.step("charge", {
+        action: async (_ctx, { each, input }) => (input.name === "" ? 0 : each.item.length),
+      }),
   })
   .step("sum", { query: (_ctx, { charges }) => charges.reduce((sum, each) => sum + each, 0) });
 

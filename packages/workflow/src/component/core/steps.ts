@@ -60,9 +60,14 @@ export async function loopAround(ctx: QueryCtx, { run, stage, iterations = [], u
   const names = stage.split(".");
   for (let depth = names.length - 1; depth > 0; depth--) {
     const stage = names.slice(0, depth).join(".");
-    const around = await stepRead(ctx, run, { stage, iterations: iterations.slice(0, -1) });
-    if (around !== null && isLoop(around))
-      return { loop: { state: around.output, iteration: around.iteration } };
+    const where = { stage, iterations: iterations.slice(0, -1) };
+    // The loop may be around the branch, or the item, that the run is.
+    for (let id: RunId | undefined = run; id !== undefined;) {
+      const around: Step | null = await stepRead(ctx, id, where);
+      if (around !== null && isLoop(around))
+        return { loop: { state: around.output, iteration: around.iteration } };
+      id = (await ctx.db.get("runs", id))?.parentRun;
+    }
   }
   return {};
 }
