@@ -31,7 +31,13 @@ export const writeEach =
   "write every one as `name: value`, without spread, computed names or accessors";
 
 /** What a later spread cannot change unseen: the generated code would not fit, and says so. */
-const structural: ReadonlySet<string> = new Set(["body", "cases", "compensate", "finalize"]);
+const structural: ReadonlySet<string> = new Set([
+  "body",
+  "cases",
+  "compensate",
+  "finalize",
+  "onEnd",
+]);
 
 /** The options of an expression. The value of one that may be another is what may change it. */
 export function optionsIn(

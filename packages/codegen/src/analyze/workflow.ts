@@ -1,6 +1,7 @@
 import { quote } from "../diagnostics/diagnostic.js";
 import { meant } from "../diagnostics/nearest.js";
 import type { InputPlan, NodePlan, Renaming, WorkflowPlan } from "../plan/schema.js";
+import { ON_END } from "../plan/on-end.js";
 import { makesNothing } from "../plan/stage-kinds.js";
 import type { AppModules } from "./app-modules.js";
 import type { Workflows } from "./workflows.js";
@@ -20,6 +21,7 @@ import {
   writeEach,
 } from "./options.js";
 import type { Options } from "./options.js";
+import { readOnEnd } from "./nodes/on-end.js";
 import { nodeKinds } from "./nodes/table.js";
 import { sourceHash } from "./tokens.js";
 
@@ -31,7 +33,7 @@ export function workflowPlan(
   const { file, name, nameNode, root } = definition;
   const [at, label] = [root.expression, `workflow ${quote(name)}`];
   const options = readOptions(root.arguments[0], at, label, file);
-  if (options !== undefined) reportUnknown(options, ["input", ...planned], label, file);
+  if (options !== undefined) reportUnknown(options, [...own, ...planned], label, file);
   const input = options && readInput(options, at, name, file, modules);
   const schema = options?.get("input");
   const readNodes: NodeContext["readNodes"] = (calls, inside) =>
@@ -47,6 +49,7 @@ export function workflowPlan(
     options: values,
     computed: options && computedHash(options, values, file, modules),
     ...read,
+    nodes: [...read.nodes, ...readOnEnd(options, name, file, modules)],
     hasUnreadNodes: read.hasUnreadNodes || definition.isPart,
     hasUnknownNames: read.hasUnknownNames || definition.isPart,
     renamings: options === undefined ? [] : readRenamings(options, name, file),
@@ -63,7 +66,7 @@ function computedHash(
   modules: AppModules,
 ): string | undefined {
   const computed = [...options].filter(
-    ([name]) => name !== "input" && !Object.hasOwn(values, name),
+    ([name]) => !own.includes(name) && !Object.hasOwn(values, name),
   );
   if (computed.length === 0) return undefined;
   return sourceHash(optionSource(new Map(computed)), file, modules);
@@ -85,6 +88,8 @@ function readRenamings(all: Options, workflow: string, file: DefinitionFile): Re
   });
 }
 
+/** What is read by itself. */
+const own = ["input", ON_END];
 const planned = ["retry", "timeout", "retention", "sensitive", "renamed"];
 
 function nodesOf(calls: readonly NodeCall[], context: NodeContext): ReadNodes {

@@ -8,6 +8,7 @@ import {
   reservedForWorkflows,
   reservedWords,
 } from "../plan/names.js";
+import { isOnEnd } from "../plan/on-end.js";
 import type { NodePlan, ProjectPlan, WorkflowPlan } from "../plan/schema.js";
 import { isIdentifier } from "../plan/storage-names.js";
 import { takesEvents } from "../plan/stage-kinds.js";
@@ -120,11 +121,16 @@ export function checkStored(workflow: WorkflowPlan): Diagnostic[] {
 
 /** Nodes of one line. A second finalize has no name to change: it is a node after the first. */
 function checkLine(workflow: WorkflowPlan, line: readonly NodePlan[]): Diagnostic[] {
-  const named = line.filter((node) => node.isNamed);
+  const named = line.filter((node) => node.isNamed || isOnEnd(node));
   return repeated(named, (node) => node.name)
     .filter(([, { name }]) => name !== "")
     .map(([first, second]) => {
       const message = `workflow ${quote(workflow.name)} has two nodes named ${quote(second.name)}`;
+      if (isOnEnd(second)) {
+        const message = `workflow ${quote(workflow.name)} has an onEnd and a node of that name`;
+        const other = { message: "the onEnd", place: second.place };
+        return diagnostic("duplicateNode", first.place, message, "rename the node", other);
+      }
       const hint = "rename one: handlers see the outputs of earlier nodes by their names";
       const other = { message: "the first one", place: first.place };
       return diagnostic("duplicateNode", second.place, message, hint, other);

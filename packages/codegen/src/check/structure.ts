@@ -2,6 +2,7 @@ import { diagnostic, type Diagnostic, quote } from "../diagnostics/diagnostic.js
 import { meant, nearest } from "../diagnostics/nearest.js";
 import { digestOf } from "../plan/digest.js";
 import { allNodes, generatedFunctions, stagesOf } from "../plan/flow.js";
+import { withoutOnEnd } from "../plan/on-end.js";
 import type { NodePlan, Renaming, StagePlan, WorkflowPlan } from "../plan/schema.js";
 import { hasBranches, isApart, isLoop, makesNothing, startsOne } from "../plan/stage-kinds.js";
 
@@ -11,13 +12,14 @@ export const checkStructure = (workflow: WorkflowPlan): Diagnostic[] =>
   );
 
 function checkHasNodes({ name, nodes, place, hasUnreadNodes }: WorkflowPlan): Diagnostic[] {
-  if (nodes.length > 0 || hasUnreadNodes) return [];
+  if (withoutOnEnd(nodes).length > 0 || hasUnreadNodes) return [];
   const message = `workflow ${quote(name)} has no nodes, so there is nothing to run`;
   const hint = 'add one: `.step("name", { action: async (ctx, { input }) => … })`';
   return [diagnostic("noNodes", place, message, hint)];
 }
 
-function checkFinalizeIsLast({ name, nodes }: WorkflowPlan): Diagnostic[] {
+function checkFinalizeIsLast({ name, nodes: all }: WorkflowPlan): Diagnostic[] {
+  const nodes = withoutOnEnd(all);
   const at = nodes.findIndex(({ isNamed }) => !isNamed);
   const finalize = nodes[at];
   const after = nodes[at + 1];

@@ -8,6 +8,7 @@ import type { ProjectPlan, Tombstones } from "../plan/schema.js";
 import { countsText, plural } from "./counts.js";
 import { displayPath, inFolder } from "./functions-folder.js";
 import { printTo, type Terminal } from "./terminal.js";
+import { ON_END } from "../plan/on-end.js";
 import { readText } from "../discover/discover.js";
 import { sidesOf } from "../write/write-generated.js";
 
@@ -201,7 +202,8 @@ function printChanges({ changes, against }: Findings, terminal: Terminal) {
     changes.filter(({ compatibility }) => kinds.includes(compatibility));
   for (const [kind, title] of Object.entries(compatibilities) as [Compatibility, string][])
     for (const change of of(kind)) {
-      out(`${paint[kind](title)}: ${placeOf(change)}: ${change.message}`);
+      const called = change.node === ON_END && kind === "loses" ? "left out" : title;
+      out(`${paint[kind](called)}: ${placeOf(change)}: ${change.message}`);
       hint(change.hint);
     }
   if (changes.some(({ reuses }) => reuses === true))
@@ -211,7 +213,10 @@ function printChanges({ changes, against }: Findings, terminal: Terminal) {
   const stopping = of("stops", "rename").length;
   const losing = of("loses").length;
   if (stopping > 0) out(`${plural(stopping, "change")} would stop runs in flight.`);
-  if (losing > 0) out(`${plural(losing, "compensation")} would no longer run for runs in flight.`);
+  const ends = of("loses").filter(({ node }) => node === ON_END).length;
+  if (ends > 0) out(`${plural(ends, "onEnd")} would no longer run for runs in flight.`);
+  if (losing > ends)
+    out(`${plural(losing - ends, "compensation")} would no longer run for runs in flight.`);
   if (changes.length > 0 && stopping + losing === 0) out("Runs in flight go on.");
 }
 

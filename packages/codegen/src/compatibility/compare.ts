@@ -6,6 +6,7 @@ import { sortedBy } from "../plan/sorted.js";
 import { stageKind } from "../plan/stage-kinds.js";
 import { type Change, type WorkflowThen, linePairs, type NodeThen } from "./lines.js";
 import { compareLine } from "./nodes.js";
+import { onEndChanges } from "./on-end.js";
 import { eventsOf, inputChanges } from "./schemas.js";
 
 /** What changed between two plans, and what becomes of runs in flight: see docs/deploying.md. */
@@ -15,7 +16,11 @@ export function compare(before: WrittenPlan, now: WrittenPlan): Change[] {
   const moves = movesOf(before, now);
   const gone = before.workflows
     .filter(({ name }) => !names.has(name))
-    .flatMap((old) => [goneWorkflow(old), ...compareUndoing(old, undefined)]);
+    .flatMap((old) => [
+      goneWorkflow(old),
+      ...compareUndoing(old, undefined),
+      ...onEndChanges(old, undefined),
+    ]);
   const others = now.workflows.flatMap((workflow) => {
     const old = then.get(workflow.name);
     if (old === undefined) return [safe(workflow, "the workflow is new")];
@@ -74,6 +79,7 @@ function compareWorkflow(before: WorkflowThen, now: WorkflowThen): Change[] {
         hint: `keep the ${what} until no run is in it any more${given}`,
       };
     }),
+    ...onEndChanges(before, now),
     ...pairs.flatMap((pair) => compareLine(pair, now.name, eventsOf(now))),
   ];
 }

@@ -1,4 +1,5 @@
 import { allNodes } from "../plan/flow.js";
+import { withoutOnEnd } from "../plan/on-end.js";
 import type { WrittenPlan } from "../plan/schema.js";
 import { hasKeys, isApart } from "../plan/stage-kinds.js";
 
@@ -52,10 +53,10 @@ interface Gone extends Pick<Line, "isApart"> {
 }
 
 export function linePairs(before: WorkflowThen, now: WorkflowThen) {
-  const lines = linesOf(now.nodes);
+  const lines = linesOf(withoutOnEnd(now.nodes));
   /** Cases that only the old plan has, with the keys that their branch has now, and then theirs. */
   const goneCases: Gone[] = [];
-  const pairs = linesOf(before.nodes).flatMap(
+  const pairs = linesOf(withoutOnEnd(before.nodes)).flatMap(
     ({ stored, inside, branch, key, isApart: apart, nodes }) => {
       const other = lines.find((each) => each.stored === stored);
       if (other !== undefined) {

@@ -163,6 +163,7 @@ export class FileScope {
       this.name(`to:${name}`, `to${capitalized(stageIdentifier(name))}`);
     if (at.at === "stage") return this.name(`to:${at.stage.name}`);
     if (at.at === "endOfBody") return this.afterPath(at.body.path);
+    if (at.at === "ended") return this.name("ended", "toEnded");
     return at.at === "end" ? this.name("the end", "toEnd") : this.name("undone", "toUndone");
   }
 

@@ -1,5 +1,6 @@
 import { beginningOf, completionName, outputOf } from "../plan/flow.js";
 import { stageIdentifier } from "../plan/names.js";
+import { isOnEnd } from "../plan/on-end.js";
 import { computedReference } from "../plan/constants.js";
 import type { BodyPlan, NodePlan, StagePlan } from "../plan/schema.js";
 import { commented, memberOf, object, property, quoted } from "./code.js";
@@ -61,7 +62,8 @@ export class StageCode {
 
   /** Where its code is found in the definition: `nodes.chapters.finalize.mutation`. */
   part(member: string): string {
-    return [...this.stage.code, member].reduce(memberOf, this.file.name("nodes"));
+    const holder = isOnEnd(this.node) ? "own" : "nodes";
+    return [...this.stage.code, member].reduce(memberOf, this.file.name(holder));
   }
 
   /** A function that calls the stage's reference with the user's `args`. */
@@ -76,6 +78,7 @@ export class StageCode {
     const next = this.file.after(this.stage);
     if (next.at === "stage") return this.mentioned(next.stage);
     if (next.at === "endOfBody") return next.body.end;
+    if (next.at === "ended") return "nothing, as the run has ended";
     return next.at === "undone" ? "it is undone" : "the run is complete";
   }
 

@@ -1,6 +1,7 @@
 import { GENERATED_FORMAT } from "../plan/constants.js";
 import { allNodes, type Following, outputOf, stagesOf } from "../plan/flow.js";
 import { capitalized } from "../plan/names.js";
+import { isOnEnd, withoutOnEnd } from "../plan/on-end.js";
 import type { BodyPlan, NodePlan, Tombstones, WorkflowPlan } from "../plan/schema.js";
 import { stageKind } from "../plan/stage-kinds.js";
 import { type TombstoneFunction, tombstoneFunctions } from "../plan/tombstones.js";
@@ -143,17 +144,24 @@ function endAndEntry(workflow: WorkflowPlan, file: FileScope): string[] {
     ? "the children of a parent"
     : "what a stage has waited for";
   const recovers = recovering.length > 0 ? "; and what follows a node that has recovered" : "";
-  const undone = () =>
-    commented(
+  const asides = [
+    [
+      withoutOnEnd(workflow.nodes),
+      "undone",
       "A step has been undone; then the one that was completed before it.",
-      file.runFunction(file.arrival({ at: "undone" }), "undone"),
-    );
+    ],
+    [workflow.nodes.filter(isOnEnd), "ended", "The run has ended, and its onEnd has run."],
+  ] as const;
   return [
     commented(
       `The run is complete; its output is ${what}.`,
       file.runFunction(end, "complete", outputName(workflow.nodes)),
     ),
-    ...(stages.some(({ isAside }) => isAside) ? [undone()] : []),
+    ...asides.flatMap(([nodes, at, comment]) =>
+      stagesOf({ nodes }).some(({ isAside }) => isAside)
+        ? [commented(comment, file.runFunction(file.arrival({ at }), "undone"))]
+        : [],
+    ),
     commented(
       `Where the component enters this workflow: at a stage, or after ${waited}${recovers}.`,
       file.exported("entry", "Entry", "entry", code.openObject(entries)),

@@ -8,6 +8,7 @@ import {
   startsRuns,
 } from "../plan/stage-kinds.js";
 import { durationMs } from "../plan/constants.js";
+import { isOnEnd } from "../plan/on-end.js";
 import { longestWaits, retryOf } from "../plan/retry.js";
 
 /* Counts root executions as docs/design.md does; a mutation joins an open transaction. */
@@ -54,6 +55,8 @@ function transaction({ policy: { values, computed } }: StagePlan, from: Transact
 
 export function throughStage(stage: StagePlan, from: Transaction, node: NodePlan): Walked {
   const { goes, shape } = stageKind(stage.kind);
+  // The transaction that ends the run arrives at it.
+  if (isOnEnd(node)) return { executions: goes === "queued" ? action(stage) : fused, after: from };
   // Each compensation is arrived at by a function of its own.
   if (stage.isAside)
     return { executions: 1 + (goes === "queued" ? action(stage) : 0), after: from };

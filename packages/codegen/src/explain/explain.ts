@@ -1,5 +1,6 @@
 import { durationMs } from "../plan/constants.js";
 import { stagesOf } from "../plan/flow.js";
+import { isOnEnd } from "../plan/on-end.js";
 import type { BodyPlan, NodePlan, ProjectPlan, StagePlan, WorkflowPlan } from "../plan/schema.js";
 import { isApart, isLoop, stageKind } from "../plan/stage-kinds.js";
 import { actionsOf, iterationsOf, limitOf, loopExecutions, takesTurns } from "./costs.js";
@@ -113,7 +114,8 @@ class Walk {
       more === 0 ? walked : walked.map((stage) => ({ ...stage, ...sumOf([stage, extra]) }));
     const own = sumOf(stages.filter(({ isCompensation }) => isCompensation !== true));
     const all = sumOf([own, times(this.#inside(node, bodies), iterations)]);
-    const worstCaseMs = Math.min(all.worstCaseMs, limitOf(node));
+    // A run does not wait for its `onEnd`.
+    const worstCaseMs = isOnEnd(node) ? 0 : Math.min(all.worstCaseMs, limitOf(node));
     const maxIterations = isLoop(node) ? { maxIterations: iterations } : {};
     const turns = takesTurns(node) ? { takesTurns: true as const } : {};
     const { path: name, kind } = node;
@@ -140,7 +142,7 @@ class Walk {
     const transactions = rounded(executions - actionsOf(stage));
     const own = { name: node.path + part, kind, reference, rootExecutions, transactions, reads };
     const worst = worstCase(stage, { node, workflow: this.workflow, runs: this.runs });
-    return { ...own, ...worst, ...(isAside ? { isCompensation: true } : {}) };
+    return { ...own, ...worst, ...(isAside && !isOnEnd(node) ? { isCompensation: true } : {}) };
   }
 
   /** Each case begins where the branch does. */

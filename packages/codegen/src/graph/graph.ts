@@ -1,5 +1,6 @@
 import { allNodes, stagesOf } from "../plan/flow.js";
 import type { NodePlan, ProjectPlan, StagePlan } from "../plan/schema.js";
+import { isOnEnd, withoutOnEnd } from "../plan/on-end.js";
 import { retryOf } from "../plan/retry.js";
 import {
   hasCases,
@@ -46,7 +47,9 @@ export function graphOf({ workflows }: ProjectPlan, only?: string) {
 
 type Exit = Omit<GraphEdge, "to">;
 
-function edgesOf(nodes: readonly NodePlan[]): GraphEdge[] {
+function edgesOf(all: readonly NodePlan[]): GraphEdge[] {
+  // However a run ends, its `onEnd` follows.
+  const nodes = withoutOnEnd(all);
   return nodes.flatMap((node, index) => {
     const next = nodes[index + 1];
     const out = next === undefined ? [] : exitsOf(node).map((exit) => to(exit, next));
@@ -93,7 +96,7 @@ function graphNode(node: NodePlan) {
     kind,
     shape: shapeOf(node),
     /** What it runs, in order: `action internal.documents.outline`, `children`, `mutation`. */
-    runs: stages.map(runText),
+    runs: stages.map((stage) => runText(stage, node)),
     /** How it is run: `retry 5×`, `timeout 30s`, `8 at once`. */
     policies: [
       ...policies,
@@ -104,8 +107,9 @@ function graphNode(node: NodePlan) {
   };
 }
 
-function runText({ kind, reference, isAside }: StagePlan): string {
+function runText({ kind, reference, isAside }: StagePlan, node: NodePlan): string {
   const what = reference === undefined ? kind : `${kind} ${reference}`;
+  if (isOnEnd(node)) return `at the end ${what}`;
   return isAside ? `undone by ${what}` : what;
 }
 

@@ -1,5 +1,6 @@
 import { once } from "./once.js";
 import { allNodes } from "./flow.js";
+import { withoutOnEnd } from "./on-end.js";
 import type { WrittenPlan } from "./schema.js";
 import { hasKeys, stageKind, startsOne } from "./stage-kinds.js";
 
@@ -15,7 +16,7 @@ export interface Member {
 }
 
 export const membersOf = (nodes: readonly Written[]): Member[] =>
-  nodes.map((node) => {
+  withoutOnEnd(nodes).map((node) => {
     const { name, storage = name, kind, hash, bodies = [] } = node;
     const cases = bodies.map(({ key, storage: stored = key, nodes: within }) => {
       return { name: key, storage: stored, kind: "case", inside: membersOf(within) };
@@ -55,7 +56,7 @@ export const digestOf = once((workflow: Nodes): Digest => {
   const nodes = allNodes(workflow.nodes);
   const stages = nodes.flatMap((node) => node.stages);
   return {
-    nodes: workflow.nodes.length,
+    nodes: withoutOnEnd(workflow.nodes).length,
     actions: stages.filter(({ kind }) => stageKind(kind).goes === "queued").map(({ name }) => name),
     stored: storedNodes(workflow.nodes),
     startsChild: nodes.some(startsOne),

@@ -1,6 +1,7 @@
 import { once } from "./once.js";
-import type { BodyPlan, NodePlan, StagePlan, WorkflowPlan } from "./schema.js";
+import type { BodyPlan, NodePlan, StagePlan } from "./schema.js";
 import { stageIdentifier } from "./names.js";
+import { isOnEnd } from "./on-end.js";
 import { makesNothing, stageKind } from "./stage-kinds.js";
 
 /** Where a run goes on: at a stage, or where the line it is on has come to its end. */
@@ -9,7 +10,9 @@ export type Following =
   | { readonly at: "end" }
   /** The last node of a case, or of an iteration of a loop. */
   | { readonly at: "endOfBody"; readonly body: BodyPlan }
-  | { readonly at: "undone" };
+  | { readonly at: "undone" }
+  /** The run has ended, and its `onEnd` has run. */
+  | { readonly at: "ended" };
 
 /** Where a run goes on after each stage; after a branch or loop, what follows all of it. */
 export function followings(
@@ -19,8 +22,10 @@ export function followings(
 ): ReadonlyMap<StagePlan, Following> {
   const line = lineOf(nodes);
   for (const [index, stage] of line.entries()) after.set(stage, following(line[index + 1], end));
-  for (const { stages, bodies = [] } of nodes) {
-    for (const stage of stages) if (stage.isAside) after.set(stage, { at: "undone" });
+  for (const node of nodes) {
+    const { stages, bodies = [] } = node;
+    const aside = isOnEnd(node) ? "ended" : "undone";
+    for (const stage of stages) if (stage.isAside) after.set(stage, { at: aside });
     for (const body of bodies) followings(body.nodes, { at: "endOfBody", body }, after);
   }
   return after;
@@ -80,7 +85,7 @@ function functionsOf(stage: StagePlan) {
   return goes === "within" && stage.reference === undefined ? [own] : [];
 }
 
-type Nodes = Pick<WorkflowPlan, "nodes">;
+type Nodes = { readonly nodes: readonly NodePlan[] };
 
 /** The functions of all stages, in order; every workflow also has `entry` and `reference`. */
 export const generatedFunctions = ({ nodes }: Nodes) => allNodes(nodes).flatMap(functionsOfNode);

@@ -1,7 +1,7 @@
 import type { AnyDefinition } from "../definition/definition.js";
 import { suggestion } from "../rules.js";
 import { eventsOf, receiversOf, storedEvent } from "../runtime/nodes/event.js";
-import { insideOf } from "../runtime/nodes/kinds.js";
+import { insideOf, kindOf } from "../runtime/nodes/kinds.js";
 import { allNodes, placeOf, presentKey, stageNames } from "../runtime/place.js";
 import type { WorkflowReference } from "../runtime/reference.js";
 
@@ -19,9 +19,9 @@ export type NodePath<Workflow> = Workflow extends { readonly "~definition": infe
     : string
   : string;
 
-/** All nodes and their parts: a parent's `output` and `finalize`, a step's `compensate`. */
+/** All nodes and their parts: a parent's `output` and `finalize`, a step's `compensate`; `onEnd`. */
 export type StagePath<Workflow> =
-  NodePath<Workflow> | `${NodePath<Workflow>}.${"output" | "finalize" | "compensate"}`;
+  NodePath<Workflow> | `${NodePath<Workflow>}.${"output" | "finalize" | "compensate"}` | "onEnd";
 
 /** The storage name of a node. @throws if there is no such node, naming the nearest. */
 export function nodeNamed(
@@ -29,7 +29,8 @@ export function nodeNamed(
   path: string,
   { onTop }: { onTop: boolean },
 ): string {
-  const all = onTop ? Object.keys(stored.nodes) : allNodes(stored.nodes).map((each) => each.path);
+  const nodes = allNodes(stored.nodes).filter(({ node }) => !kindOf(node).isAfterEnd);
+  const all = nodes.map((each) => each.path).filter((each) => !onTop || !each.includes("."));
   const paths = all.map((each) => placeOf(stored, each).called);
   const found = all[paths.indexOf(path)];
   if (found !== undefined) return found;

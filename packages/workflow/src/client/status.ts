@@ -140,6 +140,8 @@ interface Ended {
   endedAt: number;
   /** When it may be removed, in ms since the epoch. Absent without a retention. */
   expiresAt?: number;
+  /** Why its `onEnd` has failed. */
+  onEndError?: string;
   /** Why its `onComplete` has failed. */
   onCompleteError?: string;
 }

@@ -71,6 +71,10 @@ export default defineSchema({
     sensitiveError: v.optional(v.boolean()),
     /** Its start was logged, so its end is too. */
     logged: v.optional(v.boolean()),
+    /** Its workflow had an `onEnd` when it was started. */
+    onEnd: v.optional(v.boolean()),
+    /** Why that failed. */
+    onEndError: v.optional(v.string()),
     /** The handle of the mutation to call at its end; its context is in `contexts`. */
     onComplete: v.optional(v.string()),
     /** Why that call failed. */

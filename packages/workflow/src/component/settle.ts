@@ -27,6 +27,7 @@ import { startChildren } from "./features/children.js";
 import { undone } from "./features/compensation.js";
 import { endRun, finishUndone } from "./features/ending.js";
 import { removeOldIterations } from "./features/iterations.js";
+import { onEndFailed } from "./features/onEnd.js";
 import { type Fused, type Next, type Outcome, type Settlement, vErrorKind } from "./validators.js";
 
 /**
@@ -181,12 +182,16 @@ async function beginNext(
       if (step.undo !== undefined) {
         await logStep(ctx, "compensationFailed", step.run, error, sensitive);
         await finishUndone(ctx, await undone(ctx, step, error));
-      } else {
+        return undefined;
+      }
+      const run = await runOf(ctx, step);
+      if (run.endedAt !== undefined) await onEndFailed(ctx, run, step, error, sensitive);
+      else {
         // Siblings of the child that has failed may have ended since the run was told.
         const { compensationErrors } = step.event?.kind === "failed" ? step.event.error : error;
         const full = compensationErrors === undefined ? error : { ...error, compensationErrors };
         const end = { state: "failed" as const, error: full, stage, at: step, sensitive };
-        return await endRun(ctx, await runOf(ctx, step), end);
+        return await endRun(ctx, run, end);
       }
       return undefined;
     }

@@ -73,6 +73,8 @@ export const vRead = v.object({
   loop: v.optional(v.boolean()),
   /** Why the run is being undone. */
   cause: v.optional(v.boolean()),
+  /** How the run has ended. */
+  ended: v.optional(v.boolean()),
   /** Of a loop, for a compensation: as the step has seen it. */
   undoing: v.optional(v.boolean()),
   /** How many runs above it the value is: it is in a branch, or a body, of a run's definition. */
@@ -144,6 +146,8 @@ export const vBeginning = v.object({
   within: v.optional(v.string()),
   /** Something of such a run, or of a run under it, may have a compensation. */
   undoable: v.optional(v.boolean()),
+  /** The workflow has an `onEnd`. */
+  onEnd: v.optional(v.boolean()),
   /** The paths of their input that are not shown: `input`, `input.card`. */
   sensitive: v.optional(v.array(v.string())),
 });
@@ -260,7 +264,7 @@ export const vNext = v.union(
     iterations: v.optional(vIterations),
     undoable: v.boolean(),
   }),
-  /** The run fails; a compensation only does so itself. */
+  /** The run fails; a compensation or an `onEnd` only does so itself. */
   v.object({
     kind: v.literal("fail"),
     error: vError,
@@ -271,7 +275,7 @@ export const vNext = v.union(
     /** A completion has failed for good. */
     ofCompletion: v.optional(v.boolean()),
   }),
-  /** A compensation has ended well. */
+  /** A compensation has ended well, or an `onEnd`. */
   v.object({ kind: v.literal("undone") }),
   /** It waits for the next attempt. */
   v.object({ kind: v.literal("wait") }),

@@ -129,6 +129,7 @@ export const vStatus = v.object({
   output: v.optional(v.any()),
   /** Its output is that of a `sensitive` node, and left out. */
   isSensitive: v.optional(v.boolean()),
+  onEndError: v.optional(v.string()),
   onCompleteError: v.optional(v.string()),
 });
 
@@ -141,7 +142,8 @@ export const status = query({
     if (run === null) return null;
     const ofRun = ctx.db.query("deadlines").withIndex("by_run", (q) => q.eq("run", run._id));
     const deadlines = run.endedAt === undefined ? await ofRun.collect() : [];
-    const active = run.endedAt === undefined ? await activeNodes(ctx, run, deadlines) : [];
+    const isActive = run.endedAt === undefined || run.onEnd === true;
+    const active = isActive ? await activeNodes(ctx, run, deadlines) : [];
     let isLate = false;
     for (const deadline of deadlines) isLate ||= await isLost(ctx, deadline);
     const isComplete = run.state === "completed";
@@ -160,6 +162,7 @@ export const status = query({
       kept: await keptEvents(ctx, run._id),
       output: isComplete && !isSensitive ? (run.output ?? last?.output ?? null) : undefined,
       isSensitive,
+      onEndError: run.onEndError,
       onCompleteError: run.onCompleteError,
     };
   },

@@ -288,8 +288,8 @@ export interface Builder<Input, Scope extends Entries, Output, Events = never> e
  * export const greet = defineWorkflow({ input: z.object({ name: z.string() }) })
  *   .step("greeting", { action: async (ctx, { input }) => `Hello ${input.name}` });
  */
-export function defineWorkflow<Schema extends AnySchema>(
-  options: WorkflowOptions<Schema>,
+export function defineWorkflow<Schema extends AnySchema, OnEnd extends AnyUndo = AnyUndo>(
+  options: WorkflowOptions<Schema, OnEnd>,
 ): Builder<InferInput<Schema>, [["input", InferOutput<Schema>]], null> {
   // The builder's type grows with every call; its value is one and the same object. The type of
   // the options' paths depends on the schema, which the value does not.

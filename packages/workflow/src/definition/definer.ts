@@ -158,7 +158,9 @@ function checkSensitive(sensitive: unknown): void {
 
 /** Options that hold options themselves. */
 const NESTED =
-  "finalize compensate retry tolerate reduce anyOf renamed cases branches sensitive".split(" ");
+  "finalize compensate onEnd retry tolerate reduce anyOf renamed cases branches sensitive".split(
+    " ",
+  );
 
 /** Freezes options. A schema, or what a handler closes over, is left as it is. */
 function fixed<Options>(options: Options): Options {

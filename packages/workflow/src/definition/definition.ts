@@ -1,12 +1,18 @@
 import type { LogLevel } from "@stepwise/workpool/core";
 import type { Duration } from "../rules.js";
+import type { StepError } from "./context.js";
 import type { NodeKind } from "./definer.js";
-import type { AnyReference, Retry } from "./node.js";
+import type { AnyReference, AnyUndo, Compensation, Retry } from "./node.js";
 import type { ChildrenOf } from "./parent.js";
 import type { AnySchema, InferOutput, SensitivePath } from "./values.js";
 
+/** How a run has ended, as the `onEnd` of its workflow sees it. */
+export type EndedRun =
+  | { state: "completed"; output: unknown; error?: undefined }
+  | { state: "failed" | "canceled" | "timedOut"; error: StepError; output?: undefined };
+
 /** The options of a whole workflow. */
-export interface WorkflowOptions<Schema extends AnySchema> {
+export interface WorkflowOptions<Schema extends AnySchema, OnEnd extends AnyUndo = AnyUndo> {
   /** Parses the input of `workflow.start`: any Standard Schema, or Convex's `v.object`. */
   input: Schema;
   /** For every action of the workflow without a `retry`. Default: one attempt. */
@@ -15,6 +21,13 @@ export interface WorkflowOptions<Schema extends AnySchema> {
   timeout?: Duration;
   /** How long a run is kept after its end, before it is removed. Default: forever. */
   retention?: Duration;
+  /**
+   * Runs once when a run has ended, however it did; of children too. Like `finally`, it is the place
+   * to release what the run has taken. A mutation runs in the transaction that ends the run, after
+   * compensations; an action after that, with its own `retry`. If it fails, the run's result stays,
+   * and `status` has an `onEndError`.
+   */
+  onEnd?: Compensation<{ input: InferOutput<Schema>; run: EndedRun }, OnEnd>;
   /**
    * Values of the input that are neither shown, logged, nor passed to a scheduled function, by
    * their paths, such as `["input.card"]`; a path goes through lists. `true`: the whole input, and
@@ -34,7 +47,7 @@ type OfScope = (scope: any, info?: unknown) => any;
 type Handler = (ctx: any, scope: any, info: any) => unknown;
 
 /** The function of a node, with those members that the compiler has seen. */
-interface CompiledFunction {
+export interface CompiledFunction {
   readonly action: Handler & AnyReference<"action">;
   readonly mutation: Handler & AnyReference<"mutation">;
   readonly query: Handler & AnyReference<"query">;

@@ -11,6 +11,7 @@ export { defineConfig, type Config } from "./definition.js";
 export type { ActionCtx, CallInfo, Info, MutationCtx, QueryCtx, Register } from "./context.js";
 export type {
   Definition,
+  EndedRun,
   WorkflowInput,
   WorkflowOptions,
   WorkflowOutput,

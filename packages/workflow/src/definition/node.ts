@@ -68,7 +68,7 @@ interface ArgsFor<Scope, Reference> {
  * the step's result, and `error`, why the run is being undone. Its own result is dropped, but a
  * referenced function fails if its result is no Convex value.
  */
-type Compensation<Scope, Undo extends AnyUndo> = (
+export type Compensation<Scope, Undo extends AnyUndo> = (
   | { action: Handler<ActionCtx, Scope, unknown>; mutation?: never; args?: never }
   | { mutation: Handler<MutationCtx, Scope, unknown>; action?: never; args?: never }
   | ({ action: Undo & AnyReference<"action">; mutation?: never } & ArgsFor<Scope, Undo>)

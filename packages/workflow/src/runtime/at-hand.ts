@@ -6,10 +6,11 @@ import type { Bound } from "./functions.js";
 const MIB = 1 << 20;
 
 /** A value that is read by name: a stage's output, or another aspect of it. */
-type Value = Pick<Read, "stage" | "iterations" | "children" | "loop" | "cause" | "up">;
+type Value = Pick<Read, "stage" | "iterations" | "children" | "loop" | "cause" | "ended" | "up">;
 
-export function keyOf({ stage, iterations = [], children, loop, cause, up = 0 }: Value): string {
-  const aspect = children ? "children" : loop ? "loop" : cause ? "cause" : "output";
+export function keyOf({ stage, iterations = [], up = 0, ...of }: Value): string {
+  const ofRun = of.cause ? "cause" : of.ended ? "ended" : "output";
+  const aspect = of.children ? "children" : of.loop ? "loop" : ofRun;
   return `${stage} ${iterations.join(".")} ${aspect} ${up}`;
 }
 

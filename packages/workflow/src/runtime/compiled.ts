@@ -31,6 +31,7 @@ import {
 } from "./functions.js";
 import { INPUT, inputAtBeginning } from "./begins.js";
 import { checkMatch, eventsOf, received } from "./nodes/event.js";
+import { onEndOf, withOnEnd } from "./nodes/kinds.js";
 import type { GENERATED_FORMAT } from "../rules.js";
 import { retryAt } from "./options.js";
 import {
@@ -86,7 +87,7 @@ export function compiled(
   checkFormat(workflow, settings);
   if (settings.renamed !== true) checkNotRenamed(workflow, given);
   const { plan, retry, folder, names: storageNames, starts } = settings;
-  const definition = underStorageNames(given, storageNames);
+  const definition = underStorageNames(withOnEnd(given), storageNames);
   const functions = functionsOf(workflow, folder);
   const following = new Map<string, Arrive>();
   const actions = new Set<string>();
@@ -198,6 +199,8 @@ export function compiled(
     },
   });
   return {
+    /** The functions of the workflow's `onEnd`, which has a stage of its own. */
+    onEnd: onEndOf(given),
     /** An internal action: runs the handler with what it reads, and reports to `<stage>Done`. */
     action(stage: string, handler: ActionHandler) {
       actions.add(stage);
@@ -238,6 +241,7 @@ export function compiled(
     entry(ways: { at: Entries; after?: Entries; recovered?: Entries }): Entry {
       const { at, after = {} } = ways;
       checkUpToDate(workflow, definition, Object.keys(at));
+      Object.freeze(given.nodes);
       for (const [stage, arrive] of Object.entries(after)) following.set(stage, arrive);
       own.recovered = new Map(Object.entries(ways.recovered ?? {}));
       return internalMutationGeneric({
@@ -290,7 +294,7 @@ export function removedWorkflow(
   component: ComponentApi,
   workflow: string,
   settings: Pick<Settings, "format" | "folder">,
-): Omit<Compiled, "query" | "reference"> {
+): Omit<Compiled, "query" | "reference" | "onEnd"> {
   // Nobody starts it, so nobody asks for its schema.
   const definition = { options: { input: undefined as never }, nodes: {} as never };
   return compiled(component, workflow, definition, settings);

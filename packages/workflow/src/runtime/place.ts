@@ -197,8 +197,7 @@ export function checkUpToDate(
   known: readonly string[],
 ): void {
   const difference = differenceOf(allStages(definition), known);
-  if (difference === undefined) return void Object.freeze(definition.nodes);
-  throw outOfDate(workflow, difference);
+  if (difference !== undefined) throw outOfDate(workflow, difference);
 }
 
 const outOfDate = (workflow: string, difference: string, which = ""): Error =>

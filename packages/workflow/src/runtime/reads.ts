@@ -4,7 +4,13 @@ import { fromPagesIn } from "../values.js";
 import type { Bound } from "./functions.js";
 import { outputsIn } from "./nodes/kinds.js";
 import { type Place, placeOf, presentKey, storageKey } from "./place.js";
-import { hasSecretChildren, isMarked, isSecret, sensitivePaths } from "./secrets.js";
+import {
+  hasSecretChildren,
+  hasSecretOutput,
+  isMarked,
+  isSecret,
+  sensitivePaths,
+} from "./secrets.js";
 
 /** The names that a function reads of its scope; `*` for all of them. */
 export type Reads = readonly string[];
@@ -42,10 +48,11 @@ export function readsOf(
 
 function isSecretRead(
   own: Pick<Bound, "definition" | "reads" | "starts">,
-  { stage, children, loop }: Omit<Read, "name">,
+  { stage, children, loop, ended }: Omit<Read, "name">,
   place: Place,
   name: string,
 ): boolean {
+  if (ended === true) return hasSecretOutput(own);
   // An item is made of what `of` reads.
   if (name === "each") return isItemSecret(own, itemOf(place)?.of);
   if (stage === "input") return sensitivePaths(own.definition.options).length > 0;
@@ -68,7 +75,7 @@ function readNamed(
   name: string,
   iterations: readonly number[],
 ): Omit<Read, "name"> | undefined {
-  const { node, path, part, parts, sequences, loops, apart } = place;
+  const { node, kind, path, part, parts, sequences, loops, apart } = place;
   /** How many runs above its own something is. */
   const up = (level: number) => (level < apart.length ? { up: apart.length - level } : {});
   const at = (stage: string, depth: number) =>
@@ -80,6 +87,7 @@ function readNamed(
     return item && { stage: "input", ...up(apart.indexOf(item) + 1) };
   }
   if (name === "error") return { stage: "", cause: true };
+  if (name === "run") return kind.isAfterEnd ? { stage: "", ended: true } : undefined;
   if (name === "loop") {
     const loop = loops.at(-1);
     const undoing = part === "compensate" || undefined;
@@ -102,7 +110,8 @@ function readNamed(
 }
 
 function everything(place: Place): string[] {
-  const { sees = [], sequences, loops } = place;
+  const { kind, sees = [], sequences, loops } = place;
+  if (kind.isAfterEnd) return ["input", ...sees];
   const before = sequences.flatMap(({ nodes, at }) =>
     outputsIn(nodes, at).map((key) => presentKey(nodes, key)),
   );

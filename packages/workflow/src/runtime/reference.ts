@@ -5,7 +5,7 @@ import type { AnyDefinition } from "../definition/definition.js";
 import { durationMs } from "../rules.js";
 import type { Bound } from "./functions.js";
 import { parseValue } from "./input.js";
-import { type Nodes, outputsIn } from "./nodes/kinds.js";
+import { hasOnEnd, kindOf, type Nodes, outputsIn } from "./nodes/kinds.js";
 import { actionFunction } from "./options.js";
 import { hasUndoables, placeOf, presentKey, topLevelOf } from "./place.js";
 import { marksOf, readsOf } from "./reads.js";
@@ -46,6 +46,8 @@ export function referenceTo(own: Bound, given: AnyDefinition): WorkflowReference
     plan,
     nodeReads: (node) => {
       const { nodes } = definition;
+      // It runs again with whatever does.
+      if (kindOf(nodes[node]).isAfterEnd) return Object.keys(nodes);
       const inside = [...own.reads].filter(([stage]) => topLevelOf(stage) === node);
       const names = new Set(inside.flatMap(([, reads]) => reads));
       const isRead = (key: string) => names.has("*") || names.has(presentKey(nodes, key));
@@ -65,6 +67,7 @@ export function referenceTo(own: Bound, given: AnyDefinition): WorkflowReference
       timeoutMs: ms("timeout"),
       retentionMs: ms("retention"),
       undoable: hasUndoables(definition) || undefined,
+      onEnd: hasOnEnd(definition) || undefined,
       sensitive: sensitive.length > 0 ? [...sensitive] : undefined,
     }),
   };

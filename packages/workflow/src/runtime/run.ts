@@ -65,6 +65,7 @@ export class Run extends Transaction {
     else this.goOn({ kind: "complete", ...this.at(this.place(stage).record), undoable });
   }
 
+  /** A stage beside the nodes has ended well: a compensation, or an `onEnd`. */
   async undone(): Arrival {
     this.goOn({ kind: "undone" });
   }

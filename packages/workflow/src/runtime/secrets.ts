@@ -42,6 +42,9 @@ function isLastSecret(of: Of, prefix: string, nodes: Nodes, seen?: Set<AnyDefini
   return last !== undefined && isSecret(of, prefix + last, nodes[last], seen);
 }
 
+/** Whether a run's output is secret. Errors never show what is. */
+export const hasSecretOutput = (of: Of): boolean => isLastSecret(of, "", of.definition.nodes);
+
 /** @param seen workflows that are asked already: one can be its own descendant. */
 function givesSecret(given: AnyDefinition, seen = new Set<AnyDefinition>()): boolean {
   if (seen.has(given)) return false;

@@ -41,6 +41,17 @@ export const status = internalQuery({
   handler: async (ctx, { name, runId }) => await workflow.status(ctx, reference(name), runId),
 });
 
+/** Both in one transaction, so that the restart has not removed anything yet. */
+export const restartAndCancel = internalMutation({
+  args: { name: v.string(), runId: vRunId },
+  returns: v.null(),
+  handler: async (ctx, { name, runId }) => {
+    await workflow.restart(ctx, reference(name), runId);
+    await workflow.cancel(ctx, runId);
+    return null;
+  },
+});
+
 export const cancel = internalMutation({
   args: { runId: vRunId },
   returns: v.boolean(),

@@ -27,6 +27,53 @@ const flag = defineWorkflow({ input: z.object({ on: z.boolean() }) }).step("flag
 });
 const begin = defineWorkflow({ input: z.object({ email: z.string(), seats: z.number() }) });
 
+describe("the onEnd of a workflow", () => {
+  test("[S170] sees the parsed input and how the run has ended, whatever comes before it", () => {
+    defineWorkflow({
+      onEnd: {
+        mutation: async (_ctx, { input, run }) => {
+          expectTypeOf(input).toEqualTypeOf<{ n: number }>();
+          if (run.state === "completed") expectTypeOf(run.output).toEqualTypeOf<unknown>();
+          else expectTypeOf(run.error).toEqualTypeOf<StepError>();
+        },
+      },
+      input: z.object({ n: z.number().default(1) }),
+    });
+    defineWorkflow({
+      input: v.object({ email: v.string() }),
+      onEnd: {
+        mutation: internal.users.save,
+        args: ({ input, run: { state } }) => {
+          expectTypeOf(state).toEqualTypeOf<"completed" | "failed" | "canceled" | "timedOut">();
+          return input;
+        },
+      },
+    });
+    defineWorkflow({
+      input: z.object({}),
+      onEnd: { action: async (_ctx, _scope, { attempt }) => attempt, retry: { maxAttempts: 3 } },
+    });
+  });
+
+  test("[S170] is a mutation or an action, and sees no node", () => {
+    const input = z.object({});
+    // @ts-expect-error a query changes nothing
+    defineWorkflow({ input, onEnd: { query: () => 1 } });
+    // @ts-expect-error it sees no children
+    defineWorkflow({ input, onEnd: { mutation: async (_ctx, { children }) => children } });
+    defineWorkflow({
+      input,
+      onEnd: {
+        mutation: internal.users.save,
+        // @ts-expect-error the email is missing
+        args: () => ({}),
+      },
+    });
+    // @ts-expect-error nothing says with which arguments
+    defineWorkflow({ input, onEnd: { mutation: internal.users.save } });
+  });
+});
+
 describe("what whole nodes take", () => {
   const scoped = { email: "", seats: 1 };
 

@@ -204,6 +204,7 @@ export type ComponentApi<Name extends string | undefined = string | undefined> =
           tolerant?: boolean;
           loop?: boolean;
           cause?: boolean;
+          ended?: boolean;
           undoing?: boolean;
           up?: number;
           sensitive?: boolean;
@@ -432,6 +433,7 @@ export type ComponentApi<Name extends string | undefined = string | undefined> =
                   tolerant?: boolean;
                   loop?: boolean;
                   cause?: boolean;
+                  ended?: boolean;
                   undoing?: boolean;
                   up?: number;
                   sensitive?: boolean;
@@ -464,6 +466,7 @@ export type ComponentApi<Name extends string | undefined = string | undefined> =
                       tolerant?: boolean;
                       loop?: boolean;
                       cause?: boolean;
+                      ended?: boolean;
                       undoing?: boolean;
                       up?: number;
                       sensitive?: boolean;
@@ -476,6 +479,7 @@ export type ComponentApi<Name extends string | undefined = string | undefined> =
                   retentionMs?: number;
                   within?: string;
                   undoable?: boolean;
+                  onEnd?: boolean;
                   sensitive?: Array<string>;
                 }>;
                 pages: Array<
@@ -591,6 +595,7 @@ export type ComponentApi<Name extends string | undefined = string | undefined> =
               tolerant?: boolean;
               loop?: boolean;
               cause?: boolean;
+              ended?: boolean;
               undoing?: boolean;
               up?: number;
               sensitive?: boolean;
@@ -603,6 +608,7 @@ export type ComponentApi<Name extends string | undefined = string | undefined> =
           retentionMs?: number;
           within?: string;
           undoable?: boolean;
+          onEnd?: boolean;
           sensitive?: Array<string>;
         };
         starts: Array<{ input: any; given?: { value?: any }; key?: string }>;
@@ -1027,6 +1033,7 @@ export type ComponentApi<Name extends string | undefined = string | undefined> =
               tolerant?: boolean;
               loop?: boolean;
               cause?: boolean;
+              ended?: boolean;
               undoing?: boolean;
               up?: number;
               sensitive?: boolean;
@@ -1039,6 +1046,7 @@ export type ComponentApi<Name extends string | undefined = string | undefined> =
           retentionMs?: number;
           within?: string;
           undoable?: boolean;
+          onEnd?: boolean;
           sensitive?: Array<string>;
         };
         nodes: Array<{ name: string; stage: string; reads: Array<string> }>;
@@ -1203,6 +1211,7 @@ export type ComponentApi<Name extends string | undefined = string | undefined> =
         kept: Array<{ name: string; count: number; since: number }>;
         output?: any;
         isSensitive?: boolean;
+        onEndError?: string;
         onCompleteError?: string;
       } | null,
       Name

@@ -23,6 +23,7 @@ const LEVELS = {
   compensationFailed: "ERROR",
   /** What should have recorded a result, or gone on with a run, has failed for good. */
   completionFailed: "ERROR",
+  onEndFailed: "ERROR",
 } as const satisfies Record<string, LogLevel>;
 
 /** Runs of the top level begin. A logged run says so: its end need not read the level. */

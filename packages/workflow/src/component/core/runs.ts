@@ -1,6 +1,7 @@
 import type { StepError } from "../../definition/context.js";
 import { type Infer, v } from "convex/values";
 import type { QueryCtx, Run } from "./documents.js";
+import { activeSteps } from "./steps.js";
 
 /** Which run: by its id, or by the key that it was started with. */
 export const vRunOrKey = v.union(v.object({ runId: v.string() }), v.object({ key: v.string() }));
@@ -45,9 +46,10 @@ export async function unendedWithKey(ctx: QueryCtx, workflow: string, key: strin
     .first();
 }
 
-/** Whether a run of the top level has ended, and nothing under it is being undone any more. */
+/** Whether a run of the top level has ended, with its `onEnd`, and nothing under it is undone. */
 export async function hasEnded(ctx: QueryCtx, run: Run): Promise<boolean> {
   if (run.endedAt === undefined) return false;
+  if (run.onEnd === true) for await (const _active of activeSteps(ctx, run._id)) return false;
   const compensating = await ctx.db
     .query("runs")
     .withIndex("by_root_state", (q) => q.eq("root", run._id).eq("state", "compensating"))

@@ -77,6 +77,7 @@ type Fits = (parent: Step, child: Run, output: unknown) => boolean | Promise<boo
 
 async function valueOf(ctx: QueryCtx, run: RunId, read: Read, known: Known, fits: Fits) {
   if (read.cause === true) return await causeOf(ctx, run);
+  if (read.ended === true) return await endOf(ctx, run);
   if (read.children === true) return await childrenOutputs(ctx, run, read, fits);
   // What was completed last is undone first.
   if (read.undoing === true) return (await lastOwnUndo(ctx, run))?.loop;
@@ -103,6 +104,13 @@ async function causeOf(ctx: QueryCtx, id: RunId): Promise<StepError | undefined>
   if (run === null) return undefined;
   if (run.error !== undefined || run.parentRun === undefined) return run.error;
   return await causeOf(ctx, run.parentRun);
+}
+
+/** How a run has ended: what its `onEnd` sees of it. */
+async function endOf(ctx: QueryCtx, id: RunId) {
+  const run = await ctx.db.get("runs", id);
+  if (run?.state !== "completed") return { state: run?.state, error: run?.error };
+  return { state: run.state, output: (await outputOf(ctx, run)) ?? null };
 }
 
 /** The outputs of children, as a list or by key, or what they were reduced to; as many as fit. */

@@ -28,7 +28,7 @@ async function insertPage(
   for (const [offset, { begin, key, input, given, error }] of page.children.entries()) {
     const beginning = page.begins[begin];
     if (beginning === undefined) throw new Error(`A child of "${parent.stage}" has no workflow`);
-    const { workflow, plan, entry, first, within, timeoutMs, sensitive } = beginning;
+    const { workflow, plan, entry, first, within, timeoutMs, sensitive, onEnd } = beginning;
     const index = page.from + offset;
     const state = error !== undefined ? "failed" : index < runningBelow ? "running" : "pending";
     const child = {
@@ -48,6 +48,8 @@ async function insertPage(
       endedAt: error === undefined ? undefined : now,
       timeoutMs,
       sensitive,
+      // A child whose input was refused never runs.
+      onEnd: error === undefined ? onEnd : undefined,
     } as const;
     const run = await insertRun(ctx, child, { input, given });
     if (state === "running") running.push({ run, first });

@@ -58,8 +58,9 @@ export async function undoNext(ctx: MutationCtx, id: RunId): Promise<Run | null>
     await ctx.db.delete("undos", undo._id);
     return await undoAbove(ctx, id);
   }
-  // Nothing else of a run that is undone is active.
-  for await (const _active of activeSteps(ctx, id)) return null;
+  // Nothing else of a run that is undone is active, except for the `onEnd` of a child.
+  for await (const active of activeSteps(ctx, id))
+    if (run.endedAt === undefined || active.undo !== undefined) return null;
   const { iterations, generation, createdAt, sensitive } = step;
   const called = step.called === undefined ? undefined : `${step.called}.compensate`;
   const stage = { stage: `${step.stage}.compensate`, called, iterations, sensitive, reads: [] };

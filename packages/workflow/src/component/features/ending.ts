@@ -13,6 +13,7 @@ import { childrenIn, hasChildIn, hasManyChildren, UNENDED } from "../core/childr
 import { activeSteps, NO_ENTRY } from "../core/steps.js";
 import { startWork } from "../engine/begin.js";
 import { callOnComplete, stopStep } from "../engine/closing.js";
+import { beginOnEnd } from "./onEnd.js";
 import { liftDeadlines } from "../engine/deadlines.js";
 import type { BadEnd } from "../validators.js";
 import { dropPages } from "./childPages.js";
@@ -26,8 +27,11 @@ import { expireLater } from "./retention.js";
 const PAGE = 250;
 /** How many children one page cancels: it is repeated for each sibling that ends meanwhile. */
 const SMALL_PAGE = 25;
+/** How many of them may have an `onEnd`, which runs code of the app in the same second. */
+const MOST_ON_ENDS = 10;
 interface Page {
   remaining: number;
+  onEnds: number;
 }
 
 interface Bad {
@@ -58,7 +62,7 @@ export async function endRun(
   ctx: MutationCtx,
   run: Run,
   end: End,
-  page: Page = { remaining: PAGE },
+  page: Page = { remaining: PAGE, onEnds: 0 },
 ): Promise<Work | undefined> {
   if (end.state === "completed") {
     if (!(await isTooLate(ctx, run, end))) return await finishRun(ctx, run, end);
@@ -115,6 +119,7 @@ async function finishRun(ctx: MutationCtx, run: Run, end: End): Promise<Work | u
   await liftDeadlines(ctx, run._id);
   await logEnded(ctx, run, end);
   await logKept(ctx, run, await keptEvents(ctx, run._id));
+  if (run.onEnd === true) await beginOnEnd(ctx, { ...run, ...ended });
   if (run.parentStep === undefined) {
     const sensitive = state !== "completed" && end.sensitive === true;
     await callOnComplete(ctx, { ...run, ...ended }, sensitive);
@@ -200,6 +205,7 @@ async function cancelSomeChildren(ctx: MutationCtx, parent: StepId, page: Page) 
     // What waits in the pool's queue is read with its arguments, which may be large.
     if (!(await hasRoom(ctx, ROOM_ABOVE))) return true;
     await cancelRun(ctx, child, page);
+    if (child.onEnd === true && ++page.onEnds >= MOST_ON_ENDS) return true;
   }
   return isFull;
 }
@@ -207,13 +213,13 @@ async function cancelSomeChildren(ctx: MutationCtx, parent: StepId, page: Page) 
 export const cancelFewChildren = voidMutation(
   { parent: v.id("steps") },
   async (ctx, { parent }) => {
-    if (await cancelSomeChildren(ctx, parent, { remaining: PAGE }))
+    if (await cancelSomeChildren(ctx, parent, { remaining: PAGE, onEnds: 0 }))
       await continueLater(ctx, internal.features.ending.cancelMoreChildren, parent);
   },
 );
 
 export const cancelMoreChildren = continuation<StepId>(async (ctx, parent) => {
-  const isMore = await cancelSomeChildren(ctx, parent, { remaining: SMALL_PAGE });
+  const isMore = await cancelSomeChildren(ctx, parent, { remaining: SMALL_PAGE, onEnds: 0 });
   const step = await ctx.db.get("steps", parent);
   if (step !== null) await finishUndone(ctx, await childOfClosedEnded(ctx, step));
   return isMore ? parent : null;

@@ -62,7 +62,7 @@ export async function restartRun(
   resumed: Resumed | undefined,
 ): Promise<void> {
   const generation = before + 1;
-  const { plan, entry, timeoutMs, retentionMs, sensitive } = restart.begin;
+  const { plan, entry, timeoutMs, retentionMs, sensitive, onEnd } = restart.begin;
   await ctx.db.patch("runs", run, {
     state: "pending",
     generation,
@@ -71,6 +71,8 @@ export async function restartRun(
     timeoutMs,
     retentionMs,
     sensitive,
+    onEnd,
+    onEndError: undefined,
     retained: undefined,
     startedAt: Date.now(),
     endedAt: undefined,
@@ -123,7 +125,7 @@ async function restartPage(ctx: MutationCtx, progress: Progress): Promise<Progre
   )
     return null;
   if (from === undefined) {
-    if (!(await removeAll(ctx, run))) return progress;
+    if (!(await removeAll(ctx, current))) return progress;
     await begin(ctx, current, restart, nodes[0], []);
     return null;
   }
@@ -143,8 +145,8 @@ async function restartPage(ctx: MutationCtx, progress: Progress): Promise<Progre
     const goesOn = node.name === from && affected.size === 1 ? resumed : undefined;
     const isRemoved =
       goesOn === undefined
-        ? await removeNode(ctx, run, node.name)
-        : await removeIterations(ctx, run, node.name, goesOn.iteration);
+        ? await removeNode(ctx, current, node.name)
+        : await removeIterations(ctx, current, node.name, goesOn.iteration);
     if (!isRemoved) return stopped;
   }
   const first = nodes.find(({ name }) => affected.has(name));
@@ -165,17 +167,18 @@ async function retainsResult(
 }
 
 /** Removes the records of a node and of all inside it. @returns false if there was no room. */
-async function removeNode(ctx: MutationCtx, run: RunId, name: string): Promise<boolean> {
+async function removeNode(ctx: MutationCtx, of: Run, name: string): Promise<boolean> {
   const steps = ctx.db.query("steps");
   // No character of a name comes before `/`, and what is inside a node follows a dot, which does.
   const own = steps.withIndex("by_run_stage", (q) =>
-    q.eq("run", run).gte("stage", name).lt("stage", `${name}/`),
+    q.eq("run", of._id).gte("stage", name).lt("stage", `${name}/`),
   );
-  return await removeSteps(ctx, own);
+  return await removeSteps(ctx, of, own);
 }
 
 /** Removes the records inside a loop from an iteration on. @returns as {@link removeNode}. */
-async function removeIterations(ctx: MutationCtx, run: RunId, loop: string, iteration: number) {
+async function removeIterations(ctx: MutationCtx, of: Run, loop: string, iteration: number) {
+  const run = of._id;
   const steps = () => ctx.db.query("steps");
   for (let stage = `${loop}.`; ;) {
     const next = await steps()
@@ -186,23 +189,31 @@ async function removeIterations(ctx: MutationCtx, run: RunId, loop: string, iter
     const own = steps().withIndex("by_run_stage", (q) =>
       q.eq("run", run).eq("stage", next.stage).gte("iterations", [iteration]),
     );
-    if (!(await removeSteps(ctx, own))) return false;
+    if (!(await removeSteps(ctx, of, own))) return false;
   }
 }
 
 /** @returns as {@link removeNode}. */
-async function removeAll(ctx: MutationCtx, run: RunId): Promise<boolean> {
+async function removeAll(ctx: MutationCtx, of: Run): Promise<boolean> {
+  const run = of._id;
   const steps = () => ctx.db.query("steps");
   return await removeSteps(
     ctx,
+    of,
     steps().withIndex("by_run_stage", (q) => q.eq("run", run).lt("stage", "input")),
     steps().withIndex("by_run_stage", (q) => q.eq("run", run).gt("stage", "input")),
   );
 }
 
-async function removeSteps(ctx: MutationCtx, ...some: AsyncIterable<Step>[]): Promise<boolean> {
+async function removeSteps(
+  ctx: MutationCtx,
+  { generation }: Run,
+  ...some: AsyncIterable<Step>[]
+): Promise<boolean> {
   for (const steps of some)
     for await (const step of steps) {
+      // If it was canceled meanwhile, its `onEnd` is of this generation already.
+      if (step.generation === generation) continue;
       if (!(await removeStep(ctx, step))) return false;
       await giveBack(ctx, step);
     }

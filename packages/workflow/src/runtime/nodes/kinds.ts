@@ -1,6 +1,6 @@
 import type { Value } from "convex/values";
 import type { NodeKind } from "../../definition/definer.js";
-import type { AnyDefinition } from "../../definition/definition.js";
+import type { AnyDefinition, CompiledFunction } from "../../definition/definition.js";
 
 /** A node's options and its `kind`. They were checked when the definition was written. */
 export type AnyNode = any;
@@ -44,6 +44,8 @@ export interface Kind {
   workflow?(node: AnyNode): AnyDefinition;
   /** Whether no node can read what it makes. */
   readonly makesNothing?: true;
+  /** Whether it runs when the run has ended, and sees no node. */
+  readonly isAfterEnd?: true;
   /** Whether its `timeout` is that of all its stages, which the component watches. */
   readonly isTimedAsWhole?: boolean;
   /** Whether a run can wait there without holding a slot. */
@@ -61,7 +63,10 @@ const keyed = (among: AnyNode): Inside[] =>
 
 const asParent = { isTimedAsWhole: true, waits: true, startsRuns: true };
 
-const kinds: Readonly<Record<NodeKind, Kind>> = {
+/** The name under which a workflow's `onEnd` stands among its nodes, in compiled code. */
+const ON_END = "onEnd";
+
+const kinds: Readonly<Record<NodeKind | typeof ON_END, Kind>> = {
   step: {
     stages: (node) => [
       { part: "", runs: node },
@@ -114,7 +119,29 @@ const kinds: Readonly<Record<NodeKind, Kind>> = {
     ...asParent,
   },
   child: { workflow: (node) => node.workflow, startsRuns: true },
+  [ON_END]: {
+    stages: (node) => [{ part: "", runs: node, sees: ["run"] }],
+    makesNothing: true,
+    isAfterEnd: true,
+  },
 };
+
+/** A definition with its `onEnd` as the last of its nodes: it has a stage as they have. */
+export function withOnEnd(definition: AnyDefinition): AnyDefinition {
+  const { onEnd } = definition.options;
+  if (onEnd === undefined) return definition;
+  // The compiled functions read of a node only what it has.
+  const node = { ...onEnd, kind: ON_END } as unknown as AnyDefinition["nodes"][string];
+  return { ...definition, nodes: { ...definition.nodes, [ON_END]: node } };
+}
+
+/** The `onEnd` of a workflow as generated code hands it on. */
+export const onEndOf = ({ options }: AnyDefinition): CompiledFunction =>
+  // Generated code asks only if there is one, and only for the function that it has.
+  options.onEnd as unknown as CompiledFunction;
+
+export const hasOnEnd = ({ nodes }: Pick<AnyDefinition, "nodes">): boolean =>
+  kindOf(nodes[ON_END]).isAfterEnd === true;
 
 /** The kind of a node. A node that is gone has none, and so the defaults. */
 export const kindOf = (node: AnyNode): Kind => kinds[node?.kind as NodeKind] ?? {};

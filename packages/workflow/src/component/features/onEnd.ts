@@ -1,0 +1,39 @@
+import { wellFormed } from "@stepwise/workpool/core";
+import { withoutValues } from "../../errors/failure.js";
+import type { StepError } from "../../definition/context.js";
+import type { MutationCtx, Run, Step } from "../core/documents.js";
+import { logStep } from "../core/log.js";
+import { newRecord, NO_ENTRY } from "../core/steps.js";
+import { enterNow } from "../engine/entry.js";
+
+/** The stage of a workflow's `onEnd`. No node of such a workflow has this name. */
+export const ON_END = "onEnd";
+
+/**
+ * A run has ended: its `onEnd` runs here, or begins if it is an action. Its record has neither a
+ * plan nor a parent's record: nothing calls it off, and the input stays as it is.
+ */
+export async function beginOnEnd(ctx: MutationCtx, run: Run): Promise<void> {
+  const { _id, _creationTime: createdAt, generation } = run;
+  const record = newRecord({ run: _id, createdAt, generation }, { stage: ON_END });
+  const pending = { ...record, kind: "entry", state: "pending" } as const;
+  const step = await ctx.db.insert("steps", pending);
+  const found = await ctx.db.get("steps", step);
+  if (found !== null) await enterNow(ctx, run, found, {});
+}
+
+/** An `onEnd` has failed for good: the result of its run stays, and the error is kept. */
+export async function onEndFailed(
+  ctx: MutationCtx,
+  { _id: run }: Run,
+  step: Step,
+  error: StepError,
+  sensitive: boolean,
+): Promise<void> {
+  await logStep(ctx, "onEndFailed", run, error, sensitive);
+  const { message } = sensitive ? withoutValues(error) : error;
+  await ctx.db.patch("runs", run, { onEndError: wellFormed(message.slice(0, 8_000)) });
+  const record = await ctx.db.get("steps", step._id);
+  if (record !== null && record.endedAt === undefined)
+    await ctx.db.patch("steps", step._id, { state: "failed", endedAt: Date.now(), ...NO_ENTRY });
+}
