@@ -11,6 +11,7 @@ export interface Definition {
     readonly input: Schema;
     readonly retry?: Retry;
     readonly timeout?: number;
+    readonly onEnd?: Node;
   };
   readonly nodes: Nodes;
 }

@@ -79,6 +79,7 @@ class Generator extends HandlerWriter {
       `input: z.object({ at: z.string(), n: z.number().min(0), more: z.string().default("more") })`,
       ...(this.chance(0.2) ? [`retry: ${this.retry()}`] : []),
       ...(this.chance(isKid ? 0.04 : 0.15) ? [`timeout: ${this.long()}`] : []),
+      ...(hasOnEnd(name) ? [ON_END] : []),
     ];
     const names: string[] = [];
     const around = () => ({ names, isInLoop: false, depth: 0 });
@@ -328,6 +329,14 @@ class Generator extends HandlerWriter {
     return [name, `.child("${name}", ${this.oneOf(this.#kids)}, ${args})`];
   }
 }
+
+/** Of some workflows, by their names: so the other random numbers stay as they are. */
+const hasOnEnd = (name: string): boolean =>
+  [...name].reduce((sum, char) => (sum * 31 + char.charCodeAt(0)) % 1_009, 7) % 4 === 0;
+
+/** It tells how its run has ended, in the transaction that ends it. */
+const ON_END =
+  'onEnd: { mutation: async (ctx, { input, run: { state } }, info) => change(ctx, info, "onEnd", { input, state }) }';
 
 /** The names of keys in `Keys`. */
 const KEYS = ["left", "number", "none"];

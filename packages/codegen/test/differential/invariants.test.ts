@@ -43,6 +43,7 @@ const run: RunRow = {
 };
 
 const handler = () => null;
+const onEnd = { mutation: handler };
 const definition = {
   options: { input: { "~standard": { validate: (value: unknown) => ({ value }) } } },
   nodes: {
@@ -96,6 +97,14 @@ const BREAKS: readonly (readonly Partial<Rest>[])[] = [
     { completions: [...SOUND.completions, ...SOUND.completions] },
     { completions: [{ runId: "r", state: "failed", seen: "running" }] },
     { steered: new Map([["r", { workflow: "w", ends: [], refuses: true, isGone: false }]]) },
+  ],
+  [
+    { steps: [...SOUND.steps, step("onEnd", 8)] },
+    {
+      workflows: {
+        w: { definition: { ...definition, options: { ...definition.options, onEnd } } },
+      },
+    },
   ],
   [{ runs: [{ ...run, generation: 2 }] }],
   [

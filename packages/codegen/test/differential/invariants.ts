@@ -61,6 +61,21 @@ export const INVARIANTS: readonly Invariant[] = [
       }),
   },
   {
+    says: "[S170] a run of a workflow with an onEnd has ended with it, once",
+    broken: ({ runs, steps, workflows, hasFaults }) =>
+      runs.flatMap((run) => {
+        const { generation = 1, onEnd } = run;
+        const { options } = definitionOf(workflows, run.workflow);
+        const ends = steps.filter((step) => step.run === run._id && step.stage === "onEnd");
+        const is = ends.map((step) => `${step.generation ?? 1} ${step.state}`).join();
+        const isRefused = run.error?.node === "input";
+        const has = options.onEnd !== undefined && !(isRefused && onEnd === undefined);
+        const right = [has ? `${generation} completed` : ""];
+        if (has && hasFaults) right.push(`${generation} failed`);
+        return right.includes(is) ? [] : [`${nameOf(run)} has ended with "${is}"`];
+      }),
+  },
+  {
     says: "[S102] a run has been restarted as often as it was",
     broken: ({ runs, steered }) =>
       runs
@@ -247,13 +262,14 @@ export const INVARIANTS: readonly Invariant[] = [
     },
   },
   {
-    says: "[S83] [S84] [S86] [S103] [S104] nothing began after a cancel but compensations, nor between a pause and its resume, nor of a run that was removed",
+    says: "[S83] [S84] [S86] [S103] [S104] nothing began after a cancel but compensations and onEnd, nor between a pause and its resume, nor of a run that was removed",
     broken: ({ stills, log }) =>
       stills.flatMap(({ why, run: steered, generation: of, family, from, to }) =>
         log.slice(from, to).flatMap(({ what, key }) => {
           const { run, stage, generation } = partsOf(key);
           const isOf = family.has(run) && (run !== steered || generation === of);
-          const begins = what !== "ends" && !stage.endsWith(".compensate");
+          const isOfEnd = stage.endsWith(".compensate") || stage === "onEnd";
+          const begins = what !== "ends" && !isOfEnd;
           return isOf && begins ? [`${key} ${what} while ${steered} is ${why}`] : [];
         }),
       ),

@@ -22,6 +22,19 @@ import { RunLife } from "./run-life.js";
 export abstract class RunHandlers extends RunLife {
   protected abstract readonly definition: Definition;
 
+  /** [S170] The generator writes mutations, which write at once and do not fail. */
+  protected override ends(run: Parameters<RunLife["ends"]>[0]): void {
+    const { onEnd } = this.definition.options;
+    const written: string[] = [];
+    const info = { attempt: 1, idempotencyKey: "" };
+    void onEnd?.mutation(
+      contextOf("mutation", this.world, written),
+      { input: this.input, run },
+      info,
+    );
+    this.world.log.push(...written);
+  }
+
   /** A handler, as often as its settings say. @throws {Failed} when it has failed for good. */
   protected async run(handled: Handled): Promise<unknown> {
     const { stage, handler, isUndoing = false } = handled;

@@ -143,8 +143,12 @@ export abstract class RunLife {
     this.state = state;
     this.fault = fault;
     for (const callOff of this.timers) callOff();
+    if (this.input !== undefined) this.ends({ state, output: this.output, error: fault });
     this.end();
   }
+
+  /** [S170] It has its final state. */
+  protected ends(_run: { state: End; output: unknown; error: Fault | undefined }): void {}
 
   /** What comes after happens only while the run goes on. */
   protected async still<T>(what: Promise<T>): Promise<T> {
