@@ -68,17 +68,21 @@ describe("the onEnd of a workflow that is a mutation", () => {
     await use.app.expectNothingLeft();
   });
 
-  test("[S170] runs for each of many children that are canceled in pages", async () => {
-    const of = Array.from({ length: 60 }, (_, n) => ({ name: `${n}`, ms: MINUTE }));
-    const id = await use.app.start("leases", { of });
-    await use.app.advance(MINUTE / 2);
-    await cancel(id);
-    await use.app.drive();
-    const ends = (await use.app.log()).filter((text) => text.startsWith("end of "));
-    expect(ends).toHaveLength(61);
-    expect(new Set(ends).size).toBe(61);
-    await use.app.expectNothingLeft();
-  });
+  test(
+    "[S170] runs for each of many children that are canceled in pages",
+    { tags: ["large"] },
+    async () => {
+      const of = Array.from({ length: 60 }, (_, n) => ({ name: `${n}`, ms: MINUTE }));
+      const id = await use.app.start("leases", { of });
+      await use.app.advance(MINUTE / 2);
+      await cancel(id);
+      await use.app.drive();
+      const ends = (await use.app.log()).filter((text) => text.startsWith("end of "));
+      expect(ends).toHaveLength(61);
+      expect(new Set(ends).size).toBe(61);
+      await use.app.expectNothingLeft();
+    },
+  );
 
   test("[S171] leaves the result as it is if it throws; the error is kept, and its writes are gone", async () => {
     const id = await use.app.start("leased", { endFails: true });

@@ -312,6 +312,7 @@ describe("canceling", () => {
 describe("a burst on the smallest class", () => {
   test.each([6, 100])(
     "with a pool of %i: each enqueue loses once at most, but for a few",
+    { tags: ["large"] },
     async (maxParallelism) => {
       const { deployment, enqueue, events, times, atRest } = await deployed(maxParallelism, S16);
       await deployment.advance(120_000);

@@ -224,27 +224,33 @@ test.each([
   },
 );
 
-test("in a shallow clone check fails without a baseline, on the main branch and on another one", async () => {
-  await commit("charge");
-  await commit("charge");
-  const full = root;
-  git("branch", "topic");
-  root = join(full, "clone");
-  const clone = (branch: string) =>
-    execFileSync("git", ["clone", "-q", "--depth=1", "-b", branch, `file://${full}`, root], {
-      stdio: "ignore",
-    });
-  for (const branch of ["main", "topic"]) {
-    clone(branch);
-    const dir = ["--dir", "clone/convex"];
-    const { code, err } = await workflowCodegen("check", ...dir);
-    expect({ code, err }).toEqual({ code: 2, err: expect.stringMatching(noBaseline) });
-    expect(await workflowCodegen("check", ...dir, "--against", "HEAD")).toMatchObject({ code: 0 });
-    git("fetch", "-q", "--depth=2", "origin", "main:refs/remotes/origin/main");
-    expect(await workflowCodegen("check", ...dir)).toMatchObject({ code: 0, err: "" });
-    await rm(root, { recursive: true });
-  }
-});
+test(
+  "in a shallow clone check fails without a baseline, on the main branch and on another one",
+  { tags: ["large"] },
+  async () => {
+    await commit("charge");
+    await commit("charge");
+    const full = root;
+    git("branch", "topic");
+    root = join(full, "clone");
+    const clone = (branch: string) =>
+      execFileSync("git", ["clone", "-q", "--depth=1", "-b", branch, `file://${full}`, root], {
+        stdio: "ignore",
+      });
+    for (const branch of ["main", "topic"]) {
+      clone(branch);
+      const dir = ["--dir", "clone/convex"];
+      const { code, err } = await workflowCodegen("check", ...dir);
+      expect({ code, err }).toEqual({ code: 2, err: expect.stringMatching(noBaseline) });
+      expect(await workflowCodegen("check", ...dir, "--against", "HEAD")).toMatchObject({
+        code: 0,
+      });
+      git("fetch", "-q", "--depth=2", "origin", "main:refs/remotes/origin/main");
+      expect(await workflowCodegen("check", ...dir)).toMatchObject({ code: 0, err: "" });
+      await rm(root, { recursive: true });
+    }
+  },
+);
 
 test(
   "a first commit passes where CI is set, on the main branch and on another one",

@@ -204,6 +204,7 @@ describe.each(Object.entries(ASLEEP))("%s", (_what, [node, output]) => {
 
   test.each(EACH)(
     "[S115] a run of %s that is past it has its result, said %s",
+    { tags: ["large"] },
     async (...[, , life]) => {
       const [deployment, id] = await livesThrough(life, (name) => node(name) + NAP + gives(name), {
         isThere: async (app, run) =>
