@@ -23,28 +23,24 @@ const [first = "", ...blocks] = [...page.matchAll(/```ts\n(.*?)```/gs)].map(
 const fragments = blocks.filter((code) => code.startsWith("."));
 const types = blocks.filter((code) => code.startsWith("interface "));
 
-test(
-  "the examples of docs/language.md are right, and there is one of each node",
-  { tags: ["large"] },
-  async () => {
-    const whole = first
-      .replace("@stepwise/workflow", "../../src/definition/index.js")
-      .replace("./_generated/api", "./references.js");
-    const chains = fragments.map((code, n) => `export const example${n} = begin\n${code};\n`);
-    const printed = await compile("page", [whole, preamble, ...types, ...chains].join("\n"));
-    expect([...messagesByLine(printed).entries()].filter(([line]) => line >= 0)).toEqual([]);
-    const shown = new Set(
-      [...fragments.join("\n").matchAll(/^\.(\w+)\(/gm)].map(([, node]) => node),
-    );
-    expect([...shown].toSorted()).toEqual([
-      "branch",
-      "child",
-      "event",
-      "finalize",
-      "loop",
-      "parent",
-      "sleep",
-      "step",
-    ]);
-  },
-);
+test("the examples of docs/language.md are right, and there is one of each node", async () => {
+  const whole = first
+    .replace("@stepwise/workflow", "../../src/definition/index.js")
+    .replace("./_generated/api", "./references.js");
+  const chains = fragments.map((code, n) => `export const example${n} = begin\n${code};\n`);
+  const printed = await compile("page", [whole, preamble, ...types, ...chains].join("\n"));
+  expect([...messagesByLine(printed).entries()].filter(([line]) => line >= 0)).toEqual([]);
+  const shown = new Set([...fragments.join("\n").matchAll(/^\.(\w+)\(/gm)].map(([, node]) => node));
+  expect([...shown].toSorted()).toEqual([
+    "branch",
+    "child",
+    "each",
+    "event",
+    "finalize",
+    "loop",
+    "parallel",
+    "parent",
+    "sleep",
+    "step",
+  ]);
+});
