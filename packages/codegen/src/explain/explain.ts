@@ -23,7 +23,7 @@ export interface NodeExplained extends Bound {
   readonly kind: string;
   /** How many iterations a loop makes at most; null when that is computed. */
   readonly maxIterations?: number | null;
-  /** Its items are run a few at a time: their number, which is not known, says how long it takes. */
+  /** It runs a few items at a time: how long it takes depends on their number, which is unknown. */
   readonly takesTurns?: true;
   readonly stages: readonly StageExplained[];
   readonly bodies?: readonly BodyExplained[];

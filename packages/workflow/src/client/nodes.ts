@@ -19,7 +19,7 @@ export type NodePath<Workflow> = Workflow extends { readonly "~definition": infe
     : string
   : string;
 
-/** All nodes and their parts: a parent's `output` and `finalize`, a step's `compensate`; `onEnd`. */
+/** Nodes and their parts: a parent's `output` and `finalize`, a step's `compensate`; `onEnd`. */
 export type StagePath<Workflow> =
   NodePath<Workflow> | `${NodePath<Workflow>}.${"output" | "finalize" | "compensate"}` | "onEnd";
 

@@ -147,9 +147,9 @@ type Sent = Infer<typeof vSent>;
 /**
  * Gives a run an event: it goes on with it in this transaction, or the event waits in its inbox.
  * @returns `past`: no node ahead takes it; `full`: each of them has one already; `refused`: the
- *   node does not take this payload; `elsewhere`: the node is in a run below it; `unmatched`: it is not meant for the node that waits, and no
- *   other takes it, or that node could not say; `tooLarge`: it cannot be stored. These change
- *   nothing.
+ *   node does not take this payload; `elsewhere`: the node is in a run below it; `unmatched`: it is
+ *   not meant for the node that waits, and no other takes it, or that node could not say;
+ *   `tooLarge`: it cannot be stored. These change nothing.
  */
 export const send = mutation({
   args: sending,

@@ -22,8 +22,8 @@ export interface WorkflowOptions<Schema extends AnySchema, OnEnd extends AnyUndo
   /** How long a run is kept after its end, before it is removed. Default: forever. */
   retention?: Duration;
   /**
-   * Runs once when a run has ended, however it did; of children too. Like `finally`, it is the place
-   * to release what the run has taken. A mutation runs in the transaction that ends the run, after
+   * Runs once when a run has ended, however it did, for children too. Like `finally`, it releases
+   * what the run has taken. A mutation runs in the transaction that ends the run, after
    * compensations; an action after that, with its own `retry`. If it fails, the run's result stays,
    * and `status` has an `onEndError`.
    */

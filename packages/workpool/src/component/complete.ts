@@ -50,7 +50,7 @@ export async function endAttempt(
   }
 }
 
-/** Takes in how the attempts of an executor ended. @returns with what it goes on, and who is left. */
+/** Takes in how attempts of an executor ended. @returns the next ones, and how many it has done. */
 export const completeTogether = internalMutation({
   args: {
     ...core.reportArgs,
