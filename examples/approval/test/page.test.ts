@@ -45,7 +45,7 @@ describe.skipIf(!existsSync(executablePath))("the page, in a browser", () => {
     const url = await addressOf(server);
     browser = await chromium.launch({ executablePath, args: ["--no-sandbox"] });
     page = await browser.newPage({ viewport: { width: 1000, height: 900 } });
-    page.setDefaultTimeout(60_000);
+    page.setDefaultTimeout(300_000);
     page.on("pageerror", (error) => faults.push(error.message));
     await page.goto(url);
   });

@@ -137,7 +137,7 @@ export const start = internalMutationGeneric(async (ctx): Promise<void> => {
 
 test.each(["5.9", "6", "7"] as const)(
   "TypeScript %s knows hidden nodes, and inputs whose types are of their place",
-  { tags: ["large"], timeout: 60_000 },
+  { tags: ["large"] },
   async (version) => {
     const folder = scratchFolder(`placed-${version}`);
     await rm(folder, { recursive: true, force: true });

@@ -196,7 +196,7 @@ test("--watch goes on when something cannot be read, and compiles again once it 
   const interrupt = new AbortController();
   const ended = runProgram(terminal(interrupt.signal), ["--watch"]);
   const says = (text: RegExp) =>
-    vi.waitFor(() => expect(printed).toMatch(text), { timeout: 30_000, interval: 5 });
+    vi.waitFor(() => expect(printed).toMatch(text), { timeout: 300_000, interval: 5 });
   await says(/Watching convex/);
   await symlink("loop.workflow.ts", join(functionsDir, "loop.workflow.ts"));
   await says(/convex\/loop\.workflow\.ts:1:1 error SW1906/);

@@ -46,7 +46,7 @@ describe("large", () => {
 
   test(
     "[S56] 10,000 children: all outputs, in order, none missing or doubled",
-    { tags: ["large"], timeout: 300_000 },
+    { tags: ["large"] },
     async () => {
       const before = heapUsed();
       const id = await use.app.start("tenThousand", { of: 10_000, concurrency: 200 });

@@ -49,7 +49,7 @@ setInterval(() => {}, 1000);`);
     exitCode: 1,
   };
   const ended = runProgram(terminal, ["dev", "--", "--once"]);
-  const patience = { timeout: 10_000, interval: 10 };
+  const patience = { timeout: 300_000, interval: 10 };
   await vi.waitFor(async () => expect(await said()).toBe("dev --once, compiled: true\n"), patience);
   printed = "";
   await save(definition('.step("paid", { query: () => 1 }).step("sent", { query: () => 2 })'));

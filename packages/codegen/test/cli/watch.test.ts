@@ -44,7 +44,7 @@ beforeEach(async () => {
   };
 });
 
-const patience = { timeout: 30_000, interval: 5 };
+const patience = { timeout: 300_000, interval: 5 };
 const says = (text: string | RegExp) =>
   vi.waitFor(() => expect(printed.out + printed.err).toMatch(text), patience);
 const mail = () => join(app, "convex/features/mail.workflow.ts");

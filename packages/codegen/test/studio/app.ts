@@ -247,7 +247,7 @@ export class EmbeddedClient implements Client {
 
 /** What a test waits for in real time comes soon, but for a machine that is busy. */
 export const eventually = <Result>(attempt: () => Result | Promise<Result>): Promise<Result> =>
-  vi.waitFor(attempt, { timeout: 30_000, interval: 50 });
+  vi.waitFor(attempt, { timeout: 300_000, interval: 50 });
 
 /** Runs a command that opens the studio. It goes on until the studio is closed. */
 async function opened(

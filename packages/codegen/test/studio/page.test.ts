@@ -123,7 +123,7 @@ describe.skipIf(!existsSync(executablePath))("in a browser", () => {
   beforeEach(async () => {
     faults = [];
     page = await browser.newPage({ viewport: { width: 1200, height: 900 } });
-    page.setDefaultTimeout(20_000);
+    page.setDefaultTimeout(300_000);
     page.on("pageerror", (error) => faults.push(error.message));
     page.on("dialog", (dialog) => {
       faults.push(dialog.message());
@@ -662,6 +662,24 @@ describe.skipIf(!existsSync(executablePath))("in a browser", () => {
     expect([...new Set(canceled)]).toEqual(ids);
     // That of the moment of a reload may have been done twice.
     expect(canceled.length).toBeLessThanOrEqual(ids.length + reloads);
+    await served.close();
+  });
+
+  test("an address that changes while the page is first drawn is followed", async () => {
+    const other = await browser.newPage();
+    await other.addInitScript(() => {
+      // What is observed comes after the page is drawn, and before React runs its effects.
+      new MutationObserver((_, observer) => {
+        if (document.querySelector("header") === null) return;
+        observer.disconnect();
+        history.replaceState(null, "", "#/pool");
+        dispatchEvent(new HashChangeEvent("hashchange"));
+      }).observe(document, { childList: true, subtree: true });
+    });
+    const served = await serveAnswers({ workflows: [], runs: { page: [], isDone: true } }, {});
+    await other.goto(served.url);
+    await other.locator("nav [aria-current=page]", { hasText: "Pool" }).waitFor();
+    await other.close();
     await served.close();
   });
 

@@ -1,4 +1,4 @@
-import { StrictMode, useEffect, useState } from "react";
+import { StrictMode, useEffect, useState, useSyncExternalStore } from "react";
 import { createRoot } from "react-dom/client";
 import { BulkProgress, goOn } from "./bulk.js";
 import { httpSource, RETRY_MS, type About } from "./http-source.js";
@@ -74,13 +74,12 @@ function Tab({ name, place, isHere }: { name: string; place: string; isHere: boo
 }
 
 function useHash(): string {
-  const [hash, setHash] = useState(location.hash);
-  useEffect(() => {
-    const changed = () => setHash(location.hash);
-    addEventListener("hashchange", changed);
-    return () => removeEventListener("hashchange", changed);
-  }, []);
-  return hash;
+  return useSyncExternalStore(subscribeToHash, () => location.hash);
+}
+
+function subscribeToHash(onChange: () => void) {
+  addEventListener("hashchange", onChange);
+  return () => removeEventListener("hashchange", onChange);
 }
 
 createRoot(document.getElementById("root")!).render(
