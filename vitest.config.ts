@@ -1,11 +1,71 @@
-import { defineConfig } from "vitest/config";
-import { isShown } from "./vitest.shared.js";
+import { configDefaults, defineConfig, type UserWorkspaceConfig } from "vitest/config";
+import { givenMutation, mutationOf } from "./scripts/guards.mjs";
+
+const HANGS_MS = 30 * 60_000;
+// Tests run against the sources, so that no build stands between an edit and its test.
+const conditions = ["@convex-dev/component-source"];
+
+/**
+ * What the workflow component logs of runs that fail. Many a test has them fail on purpose; those
+ * of the log itself look at the console.
+ */
+function isShown(log: string): boolean {
+  return log.split("\n").some((line) => line !== "" && !line.startsWith('{"component":"workflow"'));
+}
+
+/** Tests that share their settings. Those of one project share what Vite makes of the sources. */
+function project(name: string, test: UserWorkspaceConfig["test"]): UserWorkspaceConfig {
+  const mutation = givenMutation();
+  return {
+    // `npm run mutations` asks whether a test catches a mistake.
+    plugins: mutation === undefined ? [] : [mutationOf(mutation)],
+    resolve: { conditions },
+    ssr: { resolve: { conditions } },
+    test: {
+      name,
+      restoreMocks: true,
+      unstubEnvs: true,
+      tags: [
+        { name: "large", description: "Takes a second or more: only `npm run verify` runs it." },
+      ],
+      // They only end what hangs. Time is virtual, so a test takes what it computes, and that may be
+      // long on a machine that is busy with other things.
+      testTimeout: HANGS_MS,
+      hookTimeout: HANGS_MS,
+      onConsoleLog: isShown,
+      ...test,
+    },
+  };
+}
+
+/** Tests of the types of a package, which the compiler runs. */
+function types(name: string): UserWorkspaceConfig {
+  const include = ["test/types/**/*.test-d.ts"];
+  const typecheck = { enabled: true, only: true, include };
+  return { ...project(`types of ${name}`, { typecheck }), root: `packages/${name}` };
+}
 
 export default defineConfig({
   // By default one core is left alone, which is half of the machine where there are two.
   test: {
     maxWorkers: "100%",
     onConsoleLog: isShown,
-    projects: ["packages/*", "examples/*", "benchmarks"],
+    projects: [
+      project("packages", {
+        include: ["{packages/*,benchmarks}/test/**/*.test.ts"],
+        // The apps that are compiled may have tests of their own.
+        exclude: [...configDefaults.exclude, "packages/codegen/test/fixtures/**"],
+        globalSetup: ["scripts/test-app.mjs"],
+        // Files share modules in a worker: loading them for each file takes as long as the tests.
+        isolate: false,
+        // The peer's test module finds its functions with `import.meta.glob`, which only what Vite
+        // transforms knows.
+        server: { deps: { inline: ["@convex-dev/workpool"] } },
+      }),
+      // Their files are isolated as they are by default: as in an app.
+      project("examples", { include: ["examples/*/test/**/*.test.ts"] }),
+      types("workpool"),
+      types("workflow"),
+    ],
   },
 });

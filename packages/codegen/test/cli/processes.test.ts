@@ -175,7 +175,7 @@ export async function resolve(specifier, context, next) {
     );
     const slow = spawn(process.execPath, ["--import", register, main], { cwd: app() });
     const exited = once(slow, "exit");
-    await vi.waitFor(() => expect(existsSync(join(app(), "waiting"))).toBe(true), 30_000);
+    await vi.waitFor(() => expect(existsSync(join(app(), "waiting"))).toBe(true), 300_000);
     await save(folder, newer);
     expect(generate().status).toBe(0);
     await writeFile(go, "");

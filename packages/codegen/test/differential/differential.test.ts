@@ -16,10 +16,7 @@ import { eventsIn } from "./events-in.js";
 import { MANAGE } from "./manage.js";
 import { TOLERANCE_MS } from "./world.js";
 
-/**
- * More of them, and others: `FUZZ_ROUNDS=2000 FUZZ_SEED=100 npx vitest run --root packages/codegen
- * differential`.
- */
+/** More of them, and others: `FUZZ_ROUNDS=2000 FUZZ_SEED=100 npx vitest run differential.test`. */
 const seeds = seedsOf(8);
 const releases = new RandomReleases(seeds, { "manage.ts": MANAGE });
 

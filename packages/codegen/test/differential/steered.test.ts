@@ -10,10 +10,7 @@ import { MANAGE } from "./manage.js";
 import { scriptOf, type Turn } from "./script.js";
 import { SteeredApp } from "./steering.js";
 
-/**
- * More of them, and others: `FUZZ_ROUNDS=2000 FUZZ_SEED=100 npx vitest run --root packages/codegen
- * steered`.
- */
+/** More of them, and others: `FUZZ_ROUNDS=2000 FUZZ_SEED=100 npx vitest run steered`. */
 const seeds = seedsOf(10);
 const releases = new RandomReleases(seeds, { "manage.ts": MANAGE });
 

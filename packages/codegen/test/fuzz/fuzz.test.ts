@@ -17,10 +17,7 @@ import { filesIn, fixtures, foldersIn } from "../golden.js";
 import { scratchFolder, typeErrors, writeGeneratedTypes } from "../type-check.js";
 import { mutate, randomOf } from "./mutate.js";
 
-/**
- * Others: `FUZZ_SEED=7001 npx vitest run --root packages/codegen fuzz`; `FUZZ_ROUNDS` says how
- * many.
- */
+/** Others: `FUZZ_SEED=7001 npx vitest run fuzz.test`; `FUZZ_ROUNDS` says how many. */
 const rounds = Number(process.env["FUZZ_ROUNDS"] ?? 1_000);
 const firstSeed = Number(process.env["FUZZ_SEED"] ?? 1);
 

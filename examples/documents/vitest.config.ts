@@ -1,3 +1,0 @@
-import { example } from "../../vitest.shared.js";
-
-export default example("documents");
