@@ -38,7 +38,7 @@ describe.each(features)("%s", (feature) => {
     expect(byPath(files.map((file) => writtenBy(versionOf(expected), file)))).toEqual(expected);
   });
 
-  test("comes out as Prettier would lay it out", async () => {
+  test("comes out as Prettier would lay it out", { tags: ["large"] }, async () => {
     const { files } = await compile({ functionsDir: join(folder, "convex") });
     for (const { path, text } of files) expect(await isFormatted(text, path), path).toBe(true);
   });

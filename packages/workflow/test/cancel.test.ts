@@ -135,21 +135,25 @@ describe("cancel", () => {
     },
   );
 
-  test("[S86] few children are canceled at once, many in transactions that follow", async () => {
-    const many = Array.from({ length: 120 }, (_none, n) => ({ n, ms: 10_000 }));
-    const id = await use.app.start("wide", { lists: 3, leaves: many });
-    // The children of the last list are inserted within 3 s, as more works wait than the pool runs.
-    await use.app.advance(3_500);
-    await cancel(id);
-    const canceled = async () => {
-      const states = (await use.app.tree(id)).map(({ state }) => state);
-      return states.filter((state) => state === "canceled").length;
-    };
-    expect(await canceled()).toBe(1 + 3);
-    await use.app.drive();
-    expect(await canceled()).toBe(1 + 3 + 360);
-    await use.app.expectNothingLeft();
-  });
+  test(
+    "[S86] few children are canceled at once, many in transactions that follow",
+    { tags: ["large"] },
+    async () => {
+      const many = Array.from({ length: 120 }, (_none, n) => ({ n, ms: 10_000 }));
+      const id = await use.app.start("wide", { lists: 3, leaves: many });
+      // The children of the last list are inserted within 3 s, as more works wait than the pool runs.
+      await use.app.advance(3_500);
+      await cancel(id);
+      const canceled = async () => {
+        const states = (await use.app.tree(id)).map(({ state }) => state);
+        return states.filter((state) => state === "canceled").length;
+      };
+      expect(await canceled()).toBe(1 + 3);
+      await use.app.drive();
+      expect(await canceled()).toBe(1 + 3 + 360);
+      await use.app.expectNothingLeft();
+    },
+  );
 
   test("[S85] after the last child has ended, before the parent goes on: nothing stays scheduled", async () => {
     const id = await use.app.start("twoAtOnce", { leaves: [{ n: 1 }] });

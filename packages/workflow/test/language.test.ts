@@ -92,13 +92,17 @@ describe("recover of a child and a parent", () => {
     ["child", "childFailed at all;"],
     ["finalize", "thrown at all.finalize;"],
     ["time", "timedOut at all;"],
-  ])("[S90] [S129] a parent of actions in a loop that fails at its %s", async (at, each) => {
-    const input = at === undefined ? {} : { at };
-    const place = each.replaceAll(" all", " iterations.all");
-    const expected = at === undefined ? "well" : place.repeat(2);
-    expect(await use.app.output("recoveredActions", input)).toBe(expected);
-    await use.app.expectNothingLeft();
-  });
+  ])(
+    "[S90] [S129] a parent of actions in a loop that fails at its %s",
+    { tags: ["large"] },
+    async (at, each) => {
+      const input = at === undefined ? {} : { at };
+      const place = each.replaceAll(" all", " iterations.all");
+      const expected = at === undefined ? "well" : place.repeat(2);
+      expect(await use.app.output("recoveredActions", input)).toBe(expected);
+      await use.app.expectNothingLeft();
+    },
+  );
 
   test("[S90] [S129] the siblings are canceled, and the timeline keeps the error", async () => {
     const id = await use.app.start("recoveredParent", { at: "child" });

@@ -212,9 +212,13 @@ describe("what a parent's children make", () => {
     },
   );
 
-  test("a parent after a step that wrote much inserts its children in a transaction of its own", async () => {
-    expect(await use.app.output("heavyThenChildren", { bytes: 900_000 })).toBe(8);
-  });
+  test(
+    "a parent after a step that wrote much inserts its children in a transaction of its own",
+    { tags: ["large"] },
+    async () => {
+      expect(await use.app.output("heavyThenChildren", { bytes: 900_000 })).toBe(8);
+    },
+  );
 });
 
 describe("children that cannot be started", () => {

@@ -1,3 +1,4 @@
+/** @module-tag large */
 import { beforeEach, vi } from "vitest";
 import * as gate from "../src/core/gate.js";
 import { virtualTime } from "./app.js";

@@ -156,21 +156,25 @@ describe("when works wait", () => {
     atRest();
   });
 
-  test("a pool that becomes smaller meanwhile, and larger again, reports together as before", async () => {
-    const { deployment, enqueue, events, atRest } = await deployed(20);
-    deployment.at(0, () => enqueue(0, 200, 500));
-    const failures: string[] = [];
-    deployment.onHappening((event) => {
-      if (event.what === "failed") failures.push(`${event.path.name}: ${event.error}`);
-    });
-    deployment.at(2_000, () => deployment.mutation("calls:limit", { maxParallelism: 3 }));
-    deployment.at(6_000, () => deployment.mutation("calls:limit", { maxParallelism: 40 }));
-    await deployment.drive();
-    expect(failures).toEqual([]);
-    expect(once(events("end"))).toBe(200);
-    expect(events("ended")).toHaveLength(200);
-    atRest();
-  });
+  test(
+    "a pool that becomes smaller meanwhile, and larger again, reports together as before",
+    { tags: ["large"] },
+    async () => {
+      const { deployment, enqueue, events, atRest } = await deployed(20);
+      deployment.at(0, () => enqueue(0, 200, 500));
+      const failures: string[] = [];
+      deployment.onHappening((event) => {
+        if (event.what === "failed") failures.push(`${event.path.name}: ${event.error}`);
+      });
+      deployment.at(2_000, () => deployment.mutation("calls:limit", { maxParallelism: 3 }));
+      deployment.at(6_000, () => deployment.mutation("calls:limit", { maxParallelism: 40 }));
+      await deployment.drive();
+      expect(failures).toEqual([]);
+      expect(once(events("end"))).toBe(200);
+      expect(events("ended")).toHaveLength(200);
+      atRest();
+    },
+  );
 
   test("what it runs in slots of before the pool became smaller holds up no other work", async () => {
     const { deployment, enqueue, events, atRest } = await deployed(20);
@@ -245,18 +249,22 @@ describe("loss", () => {
     },
   );
 
-  test("every executor dies while works come: each work ends, and the pool comes to rest", async () => {
-    let deaths = 0;
-    const dies = {
-      action: ({ name }: { name: string }) =>
-        name === "executor:execute" && deaths++ < 6 ? ("dies before report" as const) : undefined,
-    };
-    const { deployment, enqueue, events, atRest } = await deployed(30, S256, dies);
-    for (let i = 0; i < 20; i++) deployment.at(200 * i, () => enqueue(10 * i, 10, 500));
-    await deployment.drive();
-    expect(events("ended")).toHaveLength(200);
-    atRest();
-  });
+  test(
+    "every executor dies while works come: each work ends, and the pool comes to rest",
+    { tags: ["large"] },
+    async () => {
+      let deaths = 0;
+      const dies = {
+        action: ({ name }: { name: string }) =>
+          name === "executor:execute" && deaths++ < 6 ? ("dies before report" as const) : undefined,
+      };
+      const { deployment, enqueue, events, atRest } = await deployed(30, S256, dies);
+      for (let i = 0; i < 20; i++) deployment.at(200 * i, () => enqueue(10 * i, 10, 500));
+      await deployment.drive();
+      expect(events("ended")).toHaveLength(200);
+      atRest();
+    },
+  );
 });
 
 describe("canceling", () => {

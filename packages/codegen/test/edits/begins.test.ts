@@ -112,37 +112,45 @@ describe("a run that was to begin later", () => {
     expect(await deployment.see(id)).toMatchObject({ state: "completed", output: [url, "ACME"] });
   });
 
-  test.each(FIRSTS)("[S136] fails if it does not fit, with %s first", async (_what, first) => {
-    const { deployment, deploy } = await deployed(
-      app(flow(URL, first(seen(true)))),
-      app(flow(REQUIRED, first(seen(false)))),
-    );
-    const id = await start(deployment, { input, runAfter: "1h" });
-    deploy();
-    await deployment.drive();
-    expect(await deployment.see(id)).toMatchObject({
-      state: "failed",
-      error: { kind: "invalidInput", node: "input", message: expect.stringContaining("tenant") },
-    });
-    expect(await deployment.pending()).toBe(0);
-  });
+  test.each(FIRSTS)(
+    "[S136] fails if it does not fit, with %s first",
+    { tags: ["large"] },
+    async (_what, first) => {
+      const { deployment, deploy } = await deployed(
+        app(flow(URL, first(seen(true)))),
+        app(flow(REQUIRED, first(seen(false)))),
+      );
+      const id = await start(deployment, { input, runAfter: "1h" });
+      deploy();
+      await deployment.drive();
+      expect(await deployment.see(id)).toMatchObject({
+        state: "failed",
+        error: { kind: "invalidInput", node: "input", message: expect.stringContaining("tenant") },
+      });
+      expect(await deployment.pending()).toBe(0);
+    },
+  );
 
   test.each([
     ["imported", "given"],
     ["built of what is imported", "z.object(given.shape)"],
-  ])("[S136] has what its schema gives that is %s", async (_what, expression) => {
-    const imported = (schema: string, nodes: string): Files => {
-      const files = app(`import { given } from "./lib/schemas";`, flow(expression, nodes));
-      const text = `import { z } from "zod";\nexport const given = ${schema};`;
-      return { ...files, "lib/schemas.ts": text };
-    };
-    const nodes = `.step("first", { action: (_ctx, { input }) => input })`;
-    const { deployment, deploy } = await deployed(imported(URL, nodes), imported(TENANT, nodes));
-    const id = await start(deployment, { input, runAfter: "1h" });
-    deploy();
-    await deployment.drive();
-    expect(await deployment.see(id)).toMatchObject({ output: { url: "a", tenant: "acme" } });
-  });
+  ])(
+    "[S136] has what its schema gives that is %s",
+    { tags: ["large"] },
+    async (_what, expression) => {
+      const imported = (schema: string, nodes: string): Files => {
+        const files = app(`import { given } from "./lib/schemas";`, flow(expression, nodes));
+        const text = `import { z } from "zod";\nexport const given = ${schema};`;
+        return { ...files, "lib/schemas.ts": text };
+      };
+      const nodes = `.step("first", { action: (_ctx, { input }) => input })`;
+      const { deployment, deploy } = await deployed(imported(URL, nodes), imported(TENANT, nodes));
+      const id = await start(deployment, { input, runAfter: "1h" });
+      deploy();
+      await deployment.drive();
+      expect(await deployment.see(id)).toMatchObject({ output: { url: "a", tenant: "acme" } });
+    },
+  );
 
   test("[S136] has no recover called for its input", async () => {
     const first = `.step("first", { action: () => 1, recover: () => 2 })`;

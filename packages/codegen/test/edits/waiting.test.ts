@@ -146,26 +146,30 @@ describe("its time is over", () => {
     Object.entries(nodes).flatMap(([kind, node]) =>
       times.map(([what, time]) => [kind, what, node, time] as const),
     ),
-  )("[S113] [S138] %s keeps its time when the code has %s", async (kind, _what, node, time) => {
-    const options = (given: string) =>
-      kind === "a workflow" && given !== "" ? `, timeout: ${given}` : "";
-    const [deployment, id] = await waitsWhile(
-      app(naps, flow(node('"5h"'), options('"5h"'))),
-      app(naps, flow(node(time), options(time))),
-    );
-    const begun = Date.now();
-    await deployment.drive(async () => (await deployment.see(id)).state !== "running");
-    expect(Date.now() - begun).toBeGreaterThan(4.9 * 3_600_000);
-    expect(Date.now() - begun).toBeLessThan(5.1 * 3_600_000);
-    const ends = {
-      "a sleep": { state: "completed" },
-      "an event": { state: "completed", output: { timedOut: true } },
-      "a workflow": { state: "timedOut" },
-    };
-    expect(await deployment.see(id)).toMatchObject(
-      ends[kind as keyof typeof ends] ?? { state: "failed", error: { kind: "timedOut" } },
-    );
-  });
+  )(
+    "[S113] [S138] %s keeps its time when the code has %s",
+    { tags: ["large"] },
+    async (kind, _what, node, time) => {
+      const options = (given: string) =>
+        kind === "a workflow" && given !== "" ? `, timeout: ${given}` : "";
+      const [deployment, id] = await waitsWhile(
+        app(naps, flow(node('"5h"'), options('"5h"'))),
+        app(naps, flow(node(time), options(time))),
+      );
+      const begun = Date.now();
+      await deployment.drive(async () => (await deployment.see(id)).state !== "running");
+      expect(Date.now() - begun).toBeGreaterThan(4.9 * 3_600_000);
+      expect(Date.now() - begun).toBeLessThan(5.1 * 3_600_000);
+      const ends = {
+        "a sleep": { state: "completed" },
+        "an event": { state: "completed", output: { timedOut: true } },
+        "a workflow": { state: "timedOut" },
+      };
+      expect(await deployment.see(id)).toMatchObject(
+        ends[kind as keyof typeof ends] ?? { state: "failed", error: { kind: "timedOut" } },
+      );
+    },
+  );
 
   test("[S113] [S138] one without a limit has none when the code gets one, until its event", async () => {
     const [deployment, id] = await waitsWhile(
