@@ -232,6 +232,7 @@ describe.skipIf(!existsSync(executablePath))("in a browser", () => {
       await page.getByText("2 errors").click();
       await page.getByText("Attempt 2: no card <script>alert(1)</script>").waitFor();
       await page.getByText("order › charge (thrown, attempt 2)").waitFor();
+      expect(await page.title()).toContain("Run ");
       await shown("failed");
       await button("Restart").click();
       await dialog().getByRole("button", { name: "Restart" }).click();
@@ -360,11 +361,25 @@ describe.skipIf(!existsSync(executablePath))("in a browser", () => {
       await dialog().getByRole("alert").getByText("input.items").waitFor();
     });
 
+    test("a run is opened by its id from the search", async () => {
+      const start = { workflow: "order", input: { items: [], card: "" } };
+      const runId = await ask("/write/start", start);
+      await open("runs");
+      await page.getByLabel("Search").fill(` ${runId} `);
+      await page.getByLabel("Search").press("Enter");
+      await page.getByRole("region", { name: "Error" }).waitFor();
+      expect(page.url()).toContain(`#/runs/${runId}`);
+      await button("Restart").click();
+      const from = dialog().getByLabel("From");
+      expect(await from.locator("option").first().textContent()).toBe("charge, where it failed");
+    });
+
     test("runs are filtered, and the filter stands in the address", async () => {
       await ask("/write/start", { workflow: "parcel", input: { item: "a" }, key: "box 1" });
       await open("runs?workflow=parcel&state=completed");
       await page.getByRole("cell", { name: "parcel" }).first().waitFor();
       await page.getByRole("cell", { name: "order" }).first().waitFor({ state: "detached" });
+      await page.getByText("More filters").click();
       await page.getByLabel("Key begins with").fill("box");
       await page.getByLabel("Key begins with").press("Enter");
       await page.getByRole("cell", { name: "box 1" }).waitFor();
@@ -378,8 +393,8 @@ describe.skipIf(!existsSync(executablePath))("in a browser", () => {
       expect(page.url()).toMatch(/state=failed.*key=box|key=box.*state=failed/);
       await ask("/write/start", { workflow: "order", input: { items: [], card: "" }, key: "poor" });
       await open("runs");
-      await page.getByLabel("Text").fill("NO CARD");
-      await page.getByLabel("Text").press("Enter");
+      await page.getByLabel("Search").fill("NO CARD");
+      await page.getByLabel("Search").press("Enter");
       await page.getByText(/^Searched all \d+ runs\.$/).waitFor();
       await page.getByText("no card <script>").first().waitFor();
       expect(await page.getByRole("cell", { name: "box 1" }).count()).toBe(0);
@@ -407,6 +422,7 @@ describe.skipIf(!existsSync(executablePath))("in a browser", () => {
         .or(page.getByText("No runs."))
         .first()
         .waitFor();
+      await page.getByText("More filters").click();
       // Without a moment between them, as on a machine that is busy.
       await page.evaluate(() => {
         const field = (name: string) =>
@@ -552,6 +568,7 @@ describe.skipIf(!existsSync(executablePath))("in a browser", () => {
       const start = { workflow: "order", input, key: "to be approved" };
       const runId = await ask("/write/start", start);
       await open("runs?workflow=order");
+      await page.getByText("More filters").click();
       await page.getByLabel("At node").selectOption("approval");
       const row = page.getByRole("row").filter({ hasText: "to be approved" });
       await row.waitFor();
@@ -684,7 +701,10 @@ describe.skipIf(!existsSync(executablePath))("in a browser", () => {
   });
 
   test("a page whose studio is closed says so, and goes on when it is back", async () => {
-    const pageOf = (workflow: string) => ({ page: [{ workflow, state: "running" }], isDone: true });
+    const pageOf = (workflow: string) => ({
+      page: [{ workflow, state: "running", startedAt: 1 }],
+      isDone: true,
+    });
     const serve = async (workflow: string, of: { port?: number; token?: string } = {}) =>
       await serveAnswers({ workflows: [], runs: pageOf(workflow) }, of);
     const first = await serve("before");
@@ -721,7 +741,10 @@ describe.skipIf(!existsSync(executablePath))("in a browser", () => {
       };
       const answers = {
         workflows: [{ name: "order", nodes: ["charge"], plan, events: [] }],
-        runs: { page: [{ runId: "r1", workflow: "order", state: "running" }], isDone: true },
+        runs: {
+          page: [{ runId: "r1", workflow: "order", state: "running", startedAt: 1 }],
+          isDone: true,
+        },
       };
       const served = await serveAnswers(answers, { plans: () => plans });
       await page.goto(served.url);

@@ -1,5 +1,6 @@
 import { StrictMode, useEffect, useState, useSyncExternalStore } from "react";
 import { createRoot } from "react-dom/client";
+import { ErrorBoundary } from "./error-boundary.js";
 import { BulkProgress, goOn } from "./bulk.js";
 import { httpSource, RETRY_MS, type About } from "./http-source.js";
 import { Problem } from "./parts.js";
@@ -40,6 +41,9 @@ function App() {
   const [path = "", query] = hash.slice(1).split("?");
   const [, place = "runs", id] = path.split("/");
   const parts = { server, about: about ?? { title: "" } };
+  useEffect(() => {
+    document.title = [titleOf(place, id), about?.title, "Stepwise"].filter(Boolean).join(" – ");
+  }, [place, id, about]);
   return (
     <Studio value={parts}>
       <header>
@@ -52,17 +56,25 @@ function App() {
       </header>
       <Problem error={error} />
       <BulkProgress />
-      {about === undefined ? null : place === "workflows" ? (
-        <WorkflowsPage name={id} />
-      ) : place === "pool" ? (
-        <PoolPage />
-      ) : id === undefined ? (
-        <RunsPage query={new URLSearchParams(query)} />
-      ) : (
-        <RunPage key={id} runId={id} />
-      )}
+      <ErrorBoundary key={path}>
+        {about === undefined ? null : place === "workflows" ? (
+          <WorkflowsPage name={id} />
+        ) : place === "pool" ? (
+          <PoolPage />
+        ) : id === undefined ? (
+          <RunsPage query={new URLSearchParams(query)} />
+        ) : (
+          <RunPage key={id} runId={id} />
+        )}
+      </ErrorBoundary>
     </Studio>
   );
+}
+
+function titleOf(place: string, id = ""): string {
+  if (place === "workflows") return id === "" ? "Workflows" : id;
+  if (place === "pool") return "Pool";
+  return id === "" ? "Runs" : `Run ${id}`;
 }
 
 function Tab({ name, place, isHere }: { name: string; place: string; isHere: boolean }) {

@@ -1,6 +1,6 @@
 import { useId, useRef, useState, type FormEvent, type ReactNode } from "react";
 import type { RunState } from "@stepwise/workflow";
-import { badgeOf } from "@stepwise/workflow/react";
+import { badgeOf, useNow } from "@stepwise/workflow/react";
 import { convexToJson, jsonToConvex, type JSONValue, type Value } from "convex/values";
 
 /** A value as JSON, as Convex writes it. */
@@ -8,9 +8,30 @@ export function Json({ title, value }: { title: string; value: unknown }) {
   if (value === undefined) return null;
   return (
     <section className="json">
-      <h3>{title}</h3>
+      <h3>
+        {title} <Copy text={textOf(value)} />
+      </h3>
       <pre tabIndex={0}>{cut(textOf(value))}</pre>
     </section>
+  );
+}
+
+/** Copies a text whole. */
+export function Copy({ text }: { text: string }) {
+  const [isDone, setDone] = useState(false);
+  const copy = async () => {
+    await navigator.clipboard.writeText(text);
+    setDone(true);
+  };
+  return (
+    <button
+      type="button"
+      className="copy"
+      onClick={() => void copy()}
+      onBlur={() => setDone(false)}
+    >
+      {isDone ? "Copied" : "Copy"}
+    </button>
   );
 }
 
@@ -104,6 +125,27 @@ export function Badge({ state, isPaused }: { state: RunState; isPaused: boolean 
       <span aria-hidden>{sign}</span> {label}
       {isPaused && ", paused"}
     </span>
+  );
+}
+
+const AGO = new Intl.RelativeTimeFormat("en", { style: "short" });
+const UNITS = [
+  ["day", 86_400_000],
+  ["hour", 3_600_000],
+  ["minute", 60_000],
+  ["second", 1_000],
+] as const;
+
+/** How long ago something was, such as `5 min. ago`. When exactly is shown on hover. */
+export function Ago({ at }: { at: number }) {
+  const passed = useNow(true) - at;
+  const [unit, size] =
+    UNITS.find((each) => Math.abs(passed) >= each[1]) ?? (["second", 1_000] as const);
+  const date = new Date(at);
+  return (
+    <time dateTime={date.toISOString()} title={date.toLocaleString()}>
+      {AGO.format(-Math.trunc(passed / size), unit)}
+    </time>
   );
 }
 

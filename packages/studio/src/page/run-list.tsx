@@ -4,7 +4,7 @@ import { useVirtualizer } from "@tanstack/react-virtual";
 import { type ReactNode, useEffect, useMemo, useRef, useState } from "react";
 import { type ReadResult, RUNS, type RunsArgs } from "../data-source.js";
 import { hasText } from "../has-text.js";
-import { Badge, cut, Problem, Time } from "./parts.js";
+import { Ago, Badge, cut, Problem } from "./parts.js";
 import { useStudio } from "./studio.js";
 
 type Filter = Omit<RunsArgs, "cursor">;
@@ -229,7 +229,7 @@ function RunCells({ run }: { run: ListedRun }) {
       </td>
       <td>{name !== undefined && cut(name, 200)}</td>
       <td>
-        <Time at={run.startedAt} />
+        <Ago at={run.startedAt} />
       </td>
       <td>
         <Took run={run} />

@@ -2,7 +2,7 @@ import type { ListedRun, TimelineEntry } from "@stepwise/workflow";
 import { RunTimeline, type Step, WorkflowGraph } from "@stepwise/workflow/react";
 import { useEffect, useState } from "react";
 import { RUNS, type ShownRun } from "../data-source.js";
-import { cut, Json, Problem, Time } from "./parts.js";
+import { Copy, cut, Json, Problem, Time } from "./parts.js";
 import { Steering } from "./steering.js";
 import { useStudio, useWatched } from "./studio.js";
 
@@ -45,6 +45,14 @@ export function RunPage({ runId }: { runId: string }) {
         <Steering status={status} />
       </div>
       <Facts status={status} />
+      {"error" in status && (
+        <section aria-label="Error">
+          <Failure error={status.error} />
+          {status.error.kind === "childFailed" && (
+            <a href={`#/runs?parent=${runId}&state=failed`}>Its failed children</a>
+          )}
+        </section>
+      )}
       {[...opened].map((id) => (
         <ChildrenOf
           key={id}
@@ -84,12 +92,6 @@ export function RunPage({ runId }: { runId: string }) {
       )}
       <div className="columns">
         <div>
-          {"error" in status && (
-            <section>
-              <h2>Error</h2>
-              <Failure error={status.error} />
-            </section>
-          )}
           {"output" in status && status.isSensitive !== true && (
             <Json title="Output" value={status.output} />
           )}
@@ -221,20 +223,37 @@ function Input({ runId }: { runId: string }) {
   );
 }
 
+/** A link to a run by its workflow and key, and by its id until they are known. */
+function RunLink({ runId }: { runId: string }) {
+  const { value: run } = useWatched("run", { runId });
+  return (
+    <a href={`#/runs/${runId}`}>
+      {run ? [run.workflow, run.key].filter(Boolean).join(" › ") : runId}
+    </a>
+  );
+}
+
 /** A run that began so much later than it was created shows both. */
 const SHOWN_WAIT_MS = 1_000;
 
 function Facts({ status }: { status: ShownRun }) {
   const { runId, state, createdAt, startedAt, active } = status;
   const begins = state === "pending" ? active[0]?.dueAt : startedAt;
-  const facts: [string, React.ReactNode][] = [["Run", <code key="id">{runId}</code>]];
+  const facts: [string, React.ReactNode][] = [
+    [
+      "Run",
+      <span key="id">
+        <code>{runId}</code> <Copy text={runId} />
+      </span>,
+    ],
+  ];
   if (begins !== startedAt || startedAt - createdAt >= SHOWN_WAIT_MS)
     facts.push(["Created", <Time key="created" at={createdAt} />]);
   if (begins !== undefined)
     facts.push([state === "pending" ? "Begins" : "Started", <Time key="started" at={begins} />]);
   if ("endedAt" in status) facts.push(["Ended", <Time key="ended" at={status.endedAt} />]);
   if (status.parentRunId !== undefined)
-    facts.push(["Child of", <a href={`#/runs/${status.parentRunId}`}>{status.parentRunId}</a>]);
+    facts.push(["Child of", <RunLink key="parent" runId={status.parentRunId} />]);
   if (status.generation > 1) facts.push(["Restarted", `generation ${status.generation}`]);
   if (status.isOutdated) facts.push(["Plan", "older than what is deployed"]);
   if (status.stalled)

@@ -1,5 +1,5 @@
 import type { RunState } from "@stepwise/workflow";
-import { useState } from "react";
+import { type ReactNode, useState } from "react";
 import type { WorkflowSummary } from "../data-source.js";
 import { unknown } from "../input-shape.js";
 import { BulkButtons } from "./bulk.js";
@@ -20,7 +20,7 @@ const STATES = [
 
 /** The runs of the top level, the newest first. The filter stands in the address. */
 export function RunsPage({ query }: { query: URLSearchParams }) {
-  const { about } = useStudio();
+  const { about, server } = useStudio();
   const workflows = useWatched("workflows", {});
   const {
     workflow = "",
@@ -50,6 +50,16 @@ export function RunsPage({ query }: { query: URLSearchParams }) {
     for (const other of WITHOUT[name] ?? []) changed.delete(other);
     location.hash = `#/runs?${changed.toString()}`;
   };
+  const search = (text: string) => {
+    change("text", text);
+    const runId = text.trim();
+    if (runId === "") return;
+    const open = (run: unknown) => {
+      if (run !== null) location.hash = `#/runs/${runId}`;
+    };
+    // What is no id, or cannot be asked for now, is only searched for.
+    server.read("run", { runId }).then(open, () => {});
+  };
   return (
     <main>
       <div className="head">
@@ -63,48 +73,35 @@ export function RunsPage({ query }: { query: URLSearchParams }) {
         <Choice name="State" value={state} onChange={(value) => change("state", value)}>
           {STATES}
         </Choice>
-        <Choice
-          name="At node"
-          value={node}
-          isDisabled={workflow === ""}
-          onChange={(value) => change("node", value)}
-        >
-          {nodes.map(({ name }) => name)}
-        </Choice>
-        <TextFilter
-          key={`key of ${workflow}`}
-          name="Key begins with"
-          value={key}
-          disabled={workflow === ""}
-          placeholder={workflow === "" ? "choose a workflow" : ""}
-          onChange={(value) => change("key", value)}
-        />
-        <TextFilter
-          name="Text"
-          value={text}
-          placeholder="in keys, ids and errors"
-          onChange={(value) => change("text", value)}
-        />
-        <label>
-          Run id
-          <input
-            placeholder="open by its id"
-            onKeyDown={({ key: pressed, currentTarget: { value } }) => {
-              if (pressed === "Enter" && value.trim() !== "")
-                location.hash = `#/runs/${value.trim()}`;
-            }}
+        <TextFilter name="Search" value={text} placeholder="key, id or error" onChange={search} />
+        <MoreFilters areUsed={[node, key, time["since"], time["until"]].some(Boolean)}>
+          <Choice
+            name="At node"
+            value={node}
+            isDisabled={workflow === ""}
+            onChange={(value) => change("node", value)}
+          >
+            {nodes.map(({ name }) => name)}
+          </Choice>
+          <TextFilter
+            key={`key of ${workflow}`}
+            name="Key begins with"
+            value={key}
+            disabled={workflow === ""}
+            placeholder={workflow === "" ? "choose a workflow" : ""}
+            onChange={(value) => change("key", value)}
           />
-        </label>
-        {(["since", "until"] as const).map((name) => (
-          <label key={name}>
-            Created {name}
-            <input
-              type="datetime-local"
-              value={time[name] ?? ""}
-              onChange={({ target }) => change(name, target.value)}
-            />
-          </label>
-        ))}
+          {(["since", "until"] as const).map((name) => (
+            <label key={name}>
+              Created {name}
+              <input
+                type="datetime-local"
+                value={time[name] ?? ""}
+                onChange={({ target }) => change(name, target.value)}
+              />
+            </label>
+          ))}
+        </MoreFilters>
         {(["outdated", "parent"] as const).map(
           (name) =>
             filter[name] !== undefined && (
@@ -189,6 +186,17 @@ function StartButton({ workflow, all }: { workflow: string; all: readonly Workfl
         <input name="key" />
       </label>
     </ActionButton>
+  );
+}
+
+/** Filters that are seldom needed. Those in use are shown. */
+function MoreFilters({ areUsed, children }: { areUsed: boolean; children: ReactNode }) {
+  const [isOpen, setOpen] = useState(areUsed);
+  return (
+    <details open={isOpen || areUsed} onToggle={({ currentTarget: { open } }) => setOpen(open)}>
+      <summary>More filters</summary>
+      <div className="filter">{children}</div>
+    </details>
   );
 }
 

@@ -95,6 +95,8 @@ export function Steering({ status }: { status: ShownRun }) {
   const events = [...new Set(status.active.flatMap((node) => node.events ?? []))];
   const goesOn = state === "pending" || state === "running";
   const isChild = status.parentRunId !== undefined;
+  const [at] = "error" in status ? status.error.node.split(".") : [];
+  const failed = nodes.find((name) => name === at);
   return (
     <div className="buttons">
       {goesOn && events.length > 0 && (
@@ -134,10 +136,13 @@ export function Steering({ status }: { status: ShownRun }) {
             <label>
               From
               <select name="from">
+                {failed !== undefined && <option value={failed}>{failed}, where it failed</option>}
                 <option value="">the beginning</option>
-                {nodes.map((name) => (
-                  <option key={name}>{name}</option>
-                ))}
+                {nodes
+                  .filter((name) => name !== failed)
+                  .map((name) => (
+                    <option key={name}>{name}</option>
+                  ))}
               </select>
             </label>
             <label>
