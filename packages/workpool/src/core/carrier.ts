@@ -12,6 +12,7 @@ import type {
 } from "./context.js";
 import { helpDrain } from "./drain-queue.js";
 import { LATE_BEGIN_MS } from "./gate.js";
+import { isPending } from "./jobs.js";
 import { messageOf } from "./result.js";
 import { hasRoom, ROOM_TO_COMPLETE } from "./room.js";
 import { recovered } from "./sweep.js";
@@ -195,8 +196,7 @@ export async function slotsToTake(
       if (found.length === count || !(await hasRoom(ctx, ROOM_TO_COMPLETE))) return found;
       // Another carrier is about to take what follows in a slot that it had.
       if (job === undefined || startedAt > Date.now() - LATE_BEGIN_MS) continue;
-      const state = (await ctx.db.system.get("_scheduled_functions", job))?.state.kind;
-      if (state === "pending") found.push(_id);
+      if (await isPending(ctx, job)) found.push(_id);
     }
   return found;
 }

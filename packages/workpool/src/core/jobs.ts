@@ -1,4 +1,4 @@
-import type { HostCtx, JobId } from "./context.js";
+import type { HostCtx, HostQueryCtx, JobId } from "./context.js";
 
 /**
  * Cancels a scheduled function, unless it runs, or runs this code. A running mutation looks
@@ -9,9 +9,8 @@ import type { HostCtx, JobId } from "./context.js";
 export async function cancelPending(ctx: HostCtx, job: JobId): Promise<boolean> {
   // guard: own-function
   if (await isOwnJob(ctx, job)) return false;
-  const scheduled = await ctx.db.system.get("_scheduled_functions", job);
   // guard: has-begun
-  if (scheduled?.state.kind !== "pending") return false;
+  if (!(await isPending(ctx, job))) return false;
   // guard: not-begun
   await ctx.scheduler.cancel(job);
   return true;
@@ -20,4 +19,10 @@ export async function cancelPending(ctx: HostCtx, job: JobId): Promise<boolean> 
 export async function isOwnJob(ctx: HostCtx, job: JobId | undefined): Promise<boolean> {
   if (job === undefined) return false;
   return (await ctx.meta.getRequestMetadata()).scheduledFunctionId === job;
+}
+
+/** Whether a scheduled function has not begun, or is a mutation that runs. */
+export async function isPending(ctx: HostQueryCtx, job: JobId | undefined): Promise<boolean> {
+  if (job === undefined) return false;
+  return (await ctx.db.system.get("_scheduled_functions", job))?.state.kind === "pending";
 }

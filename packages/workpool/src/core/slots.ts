@@ -14,7 +14,7 @@ import type {
 } from "./context.js";
 import { takeCounts } from "./counts.js";
 import { lacksPlaces } from "./gate.js";
-import { cancelPending } from "./jobs.js";
+import { cancelPending, isPending } from "./jobs.js";
 
 export const freeSlotArgs = { from: v.number(), count: v.number() };
 
@@ -198,7 +198,7 @@ export async function freeSlotsIn(ctx: QueryCtx, from: number, to: number): Prom
 export async function cancelStart(ctx: HostCtx, { job, shared }: Slot): Promise<boolean> {
   if (job === undefined) return true;
   if (shared !== true) return await cancelPending(ctx, job);
-  return (await ctx.db.system.get("_scheduled_functions", job))?.state.kind === "pending";
+  return await isPending(ctx, job);
 }
 
 /** @throws if the function no longer exists. A carrier finds that out when it calls it. */

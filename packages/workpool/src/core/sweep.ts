@@ -2,6 +2,7 @@ import type { FunctionHandle, SystemDataModel } from "convex/server";
 import type { Host, HostCtx, HostQueryCtx, MutationCtx, Slot, Watch } from "./context.js";
 import { readDrain, ringDrain } from "./drain.js";
 import { readGate } from "./gate.js";
+import { isPending } from "./jobs.js";
 import { completeWork } from "./pool.js";
 import { LATER_MS, SCHEDULES_MS } from "./report.js";
 import { sweptByHost } from "./rest.js";
@@ -47,8 +48,11 @@ export async function sweepSlots(
   const watch = await readWatch(ctx);
   if (watch?.generation !== generation) return;
   const seen = before ?? { from: 0, lost: 0, running: false, began: [] };
-  // If it comes late because nothing could be written, reports are held up too.
-  const isBehind = Date.now() > watch.at + (reserve ? LATE_MS : 0) + OVERDUE_MS;
+  // If it comes late because nothing could be written, reports are held up too. So they are if the
+  // one in reserve is in time, and the one before it has still to come.
+  const isBehind =
+    Date.now() > watch.at + (reserve ? LATE_MS : 0) + OVERDUE_MS ||
+    (reserve && (await isPending(ctx, watch.job)));
   const at = Date.now() + (isBehind ? SECOND_LOOK_MS : 0);
   if (reserve) {
     // If the watch has ended, it had begun by then: the last sweep has canceled it in vain.
