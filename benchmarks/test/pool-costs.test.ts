@@ -64,6 +64,11 @@ test.each<[scene: string, most: number, given: Given]>([
   expect(Math.min(...executions)).toBeLessThanOrEqual(most);
 });
 
+test("a completion reads no more of the queue than there are slots", async () => {
+  const mutations = { kind: "mutation", count: 20, maxParallelism: 1 } as const;
+  expect((await pool.work(mutations)).documentsRead).toBeLessThanOrEqual(10.2);
+});
+
 test("a work that joins the queue of a paused pool reads nothing of the watchdog", async () => {
   expect((await pool.stuck(0)).documentsRead).toBeLessThanOrEqual(65);
 });

@@ -59,8 +59,9 @@ function laneFor(gate: Gate, { number }: Pick<Slot, "number">): number {
 }
 
 /**
- * A completion looks at so many works. With 6 it tells few from many less well, and twice as many
- * ends conflict at 3/4 of what a pool of 50 can do; with 12 it reads 4 documents more for nothing.
+ * A completion looks at so many works, or one per slot. With 6 it tells few from many less well,
+ * and twice as many ends conflict at 3/4 of what a pool of 50 can do; with 12 it reads 4 documents
+ * more for nothing.
  */
 export const LOOK = 8;
 /**
@@ -142,7 +143,8 @@ export async function seeQueueFor(
   gate: Gate,
   slot: Pick<Slot, "number">,
 ): Promise<Seen> {
-  const [seen] = await look(ctx, host, [{ lane: laneFor(gate, slot), count: LOOK }]);
+  const count = Math.min(LOOK, gate.maxParallelism);
+  const [seen] = await look(ctx, host, [{ lane: laneFor(gate, slot), count }]);
   return seen!;
 }
 
