@@ -229,6 +229,20 @@ describe("when works wait", () => {
     expect(reports).toBeLessThan(60);
     atRest();
   });
+
+  test("an executor whose asking fails for good asks ever less often, and gives up", async () => {
+    let failed = 0;
+    const { deployment, enqueue, events, atRest } = await deployed(4, S256, {
+      timesOut: ({ name }) => name === "complete:completeTogether" && ++failed > 0,
+    });
+    deployment.at(0, () => enqueue(0, 4, 500));
+    deployment.at(100, () => enqueue(4, 3, 120_000));
+    await deployment.drive();
+    expect(failed).toBeGreaterThan(5);
+    expect(failed).toBeLessThan(40);
+    expect(events("ended").map(({ label }) => label)).toEqual(Array(7).fill("success"));
+    atRest();
+  });
 });
 
 describe("loss", () => {

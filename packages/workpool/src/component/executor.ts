@@ -1,6 +1,13 @@
 import type { FunctionHandle } from "convex/server";
 import { getConvexSize, type ObjectType, v } from "convex/values";
-import { ASKS_EVERY_MS, messageOf, reportBy, type Reported, TAKES_MS } from "../core/index.js";
+import {
+  ASKS_EVERY_MS,
+  LEFT_MS,
+  messageOf,
+  reportBy,
+  type Reported,
+  TAKES_MS,
+} from "../core/index.js";
 import { internal } from "./_generated/api.js";
 import type { Id } from "./_generated/dataModel.js";
 import { type ActionCtx, internalAction, internalQuery } from "./_generated/server.js";
@@ -39,6 +46,8 @@ class Execution {
   #ended: EndedAttempt[] = [];
   #wake = (): void => {};
   #asks: boolean;
+  /** When a report of it was last taken. */
+  #toldAt = this.#began;
   #inVain = 0;
   #lane = 0;
   /** How many ends are reported together at most: one, after that has failed. */
@@ -78,12 +87,13 @@ class Execution {
     });
   }
 
-  /** Until a work ends, or it is time to ask. */
+  /** Until a work ends, or it is time to ask: ever less often while that fails. */
   async #pause(): Promise<void> {
     let timer: ReturnType<typeof setTimeout> | undefined;
     await new Promise<void>((resolve) => {
       this.#wake = resolve;
-      if (this.#asks) timer = setTimeout(resolve, ASKS_EVERY_MS);
+      const askMs = Math.max(ASKS_EVERY_MS, Date.now() - this.#toldAt);
+      if (this.#asks) timer = setTimeout(resolve, askMs);
     });
     clearTimeout(timer);
   }
@@ -116,6 +126,7 @@ class Execution {
       this.#ended.unshift(...ended.slice(told.done));
       this.#most *= 2;
       this.#asks = told.asks;
+      this.#toldAt = Date.now();
       this.#lane = told.lane;
       this.#inVain = told.next.length > 0 || ended.length > 0 ? 0 : this.#inVain + 1;
       for (const { slot, args } of told.next) this.#begin({ ...args, slot });
@@ -130,6 +141,8 @@ class Execution {
         await this.ctx.scheduler.runAfter(0, internal.complete.complete, each);
     };
     await reportBy([together, alone], this.#began, later);
+    // By then, others take it for dead, and leave no slot to it.
+    if (Date.now() > this.#toldAt + LEFT_MS) this.#asks = false;
   }
 
   async #reportAlone(ended: EndedAttempt): Promise<void> {

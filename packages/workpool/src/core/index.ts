@@ -17,7 +17,7 @@ export {
 export { type Counts, type SlotCounts, vCounts } from "./counts.js";
 export { poolFunctions } from "./functions.js";
 export { reportArgs, type Reported, reportTogether, vReported } from "./executors.js";
-export { ASKS_EVERY_MS, TAKES_MS } from "./owners.js";
+export { ASKS_EVERY_MS, LEFT_MS, TAKES_MS } from "./owners.js";
 export { checkMaxParallelism, defaultMaxParallelism, readGate, seenGate } from "./gate.js";
 export { isCrowded, isWaiting, lastWaitingOf, leaveQueueCanceled } from "./queue.js";
 export { restAfter } from "./rest.js";

@@ -19,6 +19,8 @@ const EXECUTORS_ON_FEW = 2;
 export const TAKES_MS = 10_000;
 /** An owner that has not given up its range so long after that has died. */
 const DIED_MS = 5_000;
+/** So long after it has last written free slots are left to an owner that asks. */
+export const LEFT_MS = TAKES_MS + DIED_MS;
 /** An owner with room asks so often … */
 export const ASKS_EVERY_MS = 50;
 
