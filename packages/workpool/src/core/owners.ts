@@ -15,7 +15,7 @@ const WIDTH = 25;
 /** The smallest class runs 64 actions at once: two executors with their works are 58 of them. */
 const WIDTH_ON_FEW = 28;
 const EXECUTORS_ON_FEW = 2;
-/** So long an executor takes works; then another goes on, as an action may last 10 minutes. */
+/** So long an executor takes works: an action that begins late in it has as much less of 30 min. */
 export const TAKES_MS = 10_000;
 /** An owner that has not given up its range so long after that has died. */
 const DIED_MS = 5_000;
