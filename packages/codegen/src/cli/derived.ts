@@ -9,6 +9,7 @@ import { explain as explained } from "../explain/explain.js";
 import type { NodeExplained, StageExplained, WorkflowExplained } from "../explain/explain.js";
 import { dot, type Graph, graphOf, mermaid } from "../graph/graph.js";
 import type { ProjectPlan } from "../plan/schema.js";
+import { stageKind } from "../plan/stage-kinds.js";
 import { duration } from "./counts.js";
 import { displayPath, functionsFolder, UsageError } from "./functions-folder.js";
 import { noWorkflow, printDiagnostics } from "./report.js";
@@ -120,13 +121,21 @@ function rowsOf(node: NodeExplained): string[][] {
 function runs({ kind, reference, isCompensation }: StageExplained, node: NodeExplained): string {
   if (node.maxIterations !== undefined)
     return node.maxIterations === null ? "loop" : `loop, at most ${node.maxIterations} iterations`;
-  if (node.bodies !== undefined) return `${kind}, one of ${node.bodies.length}`;
+  const which = whichRun[stageKind(kind).bodies ?? ""];
+  if (which !== undefined) return `${kind}, ${which(node.bodies?.length ?? 0)}`;
   const what = reference === undefined ? kind : `${kind} ${reference}`;
   return isCompensation === true ? `${what}, to undo it` : what;
 }
 
+/** Which of the bodies inside it a run goes through. */
+const whichRun: Readonly<Record<string, (bodies: number) => string>> = {
+  cases: (bodies) => `one of ${bodies}`,
+  branches: (bodies) => `all of ${bodies}`,
+  item: () => "for each item",
+};
+
 function perChild({ perChild: children }: WorkflowExplained): string {
-  const texts = children.map(({ node, workflow, rootExecutions }) =>
+  const texts = children.map(({ node, workflow = "item", rootExecutions }) =>
     rootExecutions === undefined
       ? `, and those of each child of ${node}`
       : `, and ${rootExecutions} for each ${workflow} of ${node}`,

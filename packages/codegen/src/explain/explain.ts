@@ -1,8 +1,8 @@
 import { durationMs } from "../plan/constants.js";
-import { stagesOf } from "../plan/flow.js";
+import { allNodes, stagesOf } from "../plan/flow.js";
 import { isOnEnd } from "../plan/on-end.js";
 import type { BodyPlan, NodePlan, ProjectPlan, StagePlan, WorkflowPlan } from "../plan/schema.js";
-import { isApart, isLoop, stageKind } from "../plan/stage-kinds.js";
+import { hasBodies, hasStage, isApart, isEach, isLoop, stageKind } from "../plan/stage-kinds.js";
 import { actionsOf, iterationsOf, limitOf, loopExecutions, takesTurns } from "./costs.js";
 import { type LongestRuns, throughStage, type Transaction } from "./costs.js";
 import { type WorstCase, worstCase } from "./costs.js";
@@ -25,6 +25,8 @@ export interface NodeExplained extends Bound {
   readonly maxIterations?: number | null;
   /** It runs a few items at a time: how long it takes depends on their number, which is unknown. */
   readonly takesTurns?: true;
+  /** Its body is run for each item: what that costs is not in its own sum. */
+  readonly isPerItem?: true;
   readonly stages: readonly StageExplained[];
   readonly bodies?: readonly BodyExplained[];
 }
@@ -58,9 +60,12 @@ export function explain({ workflows }: ProjectPlan, only?: string) {
       file: workflow.file,
       ...whole,
       /** Whether not every run costs as much: it has branches or loops. */
-      isAtMost: nodes.some(({ bodies }) => bodies !== undefined),
-      /** What each child adds: its own run, without its children. */
-      perChild: stagesOf(workflow).flatMap((stage) => childrenOf(stage, workflows, runs)),
+      isAtMost: allNodes(workflow.nodes).some(hasStage(hasBodies)),
+      /** What each child adds: its own run, without its children. And what each item does. */
+      perChild: [
+        ...stagesOf(workflow).flatMap((stage) => childrenOf(stage, workflows, runs)),
+        ...nodes.flatMap(itemsOf),
+      ],
       openEnded: whole.worstCaseMs === Infinity ? nodes.flatMap(openEnded) : [],
       nodes,
     };
@@ -117,7 +122,10 @@ class Walk {
     // A run does not wait for its `onEnd`.
     const worstCaseMs = isOnEnd(node) ? 0 : Math.min(all.worstCaseMs, limitOf(node));
     const maxIterations = isLoop(node) ? { maxIterations: iterations } : {};
-    const turns = takesTurns(node) ? { takesTurns: true as const } : {};
+    const turns = {
+      ...(takesTurns(node) ? { takesTurns: true as const } : {}),
+      ...(isEach(node) ? { isPerItem: true as const } : {}),
+    };
     const { path: name, kind } = node;
     // The stage of a branch or a loop takes as long as what is inside it.
     const shown = bodies === undefined ? stages : stages.map((each) => ({ ...each, worstCaseMs }));
@@ -128,7 +136,7 @@ class Walk {
   #inside(node: NodePlan, bodies: readonly BodyExplained[] = []): Bound {
     const greatest = greatestOf(bodies);
     if (!isApart(node)) return greatest;
-    const sum = sumOf(bodies);
+    const sum = isEach(node) ? greatestOf([]) : sumOf(bodies);
     if (takesTurns(node)) return { ...sum, worstCaseMs: Infinity };
     return node.given.has("concurrency") ? sum : { ...sum, worstCaseMs: greatest.worstCaseMs };
   }
@@ -175,18 +183,37 @@ class Walk {
   }
 }
 
+interface PerChild {
+  readonly node: string;
+  /** Undefined for any of the app. */
+  readonly workflow: string | undefined;
+  readonly rootExecutions: number | undefined;
+  readonly transactions: number | undefined;
+  /** Whether it is an item of an each, which is of no workflow. */
+  readonly isItem?: true;
+}
+
 /** The workflows that a stage starts; undefined is any of the app. */
 function childrenOf(
   { kind, node, workflows }: StagePlan,
   all: readonly WorkflowPlan[],
   runs: LongestRuns,
-) {
+): PerChild[] {
   if (stageKind(kind).shape !== "fanOut") return [];
   return (workflows ?? [undefined]).map((workflow) => {
     const child = all.find(({ name }) => name === workflow);
     const own = child && sumOf(explainNodes(child, runs));
-    return { node, workflow, rootExecutions: own?.rootExecutions };
+    const { rootExecutions, transactions } = own ?? {};
+    return { node, workflow, rootExecutions, transactions };
   });
+}
+
+/** What each item of a node adds, and each of those inside it. */
+function itemsOf({ name: node, isPerItem, bodies = [] }: NodeExplained): PerChild[] {
+  const inside = bodies.flatMap(({ nodes }) => nodes.flatMap(itemsOf));
+  const { rootExecutions, transactions } = sumOf(bodies);
+  const own = { node, workflow: undefined, rootExecutions, transactions, isItem: true as const };
+  return isPerItem === true ? [own, ...inside] : inside;
 }
 
 /** The stages of a node, and of those inside it, whose time depends on something else. */

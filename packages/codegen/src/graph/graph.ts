@@ -233,4 +233,8 @@ const escaped = (text: string): string =>
 
 /* With a prefix no name can be a word of Mermaid, such as `end`; and no name holds a dot. */
 const workflowId = (name: string): string => `w_${name}`;
-const nodeId = (workflow: string, node: string): string => `n_${workflow}.${node}`;
+const nodeId = (workflow: string, node: string): string => `n_${workflow}.${identifier(node)}`;
+
+/** The key of a case or a branch may be any text. Two of them never become the same. */
+const identifier = (path: string): string =>
+  path.replace(/[^\w.]|_(?=[\da-f]+_)/gu, (char) => `_${char.codePointAt(0)?.toString(16)}_`);

@@ -111,6 +111,7 @@ export const hasCases = hasStage(({ bodies }) => bodies === "cases");
 /** Whether its bodies are cases or branches, which have names. */
 export const hasKeys = hasStage(({ bodies }) => bodies === "cases" || bodies === "branches");
 export const hasBranches = hasStage(({ bodies }) => bodies === "branches");
+export const isEach = hasStage(({ bodies }) => bodies === "item");
 export const isLoop = hasStage(({ bodies }) => bodies === "iteration");
 /** Whether its bodies are run by runs of their own. */
 export const isApart = hasStage(({ bodies }) => bodies === "branches" || bodies === "item");

@@ -71,7 +71,34 @@ test("a run costs the sum of its nodes, and each child its own run", async () =>
     '.step("a", { action: () => 1 }).step("b", { mutation: () => 1 }).step("c", { query: () => 1 }).step("d", { query: () => 1 }).parent("p", { children: () => [child(leaf, {})] })',
   );
   expect(flow.rootExecutions).toBe(3.15);
-  expect(flow.perChild).toEqual([{ node: "p", workflow: "leaf", rootExecutions: 2 }]);
+  expect(flow.perChild).toEqual([
+    { node: "p", workflow: "leaf", rootExecutions: 2, transactions: 1 },
+  ]);
+});
+
+test("[S160] a run costs all its branches, and each item its own run", async () => {
+  const one = (name: string) => `(b) => b.step("${name}", { action: () => 1, timeout: "1m" })`;
+  const flow = await explained(
+    `.parallel("p", { branches: { a: ${one("x")}, c: ${one("y")} } }).each("e", { of: () => [1, 2], body: ${one("z")} })`,
+  );
+  expect(flow).toMatchObject({ rootExecutions: 7, isAtMost: false, worstCaseMs: 120_000 });
+  expect(flow.perChild).toEqual([{ node: "e", rootExecutions: 2, transactions: 1, isItem: true }]);
+});
+
+test("[S160] for people, branches and items are told apart from cases", async () => {
+  await use("concurrent");
+  const { out } = await workflowCodegen("explain", "listing");
+  const runs = new Map(
+    out.split("\n").map((line) => line.trim().split(/ {2,}/, 2) as [string, string]),
+  );
+  expect([runs.get("facts"), runs.get("facts.still image.thumb"), runs.get("subtitles")]).toEqual([
+    "parallel, all of 3",
+    "mutation",
+    "each, for each item",
+  ]);
+  expect(out).toContain(
+    "1 for each words of subtitles.length, and 3 for each item of subtitles, and 1 for each item of rounds.votes; no worst case: no fixed limit for the items of subtitles.",
+  );
 });
 
 const half = 30 * 60_000;
@@ -326,6 +353,12 @@ test("for people, the nodes inside others stand under them, by their paths", asy
   finalize           mutation                         0.05             0.05          approval, route, agent, one            1 s
   A run: at most 30.15 root executions, 16.15 of them transactions, and 2 for each summarize of one; at worst 30 d.
 `);
+});
+
+test("[S170] the onEnd of a workflow counts in its sum, and a run does not wait for it", async () => {
+  const flow = await explained('.step("a", { action: () => 1 })', "onEnd: { action: () => null }");
+  expect(flow).toMatchObject({ rootExecutions: 4, transactions: 2, worstCaseMs: half });
+  expect(flow.nodes.at(-1)).toMatchObject({ name: "onEnd", stages: [{ reads: [], attempts: 1 }] });
 });
 
 test("for people it is a table, with a line for each stage and the sum of a run", async () => {

@@ -1,4 +1,4 @@
-import { cp, readFile } from "node:fs/promises";
+import { cp, mkdir, readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import { fixtures } from "../golden.js";
@@ -117,6 +117,52 @@ test("--format dot has the same shapes and labels", async () => {
   );
   expect(out).toContain('"drip.settle" [label="settle\\nsleep", style=rounded];');
   expect(out).toContain('"drip.agent.next" -> "drip.agent" [label="next iteration"];');
+});
+
+test("branches begin at their node, and the run goes on from that; an each has one body", async () => {
+  await use("concurrent");
+  const { out } = await workflowCodegen("graph", "listing");
+  for (const line of [
+    'n_listing.facts[["facts<br/>parallel<br/>timeout 1h<br/>recovers"]]',
+    'n_listing.facts.still_20_image.frame["facts.still image.frame<br/>action<br/>undone by mutation"]',
+    'n_listing.facts -->|"still image"| n_listing.facts.still_20_image.frame',
+    "n_listing.facts.still_20_image.frame --> n_listing.facts.still_20_image.settle",
+    "n_listing.facts --> n_listing.subtitles",
+    'n_listing.subtitles[["subtitles<br/>each<br/>tolerates 1 failure"]]',
+    'n_listing.subtitles -->|"each"| n_listing.subtitles.text',
+    "n_listing.subtitles --> n_listing.rounds",
+    "n_listing.subtitles.length -.-> w_words",
+  ])
+    expect(out).toContain(`  ${line}\n`);
+  expect(out).not.toMatch(/thumb -->|pause -->|probed -->/);
+});
+
+test("in Mermaid, the keys of two cases never have the same identifier", async () => {
+  const branch = (key: string) => `${JSON.stringify(key)}: (b) => b.sleep("s", 1)`;
+  const keys = ["a b", "a_20_b", "a_5f_20_b", 'x"]', "x[é"];
+  const text = `import { defineWorkflow } from "@stepwise/workflow";
+import { z } from "zod";
+export const keyed = defineWorkflow({ input: z.object({}) })
+  .branch("p", { on: () => "a b" as string, cases: { ${keys.map(branch).join(", ")} } });`;
+  await mkdir(join(app(), "convex"));
+  await writeFile(join(app(), "convex/keyed.workflow.ts"), text);
+  const { out } = await workflowCodegen("graph", "keyed");
+  const ids = [...out.matchAll(/^ +n_keyed\.(\S+)\(\[/gm)].map(([, id]) => id);
+  expect(new Set(ids).size).toBe(keys.length);
+  for (const id of ids) expect(id).toMatch(/^p\.\w+\.s$/);
+});
+
+test("an onEnd stands beside the nodes: no way leads to it", async () => {
+  await use("on-end");
+  const { out } = await workflowCodegen("graph", "locked");
+  expect(out).toBe(`flowchart TD
+  subgraph w_locked["locked"]
+    n_locked.take["take<br/>mutation<br/>undone by mutation"]
+    n_locked.finalize["finalize<br/>query"]
+    n_locked.onEnd["onEnd<br/>at the end mutation"]
+    n_locked.take --> n_locked.finalize
+  end
+`);
 });
 
 test("how many children may fail is told in words", async () => {

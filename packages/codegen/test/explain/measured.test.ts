@@ -40,10 +40,15 @@ const workflows: Readonly<Record<string, string>> = {
   summed: children("mutation", ", reduce: { initial: 0, step: (sum: number) => sum + 1 }"),
   timed: `.parent("p", { timeout: "1h", action: () => 1, children: () => [child(action, {})] })`,
   whole: `.parent("p", { action: () => 1, children: () => ${list(5, "action")}, finalize: { action: () => 1 } })`,
+  branches: `.parallel("p", { branches: { a: (b) => b.step("x", { action: () => 1 }), c: (b) => b.step("y", { query: () => 1 }).step("z", { action: () => 1 }) } })`,
+  branchesAfter: `.step("a", { action: () => 1 }).parallel("p", { branches: { q: (b) => b.step("x", { query: () => 1 }), w: (b) => b.sleep("s", 5) } }).step("m", { mutation: () => 1 })`,
+  noItems: `.each("p", { of: () => ${items(0)}, body: (b) => b.step("x", { action: () => 1 }) })`,
+  items: `.each("p", { of: () => ${items(20)}, body: (b) => b.step("x", { action: () => 1 }).step("y", { query: () => 1 }) })`,
+  itemsInBranches: `.parallel("p", { branches: { a: (b) => b.each("e", { of: () => ${items(4)}, body: (i) => i.step("x", { action: () => 1 }) }) } })`,
   deep: `.parent("p", { children: () => ${list(3, "whole")}, finalize: { query: () => 1 } })`,
 };
 
-/** How many children the parents start. A .child starts one. */
+/** How many children the parents start, or how many items there are. A .child starts one. */
 const counts: Readonly<Record<string, number>> = {
   noChildren: 0,
   twentyMutations: 20,
@@ -51,6 +56,9 @@ const counts: Readonly<Record<string, number>> = {
   takingTurns: 20,
   twentyAsleep: 20,
   summed: 20,
+  noItems: 0,
+  items: 20,
+  itemsInBranches: 4,
   whole: 5,
   deep: 3,
 };
@@ -63,6 +71,9 @@ function body(nodes: string, iterations = 6): string {
 }
 function list(length: number, of: string): string {
   return `Array.from({ length: ${length} }, () => child(${of}, {}))`;
+}
+function items(length: number): string {
+  return `Array.from({ length: ${length} }, () => 0)`;
 }
 function children(of: string, options = ""): string {
   return `.parent("p", { children: () => ${list(20, of)}${options} })`;
@@ -113,7 +124,8 @@ function of(name: string): WorkflowExplained {
 /** What a run costs by what is explained of it, with all that runs below it. */
 function told(name: string, what: "rootExecutions" | "transactions" = "rootExecutions"): number {
   const { [what]: own, perChild } = of(name);
-  const below = perChild.map(({ workflow }) => {
+  const below = perChild.map(({ workflow, isItem, [what]: each }) => {
+    if (isItem === true) return (counts[name] ?? 1) * (each ?? Infinity);
     if (workflow === undefined) throw new Error(`The children of ${name} are not known`);
     return (counts[name] ?? 1) * told(workflow, what);
   });

@@ -14,7 +14,7 @@ export function CostTable({ cost }: { cost: Cost }) {
           ? "with no limit on its time"
           : `and takes at most ${durationText(worstCaseMs)}`}
         .{" "}
-        {perChild.map(({ node, workflow = "child", rootExecutions: more }) => (
+        {perChild.map(({ node, workflow = "item", rootExecutions: more }) => (
           <span key={`${node} ${workflow}`}>
             {more === undefined
               ? `Each child of ${node} adds its own calls. `
