@@ -283,6 +283,43 @@ describe("stub", () => {
     ]);
   });
 
+  test("[S161] in a branch and in the body of an each, where it sees what is around it", async () => {
+    const { kit } = newApp();
+    const probed = vi.fn((_scope: object) => "probed");
+    kit.stub(workflows.listed, "facts.probe.probed", probed);
+    kit.stub(workflows.listed, "facts.still image.frame", () => 3);
+    kit.stub(
+      workflows.listed,
+      "subtitles.text",
+      ({ each, facts }) => `${each.index} ${each.item} ${facts.probe}`,
+    );
+    const runId = await kit.start(workflows.listed, { videoId: "v", langs: ["en", "de"] });
+    expect(await kit.runToEnd(workflows.listed, runId)).toMatchObject({
+      output: {
+        facts: { probe: "probed", "still image": "/v at 3" },
+        subtitles: ["0 en probed", "1 de probed"],
+      },
+    });
+    const [[scope] = []] = probed.mock.calls;
+    expect(scope).toEqual({ input: expect.anything(), video: { path: "/v" } });
+  });
+
+  test("[S170] an onEnd, which sees how the run has ended", async () => {
+    const { kit } = newApp();
+    const ends = vi.fn();
+    kit.stub(workflows.announced, "onEnd", ends);
+    const runId = await kit.start(workflows.announced, {});
+    await kit.runToEnd(workflows.announced, runId);
+    await kit.settle();
+    const [[scope] = []] = ends.mock.calls;
+    expect(scope).toMatchObject({
+      input: { name: "it" },
+      run: { state: "completed", output: "it" },
+    });
+    expect(ends).toHaveBeenCalledOnce();
+    expect(await kit.timeline(runId)).toEqual(["end completed", "onEnd completed"]);
+  });
+
   test("one that throws is retried, recovered from and told as any other", async () => {
     const { kit } = newApp();
     const tried = vi.fn(() => {
@@ -379,6 +416,28 @@ describe("timeline", () => {
       "fused completed",
       "finalize completed",
     ]);
+  });
+
+  test("[S163] branches and items stand under their node, without a workflow of their own", async () => {
+    const { kit } = newApp();
+    const input = { videoId: "v", langs: ["en", "de"] };
+    const runId = await kit.start(workflows.listed, input);
+    await kit.runToEnd(workflows.listed, runId);
+    expect(await kit.timeline(runId)).toEqual([
+      "video completed",
+      "facts completed",
+      "  [probe] completed",
+      "    facts.probe.probed completed",
+      // By its storage name: the branch was renamed.
+      "  [stillImage] completed",
+      "    facts.still image.frame completed",
+      "    facts.still image.thumb completed",
+      "subtitles completed",
+      "  [0..1] completed",
+      "    subtitles.text completed",
+      "finalize completed",
+    ]);
+    expect(await kit.runsOf(workflows.listed)).toEqual([runId]);
   });
 
   test("the iterations of loops", async () => {

@@ -181,6 +181,22 @@ test("a timeline lists the children that it is given, below their parent", () =>
   expect(bars(html)).toEqual(expect.arrayContaining(["waited to begin 60 ms", "took 30 ms"]));
 });
 
+test("[S163] branches and items stand below their node by their key or their place, without a workflow", () => {
+  const part = { workflow: "order", state: "completed", startedAt: 0, endedAt: 90 } as const;
+  const html = renderToStaticMarkup(
+    createElement(RunTimeline, {
+      run,
+      steps: [step("facts", { kind: "children" }), step("texts", { kind: "children" })],
+      childRunsOf: ({ node }) =>
+        node === "facts"
+          ? [{ ...part, runId: "b1", index: 0, childKey: "thumb", within: "facts.thumb" }]
+          : [{ ...part, runId: "i1", index: 3, within: "texts" }],
+    }),
+  );
+  const names = [...html.matchAll(/class="stepwise-name"[^>]*>([^<]*)/g)].map(([, name]) => name);
+  expect(names).toEqual(["facts", "thumb", "texts", "#3"]);
+});
+
 test("a run that is loading or unknown is shown as such", () => {
   expect(rows([], { state: "loading" })[0]).toContain('aria-busy="true"');
   const missing = createElement(RunTimeline, { run: { state: "missing" }, steps: [] });

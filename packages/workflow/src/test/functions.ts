@@ -51,6 +51,7 @@ export const started = query({
       .query("runs")
       .filter((q) => q.eq(q.field("workflow"), workflow))
       .collect();
-    return found.map(({ _id }) => _id);
+    // A branch or an item is a part of its run.
+    return found.filter(({ within }) => within === undefined).map(({ _id }) => _id);
   },
 });

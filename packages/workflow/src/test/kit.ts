@@ -158,8 +158,8 @@ export class TestKit {
    * Replaces the function of a node in every run from now on, until the next `testKit`. The node's
    * other options stay: retry, timeout, recover, compensate.
    * @param node a step, or `chapters.output` (a parent's handler), `chapters.finalize`,
-   *   `charge.compensate`, `agent.think` (in a loop), `route.big.x` (in a branch), `finalize` (the
-   *   workflow's).
+   *   `charge.compensate`, `agent.think` (in a loop or an each), `route.big.x` (in a case or a branch),
+   *   `finalize` and `onEnd` (the workflow's).
    * @param stub its result is the node's. It may throw, and in place of an action it may wait.
    * @throws if the workflow has no such function.
    */
@@ -175,7 +175,7 @@ export class TestKit {
    * A line for each node that a run has reached, in their order: `charge completed, 2 attempts`, or
    * `agent.think #3 completed` in the third iteration of a loop. Below a parent, indented, are its
    * children and their lines; neighbors with the same lines share them: `[0..99] importRecord
-   * completed`.
+   * completed`. A branch or an item has no workflow: `[thumb] completed`.
    * @throws if there is no such run.
    */
   async timeline(runId: RunId): Promise<string[]> {
@@ -203,8 +203,9 @@ export class TestKit {
     for (let cursor: string | null = null; ;) {
       const options = { numItems: PAGE, cursor };
       const page: Children = await this.#query(children, { parent, page: options });
-      for (const { runId, index, childKey: key = String(index), workflow, state } of page.page) {
-        const lines = [`${workflow} ${state}`, ...indented(await this.timeline(runId))];
+      for (const { runId, index, childKey: key = String(index), ...child } of page.page) {
+        const of = child.within === undefined ? `${child.workflow} ` : "";
+        const lines = [`${of}${child.state}`, ...indented(await this.timeline(runId))];
         const group = groups.at(-1);
         if (group !== undefined && String(group.lines) === String(lines)) group.last = key;
         else groups.push({ first: key, last: key, lines });
