@@ -1,5 +1,5 @@
 import type pc from "picocolors";
-import { hasEnded } from "../dev-server/index.js";
+import { hasEnded, stageOf } from "../dev-server/index.js";
 import type { RunTree, StepError, TreeRun, TreeStep } from "../dev-server/index.js";
 import { recordKind } from "../plan/stage-kinds.js";
 import { printable } from "../diagnostics/printable.js";
@@ -26,10 +26,6 @@ export function stageLabel({ stage, iterations = [] }: TreeStep, { within }: Tre
   const name = stageOf(stage, { within });
   return iterations.length === 0 ? name : `${name} (iteration ${iterations.join(".")})`;
 }
-
-/** A stage as it is called inside its run. */
-export const stageOf = (stage: string, { within }: Pick<TreeRun, "within">): string =>
-  within === undefined ? stage : stage.split(".").slice(within.split(".").length).join(".");
 
 /** The events that a step waits for: `"approval" or "refusal"`. */
 export function eventNames({ events = [] }: TreeStep): string {

@@ -2,7 +2,7 @@ import { clearScreenDown, moveCursor } from "node:readline";
 import type { WriteStream } from "node:tty";
 import { stripVTControlCharacters } from "node:util";
 import pc from "picocolors";
-import { hasEnded, type ProgressEvent, type RunEvent } from "../dev-server/index.js";
+import { hasEnded, type ProgressEvent, type RunEvent, stageOf } from "../dev-server/index.js";
 import type { RunTree, TreeRun, TreeStep } from "../dev-server/index.js";
 import { printable } from "../diagnostics/printable.js";
 import { hasBodies, recordKind } from "../plan/stage-kinds.js";
@@ -16,7 +16,6 @@ import {
   oneLine,
   queueTime,
   stageLabel,
-  stageOf,
   treeLines,
 } from "./progress-tree.js";
 

@@ -7,7 +7,7 @@ import { durationMs } from "../plan/constants.js";
 import { allNodes, stagesOf } from "../plan/flow.js";
 import { isObject } from "../plan/known.js";
 import type { NodePlan, ProjectPlan, WorkflowPlan } from "../plan/schema.js";
-import { stageKind, takesEvents } from "../plan/stage-kinds.js";
+import { isApart, stageKind, takesEvents } from "../plan/stage-kinds.js";
 
 /* What the options of `run` give: JSON, seeds, events, and the variables of the environment. */
 
@@ -42,7 +42,7 @@ export async function readEvents(given: string, workflow: string, plan: ProjectP
     const event = eventOf(each);
     if (typeof event !== "string") return event;
     throw new Error(
-      `--events: event ${index + 1} ${event}. Each is { "name": "approval", "value": …, "at": "10m" }, where "at" may be left out.`,
+      `--events: event ${index + 1} ${event}. Each is { "name": "approval", "value": …, "at": "10m", "in": "reviews/0" }, where "at" and "in" may be left out.`,
     );
   });
   // An unknown workflow is reported as that.
@@ -55,22 +55,26 @@ export async function readEvents(given: string, workflow: string, plan: ProjectP
       throw new Error(
         `--events: no node of ${workflow}, or of a workflow below it, waits for an event ${JSON.stringify(name)}. ${suggestion(name, all.names, "events")}`,
       );
-    return own.isWhole && !own.names.includes(name) ? { ...event, isBelow: true } : event;
+    const isBelow = event.in !== undefined || (own.isWhole && !own.names.includes(name));
+    return isBelow ? { ...event, isBelow } : event;
   });
 }
 
 /** An event, or what is wrong with it. */
 function eventOf(json: JSONValue): PlannedEvent | string {
   if (!isRecord(json)) return "is not an object";
-  const { name, value = null, at, ...others } = json;
+  const { name, value = null, at, in: place, ...others } = json;
   const [other] = Object.keys(others);
   if (other !== undefined) return `has an unknown field ${JSON.stringify(other)}`;
   if (typeof name !== "string") return "has no name";
-  if (at === undefined) return { name, value: jsonToConvex(value) };
+  if (place !== undefined && typeof place !== "string")
+    return `has ${JSON.stringify(place)} as its "in", which is not text such as "reviews/0"`;
+  const event = { name, value: jsonToConvex(value), ...(place === undefined ? {} : { in: place }) };
+  if (at === undefined) return event;
   const atMs = durationMs(at);
   if (atMs === undefined)
     return `has ${JSON.stringify(at)} as its "at", which is neither a number of ms nor text such as "90s" or "10m"`;
-  return { name, value: jsonToConvex(value), atMs };
+  return { ...event, atMs };
 }
 
 /**
@@ -85,7 +89,7 @@ export function awaitedEvents(
   const reached = below ? reachedFrom(workflow, workflows) : new Set([workflow]);
   const nodes = workflows
     .filter(({ name }) => reached.has(name))
-    .flatMap((each) => allNodes(each.nodes))
+    .flatMap((each) => (below ? allNodes(each.nodes) : ownNodes(each.nodes)))
     .filter(takesEvents);
   const named = nodes.map(namesOf);
   return {
@@ -93,6 +97,13 @@ export function awaitedEvents(
     isWhole: named.every((names) => names !== undefined),
   };
 }
+
+/** Without the nodes of branches and items, which runs of their own go through. */
+const ownNodes = (nodes: readonly NodePlan[]): readonly NodePlan[] =>
+  nodes.flatMap((node) => [
+    node,
+    ...(isApart(node) ? [] : (node.bodies ?? []).flatMap((body) => ownNodes(body.nodes))),
+  ]);
 
 function namesOf({ name, given }: NodePlan): string[] | undefined {
   const anyOf = given.get("anyOf");
@@ -113,10 +124,15 @@ function reachedFrom(workflow: string, workflows: readonly WorkflowPlan[]): Set<
   return reached;
 }
 
-export function notSent(name: string, workflow: string, plan: ProjectPlan): string {
+export function notSent(
+  { name, in: place }: PlannedEvent,
+  workflow: string,
+  plan: ProjectPlan,
+): string {
   const { names } = awaitedEvents(plan, workflow, { below: true });
   const hint = names.includes(name) ? "" : ` ${suggestion(name, names, "events")}`;
-  return `The event ${JSON.stringify(name)} was not sent: the run ended before anything waited for it, or before its time.${hint}`;
+  const which = place === undefined ? "" : ` for ${place}`;
+  return `The event ${JSON.stringify(name)}${which} was not sent: the run ended before anything waited for it, or before its time.${hint}`;
 }
 
 export function loadEnvironment(cwd: string): void {

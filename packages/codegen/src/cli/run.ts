@@ -84,8 +84,10 @@ async function run(workflow: string, options: RunOptions): Promise<number> {
     process.stderr.write(
       printable(report(outcome, workflow, placesIn(compiled.plan, folder), color), color),
     );
-  for (const { name } of outcome.unsent)
-    process.stderr.write(`${notSent(name, workflow, compiled.plan)}\n`);
+  for (const event of outcome.unsent)
+    process.stderr.write(`${notSent(event, workflow, compiled.plan)}\n`);
+  if (outcome.onEndError !== undefined)
+    process.stderr.write(`The onEnd of ${workflow} failed: ${oneLine(outcome.onEndError)}\n`);
   if (outcome.state !== "completed") return 1;
   if (outcome.isSensitive === true) process.stderr.write("The output is sensitive: not shown\n");
   const output = convexToJson((outcome.output ?? null) as Value);

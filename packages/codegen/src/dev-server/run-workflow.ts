@@ -1,7 +1,7 @@
 import { realTime, seeded, settle, skippedTime, type Totals } from "@stepwise/testing";
 import { type App, type AppOptions, openApp } from "./app.js";
 import { type SeedTable, type StoredFile, withSeed, withStoredFiles } from "./input.js";
-import { type RunTree, type Status, Watch } from "./watch.js";
+import { placesOf, type RunTree, type Status, type TreeStep, Watch } from "./watch.js";
 
 export interface PlannedEvent {
   readonly name: string;
@@ -10,6 +10,8 @@ export interface PlannedEvent {
   readonly atMs?: number;
   /** Whether it is for a run below: from its time on it is sent when one waits for it. */
   readonly isBelow?: boolean;
+  /** Only for the child, branch or item of this place: `answers/0`. Default: for any run. */
+  readonly in?: string;
 }
 
 export interface RunWorkflowOptions extends AppOptions {
@@ -42,7 +44,9 @@ export type RunEvent =
   /** A run waits for an event that is not planned. */
   | { readonly type: "waiting"; readonly text: string };
 
-export interface RunOutcome extends Pick<Status, "state" | "output" | "isSensitive" | "error"> {
+type Ending = Pick<Status, "state" | "output" | "isSensitive" | "error" | "onEndError">;
+
+export interface RunOutcome extends Ending {
   readonly runId: string;
   /** What the run took, with its start, without what was done to watch it. */
   readonly totals: Totals;
@@ -75,13 +79,15 @@ export async function runWorkflow(options: RunWorkflowOptions): Promise<RunOutco
     const ending = await untilEnded(app, watch, sender);
     // What ends a run may still be on its way out when its state is seen.
     await settle(counter);
-    const { state, output, isSensitive, error, startedAt, endedAt = Date.now() } = ending;
+    const { state, output, isSensitive, error, onEndError } = ending;
+    const { startedAt, endedAt = Date.now() } = ending;
     return {
       runId,
       state,
       output,
       isSensitive,
       ...(error && { error }),
+      ...(onEndError !== undefined && { onEndError }),
       totals: counter.totals(),
       durationMs: endedAt - startedAt,
       unsent: sender.unsent,
@@ -153,9 +159,10 @@ class EventSender {
 
   /** Tells once of each wait for events of which none is planned. */
   *unplanned({ runs }: RunTree): Generator<string> {
-    for (const { state, events = [] } of runs.flatMap(({ steps }) => steps)) {
+    for (const { step, place } of stepsIn(runs)) {
+      const { state, events = [] } = step;
       const text = `waiting for ${events.map((name) => JSON.stringify(name)).join(" or ")}: send it with --events`;
-      const isPlanned = this.unsent.some(({ name }) => events.includes(name));
+      const isPlanned = this.unsent.some((event) => isFor(event, step, place));
       if (state !== "waiting" || events.length === 0 || isPlanned || this.#told.has(text)) continue;
       this.#told.add(text);
       yield text;
@@ -170,12 +177,10 @@ class EventSender {
   /** The next event that a run waits for. @throws if one that was sent was not taken */
   next({ runs }: RunTree): Delivery | undefined {
     if (this.#failure !== undefined) throw this.#failure;
-    for (const { runId, workflow, steps } of runs) {
-      for (const { state, events = [] } of steps) {
-        if (state !== "waiting") continue;
-        const event = this.#expected.find(({ name }) => events.includes(name));
-        if (event !== undefined) return { event, to: { runId, workflow } };
-      }
+    for (const { run, step, place } of stepsIn(runs)) {
+      if (step.state !== "waiting") continue;
+      const event = this.#expected.find((each) => isFor(each, step, place));
+      if (event !== undefined) return { event, to: run };
     }
     return undefined;
   }
@@ -192,6 +197,17 @@ class EventSender {
   }
 }
 
+/** All steps, each with its run and where that is below the top. */
+function stepsIn(runs: RunTree["runs"]) {
+  const places = placesOf(runs);
+  return runs.flatMap((run) =>
+    run.steps.map((step) => ({ run, step, place: places.get(run.runId) })),
+  );
+}
+
+const isFor = (event: PlannedEvent, { events = [] }: TreeStep, place: string | undefined) =>
+  events.includes(event.name) && (event.in === undefined || event.in === place);
+
 /** @param unsent events that were given, and that nothing has waited for */
 function stuck({ runs }: RunTree, unsent: readonly PlannedEvent[]): Error {
   const counts = new Map<string, number>();
@@ -203,7 +219,9 @@ function stuck({ runs }: RunTree, unsent: readonly PlannedEvent[]): Error {
       counts.set(what, (counts.get(what) ?? 0) + 1);
     }
   const all = [...counts].map(([what, count]) => (count === 1 ? what : `${what} (${count} runs)`));
-  const given = unsent.map(({ name }) => JSON.stringify(name)).join(", ");
+  const given = unsent
+    .map(({ name, in: place }) => `${JSON.stringify(name)}${place ? ` in ${place}` : ""}`)
+    .join(", ");
   const instead = given === "" ? "" : ` Nothing waits for what was given there: ${given}.`;
   return new Error(
     all.length === 0

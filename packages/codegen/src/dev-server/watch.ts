@@ -1,6 +1,7 @@
 import { isDeepStrictEqual } from "node:util";
 import type { ComponentApi } from "@stepwise/workflow/_generated/component.js";
 import type { FunctionReference, FunctionReturnType } from "convex/server";
+import { ON_END } from "../plan/on-end.js";
 import type { App } from "./app.js";
 
 type Views = ComponentApi["views"];
@@ -16,6 +17,27 @@ export function hasEnded(state: string): boolean {
   return !ACTIVE.has(state);
 }
 const ACTIVE = new Set(["pending", "running", "waiting", "compensating"]);
+
+/** Whether its `onEnd` is an action that has not ended. */
+const isEnding = ({ steps }: TreeRun): boolean =>
+  steps.some(({ stage, state }) => stage === ON_END && !hasEnded(state));
+
+/** A stage as it is called inside its run. */
+export const stageOf = (stage: string, { within }: Pick<TreeRun, "within">): string =>
+  within === undefined ? stage : stage.split(".").slice(within.split(".").length).join(".");
+
+/** Where each run is below the top, by its id: `answers/0`, or `facts/thumb/pages/3`. */
+export function placesOf(runs: readonly TreeRun[]): ReadonlyMap<string, string> {
+  const places = new Map<string, string>();
+  for (const { runId, parentRunId, parentStage, key, index } of runs) {
+    const above = runs.find((run) => run.runId === parentRunId);
+    if (above === undefined || parentStage === undefined) continue;
+    const place = `${stageOf(parentStage, above)}/${key ?? index}`;
+    const around = places.get(above.runId);
+    places.set(runId, around === undefined ? place : `${around}/${place}`);
+  }
+  return places;
+}
 
 const now = performance.now.bind(performance);
 
@@ -35,7 +57,8 @@ export class Watch {
   ) {}
 
   /**
-   * Reads the run, and tells what happened since. Returns how it ended, once it has.
+   * Reads the run, and tells what happened since. Returns how it ended, once it and all its ends
+   * have.
    * @param isUrgent whether also when it was read too much lately
    */
   async poll(isUrgent: boolean): Promise<Status | undefined> {
@@ -43,8 +66,9 @@ export class Watch {
     const args = { run: { runId: this.runId } };
     const status = await this.#statusRest.after(() => this.#read("status", args));
     const ended = hasEnded(status.state);
-    if (ended || this.#treeRest.ms === 0) await this.tree();
-    return ended ? status : undefined;
+    if (!ended && this.#treeRest.ms > 0) return undefined;
+    const { runs } = await this.tree();
+    return ended && !runs.some(isEnding) ? status : undefined;
   }
 
   /** The run and those below it as they are now; tells what happened since. */

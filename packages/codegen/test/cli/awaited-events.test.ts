@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { compileSources } from "../../src/compile.js";
-import { awaitedEvents } from "../../src/cli/run-input.js";
+import { awaitedEvents, readEvents } from "../../src/cli/run-input.js";
 
 const FLOWS = `import { child, defineWorkflow } from "@stepwise/workflow";
 import { z } from "zod";
@@ -29,6 +29,13 @@ export const top = defineWorkflow({ input: z.object({}) })
   })
   .child("below", leaf, () => ({}));
 
+export const apart = defineWorkflow({ input: z.object({}) })
+  .event("first", { schema: z.string() })
+  .parallel("both", {
+    branches: { one: (b) => b.event("inBranch", { schema: z.null() }), two: (b) => b.sleep("s", 1) },
+  })
+  .each("all", { of: () => [1], body: (b) => b.event("inItem", { schema: z.null() }) });
+
 export const hidden = defineWorkflow({ input: z.object({}) }).parent("some", {
   children: () => pick(),
 });
@@ -54,4 +61,19 @@ test("where names are computed, or a child may be of any workflow, others may be
   expect(awaitedEvents(plan, "computed", { below: false })).toEqual({ names: [], isWhole: false });
   const all = awaitedEvents(plan, "hidden", { below: true });
   expect(all).toMatchObject({ isWhole: false, names: expect.arrayContaining(["ready", "first"]) });
+});
+
+test("[S163] the events of branches and items are not those of the run itself", async () => {
+  const own = { names: ["first"], isWhole: true };
+  expect(awaitedEvents(plan, "apart", { below: false })).toEqual(own);
+  const all = ["first", "inBranch", "inItem"];
+  expect(awaitedEvents(plan, "apart", { below: true })).toEqual({ names: all, isWhole: true });
+  const given = '[{ "name": "inItem", "at": 5 }, { "name": "first", "in": "all/0" }]';
+  expect(await readEvents(given, "apart", plan)).toMatchObject([
+    { name: "inItem", atMs: 5, isBelow: true },
+    { name: "first", in: "all/0", isBelow: true },
+  ]);
+  await expect(readEvents('{ "name": "first", "in": 1 }', "apart", plan)).rejects.toThrow(
+    'event 1 has 1 as its "in", which is not text such as "reviews/0"',
+  );
 });

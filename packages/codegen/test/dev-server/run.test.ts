@@ -75,6 +75,34 @@ const FLOWS = `
   export const asks = defineWorkflow({ input: z.object({}) })
     .parent("below", { children: () => [child(chat, {})] });
 
+  export const polled = defineWorkflow({ input: z.object({ names: z.array(z.string()) }) })
+    .parallel("rounds", {
+      branches: {
+        only: (b) =>
+          b.each("polls", {
+            of: ({ input }) => input.names,
+            body: (item) =>
+              item
+                .event("answer", { schema: z.string() })
+                .step("said", { query: (_ctx, { each, answer }) => each.item + answer }),
+          }),
+      },
+    });
+
+  export const member = defineWorkflow({
+    input: z.object({ failures: z.number() }),
+    onEnd: {
+      action: async (_ctx, { input, run }, { attempt }) => {
+        console.log("the end of", run.state, attempt);
+        if (attempt <= input.failures) throw new Error("no end");
+      },
+      retry: { maxAttempts: 3, initialBackoffMs: 3_600_000, base: 2 },
+    },
+  }).step("work", { query: () => 7 });
+
+  export const club = defineWorkflow({ input: z.object({ failures: z.number() }) })
+    .child("one", member, ({ input }) => input);
+
   export const everywhere = defineWorkflow({ input: z.object({ text: z.string() }) })
     .step("hash", { action: internal.hashing.hash, args: ({ input }) => input })
     .step("note", { mutation: internal.notes.note, args: ({ hash }) => ({ hash }) });
@@ -232,6 +260,25 @@ describe("a run", () => {
   });
 });
 
+describe("a workflow with an onEnd", () => {
+  const ends = () =>
+    events.flatMap((event) =>
+      event.type === "log" && event.text.startsWith("the end") ? [event.text] : [],
+    );
+
+  test.each(["member", "club"])("[S172] of %s: it is waited for", async (workflow) => {
+    const outcome = await run({ workflow, input: { failures: 2 } });
+    expect(outcome).toMatchObject({ state: "completed", output: 7, durationMs: 0 });
+    expect(ends()).toEqual([1, 2, 3].map((attempt) => `the end of completed ${attempt}`));
+    expect(told().at(-1)).toMatch(/onEnd: completed .*at attempt 3$/);
+  });
+
+  test("[S172] that fails for good: the run keeps its result, and the error is told", async () => {
+    const outcome = await run({ workflow: "member", input: { failures: 3 } });
+    expect(outcome).toMatchObject({ state: "completed", output: 7, onEndError: "no end" });
+  });
+});
+
 describe("events that are to be sent", () => {
   const progress = () =>
     events.flatMap((event) => (event.type === "progress" ? [event.tree.runs[0]!] : []));
@@ -296,6 +343,27 @@ describe("events that are to be sent", () => {
       ],
     });
     expect(outcome).toMatchObject({ state: "completed" });
+  });
+
+  test("[S163] reach the branch and the item that they name, in any order", async () => {
+    const answer = (of: number, value: string, atMs?: number) => {
+      const place = { in: `rounds/only/polls/${of}`, isBelow: true };
+      return { name: "answer", value, ...place, ...(atMs === undefined ? {} : { atMs }) };
+    };
+    const planned = [answer(1, "!"), answer(0, "?", 60_000), answer(7, "-")];
+    const outcome = await run({
+      workflow: "polled",
+      input: { names: ["ann", "bob"] },
+      events: planned,
+    });
+    expect(outcome).toMatchObject({
+      output: { only: ["ann?", "bob!"] },
+      durationMs: 60_000,
+      unsent: [planned[2]],
+    });
+    await expect(
+      run({ workflow: "polled", input: { names: ["ann"] }, events: [answer(7, "-")] }),
+    ).rejects.toThrow('was given there: "answer" in rounds/only/polls/7.');
   });
 
   test.each([true, false])(
