@@ -8,6 +8,7 @@ interface Node {
   readonly anyOf?: Readonly<Record<string, unknown>>;
   readonly body?: Nodes;
   readonly cases?: Readonly<Record<string, Nodes>>;
+  readonly branches?: Readonly<Record<string, Nodes>>;
 }
 type Nodes = Readonly<Record<string, Node>>;
 
@@ -24,11 +25,11 @@ export function eventsOf({ nodes }: WorkflowReference<never>["definition"]): Eve
 }
 
 function* schemasIn(nodes: Nodes): Generator<[event: string, schema: unknown]> {
-  for (const [name, { schema, anyOf = {}, body = {}, cases = {} }] of Object.entries(nodes)) {
+  for (const [name, { schema, anyOf = {}, body = {}, ...node }] of Object.entries(nodes)) {
     // Only events have a schema, or one for each of several names.
     if (schema !== undefined) yield [name, schema];
     yield* Object.entries(anyOf);
     yield* schemasIn(body);
-    for (const each of Object.values(cases)) yield* schemasIn(each);
+    for (const each of Object.values({ ...node.cases, ...node.branches })) yield* schemasIn(each);
   }
 }

@@ -15,6 +15,24 @@ const decision = defineWorkflow({ input: v.object({}) })
     },
   });
 
+test("[S163] events of branches, of items and of loops are asked for too", () => {
+  const nested = defineWorkflow({ input: v.object({}) })
+    .parallel("both", {
+      branches: {
+        first: (b) => b.event("inBranch", { schema: by }),
+        second: (b) =>
+          b.each("all", { of: () => [1], body: (item) => item.event("inItem", { schema: by }) }),
+      },
+    })
+    .loop("rounds", {
+      initial: () => 0,
+      body: (b) => b.event("inLoop", { schema: by }).step("next", { query: () => 1 }),
+      until: () => true,
+      maxIterations: 2,
+    });
+  expect(eventsOf(nested).map(({ name }) => name)).toEqual(["inBranch", "inItem", "inLoop"]);
+});
+
 test("every event is asked for by its form, and as JSON if its nodes want different payloads", () => {
   const events = eventsOf(decision);
   expect(events.map(({ name, payload, example }) => [name, payload.kind, example])).toEqual([

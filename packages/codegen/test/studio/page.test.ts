@@ -876,6 +876,35 @@ describe.skipIf(!existsSync(executablePath))("in a browser", () => {
     await served.close();
   });
 
+  test("[S163] [S171] a branch is shown as a part of its run, and why an onEnd failed", async () => {
+    const branch = {
+      ...whatHappened.runs.page[0],
+      runId: "b1",
+      workflow: "order",
+      within: "facts.still image",
+      childKey: "still image",
+      state: "completed",
+    };
+    const part = { kind: "action", state: "completed", errors: [], attempt: 1, startedAt: 0 };
+    const answers = {
+      ...whatHappened,
+      run: { ...whatHappened.run, ...branch, output: 1, onEndError: "no lock to release" },
+      steps: { ...whatHappened.steps, page: [{ ...part, node: "facts.still image.frame" }] },
+      runs: { ...whatHappened.runs, page: [branch] },
+    };
+    const served = await serveAnswers(answers, {});
+    await page.goto(served.url);
+    await page.goto(`${new URL("/", served.url).href}#/runs/b1`);
+    await page.getByRole("heading", { name: "order › facts › still image" }).waitFor();
+    await page.getByRole("link", { name: "r1" }).waitFor();
+    await page.getByRole("region", { name: "Timeline of order" }).getByText("frame").waitFor();
+    await page.getByRole("heading", { name: "Error of onEnd" }).waitFor();
+    await page.getByText("no lock to release").waitFor();
+    await page.goto(`${new URL("/", served.url).href}#/runs?parent=r1`);
+    await page.getByRole("cell", { name: "order › facts › still image" }).waitFor();
+    await served.close();
+  });
+
   test.each([
     [1280, "light"],
     [1280, "dark"],

@@ -92,6 +92,7 @@ export function RunPage({ runId }: { runId: string }) {
       )}
       <div className="columns">
         <div>
+          <Afterwards status={status} />
           {"output" in status && status.isSensitive !== true && (
             <Json title="Output" value={status.output} />
           )}
@@ -135,6 +136,21 @@ function ChildrenOf({ id, onPage }: { id: string; onPage: (page: ListedRun[]) =>
 }
 
 type StepError = NonNullable<ListedRun["error"]>;
+
+/** What failed once the run had its result, which that leaves as it is. */
+function Afterwards({ status }: { status: ShownRun }) {
+  if (!("endedAt" in status)) return null;
+  const { onEndError: onEnd, onCompleteError: onComplete } = status;
+  return Object.entries({ onEnd, onComplete }).map(
+    ([name, message]) =>
+      message !== undefined && (
+        <section key={name}>
+          <h2>Error of {name}</h2>
+          <p className="problem">{cut(message, 2_000)}</p>
+        </section>
+      ),
+  );
+}
 
 /** An error with its causes, and what went wrong while the run was undone. */
 function Failure({ error, title }: { error: StepError; title?: string }) {
