@@ -28,6 +28,13 @@ const SHAPES = {
     `  .parent("all", { children: () => Array.from({ length: ${length} }, () => child(leaf, { n: 0, ms: 0 })),`,
     "    finalize: { query: (_ctx, { children }) => children.reduce((sum, n) => sum + n, 0) } })",
   ],
+  /** N branches with a single action each. */
+  branches: (length) => [
+    '  .parallel("all", { branches: {',
+    ...numbered(length, (i) => `    b${i}: (b) => b.step("s${i}", { action: async () => 1 }),`),
+    "  } })",
+    "  .finalize({ query: (_ctx, { all }) => Object.values(all).reduce((sum, n) => sum + n, 0) })",
+  ],
   /** N items with a single action each. */
   items: (length) => itemsOf(length, "{ each }", "each.item + 1"),
   /** … which reads a value from around it. */

@@ -41,6 +41,18 @@ export const SHAPE_SCENES: readonly ShapeScene[] = [
     peer: "fanOut",
     n,
   })),
+  ...[10, 100].map((n) => ({
+    title: "a branch of a `.parallel` of N",
+    ours: "branches" as const,
+    peer: "fanOut",
+    n,
+  })),
+  ...[10, 100, 1_000].map((n) => ({
+    title: "an item of an `.each` of N",
+    ours: "items" as const,
+    peer: "fanOut",
+    n,
+  })),
   { title: "a sleep", ours: "sleeps", peer: "sleeps", n: 10, ms: 1_000 },
   {
     title: "an event, with its sender's call",

@@ -21,6 +21,7 @@ const chains: Chain[] = [
   ...lengthsOf("fanOut", [1, 100, 1_000]),
   ...lengthsOf("items", [1, 100, 1_000]),
   ...lengthsOf("readingItems", [1, 100]),
+  ...lengthsOf("branches", [1, 100]),
 ];
 
 function lengthsOf(kind: Chain["kind"], lengths: readonly number[]): Chain[] {
@@ -140,6 +141,13 @@ describe("a child of a fan-out, or an item of an each, with a single action", ()
       expect(each.documentsWritten / ofFewer.documentsWritten).toBeLessThan(1.1);
     },
   );
+});
+
+test("[S160] a branch of a parallel of 100 takes at most 2.2 root executions, reads at most 12 documents and writes at most 6", async () => {
+  const each = await measured.shape("branches", 100);
+  expect(each.rootExecutions).toBeLessThanOrEqual(2.2);
+  expect(each.documentsRead).toBeLessThanOrEqual(12);
+  expect(each.documentsWritten).toBeLessThanOrEqual(6);
 });
 
 test("[S164] an item that reads a value from around it reads one document more, and writes none", async () => {

@@ -73,6 +73,29 @@ describe("a completion that fails twice, and then no more", () => {
     await app.expectNothingLeft();
   });
 
+  test("[S109] [S162] the same in a branch inside a loop: the other branches and iterations are undone too", async () => {
+    const app = new TestApp({
+      settle: ({ outcome }) =>
+        outcome.kind === "success" && JSON.stringify(outcome).includes("card 2"),
+    });
+    const status = await app.run("paysInBranches", {});
+    expect(status).toMatchObject({
+      state: "failed",
+      error: { kind: "childFailed", node: "again.both", key: "card" },
+    });
+    expect((await app.log()).toSorted()).toEqual([
+      "gave back points 0",
+      "gave back points 1",
+      "refunded card 1 of iteration 1",
+      "refunded card 2 of iteration 2",
+    ]);
+    expect((await app.log()).slice(2).toSorted()).toEqual([
+      "gave back points 0",
+      "refunded card 1 of iteration 1",
+    ]);
+    await app.expectNothingLeft();
+  });
+
   test("[S97] [S109] a result that is not to be seen stands in no scheduled arguments", async () => {
     const app = new TestApp(losing());
     expect(await app.run("whispered", {})).toMatchObject({ state: "completed", output: 6 });

@@ -428,7 +428,7 @@ describe("timeline", () => {
       "facts completed",
       "  [probe] completed",
       "    facts.probe.probed completed",
-      // By its storage name: the branch was renamed.
+      // By its storage name, which is an identifier.
       "  [stillImage] completed",
       "    facts.still image.frame completed",
       "    facts.still image.thumb completed",

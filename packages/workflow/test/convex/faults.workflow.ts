@@ -49,6 +49,39 @@ export const paysOften = defineWorkflow({ input: z.object({}) }).loop("again", {
   maxIterations: 3,
 });
 
+/** Pays from two accounts in each iteration. */
+export const paysInBranches = defineWorkflow({ input: z.object({}) }).loop("again", {
+  initial: () => 0,
+  body: (b) =>
+    b
+      .parallel("both", {
+        branches: {
+          card: (c) =>
+            c.step("pay", {
+              action: async (_ctx, { loop }) => `card ${loop.iteration}`,
+              compensate: {
+                mutation: async (ctx, { output, loop }) => {
+                  const text = `refunded ${output} of iteration ${loop.iteration}`;
+                  await ctx.db.insert("log", { text });
+                },
+              },
+            }),
+          points: (p) =>
+            p.step("take", {
+              mutation: async (_ctx, { loop }) => `points ${loop.state}`,
+              compensate: {
+                mutation: async (ctx, { output }) => {
+                  await ctx.db.insert("log", { text: `gave back ${output}` });
+                },
+              },
+            }),
+        },
+      })
+      .step("next", { query: (_ctx, { loop }) => loop.state + 1 }),
+  until: ({ loop }) => loop.iteration === 3,
+  maxIterations: 3,
+});
+
 /** Books when it is told to; a booking can be undone. */
 export const books = defineWorkflow({ input: z.object({ n: z.number() }) })
   .event("go", { schema: z.string() })
