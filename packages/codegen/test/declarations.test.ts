@@ -26,7 +26,7 @@ const compilerOptions = {
 
 /** One workflow of each kind of node, and all kinds together. */
 const KINDS = `
-import { type Builder, child, childNamed, defineWorkflow } from "@stepwise/workflow";
+import { type Builder, type Each, child, childNamed, defineWorkflow } from "@stepwise/workflow";
 import { v } from "convex/values";
 import { z } from "zod";
 const input = z.object({ n: z.number() });
@@ -69,6 +69,35 @@ export const loops = defineWorkflow({ input }).loop("again", {
   until: ({ loop }) => loop.iteration > 1,
   maxIterations: 2,
 });
+export const concurrent = defineWorkflow({
+  input: z.object({ list: z.array(z.string()), record: z.record(z.string(), z.number()) }),
+  onEnd: { mutation: (_ctx, { input, run }) => [input.list.length, run.state] },
+})
+  .parallel("facts", {
+    branches: {
+      first: (b) => b.step("inside", { action: async (_ctx, { input }) => input.list }),
+      second: (b) => b.event("told", { schema: z.string() }),
+      third: (b) => b.sleep("nap", "1s"),
+    },
+  })
+  .each("listed", {
+    of: ({ input }) => input.list,
+    body: (b) =>
+      b.step("one", { query: (_ctx, { each }) => each.item.length + each.index })
+        .child("ran", steps, ({ one }) => ({ n: one })),
+    tolerate: "all",
+  })
+  .each("keyed", {
+    of: ({ input }) => input.record,
+    body: (b) => b.step("two", { query: (_ctx, { each }) => each.key + each.item }),
+    reduce: { initial: "", step: (text, each, key) => text + each + key },
+  });
+/** A function that adds a node to the body of an each. */
+export const counted = <Input, Around, Events>(
+  b: Builder<Input, [["input", { n: number }], ["each", Each<string[]>]], Around, Events>,
+) => b.step("counted", { query: (_ctx, { each }) => each.item.length });
+export const counts = defineWorkflow({ input })
+  .each("all", { of: () => ["a"], body: counted });
 export const children = defineWorkflow({ input })
   .child("only", steps, () => ({ n: 1 }), { recover: () => null });
 export const finalized = defineWorkflow({ input })

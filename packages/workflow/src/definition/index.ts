@@ -20,7 +20,7 @@ export type {
 export type { Duration } from "../rules.js";
 export type { Retry } from "./node.js";
 export type { AnySchema, InferInput, InferOutput } from "./values.js";
-export type { Entries, Loop, NamesOf, ScopeOf } from "./scope.js";
+export type { Each, Entries, Loop, NamesOf, ScopeOf } from "./scope.js";
 // The types of definitions are made of these, so declarations of an app have to name them.
 export type { Finalized } from "./definition.js";
 export type { Awaited, Named, Receives } from "./event.js";
