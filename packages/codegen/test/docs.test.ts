@@ -143,6 +143,22 @@ test(
   },
 );
 
+test("the guide of branches and items says how many lines its applications take, and took before", async () => {
+  const text = await read("docs/guides/at-once.md");
+  const linesOf = (path: string) => {
+    const [, code = ""] = new RegExp(`^// ${path}\\n([^]*?)^\`\`\``, "m").exec(text) ?? [];
+    return code.split("\n").filter((line) => line !== "" && !line.startsWith("import ")).length;
+  };
+  for (const name of ["videos", "evals"]) {
+    const [now, before] = [`convex/${name}`, `convex/before/${name}`].map((path) =>
+      linesOf(`${path}.workflow.ts`),
+    );
+    expect(now).toBeLessThan(before!);
+    expect(text).toContain(`one workflow of ${now} lines`);
+    expect(text.replaceAll("\n", " ")).toContain(`workflows and ${before} lines`);
+  }
+});
+
 test.each(examplePages)(
   "%s: its workflow, as it would be with the peer, has no type errors",
   { tags: ["large"] },

@@ -27,7 +27,10 @@ export function readHandler(
     const [rest] = options.rest ?? [];
     if (rest !== undefined) {
       const message = `${of} has no action, mutation or query that can be seen here`;
-      const hint = `write it beside the others: \`{ ...shared, action: shared.action }\``;
+      const hint =
+        ts.isArrowFunction(rest) || ts.isFunctionExpression(rest)
+          ? "say what kind of function it is: `{ action: async (ctx, { input }) => … }`"
+          : "write it beside the others: `{ ...shared, action: shared.action }`";
       return file.report("oneFunction", rest, message, hint);
     }
     const place = options.get(slipOf(options, handlerKinds) ?? "")?.nameNode ?? at;

@@ -37,7 +37,7 @@ function checkName(name: string, what: "workflow" | "node" | "case", place: Plac
 function checkKey(key: string, place: Place): Diagnostic[] {
   if (key === "") return checkName(key, "case", place);
   if (!key.includes(".")) return [];
-  const message = `${quote(key)} cannot be the key of a case, as a dot stands between the names of a path`;
+  const message = `${quote(key)} cannot be the key of a case or a branch, as a dot stands between the names of a path`;
   return [diagnostic("notAnIdentifier", place, message, "use another sign, such as - or _")];
 }
 
