@@ -169,12 +169,13 @@ export class Compiler {
       isConfigRead && workflows.length > 0
         ? await this.#checkMounting(config?.values.component ?? usualComponent, readOnce)
         : [];
-    const configs = [configFile, ...mounting.map(({ place }) => place.file)].flatMap((file) => {
+    const all = [...found, ...mounting];
+    const others = [...new Set(all.map(({ place }) => place.file))].flatMap((file) => {
       const text = consulted.get(file);
       return text === undefined ? [] : [{ file, text }];
     });
-    const diagnostics = [...found, ...mounting]
-      .map((diagnostic) => withFrames(diagnostic, [...sources, ...configs]))
+    const diagnostics = all
+      .map((diagnostic) => withFrames(diagnostic, [...sources, ...others]))
       .sort(compareDiagnostics);
     const ok = diagnostics.every(({ severity }) => severity !== "error");
     const emitted = (plan: ProjectPlan) => emit(plan, this.#emittedBefore(analysis, read));

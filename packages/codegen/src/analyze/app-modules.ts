@@ -1,5 +1,6 @@
 import { isBuiltin } from "node:module";
-import type { TypeScript } from "../typescript.js";
+import { ts, type TypeScript } from "../typescript.js";
+import { isHidden } from "./scoping.js";
 import { valuesIn } from "./values-used.js";
 import { bareSource } from "./descendants.js";
 import { type Import, importsOf, reexportsOf } from "./modules.js";
@@ -63,28 +64,51 @@ export class AppModules {
     const node = module.declared(name);
     if (node !== undefined) return { node, module };
     const from = module.imports.get(name);
-    return from && this.#exported(from.imported, module.file, from.module);
+    return from && this.#declared(this.#places(from.imported, module.file, from.module));
   }
 
-  /** What a member of a whole imported module stands for: `schemas.order`. */
-  member(name: string, of: string, module: Module): Declared | undefined {
-    const from = module.imports.get(of);
+  /** What a member of a whole imported module stands for: `schemas.order`, `lib.schemas.order`. */
+  member(name: string, of: TypeScript.Node, module: Module): Declared | undefined {
+    const path = this.#whole(of, module);
+    return path === undefined ? undefined : this.#declared(this.#placesIn(path, name));
+  }
+
+  /** What a file has as its default export, without a name, where it is imported by `name`. */
+  unnamed(name: string, module: Module): Declared | undefined {
+    const from = module.imports.get(name);
+    const places = from && this.#places(from.imported, module.file, from.module);
+    const last = places?.at(-1);
+    const found = last?.name === "default" ? this.#module(last.module) : undefined;
+    const node = found && defaultOf(found.source);
+    return node && { node, module: found };
+  }
+
+  /** The path of the module that an expression stands for as a whole. */
+  #whole(node: TypeScript.Node, module: Module): string | undefined {
+    const isMember = ts.isPropertyAccessExpression(node);
+    const owner = isMember ? this.#whole(node.expression, module) : undefined;
+    if (isMember && owner !== undefined)
+      return this.#handedOn(this.#placesIn(owner, node.name.text));
+    if (!ts.isIdentifier(node) || isHidden(node)) return undefined;
+    const from = module.imports.get(node.text);
     if (from === undefined) return undefined;
-    if (from.imported === "*") return this.#exported(name, module.file, from.module);
-    // A barrel may hand a whole module on by a name.
-    const handedOn = this.#places(from.imported, module.file, from.module).flatMap((place) => {
+    if (from.imported === "*") return modulePath(module.file, from.module, this.read);
+    return this.#handedOn(this.#places(from.imported, module.file, from.module));
+  }
+
+  /** A barrel may hand a whole module on by a name. */
+  #handedOn(places: ReturnType<typeof placesOf>): string | undefined {
+    for (const place of places) {
       const barrel = this.#module(place.module);
       const named = barrel?.reexports.find(({ exported }) => exported === place.name);
-      return barrel && named?.imported === "*" && named.module !== undefined
-        ? [{ file: barrel.file, module: named.module }]
-        : [];
-    });
-    const [whole] = handedOn;
-    return whole && this.#exported(name, whole.file, whole.module);
+      if (barrel !== undefined && named?.imported === "*" && named.module !== undefined)
+        return modulePath(barrel.file, named.module, this.read);
+    }
+    return undefined;
   }
 
-  #exported(name: string, from: string, specifier: string): Declared | undefined {
-    for (const place of this.#places(name, from, specifier)) {
+  #declared(places: ReturnType<typeof placesOf>): Declared | undefined {
+    for (const place of places) {
       const module = this.#module(place.module);
       const node = module?.exported(place.name);
       if (module !== undefined && node !== undefined) return { node, module };
@@ -94,11 +118,15 @@ export class AppModules {
 
   #places(name: string, from: string, specifier: string) {
     const path = modulePath(from, specifier, this.read);
+    return path === undefined ? [] : this.#placesIn(path, name);
+  }
+
+  #placesIn(path: string, name: string) {
     const reexports = (each: string) => {
       const module = this.#module(each);
       return module && placed(module.reexports, module.file, this.read);
     };
-    return path === undefined ? [] : placesOf({ module: path, name }, reexports);
+    return placesOf({ module: path, name }, reexports);
   }
 
   #module(path: string): Module | undefined {
@@ -112,6 +140,10 @@ export class AppModules {
     return module;
   }
 }
+
+/** What `export default` gives that is no name. */
+const defaultOf = ({ statements }: TypeScript.SourceFile): TypeScript.Node | undefined =>
+  statements.filter(ts.isExportAssignment).find((each) => each.isExportEquals !== true)?.expression;
 
 /** Of the nearest manifests, but the app's own; without any, every name is one of a package. */
 function packagesOf(read: ReadModule): string[] {

@@ -1,8 +1,7 @@
 import { quote } from "../diagnostics/diagnostic.js";
 import { type Node, ts, type TypeScript } from "../typescript.js";
-import type { AppModules } from "./app-modules.js";
 import type { DefinitionFile } from "./parser.js";
-import { constantOf, type FunctionNode, functionOf, unwrap } from "./functions.js";
+import { constantOf, type FunctionNode, functionOf, readOption, unwrap } from "./functions.js";
 import { isScalar, knownValue, objectOf } from "./known.js";
 import {
   isAssigned,
@@ -21,7 +20,6 @@ export function childWorkflows(
   fn: FunctionNode,
   file: DefinitionFile,
   known: Workflows,
-  modules: AppModules,
 ): string[] | undefined {
   const found = new Set<string>();
   const calls = new Set<Node>();
@@ -40,7 +38,7 @@ export function childWorkflows(
     if (resolved === undefined) all = true;
     else found.add(resolved.workflow);
   }
-  const isWhole = !all && found.size > 0 && !mayGetOthers(fn, calls, file, modules);
+  const isWhole = !all && found.size > 0 && !mayGetOthers(fn, calls, file);
   return isWhole ? [...found].sort() : undefined;
 }
 
@@ -51,7 +49,6 @@ function mayGetOthers(
   fn: Node,
   calls: ReadonlySet<Node>,
   file: DefinitionFile,
-  modules: AppModules,
   seen = new Set<Node>(),
 ): boolean {
   seen.add(fn);
@@ -61,10 +58,10 @@ function mayGetOthers(
     const name = id.text;
     const imported = file.imports.get(name);
     // A package knows no workflow of the app.
-    if (imported !== undefined) return !modules.isPackage(imported.module, file.file);
+    if (imported !== undefined) return !file.modules.isPackage(imported.module, file.file);
     const called = functionOf(id, file);
     if (called !== undefined)
-      return !seen.has(called) && mayGetOthers(called, new Set(), file, modules, seen);
+      return !seen.has(called) && mayGetOthers(called, new Set(), file, seen);
     return isDeclaredInFile(name, file) && !isHeldData(id, file);
   });
 }
@@ -154,7 +151,11 @@ export function targetOf(
   const name = root.text;
   const from = file.imports.get(name);
   if (from === undefined) {
-    if (member !== undefined) return undefined;
+    if (member !== undefined) {
+      const held = objectOf(root, file)?.properties.map((each) => readOption(each));
+      const found = held?.findLast((each) => each === undefined || each.name === member);
+      return found && targetOf(unwrap(found.value), file, [...seen, name]);
+    }
     // `const other = workflow` and `import other = flows.workflow` are the workflow.
     const held = constantOf(root, file) ?? entityOf(name, file);
     const isName = held !== undefined && partsOf(held)[0] !== undefined;

@@ -12,6 +12,8 @@ export interface NodeCall {
   readonly kind: string;
   readonly kindNode: TypeScript.Identifier;
   readonly call: TypeScript.CallExpression;
+  /** Where it is written. Default: where the definition is. */
+  readonly file?: DefinitionFile;
 }
 
 /** A definition: an exported const whose whole chain is written out, unless it is refused. */

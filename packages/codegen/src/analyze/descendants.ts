@@ -1,5 +1,5 @@
 import { type Node, ts, type TypeScript } from "../typescript.js";
-import { diagnostic, type Diagnostic, placeAt } from "../diagnostics/diagnostic.js";
+import { diagnostic, type Diagnostic, type Place, placeAt } from "../diagnostics/diagnostic.js";
 import { once } from "../plan/once.js";
 
 export function childrenOf(node: Node): Node[] {
@@ -36,6 +36,13 @@ export function unlessTooDeep<Made>(make: () => Made): Made | undefined {
     if (error instanceof RangeError && error.message.includes("call stack")) return undefined;
     throw error;
   }
+}
+
+/** The place of a node in the file that it is of. */
+export function placeOf(node: Node): Place {
+  const source = node.getSourceFile();
+  const start = node.getStart(source);
+  return placeAt(source.fileName, source.text, start, node.end - start);
 }
 
 export const bareSource = (file: string, text: string): TypeScript.SourceFile | undefined =>

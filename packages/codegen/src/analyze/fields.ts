@@ -5,9 +5,8 @@ import type { DefinitionFile } from "./parser.js";
 import { hashOfSource, moduleOf } from "./tokens.js";
 
 /** The fields of `z.object({ … })` or `v.object({ … })`; undefined if they are not written out. */
-export function fieldsOf(schema: Node, file: DefinitionFile, modules: AppModules) {
-  return fieldsIn({ node: schema, module: moduleOf(file) }, modules);
-}
+export const fieldsOf = (schema: Node, file: DefinitionFile) =>
+  fieldsIn({ node: schema, module: moduleOf(file) }, file.modules);
 
 /** What changes nothing in the fields of an object. */
 const ofWhole = ["describe", "meta", "strict", "strip", "loose", "passthrough"];
@@ -70,11 +69,10 @@ function valueOf({ node, module }: Declared, modules: AppModules, depth = 0): De
     ts.isSatisfiesExpression(node)
   )
     return valueOf({ node: node.expression, module }, modules, depth);
-  const isMember = ts.isPropertyAccessExpression(node) && ts.isIdentifier(node.expression);
   const found = ts.isIdentifier(node)
     ? modules.find(node.text, module)
-    : isMember
-      ? modules.member(node.name.text, node.expression.getText(module.source), module)
+    : ts.isPropertyAccessExpression(node)
+      ? modules.member(node.name.text, node.expression, module)
       : undefined;
   return found === undefined || depth > maxDepth
     ? { node, module }

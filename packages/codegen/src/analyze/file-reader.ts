@@ -1,7 +1,7 @@
 import type { Diagnostic } from "../diagnostics/diagnostic.js";
 import type { SourceText } from "../discover/discover.js";
 import { AppModules, type Module } from "./app-modules.js";
-import { type DefinitionFile, Parser } from "./parser.js";
+import { among, type DefinitionFile, Parser } from "./parser.js";
 import { reportUnseenChains } from "./misuse.js";
 import { findDefinitions, type FoundInFile } from "./definitions.js";
 import { tooDeep, unlessTooDeep } from "./descendants.js";
@@ -50,13 +50,15 @@ export class FileReader {
       const used = found.locals.size === 0 ? [] : usedModules(file, readOutside);
       const runtime = checkRuntime(source.file, source.text, used, readOutside);
       reportUnseenChains(file, found, recorded.workflows, diagnostics.length > 0);
+      const view = among(file, modules);
       const plansOf = (isRefused: boolean) =>
         found.definitions
           .filter((each) => each.isRefused === isRefused)
-          .map((each) => workflowPlan(each, recorded.workflows, modules));
-      return { runtime, plans: plansOf(false), refused: plansOf(true) };
+          .map((each) => workflowPlan(each, recorded.workflows, view));
+      const [plans, refused] = [plansOf(false), plansOf(true)];
+      return { runtime, plans, refused, reported: view.takeDiagnostics() };
     });
-    const reported = file.takeDiagnostics();
+    const reported = [...file.takeDiagnostics(), ...(whole?.reported ?? [])];
     const nothing = { plans: [], refused: [], runtime: [tooDeep(source.file, source.text)] };
     const { plans, refused, runtime } = whole ?? nothing;
     const all = [...runtime, ...diagnostics, ...(whole === undefined ? [] : reported)];

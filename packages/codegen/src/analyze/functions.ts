@@ -9,14 +9,22 @@ export type FunctionNode =
   | TypeScript.MethodDeclaration
   | TypeScript.FunctionDeclaration;
 
-/** What `(x)`, `x as T`, `x satisfies T` and `x!` are; undefined for anything else. */
+/** A file, as far as its names are looked up. */
+type FileOf = Pick<DefinitionFile, "source">;
+
+/** What `(x)`, `x as T`, `<T>x`, `x satisfies T` and `x!` are; undefined for anything else. */
 export const wrappedIn = (node: Node): Node | undefined =>
   ts.isParenthesizedExpression(node) ||
   ts.isAsExpression(node) ||
+  ts.isTypeAssertionExpression(node) ||
   ts.isSatisfiesExpression(node) ||
   ts.isNonNullExpression(node)
     ? node.expression
     : undefined;
+
+/** `Object.freeze(held)`, which gives what it is given. */
+export const isFreeze = (node: Node): node is TypeScript.CallExpression =>
+  ts.isCallExpression(node) && /^Object\s*\.\s*freeze$/.test(node.expression.getText());
 
 export function unwrap(node: Node): Node {
   const inner = wrappedIn(node);
@@ -34,11 +42,12 @@ export const isCalled = (node: Node): boolean =>
   ts.isCallExpression(node.parent) && node.parent.expression === node;
 
 /** The function that an expression is, or names if it stays what it is at the top of the file. */
-export function functionOf(value: Node, file: DefinitionFile): FunctionNode | undefined {
+export function functionOf(value: Node, file: FileOf): FunctionNode | undefined {
   const node = unwrap(value);
   if (isFunctionNode(node)) return node;
   if (!ts.isIdentifier(node)) return undefined;
-  const held = declaredFunction(node, file) ?? constantOf(node, file);
+  const declared = isHidden(node, file.source) ? undefined : functionNamed(node.text, file);
+  const held = declared ?? constantOf(node, file);
   return held !== undefined && isFunctionNode(held) ? held : undefined;
 }
 
@@ -54,17 +63,17 @@ const functionsIn = once((source: TypeScript.SourceFile) => {
   return found;
 });
 
-function declaredFunction(id: TypeScript.Identifier, { source }: DefinitionFile): Node | undefined {
-  const found = functionsIn(source).get(id.text);
-  if (found === undefined || isHidden(id, source)) return undefined;
-  return usesOf(id.text, source).some(isAssigned) ? undefined : found;
+/** The one function that a file declares by a name, if it stays that. */
+export function functionNamed(name: string, { source }: FileOf): FunctionNode | undefined {
+  const found = functionsIn(source).get(name);
+  return found && usesOf(name, source).some(isAssigned) ? undefined : found;
 }
 
 export const isConst = (declaration: TypeScript.VariableDeclaration): boolean =>
   (declaration.parent.flags & ts.NodeFlags.BlockScoped) === ts.NodeFlags.Const;
 
 /** What a name stands for that is a const at the top of the file. */
-export function constantOf(id: TypeScript.Identifier, { source }: DefinitionFile) {
+export function constantOf(id: TypeScript.Identifier, { source }: FileOf) {
   const declaration = variablesIn(source).get(id.text);
   if (declaration?.initializer === undefined || !isConst(declaration)) return undefined;
   // Found by a pattern too, whose value is not that of the name.
@@ -72,11 +81,18 @@ export function constantOf(id: TypeScript.Identifier, { source }: DefinitionFile
   return unwrap(declaration.initializer);
 }
 
-function isFunctionNode(node: Node): node is FunctionNode {
+export function isFunctionNode(node: Node): node is FunctionNode {
   if (ts.isArrowFunction(node)) return true;
   const isOther =
     ts.isFunctionExpression(node) || ts.isMethodDeclaration(node) || ts.isFunctionDeclaration(node);
   return isOther && node.asteriskToken === undefined;
+}
+
+/** What a function returns, if it does nothing else. */
+export function returnedBy({ body }: { readonly body?: Node | undefined }): Node | undefined {
+  if (body === undefined || !ts.isBlock(body)) return body;
+  const [only, second] = body.statements;
+  return only && !second && ts.isReturnStatement(only) ? only.expression : undefined;
 }
 
 export const isAsync = ({ modifiers }: FunctionNode): boolean =>
@@ -99,6 +115,8 @@ export interface Option {
   readonly name: string;
   readonly nameNode: Node;
   readonly value: Node;
+  /** The file that it is written in if that is another one, and what stands for it in this one. */
+  readonly elsewhere?: { readonly file: DefinitionFile; readonly by: Node };
 }
 
 /** What a property gives an options object; undefined for a spread or a computed name. */

@@ -112,10 +112,14 @@ export type Argument = (typeof calledWith)[Role][number];
 
 /** What a function calls an argument; undefined if not taken, `"hidden"` if reached another way. */
 export function bindingOf(fn: FunctionNode, role: Role, argument: Argument) {
+  return parameterAt(fn, (calledWith[role] as readonly Argument[]).indexOf(argument));
+}
+
+/** What a function calls its argument at an index; `"hidden"` if it is reached another way. */
+export function parameterAt(fn: FunctionNode, index: number) {
   const parameters = fn.parameters.filter(
     ({ name }) => !ts.isIdentifier(name) || name.text !== "this",
   );
-  const index = (calledWith[role] as readonly Argument[]).indexOf(argument);
   const gathers = parameters.slice(0, index + 1).some((each) => each.dotDotDotToken !== undefined);
   return gathers || looksAround(fn) ? "hidden" : parameters[index]?.name;
 }

@@ -3,7 +3,6 @@ import { type Node, ts, type TypeScript } from "../typescript.js";
 import type { Expression, ImportedName, InputPlan } from "../plan/schema.js";
 import { definitionModule, moduleFromOutput } from "../plan/paths.js";
 import { sortedBy } from "../plan/sorted.js";
-import type { AppModules } from "./app-modules.js";
 import { declarationsOf, isDeclaredInFile, isReference, referencesIn } from "./scoping.js";
 import type { DefinitionFile } from "./parser.js";
 import { loadedBy } from "./modules.js";
@@ -16,7 +15,6 @@ export function readInput(
   at: Node,
   workflow: string,
   file: DefinitionFile,
-  modules: AppModules,
 ): InputPlan | undefined {
   const option = options.get("input");
   if (option === undefined && options.rest === undefined) {
@@ -24,12 +22,13 @@ export function readInput(
     const hint = "write `input: z.object({ … })`; for none, `input: z.object({})`";
     return file.report("missingOption", at, message, hint);
   }
-  if (option === undefined || !ts.isExpression(option.value)) {
+  const isSeen = option?.elsewhere === undefined && option && ts.isExpression(option.value);
+  if (option === undefined || !isSeen || !ts.isExpression(option.value)) {
     const unseen = option === undefined ? (options.rest ?? []) : [option.value];
-    return { kind: "definition", hash: sourceHash(unseen, file, modules), closed: [] };
+    return { kind: "definition", hash: sourceHash(unseen, file), closed: [] };
   }
   const expression = option.value;
-  const hash = sourceHash([expression], file, modules);
+  const hash = sourceHash([expression], file);
   const names = new Map<string, ImportedName>();
   const globals = new Set<string>();
   const closed = new Set<string>();

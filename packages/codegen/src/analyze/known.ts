@@ -1,151 +1,107 @@
 import { type Node, ts, type TypeScript } from "../typescript.js";
-import { isAssigned, isHidden, usesOf, variablesIn } from "./scoping.js";
-import type { DefinitionFile } from "./parser.js";
-import { constantOf, functionOf, isAsync, readOption, stringOf, unwrap } from "./functions.js";
-import { isImported } from "./modules.js";
-import { once } from "../plan/once.js";
+import type { AppModules, Declared, Module } from "./app-modules.js";
 import { asyncFunction, type Given, isObject, type Known } from "../plan/known.js";
+import { placeOf } from "./descendants.js";
+import { once } from "../plan/once.js";
+import { functionOf, isAsync, isFunctionNode, readOption, stringOf, unwrap } from "./functions.js";
+import { Holders } from "./held.js";
+import type { DefinitionFile } from "./parser.js";
+import { isHidden, variablesIn } from "./scoping.js";
+import { moduleOf } from "./tokens.js";
+import { isUnchanged } from "./unchanged.js";
 
-/** An object that is written here, or held by a const that nothing in the file can change. */
+/** An object that is written here, or held by a const that nothing in the file changes. */
 export function objectOf(value: Node, file: DefinitionFile) {
-  const node = unwrap(value);
-  const held = ts.isIdentifier(node) ? constantOf(node, file) : node;
+  const held = heldBy(value, file)?.node;
   if (held === undefined || !ts.isObjectLiteralExpression(held)) return undefined;
-  return held === node || new Uses(file).leave(node, held) ? held : undefined;
+  return held === unwrap(value) || isUnchanged(held, moduleOf(file)) ? held : undefined;
 }
 
-/** Whether uses of an object leave it unchanged. What cannot be followed may not. */
-class Uses {
-  readonly #seen = new Set<string>();
-
-  constructor(private readonly file: DefinitionFile) {}
-
-  leave(name: Node, held: Node): boolean {
-    if (!ts.isIdentifier(name)) return false;
-    const { text } = name;
-    if (this.#seen.has(text)) return true;
-    this.#seen.add(text);
-    return usesOf(text, this.file.source).every((id) => this.#leaves(id, held));
-  }
-
-  /** @param held what is used, unless it is not known */
-  #leaves(use: Node, held: Node | undefined): boolean {
-    const { parent } = use;
-    if (isAssigned(use)) return false;
-    if (held !== undefined && isFixed(held)) return true;
-    if (unwrap(parent) !== parent) return this.#leaves(parent, held);
-    if (ts.isTypeQueryNode(parent) || ts.isExportSpecifier(parent)) return true;
-    if (ts.isCallExpression(parent)) return use !== parent.expression && this.#isTaken(parent);
-    if (ts.isPropertyAccessExpression(parent))
-      return this.#leaves(parent, memberOf(held, parent.name.text));
-    if (ts.isPropertyAssignment(parent) || ts.isShorthandPropertyAssignment(parent))
-      return this.#leaves(parent.parent, undefined);
-    if (ts.isSpreadAssignment(parent)) return this.#leaves(parent.parent, held);
-    return (
-      ts.isVariableDeclaration(parent) &&
-      ts.isIdentifier(parent.name) &&
-      constantOf(parent.name, this.file) !== undefined &&
-      this.leave(parent.name, held ?? use)
-    );
-  }
-
-  /** Whether a call takes its arguments into a definition, or as the input of a child. */
-  #isTaken({ expression: callee }: TypeScript.CallExpression): boolean {
-    const { imports, source } = this.file;
-    if (["defineWorkflow", "child", "childNamed"].some((each) => isImported(callee, imports, each)))
-      return true;
-    if (!ts.isPropertyAccessExpression(callee)) return false;
-    const before = unwrap(callee.expression);
-    if (ts.isCallExpression(before)) return this.#isTaken(before);
-    // The builder of a body.
-    return ts.isIdentifier(before) && isHidden(before, source);
-  }
+/** What an expression stands for in its own file, or with `modules` in any file of the app. */
+export function heldBy(node: Node, file: DefinitionFile, modules?: AppModules) {
+  return new Evaluation(modules).holders.held({ node, module: moduleOf(file) });
 }
 
-/** What nobody can change. A called method may change its object, so most functions are not. */
-const isFixed = (node: Node): boolean =>
-  ts.isLiteralExpression(node) ||
-  ts.isTemplateExpression(node) ||
-  ts.isPrefixUnaryExpression(node) ||
-  ts.isArrowFunction(node) ||
-  fixed.has(node.kind);
-
-const { TrueKeyword, FalseKeyword, NullKeyword } = ts.SyntaxKind;
-const fixed: ReadonlySet<TypeScript.SyntaxKind> = new Set([TrueKeyword, FalseKeyword, NullKeyword]);
-
-function memberOf(held: Node | undefined, name: string): Node | undefined {
-  const all = held && ts.isObjectLiteralExpression(held) ? [...held.properties] : [];
-  const fields = all.filter(ts.isPropertyAssignment);
-  const member = fields.find((each) => each.name.getText() === name);
-  return member && fields.length === all.length ? unwrap(member.initializer) : undefined;
+/** The text of a name or a key: as it is written, or of a const, a const object or an enum. */
+export function constantText(node: Node, file: DefinitionFile): string | undefined {
+  return new Evaluation(file.modules).text({ node, module: moduleOf(file) });
 }
 
 /** The value of literals, top-level consts and simple arithmetic; undefined for anything else. */
-export const knownValue = once((value: Node, file: DefinitionFile): Known =>
-  new Evaluation(file).value(value),
+export const knownValue = once((node: Node, file: DefinitionFile): Known =>
+  new Evaluation(undefined).value({ node, module: moduleOf(file) }),
 );
 
 type Scalar = string | number | boolean;
 
 class Evaluation {
-  /** The consts whose values are being evaluated. One that is defined by itself has none. */
-  readonly #open = new Set<string>();
+  readonly holders: Holders;
+  /** What is being evaluated. A const that is defined by itself has no value. */
+  readonly #open = new Set<Node>();
 
-  constructor(private readonly file: DefinitionFile) {}
-
-  value(expression: Node): Known {
-    const node = unwrap(expression);
-    // Most are handlers.
-    if (ts.isArrowFunction(node)) return other(node, this.file);
-    if (ts.isIdentifier(node)) return this.#named(node);
-    if (ts.isObjectLiteralExpression(node)) return this.#object(node);
-    if (ts.isPropertyAccessExpression(node)) return this.#member(node);
-    if (ts.isPrefixUnaryExpression(node)) return signed(node.operator, this.value(node.operand));
-    if (ts.isBinaryExpression(node)) {
-      const sides = [this.value(node.left), this.value(node.right)] as const;
-      return combined(node.operatorToken.getText(), ...sides);
-    }
-    if (ts.isTemplateExpression(node))
-      return node.templateSpans.reduce((text: Known, span) => {
-        const inside = combined("+", text, this.value(span.expression));
-        return combined("+", inside, span.literal.text);
-      }, node.head.text);
-    return literal(node) ?? other(node, this.file);
+  /** @param modules for the text of a name; for an option, what may change has no value */
+  constructor(private readonly modules: AppModules | undefined) {
+    this.holders = new Holders(modules, (name) => this.text(name));
   }
 
-  /** A const that nothing inside the file hides, or a number that has a name. */
-  #named(id: TypeScript.Identifier): Known {
-    const name = id.text;
-    if (this.#open.has(name) || isHidden(id, this.file.source)) return undefined;
-    const constant = constantOf(id, this.file);
-    if (constant === undefined)
-      return this.#isGlobal(name) ? globals.get(name) : other(id, this.file);
-    this.#open.add(name);
-    // Of an object only one that nothing in the file may change.
-    const isHeld = ts.isObjectLiteralExpression(constant);
-    const found = isHeld ? objectOf(id, this.file) : constant;
-    const value = found && this.value(found);
-    this.#open.delete(name);
+  text(of: Declared): string | undefined {
+    const known = this.value(of);
+    return typeof known === "string" || typeof known === "number" ? String(known) : undefined;
+  }
+
+  value({ node: expression, module }: Declared): Known {
+    const node = unwrap(expression);
+    // Most are handlers.
+    if (ts.isArrowFunction(node)) return other(node, module);
+    const inside = (part: Node) => this.value({ node: part, module });
+    if (ts.isObjectLiteralExpression(node)) return this.#object(node, module);
+    if (ts.isPrefixUnaryExpression(node)) return signed(node.operator, inside(node.operand));
+    if (ts.isBinaryExpression(node))
+      return combined(node.operatorToken.getText(), inside(node.left), inside(node.right));
+    if (ts.isTemplateExpression(node))
+      return node.templateSpans.reduce((text: Known, span) => {
+        const before = combined("+", text, inside(span.expression));
+        return combined("+", before, span.literal.text);
+      }, node.head.text);
+    if (ts.isEnumMember(node)) return this.#enumMember(node, module);
+    const written = literal(node) ?? global(node, module);
+    return written ?? this.#held({ node, module }) ?? other(node, module);
+  }
+
+  #held(of: Declared): Known {
+    const held = this.holders.held(of);
+    if (held === undefined || held.node === of.node || this.#open.has(held.node)) return undefined;
+    // Of functions only those count that are seen when reads are looked for.
+    if (isFunctionNode(held.node)) return undefined;
+    const mayChange = this.modules === undefined && isInObject(held.node);
+    if (mayChange && !isUnchanged(held.node, held.module)) return undefined;
+    this.#open.add(held.node);
+    const value = this.value(held);
+    this.#open.delete(held.node);
     return value;
   }
 
-  #isGlobal(name: string): boolean {
-    const { source, imports } = this.file;
-    return !imports.has(name) && !variablesIn(source).has(name);
+  /** Numbers of an enum count on from the member before. */
+  #enumMember(member: TypeScript.EnumMember, module: Module): Known {
+    const { initializer: node, parent } = member;
+    if (node !== undefined) return this.value({ node, module });
+    const before = parent.members[parent.members.indexOf(member) - 1];
+    const value = before === undefined ? -1 : this.#enumMember(before, module);
+    return typeof value === "number" ? value + 1 : undefined;
   }
 
-  #object(literal: TypeScript.ObjectLiteralExpression): Known {
+  #object(literal: TypeScript.ObjectLiteralExpression, module: Module): Known {
     const fields = new Map<string, Given>();
     let isWhole = true;
     for (const property of literal.properties) {
-      const field = readOption(property);
+      const field = readOption(property, (node) => this.text({ node, module }));
       if (field !== undefined) {
-        const place = this.file.placeOf(field.nameNode);
-        fields.set(field.name, { place, value: this.value(field.value) });
+        const value = this.value({ node: field.value, module });
+        fields.set(field.name, { place: placeOf(field.nameNode), value });
         continue;
       }
-      const isSpread = ts.isSpreadAssignment(property);
-      const spread = isSpread ? this.value(property.expression) : undefined;
+      const node = ts.isSpreadAssignment(property) ? property.expression : undefined;
+      const spread = node && this.value({ node, module });
       isWhole &&= isObject(spread) && spread.isWhole;
       // It may have any of the fields before it.
       if (!isObject(spread) || !spread.isWhole) fields.clear();
@@ -153,21 +109,28 @@ class Evaluation {
     }
     return { fields, isWhole };
   }
-
-  #member(node: TypeScript.PropertyAccessExpression): Known {
-    const owner = unwrap(node.expression);
-    if (ts.isIdentifier(owner) && owner.text === "Number" && this.#isGlobal("Number"))
-      return numbers.get(node.name.text);
-    const object = this.value(owner);
-    return isObject(object) ? object.fields.get(node.name.text)?.value : undefined;
-  }
 }
+
+/** Whether it is an object, or is held by one. */
+const isInObject = (node: Node): boolean =>
+  ts.isObjectLiteralExpression(node) ||
+  ts.findAncestor(node, ts.isObjectLiteralExpression) !== undefined;
 
 const { POSITIVE_INFINITY, NEGATIVE_INFINITY, MAX_VALUE, MAX_SAFE_INTEGER } = Number;
 const globals: ReadonlyMap<string, number> = new Map(Object.entries({ NaN, Infinity }));
 const numbers: ReadonlyMap<string, number> = new Map(
   Object.entries({ NaN, POSITIVE_INFINITY, NEGATIVE_INFINITY, MAX_VALUE, MAX_SAFE_INTEGER }),
 );
+
+/** A number that has a name, unless the file declares that name. */
+function global(node: Node, { source, imports }: Module): number | undefined {
+  const isMember = ts.isPropertyAccessExpression(node);
+  const root = isMember ? node.expression : node;
+  if (!ts.isIdentifier(root) || isHidden(root, source)) return undefined;
+  if (imports.has(root.text) || variablesIn(source).has(root.text)) return undefined;
+  if (!isMember) return globals.get(root.text);
+  return root.text === "Number" ? numbers.get(node.name.text) : undefined;
+}
 
 export const isScalar = (value: Known) => value !== undefined && typeof value !== "object";
 
@@ -180,7 +143,7 @@ function literal(node: Node): Scalar | undefined {
 }
 
 /** What can be seen to be no value of an option, whatever is in it. */
-function other(node: Node, file: DefinitionFile): Known {
+function other(node: Node, file: Module): Known {
   if (node.kind === ts.SyntaxKind.NullKeyword) return { is: "null" };
   if (ts.isArrayLiteralExpression(node)) return { is: "a list" };
   if (ts.isBigIntLiteral(node)) return { is: "a bigint" };

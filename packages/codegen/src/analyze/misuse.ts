@@ -143,7 +143,7 @@ function isOutside(call: Node, root: Node, source: TypeScript.SourceFile): boole
   if (ts.isMethodDeclaration(around)) return false;
   const { name } = ts.isVariableDeclaration(parent) ? parent : around;
   const uses = name && ts.isIdentifier(name) ? usesOf(name.text, source) : [];
-  return uses.length > 0 && uses.every(isCalled);
+  return uses.some((use) => isCalled(use) && ts.findAncestor(use, ts.isFunctionLike) === undefined);
 }
 
 function methodOf({ expression: callee }: TypeScript.CallExpression): string | undefined {

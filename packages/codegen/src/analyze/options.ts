@@ -3,8 +3,11 @@ import { once } from "../plan/once.js";
 import { type GivenOptions, type Json, toJson } from "../plan/known.js";
 import type { FunctionKind, Policy } from "../plan/schema.js";
 import type { DefinitionFile } from "./parser.js";
-import { constantOf, type Option, readOption, unwrap } from "./functions.js";
-import { knownValue, objectOf } from "./known.js";
+import { type Option, readOption, unwrap } from "./functions.js";
+import { constantText, knownValue } from "./known.js";
+import { madeBy } from "./made.js";
+import { moduleOf } from "./tokens.js";
+import { isUnchanged } from "./unchanged.js";
 import type { CodeName } from "../diagnostics/codes.js";
 import { meant, nearest } from "../diagnostics/nearest.js";
 
@@ -33,6 +36,7 @@ export const writeEach =
 /** What a later spread cannot change unseen: the generated code would not fit, and says so. */
 const structural: ReadonlySet<string> = new Set([
   "body",
+  "branches",
   "cases",
   "compensate",
   "finalize",
@@ -43,24 +47,25 @@ const structural: ReadonlySet<string> = new Set([
 export function optionsIn(
   expression: Node,
   file: DefinitionFile,
-  nameOfKey?: (key: Node) => string | undefined,
+  areBodies = false,
   seen: readonly Node[] = [],
 ): Options {
   const node = unwrap(expression);
-  const held = ts.isIdentifier(node) ? constantOf(node, file) : (memberOf(node, file) ?? node);
+  const { node: held, file: within, isMade } = madeBy(node, file);
   if (held === undefined || !ts.isObjectLiteralExpression(held) || seen.includes(held))
     return Object.assign(new Map<string, Option>(), { rest: [expression] });
   const options = new Map<string, Option>();
   const rest: Node[] = [];
-  const computed = (by: Node, all: Options) => {
-    for (const [name, option] of all)
-      options.set(name, structural.has(name) ? option : { ...option, value: by });
+  const stays = (name: string) => areBodies || structural.has(name);
+  const computed = (by: Node) => {
+    for (const [name, option] of options)
+      if (!stays(name)) options.set(name, { ...option, value: by });
   };
   for (const property of held.properties) {
-    const option = readOption(property, nameOfKey);
+    const option = readOption(property, (key) => constantText(key, within));
     const isSpread = ts.isSpreadAssignment(property);
     const spread = isSpread
-      ? optionsIn(property.expression, file, nameOfKey, [...seen, held])
+      ? optionsIn(property.expression, within, areBodies, [...seen, held])
       : undefined;
     for (const each of option === undefined ? (spread?.values() ?? []) : [option]) {
       // The last one of a name is the one that counts. One that is `undefined` is not there.
@@ -70,25 +75,26 @@ export function optionsIn(
     }
     if (option !== undefined || (isSpread && spread?.rest === undefined)) continue;
     rest.push(property);
-    computed(property, options);
+    computed(property);
+  }
+  const hidden = rest.length === 0 ? undefined : rest;
+  if (within !== file || isMade) {
+    const seen = [...options].flatMap(([name, option]): [string, Option][] => {
+      const elsewhere = { file: fileOf(option, within), by: expression };
+      if (!stays(name) && maybe.includes(name)) return [];
+      return [[name, { ...option, value: stays(name) ? option.value : expression, elsewhere }]];
+    });
+    // Of what others share is seen which options there are, not what.
+    return Object.assign(new Map(seen), { rest: areBodies ? hidden : [expression] });
   }
   // Something else may change what a const holds.
-  if (held !== node && objectOf(node, file) === undefined) computed(held.parent, options);
-  return Object.assign(options, { rest: rest.length === 0 ? undefined : rest });
+  if (held !== node && !isUnchanged(held, moduleOf(file))) computed(held.parent);
+  return Object.assign(options, { rest: hidden });
 }
 
-/** The options that a const holds under a name: `steps.first`. What it holds may still change. */
-function memberOf(node: Node, file: DefinitionFile): Node | undefined {
-  if (!ts.isPropertyAccessExpression(node)) return undefined;
-  const { expression: of, name } = node;
-  const object = ts.isIdentifier(of) ? constantOf(of, file) : undefined;
-  if (object === undefined || !ts.isObjectLiteralExpression(object)) return undefined;
-  const members = object.properties.map((each) => readOption(each));
-  const [only, second] = members.filter((each) => each?.name === name.text);
-  return second === undefined && members.every((each) => each !== undefined)
-    ? only && unwrap(only.value)
-    : undefined;
-}
+/** The file that the value of an option is written in, if it is an option of this one. */
+export const fileOf = (option: Option | undefined, file: DefinitionFile): DefinitionFile =>
+  option?.elsewhere?.file ?? file;
 
 /** The values of options. A node asks for them, and each of its stages. */
 export const givenOptions = once((options: Options, file: DefinitionFile): GivenOptions => {
@@ -129,8 +135,9 @@ export function reportUnknown(
   // Of what has no handler, the options of one are reported as what has no effect there.
   const isWhole = known.includes("mutation") || known.includes("input") || code !== "noEffect";
   const others = isWhole ? [] : policies;
-  for (const { name, nameNode } of options.values()) {
-    if (known.includes(name) || others.includes(name)) continue;
+  for (const { name, nameNode, elsewhere } of options.values()) {
+    // What others share may be for other nodes too.
+    if (known.includes(name) || others.includes(name) || elsewhere !== undefined) continue;
     const near = nearest(name, known);
     // What stands in the place of something that is missing is reported as that.
     if (near !== undefined && !options.has(near) && needed.has(near)) continue;

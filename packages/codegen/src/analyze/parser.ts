@@ -4,7 +4,8 @@ import type { Diagnostic, Place, Related } from "../diagnostics/diagnostic.js";
 import { exportsOf, type Import, importsOf } from "./modules.js";
 import { type Node, ts, type TypeScript } from "../typescript.js";
 import type { SourceText } from "../discover/discover.js";
-import { allBelow, bareSource, tooDeep } from "./descendants.js";
+import { AppModules, type Module } from "./app-modules.js";
+import { allBelow, bareSource, placeOf, tooDeep } from "./descendants.js";
 
 export interface DefinitionFile {
   readonly file: string;
@@ -13,6 +14,10 @@ export interface DefinitionFile {
   readonly source: TypeScript.SourceFile;
   readonly imports: ReadonlyMap<string, Import>;
   readonly exports: ReadonlyMap<string, readonly string[]>;
+  /** The other files of the app, from where names and parts of definitions may come. */
+  readonly modules: AppModules;
+  /** Another file from which a part of a definition comes. What is wrong in it is reported here. */
+  of(module: Module): DefinitionFile;
   placeOf(node: Node): Place;
   /** @returns undefined, in the place of what cannot be read. */
   report(
@@ -25,27 +30,43 @@ export interface DefinitionFile {
   takeDiagnostics(): Diagnostic[];
 }
 
+/** @param reported gets what is reported */
 export function definitionFile(
   file: string,
   source: TypeScript.SourceFile,
   origin = file,
+  modules = noModules,
+  reported: Diagnostic[] = [],
 ): DefinitionFile {
-  const placeOf = (node: Node): Place => {
-    const start = node.getStart(source);
-    return placeAt(file, source.text, start, node.end - start);
-  };
-  const reported: Diagnostic[] = [];
-  return {
+  const others = new Map<Module, DefinitionFile>();
+  const own: DefinitionFile = {
     file,
     origin,
     source,
     imports: importsOf(source),
     exports: exportsOf(source),
+    modules,
+    of(module) {
+      if (module.source === source) return own;
+      const known = others.get(module);
+      if (known !== undefined) return known;
+      const made = definitionFile(module.file, module.source, module.file, modules, reported);
+      others.set(module, made);
+      return made;
+    },
     placeOf,
     report: (name, at, ...text) => void reported.push(diagnostic(name, placeOf(at), ...text)),
     takeDiagnostics: () => reported.splice(0),
   };
+  return own;
 }
+
+/** Of a file that is looked at alone. */
+const noModules = new AppModules(() => undefined, new Map());
+
+/** A file together with the others of the app. */
+export const among = (file: DefinitionFile, modules: AppModules): DefinitionFile =>
+  definitionFile(file.file, file.source, file.origin, modules);
 
 export interface ParsedFile {
   readonly text: string;

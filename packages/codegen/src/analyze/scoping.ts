@@ -1,7 +1,6 @@
 import { type Node, ts, type TypeScript } from "../typescript.js";
 import { once } from "../plan/once.js";
 import { allBelow, identifiersIn } from "./descendants.js";
-import type { DefinitionFile } from "./parser.js";
 
 /* Which declaration a name belongs to, decided by the blocks around it alone. */
 
@@ -71,8 +70,10 @@ function declaredIn(part: Node): readonly Declaration[] {
 }
 
 /** Whether a name is declared at the top of a file, other than by an import from a module. */
-export const isDeclaredInFile = (name: string, { source }: DefinitionFile): boolean =>
-  namesIn(source).has(name);
+export const isDeclaredInFile = (
+  name: string,
+  { source }: { readonly source: TypeScript.SourceFile },
+): boolean => namesIn(source).has(name);
 
 /** The variables at the top of a file, by the names that they bind. */
 export const variablesIn = once(

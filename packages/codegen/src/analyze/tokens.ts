@@ -64,8 +64,8 @@ export const moduleOf = once(
 );
 
 /** A hash of source and what it names; of what functions name only what their own file declares. */
-export function sourceHash(nodes: readonly Node[], file: DefinitionFile, modules: AppModules) {
-  return hashOfSource(nodes, moduleOf(file), modules);
+export function sourceHash(nodes: readonly Node[], file: DefinitionFile) {
+  return hashOfSource(nodes, moduleOf(file), file.modules);
 }
 
 export function hashOfSource(
@@ -109,8 +109,7 @@ function addNamed(
       add(node && { node, module });
     } else if (ts.isPropertyAccessExpression(part)) {
       const { expression, name } = part;
-      if (own === undefined && ts.isIdentifier(expression))
-        add(modules.member(name.text, expression.text, module));
+      if (own === undefined) add(modules.member(name.text, expression, module));
       visit(expression, own);
     } else if (ts.isPropertyAssignment(part)) {
       if (ts.isComputedPropertyName(part.name)) visit(part.name, own);

@@ -12,7 +12,10 @@ export const valuesIn = once(
 function valuesOf(statement: TypeScript.Statement): [string, TypeScript.Node][] {
   return declarationsOf(statement).flatMap(([name, node]): [string, TypeScript.Node][] => {
     const hasValue =
-      ts.isFunctionDeclaration(node) || ts.isClassDeclaration(node) || ts.isEnumDeclaration(node);
+      ts.isFunctionDeclaration(node) ||
+      ts.isClassDeclaration(node) ||
+      ts.isEnumDeclaration(node) ||
+      ts.isModuleDeclaration(node);
     const value = ts.isVariableDeclaration(node) ? node.initializer : hasValue ? node : undefined;
     return value === undefined ? [] : [[name, value]];
   });

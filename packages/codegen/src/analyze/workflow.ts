@@ -3,7 +3,6 @@ import { meant } from "../diagnostics/nearest.js";
 import type { InputPlan, NodePlan, Renaming, WorkflowPlan } from "../plan/schema.js";
 import { ON_END } from "../plan/on-end.js";
 import { makesNothing } from "../plan/stage-kinds.js";
-import type { AppModules } from "./app-modules.js";
 import type { Workflows } from "./workflows.js";
 import type { DefinitionFile } from "./parser.js";
 import type { FoundDefinition, NodeCall } from "./definitions.js";
@@ -28,16 +27,16 @@ import { sourceHash } from "./tokens.js";
 export function workflowPlan(
   definition: FoundDefinition,
   workflows: Workflows,
-  modules: AppModules,
+  file: DefinitionFile,
 ): WorkflowPlan {
-  const { file, name, nameNode, root } = definition;
+  const { name, nameNode, root } = definition;
   const [at, label] = [root.expression, `workflow ${quote(name)}`];
   const options = readOptions(root.arguments[0], at, label, file);
   if (options !== undefined) reportUnknown(options, [...own, ...planned], label, file);
-  const input = options && readInput(options, at, name, file, modules);
+  const input = options && readInput(options, at, name, file);
   const schema = options?.get("input");
   const readNodes: NodeContext["readNodes"] = (calls, inside) =>
-    nodesOf(calls, { ...inside, file, workflow: name, workflows, modules, readNodes });
+    nodesOf(calls, { file, ...inside, workflow: name, workflows, readNodes });
   const given = givenOptions(options ?? new Map(), file);
   const values = plannedValues(given, planned);
   const read = readNodes(definition.nodes, { prefix: "", code: [], scope: ["input"] });
@@ -45,11 +44,11 @@ export function workflowPlan(
     name,
     file: file.file,
     input: input ?? unreadInput,
-    fields: schema && fieldsOf(schema.value, file, modules),
+    fields: schema && fieldsOf(schema.value, file),
     options: values,
-    computed: options && computedHash(options, values, file, modules),
+    computed: options && computedHash(options, values, file),
     ...read,
-    nodes: [...read.nodes, ...readOnEnd(options, name, file, modules)],
+    nodes: [...read.nodes, ...readOnEnd(options, name, file)],
     hasUnreadNodes: read.hasUnreadNodes || definition.isPart,
     hasUnknownNames: read.hasUnknownNames || definition.isPart,
     renamings: options === undefined ? [] : readRenamings(options, name, file),
@@ -63,13 +62,12 @@ function computedHash(
   options: Options,
   values: Readonly<Record<string, unknown>>,
   file: DefinitionFile,
-  modules: AppModules,
 ): string | undefined {
   const computed = [...options].filter(
     ([name]) => !own.includes(name) && !Object.hasOwn(values, name),
   );
   if (computed.length === 0) return undefined;
-  return sourceHash(optionSource(new Map(computed)), file, modules);
+  return sourceHash(optionSource(new Map(computed)), file);
 }
 
 /** The entries of `renamed: { old: "new" }`, which are part of what is generated. */
@@ -96,9 +94,10 @@ function nodesOf(calls: readonly NodeCall[], context: NodeContext): ReadNodes {
   const scope = [...context.scope];
   let hasUnknownNames = false;
   const nodes = calls.flatMap((call) => {
-    const node = nodePlan(call, { ...context, scope: [...scope] });
+    const file = call.file ?? context.file;
+    const node = nodePlan(call, { ...context, file, scope: [...scope] });
     // Also the name of a node that cannot be read: what reads it is not wrong because of that.
-    const named = node?.name ?? literalName(call, context);
+    const named = node?.name ?? literalName(call, file);
     hasUnknownNames ||= named === undefined || isOpen(node);
     if (named !== undefined && !(node && makesNothing(node))) scope.push(named);
     return node ?? [];

@@ -52,22 +52,26 @@ export default defineConfig({ retry: true });`;
 
 const steps = `const steps = { first: { query: () => 1 }, second: { action: async () => 2, retry: true } };
 const spread = { ...shared, first: { query: () => 1 } };
+const changing = { first: { query: () => 1 } };
 `;
 
-test("options that a const object holds under a name are computed, but for their kind", async () => {
+test("options that a const object holds under a name are seen, if nothing changes it", async () => {
   const text = `${head}${steps}export const flow = defineWorkflow({ input })
-  .step("a", steps.first).step("b", { ...steps.second, timeout: "1m" }).step("c", { ...steps.first });`;
+  .step("a", steps["first"]).step("b", { ...steps.second, timeout: "1m" }).step("c", spread.first)
+  .step("d", changing.first);
+changing.first = { query: () => 2 };`;
   const { plan, diagnostics } = await new Compiler().compileSources([
     { file: "a.workflow.ts", text },
   ]);
   expect(diagnostics).toEqual([]);
-  const [a, b, c] = plan.workflows[0]?.nodes.flatMap(({ stages }) => stages) ?? [];
-  expect(a).toMatchObject({ kind: "query", reads: ["*"] });
-  expect(b).toMatchObject({ kind: "action", reads: ["*"], policy: { computed: ["retry"] } });
-  expect(c).toMatchObject({ kind: "query", reads: ["*"] });
+  const [a, b, c, d] = plan.workflows[0]?.nodes.flatMap(({ stages }) => stages) ?? [];
+  expect(a).toMatchObject({ kind: "query", reads: [] });
+  expect(b).toMatchObject({ kind: "action", reads: [], policy: { values: { retry: true } } });
+  expect(c).toMatchObject({ kind: "query", reads: [] });
+  expect(d).toMatchObject({ kind: "query", reads: ["*"] });
 });
 
-test.each(["spread.first", "steps.third", "shared.first", "steps['first']"])(
+test.each(["steps.third", "shared.first", "steps[shared]", "{ ...spread.second }"])(
   "options that are not seen under a name need their kind beside them: %s",
   async (options) => {
     const flow = `export const flow = defineWorkflow({ input }).step("a", ${options});`;

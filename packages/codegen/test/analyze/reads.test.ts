@@ -150,7 +150,7 @@ test.each<[what: string, step: string, reads: string[], rest?: string]>([
     ["a", "b"],
   ],
   ["a private member", "query: (ctx, scope) => scope.#a", all],
-  ["an assertion in angle brackets", "query: (ctx, scope) => (<any>scope).a", all],
+  ["an assertion in angle brackets", "query: (ctx, scope) => (<any>scope).a", ["a"]],
   ["a new value for the scope", "query: (ctx, scope) => { scope = ctx; return scope.a; }", all],
   ["a default of an inner pattern", "query: (ctx, scope) => (({ a } = scope) => a)()", all],
   [
@@ -304,8 +304,8 @@ export const leaf = defineWorkflow({ input: z.object({}) }).step("only", { query
 test("a name of a pattern stands for a part of its value", async () => {
   const text = `import { defineWorkflow } from "@stepwise/workflow";
 import { z } from "zod";
-const { options } = { options: { query: (_ctx, { b }) => b }, query: () => 1 };
-export const leaf = defineWorkflow({ input: z.object({}) }).step("x", options);
+const { options, ...rest } = { options: { query: (_ctx, { b }) => b }, query: () => 1 };
+export const leaf = defineWorkflow({ input: z.object({}) }).step("x", options).step("y", options.rest);
 const { nodes: other } = leaf;
 export const top = defineWorkflow({ input: z.object({}) }).child("y", other, () => ({}));`;
   const { diagnostics } = await compileSources([{ file: "example.workflow.ts", text }]);

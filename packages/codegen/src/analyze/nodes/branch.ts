@@ -1,11 +1,9 @@
 import { quote } from "../../diagnostics/diagnostic.js";
 import type { BodyPlan } from "../../plan/schema.js";
 import { scopeReads } from "../handlers.js";
-import { constantText } from "../constants.js";
-import { type Options, optionsIn, policyOf } from "../options.js";
+import { fileOf, type Options, optionsIn, policyOf } from "../options.js";
 import { bodyPlan } from "./loop.js";
 import { type Named, type NodeContext, type NodeKind, ofNode, stagePlan } from "./node-kind.js";
-import type { Node } from "../../typescript.js";
 import type { Option } from "../functions.js";
 
 const needed = { on: "({ input }) => …", cases: "{ key: (b) => b.step(…) }" };
@@ -35,11 +33,10 @@ export function readKeyed(
   all: Options,
   { option: name, one }: { option: "cases" | "branches"; one: string },
   of: Named,
-  { file, modules }: NodeContext,
+  { file }: NodeContext,
 ): Options | undefined {
   const option = all.get(name);
-  const keyOf = (key: Node) => constantText(key, file, modules);
-  const cases = option && optionsIn(option.value, file, keyOf);
+  const cases = option && optionsIn(option.value, fileOf(option, file), true);
   const [unread] = cases?.rest ?? [];
   if (unread !== undefined) {
     const message = `the ${name} of ${of.label} hold something that is only known when it runs`;

@@ -1,10 +1,8 @@
 import type { BodyPlan } from "../../plan/schema.js";
-import { type Node, ts } from "../../typescript.js";
-import type { NodeCall } from "../definitions.js";
-import { type FunctionNode, functionOf, isAsync, type Option, unwrap } from "../functions.js";
-import { bindingOf, scopeReads } from "../handlers.js";
-import { policyOf } from "../options.js";
-import type { DefinitionFile } from "../parser.js";
+import type { Option } from "../functions.js";
+import { scopeReads } from "../handlers.js";
+import { fileOf, policyOf } from "../options.js";
+import { chainOf } from "./chain.js";
 import { ofNode, optionSource, stagePlan } from "./node-kind.js";
 import type { NodeContext, NodeKind, Surroundings } from "./node-kind.js";
 
@@ -67,7 +65,7 @@ interface Inside extends Omit<Surroundings, "prefix"> {
 /** Reads a case of a branch, or a loop's body: a function from a builder to a chain of nodes. */
 export function bodyPlan(option: Option, inside: Inside, context: NodeContext): BodyPlan {
   const { key, path, label, end, code, scope } = inside;
-  const calls = chainOf(option, label, context.file);
+  const calls = chainOf(option.value, label, fileOf(option, context.file));
   const inner = { prefix: `${path}.`, code, scope };
   const read = context.readNodes(calls ?? [], inner);
   return {
@@ -81,40 +79,4 @@ export function bodyPlan(option: Option, inside: Inside, context: NodeContext): 
     hasUnreadNodes: calls === undefined || read.hasUnreadNodes,
     hasUnknownNames: calls === undefined || read.hasUnknownNames,
   };
-}
-
-/** The calls of `(b) => b.step(…).step(…)`; undefined, and reported, if not written out. */
-function chainOf(option: Option, label: string, file: DefinitionFile): NodeCall[] | undefined {
-  const fn = functionOf(option.value, file);
-  const builder = fn && bindingOf(fn, "body", "builder");
-  const returned = fn && returnedBy(fn);
-  if (returned === undefined || !builder || builder === "hidden" || !ts.isIdentifier(builder))
-    return report(option.value, label, file);
-  const calls: NodeCall[] = [];
-  let node = unwrap(returned);
-  while (ts.isCallExpression(node)) {
-    const { expression: callee } = node;
-    if (!ts.isPropertyAccessExpression(callee)) break;
-    const { name: kindNode } = callee;
-    const isPlain = !callee.questionDotToken && !node.questionDotToken;
-    if (!isPlain || !ts.isIdentifier(kindNode)) break;
-    calls.unshift({ kind: kindNode.text, kindNode, call: node });
-    node = unwrap(callee.expression);
-  }
-  if (ts.isIdentifier(node) && node.text === builder.text) return calls;
-  return report(node, label, file);
-}
-
-function returnedBy(fn: FunctionNode): Node | undefined {
-  const { body } = fn;
-  if (body === undefined || isAsync(fn)) return undefined;
-  if (!ts.isBlock(body)) return body;
-  const [only, second] = body.statements;
-  return only && !second && ts.isReturnStatement(only) ? only.expression : undefined;
-}
-
-function report(at: Node, label: string, file: DefinitionFile): undefined {
-  const message = `${label} is not written out as one chain of plain calls`;
-  const hint = "write `(b) => b.step(…).step(…)` with every node in that one chain";
-  return file.report("computedChain", at, message, hint);
 }

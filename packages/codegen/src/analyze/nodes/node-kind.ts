@@ -5,8 +5,7 @@ import type { BodyPlan, NodePlan, StagePlan } from "../../plan/schema.js";
 import { sortedBy } from "../../plan/sorted.js";
 import type { NodeCall } from "../definitions.js";
 import type { DefinitionFile } from "../parser.js";
-import type { AppModules } from "../app-modules.js";
-import { constantText } from "../constants.js";
+import { constantText } from "../known.js";
 import type { Workflows } from "../workflows.js";
 import {
   givenOptions,
@@ -42,7 +41,6 @@ export interface NodeContext extends Surroundings {
   readonly file: DefinitionFile;
   readonly workflow: string;
   readonly workflows: Workflows;
-  readonly modules: AppModules;
   readonly readNodes: (calls: readonly NodeCall[], inside: Surroundings) => ReadNodes;
 }
 
@@ -86,7 +84,7 @@ export function analyzeNode(
   call: NodeCall,
   context: NodeContext,
 ): NodePlan | undefined {
-  const { file, modules } = context;
+  const { file } = context;
   const { known, order, needed, planned = [], isFinalize = false } = kind;
   const named = isFinalize ? finalizeName(call, context) : readName(call, context);
   if (named === undefined) return undefined;
@@ -110,10 +108,10 @@ export function analyzeNode(
     kind: call.kind,
     stages: parts.stages.filter((stage) => stage !== undefined),
     options: plannedValues(given, planned),
-    hash: sourceHash(source, file, modules),
+    hash: sourceHash(source, file),
     takes:
       parts.schemas &&
-      [...parts.schemas].map(([name, schema]) => ({ name, ...fieldsOf(schema, file, modules) })),
+      [...parts.schemas].map(([name, schema]) => ({ name, ...fieldsOf(schema, file) })),
     bodies: parts.bodies,
     path,
     place: file.placeOf(at),
@@ -135,7 +133,7 @@ export interface Named {
 function readName(call: NodeCall, context: NodeContext) {
   const { file, workflow, prefix, code } = context;
   const [at = call.kindNode] = call.call.arguments;
-  const name = literalName(call, context);
+  const name = literalName(call, file);
   const { kind } = call;
   const path = `${prefix}${name}`;
   if (name !== undefined)
@@ -158,12 +156,9 @@ function finalizeName({ kindNode: at }: NodeCall, { file, prefix }: NodeContext)
 }
 
 /** The name of a node, if it is written out or is that of a const, a const object or an enum. */
-export function literalName(
-  { call }: NodeCall,
-  { file, modules }: Pick<NodeContext, "file" | "modules">,
-): string | undefined {
+export function literalName({ call }: NodeCall, file: DefinitionFile): string | undefined {
   const [name] = call.arguments;
-  return name === undefined ? undefined : constantText(name, file, modules);
+  return name === undefined ? undefined : constantText(name, file);
 }
 
 /** What the one stage of a node, which bears its name, has from it. */
@@ -188,9 +183,11 @@ export const ofPart = (
   mention: { elsewhere: `the ${part} of ${quote(name)}`, within: `its ${part}` },
 });
 
-/** The source of options for a hash, whatever order they are in. */
+/** The source of options for a hash, whatever order they are in. Others stand for what is elsewhere. */
 export const optionSource = (options: Options): Node[] => [
-  ...sortedBy(options.values(), ({ name }) => name).flatMap((each) => [each.nameNode, each.value]),
+  ...sortedBy(options.values(), ({ name }) => name).flatMap(({ nameNode, value, elsewhere }) =>
+    elsewhere === undefined ? [nameNode, value] : [],
+  ),
   ...(options.rest ?? []),
 ];
 

@@ -1,9 +1,9 @@
 import { quote } from "../../diagnostics/diagnostic.js";
 import { ON_END } from "../../plan/on-end.js";
 import type { NodePlan } from "../../plan/schema.js";
-import type { AppModules } from "../app-modules.js";
 import { readHandler } from "../handlers.js";
 import {
+  fileOf,
   givenOptions,
   type Options,
   plannedValues,
@@ -21,10 +21,10 @@ const known = ["action", "mutation", "args", ...planned];
 export function readOnEnd(
   all: Options | undefined,
   workflow: string,
-  file: DefinitionFile,
-  modules: AppModules,
+  definition: DefinitionFile,
 ): NodePlan[] {
   const option = all?.get(ON_END);
+  const file = fileOf(option, definition);
   const label = `workflow ${quote(workflow)}, ${ON_END}`;
   const options = option && readOptions(option.value, option.nameNode, label, file);
   if (option === undefined || options === undefined) return [];
@@ -49,7 +49,7 @@ export function readOnEnd(
       kind: name,
       stages: [stage],
       options: plannedValues(given, planned),
-      hash: sourceHash(optionSource(options), file, modules),
+      hash: sourceHash(optionSource(options), file),
       path: name,
       place: file.placeOf(at),
       given,

@@ -12,6 +12,7 @@ import {
   scopeReads,
 } from "../handlers.js";
 import {
+  fileOf,
   handlerKinds,
   type Options,
   policies,
@@ -68,7 +69,7 @@ function childrenStage(
   around: readonly string[],
   { named, options, context }: Read,
 ): StagePlan | undefined {
-  const { file, workflows: known, modules } = context;
+  const { file, workflows: known } = context;
   const { label, name } = named;
   const option = options.get("children");
   if (option === undefined && options.rest === undefined) return undefined;
@@ -82,7 +83,7 @@ function childrenStage(
     at: option?.nameNode ?? named.at,
     recover: readRecover(options, around, file),
     reduce: isReduced(options, label, file) ? true : undefined,
-    workflows: fn && childWorkflows(fn, file, known, modules),
+    workflows: fn && childWorkflows(fn, file, known),
   } as const;
   return stagePlan({ ...ofNode(named), ...own, reads, visible }, file);
 }
@@ -107,9 +108,10 @@ export function isReduced(all: Options, label: string, file: DefinitionFile): bo
 
 function finalizeStage(
   visible: readonly string[],
-  { named, options: all, context: { file } }: Read,
+  { named, options: all, context }: Read,
 ): StagePlan | undefined {
   const option = all.get("finalize");
+  const file = fileOf(option, context.file);
   const part = ofPart(named, "finalize");
   const options = option && readOptions(option.value, option.nameNode, part.label, file);
   if (option === undefined || options === undefined) return undefined;

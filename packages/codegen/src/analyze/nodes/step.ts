@@ -1,6 +1,6 @@
 import type { StagePlan } from "../../plan/schema.js";
 import { readHandler, readRecover } from "../handlers.js";
-import { policies, readOptions, reportUnknown, handlerKinds } from "../options.js";
+import { fileOf, policies, readOptions, reportUnknown, handlerKinds } from "../options.js";
 import { type NodeKind, ofNode, ofPart, type Read, stagePlan } from "./node-kind.js";
 
 const planned = [...policies, "sensitive"];
@@ -23,8 +23,9 @@ export const step: NodeKind = {
 
 /** It stands in no sequence. */
 function compensateStage({ named, options: all, context }: Read): StagePlan | undefined {
-  const { file, scope } = context;
+  const { scope } = context;
   const option = all.get("compensate");
+  const file = fileOf(option, context.file);
   const part = ofPart(named, "compensate");
   const options = option && readOptions(option.value, option.nameNode, part.label, file);
   if (option === undefined || options === undefined) return undefined;

@@ -1,0 +1,150 @@
+import { join } from "node:path";
+import { expect, test } from "vitest";
+import { Compiler } from "../../src/compile.js";
+import { allNodes } from "../../src/plan/flow.js";
+import { runWorkflow } from "../../src/dev-server/index.js";
+import { convexConfig, writeApp } from "../dev-server/app.js";
+import { filesIn, fixtures } from "../golden.js";
+
+const lib = await filesIn(join(fixtures, "everyday/convex"));
+const head = `import { child, defineWorkflow } from "@stepwise/workflow";
+import { z } from "zod";
+import * as parts from "./parts";
+import { list } from "./names";
+declare const isDev: boolean;
+const input = z.object({});
+`;
+
+async function told(top: string, nodes: string): Promise<string[]> {
+  const text = `${head}${top}\nexport const flow = defineWorkflow({ input })${nodes};\n`;
+  const sources = [{ file: "a.workflow.ts", text }];
+  const { diagnostics, plan } = await new Compiler().compileSources(sources, (file) => lib[file]);
+  const all = plan.workflows.flatMap(({ nodes }) => allNodes(nodes));
+  return diagnostics.length > 0
+    ? diagnostics.map(({ code, place }) => `${code} ${place.file}:${place.line}`)
+    : all.map(({ path }) => path);
+}
+
+const branch = (body: string) => `.branch("b", { on: () => "x" as const, cases: { x: ${body} } })`;
+
+test.each([
+  [
+    "a nested pattern",
+    "const { a: { b }, ...rest } = { a: { b: 'x' }, c: 'y' };",
+    ".step(b, { query: () => 1 }).step(rest.c, { query: () => 1 })",
+    ["x", "y"],
+  ],
+  ["a getter", "const names = { get a() { return 'x'; } };", ".sleep(names.a, 1)", ["x"]],
+  ["angle brackets", "", ".sleep(<const>'x', 1)", ["x"]],
+  ["a member of a list", "", ".sleep(list[0 + 1], 1)", ["two"]],
+  ["a later name of a spread", "const n = { a: 'x', ...{ a: 'y' } };", ".sleep(n.a, 1)", ["y"]],
+  [
+    "a condition, as an option",
+    "",
+    ".step('s', { action: isDev ? f : g, retry: isDev ? false : true }).sleep('t', isDev ? 1 : 2)",
+    ["s", "t"],
+  ],
+  [
+    "nodes before a helper",
+    "",
+    branch("(b) => parts.work(b.step('pre', { query: () => 1 }))"),
+    ["b", "b.x.pre", "b.x.w1", "b.x.w2"],
+  ],
+  [
+    "a helper that takes more",
+    "const h = (n, b) => b.step('h', { query: () => n });",
+    branch("(b) => h(3, b)"),
+    ["b", "b.x.h"],
+  ],
+  [
+    "a builder under a name",
+    "",
+    branch("(b) => { const n = 1, c = b.sleep('s', n); return parts.work(c); }"),
+    ["b", "b.x.s", "b.x.w1", "b.x.w2"],
+  ],
+  [
+    "a workflow of a record",
+    "export const leaf = defineWorkflow({ input }).sleep('s', 1); const all = { leaf };",
+    ".child('c', all.leaf, () => ({}))",
+    ["c", "s"],
+  ],
+])("what people write is compiled: %s", async (_what, top, nodes, paths) => {
+  expect(await told(top, nodes)).toEqual(paths);
+});
+
+test.each([
+  ["a name from a condition", "", ".sleep(isDev ? 'a' : 'b', 1)", "SW1009 a.workflow.ts:8"],
+  ["a name from a variable", "let n = { a: 'x' };", ".sleep(n.a, 1)", "SW1009 a.workflow.ts:8"],
+  [
+    "a name behind a spread that is not seen",
+    "const n = { a: 'x', ...f() };",
+    ".sleep(n.a, 1)",
+    "SW1009 a.workflow.ts:8",
+  ],
+  [
+    "a name that stands for itself",
+    "const { a } = { a: b }; const b = a;",
+    ".sleep(a, 1)",
+    "SW1009 a.workflow.ts:8",
+  ],
+  [
+    "a helper that calls itself",
+    "const h = (b) => h(b);",
+    branch("(b) => h(b)"),
+    "SW1101 a.workflow.ts:7",
+  ],
+  [
+    "a helper of a package",
+    "import { h } from 'helpers';",
+    branch("(b) => h(b)"),
+    "SW1101 a.workflow.ts:8",
+  ],
+  [
+    "a helper with a condition",
+    "const h = (b) => { if (isDev) return b; return b.sleep('s', 1); };",
+    branch("h"),
+    "SW1101 a.workflow.ts:7",
+  ],
+  [
+    "a helper that is replaced",
+    "function h(b) { return b; } h = (b) => b.sleep('s', 1);",
+    branch("h"),
+    "SW1101 a.workflow.ts:8",
+  ],
+  [
+    "a name that a helper takes",
+    "const h = (b, n) => b.sleep(n, 1);",
+    branch("(b) => h(b, 's')"),
+    "SW1009 a.workflow.ts:7",
+  ],
+  [
+    "a builder that is taken by a pattern",
+    "",
+    branch("(b) => { const { c } = b.sleep('s', 1); return c; }"),
+    "SW1101 a.workflow.ts:8",
+  ],
+])("what cannot be read is one error at its place: %s", async (_what, top, nodes, error) => {
+  expect(await told(top, nodes)).toEqual([error]);
+});
+
+test("an error in a helper of another file is at its place there", async () => {
+  const files = { ...lib, "own.ts": "export const own = (b) =>\n  b.sleep(Math.random(), 1);\n" };
+  const text = `${head}import { own } from "./own";\nexport const flow = defineWorkflow({ input })${branch("own")};\n`;
+  const sources = [{ file: "a.workflow.ts", text }];
+  const read = (file: string) => (files as Record<string, string>)[file];
+  const { diagnostics } = await new Compiler().compileSources(sources, read);
+  expect(diagnostics.map(({ place }) => `${place.file}:${place.line}`)).toEqual(["own.ts:2"]);
+  expect(diagnostics[0]?.frame?.lines.join("\n")).toContain("Math.random()");
+});
+
+test("what people write runs as it is written", { tags: ["large"] }, async () => {
+  const app = await writeApp({ ...lib, "convex.config.ts": convexConfig() });
+  const run = async (workflow: string) => {
+    const options = { functionsDir: app.functionsDir, workflow, input: { kind: "draft" } };
+    return (await runWorkflow({ ...options, skipTime: true })).output;
+  };
+  expect(await run("byName")).toBe(4);
+  expect(await run("byOption")).toBe(3);
+  expect(await run("byHelper")).toEqual([1, { made: 3, held: 3 }, [6, 6]]);
+  await app.remove();
+});
