@@ -69,6 +69,13 @@ export const loops = defineWorkflow({ input }).loop("again", {
   until: ({ loop }) => loop.iteration > 1,
   maxIterations: 2,
 });
+export const typed = defineWorkflow({ input }).loop("again", {
+  state: z.object({ phase: z.enum(["look", "end"]), list: z.array(z.string()) }),
+  initial: ({ input }) => ({ phase: "look", list: [String(input.n)] }),
+  body: (b) => b.step("inside", { query: (_ctx, { loop }) => ({ phase: "end", list: loop.state.list }) }),
+  until: ({ loop }) => loop.state.phase === "end",
+  maxIterations: 2,
+});
 export const concurrent = defineWorkflow({
   input: z.object({ list: z.array(z.string()), record: z.record(z.string(), z.number()) }),
   onEnd: { mutation: (_ctx, { input, run }) => [input.list.length, run.state] },
@@ -144,7 +151,7 @@ async function expectDeclarations(version: keyof typeof compilers): Promise<void
   expect(declared).not.toMatch(/import\(".*definition/);
 }
 
-test("[S144] TypeScript 7 writes declarations of every kind of node", async () =>
+test("[S144] [S174] TypeScript 7 writes declarations of every kind of node", async () =>
   await expectDeclarations("7"));
 
 test.each(["5.9", "6"] as const)(

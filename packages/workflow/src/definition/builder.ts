@@ -37,11 +37,12 @@ type Reached<Key, Case> = [Exclude<Case, Key>] extends [never]
   : Record<`an \`on\` that gives ${Exclude<Case, Key> & CaseKey}`, never>;
 
 /** The builder after one more node. */
-type With<Input, Scope extends Entries, Name extends string, Output, Events> = Builder<
+type With<Input, Scope extends Entries, Name extends string, Output, Events, Hint> = Builder<
   Input,
   [...Scope, [Name, Output]],
   Output,
-  Events
+  Events,
+  Hint
 >;
 
 /** The builder after a node that holds others. @typeParam Paths theirs, from that node on. */
@@ -51,50 +52,67 @@ type Around<
   Name extends string,
   Output,
   Events,
+  Hint,
   Paths extends string,
-> = Builder<Input, [...Scope, [never, `${Name}.${Paths}`], [Name, Output]], Output, Events>;
+> = Builder<Input, [...Scope, [never, `${Name}.${Paths}`], [Name, Output]], Output, Events, Hint>;
+
+/** What `initial` must give: what `state` says, if there is one. */
+type Start<Schema extends AnySchema> = [Schema] extends [never] ? unknown : InferOutput<Schema>;
 
 /** A loop's state: that of `state`, else of `initial`. */
 type StateOf<Initial, Schema extends AnySchema> = [Schema] extends [never]
-  ? Initial
+  ? Initial extends (scope: never) => infer State
+    ? State
+    : never
   : InferOutput<Schema>;
 
-/** A loop. The order matters to inference: initial, body, until. */
-type LoopNode<Input, Scope extends Entries, Initial, Schema extends AnySchema, Events, Names> = {
+/** A loop. The order matters to inference: state, initial, body, until. */
+type LoopNode<
+  Input,
+  Scope extends Entries,
+  Initial,
+  Schema extends AnySchema,
+  State,
+  Events,
+  Names,
+> = {
+  /** Types the state: what `initial` and the last node of the body give. It parses nothing. */
+  state?: Schema;
   /** Gives the first iteration's `loop.state`. */
-  initial: (scope: ScopeOf<Scope>) => StateOf<Initial, Schema>;
+  initial: Initial;
   /** Adds the nodes of an iteration. They see the scope and `loop`. */
   body: (
-    b: Builder<Input, InLoop<Scope, StateOf<Initial, Schema>>, null>,
-  ) => Sequence<StateOf<Initial, Schema>, Events, Names>;
+    b: Builder<Input, InLoop<Scope, State>, null, never, [Schema] extends [never] ? never : State>,
+  ) => Sequence<State, Events, Names>;
   /** Whether the iteration that has just ended was the last. */
-  until: (scope: ScopeOf<InLoop<Scope, StateOf<Initial, Schema>>>) => boolean;
+  until: (scope: ScopeOf<InLoop<Scope, State>>) => boolean;
   /** After so many iterations without an end the run fails. From 1 to 100,000. */
   maxIterations: number;
   /** Limits the whole loop. When it is over, the loop fails. Default: none. */
   timeout?: Duration;
-  /** Types the state if `initial` cannot, for example an empty list. It parses nothing. */
-  state?: Schema;
-} & ValidAt<"initial", Initial> &
+} & ValidAt<"initial", StateOf<Initial, never>> &
   ValidAt<"state", InferOutput<Schema>>;
 
-/** A definition that can still grow. @typeParam Events what its nodes wait for, and start. */
-export interface Builder<Input, Scope extends Entries, Output, Events = never> extends Definition<
+/**
+ * A definition that can still grow. @typeParam Events what its nodes wait for, and start.
+ * @typeParam Hint what its last node should give, by the `state` of the loop that it is the body of.
+ */
+export interface Builder<
   Input,
-  ScopeOf<Scope>,
+  Scope extends Entries,
   Output,
-  NamesOf<Scope>,
-  Events
-> {
+  Events = never,
+  Hint = never,
+> extends Definition<Input, ScopeOf<Scope>, Output, NamesOf<Scope>, Events> {
   /** One Convex function: an inline handler `(ctx, scope, info)`, or a reference with `args`. */
   step<const Name extends string, Result, Recovered = never, Undo extends AnyUndo = AnyUndo>(
     name: Free<Scope, Name>,
-    node: InlineStep<ScopeOf<Scope>, Result, Recovered, Undo>,
-  ): With<Input, Scope, Name, Stored<Result> | Stored<Given<Recovered>>, Events>;
+    node: InlineStep<ScopeOf<Scope>, Result, Recovered, Undo, Hint>,
+  ): With<Input, Scope, Name, Stored<Result> | Stored<Given<Recovered>>, Events, Hint>;
   step<const Name extends string, Reference, Recovered = never, Undo extends AnyUndo = AnyUndo>(
     name: Free<Scope, Name>,
     node: ReferenceStep<Reference, ScopeOf<Scope>, Recovered, Undo>,
-  ): With<Input, Scope, Name, Returned<Reference> | Stored<Given<Recovered>>, Events>;
+  ): With<Input, Scope, Name, Returned<Reference> | Stored<Given<Recovered>>, Events, Hint>;
 
   /** Runs `children` in parallel, after its handler if it has one, and gathers their outputs. */
   parent<
@@ -114,7 +132,8 @@ export interface Builder<Input, Scope extends Entries, Output, Events = never> e
     Scope,
     Name,
     FinalOutput<Result, Final> | Stored<Given<Recovered>>,
-    Events | Starts<Name, C>
+    Events | Starts<Name, C>,
+    Hint
   >;
 
   /**
@@ -124,7 +143,7 @@ export interface Builder<Input, Scope extends Entries, Output, Events = never> e
   sleep<const Name extends string>(
     name: Free<Scope, Name>,
     duration: Duration | ((scope: ScopeOf<Scope>) => Duration | Date),
-  ): Builder<Input, [...Scope, [never, Name]], Output, Events>;
+  ): Builder<Input, [...Scope, [never, Name]], Output, Events, Hint>;
 
   /**
    * Waits, without holding a slot, for `workflow.sendEvent`; an event that came early is taken at
@@ -144,7 +163,8 @@ export interface Builder<Input, Scope extends Entries, Output, Events = never> e
     Scope,
     Name,
     EventOutput<InferOutput<Schema> | Named<S>, Timeout>,
-    Events | Awaited<Name, Schema, S>
+    Events | Awaited<Name, Schema, S>,
+    Hint
   >;
 
   /**
@@ -154,7 +174,9 @@ export interface Builder<Input, Scope extends Entries, Output, Events = never> e
   branch<
     const Name extends string,
     Key extends CaseKey,
-    Cases extends Readonly<Record<CaseKey, (b: Builder<Input, Scope, null>) => Sequence<unknown>>>,
+    Cases extends Readonly<
+      Record<CaseKey, (b: Builder<Input, Scope, null, never, Hint>) => Sequence<unknown>>
+    >,
   >(
     name: Free<Scope, Name>,
     node: {
@@ -168,6 +190,7 @@ export interface Builder<Input, Scope extends Entries, Output, Events = never> e
     Name,
     OutputOfCase<Cases[keyof Cases]>,
     Events | EventsOfCase<Cases[keyof Cases]>,
+    Hint,
     {
       [Key in keyof Cases & CaseKey]: `${Key}.${Inside<Scope, NamesOfCase<Cases[Key]>>}`;
     }[keyof Cases & CaseKey]
@@ -202,6 +225,7 @@ export interface Builder<Input, Scope extends Entries, Output, Events = never> e
     | Reduced<BranchOutputs<{ [Key in keyof Branches]: OutputOfCase<Branches[Key]> }, Tolerated>, R>
     | Stored<Given<Recovered>>,
     Events | EventsOfCase<Branches[keyof Branches]>,
+    Hint,
     {
       [Key in keyof Branches & string]: `${Key}.${Inside<Scope, NamesOfCase<Branches[Key]>>}`;
     }[keyof Branches & string]
@@ -243,24 +267,33 @@ export interface Builder<Input, Scope extends Entries, Output, Events = never> e
     Name,
     Reduced<EachOutputs<C, Output, Tolerated>, R> | Stored<Given<Recovered>>,
     Events | Awaits,
+    Hint,
     Inside<Scope, Names>
   >;
 
   /**
    * Runs its body once or more: the output of its last node is the next iteration's `loop.state`,
    * and at the end the loop's output. Nodes after the loop do not see those inside. Write the
-   * options in this order, for inference: initial, body, until.
+   * options in this order, for inference: state, initial, body, until.
    */
   loop<
     const Name extends string,
-    Initial,
+    Initial extends (scope: ScopeOf<Scope>) => Start<Schema>,
     Schema extends AnySchema = never,
     Awaits = never,
     Names = unknown,
   >(
     name: Free<Scope, Name>,
-    node: LoopNode<Input, Scope, Initial, Schema, Awaits, Names>,
-  ): Around<Input, Scope, Name, StateOf<Initial, Schema>, Events | Awaits, Inside<Scope, Names>>;
+    node: LoopNode<Input, Scope, Initial, Schema, StateOf<Initial, Schema>, Awaits, Names>,
+  ): Around<
+    Input,
+    Scope,
+    Name,
+    StateOf<Initial, Schema>,
+    Events | Awaits,
+    Hint,
+    Inside<Scope, Names>
+  >;
 
   /**
    * One child run. Its output is the node's.
@@ -273,7 +306,7 @@ export interface Builder<Input, Scope extends Entries, Output, Events = never> e
     workflow: Definition<ChildInput, unknown, ChildOutput>,
     args: (scope: ScopeOf<Scope>) => NoInfer<ChildInput>,
     options?: Recovering<ScopeOf<Scope>, Recovered> & ValidAt<"recover", Recovered>,
-  ): With<Input, Scope, Name, ChildOutput | Stored<Given<Recovered>>, Events>;
+  ): With<Input, Scope, Name, ChildOutput | Stored<Given<Recovered>>, Events, Hint>;
 
   /** The last node: its result is the workflow's output. */
   finalize<Result, Final extends AnyReference = AnyReference>(

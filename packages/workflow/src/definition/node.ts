@@ -28,11 +28,14 @@ export type Retry =
 type MaybePromise<T> = T | Promise<T>;
 type Handler<Ctx, Scope, Result> = (ctx: Ctx, scope: Scope, info: Info) => MaybePromise<Result>;
 
-/** An inline handler: exactly one of the three kinds. */
-export type Inline<Scope, Result> =
-  | { action: Handler<ActionCtx, Scope, Result>; mutation?: never; query?: never }
-  | { mutation: Handler<MutationCtx, Scope, Result>; action?: never; query?: never }
-  | { query: Handler<QueryCtx, Scope, Result>; action?: never; mutation?: never };
+/**
+ * An inline handler: exactly one of the three kinds. @typeParam Hint what it may be meant to give:
+ * it keeps literals, and is never inferred from.
+ */
+export type Inline<Scope, Result, Hint = never> =
+  | { action: Handler<ActionCtx, Scope, Result | NoInfer<Hint>>; mutation?: never; query?: never }
+  | { mutation: Handler<MutationCtx, Scope, Result | NoInfer<Hint>>; action?: never; query?: never }
+  | { query: Handler<QueryCtx, Scope, Result | NoInfer<Hint>>; action?: never; mutation?: never };
 export type NoHandler = { action?: never; mutation?: never; query?: never };
 
 export interface Policy {
@@ -105,7 +108,11 @@ interface StepOptions<Scope, Result, Recovered, Undo extends AnyUndo>
   >;
 }
 
-export type InlineStep<Scope, Result, Recovered, Undo extends AnyUndo> = Inline<Scope, Result> & {
+export type InlineStep<Scope, Result, Recovered, Undo extends AnyUndo, Hint = never> = Inline<
+  Scope,
+  Result,
+  Hint
+> & {
   args?: never;
 } & StepOptions<Scope, Stored<Result>, Recovered, Undo> &
   Valid<Result> &

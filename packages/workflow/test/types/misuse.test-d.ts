@@ -397,6 +397,34 @@ describe("loop", () => {
     });
   });
 
+  test("[S174] a literal that state does not have, or an initial without a parameter", () => {
+    const state = z.object({ phase: z.enum(["look", "end"]) });
+    b.loop("x", {
+      state,
+      // @ts-expect-error Type '"ende"' is not assignable to type '"end" | "look"'
+      initial: (_scope) => ({ phase: "ende" }),
+      body: (b) => b.step("y", { action: async () => ({ phase: "end" }) }),
+      until: ({ loop }) => loop.state.phase === "end",
+      maxIterations: 3,
+    });
+    b.loop("x", {
+      state,
+      initial: (_scope) => ({ phase: "look" }),
+      // @ts-expect-error Type '"ende"' is not assignable to type '"end" | "look"'
+      body: (b) => b.step("y", { action: async () => ({ phase: "ende" }) }),
+      until: ({ loop }) => loop.state.phase === "end",
+      maxIterations: 3,
+    });
+    b.loop("x", {
+      state,
+      // @ts-expect-error Type 'string' is not assignable to type '"end" | "look"'
+      initial: () => ({ phase: "look" }),
+      body: (b) => b.step("y", { action: async () => ({ phase: "end" }) }),
+      until: ({ loop }) => loop.state.phase === "end",
+      maxIterations: 3,
+    });
+  });
+
   test("until before initial knows no state", () => {
     b.loop("x", {
       // @ts-expect-error 'loop.state' is of type 'unknown'

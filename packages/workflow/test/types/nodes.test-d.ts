@@ -2,6 +2,7 @@ import { v } from "convex/values";
 import { describe, expectTypeOf, test } from "vitest";
 import { z } from "zod";
 import {
+  type Builder,
   child,
   childNamed,
   defineWorkflow,
@@ -534,6 +535,90 @@ describe("loop", () => {
     type Scope = WorkflowScope<typeof b>;
     expectTypeOf<Scope["count"]>().toEqualTypeOf<number>();
     expectTypeOf<Scope["fields"]>().toEqualTypeOf<{ n: number; text: string }>();
+  });
+
+  test("[S174] state types initial and the last node of the body: their literals do not widen", () => {
+    const State = z.object({
+      phase: z.enum(["plan", "revise", "done"]),
+      tries: z.union([z.literal(1), z.literal(2)]),
+      notes: z.array(z.string()),
+      last: z.string().optional(),
+    });
+    type State = z.infer<typeof State>;
+    const b = begin
+      .loop("agent", {
+        state: State,
+        initial: ({ input }) => ({ phase: "plan", tries: 1, notes: [input.email] }),
+        body: (b) =>
+          b.step("think", { action: async () => "text" }).step("next", {
+            action: async (_ctx, { loop, think }) => {
+              expectTypeOf(loop.state).toEqualTypeOf<State>();
+              return { phase: loop.iteration > 2 ? "done" : "revise", tries: 2, notes: [think] };
+            },
+            recover: () => ({ phase: "done" as const, tries: 1 as const, notes: [] }),
+          }),
+        until: ({ loop }) => loop.state.phase === "done",
+        maxIterations: 10,
+      })
+      .loop("routed", {
+        state: State,
+        initial: (_scope) => ({ phase: "plan", tries: 1, notes: [] }),
+        body: (b) =>
+          b.branch("way", {
+            on: ({ loop }) => (loop.iteration > 2 ? "out" : "on"),
+            cases: {
+              out: (c) => c.step("end", { query: () => ({ phase: "done", tries: 1, notes: [] }) }),
+              on: (c) =>
+                c
+                  .parallel("both", {
+                    branches: { one: (p) => p.step("first", { query: () => ({ phase: "x" }) }) },
+                  })
+                  .step("again", {
+                    mutation: (_ctx, { both }) => {
+                      expectTypeOf(both).toEqualTypeOf<{ one: { phase: string } }>();
+                      return { phase: "plan", tries: 2, notes: [], last: both.one.phase };
+                    },
+                  }),
+            },
+          }),
+        until: ({ loop }) => loop.state.phase === "done",
+        maxIterations: 10,
+      });
+    expectTypeOf<WorkflowScope<typeof b>["agent"]>().toEqualTypeOf<State>();
+    expectTypeOf<WorkflowScope<typeof b>["routed"]>().toEqualTypeOf<State>();
+  });
+
+  test("[S174] a body in a function of its own fits a loop with a state, and one without", () => {
+    type State = { phase: "plan" | "done" };
+    type Seen = [["input", { email: string; seats: number }], ["loop", Loop<State>]];
+    const body = <Input, Around, Events>(b: Builder<Input, Seen, Around, Events>) =>
+      b.step("next", { query: (_ctx, { loop }): State => loop.state });
+    const shared = { until: () => true, maxIterations: 2 };
+    const b = begin
+      .loop("first", {
+        state: z.object({ phase: z.enum(["plan", "done"]) }),
+        initial: (_scope) => ({ phase: "plan" }),
+        body,
+        ...shared,
+      })
+      .step("between", { query: (_ctx, { first }) => first.phase });
+    expectTypeOf<WorkflowScope<typeof b>["first"]>().toEqualTypeOf<State>();
+    const plain = begin.loop("only", {
+      initial: (): State => ({ phase: "plan" }),
+      body,
+      ...shared,
+    });
+    expectTypeOf<WorkflowOutput<typeof plain>>().toEqualTypeOf<State>();
+  });
+
+  test("without a state, the literals of initial and of the body are those of their kind", () => {
+    const b = begin.loop("count", {
+      initial: ({ input }) => ({ n: 0, text: input.email }),
+      body: (b) => b.step("add", { query: () => ({ n: 1, text: "x" }) }),
+      until: ({ loop }) => loop.state.n > 3,
+      maxIterations: 5,
+    });
+    expectTypeOf<WorkflowOutput<typeof b>>().toEqualTypeOf<{ n: number; text: string }>();
   });
 
   test("state types what initial cannot: an empty list, one member of a union", () => {
