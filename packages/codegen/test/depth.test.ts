@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { compileSources } from "../src/compile.js";
+import { Compiler, compileSources } from "../src/compile.js";
 
 const head = `import { defineWorkflow } from "@stepwise/workflow";
 import { z } from "zod";
@@ -80,3 +80,12 @@ test.each([
     ]);
   },
 );
+
+test("three thousand calls in another file are one line there", { tags: ["large"] }, async () => {
+  const text = `${head.replace("z.object({})", "held").replace("\n", '\nimport { held } from "./lib";\n')}.sleep("s", 1);`;
+  const lib = `import { z } from "zod";\nexport const held = ${chain};\n`;
+  const read = (file: string) => (file === "lib.ts" ? lib : undefined);
+  const found = await new Compiler().compileSources([{ file: "a.workflow.ts", text }], read);
+  const told = found.diagnostics.map(({ place, code }) => `${place.file}:${place.line} ${code}`);
+  expect(told).toEqual(["lib.ts:3 SW1901"]);
+});

@@ -38,9 +38,8 @@ export function unlessTooDeep<Made>(make: () => Made): Made | undefined {
   }
 }
 
-/** The place of a node in the file that it is of. */
-export function placeOf(node: Node): Place {
-  const source = node.getSourceFile();
+/** The place of a node in the file that it is of, which is found slowly below a long chain. */
+export function placeOf(node: Node, source = node.getSourceFile()): Place {
   const start = node.getStart(source);
   return placeAt(source.fileName, source.text, start, node.end - start);
 }
@@ -48,8 +47,27 @@ export function placeOf(node: Node): Place {
 export const bareSource = (file: string, text: string): TypeScript.SourceFile | undefined =>
   unlessTooDeep(() => ts.createSourceFile(file, text, ts.ScriptTarget.Latest, true));
 
-/** Of a file that is nested too deeply, at the place where it is deepest. */
-export function tooDeep(file: string, text: string): Diagnostic {
+interface Text {
+  readonly file: string;
+  readonly text: string;
+}
+
+/** Of files one of which is nested too deeply, at the place where that is deepest. */
+export function tooDeep(...files: readonly [Text, ...Text[]]): Diagnostic {
+  const [first] = files;
+  let deepest = { ...first, depth: 0, at: 0 };
+  for (const each of files) {
+    const found = { ...each, ...depthOf(each.text) };
+    if (found.depth > deepest.depth) deepest = found;
+  }
+  const { file, text, at } = deepest;
+  const message = `${file} is nested too deeply, or has too long a chain, to be compiled`;
+  const hint =
+    "give a name to a part of it; take inner nodes into a workflow of their own, and start it with .child()";
+  return diagnostic("syntaxError", placeAt(file, text, at), message, hint);
+}
+
+function depthOf(text: string): { readonly depth: number; readonly at: number } {
   /** How many brackets have been opened in each bracket, since the last part of a list began. */
   const links = [0];
   let deepest = { depth: 0, at: 0 };
@@ -63,9 +81,5 @@ export function tooDeep(file: string, text: string): Diagnostic {
       if (depth > deepest.depth) deepest = { depth, at };
     }
   }
-  const place = placeAt(file, text, deepest.at);
-  const message = `${file} is nested too deeply, or has too long a chain, to be compiled`;
-  const hint =
-    "give a name to a part of it; take inner nodes into a workflow of their own, and start it with .child()";
-  return diagnostic("syntaxError", place, message, hint);
+  return deepest;
 }

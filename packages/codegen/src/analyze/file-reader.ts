@@ -59,7 +59,11 @@ export class FileReader {
       return { runtime, plans, refused, reported: view.takeDiagnostics() };
     });
     const reported = [...file.takeDiagnostics(), ...(whole?.reported ?? [])];
-    const nothing = { plans: [], refused: [], runtime: [tooDeep(source.file, source.text)] };
+    const others = [...outside].flatMap((path) => {
+      const text = whole === undefined ? read(path) : undefined;
+      return text === undefined ? [] : [{ file: path, text }];
+    });
+    const nothing = { plans: [], refused: [], runtime: [tooDeep(source, ...others)] };
     const { plans, refused, runtime } = whole ?? nothing;
     const all = [...runtime, ...diagnostics, ...(whole === undefined ? [] : reported)];
     if (this.once) {
@@ -83,7 +87,7 @@ export class FileReader {
       return { found, facts: factsOf(file, found) };
     });
     const reported = file.takeDiagnostics();
-    const tooDeepHere = () => [tooDeep(file.file, file.source.text)];
+    const tooDeepHere = () => [tooDeep({ file: file.file, text: file.source.text })];
     const all = { ...made, diagnostics: made === undefined ? tooDeepHere() : reported };
     this.#found.set(file, all);
     return all;

@@ -97,7 +97,7 @@ class Evaluation {
       const field = readOption(property, (node) => this.text({ node, module }));
       if (field !== undefined) {
         const value = this.value({ node: field.value, module });
-        fields.set(field.name, { place: placeOf(field.nameNode), value });
+        fields.set(field.name, { place: placeOf(field.nameNode, module.source), value });
         continue;
       }
       const node = ts.isSpreadAssignment(property) ? property.expression : undefined;

@@ -101,8 +101,9 @@ export function reportUnseenChains(
     const message = `the chain of ${quote(owner.getText())}, a workflow ${whose}, goes on here, with .${part.name.text}(…)`;
     file.report("computedChain", owner, message, writeOut);
   }
+  const roots = new Map<Node, Node>();
   for (const call of isContinued ? [] : callsIn(source)) {
-    const root = rootOf(call, imports);
+    const root = rootOf(call, imports, roots);
     if (!isNode(call) || !isOutside(call, root, source)) continue;
     if (ts.isIdentifier(root) && (locals.has(root.text) || wholes.has(root.text))) continue;
     if (ts.isCallExpression(root) && isImported(root.expression, imports, define)) continue;
@@ -151,14 +152,18 @@ function methodOf({ expression: callee }: TypeScript.CallExpression): string | u
   return ts.isElementAccessExpression(callee) ? stringOf(callee.argumentExpression) : undefined;
 }
 
-/** What a chain of nodes begins with: `base`, or `make(…)`. */
-function rootOf(call: Node, imports: DefinitionFile["imports"]): Node {
+/** What a chain of nodes begins with: `base`, or `make(…)`. It is the same for all in one chain. */
+function rootOf(call: Node, imports: DefinitionFile["imports"], known: Map<Node, Node>): Node {
+  const links: Node[] = [];
   let root = call;
-  while (ts.isCallExpression(root) && methodOf(root) !== undefined) {
+  while (!known.has(root) && ts.isCallExpression(root) && methodOf(root) !== undefined) {
     const { expression: callee } = root;
     const isMember = ts.isPropertyAccessExpression(callee) || ts.isElementAccessExpression(callee);
     if (!isMember || isImported(callee, imports, define)) break;
+    links.push(root);
     root = unwrap(callee.expression);
   }
-  return root;
+  const found = known.get(root) ?? root;
+  for (const link of links) known.set(link, found);
+  return found;
 }

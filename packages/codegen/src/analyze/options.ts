@@ -98,8 +98,10 @@ export const fileOf = (option: Option | undefined, file: DefinitionFile): Defini
 
 /** The values of options. A node asks for them, and each of its stages. */
 export const givenOptions = once((options: Options, file: DefinitionFile): GivenOptions => {
-  const given = [...options.values()].map(({ name, nameNode, value }) => {
-    return [name, { place: file.placeOf(nameNode), value: knownValue(value, file) }] as const;
+  const given = [...options.values()].map((option) => {
+    const { name, nameNode, value } = option;
+    const place = fileOf(option, file).placeOf(nameNode);
+    return [name, { place, value: knownValue(value, file) }] as const;
   });
   const [rest] = options.rest ?? [];
   const unseen = rest && { place: file.placeOf(rest), value: undefined, isUnsure: true };

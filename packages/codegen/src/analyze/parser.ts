@@ -54,7 +54,7 @@ export function definitionFile(
       others.set(module, made);
       return made;
     },
-    placeOf,
+    placeOf: (node) => placeOf(node, source),
     report: (name, at, ...text) => void reported.push(diagnostic(name, placeOf(at), ...text)),
     takeDiagnostics: () => reported.splice(0),
   };
@@ -83,7 +83,7 @@ export class Parser {
     const known = this.#parsed.get(file);
     if (known?.text === text && known.origin === origin) return known;
     const source = bareSource(file, text);
-    const errors = source === undefined ? [tooDeep(file, text)] : syntaxErrors(source, file);
+    const errors = source === undefined ? [tooDeep({ file, text })] : syntaxErrors(source, file);
     const found =
       source !== undefined && errors.length === 0
         ? { file: definitionFile(file, source, origin) }

@@ -58,13 +58,18 @@ class Chain {
     let node = unwrap(chain);
     while (ts.isCallExpression(node)) {
       const { expression: callee } = node;
-      if (!ts.isPropertyAccessExpression(callee) || !isFrom(callee.expression, builders)) break;
+      if (!ts.isPropertyAccessExpression(callee)) break;
+      const before = unwrap(callee.expression);
+      // A member of something else is a helper: `lib.helper(b)`.
+      if (ts.isIdentifier(before) && !builders.has(before.text)) break;
+      if (!ts.isIdentifier(before) && !ts.isCallExpression(before)) break;
       const { name: kindNode } = callee;
       const isPlain = !callee.questionDotToken && !node.questionDotToken;
       if (!isPlain || !ts.isIdentifier(kindNode)) return report(node, this.label, file);
-      calls.unshift({ kind: kindNode.text, kindNode, call: node, file });
-      node = unwrap(callee.expression);
+      calls.push({ kind: kindNode.text, kindNode, call: node, file });
+      node = before;
     }
+    calls.reverse();
     const before = ts.isIdentifier(node)
       ? builders.get(node.text)
       : ts.isCallExpression(node) && this.#handedOn(node, file, builders);

@@ -74,7 +74,7 @@ export function bodyPlan(option: Option, inside: Inside, context: NodeContext): 
     path,
     label,
     end,
-    place: context.file.placeOf(option.nameNode),
+    place: fileOf(option, context.file).placeOf(option.nameNode),
     visible: scope,
     hasUnreadNodes: calls === undefined || read.hasUnreadNodes,
     hasUnknownNames: calls === undefined || read.hasUnknownNames,
