@@ -14,13 +14,21 @@ import { isUnchanged } from "./unchanged.js";
 export function objectOf(value: Node, file: DefinitionFile) {
   const held = heldBy(value, file)?.node;
   if (held === undefined || !ts.isObjectLiteralExpression(held)) return undefined;
-  return held === unwrap(value) || isUnchanged(held, moduleOf(file)) ? held : undefined;
+  return staysAsItIs(held, moduleOf(file)) ? held : undefined;
+}
+
+/** Whether nothing in a file changes what is written in it, or what a const of it holds. */
+export function staysAsItIs(held: Node, module: Module): boolean {
+  const { holders } = new Evaluation(undefined);
+  return isUnchanged(held, module, (member) => {
+    const found = holders.held({ node: member, module })?.node;
+    return found !== undefined && literal(found) !== undefined;
+  });
 }
 
 /** What an expression stands for in its own file, or with `modules` in any file of the app. */
-export function heldBy(node: Node, file: DefinitionFile, modules?: AppModules) {
-  return new Evaluation(modules).holders.held({ node, module: moduleOf(file) });
-}
+export const heldBy = (node: Node, file: DefinitionFile, modules?: AppModules) =>
+  new Evaluation(modules).holders.held({ node, module: moduleOf(file) });
 
 /** The text of a name or a key: as it is written, or of a const, a const object or an enum. */
 export function constantText(node: Node, file: DefinitionFile): string | undefined {
@@ -74,7 +82,7 @@ class Evaluation {
     // Of functions only those count that are seen when reads are looked for.
     if (isFunctionNode(held.node)) return undefined;
     const mayChange = this.modules === undefined && isInObject(held.node);
-    if (mayChange && !isUnchanged(held.node, held.module)) return undefined;
+    if (mayChange && !staysAsItIs(held.node, held.module)) return undefined;
     this.#open.add(held.node);
     const value = this.value(held);
     this.#open.delete(held.node);

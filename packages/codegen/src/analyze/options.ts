@@ -4,10 +4,9 @@ import { type GivenOptions, type Json, toJson } from "../plan/known.js";
 import type { FunctionKind, Policy } from "../plan/schema.js";
 import type { DefinitionFile } from "./parser.js";
 import { type Option, readOption, unwrap } from "./functions.js";
-import { constantText, knownValue } from "./known.js";
+import { constantText, knownValue, staysAsItIs } from "./known.js";
 import { madeBy } from "./made.js";
 import { moduleOf } from "./tokens.js";
-import { isUnchanged } from "./unchanged.js";
 import type { CodeName } from "../diagnostics/codes.js";
 import { meant, nearest } from "../diagnostics/nearest.js";
 
@@ -88,7 +87,7 @@ export function optionsIn(
     return Object.assign(new Map(seen), { rest: areBodies ? hidden : [expression] });
   }
   // Something else may change what a const holds.
-  if (held !== node && !isUnchanged(held, moduleOf(file))) computed(held.parent);
+  if (held !== node && !staysAsItIs(held, moduleOf(file))) computed(held.parent);
   return Object.assign(options, { rest: hidden });
 }
 
