@@ -115,8 +115,8 @@ export interface Option {
   readonly name: string;
   readonly nameNode: Node;
   readonly value: Node;
-  /** The file that it is written in if that is another one, and what stands for it in this one. */
-  readonly elsewhere?: { readonly file: DefinitionFile; readonly by: Node };
+  /** The file that it is written in if that is another one, or if a call gives it. */
+  readonly elsewhere?: DefinitionFile;
 }
 
 /** What a property gives an options object; undefined for a spread or a computed name. */

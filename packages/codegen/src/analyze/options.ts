@@ -40,6 +40,7 @@ const structural: ReadonlySet<string> = new Set([
   "compensate",
   "finalize",
   "onEnd",
+  "renamed",
 ]);
 
 /** The options of an expression. The value of one that may be another is what may change it. */
@@ -79,9 +80,11 @@ export function optionsIn(
   const hidden = rest.length === 0 ? undefined : rest;
   if (within !== file || isMade) {
     const seen = [...options].flatMap(([name, option]): [string, Option][] => {
-      const elsewhere = { file: fileOf(option, within), by: expression };
+      const elsewhere = fileOf(option, within);
       if (!stays(name) && maybe.includes(name)) return [];
-      return [[name, { ...option, value: stays(name) ? option.value : expression, elsewhere }]];
+      return [
+        [name, { ...option, value: stays(name) ? option.value : expression.parent, elsewhere }],
+      ];
     });
     // Of what others share is seen which options there are, not what.
     return Object.assign(new Map(seen), { rest: areBodies ? hidden : [expression] });
@@ -93,7 +96,7 @@ export function optionsIn(
 
 /** The file that the value of an option is written in, if it is an option of this one. */
 export const fileOf = (option: Option | undefined, file: DefinitionFile): DefinitionFile =>
-  option?.elsewhere?.file ?? file;
+  option?.elsewhere ?? file;
 
 /** The values of options. A node asks for them, and each of its stages. */
 export const givenOptions = once((options: Options, file: DefinitionFile): GivenOptions => {
@@ -170,7 +173,10 @@ export function reportOrder(
   file: DefinitionFile,
 ): void {
   const rank = (name: string) => order.findIndex((names) => names.includes(name));
-  const ranked = [...options.values()].filter(({ name }) => rank(name) >= 0);
+  // What comes from elsewhere has its types there.
+  const ranked = [...options.values()].filter(
+    ({ name, elsewhere }) => rank(name) >= 0 && elsewhere === undefined,
+  );
   for (const [index, option] of ranked.entries()) {
     const before = ranked.slice(0, index).find((other) => rank(other.name) > rank(option.name));
     if (before === undefined) continue;

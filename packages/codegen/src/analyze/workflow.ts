@@ -12,6 +12,7 @@ import { readInput } from "./input.js";
 import { analyzeNode, literalName, optionSource } from "./nodes/node-kind.js";
 import type { NodeContext, ReadNodes } from "./nodes/node-kind.js";
 import {
+  fileOf,
   givenOptions,
   optionsIn,
   plannedValues,
@@ -71,8 +72,9 @@ function computedHash(
 }
 
 /** The entries of `renamed: { old: "new" }`, which are part of what is generated. */
-function readRenamings(all: Options, workflow: string, file: DefinitionFile): Renaming[] {
+function readRenamings(all: Options, workflow: string, definition: DefinitionFile): Renaming[] {
   const option = all.get("renamed");
+  const file = fileOf(option, definition);
   const of = `workflow ${quote(workflow)}, renamed`;
   const options = option && optionsIn(option.value, file);
   for (const each of options?.rest ?? [])

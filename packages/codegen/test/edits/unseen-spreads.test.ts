@@ -1,7 +1,7 @@
 import { afterAll, expect, test } from "vitest";
 import { Releases, type Files } from "./deployed.js";
 
-/* What the compiler must see, and cannot in a spread of another file: the generated code says so. */
+/* What the compiler must see, and cannot in a spread that is computed: the generated code says so. */
 
 const releases = new Releases();
 afterAll(async () => {
@@ -15,6 +15,8 @@ export const last = { finalize: { query: (_ctx, { children }) => children.length
 export const handled = { query: () => 1, retry: undefined };
 export const renaming = { timeout: "1h", renamed: { a: "b" } };
 export const plain = { timeout: "1h", renamed: {} };
+const all = { undone, last, handled, renaming, plain };
+export const pick = (name) => all[name];
 `,
   "flow.workflow.ts": `
 import { child, defineWorkflow } from "@stepwise/workflow";
@@ -28,17 +30,17 @@ const step = `.step("b", { action: () => 1 })`;
 test.each([
   [
     "compensate",
-    `.step("x", { ...policies.undone, action: () => 1 })`,
+    `.step("x", { ...policies.pick("undone"), action: () => 1 })`,
     "write it beside the spread: `compensate: { … }`",
   ],
   [
     "finalize",
-    `.parent("x", { ...policies.last, children: () => [child(kid, {})] })`,
+    `.parent("x", { ...policies.pick("last"), children: () => [child(kid, {})] })`,
     "write it beside the spread: `finalize: { … }`",
   ],
   [
     "output",
-    `.parent("x", { ...policies.handled, children: () => [child(kid, {})] })`,
+    `.parent("x", { ...policies.pick("handled"), children: () => [child(kid, {})] })`,
     "write it beside the spread: `query: shared.query`, say",
   ],
 ])(
@@ -52,11 +54,20 @@ test.each([
 );
 
 test("a `renamed` in a spread that is not seen is refused; one that is written, or empty, is not", async () => {
-  await expect(releases.release(app("...policies.renaming,", step))).rejects.toThrow(
+  await expect(releases.release(app('...policies.pick("renaming"),', step))).rejects.toThrow(
     "it does not know its `renamed` (write it beside any spread",
   );
-  const written = app(`...policies.renaming, renamed: { a: "b" },`, step);
+  const written = app(`...policies.pick("renaming"), renamed: { a: "b" },`, step);
   const before = app("", step.replace('"b"', '"a"'));
   expect(await releases.release(written, before)).toBeDefined();
-  expect(await releases.release(app("...policies.plain,", step))).toBeDefined();
+  expect(await releases.release(app('...policies.pick("plain"),', step))).toBeDefined();
+});
+
+test("what a const of another file holds is seen in a spread", async () => {
+  const undone = `.step("x", { ...policies.undone, action: () => 1 })`;
+  const last = `.parent("p", { ...policies.last, children: () => [child(kid, {})] })`;
+  const handled = `.parent("q", { ...policies.handled, children: () => [child(kid, {})] })`;
+  const before = app("", step.replace('"b"', '"a"'));
+  const after = app("...policies.renaming,", step + undone + last + handled);
+  expect(await releases.release(after, before)).toBeDefined();
 });
