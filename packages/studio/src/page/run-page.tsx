@@ -53,6 +53,7 @@ export function RunPage({ runId }: { runId: string }) {
           )}
         </section>
       )}
+      <Afterwards status={status} />
       {[...opened].map((id) => (
         <ChildrenOf
           key={id}
@@ -92,7 +93,6 @@ export function RunPage({ runId }: { runId: string }) {
       )}
       <div className="columns">
         <div>
-          <Afterwards status={status} />
           {"output" in status && status.isSensitive !== true && (
             <Json title="Output" value={status.output} />
           )}
