@@ -32,7 +32,7 @@ export const heldBy = (node: Node, file: DefinitionFile, modules?: AppModules) =
 
 /** The text of a name or a key: as it is written, or of a const, a const object or an enum. */
 export function constantText(node: Node, file: DefinitionFile): string | undefined {
-  return new Evaluation(file.modules).text({ node, module: moduleOf(file) });
+  return stringOf(node) ?? new Evaluation(file.modules).text({ node, module: moduleOf(file) });
 }
 
 /** The value of literals, top-level consts and simple arithmetic; undefined for anything else. */

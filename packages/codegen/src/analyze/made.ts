@@ -29,6 +29,8 @@ export function madeBy(
   file: DefinitionFile,
   links = 0,
 ): { readonly node?: Node; readonly file: DefinitionFile; readonly isMade: boolean } {
+  // Most are written here.
+  if (ts.isObjectLiteralExpression(node)) return { node, file, isMade: false };
   const held = links > maxLinks ? undefined : heldBy(node, file, file.modules);
   if (held === undefined) return { file, isMade: false };
   const within = file.of(held.module);
