@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { isOf } from "./component.js";
-import { internal } from "./convex/_generated/api.js";
+import { components, internal } from "./convex/_generated/api.js";
 import { useTestApp } from "./harness.js";
 
 const use = useTestApp();
@@ -149,6 +149,20 @@ describe("onComplete", () => {
     });
     // What it wrote is rolled back, and it is not called again.
     expect(await callbacks()).toEqual([]);
+    await use.app.expectNothingLeft();
+  });
+
+  test("[S101] if it uses up its transaction, the next work still gets the slot", async () => {
+    await use.app.t.mutation(components.workflow.config.update, { maxParallelism: 1 });
+    const ids: string[] = [];
+    for (const n of [1, 2])
+      ids.push(await start("leaf", { n, ms: 100 }, { context: { throws: "at its limits" } }));
+    await use.app.drive();
+    for (const id of ids)
+      expect(await use.app.status("leaf", id)).toMatchObject({
+        state: "completed",
+        onCompleteError: expect.any(String),
+      });
     await use.app.expectNothingLeft();
   });
 

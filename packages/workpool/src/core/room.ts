@@ -38,13 +38,13 @@ export const ROOM_TO_RECOVER: Room = {
 export const ROOM_TO_INSPECT: Room = { ...ROOM_TO_RECOVER, bytesRead: 12 * MIB };
 
 /** To record that a callback failed. The read with which it did too much counts, of up to 1 MiB. */
-export const ROOM_TO_RECORD: Room = {
+export const ROOM_TO_RECORD = {
   bytesRead: MIB + 64 * 1024,
   bytesWritten: 64 * 1024,
   databaseQueries: 4,
   documentsRead: 4,
   documentsWritten: 4,
-};
+} satisfies Room;
 
 /** A page ends when less than half of a transaction is left: the other half is its caller's. */
 export const HALF_OF_A_TRANSACTION: Room = {

@@ -7,6 +7,14 @@ import { logThrown } from "../core/log.js";
 import { pool } from "../core/pool.js";
 import { cancelScheduled } from "../core/scheduled.js";
 
+/** To record that it failed, and to give the slot of the run's last action to another work. */
+const ROOM_AFTER_CALL = {
+  ...core.ROOM_TO_COMPLETE,
+  databaseQueries: core.ROOM_TO_COMPLETE.databaseQueries + core.ROOM_TO_RECORD.databaseQueries,
+  // The read with which it did too much, and the arguments of the next: it needs room itself.
+  bytesRead: 2 * core.ROOM_TO_RECORD.bytesRead,
+};
+
 /** Calls a run's `onComplete`, nested. @param sensitive the run's error is not logged. */
 export async function callOnComplete(ctx: MutationCtx, run: Run, sensitive: boolean) {
   if (run.onComplete === undefined) return;
@@ -27,7 +35,7 @@ export async function callOnComplete(ctx: MutationCtx, run: Run, sensitive: bool
       { runId: run._id, context: stored?.context ?? null, result },
       {
         // guard: callback-room
-        transactionLimits: await core.leaveRoom(ctx, core.ROOM_TO_RECORD),
+        transactionLimits: await core.leaveRoom(ctx, ROOM_AFTER_CALL),
       },
     );
   } catch (error) {
