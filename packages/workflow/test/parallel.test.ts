@@ -31,6 +31,11 @@ describe("branches and items", () => {
     await use.app.expectNothingLeft();
   });
 
+  test("[S160] [S162] what branches are reduced to is the output as it is", async () => {
+    expect(await use.app.output("toldFacts", {})).toBe("one: 1; the other: 2; ");
+    await use.app.expectNothingLeft();
+  });
+
   test("[S161] see the whole scope around them, through loops and one another", async () => {
     const cells = (start: number, state: number, rows: number[][]) =>
       rows.map((row) =>

@@ -176,6 +176,15 @@ export const hurried = defineWorkflow({ input: z.object({ ms: z.number() }) }).p
   recover: (error) => error.kind,
 });
 
+/** Makes one text of its branches. */
+export const toldFacts = defineWorkflow({ input: z.object({}) }).parallel("facts", {
+  branches: {
+    one: (b) => b.step("first", { query: () => 1 }),
+    "the other": (b) => b.step("second", { query: () => 2 }),
+  },
+  reduce: { initial: "", step: (text, fact, key) => `${text}${key}: ${fact}; ` },
+});
+
 /** What is secret stays so in branches and items. */
 export const guarded = defineWorkflow({
   input: z.object({ name: z.string(), cards: z.array(z.string()) }),

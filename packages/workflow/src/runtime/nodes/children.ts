@@ -102,7 +102,9 @@ export async function gather(run: Run, stage: string, next: Arrive): Arrival {
       const { called } = run.place(stage);
       if (insideOf(node).length === 0)
         return checkedSize(called, outputs, { ...rest, children: outputs });
-      const named = node.branches === undefined ? outputs : byPresentKey(node.branches, outputs);
+      // What `reduce` has made of them has no keys.
+      const isKeyed = node.branches !== undefined && node.reduce === undefined;
+      const named = isKeyed ? byPresentKey(node.branches, outputs) : outputs;
       return checkedSize(called, outputs, named);
     };
     await run.record({ stage, kind: "children", execute }, next);
