@@ -96,7 +96,8 @@ describe("[S162] they are children", () => {
   });
 
   test("a branch that failed leaves the others to be undone", async () => {
-    await use.app.error("listed", video({ fails: "thumb" }));
+    const error = await use.app.error("listed", video({ fails: "thumb" }));
+    expect(error).toMatchObject({ kind: "childFailed", node: "facts", key: "still image" });
     expect(await use.app.log()).toEqual(["undo probed /v v facts"]);
     await use.app.expectNothingLeft();
   });

@@ -39,6 +39,7 @@ import {
   checkNotRenamed,
   checkUpToDate,
   placeOf,
+  presentKey,
   type StorageNames,
   underStorageNames,
 } from "./place.js";
@@ -112,8 +113,12 @@ export function compiled(
     if (error.node === INPUT) return run.failAt(stage, error);
     const { node, path, runs } = placeOf(definition, stage);
     // The whole node can have failed, of which the stage may be the children: its time is over.
-    if (error.node !== stage || (node !== undefined && runs === undefined))
-      return await run.failed(error, null, next, path);
+    if (error.node !== stage || (node !== undefined && runs === undefined)) {
+      const { key } = error;
+      // The component knows a branch by its storage name.
+      const named = key !== undefined && { ...error, key: presentKey(node?.branches ?? {}, key) };
+      return await run.failed(named || error, null, next, path);
+    }
     const { attempt } = token;
     // An action that has not begun is not there any more: what is there now runs.
     if (replaced.has(stage) && ["lost", "removedNode"].includes(error.kind))
