@@ -187,9 +187,22 @@ export function lasts(site: string, seen: Seen): number {
 export function below(seen: Seen, site: string, key: string | number, fits = true, more = 0) {
   const { input, loop } = seen as { input: Input; loop?: { iteration: number } };
   const iteration = loop === undefined ? "" : `~${loop.iteration}`;
-  const at = `${input.at}/${site}${iteration}.${key}`;
+  const at = `${input.at}/${site}${itemOf(seen)}${iteration}.${key}`;
   const n = fits ? Math.max(0, input.n - 1) : -1;
   return { at, n, ...(more === 0 ? {} : { more: "x".repeat(more) }) };
+}
+
+/** What an `.each` goes through: no two of its items are the same, nor those of another one. */
+export const items = (site: string, seen: Seen, count: number): string[] =>
+  Array.from({ length: count }, (_, index) => digest([site, seen, index]));
+
+/** The same as a record. */
+export const keyed = (site: string, seen: Seen, count: number): Record<string, string> =>
+  Object.fromEntries(items(site, seen, count).map((item, index) => [`k${index}`, item]));
+
+/** Which item of an `.each` it is for, where it is for one. */
+function itemOf({ each }: Seen): string {
+  return each === undefined ? "" : `^${digest(each)}`;
 }
 
 /** What `children` are reduced to. */
@@ -222,8 +235,10 @@ function outcome(attempt: number, site: string, seen: Seen, plan: Plan): unknown
 
 function line(what: Line["what"], site: string, told: Told, seen: Seen): Line {
   const { input, ...rest } = seen;
+  // A branch or an item goes on beside others of the same run.
+  const [branch = ""] = /^.*>/.exec(site) ?? [];
   return {
-    text: `${Date.now()} ${input.at} ${site} ${what}, saw ${canonical(rest)}`,
+    text: `${Date.now()} ${input.at}${branch}${itemOf(seen)} ${site} ${what}, saw ${canonical(rest)}`,
     what,
     key: told.idempotencyKey,
     attempt: told.attempt,

@@ -89,8 +89,14 @@ export interface Handled {
   readonly handler: Node;
   readonly scope: Scope;
   readonly timeout?: number | undefined;
-  /** A compensation goes on though its run does not. */
+  /** A compensation goes on though its run does not; so does an `onEnd`. */
   readonly isUndoing?: boolean;
+  readonly limit?: Limit;
+}
+
+/** Of a node with a time of its own: whether that is over, and the node goes on in its run. */
+export interface Limit {
+  isOver: boolean;
 }
 
 export const KINDS = ["action", "mutation", "query"] as const;

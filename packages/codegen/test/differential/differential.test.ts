@@ -93,7 +93,7 @@ function scriptOf(random: () => number, workflows: Workflows, top: string, tookM
 
 /** Those that the interpreter names. */
 const NUMBERS =
-  "[S17] [S19] [S20] [S22] [S25] [S31] [S33] [S34] [S35] [S38] [S41] [S43] [S48] [S49] [S50] [S53] [S61] [S63] [S66] [S69] [S70] [S71] [S72] [S73] [S74] [S76] [S78] [S82] [S83] [S84] [S87] [S90] [S92] [S93] [S94] [S95] [S102] [S103] [S120] [S134] [S153] [S154] [S155]";
+  "[S17] [S19] [S20] [S22] [S25] [S31] [S33] [S34] [S35] [S38] [S41] [S43] [S48] [S49] [S50] [S53] [S61] [S63] [S66] [S69] [S70] [S71] [S72] [S73] [S74] [S76] [S78] [S82] [S83] [S84] [S87] [S90] [S91] [S92] [S93] [S94] [S95] [S102] [S103] [S120] [S129] [S134] [S153] [S154] [S155] [S160] [S161] [S162] [S163] [S170] [S171] [S172]";
 
 describe(`${NUMBERS} random workflows come to what an interpreter of their definitions comes to`, () => {
   test.each(seeds)("seed %i", { tags: ["large"] }, async (seed) => {

@@ -6,6 +6,6 @@ export function eventsIn(nodes: Nodes): string[] {
     ...(node.anyOf !== undefined ? Object.keys(node.anyOf) : []),
     ...(node.schema !== undefined && node.initial === undefined ? [name] : []),
     ...(node.body === undefined ? [] : eventsIn(node.body)),
-    ...Object.values<Nodes>(node.cases ?? {}).flatMap(eventsIn),
+    ...Object.values<Nodes>(node.cases ?? node.branches ?? {}).flatMap(eventsIn),
   ]);
 }

@@ -45,7 +45,10 @@ export async function expected(
     endedAt = Date.now();
   };
   const restart = (from: string | undefined) => {
-    if (!isEnd(run.state)) return "refused";
+    // [S172]
+    if (!isEnd(run.state) || run.isEnding) return "refused";
+    // Those of children may be removed with them.
+    if (world.ending > 0) world.unsure();
     run = new Interpreted(world, workflows, name, INPUT, { before: run, from });
     run.begin();
     void notes();

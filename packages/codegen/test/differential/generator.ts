@@ -1,5 +1,5 @@
 import { randomOf } from "../fuzz/mutate.js";
-import { type Around, HandlerWriter } from "./handler-writer.js";
+import { type Around, basics, HandlerWriter, siteOf } from "./handler-writer.js";
 
 /*
  * Random workflows that are valid: nodes of all kinds inside each other, with handlers from
@@ -79,7 +79,7 @@ class Generator extends HandlerWriter {
       `input: z.object({ at: z.string(), n: z.number().min(0), more: z.string().default("more") })`,
       ...(this.chance(0.2) ? [`retry: ${this.retry()}`] : []),
       ...(this.chance(isKid ? 0.04 : 0.15) ? [`timeout: ${this.long()}`] : []),
-      ...(hasOnEnd(name) ? [ON_END] : []),
+      ...(this.chance(0.25) ? [this.onEnd()] : []),
     ];
     const names: string[] = [];
     const around = () => ({ names, isInLoop: false, depth: 0 });
@@ -95,7 +95,7 @@ class Generator extends HandlerWriter {
       add(this.chance(0.6) ? this.#taking(around()) : this.#ownSleep(around()));
       this.failing = failing;
     }
-    if (this.#wideLeft > 0) add(this.#parent(around()));
+    if (this.#wideLeft > 0) add(this.chance(0.6) ? this.#parent(around()) : this.#each(around()));
     while (this.#left > 0) add(this.#node(around()));
     if (this.chance(0.6))
       nodes.push(`.finalize({ ${this.handler("finalize", around())}${this.policy()} })`);
@@ -117,6 +117,8 @@ class Generator extends HandlerWriter {
       kinds.push(
         (at) => this.#branch(at),
         (at) => this.#loop(at),
+        (at) => this.#parallel(at),
+        (at) => this.#each(at),
       );
     if (this.#kids.length > 0)
       kinds.push(
@@ -134,9 +136,7 @@ class Generator extends HandlerWriter {
     const handler = isReference
       ? this.reference(name, kind, around)
       : this.handler(name, around, kind);
-    const recover = this.chance(0.2)
-      ? `, recover: (error, ${this.param(around)}) => mend("${name}", ${this.seen("error")}, ${this.plan("mutation", 0.2)})`
-      : "";
+    const recover = this.recover(name, around, 0.2);
     const compensate = this.chance(0.35)
       ? `, compensate: { ${this.compensation(`${name}.compensate`, around)} }`
       : "";
@@ -156,7 +156,7 @@ class Generator extends HandlerWriter {
     const param = this.param(around);
     return [
       name,
-      `.step("${name}", { action: (ctx, ${param}, info) => act(ctx, info, "${name}", ${this.seen()}) })`,
+      `.step("${name}", { action: (ctx, ${param}, info) => act(ctx, info, "${siteOf(name, around)}", ${this.seen()}) })`,
     ];
   }
 
@@ -244,7 +244,7 @@ class Generator extends HandlerWriter {
     const isLong = this.chance(0.1);
     const { text } = isLong ? this.#brief(inLoop) : this.#inside(inLoop, 1);
     // So many that the first ones are forgotten, or that they do not fit into one transaction.
-    const most = isLong ? 20 + this.upTo(this.#longest()) : 1 + this.upTo(3);
+    const most = isLong ? 20 + this.upTo(this.#longest(around)) : 1 + this.upTo(3);
     const never = this.chance(this.failing / 2);
     const until = never
       ? "() => false"
@@ -258,9 +258,9 @@ class Generator extends HandlerWriter {
     ];
   }
 
-  /** A workflow that is a child may be one of hundreds: then a long loop would take minutes. */
-  #longest(): number {
-    if (this.#workflow !== `${this.#prefix}top`) return 12;
+  /** A child or an item may be one of hundreds: then a long loop would take minutes. */
+  #longest({ isInEach }: Around): number {
+    if (this.#workflow !== `${this.#prefix}top` || isInEach === true) return 12;
     return this.isWide ? 281 : 110;
   }
 
@@ -275,8 +275,7 @@ class Generator extends HandlerWriter {
     if (hasHandler) parts.push(this.handler(`${name}.output`, around));
     if (hasHandler) parts.push(...(this.chance(0.3) ? [`retry: ${this.retry()}`] : []));
     const inside = hasHandler ? ["output"] : [];
-    const loop = around.isInLoop ? ["loop"] : [];
-    const given = ["input", ...loop, ...inside.filter(() => this.chance(0.5))];
+    const given = [...basics(around), ...inside.filter(() => this.chance(0.5))];
     const isWide = this.#wideLeft > 0 && !around.isInLoop;
     if (isWide) this.#wideLeft -= 1;
     const count = isWide ? 4 + this.upTo(MOST_CHILDREN - 3) : this.upTo(4);
@@ -300,43 +299,63 @@ class Generator extends HandlerWriter {
     };
     const children = `({ ${given.join(", ")} }) => ${isList ? list() : record()}`;
     parts.push(`children: ${this.unseen(children)}`);
-    if (this.chance(0.4)) {
-      const most = 1 + this.upTo(isWide ? 12 : 2);
-      const computed = `({ ${given.join(", ")} }) => atOnce("${name}", { ${given.join(", ")} }, ${most})`;
-      const concurrency = this.chance(0.4) ? this.unseen(computed) : `${most}`;
-      parts.push(this.spread(`concurrency: ${concurrency}`));
-    }
-    if (this.chance(0.5))
-      parts.push(
-        `tolerate: ${this.oneOf(['"all"', `{ failures: ${this.upTo(isWide ? count : 3)} }`, "{ percentage: 50 }", "{ percentage: 0 }"])}`,
-      );
-    if (this.chance(0.25))
-      parts.push(
-        `reduce: { initial: "none", step: (before, child, key) => fold("${name}", before, child, key) }`,
-      );
-    if (this.chance(0.15)) parts.push(`timeout: ${this.long()}`);
+    parts.push(...this.gathering(name, given, isWide ? count : 0));
     if (this.chance(0.5)) {
       const handler = this.handler(`${name}.finalize`, around, undefined, [...inside, "children"]);
       parts.push(`finalize: { ${handler}${this.policy()} }`);
     }
-    return [name, `.parent("${name}", { ${parts.join(", ")} })`];
+    const recover = this.recover(name, around, 0.2);
+    return [name, `.parent("${name}", { ${parts.join(", ")}${recover} })`];
+  }
+
+  #parallel(around: Around): [string, string] {
+    const name = this.name();
+    const keys = this.oneOf([
+      ["left", "right", "third"],
+      ["turn left", "200", "?"],
+    ]).slice(0, 1 + this.upTo(3));
+    const branches = keys.map((key, index) => {
+      const branch = `${around.branch ?? ""}${name}.${index}>`;
+      return `${JSON.stringify(key)}: (b) => b${this.#apart({ ...around, branch })}`;
+    });
+    const parts = this.gathering(name, basics(around), 0);
+    const options = afterSpreads([`branches: { ${branches.join(", ")} }`, ...parts]);
+    return [name, `.parallel("${name}", { ${options}${this.recover(name, around, 0.2)} })`];
+  }
+
+  #each(around: Around): [string, string] {
+    const name = this.name();
+    const isWide = this.#wideLeft > 0 && !around.isInLoop;
+    if (isWide) this.#wideLeft -= 1;
+    const count = isWide ? 4 + this.upTo(MOST_CHILDREN - 3) : this.upTo(4);
+    const made = this.chance(0.7) ? "items" : "keyed";
+    const of = `(${this.param(around)}) => ${made}("${name}", ${this.seen()}, ${count})`;
+    const body = this.#apart({ ...around, isInEach: true });
+    const parts = this.gathering(name, basics(around), isWide ? count : 0);
+    const options = afterSpreads([`of: ${this.unseen(of)}`, `body: (b) => b${body}`, ...parts]);
+    return [name, `.each("${name}", { ${options}${this.recover(name, around, 0.2)} })`];
+  }
+
+  /** Nodes that others go on beside: first one that takes a time of its own, and does not fail. */
+  #apart(around: Around): string {
+    const [first, text] = this.chance(0.6) ? this.#taking(around) : this.#ownSleep(around);
+    const names = first === undefined ? around.names : [...around.names, first];
+    return text + this.#inside({ ...around, names }, 0).text;
   }
 
   #child(around: Around): [string, string] {
     const name = this.name();
-    const given = ["input", ...(around.isInLoop ? ["loop"] : [])].join(", ");
+    const given = basics(around).join(", ");
     const args = `({ ${given} }) => below({ ${given} }, "${name}", "child")`;
-    return [name, `.child("${name}", ${this.oneOf(this.#kids)}, ${args})`];
+    const recover = this.recover(name, around, 0.2).replace(/^, (.+)$/, ", { $1 }");
+    return [name, `.child("${name}", ${this.oneOf(this.#kids)}, ${args}${recover})`];
   }
 }
 
-/** Of some workflows, by their names: so the other random numbers stay as they are. */
-const hasOnEnd = (name: string): boolean =>
-  [...name].reduce((sum, char) => (sum * 31 + char.charCodeAt(0)) % 1_009, 7) % 4 === 0;
-
-/** It tells how its run has ended, in the transaction that ends it. */
-const ON_END =
-  'onEnd: { mutation: async (ctx, { input, run: { state } }, info) => change(ctx, info, "onEnd", { input, state }) }';
+/** The compiler sees what follows a spread, whatever that holds. */
+const afterSpreads = (parts: readonly string[]): string =>
+  parts.toSorted((one, other) => Number(isSpread(other)) - Number(isSpread(one))).join(", ");
+const isSpread = (part: string): boolean => part.startsWith("...");
 
 /** The names of keys in `Keys`. */
 const KEYS = ["left", "number", "none"];
@@ -345,7 +364,7 @@ const IMPORTS = `
 import { child, childNamed, defineWorkflow } from "@stepwise/workflow";
 import { z } from "zod";
 import { internal } from "./_generated/api";
-import { act, again, atOnce, below, change, digest, fold, Keys, lasts, look, meant, mend, pick, through } from "./behaviour";
+import { act, again, atOnce, below, change, digest, fold, items, keyed, Keys, lasts, look, meant, mend, pick, through } from "./behaviour";
 
 const { acting, changing, reading } = internal.behaviour;
 `;

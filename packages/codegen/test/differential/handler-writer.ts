@@ -3,11 +3,25 @@ export interface Around {
   readonly names: readonly string[];
   readonly isInLoop: boolean;
   readonly depth: number;
+  /** In an `.each`, each handler takes the item: what it does is then its own. */
+  readonly isInEach?: boolean;
+  /** What the sites in a branch begin with, with a `>` at its end. */
+  readonly branch?: string;
 }
 
 /** How handlers fail, and how a `retry.when` says what is tried again: some oftener than others. */
 const FAILURES = "throws throws convex final unfit some later later past".split(" ");
 const WHENS = "always first thrown first thrown throws convex final odd".split(" ");
+
+/** Where a handler stands, as it says in the log. */
+export const siteOf = (name: string, { branch = "" }: Around): string => `${branch}${name}`;
+
+/** What tells the children of a node from those of the same node elsewhere. */
+export const basics = ({ isInLoop, isInEach }: Around): string[] => [
+  "input",
+  ...(isInLoop ? ["loop"] : []),
+  ...(isInEach === true ? ["each"] : []),
+];
 
 /** Writes handlers, with what stands around them, by random numbers. */
 export class HandlerWriter {
@@ -23,11 +37,12 @@ export class HandlerWriter {
   }
 
   protected handler(
-    site: string,
+    name: string,
     around: Around,
     kind: "action" | "mutation" | "query" = this.oneOf(["action", "mutation", "query"]),
     more: readonly string[] = [],
   ): string {
+    const site = siteOf(name, around);
     const param = this.param(around, more);
     const seen = this.seen();
     const plan = this.plan(kind);
@@ -50,11 +65,12 @@ export class HandlerWriter {
   }
 
   protected reference(
-    site: string,
+    of: string,
     kind: "action" | "mutation" | "query",
     around: Around,
     more: readonly string[] = [],
   ): string {
+    const site = siteOf(of, around);
     const name = { action: "acting", mutation: "changing", query: "reading" }[kind];
     const param = this.param(around, more);
     const plan = this.plan(kind).replace('"unfit"', '"throws"');
@@ -87,6 +103,7 @@ export class HandlerWriter {
     const some = around.names.filter(() => this.chance(0.4));
     const given = ["input", ...some, ...more.filter(() => this.chance(0.8))];
     if (around.isInLoop && this.chance(0.7)) given.push("loop");
+    if (around.isInEach === true) given.push("each");
     this.#given = given;
     return `{ ${given.join(", ")} }`;
   }
@@ -114,6 +131,45 @@ export class HandlerWriter {
   /** From 4 KiB up, small ones as often as large ones. */
   protected size(): number {
     return Math.floor(4_096 * (this.largest / 4_096) ** this.#random());
+  }
+
+  protected recover(name: string, around: Around, share: number): string {
+    if (!this.chance(share)) return "";
+    const param = this.param(around);
+    return `, recover: (error, ${param}) => mend("${name}", ${this.seen("error")}, ${this.plan("mutation", 0.2)})`;
+  }
+
+  /** It may fail, and changes nothing by that. */
+  protected onEnd(): string {
+    const kind = this.oneOf(["mutation", "action"] as const);
+    const around = { names: [], isInLoop: false, depth: 0 };
+    const handler = this.chance(0.15)
+      ? this.reference("onEnd", kind, around, ["run"])
+      : this.handler("onEnd", around, kind, ["run"]);
+    const retry = kind === "action" && this.chance(0.5) ? `, retry: ${this.retry()}` : "";
+    return `onEnd: { ${handler}${retry} }`;
+  }
+
+  /** What all nodes with children may say of them. @param wide how many there are, if many. */
+  protected gathering(name: string, given: readonly string[], wide: number): string[] {
+    const parts: string[] = [];
+    if (this.chance(0.4)) {
+      const most = 1 + this.upTo(wide > 0 ? 12 : 2);
+      const computed = `({ ${given.join(", ")} }) => atOnce("${name}", { ${given.join(", ")} }, ${most})`;
+      // What a function reads must be seen.
+      const isComputed = this.chance(0.4);
+      parts.push(isComputed ? `concurrency: ${computed}` : this.spread(`concurrency: ${most}`));
+    }
+    if (this.chance(0.5))
+      parts.push(
+        `tolerate: ${this.oneOf(['"all"', `{ failures: ${this.upTo(wide > 0 ? wide : 3)} }`, "{ percentage: 50 }", "{ percentage: 0 }"])}`,
+      );
+    if (this.chance(0.25))
+      parts.push(
+        `reduce: { initial: "none", step: (before, child, key) => fold("${name}", before, child, key) }`,
+      );
+    if (this.chance(0.15)) parts.push(`timeout: ${this.long()}`);
+    return parts;
   }
 
   /** How a handler is run, after its other options. */

@@ -29,6 +29,15 @@ interface Origin {
   /** Of a further generation: the one before it, and the node from which that was restarted. */
   readonly before?: Interpreted;
   readonly from?: string | undefined;
+  readonly part?: Part;
+}
+
+/** Of a branch or an item: what it goes through, and in which scope. */
+interface Part {
+  readonly nodes: Nodes;
+  readonly scope: Scope;
+  /** What the paths of its nodes begin with. */
+  readonly prefix: string;
 }
 
 interface Sent {
@@ -55,6 +64,7 @@ export class Interpreted extends RunChildren {
   #waiting: Waiting | undefined;
   readonly #reached = new Set<string>();
   readonly #over = new Set<string>();
+  readonly #part: Part | undefined;
   /** Of branches: which case. */
   readonly #chosen = new Map<string, string>();
 
@@ -63,9 +73,10 @@ export class Interpreted extends RunChildren {
     readonly workflows: Workflows,
     name: string,
     input: unknown,
-    { key = "", above, before, from }: Origin = {},
+    { key = "", above, before, from, part }: Origin = {},
   ) {
-    super(world, name, key, above);
+    super(world, name, key, above, part && `${above?.mark ?? ""}>${part.prefix}${key}`);
+    this.#part = part;
     const kept = before === undefined || from === undefined ? [] : before.#keptFrom(from);
     // [S134] Events that no node has taken yet are still there, and the others come before them.
     const taken = before === undefined ? [] : before.#taken;
@@ -109,14 +120,14 @@ export class Interpreted extends RunChildren {
   begin(): void {
     if (this.state !== "pending" || this.input === undefined) return;
     this.state = "running";
-    const { timeout } = this.definition.options;
+    const { timeout } = this.#part === undefined ? this.definition.options : {};
     const expired = () => void this.endBadly("timedOut", this.faultAt("", "timedOut"));
     if (timeout !== undefined) this.after("", timeout, expired);
-    const place = { prefix: "", isInLoop: false };
-    const scope = { input: this.input };
+    const whole = { nodes: this.definition.nodes, prefix: "", scope: { input: this.input } };
+    const { nodes, prefix, scope } = this.#part ?? whole;
     // One that is paused before it has begun comes to its first node when it goes on.
     const all = this.still(this.turn("")).then(
-      async () => await this.#sequence(this.definition.nodes, place, scope),
+      async () => await this.#sequence(nodes, { prefix, isInLoop: false }, scope),
     );
     all.then(
       (output) => {
@@ -167,6 +178,8 @@ export class Interpreted extends RunChildren {
         const takes = names.includes(name) && (isInLoop || !this.#reached.has(path));
         return takes ? [{ prefix: path, isInLoop }] : [];
       }
+      // [S163] Those of branches and items are sent to them.
+      if (node.of !== undefined) return [];
       if (node.body !== undefined)
         return this.#ahead(node.body, name, { prefix: `${path}.`, isInLoop: true });
       const chosen = isInLoop ? undefined : this.#chosen.get(path);
@@ -200,6 +213,8 @@ export class Interpreted extends RunChildren {
     if (node.duration !== undefined) return await this.#sleep(path, node, scope);
     if (eventNames(node, path) !== undefined) return await this.#event(path, node, scope);
     if (node.cases !== undefined) return await this.#branch(path, node, scope, place);
+    if (node.branches !== undefined) return await this.parallel(path, node, scope);
+    if (node.of !== undefined) return await this.each(path, node, scope);
     if (node.body !== undefined) return await this.#loop(path, node, scope);
     if (node.workflow !== undefined) return await this.child(path, node, scope);
     if (node.children !== undefined) return await this.parent(path, node, scope);
@@ -208,20 +223,8 @@ export class Interpreted extends RunChildren {
 
   /** [S19] [S90] [S92] */
   async #step(stage: string, node: Node, scope: Scope): Promise<unknown> {
-    let output: unknown;
-    try {
-      output = await this.run({ stage, handler: node, scope, timeout: node.timeout });
-    } catch (thrown) {
-      if (!(thrown instanceof Failed) || node.recover === undefined) throw thrown;
-      const cause = thrown.fault;
-      try {
-        output = stored(node.recover(cause, scope));
-      } catch (error) {
-        const { kind, data } = problemOf(error);
-        const fault = this.faultAt(stage, kind, cause.attempt);
-        throw new Failed({ ...fault, ...(data === undefined ? {} : { data }), cause });
-      }
-    }
+    const does = async () => await this.run({ stage, handler: node, scope, timeout: node.timeout });
+    const output = await this.recovering(stage, node, scope, does);
     const handler = node.compensate;
     if (handler === undefined) return output;
     this.undos.push({
@@ -314,6 +317,14 @@ export class Interpreted extends RunChildren {
       ) ?? [];
     const more = { above: this, ...(key === undefined ? {} : { key }) };
     const child = new Interpreted(this.world, this.workflows, name, input, more);
+    this.children.push(child);
+    return child;
+  }
+
+  protected newPart(nodes: Nodes, scope: Scope, prefix: string, key: string): Interpreted {
+    const part = { nodes, scope, prefix };
+    const more = { above: this, key, part };
+    const child = new Interpreted(this.world, this.workflows, this.name, this.input, more);
     this.children.push(child);
     return child;
   }

@@ -10,6 +10,7 @@ import {
   mostAttempts,
   nameOf,
   partsOf,
+  sequenceOf,
   state,
   undoerOf,
 } from "./records.js";
@@ -62,17 +63,19 @@ export const INVARIANTS: readonly Invariant[] = [
   },
   {
     says: "[S170] a run of a workflow with an onEnd has ended with it, once",
-    broken: ({ runs, steps, workflows, hasFaults }) =>
+    broken: ({ runs, steps, workflows }) =>
       runs.flatMap((run) => {
         const { generation = 1, onEnd } = run;
         const { options } = definitionOf(workflows, run.workflow);
         const ends = steps.filter((step) => step.run === run._id && step.stage === "onEnd");
         const is = ends.map((step) => `${step.generation ?? 1} ${step.state}`).join();
         const isRefused = run.error?.node === "input";
-        const has = options.onEnd !== undefined && !(isRefused && onEnd === undefined);
-        const right = [has ? `${generation} completed` : ""];
-        if (has && hasFaults) right.push(`${generation} failed`);
-        return right.includes(is) ? [] : [`${nameOf(run)} has ended with "${is}"`];
+        const isWhole = run.within === undefined && !(isRefused && onEnd === undefined);
+        const has = options.onEnd !== undefined && isWhole;
+        const how = run.onEndError === undefined ? "completed" : "failed";
+        return is === (has ? `${generation} ${how}` : "")
+          ? []
+          : [`${nameOf(run)} has ended with "${is}"`];
       }),
   },
   {
@@ -168,8 +171,11 @@ export const INVARIANTS: readonly Invariant[] = [
     broken: ({ runs, steps, workflows }) =>
       runs.flatMap((run) => {
         const { generation = 1 } = run;
-        const own = steps.filter((step) => step.run === run._id && !isUndoing(step));
-        const places = Object.keys(definitionOf(workflows, run.workflow).nodes).map((name) => {
+        const { nodes, prefix } = sequenceOf(workflows, run);
+        const own = steps
+          .filter((step) => step.run === run._id && !isUndoing(step))
+          .map((step) => ({ ...step, stage: step.stage.slice(prefix.length) }));
+        const places = Object.keys(nodes).map((name) => {
           const records = own.filter(({ stage }) => stage.split(".")[0] === name);
           const isNew = records.every((record) => (record.generation ?? 1) === generation);
           const begunAt = Math.min(...records.map(({ startedAt }) => startedAt));

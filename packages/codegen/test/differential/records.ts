@@ -55,18 +55,32 @@ export function definitionOf(workflows: Workflows, name: string): Definition {
 }
 
 /** What is written in a definition of a stage. */
-export function handlerOf({ nodes }: Definition, stage: string): Node {
+export function handlerOf({ nodes, options }: Definition, stage: string): Node {
+  return stage === "onEnd" ? options.onEnd : found(nodes, stage).node;
+}
+
+/** The nodes that a run goes through, and what the stages of those begin with. */
+export function sequenceOf(workflows: Workflows, { workflow, within }: RunRow) {
+  const { nodes } = definitionOf(workflows, workflow);
+  return within === undefined
+    ? { nodes, prefix: "" }
+    : { nodes: found(nodes, within).inside ?? {}, prefix: `${within}.` };
+}
+
+/** What a path leads to: a node or a part of it, or the nodes inside one. */
+function found(nodes: Nodes, path: string): { node: Node; inside: Nodes | undefined } {
   let node: Node;
   let inside: Nodes | undefined = nodes;
-  const parts = stage.split(".");
+  const parts = path.split(".");
   for (const [index, part] of parts.entries()) {
+    const keyed: Readonly<Record<string, Nodes>> | undefined = node?.cases ?? node?.branches;
     if (inside !== undefined) {
       node = inside[part];
       inside = node?.body;
-    } else if (node?.cases !== undefined) inside = caseOf(node.cases, part, parts[index + 1]);
+    } else if (keyed !== undefined) inside = caseOf(keyed, part, parts[index + 1]);
     else if (part !== "output") node = node?.[part];
   }
-  return node;
+  return { node, inside };
 }
 
 /** The nodes of a case by its storage name: that of a key that is no identifier is made of it. */

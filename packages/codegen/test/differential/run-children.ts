@@ -1,35 +1,97 @@
-import { Failed, type Fault, KINDS, type Node, type Scope } from "./definition.js";
+import {
+  Failed,
+  type Fault,
+  KINDS,
+  type Limit,
+  type Node,
+  type Nodes,
+  problemOf,
+  type Scope,
+  stored,
+} from "./definition.js";
 import { RunHandlers } from "./run-handlers.js";
 import type { RunLife } from "./run-life.js";
 
 /** How a run has children. */
 export abstract class RunChildren extends RunHandlers {
   protected abstract newChild(workflow: unknown, input: unknown, key: string | undefined): RunLife;
+  /** @param nodes what it goes through, in a scope. @param path what the paths of those begin with. */
+  protected abstract newPart(nodes: Nodes, scope: Scope, path: string, key: string): RunLife;
 
-  /** [S82] */
+  /** [S82] [S129] */
   protected async child(path: string, node: Node, scope: Scope): Promise<unknown> {
-    const child = this.newChild(node.workflow, node.args(scope), undefined);
-    await this.all(path, [child], { isSingle: true });
-    return child.output;
+    return await this.recovering(path, node, scope, async () => {
+      const child = this.newChild(node.workflow, node.args(scope), undefined);
+      await this.all(path, [child], { isSingle: true });
+      return child.output;
+    });
   }
 
-  /** [S43] to [S60] */
+  /** [S43] to [S60], [S129] */
   protected async parent(path: string, node: Node, scope: Scope): Promise<unknown> {
-    const late = () => void this.endBadly("failed", this.faultAt(path, "timedOut"));
-    const callOff = node.timeout === undefined ? undefined : this.after(path, node.timeout, late);
-    const hasHandler = KINDS.some((kind) => node[kind] !== undefined);
-    const output = hasHandler
-      ? await this.run({ stage: `${path}.output`, handler: node, scope })
-      : undefined;
-    const inside = hasHandler ? { ...scope, output } : scope;
-    const given: unknown = node.children(inside);
-    const children = Object.entries(given as Record<string, Node>).map(
-      ([key, { workflow, input }]) => this.newChild(workflow, input, key),
-    );
+    return await this.recovering(path, node, scope, async (limit) => {
+      const hasHandler = KINDS.some((kind) => node[kind] !== undefined);
+      const output = hasHandler
+        ? await this.run({ stage: `${path}.output`, handler: node, scope, limit })
+        : undefined;
+      const inside = hasHandler ? { ...scope, output } : scope;
+      const given: object = node.children(inside);
+      const made = Object.entries(given as Record<string, Node>);
+      const children = made.map(([key, { workflow, input }]) =>
+        this.newChild(workflow, input, key),
+      );
+      const gathered = await this.gathered(path, node, inside, children, {
+        isList: Array.isArray(given),
+        limit,
+      });
+      const { finalize: handler } = node;
+      if (handler === undefined) return { ...(hasHandler ? { output } : {}), children: gathered };
+      return await this.run({
+        stage: `${path}.finalize`,
+        handler,
+        scope: { ...inside, children: gathered },
+        timeout: handler.timeout,
+        limit,
+      });
+    });
+  }
+
+  /** [S160] to [S162] */
+  protected async parallel(path: string, node: Node, scope: Scope): Promise<unknown> {
+    return await this.recovering(path, node, scope, async (limit) => {
+      const branches = Object.entries(node.branches as Record<string, Nodes>);
+      const children = branches.map(([key, nodes]) =>
+        this.newPart(nodes, scope, `${path}.${key}.`, key),
+      );
+      return await this.gathered(path, node, scope, children, { isList: false, limit });
+    });
+  }
+
+  /** [S160] to [S162] */
+  protected async each(path: string, node: Node, scope: Scope): Promise<unknown> {
+    return await this.recovering(path, node, scope, async (limit) => {
+      const given: object = node.of(scope);
+      const isList = Array.isArray(given);
+      const children = Object.entries(given).map(([key, item], index) => {
+        const each = isList ? { item, index } : { item, key };
+        return this.newPart(node.body, { ...scope, each }, `${path}.`, key);
+      });
+      return await this.gathered(path, node, scope, children, { isList, limit });
+    });
+  }
+
+  /** What the children of a node give, all together. */
+  protected async gathered(
+    path: string,
+    node: Node,
+    scope: Scope,
+    children: readonly RunLife[],
+    { isList, limit }: { isList: boolean; limit: Limit },
+  ): Promise<unknown> {
     // [S53]
     const concurrency: unknown =
-      typeof node.concurrency === "function" ? node.concurrency(inside) : node.concurrency;
-    await this.all(path, children, { ...node, concurrency });
+      typeof node.concurrency === "function" ? node.concurrency(scope) : node.concurrency;
+    await this.all(path, children, { ...node, concurrency, limit });
     const told = children.map((child) =>
       node.tolerate === undefined
         ? child.output
@@ -37,36 +99,64 @@ export abstract class RunChildren extends RunHandlers {
           ? { ok: false, error: child.fault }
           : { ok: true, output: child.output },
     );
-    const isList = Array.isArray(given);
     const key = (index: number) => (isList ? index : (children[index]?.key ?? ""));
-    const gathered: unknown =
-      node.reduce !== undefined
-        ? told.reduce(
-            (before, each, index) => node.reduce.step(before, each, key(index)),
-            node.reduce.initial,
-          )
-        : isList
-          ? told
-          : Object.fromEntries(told.map((each, index) => [key(index), each]));
-    const { finalize: handler } = node;
-    const result =
-      handler === undefined
-        ? { ...(hasHandler ? { output } : {}), children: gathered }
-        : await this.run({
-            stage: `${path}.finalize`,
-            handler,
-            scope: { ...inside, children: gathered },
-            timeout: handler.timeout,
-          });
-    callOff?.();
-    return result;
+    if (node.reduce !== undefined)
+      return told.reduce(
+        (before, each, index) => node.reduce.step(before, each, key(index)),
+        node.reduce.initial,
+      );
+    return isList ? told : Object.fromEntries(told.map((each, index) => [key(index), each]));
+  }
+
+  /** [S90] [S91] [S129] What a node gives, within its time; or its `recover`, if it has failed. */
+  protected async recovering(
+    path: string,
+    node: Node,
+    scope: Scope,
+    does: (limit: Limit) => Promise<unknown>,
+  ): Promise<unknown> {
+    try {
+      return await this.#within(path, node, does);
+    } catch (thrown) {
+      if (!(thrown instanceof Failed) || node.recover === undefined) throw thrown;
+      const cause = thrown.fault;
+      try {
+        return stored(node.recover(cause, scope));
+      } catch (error) {
+        const { kind, data } = problemOf(error);
+        const fault = this.faultAt(cause.node, kind, cause.attempt);
+        throw new Failed({ ...fault, ...(data === undefined ? {} : { data }), cause });
+      }
+    }
+  }
+
+  async #within(
+    path: string,
+    { timeout, recover, children, branches, of }: Node,
+    does: (limit: Limit) => Promise<unknown>,
+  ): Promise<unknown> {
+    const limit: Limit = { isOver: false };
+    // [S38] That of a step is one of each attempt.
+    if (timeout === undefined || (children ?? branches ?? of) === undefined)
+      return await does(limit);
+    const fault = this.faultAt(path, "timedOut");
+    const before = new Set(this.children);
+    return await new Promise((resolve, reject) => {
+      const callOff = this.after(path, timeout, () => {
+        if (recover === undefined) return void this.endBadly("failed", fault);
+        limit.isOver = true;
+        for (const child of this.children) if (!before.has(child)) child.cancel();
+        void this.still(this.turn(path)).then(() => reject(new Failed(fault)));
+      });
+      does(limit).finally(callOff).then(resolve, reject);
+    });
   }
 
   /** Has all children run. @throws {Failed} when more of them have failed than may. */
   protected async all(
     path: string,
     children: readonly RunLife[],
-    { concurrency = Infinity, tolerate, isSingle = false }: Node,
+    { concurrency = Infinity, tolerate, isSingle = false, limit }: Node,
   ): Promise<void> {
     const isTooMany = (bad: number) =>
       tolerate === undefined
@@ -86,7 +176,7 @@ export abstract class RunChildren extends RunHandlers {
         ...(child.fault === undefined ? {} : { cause: cause as Fault }),
       });
     };
-    await this.still(this.turn(path));
+    await this.still(this.turn(path), limit);
     const all = new Promise<void>((resolve, reject) => {
       // Those whose input was refused have failed before any other begins.
       const waiting = children.filter((child) => !child.hasEndedBadly);
@@ -97,7 +187,7 @@ export abstract class RunChildren extends RunHandlers {
       if (first !== undefined && isTooMany(bad)) return reject(failed(first));
       const fill = async () => {
         if (this.isHeld) await this.turn(path);
-        if (this.state !== "running") return;
+        if (this.state !== "running" || limit?.isOver) return;
         while (running < concurrency && waiting.length > 0) {
           running++;
           const child = waiting.shift()!;
@@ -116,13 +206,18 @@ export abstract class RunChildren extends RunHandlers {
       };
       void fill();
     });
-    await this.still(
-      all.catch((error: unknown) => {
-        // The others are canceled at once, also where the run itself is told later.
-        if (this.state === "running") for (const child of children) child.cancel();
-        throw error;
-      }),
-    ).finally(async () => await this.still(this.turn(path)));
+    try {
+      await this.still(
+        all.catch((error: unknown) => {
+          // The others are canceled at once, also where the run itself is told later.
+          if (this.state === "running") for (const child of children) child.cancel();
+          throw error;
+        }),
+        limit,
+      );
+    } finally {
+      await this.still(this.turn(path), limit);
+    }
     this.children = this.children.filter((child) => !children.includes(child));
   }
 }

@@ -16,34 +16,43 @@ import {
   stored,
   TimedOut,
 } from "./definition.js";
-import { RunLife } from "./run-life.js";
+import { type EndedRun, RunLife } from "./run-life.js";
 
 /** How the handlers of a run are executed. */
 export abstract class RunHandlers extends RunLife {
   protected abstract readonly definition: Definition;
 
-  /** [S170] The generator writes mutations, which write at once and do not fail. */
-  protected override ends(run: Parameters<RunLife["ends"]>[0]): void {
-    const { onEnd } = this.definition.options;
-    const written: string[] = [];
-    const info = { attempt: 1, idempotencyKey: "" };
-    void onEnd?.mutation(
-      contextOf("mutation", this.world, written),
-      { input: this.input, run },
-      info,
+  /** Its `onEnd` is an action that has not ended. */
+  isEnding = false;
+
+  /** [S170] [S171] [S172] Whatever becomes of it, the run has its result. */
+  protected override ends(run: EndedRun): void {
+    const { onEnd: handler } = this.definition.options;
+    if (handler === undefined || this.mark !== "") return;
+    const scope = { input: this.input, run };
+    const ending = this.run({ stage: "onEnd", handler, scope, isUndoing: true }).catch(
+      (thrown: unknown) => {
+        if (!(thrown instanceof Failed)) throw thrown;
+      },
     );
-    this.world.log.push(...written);
+    if (handler.action === undefined) return;
+    this.isEnding = true;
+    this.world.ending++;
+    void ending.finally(() => {
+      this.isEnding = false;
+      this.world.ending--;
+    });
   }
 
   /** A handler, as often as its settings say. @throws {Failed} when it has failed for good. */
   protected async run(handled: Handled): Promise<unknown> {
-    const { stage, handler, isUndoing = false } = handled;
-    const still = async <T>(what: Promise<T>) => await (isUndoing ? what : this.still(what));
+    const { stage, handler, isUndoing = false, limit } = handled;
+    const still = async <T>(what: Promise<T>) => await (isUndoing ? what : this.still(what, limit));
     const retry: Retry = handler.retry ?? this.definition.options.retry ?? false;
     const { maxAttempts, maxBackoffMs, when } =
       typeof retry === "object" ? retry : { maxAttempts: retry ? 5 : 1 };
     for (let attempt = 1; ; attempt++) {
-      if (!isUndoing) await this.still(this.turn(stage));
+      if (!isUndoing) await still(this.turn(stage));
       const result = await still(this.attempt(handled, attempt));
       if ("output" in result) return result.output;
       const { kind, retryAt, ...problem } = result.problem;
@@ -75,7 +84,7 @@ export abstract class RunHandlers extends RunLife {
   }
 
   protected async attempt(
-    { stage, handler, scope, timeout, isUndoing = false }: Handled,
+    { stage, handler, scope, timeout, isUndoing = false, limit }: Handled,
     attempt: number,
   ): Promise<{ output: Value } | { problem: Problem }> {
     const kind = KINDS.find((each) => handler[each] !== undefined) ?? "query";
@@ -83,7 +92,8 @@ export abstract class RunHandlers extends RunLife {
     const written: string[] = [];
     const began = Date.now();
     // [S84]
-    const isCanceled = async () => !isUndoing && this.state !== "running";
+    const isOff = () => this.state !== "running" || limit?.isOver === true;
+    const isCanceled = async () => !isUndoing && isOff();
     const call = async () => {
       const ctx = contextOf(kind, this.world, written);
       const info = { attempt, signal: abort.signal, isCanceled, idempotencyKey: "" };

@@ -1,6 +1,21 @@
 import type { Input } from "./behaviour.js";
-import { type Compensation, type End, type Fault, isEnd, topOf, type Undo } from "./definition.js";
+import {
+  type Compensation,
+  type End,
+  type Fault,
+  isEnd,
+  type Limit,
+  topOf,
+  type Undo,
+} from "./definition.js";
 import type { World } from "./world.js";
+
+/** What an `onEnd` sees of its run. */
+export interface EndedRun {
+  readonly state: End;
+  readonly output?: unknown;
+  readonly error?: Fault | undefined;
+}
 
 /** How a run goes on, is paused and ends: what is promised of it, whatever its nodes are. */
 export abstract class RunLife {
@@ -28,6 +43,8 @@ export abstract class RunLife {
     readonly name: string,
     readonly key: string,
     protected readonly above: RunLife | undefined,
+    /** Of a branch or an item: which, in its workflow. */
+    protected readonly mark = "",
   ) {
     this.ended = new Promise((resolve) => {
       this.end = resolve;
@@ -143,22 +160,24 @@ export abstract class RunLife {
     this.state = state;
     this.fault = fault;
     for (const callOff of this.timers) callOff();
-    if (this.input !== undefined) this.ends({ state, output: this.output, error: fault });
+    const how = state === "completed" ? { output: this.output } : { error: fault };
+    if (this.input !== undefined) this.ends({ state, ...how });
     this.end();
   }
 
   /** [S170] It has its final state. */
-  protected ends(_run: { state: End; output: unknown; error: Fault | undefined }): void {}
+  protected ends(_run: EndedRun): void {}
 
-  /** What comes after happens only while the run goes on. */
-  protected async still<T>(what: Promise<T>): Promise<T> {
+  /** What comes after happens only while the run goes on, and a node within its time. */
+  protected async still<T>(what: Promise<T>, limit?: Limit): Promise<T> {
     const settled = await what.then(
       (value) => () => value,
       (error: unknown) => () => {
         throw error;
       },
     );
-    if (this.state !== "running") return await new Promise<never>(() => {});
+    if (this.state !== "running" || limit?.isOver === true)
+      return await new Promise<never>(() => {});
     return settled();
   }
 
@@ -173,7 +192,7 @@ export abstract class RunLife {
   }
 
   protected owner(what: string): string {
-    return `${this.input?.at} ${what}`;
+    return `${this.input?.at}${this.mark} ${what}`;
   }
 
   protected faultAt(node: string, kind: string, attempt = 1): Fault {

@@ -232,7 +232,9 @@ export class SteeredApp {
   async #lookMidway(): Promise<void> {
     const [runs, steps] = [await this.#runs(), await this.#steps()];
     const held = (await this.app.rows("slots")).filter(({ work }) => work !== undefined).length;
-    if (held > this.#mostParallel) this.#problems.push(`${held} slots are held`);
+    // A script that was shrunk may not say.
+    const isTooMany = this.#mostParallel > 0 && held > this.#mostParallel;
+    if (isTooMany) this.#problems.push(`${held} slots are held`);
     for (const { _id: runId, workflow: name, state, root } of runs) {
       if (root !== undefined) continue;
       const seen = await this.app.ask<Looked>("manage:look", { name, runId });

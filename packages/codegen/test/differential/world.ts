@@ -13,6 +13,8 @@ interface Move {
 /** What the runs of one interpretation share: time, which is virtual, and the log of effects. */
 export class World {
   readonly log: string[] = [];
+  /** How many actions of an `onEnd` are under way. */
+  ending = 0;
   /** How much was completed that can be undone. */
   completed = 0;
   readonly #moves: Move[] = [];

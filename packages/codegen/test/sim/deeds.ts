@@ -143,7 +143,7 @@ export class Deeds {
   #placeOf(workflow: string, { from, iteration }: Extract<Deed, { does: "restart" }>) {
     const nodes = this.#stage.workflows[workflow]?.definition.nodes ?? {};
     const names = Object.keys(nodes);
-    const loops = names.filter((name) => nodes[name].body !== undefined);
+    const loops = names.filter((name) => nodes[name].initial !== undefined);
     const isOfLoop = iteration !== undefined && loops.length > 0;
     if (from === undefined) return {};
     const among = isOfLoop ? loops : names;
