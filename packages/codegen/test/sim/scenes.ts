@@ -8,7 +8,7 @@ import type { Scenario } from "./scenario.js";
 const IMPORTS = `
 import { child, defineWorkflow } from "@stepwise/workflow";
 import { z } from "zod";
-import { change } from "./behaviour";
+import { act, below, change, look } from "./behaviour";
 
 const input = z.object({ at: z.string(), n: z.number() });
 `;
@@ -33,3 +33,70 @@ export const endsTogether = defineWorkflow({ input })
 `,
   ),
 ].map((each, index) => ({ ...each, seed: index + 1 }));
+
+/** With nothing in its plan: whether it is held against the interpreter, and comes to the same. */
+interface Compared {
+  readonly says: string;
+  readonly scenario: Scenario;
+  readonly isCompared: boolean;
+}
+
+function compared(says: string, top: string, definition: string, isCompared = true): Compared {
+  const scenario: Scenario = {
+    seed: 0,
+    class: "s16",
+    top,
+    definition: IMPORTS + definition,
+    plan: [],
+  };
+  return { says, scenario, isCompared };
+}
+
+/* What the simulator itself took for a fault, once; a seed found each. */
+export const COMPARED: readonly Compared[] = [
+  compared(
+    "an output may hold the error of a child",
+    "letFail",
+    `
+export const failing = defineWorkflow({ input })
+  .step("n1", { query: (_ctx, { input }) => look("n1", { input }, { fails: "throws" }) });
+export const letFail = defineWorkflow({ input })
+  .parent("n1", { children: ({ input }) => [child(failing, below({ input }, "n1", 0))], tolerate: "all" });
+`,
+  ),
+  compared(
+    "a workflow of sleeps alone has no record with its output",
+    "sleepsAlone",
+    `
+export const sleepsAlone = defineWorkflow({ input }).sleep("n1", 60_000).sleep("n2", 120_000);
+`,
+  ),
+  compared(
+    "what a canceled sibling could not undo is listed, though it has ended before its parent is told",
+    "tellsAll",
+    `
+export const stuck = defineWorkflow({ input })
+  .step("n1", {
+    mutation: (ctx, { input }, info) => change(ctx, info, "n1", { input }),
+    compensate: { mutation: (ctx, { input }, info) => change(ctx, info, "n1.compensate", { input }, { fails: "throws" }) },
+  })
+  .sleep("n2", 600_000);
+export const breaks = defineWorkflow({ input })
+  .sleep("n1", 60_000)
+  .step("n2", { query: (_ctx, { input }) => look("n2", { input }, { fails: "throws" }) });
+export const tellsAll = defineWorkflow({ input })
+  .parent("n1", { children: ({ input }) => [child(stuck, below({ input }, "n1", 0)), child(breaks, below({ input }, "n1", 1))] });
+`,
+  ),
+  compared(
+    "of actions that waited for a slot the interpreter knows nothing",
+    "crowded",
+    `
+export const acts = defineWorkflow({ input })
+  .step("n1", { action: (ctx, { input }, info) => act(ctx, info, "n1", { input }) });
+export const crowded = defineWorkflow({ input })
+  .parent("n1", { children: ({ input }) => Array.from({ length: 12 }, (_, key) => child(acts, below({ input }, "n1", key))), concurrency: 12 });
+`,
+    false,
+  ),
+];

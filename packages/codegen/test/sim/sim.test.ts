@@ -4,32 +4,16 @@ import { type App, compiled, removeAll } from "./app.js";
 import { poolScenarioOf } from "./pool-scenario.js";
 import { poolSimulated } from "./pool-simulated.js";
 import { type Scenario, scenarioOf } from "./scenario.js";
-import { SCENES } from "./scenes.js";
+import { COMPARED, SCENES } from "./scenes.js";
 import { asTest } from "./shrink.js";
 import { simulated } from "./simulated.js";
 
-/** Those that have failed, each for a cause of its own. */
-const FOUND = [
-  // What is due at once was no longer watched when the clock had jumped back.
-  scenarioOf(162_179, "s256"),
-  // One transaction may ring the drain twice.
-  scenarioOf(164_773, "s256"),
-  // An output may hold the error of a child.
-  scenarioOf(200_744, "s16"),
-  // A workflow of sleeps alone has no record with its output.
-  scenarioOf(211_612, "s16"),
-  // The siblings of a child that failed may be canceled before their parent is told.
-  scenarioOf(204_828, "s16"),
-  // Actions waited for a slot, of which the interpreter knows nothing.
-  scenarioOf(241_411, "s16"),
-];
 /** More of them: `npm run sim -- --seeds 1000`. */
 const scenarios = [
   ...seedsOf(8).map((seed) => scenarioOf(seed, seed % 2 === 0 ? "s16" : "s256")),
   ...seedsOf(3).map((seed) => scenarioOf(500_000 + seed, "s16", "steer")),
   scenarioOf(510_000, "s16", "wide"),
   scenarioOf(520_000, "s16", "restore"),
-  ...FOUND,
 ];
 let app: App;
 
@@ -61,6 +45,18 @@ describe("what must meet within a moment", () => {
     async (_top, scene) => {
       const { problems, history } = await simulated(scene);
       expect(problems, history.join("\n")).toEqual([]);
+    },
+  );
+});
+
+describe("a run to which nothing is done comes to what the interpreter says", () => {
+  test.each(COMPARED.map((each) => [each.says, each] as const))(
+    "%s",
+    { tags: ["large"] },
+    async (_says, { scenario, isCompared }) => {
+      const outcome = await simulated(scenario);
+      expect(outcome.problems, outcome.history.join("\n")).toEqual([]);
+      expect(outcome).toHaveProperty("isCompared", isCompared);
     },
   );
 });
