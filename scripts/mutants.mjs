@@ -112,6 +112,7 @@ export const MUTANTS = [
     file: "workflow/src/component/engine/closing.ts",
     find: "if (await core.leaveQueueCanceled(ctx, step)) return { isAhead: true };",
     replace: "",
+    test: ["packages/workflow/test/cancel.test.ts", "leaves the queue"],
   },
   {
     name: "cancel-one-page",
@@ -205,6 +206,7 @@ export const MUTANTS = [
     find: "const at = Date.now() + ms; const deadline",
     replace:
       'const at = ((await ctx.db.get("runs", run))?._creationTime ?? 0) + ms; const deadline',
+    test: ["packages/workflow/test/deadlines.test.ts", "the time of a parent"],
   },
   {
     name: "timeout-not-lifted",
@@ -212,6 +214,7 @@ export const MUTANTS = [
     file: "workflow/src/component/features/ending.ts",
     find: 'await ctx.db.patch("runs", run._id, { ...ended, ...(await expireLater(ctx, run)) }); await liftDeadlines(ctx, run._id);',
     replace: 'await ctx.db.patch("runs", run._id, { ...ended, ...(await expireLater(ctx, run)) });',
+    test: ["packages/workflow/test/deadlines.test.ts", "the time of a run is over"],
   },
   {
     name: "timed-out-is-failed",
@@ -226,7 +229,7 @@ export const MUTANTS = [
     file: "workflow/src/component/features/retention.ts",
     find: "if (!(await hasEnded(ctx, run)))",
     replace: "if (false)",
-    profile: "steer",
+    test: ["packages/workflow/test/deadlines.test.ts", "is not removed while"],
   },
   {
     name: "expiry-after-restart",

@@ -33,6 +33,20 @@ describe("cancel", () => {
     expect(await use.app.log()).toEqual([]);
   });
 
+  test("[S83] [S85] an action that waits for a slot leaves the queue at once", async () => {
+    await use.app.t.mutation(components.workflow.config.update, { maxParallelism: 1 });
+    await use.app.start("slow", { ms: 5_000 });
+    const id = await use.app.start("slow", { ms: 5_000 });
+    await use.app.advance(1_000);
+    const waiting = async () =>
+      await use.app.inComponent(async (ctx) => (await ctx.db.query("waiting").collect()).length);
+    expect(await waiting()).toBe(1);
+    await cancel(id);
+    expect(await waiting()).toBe(0);
+    await use.app.drive();
+    await use.app.expectNothingLeft();
+  });
+
   test("[S84] while an action runs: canceled at once, and its result changes nothing", async () => {
     const id = await use.app.start("slow", { ms: 5_000 });
     await use.app.advance(1_000);

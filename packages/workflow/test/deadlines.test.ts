@@ -3,7 +3,7 @@ import { expect, test } from "vitest";
 import { internal as own } from "../src/component/_generated/api.js";
 import type { Doc, Id } from "../src/component/_generated/dataModel.js";
 import type { MutationCtx } from "../src/component/_generated/server.js";
-import { components } from "./convex/_generated/api.js";
+import { components, internal } from "./convex/_generated/api.js";
 import { useTestApp } from "./harness.js";
 
 const use = useTestApp();
@@ -157,4 +157,27 @@ test("[S111] a deadline that was left behind by a run which has ended is not loo
   await use.app.start("brief", { leaves: [] });
   await use.app.drive();
   expect(await left()).toBe(0);
+});
+
+test("[S41] [S102] the time of a run is over when it ends: a restart has its own", async () => {
+  const id = await use.app.start("napsInTime", {});
+  await use.app.advance(HOUR * 0.7);
+  expect(await use.app.inComponent((ctx) => ctx.db.query("deadlines").collect())).toEqual([]);
+  await use.app.t.mutation(internal.manager.restart, { name: "napsInTime", runId: id });
+  await use.app.drive();
+  expect(await use.app.status("napsInTime", id)).toMatchObject({ state: "completed" });
+});
+
+test("[S40] the time of a parent begins with it, not with its run", async () => {
+  expect(await use.app.run("napsFirst", {})).toMatchObject({ state: "completed" });
+});
+
+test("[S105] a run is not removed while something under it is undone", async () => {
+  const id = await use.app.start("endsBefore", {});
+  await use.app.advance(240_000);
+  expect(await use.app.status("endsBefore", id)).toMatchObject({ state: "completed" });
+  await use.app.drive();
+  expect(await use.app.inComponent(async (ctx) => await ctx.db.query("runs").collect())).toEqual(
+    [],
+  );
 });

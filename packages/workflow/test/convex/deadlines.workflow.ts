@@ -17,3 +17,30 @@ export const unanswered = defineWorkflow({ input: z.object({}) }).event("answer"
   schema: z.string(),
   timeout: "1h",
 });
+
+/** It is done within its time, but not twice within it. */
+export const napsInTime = defineWorkflow({ input: z.object({}), timeout: "1h" }).sleep(
+  "nap",
+  "40m",
+);
+
+/** The time of its children begins with them. */
+export const napsFirst = defineWorkflow({ input: z.object({}) })
+  .sleep("nap", "40m")
+  .parent("all", { children: () => [child(napsInTime, {})], timeout: "1h" });
+
+const undoneForLong = defineWorkflow({ input: z.object({}) })
+  .step("book", {
+    mutation: () => null,
+    compensate: {
+      action: async () => await new Promise<void>((resolve) => setTimeout(resolve, 300_000)),
+    },
+  })
+  .sleep("nap", "1d");
+export { undoneForLong };
+/** It has ended minutes before its child is undone. */
+export const endsBefore = defineWorkflow({ input: z.object({}), retention: "1m" }).parent("all", {
+  children: () => [child(undoneForLong, {})],
+  timeout: "1m",
+  recover: () => "late",
+});
