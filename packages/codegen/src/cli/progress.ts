@@ -1,10 +1,6 @@
-import { clearScreenDown, moveCursor } from "node:readline";
-import type { WriteStream } from "node:tty";
-import { stripVTControlCharacters } from "node:util";
 import pc from "picocolors";
 import { hasEnded, type ProgressEvent, type RunEvent, stageOf } from "../dev-server/index.js";
-import type { RunTree, TreeRun, TreeStep } from "../dev-server/index.js";
-import { printable } from "../diagnostics/printable.js";
+import type { TreeRun, TreeStep } from "../dev-server/index.js";
 import { hasBodies, recordKind } from "../plan/stage-kinds.js";
 import { duration } from "./counts.js";
 import {
@@ -16,94 +12,10 @@ import {
   oneLine,
   queueTime,
   stageLabel,
-  treeLines,
-} from "./progress-tree.js";
-
-/** Shows how a run goes on. */
-export interface Progress {
-  tell(event: RunEvent): void;
-  /** Shows the last state, and writes no more. */
-  end(): void;
-}
-
-/** A tree that is redrawn, if the terminal can do so, else a line per event; or nothing. */
-export function progressOn(stream: NodeJS.WriteStream, quiet: boolean): Progress {
-  if (quiet) return { tell() {}, end() {} };
-  const isLive = stream.isTTY === true && process.env["TERM"] !== "dumb" && !process.env["CI"];
-  if (isLive) return new ProgressLive(stream as WriteStream, usesColor(stream));
-  return new ProgressLines((line) => stream.write(`${printable(line)}\n`));
-}
+} from "./run-words.js";
 
 export function usesColor(stream: NodeJS.WriteStream): boolean {
   return stream.isTTY === true && pc.isColorSupported && !process.env["NO_COLOR"];
-}
-
-// Captured at import: a run may replace them by a clock of its own.
-const { setInterval, clearInterval } = globalThis;
-const now = performance.now.bind(performance);
-
-const frameMs = 50;
-
-/** Progress on a terminal: the tree of the run, redrawn in its place. */
-export class ProgressLive implements Progress {
-  readonly #timer = setInterval(() => this.#draw(), frameMs);
-  #tree: RunTree | undefined;
-  /** The lines of the last picture. */
-  #drawn = 0;
-  #drawnAt = 0;
-
-  constructor(
-    readonly stream: WriteStream,
-    readonly color: boolean,
-  ) {
-    // The picture alone does not keep the process alive.
-    this.#timer.unref();
-  }
-
-  tell(event: RunEvent): void {
-    if (event.type === "log" || event.type === "waiting") this.#draw(`${event.text}\n`);
-    if (event.type !== "progress") return;
-    this.#tree = event.tree;
-    // Busy functions keep the timer waiting.
-    if (now() - this.#drawnAt >= frameMs) this.#draw();
-  }
-
-  /** Draws the last state, which stays. */
-  end(): void {
-    clearInterval(this.#timer);
-    this.#draw();
-  }
-
-  /** Draws the tree over the last picture. @param above what is to stay above it */
-  #draw(above = ""): void {
-    // Some terminals without a size say 0.
-    const { columns, rows } = this.stream;
-    // One line is left for the cursor: a picture that scrolls cannot be redrawn.
-    const room = (rows || 24) - 1;
-    const colors = pc.createColors(this.color);
-    const lines = this.#tree === undefined ? [] : treeLines(this.#tree, Date.now(), room, colors);
-    const picture = lines.map((line) => `${cut(line, columns || 80)}\n`).join("");
-    const safe = printable(`${above}${picture}`, this.color);
-    // All at once: a picture that is erased first flickers.
-    this.stream.cork();
-    moveCursor(this.stream, 0, -this.#drawn);
-    clearScreenDown(this.stream);
-    this.stream.write(safe);
-    this.stream.uncork();
-    this.#drawn = lines.length;
-    this.#drawnAt = now();
-  }
-}
-
-/** A painted line, at most `width` characters wide on the screen. */
-export function cut(line: string, width: number): string {
-  if (stripVTControlCharacters(line).length <= width) return line;
-  let room = width - 1;
-  // oxlint-disable-next-line no-control-regex -- The colors, which take no room.
-  const shown = line.replace(/(\u001b\[\d+m)|./gu, (part, color) =>
-    color !== undefined || room-- > 0 ? part : "",
-  );
-  return `${shown}…`;
 }
 
 /** Something to tell of a run, once. Without a text nothing is to be told of it. */
@@ -131,8 +43,8 @@ const manyChildren = 10;
 /** The number of parts in which their progress is told. */
 const progressParts = 4;
 
-/** Progress as text for a file or a pipe: one line per event, nothing is ever redrawn. */
-export class ProgressLines implements Progress {
+/** Progress as text: one line per event, nothing is ever redrawn. */
+export class ProgressLines {
   readonly #told = new Set<string>();
 
   constructor(readonly write: (line: string) => void) {}
@@ -142,8 +54,6 @@ export class ProgressLines implements Progress {
     if (event.type === "started") this.write(`${event.workflow}: started, run ${event.runId}`);
     if (event.type === "progress") this.#tellNew(event);
   }
-
-  end(): void {}
 
   /** One line for each new fact, with the time since the start of the run. */
   #tellNew({ tree, seenAt }: ProgressEvent): void {
@@ -246,5 +156,5 @@ function waitOf(step: TreeStep): string | undefined {
   const { kind, state, startedAt, dueAt } = step;
   const isTimed = dueAt !== undefined && startedAt !== undefined;
   const time = isTimed ? duration(dueAt - startedAt) : undefined;
-  return state === "waiting" ? recordKind(kind)?.waits?.begins(time, eventNames(step)) : undefined;
+  return state === "waiting" ? recordKind(kind)?.waits?.(time, eventNames(step)) : undefined;
 }

@@ -7,8 +7,8 @@ import type { ProjectPlan } from "../plan/schema.js";
 import { printable, printableJson } from "../diagnostics/printable.js";
 import { bytes, duration, plural } from "./counts.js";
 import { displayPath, functionsFolder } from "./functions-folder.js";
-import { progressOn, usesColor } from "./progress.js";
-import { type Colors, oneLine } from "./progress-tree.js";
+import { ProgressLines, usesColor } from "./progress.js";
+import { oneLine } from "./run-words.js";
 import { printDiagnostics } from "./report.js";
 import { processTerminal, type Terminal } from "./terminal.js";
 import { loadEnvironment, notSent, readEvents, readJson, readSeed } from "./run-input.js";
@@ -61,7 +61,8 @@ async function run(workflow: string, options: RunOptions): Promise<number> {
   const events = await readEvents(options.events ?? "[]", workflow, compiled.plan);
   const seed = options.seed === undefined ? undefined : await readSeed(options.seed);
   loadEnvironment(cwd);
-  const progress = progressOn(process.stderr, options.quiet);
+  const tell = (line: string) => void process.stderr.write(`${printable(line)}\n`);
+  const progress = options.quiet ? undefined : new ProgressLines(tell);
   const outcome = await runWorkflow({
     functionsDir,
     component: compiled.plan.config?.values.component,
@@ -74,12 +75,11 @@ async function run(workflow: string, options: RunOptions): Promise<number> {
     events,
     random: options.random,
     onEvent: (event) => {
+      progress?.tell(event);
       // Nobody can send it any more, so it is told to everybody.
-      if (event.type === "waiting" && options.quiet)
-        process.stderr.write(`${printable(event.text)}\n`);
-      else progress.tell(event);
+      if (event.type === "waiting" && progress === undefined) tell(event.text);
     },
-  }).finally(() => progress.end());
+  });
   if (!options.quiet || outcome.state !== "completed")
     process.stderr.write(
       printable(report(outcome, workflow, placesIn(compiled.plan, folder), color), color),
@@ -131,7 +131,11 @@ export function report(
 }
 
 /** From the run's error down to what caused it, each with the place of its node. */
-function* errorLines(error: StepError, placeOf: PlaceOf, colors: Colors): Generator<string> {
+function* errorLines(
+  error: StepError,
+  placeOf: PlaceOf,
+  colors: ReturnType<typeof pc.createColors>,
+): Generator<string> {
   const place = placeOf(error.workflow, error.node);
   const which = error.key === undefined ? "" : ` [${error.key}]`;
   const attempt = error.attempt > 1 ? `, attempt ${error.attempt}` : "";

@@ -1,12 +1,6 @@
 /** How a node is drawn: it runs, starts other runs, waits, decides, or repeats. */
 export type Shape = "run" | "fanOut" | "wait" | "decision" | "loop";
 
-/** What is said while a run waits at a stage: of all the time it may take, or what is left of it. */
-interface WaitTexts {
-  begins(time: string | undefined, events: string): string;
-  goesOn(time: string | undefined, events: string): string | undefined;
-}
-
 /** What the compiler knows of a kind of stage, besides how it is read and written. */
 interface StageKind {
   /**
@@ -27,7 +21,7 @@ interface StageKind {
   /** Which of the options that not every node has are for it. */
   readonly options: readonly ("retry" | "timeout" | "isolate")[];
   /** Of a kind that waits for something else than to be tried again. */
-  readonly waits?: WaitTexts;
+  readonly waits?: (time: string | undefined, events: string) => string;
 }
 
 const ofChildren: Pick<StageKind, "goes" | "takes" | "shape" | "options" | "waits"> = {
@@ -35,7 +29,7 @@ const ofChildren: Pick<StageKind, "goes" | "takes" | "shape" | "options" | "wait
   takes: "runs",
   shape: "fanOut",
   options: ["timeout"],
-  waits: { begins: () => "waiting for its children", goesOn: () => undefined },
+  waits: () => "waiting for its children",
 };
 
 /** Every kind of stage. A new kind is one entry here. */
@@ -53,10 +47,7 @@ export const stageKinds = {
     shape: "wait",
     makesNothing: true,
     options: [],
-    waits: {
-      begins: (time) => (time === undefined ? "sleeping" : `sleeping for ${time}`),
-      goesOn: (time) => time && `goes on in ${time}`,
-    },
+    waits: (time) => (time === undefined ? "sleeping" : `sleeping for ${time}`),
   },
   // It goes on in the transaction of whoever sends the event.
   event: {
@@ -64,10 +55,7 @@ export const stageKinds = {
     takes: "timeout",
     shape: "wait",
     options: ["timeout"],
-    waits: {
-      begins: (time, events) => `waiting for the event ${events}${time ? `, at most ${time}` : ""}`,
-      goesOn: (time, events) => `waits for ${events}${time ? `, for ${time} more` : ""}`,
-    },
+    waits: (time, events) => `waiting for the event ${events}${time ? `, at most ${time}` : ""}`,
   },
   branch: { goes: "decided", takes: "nothing", shape: "decision", bodies: "cases", options: [] },
   loop: {

@@ -1,142 +1,34 @@
-import pc from "picocolors";
 import { describe, expect, test } from "vitest";
 import { duration } from "../../src/cli/counts.js";
-import { treeLines } from "../../src/cli/progress-tree.js";
-import { cut } from "../../src/cli/progress.js";
 import { report } from "../../src/cli/run.js";
 import type { RunTree, TreeRun, TreeStep } from "../../src/dev-server/index.js";
 import { child, error, linesOf, run, step, tree } from "./tree.js";
 
-function picture(shown: RunTree, maxLines = 40, width = 100): string {
-  const lines = treeLines(shown, 1500, maxLines, pc.createColors(false));
-  return lines.map((line) => cut(line, width)).join("\n");
-}
-
 const sections = step("sections", "waiting", { kind: "children" });
 const retried = step("analysis", "waiting", { attempt: 2, dueAt: 1750, errors: [error(1)] });
 
-describe("the tree", () => {
-  test("shows children under their parent, with states, attempts, errors and durations", () => {
-    const top = run("top", "running", { steps: [step("outline", "completed"), sections] });
-    const shown = tree(top, child(0, "completed"), child(1, "running", { steps: [retried] }));
-    expect(picture(shown)).toBe(
-      [
-        "● document  500 ms",
-        "  ✓ outline  40 ms",
-        "  ◷ sections  1 of 2 children  500 ms",
-        "    ✓ [0] section  40 ms",
-        "    ◷ [1] section  500 ms  attempt 2  again in 250 ms  no luck",
-      ].join("\n"),
-    );
-  });
+test("[S147] the lines tell the time in the queue from the time that an action took", () => {
+  const steps = [step("charge", "completed", { queuedAt: 1000, beganAt: 1030 })];
+  expect(linesOf([tree(run("top", "running", { steps }))], 1600)[0]).toEqual([
+    "  0.04 s  document › charge: completed after 10 ms and 30 ms in the queue",
+  ]);
+});
 
-  test("says what a run waits for, and for how long; of a loop it shows the last iteration", () => {
-    const steps = [
-      step("rest", "waiting", { kind: "sleep", dueAt: 61_500 }),
-      step("approval", "waiting", { kind: "event", events: ["yes", "no"], dueAt: 301_500 }),
-      step("answer", "waiting", { kind: "event", events: ["answer"] }),
-      step("agent", "running", { kind: "loop", iteration: 3 }),
-      step("agent.think", "completed", { iterations: [2] }),
-      step("agent.think", "running", { iterations: [3] }),
-    ];
-    expect(picture(tree(run("top", "running", { steps })))).toBe(
-      [
-        "● document  500 ms",
-        "  ◷ rest  500 ms  goes on in 1 m",
-        '  ◷ approval  500 ms  waits for "yes" or "no", for 5 m more',
-        '  ◷ answer  500 ms  waits for "answer"',
-        "  ● agent  500 ms  iteration 3",
-        "  ● agent.think (iteration 3)  500 ms",
-      ].join("\n"),
-    );
-  });
+test("[S149] the lines say which of several events came, or that none did in time", () => {
+  const asked = { kind: "event" as const, events: ["yes", "no"] };
+  const steps = [
+    step("ask", "completed", { ...asked, came: "no" }),
+    step("again", "completed", { ...asked, came: null }),
+  ];
+  expect(linesOf([tree(run("top", "running", { steps }))], 1600)[0]).toEqual([
+    '  0.04 s  document › ask: completed by "no" after 40 ms',
+    "  0.04 s  document › again: timed out after 40 ms",
+  ]);
+});
 
-  test("[S147] tells the time in the queue from the time that an action took", () => {
-    const steps = [
-      step("charge", "completed", { queuedAt: 1000, beganAt: 1030 }),
-      step("ship", "running", { queuedAt: 1000, beganAt: 1400 }),
-      step("tell", "pending", { queuedAt: 1100 }),
-      step("bill", "canceled", { queuedAt: 1000 }),
-    ];
-    const waiting = child(3, "pending", { steps: [] });
-    const shown = tree(run("top", "running", { steps: [...steps, sections] }), waiting);
-    expect(picture(shown).split("\n").slice(1)).toEqual([
-      "  ✓ charge  10 ms  after 30 ms in the queue",
-      "  ● ship  100 ms  after 400 ms in the queue",
-      "  ○ tell  in the queue for 400 ms",
-      "  ⊘ bill  in the queue for 40 ms",
-      "  ◷ sections  0 of 1 child  500 ms",
-      "    ○ [3] section",
-    ]);
-  });
-
-  test("[S149] says which of several events came, or that none did in time", () => {
-    const asked = { kind: "event" as const, events: ["yes", "no"] };
-    const steps = [
-      step("ask", "completed", { ...asked, came: "no" }),
-      step("again", "completed", { ...asked, came: null }),
-    ];
-    const shown = tree(run("top", "running", { steps }));
-    expect(picture(shown).split("\n").slice(1)).toEqual([
-      '  ✓ ask  40 ms  by "no"',
-      "  ◷ again  40 ms  timed out",
-    ]);
-    expect(linesOf([shown], 1600)[0]).toEqual([
-      '  0.04 s  document › ask: completed by "no" after 40 ms',
-      "  0.04 s  document › again: timed out after 40 ms",
-    ]);
-  });
-
-  test("of very many children shows the interesting ones and counts the others", () => {
-    const children = Array.from({ length: 500 }, (_, index) =>
-      child(index, index < 450 ? "completed" : "running"),
-    );
-    children[17] = child(17, "failed");
-    children[400] = child(400, "running", { steps: [retried] });
-    const lines = picture(
-      tree(run("top", "running", { steps: [sections] }), ...children),
-      20,
-    ).split("\n");
-    expect(lines.length).toBeLessThanOrEqual(20);
-    expect(lines[2]).toBe("    ✗ [17] section  40 ms");
-    expect(lines.join("\n")).toContain("[400] section");
-    expect(lines.at(-1)).toMatch(/… and \d+ more: 448 completed, \d+ running/);
-  });
-
-  test("never has more lines than there is room for, nor wider ones", () => {
-    const steps = Array.from({ length: 50 }, (_, index) => step(`step${index}`, "completed"));
-    const lines = picture(tree(run("top", "running", { steps })), 10, 12).split("\n");
-    expect(lines).toHaveLength(10);
-    for (const line of lines) expect(line.length).toBeLessThanOrEqual(12);
-  });
-
-  test("a painted line is cut where a plain one is, and its colors end", () => {
-    const { green, dim } = pc.createColors(true);
-    const line = `${green("✓")} outline${dim("  40 ms")}`;
-    expect(cut(line, 16)).toBe(line);
-    expect(cut(line, 12)).toBe(`${green("✓")} outline${dim("  ")}…`);
-  });
-
-  test("a child with steps of its own shows them", () => {
-    const steps = [step("fetch", "completed"), step("parse", "running")];
-    const shown = tree(
-      run("top", "running", { steps: [sections] }),
-      child(0, "running", { steps }),
-    );
-    expect(picture(shown).split("\n").slice(2)).toEqual([
-      "    ● [0] section  500 ms",
-      "      ✓ fetch  40 ms",
-      "      ● parse  500 ms",
-    ]);
-  });
-
-  test("control characters of an error's message do not reach the terminal", () => {
-    const bad = step("analysis", "failed", { errors: [error(1, "a\u001b[2Jb\nc")] });
-    const text = picture(tree(run("top", "running", { steps: [bad] })));
-    expect(text).toContain("a\ufffd[2Jb c");
-    const keyed = tree(run("top", "running"), child(0, "failed", { key: "a\u001b[2Jb" }));
-    expect(linesOf([keyed], 1600).join()).toContain("sections[a\ufffd[2Jb] section: failed");
-  });
+test("control characters of a key do not reach the terminal", () => {
+  const keyed = tree(run("top", "running"), child(0, "failed", { key: "a\u001b[2Jb" }));
+  expect(linesOf([keyed], 1600).join()).toContain("sections[a\ufffd[2Jb] section: failed");
 });
 
 describe("the lines", () => {
