@@ -896,7 +896,7 @@ describe.skipIf(!existsSync(executablePath))("in a browser", () => {
     await page.goto(served.url);
     await page.goto(`${new URL("/", served.url).href}#/runs/b1`);
     await page.getByRole("heading", { name: "order › facts › still image" }).waitFor();
-    await page.getByRole("link", { name: "r1" }).waitFor();
+    await page.locator('dd a[href="#/runs/r1"]').waitFor();
     await page.getByRole("region", { name: "Timeline of order" }).getByText("frame").waitFor();
     await page.getByRole("heading", { name: "Error of onEnd" }).waitFor();
     await page.getByText("no lock to release").waitFor();
