@@ -2,7 +2,7 @@ import { type Deployment, S256, textOf } from "@stepwise/testing";
 import { describe, expect, test } from "vitest";
 import { deployed } from "../src/load/engines.js";
 import { LOADS } from "../src/load/loads.js";
-import { measure } from "../src/load/measure.js";
+import { type Load, measure } from "../src/load/measure.js";
 
 const SOURCES = ["@convex-dev/component-source"];
 interface Run {
@@ -133,6 +133,38 @@ describe("on a deployment of class S256", { tags: ["large"] }, () => {
 
   test("what a work reads does not grow with the pool: 25 documents while hundreds wait", async () => {
     expect((await queued("enqueue-250")).documentsRead).toBeLessThanOrEqual(25);
+  });
+});
+
+/** So many works by themselves, so many a second. */
+function alone(kind: string, count: number, pool: number, rate: number): Load {
+  const args = { kind, count: 1, maxParallelism: pool, ms: 200 };
+  const warmUp = ["pools:enqueue", args] as const;
+  const calls = () =>
+    Array.from({ length: count }, (_, n) => [(n * 1_000) / rate, ...warmUp] as const);
+  return { title: "", pool, actions: count, warmUp, calls };
+}
+
+describe("ends of works that take their slots' next works themselves", { tags: ["large"] }, () => {
+  test("of 50 slots at 3/4 of what they can do seldom conflict over the few that wait", async () => {
+    const { refused, conflicts } = await measure(
+      alone("settlingAction", 600, 50, 160),
+      "ours",
+      1,
+      SOURCES,
+    );
+    expect(refused).toBe(0);
+    expect(conflicts).toBeLessThanOrEqual(0.25);
+  });
+
+  test("of 4 slots leave nothing to a drain", async () => {
+    const { calls } = await measure(alone("settlingAction", 150, 4, 15), "ours", 1, SOURCES);
+    expect(calls).toBeLessThanOrEqual(2.3);
+  });
+
+  test("open the gate if no other slot is held, without a drain", async () => {
+    const { calls } = await measure(alone("mutation", 150, 1, 20), "ours", 1, SOURCES);
+    expect(calls).toBeLessThanOrEqual(1.2);
   });
 });
 
