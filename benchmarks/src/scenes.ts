@@ -71,7 +71,7 @@ export interface ShapeScene {
   readonly n: number;
   /** How long each of the N is to take, in virtual ms. Default: 0. */
   readonly ms?: number;
-  /** Whether each of the N waits for an event. Default: false. */
+  /** Says whether each of the N waits for an event. Default: false. */
   readonly sends?: boolean;
 }
 

@@ -20,7 +20,7 @@ export async function fetchCustomers(
   return await call("customers", { source, cursor });
 }
 
-/** Whether mail to an address arrives. */
+/** Says whether mail to an address arrives. */
 export async function isDeliverable(email: string): Promise<boolean> {
   return await call("addresses", { email });
 }

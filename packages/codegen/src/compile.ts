@@ -26,13 +26,13 @@ export type { GeneratedFile } from "./emit/emit.js";
 export interface CompileOptions {
   /** Absolute path of the app's functions folder, usually `convex`. */
   readonly functionsDir: string;
-  /** Whether tombstones are dropped. Default: false. */
+  /** Says whether tombstones are dropped. Default: false. */
   readonly drop?: boolean;
   /** Plans that may be deployed. Default: the one that was written last. */
   readonly before?: readonly WrittenPlan[];
   /** Returns what the new plan is compared with. Default: nothing. */
   readonly baseline?: ChooseBaseline;
-  /** Whether to skip such a plan if it cannot be read. Default: it is an error. */
+  /** Says whether to skip such a plan if it cannot be read. Default: it is an error. */
   readonly force?: boolean;
 }
 

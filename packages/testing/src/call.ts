@@ -21,9 +21,9 @@ export interface Call {
   readonly how: Entry;
   /** The `id` of the call that made this one. */
   readonly parent?: number;
-  /** Whether it threw. */
+  /** Says whether it threw. */
   failed: boolean;
-  /** Whether its writes were undone, because it or a call around it threw. */
+  /** Says whether its writes were undone, because it or a call around it threw. */
   rolledBack: boolean;
   /** By the clock that the functions see, so virtual under fake timers; ms since the epoch. */
   readonly startedAt: number;
@@ -37,7 +37,7 @@ export interface Call {
 /** What is known about the function that runs in this asynchronous context. */
 export interface Frame {
   readonly call: Call;
-  /** Whether the function is inside a transaction: a query or mutation. */
+  /** Says whether the function is inside a transaction: a query or mutation. */
   readonly inTransaction: boolean;
   /** Nested calls above this one in the same transaction: 0 for its outermost function. */
   readonly depth: number;

@@ -12,14 +12,14 @@ import type { Usage } from "./usage.js";
 
 export interface CounterOptions {
   /**
-   * Whether to refuse, as a deployment would, what convex-test lets pass: nesting, array lengths,
-   * sizes of arguments and results. Default: true.
+   * Says whether to refuse, as a deployment would, what convex-test lets pass: nesting, array
+   * lengths, sizes of arguments and results. Default: true.
    */
   readonly limits?: boolean;
   /**
-   * Whether queries are answered from sorted indexes, instead of convex-test's look through all
-   * documents. The results are the same. Default: true. It throws for a version of convex-test that
-   * it does not know.
+   * Says whether queries are answered from sorted indexes, instead of convex-test's look through
+   * all documents. The results are the same. Default: true. It throws for a version of convex-test
+   * that it does not know.
    */
   readonly indexes?: boolean;
   /**

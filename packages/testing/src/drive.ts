@@ -34,7 +34,7 @@ export interface DriveOptions {
 }
 
 export interface Drive {
-  /** Whether `done` said so; true too without `done`, when no timer was left. */
+  /** Says whether `done` said so; true too without `done`, when no timer was left. */
   readonly done: boolean;
   readonly virtualMs: number;
   readonly wallMs: number;

@@ -15,8 +15,8 @@ type NamesIn<Api, Path extends string = ""> = {
 export type ComponentFunction = NamesIn<typeof api> | NamesIn<typeof internal>;
 
 /**
- * Whether a call or a scheduled function is of one of these functions. A name that there is not is
- * a type error.
+ * Says whether a call or a scheduled function is of one of these functions. A name that there is
+ * not is a type error.
  */
 export function isOf(...names: readonly ComponentFunction[]): (call: { name: string }) => boolean {
   const all = new Set<string>(names);

@@ -75,7 +75,7 @@ export class TestApp {
     await this.counter.drive({ timers: vitestTimers(vi) });
   }
 
-  /** Whether nothing is left to run but the watchdog's next sweep. */
+  /** Says whether nothing is left to run but the watchdog's next sweep. */
   private async onlyWatched(): Promise<boolean> {
     // The sweep, and the one in reserve.
     if (vi.getTimerCount() > 2) return false;

@@ -42,7 +42,7 @@ export const enqueue = internalMutationGeneric({
   },
 });
 
-/** Whether a work has ended. */
+/** Says whether a work has ended. */
 export const finished = internalQueryGeneric({
   args: { id: v.string() },
   returns: v.boolean(),

@@ -51,7 +51,9 @@ export class AppModules {
     private readonly parsed: Map<string, Module>,
   ) {}
 
-  /** Whether a module is of Node or of the app's packages: no file of the app, and no alias. */
+  /**
+   * Says whether a module is of Node or of the app's packages: no file of the app, and no alias.
+   */
   isPackage(module: string, from: string): boolean {
     if (packageIn(module) === undefined || moduleFileAnywhere(from, module, this.read))
       return false;

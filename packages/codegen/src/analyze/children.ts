@@ -44,7 +44,7 @@ export function childWorkflows(
 
 const makers = ["child", "childNamed"];
 
-/** Whether a name in a function, besides its calls of `child`, may hold or give children. */
+/** Says whether a name in a function, besides its calls of `child`, may hold or give children. */
 function mayGetOthers(
   fn: Node,
   calls: ReadonlySet<Node>,
@@ -66,7 +66,7 @@ function mayGetOthers(
   });
 }
 
-/** Whether a variable begins with literals only, and keeps to them. */
+/** Says whether a variable begins with literals only, and keeps to them. */
 function isHeldData(id: TypeScript.Identifier, file: DefinitionFile): boolean {
   const initializer = variablesIn(file.source).get(id.text)?.initializer;
   const held = initializer && unwrap(initializer);
@@ -75,7 +75,7 @@ function isHeldData(id: TypeScript.Identifier, file: DefinitionFile): boolean {
   return !ts.isArrayLiteralExpression(held) || usesOf(id.text, file.source).every(isRead);
 }
 
-/** Whether a use of a list only reads what is in it. */
+/** Says whether a use of a list only reads what is in it. */
 const isRead = ({ parent }: Node): boolean =>
   ts.isSpreadElement(parent) ||
   ts.isForOfStatement(parent) ||
@@ -88,7 +88,9 @@ const readers: ReadonlySet<string> = new Set(
   ),
 );
 
-/** Whether an expression has only literals. An empty list or object may be filled elsewhere. */
+/**
+ * Says whether an expression has only literals. An empty list or object may be filled elsewhere.
+ */
 function isData(expression: Node | undefined, file: DefinitionFile): boolean {
   const node = expression && unwrap(expression);
   if (node === undefined) return false;
@@ -134,7 +136,9 @@ function workflowOf(argument: Node, file: DefinitionFile, known: Workflows): Res
   return reportUnknown(argument, target.name, file, known);
 }
 
-/** Whether a name is neither imported, nor declared at the top of the file or around its use. */
+/**
+ * Says whether a name is neither imported, nor declared at the top of the file or around its use.
+ */
 function isUndeclared(node: Node, file: DefinitionFile): boolean {
   if (!ts.isIdentifier(node) || isHidden(node, file.source)) return false;
   return !file.imports.has(node.text) && !isDeclaredInFile(node.text, file);

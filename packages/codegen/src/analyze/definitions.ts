@@ -18,9 +18,9 @@ export interface NodeCall {
 
 /** A definition: an exported const whose whole chain is written out, unless it is refused. */
 export interface FoundDefinition {
-  /** Whether it was reported as a whole. It is read for what else is wrong with it. */
+  /** Says whether it was reported as a whole. It is read for what else is wrong with it. */
   readonly isRefused: boolean;
-  /** Whether its chain goes on where it is not seen. */
+  /** Says whether its chain goes on where it is not seen. */
   readonly isPart: boolean;
   readonly file: DefinitionFile;
   readonly name: string;

@@ -124,7 +124,9 @@ export function parameterAt(fn: FunctionNode, index: number) {
   return gathers || looksAround(fn) ? "hidden" : parameters[index]?.name;
 }
 
-/** Whether code in a function may see what it does not name; arrows have no own `arguments`. */
+/**
+ * Says whether code in a function may see what it does not name; arrows have no own `arguments`.
+ */
 function looksAround(fn: FunctionNode): boolean {
   const isOpen = (name: string) =>
     name === "eval" || (name === "arguments" && !ts.isArrowFunction(fn));

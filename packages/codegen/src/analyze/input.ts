@@ -81,7 +81,7 @@ function narrowedBefore(at: Node, { source }: DefinitionFile): ReadonlySet<strin
   return new Set(names.map(({ text }) => text));
 }
 
-/** Whether a name begins what is called: `z` in `z.config()`. */
+/** Says whether a name begins what is called: `z` in `z.config()`. */
 const isCallee = (part: Node): boolean =>
   (ts.isPropertyAccessExpression(part.parent) && isCallee(part.parent)) ||
   (ts.isCallExpression(part.parent) && part.parent.expression === part);

@@ -17,7 +17,7 @@ export function objectOf(value: Node, file: DefinitionFile) {
   return staysAsItIs(held, moduleOf(file)) ? held : undefined;
 }
 
-/** Whether nothing in a file changes what is written in it, or what a const of it holds. */
+/** Says whether nothing in a file changes what is written in it, or what a const of it holds. */
 export function staysAsItIs(held: Node, module: Module): boolean {
   const { holders } = new Evaluation(undefined);
   return isUnchanged(held, module, (member) => {
@@ -119,7 +119,7 @@ class Evaluation {
   }
 }
 
-/** Whether it is an object, or is held by one. */
+/** Says whether it is an object, or is held by one. */
 const isInObject = (node: Node): boolean =>
   ts.isObjectLiteralExpression(node) ||
   ts.findAncestor(node, ts.isObjectLiteralExpression) !== undefined;

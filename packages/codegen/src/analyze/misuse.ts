@@ -55,7 +55,9 @@ const wholeModules = ({ imports }: DefinitionFile): ReadonlySet<string> =>
     ),
   );
 
-/** Whether a member of a module is named: `it.member`, `it["member"]`, `const { member } = it`. */
+/**
+ * Says whether a member of a module is named: `it.member`, `it["member"]`, `const { member } = it`.
+ */
 function isNamed(part: Node): boolean {
   const { parent } = wrapping(part);
   if (ts.isPropertyAccessExpression(parent) || ts.isImportEqualsDeclaration(parent)) return true;
@@ -67,7 +69,7 @@ function isNamed(part: Node): boolean {
   );
 }
 
-/** Whether it is called as it is imported, or handed on under its name. */
+/** Says whether it is called as it is imported, or handed on under its name. */
 function isPlain(part: Node, file: DefinitionFile): boolean {
   const { parent } = part;
   const { imports } = file;
@@ -133,7 +135,9 @@ function isNode(call: TypeScript.CallExpression): boolean {
 const isExported = (declaration: TypeScript.Declaration): boolean =>
   (ts.getCombinedModifierFlags(declaration) & ts.ModifierFlags.Export) !== 0;
 
-/** Whether it is outside functions, or in one that the file calls with what nodes are added to. */
+/**
+ * Says whether it is outside functions, or in one that the file calls with what nodes are added to.
+ */
 function isOutside(call: Node, root: Node, source: TypeScript.SourceFile): boolean {
   const around = ts.findAncestor(call, ts.isFunctionLike);
   if (around === undefined) return true;

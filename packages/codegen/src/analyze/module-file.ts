@@ -89,7 +89,7 @@ export function modulePath(from: string, module: string, read: ReadModule): stri
   return moduleFileAnywhere(from, module, inside(read), paths)?.path ?? paths[0];
 }
 
-/** Whether a path of the functions folder is generated, by Convex or by the compiler. */
+/** Says whether a path of the functions folder is generated, by Convex or by the compiler. */
 export const isGenerated = (path: string): boolean =>
   /(^|\/)_(generated|workflows)(\/|$)/.test(path);
 

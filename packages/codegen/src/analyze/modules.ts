@@ -12,7 +12,7 @@ export interface Import {
   /** The name in that module; `*` for the whole module. */
   readonly imported: string;
   readonly typeOnly: boolean;
-  /** Whether it stands for `import name = require("module")`. */
+  /** Says whether it stands for `import name = require("module")`. */
   readonly isRequired?: true;
 }
 
@@ -65,7 +65,10 @@ export function localNamesOf(imports: ReadonlyMap<string, Import>, imported: str
   );
 }
 
-/** Whether an expression is an import: `defineWorkflow`, an alias, or `stepwise.defineWorkflow`. */
+/**
+ * Says whether an expression is an import: `defineWorkflow`, an alias, or
+ * `stepwise.defineWorkflow`.
+ */
 export function isImported(node: Node, imports: ReadonlyMap<string, Import>, imported: string) {
   if (ts.isIdentifier(node)) return imports.get(node.text)?.imported === imported;
   if (!ts.isPropertyAccessExpression(node) || node.name.text !== imported) return false;

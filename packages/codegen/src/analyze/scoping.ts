@@ -69,7 +69,7 @@ function declaredIn(part: Node): readonly Declaration[] {
   return caught === undefined ? [] : boundNames(caught.name).map((name) => [name, caught]);
 }
 
-/** Whether a name is declared at the top of a file, other than by an import from a module. */
+/** Says whether a name is declared at the top of a file, other than by an import from a module. */
 export const isDeclaredInFile = (
   name: string,
   { source }: { readonly source: TypeScript.SourceFile },
@@ -86,7 +86,7 @@ export const variablesIn = once(
     ),
 );
 
-/** Whether something between an identifier and `boundary` declares its name anew. */
+/** Says whether something between an identifier and `boundary` declares its name anew. */
 export function isHidden(id: TypeScript.Identifier, boundary?: Node): boolean {
   const isType = ts.isTypeReferenceNode(id.parent);
   let inner: Node = id;
@@ -107,7 +107,7 @@ function declares(part: Node, name: string, isType: boolean): boolean {
   return types.some((each) => each.name.text === name);
 }
 
-/** Whether an identifier is a value, and not a property, declaration or type member. */
+/** Says whether an identifier is a value, and not a property, declaration or type member. */
 export function isReference(bare: Node): boolean {
   // Whatever a node of the tree is a name of, it has under one of these.
   const parent: Node & {
@@ -138,7 +138,7 @@ export const referencesIn = (
 export const usesOf = (name: string, source: TypeScript.SourceFile): TypeScript.Identifier[] =>
   referencesIn(source, source, (text) => text === name);
 
-/** Whether an expression is given a value, is counted up or down, or is deleted. */
+/** Says whether an expression is given a value, is counted up or down, or is deleted. */
 export function isAssigned(target: Node): boolean {
   const { parent } = target;
   if (ts.isBinaryExpression(parent))
@@ -156,7 +156,7 @@ export function isAssigned(target: Node): boolean {
 const isAssignment = (kind: TypeScript.SyntaxKind): boolean =>
   kind >= ts.SyntaxKind.FirstAssignment && kind <= ts.SyntaxKind.LastAssignment;
 
-/** Whether a node is a target if its parent is: `(a)`, or in `[a, { b, c: d = 1 }]`. */
+/** Says whether a node is a target if its parent is: `(a)`, or in `[a, { b, c: d = 1 }]`. */
 function isPartOfTarget(target: Node, parent: Node): boolean {
   if (ts.isPropertyAssignment(parent)) return parent.initializer === target;
   return (

@@ -5,7 +5,7 @@ import type { Module } from "./app-modules.js";
 import { isAssigned, isHidden, usesOf } from "./scoping.js";
 
 /**
- * Whether a file only hands what a const holds to definitions. What cannot be seen may change.
+ * Says whether a file only hands what a const holds to definitions. What cannot be seen may change.
  * @param isScalar whether a member is a text, a number or the like, which nothing changes
  */
 export function isUnchanged(
@@ -31,7 +31,7 @@ export function isUnchanged(
     const isInside = wrappedIn(parent) === use || isPart(parent) || isMemberOf(use, parent);
     return isInside && leaves(parent);
   };
-  /** Whether a call takes its arguments into a definition, or as the input of a child. */
+  /** Says whether a call takes its arguments into a definition, or as the input of a child. */
   const isTaken = (call: TypeScript.CallExpression): boolean => {
     const { expression: callee } = call;
     if (isFreeze(call) || takers.some((each) => isImported(callee, imports, each))) return true;

@@ -40,7 +40,9 @@ export const isInType = (part: TypeScript.Node): boolean =>
       ts.isImportDeclaration(each),
   ) !== undefined;
 
-/** Whether a part runs while its file is loaded, as what is inside functions mostly does not. */
+/**
+ * Says whether a part runs while its file is loaded, as what is inside functions mostly does not.
+ */
 export function isLoading(part: TypeScript.Node): boolean {
   // What is handed on is not read here.
   if (ts.isExportSpecifier(part.parent)) return false;

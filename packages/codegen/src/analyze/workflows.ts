@@ -45,7 +45,9 @@ export function workflowsOf(
       return {
         /** Its name; null for a definition that was reported. */
         workflow: found.find((each) => each !== undefined),
-        /** Whether it may be one all the same: a file on the way to it could not be read whole. */
+        /**
+         * Says whether it may be one all the same: a file on the way to it could not be read whole.
+         */
         isOpen: places.some(({ module }) => unreadPaths.has(module)),
         endsInDefinition: places.at(-1)?.module.endsWith(".workflow") === true,
       };

@@ -73,7 +73,7 @@ export function unchangedSince(functionsDir: string): LastCompile | undefined {
   return last;
 }
 
-/** Whether a file still holds what it held. */
+/** Says whether a file still holds what it held. */
 function isSame(functionsDir: string, file: string, hash: string | null, isLink: boolean): boolean {
   const text = readIn(functionsDir, file);
   if (hash === "") return text === undefined || placeOfDefine(text) === undefined;

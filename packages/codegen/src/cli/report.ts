@@ -121,7 +121,7 @@ interface Findings extends Pick<Answer, "changes" | "tombstones" | "against"> {
   readonly ok: boolean;
   /** What `generate` would write and remove. What was edited by hand takes `--force`. */
   readonly drift: Pick<Written, "written" | "removed" | "edited">;
-  /** Whether tombstones were dropped, except those that the baseline needs. */
+  /** Says whether tombstones were dropped, except those that the baseline needs. */
   readonly dropped: boolean;
 }
 
@@ -131,7 +131,7 @@ interface Checking {
   readonly functionsDir: string;
   readonly json: boolean;
   readonly against?: string | undefined;
-  /** Whether `--drop` was not given, something else had to be well first, or it was done. */
+  /** Says whether `--drop` was not given, something else had to be well first, or it was done. */
   readonly dropping: "notAsked" | "refused" | "done";
 }
 

@@ -15,7 +15,9 @@ export interface Change {
   readonly compatibility: Compatibility;
   /** What has changed, and what that means for runs in flight. */
   readonly message: string;
-  /** Whether results that a run has made before the deploy are handed to what reads them now. */
+  /**
+   * Says whether results that a run has made before the deploy are handed to what reads them now.
+   */
   readonly reuses?: true;
   readonly hint?: string;
 }
@@ -42,7 +44,7 @@ interface Line {
   /** The branch, by its storage name, if what its nodes stand in is a case. */
   readonly branch?: string;
   readonly key?: string;
-  /** Whether runs of their own are in it. */
+  /** Says whether runs of their own are in it. */
   readonly isApart?: boolean;
   readonly nodes: readonly NodeThen[];
 }
@@ -114,7 +116,7 @@ export function longestCommon(first: readonly string[], second: readonly string[
   return row.at(-1) ?? [];
 }
 
-/** Whether a node, or one inside it, reads a field of the input: surely, perhaps, or not. */
+/** Says whether a node, or one inside it, reads a field of the input: surely, perhaps, or not. */
 export function readsOfField(node: NodeThen, field: string): "sure" | "perhaps" | undefined {
   const stages = allNodes([node]).flatMap((each) => each.stages);
   const readers = stages.filter(({ reads, recover = [], until = [] }) =>

@@ -69,7 +69,7 @@ const key = (path: string): string => (path.includes(".") ? quote(path) : path);
 const sayRenamed = (old: Placed, now: Placed): string =>
   `say so in the options of the workflow: \`renamed: { ${key(old.path)}: ${quote(now.path)} }\``;
 
-/** Whether a node has the code that another one had: they seem to have changed names. */
+/** Says whether a node has the code that another one had: they seem to have changed names. */
 function isOther(other: Placed, old: Placed, placed: Placed, now: readonly Placed[]): boolean {
   const { kind, hash } = placed.node;
   const isLike = other.node.kind === kind && !makesNothing(other.node) && other.node.hash === hash;
@@ -153,7 +153,9 @@ function lostStages(old: Placed, now: Placed): string[] {
   return [`runs that are at ${stages} stop: it is not there any more`];
 }
 
-/** Whether runs at a stage go on: an action is a query now, or a handler came before children. */
+/**
+ * Says whether runs at a stage go on: an action is a query now, or a handler came before children.
+ */
 function isReplaced(stage: Stage, now: Placed): boolean {
   const same = sameStage(stage, now);
   if (isAction(stage)) return same !== undefined && stageKind(same.kind).goes === "within";
@@ -195,7 +197,7 @@ function own({ node }: Placed): string {
 
 type Stage = NodeThen["stages"][number];
 
-/** Whether a run waits at such a stage, beyond one transaction, until something comes back. */
+/** Says whether a run waits at such a stage, beyond one transaction, until something comes back. */
 const isWaitedAt = ({ kind }: Stage): boolean =>
   ["queued", "waiting", "woken"].includes(stageKind(kind).goes);
 
@@ -252,7 +254,9 @@ const workWithout = (readers: readonly string[]): string =>
 /** As many steps as the run time does in one transaction. */
 const mostFused = 20;
 
-/** Whether a run can be at or in a node during a deploy, which needs more than one transaction. */
+/**
+ * Says whether a run can be at or in a node during a deploy, which needs more than one transaction.
+ */
 const canBeAt = (placed: Placed, line: readonly Placed[]): boolean =>
   beginsTransaction(placed, line) || waitsIn(placed.node);
 

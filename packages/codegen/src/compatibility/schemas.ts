@@ -17,7 +17,7 @@ interface FieldChange {
   readonly is: "absent" | "filled" | "refused" | "retyped" | "dropped" | "loosened";
   /** How it has changed. */
   readonly what: string;
-  /** Whether runs may be there without a value that handlers now expect. */
+  /** Says whether runs may be there without a value that handlers now expect. */
   readonly isMissed: boolean;
 }
 

@@ -8,7 +8,7 @@ export interface PlannedEvent {
   readonly value: unknown;
   /** Ms after the start of the run. Default: when a run waits for such an event. */
   readonly atMs?: number;
-  /** Whether it is for a run below: from its time on it is sent when one waits for it. */
+  /** Says whether it is for a run below: from its time on it is sent when one waits for it. */
   readonly isBelow?: boolean;
   /** Only for the child, branch or item of this place: `answers/0`. Default: for any run. */
   readonly in?: string;
@@ -169,7 +169,7 @@ class EventSender {
     }
   }
 
-  /** Whether it matters what runs wait for. */
+  /** Says whether it matters what runs wait for. */
   get isListening(): boolean {
     return this.#expected.length > 0 || this.#failure !== undefined;
   }

@@ -12,13 +12,13 @@ export type TreeRun = RunTree["runs"][number];
 export type TreeStep = TreeRun["steps"][number];
 export type StepError = TreeStep["errors"][number];
 
-/** Whether a state is one that a run or step record does not leave any more. */
+/** Says whether a state is one that a run or step record does not leave any more. */
 export function hasEnded(state: string): boolean {
   return !ACTIVE.has(state);
 }
 const ACTIVE = new Set(["pending", "running", "waiting", "compensating"]);
 
-/** Whether its `onEnd` is an action that has not ended. */
+/** Says whether its `onEnd` is an action that has not ended. */
 const isEnding = ({ steps }: TreeRun): boolean =>
   steps.some(({ stage, state }) => stage === ON_END && !hasEnded(state));
 

@@ -63,7 +63,7 @@ const isCode = (name: string): boolean =>
 /** Folders that hold no definitions of the app's own. */
 const skipped = new Set(["node_modules", "_generated"]);
 
-/** Whether a folder, relative to the functions folder, may hold definitions. */
+/** Says whether a folder, relative to the functions folder, may hold definitions. */
 export function mayHoldDefinitions(folder: string): boolean {
   if (folder === usualOutput) return false;
   return folder.split("/").every((name) => !skipped.has(name) && !name.startsWith("."));
@@ -121,7 +121,7 @@ export function definitionFiles(functionsDir: string) {
   return { ...found, unreadable };
 }
 
-/** Whether there is such a file below a link, not following further links. */
+/** Says whether there is such a file below a link, not following further links. */
 function holdsDefinitions(link: string): boolean {
   try {
     return entriesOf(link).some((entry) => {

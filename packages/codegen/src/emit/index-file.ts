@@ -89,7 +89,7 @@ export function sealed({ path, text }: GeneratedFile, version = compilerVersion(
   return { path, text: `${first}// workflow-codegen ${version}, content ${hash}\n${rest}` };
 }
 
-/** Whether a text is as a compiler, of whatever version, has written it. */
+/** Says whether a text is as a compiler, of whatever version, has written it. */
 export function isUntouched(path: string, text: string): boolean {
   if (path.endsWith(".json")) return isUntouchedPlan(text);
   if (path.endsWith(".gitattributes")) return text === attributesFile;
@@ -107,7 +107,9 @@ function isUntouchedCode(text: string): boolean {
 const contentHash = (version: string, first: string, rest: string): string =>
   hashOf(`${version}\n${(first + rest).replace(/[\s"'`,;()|\\]/g, "")}`);
 
-/** Whether it holds nothing but lines of workflows, in whatever order a merge has left them. */
+/**
+ * Says whether it holds nothing but lines of workflows, in whatever order a merge has left them.
+ */
 const isUntouchedList = (text: string): boolean =>
   /^(\s*export\s*\{\s*reference as (\w+),?\s*\}\s*from\s*(["'])\.\/\2\3;?)*\s*$/.test(
     text.slice(listHead.length),

@@ -160,7 +160,7 @@ const isTimedAsWhole = hasStage(
   ({ goes, options }) => goes !== "queued" && options.includes("timeout"),
 );
 
-/** Whether its items are run a few at a time, so that their number says how long it takes. */
+/** Says whether its items are run a few at a time, so that their number says how long it takes. */
 export const takesTurns = (node: NodePlan): boolean =>
   isApart(node) && !hasBranches(node) && node.given.has("concurrency");
 

@@ -45,7 +45,7 @@ export interface StageExplained extends WorstCase {
   readonly transactions: number;
   /** Names of the scope; `["*"]` for all of them. */
   readonly reads: readonly string[];
-  /** Whether it runs only when the run is undone, so that it counts in no sum. */
+  /** Says whether it runs only when the run is undone, so that it counts in no sum. */
   readonly isCompensation?: true;
 }
 
@@ -59,7 +59,7 @@ export function explain({ workflows }: ProjectPlan, only?: string) {
       name: workflow.name,
       file: workflow.file,
       ...whole,
-      /** Whether not every run costs as much: it has branches or loops. */
+      /** Says whether not every run costs as much: it has branches or loops. */
       isAtMost: allNodes(workflow.nodes).some(hasStage(hasBodies)),
       /** What each child adds: its own run, without its children. And what each item does. */
       perChild: [
@@ -189,7 +189,7 @@ interface PerChild {
   readonly workflow: string | undefined;
   readonly rootExecutions: number | undefined;
   readonly transactions: number | undefined;
-  /** Whether it is an item of an each, which is of no workflow. */
+  /** Says whether it is an item of an each, which is of no workflow. */
   readonly isItem?: true;
 }
 

@@ -92,12 +92,12 @@ export class Repository {
     return this.#maybe(["symbolic-ref", "--quiet", "--short", "HEAD"]);
   }
 
-  /** Whether it lacks the history before some commits. */
+  /** Says whether it lacks the history before some commits. */
   isShallow(): boolean {
     return this.#maybe(["rev-parse", "--is-shallow-repository"]) === "true";
   }
 
-  /** Whether a path in the folder is one that git is told to ignore. */
+  /** Says whether a path in the folder is one that git is told to ignore. */
   ignores(path: string): boolean {
     return this.#maybe(["check-ignore", "--", path]) !== undefined;
   }

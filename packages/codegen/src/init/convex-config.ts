@@ -188,7 +188,7 @@ function appIn(source: TypeScript.SourceFile, imports: Imports): MadeApp | undef
 const isCommonJs = ({ statements, text }: TypeScript.SourceFile): boolean =>
   !statements.some(ts.isImportDeclaration) && /\bmodule\.exports\b|\bexports\.default\b/.test(text);
 
-/** Whether the app is handed on to nobody, so that only this file's `app.use(…)` can mount. */
+/** Says whether the app is handed on to nobody, so that only this file's `app.use(…)` can mount. */
 function isHereAlone(source: TypeScript.SourceFile, app: string): boolean {
   const mentions = identifiersIn(source).filter((id) => id.text === app);
   return mentions.every((id) => {

@@ -6,7 +6,7 @@ export type Known = string | number | boolean | KnownObject | KnownOther | undef
 
 export interface KnownObject {
   readonly fields: GivenOptions;
-  /** Whether it has no others: none is spread into it, or has a computed name. */
+  /** Says whether it has no others: none is spread into it, or has a computed name. */
   readonly isWhole: boolean;
 }
 
@@ -20,7 +20,7 @@ export const asyncFunction = "an async function";
 export interface Given {
   readonly place: Place;
   readonly value: Known;
-  /** Whether it may not be there: it would be in an object that is not seen. */
+  /** Says whether it may not be there: it would be in an object that is not seen. */
   readonly isUnsure?: boolean;
 }
 

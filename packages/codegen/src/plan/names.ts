@@ -14,12 +14,14 @@ export const reservedForNodes =
 /** Names of other generated files; Convex takes `schema` in any folder for a table schema. */
 export const reservedForWorkflows = "api index plan schema workflows".split(" ");
 
-/** Whether generated code can have the function of a stage; `finalize` is one of a workflow. */
+/**
+ * Says whether generated code can have the function of a stage; `finalize` is one of a workflow.
+ */
 export const isStageName = (name: string): boolean =>
   !reservedWords.has(stageIdentifier(name)) &&
   (name === "finalize" || ![...reservedForNodes, "then"].includes(name));
 
-/** Whether generated code of a workflow of this name can stand in a file of that name. */
+/** Says whether generated code of a workflow of this name can stand in a file of that name. */
 export const isWorkflowName = (name: string): boolean =>
   !reservedWords.has(name) && !reservedForWorkflows.includes(name.toLowerCase());
 

@@ -5,7 +5,7 @@ interface Kind {
   readonly kind: string;
 }
 
-/** Whether it is not on the way of a run through its nodes, but runs when that has ended. */
+/** Says whether it is not on the way of a run through its nodes, but runs when that has ended. */
 export const isOnEnd = ({ kind }: Kind): boolean => kind === ON_END;
 
 export const withoutOnEnd = <Node extends Kind>(nodes: readonly Node[]): readonly Node[] =>

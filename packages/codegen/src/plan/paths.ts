@@ -22,7 +22,9 @@ export const maxPathSegment = 64;
 const reserved = /^(_generated|node_modules)$/i;
 const reservedAtTop = /^(_deps|_system|actions)$/i;
 
-/** Whether a value names a folder under the functions folder in which Convex finds functions. */
+/**
+ * Says whether a value names a folder under the functions folder in which Convex finds functions.
+ */
 export function isOutputFolder(value: unknown): value is string {
   if (typeof value !== "string") return false;
   const names = value.split("/");

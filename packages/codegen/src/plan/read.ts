@@ -5,7 +5,7 @@ import { planVersion } from "./constants.js";
 export class PlanUnreadable extends Error {
   override readonly name = "PlanUnreadable";
 
-  /** Whether a newer compiler has written it. */
+  /** Says whether a newer compiler has written it. */
   isNewer = false;
 }
 

@@ -45,11 +45,11 @@ export const stage = z.object({
   /** The user's function, `internal.documents.outline` or `(computed)`, if there is no handler. */
   reference: z.string().optional(),
   info: z.literal(true).optional(),
-  /** Whether an action has a `retry` of its own, and not the workflow's. */
+  /** Says whether an action has a `retry` of its own, and not the workflow's. */
   retry: z.literal(true).optional(),
   recover: z.array(z.string()).optional(),
   until: z.array(z.string()).optional(),
-  /** Whether the outputs of children are reduced by a `reduce`. */
+  /** Says whether the outputs of children are reduced by a `reduce`. */
   reduce: z.literal(true).optional(),
   /** Of a finalize: it has a transaction of its own, so that a run can be at it. */
   isolate: z.literal(true).optional(),
@@ -59,7 +59,7 @@ export const stage = z.object({
 
 /** The fields of a schema that writes them out. */
 export const fields = z.object({
-  /** Whether a value may have no others: they are then refused, not left out. */
+  /** Says whether a value may have no others: they are then refused, not left out. */
   exact: z.literal(true).optional(),
   /** `<hash of the schema> <name>`; after the hash `?` if optional, `=` with a default. */
   fields: z.array(z.string()),
@@ -177,7 +177,7 @@ export interface StagePlan extends z.infer<typeof stage> {
   readonly node: string;
   /** Where its code is in the definition: `chapters`, `finalize`; `agent`, `body`, `think`. */
   readonly code: readonly string[];
-  /** Whether it is outside of any sequence, as a compensation is. */
+  /** Says whether it is outside of any sequence, as a compensation is. */
   readonly isAside: boolean;
   /** Its name in messages: `step "outline"`, `parent "chapters", finalize`. */
   readonly label: string;
@@ -241,7 +241,7 @@ export interface WorkflowPlan extends Omit<z.infer<typeof workflow>, "input"> {
   readonly renamings: readonly Renaming[];
   /** The storage names that differ from the names, by path. Default: none. */
   readonly storageNames?: ReadonlyMap<string, string>;
-  /** Whether a node's name is computed, so that a missing name may be that node's. */
+  /** Says whether a node's name is computed, so that a missing name may be that node's. */
   readonly hasUnknownNames: boolean;
   readonly hasUnreadNodes: boolean;
 }

@@ -80,7 +80,7 @@ export const recordKind = (name: string): StageKind | undefined => {
   return kinds[name];
 };
 
-/** Whether nodes are inside it that the same run goes through. */
+/** Says whether nodes are inside it that the same run goes through. */
 export const hasBodies = ({ bodies }: StageKind): boolean =>
   bodies === "cases" || bodies === "iteration";
 
@@ -88,23 +88,23 @@ interface Staged {
   readonly stages: readonly { readonly kind: StageKindName }[];
 }
 
-/** Whether a node has a stage of such a kind. */
+/** Says whether a node has a stage of such a kind. */
 export const hasStage =
   (isSuch: (kind: StageKind) => boolean) =>
   ({ stages }: Staged): boolean =>
     stages.some(({ kind }) => isSuch(stageKind(kind)));
 
-/** Whether its bodies are cases, one of which runs. */
+/** Says whether its bodies are cases, one of which runs. */
 export const hasCases = hasStage(({ bodies }) => bodies === "cases");
-/** Whether its bodies are cases or branches, which have names. */
+/** Says whether its bodies are cases or branches, which have names. */
 export const hasKeys = hasStage(({ bodies }) => bodies === "cases" || bodies === "branches");
 export const hasBranches = hasStage(({ bodies }) => bodies === "branches");
 export const isEach = hasStage(({ bodies }) => bodies === "item");
 export const isLoop = hasStage(({ bodies }) => bodies === "iteration");
-/** Whether its bodies are run by runs of their own. */
+/** Says whether its bodies are run by runs of their own. */
 export const isApart = hasStage(({ bodies }) => bodies === "branches" || bodies === "item");
 export const startsRuns = hasStage(({ shape }) => shape === "fanOut");
 export const startsOne = hasStage(({ takes }) => takes === "run");
 export const takesEvents = hasStage(({ goes }) => goes === "waiting");
-/** Whether no node can read what it makes. */
+/** Says whether no node can read what it makes. */
 export const makesNothing = hasStage((kind) => kind.makesNothing === true);

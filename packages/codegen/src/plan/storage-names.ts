@@ -11,7 +11,7 @@ export interface Earlier {
   readonly baseline?: WrittenPlan | undefined;
   /** What was written last; several after a merge conflict, or if more may be deployed. */
   readonly last: readonly WrittenPlan[];
-  /** Whether what is gone since then gets no tombstone. Default: false. */
+  /** Says whether what is gone since then gets no tombstone. Default: false. */
   readonly drops?: boolean;
 }
 
@@ -152,7 +152,7 @@ function storageNames(
   return names;
 }
 
-/** Whether a name can be stored as it is. The key of a case may be any text. */
+/** Says whether a name can be stored as it is. The key of a case may be any text. */
 export const isIdentifier = (name: string): boolean => /^[A-Za-z][A-Za-z0-9_]*$/.test(name);
 
 /** A storage name for the key of a case: `in-progress` is `inProgress`, and `200` is `case200`. */
@@ -165,7 +165,7 @@ export function identifierOf(key: string): string {
 
 const GONE = "gone";
 
-/** Whether what is read as the result of one can be that of the other. */
+/** Says whether what is read as the result of one can be that of the other. */
 const isSame = ({ kind, name }: Member, now: Member): boolean =>
   kind === now.kind || (kind === GONE && name !== now.name);
 

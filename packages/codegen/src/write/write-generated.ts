@@ -129,7 +129,7 @@ const foldersOf = (paths: readonly string[]): Set<string> =>
 /** What this process has written, by full path: nobody has edited that by hand. */
 const lastWritten = new Map<string, string>();
 
-/** Whether this process has written a file, by its full path, or writes it on the way. */
+/** Says whether this process has written a file, by its full path, or writes it on the way. */
 export const isWrittenHere = (path: string): boolean =>
   lastWritten.has(path) || temporaryName.test(basename(path));
 

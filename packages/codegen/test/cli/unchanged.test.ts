@@ -57,7 +57,7 @@ function generate(...args: string[]) {
   return { stdout, stderr, status, imported };
 }
 
-/** Whether TypeScript was loaded, by the module that does so. */
+/** Says whether TypeScript was loaded, by the module that does so. */
 const parses = (imported: readonly string[]) =>
   imported.some((url) => url.endsWith("/dist/typescript.js"));
 

@@ -104,7 +104,7 @@ export type Kind = (typeof KINDS)[number];
 /** [S31] [S33] [S34] */
 export const RETRIED = ["thrown", "timedOut"];
 
-/** Whether a run in the state has come to its end. */
+/** Says whether a run in the state has come to its end. */
 export function isEnd(state: string): state is End {
   return /^(completed|failed|canceled|timedOut)$/.test(state);
 }

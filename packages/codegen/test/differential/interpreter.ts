@@ -48,7 +48,7 @@ interface Sent {
 interface Waiting {
   readonly names: readonly string[];
   readonly got: (name: string, value: unknown) => void;
-  /** Whether it is meant for the node. Default: all are. */
+  /** Says whether it is meant for the node. Default: all are. */
   readonly meant?: (name: string, value: unknown) => boolean;
 }
 

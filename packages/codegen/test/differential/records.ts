@@ -13,7 +13,7 @@ export function state({ state: is, endedAt, endsAs, paused, error }: RunRow): st
   return JSON.stringify({ is, endedAt, endsAs, paused, error });
 }
 
-/** Whether it counts among its siblings that may go on at once. */
+/** Says whether it counts among its siblings that may go on at once. */
 export function isGoing({ state: is }: RunRow): boolean {
   return is === "running" || is === "compensating";
 }
@@ -34,7 +34,7 @@ export function isUndoing({ stage }: StepRow): boolean {
   return stage.endsWith(".compensate");
 }
 
-/** Whether a run, or one above it, has failed. */
+/** Says whether a run, or one above it, has failed. */
 export function isUndone(runs: ReadonlyMap<string, RunRow>, run: RunRow | undefined): boolean {
   return undoerOf(runs, run) !== undefined;
 }

@@ -15,8 +15,8 @@ const seeds = seedsOf(10);
 const releases = new RandomReleases(seeds, { "manage.ts": MANAGE });
 
 /**
- * Whether the component finds, here and there, that its transaction has no more room: then it goes
- * on in pages.
+ * Says whether the component finds, here and there, that its transaction has no more room: then it
+ * goes on in pages.
  */
 const scarce = { isFull: (): boolean => false };
 

@@ -31,5 +31,8 @@ const UNWATCHED: readonly ComponentFunction[] = [
   "features/retention:removeExpired",
   "features/retention:removeMore",
 ];
-/** Whether nobody notices that a function was lost, while all sleeps: a `repair` brings it back. */
+/**
+ * Says whether nobody notices that a function was lost, while all sleeps: a `repair` brings it
+ * back.
+ */
 export const isUnwatched = isOf(...UNWATCHED);

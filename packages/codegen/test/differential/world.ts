@@ -63,8 +63,8 @@ export class World {
   }
 
   /**
-   * Whether two things that have nothing to do with each other happened so close that either may
-   * come first.
+   * Says whether two things that have nothing to do with each other happened so close that either
+   * may come first.
    */
   get isAmbiguous(): boolean {
     if (this.#isUnsure) return true;

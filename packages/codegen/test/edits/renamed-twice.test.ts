@@ -98,8 +98,8 @@ interface Told {
   readonly second?: Nodes;
   readonly last?: Nodes;
   /**
-   * Whether the next version is deployed. Default: when the run waits for the first time, and then
-   * when it waits at something else.
+   * Says whether the next version is deployed. Default: when the run waits for the first time, and
+   * then when it waits at something else.
    */
   readonly isThere?: (app: Deployment, id: string, version: number) => Promise<boolean>;
   /** Called before the last version is deployed. */

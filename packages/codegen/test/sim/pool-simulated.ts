@@ -200,7 +200,7 @@ class PoolSimulation {
       this.#problems.push(`at rest the summary is ${JSON.stringify(seen.summary)}`);
   }
 
-  /** Whether anything goes wrong but by what is asked for. */
+  /** Says whether anything goes wrong but by what is asked for. */
   get #hasFaults(): boolean {
     const { plan, fullOfTen } = this.scenario;
     const isDeed = (entry: PoolEntry) =>

@@ -18,9 +18,9 @@ export interface Outcome {
   /** What was done to it, and what that was answered. */
   readonly history: readonly string[];
   readonly events: number;
-  /** Whether it was held against what the interpreter makes of the same definition. */
+  /** Says whether it was held against what the interpreter makes of the same definition. */
   readonly isCompared: boolean;
-  /** Whether it took so long that it was ended before all was over. */
+  /** Says whether it took so long that it was ended before all was over. */
   readonly isGivenUp: boolean;
 }
 

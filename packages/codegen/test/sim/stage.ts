@@ -101,7 +101,7 @@ export class Stage {
     return await call;
   }
 
-  /** Whether anything goes wrong but by what is asked for. */
+  /** Says whether anything goes wrong but by what is asked for. */
   get hasFaults(): boolean {
     const isDeed = (entry: Entry) =>
       entry.on === "event" &&

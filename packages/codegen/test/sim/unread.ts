@@ -10,7 +10,7 @@ Object.assign(globalThis, {
   [Symbol.for("stepwise.unread")]: <Result>(run: () => Result): Result => unread.run(true, run),
 });
 
-/** Whether the present call reads without a trace. */
+/** Says whether the present call reads without a trace. */
 export function isUnread(): boolean {
   return unread.getStore() === true;
 }

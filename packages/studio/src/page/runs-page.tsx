@@ -226,7 +226,7 @@ function TextFilter(props: {
 function Choice(props: {
   name: string;
   value: string;
-  /** Whether a workflow must be chosen first. */
+  /** Says whether a workflow must be chosen first. */
   isDisabled?: boolean;
   onChange: (value: string) => void;
   children: readonly string[];

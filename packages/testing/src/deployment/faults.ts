@@ -15,13 +15,13 @@ export interface CallFault {
 export interface Faults {
   action?(path: FunctionPath): ActionFault | undefined;
   call?(path: FunctionPath): CallFault | undefined;
-  /** Whether a mutation's code runs out of its time: its transaction is dropped. */
+  /** Says whether a mutation's code runs out of its time: its transaction is dropped. */
   timesOut?(path: FunctionPath): boolean;
   /** [25] [48] Why a mutation is refused before its code runs, each time that it is to begin. */
   refuses?(path: FunctionPath): "TooManyWrites" | "TooManyConcurrentRequests" | undefined;
   /** How much of what a transaction may do a mutation has used up when it begins, from 0 to 1. */
   used?(path: FunctionPath): number;
-  /** Whether what a transaction reads now leaves no trace, so that no conflict guards it. */
+  /** Says whether what a transaction reads now leaves no trace, so that no conflict guards it. */
   forgets?(): boolean;
   /** How many of the newest commits a stale snapshot lacks. */
   staleLag?(): number;

@@ -66,8 +66,8 @@ function backEndOf(t: Accessor): BackEnd {
 }
 
 /**
- * Whether a text is that of the database of the known version, as it is or as Vite gives it where
- * convex-test is inlined.
+ * Says whether a text is that of the database of the known version, as it is or as Vite gives it
+ * where convex-test is inlined.
  */
 export function isKnown(source: string): boolean {
   const plain = source.replaceAll(/\(0,__vi\w*__\.(\w+)\)/g, "$1").replaceAll(/\};$/gm, "}");

@@ -85,7 +85,7 @@ export function compareDocuments(fields: readonly Field[], a: Document, b: Docum
  */
 export interface Bound {
   readonly values: readonly (Value | undefined)[];
-  /** Whether documents that begin with the values are before the place. */
+  /** Says whether documents that begin with the values are before the place. */
   readonly isAfter: boolean;
 }
 

@@ -11,8 +11,8 @@ const ROWS = [
 ];
 
 /**
- * Whether a transaction that reads in this way, and writes elsewhere, conflicts with one that is
- * under way.
+ * Says whether a transaction that reads in this way, and writes elsewhere, conflicts with one that
+ * is under way.
  */
 async function conflicts(read: Read, write: (ctx: MutationCtx) => Promise<unknown>) {
   const deployment = await deployed({

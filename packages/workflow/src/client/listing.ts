@@ -36,7 +36,7 @@ export interface ListFilter<Workflow> {
    * order. Not together with `node`.
    */
   parent?: string;
-  /** Whether to list children too. Default: runs of the top level only. */
+  /** Says whether to list children too. Default: runs of the top level only. */
   children?: boolean;
 }
 
@@ -48,7 +48,7 @@ export interface ListedRun extends RunFacts {
   childKey?: string;
   /** In ms since the epoch. */
   endedAt?: number;
-  /** Whether this run was paused. `status` also tells whether a run above it was. */
+  /** Says whether this run was paused. `status` also tells whether a run above it was. */
   paused: boolean;
   error?: StepError;
 }

@@ -112,7 +112,7 @@ export interface RunFacts {
 interface Common<Workflow> extends RunFacts {
   /** What the run was started with, as its schema has parsed it. Absent if it is not shown. */
   input?: InputOf<Workflow>;
-  /** Whether the workflow has another plan by now. */
+  /** Says whether the workflow has another plan by now. */
   isOutdated: boolean;
   active: ActiveNode<Workflow>[];
   /** For a workflow with a `timeout`, until it ends: when that is over, in ms since the epoch. */

@@ -269,7 +269,7 @@ async function stepWaitingFor(ctx: MutationCtx, run: RunId, receivers: readonly 
   return isOver || (await isOwnJob(ctx, step?.job)) ? undefined : step;
 }
 
-/** Whether the run may still come to a node. */
+/** Says whether the run may still come to a node. */
 async function isAhead(
   ctx: MutationCtx,
   { _id: run, within, parentStep }: Run,
@@ -288,7 +288,7 @@ async function isAhead(
 }
 
 /**
- * Whether a branch around a stage has ended, or the run is in another of its cases.
+ * Says whether a branch around a stage has ended, or the run is in another of its cases.
  * @param depth how many of the names stand for what the run itself is in.
  */
 async function isPastCase(

@@ -65,7 +65,9 @@ export const load = query({
   },
 });
 
-/** Whether the step of a token has ended, as its run was canceled, say; or is paused, if asked. */
+/**
+ * Says whether the step of a token has ended, as its run was canceled, say; or is paused, if asked.
+ */
 export const isCanceled = query({
   args: { token: vToken, orPaused: v.optional(v.boolean()) },
   returns: v.boolean(),
@@ -75,7 +77,7 @@ export const isCanceled = query({
   },
 });
 
-/** Whether a parent has ended its children, though this one is not canceled yet. */
+/** Says whether a parent has ended its children, though this one is not canceled yet. */
 export const isCalledOff = query({
   args: { token: vToken },
   returns: v.boolean(),
@@ -197,7 +199,7 @@ async function startRuns(ctx: MutationCtx, { starts, ...together }: Starts) {
   return results;
 }
 
-/** Whether a start with the same key begins a new run, instead of returning this one. */
+/** Says whether a start with the same key begins a new run, instead of returning this one. */
 async function mayReuseKey(ctx: QueryCtx, run: Run, reuse: Starts["reuse"]) {
   if (reuse === undefined || !(await hasEnded(ctx, run))) return false;
   return reuse === "ended" || run.state !== "completed";

@@ -111,7 +111,7 @@ function ofApp(fused: readonly Fused[]): Fused[] {
   return fused.filter(runsWithin);
 }
 
-/** Whether something undoable was executed before what ended the run: it is executed again. */
+/** Says whether something undoable was executed before what ended the run: it is executed again. */
 function hasDoneMore(fused: readonly Fused[]): boolean {
   return ofApp(fused)
     .slice(0, -1)
@@ -123,7 +123,9 @@ function planOf({ plan }: Step, settlement: Settlement): string | undefined {
   return plan === undefined || plan === settlement.plan ? plan : "";
 }
 
-/** Whether the record with which the run arrived is of something that happened or begins here. */
+/**
+ * Says whether the record with which the run arrived is of something that happened or begins here.
+ */
 function isRecorded(step: Step, fused: readonly Fused[], next: Next): boolean {
   if (next.kind === "fail" || next.kind === "undone") return true;
   const own = keyOf(step);

@@ -114,7 +114,7 @@ export const repair = publicMutation(
   async (ctx, { plans }) => await repairAll(ctx, plans),
 );
 
-/** Whether a stage has been completed in a generation of a run. */
+/** Says whether a stage has been completed in a generation of a run. */
 export const isCompleted = query({
   args: { ...recordArgs, generation: v.number() },
   returns: v.boolean(),

@@ -59,7 +59,7 @@ const record = { stage: v.string(), iterations: v.optional(vIterations) };
 /** The same. `called`: what the node is called, if that is not its storage name. */
 const place = { ...record, called: v.optional(v.string()) };
 export const recordArgs = { run: v.string(), ...record };
-/** Whether its result and its arguments are not shown, and whether it has a compensation. */
+/** Says whether its result and its arguments are not shown, and whether it has a compensation. */
 const marks = { sensitive: v.optional(v.boolean()), undoable: v.optional(v.boolean()) };
 
 /** One value of a scope. By default a stage's output. */

@@ -198,7 +198,7 @@ async function activeNode(ctx: QueryCtx, step: Step, deadlines: readonly Doc<"de
   };
 }
 
-/** Whether a step is stuck: the watchdog finds what is due soon, and a repair everything. */
+/** Says whether a step is stuck: the watchdog finds what is due soon, and a repair everything. */
 async function isStalled(ctx: QueryCtx, step: Step): Promise<boolean> {
   if (step.paused === true) return false;
   if (await isStranded(ctx, step)) return true;
@@ -297,7 +297,7 @@ export const tree = query({
   },
 });
 
-/** Whether another record can be read, with an output of 1 MiB. */
+/** Says whether another record can be read, with an output of 1 MiB. */
 export async function hasRoomToRead(ctx: QueryCtx): Promise<boolean> {
   const { bytesRead } = await ctx.meta.getTransactionMetrics();
   return bytesRead.remaining > TREE_ROOM_BYTES;

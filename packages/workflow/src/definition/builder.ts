@@ -84,7 +84,7 @@ type LoopNode<
   body: (
     b: Builder<Input, InLoop<Scope, State>, null, never, [Schema] extends [never] ? never : State>,
   ) => Sequence<State, Events, Names>;
-  /** Whether the iteration that has just ended was the last. */
+  /** Says whether the iteration that has just ended was the last. */
   until: (scope: ScopeOf<InLoop<Scope, State>>) => boolean;
   /** After so many iterations without an end the run fails. From 1 to 100,000. */
   maxIterations: number;

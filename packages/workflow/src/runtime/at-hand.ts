@@ -52,7 +52,7 @@ export class AtHand {
     return await leaveRoom(this.ctx, room);
   }
 
-  /** Whether a restart retained the result of a top-level node. Only then it costs a query. */
+  /** Says whether a restart retained the result of a top-level node. Only then it costs a query. */
   async hasResult(node: string): Promise<boolean> {
     const { run, generation = 1 } = this.token;
     if (generation === 1) return false;
@@ -61,7 +61,7 @@ export class AtHand {
     return this.#restarted.has(node);
   }
 
-  /** Whether a deploy moved a completed node behind the run's place; a query after deploys. */
+  /** Says whether a deploy moved a completed node behind the run's place; a query after deploys. */
   async hasMoved(node: { stage: string; iterations?: number[] }): Promise<boolean> {
     const { run, plan, generation = 1 } = this.token;
     if (plan === undefined || plan === this.own.plan) return false;
@@ -109,7 +109,7 @@ export class Budget {
     return Object.values(metrics).some(({ used, remaining }) => used > remaining);
   }
 
-  /** Whether what ran since the last call may have steered the run. Mostly it cannot have. */
+  /** Says whether what ran since the last call may have steered the run. Mostly it cannot have. */
   async mayBeSteered(ctx: GenericMutationCtx<any>): Promise<boolean> {
     const { databaseQueries, documentsWritten } = await ctx.meta.getTransactionMetrics();
     const now = { databaseQueries: databaseQueries.used, documentsWritten: documentsWritten.used };

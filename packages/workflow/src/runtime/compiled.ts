@@ -71,7 +71,7 @@ export interface Settings {
   readonly folder?: string;
   /** Default: each node and case is stored under its name. */
   readonly names?: StorageNames;
-  /** Whether the compiler has seen the workflow's `renamed`. Default: false. */
+  /** Says whether the compiler has seen the workflow's `renamed`. Default: false. */
   readonly renamed?: boolean;
 }
 

@@ -28,7 +28,9 @@ export const completionArgs = {
   token: vToken,
   slot: v.optional(v.string()),
   report: vReported,
-  /** Whether the stages that follow may run in the same transaction. Not after that has failed. */
+  /**
+   * Says whether the stages that follow may run in the same transaction. Not after that has failed.
+   */
   fuse: v.boolean(),
 };
 

@@ -65,7 +65,7 @@ export function parsedOf(
   }
 }
 
-/** Whether two values are stored as one and the same. */
+/** Says whether two values are stored as one and the same. */
 function isSame(one: Value, other: Value): boolean {
   return compareValues(copied(one) as Value, copied(other) as Value) === 0;
 }

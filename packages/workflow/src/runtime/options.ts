@@ -118,7 +118,7 @@ export function checkTolerate(what: string, tolerate: unknown): void {
   throw invalid(what, tolerate, must);
 }
 
-/** Whether it is a whole number from 1. */
+/** Says whether it is a whole number from 1. */
 function isWhole(value: unknown): value is number {
   return typeof value === "number" && Number.isInteger(value) && value >= 1;
 }

@@ -159,7 +159,7 @@ export const stageNames = (node: AnyNode, path: string): string[] =>
 /** The name of the node of the top level that a stage belongs to: `route.big.x` → `route`. */
 export const topLevelOf = (stage: string): string => stage.split(".")[0] ?? stage;
 
-/** Whether some node is so, or one inside it, answered once for each sequence. */
+/** Says whether some node is so, or one inside it, answered once for each sequence. */
 function someNode(is: (node: AnyNode) => boolean): (definition: { nodes: Nodes }) => boolean {
   const known = new WeakMap<Nodes, boolean>();
   return ({ nodes }) => {
@@ -169,7 +169,7 @@ function someNode(is: (node: AnyNode) => boolean): (definition: { nodes: Nodes }
   };
 }
 
-/** Whether something in a run of the nodes, or in a child, can be undone. */
+/** Says whether something in a run of the nodes, or in a child, can be undone. */
 export const hasUndoables = someNode(
   (node) =>
     // Of one that has its nodes inside it, these are asked themselves.
@@ -177,7 +177,7 @@ export const hasUndoables = someNode(
     stagesOf(node).some(({ part }) => part === "compensate"),
 );
 
-/** Whether a run of the nodes can wait without holding a slot of the pool. */
+/** Says whether a run of the nodes can wait without holding a slot of the pool. */
 export const canWait: (definition: { nodes: Nodes }) => boolean = someNode((node) => {
   const { waits = false, workflow } = kindOf(node);
   return waits || (workflow !== undefined && canWait(workflow(node)));

@@ -14,7 +14,7 @@ export function knowCompiled(given: AnyDefinition, own: Of): void {
   compiledOf.set(given, own);
 }
 
-/** Whether a node, or its workflow as a whole, is said to be sensitive. */
+/** Says whether a node, or its workflow as a whole, is said to be sensitive. */
 export const isMarked = ({ definition }: Of, node: AnyNode): boolean =>
   node?.sensitive === true || definition.options.sensitive === true;
 
@@ -42,7 +42,7 @@ function isLastSecret(of: Of, prefix: string, nodes: Nodes, seen?: Set<AnyDefini
   return last !== undefined && isSecret(of, prefix + last, nodes[last], seen);
 }
 
-/** Whether a run's output is secret. Errors never show what is. */
+/** Says whether a run's output is secret. Errors never show what is. */
 export const hasSecretOutput = (of: Of): boolean => isLastSecret(of, "", of.definition.nodes);
 
 /** @param seen workflows that are asked already: one can be its own descendant. */
@@ -56,7 +56,9 @@ function givesSecret(given: AnyDefinition, seen = new Set<AnyDefinition>()): boo
 /** Many workflows may be asked; what they are does not change. */
 const answers = new WeakMap<object, boolean>();
 
-/** Whether some workflow that a parent may start gives what is secret, or some branch of it. */
+/**
+ * Says whether some workflow that a parent may start gives what is secret, or some branch of it.
+ */
 export function hasSecretChildren(of: Of, path: string, seen?: Set<AnyDefinition>): boolean {
   const { starts } = of;
   const { node } = placeOf(of.definition, path);

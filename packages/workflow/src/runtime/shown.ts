@@ -4,7 +4,7 @@ import { placeOf } from "./place.js";
 import { readsOf } from "./reads.js";
 import { hasSecretChildren, isMarked, isSecret } from "./secrets.js";
 
-/** Whether the functions of a stage read what is secret. */
+/** Says whether the functions of a stage read what is secret. */
 export function readsSecret(own: Bound, stage: string): boolean {
   const { kind, path, part } = placeOf(own.definition, stage);
   const some = [stage, `${stage}.until`].flatMap((each) => readsOf(own, each));

@@ -27,9 +27,11 @@ import { readsSecret, shownProblem } from "./shown.js";
 
 export interface TransactionOptions {
   readonly slot?: string | undefined;
-  /** Whether it was scheduled, so that it is nobody's call. Default: false. */
+  /** Says whether it was scheduled, so that it is nobody's call. Default: false. */
   readonly scheduled?: boolean;
-  /** Whether stages that follow may run in it; if it then fails, it is called again without. */
+  /**
+   * Says whether stages that follow may run in it; if it then fails, it is called again without.
+   */
   readonly fuse: boolean;
   /** What the stage reads, by name, if that came with the call. */
   readonly scope?: Readonly<Record<string, unknown>> | null;
@@ -66,17 +68,17 @@ export class Transaction {
     this.iterations = token.iterations ?? [];
   }
 
-  /** Whether this is where the transaction came in: nothing has happened in it yet. */
+  /** Says whether this is where the transaction came in: nothing has happened in it yet. */
   isArrivalAt(stage: string): boolean {
     return this.outcome.kind === "open" && this.#fused.length === 0 && stage === this.stage;
   }
 
-  /** Whether so much was executed here that the run should go on in the next transaction. */
+  /** Says whether so much was executed here that the run should go on in the next transaction. */
   async isFull(): Promise<boolean> {
     return this.#fused.length > 0 && (await this.budget.isSpent(this.ctx));
   }
 
-  /** Whether a mutation or query should be executed in the next transaction. */
+  /** Says whether a mutation or query should be executed in the next transaction. */
   async isClosed(): Promise<boolean> {
     if (this.closed || (await this.budget.isSpent(this.ctx))) return true;
     // A step that was executed here can have paused or canceled its own run.
@@ -86,7 +88,7 @@ export class Transaction {
     return this.closed;
   }
 
-  /** Whether the stage has its result already, so that the run only goes on. */
+  /** Says whether the stage has its result already, so that the run only goes on. */
   async hasResult(stage: string): Promise<boolean> {
     const { path, part } = this.place(stage);
     if (part === "compensate") return false;

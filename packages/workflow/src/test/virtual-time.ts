@@ -24,7 +24,7 @@ const realTurn = realImmediate ?? ((done: () => void) => realSetTimeout(done, 0)
 /** After so many turns without input or output, functions wait for virtual time. */
 const QUIET_TURNS = 100;
 
-/** Whether the process reads a file or asks for an address. Only Node tells. */
+/** Says whether the process reads a file or asks for an address. Only Node tells. */
 function isReading(): boolean {
   const { process } = globalThis as { process?: { getActiveResourcesInfo?(): string[] } };
   const active = process?.getActiveResourcesInfo?.() ?? ["ReqWrap"];
@@ -109,7 +109,7 @@ export class VirtualTime {
     return this.vi.getTimerCount() !== before;
   }
 
-  /** Whether functions go on without a timer: by input or output, or a module that loads. */
+  /** Says whether functions go on without a timer: by input or output, or a module that loads. */
   async #moves(haveEnded: () => boolean): Promise<boolean> {
     const timers = this.vi.getTimerCount();
     await this.vi.dynamicImportSettled();
@@ -135,7 +135,7 @@ export class VirtualTime {
     return result;
   }
 
-  /** Whether all functions that have not ended seem to wait for virtual time. */
+  /** Says whether all functions that have not ended seem to wait for virtual time. */
   #isQuiet(): boolean {
     return this.#waiting.forTimer > 0 && this.#waiting.else === 0 && !isReading();
   }

@@ -41,7 +41,7 @@ export interface WorkpoolOptions extends WorkpoolRetryOptions {
 export interface WorkpoolRetryOptions {
   /** What `retry: true` means. Default: 5 attempts after waits of 250 ms, 500 ms, 1 s and 2 s. */
   defaultRetryBehavior?: RetryBehavior;
-  /** Whether actions that are enqueued without `retry` are retried. Default: false. */
+  /** Says whether actions that are enqueued without `retry` are retried. Default: false. */
   retryActionsByDefault?: boolean;
 }
 

@@ -129,7 +129,7 @@ export async function endRemovedWork(
   await core.restAfter(ctx, host, work._id);
 }
 
-/** Whether executors run it. */
+/** Says whether executors run it. */
 function isExecuted({ kind, settles }: Doc<"works">): boolean {
   return kind === "action" && settles !== true;
 }

@@ -44,7 +44,7 @@ export async function findLostStarts(ctx: QueryCtx): Promise<Delayed> {
   return { lost, lastDue: await lastDueSoon(ctx) };
 }
 
-/** Whether a work that waits for its time, or for its next attempt, waits in vain. */
+/** Says whether a work that waits for its time, or for its next attempt, waits in vain. */
 export async function isStartLost(ctx: QueryCtx, { due }: Doc<"works">): Promise<boolean> {
   if (due === undefined) return false;
   const job =

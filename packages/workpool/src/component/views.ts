@@ -29,7 +29,7 @@ const vSeenWork = v.object({
   previousAttempts: v.number(),
   /** In ms since the epoch; the list says of what. */
   at: v.number(),
-  /** Whether it was canceled while it ran: a failure is not tried again. */
+  /** Says whether it was canceled while it ran: a failure is not tried again. */
   canceled: v.boolean(),
 });
 type SeenWork = Infer<typeof vSeenWork>;

@@ -46,7 +46,7 @@ export const takeArgs = {
   ),
   /** On the first call: the slot of the carrier's own work, and when it began. */
   own: v.optional(v.object({ slot: v.id("slots"), beganAt: v.number() })),
-  /** Whether it may take works of other slots too. */
+  /** Says whether it may take works of other slots too. */
   fromOthers: v.boolean(),
   room: v.number(),
 };

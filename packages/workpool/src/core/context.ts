@@ -33,7 +33,9 @@ export interface Host {
   readonly functionGone: (ctx: HostCtx, work: string, message: string) => Promise<void>;
   /** A work was lost: a failed attempt. If this throws, it is set aside. @param why for errors. */
   readonly lost: (ctx: HostCtx, work: string, slot: SlotId, why: string) => Promise<void>;
-  /** Whether a work that leaves the queue may start; if not, the host ends it. Default: it may. */
+  /**
+   * Says whether a work that leaves the queue may start; if not, the host ends it. Default: it may.
+   */
   readonly mayStart?: (ctx: HostCtx, work: Work) => Promise<boolean>;
   /** Told of a work that has left the queue for a slot. Default: nobody is. */
   readonly started?: (ctx: HostCtx, work: string) => Promise<void>;
@@ -77,11 +79,13 @@ export interface Work {
   /** The handle of its function, which gets `args` and `slot`, and calls `completeWork`. */
   readonly fn: string;
   readonly args: Readonly<Record<string, unknown>>;
-  /** Whether the host's record holds the arguments: see `Host.argsOf`. Default: false. */
+  /** Says whether the host's record holds the arguments: see `Host.argsOf`. Default: false. */
   readonly argsInRecord?: boolean;
   /** A function that has not reported some seconds after this many ms is lost. Default: none. */
   readonly timeoutMs?: number;
-  /** Whether its function takes seconds at most: the first sweep is earlier. Default: false. */
+  /**
+   * Says whether its function takes seconds at most: the first sweep is earlier. Default: false.
+   */
   readonly brief?: boolean;
   /** Works of one group can be found while they wait: `lastWaitingOf`. Default: none. */
   readonly group?: string;

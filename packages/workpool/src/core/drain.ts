@@ -44,7 +44,7 @@ export async function ringDrain(ctx: MutationCtx, host: Host, drain: Drain | nul
 /** A drain that is so late has found no place. */
 const LATE_MS = 1_000;
 
-/** Whether a drain is on that waits for a place of the scheduler. */
+/** Says whether a drain is on that waits for a place of the scheduler. */
 export function isDrainLate(drain: Drain | null): boolean {
   return drain?.on === true && Date.now() > (drain.at ?? Infinity) + LATE_MS;
 }

@@ -56,10 +56,10 @@ export const seeArgs = {
   first: v.number(),
   end: v.number(),
   lane: v.number(),
-  /** Whether there are other ranges. */
+  /** Says whether there are other ranges. */
   shares: v.boolean(),
   count: v.number(),
-  /** Whether free slots of the range are wanted too. */
+  /** Says whether free slots of the range are wanted too. */
   slots: v.boolean(),
 };
 export const vSeenByOwner = v.object({

@@ -57,7 +57,7 @@ export async function openGate(ctx: MutationCtx, gate: Gate): Promise<void> {
   await readGate(ctx);
 }
 
-/** Whether the gate may open if nothing waits: not too soon after it was closed. */
+/** Says whether the gate may open if nothing waits: not too soon after it was closed. */
 export function mayOpen({ closedAt = -Infinity }: Gate): boolean {
   return Date.now() >= closedAt + CLOSED_AT_LEAST_MS;
 }
@@ -90,12 +90,12 @@ export async function placesOf(ctx: HostQueryCtx): Promise<number> {
   return PLACES[(await ctx.meta.getDeploymentMetadata()).class] ?? FEWEST_PLACES;
 }
 
-/** Whether it is of the smallest class: a burst there waits for its turn to enqueue. */
+/** Says whether it is of the smallest class: a burst there waits for its turn to enqueue. */
 export async function hasFewPlaces(ctx: HostQueryCtx): Promise<boolean> {
   return (await placesOf(ctx)) === FEWEST_PLACES;
 }
 
-/** Whether the pool has more slots than the scheduler has places, which others need too. */
+/** Says whether the pool has more slots than the scheduler has places, which others need too. */
 export async function lacksPlaces(ctx: HostQueryCtx): Promise<boolean> {
   const { maxParallelism = 0 } = seenGate(ctx) ?? (await readGate(ctx)) ?? {};
   if (maxParallelism <= FEWEST_PLACES - LEFT_TO_THE_APP) return false;

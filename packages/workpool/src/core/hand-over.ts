@@ -93,8 +93,8 @@ export async function startQueued(ctx: MutationCtx, host: Host, slot: Slot, work
 }
 
 /**
- * Whether an end may open the gate if nothing waits: it sees nobody who has joined since it was
- * called, and soon after it was closed, all other slots are free.
+ * Says whether an end may open the gate if nothing waits: it sees nobody who has joined since it
+ * was called, and soon after it was closed, all other slots are free.
  */
 async function mayOpenAtEnd(
   ctx: MutationCtx,

@@ -21,7 +21,7 @@ export async function isOwnJob(ctx: HostCtx, job: JobId | undefined): Promise<bo
   return (await ctx.meta.getRequestMetadata()).scheduledFunctionId === job;
 }
 
-/** Whether a scheduled function has not begun, or is a mutation that runs. */
+/** Says whether a scheduled function has not begun, or is a mutation that runs. */
 export async function isPending(ctx: HostQueryCtx, job: JobId | undefined): Promise<boolean> {
   if (job === undefined) return false;
   return (await ctx.db.system.get("_scheduled_functions", job))?.state.kind === "pending";

@@ -33,7 +33,7 @@ const METHODS = {
   ...({ REPORT: "info", WARN: "warn", ERROR: "error" } as const),
 };
 
-/** Whether this level is logged. It may read the gate: ask last. */
+/** Says whether this level is logged. It may read the gate: ask last. */
 export async function logs(ctx: HostQueryCtx, level: LogLevel): Promise<boolean> {
   return level === "ERROR" || LEVELS.indexOf(level) >= LEVELS.indexOf(await logLevelOf(ctx));
 }

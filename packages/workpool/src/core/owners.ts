@@ -55,7 +55,7 @@ export async function ownerOf(ctx: QueryCtx, range: number): Promise<Executor | 
     .first();
 }
 
-/** Whether free slots of its range are left to an owner. */
+/** Says whether free slots of its range are left to an owner. */
 export function isAsking(owner: Executor | null): boolean {
   return owner?.asks === true && Date.now() < owner.until + DIED_MS;
 }
@@ -72,12 +72,12 @@ export async function own(
   else await ctx.db.patch("executors", owner._id, fields);
 }
 
-/** Whether an owner asks for a slot. */
+/** Says whether an owner asks for a slot. */
 export async function isLeftToOwner(ctx: MutationCtx, gate: Gate, number: number) {
   return isAsking(await ownerOfSlot(ctx, gate, number));
 }
 
-/** Whether the range of a slot has an owner. */
+/** Says whether the range of a slot has an owner. */
 export async function isOwned(ctx: MutationCtx, gate: Gate, number: number): Promise<boolean> {
   const owner = await ownerOfSlot(ctx, gate, number);
   return owner?.job !== undefined && Date.now() < owner.until + DIED_MS;

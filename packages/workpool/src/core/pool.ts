@@ -68,9 +68,9 @@ export async function enqueueWorks(ctx: HostCtx, works: readonly Work[], host: H
 }
 
 /**
- * Whether others probably enqueue now: one of them has woken the pool a moment ago and runs still,
- * and the rest, which saw an idle pool too, try again. If the scheduler lacks places, a drain may
- * wait long for one.
+ * Says whether others probably enqueue now: one of them has woken the pool a moment ago and runs
+ * still, and the rest, which saw an idle pool too, try again. If the scheduler lacks places, a
+ * drain may wait long for one.
  */
 async function isBurst(ctx: MutationCtx, watch: Watch | null, { work }: Work): Promise<boolean> {
   const waker = wakerOf(watch);
@@ -99,13 +99,13 @@ export interface Ended {
   readonly slot: SlotId | undefined;
   /** Counts the end into what has ended in the slot so far. Default: it is not counted. */
   readonly count?: (before: SlotCounts | undefined) => SlotCounts;
-  /** Whether it is a work that executors run. Default: false. */
+  /** Says whether it is a work that executors run. Default: false. */
   readonly executes?: boolean | undefined;
   /** When the transaction was called for. Default: now. */
   readonly calledAt?: number | undefined;
   /** For an executor's report: with the gate closed, the slot is put here, and stays held. */
   readonly kept?: Slot[] | undefined;
-  /** Whether this transaction may still enqueue, and then calls `endOffer`. Default: false. */
+  /** Says whether this transaction may still enqueue, and then calls `endOffer`. Default: false. */
   readonly mayEnqueue?: boolean;
 }
 

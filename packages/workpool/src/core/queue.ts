@@ -80,9 +80,9 @@ export const vSeen = v.object({
   free: v.array(v.id("waiting")),
   /** The oldest of other lanes: other slots may take them at the same moment. */
   others: v.array(v.id("waiting")),
-  /** Whether few works wait, as far as was seen. */
+  /** Says whether few works wait, as far as was seen. */
   areFew: v.boolean(),
-  /** Whether no others wait. */
+  /** Says whether no others wait. */
   areAll: v.boolean(),
 });
 type Seen = Infer<typeof vSeen>;
@@ -167,13 +167,13 @@ export async function seeQueueForAll(
   return seldom.length > 0 ? seldom : others;
 }
 
-/** Whether so many works seem to wait. */
+/** Says whether so many works seem to wait. */
 export async function seemToWait(ctx: MutationCtx, host: Host, count: number): Promise<boolean> {
   const [seen] = await look(ctx, host, [{ lane: 0, count }]);
   return !seen!.areAll;
 }
 
-/** Whether more works seem to wait than the pool runs at once. */
+/** Says whether more works seem to wait than the pool runs at once. */
 export async function isCrowded(ctx: HostCtx, host: Host): Promise<boolean> {
   const gate = await readGate(ctx);
   if (gate === null || gate.open) return false;
@@ -189,7 +189,7 @@ export async function leaveQueueAmong(ctx: MutationCtx, seen: GenericId<"waiting
   return null;
 }
 
-/** Whether a work waits, from a serializable read. */
+/** Says whether a work waits, from a serializable read. */
 export async function anyWaits(ctx: QueryCtx): Promise<boolean> {
   return (await ctx.db.query("waiting").withIndex("by_commit").first()) !== null;
 }

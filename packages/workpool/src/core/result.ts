@@ -78,7 +78,9 @@ export class NonRetryableError extends ConvexError<{
   }
 }
 
-/** Whether it was thrown as a {@link NonRetryableError}, even by another copy of this package. */
+/**
+ * Says whether it was thrown as a {@link NonRetryableError}, even by another copy of this package.
+ */
 export function isNonRetryableError(error: unknown): error is NonRetryableError {
   if (!(error instanceof Error) || !("data" in error)) return false;
   return typeof error.data === "object" && error.data !== null && MARKER in error.data;

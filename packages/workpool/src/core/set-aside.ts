@@ -15,7 +15,7 @@ export async function takeBack(ctx: HostCtx, work: string): Promise<boolean> {
   return row !== null;
 }
 
-/** Whether the work was set aside. */
+/** Says whether the work was set aside. */
 export async function isSetAside(ctx: HostQueryCtx, work: string): Promise<boolean> {
   return (await setAsideRow(ctx, work)) !== null;
 }

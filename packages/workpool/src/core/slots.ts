@@ -140,7 +140,7 @@ export async function slotOf(ctx: HostQueryCtx, work: string): Promise<Slot | nu
     .first();
 }
 
-/** Whether no slot is held: from the index, so that it may be relied on. */
+/** Says whether no slot is held: from the index, so that it may be relied on. */
 export async function isIdle(ctx: HostQueryCtx): Promise<boolean> {
   const held = await ctx.db
     .query("slots")
@@ -194,7 +194,9 @@ export async function freeSlotsIn(ctx: QueryCtx, from: number, to: number): Prom
     .collect();
 }
 
-/** Whether the function of a held slot has not begun. Unless others share it, it never will. */
+/**
+ * Says whether the function of a held slot has not begun. Unless others share it, it never will.
+ */
 export async function cancelStart(ctx: HostCtx, { job, shared }: Slot): Promise<boolean> {
   if (job === undefined) return true;
   if (shared !== true) return await cancelPending(ctx, job);

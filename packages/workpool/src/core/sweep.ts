@@ -241,7 +241,7 @@ function lossOf(job: Job | null, { timeoutMs = Infinity }: Slot, beganAt = Infin
   return null;
 }
 
-/** Whether a function ran for so long that it may have scheduled its report at its end. */
+/** Says whether a function ran for so long that it may have scheduled its report at its end. */
 function reportsLater({ scheduledTime, completedTime = scheduledTime }: Job): boolean {
   return completedTime - scheduledTime >= SCHEDULES_MS && Date.now() < completedTime + LATER_MS;
 }
@@ -251,7 +251,7 @@ function lossOfCall(error: string | undefined): string {
   return `its scheduled function failed: ${error}`;
 }
 
-/** Whether a function no longer exists: then it cannot be scheduled. */
+/** Says whether a function no longer exists: then it cannot be scheduled. */
 async function isGone(ctx: MutationCtx, fn: string): Promise<boolean> {
   try {
     await ctx.scheduler.cancel(

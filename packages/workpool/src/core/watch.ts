@@ -41,7 +41,7 @@ export const recoverArgs = {
 };
 export type Suspect = ObjectType<typeof recoverArgs>;
 
-/** Whether there are continuations, and which are lost. */
+/** Says whether there are continuations, and which are lost. */
 const vContinued = v.object({ any: v.boolean(), lost: v.array(v.id("continuations")) });
 export type Continued = Infer<typeof vContinued>;
 
@@ -143,12 +143,12 @@ export function wakerOf(watch: Watch | null): string | undefined {
   return sinceMs > 0 && sinceMs < JUST_WOKEN_MS ? watch?.woke : undefined;
 }
 
-/** Whether the watchdog of the slot's former work suits this one too. */
+/** Says whether the watchdog of the slot's former work suits this one too. */
 export function isWatchedAsBefore(before: Slot, { timeoutMs }: Started): boolean {
   return before.work !== undefined && covers(before.timeoutMs, timeoutMs);
 }
 
-/** Whether who is prepared for the one timeout is prepared for the other. */
+/** Says whether who is prepared for the one timeout is prepared for the other. */
 function covers(known: number | undefined, timeoutMs = Infinity): boolean {
   return (known ?? Infinity) <= timeoutMs;
 }

@@ -63,7 +63,7 @@ const jobArgs = {
   more: v.optional(v.number()),
   /** How long the last of those takes. Default: as long as the others. */
   lastMs: v.optional(v.number()),
-  /** Whether it throws, and so never reports. */
+  /** Says whether it throws, and so never reports. */
   throws: v.optional(v.boolean()),
 };
 type Job = {

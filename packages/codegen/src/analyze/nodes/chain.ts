@@ -91,7 +91,7 @@ class Chain {
   }
 }
 
-/** Whether an expression is a builder, or calls what has one. */
+/** Says whether an expression is a builder, or calls what has one. */
 function isFrom(expression: Node, builders: Builders): boolean {
   const node = unwrap(expression);
   if (ts.isIdentifier(node)) return builders.has(node.text);

@@ -32,7 +32,7 @@ export interface Surroundings {
 export interface ReadNodes {
   readonly nodes: NodePlan[];
   readonly hasUnreadNodes: boolean;
-  /** Whether the name of one of them, or of one inside them, is computed. */
+  /** Says whether the name of one of them, or of one inside them, is computed. */
   readonly hasUnknownNames: boolean;
 }
 
@@ -62,7 +62,7 @@ export interface NodeKind {
   readonly needed?: Readonly<Record<string, string>>;
   /** Those that belong into the plan where their values can be seen. */
   readonly planned?: readonly string[];
-  /** Whether the workflow ends with it, so that it has no name of its own. */
+  /** Says whether the workflow ends with it, so that it has no name of its own. */
   readonly isFinalize?: true;
   parts(read: Read): NodeParts;
 }

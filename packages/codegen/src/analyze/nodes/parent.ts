@@ -94,7 +94,9 @@ export function readsOfMost(option: Option | undefined, file: DefinitionFile): R
   return most === undefined ? [] : readsOf(most, "ofScope", file);
 }
 
-/** Whether the outputs of the children are reduced; a `reduce` that lacks a part is reported. */
+/**
+ * Says whether the outputs of the children are reduced; a `reduce` that lacks a part is reported.
+ */
 export function isReduced(all: Options, label: string, file: DefinitionFile): boolean {
   const option = all.get("reduce");
   // One that is not there is passed over when it runs.

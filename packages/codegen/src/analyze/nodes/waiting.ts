@@ -46,7 +46,7 @@ function readsIfFunction(value: Node, file: DefinitionFile): Reads {
   return isDuration(value, file) ? [] : "*";
 }
 
-/** Whether an expression cannot be a function, whatever it gives. */
+/** Says whether an expression cannot be a function, whatever it gives. */
 function isDuration(value: Node, file: DefinitionFile): boolean {
   const node = unwrap(heldIn(value, file));
   return (

@@ -23,7 +23,7 @@ export async function lastChild(ctx: QueryCtx, parent: StepId): Promise<Run | nu
 
 export const UNENDED = ["compensating", "running", "pending"] as const;
 
-/** Whether a child is in one of the states. It reads the last one, which is canceled last. */
+/** Says whether a child is in one of the states. It reads the last one, which is canceled last. */
 export async function hasChildIn(
   ctx: QueryCtx,
   parent: StepId,
@@ -45,7 +45,9 @@ export function isWaitingForChildren(parent: Step | null): parent is Step {
   return parent?.state === "waiting" && parent.settled !== true;
 }
 
-/** Whether a child must not begin: its parent waits no more, and cancels its children in pages. */
+/**
+ * Says whether a child must not begin: its parent waits no more, and cancels its children in pages.
+ */
 export async function isCalledOff(ctx: QueryCtx, { childOf }: Token): Promise<boolean> {
   if (childOf === undefined) return false;
   return !isWaitingForChildren(await stepWithId(ctx, childOf));

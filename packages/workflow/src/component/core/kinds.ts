@@ -45,7 +45,7 @@ export const isHolding = (step: OfKind): boolean => factsOf(step).holds !== unde
 export const isBranch = (step: OfKind): boolean => factsOf(step).holds === "a case";
 export const isLoop = (step: OfKind): boolean => factsOf(step).holds === "iterations";
 
-/** Whether the pool has an action: it waits for a slot, or runs. */
+/** Says whether the pool has an action: it waits for a slot, or runs. */
 export const isInPool = (step: OfKind & { readonly state: string }): boolean =>
   isAction(step) && step.state === "running";
 

@@ -58,7 +58,7 @@ export async function nextEntryOf(ctx: QueryCtx): Promise<number | null> {
   return next?.entersAt ?? null;
 }
 
-/** Whether there is nothing to watch. In an idle pool, the tables themselves are read. */
+/** Says whether there is nothing to watch. In an idle pool, the tables themselves are read. */
 export async function isQuiet(ctx: QueryCtx, idle: boolean, found: Found): Promise<boolean> {
   const { deadlines, steps, nextEntry } = found;
   const isNone = [deadlines, steps].every(({ seen }) => seen === "none");

@@ -46,7 +46,9 @@ export async function unendedWithKey(ctx: QueryCtx, workflow: string, key: strin
     .first();
 }
 
-/** Whether a run of the top level has ended, with its `onEnd`, and nothing under it is undone. */
+/**
+ * Says whether a run of the top level has ended, with its `onEnd`, and nothing under it is undone.
+ */
 export async function hasEnded(ctx: QueryCtx, run: Run): Promise<boolean> {
   if (run.endedAt === undefined) return false;
   if (run.onEnd === true) for await (const _active of activeSteps(ctx, run._id)) return false;

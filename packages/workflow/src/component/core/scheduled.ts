@@ -17,7 +17,7 @@ export async function stateOfJob(ctx: QueryCtx, job: Job | undefined) {
   return (await ctx.db.system.get("_scheduled_functions", job))?.state;
 }
 
-/** Whether a function will run, or runs now. A mutation that runs seems not to have begun. */
+/** Says whether a function will run, or runs now. A mutation that runs seems not to have begun. */
 export function isToCome(state: JobState | undefined): boolean {
   return state?.kind === "pending" || state?.kind === "inProgress";
 }

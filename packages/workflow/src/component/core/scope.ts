@@ -72,7 +72,7 @@ function sizeOf(output: unknown): number {
   return getConvexSize((output ?? null) as Value);
 }
 
-/** Whether the outputs of children, with one more, are still few enough to go on. */
+/** Says whether the outputs of children, with one more, are still few enough to go on. */
 type Fits = (parent: Step, child: Run, output: unknown) => boolean | Promise<boolean>;
 
 async function valueOf(ctx: QueryCtx, run: RunId, read: Read, known: Known, fits: Fits) {

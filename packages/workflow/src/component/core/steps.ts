@@ -42,7 +42,7 @@ export async function* activeSteps(ctx: QueryCtx, run: RunId): AsyncGenerator<St
       .collect();
 }
 
-/** Whether a token is that of the step's present attempt, and the step has not ended. */
+/** Says whether a token is that of the step's present attempt, and the step has not ended. */
 export function isActive(step: Step, token: Token): boolean {
   return (
     // guard: attempt

@@ -61,7 +61,7 @@ export async function lift(ctx: MutationCtx, deadline: Doc<"deadlines">): Promis
   await cancelScheduled(ctx, deadline);
 }
 
-/** Whether a step belongs to the node of a deadline. */
+/** Says whether a step belongs to the node of a deadline. */
 export function isUnder({ stage, iterations }: Doc<"deadlines">, step: Step): boolean {
   if (stage === undefined || String(iterations ?? []) !== String(step.iterations ?? []))
     return false;

@@ -99,7 +99,7 @@ export async function finishUndone(ctx: MutationCtx, run: Run | null): Promise<v
   if (next !== undefined) await startWork(ctx, next);
 }
 
-/** Whether it completes after the run above has ended: then nobody would undo it. */
+/** Says whether it completes after the run above has ended: then nobody would undo it. */
 async function isTooLate(ctx: MutationCtx, { parentRun }: Run, { undoable }: Completed) {
   if (parentRun === undefined || undoable !== true) return false;
   return (await ctx.db.get("runs", parentRun))?.endedAt !== undefined;
@@ -175,7 +175,7 @@ async function closeStep(ctx: MutationCtx, step: Step, state: BadEnd, page: Page
   await cancelChildren(ctx, step, page);
 }
 
-/** Whether it waits for children: what they did is undone before what it did earlier. */
+/** Says whether it waits for children: what they did is undone before what it did earlier. */
 async function hasToWaitFor(
   ctx: MutationCtx,
   { _id, undoableBelow }: Step,

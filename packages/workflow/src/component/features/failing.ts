@@ -107,7 +107,7 @@ export async function addRefused(ctx: MutationCtx, parent: Parent, refused: numb
   else await ctx.db.patch("failedChildren", sum._id, { count: (sum.count ?? 0) + refused });
 }
 
-/** Whether more children have failed than a parent tolerates, if one has. Exact. */
+/** Says whether more children have failed than a parent tolerates, if one has. Exact. */
 export async function hasTooManyFailed(ctx: QueryCtx, parent: Parent): Promise<boolean> {
   const limit = limitOf(parent);
   if (!hasLimit(parent)) return limit === 0;

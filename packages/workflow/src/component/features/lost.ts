@@ -73,7 +73,7 @@ function eventOf(step: Step): Event | undefined {
   return dueAt !== undefined && isTimed(step) ? { kind: "due" } : undefined;
 }
 
-/** Whether an action is neither in the queue nor in a slot, and its run will not be told. */
+/** Says whether an action is neither in the queue nor in a slot, and its run will not be told. */
 export async function isStranded(ctx: QueryCtx, step: Step): Promise<boolean> {
   const { paused, entersAt, _id } = step;
   if (!isInPool(step) || paused === true || entersAt !== undefined) return false;

@@ -143,7 +143,7 @@ async function resumeStep(ctx: MutationCtx, of: Step): Promise<void> {
   if (isParent(step)) await startWaiting(ctx, step._id);
 }
 
-/** Whether an event that a step waits for came in time while it was paused. */
+/** Says whether an event that a step waits for came in time while it was paused. */
 async function hasEarlyEvent(
   ctx: MutationCtx,
   { run, state, names = [], storedNames = names, dueAt = Infinity }: Step,

@@ -154,7 +154,9 @@ async function restartPage(ctx: MutationCtx, progress: Progress): Promise<Progre
   return null;
 }
 
-/** Whether a node keeps its result: it was not undone, and nothing that it reads is done again. */
+/**
+ * Says whether a node keeps its result: it was not undone, and nothing that it reads is done again.
+ */
 async function retainsResult(
   ctx: MutationCtx,
   run: RunId,

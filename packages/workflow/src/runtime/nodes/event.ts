@@ -84,7 +84,7 @@ export async function checkMatch(
   throw new Unmatched({ stage, ...told });
 }
 
-/** Whether the `match` of a node says that a payload is meant for it. @throws as it does. */
+/** Says whether the `match` of a node says that a payload is meant for it. @throws as it does. */
 async function isMeantFor(
   run: Run,
   stage: string,
@@ -145,7 +145,7 @@ interface Receiver {
   readonly loop?: string | undefined;
   readonly within?: string | undefined;
   readonly sensitive: boolean;
-  /** Whether it takes only what its `match` says is meant for it. */
+  /** Says whether it takes only what its `match` says is meant for it. */
   readonly matches: boolean;
 }
 

@@ -42,13 +42,13 @@ export interface Kind {
   /** The node with what is inside it under storage names. */
   stored?(node: AnyNode, nodes: Keyed, cases: Keyed): AnyNode;
   workflow?(node: AnyNode): AnyDefinition;
-  /** Whether no node can read what it makes. */
+  /** Says whether no node can read what it makes. */
   readonly makesNothing?: true;
-  /** Whether it runs when the run has ended, and sees no node. */
+  /** Says whether it runs when the run has ended, and sees no node. */
   readonly isAfterEnd?: true;
-  /** Whether its `timeout` is that of all its stages, which the component watches. */
+  /** Says whether its `timeout` is that of all its stages, which the component watches. */
   readonly isTimedAsWhole?: boolean;
-  /** Whether a run can wait there without holding a slot. */
+  /** Says whether a run can wait there without holding a slot. */
   readonly waits?: boolean;
   readonly startsRuns?: boolean;
   events?(node: AnyNode, name: string): Taken[];
