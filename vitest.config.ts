@@ -4,6 +4,8 @@ import { givenMutation, mutationOf } from "./scripts/guards.mjs";
 const HANGS_MS = 30 * 60_000;
 // Tests run against the sources, so that no build stands between an edit and its test.
 const conditions = ["@convex-dev/component-source"];
+/** Compiles the app of the run time's tests. */
+const testApp = ["scripts/test-app.mjs"];
 
 /**
  * What the workflow component logs of runs that fail. Many a test has them fail on purpose; those
@@ -38,6 +40,23 @@ function project(name: string, test: UserWorkspaceConfig["test"]): UserWorkspace
   };
 }
 
+/**
+ * Tests of packages whose files share modules in a worker: loading them for each file takes as long
+ * as the tests. Not of all packages: what takes long takes a third more in a heap that holds all.
+ */
+function packages(name: string, folders: string, globalSetup: string[] = []): UserWorkspaceConfig {
+  return project(name, {
+    include: [`${folders}/test/**/*.test.ts`],
+    // The apps that are compiled may have tests of their own.
+    exclude: [...configDefaults.exclude, "packages/codegen/test/fixtures/**"],
+    globalSetup,
+    isolate: false,
+    // The peer's test module finds its functions with `import.meta.glob`, which only what Vite
+    // transforms knows.
+    server: { deps: { inline: ["@convex-dev/workpool"] } },
+  });
+}
+
 /** Tests of the types of a package, which the compiler runs. */
 function types(name: string): UserWorkspaceConfig {
   const include = ["test/types/**/*.test-d.ts"];
@@ -51,17 +70,10 @@ export default defineConfig({
     maxWorkers: "100%",
     onConsoleLog: isShown,
     projects: [
-      project("packages", {
-        include: ["{packages/*,benchmarks}/test/**/*.test.ts"],
-        // The apps that are compiled may have tests of their own.
-        exclude: [...configDefaults.exclude, "packages/codegen/test/fixtures/**"],
-        globalSetup: ["scripts/test-app.mjs"],
-        // Files share modules in a worker: loading them for each file takes as long as the tests.
-        isolate: false,
-        // The peer's test module finds its functions with `import.meta.glob`, which only what Vite
-        // transforms knows.
-        server: { deps: { inline: ["@convex-dev/workpool"] } },
-      }),
+      packages("pool", "packages/{workpool,testing}"),
+      packages("workflow", "packages/workflow", testApp),
+      packages("codegen", "packages/{codegen,workflow-codegen,studio}", testApp),
+      packages("benchmarks", "benchmarks"),
       // Their files are isolated as they are by default: as in an app.
       project("examples", { include: ["examples/*/test/**/*.test.ts"] }),
       types("workpool"),
