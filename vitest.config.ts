@@ -30,8 +30,8 @@ function project(name: string, test: UserWorkspaceConfig["test"]): UserWorkspace
       tags: [
         { name: "large", description: "Takes a second or more: only `npm run verify` runs it." },
       ],
-      // They only end what hangs. Time is virtual, so a test takes what it computes, and that may be
-      // long on a machine that is busy with other things.
+      // They only end what hangs. Time is virtual, so a test takes as long as it computes, which may
+      // be long on a busy machine.
       testTimeout: HANGS_MS,
       hookTimeout: HANGS_MS,
       onConsoleLog: isShown,

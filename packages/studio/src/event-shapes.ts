@@ -2,7 +2,7 @@ import type { WorkflowReference } from "@stepwise/workflow";
 import type { EventSummary } from "./data-source.js";
 import { exampleOf, shapeOf } from "./input-shape.js";
 
-/** As far as events are concerned. */
+/** The part of a node that concerns events. */
 interface Node {
   readonly schema?: unknown;
   readonly anyOf?: Readonly<Record<string, unknown>>;

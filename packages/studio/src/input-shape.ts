@@ -15,7 +15,7 @@ export interface Field {
   readonly about?: string;
 }
 
-/** As far as it is used of JSON Schema. */
+/** The part of JSON Schema that is used. */
 interface JsonSchema {
   readonly type?: string | readonly string[];
   readonly format?: string;

@@ -7,7 +7,7 @@ import { readFunctions, writeFunctions, type Workflows } from "./functions.js";
 /** An app whose transactions run in this process. */
 export interface LocalApp {
   readonly component: ComponentApi;
-  /** As they are now: a save may have changed them. */
+  /** Gives them as they are now: a save may have changed them. */
   workflows(): Promise<Workflows>;
   query<Result>(handler: (ctx: QueryRunner) => Promise<Result>): Promise<Result>;
   mutation<Result>(

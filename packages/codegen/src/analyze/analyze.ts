@@ -40,7 +40,7 @@ interface FileRecord {
   readonly diagnostics: readonly Diagnostic[];
 }
 
-/** As much of a workflow as is read each time; the rest has a key of its own. */
+/** The part of a workflow that is read each time; the rest has a key of its own. */
 interface WorkflowSummary extends Pick<WorkflowPlan, "name" | "file" | "place"> {
   readonly fields: readonly string[];
   readonly digest: Digest;

@@ -119,7 +119,7 @@ export function reportUnseenChains(
 /** Options that one kind of node or another has, and that hardly anything else has. */
 const telling = new Set(["query", "mutation", "action", "children", "schema", "on", "body"]);
 
-/** `base.step("name", { query })`, `base["step"](…)`, `export const name = make().sleep("a", 1)`. */
+/** `base.step("name", { query })`, `base["step"](…)`, `export const a = make().sleep("b", 1)`. */
 function isNode(call: TypeScript.CallExpression): boolean {
   if (!nodeKinds.has(methodOf(call) ?? "")) return false;
   const [name, value = name] = call.arguments;

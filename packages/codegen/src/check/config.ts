@@ -12,7 +12,7 @@ import {
 import type { ConfigPlan } from "../plan/schema.js";
 import { checkRetry, duration, each, isWhole, type Rule } from "./options.js";
 
-/** As many steps as the pool runs at once at most. */
+/** The number of steps that the pool runs at once at most. */
 const mostParallel = 200;
 
 const rules: Readonly<Record<string, Rule>> = {

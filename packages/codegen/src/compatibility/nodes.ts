@@ -251,7 +251,7 @@ const inThem = (readers: readonly string[]): string =>
 const workWithout = (readers: readonly string[]): string =>
   `let ${readers.join(" and ")} work without it`;
 
-/** As many steps as the run time does in one transaction. */
+/** The number of steps that the run time does in one transaction. */
 const mostFused = 20;
 
 /**

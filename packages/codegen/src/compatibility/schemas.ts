@@ -58,7 +58,7 @@ function fieldsOf({ fields }: Fields) {
   );
 }
 
-/** Of a workflow's input: runs that have begun keep theirs, and others are parsed when they begin. */
+/** Of an input: runs that have begun keep theirs, and others are parsed when they begin. */
 export function inputChanges(before: WorkflowThen, now: WorkflowThen): Change[] {
   if (before.input === now.input) return [];
   const workflow = now.name;

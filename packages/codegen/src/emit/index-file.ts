@@ -115,7 +115,7 @@ const isUntouchedList = (text: string): boolean =>
     text.slice(listHead.length),
   );
 
-/** The plan of a workflow, and what is removed of it, have hashes of all that is written of them. */
+/** The plan of a workflow, and what is removed of it, have hashes of all that they contain. */
 function isUntouchedPlan(text: string): boolean {
   type Hashed = { readonly hash?: string };
   const isAsHashed = ({ hash, ...rest }: Hashed) => hash === hashOf(JSON.stringify(rest));

@@ -46,7 +46,7 @@ export function toJson(value: Known): Json | undefined {
   return fields;
 }
 
-/** As it would be written, for messages; a part that cannot be seen is `…`. */
+/** Returns it as it would be written, for messages; a part that cannot be seen is `…`. */
 export function textOf(value: Known): string {
   if (value === undefined) return "…";
   if (typeof value === "string") return JSON.stringify(value);

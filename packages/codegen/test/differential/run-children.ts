@@ -15,7 +15,7 @@ import type { RunLife } from "./run-life.js";
 /** How a run has children. */
 export abstract class RunChildren extends RunHandlers {
   protected abstract newChild(workflow: unknown, input: unknown, key: string | undefined): RunLife;
-  /** @param nodes what it goes through, in a scope. @param path what the paths of those begin with. */
+  /** @param nodes what it goes through, in a scope. @param path what their paths begin with. */
   protected abstract newPart(nodes: Nodes, scope: Scope, path: string, key: string): RunLife;
 
   /** [S82] [S129] */

@@ -14,7 +14,7 @@ type Found = ReadResult<"runs">;
 interface ListPage {
   readonly cursor: string | null;
   readonly found?: Found;
-  /** It shows no run, and begins elsewhere than when it was read: with what a page before it lost. */
+  /** It shows no run, and begins elsewhere than when it was read: with what one before it lost. */
   readonly isMoved?: boolean;
 }
 

@@ -6,7 +6,7 @@ const tabs = new BroadcastChannel("studio");
 const ANSWER_MS = 1_000;
 const ASKED = "token?";
 
-/** The token of the address, which then goes out of it. A reload finds it, a new tab asks for it. */
+/** Takes the token out of the address. A reload finds it again, and a new tab asks for it. */
 export async function takeToken(): Promise<string> {
   const [, given, run] = /^#token=([\w-]+)(?:&run=(.+))?$/.exec(location.hash) ?? [];
   if (given !== undefined)

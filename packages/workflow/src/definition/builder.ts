@@ -95,7 +95,7 @@ type LoopNode<
 
 /**
  * A definition that can still grow. @typeParam Events what its nodes wait for, and start.
- * @typeParam Hint what its last node should give, by the `state` of the loop that it is the body of.
+ * @typeParam Hint what its last node should give, by the `state` of the loop whose body it is.
  */
 export interface Builder<
   Input,

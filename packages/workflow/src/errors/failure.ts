@@ -91,7 +91,7 @@ function readable(thrown: unknown): string {
   }
 }
 
-/** As JSON, with what JSON lacks as code has it. @param above what it is part of. */
+/** Returns JSON, with what JSON lacks as code has it. @param above what it is part of. */
 function textOf(value: unknown, above: readonly unknown[] = []): string {
   if (typeof value === "bigint") return `${value}n`;
   if (typeof value !== "object" || value === null) return JSON.stringify(value) ?? String(value);

@@ -16,7 +16,7 @@ const MAX_HELD_MS = 2_000;
 /** What is enqueued so soon after the start that has woken the pool belongs to one burst. */
 const MOMENT_MS = 150;
 
-/** As {@link enqueueWorks}, for one work. */
+/** Does what {@link enqueueWorks} does, for one work. */
 export async function enqueueWork(ctx: HostCtx, work: Work, host: Host) {
   return (await enqueueWorks(ctx, [work], host)) === 1 ? "started" : "waiting";
 }

@@ -160,7 +160,7 @@ async function revive(ctx: MutationCtx, host: Host, watch: Watch | null): Promis
   if (watch.at + LATE_MS + OVERDUE_MS < now) await scheduleSweep(ctx, host, { at: now }, watch);
 }
 
-/** As {@link revive}, for rare events, so that a busy pool does not depend on enqueues. */
+/** Does what {@link revive} does, on rare events: a busy pool then depends on no enqueue. */
 export async function reviveWatch(ctx: MutationCtx, host: Host): Promise<void> {
   await revive(ctx, host, await readWatch(ctx));
 }

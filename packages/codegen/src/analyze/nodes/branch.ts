@@ -53,7 +53,7 @@ export function readKeyed(
   return cases && inOrder(cases);
 }
 
-/** As the run time has them: an object gives keys that are whole numbers first. */
+/** The order of the run time: an object gives keys that are whole numbers first. */
 function inOrder(cases: Options): Options {
   const keys = Object.keys(Object.fromEntries(cases));
   return new Map(keys.flatMap((key) => [...cases].filter(([each]) => each === key)));

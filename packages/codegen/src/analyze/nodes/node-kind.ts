@@ -183,7 +183,7 @@ export const ofPart = (
   mention: { elsewhere: `the ${part} of ${quote(name)}`, within: `its ${part}` },
 });
 
-/** The source of options for a hash, whatever order they are in. Others stand for what is elsewhere. */
+/** The source of options for a hash, in whatever order. Others stand for what is elsewhere. */
 export const optionSource = (options: Options): Node[] => [
   ...sortedBy(options.values(), ({ name }) => name).flatMap(({ nameNode, value, elsewhere }) =>
     elsewhere === undefined ? [nameNode, value] : [],
