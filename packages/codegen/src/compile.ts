@@ -7,7 +7,8 @@ import { check, checkWorkflow } from "./check/check.js";
 import { checkStored } from "./check/names.js";
 import { soundPart } from "./check/sound.js";
 import { checkOutputFolder, convexConfig, misplacedConfig } from "./check/config.js";
-import { compareDiagnostics, type Diagnostic } from "./diagnostics/diagnostic.js";
+import { compareDiagnostics, type Diagnostic, isError } from "./diagnostics/diagnostic.js";
+import { codes } from "./diagnostics/codes.js";
 import { discoverAll, readIn, Unreadable, unlessUnreadable } from "./discover/discover.js";
 import type { SourceText } from "./discover/discover.js";
 import { emit, type EmittedBefore, type GeneratedFile } from "./emit/emit.js";
@@ -157,19 +158,27 @@ export class Compiler {
     const workflows = withStorageNames(analysis.workflows, earlier);
     const removed = tombstonesOf(earlier, workflows);
     const plan: ProjectPlan = { ...(config && { config }), workflows, removed };
-    const found = [
+    const broken = new Set(workflows.filter(({ isBroken }) => isBroken));
+    const stored = workflows
+      .filter((each) => !analysis.workflows.includes(each))
+      .flatMap((each) => {
+        const problems = checkStored(each);
+        if (problems.length > 0) broken.add(each);
+        return problems;
+      });
+    const ofApp = [
       ...(configText === undefined ? misplacedConfig(readOnce) : unreadConfig),
-      ...unread,
+      ...analysis.cycles,
       ...check(plan),
-      ...workflows.filter((each) => !analysis.workflows.includes(each)).flatMap(checkStored),
       ...checkOutputFolder(output, config, elsewhere, readOnce),
     ];
+    const found = [...ofApp, ...unread, ...stored];
     const isConfigRead = found.every(({ place }) => place.file !== configFile);
     const mounting =
       isConfigRead && workflows.length > 0
         ? await this.#checkMounting(config?.values.component ?? usualComponent, readOnce)
         : [];
-    const all = [...found, ...mounting];
+    const all = distinct([...found, ...mounting]);
     const others = [...new Set(all.map(({ place }) => place.file))].flatMap((file) => {
       const text = consulted.get(file);
       return text === undefined ? [] : [{ file, text }];
@@ -177,12 +186,12 @@ export class Compiler {
     const diagnostics = all
       .map((diagnostic) => withFrames(diagnostic, [...sources, ...others]))
       .sort(compareDiagnostics);
-    const ok = diagnostics.every(({ severity }) => severity !== "error");
+    const ok = !diagnostics.some(isError);
     const emitted = (plan: ProjectPlan) => emit(plan, this.#emittedBefore(analysis, read));
     const { baseline, last } = earlier;
     const plans = baseline === undefined ? last : [baseline, ...last];
     const names = sources.map(({ file }) => file);
-    const rest = ok ? undefined : soundPart(plan, diagnostics, names, plans);
+    const rest = ok ? undefined : soundPart(plan, broken, ofApp, names, plans);
     const sound = rest && { plan: rest, files: emitted(rest) };
     const files = ok ? emitted(plan) : [];
     this.#memory.forgetUnused();
@@ -228,6 +237,11 @@ export class Compiler {
 const hashesAfter = (plan: WrittenPlan, workflows: readonly WorkflowPlan[]) =>
   new Map(withStorageNames(workflows, { last: [plan] }).map((each) => [each.name, planHash(each)]));
 
+/** What two workflows share is read for each of them, and what is wrong in it told once. */
+const distinct = (found: readonly Diagnostic[]): Diagnostic[] => [
+  ...new Map(found.map((each) => [JSON.stringify(each), each])).values(),
+];
+
 type EmittedFile = Readonly<Record<"origin" | "hash", string>>;
 
 const memoryFile = (functionsDir: string): CacheFile =>
@@ -243,7 +257,13 @@ function finishing(config: ConfigPlan | undefined): Finishing {
       const options = own === undefined ? { ...each.options, retry } : each.options;
       return { ...each, options, inherited: { retry } };
     });
-    return { workflows, diagnostics: workflows.flatMap(checkWorkflow) };
+    const diagnostics: Diagnostic[] = [];
+    const checked = workflows.map((each) => {
+      const problems = checkWorkflow(each);
+      diagnostics.push(...problems);
+      return { ...each, isBroken: each.isBroken || problems.some(isError) };
+    });
+    return { workflows: checked, diagnostics };
   };
   return { key: JSON.stringify(retry) ?? "", finish };
 }
@@ -251,9 +271,11 @@ function finishing(config: ConfigPlan | undefined): Finishing {
 type ReadConfig = Pick<ProjectPlan, "config"> & { readonly diagnostics: readonly Diagnostic[] };
 
 export function withProblems(result: CompileResult, problems: readonly Diagnostic[]) {
-  const ok = result.ok && problems.every(({ severity }) => severity !== "error");
+  const ok = result.ok && !problems.some(isError);
   const diagnostics = [...problems, ...result.diagnostics].sort(compareDiagnostics);
-  // Sound are workflows beside others with errors, and not beside what cannot be read.
-  const sound = ok === result.ok && problems.length === 0 ? result.sound : undefined;
+  // Without the last plan nobody knows which workflows are new.
+  const isOfPlan = ({ code }: Diagnostic) => code === codes.missingPlan.code;
+  const isUnsure = problems.some((each) => isError(each) || isOfPlan(each));
+  const sound = isUnsure ? undefined : result.sound;
   return { ...result, diagnostics, ok, sound, files: ok ? result.files : [] };
 }

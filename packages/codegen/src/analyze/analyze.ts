@@ -41,7 +41,7 @@ interface FileRecord {
 }
 
 /** The part of a workflow that is read each time; the rest has a key of its own. */
-interface WorkflowSummary extends Pick<WorkflowPlan, "name" | "file" | "place"> {
+interface WorkflowSummary extends Pick<WorkflowPlan, "name" | "file" | "place" | "isBroken"> {
   readonly fields: readonly string[];
   readonly digest: Digest;
   readonly hash: string;
@@ -134,10 +134,9 @@ export class Analyzer {
       read,
       edgesOf: this.#moduleEdges,
     });
-    analysis.diagnostics.push(...cycles);
     if (!this.once) this.#reader?.keepOnly(new Set(hashes.keys()));
     const sorted = sortedBy(analysis.workflows, ({ name }) => name);
-    return { ...analysis, workflows: sorted, origins, parsed: [...parsed] };
+    return { ...analysis, workflows: sorted, cycles, origins, parsed: [...parsed] };
   }
 
   #recordOf(file: string, hash: string | undefined): FileRecord | undefined {
@@ -216,6 +215,7 @@ const summarized = (workflow: WorkflowPlan): WorkflowSummary => ({
   name: workflow.name,
   file: workflow.file,
   place: workflow.place,
+  isBroken: workflow.isBroken,
   fields: Object.keys(workflow),
   digest: digestOf(workflow),
   hash: planHash(workflow),

@@ -127,11 +127,10 @@ export function childWorkflow(
 function workflowOf(argument: Node, file: DefinitionFile, known: Workflows): Resolved {
   const target = targetOf(unwrap(argument), file);
   if (target === undefined) return undefined;
-  const { workflow, isOpen, endsInDefinition } = known.lookUp(target);
-  if (workflow === null) return "reported";
+  const { unread, workflow = unread, endsInDefinition } = known.lookUp(target);
   if (workflow !== undefined) return { workflow };
   // A name of this file that is no definition may still hold one; another file's cannot.
-  const isMissing = target.module !== undefined && !isOpen && endsInDefinition;
+  const isMissing = target.module !== undefined && endsInDefinition;
   if (!isMissing && !isUndeclared(unwrap(argument), file)) return undefined;
   return reportUnknown(argument, target.name, file, known);
 }

@@ -66,24 +66,26 @@ export function findDefinitions(file: DefinitionFile): FoundInFile {
   return { definitions, locals: new Set(held.keys()) };
 }
 
-/** From `defineWorkflow(…)` outwards, along `.step(…).parent(…)`. */
+/** From `defineWorkflow(…)` outwards, along `.step(…).parent(…)`, also past what is not plain. */
 function climb(root: TypeScript.CallExpression): { top: Node; nodes: NodeCall[]; broken?: Node } {
   const nodes: NodeCall[] = [];
   let top: Node = root;
+  let broken: Node | undefined;
   for (;;) {
     top = wrapping(top);
     const { parent } = top;
-    if (!isMember(parent) || parent.expression !== top) return { top, nodes };
+    if (!isMember(parent) || parent.expression !== top) break;
     const call = parent.parent;
     const isCall = ts.isCallExpression(call) && call.expression === parent;
     const isNamed = ts.isPropertyAccessExpression(parent);
     const kindNode = isNamed ? parent.name : parent.argumentExpression;
     const isPlain = isCall && !parent.questionDotToken && !call.questionDotToken;
-    if (!isNamed || !isPlain || !ts.isIdentifier(kindNode))
-      return { top: isCall ? call : parent, nodes, broken: kindNode };
-    nodes.push({ kind: kindNode.text, kindNode, call });
-    top = call;
+    if (isNamed && isPlain && ts.isIdentifier(kindNode))
+      nodes.push({ kind: kindNode.text, kindNode, call });
+    else broken ??= kindNode;
+    top = isCall ? call : parent;
   }
+  return broken === undefined ? { top, nodes } : { top, nodes, broken };
 }
 
 const isMember = (node: Node) =>

@@ -1,4 +1,4 @@
-import type { Diagnostic } from "../diagnostics/diagnostic.js";
+import { type Diagnostic, isError } from "../diagnostics/diagnostic.js";
 import type { SourceText } from "../discover/discover.js";
 import { AppModules, type Module } from "./app-modules.js";
 import { among, type DefinitionFile, Parser } from "./parser.js";
@@ -10,6 +10,7 @@ import type { ReadModule } from "./module-file.js";
 import { moduleEdgesOf, reexportsOf } from "./modules.js";
 import { checkRuntime, usedModules } from "./node-runtime.js";
 import { workflowPlan } from "./workflow.js";
+import type { WorkflowPlan } from "../plan/schema.js";
 
 /** Without what was found if the file is nested too deeply. */
 interface FoundFile {
@@ -46,26 +47,28 @@ export class FileReader {
     };
     const modules = new AppModules(readOutside, this.#modules);
     const recorded = recording(workflows);
+    const tooDeepHere = () => {
+      const others = [...outside].map((path) => ({ file: path, text: read(path) ?? "" }));
+      return tooDeep(source, ...others);
+    };
     const whole = unlessTooDeep(() => {
       const used = found.locals.size === 0 ? [] : usedModules(file, readOutside);
-      const runtime = checkRuntime(source.file, source.text, used, readOutside);
       reportUnseenChains(file, found, recorded.workflows, diagnostics.length > 0);
-      const view = among(file, modules);
-      const plansOf = (isRefused: boolean) =>
-        found.definitions
-          .filter((each) => each.isRefused === isRefused)
-          .map((each) => workflowPlan(each, recorded.workflows, view));
-      const [plans, refused] = [plansOf(false), plansOf(true)];
-      return { runtime, plans, refused, reported: view.takeDiagnostics() };
+      return checkRuntime(source.file, source.text, used, readOutside);
     });
-    const reported = [...file.takeDiagnostics(), ...(whole?.reported ?? [])];
-    const others = [...outside].flatMap((path) => {
-      const text = whole === undefined ? read(path) : undefined;
-      return text === undefined ? [] : [{ file: path, text }];
-    });
-    const nothing = { plans: [], refused: [], runtime: [tooDeep(source, ...others)] };
-    const { plans, refused, runtime } = whole ?? nothing;
-    const all = [...runtime, ...diagnostics, ...(whole === undefined ? [] : reported)];
+    const ofFile = whole ?? [tooDeepHere()];
+    const all = [...ofFile, ...diagnostics, ...file.takeDiagnostics()];
+    const view = among(file, modules);
+    const plans: WorkflowPlan[] = [];
+    const refused: WorkflowPlan[] = [];
+    for (const each of found.definitions) {
+      const plan = unlessTooDeep(() => workflowPlan(each, recorded.workflows, view));
+      const reported = view.takeDiagnostics();
+      const own = plan === undefined ? [tooDeepHere()] : reported;
+      all.push(...own);
+      const isBroken = [...ofFile, ...own].some(isError);
+      if (plan !== undefined) (each.isRefused ? refused : plans).push({ ...plan, isBroken });
+    }
     if (this.once) {
       this.#found.delete(file);
       this.#parser.release(source.file);

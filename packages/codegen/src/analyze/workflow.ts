@@ -29,7 +29,7 @@ export function workflowPlan(
   definition: FoundDefinition,
   workflows: Workflows,
   file: DefinitionFile,
-): WorkflowPlan {
+): Omit<WorkflowPlan, "isBroken"> {
   const { name, nameNode, root } = definition;
   const [at, label] = [root.expression, `workflow ${quote(name)}`];
   const options = readOptions(root.arguments[0], at, label, file);

@@ -19,12 +19,12 @@ export function workflowsOf(
   reexports: Reexports,
   read: ReadModule,
 ) {
-  const byExport = new Map<string, string | null>();
-  const byLocal = new Map<string, string | null>();
+  const byExport = new Map<string, string>();
+  const byLocal = new Map<string, string>();
   const key = (file: string, name: string) => `${withoutEnding(file)}\n${name}`;
   for (const { file, definitions, locals, reexports } of files) {
     for (const map of [byExport, byLocal])
-      for (const local of locals) map.set(key(file, local), null);
+      for (const local of locals) map.set(key(file, local), refusedName(local, file));
     for (const { name, local } of definitions) byLocal.set(key(file, local), name);
     for (const { name } of definitions) byExport.set(key(file, name), name);
     const given = reexports.find((each) => each.exported === "default" && !each.module);
@@ -33,27 +33,33 @@ export function workflowsOf(
   }
   const unreadPaths = new Set([...unread].map(withoutEnding));
   const names = files.flatMap(({ definitions }) => definitions.map(({ name }) => name)).sort();
-  const known = new Set(names);
+  const refused = files.flatMap(({ definitions, locals }) =>
+    locals.filter((each) => definitions.every(({ local }) => local !== each)),
+  );
+  const known = new Set([...names, ...refused]);
   return {
-    has: (name: string) => known.has(name),
+    /** Says whether one has this name, or may have it once what was reported is corrected. */
+    has: (name: string) => known.has(name) || unread.size > 0,
     nearest: (name: string) => nearest(name, names),
     lookUp: ({ from, module, name }: Target) => {
       const path = module === undefined ? withoutEnding(from) : modulePath(from, module, read);
       const places = path === undefined ? [] : placesOf({ module: path, name }, reexports);
       const names = module === undefined ? byLocal : byExport;
       const found = places.map(({ module, name }) => names.get(key(module, name)));
+      const unread = places.find(({ module }) => unreadPaths.has(module));
       return {
-        /** Its name; null for a definition that was reported. */
+        /** Its name; that of a definition that was reported is no workflow's. */
         workflow: found.find((each) => each !== undefined),
-        /**
-         * Says whether it may be one all the same: a file on the way to it could not be read whole.
-         */
-        isOpen: places.some(({ module }) => unreadPaths.has(module)),
+        /** The same if a file on the way to it could not be read whole, so that it may be one. */
+        unread: unread && refusedName(name, unread.module),
         endsInDefinition: places.at(-1)?.module.endsWith(".workflow") === true,
       };
     },
   };
 }
+
+/** Names what was reported, as no workflow is named: whoever starts it waits until it is sound. */
+const refusedName = (name: string, file: string): string => `${name} of ${file}`;
 
 /** What a file is most likely told of the other files, before these have been read. */
 export function expectedOf(facts: FileFacts, read: ReadModule): Workflows {
@@ -68,7 +74,7 @@ export function expectedOf(facts: FileFacts, read: ReadModule): Workflows {
       const file = modulePath(target.from, target.module, read);
       const endsInDefinition = file?.endsWith(".workflow") === true;
       const workflow = endsInDefinition ? target.name : undefined;
-      return { workflow, isOpen: false, endsInDefinition };
+      return { workflow, unread: undefined, endsInDefinition };
     },
   };
 }

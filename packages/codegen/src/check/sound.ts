@@ -1,23 +1,24 @@
-import type { Diagnostic } from "../diagnostics/diagnostic.js";
+import { type Diagnostic, isError } from "../diagnostics/diagnostic.js";
 import { stagesOf } from "../plan/flow.js";
-import type { ProjectPlan, WrittenPlan } from "../plan/schema.js";
+import type { ProjectPlan, WorkflowPlan, WrittenPlan } from "../plan/schema.js";
 
 /**
  * The plan of the workflows without errors, if only new ones have errors: the app's types are then
  * those of all others. Undefined if nothing may be written, because a run may need what is there.
  *
+ * @param broken has the workflows that are left out. @param found is about files, or the whole app
  * @param files the definition files. @param earlier the plans that may be deployed
  */
 export function soundPart(
   plan: ProjectPlan,
-  diagnostics: readonly Diagnostic[],
+  broken: ReadonlySet<WorkflowPlan>,
+  found: readonly Diagnostic[],
   files: readonly string[],
   earlier: readonly WrittenPlan[],
 ): ProjectPlan | undefined {
-  const errors = diagnostics.filter(({ severity }) => severity === "error");
-  const broken = new Set(errors.map(({ place }) => place.file));
-  if (![...broken].every((file) => files.includes(file))) return undefined;
-  let sound = plan.workflows.filter(({ file }) => !broken.has(file));
+  const brokenFiles = new Set(found.filter(isError).map(({ place }) => place.file));
+  if (![...brokenFiles].every((file) => files.includes(file))) return undefined;
+  let sound = plan.workflows.filter((each) => !broken.has(each) && !brokenFiles.has(each.file));
   for (let before = Infinity; sound.length < before;) {
     before = sound.length;
     const names = new Set(sound.map(({ name }) => name));

@@ -70,6 +70,8 @@ export function diagnostic(
   return { code, severity, message, place, hint, related };
 }
 
+export const isError = ({ severity }: Diagnostic): boolean => severity === "error";
+
 /** A name or a text of the user's, as it stands in messages. */
 export const quote = (text: string): string => JSON.stringify(text);
 

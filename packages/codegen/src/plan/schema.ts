@@ -244,6 +244,8 @@ export interface WorkflowPlan extends Omit<z.infer<typeof workflow>, "input"> {
   /** Says whether a node's name is computed, so that a missing name may be that node's. */
   readonly hasUnknownNames: boolean;
   readonly hasUnreadNodes: boolean;
+  /** Says whether it has an error, in whatever file. */
+  readonly isBroken: boolean;
 }
 
 export interface ConfigPlan {
