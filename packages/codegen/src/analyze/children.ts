@@ -28,7 +28,7 @@ export function childWorkflows(
   for (const call of callsIn(fn)) {
     const { expression: callee } = call;
     if (!names.has(calleeName(call) ?? "")) continue;
-    if (ts.isIdentifier(callee) && isHidden(callee, file.source)) continue;
+    if (ts.isIdentifier(callee) && isHidden(callee)) continue;
     const isNamed = isImported(callee, file.imports, "childNamed");
     if (!isNamed && !isImported(callee, file.imports, "child")) continue;
     calls.add(call);
@@ -53,7 +53,7 @@ function mayGetOthers(
 ): boolean {
   seen.add(fn);
   const isAside = (around: Node) => calls.has(around) || ts.isTypeNode(around);
-  return referencesIn(fn, file.source).some((id) => {
+  return referencesIn(fn).some((id) => {
     if (ts.findAncestor(id.parent, isAside) !== undefined) return false;
     const name = id.text;
     const imported = file.imports.get(name);
@@ -139,7 +139,7 @@ function workflowOf(argument: Node, file: DefinitionFile, known: Workflows): Res
  * Says whether a name is neither imported, nor declared at the top of the file or around its use.
  */
 function isUndeclared(node: Node, file: DefinitionFile): boolean {
-  if (!ts.isIdentifier(node) || isHidden(node, file.source)) return false;
+  if (!ts.isIdentifier(node) || isHidden(node)) return false;
   return !file.imports.has(node.text) && !isDeclaredInFile(node.text, file);
 }
 
@@ -150,7 +150,7 @@ export function targetOf(
   seen: readonly string[] = [],
 ): Target | undefined {
   const [root, member] = partsOf(node);
-  if (!root || !ts.isIdentifier(root) || isHidden(root, file.source)) return undefined;
+  if (!root || !ts.isIdentifier(root) || isHidden(root)) return undefined;
   const name = root.text;
   const from = file.imports.get(name);
   if (from === undefined) {

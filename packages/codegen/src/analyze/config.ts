@@ -7,6 +7,7 @@ import { type DefinitionFile, Parser } from "./parser.js";
 import { constantOf, unwrap } from "./functions.js";
 import { knownValue } from "./known.js";
 import { isImported } from "./modules.js";
+import { tooDeep, unlessTooDeep } from "./depth.js";
 import { usesOf } from "./scoping.js";
 import { givenOptions, optionsIn, plannedValues, reportUnknown, writeEach } from "./options.js";
 import type { Options } from "./options.js";
@@ -30,9 +31,16 @@ export function readConfig(text: string): {
   diagnostics: readonly Diagnostic[];
 } {
   const { file, errors } = new Parser().parse({ file: configFile, text });
-  if (file === undefined) return { config: { values: {}, given: new Map() }, diagnostics: errors };
-  const config = configOf(file);
-  return { config, diagnostics: file.takeDiagnostics() };
+  const nothing = (...diagnostics: Diagnostic[]) => ({
+    config: { values: {}, given: new Map() },
+    diagnostics,
+  });
+  if (file === undefined) return nothing(...errors);
+  const config = unlessTooDeep(() => configOf(file));
+  const found = file.takeDiagnostics();
+  return config === undefined
+    ? nothing(tooDeep({ file: configFile, text }))
+    : { config, diagnostics: found };
 }
 
 function configOf(file: DefinitionFile): ConfigPlan {

@@ -111,7 +111,7 @@ function reportLoose(root: TypeScript.CallExpression, top: Node, file: Definitio
 /** `base.step(…)`, where `base` is a definition, spreads a workflow over statements. */
 function reportContinued(locals: ReadonlySet<string>, file: DefinitionFile): Set<string> {
   const continued = new Set<string>();
-  for (const id of referencesIn(file.source, file.source, (text) => locals.has(text))) {
+  for (const id of referencesIn(file.source, (text) => locals.has(text))) {
     const use = wrapping(id);
     const member = use.parent;
     if (!isMember(member) || member.expression !== use || !isCalled(member)) continue;

@@ -4,7 +4,7 @@ import { AppModules, type Module } from "./app-modules.js";
 import { among, type DefinitionFile, Parser } from "./parser.js";
 import { reportUnseenChains } from "./misuse.js";
 import { findDefinitions, type FoundInFile } from "./definitions.js";
-import { tooDeep, unlessTooDeep } from "./descendants.js";
+import { tooDeep, unlessTooDeep } from "./depth.js";
 import { type FileFacts, recording, type Workflows } from "./workflows.js";
 import type { ReadModule } from "./module-file.js";
 import { moduleEdgesOf, reexportsOf } from "./modules.js";

@@ -46,7 +46,7 @@ export function functionOf(value: Node, file: FileOf): FunctionNode | undefined 
   const node = unwrap(value);
   if (isFunctionNode(node)) return node;
   if (!ts.isIdentifier(node)) return undefined;
-  const declared = isHidden(node, file.source) ? undefined : functionNamed(node.text, file);
+  const declared = isHidden(node) ? undefined : functionNamed(node.text, file);
   const held = declared ?? constantOf(node, file);
   return held !== undefined && isFunctionNode(held) ? held : undefined;
 }
@@ -77,7 +77,7 @@ export function constantOf(id: TypeScript.Identifier, { source }: FileOf) {
   const declaration = variablesIn(source).get(id.text);
   if (declaration?.initializer === undefined || !isConst(declaration)) return undefined;
   // Found by a pattern too, whose value is not that of the name.
-  if (!ts.isIdentifier(declaration.name) || isHidden(id, source)) return undefined;
+  if (!ts.isIdentifier(declaration.name) || isHidden(id)) return undefined;
   return unwrap(declaration.initializer);
 }
 
@@ -106,7 +106,7 @@ export function referencePath(value: Node, file: DefinitionFile): string | undef
     names.unshift(node.name.text);
     node = node.expression;
   }
-  if (!ts.isIdentifier(node) || names.length < 2 || isHidden(node, file.source)) return undefined;
+  if (!ts.isIdentifier(node) || names.length < 2 || isHidden(node)) return undefined;
   const root = file.imports.get(node.text)?.imported;
   return root === "internal" || root === "api" ? [root, ...names].join(".") : undefined;
 }

@@ -203,7 +203,7 @@ function readsThrough(
   const { body } = fn;
   // A `var` of the same name belongs to the whole function.
   if (body !== undefined && ts.isBlock(body) && namesIn(body).has(name)) return "*";
-  for (const id of referencesIn(fn, fn, (text) => text === name)) {
+  for (const id of referencesIn(fn, (text) => text === name, fn)) {
     if (id === parameter) continue;
     const found = readsOfUse(id, file, isWhole);
     if (found === "*") return "*";

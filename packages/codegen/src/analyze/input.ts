@@ -112,7 +112,9 @@ function loadedModule(part: Node): ReturnType<typeof loadedBy> {
 }
 
 const freeNames = (expression: Node): TypeScript.Identifier[] =>
-  ts.isIdentifier(expression) ? [expression] : referencesIn(expression, expression.parent);
+  ts.isIdentifier(expression)
+    ? [expression]
+    : referencesIn(expression, undefined, expression.parent);
 
 /** How a name comes into the generated file: from the module it is of, or from that file. */
 function importable(id: TypeScript.Identifier, file: DefinitionFile): ImportedName | undefined {

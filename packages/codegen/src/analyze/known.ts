@@ -134,7 +134,7 @@ const numbers: ReadonlyMap<string, number> = new Map(
 function global(node: Node, { source, imports }: Module): number | undefined {
   const isMember = ts.isPropertyAccessExpression(node);
   const root = isMember ? node.expression : node;
-  if (!ts.isIdentifier(root) || isHidden(root, source)) return undefined;
+  if (!ts.isIdentifier(root) || isHidden(root)) return undefined;
   if (imports.has(root.text) || variablesIn(source).has(root.text)) return undefined;
   if (!isMember) return globals.get(root.text);
   return root.text === "Number" ? numbers.get(node.name.text) : undefined;

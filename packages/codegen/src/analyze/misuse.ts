@@ -27,7 +27,7 @@ export function reportMisused(file: DefinitionFile): void {
     const text = ts.isIdentifier(part) ? part.text : keyOf(part);
     if (text === undefined || !(names.has(text) || wholes.has(text)) || isInType(part))
       return false;
-    if (ts.isIdentifier(part) && isHidden(part, source)) return false;
+    if (ts.isIdentifier(part) && isHidden(part)) return false;
     return !(wholes.has(text) ? isNamed(part) : isPlain(part, file));
   });
   // Of what has lost its name, whatever is taken from it is an echo.

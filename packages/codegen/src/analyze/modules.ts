@@ -1,7 +1,8 @@
 import { placeAt } from "../diagnostics/diagnostic.js";
 import { jsName } from "../plan/constants.js";
 import { type Node, ts, type TypeScript } from "../typescript.js";
-import { allBelow, bareSource, unlessTooDeep } from "./descendants.js";
+import { allBelow, bareSource } from "./descendants.js";
+import { unlessTooDeep } from "./depth.js";
 import { declarationsOf } from "./scoping.js";
 import { isLoading, valueUses } from "./values-used.js";
 import type { ModuleEdge } from "./import-cycles.js";

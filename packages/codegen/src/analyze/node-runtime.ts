@@ -47,7 +47,7 @@ function mayMatter(module: string, from: string, read: ReadModule): boolean {
 function loadedModules({ source, placeOf }: DefinitionFile): UsedModule[] {
   return callsIn(source).flatMap((call): UsedModule[] => {
     const [argument] = call.arguments;
-    const isOwn = ts.isIdentifier(call.expression) && isHidden(call.expression, source);
+    const isOwn = ts.isIdentifier(call.expression) && isHidden(call.expression);
     const module = loadedBy(call)?.name;
     if (isOwn || argument === undefined || module === undefined) return [];
     return [{ module, place: placeOf(argument) }];

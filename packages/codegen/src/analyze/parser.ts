@@ -5,7 +5,8 @@ import { exportsOf, type Import, importsOf } from "./modules.js";
 import { type Node, ts, type TypeScript } from "../typescript.js";
 import type { SourceText } from "../discover/discover.js";
 import { AppModules, type Module } from "./app-modules.js";
-import { allBelow, bareSource, placeOf, tooDeep } from "./descendants.js";
+import { allBelow, bareSource, placeOf } from "./descendants.js";
+import { tooDeep } from "./depth.js";
 
 export interface DefinitionFile {
   readonly file: string;

@@ -86,17 +86,48 @@ export const variablesIn = once(
     ),
 );
 
-/** Says whether something between an identifier and `boundary` declares its name anew. */
+const isScope = (part: Node): boolean =>
+  ts.isSourceFile(part) ||
+  ts.isBlock(part) ||
+  ts.isFunctionLike(part) ||
+  ts.isCaseOrDefaultClause(part) ||
+  ts.isCatchClause(part) ||
+  ts.isClassExpression(part) ||
+  isFor(part) ||
+  // What is in one of a method stands outside that.
+  ts.isComputedPropertyName(part);
+
+const scopes = new WeakMap<Node, Node>();
+
+/** The nearest scope around a node. Each node is passed once, as expressions are deep. */
+function scopeAround(node: Node): Node {
+  const passed = [node];
+  let scope = node.parent;
+  for (; !isScope(scope); scope = scope.parent) {
+    const known = scopes.get(scope);
+    passed.push(scope);
+    if (known === undefined) continue;
+    scope = known;
+    break;
+  }
+  for (const each of passed) scopes.set(each, scope);
+  return scope;
+}
+
+/**
+ * Says whether something between an identifier and `boundary` declares its name anew.
+ *
+ * @param boundary Default: its file.
+ */
 export function isHidden(id: TypeScript.Identifier, boundary?: Node): boolean {
   const isType = ts.isTypeReferenceNode(id.parent);
+  const end = boundary === undefined || isScope(boundary) ? boundary : scopeAround(boundary);
   let inner: Node = id;
-  for (let part = inner.parent; part !== boundary; part = part.parent) {
-    if (ts.isSourceFile(part)) return false;
-    // The computed name of a method stands outside it.
-    const isOutside = ts.isComputedPropertyName(inner) && ts.isFunctionLike(part);
-    const isLink = ts.isCallExpression(part) || ts.isPropertyAccessExpression(part);
-    if (!isLink && !isOutside && declares(part, id.text, isType)) return true;
-    inner = part;
+  for (let scope = scopeAround(inner); scope !== end; scope = scopeAround(inner)) {
+    if (ts.isSourceFile(scope)) return false;
+    const isOutside = ts.isComputedPropertyName(inner) && inner.parent === scope;
+    if (!isOutside && declares(scope, id.text, isType)) return true;
+    inner = scope;
   }
   return false;
 }
@@ -128,15 +159,15 @@ const isOfImportType = ({ parent }: Node): boolean =>
 /** The values in a node, by their names, that nothing between them and `boundary` declares. */
 export const referencesIn = (
   node: Node,
-  boundary: Node,
   isWanted: (name: string) => boolean = () => true,
+  boundary?: Node,
 ): TypeScript.Identifier[] =>
   identifiersIn(node).filter(
     (id) => isWanted(id.text) && isReference(id) && !isHidden(id, boundary),
   );
 
 export const usesOf = (name: string, source: TypeScript.SourceFile): TypeScript.Identifier[] =>
-  referencesIn(source, source, (text) => text === name);
+  referencesIn(source, (text) => text === name);
 
 /** Says whether an expression is given a value, is counted up or down, or is deleted. */
 export function isAssigned(target: Node): boolean {

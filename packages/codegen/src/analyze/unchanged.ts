@@ -39,7 +39,7 @@ export function isUnchanged(
     const { expression: before } = callee;
     if (ts.isCallExpression(before)) return isTaken(before);
     // The builder of a body.
-    return ts.isIdentifier(before) && isHidden(before, source);
+    return ts.isIdentifier(before) && isHidden(before);
   };
   const holder = holderOf(held);
   return !ts.isVariableDeclaration(holder) || isLeft(holder.name);

@@ -6,6 +6,7 @@ import { dirname, join, relative } from "node:path";
 import { afterAll, beforeAll, expect, test, vi } from "vitest";
 import { rm } from "../../../../scripts/folders.mjs";
 import { compileSources } from "../../src/compile.js";
+import type { Diagnostic } from "../../src/diagnostics/diagnostic.js";
 import { discover, type SourceText } from "../../src/discover/discover.js";
 import { builtCommand, removeBuilt } from "../built.js";
 import { randomOf } from "../fuzz/mutate.js";
@@ -277,3 +278,70 @@ test("started in a folder that is gone it says so, without a stack", () => {
   expect(stderr).toMatch(/^The folder in which workflow-codegen was started is not there any more/);
   expect(stderr.trim().split("\n")).toHaveLength(1);
 });
+
+/** Shapes of source that can be as deep as one likes, each the way that people or tools write it. */
+const shapes: Readonly<Record<string, (depth: number) => string>> = (() => {
+  const around = (before: string, inside: string, after: string) => (depth: number) =>
+    before.repeat(depth) + inside + after.repeat(depth);
+  return {
+    "chained calls": around("", "z.string()", ".min(1)"),
+    "calls of what a call gives": around("", "f", "()"),
+    "optional members": around("", "a", "?.b"),
+    "elements of elements": around("", "a", "[0]"),
+    "calls in arguments": around("f(", "1", ")"),
+    lists: around("[", "1", "]"),
+    objects: around("{ a: ", "1", "}"),
+    "spread objects": around("{ ...", "a", "}"),
+    schemas: around("z.object({ a: ", "z.string()", " })"),
+    brackets: around("(", "1", ")"),
+    templates: around("`${", "a", "}`"),
+    choices: around("a ? b : ", "c", ""),
+    "choices in brackets": around("(", "a", " ? b : c)"),
+    sums: around("", "1", " + 1"),
+    texts: around("", '"a"', ' + "b"'),
+    alternatives: around("", "a", " ?? b"),
+    negations: around("!", "a", ""),
+    operators: around("typeof ", "a", ""),
+    casts: around("", "1", " as number"),
+    types: (depth) => `x as ${around("A<", "B", ">")(depth)}`,
+    arrows: around("() => ", "1", ""),
+    functions: around("() => { return ", "1", " }"),
+    "else if": (depth) => `() => { ${"if (a) {} else ".repeat(depth)}{} }`,
+    blocks: (depth) => `() => ${around("{", "", "}")(depth)}`,
+    loops: (depth) => `() => { ${"for (;;) ".repeat(depth)}; }`,
+    classes: around("class { a = ", "1", " }"),
+  };
+})();
+
+test(
+  "whatever is nested deeply, and whatever stack there is: one line at its place",
+  { tags: ["large"] },
+  async () => {
+    const places = [
+      (text: string) => `{ input: ${text} }).step("only", { query: () => 1 })`,
+      (text: string) => `{ input: z.object({}) }).step("only", { query: () => ${text} })`,
+      (text: string) =>
+        `{ input: z.object({}) }).step("only", { timeout: ${text}, action: () => 1 })`,
+    ];
+    const sources = Object.values(shapes).flatMap((shape, at) =>
+      places.map((place, where) => {
+        const head = small(1, "x")[0]?.text.split("\n").slice(0, 2).join("\n");
+        const text = `${head}\nexport const w${at}x${where} = defineWorkflow(${place(`\n${shape(1500)}\n`)};\n`;
+        return { file: `w${at}x${where}.workflow.ts`, text };
+      }),
+    );
+    await save(join(app(), "convex"), [...sources, ...small(1, "sound")]);
+    const args = ["--stack-size=150", main, "--json"];
+    const { stdout, stderr } = spawnSync(process.execPath, args, { cwd: app(), encoding: "utf8" });
+    expect(stderr).toBe("");
+    const { problems, written }: Json = JSON.parse(stdout);
+    const told = problems.map(({ code, place }) => `${place.file}:${place.line} ${code}`);
+    expect(told).toEqual(sources.map(({ file }) => `${file}:4 SW1901`).sort());
+    expect(written).toContain("_workflows/w0.ts");
+  },
+);
+
+interface Json {
+  readonly problems: readonly Pick<Diagnostic, "code" | "place">[];
+  readonly written: readonly string[];
+}
