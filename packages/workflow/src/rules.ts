@@ -67,6 +67,34 @@ export function durationText(ms: number): string {
   return unit === undefined ? `${ms}ms` : `${ms / UNITS[unit]}${unit}`;
 }
 
+/** A time of day in a time zone: the next moment at which the clocks there show it. */
+export interface LocalTime {
+  /** Hours and minutes, as `"02:30"`. */
+  readonly at: string;
+  /** A name of the IANA time zone database, as `"Europe/Berlin"`. */
+  readonly zone: string;
+}
+
+/** The longest wait for a time of day, in ms: a day of which an hour comes twice. */
+export const LONGEST_DAY_MS = DAY + HOUR;
+
+/** A time of day in ms since midnight; undefined if it is none. */
+export function parseTimeOfDay(at: unknown): number | undefined {
+  const [, hours, minutes] =
+    (typeof at === "string" && /^([01]\d|2[0-3]):([0-5]\d)$/.exec(at)) || [];
+  return hours === undefined ? undefined : Number(hours) * HOUR + Number(minutes) * MINUTE;
+}
+
+export function isTimeZone(zone: unknown): zone is string {
+  if (typeof zone !== "string") return false;
+  try {
+    Intl.DateTimeFormat("en", { timeZone: zone });
+    return true;
+  } catch {
+    return false;
+  }
+}
+
 /** A value as it is written in a definition: `NaN`, `"10 minuts"`, `{ failures: -1 }`. */
 export function literalText(value: unknown): string {
   if (typeof value === "string") return JSON.stringify(value);

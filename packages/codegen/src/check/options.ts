@@ -1,8 +1,8 @@
 import { diagnostic, type Diagnostic, quote } from "../diagnostics/diagnostic.js";
-import { durationMs, MAX_DURATION_MS } from "../plan/constants.js";
+import { durationMs, isTimeZone, MAX_DURATION_MS, parseTimeOfDay } from "../plan/constants.js";
 import { allNodes } from "../plan/flow.js";
 import { asyncFunction, isObject, textOf } from "../plan/known.js";
-import type { Given, GivenOptions, Known } from "../plan/known.js";
+import type { Given, GivenOptions, Known, KnownObject } from "../plan/known.js";
 import type { NodePlan, StagePlan, WorkflowPlan } from "../plan/schema.js";
 import { stageKind } from "../plan/stage-kinds.js";
 
@@ -53,6 +53,19 @@ const sync = each(
   "write a function that is not async: what has to be waited for is for a step before it",
 );
 
+const timeOfDay = each(
+  (value) => parseTimeOfDay(value) !== undefined,
+  'write hours and minutes, as "02:30"',
+);
+const timeZone = each(isTimeZone, 'write a name of the IANA database, as "Europe/Berlin"');
+
+/** `{ at, zone }`: a time of day. */
+const localTime = (name: string, { fields }: KnownObject): Problem[] =>
+  [...fields].flatMap(([field, given]) => {
+    if (field === "at") return timeOfDay(`${name}.at`, given);
+    return field === "zone" ? timeZone(`${name}.zone`, given) : [];
+  });
+
 const rules: Readonly<Record<string, Rule>> = {
   input: each((value) => isObject(value), "write a schema: `input: z.object({ … })`"),
   retry: checkRetry,
@@ -62,7 +75,10 @@ const rules: Readonly<Record<string, Rule>> = {
   // Of a workflow it may be a list of paths, which their types check.
   sensitive: (name, given) => (isList(given.value) ? [] : flag(name, given)),
   // A function cannot be seen. A negative sleep is none, but was not meant.
-  duration: (name, given) => (typeof given.value === "object" ? [] : duration(name, given)),
+  duration: (name, given) => {
+    if (isObject(given.value)) return localTime(name, given.value);
+    return typeof given.value === "object" ? [] : duration(name, given);
+  },
   children: sync,
   on: sync,
   of: sync,

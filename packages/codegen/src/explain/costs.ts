@@ -7,7 +7,8 @@ import {
   stageKind,
   startsRuns,
 } from "../plan/stage-kinds.js";
-import { durationMs } from "../plan/constants.js";
+import { durationMs, LONGEST_DAY_MS } from "../plan/constants.js";
+import type { Json } from "../plan/known.js";
 import { isOnEnd } from "../plan/on-end.js";
 import { longestWaits, retryOf } from "../plan/retry.js";
 
@@ -110,13 +111,18 @@ const byWhatItTakes: Readonly<
 > = {
   attempts,
   transaction: () => ({ worstCaseMs: transactionMs }),
-  duration: ({ policy }) => ({ worstCaseMs: durationMs(policy.values["duration"]) ?? Infinity }),
+  duration: ({ policy: { values } }) => ({ worstCaseMs: sleepMs(values["duration"]) }),
   timeout: waiting,
   run: runs,
   runs,
   // What is decided in the transaction that arrives takes no time of its own.
   nothing: () => ({ worstCaseMs: 0 }),
 };
+
+/** A duration, or a time of day, which comes once a day. One that is not seen has no limit. */
+function sleepMs(duration: Json | undefined): number {
+  return typeof duration === "object" ? LONGEST_DAY_MS : (durationMs(duration) ?? Infinity);
+}
 
 /** Children run side by side: the longest counts. With `concurrency`, their number is unknown. */
 function runs(stage: StagePlan, { node, runs: longestRuns }: Around): WorstCase {

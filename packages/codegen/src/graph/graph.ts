@@ -116,8 +116,12 @@ function runText({ kind, reference, isAside }: StagePlan, node: NodePlan): strin
 type Value = NodePlan["options"][string];
 
 function durationText(value: Value): string {
+  if (typeof value === "object") return timeOfDayText(value as Record<string, Value>);
   return typeof value === "number" ? `${value}ms` : String(value);
 }
+
+const timeOfDayText = ({ at, zone }: Readonly<Record<string, Value>>): string =>
+  `${String(at)} ${String(zone)}`;
 
 /** What an option says, in a word or two; those of an option that says nothing are left out. */
 const policyTexts: Readonly<Record<string, (value: Value) => string | undefined>> = {

@@ -12,6 +12,9 @@ export const planVersion = 3;
 
 export {
   GENERATED_FORMAT,
+  isTimeZone,
+  LONGEST_DAY_MS,
   MAX_DURATION_MS,
   parseDuration as durationMs,
+  parseTimeOfDay,
 } from "@stepwise/workflow/rules";

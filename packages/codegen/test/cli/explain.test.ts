@@ -182,6 +182,7 @@ const steps = (count: number) =>
 
 test.each<[what: string, node: string, executions: number, worst: number | null]>([
   ["a sleep", '.sleep("a", "1h")', 2, 3_600_000],
+  ["a time of day", '.sleep("a", { at: "02:30", zone: "UTC" })', 2, 25 * 3_600_000],
   ["a computed sleep", '.sleep("a", () => 5)', 2, null],
   ["an event", '.event("a", { schema: z.any() })', 1, null],
   ["an event with a timeout", '.event("a", { schema: z.any(), timeout: "1d" })', 1, 86_400_000],

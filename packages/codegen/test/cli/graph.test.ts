@@ -152,6 +152,19 @@ export const keyed = defineWorkflow({ input: z.object({}) })
   for (const id of ids) expect(id).toMatch(/^p\.\w+\.s$/);
 });
 
+test("a sleep says how long, or until which time of day", async () => {
+  const text = `import { defineWorkflow } from "@stepwise/workflow";
+import { z } from "zod";
+export const naps = defineWorkflow({ input: z.object({}) })
+  .sleep("long", "3 days")
+  .sleep("night", { at: "02:30", zone: "UTC" });`;
+  await mkdir(join(app(), "convex"));
+  await writeFile(join(app(), "convex/naps.workflow.ts"), text);
+  const { out } = await workflowCodegen("graph", "naps");
+  expect(out).toContain("long<br/>sleep<br/>3 days");
+  expect(out).toContain("night<br/>sleep<br/>02:30 UTC");
+});
+
 test("an onEnd stands beside the nodes: no way leads to it", async () => {
   await use("on-end");
   const { out } = await workflowCodegen("graph", "locked");

@@ -1,4 +1,4 @@
-import type { Duration } from "../rules.js";
+import type { Duration, LocalTime } from "../rules.js";
 import type { BranchOutputs, EachOutputs, Gathering, Items, Reduced } from "./concurrent.js";
 import { Definer } from "./definer.js";
 import type { Definition, Finalized, WorkflowOptions } from "./definition.js";
@@ -137,12 +137,14 @@ export interface Builder<
   >;
 
   /**
-   * Waits, without holding a slot, for a time or until a date. It has no output.
-   * @param duration at most a year. Zero, a negative number or a past date does not wait.
+   * Waits, without holding a slot, for a time, until a date, or until a time of day in a zone. It has
+   * no output.
+   * @param duration at most a year. Zero, a negative number or a past date does not wait. `{ at:
+   * "02:30", zone: "Europe/Berlin" }` waits until the clocks there show it next.
    */
   sleep<const Name extends string>(
     name: Free<Scope, Name>,
-    duration: Duration | ((scope: ScopeOf<Scope>) => Duration | Date),
+    duration: Duration | LocalTime | ((scope: ScopeOf<Scope>) => Duration | Date | LocalTime),
   ): Builder<Input, [...Scope, [never, Name]], Output, Events, Hint>;
 
   /**

@@ -17,7 +17,7 @@ export type {
   WorkflowOutput,
   WorkflowScope,
 } from "./definition.js";
-export type { Duration } from "../rules.js";
+export type { Duration, LocalTime } from "../rules.js";
 export type { Retry } from "./node.js";
 export type { AnySchema, InferInput, InferOutput } from "./values.js";
 export type { Each, Entries, Loop, NamesOf, ScopeOf } from "./scope.js";

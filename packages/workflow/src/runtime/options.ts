@@ -13,10 +13,12 @@ import {
   type Duration,
   durationMs,
   literalText,
+  type LocalTime,
   MAX_ATTEMPTS,
   MAX_ITERATIONS,
 } from "../rules.js";
 import type { Bound } from "./functions.js";
+import { nextAt } from "./local-time.js";
 import { placeOf } from "./place.js";
 
 /* Computed options, which the compiler could not check. `what` is how messages call the option. */
@@ -118,12 +120,15 @@ export function checkTolerate(what: string, tolerate: unknown): void {
   throw invalid(what, tolerate, must);
 }
 
+const isLocalTime = (time: unknown): time is LocalTime =>
+  typeof time === "object" && time !== null && "at" in time && "zone" in time;
+
 /** Says whether it is a whole number from 1. */
 function isWhole(value: unknown): value is number {
   return typeof value === "number" && Number.isInteger(value) && value >= 1;
 }
 
-/** How long a wait is, in ms: a duration, a date, or a function that gives one. May be negative. */
+/** How long a wait is, in ms: a duration, a date, a time of day, or a function of one. May be negative. */
 export async function msUntil(
   own: Bound,
   stage: string,
@@ -134,6 +139,10 @@ export async function msUntil(
   const what = optionOf(own, stage, option);
   const time: unknown = typeof given === "function" ? await given(await scope()) : given;
   if (option === "duration" && typeof time === "number" && time < 0) return 0;
+  if (option === "duration" && isLocalTime(time)) {
+    const now = Date.now();
+    return nextAt(time, now, what) - now;
+  }
   if (!(time instanceof Date)) return durationMs(time as Duration, what);
   if (Number.isNaN(time.getTime())) throw new Error(`${what} is an invalid date`);
   return atMostYear(time.getTime() - Date.now(), what, time.toISOString());

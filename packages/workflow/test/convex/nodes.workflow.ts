@@ -13,6 +13,12 @@ export const sleeps = defineWorkflow({
   .sleep("computed", ({ input }) => (input.until === undefined ? input.ms : new Date(input.until)))
   .step("after", { mutation: internal.app.log, args: () => ({ text: "after" }) });
 
+export const sleepsLocally = defineWorkflow({
+  input: z.object({ at: z.string(), zone: z.string() }),
+})
+  .sleep("fixed", { at: "02:30", zone: "Europe/Berlin" })
+  .sleep("computed", ({ input }) => ({ at: input.at, zone: input.zone }));
+
 export const approval = defineWorkflow({ input: z.object({}) })
   .step("asked", { mutation: internal.app.log, args: () => ({ text: "asked" }) })
   .event("decision", { schema: z.object({ by: z.string(), ok: z.boolean().default(true) }) })

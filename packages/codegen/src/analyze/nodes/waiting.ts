@@ -11,7 +11,7 @@ import type { Named, NodeContext, NodeKind } from "./node-kind.js";
 
 /* The nodes at which a run waits for something outside: for a time, an event, one other run. */
 
-/** `.sleep(name, duration | (scope) => duration | Date)`: one stage, which makes nothing. */
+/** `.sleep(name, duration | { at, zone } | (scope) => …)`: one stage, which makes nothing. */
 export const sleep: NodeKind = {
   planned: ["duration"],
   parts({ call, named, context: { file, scope: visible } }) {
@@ -51,6 +51,7 @@ function isDuration(value: Node, file: DefinitionFile): boolean {
   const node = unwrap(heldIn(value, file));
   return (
     isScalar(knownValue(node, file)) ||
+    ts.isObjectLiteralExpression(node) ||
     (ts.isBinaryExpression(node) && /^[-+*/%]/.test(node.operatorToken.getText())) ||
     (ts.isNewExpression(node) && node.expression.getText() === "Date") ||
     ts.isTemplateExpression(node)
