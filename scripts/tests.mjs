@@ -33,7 +33,10 @@ export function runTests(flags = []) {
 }
 
 if (process.argv[1] === import.meta.filename) {
-  const { failed, promises } = runTests(["--tags-filter=!large"]);
+  const { failed, promises } = runTests([
+    "--config=vitest.small.config.ts",
+    "--tags-filter=!large",
+  ]);
   if (failed === 0 && promises)
     console.log("Each promise has a test that passed. `npm run verify` runs what CI does.");
   else process.exitCode = 1;
