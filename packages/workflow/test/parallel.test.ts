@@ -98,6 +98,7 @@ describe("[S162] they are children", () => {
   test("a branch that failed leaves the others to be undone", async () => {
     const error = await use.app.error("listed", video({ fails: "thumb" }));
     expect(error).toMatchObject({ kind: "childFailed", node: "facts", key: "still image" });
+    expect(error.message).toContain('Child still image of "facts" (listed) failed');
     expect(await use.app.log()).toEqual(["undo probed /v v facts"]);
     await use.app.expectNothingLeft();
   });
@@ -118,7 +119,7 @@ describe("[S162] they are children", () => {
     expect(runs.map(({ key, state }) => [key, state])).toEqual([
       [undefined, "canceled"],
       ["probe", "completed"],
-      ["stillImage", "canceled"],
+      ["still image", "canceled"],
     ]);
     expect(await use.app.log()).toEqual(["undo probed /v v "]);
     await use.app.expectNothingLeft();
@@ -129,6 +130,13 @@ describe("[S162] they are children", () => {
     expect(await use.app.output("hurried", { ms: 60_000 })).toBe("timedOut");
     expect(await use.app.output("hurried", { ms: 100 })).toEqual({ sleeps: null, works: false });
     expect(Date.now() - started).toBeGreaterThan(1_000);
+    await use.app.expectNothingLeft();
+  });
+
+  test("[S129] a recover in one sees names as they are written, and not what its node may lack", async () => {
+    expect(await use.app.output("recoveredFacts", {})).toEqual({
+      "still image": ["facts.still image.frames", "input"],
+    });
     await use.app.expectNothingLeft();
   });
 
@@ -198,7 +206,7 @@ describe("[S163] they are inside their run", () => {
     const branches = (await list({ parent: facts?.id })).page;
     expect(branches.map(({ childKey, within }) => [childKey, within])).toEqual([
       ["probe", "facts.probe"],
-      ["stillImage", "facts.stillImage"],
+      ["still image", "facts.stillImage"],
     ]);
     const items = (await list({ parent: subtitles?.id })).page;
     expect(items.map(({ index, within }) => [index, within])).toEqual([
@@ -228,7 +236,7 @@ describe("[S163] they are inside their run", () => {
       "finalize skipped",
     ]);
     const runs = await use.app.tree(id);
-    const image = runs.find(({ key }) => key === "stillImage");
+    const image = runs.find(({ key }) => key === "still image");
     expect(await told(image?.runId ?? "")).toEqual([
       "facts.still image.frame failed",
       "facts.still image.thumb skipped",

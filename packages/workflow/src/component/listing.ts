@@ -7,6 +7,7 @@ import {
 } from "convex/server";
 import { v, type Infer, type ObjectType } from "convex/values";
 import { query, type QueryCtx } from "./_generated/server.js";
+import { keyShown } from "./core/children.js";
 import type { Run, Step } from "./core/documents.js";
 import { isInput, isParent } from "./core/kinds.js";
 import { findRun } from "./core/runs.js";
@@ -136,7 +137,8 @@ async function listed(runs: QueryStream<Run>, filter: Filter, options: Paginatio
   };
   const found = await runs.filterWith(isListed).paginate({ ...LIMITS, ...options });
   const page = found.page.map((run) => {
-    const ofChild = run.parentRun === undefined ? {} : { index: run.index, childKey: run.childKey };
+    const ofChild =
+      run.parentRun === undefined ? {} : { index: run.index, childKey: keyShown(run) };
     return { ...factsOf(run), ...ofChild };
   });
   return { page, isDone: found.isDone, continueCursor: found.continueCursor, read };

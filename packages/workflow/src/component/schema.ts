@@ -41,6 +41,8 @@ export default defineSchema({
     parentStep: v.optional(v.id("steps")),
     index: v.number(),
     childKey: v.optional(v.string()),
+    /** What its branch was called when it was started, if that is not its key. */
+    called: v.optional(v.string()),
     /** The part of its workflow that it goes through: a branch, or a body. Default: all of it. */
     within: v.optional(v.string()),
     root: v.optional(v.id("runs")),

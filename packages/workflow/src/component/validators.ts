@@ -158,6 +158,8 @@ export const vNewChild = v.object({
   /** Its place in the list of beginnings. */
   begin: v.number(),
   key: v.optional(v.string()),
+  /** What its branch is called, if that is not its key. */
+  called: v.optional(v.string()),
   input: v.any(),
   given: v.optional(vGiven),
   /** Its input was refused: it is inserted as failed. */

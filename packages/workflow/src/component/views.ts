@@ -8,7 +8,7 @@ import { keptEvents, vKept } from "./core/inbox.js";
 import { isAction, isEntry, isInPool, isInput, isParent } from "./core/kinds.js";
 import { findRun, runWithId, whichRun } from "./core/runs.js";
 import { isLost } from "./core/scheduled.js";
-import { childProgress, vChildren } from "./core/children.js";
+import { childProgress, keyShown, vChildren } from "./core/children.js";
 import { activeSteps, nameOf } from "./core/steps.js";
 import { isUnder } from "./engine/deadlines.js";
 import { parentBeingUndone } from "./features/compensation.js";
@@ -315,7 +315,7 @@ async function treeRun(ctx: QueryCtx, run: Run): Promise<Infer<typeof vTreeRun>>
   return {
     ...factsOf(run),
     parentStage: parent === null ? undefined : nameOf(parent),
-    key: run.childKey,
+    key: keyShown(run),
     index: run.index,
     steps,
   };

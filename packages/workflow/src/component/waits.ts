@@ -2,6 +2,7 @@ import { paginator } from "convex-helpers/server/pagination";
 import { paginationOptsValidator, type PaginationOptions } from "convex/server";
 import { type Infer, v } from "convex/values";
 import { query, type QueryCtx } from "./_generated/server.js";
+import { keyShown } from "./core/children.js";
 import type { Run, RunId, Step } from "./core/documents.js";
 import { shownInput } from "./core/input.js";
 import { takesEvents } from "./core/kinds.js";
@@ -110,13 +111,14 @@ class Paths {
     return path;
   }
 
-  async #below({ parentStep, parentRun, childKey, index }: Run): Promise<string | undefined> {
+  async #below(run: Run): Promise<string | undefined> {
+    const { parentStep, parentRun, index } = run;
     const step = parentStep === undefined ? null : await this.ctx.db.get("steps", parentStep);
     const above = parentRun === undefined ? null : await this.ctx.db.get("runs", parentRun);
     if (step === null || above === null) return undefined;
     const before = await this.of(above);
     if (before === undefined) return undefined;
-    const child = step.single === true ? "" : `${childKey ?? index}/`;
+    const child = step.single === true ? "" : `${keyShown(run) ?? index}/`;
     return `${before}${placeOf(step)}/${child}`;
   }
 }

@@ -188,10 +188,10 @@ export class Run extends Transaction {
     const isAsked = part !== "compensate" && error.kind !== "canceled" && isFollowed;
     if (!isAsked || node?.recover === undefined) return { error };
     try {
-      const names = this.own.reads.get(`${path}.recover`) ?? [];
-      const scope: unknown = await this.scopeFor(path, "recover", names);
+      const scope: unknown = await this.scopeFor(`${path}.recover`, "recover");
       // The node's own function sees what its record does not show.
-      const given = await node.recover(copied({ ...error, ...problem }), scope);
+      const shown = { ...error, ...problem, node: error.node };
+      const given = await node.recover(copied(shown), scope);
       return { path, output: checkedOutput(this.place(path).called, given), next };
     } catch (thrown) {
       const own = describeThrown(thrown);

@@ -176,6 +176,18 @@ export const hurried = defineWorkflow({ input: z.object({ ms: z.number() }) }).p
   recover: (error) => error.kind,
 });
 
+/** Its parent recovers, in a branch whose name is no identifier, with the whole scope. */
+export const recoveredFacts = defineWorkflow({ input: z.object({}) }).parallel("facts", {
+  branches: {
+    "still image": (b) =>
+      b.parent("frames", {
+        query: () => 2,
+        children: ({ output }) => [child(doubled, { items: { a: -1, b: -2 }, most: output })],
+        recover: (error, scope) => [error.node, ...Object.keys(scope)],
+      }),
+  },
+});
+
 /** Makes one text of its branches. */
 export const toldFacts = defineWorkflow({ input: z.object({}) }).parallel("facts", {
   branches: {

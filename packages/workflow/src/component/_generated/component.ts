@@ -486,6 +486,7 @@ export type ComponentApi<Name extends string | undefined = string | undefined> =
                   Array<{
                     begin: number;
                     key?: string;
+                    called?: string;
                     input: any;
                     given?: { value?: any };
                     error?: {

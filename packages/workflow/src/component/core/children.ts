@@ -21,6 +21,9 @@ export async function lastChild(ctx: QueryCtx, parent: StepId): Promise<Run | nu
   return await childrenFrom(ctx, parent).order("desc").first();
 }
 
+/** What messages and views call a child among its siblings. */
+export const keyShown = ({ called, childKey }: Run): string | undefined => called ?? childKey;
+
 export const UNENDED = ["compensating", "running", "pending"] as const;
 
 /** Says whether a child is in one of the states. It reads the last one, which is canceled last. */

@@ -4,7 +4,7 @@ import { internal } from "../_generated/api.js";
 import { continuation, continueLater } from "../core/continuations.js";
 import type { Doc, MutationCtx, QueryCtx, Run, Step, StepId } from "../core/documents.js";
 import { errorOf } from "../core/runs.js";
-import { childrenIn, hasManyChildren, isWaitingForChildren } from "../core/children.js";
+import { childrenIn, hasManyChildren, isWaitingForChildren, keyShown } from "../core/children.js";
 import { nameOf } from "../core/steps.js";
 import { scheduleEntry } from "../engine/entry.js";
 import { dropPages } from "./childPages.js";
@@ -25,7 +25,7 @@ export async function failParent(ctx: MutationCtx, parent: Step, child: Run) {
   const run = await ctx.db.get("runs", parent.run);
   if (run === null) throw new Error(`The run of the parent "${parent._id}" is gone`);
   const key = child.childKey ?? String(child.index);
-  const which = parent.single === true ? "The child" : `Child ${key}`;
+  const which = parent.single === true ? "The child" : `Child ${keyShown(child) ?? key}`;
   // Errors of compensations are listed once, by the run at the top.
   const { compensationErrors, ...cause }: StepError =
     child.error ?? errorOf(child, "canceled", `The child was ${child.state}`);

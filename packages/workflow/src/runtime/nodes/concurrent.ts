@@ -3,7 +3,7 @@ import type { Value } from "convex/values";
 import type { Beginning, NewChild } from "../../component/validators.js";
 import { Failure } from "../../errors/failure.js";
 import { checkStorable } from "../../values.js";
-import { canWait, hasUndoables } from "../place.js";
+import { canWait, hasUndoables, presentKey } from "../place.js";
 import { isItemSecret } from "../reads.js";
 import { firstOf } from "../reference.js";
 import type { Arrival, OfScope, Run } from "../run.js";
@@ -20,7 +20,10 @@ export async function parallel(run: Run, stage: string): Arrival {
     for (const { key, nodes } of branches)
       begins.push(await beginningIn(run, stage, nodes, `${stage}.${key}`));
     // A branch that is renamed later keeps its result under its storage name.
-    const made = branches.map(({ key }, begin) => ({ begin, key, input: null }));
+    const made = branches.map(({ key = "", among = {} }, begin) => {
+      const called = presentKey(among, key);
+      return { begin, key, called: called === key ? undefined : called, input: null };
+    });
     const concurrency = branches.some(canWait) ? Infinity : undefined;
     return { begins, pages: pagesOf(called, made), keyed: true, concurrency };
   });
