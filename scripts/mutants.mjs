@@ -9,7 +9,6 @@ export const GUARDS = [
   { guard: "stale", says: "a cancel while fused mutations run" },
   { guard: "slot-of-running", says: "a cancel while an action runs" },
   { guard: "not-begun", says: "a cancel before the action has begun" },
-  { guard: "own-function", says: "a step, or a mutation of the pool, cancels its own run or work" },
   { guard: "closed-while-entered", says: "a cancel while an event arrives" },
   { guard: "compensating", says: "a cancel while the run compensates" },
   {
@@ -41,7 +40,7 @@ export const GUARDS = [
   { guard: "slot-is-free", says: "many enqueues want the same slot" },
   { guard: "preference", says: "many completions want the same work" },
   { guard: "work-attempt", says: "a completion or a delayed start comes twice" },
-  { guard: "has-begun", says: "a cancel meets the start of a work" },
+  { guard: "has-begun", says: "a cancel meets the start of a work, or comes from the function itself" },
   { guard: "own-work", says: "a mutation cancels its own work" },
   { guard: "function-gone", says: "a queued work's function is gone" },
   { guard: "callback-room", says: "a callback uses up the transaction" },

@@ -1,14 +1,12 @@
 import type { HostCtx, HostQueryCtx, JobId } from "./context.js";
 
 /**
- * Cancels a scheduled function, unless it runs, or runs this code. A running mutation looks
- * pending, but reads the record that names it, which the caller writes, so only one of the two
- * commits.
+ * Cancels a scheduled function, unless it runs, or runs this code: that looks begun to itself. To
+ * others a running mutation looks pending, but reads the record that names it, which the caller
+ * writes, so only one of the two commits.
  * @returns whether it had not begun.
  */
 export async function cancelPending(ctx: HostCtx, job: JobId): Promise<boolean> {
-  // guard: own-function
-  if (await isOwnJob(ctx, job)) return false;
   // guard: has-begun
   if (!(await isPending(ctx, job))) return false;
   // guard: not-begun
