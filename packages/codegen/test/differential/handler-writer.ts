@@ -10,7 +10,7 @@ export interface Around {
 }
 
 /** How handlers fail, and how a `retry.when` says what is tried again: some oftener than others. */
-const FAILURES = "throws throws convex final unfit some later later past".split(" ");
+const FAILURES = "throws throws convex final unfit some some some later later past".split(" ");
 const WHENS = "always first thrown first thrown throws convex final odd".split(" ");
 
 /** Where a handler stands, as it says in the log. */
@@ -156,9 +156,8 @@ export class HandlerWriter {
     if (this.chance(0.4)) {
       const most = 1 + this.upTo(wide > 0 ? 12 : 2);
       const computed = `({ ${given.join(", ")} }) => atOnce("${name}", { ${given.join(", ")} }, ${most})`;
-      // What a function reads must be seen.
       const isComputed = this.chance(0.4);
-      parts.push(isComputed ? `concurrency: ${computed}` : this.spread(`concurrency: ${most}`));
+      parts.push(this.spread(`concurrency: ${isComputed ? this.unseen(computed) : most}`));
     }
     if (this.chance(0.5))
       parts.push(

@@ -70,7 +70,7 @@ function stageOf({ named, options, context }: Read, kind: "parallel" | "each", r
       ...ofNode(named),
       kind,
       visible,
-      reads: allReads([reads, readsOfMost(options.get("concurrency"), file)]),
+      reads: allReads([reads, readsOfMost(options, file)]),
       recover: readRecover(options, visible, file),
       reduce: isReduced(options, named.label, file) ? true : undefined,
       // It starts runs of its own workflow alone.

@@ -2,15 +2,9 @@ import { quote } from "../../diagnostics/diagnostic.js";
 import type { StagePlan } from "../../plan/schema.js";
 import { childWorkflows } from "../children.js";
 import type { DefinitionFile } from "../parser.js";
-import { functionOf, type Option } from "../functions.js";
-import {
-  allReads,
-  readHandler,
-  readRecover,
-  type Reads,
-  readsOf,
-  scopeReads,
-} from "../handlers.js";
+import { functionOf } from "../functions.js";
+import { knownValue } from "../known.js";
+import { allReads, readHandler, readRecover, type Reads, scopeReads } from "../handlers.js";
 import {
   fileOf,
   handlerKinds,
@@ -73,7 +67,7 @@ function childrenStage(
   const { label, name } = named;
   const option = options.get("children");
   if (option === undefined && options.rest === undefined) return undefined;
-  const ofMost = readsOfMost(options.get("concurrency"), file);
+  const ofMost = readsOfMost(options, file);
   const reads = allReads([scopeReads(option, file), ofMost]);
   const fn = option && functionOf(option.value, file);
   const own = {
@@ -88,10 +82,11 @@ function childrenStage(
   return stagePlan({ ...ofNode(named), ...own, reads, visible }, file);
 }
 
-/** What a `concurrency` reads. One that is not seen is mostly a number. */
-export function readsOfMost(option: Option | undefined, file: DefinitionFile): Reads {
-  const most = option && functionOf(option.value, file);
-  return most === undefined ? [] : readsOf(most, "ofScope", file);
+/** What a `concurrency` reads: one that is not seen may be a function. */
+export function readsOfMost(options: Options, file: DefinitionFile): Reads {
+  const option = options.get("concurrency");
+  if (option === undefined) return options.rest === undefined ? [] : "*";
+  return typeof knownValue(option.value, file) === "number" ? [] : scopeReads(option, file);
 }
 
 /**
