@@ -430,7 +430,7 @@ describe("timeline", () => {
       "  [probe] completed",
       "    facts.probe.probed completed",
       // By its storage name, which is an identifier.
-      "  [stillImage] completed",
+      "  [still image] completed",
       "    facts.still image.frame completed",
       "    facts.still image.thumb completed",
       "subtitles completed",

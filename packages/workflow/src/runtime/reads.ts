@@ -137,7 +137,7 @@ export function readableScope(
   const check = (key: string | symbol): void => {
     if (typeof key !== "string" || reads.includes(key) || !visible().includes(key)) return;
     const { workflow } = own;
-    const called = placeOf(own.definition, stage).called.replace(/\.(until|recover)$/, "");
+    const called = placeOf(own.definition, stage).called.replace(/\.until$/, "");
     throw new Failure(
       "nonRetryable",
       `The ${name} of "${called}" in workflow "${workflow}" reads "${key}", which the generated code does not load. Run workflow-codegen. If that changes nothing, name it in the parameters: ({ ${key} }) => …`,

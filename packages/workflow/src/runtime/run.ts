@@ -188,7 +188,10 @@ export class Run extends Transaction {
     const isAsked = part !== "compensate" && error.kind !== "canceled" && isFollowed;
     if (!isAsked || node?.recover === undefined) return { error };
     try {
-      const scope: unknown = await this.scopeFor(`${path}.recover`, "recover");
+      const names = this.own.reads.get(`${path}.recover`) ?? [];
+      const scope: Record<string, unknown> = await this.scopeFor(path, "recover", names);
+      // It is for the node's other functions: its handler may have failed.
+      if (names.includes("*")) for (const name of this.place(path).sees ?? []) delete scope[name];
       // The node's own function sees what its record does not show.
       const shown = { ...error, ...problem, node: error.node };
       const given = await node.recover(copied(shown), scope);

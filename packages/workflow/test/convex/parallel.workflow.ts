@@ -3,6 +3,7 @@ import { z } from "zod";
 
 /* Several things at once, and the same for each item. */
 
+const hidden = <Value>(value: Value): Value => value;
 const takes = async (ms: number) => await new Promise((resolve) => setTimeout(resolve, ms));
 
 /** Probes a video and makes a thumbnail of it at once; then a subtitle in each language. */
@@ -177,7 +178,11 @@ export const hurried = defineWorkflow({ input: z.object({ ms: z.number() }) }).p
 });
 
 /** Its parent recovers, in a branch whose name is no identifier, with the whole scope. */
-export const recoveredFacts = defineWorkflow({ input: z.object({}) }).parallel("facts", {
+export const recoveredFacts = defineWorkflow({
+  input: z.object({ most: z.number() }),
+}).parallel("facts", {
+  // What the compiler does not see.
+  ...hidden({ concurrency: ({ input }: { input: { most: number } }) => input.most }),
   branches: {
     "still image": (b) =>
       b.parent("frames", {
