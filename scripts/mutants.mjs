@@ -40,7 +40,10 @@ export const GUARDS = [
   { guard: "slot-is-free", says: "many enqueues want the same slot" },
   { guard: "preference", says: "many completions want the same work" },
   { guard: "work-attempt", says: "a completion or a delayed start comes twice" },
-  { guard: "has-begun", says: "a cancel meets the start of a work, or comes from the function itself" },
+  {
+    guard: "has-begun",
+    says: "a cancel meets the start of a work, or comes from the function itself",
+  },
   { guard: "own-work", says: "a mutation cancels its own work" },
   { guard: "function-gone", says: "a queued work's function is gone" },
   { guard: "callback-room", says: "a callback uses up the transaction" },
@@ -274,6 +277,7 @@ export const MUTANTS = [
     file: "workpool/src/core/pool.ts",
     find: "if (slot.number >= gate.maxParallelism) {",
     replace: "if (slot.number > gate.maxParallelism) {",
+    profile: "pool",
   },
   {
     name: "event-stays",
@@ -296,6 +300,7 @@ export const MUTANTS = [
     file: "workflow/src/component/events.ts",
     find: "const isKept = waiting === undefined || waiting.paused === true;",
     replace: "const isKept = waiting === undefined;",
+    profile: "steer",
   },
   {
     name: "iteration-reset",
@@ -310,6 +315,7 @@ export const MUTANTS = [
     file: "workflow/src/component/features/iterations.ts",
     find: "const stays = !isInside(loop, step) || undoable.has(iterationOf(old, step));",
     replace: "const stays = !isInside(loop, step);",
+    profile: "wide",
   },
   {
     name: "tolerance-one-more",
@@ -317,6 +323,7 @@ export const MUTANTS = [
     file: "workflow/src/component/features/failing.ts",
     find: "return rest < 0 || (await rowsOf(ctx, parent._id, rest + 1)).length > rest;",
     replace: "return rest < 0 || (await rowsOf(ctx, parent._id, rest + 2)).length > rest + 1;",
+    profile: "steer",
   },
   {
     name: "tolerance-one-less",

@@ -51,7 +51,8 @@ async function caughtBy(mutation, { profile = "mixed", class: of = "s16", test }
         mutation,
         print: (line) => void (problem ||= /^seed \d+: (.*)/.exec(line)?.[1] ?? ""),
       });
-      if (firstFailed !== undefined || failed > 0)
+      if (firstFailed === undefined && failed > 0) throw new Error("The simulator has crashed");
+      if (firstFailed !== undefined)
         return `seed ${firstFailed} of ${of}, ${profile}: ${problem.slice(0, 200)}`;
     } finally {
       remove();

@@ -94,6 +94,7 @@ class Generator extends HandlerWriter {
       if (this.chance(0.4)) add(this.#plain(around()));
       add(this.chance(0.6) ? this.#taking(around()) : this.#ownSleep(around()));
       this.failing = failing;
+      if (this.chance(0.4)) add(this.#failingAtTimes(around()));
     }
     if (this.#wideLeft > 0) add(this.chance(0.6) ? this.#parent(around()) : this.#each(around()));
     while (this.#left > 0) add(this.#node(around()));
@@ -157,6 +158,16 @@ class Generator extends HandlerWriter {
     return [
       name,
       `.step("${name}", { action: (ctx, ${param}, info) => act(ctx, info, "${siteOf(name, around)}", ${this.seen()}) })`,
+    ];
+  }
+
+  /** A step that fails in a third of the runs: a parent may tolerate some of them. */
+  #failingAtTimes(around: Around): [string, string] {
+    const name = this.name();
+    const param = this.param(around);
+    return [
+      name,
+      `.step("${name}", { query: (_ctx, ${param}) => look("${siteOf(name, around)}", ${this.seen()}, { fails: "some" }) })`,
     ];
   }
 
@@ -314,11 +325,11 @@ class Generator extends HandlerWriter {
       ["left", "right", "third"],
       ["turn left", "200", "?"],
     ]).slice(0, 1 + this.upTo(3));
+    const parts = this.gathering(name, basics(around), 0);
     const branches = keys.map((key, index) => {
       const branch = `${around.branch ?? ""}${name}.${index}>`;
-      return `${JSON.stringify(key)}: (b) => b${this.#apart({ ...around, branch })}`;
+      return `${JSON.stringify(key)}: (b) => b${this.#apart({ ...around, branch }, parts)}`;
     });
-    const parts = this.gathering(name, basics(around), 0);
     const options = afterSpreads([`branches: { ${branches.join(", ")} }`, ...parts]);
     return [name, `.parallel("${name}", { ${options}${this.recover(name, around, 0.2)} })`];
   }
@@ -330,17 +341,19 @@ class Generator extends HandlerWriter {
     const count = isWide ? 4 + this.upTo(MOST_CHILDREN - 3) : this.upTo(4);
     const made = this.chance(0.7) ? "items" : "keyed";
     const of = `(${this.param(around)}) => ${made}("${name}", ${this.seen()}, ${count})`;
-    const body = this.#apart({ ...around, isInEach: true });
     const parts = this.gathering(name, basics(around), isWide ? count : 0);
+    const body = this.#apart({ ...around, isInEach: true }, parts);
     const options = afterSpreads([`of: ${this.unseen(of)}`, `body: (b) => b${body}`, ...parts]);
     return [name, `.each("${name}", { ${options}${this.recover(name, around, 0.2)} })`];
   }
 
   /** Nodes that others go on beside: first one that takes a time of its own, and does not fail. */
-  #apart(around: Around): string {
+  #apart(around: Around, options: readonly string[]): string {
     const [first, text] = this.chance(0.6) ? this.#taking(around) : this.#ownSleep(around);
     const names = first === undefined ? around.names : [...around.names, first];
-    return text + this.#inside({ ...around, names }, 0).text;
+    const mayFail = options.some((part) => part.startsWith("tolerate")) && this.chance(0.6);
+    const failing = mayFail ? this.#failingAtTimes({ ...around, names })[1] : "";
+    return text + failing + this.#inside({ ...around, names }, 0).text;
   }
 
   #child(around: Around): [string, string] {

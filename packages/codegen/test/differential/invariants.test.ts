@@ -54,6 +54,14 @@ const definition = {
   },
 };
 
+const THIRD = step("third", 3, {
+  kind: "action",
+  state: "failed",
+  attempt: 2,
+  endedAt: 5,
+  errors: [error, error],
+});
+
 /** A run that has failed at its third node, and was undone. */
 const SOUND: Rest = {
   workflows: { w: { definition } },
@@ -61,7 +69,7 @@ const SOUND: Rest = {
   steps: [
     step("first", 1, { undoable: true, output: "one" }),
     step("second", 2, { undoable: true }),
-    step("third", 3, { kind: "action", state: "failed", endedAt: 5, errors: [error, error] }),
+    THIRD,
     step("second.compensate", 6),
     step("first.compensate", 7),
   ],
@@ -144,6 +152,28 @@ const BREAKS: readonly (readonly Partial<Rest>[])[] = [
     { inbox: [] },
     { inbox: [...SOUND.inbox, ...SOUND.inbox] },
     { sent: [{ run: "r", generation: 1, value: "event 1", answer: "taken" }] },
+  ],
+  [{ steps: [{ ...THIRD, state: "completed", attempt: 3 }] }],
+  [{ steps: [{ ...THIRD, attempt: 1 }] }],
+  [
+    {
+      steps: [step("kids", 4, { kind: "children", total: 2, tolerate: { percentage: 49 } })],
+      runs: [{ ...run, parentStep: "kids" as StepRow["_id"] }],
+    },
+  ],
+  [
+    { runs: [{ ...run, state: "timedOut", timeoutMs: 10 }] },
+    {
+      workflows: { w: { definition: { ...definition, nodes: { third: { timeout: 3 } } } } },
+      steps: [
+        { ...THIRD, state: "timedOut", beganAt: 3, errors: [{ ...error, kind: "timedOut" }] },
+      ],
+    },
+  ],
+  [{ runs: [{ ...run, state: "completed", timeoutMs: 10, endedAt: 100_000 }] }],
+  [
+    { steps: [step("nap", 4, { kind: "sleep", dueAt: 5 })] },
+    { steps: [step("ask", 4, { kind: "event", timedOut: true, dueAt: 5 })] },
   ],
 ];
 

@@ -1,5 +1,6 @@
 import { isOf } from "../../../workflow/test/component.js";
 import { canonical } from "./behaviour.js";
+import { MEASURES } from "./measures.js";
 import {
   BAD,
   definitionOf,
@@ -308,6 +309,7 @@ export const INVARIANTS: readonly Invariant[] = [
           : [`${value} was ${answer}: ${taken.length} nodes have it, ${kept.length} wait`];
       }),
   },
+  ...MEASURES,
 ];
 
 /** What is broken of an app at rest, by sentence. */

@@ -5,8 +5,12 @@ import type { RunRow } from "../differential/rest.js";
 import { isUnwatched } from "../differential/tables.js";
 import { look } from "./look.js";
 import { ENCORE } from "./scenario.js";
-import type { Blow, Deed, Entry, Start } from "./scenario.js";
+import type { Blow, Clash, Deed, Entry, Start } from "./scenario.js";
 import { JOBS, type Stage } from "./stage.js";
+
+/** What is done to one run. */
+type Aimed = Extract<Deed, { readonly run: number }>;
+type Steering = Exclude<Aimed, { readonly does: "send" | "clash" }>;
 
 const INPUT = { at: "top", n: 2 };
 
@@ -100,37 +104,80 @@ export class Deeds {
       return void (await Promise.all(deed.deeds.map((each) => this.#do(each))));
     if (deed.does === "limit") return await this.limit(deed.maxParallelism);
     if (deed.does === "repair") return void (await this.#stage.call("repair", {}));
+    const run = this.#runFor(deed);
+    if (run === undefined) return;
+    if (deed.does === "clash") return await this.#clash(deed, run);
+    if (deed.does === "send") return await this.#send(run, deed.event);
+    await this.#steer(run, deed);
+  }
+
+  /** The run that something is done to: one that it suits, if there is any. */
+  #runFor(deed: Aimed): RunRow | undefined {
     const ofChildren = "child" in deed && deed.child === true;
-    const tops = this.#stage.runs().filter(({ root }) => (root === undefined) !== ofChildren);
-    const suits = ({ state, paused }: RunRow) =>
+    const all = this.#stage.runs().filter(({ root }) => (root === undefined) !== ofChildren);
+    const suits = ({ _id, state, paused }: RunRow) =>
       ({
-        send: !isEnd(state),
+        // Half of what is sent comes early, or in vain.
+        send: !isEnd(state) && ("event" in deed && deed.event < 0.5 ? this.#waits(_id) : true),
+        // What begins with a restart is for a run that has ended.
+        clash:
+          "all" in deed && deed.all[0] === "restart"
+            ? isEnd(state)
+            : !isEnd(state) && this.#waits(_id),
         cancel: !isEnd(state),
         pause: !isEnd(state) && paused !== true,
         resume: paused === true,
         restart: isEnd(state),
         cleanup: isEnd(state),
       })[deed.does];
-    const some = tops.filter(suits);
-    const among = some.length > 0 ? some : tops;
-    const run = among[Math.floor(deed.run * among.length)];
-    if (run === undefined) return;
-    const { _id: runId, workflow: name, generation = 1 } = run;
-    if (deed.does === "send") {
-      const awaited = this.#stage
-        .steps()
-        .flatMap((step) =>
-          step.run === runId && step.endedAt === undefined ? (step.names ?? []) : [],
-        );
-      const events = [...awaited, ...eventsIn(this.#stage.workflows[name]?.definition.nodes ?? {})];
-      const event = events[Math.floor(deed.event * events.length)];
-      if (event === undefined) return;
-      const value = `event ${++this.#count}`;
-      const answer = await this.#stage.call("send", { name, runId, event, value });
-      if (answer === "taken" || answer === "kept")
-        this.#stage.sent.push({ run: runId, generation, value, answer });
-      return;
-    }
+    const some = all.filter(suits);
+    const among = some.length > 0 ? some : all;
+    return among[Math.floor(deed.run * among.length)];
+  }
+
+  #waits(run: string): boolean {
+    return this.#open(run).some(({ dueAt, names }) => (dueAt ?? names) !== undefined);
+  }
+
+  #open(run: string) {
+    return this.#stage.steps().filter((step) => step.run === run && step.endedAt === undefined);
+  }
+
+  async #clash({ all, event, aroundMs, inTurn = false }: Clash, run: RunRow): Promise<void> {
+    const { _id, expiresAt } = run;
+    const clash = async () => {
+      const doing: Promise<void>[] = [];
+      for (const does of all) {
+        const done =
+          does === "send" ? this.#send(run, event) : this.#steer(run, { does, run: event });
+        doing.push(done);
+        if (inTurn) await done;
+      }
+      await Promise.all(doing);
+    };
+    if (aroundMs === undefined) return await clash();
+    const { deployment } = this.#stage;
+    const due = this.#open(_id).flatMap(({ dueAt }) => (dueAt === undefined ? [] : [dueAt]));
+    const inMs = Math.min(...due, expiresAt ?? Infinity) + aroundMs - deployment.wall();
+    if (!Number.isFinite(inMs)) return;
+    deployment.at(Math.max(0, inMs), () => {
+      if (!this.#stage.isOver) void clash().catch(() => {});
+    });
+  }
+
+  async #send({ _id: runId, workflow: name, generation = 1 }: RunRow, which: number) {
+    const { nodes = {} } = this.#stage.workflows[name]?.definition ?? {};
+    const awaited = this.#open(runId).flatMap(({ names = [] }) => names);
+    const events = [...awaited, ...eventsIn(nodes)];
+    const event = events[Math.floor(which * events.length)];
+    if (event === undefined) return;
+    const value = `event ${++this.#count}`;
+    const answer = await this.#stage.call("send", { name, runId, event, value });
+    if (answer === "taken" || answer === "kept")
+      this.#stage.sent.push({ run: runId, generation, value, answer });
+  }
+
+  async #steer({ _id: runId, workflow: name }: RunRow, deed: Steering): Promise<void> {
     const from = deed.does === "restart" ? this.#placeOf(name, deed) : {};
     const input =
       "input" in deed && deed.input === true

@@ -4,6 +4,7 @@ import type { Job } from "../edits/deployed.js";
 import { type Asked, type Happened, parts, type Work } from "./pool-app.js";
 import type { PoolEntry, PoolScenario } from "./pool-scenario.js";
 import type { Outcome } from "./simulated.js";
+import { Idle } from "./idle.js";
 import { plantLarge } from "./large.js";
 import { isUnread } from "./unread.js";
 
@@ -21,6 +22,7 @@ class PoolSimulation {
   readonly #history: string[] = [];
   readonly #problems: string[] = [];
   #deployment!: Deployment;
+  #idle!: Idle;
   #events = 0;
   #uses = 0;
   /** In the order of commits. */
@@ -29,6 +31,8 @@ class PoolSimulation {
   #isOver = false;
   #mostParallel = 0;
   #acting = 0;
+  /** What the watchdog took for lost. */
+  readonly #lost: string[] = [];
   #mostActing = 0;
 
   constructor(readonly scenario: PoolScenario) {}
@@ -40,6 +44,7 @@ class PoolSimulation {
     const deployment = (this.#deployment = await Deployment.of(parts, options));
     plantLarge(deployment, scenario.seed);
     this.#watch();
+    this.#idle = new Idle(deployment, "workpool");
     try {
       await this.#done(this.#limit(scenario.maxParallelism));
       await this.#drive();
@@ -87,10 +92,14 @@ class PoolSimulation {
   /** What must hold after every commit. */
   #watch(): void {
     let held = 0;
-    this.#deployment.onCommit(({ writes }) => {
+    this.#deployment.onCommit(({ by, writes }) => {
       for (const { table, old, next } of writes) {
-        if (table.path === "workpool/slots")
+        if (table.path === "workpool/slots") {
           held += Number(next?.["work"] !== undefined) - Number(old?.["work"] !== undefined);
+          const had = old?.["work"];
+          if (by.endsWith("watchdog:sweep") && had !== undefined && next?.["work"] !== had)
+            this.#lost.push(String(had));
+        }
         // What the app has written itself.
         if (table.path === "asked") this.#asked.push(next as unknown as Asked);
         if (table.path === "happened") this.#happened.push(next as unknown as Happened);
@@ -108,9 +117,12 @@ class PoolSimulation {
 
   async #drive(): Promise<void> {
     const until = this.#events + MOST_EVENTS;
+    const { scheduledAtOnce } = CLASSES[this.scenario.class];
     await this.#deployment.drive({
       done: () => {
         this.#events += 1;
+        const isIdle = this.#hasFaults ? undefined : this.#idle.look(scheduledAtOnce);
+        if (isIdle !== undefined) this.#problems.push(isIdle);
         if (this.#events > until) throw new Error("It does not come to rest");
         if (this.#isOver) return false;
         for (const entry of this.scenario.plan)
@@ -209,14 +221,6 @@ class PoolSimulation {
     return !plan.every(isDeed) || fullOfTen !== undefined;
   }
 
-  /** A page of a `cancelAll` may be used up by a callback, and then fails. */
-  get #isGreedy(): boolean {
-    return (
-      this.#works().some(({ callback }) => callback === "greedy") &&
-      this.#asked.some(({ asks }) => asks === "cancel all")
-    );
-  }
-
   async #check(): Promise<void> {
     const happened = this.#happened;
     const failed = this.#rows("failedCallbacks");
@@ -237,10 +241,11 @@ class PoolSimulation {
     }
     if (!this.#hasFaults && this.#mostActing > this.#mostParallel)
       this.#problems.push(`${this.#mostActing} actions ran at once of ${this.#mostParallel}`);
+    if (!this.#hasFaults && this.#lost.length > 0)
+      this.#problems.push(`nothing was lost but what the watchdog found: ${this.#lost.join()}`);
     const jobs = this.#deployment.rows<Job>("workpool", JOBS);
     for (const { name, state } of jobs)
-      if (state.kind === "failed" && !this.#hasFaults && !this.#isGreedy)
-        this.#problems.push(`${name} failed`);
+      if (state.kind === "failed" && !this.#hasFaults) this.#problems.push(`${name} failed`);
   }
 
   #checkWork(
@@ -296,7 +301,7 @@ class PoolSimulation {
       if (length > 0 && this.#rows("setAside").length === 0)
         this.#problems.push(`${length} rows in ${table} at the end`);
     }
-    if (!this.#hasFaults && !this.#isGreedy && this.#rows("setAside").length > 0)
+    if (!this.#hasFaults && this.#rows("setAside").length > 0)
       this.#problems.push("something was set aside");
     if (this.#rows("slots").some(({ work }) => work !== undefined))
       this.#problems.push("a slot is held at the end");

@@ -26,8 +26,28 @@ export type Deed =
     }
   /** Many at once. */
   | { readonly does: "storm"; readonly deeds: readonly Deed[] }
-  | { readonly does: "send"; readonly run: number; readonly event: number }
+  | {
+      readonly does: "send";
+      readonly run: number;
+      readonly event: number;
+      readonly child?: boolean;
+    }
+  | Clash
   | { readonly does: "limit"; readonly maxParallelism: number };
+
+/**
+ * Several things to one run, at once or one after the other: mostly one that waits. `aroundMs`: so long after the moment
+ * at which its wait is over, or before it.
+ */
+export interface Clash {
+  readonly does: "clash";
+  readonly run: number;
+  readonly event: number;
+  readonly child?: boolean;
+  readonly aroundMs?: number;
+  readonly inTurn?: boolean;
+  readonly all: readonly ("send" | "cancel" | "pause" | "resume" | "restart" | "cleanup")[];
+}
 
 /** How a run is started, if not at once, without a key, for good. */
 export interface Start {
@@ -179,6 +199,38 @@ function restarting(random: () => number): Deed {
   };
 }
 
+const CLASHES: readonly Clash["all"][] = [
+  ["send", "cancel"],
+  ["pause", "send", "resume"],
+  ["pause", "send"],
+  ["send", "pause"],
+  ["send", "send"],
+  ["pause", "resume"],
+  ["pause", "cancel"],
+  ["resume", "cancel"],
+  ["restart", "restart"],
+  ["restart", "cancel"],
+  ["cancel", "restart", "cleanup"],
+  ["send"],
+  ["pause"],
+  ["cancel"],
+  ["restart"],
+];
+
+function clashing(random: () => number): Deed {
+  const all = CLASHES[Math.floor(random() * CLASHES.length)]!;
+  const isAround = all.length === 1 || random() < 0.3;
+  return {
+    does: "clash",
+    all,
+    run: random(),
+    event: random(),
+    ...(random() < 0.5 ? { child: true } : {}),
+    ...(random() < 0.5 ? { inTurn: true } : {}),
+    ...(isAround ? { aroundMs: Math.floor(random() * 80) - 40 } : {}),
+  };
+}
+
 /** The event of what is done when all runs have ended: none is that late. */
 export const ENCORE = 100_000;
 
@@ -193,12 +245,12 @@ function steering(random: () => number): Deed {
       ? { key: `key${upTo(2)}`, reuse: (["never", "ended", "failed"] as const)[upTo(3)]! }
       : {}),
     ...(random() < 0.3 ? { [random() < 0.5 ? "runAt" : "runAfter"]: upTo(100_000) } : {}),
-    ...(random() < 0.2 ? { expires: true } : {}),
+    ...(random() < 0.3 ? { expires: true } : {}),
     ...(random() < 0.2 ? { refuses: random() < 0.5 ? true : ("greedy" as const) } : {}),
   });
   const steer = (does: "cancel" | "pause" | "resume" | "cleanup"): Deed =>
     child ? { does, run, child } : { does, run };
-  const send = (): Deed => ({ does: "send", run, event: random() });
+  const send = (): Deed => ({ does: "send", run, event: random(), ...(child ? { child } : {}) });
   const deeds = [
     start,
     start,
@@ -210,6 +262,8 @@ function steering(random: () => number): Deed {
     () => steer("cleanup"),
     send,
     send,
+    () => clashing(random),
+    () => clashing(random),
     () => restarting(random),
     () => restarting(random),
     () => ({ does: "look" }) as const,
@@ -264,7 +318,8 @@ function planOf(random: () => number, profile: Profile): Entry[] {
       () => ({ does: "resume", run }),
       () => ({ does: "resume", run }),
       () => ({ does: "send", run, event: random() }),
-      () => ({ does: "send", run, event: random() }),
+      () => ({ does: "send", run, event: random(), child: true }),
+      () => clashing(random),
       () => ({ does: "restart", run, ...(random() < 0.6 ? { from: random() } : {}) }),
       () => ({ does: "cleanup", run }),
       () => ({ does: "limit", maxParallelism: upTo(4) }),

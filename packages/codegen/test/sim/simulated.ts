@@ -9,6 +9,7 @@ import type { Entry, Scenario } from "./scenario.js";
 import { Stage } from "./stage.js";
 import { isUnread } from "./unread.js";
 import { checkVerdict } from "./verdict.js";
+import { Idle } from "./idle.js";
 import { Watch } from "./watch.js";
 
 /** What a simulation has come to. */
@@ -41,6 +42,7 @@ async function play(scenario: Scenario, app: App): Promise<Outcome> {
   const deployment = (stage.deployment = await Deployment.of(app.parts, options));
   plantLarge(deployment, scenario.seed);
   stage.watch = new Watch(deployment);
+  stage.idle = new Idle(deployment, "workflow");
   const began = deployment.clock.now();
   try {
     if (scenario.maxParallelism !== undefined)

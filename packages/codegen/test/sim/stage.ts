@@ -4,6 +4,7 @@ import { isEnd, type Workflows } from "../differential/definition.js";
 import type { RunRow, Sent, StepRow } from "../differential/rest.js";
 import type { Job } from "../edits/deployed.js";
 import type { App } from "./app.js";
+import { Idle } from "./idle.js";
 import type { Entry, Scenario } from "./scenario.js";
 import type { Watch } from "./watch.js";
 
@@ -17,6 +18,8 @@ const LONGEST_EVENTS = 10_000;
 const CUT_EVENTS = 500;
 /** … and how many later it ends where it is: what runs have done may take as long to be undone. */
 const MOST_MORE_EVENTS = 6_000;
+/** In so many events nothing has ended that goes on by itself. */
+const HELD_EVENTS = 1_000;
 /** In so many events some step ends, or it does not come to rest. */
 const IDLE_EVENTS = 2_000;
 export const JOBS = "_scheduled_functions";
@@ -29,6 +32,7 @@ export class Stage {
   workflows: Workflows;
   deployment!: Deployment;
   watch!: Watch;
+  idle!: Idle;
   events = 0;
   /** From then on nothing goes wrong any more. */
   isOver = false;
@@ -56,6 +60,9 @@ export class Stage {
         this.events += 1;
         this.isCrowded ||=
           this.deployment.scheduler.running >= scheduledAtOnce || this.#lacksSlots();
+        const isIdle = this.hasFaults ? undefined : this.idle.look(scheduledAtOnce);
+        if (isIdle !== undefined) this.watch.problems.add(isIdle);
+        if (this.#isHeld()) return true;
         this.#checkProgress();
         if (this.isOver) return false;
         if (this.events >= this.#longest) this.#cut();
@@ -77,9 +84,18 @@ export class Stage {
       if (root === undefined && !isEnd(state)) void this.call("cancel", { runId });
   }
 
-  #checkProgress(): void {
+  /**
+   * While the pool is paused, the removal of a run waits for an `onEnd` that waits for a slot: it
+   * looks again and again.
+   */
+  #isHeld(): boolean {
     const { ended } = this.watch;
     if (ended > this.#progress.ended) this.#progress = { ended, at: this.events };
+    if (this.events < this.#progress.at + HELD_EVENTS) return false;
+    return this.rows("gate").some(({ maxParallelism }) => maxParallelism === 0);
+  }
+
+  #checkProgress(): void {
     if (this.events > this.#progress.at + IDLE_EVENTS) throw new Error("It does not come to rest");
     if (this.events < this.#longest + MOST_MORE_EVENTS) return;
     this.isGivenUp = true;

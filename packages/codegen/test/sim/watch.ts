@@ -5,6 +5,7 @@ import { isGoing } from "../differential/records.js";
 import type { RunRow, Steered, StepRow, Still } from "../differential/rest.js";
 import type { Job } from "../edits/deployed.js";
 import { isEnd } from "../differential/definition.js";
+import { Laws } from "./laws.js";
 
 /** What one write has made of a document. */
 interface Change<Table extends TableNames> {
@@ -39,8 +40,12 @@ export class Watch {
   /** Which drain of the queue was the present one after the commit before. */
   #drain = 0;
   readonly #going = new Map<string, number>();
+  readonly #laws: Laws;
+  /** What the watchdog took for lost. */
+  readonly lost: string[] = [];
 
   constructor(readonly deployment: Deployment) {
+    this.#laws = new Laws(deployment, this.problems);
     deployment.onCommit((commit) => this.#see(commit));
     deployment.onHappening((event) => {
       if (event.what === "crash") this.#acting = 0;
@@ -54,6 +59,7 @@ export class Watch {
   forget(): void {
     this.steered.clear();
     this.#going.clear();
+    this.#laws.forget();
     this.#held = this.#slots().filter(({ work }) => work !== undefined).length;
     this.log.splice(0, Infinity, ...this.deployment.rows<Line>("", "log"));
     this.stills.length = 0;
@@ -72,7 +78,9 @@ export class Watch {
     return this.deployment.rows<Doc<"slots">>("workflow", "slots");
   }
 
-  #see({ writes }: Commit): void {
+  #see(commit: Commit): void {
+    const { by, writes } = commit;
+    this.#laws.see(commit);
     for (const write of writes) {
       if (write.old === undefined && write.table.path === "workflow/_scheduled_functions")
         this.#scheduled(write.next as unknown as Job);
@@ -86,6 +94,9 @@ export class Watch {
       if (old !== undefined) this.#called(old, next, writes);
       const slot = changeOf("slots", write);
       this.#held += Number(slot?.next?.work !== undefined) - Number(slot?.old?.work !== undefined);
+      const had = slot?.old?.work;
+      if (by.endsWith("watchdog:sweep") && had !== undefined && slot?.next?.work !== had)
+        this.lost.push(had);
     }
     for (const write of writes) {
       const next = changeOf("contexts", write)?.next;

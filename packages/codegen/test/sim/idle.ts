@@ -1,0 +1,55 @@
+import type { Deployment } from "@stepwise/testing";
+
+/** So long a work may wait while a slot is free: a drain's next round comes much sooner. */
+const LONGEST_MS = 5_000;
+
+/** What the pool's tables hold, as far as that matters here. */
+interface Row {
+  readonly work?: string;
+  readonly number?: number;
+  readonly maxParallelism?: number;
+}
+
+/** Looks at whether somebody gives free slots to the works that wait, and only those there are. */
+export class Idle {
+  #waiting = 0;
+  #held = 0;
+  #most = 0;
+  #changedAt = 0;
+  #surplus: string | undefined;
+
+  /** @param component the one that has the pool's tables. */
+  constructor(
+    readonly deployment: Deployment,
+    component: string,
+  ) {
+    deployment.onCommit(({ writes }) => {
+      for (const { table, next } of writes)
+        if (table.path === `${component}/gate`)
+          this.#most = (next as Row | undefined)?.maxParallelism ?? 0;
+      for (const { table, old, next } of writes) {
+        const [before, after] = [old as Row | undefined, next as Row | undefined];
+        if (table.path === `${component}/waiting`)
+          this.#waiting += Number(after !== undefined) - Number(before !== undefined);
+        else if (table.path === `${component}/slots`) {
+          this.#held += Number(after?.work !== undefined) - Number(before?.work !== undefined);
+          const { work, number = 0 } = after ?? {};
+          if (work !== undefined && work !== before?.work && number >= this.#most)
+            this.#surplus = `a work begins in slot ${number} of ${this.#most}`;
+        } else if (table.path !== `${component}/gate`) continue;
+        this.#changedAt = deployment.clock.now();
+      }
+    });
+  }
+
+  /** @returns what is wrong now, if the scheduler has places. */
+  look(scheduledAtOnce: number): string | undefined {
+    if (this.#surplus !== undefined) return this.#surplus;
+    const { clock, scheduler } = this.deployment;
+    const free = this.#most - this.#held;
+    const forMs = clock.now() - this.#changedAt;
+    const isStuck = this.#waiting > 0 && free > 0 && forMs > LONGEST_MS;
+    if (!isStuck || scheduler.running >= scheduledAtOnce) return undefined;
+    return `${this.#waiting} works wait, and ${free} slots are free, for ${forMs} ms`;
+  }
+}
