@@ -17,6 +17,7 @@ import { tombstonesOf } from "./plan/tombstones.js";
 import { type Earlier, withStorageNames } from "./plan/storage-names.js";
 import type { Baseline, ChooseBaseline } from "./compatibility/baseline.js";
 import { hashOf, planHash } from "./plan/write.js";
+import { type EmittedFile, emittedKey } from "./plan/parts.js";
 import { configFile, outputOf, usualComponent } from "./plan/paths.js";
 import type { ConfigPlan, ProjectPlan, WorkflowPlan, WrittenPlan } from "./plan/schema.js";
 import { lastPlan } from "./write/last-plan.js";
@@ -114,8 +115,8 @@ export class Compiler {
         ? await lastPlan(functionsDir, await this.#outputOf(read), force, this.#memory)
         : { plans: before, elsewhere: [], diagnostics: [] };
     let chosen: Baseline | undefined;
-    const earlier = (workflows: readonly WorkflowPlan[]): Earlier => {
-      chosen = baseline?.((plan) => hashesAfter(plan, workflows), this.#memory);
+    const earlier = async (workflows: readonly WorkflowPlan[]): Promise<Earlier> => {
+      chosen = await baseline?.((plan) => hashesAfter(plan, workflows), this.#memory);
       return { baseline: chosen?.plan, last: written.plans, drops: drop };
     };
     const compiled = await this.compileSources(sources, read, earlier, written.elsewhere);
@@ -140,7 +141,9 @@ export class Compiler {
   async compileSources(
     sources: readonly SourceText[],
     read: ReadModule = () => undefined,
-    before: (workflows: readonly WorkflowPlan[]) => Earlier = () => ({ last: [] }),
+    before: (workflows: readonly WorkflowPlan[]) => Earlier | Promise<Earlier> = () => ({
+      last: [],
+    }),
     elsewhere: readonly string[] = [],
   ): Promise<CompileResult> {
     const consulted = new Map(sources.map(({ file, text }) => [file, text as string | undefined]));
@@ -154,7 +157,7 @@ export class Compiler {
     const analysis = await this.#analyzer.analyze(sources, readOnce, finishing(config), output);
     const { diagnostics: unread, parsed } = analysis;
     for (const { file } of sources) consulted.delete(file);
-    const earlier = before(analysis.workflows);
+    const earlier = await before(analysis.workflows);
     const workflows = withStorageNames(analysis.workflows, earlier);
     const removed = tombstonesOf(earlier, workflows);
     const plan: ProjectPlan = { ...(config && { config }), workflows, removed };
@@ -204,7 +207,7 @@ export class Compiler {
       originOf: (workflow) => origins.get(workflow),
       get: (path, origin) => {
         // Nothing else is set under such a key.
-        const known = this.#memory.get(`emitted ${path}`) as EmittedFile | undefined;
+        const known = this.#memory.get(emittedKey(path)) as EmittedFile | undefined;
         if (known?.origin !== origin) return undefined;
         const text = this.#emitted.get(path)?.text ?? read(path);
         return text !== undefined && hashOf(text) === known.hash ? { path, text } : undefined;
@@ -212,7 +215,7 @@ export class Compiler {
       set: (file, origin) => {
         if (!this.#once) this.#emitted.set(file.path, file);
         const emitted: EmittedFile = { origin, hash: hashOf(file.text) };
-        this.#memory.set(`emitted ${file.path}`, emitted);
+        this.#memory.set(emittedKey(file.path), emitted);
       },
     };
   }
@@ -241,8 +244,6 @@ const hashesAfter = (plan: WrittenPlan, workflows: readonly WorkflowPlan[]) =>
 const distinct = (found: readonly Diagnostic[]): Diagnostic[] => [
   ...new Map(found.map((each) => [JSON.stringify(each), each])).values(),
 ];
-
-type EmittedFile = Readonly<Record<"origin" | "hash", string>>;
 
 const memoryFile = (functionsDir: string): CacheFile =>
   CacheFile.of(functionsDir, "compiled", compilerIdentity());

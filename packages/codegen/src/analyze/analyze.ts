@@ -1,7 +1,7 @@
 import type { Diagnostic } from "../diagnostics/diagnostic.js";
 import type { SourceText } from "../discover/discover.js";
 import { type Digest, digestOf, lazyWorkflow } from "../plan/digest.js";
-import type { ReadBefore } from "../plan/read.js";
+import type { ReadBefore } from "../plan/parts.js";
 import { sortedBy } from "../plan/sorted.js";
 import { hashOf, knowWritten, planHash } from "../plan/write.js";
 import type { WorkflowPlan } from "../plan/schema.js";

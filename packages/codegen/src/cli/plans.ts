@@ -6,7 +6,7 @@ import { compare } from "../compatibility/compare.js";
 import type { CompileResult } from "../compile.js";
 import { isRefName, Repository } from "../git/repository.js";
 import { planFileIn } from "../plan/paths.js";
-import { PlanUnreadable } from "../plan/read.js";
+import { PlanUnreadable } from "../plan/parts.js";
 import type { WrittenPlan } from "../plan/schema.js";
 import { toWritten } from "../plan/write.js";
 import { plansOf, planTexts } from "../write/last-plan.js";
@@ -22,7 +22,7 @@ export async function baselineFor(against: string | undefined, functionsDir: str
     const given = { plan, from: displayPath(cwd, full) };
     return () => given;
   }
-  const committed = isRefName(against) ? baselineIn(functionsDir, against) : undefined;
+  const committed = isRefName(against) ? await baselineIn(functionsDir, against) : undefined;
   if (committed !== undefined) return () => committed;
   throw new UsageError(
     `There is no plan at ${displayPath(cwd, full)}, and no commit ${JSON.stringify(against)} in a git repository here.`,

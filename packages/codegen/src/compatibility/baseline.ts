@@ -1,7 +1,13 @@
 import { posix } from "node:path";
 import { refsState, Repository } from "../git/repository.js";
 import { isPlanFile } from "../plan/paths.js";
-import { joinedPlan, partOnce, PlanOutdated, type ReadBefore } from "../plan/read.js";
+import {
+  joinedPlan,
+  partOnce,
+  PlanOutdated,
+  type PlanPart,
+  type ReadBefore,
+} from "../plan/parts.js";
 import type { WrittenPlan } from "../plan/schema.js";
 
 /** What a new plan is compared with: what may be deployed. */
@@ -19,7 +25,7 @@ export interface Baseline {
 export type ChooseBaseline = (
   hashesAfter: (plan: WrittenPlan) => ReadonlyMap<string, string>,
   before: ReadBefore,
-) => Baseline;
+) => Baseline | Promise<Baseline>;
 
 /** Names of main branches, as the remote has them first: that is what others deploy. */
 const mains = ["origin/main", "origin/master", "main", "master"];
@@ -63,14 +69,14 @@ function choosing(functionsDir: string, before: ReadBefore): ChooseBaseline {
   const repository = new Repository(functionsDir, prefix);
   const first = once(() => mainAt(repository, base, before));
   if (earlier === undefined) return first;
-  const second = once(() => {
-    if (earlier !== null) return mainAt(repository, earlier, before);
+  const second = once(async () => {
+    if (earlier !== null) return await mainAt(repository, earlier, before);
     const hint = `fetch one commit more (\`fetch-depth: 2\`), or ${give}`;
-    const baseline = { ...first(), from: "HEAD, as there is no commit before it here" };
+    const baseline = { ...(await first()), from: "HEAD, as there is no commit before it here" };
     // The first commit of a project has none before it.
     return isShallow ? { ...baseline, hint, missing } : baseline;
   });
-  return (hashesAfter) => (isSame(first(), hashesAfter) ? second() : first());
+  return async (hashesAfter) => (isSame(await first(), hashesAfter) ? second() : first());
 }
 
 /** Undefined when there is no repository. It is asked only when a commit or a branch has moved. */
@@ -105,17 +111,17 @@ function placeIn(repository: Repository): Pick<History, "base" | "earlier"> {
   };
 }
 
-export function baselineIn(functionsDir: string, ref: string): Baseline | undefined {
+export async function baselineIn(functionsDir: string, ref: string): Promise<Baseline | undefined> {
   const repository = Repository.around(functionsDir);
   const commit = repository?.commit(ref);
   if (repository === undefined || commit === undefined) return undefined;
-  return baselineAt(repository, { commit, name: ref }, new Map<string, unknown>());
+  return await baselineAt(repository, { commit, name: ref }, new Map<string, unknown>());
 }
 
 /** The same; a plan that an earlier compiler wrote tells this one nothing. */
-function mainAt(repository: Repository, named: Named, before: ReadBefore): Baseline {
+async function mainAt(repository: Repository, named: Named, before: ReadBefore): Promise<Baseline> {
   try {
-    return baselineAt(repository, named, before);
+    return await baselineAt(repository, named, before);
   } catch (error) {
     if (!(error instanceof PlanOutdated)) throw error;
     const from = `what was generated last, as an earlier version of workflow-codegen wrote the plan of ${named.name}`;
@@ -123,7 +129,11 @@ function mainAt(repository: Repository, named: Named, before: ReadBefore): Basel
   }
 }
 
-function baselineAt(repository: Repository, named: Named, before: ReadBefore): Baseline {
+async function baselineAt(
+  repository: Repository,
+  named: Named,
+  before: ReadBefore,
+): Promise<Baseline> {
   const from = `${named.name} (${named.commit.slice(0, 7)})`;
   const key = `tree ${repository.prefix} ${named.commit}`;
   // Nothing else is set under such a key.
@@ -137,9 +147,9 @@ function baselineAt(repository: Repository, named: Named, before: ReadBefore): B
     if (!texts.has(id)) for (const [each, found] of repository.read(wanted)) texts.set(each, found);
     return texts.get(id) ?? "";
   };
-  const parts = tree.map(([path, id]) =>
-    partOnce(before, { path, id, of: `${path} of ${from}` }, () => text(id)),
-  );
+  const parts: PlanPart[] = [];
+  for (const [path, id] of tree)
+    parts.push(await partOnce(before, { path, id, of: `${path} of ${from}` }, () => text(id)));
   const more = parts.length === 0 ? ", which has no workflows yet" : "";
   return { plan: joinedPlan(parts), from: from + more };
 }

@@ -23,7 +23,7 @@ export interface GeneratedFile {
   readonly text: string;
 }
 
-/** The files of workflows that were emitted before, code and plans. */
+/** The files that were emitted before, code and plans. */
 export interface EmittedBefore {
   originOf(workflow: WorkflowPlan): string | undefined;
   get(path: string, origin: string): GeneratedFile | undefined;
@@ -70,5 +70,7 @@ export function emit(plan: ProjectPlan, before?: EmittedBefore): GeneratedFile[]
       unlessSame(`${output}/${workflow.name}.ts`, code),
     ];
   });
-  return [...others.map((file) => sealed(file)), ...emitted];
+  const ofApp = others.map((file) => sealed(file));
+  for (const file of ofApp) before?.set(file, "");
+  return [...ofApp, ...emitted];
 }

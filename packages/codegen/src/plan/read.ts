@@ -1,21 +1,9 @@
 import * as z from "zod";
-import { appPlan, workflowPlanFile, type WrittenPlan } from "./schema.js";
+import { appPlan, workflowPlanFile } from "./schema.js";
 import { planVersion } from "./constants.js";
-
-export class PlanUnreadable extends Error {
-  override readonly name = "PlanUnreadable";
-
-  /** Says whether a newer compiler has written it. */
-  isNewer = false;
-}
-
-/** A plan that an earlier version of the compiler has written. */
-export class PlanOutdated extends PlanUnreadable {}
+import { type PlanPart, PlanOutdated, PlanUnreadable } from "./parts.js";
 
 const anyVersion = z.object({ generatedBy: z.literal("workflow-codegen"), version: z.number() });
-
-/** What one file of a plan holds: what the app says for all workflows, or one workflow. */
-export type PlanPart = Pick<WrittenPlan, "config" | "workflows" | "removed">;
 
 /** Reads one file of a plan, whose path names its workflow. @throws PlanUnreadable, about `of` */
 export function readPlanFile(text: string, path: string, of = path): PlanPart {
@@ -27,14 +15,6 @@ export function readPlanFile(text: string, path: string, of = path): PlanPart {
     throw new PlanUnreadable(`${of} is not the plan of the workflow ${JSON.stringify(name)}`);
   return { workflows: workflow ? [workflow] : [], removed: removed ? [removed] : [] };
 }
-
-export const joinedPlan = (parts: readonly PlanPart[]): WrittenPlan => ({
-  generatedBy: "workflow-codegen",
-  version: planVersion,
-  config: parts.find(({ config }) => config !== undefined)?.config,
-  workflows: parts.flatMap(({ workflows }) => workflows),
-  removed: parts.flatMap(({ removed = [] }) => removed),
-});
 
 /** A plan may come from anywhere: it is bounded before the recursive schema reads it. */
 function parsed<T>(text: string, of: string, schema: z.ZodType<T>): T {
@@ -93,26 +73,4 @@ export function boundsProblem(json: unknown): string | undefined {
     }
   }
   return undefined;
-}
-
-/** What is remembered from one time to the next, by key. */
-export interface ReadBefore {
-  /** What was remembered; kept for next time only if asked for or set. */
-  get(key: string): unknown;
-  set(key: string, value: unknown): void;
-}
-
-/** `readPlanFile` of a text that is named by `id`, which is read and checked only once. */
-export function partOnce(
-  before: ReadBefore,
-  { path, id, of = path }: { readonly path: string; readonly id: string; readonly of?: string },
-  read: () => string,
-): PlanPart {
-  const key = `part ${path} ${id}`;
-  // Nothing else is set under such a key.
-  const known = before.get(key) as PlanPart | undefined;
-  if (known !== undefined) return known;
-  const part = readPlanFile(read(), path, of);
-  before.set(key, part);
-  return part;
 }

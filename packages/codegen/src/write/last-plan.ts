@@ -2,7 +2,8 @@ import { join } from "node:path";
 import { diagnostic, type Diagnostic, startOf } from "../diagnostics/diagnostic.js";
 import { entriesIfPresent, readText, Unreadable, unlessUnreadable } from "../discover/discover.js";
 import { isPlanFile, planFileIn, workflowPlanIn } from "../plan/paths.js";
-import type { ReadBefore } from "../plan/read.js";
+import { joinedPlan, partOnce, type PlanPart, PlanUnreadable } from "../plan/parts.js";
+import type { ReadBefore } from "../plan/parts.js";
 import { hashOf } from "../plan/write.js";
 import { generatedFolders, presentFiles, sidesOf } from "./write-generated.js";
 
@@ -40,24 +41,23 @@ export function planTexts(functionsDir: string, output: string): PlanTexts {
 
 export async function plansOf(texts: PlanTexts, before: ReadBefore = new Map<string, unknown>()) {
   if (texts.size === 0) return { plans: [], problems: [] };
-  // It brings along a library that takes its time, and a new app has no plan to read.
-  const { joinedPlan, partOnce, PlanUnreadable } = await import("../plan/read.js");
   const problems: Diagnostic[] = [];
-  const files = [...texts].map(([path, text]) => {
+  const files: PlanPart[][] = [];
+  for (const [path, text] of texts) {
+    const parts: PlanPart[] = [];
+    files.push(parts);
     if (text instanceof Unreadable) {
       problems.push(unreadablePlan(path, text.message.replace(text.path, path)));
-      return [];
+      continue;
     }
-    return sidesOf(text).flatMap((side) => {
+    for (const side of sidesOf(text))
       try {
-        return [partOnce(before, { path, id: hashOf(side) }, () => side)];
+        parts.push(await partOnce(before, { path, id: hashOf(side) }, () => side));
       } catch (error) {
         if (!(error instanceof PlanUnreadable)) throw error;
         problems.push(unreadablePlan(path, error.message, error.isNewer));
-        return [];
       }
-    });
-  });
+  }
   const isMerge = files.some((sides) => sides.length > 1);
   const side = (at: number) => joinedPlan(files.flatMap((sides) => sides[at] ?? sides[0] ?? []));
   return { plans: isMerge ? [side(0), side(1)] : [side(0)], problems };

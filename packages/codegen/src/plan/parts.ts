@@ -1,0 +1,67 @@
+import { planVersion } from "./constants.js";
+import type { z } from "zod";
+import type { appPlan, WrittenPlan, workflowPlanFile } from "./schema.js";
+
+/* A plan by its files. Reading one that somebody may have changed is in `read.ts`. */
+
+export class PlanUnreadable extends Error {
+  override readonly name = "PlanUnreadable";
+
+  /** Says whether a newer compiler has written it. */
+  isNewer = false;
+}
+
+/** A plan that an earlier version of the compiler has written. */
+export class PlanOutdated extends PlanUnreadable {}
+
+/** What one file of a plan holds: what the app says for all workflows, or one workflow. */
+export type PlanPart = Pick<WrittenPlan, "config" | "workflows" | "removed">;
+
+export const joinedPlan = (parts: readonly PlanPart[]): WrittenPlan => ({
+  generatedBy: "workflow-codegen",
+  version: planVersion,
+  config: parts.find(({ config }) => config !== undefined)?.config,
+  workflows: parts.flatMap(({ workflows }) => workflows),
+  removed: parts.flatMap(({ removed = [] }) => removed),
+});
+
+/** What is remembered from one time to the next, by key. */
+export interface ReadBefore {
+  /** What was remembered; kept for next time only if asked for or set. */
+  get(key: string): unknown;
+  set(key: string, value: unknown): void;
+}
+
+/** What a compiler has written under a path: its text by a hash, and what it was made of. */
+export type EmittedFile = Readonly<Record<"origin" | "hash", string>>;
+
+export const emittedKey = (path: string): string => `emitted ${path}`;
+
+/** `readPlanFile` of a text that is named by `id`, which is read and checked only once. */
+export async function partOnce(
+  before: ReadBefore,
+  { path, id, of = path }: { readonly path: string; readonly id: string; readonly of?: string },
+  read: () => string,
+): Promise<PlanPart> {
+  const key = `part ${path} ${id}`;
+  // Nothing else is set under such keys.
+  const known = before.get(key) as PlanPart | undefined;
+  if (known !== undefined) return known;
+  const emitted = before.get(emittedKey(path)) as EmittedFile | undefined;
+  const part = emitted?.hash === id ? ownPart(read()) : await readPart(read(), path, of);
+  before.set(key, part);
+  return part;
+}
+
+/** What checks a plan takes longer to load than one that this compiler wrote takes to read. */
+const readPart = async (text: string, path: string, of: string): Promise<PlanPart> =>
+  (await import("./read.js")).readPlanFile(text, path, of);
+
+/** As `readPlanFile` would find. */
+function ownPart(text: string): PlanPart {
+  const { config, workflow, removed } = JSON.parse(text) as OwnPart;
+  const listed = <Item>(item: Item | undefined) => (item === undefined ? [] : [item]);
+  return { config, workflows: listed(workflow), removed: listed(removed) };
+}
+
+type OwnPart = z.infer<typeof workflowPlanFile> & Pick<z.infer<typeof appPlan>, "config">;
