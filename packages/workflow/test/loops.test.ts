@@ -146,7 +146,7 @@ describe("old iterations are removed", () => {
     await use.app.t.mutation(internal.manager.restart, {
       name: "thenEnds",
       runId: id,
-      from: "end",
+      from: "last",
     });
     await use.app.drive();
     expect(await iterationsOf("again.one")).toEqual(keptOf(140));

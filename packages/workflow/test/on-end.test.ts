@@ -115,7 +115,7 @@ describe("the onEnd of a workflow that is a mutation", () => {
     await use.app.t.mutation(internal.manager.restart, {
       name: "leased",
       runId: id,
-      from: "end",
+      from: "last",
       input: { name: "again" },
     });
     await use.app.drive();
@@ -175,10 +175,10 @@ describe("the onEnd of a workflow that is an action", () => {
     await use.app.drive();
     expect(await use.app.status("announced", id)).toMatchObject({
       state: "failed",
-      error: { node: "end" },
+      error: { node: "last" },
       onEndError: "not yet psst",
     });
-    expect(await use.app.steps(id)).toEqual(["end failed", "onEnd failed"]);
+    expect(await use.app.steps(id)).toEqual(["last failed", "onEnd failed"]);
     expect(await use.app.log()).toHaveLength(3);
     const scheduled = await use.app.inComponent(
       async (ctx) => await ctx.db.system.query("_scheduled_functions").collect(),
@@ -199,7 +199,7 @@ describe("the onEnd of a workflow that is an action", () => {
       state: "canceled",
       generation: 2,
     });
-    expect(await use.app.steps(id)).toEqual(["end canceled", "onEnd completed"]);
+    expect(await use.app.steps(id)).toEqual(["last canceled", "onEnd completed"]);
     expect(await use.app.log()).toEqual([
       "announced it completed 1 false",
       "announced it canceled 1 false",

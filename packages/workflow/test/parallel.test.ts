@@ -160,7 +160,7 @@ describe("[S162] they are children", () => {
     await use.app.drive();
     expect(await use.app.status("undone", id)).toMatchObject({ state: "completed" });
     const before = await use.app.tree(id);
-    await use.app.t.mutation(internal.manager.restart, { name: "undone", runId: id, from: "end" });
+    await use.app.t.mutation(internal.manager.restart, { name: "undone", runId: id, from: "last" });
     await use.app.drive();
     const kept = await use.app.tree(id);
     const below = (runs: typeof before) => runs.slice(1).map(({ runId }) => runId);

@@ -1,14 +1,14 @@
 import { diagnostic, type Diagnostic, quote } from "../diagnostics/diagnostic.js";
 import { meant, nearest } from "../diagnostics/nearest.js";
 import { digestOf } from "../plan/digest.js";
-import { allNodes, generatedFunctions, stagesOf } from "../plan/flow.js";
+import { allLines, allNodes, generatedFunctions, goesOn, stagesOf } from "../plan/flow.js";
 import { withoutOnEnd } from "../plan/on-end.js";
 import type { NodePlan, Renaming, StagePlan, WorkflowPlan } from "../plan/schema.js";
 import { hasBranches, isApart, isLoop, makesNothing, startsOne } from "../plan/stage-kinds.js";
 
 export const checkStructure = (workflow: WorkflowPlan): Diagnostic[] =>
-  [checkHasNodes, checkFinalizeIsLast, checkBodies, checkReads, checkGlobals].flatMap((rule) =>
-    rule(workflow),
+  [checkHasNodes, checkFinalizeIsLast, checkEnds, checkBodies, checkReads, checkGlobals].flatMap(
+    (rule) => rule(workflow),
   );
 
 function checkHasNodes({ name, nodes, place, hasUnreadNodes }: WorkflowPlan): Diagnostic[] {
@@ -20,7 +20,7 @@ function checkHasNodes({ name, nodes, place, hasUnreadNodes }: WorkflowPlan): Di
 
 function checkFinalizeIsLast({ name, nodes: all }: WorkflowPlan): Diagnostic[] {
   const nodes = withoutOnEnd(all);
-  const at = nodes.findIndex(({ isNamed }) => !isNamed);
+  const at = nodes.findIndex((node) => !node.isNamed && goesOn(node));
   const finalize = nodes[at];
   const after = nodes[at + 1];
   if (finalize === undefined || after === undefined) return [];
@@ -28,6 +28,23 @@ function checkFinalizeIsLast({ name, nodes: all }: WorkflowPlan): Diagnostic[] {
   const hint = "move .finalize() to the end";
   const other = { message: "the finalize", place: finalize.place };
   return [diagnostic("afterFinalize", after.place, message, hint, other)];
+}
+
+/** No run comes to a node after an end, or after one all of whose cases end. */
+function checkEnds({ nodes }: WorkflowPlan): Diagnostic[] {
+  return allLines(withoutOnEnd(nodes)).flatMap((line) => {
+    const at = line.findIndex((node) => !goesOn(node));
+    const end = line[at];
+    const after = line[at + 1];
+    if (end === undefined || after === undefined) return [];
+    const what = after.isNamed ? `node ${quote(after.path)}` : `the ${after.name}`;
+    const [why, hint] = end.isNamed
+      ? [`${end.kind} ${quote(end.path)}, which always ends the run`, "let one of its cases go on"]
+      : ["an end", `move ${what} before it, or the end into a case of a branch`];
+    const message = `no run comes to ${what}: it stands after ${why}`;
+    const other = { message: "where it ends", place: end.place };
+    return [diagnostic("afterFinalize", after.place, message, hint, other)];
+  });
 }
 
 /** An iteration that does nothing would be made again and again. A case may do nothing. */

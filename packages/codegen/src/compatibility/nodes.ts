@@ -3,6 +3,7 @@ import type { Change, LinePair, NodeThen, Placed } from "./lines.js";
 import { longestCommon, readsOf } from "./lines.js";
 import { takenChanges } from "./schemas.js";
 import {
+  endsRun,
   hasBranches,
   isApart,
   isLoop,
@@ -280,7 +281,8 @@ function addedNodes(line: LinePair): ReturnType<Rule> {
     const after = now.indexOf(added) + 1;
     if (!now.slice(after).some(({ stored }) => find(before, stored) !== undefined)) {
       const where = inside === "" ? "at the end" : `at the end of ${inside}`;
-      return safe(added.path, `added ${where}: runs in flight run it too`);
+      const what = endsRun(added.node) ? "that come to it end there" : "run it too";
+      return safe(added.path, `added ${where}: runs in flight ${what}`);
     }
     const readers = readersAfter(after, added, line);
     const message = "added: runs that are past its place do not run it";

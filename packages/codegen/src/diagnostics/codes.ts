@@ -25,7 +25,7 @@ export const codes = {
   computedChain: error("SW1101", "the structure of a workflow is computed"),
   notExported: error("SW1102", "a workflow is not exported under one name"),
   noNodes: error("SW1105", "a workflow has no nodes"),
-  afterFinalize: error("SW1106", "a node follows finalize"),
+  afterFinalize: error("SW1106", "a node follows finalize, or an end"),
   finalizeInBody: error("SW1109", "a finalize is inside another node"),
   noCases: error("SW1110", "a branch has no cases, or a parallel no branches"),
   misusedDefine: error("SW1114", "defineWorkflow is not called as it is imported"),

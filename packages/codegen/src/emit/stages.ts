@@ -274,6 +274,11 @@ const loop: StageLowering = {
   },
 };
 
+/** An end: the run is complete, with an output of its own. */
+const end: StageLowering = {
+  sections: (code) => [code.arriving("the run ends with this output", "end", code.part("output"))],
+};
+
 /** Where an iteration begins, and what follows the loop. */
 const bodyAndNext = ({ node, file, next }: StageCode): string[] => [
   ...(node.bodies ?? []).map((body) => file.arrival(beginningOf(body))),
@@ -293,4 +298,5 @@ const stageLowerings: Readonly<Record<StagePlan["kind"], StageLowering>> = {
   parallel: concurrent("its branches", ({ key }) => `Branch ${JSON.stringify(key)}`),
   each: concurrent("its items", () => "An item", "of"),
   child,
+  end,
 };

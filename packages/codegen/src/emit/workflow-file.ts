@@ -1,5 +1,5 @@
 import { GENERATED_FORMAT } from "../plan/constants.js";
-import { allNodes, type Following, outputOf, stagesOf } from "../plan/flow.js";
+import { allNodes, type Following, isOpenEnded, outputOf, stagesOf } from "../plan/flow.js";
 import { capitalized } from "../plan/names.js";
 import { isOnEnd, withoutOnEnd } from "../plan/on-end.js";
 import type { BodyPlan, NodePlan, Tombstones, WorkflowPlan } from "../plan/schema.js";
@@ -83,7 +83,9 @@ const nodeSections = (nodes: readonly NodePlan[], file: FileScope): string[] =>
   nodes.flatMap((node) => {
     const stages = stageCodes(node, file);
     const ends = (body: BodyPlan) =>
-      stages.flatMap((stage) => stage.lowering.endOfBody?.(stage, body) ?? []);
+      isOpenEnded(body.nodes)
+        ? stages.flatMap((stage) => stage.lowering.endOfBody?.(stage, body) ?? [])
+        : [];
     return [
       ...stages.flatMap((stage) => stage.lowering.sections(stage)),
       ...(node.bodies ?? []).flatMap((body) => [...nodeSections(body.nodes, file), ...ends(body)]),
@@ -152,11 +154,12 @@ function endAndEntry(workflow: WorkflowPlan, file: FileScope): string[] {
     ],
     [workflow.nodes.filter(isOnEnd), "ended", "The run has ended, and its onEnd has run."],
   ] as const;
+  const complete = commented(
+    `The run is complete; its output is ${what}.`,
+    file.runFunction(end, "complete", outputName(workflow.nodes)),
+  );
   return [
-    commented(
-      `The run is complete; its output is ${what}.`,
-      file.runFunction(end, "complete", outputName(workflow.nodes)),
-    ),
+    ...(isOpenEnded(withoutOnEnd(workflow.nodes)) ? [complete] : []),
     ...asides.flatMap(([nodes, at, comment]) =>
       stagesOf({ nodes }).some(({ isAside }) => isAside)
         ? [commented(comment, file.runFunction(file.arrival({ at }), "undone"))]

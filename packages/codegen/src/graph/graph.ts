@@ -1,4 +1,4 @@
-import { allNodes, stagesOf } from "../plan/flow.js";
+import { allNodes, goesOn, stagesOf } from "../plan/flow.js";
 import type { NodePlan, ProjectPlan, StagePlan } from "../plan/schema.js";
 import { isOnEnd, withoutOnEnd } from "../plan/on-end.js";
 import { retryOf } from "../plan/retry.js";
@@ -60,6 +60,7 @@ function edgesOf(all: readonly NodePlan[]): GraphEdge[] {
 const to = (exit: Exit, { path }: NodePlan): GraphEdge => ({ ...exit, to: path });
 
 function exitsOf(node: NodePlan): Exit[] {
+  if (!goesOn(node)) return [];
   if (isLoop(node)) return [{ from: node.path, label: "done" }];
   if (!hasCases(node)) return [{ from: node.path }];
   return (node.bodies ?? []).flatMap(({ key, nodes }) => {
@@ -141,7 +142,10 @@ const policyTexts: Readonly<Record<string, (value: Value) => string | undefined>
   sensitive: (value) => (value === true ? "sensitive" : undefined),
 };
 
-/** A double border starts other runs, round ends wait, a diamond decides, a hexagon repeats. */
+/**
+ * A double border starts other runs, round ends wait, a diamond decides, a hexagon repeats, and a
+ * circle ends the run.
+ */
 const shapes: Readonly<Record<Shape, { attributes: string; brackets: readonly [string, string] }>> =
   {
     run: { attributes: "", brackets: ["[", "]"] },
@@ -149,6 +153,7 @@ const shapes: Readonly<Record<Shape, { attributes: string; brackets: readonly [s
     wait: { attributes: ", style=rounded", brackets: ["([", "])"] },
     decision: { attributes: ", shape=diamond", brackets: ["{", "}"] },
     loop: { attributes: ", shape=hexagon", brackets: ["{{", "}}"] },
+    end: { attributes: ", shape=doublecircle", brackets: ["(((", ")))"] },
   };
 
 const linesOf = ({ name, runs, policies }: GraphNode) => [name, ...runs, ...policies];

@@ -2,7 +2,7 @@ import { once } from "./once.js";
 import type { BodyPlan, NodePlan, StagePlan } from "./schema.js";
 import { stageIdentifier } from "./names.js";
 import { isOnEnd } from "./on-end.js";
-import { makesNothing, stageKind } from "./stage-kinds.js";
+import { endsRun, hasCases, isLoop, makesNothing, stageKind } from "./stage-kinds.js";
 
 /** Where a run goes on: at a stage, or where the line it is on has come to its end. */
 export type Following =
@@ -39,6 +39,17 @@ export const beginningOf = (body: BodyPlan): Following =>
 export function outputOf(nodes: readonly NodePlan[]): StagePlan | null {
   return lineOf(nodes.filter((node) => !makesNothing(node))).at(-1) ?? null;
 }
+
+/** Says whether a line of nodes is written to its end, so that something is done there. */
+export const isOpenEnded = (nodes: readonly NodePlan[]): boolean => !nodes.slice(-1).some(endsRun);
+
+/** Says whether a run can go on after a node: not if it is an end, or all its cases are ended. */
+export const goesOn: (node: NodePlan) => boolean = once((node) => {
+  const { bodies = [] } = node;
+  const isThrough = hasCases(node) || isLoop(node);
+  if (!isThrough || bodies.length === 0) return !endsRun(node);
+  return bodies.some((body) => body.hasUnreadNodes || body.nodes.every(goesOn));
+});
 
 const lineOf = (nodes: readonly NodePlan[]): StagePlan[] =>
   nodes.flatMap(({ stages }) => stages.filter(({ isAside }) => !isAside));

@@ -9,17 +9,20 @@ export const reservedWords = new Set(
 
 /** Names of a scope, and of what every generated file exports. */
 export const reservedForNodes =
-  "children compensate each entry error finalize input loop output reference run until".split(" ");
+  "children compensate each end entry error finalize input loop output reference run until".split(
+    " ",
+  );
 
 /** Names of other generated files; Convex takes `schema` in any folder for a table schema. */
 export const reservedForWorkflows = "api index plan schema workflows".split(" ");
 
-/**
- * Says whether generated code can have the function of a stage; `finalize` is one of a workflow.
- */
+/** The names of nodes that are last in their line, and have no name of their own. */
+const lastNames = ["finalize", "end"];
+
+/** Says whether generated code can have the function of a stage. */
 export const isStageName = (name: string): boolean =>
   !reservedWords.has(stageIdentifier(name)) &&
-  (name === "finalize" || ![...reservedForNodes, "then"].includes(name));
+  (lastNames.includes(name) || ![...reservedForNodes, "then"].includes(name));
 
 /** Says whether generated code of a workflow of this name can stand in a file of that name. */
 export const isWorkflowName = (name: string): boolean =>

@@ -1,5 +1,5 @@
-/** How a node is drawn: it runs, starts other runs, waits, decides, or repeats. */
-export type Shape = "run" | "fanOut" | "wait" | "decision" | "loop";
+/** How a node is drawn: it runs, starts other runs, waits, decides, repeats, or ends the run. */
+export type Shape = "run" | "fanOut" | "wait" | "decision" | "loop" | "end";
 
 /** What the compiler knows of a kind of stage, besides how it is read and written. */
 interface StageKind {
@@ -13,6 +13,8 @@ interface StageKind {
   readonly takes: "attempts" | "transaction" | "duration" | "timeout" | "run" | "runs" | "nothing";
   readonly shape: Shape;
   readonly makesNothing?: true;
+  /** The run ends there. */
+  readonly endsRun?: true;
   /**
    * The nodes inside it: one of its `cases` runs, its `iteration` again and again; a run of its own
    * runs each of its `branches`, or its `item` for each item.
@@ -66,6 +68,14 @@ export const stageKinds = {
     options: ["timeout"],
   },
   child: { goes: "woken", takes: "run", shape: "fanOut", options: [] },
+  end: {
+    goes: "decided",
+    takes: "nothing",
+    shape: "end",
+    makesNothing: true,
+    endsRun: true,
+    options: [],
+  },
 } as const satisfies Readonly<Record<string, StageKind>>;
 
 export type StageKindName = keyof typeof stageKinds;
@@ -106,5 +116,7 @@ export const isApart = hasStage(({ bodies }) => bodies === "branches" || bodies 
 export const startsRuns = hasStage(({ shape }) => shape === "fanOut");
 export const startsOne = hasStage(({ takes }) => takes === "run");
 export const takesEvents = hasStage(({ goes }) => goes === "waiting");
+/** Says whether a run ends there, so that nothing follows it. */
+export const endsRun = hasStage((kind) => kind.endsRun === true);
 /** Says whether no node can read what it makes. */
 export const makesNothing = hasStage((kind) => kind.makesNothing === true);

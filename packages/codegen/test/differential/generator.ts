@@ -100,6 +100,7 @@ class Generator extends HandlerWriter {
     while (this.#left > 0) add(this.#node(around()));
     if (this.chance(0.6))
       nodes.push(`.finalize({ ${this.handler("finalize", around())}${this.policy()} })`);
+    else if (this.chance(0.3)) nodes.push(this.#end(around()));
     return `export const ${name} = defineWorkflow({ ${options.join(", ")} })\n${nodes.join("\n")};\n`;
   }
 
@@ -240,12 +241,20 @@ class Generator extends HandlerWriter {
     ]);
     const keys = some.slice(0, 1 + this.upTo(3));
     const on = `(${this.param(around)}) => pick("${name}", ${this.seen()}, ${JSON.stringify(keys)})`;
-    const cases = keys.map((key) => {
-      const { text } = this.#inside(around, key === some[2] ? 0 : 1);
+    const goesOn = this.upTo(keys.length);
+    const cases = keys.map((key, index) => {
+      const { text: nodes, names } = this.#inside(around, key === some[2] ? 0 : 1);
+      // Nodes after the branch may not be out of reach.
+      const isEnded = index !== goesOn && this.chance(0.25);
+      const text = isEnded ? nodes + this.#end({ ...around, names }) : nodes;
       const written = this.oneOf([JSON.stringify(key), `[Keys.${KEYS[some.indexOf(key)]}]`]);
       return `${some[0] === "left" ? key : written}: (b) => b${text}`;
     });
     return [name, `.branch("${name}", { on: ${this.unseen(on)}, cases: { ${cases.join(", ")} } })`];
+  }
+
+  #end(around: Around): string {
+    return `.end(${this.unseen(`(${this.param(around)}) => digest(${this.seen()})`)})`;
   }
 
   #loop(around: Around): [string, string] {
@@ -353,7 +362,9 @@ class Generator extends HandlerWriter {
     const names = first === undefined ? around.names : [...around.names, first];
     const mayFail = options.some((part) => part.startsWith("tolerate")) && this.chance(0.6);
     const failing = mayFail ? this.#failingAtTimes({ ...around, names })[1] : "";
-    return text + failing + this.#inside({ ...around, names }, 0).text;
+    const inside = this.#inside({ ...around, names }, 0);
+    const end = this.chance(0.2) ? this.#end({ ...around, names: inside.names }) : "";
+    return text + failing + inside.text + end;
   }
 
   #child(around: Around): [string, string] {

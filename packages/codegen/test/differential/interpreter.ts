@@ -52,6 +52,13 @@ interface Waiting {
   readonly meant?: (name: string, value: unknown) => boolean;
 }
 
+/** [S167] What a run ends with before its last node. */
+class EndsWith extends Error {
+  constructor(readonly output: unknown) {
+    super("The run ends");
+  }
+}
+
 /** One run of a workflow. */
 export class Interpreted extends RunChildren {
   protected readonly definition: Definition;
@@ -129,16 +136,15 @@ export class Interpreted extends RunChildren {
     const all = this.still(this.turn("")).then(
       async () => await this.#sequence(nodes, { prefix, isInLoop: false }, scope),
     );
-    all.then(
-      (output) => {
-        this.output = output;
-        this.finish("completed");
-      },
-      (thrown: unknown) => {
-        if (!(thrown instanceof Failed)) throw thrown;
-        void this.endBadly("failed", thrown.fault);
-      },
-    );
+    const complete = (output: unknown) => {
+      this.output = output;
+      this.finish("completed");
+    };
+    all.then(complete, (thrown: unknown) => {
+      if (thrown instanceof EndsWith) return complete(thrown.output);
+      if (!(thrown instanceof Failed)) throw thrown;
+      void this.endBadly("failed", thrown.fault);
+    });
   }
 
   /** [S69] [S70] [S71] [S73] [S74] [S155] What `sendEvent` answers; "refused" where it throws. */
@@ -202,6 +208,7 @@ export class Interpreted extends RunChildren {
       const output = isKept ? this.#outputs.get(name) : await this.#node(path, node, scope, place);
       if (!place.isInLoop) this.#over.add(path);
       if (place.prefix === "") this.#outputs.set(name, output);
+      if (node.kind === "end") throw new EndsWith(output);
       if (node.duration !== undefined) continue;
       scope = { ...scope, [name]: output };
       last = output;
@@ -210,6 +217,7 @@ export class Interpreted extends RunChildren {
   }
 
   async #node(path: string, node: Node, scope: Scope, place: Place): Promise<unknown> {
+    if (node.kind === "end") return stored(node.output(scope));
     if (node.duration !== undefined) return await this.#sleep(path, node, scope);
     if (eventNames(node, path) !== undefined) return await this.#event(path, node, scope);
     if (node.cases !== undefined) return await this.#branch(path, node, scope, place);

@@ -19,7 +19,8 @@ export interface ChildCounts {
 
 /** The kind of a stage. `entry`: a stage that the run is about to enter. */
 export type NodeKind =
-  "entry" | "action" | "mutation" | "query" | "children" | "sleep" | "event" | "branch" | "loop";
+  | ("entry" | "action" | "mutation" | "query" | "children" | "sleep" | "event" | "branch" | "loop")
+  | "end";
 
 /** A failed attempt: when it began and ended, and when the next was due, in ms since the epoch. */
 export interface Retry {

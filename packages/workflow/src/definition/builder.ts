@@ -1,7 +1,8 @@
 import type { Duration, LocalTime } from "../rules.js";
 import type { BranchOutputs, EachOutputs, Gathering, Items, Reduced } from "./concurrent.js";
 import { Definer } from "./definer.js";
-import type { Definition, Finalized, WorkflowOptions } from "./definition.js";
+import type { Definition, Ended, Finalized, WorkflowOptions } from "./definition.js";
+import type { EndingOfCase, Ends, EndsIn, Kept, Literal, Whole } from "./ending.js";
 import type { Awaited, EventNode, EventOutput, Named, Schemas } from "./event.js";
 import type {
   AnyReference,
@@ -15,11 +16,19 @@ import type {
 } from "./node.js";
 import type { Absent, Children, ParentNode, ParentOutput, Starts, Tolerate } from "./parent.js";
 import type { Entries, Free, InEach, InLoop, Inside, NamesOf, ScopeOf } from "./scope.js";
-import type { AnySchema, Given, InferInput, InferOutput, Stored, ValidAt } from "./values.js";
+import type {
+  AnySchema,
+  Given,
+  InferInput,
+  InferOutput,
+  Misfit,
+  Stored,
+  ValidAt,
+} from "./values.js";
 
 /** What the callback of a case or a body returns: its builder, with the nodes it added. */
 export interface Sequence<Output, Events = unknown, Names = unknown> {
-  readonly "~output"?: () => Output;
+  readonly "~last"?: () => Output;
   readonly "~events"?: () => Events;
   readonly "~names"?: () => Names;
   readonly "~finalized"?: "a case or a body has no .finalize: its output is that of its last node";
@@ -103,7 +112,9 @@ export interface Builder<
   Output,
   Events = never,
   Hint = never,
-> extends Definition<Input, ScopeOf<Scope>, Output, NamesOf<Scope>, Events> {
+> extends Definition<Input, ScopeOf<Scope>, Output | EndsIn<Events>, NamesOf<Scope>, Events> {
+  readonly "~last"?: () => Output;
+
   /** One Convex function: an inline handler `(ctx, scope, info)`, or a reference with `args`. */
   step<const Name extends string, Result, Recovered = never, Undo extends AnyUndo = AnyUndo>(
     name: Free<Scope, Name>,
@@ -171,7 +182,8 @@ export interface Builder<
 
   /**
    * Runs exactly one of its cases. Each adds nodes to a builder; later nodes do not see them. The
-   * output is that of the case's last node, or null if it has none.
+   * output is that of the case's last node, or null if it has none. A case that has an `.end` adds
+   * nothing to it.
    */
   branch<
     const Name extends string,
@@ -214,7 +226,7 @@ export interface Builder<
     name: Free<Scope, Name>,
     node: { branches: Branches } & Gathering<
       ScopeOf<Scope>,
-      OutputOfCase<Branches[keyof Branches]>,
+      EndingOfCase<Branches[keyof Branches]>,
       keyof Branches & string,
       Tolerated,
       R,
@@ -224,9 +236,9 @@ export interface Builder<
     Input,
     Scope,
     Name,
-    | Reduced<BranchOutputs<{ [Key in keyof Branches]: OutputOfCase<Branches[Key]> }, Tolerated>, R>
+    | Reduced<BranchOutputs<{ [Key in keyof Branches]: EndingOfCase<Branches[Key]> }, Tolerated>, R>
     | Stored<Given<Recovered>>,
-    Events | EventsOfCase<Branches[keyof Branches]>,
+    Events | Exclude<EventsOfCase<Branches[keyof Branches]>, Ends<unknown>>,
     Hint,
     {
       [Key in keyof Branches & string]: `${Key}.${Inside<Scope, NamesOfCase<Branches[Key]>>}`;
@@ -253,7 +265,7 @@ export interface Builder<
       /** Gives the items. Called once. */
       of: (scope: ScopeOf<Scope>) => C;
       /** Adds the nodes for an item. They see the scope and `each`. */
-      body: (b: Builder<Input, InEach<Scope, C>, null>) => Sequence<Output, Awaits, Names>;
+      body: (b: Builder<Input, InEach<Scope, C>, null>) => Whole<Output, Awaits, Names>;
     } & ValidAt<"of", C> &
       Gathering<
         ScopeOf<Scope>,
@@ -268,7 +280,7 @@ export interface Builder<
     Scope,
     Name,
     Reduced<EachOutputs<C, Output, Tolerated>, R> | Stored<Given<Recovered>>,
-    Events | Awaits,
+    Events | Exclude<Awaits, Ends<unknown>>,
     Hint,
     Inside<Scope, Names>
   >;
@@ -310,10 +322,30 @@ export interface Builder<
     options?: Recovering<ScopeOf<Scope>, Recovered> & ValidAt<"recover", Recovered>,
   ): With<Input, Scope, Name, ChildOutput | Stored<Given<Recovered>>, Events, Hint>;
 
+  /**
+   * Ends the run here, as completed, with this output: nothing that follows runs, nor does a
+   * `.finalize`. Inside `.parallel` and `.each` it ends that branch or item. It is synchronous.
+   */
+  end<Field extends Literal, Result extends Kept<Field>>(
+    output: ((scope: ScopeOf<Scope>) => Result) & Misfit<Result, unknown>,
+  ): Ended<
+    Input,
+    ScopeOf<Scope>,
+    EndsIn<Events> | Stored<Result>,
+    NamesOf<Scope> | "end",
+    Events | Ends<Stored<Result>>
+  >;
+
   /** The last node: its result is the workflow's output. */
   finalize<Result, Final extends AnyReference = AnyReference>(
     node: FinalizeNode<ScopeOf<Scope>, Result, Final>,
-  ): Finalized<Input, ScopeOf<Scope>, FinalOutput<Result, Final>, NamesOf<Scope>, Events>;
+  ): Finalized<
+    Input,
+    ScopeOf<Scope>,
+    FinalOutput<Result, Final> | EndsIn<Events>,
+    NamesOf<Scope>,
+    Events
+  >;
 }
 
 /**

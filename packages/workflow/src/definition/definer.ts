@@ -11,6 +11,7 @@ export type NodeKind = Exclude<keyof Definer, "nodes" | "options">;
 class Sequence {
   readonly nodes: Nodes = {};
   readonly #around: ReadonlySet<string>;
+  #hasEnded = false;
 
   /** @param around the names of the nodes around it. */
   constructor(around: ReadonlySet<string>) {
@@ -75,7 +76,14 @@ class Sequence {
     return this.add("child", name, { workflow, args, ...options });
   }
 
+  end(output: unknown): this {
+    this.add("end", "end", { output });
+    this.#hasEnded = true;
+    return this;
+  }
+
   protected add(kind: NodeKind, name: string, node: object): this {
+    if (this.#hasEnded) throw new Error(`Node "${name}" comes after .end, where the run has ended`);
     if (this.#names().has(name)) throw new Error(`The node name "${name}" is already taken`);
     if (!Object.isExtensible(this.nodes))
       throw new Error(`Node "${name}" is added to a workflow that was compiled without it`);

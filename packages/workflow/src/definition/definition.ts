@@ -71,6 +71,7 @@ export interface CompiledNode<
   readonly duration: Duration | OfScope;
   readonly on: OfScope;
   readonly of: OfScope;
+  readonly output: OfScope;
   readonly initial: OfScope;
   readonly until: OfScope;
   readonly body: Nodes<NamesIn<Name, Path>, Name, `${Path}.`, Events>;
@@ -112,7 +113,8 @@ type CasesIn<Name, Path extends string> = Name extends `${Path}.${infer Key}.${s
  * What `defineWorkflow()` returns. The members with `~` exist in types only.
  * @typeParam Input what `start` takes. @typeParam Scope `input` and every node's output, by name.
  * @typeParam Name the names of all nodes, and the paths of those inside others.
- * @typeParam Events what its nodes wait for, as `Receives`, and start, as `Starts`.
+ * @typeParam Events what its nodes wait for, as `Receives`, start, as `Starts`, and end a run with,
+ *   as `Ends`.
  */
 export interface Definition<Input, Scope, Output, Name extends string = string, Events = unknown> {
   readonly "~input"?: (input: Input) => void;
@@ -142,6 +144,17 @@ export interface Finalized<Input, Scope, Output, Name extends string, Events> ex
 > {
   readonly "~finalized"?: true;
   readonly nodes: Nodes<OnTop<Name> | "finalize", Name, "", Events>;
+}
+
+/** A line of nodes that has its `.end`: nothing follows it, and nothing of it goes on. */
+export interface Ended<Input, Scope, Output, Name extends string, Events> extends Definition<
+  Input,
+  Scope,
+  Output,
+  Name,
+  Events
+> {
+  readonly "~last"?: () => never;
 }
 
 /* Any definition: `never` in the place of a parameter's type fits all. */

@@ -27,7 +27,7 @@ export type Inside<Scope extends Entries, Names> = Exclude<
 
 /** They have a meaning of their own in a scope, or in generated code. */
 type Reserved =
-  | ("output" | "children" | "loop" | "each" | "error" | "finalize" | "compensate")
+  | ("output" | "children" | "loop" | "each" | "error" | "finalize" | "end" | "compensate")
   | ("run" | "entry" | "reference");
 
 /** A name that a node can have here, or why it cannot. A scope of `any` takes all. */

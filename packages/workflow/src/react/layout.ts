@@ -22,7 +22,7 @@ export interface PlanGraph {
 export interface PlanNode {
   readonly name: string;
   readonly kind: string;
-  /** `run`, `fanOut`, `wait`, `decision` or `loop`. */
+  /** `run`, `fanOut`, `wait`, `decision`, `loop` or `end`. */
   readonly shape: string;
   readonly runs: readonly string[];
   readonly policies: readonly string[];
@@ -57,6 +57,7 @@ const ROOM: Readonly<Record<string, number>> = {
   wait: 36,
   decision: 64,
   loop: 52,
+  end: 44,
 };
 
 /** Places the nodes of a workflow from top to bottom. @throws if the graph has no such workflow */

@@ -47,6 +47,7 @@ import { readableScope, type Reads, readsOf } from "./reads.js";
 import { referenceTo, type WorkflowReference } from "./reference.js";
 import { type Arrive, Run } from "./run.js";
 import { knowCompiled } from "./secrets.js";
+import { readsSecret } from "./shown.js";
 import { stubOf } from "./stubs.js";
 
 /* The context and the scope of a handler were checked where it was written. */
@@ -96,7 +97,10 @@ export function compiled(
   const replaced = new Set<string>();
   const reads = new Map(Object.entries(settings.reads ?? {}));
   const facts = { component, workflow, definition, functions, plan, retry };
-  const own: Bound = { ...facts, following, recovered: new Map(), actions, reads, starts };
+  const own: Bound = {
+    ...{ ...facts, following, recovered: new Map(), actions, reads, starts },
+    readsSecret: (stage) => readsSecret(own, stage),
+  };
   knowCompiled(given, own);
   const removedFailure = (stage: string) =>
     new Failure("removedNode", `Workflow "${workflow}" has no node "${stage}" any more`);

@@ -98,6 +98,8 @@ export interface Bound {
   recovered: ReadonlyMap<string, Arrive>;
   readonly actions: ReadonlySet<string>;
   readonly reads: ReadonlyMap<string, Reads>;
+  /** Says whether a stage reads what is sensitive. */
+  readonly readsSecret: (stage: string) => boolean;
   /** The workflows that each parent may start. Their modules may be loaded later than its own. */
   readonly starts?: Readonly<Record<string, () => readonly WorkflowReference<never>[]>>;
 }

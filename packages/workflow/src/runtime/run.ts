@@ -6,6 +6,7 @@ import { checkedOutput, copied } from "../values.js";
 import { branch, endBranch } from "./nodes/branch.js";
 import { child, children, gather, reduce } from "./nodes/children.js";
 import { each, parallel } from "./nodes/concurrent.js";
+import { end } from "./nodes/end.js";
 import { event } from "./nodes/event.js";
 import { endIteration, loop } from "./nodes/loop.js";
 import { sleep } from "./nodes/sleep.js";
@@ -58,6 +59,7 @@ export class Run extends Transaction {
   readonly endBranch = methodOf(this, endBranch);
   readonly loop = methodOf(this, loop);
   readonly endIteration = methodOf(this, endIteration);
+  readonly end = methodOf(this, end);
 
   async complete(stage: string | null): Arrival {
     const undoable = hasUndoables({ nodes: this.nodes() });

@@ -1,11 +1,11 @@
 import type { AnyDefinition } from "../definition/definition.js";
 import type { Bound } from "./functions.js";
 import { type AnyNode, insideOf, kindOf, type Nodes, outputsIn } from "./nodes/kinds.js";
-import { placeOf } from "./place.js";
+import { allNodes, placeOf } from "./place.js";
 
 /* What must neither be shown, nor logged, nor be an argument of a scheduled function: [S97]. */
 
-type Of = Pick<Bound, "definition" | "starts">;
+type Of = Pick<Bound, "definition" | "starts"> & Partial<Pick<Bound, "readsSecret">>;
 
 /** What is compiled of each definition, by the definition as it is written. */
 const compiledOf = new WeakMap<AnyDefinition, Of>();
@@ -25,7 +25,9 @@ export const sensitivePaths = ({ sensitive }: AnyDefinition["options"]): readonl
 /** A node that has another node's output, or those of runs, is as secret as these. */
 export function isSecret(of: Of, path: string, node: AnyNode, seen?: Set<AnyDefinition>): boolean {
   if (isMarked(of, node)) return true;
-  const { workflow, startsRuns } = kindOf(node);
+  const { workflow, startsRuns, endsRun } = kindOf(node);
+  // It hands on what it reads.
+  if (endsRun === true) return of.readsSecret?.(path) === true;
   if (workflow !== undefined) return givesSecret(workflow(node), seen);
   // What a finalize makes of the outputs is its own, as what a step makes of what it reads.
   if (startsRuns === true) return node.finalize === undefined && hasSecretChildren(of, path, seen);
@@ -33,8 +35,17 @@ export function isSecret(of: Of, path: string, node: AnyNode, seen?: Set<AnyDefi
 }
 
 const isSecretInside = (of: Of, path: string, node: AnyNode, seen?: Set<AnyDefinition>): boolean =>
-  insideOf(node).some(({ key, nodes }) =>
-    isLastSecret(of, key === undefined ? `${path}.` : `${path}.${key}.`, nodes, seen),
+  insideOf(node).some(({ key, nodes, apart }) => {
+    const prefix = key === undefined ? `${path}.` : `${path}.${key}.`;
+    return (apart === undefined ? isLastSecret : isEndSecret)(of, prefix, nodes, seen);
+  });
+
+/** Says whether the output of a run is secret: that of its last node, or of one of its ends. */
+const isEndSecret: typeof isLastSecret = (of, prefix, nodes, seen) =>
+  isLastSecret(of, prefix, nodes, seen) ||
+  allNodes(nodes, prefix).some(
+    ({ node, path, within }) =>
+      within === undefined && kindOf(node).endsRun === true && isSecret(of, path, node),
   );
 
 function isLastSecret(of: Of, prefix: string, nodes: Nodes, seen?: Set<AnyDefinition>): boolean {
@@ -43,14 +54,14 @@ function isLastSecret(of: Of, prefix: string, nodes: Nodes, seen?: Set<AnyDefini
 }
 
 /** Says whether a run's output is secret. Errors never show what is. */
-export const hasSecretOutput = (of: Of): boolean => isLastSecret(of, "", of.definition.nodes);
+export const hasSecretOutput = (of: Of): boolean => isEndSecret(of, "", of.definition.nodes);
 
 /** @param seen workflows that are asked already: one can be its own descendant. */
 function givesSecret(given: AnyDefinition, seen = new Set<AnyDefinition>()): boolean {
   if (seen.has(given)) return false;
   seen.add(given);
   const of = compiledOf.get(given) ?? { definition: given };
-  return isLastSecret(of, "", of.definition.nodes, seen);
+  return isEndSecret(of, "", of.definition.nodes, seen);
 }
 
 /** Many workflows may be asked; what they are does not change. */

@@ -168,14 +168,8 @@ export class Transaction {
     return iterations !== undefined && undoable ? await this.scope(stage, ["loop"]) : {};
   }
 
-  /** Adds a stage that was executed here, and has no output (yet). */
-  open(fused: Omit<Fused, "output">): void {
-    this.#fused.push(fused);
-  }
-
-  /** Adds an executed stage, or completes what is to be reported of the same record. */
-  add(fused: Fused & { output: Value }): void {
-    const { stage, output, loop = null } = fused;
+  /** Adds a stage that was executed here, or completes what is to be reported of its record. */
+  open(fused: Fused): void {
     const same = this.#fused.findIndex((each) => keyOf(each) === keyOf(fused));
     const before = this.#fused[same];
     if (before === undefined) this.#fused.push(fused);
@@ -183,6 +177,12 @@ export class Transaction {
       const { startedAt, exists, chosen = fused.chosen } = before;
       this.#fused[same] = { ...fused, startedAt, exists, chosen };
     }
+  }
+
+  /** The same of one that has its output. */
+  add(fused: Fused & { output: Value }): void {
+    const { stage, output, loop = null } = fused;
+    this.open(fused);
     this.budget.spend(getConvexSize(output) + getConvexSize(loop as Value));
     this.know(this.place(stage).record, output);
     if (fused.iteration === undefined || fused.isOver) this.endDeadline(stage);

@@ -23,7 +23,7 @@ export const item = defineWorkflow({
     },
   })
   .sleep("wait", ({ input }) => input.ms)
-  .step("end", {
+  .step("last", {
     query: (_ctx, { input }) => {
       if (input.fails) throw new Error(`item ${input.n} fails`);
       return input.n;
@@ -531,7 +531,7 @@ export const maple = defineWorkflow({
     maxIterations: 10,
   })
   .sleep("after", ({ input }) => input.after)
-  .step("end", {
+  .step("last", {
     query: (_ctx, { input }) => {
       if (input.fails === "after") throw new Error(`${input.name} fails`);
       return null;

@@ -9,7 +9,7 @@ export const rests = defineWorkflow({
   input: z.object({ ms: z.number(), fails: z.boolean().default(false) }),
 })
   .sleep("rest", ({ input }) => input.ms)
-  .step("end", {
+  .step("last", {
     mutation: (_ctx, { input }) => {
       if (input.fails) throw new Error("rested in vain");
       return input.ms;

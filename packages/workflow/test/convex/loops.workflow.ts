@@ -152,4 +152,4 @@ export const thenEnds = defineWorkflow({ input: z.object({ iterations: z.number(
     until: ({ loop, input }) => loop.iteration >= input.iterations,
     maxIterations: 1_000,
   })
-  .step("end", { mutation: () => "ended" });
+  .step("last", { mutation: () => "ended" });

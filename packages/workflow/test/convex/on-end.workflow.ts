@@ -37,7 +37,7 @@ export const leased = defineWorkflow({
     },
   })
   .sleep("work", ({ input }) => input.ms)
-  .step("end", {
+  .step("last", {
     query: (_ctx, { input }) => {
       if (input.fails) throw new Error(`${input.name} fails`);
       return input.name;
@@ -56,7 +56,7 @@ export const announced = defineWorkflow({
     },
     retry: { maxAttempts: 3, initialBackoffMs: 1_000, base: 1 },
   },
-}).step("end", {
+}).step("last", {
   query: (_ctx, { input }) => {
     if (input.fails) throw new Error(`${input.name} fails`);
     return input.name;
@@ -67,7 +67,7 @@ export const announced = defineWorkflow({
 export const endReferring = defineWorkflow({
   input: z.object({}),
   onEnd: { mutation: internal.app.log, args: ({ run }) => ({ text: `referred ${run.state}` }) },
-}).step("end", { query: () => 1 });
+}).step("last", { query: () => 1 });
 
 /** Children with an end of their own. */
 export const leases = defineWorkflow({
@@ -81,7 +81,7 @@ export const leases = defineWorkflow({
 /** Children whose ends are actions, and which can be undone. */
 export const announcers = defineWorkflow({ input: z.object({ fails: z.boolean() }) })
   .parent("all", { children: () => [child(announcer, {})] })
-  .step("end", {
+  .step("last", {
     query: (_ctx, { input }) => {
       if (input.fails) throw new Error("the announcers fail");
       return 1;

@@ -153,7 +153,7 @@ export const undone = defineWorkflow({
     until: ({ loop }) => loop.iteration === 2,
     maxIterations: 2,
   })
-  .step("end", {
+  .step("last", {
     mutation: async (ctx, { input }) => {
       const mended = (await ctx.db.query("log").collect()).some(({ text }) => text === "mended");
       if (input.fails && !mended) throw new Error("fails at the end");

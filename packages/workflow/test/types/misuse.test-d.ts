@@ -524,6 +524,35 @@ describe("the editor shows a scope as its members", () => {
   });
 });
 
+describe("an end", () => {
+  test("[S167] what cannot be stored, or comes later", () => {
+    // @ts-expect-error result.at: A Date is not a Convex value: return date.getTime()
+    b.end(() => ({ at: new Date() }));
+    // @ts-expect-error result: A Promise inside a result: await it first
+    b.end(async () => 1);
+    // @ts-expect-error the name \"end\" is reserved
+    b.step("end", { query: () => 1 });
+  });
+
+  test("[S167] nothing follows it, and nothing of it is in the output of the branch", () => {
+    // @ts-expect-error Property 'step' does not exist on type 'Ended<
+    b.end(() => 1).step("x", { query: () => 1 });
+    b.branch("early", {
+      on: () => "low" as const,
+      // @ts-expect-error Property 'sleep' does not exist on type 'Ended<
+      cases: { low: (c) => c.end(() => 1).sleep("x", 1) },
+    });
+    b.branch("early", {
+      on: ({ input }) => (input.a === "" ? "low" : "high"),
+      cases: {
+        low: (c) => c.end(() => ({ skipped: true })),
+        high: (c) => c.step("y", { query: () => ({ n: 1 }) }),
+      },
+      // @ts-expect-error Property 'skipped' does not exist on type '{ n: number; }'
+    }).step("z", { query: (_ctx, { early }) => early.skipped });
+  });
+});
+
 describe("branches and items", () => {
   const c = defineWorkflow({ input: z.object({ id: z.string(), langs: z.array(z.string()) }) });
 

@@ -567,7 +567,7 @@ describe("loop", () => {
           b.branch("way", {
             on: ({ loop }) => (loop.iteration > 2 ? "out" : "on"),
             cases: {
-              out: (c) => c.step("end", { query: () => ({ phase: "done", tries: 1, notes: [] }) }),
+              out: (c) => c.step("last", { query: () => ({ phase: "done", tries: 1, notes: [] }) }),
               on: (c) =>
                 c
                   .parallel("both", {

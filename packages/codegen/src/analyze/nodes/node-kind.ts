@@ -62,8 +62,8 @@ export interface NodeKind {
   readonly needed?: Readonly<Record<string, string>>;
   /** Those that belong into the plan where their values can be seen. */
   readonly planned?: readonly string[];
-  /** Says whether the workflow ends with it, so that it has no name of its own. */
-  readonly isFinalize?: true;
+  /** Its name, if nothing follows it, so that it has none of its own. */
+  readonly lastName?: "finalize" | "end";
   parts(read: Read): NodeParts;
 }
 
@@ -85,8 +85,8 @@ export function analyzeNode(
   context: NodeContext,
 ): NodePlan | undefined {
   const { file } = context;
-  const { known, order, needed, planned = [], isFinalize = false } = kind;
-  const named = isFinalize ? finalizeName(call, context) : readName(call, context);
+  const { known, order, needed, planned = [], lastName } = kind;
+  const named = lastName ? nameOfLast(lastName, call, context) : readName(call, context);
   if (named === undefined) return undefined;
   const { name, path, at, label } = named;
   const values = call.call.arguments.filter((each) => each !== at);
@@ -116,7 +116,7 @@ export function analyzeNode(
     path,
     place: file.placeOf(at),
     given,
-    isNamed: !isFinalize,
+    isNamed: lastName === undefined,
   };
 }
 
@@ -147,9 +147,11 @@ function readName(call: NodeCall, context: NodeContext) {
   );
 }
 
-function finalizeName({ kindNode: at }: NodeCall, { file, prefix }: NodeContext) {
-  const name = "finalize";
-  if (prefix === "") return { name, at, path: name, code: [name], label: name };
+function nameOfLast(name: string, { kindNode: at }: NodeCall, context: NodeContext) {
+  const { file, prefix, code } = context;
+  const path = `${prefix}${name}`;
+  const label = prefix === "" ? name : `the end of ${quote(prefix.slice(0, -1))}`;
+  if (prefix === "" || name === "end") return { name, at, path, code: [...code, name], label };
   const message = `a finalize stands inside ${quote(prefix.slice(0, -1))}; only a workflow has one`;
   const hint = "make it a step: the last node of a case or a body gives its output";
   return file.report("finalizeInBody", at, message, hint);

@@ -45,7 +45,7 @@ function compensateStage({ named, options: all, context }: Read): StagePlan | un
 export const finalize: NodeKind = {
   known: [...handlerKinds, "args", ...policies],
   planned: policies,
-  isFinalize: true,
+  lastName: "finalize",
   parts({ named, options, context: { file, scope: visible } }) {
     const { name, at, label } = named;
     const handler = readHandler(options, at, label, file);

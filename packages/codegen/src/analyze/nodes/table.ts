@@ -1,5 +1,6 @@
 import { branch } from "./branch.js";
 import { each, parallel } from "./concurrent.js";
+import { end } from "./end.js";
 import { finalize, step } from "./step.js";
 import { loop } from "./loop.js";
 import type { NodeKind } from "./node-kind.js";
@@ -8,5 +9,8 @@ import { child, event, sleep } from "./waiting.js";
 
 /** Every kind of node, by the name of its method. A new kind is one entry here. */
 export const nodeKinds: ReadonlyMap<string, NodeKind> = new Map(
-  Object.entries({ step, parent, sleep, event, branch, loop, parallel, each, child, finalize }),
+  Object.entries({
+    ...{ step, parent, sleep, event, branch, loop, parallel, each, child },
+    ...{ end, finalize },
+  }),
 );

@@ -370,7 +370,8 @@ export type ComponentApi<Name extends string | undefined = string | undefined> =
             | "sleep"
             | "event"
             | "branch"
-            | "loop";
+            | "loop"
+            | "end";
           startedAt: number;
           output?: any;
           error?: {
@@ -911,7 +912,8 @@ export type ComponentApi<Name extends string | undefined = string | undefined> =
             | "sleep"
             | "event"
             | "branch"
-            | "loop";
+            | "loop"
+            | "end";
           iterations?: Array<number>;
           state:
             "pending" | "running" | "waiting" | "completed" | "failed" | "canceled" | "timedOut";
@@ -1154,7 +1156,8 @@ export type ComponentApi<Name extends string | undefined = string | undefined> =
             | "sleep"
             | "event"
             | "branch"
-            | "loop";
+            | "loop"
+            | "end";
           iterations?: Array<number>;
           state:
             "pending" | "running" | "waiting" | "completed" | "failed" | "canceled" | "timedOut";
@@ -1276,7 +1279,8 @@ export type ComponentApi<Name extends string | undefined = string | undefined> =
               | "sleep"
               | "event"
               | "branch"
-              | "loop";
+              | "loop"
+              | "end";
             iterations?: Array<number>;
             state:
               "pending" | "running" | "waiting" | "completed" | "failed" | "canceled" | "timedOut";

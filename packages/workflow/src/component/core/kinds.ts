@@ -24,6 +24,8 @@ export const stepKinds = {
   event: { isTimed: true, takesEvents: true },
   branch: { holds: "a case" },
   loop: { holds: "iterations" },
+  /** The output with which a run has ended before its last node. */
+  end: {},
 } as const satisfies Readonly<Record<string, Facts>>;
 
 export type StepKind = keyof typeof stepKinds;

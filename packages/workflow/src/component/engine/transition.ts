@@ -137,9 +137,12 @@ export async function recordFused(
 
 async function fieldsOf(ctx: MutationCtx, progress: Progress, fused: Fused) {
   const { kind, startedAt, output, error, iteration, chosen, took, timedOut } = fused;
+  const { isOver = false } = fused;
   const hasFailed = output === undefined && error !== undefined;
-  const isInside = output === undefined && error === undefined;
-  const isOpen = isInside || (iteration !== undefined && fused.isOver !== true);
+  // The run has ended inside it: then it has no output, nor has a loop the state that it had.
+  const isLeft = isOver && output === undefined;
+  const isInside = output === undefined && error === undefined && !isOver;
+  const isOpen = isInside || (iteration !== undefined && !isOver);
   const reached = isOpen ? ("running" as const) : ("completed" as const);
   return {
     kind,
@@ -153,6 +156,7 @@ async function fieldsOf(ctx: MutationCtx, progress: Progress, fused: Fused) {
     ...(error === undefined ? {} : { errors: [error] }),
     ...marksOf(fused),
     ...(isParent(fused) ? NOT_REDUCED : {}),
+    ...(isLeft ? { output: undefined } : {}),
     ...(output === undefined ? {} : await storeOutput(ctx, progress, fused, output)),
   };
 }

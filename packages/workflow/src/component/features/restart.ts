@@ -4,6 +4,7 @@ import { continuation, continueLater, hasRoomInPage } from "../core/continuation
 import type { MutationCtx, QueryCtx, Run, RunId, Step } from "../core/documents.js";
 import { giveBack } from "../core/inbox.js";
 import { inputFields } from "../core/input.js";
+import { isHolding } from "../core/kinds.js";
 import { logStarted } from "../core/log.js";
 import { stepRead } from "../core/steps.js";
 import { beginRun, replaceInput } from "../engine/begin.js";
@@ -165,7 +166,9 @@ async function retainsResult(
 ): Promise<boolean> {
   if (reads.some((read) => affected.has(read))) return false;
   const record = await stepRead(ctx, run, { stage: name });
-  return record?.state === "completed" && record.undone !== true;
+  if (record?.state !== "completed" || record.undone === true) return false;
+  // The run has ended inside it.
+  return !isHolding(record) || record.output !== undefined;
 }
 
 /** Removes the records of a node and of all inside it. @returns false if there was no room. */

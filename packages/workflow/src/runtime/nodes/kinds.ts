@@ -44,6 +44,8 @@ export interface Kind {
   workflow?(node: AnyNode): AnyDefinition;
   /** Says whether no node can read what it makes. */
   readonly makesNothing?: true;
+  /** Says whether the run ends there, with what it makes. */
+  readonly endsRun?: true;
   /** Says whether it runs when the run has ended, and sees no node. */
   readonly isAfterEnd?: true;
   /** Says whether its `timeout` is that of all its stages, which the component watches. */
@@ -119,6 +121,7 @@ const kinds: Readonly<Record<NodeKind | typeof ON_END, Kind>> = {
     ...asParent,
   },
   child: { workflow: (node) => node.workflow, startsRuns: true },
+  end: { makesNothing: true, endsRun: true },
   [ON_END]: {
     stages: (node) => [{ part: "", runs: node, sees: ["run"] }],
     makesNothing: true,

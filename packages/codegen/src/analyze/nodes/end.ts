@@ -1,0 +1,21 @@
+import { scopeReads } from "../handlers.js";
+import { readOption } from "../functions.js";
+import { type NodeKind, ofNode, stagePlan } from "./node-kind.js";
+
+/** `.end((scope) => output)`: one stage, with which the run ends. */
+export const end: NodeKind = {
+  lastName: "end",
+  parts({ call, named, context: { file, scope: visible } }) {
+    const [value] = call.call.arguments;
+    if (value === undefined) {
+      const hint = "write what the output is: `.end(({ input }) => …)`";
+      file.report("missingOption", named.at, `${named.label} has no output`, hint);
+    }
+    const output = value && { name: "output", nameNode: value, value };
+    const reads = scopeReads(output, file);
+    const policy = { values: {}, computed: [], given: new Map() };
+    const mention = { elsewhere: named.label, within: named.label };
+    const own = { ...ofNode(named), kind: "end", visible, policy, at: named.at, mention } as const;
+    return { stages: [stagePlan({ ...own, reads }, file)] };
+  },
+};

@@ -1,0 +1,27 @@
+import { Failure } from "../../errors/failure.js";
+import { checkedOutput } from "../../values.js";
+import type { Arrival, Arrive, OfScope, Run } from "../run.js";
+
+/** Ends the run here, as completed. Its output stays in a record of its own. */
+export async function end(run: Run, stage: string, output: OfScope): Arrival {
+  const complete: Arrive = (ending) => ending.complete(stage);
+  await run.arrive(stage, complete, async ({ called }) => {
+    const given: unknown = output(await run.scopeFor(stage, "end"));
+    if (given instanceof Promise) throw new Failure("thrown", `"${called}" must not be async`);
+    run.add({ ...run.begun(stage, "end"), output: checkedOutput(called, given) });
+    closeAround(run, stage);
+    return complete;
+  });
+}
+
+/** The branches and loops around it in its run are over, and have no output. */
+function closeAround(run: Run, stage: string): void {
+  const { sequences, loops, apart } = run.place(stage);
+  for (const { prefix, at, level } of sequences.slice(0, -1)) {
+    const path = prefix + at;
+    const isLoop = loops.some((loop) => loop.path === path);
+    const iteration = isLoop ? run.iterations[run.place(path).loops.length] : undefined;
+    const around = { ...run.begun(path, isLoop ? "loop" : "branch"), iteration };
+    if (level === apart.length) run.open({ ...around, exists: true, isOver: true });
+  }
+}
