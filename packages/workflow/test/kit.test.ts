@@ -318,7 +318,7 @@ describe("stub", () => {
       run: { state: "completed", output: "it" },
     });
     expect(ends).toHaveBeenCalledOnce();
-    expect(await kit.timeline(runId)).toEqual(["end completed", "onEnd completed"]);
+    expect(await kit.timeline(runId)).toEqual(["last completed", "onEnd completed"]);
   });
 
   test("one that throws is retried, recovered from and told as any other", async () => {
