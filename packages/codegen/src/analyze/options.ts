@@ -38,6 +38,7 @@ const structural: ReadonlySet<string> = new Set([
   "branches",
   "cases",
   "compensate",
+  "default",
   "finalize",
   "onEnd",
   "renamed",

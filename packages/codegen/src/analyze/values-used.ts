@@ -58,7 +58,8 @@ function isCalledAtOnce(fn: TypeScript.Node): boolean {
   const property = ts.isMethodDeclaration(fn) ? fn : parent;
   if (!ts.isObjectLiteralElementLike(property)) return false;
   const around = property.parent.parent;
-  return isNamed(property, "body") || (ts.isPropertyAssignment(around) && isNamed(around, "cases"));
+  if (isNamed(property, "body") || isNamed(property, "default")) return true;
+  return ts.isPropertyAssignment(around) && isNamed(around, "cases");
 }
 
 const isNamed = ({ name }: TypeScript.ObjectLiteralElementLike, text: string): boolean =>

@@ -2,7 +2,7 @@ import { once } from "./once.js";
 import { allNodes } from "./flow.js";
 import { withoutOnEnd } from "./on-end.js";
 import type { WrittenPlan } from "./schema.js";
-import { hasKeys, stageKind, startsOne } from "./stage-kinds.js";
+import { hasCases, hasKeys, stageKind, startsOne } from "./stage-kinds.js";
 
 type Written = WrittenPlan["workflows"][number]["nodes"][number];
 
@@ -22,7 +22,8 @@ export const membersOf = (nodes: readonly Written[]): Member[] =>
       return { name: key, storage: stored, kind: "case", inside: membersOf(within) };
     });
     const inside = hasKeys(node) ? cases : cases.flatMap((body) => body.inside);
-    return { name, storage, kind, hash, inside };
+    // A branch may become a match: it has the same records.
+    return { name, storage, kind: hasCases(node) ? "branch" : kind, hash, inside };
   });
 
 /** A node that results may stand under, by its path of storage names. */

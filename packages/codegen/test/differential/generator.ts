@@ -118,6 +118,7 @@ class Generator extends HandlerWriter {
     if (around.depth < DEEPEST)
       kinds.push(
         (at) => this.#branch(at),
+        (at) => this.#match(at),
         (at) => this.#loop(at),
         (at) => this.#parallel(at),
         (at) => this.#each(at),
@@ -251,6 +252,34 @@ class Generator extends HandlerWriter {
       return `${some[0] === "left" ? key : written}: (b) => b${text}`;
     });
     return [name, `.branch("${name}", { on: ${this.unseen(on)}, cases: { ${cases.join(", ")} } })`];
+  }
+
+  /** A match, of a step of its own that gives what it tells apart. */
+  #match(around: Around): [string, string] {
+    const of = this.name();
+    const name = this.name();
+    const keys = this.oneOf([
+      ["left", "right", "default"],
+      ["200", "?", "x y"],
+    ]);
+    const [made, by] = this.oneOf([
+      ["", ""],
+      ["kind", "kind"],
+      ["at: { kind", "at.kind"],
+    ] as const);
+    const given = `pick("${of}", ${this.seen()}, ${JSON.stringify(keys)})`;
+    const value = made === "" ? given : `({ ${made}: ${given}${"}".repeat(by.split(".").length)})`;
+    const within = { ...around, names: [...around.names, of] };
+    const written = keys.slice(0, 1 + this.upTo(3)).filter((key) => key !== "default");
+    const oneCase = (key: string) => `(b) => b${this.#inside(within, key === "?" ? 0 : 1).text}`;
+    const cases = written.map((key) => `${JSON.stringify(key)}: ${oneCase(key)}`);
+    const rest = written.length < keys.length ? `, default: ${oneCase("default")}` : "";
+    const path = by === "" ? "" : `by: "${by}", `;
+    return [
+      name,
+      `.step("${of}", { query: (_ctx, ${this.param(around)}) => ${value} })` +
+        `.match("${name}", { of: "${of}", ${path}cases: { ${cases.join(", ")} }${rest} })`,
+    ];
   }
 
   #end(around: Around): string {

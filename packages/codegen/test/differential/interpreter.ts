@@ -59,6 +59,13 @@ class EndsWith extends Error {
   }
 }
 
+/** [S166] The case of a match: that of what is at the path, else the default. */
+function keyOf({ of, by, cases }: Node, scope: Scope): string {
+  let value: unknown = (scope as Readonly<Record<string, unknown>>)[of];
+  for (const field of by?.split(".") ?? []) value = (value as Record<string, unknown>)[field];
+  return String(value) in cases ? String(value) : "default";
+}
+
 /** One run of a workflow. */
 export class Interpreted extends RunChildren {
   protected readonly definition: Definition;
@@ -185,7 +192,7 @@ export class Interpreted extends RunChildren {
         return takes ? [{ prefix: path, isInLoop }] : [];
       }
       // [S163] Those of branches and items are sent to them.
-      if (node.of !== undefined) return [];
+      if (typeof node.of === "function") return [];
       if (node.body !== undefined)
         return this.#ahead(node.body, name, { prefix: `${path}.`, isInLoop: true });
       const chosen = isInLoop ? undefined : this.#chosen.get(path);
@@ -300,9 +307,9 @@ export class Interpreted extends RunChildren {
     });
   }
 
-  /** [S76] [S77] */
+  /** [S76] [S77] [S166] */
   async #branch(path: string, node: Node, scope: Scope, { isInLoop }: Place): Promise<unknown> {
-    const key = node.on(scope) as string;
+    const key = node.kind === "match" ? keyOf(node, scope) : (node.on(scope) as string);
     this.#chosen.set(path, key);
     return await this.#sequence(node.cases[key], { prefix: `${path}.${key}.`, isInLoop }, scope);
   }

@@ -1,10 +1,8 @@
 import { afterAll, afterEach, beforeEach, expect, test, vi } from "vitest";
-import { compileSources } from "../../src/compile.js";
-import { compare } from "../../src/compatibility/compare.js";
-import { toWritten } from "../../src/plan/write.js";
-import { Deployment, Releases, type Files } from "./deployed.js";
+import { Releases, type Files } from "./deployed.js";
+import { edited } from "./edited.js";
 
-/* Ends that are added, removed or changed while runs are before, at and after them. */
+/* Matches, and ends, that are added, removed or changed while runs are before, at and after them. */
 
 const releases = new Releases();
 beforeEach(() => {
@@ -34,38 +32,8 @@ export const flow = defineWorkflow({ input: z.object({}) })
 const MADE = `.step("made", { query: () => "made" })`;
 const end = (text: string) => `.end(() => "${text}")`;
 
-/** What `check` says of an edit, and what a run gives that is before, in or after the branch. */
-async function edited(before: Files, now: Files) {
-  const plan = async (files: Files, last?: Parameters<typeof compileSources>[1]) => {
-    const sources = Object.entries(files).map(([file, text]) => ({ file, text }));
-    return toWritten((await compileSources(sources, last)).plan);
-  };
-  const was = await plan(before);
-  const verdict = compare(was, await plan(now, was)).map(
-    ({ node, compatibility, message }) => `${node ?? ""} ${compatibility}: ${message}`,
-  );
-  vi.useRealTimers();
-  const versions = [await releases.release(before), await releases.release(now, before)] as const;
-  vi.useFakeTimers();
-  const outputs: unknown[] = [];
-  for (const hours of [0.5, 1.5, 2.5]) {
-    const deployment = new Deployment(versions[0], versions);
-    const id = (await deployment.call("start", { name: "flow", input: {} })) as string;
-    const at = Date.now() + hours * 3_600_000;
-    const alarm = setTimeout(() => {}, hours * 3_600_000);
-    await deployment.drive(() => Date.now() >= at);
-    clearTimeout(alarm);
-    deployment.deploy(versions[1]);
-    await deployment.drive();
-    expect(await deployment.pending()).toBe(0);
-    const { state, output } = await deployment.see(id);
-    outputs.push(state === "completed" ? output : state);
-  }
-  return { verdict, outputs };
-}
-
 test("[S167] runs that come to an added end end there; those past it go on", async () => {
-  expect(await edited(app(MADE), app(MADE + end("ended")))).toEqual({
+  expect(await edited(releases, app(MADE), app(MADE + end("ended")))).toEqual({
     verdict: [
       "route.big.end safe: added at the end of route.big: runs in flight that come to it end there",
     ],
@@ -74,7 +42,7 @@ test("[S167] runs that come to an added end end there; those past it go on", asy
 });
 
 test("[S167] without the end, runs that have not ended go on after the branch", async () => {
-  expect(await edited(app(MADE + end("ended")), app(MADE))).toEqual({
+  expect(await edited(releases, app(MADE + end("ended")), app(MADE))).toEqual({
     verdict: [
       "route.big.end safe: the node is removed: runs go on without it, but for one that is paused there, which stops",
     ],
@@ -83,10 +51,45 @@ test("[S167] without the end, runs that have not ended go on after the branch", 
 });
 
 test("[S167] a run ends with what its end gives when it comes there", async () => {
-  expect(await edited(app(MADE + end("ended")), app(MADE + end("changed")))).toEqual({
+  expect(await edited(releases, app(MADE + end("ended")), app(MADE + end("changed")))).toEqual({
     verdict: [
       "route.big.end safe: changed: runs in flight go on, and run the new code when they get there",
     ],
     outputs: ["changed", "changed", "ended"],
+  });
+});
+
+test("[S166] a branch may become a match while runs are in it, and a match another", async () => {
+  const routed = (kind: string, way: string, rest = "small") => ({
+    "flow.workflow.ts": `
+import { defineWorkflow } from "@stepwise/workflow";
+import { z } from "zod";
+export const flow = defineWorkflow({ input: z.object({}) })
+  .step("made", { query: (): { size: "big" | "small" } => ({ size: "big" }) })
+  .sleep("before", "1h")
+  .${kind}("route", {
+    ${way}
+    cases: { big: (b) => b.sleep("inside", "1h").step("grown", { query: () => "grown" })${rest === "small" ? `, small: (b) => b` : ""} },${rest === "default" ? ` default: (b) => b,` : ""}
+  })
+  .sleep("after", "1h")
+  .step("last", { query: (_ctx, { route }) => "last of " + route });`,
+  });
+  const branch = routed("branch", "on: ({ made }) => made.size,");
+  const match = routed("match", 'of: "made", by: "size",');
+  const outputs = ["last of grown", "last of grown", "last of grown"];
+  expect(await edited(releases, branch, match)).toEqual({
+    verdict: [
+      "route safe: changed: runs in flight go on, and run the new code when they get there",
+    ],
+    outputs,
+  });
+  expect(
+    await edited(releases, match, routed("match", 'of: "made", by: "size",', "default")),
+  ).toEqual({
+    verdict: [
+      "route.small stops: the case is removed: runs that are in it stop",
+      "route safe: changed: runs in flight go on, and run the new code when they get there",
+    ],
+    outputs,
   });
 });

@@ -3,6 +3,7 @@ import type { BranchOutputs, EachOutputs, Gathering, Items, Reduced } from "./co
 import { Definer } from "./definer.js";
 import type { Definition, Ended, Finalized, WorkflowOptions } from "./definition.js";
 import type { EndingOfCase, Ends, EndsIn, Kept, Literal, Whole } from "./ending.js";
+import type { CasesOf, MatchNode, Rest } from "./matching.js";
 import type { Awaited, EventNode, EventOutput, Named, Schemas } from "./event.js";
 import type {
   AnyReference,
@@ -208,6 +209,32 @@ export interface Builder<
     {
       [Key in keyof Cases & CaseKey]: `${Key}.${Inside<Scope, NamesOfCase<Cases[Key]>>}`;
     }[keyof Cases & CaseKey]
+  >;
+
+  /**
+   * Runs exactly one of its cases: that of the value of a field. In each case the scope has the
+   * member of the union with that value. Otherwise it is a `.branch`.
+   */
+  match<
+    const Name extends string,
+    Cases extends CasesOf<Input, Scope, Of, By, Hint>,
+    const Of extends string = never,
+    const By extends string = never,
+    Default extends Sequence<unknown> = never,
+  >(
+    name: Free<Scope, Name>,
+    node: MatchNode<Input, Scope, Cases, Of, By, Default, Hint>,
+  ): Around<
+    Input,
+    Scope,
+    Name,
+    OutputOfCase<Cases[keyof Cases] | Rest<Default>>,
+    Events | EventsOfCase<Cases[keyof Cases] | Rest<Default>>,
+    Hint,
+    | {
+        [Key in keyof Cases & CaseKey]: `${Key}.${Inside<Scope, NamesOfCase<Cases[Key]>>}`;
+      }[keyof Cases & CaseKey]
+    | `default.${Inside<Scope, NamesOfCase<Rest<Default>>>}`
   >;
 
   /**

@@ -3,6 +3,25 @@ import { literalText } from "../rules.js";
 import type { AnySchema } from "./values.js";
 
 type Nodes = Record<string, unknown>;
+type Keyed = Readonly<Record<string, unknown>>;
+
+interface MatchOptions {
+  readonly of: string;
+  readonly by?: string;
+  readonly cases?: Keyed;
+  readonly default?: unknown;
+}
+
+const isKey = (value: unknown): value is string | number =>
+  ["string", "number", "boolean"].includes(typeof value);
+
+/** What is at a path of fields; a field may have a dot in its name. */
+function valueAt(value: unknown, path: string): unknown {
+  const fields: Keyed = Object(value);
+  if (Object.hasOwn(fields, path)) return fields[path];
+  const [head = "", ...rest] = path.split(".");
+  return rest.length === 0 ? undefined : valueAt(fields[head], rest.join("."));
+}
 
 /** The kinds of nodes: each has a method. `finalize` is the workflow's own. */
 export type NodeKind = Exclude<keyof Definer, "nodes" | "options">;
@@ -34,16 +53,33 @@ class Sequence {
     return this.add("event", name, node);
   }
 
-  branch(name: string, node: { on: unknown; cases?: Readonly<Record<string, unknown>> }): this {
+  branch(name: string, node: { on: unknown; cases?: Keyed }): this {
+    return this.#withCases("branch", name, node);
+  }
+
+  match(name: string, { default: rest, ...node }: MatchOptions): this {
+    const { of, by, cases = {} } = node;
+    if (rest !== undefined && Object.hasOwn(cases, "default"))
+      throw new Error(`Match "${name}" has a case "default" and a default: give it one of them`);
+    const all = rest === undefined ? cases : { ...cases, default: rest };
+    const on = (scope: Keyed) => {
+      const value = by === undefined ? scope[of] : valueAt(scope[of], by);
+      const key = isKey(value) ? String(value) : value;
+      return rest === undefined || (isKey(key) && Object.hasOwn(cases, key)) ? key : "default";
+    };
+    return this.#withCases("match", name, { ...node, on, cases: all });
+  }
+
+  #withCases(kind: "branch" | "match", name: string, node: { on: unknown; cases?: Keyed }): this {
     const cases = Object.entries(node.cases ?? {}).map(([key, build]) => [
       key,
-      this.#nested(`Case "${key}" of branch "${name}"`, build),
+      this.#nested(`Case "${key}" of ${kind} "${name}"`, build),
     ]);
     if (cases.length === 0)
       throw new Error(
-        `Branch "${name}" has no cases: give it at least one, { key: (b) => b.step(…) }`,
+        `${kind === "match" ? "Match" : "Branch"} "${name}" has no cases: give it at least one, { key: (b) => b.step(…) }`,
       );
-    return this.add("branch", name, { ...node, cases: Object.fromEntries(cases) });
+    return this.add(kind, name, { ...node, cases: Object.fromEntries(cases) });
   }
 
   loop(name: string, node: { body: unknown }): this {

@@ -524,6 +524,71 @@ describe("the editor shows a scope as its members", () => {
   });
 });
 
+describe("a match", () => {
+  const told = defineWorkflow({
+    input: z.object({ level: z.enum(["low", "high"]), id: z.string(), n: z.number() }),
+  }).event("answer", { schema: z.string(), timeout: "1d" });
+
+  test("[S166] a missing case, or one that there is not", () => {
+    told.match("x", {
+      of: "answer",
+      by: "timedOut",
+      // @ts-expect-error Property 'true' is missing in type
+      cases: { false: (c) => c },
+    });
+    // @ts-expect-error a value \"middle\" of the field
+    told.match("x", {
+      of: "input",
+      by: "level",
+      cases: {
+        low: (c) => c,
+        high: (c) => c,
+        // @ts-expect-error Parameter 'c' implicitly has an 'any' type
+        middle: (c) => c,
+      },
+    });
+  });
+
+  test("[S166] a field, or a name, that tells nothing apart", () => {
+    told.match("x", {
+      of: "answer",
+      // @ts-expect-error Type '"timedout"' is not assignable to type '"timedOut"'
+      by: "timedout",
+      cases: {},
+    });
+    told.match("x", {
+      // @ts-expect-error Did you mean '"answer"'?
+      of: "anser",
+      // @ts-expect-error has no field of literals that all its members have: use .branch
+      by: "timedOut",
+      cases: {},
+    });
+    told.step("n", { query: () => ({ many: 1 }) }).match("x", {
+      of: "n",
+      // @ts-expect-error n\" has no field of literals that all its members have: use .branch
+      by: "many",
+      cases: {},
+    });
+    told.step("kind", { query: (_ctx, { input }) => input.id }).match("x", {
+      of: "kind",
+      // @ts-expect-error this can be any text: give it a type of literals, or use .branch
+      cases: { a: (c) => c },
+    });
+  });
+
+  test("[S166] what another case has", () => {
+    told.match("x", {
+      of: "answer",
+      by: "timedOut",
+      cases: {
+        false: (c) => c,
+        // @ts-expect-error Property 'event' does not exist on type '{ timedOut: true; }'
+        true: (c) => c.step("y", { query: (_ctx, { answer }) => answer.event }),
+      },
+    });
+  });
+});
+
 describe("an end", () => {
   test("[S167] what cannot be stored, or comes later", () => {
     // @ts-expect-error result.at: A Date is not a Convex value: return date.getTime()

@@ -38,6 +38,7 @@ test("the examples of docs/language.md are right, and there is one of each node"
     "event",
     "finalize",
     "loop",
+    "match",
     "parallel",
     "parent",
     "sleep",

@@ -45,8 +45,8 @@ export function readKeyed(
   }
   if (option !== undefined && cases?.size === 0) {
     const message = `${of.label} has no ${name}`;
-    const which =
-      name === "cases" ? "for every key that `on` gives" : "for each thing to do at once";
+    const forCase = all.has("of") ? "for every value" : "for every key that `on` gives";
+    const which = name === "cases" ? forCase : "for each thing to do at once";
     const hint = `write one ${which}: \`${name}: { key: (b) => b.step(…) }\``;
     file.report("noCases", option.nameNode, message, hint);
   }
@@ -59,7 +59,7 @@ function inOrder(cases: Options): Options {
   return new Map(keys.flatMap((key) => [...cases].filter(([each]) => each === key)));
 }
 
-function readCase(option: Option, of: Named, context: NodeContext): BodyPlan {
+export function readCase(option: Option, of: Named, context: NodeContext): BodyPlan {
   const { name: key } = option;
   const inside = {
     key,

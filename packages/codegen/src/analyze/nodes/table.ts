@@ -3,6 +3,7 @@ import { each, parallel } from "./concurrent.js";
 import { end } from "./end.js";
 import { finalize, step } from "./step.js";
 import { loop } from "./loop.js";
+import { match } from "./match.js";
 import type { NodeKind } from "./node-kind.js";
 import { parent } from "./parent.js";
 import { child, event, sleep } from "./waiting.js";
@@ -10,7 +11,7 @@ import { child, event, sleep } from "./waiting.js";
 /** Every kind of node, by the name of its method. A new kind is one entry here. */
 export const nodeKinds: ReadonlyMap<string, NodeKind> = new Map(
   Object.entries({
-    ...{ step, parent, sleep, event, branch, loop, parallel, each, child },
+    ...{ step, parent, sleep, event, branch, match, loop, parallel, each, child },
     ...{ end, finalize },
   }),
 );

@@ -21,7 +21,7 @@ export async function branch(
       const names = Object.keys(node.cases).map((each) => presentKey(node.cases, each));
       throw new Failure(
         "thrown",
-        `The branch "${called}" has no case ${JSON.stringify(key) ?? String(key)}; it has ${names.join(", ")}`,
+        `The ${node.kind} "${called}" has no case ${JSON.stringify(key) ?? String(key)}; it has ${names.join(", ")}`,
       );
     }
     run.open({ ...run.begun(stage, "branch"), chosen });

@@ -63,6 +63,11 @@ export interface Kind {
 const keyed = (among: AnyNode): Inside[] =>
   Object.keys(among).map((key) => ({ key, among, nodes: among[key] }));
 
+const ofCases: Kind = {
+  inside: ({ cases }) => keyed(cases),
+  stored: (node, _nodes, cases) => ({ ...node, cases: cases(node.cases) }),
+};
+
 const asParent = { isTimedAsWhole: true, waits: true, startsRuns: true };
 
 /** The name under which a workflow's `onEnd` stands among its nodes, in compiled code. */
@@ -101,10 +106,8 @@ const kinds: Readonly<Record<NodeKind | typeof ON_END, Kind>> = {
     // Also if a deploy has removed the timeout: a wait that has begun keeps its time.
     due: { timedOut: true },
   },
-  branch: {
-    inside: ({ cases }) => keyed(cases),
-    stored: (node, _nodes, cases) => ({ ...node, cases: cases(node.cases) }),
-  },
+  branch: ofCases,
+  match: ofCases,
   loop: {
     inside: ({ body }) => [{ nodes: body }],
     stored: (node, nodes) => ({ ...node, body: nodes(node.body) }),
