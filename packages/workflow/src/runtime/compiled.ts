@@ -98,7 +98,12 @@ export function compiled(
   const reads = new Map(Object.entries(settings.reads ?? {}));
   const facts = { component, workflow, definition, functions, plan, retry };
   const own: Bound = {
-    ...{ ...facts, following, recovered: new Map(), actions, reads, starts },
+    ...facts,
+    following,
+    recovered: new Map(),
+    actions,
+    reads,
+    starts,
     readsSecret: (stage) => readsSecret(own, stage),
   };
   knowCompiled(given, own);

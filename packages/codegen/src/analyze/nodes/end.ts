@@ -1,5 +1,4 @@
 import { scopeReads } from "../handlers.js";
-import { readOption } from "../functions.js";
 import { type NodeKind, ofNode, stagePlan } from "./node-kind.js";
 
 /** `.end((scope) => output)`: one stage, with which the run ends. */

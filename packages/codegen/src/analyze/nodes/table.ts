@@ -11,7 +11,17 @@ import { child, event, sleep } from "./waiting.js";
 /** Every kind of node, by the name of its method. A new kind is one entry here. */
 export const nodeKinds: ReadonlyMap<string, NodeKind> = new Map(
   Object.entries({
-    ...{ step, parent, sleep, event, branch, match, loop, parallel, each, child },
-    ...{ end, finalize },
+    step,
+    parent,
+    sleep,
+    event,
+    branch,
+    match,
+    loop,
+    parallel,
+    each,
+    child,
+    end,
+    finalize,
   }),
 );
