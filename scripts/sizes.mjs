@@ -14,7 +14,7 @@ const modulesOf = (name) =>
 
 /** Limits in KB, a tenth above what was measured when they were set. */
 const entries = [
-  ["@stepwise/workflow", [dist("workflow", "index.js")], 39],
+  ["@stepwise/workflow", [dist("workflow", "index.js")], 42],
   ["@stepwise/workflow/runtime", [dist("workflow", "runtime/index.js")], 69],
   ["@stepwise/workflow, the component", modulesOf("workflow"), 163],
   ["@stepwise/workpool", [dist("workpool", "client/index.js")], 7.5],
