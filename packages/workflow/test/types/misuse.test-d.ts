@@ -113,7 +113,7 @@ describe("functions", () => {
   test("durations that cannot be read", () => {
     // @ts-expect-error '"10 minuts"' is not assignable to parameter of type
     b.sleep("x", "10 minuts");
-    // @ts-expect-error '"tomorrow"' is not assignable to type 'Date | Duration'
+    // @ts-expect-error '"tomorrow"' is not assignable to type 'Date | LocalTime | Duration'
     b.sleep("x", () => "tomorrow");
     // @ts-expect-error Type '"1 hr"' is not assignable to type 'Duration | undefined'
     b.parent("x", { children: () => one, timeout: "1 hr" });
