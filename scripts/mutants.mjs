@@ -5,7 +5,11 @@
 export const GUARDS = [
   // packages/workflow/src/component/README.md
   { guard: "token", says: "a report comes late, after its step has ended" },
-  { guard: "attempt", says: "a report comes from an older attempt" },
+  {
+    guard: "attempt",
+    says: "a report comes from an older attempt",
+    test: ["packages/workflow/test/adversarial.test.ts", "a report of an older attempt came late"],
+  },
   { guard: "stale", says: "a cancel while fused mutations run" },
   { guard: "slot-of-running", says: "a cancel while an action runs" },
   { guard: "not-begun", says: "a cancel before the action has begun" },
@@ -323,7 +327,7 @@ export const MUTANTS = [
     file: "workflow/src/component/features/failing.ts",
     find: "return rest < 0 || (await rowsOf(ctx, parent._id, rest + 1)).length > rest;",
     replace: "return rest < 0 || (await rowsOf(ctx, parent._id, rest + 2)).length > rest + 1;",
-    profile: "steer",
+    test: ["packages/workflow/test/tolerance.test.ts", "one more fails than is let pass"],
   },
   {
     name: "tolerance-one-less",
