@@ -94,6 +94,8 @@ const rules: Readonly<Record<string, Rule>> = {
   concurrency: (name, given) =>
     given.value === Infinity ? [] : (typeof given.value === "object" ? sync : count)(name, given),
   tolerate: checkTolerate,
+  first: each((value) => value === "any", 'write "any", or leave it out'),
+  compensateLosers: flag,
   maxIterations: each(
     (value) => isWhole(value, 1, 100_000),
     "write a whole number from 1 to 100000",

@@ -131,6 +131,7 @@ function runs({ kind, reference, isCompensation }: StageExplained, node: NodeExp
 const whichRun: Readonly<Record<string, (bodies: number) => string>> = {
   cases: (bodies) => `one of ${bodies}`,
   branches: (bodies) => `all of ${bodies}`,
+  rivals: (bodies) => `the first of ${bodies}`,
   item: () => "for each item",
 };
 

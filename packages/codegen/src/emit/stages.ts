@@ -209,20 +209,28 @@ function finalizeOf({ stage, file }: StageCode): StagePlan | undefined {
   return isFinalize ? next.stage : undefined;
 }
 
-/** Branches or items, each of which is a run that goes through a part of the same functions. */
+interface Wording {
+  /** The option that gives what it goes through. */
+  readonly given?: string;
+  readonly until?: string;
+  readonly after?: string;
+  readonly output?: string;
+}
+
+/** Branches, cases or items, each of which is a run that goes through a part of the same functions. */
 const concurrent = (
   what: string,
   one: (body: BodyPlan) => string,
-  given?: string,
+  { given, until = "its outputs are gathered", after = "all of", output = "theirs" }: Wording = {},
 ): StageLowering => ({
   sections(code) {
     const { stage, file, name, following } = code;
     const reduced = stage.reduce === true ? ", reduced" : "";
     const args = given === undefined ? [] : [code.part(given)];
     return [
-      code.arriving(`${what}, all at once; then its outputs are gathered`, stage.kind, ...args),
+      code.arriving(`${what}, all at once; then ${until}`, stage.kind, ...args),
       commented(
-        `After all of ${stage.mention.elsewhere}: its output is theirs${reduced}; then ${following}.`,
+        `After ${after} ${stage.mention.elsewhere}: its output is ${output}${reduced}; then ${following}.`,
         file.runFunction(file.afterAll(stage.name), "gather", name, code.next),
       ),
     ];
@@ -296,7 +304,12 @@ const stageLowerings: Readonly<Record<StagePlan["kind"], StageLowering>> = {
   branch,
   loop,
   parallel: concurrent("its branches", ({ key }) => `Branch ${JSON.stringify(key)}`),
-  each: concurrent("its items", () => "An item", "of"),
+  race: concurrent("its cases", ({ key }) => `Case ${JSON.stringify(key)}`, {
+    until: "one has won",
+    after: "a case of",
+    output: "which case it was, with that of the case",
+  }),
+  each: concurrent("its items", () => "An item", { given: "of" }),
   child,
   end,
 };

@@ -17,9 +17,9 @@ interface StageKind {
   readonly endsRun?: true;
   /**
    * The nodes inside it: one of its `cases` runs, its `iteration` again and again; a run of its own
-   * runs each of its `branches`, or its `item` for each item.
+   * runs each of its `branches` or `rivals`, of which one counts, or its `item` for each item.
    */
-  readonly bodies?: "cases" | "iteration" | "branches" | "item";
+  readonly bodies?: "cases" | "iteration" | "branches" | "rivals" | "item";
   /** Which of the options that not every node has are for it. */
   readonly options: readonly ("retry" | "timeout" | "isolate")[];
   /** Of a kind that waits for something else than to be tried again. */
@@ -42,6 +42,7 @@ export const stageKinds = {
   // They are started by the transaction that arrives. When the last one has ended, the run goes on.
   children: ofChildren,
   parallel: { ...ofChildren, bodies: "branches" },
+  race: { ...ofChildren, bodies: "rivals", waits: () => "waiting for one of its cases" },
   each: { ...ofChildren, bodies: "item" },
   sleep: {
     goes: "woken",
@@ -107,12 +108,13 @@ export const hasStage =
 /** Says whether its bodies are cases, one of which runs. */
 export const hasCases = hasStage(({ bodies }) => bodies === "cases");
 /** Says whether its bodies are cases or branches, which have names. */
-export const hasKeys = hasStage(({ bodies }) => bodies === "cases" || bodies === "branches");
+export const hasKeys = hasStage(({ bodies = "item" }) => !["iteration", "item"].includes(bodies));
 export const hasBranches = hasStage(({ bodies }) => bodies === "branches");
+export const hasRivals = hasStage(({ bodies }) => bodies === "rivals");
 export const isEach = hasStage(({ bodies }) => bodies === "item");
 export const isLoop = hasStage(({ bodies }) => bodies === "iteration");
 /** Says whether its bodies are run by runs of their own. */
-export const isApart = hasStage(({ bodies }) => bodies === "branches" || bodies === "item");
+export const isApart = hasStage(({ bodies = "cases" }) => !["cases", "iteration"].includes(bodies));
 export const startsRuns = hasStage(({ shape }) => shape === "fanOut");
 export const startsOne = hasStage(({ takes }) => takes === "run");
 export const takesEvents = hasStage(({ goes }) => goes === "waiting");

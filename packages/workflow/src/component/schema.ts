@@ -10,6 +10,7 @@ import {
   vGiven,
   vNewChild,
   vIterations,
+  vRace,
   vRetry,
   vRunState,
   vStage,
@@ -156,6 +157,11 @@ export default defineSchema({
     inserting: v.optional(v.boolean()),
     /** Of children: the parent waits for them no more. */
     settled: v.optional(v.boolean()),
+    /** Of children that are the cases of a race, and which of them has won. */
+    race: v.optional(vRace),
+    won: v.optional(v.id("runs")),
+    /** Of children: what those that were canceled have done is not undone with them. */
+    keepsDone: v.optional(v.boolean()),
     /** Of children: something under it may have a compensation. */
     undoableBelow: v.optional(v.boolean()),
     /** Of children: what the outputs of the first of them were reduced to. */

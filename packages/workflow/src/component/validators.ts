@@ -30,6 +30,7 @@ export const vError = v.object({
   attempt: v.number(),
   key: v.optional(v.string()),
   cause: v.optional(v.any()),
+  causes: v.optional(v.any()),
   compensationErrors: v.optional(v.array(v.any())),
 }) satisfies { type: StepError };
 
@@ -175,6 +176,12 @@ export const vTolerate = v.union(
 );
 export type Tolerate = Infer<typeof vTolerate>;
 
+/** Of a race: the first end of any kind wins; what the others have done is not undone. */
+export const vRace = v.object({
+  takesAny: v.optional(v.boolean()),
+  keepsLosers: v.optional(v.boolean()),
+});
+
 /** The children of a parent, in pages that each fit into a document. */
 export const vNewChildren = v.object({
   ...place,
@@ -185,6 +192,8 @@ export const vNewChildren = v.object({
   tolerate: v.optional(vTolerate),
   /** It is the one run of a `.child`. */
   single: v.optional(v.boolean()),
+  /** Only one of them counts. */
+  race: v.optional(vRace),
   sensitive: v.optional(v.boolean()),
 });
 export type NewChildren = Infer<typeof vNewChildren>;

@@ -1,5 +1,13 @@
 import type { Duration, LocalTime } from "../rules.js";
-import type { BranchOutputs, EachOutputs, Gathering, Items, Reduced } from "./concurrent.js";
+import type {
+  BranchOutputs,
+  EachOutputs,
+  Gathering,
+  Items,
+  Racing,
+  Reduced,
+  Winner,
+} from "./concurrent.js";
 import { Definer } from "./definer.js";
 import type { Definition, Ended, Finalized, WorkflowOptions } from "./definition.js";
 import type { EndingOfCase, Ends, EndsIn, Kept, Literal, Whole } from "./ending.js";
@@ -270,6 +278,31 @@ export interface Builder<
     {
       [Key in keyof Branches & string]: `${Key}.${Inside<Scope, NamesOfCase<Branches[Key]>>}`;
     }[keyof Branches & string]
+  >;
+
+  /**
+   * Runs all its cases at once, each as a child. The first that ends well wins: the others are
+   * canceled, and what they have done is undone. The output is `{ case, output }`, with `first:
+   * "any"` `{ case, ok: true, output }` or `{ case, ok: false, error }`.
+   */
+  race<
+    const Name extends string,
+    Cases extends Readonly<Record<string, (b: Builder<Input, Scope, null>) => Sequence<unknown>>>,
+    const First extends "any" | undefined = undefined,
+    Recovered = never,
+  >(
+    name: Free<Scope, Name>,
+    node: { cases: Cases } & Racing<ScopeOf<Scope>, First, Recovered>,
+  ): Around<
+    Input,
+    Scope,
+    Name,
+    Winner<{ [Key in keyof Cases]: OutputOfCase<Cases[Key]> }, First> | Stored<Given<Recovered>>,
+    Events | EventsOfCase<Cases[keyof Cases]>,
+    Hint,
+    {
+      [Key in keyof Cases & string]: `${Key}.${Inside<Scope, NamesOfCase<Cases[Key]>>}`;
+    }[keyof Cases & string]
   >;
 
   /**

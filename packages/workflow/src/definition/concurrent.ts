@@ -1,4 +1,5 @@
 import type { Duration } from "../rules.js";
+import type { StepError } from "./context.js";
 import type { Recovering } from "./node.js";
 import type { IsAbsent, Settled, Tolerate } from "./parent.js";
 import type { Given, Stored, ValidAt } from "./values.js";
@@ -18,6 +19,31 @@ export type EachOutputs<C, Output, Tolerated> = C extends readonly unknown[]
 
 /** What `.each` goes through. */
 export type Items = readonly unknown[] | Readonly<Record<string, unknown>>;
+
+/**
+ * What `.race` gives: the case that won. With `first: "any"` it may have failed. Conditional, so
+ * that editors show the members.
+ */
+export type Winner<Outputs, First> = [First] extends ["any"]
+  ? {
+      [Key in keyof Outputs & (string | number)]:
+        | { case: `${Key}`; ok: true; output: Outputs[Key] }
+        | { case: `${Key}`; ok: false; error: StepError };
+    }[keyof Outputs & (string | number)]
+  : {
+      [Key in keyof Outputs & (string | number)]: { case: `${Key}`; output: Outputs[Key] };
+    }[keyof Outputs & (string | number)];
+
+/** The options of a race beside its cases. */
+export type Racing<Scope, First, Recovered> = {
+  /** With `"any"`, the first case that ends wins, however it ends. Default: that ends well. */
+  first?: First;
+  /** With false, what the other cases have done is not undone. Default: true. */
+  compensateLosers?: boolean;
+  /** Limits the time until a case has won. When it is over, all cases are canceled. Default: none. */
+  timeout?: Duration;
+} & Recovering<Scope, Recovered> &
+  ValidAt<"recover", Recovered>;
 
 /** What a node gives with or without `reduce`. */
 export type Reduced<Outputs, R> = IsAbsent<R> extends true ? Outputs : Stored<R>;

@@ -73,6 +73,8 @@ export type StepError = {
   key?: string | undefined;
   /** The failed child's error, or the step's if its `recover` threw. Up to 6. */
   cause?: StepError | undefined;
+  /** For a race: the errors of its cases, which have all failed, by case. */
+  causes?: { [Case in string]: StepError } | undefined;
   /** For a run: the first 20 errors of compensations that failed for good. */
   compensationErrors?: StepError[] | undefined;
 };

@@ -90,15 +90,13 @@ class Sequence {
   }
 
   parallel(name: string, node: { branches?: Readonly<Record<string, unknown>> }): this {
-    const branches = Object.entries(node.branches ?? {}).map(([key, build]) => [
-      key,
-      this.#body(`Branch "${key}" of parallel "${name}"`, build),
-    ]);
-    if (branches.length === 0)
-      throw new Error(
-        `Parallel "${name}" has no branches: give it at least one, { key: (b) => b.step(…) }`,
-      );
-    return this.add("parallel", name, { ...node, branches: Object.fromEntries(branches) });
+    const branches = this.#bodies(`Parallel "${name}"`, ["Branch", "branches"], node.branches);
+    return this.add("parallel", name, { ...node, branches });
+  }
+
+  race(name: string, node: { cases?: Readonly<Record<string, unknown>> }): this {
+    const cases = this.#bodies(`Race "${name}"`, ["Case", "cases"], node.cases);
+    return this.add("race", name, { ...node, cases });
   }
 
   each(name: string, node: { body: unknown }): this {
@@ -140,6 +138,22 @@ class Sequence {
     throw new Error(`${place} is empty: give it at least one node, (b) => b.step(…)`);
   }
 
+  /** Bodies by their keys, of which there must be some. @param words of one, and of several. */
+  #bodies(
+    of: string,
+    [one, several]: readonly [string, string],
+    builds: Readonly<Record<string, unknown>> = {},
+  ): Readonly<Record<string, Nodes>> {
+    const place = of.charAt(0).toLowerCase() + of.slice(1);
+    const bodies = Object.entries(builds).map(([key, build]) => [
+      key,
+      this.#body(`${one} "${key}" of ${place}`, build),
+    ]);
+    if (bodies.length === 0)
+      throw new Error(`${of} has no ${several}: give it at least one, { key: (b) => b.step(…) }`);
+    return Object.fromEntries(bodies);
+  }
+
   /** The nodes that a callback adds to the builder it is given. */
   #nested(place: string, build: unknown): Nodes {
     if (typeof build !== "function")
@@ -150,7 +164,7 @@ class Sequence {
   }
 }
 
-/** A body of a loop or an each, a case of a branch, or a branch of a parallel. */
+/** A body of a loop or an each, a case of a branch or a race, or a branch of a parallel. */
 class Inside extends Sequence {
   readonly #place: string;
 

@@ -125,8 +125,8 @@ export interface Definition<Input, Scope, Output, Name extends string = string, 
   readonly options: WorkflowOptions<AnySchema>;
   /**
    * The nodes by name, each with its `kind`, `finalize` under that name. A sleep is `{ duration }`,
-   * a child `{ workflow, args }`; the `body` of a loop or an each, each of the `cases` of a branch,
-   * and each of the `branches` of a parallel are nodes by name again.
+   * a child `{ workflow, args }`; the `body` of a loop or an each, each of the `cases` of a branch
+   * or a race, and each of the `branches` of a parallel are nodes by name again.
    */
   readonly nodes: Nodes<OnTop<Name>, Name, "", Events>;
 }

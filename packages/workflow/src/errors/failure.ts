@@ -77,7 +77,7 @@ function cleaned(message: unknown): string {
 }
 
 /** @param tail is kept whole. A shortened message is not shortened again. */
-function shortened(message: string, tail = ""): string {
+export function shortened(message: string, tail = ""): string {
   if (message.length + tail.length <= MAX_MESSAGE_LENGTH) return wellFormed(message + tail);
   const end = ` … (${message.length} characters)${tail}`;
   return wellFormed(message.slice(0, MAX_MESSAGE_LENGTH - end.length) + end);

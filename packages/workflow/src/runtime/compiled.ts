@@ -31,7 +31,7 @@ import {
 } from "./functions.js";
 import { INPUT, inputAtBeginning } from "./begins.js";
 import { checkMatch, eventsOf, received } from "./nodes/event.js";
-import { onEndOf, withOnEnd } from "./nodes/kinds.js";
+import { casesOf, onEndOf, withOnEnd } from "./nodes/kinds.js";
 import type { GENERATED_FORMAT } from "../rules.js";
 import { retryAt } from "./options.js";
 import {
@@ -39,7 +39,7 @@ import {
   checkNotRenamed,
   checkUpToDate,
   placeOf,
-  presentKey,
+  withPresentKeys,
   type StorageNames,
   underStorageNames,
 } from "./place.js";
@@ -123,10 +123,8 @@ export function compiled(
     const { node, path, runs } = placeOf(definition, stage);
     // The whole node can have failed, of which the stage may be the children: its time is over.
     if (error.node !== stage || (node !== undefined && runs === undefined)) {
-      const { key } = error;
       // The component knows a branch by its storage name.
-      const named = key !== undefined && { ...error, key: presentKey(node?.branches ?? {}, key) };
-      return await run.failed(named || error, null, next, path);
+      return await run.failed(withPresentKeys(error, casesOf(node)), null, next, path);
     }
     const { attempt } = token;
     // An action that has not begun is not there any more: what is there now runs.

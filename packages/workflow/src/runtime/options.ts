@@ -123,6 +123,10 @@ export function checkTolerate(what: string, tolerate: unknown): void {
 const isLocalTime = (time: unknown): time is LocalTime =>
   typeof time === "object" && time !== null && "at" in time && "zone" in time;
 
+export function checkRace(what: string, first: unknown): void {
+  if (first !== undefined && first !== "any") throw invalid(what, first, `it must be "any"`);
+}
+
 /** Says whether it is a whole number from 1. */
 function isWhole(value: unknown): value is number {
   return typeof value === "number" && Number.isInteger(value) && value >= 1;

@@ -1,3 +1,4 @@
+import type { StepError } from "../definition/context.js";
 import type { AnyDefinition } from "../definition/definition.js";
 import type { Policy } from "../definition/node.js";
 import { GENERATED_FORMAT } from "../rules.js";
@@ -264,6 +265,17 @@ export function underStorageNames(definition: AnyDefinition, names: StorageNames
 
 export const presentKey = (members: Nodes, key: string): string =>
   present.get(members)?.get(key) ?? key;
+
+/** An error of branches with their present names. */
+export function withPresentKeys(error: StepError, members: Nodes): StepError {
+  const { key, causes } = error;
+  const named = Object.entries(causes ?? {}).map(([each, of]) => [presentKey(members, each), of]);
+  return {
+    ...error,
+    ...(key !== undefined && { key: presentKey(members, key) }),
+    ...(causes && { causes: Object.fromEntries(named) }),
+  };
+}
 
 /** The storage name of a node or a case by its present name; undefined if there is none. */
 export const storageKey = (members: Nodes, name: string): string | undefined =>

@@ -100,8 +100,10 @@ function readNamed(
     if (part === "compensate") return own(path);
     return parts.includes("output") ? own(`${path}.output`) : undefined;
   }
-  if (name === "children")
-    return { ...own(path), children: true, tolerant: node?.tolerate !== undefined || undefined };
+  if (name === "children") {
+    const tolerant = node?.tolerate !== undefined || node?.first === "any";
+    return { ...own(path), children: true, tolerant: tolerant || undefined };
+  }
   for (const { nodes, prefix, depth, level } of sequences.toReversed()) {
     const key = storageKey(nodes, name);
     if (key !== undefined) return { ...at(prefix + key, depth), ...up(level) };

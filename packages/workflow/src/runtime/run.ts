@@ -5,7 +5,7 @@ import { describeThrown, type Problem } from "../errors/failure.js";
 import { checkedOutput, copied } from "../values.js";
 import { branch, endBranch } from "./nodes/branch.js";
 import { child, children, gather, reduce } from "./nodes/children.js";
-import { each, parallel } from "./nodes/concurrent.js";
+import { each, parallel, race } from "./nodes/concurrent.js";
 import { end } from "./nodes/end.js";
 import { event } from "./nodes/event.js";
 import { endIteration, loop } from "./nodes/loop.js";
@@ -50,6 +50,7 @@ export class Run extends Transaction {
   readonly children = methodOf(this, children);
   readonly child = methodOf(this, child);
   readonly parallel = methodOf(this, parallel);
+  readonly race = methodOf(this, race);
   readonly each = methodOf(this, each);
   readonly reduce = methodOf(this, reduce);
   readonly gather = methodOf(this, gather);

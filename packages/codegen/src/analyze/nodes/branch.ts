@@ -45,8 +45,9 @@ export function readKeyed(
   }
   if (option !== undefined && cases?.size === 0) {
     const message = `${of.label} has no ${name}`;
-    const forCase = all.has("of") ? "for every value" : "for every key that `on` gives";
-    const which = name === "cases" ? forCase : "for each thing to do at once";
+    const forKey = all.has("on") ? "for every key that `on` gives" : undefined;
+    const forCase = all.has("of") ? "for every value" : forKey;
+    const which = (name === "cases" && forCase) || "for each thing to do at once";
     const hint = `write one ${which}: \`${name}: { key: (b) => b.step(…) }\``;
     file.report("noCases", option.nameNode, message, hint);
   }

@@ -3,10 +3,18 @@ import { allReads, readRecover, type Reads, scopeReads } from "../handlers.js";
 import { type Options, policyOf } from "../options.js";
 import { readKeyed } from "./branch.js";
 import { bodyPlan } from "./loop.js";
-import { type NodeKind, ofNode, optionSource, type Read, stagePlan } from "./node-kind.js";
+import {
+  type NodeKind,
+  type NodeParts,
+  ofNode,
+  optionSource,
+  type Read,
+  stagePlan,
+} from "./node-kind.js";
 import { isReduced, readsOfMost } from "./parent.js";
 
 const planned = ["timeout", "concurrency", "tolerate"];
+const ofRace = ["first", "compensateLosers", "timeout"];
 
 /** `.parallel(name, { branches, reduce?, … })`: one stage, and those of its branches. */
 export const parallel: NodeKind = {
@@ -14,28 +22,43 @@ export const parallel: NodeKind = {
   order: [["branches"], ["reduce"]],
   planned,
   needed: { branches: "{ key: (b) => b.step(…) }" },
-  parts(read) {
-    const { named, context } = read;
-    const words = { option: "branches", one: "branch" } as const;
-    const bodies = [...(readKeyed(read.options, words, named, context)?.values() ?? [])];
-    return {
-      stages: [stageOf(read, "parallel", [])],
-      bodies: bodies.map((option) => {
-        const { name: key } = option;
-        const inside = {
-          key,
-          path: `${named.path}.${key}`,
-          code: [...named.code, "branches", key],
-          scope: context.scope,
-          label: `branch ${quote(key)} of ${named.label}`,
-          end: `branch ${quote(key)} is complete`,
-        };
-        return bodyPlan(option, inside, context);
-      }),
-      source: sourceWithout(read.options, "branches"),
-    };
-  },
+  parts: (read) => partsOf(read, "parallel", { option: "branches", one: "branch" }),
 };
+
+/** `.race(name, { cases, first?, … })`: one stage, and those of its cases. */
+export const race: NodeKind = {
+  known: ["cases", "recover", ...ofRace],
+  order: [["cases"]],
+  planned: ofRace,
+  needed: { cases: "{ key: (b) => b.step(…) }" },
+  parts: (read) => partsOf(read, "race", { option: "cases", one: "case" }),
+};
+
+function partsOf(
+  read: Read,
+  kind: "parallel" | "race",
+  words: { readonly option: "branches" | "cases"; readonly one: string },
+): NodeParts {
+  const { named, context } = read;
+  const { option: name, one } = words;
+  const bodies = [...(readKeyed(read.options, words, named, context)?.values() ?? [])];
+  return {
+    stages: [stageOf(read, kind, [])],
+    bodies: bodies.map((option) => {
+      const { name: key } = option;
+      const inside = {
+        key,
+        path: `${named.path}.${key}`,
+        code: [...named.code, name, key],
+        scope: context.scope,
+        label: `${one} ${quote(key)} of ${named.label}`,
+        end: `${one} ${quote(key)} is complete`,
+      };
+      return bodyPlan(option, inside, context);
+    }),
+    source: sourceWithout(read.options, name),
+  };
+}
 
 /** `.each(name, { of, body, reduce?, … })`: one stage, and those of its body. */
 export const each: NodeKind = {
@@ -63,7 +86,11 @@ export const each: NodeKind = {
   },
 };
 
-function stageOf({ named, options, context }: Read, kind: "parallel" | "each", reads: Reads) {
+function stageOf(
+  { named, options, context }: Read,
+  kind: "parallel" | "race" | "each",
+  reads: Reads,
+) {
   const { file, scope: visible } = context;
   return stagePlan(
     {

@@ -67,7 +67,7 @@ export interface NodeKind {
   parts(read: Read): NodeParts;
 }
 
-interface NodeParts {
+export interface NodeParts {
   readonly stages: readonly (StagePlan | undefined)[];
   readonly bodies?: BodyPlan[];
   /** The schemas of what it takes, by name. Default: none, or they cannot be seen. */

@@ -1,5 +1,5 @@
 import { branch } from "./branch.js";
-import { each, parallel } from "./concurrent.js";
+import { each, parallel, race } from "./concurrent.js";
 import { end } from "./end.js";
 import { finalize, step } from "./step.js";
 import { loop } from "./loop.js";
@@ -19,6 +19,7 @@ export const nodeKinds: ReadonlyMap<string, NodeKind> = new Map(
     match,
     loop,
     parallel,
+    race,
     each,
     child,
     end,

@@ -182,6 +182,7 @@ export type ComponentApi<Name extends string | undefined = string | undefined> =
                 attempt: number;
                 key?: string;
                 cause?: any;
+                causes?: any;
                 compensationErrors?: Array<any>;
               };
               retryAt?: number;
@@ -294,6 +295,7 @@ export type ComponentApi<Name extends string | undefined = string | undefined> =
                 attempt: number;
                 key?: string;
                 cause?: any;
+                causes?: any;
                 compensationErrors?: Array<any>;
               };
               loop?: any;
@@ -326,6 +328,7 @@ export type ComponentApi<Name extends string | undefined = string | undefined> =
                 attempt: number;
                 key?: string;
                 cause?: any;
+                causes?: any;
                 compensationErrors?: Array<any>;
               };
             }
@@ -350,6 +353,7 @@ export type ComponentApi<Name extends string | undefined = string | undefined> =
                 attempt: number;
                 key?: string;
                 cause?: any;
+                causes?: any;
                 compensationErrors?: Array<any>;
               };
               dueAt: number;
@@ -393,6 +397,7 @@ export type ComponentApi<Name extends string | undefined = string | undefined> =
             attempt: number;
             key?: string;
             cause?: any;
+            causes?: any;
             compensationErrors?: Array<any>;
           };
           iteration?: number;
@@ -509,6 +514,7 @@ export type ComponentApi<Name extends string | undefined = string | undefined> =
                       attempt: number;
                       key?: string;
                       cause?: any;
+                      causes?: any;
                       compensationErrors?: Array<any>;
                     };
                   }>
@@ -517,6 +523,7 @@ export type ComponentApi<Name extends string | undefined = string | undefined> =
                 concurrency?: number;
                 tolerate?: "all" | { failures: number } | { percentage: number };
                 single?: boolean;
+                race?: { takesAny?: boolean; keepsLosers?: boolean };
                 sensitive?: boolean;
               };
             }
@@ -564,6 +571,7 @@ export type ComponentApi<Name extends string | undefined = string | undefined> =
                 attempt: number;
                 key?: string;
                 cause?: any;
+                causes?: any;
                 compensationErrors?: Array<any>;
               };
               stage?: string;
@@ -705,6 +713,7 @@ export type ComponentApi<Name extends string | undefined = string | undefined> =
             attempt: number;
             key?: string;
             cause?: any;
+            causes?: any;
             compensationErrors?: Array<any>;
           };
           index?: number;
@@ -777,6 +786,7 @@ export type ComponentApi<Name extends string | undefined = string | undefined> =
             attempt: number;
             key?: string;
             cause?: any;
+            causes?: any;
             compensationErrors?: Array<any>;
           };
           index?: number;
@@ -849,6 +859,7 @@ export type ComponentApi<Name extends string | undefined = string | undefined> =
             attempt: number;
             key?: string;
             cause?: any;
+            causes?: any;
             compensationErrors?: Array<any>;
           };
           index?: number;
@@ -895,6 +906,7 @@ export type ComponentApi<Name extends string | undefined = string | undefined> =
           attempt: number;
           key?: string;
           cause?: any;
+          causes?: any;
           compensationErrors?: Array<any>;
         };
         generation: number;
@@ -943,6 +955,7 @@ export type ComponentApi<Name extends string | undefined = string | undefined> =
             attempt: number;
             key?: string;
             cause?: any;
+            causes?: any;
             compensationErrors?: Array<any>;
           }>;
           called?: string;
@@ -1140,6 +1153,7 @@ export type ComponentApi<Name extends string | undefined = string | undefined> =
           attempt: number;
           key?: string;
           cause?: any;
+          causes?: any;
           compensationErrors?: Array<any>;
         };
         input?: any;
@@ -1187,6 +1201,7 @@ export type ComponentApi<Name extends string | undefined = string | undefined> =
             attempt: number;
             key?: string;
             cause?: any;
+            causes?: any;
             compensationErrors?: Array<any>;
           }>;
           called?: string;
@@ -1264,6 +1279,7 @@ export type ComponentApi<Name extends string | undefined = string | undefined> =
             attempt: number;
             key?: string;
             cause?: any;
+            causes?: any;
             compensationErrors?: Array<any>;
           };
           parentStage?: string;
@@ -1310,6 +1326,7 @@ export type ComponentApi<Name extends string | undefined = string | undefined> =
               attempt: number;
               key?: string;
               cause?: any;
+              causes?: any;
               compensationErrors?: Array<any>;
             }>;
             stage: string;

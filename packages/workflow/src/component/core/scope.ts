@@ -102,7 +102,9 @@ async function valueOf(ctx: QueryCtx, run: RunId, read: Read, known: Known, fits
 async function causeOf(ctx: QueryCtx, id: RunId): Promise<StepError | undefined> {
   const run = await ctx.db.get("runs", id);
   if (run === null) return undefined;
-  if (run.error !== undefined || run.parentRun === undefined) return run.error;
+  // What a run has done that has ended is undone for the run above it.
+  if (run.parentRun === undefined || (run.error !== undefined && run.endedAt === undefined))
+    return run.error;
   return await causeOf(ctx, run.parentRun);
 }
 
@@ -118,6 +120,12 @@ async function childrenOutputs(ctx: QueryCtx, run: RunId, read: Read, fits: Fits
   const parent = await stepRead(ctx, run, read);
   if (parent === null) return [];
   if (parent.reduced !== undefined) return parent.reduced.value;
+  const winner = parent.won === undefined ? null : await ctx.db.get("runs", parent.won);
+  if (winner !== null) {
+    const output = await settledOutput(ctx, parent, winner, read.tolerant);
+    await fits(parent, winner, output);
+    return { case: winner.childKey, ...(read.tolerant === true ? (output as object) : { output }) };
+  }
   const outputs: unknown[] = [];
   const byKey: Record<string, unknown> = {};
   for await (const child of childrenFrom(ctx, parent._id)) {

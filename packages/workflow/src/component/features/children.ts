@@ -82,7 +82,7 @@ export async function startChildren(
   arrived: Step | null,
   children: NewChildren,
 ): Promise<void> {
-  const { begins, pages, keyed, tolerate } = children;
+  const { begins, pages, keyed, race } = children;
   const total = pages.reduce((sum, page) => sum + page.length, 0);
   // More than `maxParallelism` would only wait in the queue, ahead of others. 0 pauses the pool.
   const concurrency =
@@ -99,7 +99,9 @@ export async function startChildren(
     total,
     keyed,
     concurrency: Math.min(concurrency, total),
-    tolerate,
+    // A case that fails is out, and fails the race only if it is the last.
+    tolerate: race === undefined ? children.tolerate : ("all" as const),
+    race,
     single: children.single || undefined,
     ...marksOf({ sensitive: children.sensitive }),
     undoableBelow: begins.some(({ undoable }) => undoable) || undefined,

@@ -24,6 +24,16 @@ export async function addChildUndo(ctx: MutationCtx, child: Run): Promise<void> 
   await ctx.db.insert("undos", above);
 }
 
+/** What a canceled child has done stays, and can be undone of the runs above it. */
+export async function keepUndo(ctx: MutationCtx, child: Run): Promise<void> {
+  if ((await undoOf(ctx, child._id)) !== null) return;
+  await addChildUndo(ctx, child);
+  const { parentRun } = child;
+  const above = parentRun === undefined ? null : await ctx.db.get("runs", parentRun);
+  // It may have ended before this one: then its own row is still to come.
+  if (above?.endedAt !== undefined) await keepUndo(ctx, above);
+}
+
 export async function lastUndo(ctx: QueryCtx, run: RunId): Promise<Doc<"undos"> | null> {
   const own = await lastOwnUndo(ctx, run);
   const ofChild = await ctx.db
@@ -130,7 +140,7 @@ async function listErrors(ctx: MutationCtx, id: RunId, errors: readonly StepErro
 }
 
 /** An error with more errors of compensations; itself if none of them fits. */
-function withListed(of: StepError, errors: readonly StepError[]): StepError {
+export function withListed(of: StepError, errors: readonly StepError[]): StepError {
   const before = of.compensationErrors ?? [];
   const all = [...before];
   for (const { cause: _cause, compensationErrors: _errors, ...error } of errors) {

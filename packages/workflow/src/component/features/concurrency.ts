@@ -8,8 +8,9 @@ import { stepWithId } from "../core/steps.js";
 import { beginRun, startWork } from "../engine/begin.js";
 import { scheduleEntry } from "../engine/entry.js";
 import { insertLater } from "./childPages.js";
-import { addChildUndo, childOfClosedEnded } from "./compensation.js";
+import { addChildUndo, childOfClosedEnded, keepUndo } from "./compensation.js";
 import { endRecount, failIfTooMany, failParent, isTolerated } from "./failing.js";
+import { endRace, failRace, goOnAfterLosers, hasWon } from "./racing.js";
 
 /** Children that end together pick from so many siblings, so that they seldom conflict. */
 const CANDIDATES = 64;
@@ -81,10 +82,14 @@ export async function childEnded(
   if (parent === null) return {};
   const isUndoable = undoable || parent.undoableBelow === true;
   if (isUndoable && child.state === "completed") await addChildUndo(ctx, child);
+  else if (isUndoable && parent.keepsDone === true) await keepUndo(ctx, child);
   // guard: settled
-  if (!isWaitingForChildren(parent))
+  if (!isWaitingForChildren(parent)) {
+    await goOnAfterLosers(ctx, parent);
     return { undone: await childOfClosedEnded(ctx, parent, child) };
-  if (child.state !== "completed" && !(await isTolerated(ctx, parent)))
+  }
+  if (hasWon(parent, child)) await endRace(ctx, parent, child);
+  else if (child.state !== "completed" && !(await isTolerated(ctx, parent)))
     await failParent(ctx, parent, child);
   // Otherwise whoever resumes the run, or inserts the other children, goes on.
   else if (parent.paused !== true && !(parent.inserting === true && allMayRun(parent)))
@@ -224,6 +229,7 @@ async function begin(ctx: MutationCtx, parent: Step, run: Run, start: Start) {
 }
 
 async function goOnAfterChildren(ctx: MutationCtx, parent: Step): Promise<void> {
+  if (parent.race !== undefined) return await failRace(ctx, parent);
   await endRecount(ctx, parent);
   await scheduleEntry(ctx, parent, { event: { kind: "settled" } }, { settled: true });
 }

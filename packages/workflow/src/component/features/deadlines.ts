@@ -6,7 +6,7 @@ import { voidMutation } from "../core/continuations.js";
 import type { Doc, MutationCtx, Step } from "../core/documents.js";
 import { isInPool, isParent } from "../core/kinds.js";
 import { errorOf } from "../core/runs.js";
-import { activeSteps, tokenOf } from "../core/steps.js";
+import { activeSteps, stepRead, tokenOf } from "../core/steps.js";
 import { startWork } from "../engine/begin.js";
 import { withdraw } from "../engine/closing.js";
 import { isUnder, lift, rearmDeadline, scheduleCheck } from "../engine/deadlines.js";
@@ -30,7 +30,10 @@ export const expire = voidMutation(which, async (ctx, { deadline: id }) => {
   const run = await ctx.db.get("runs", deadline.run);
   // Otherwise its function would seem lost.
   if (run?.state !== "running") return await lift(ctx, deadline);
-  const { stage, ms, called = stage } = deadline;
+  const { stage, iterations, ms, called = stage } = deadline;
+  // A race that is won only waits until nothing of the other cases is left to be undone.
+  const at = stage === undefined ? null : await stepRead(ctx, run._id, { stage, iterations });
+  if (at?.won !== undefined) return await lift(ctx, deadline);
   const what = called === undefined ? `The run of "${run.workflow}"` : `"${called}"`;
   const message = `${what} took longer than its timeout of ${durationText(ms)}`;
   const error = errorOf(run, "timedOut", message, called);

@@ -32,6 +32,8 @@ const MOST_ON_ENDS = 10;
 interface Page {
   remaining: number;
   onEnds: number;
+  /** What the canceled runs have done is not undone with them. Default: false. */
+  keepsDone?: boolean | undefined;
 }
 
 interface Bad {
@@ -70,6 +72,7 @@ export async function endRun(
     return undefined;
   }
   const parents = await closeSteps(ctx, run._id, end, page);
+  if (page.keepsDone === true) return await finishRun(ctx, run, end);
   const undo = await lastUndo(ctx, run._id);
   // A restart still removes what cannot be undone any more.
   let waitsFor = undo !== null && run.restarting === true;
@@ -99,10 +102,13 @@ export async function finishUndone(ctx: MutationCtx, run: Run | null): Promise<v
   if (next !== undefined) await startWork(ctx, next);
 }
 
-/** Says whether it completes after the run above has ended: then nobody would undo it. */
-async function isTooLate(ctx: MutationCtx, { parentRun }: Run, { undoable }: Completed) {
+/** Says whether nobody would undo it: the run above has ended, or another case of its race won. */
+async function isTooLate(ctx: MutationCtx, run: Run, { undoable }: Completed) {
+  const { parentRun, parentStep, within } = run;
   if (parentRun === undefined || undoable !== true) return false;
-  return (await ctx.db.get("runs", parentRun))?.endedAt !== undefined;
+  if ((await ctx.db.get("runs", parentRun))?.endedAt !== undefined) return true;
+  if (within === undefined || parentStep === undefined) return false;
+  return (await ctx.db.get("steps", parentStep))?.won !== undefined;
 }
 
 /** @returns as {@link endRun}. */
@@ -133,10 +139,15 @@ async function finishRun(ctx: MutationCtx, run: Run, end: End): Promise<Work | u
 }
 
 /** @returns whether it was canceled: it had not ended, and was not being undone. */
-export async function cancelRun(ctx: MutationCtx, run: Run, page?: Page): Promise<boolean> {
+export async function cancelRun(
+  ctx: MutationCtx,
+  run: Run,
+  page?: Page,
+  because = `The run of "${run.workflow}" was canceled`,
+): Promise<boolean> {
   // guard: compensating
   if (!goesOn(run)) return false;
-  const error = errorOf(run, "canceled", `The run of "${run.workflow}" was canceled`);
+  const error = errorOf(run, "canceled", because);
   const next = await endRun(ctx, run, { state: "canceled", error }, page);
   if (next !== undefined) await startWork(ctx, next);
   return true;
@@ -166,7 +177,8 @@ async function closeSteps(
 async function closeStep(ctx: MutationCtx, step: Step, state: BadEnd, page: Page) {
   // The job stays: it may be the one that ends the run.
   const { job: _job, check: _check, ...noEntry } = NO_ENTRY;
-  const closed = { ...noEntry, state, endedAt: Date.now(), paused: undefined };
+  const keepsDone = isParent(step) ? page.keepsDone : undefined;
+  const closed = { ...noEntry, state, endedAt: Date.now(), paused: undefined, keepsDone };
   const beganAt = await stopStep(ctx, step);
   await ctx.db.patch("steps", step._id, { ...closed, beganAt });
   if (!isParent(step)) return;
@@ -192,7 +204,7 @@ async function cancelChildren(ctx: MutationCtx, parent: Step, page: Page): Promi
 }
 
 /** @returns whether there may be more of them. */
-async function cancelSomeChildren(ctx: MutationCtx, parent: StepId, page: Page) {
+async function cancelSomeChildren(ctx: MutationCtx, parent: StepId, page: Page, because?: string) {
   const children: Run[] = [];
   for (const state of ["running", "pending"] as const) {
     if (page.remaining === 0) break;
@@ -204,7 +216,7 @@ async function cancelSomeChildren(ctx: MutationCtx, parent: StepId, page: Page) 
   for (const child of children) {
     // What waits in the pool's queue is read with its arguments, which may be large.
     if (!(await hasRoom(ctx, ROOM_ABOVE))) return true;
-    await cancelRun(ctx, child, page);
+    await cancelRun(ctx, child, page, because);
     if (child.onEnd === true && ++page.onEnds >= MOST_ON_ENDS) return true;
   }
   return isFull;
@@ -218,9 +230,20 @@ export const cancelFewChildren = voidMutation(
   },
 );
 
+export const cancelLosers = voidMutation(
+  { race: v.id("steps"), because: v.string() },
+  async (ctx, { race, because }) => {
+    const step = await ctx.db.get("steps", race);
+    const page = { remaining: PAGE, onEnds: 0, keepsDone: step?.keepsDone };
+    if (await cancelSomeChildren(ctx, race, page, because))
+      await continueLater(ctx, internal.features.ending.cancelMoreChildren, race);
+  },
+);
+
 export const cancelMoreChildren = continuation<StepId>(async (ctx, parent) => {
-  const isMore = await cancelSomeChildren(ctx, parent, { remaining: SMALL_PAGE, onEnds: 0 });
   const step = await ctx.db.get("steps", parent);
+  const page = { remaining: SMALL_PAGE, onEnds: 0, keepsDone: step?.keepsDone };
+  const isMore = await cancelSomeChildren(ctx, parent, page);
   if (step !== null) await finishUndone(ctx, await childOfClosedEnded(ctx, step));
   return isMore ? parent : null;
 });

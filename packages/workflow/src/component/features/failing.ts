@@ -33,7 +33,7 @@ export async function failParent(ctx: MutationCtx, parent: Step, child: Run) {
   const error: StepError = {
     ...errorOf(run, "childFailed", message, parent.stage),
     key: parent.single === true ? undefined : key,
-    cause: withCauses(cause, MAX_CAUSES),
+    cause: withCauses(cause),
     compensationErrors,
   };
   await failWith(ctx, parent, error);
@@ -54,7 +54,10 @@ export async function failWith(ctx: MutationCtx, parent: Step, error: StepError)
 const MAX_CAUSES = 6;
 
 /** The error with its causes; of a longer chain the first ones and the innermost. */
-function withCauses(error: StepError, most: number): StepError {
+export function withCauses({ causes, ...of }: StepError, most = MAX_CAUSES): StepError {
+  // They stand two levels deeper, one for the record of them.
+  const each = Object.entries(causes ?? {}).map(([key, one]) => [key, withCauses(one, most - 2)]);
+  const error = causes && most > 2 ? { ...of, causes: Object.fromEntries(each) } : of;
   if (error.cause === undefined) return error;
   if (most > 1) return { ...error, cause: withCauses(error.cause, most - 1) };
   let innermost = error.cause;

@@ -9,7 +9,7 @@ import { checkConcurrency, checkTolerate, optionOf } from "../options.js";
 import { canWait, type Place, presentKey } from "../place.js";
 import type { WorkflowReference } from "../reference.js";
 import type { Arrival, Arrive, OfScope, Run } from "../run.js";
-import { insideOf, type Nodes } from "./kinds.js";
+import { type AnyNode, insideOf } from "./kinds.js";
 
 export interface Giving<Output> {
   readonly "~definition": { readonly "~output"?: () => Output };
@@ -45,7 +45,7 @@ export async function children<C, const References extends readonly WorkflowRefe
   });
 }
 
-type Made = Pick<NewChildren, "begins" | "pages" | "keyed" | "concurrency">;
+type Made = Pick<NewChildren, "begins" | "pages" | "keyed" | "concurrency" | "race">;
 
 /** Starts what a node makes, within its options. */
 export async function startAll(
@@ -102,10 +102,7 @@ export async function gather(run: Run, stage: string, next: Arrive): Arrival {
       const { called } = run.place(stage);
       if (insideOf(node).length === 0)
         return checkedSize(called, outputs, { ...rest, children: outputs });
-      // What `reduce` has made of them has no keys.
-      const isKeyed = node.branches !== undefined && node.reduce === undefined;
-      const named = isKeyed ? byPresentKey(node.branches, outputs) : outputs;
-      return checkedSize(called, outputs, named);
+      return checkedSize(called, outputs, named(node, outputs));
     };
     await run.record({ stage, kind: "children", execute }, next);
   };
@@ -114,7 +111,10 @@ export async function gather(run: Run, stage: string, next: Arrive): Arrival {
 }
 
 /** Outputs of branches by their present names. Those of a gone branch keep theirs. */
-function byPresentKey(branches: Nodes, outputs: unknown): unknown {
+function named({ branches, cases, reduce }: AnyNode, outputs: any): unknown {
+  if (cases !== undefined) return { ...outputs, case: presentKey(cases, outputs.case) };
+  // What `reduce` has made of them has no keys.
+  if (branches === undefined || reduce !== undefined) return outputs;
   const entries = Object.entries(outputs as object);
   return Object.fromEntries(entries.map(([key, output]) => [presentKey(branches, key), output]));
 }

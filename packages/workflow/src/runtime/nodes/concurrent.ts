@@ -3,7 +3,8 @@ import type { Value } from "convex/values";
 import type { Beginning, NewChild } from "../../component/validators.js";
 import { Failure } from "../../errors/failure.js";
 import { checkStorable } from "../../values.js";
-import { canWait, hasUndoables, presentKey } from "../place.js";
+import { checkRace, optionOf } from "../options.js";
+import { canWait, hasUndoables, type Place, presentKey } from "../place.js";
 import { isItemSecret } from "../reads.js";
 import { firstOf } from "../reference.js";
 import type { Arrival, OfScope, Run } from "../run.js";
@@ -14,19 +15,36 @@ import { insideOf, type Nodes } from "./kinds.js";
 
 /** Starts the branches of a `.parallel`. */
 export async function parallel(run: Run, stage: string): Arrival {
-  await startAll(run, stage, async ({ node, called }) => {
-    const branches = insideOf(node);
-    const begins: Beginning[] = [];
-    for (const { key, nodes } of branches)
-      begins.push(await beginningIn(run, stage, nodes, `${stage}.${key}`));
-    // A branch that is renamed later keeps its result under its storage name.
-    const made = branches.map(({ key = "", among = {} }, begin) => {
-      const called = presentKey(among, key);
-      return { begin, key, called: called === key ? undefined : called, input: null };
-    });
-    const concurrency = branches.some(canWait) ? Infinity : undefined;
-    return { begins, pages: pagesOf(called, made), keyed: true, concurrency };
+  await startAll(run, stage, async (place) => {
+    const concurrency = insideOf(place.node).some(canWait) ? Infinity : undefined;
+    return { ...(await branchesOf(run, stage, place)), concurrency };
   });
+}
+
+/** Starts the cases of a `.race`. */
+export async function race(run: Run, stage: string): Arrival {
+  await startAll(run, stage, async (place) => {
+    const { first, compensateLosers } = place.node;
+    checkRace(optionOf(run.own, stage, "first"), first);
+    const race = {
+      takesAny: first === "any" || undefined,
+      keepsLosers: compensateLosers === false || undefined,
+    };
+    return { ...(await branchesOf(run, stage, place)), concurrency: Infinity, race };
+  });
+}
+
+/** A run for each branch. One that is renamed later keeps its result under its storage name. */
+async function branchesOf(run: Run, stage: string, { node, called }: Place) {
+  const begins: Beginning[] = [];
+  const branches = insideOf(node);
+  for (const { key, nodes } of branches)
+    begins.push(await beginningIn(run, stage, nodes, `${stage}.${key}`));
+  const made = branches.map(({ key = "", among = {} }, begin) => {
+    const name = presentKey(among, key);
+    return { begin, key, called: name === key ? undefined : name, input: null };
+  });
+  return { begins, pages: pagesOf(called, made), keyed: true };
 }
 
 /** Starts the body of an `.each` for each item that `of` gives. */

@@ -60,8 +60,8 @@ export interface Kind {
   readonly due?: Value;
 }
 
-const keyed = (among: AnyNode): Inside[] =>
-  Object.keys(among).map((key) => ({ key, among, nodes: among[key] }));
+const keyed = (among: AnyNode, apart?: "branch"): Inside[] =>
+  Object.keys(among).map((key) => ({ key, among, nodes: among[key], ...(apart && { apart }) }));
 
 const ofCases: Kind = {
   inside: ({ cases }) => keyed(cases),
@@ -114,8 +114,13 @@ const kinds: Readonly<Record<NodeKind | typeof ON_END, Kind>> = {
     isTimedAsWhole: true,
   },
   parallel: {
-    inside: ({ branches }) => keyed(branches).map((each) => ({ ...each, apart: "branch" })),
+    inside: ({ branches }) => keyed(branches, "branch"),
     stored: (node, _nodes, branches) => ({ ...node, branches: branches(node.branches) }),
+    ...asParent,
+  },
+  race: {
+    inside: ({ cases }) => keyed(cases, "branch"),
+    stored: (node, _nodes, cases) => ({ ...node, cases: cases(node.cases) }),
     ...asParent,
   },
   each: {
@@ -155,6 +160,9 @@ export const kindOf = (node: AnyNode): Kind => kinds[node?.kind as NodeKind] ?? 
 export const stagesOf = (node: AnyNode): StageOf[] => kindOf(node).stages?.(node) ?? [{ part: "" }];
 
 export const insideOf = (node: AnyNode): Inside[] => kindOf(node).inside?.(node) ?? [];
+
+/** The cases or the branches of a node, by their storage names. */
+export const casesOf = (node: AnyNode): Nodes => insideOf(node)[0]?.among ?? {};
 
 /** The nodes of a sequence whose outputs others can read. @param before only those before it. */
 export function outputsIn(nodes: Nodes, before?: string): string[] {

@@ -1,0 +1,66 @@
+import { cancelPending } from "@stepwise/workpool/core";
+import { getConvexSize } from "convex/values";
+import type { StepError } from "../../definition/context.js";
+import { shortened } from "../../errors/failure.js";
+import { internal } from "../_generated/api.js";
+import type { MutationCtx, Run, Step } from "../core/documents.js";
+import { childrenFrom, hasChildIn, UNENDED } from "../core/children.js";
+import { errorOf } from "../core/runs.js";
+import { nameOf } from "../core/steps.js";
+import { scheduleEntry } from "../engine/entry.js";
+import { dropPages } from "./childPages.js";
+import { withListed } from "./compensation.js";
+import { failWith, withCauses } from "./failing.js";
+
+/* The cases of a race are children of which one counts: the first that ends well, or at all. */
+
+/** Says whether a child that has ended, of a parent that still waits, has won its race. */
+export const hasWon = ({ race }: Step, { state }: Run): boolean =>
+  race !== undefined && (state === "completed" || race.takesAny === true);
+
+/** A case has won: the others are canceled. The run goes on when nothing of them is undone. */
+export async function endRace(ctx: MutationCtx, race: Step, winner: Run): Promise<void> {
+  if (race.inserting === true) {
+    if (race.job !== undefined) await cancelPending(ctx, race.job);
+    await dropPages(ctx, race._id);
+  }
+  const keepsDone = race.race?.keepsLosers;
+  const over = { settled: true, won: winner._id, keepsDone, inserting: undefined };
+  await ctx.db.patch("steps", race._id, { ...over, job: undefined, entersAt: undefined });
+  const because = `Another case of "${nameOf(race)}" has won: ${winner.childKey}`;
+  const { cancelLosers } = internal.features.ending;
+  await ctx.runMutation(cancelLosers, { race: race._id, because });
+  await goOnAfterLosers(ctx, race);
+}
+
+/** The run goes on after a race that was won, once all other cases have ended. */
+export async function goOnAfterLosers(ctx: MutationCtx, { _id, race: rule }: Step): Promise<void> {
+  const race = rule === undefined ? null : await ctx.db.get("steps", _id);
+  if (race?.won === undefined || race.state !== "waiting" || race.event !== undefined) return;
+  if (await hasChildIn(ctx, _id, UNENDED)) return;
+  await scheduleEntry(ctx, race, { event: { kind: "settled" } });
+}
+
+/** What the data of the errors of all cases may take together: the run's document has the errors. */
+const MAX_DATA_BYTES = 256 * 1024;
+
+/** All cases have ended, and none has won. */
+export async function failRace(ctx: MutationCtx, race: Step): Promise<void> {
+  const run = await ctx.db.get("runs", race.run);
+  if (run === null) throw new Error(`The run of the race "${race._id}" is gone`);
+  const all: [string, StepError][] = [];
+  let undoing: StepError[] = [];
+  for await (const { childKey = "", error } of childrenFrom(ctx, race._id)) {
+    if (error === undefined) continue;
+    const { compensationErrors = [], ...own }: StepError = error;
+    all.push([childKey, withCauses(own)]);
+    undoing = undoing.concat(compensationErrors);
+  }
+  const isLarge = getConvexSize(Object.fromEntries(all)) > MAX_DATA_BYTES;
+  const brief = ({ data: _data, cause: _cause, causes: _causes, ...error }: StepError) => error;
+  const causes = Object.fromEntries(all.map(([key, of]) => [key, isLarge ? brief(of) : of]));
+  const told = all.map(([key, { message }]) => `${key}: ${message}`).join("; ");
+  const message = shortened(`All cases of "${nameOf(race)}" failed: ${told}`);
+  const error = { ...errorOf(run, "childFailed", message, race.stage), causes };
+  await failWith(ctx, race, withListed(error, undoing));
+}

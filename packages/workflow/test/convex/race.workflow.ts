@@ -1,0 +1,188 @@
+import { child, defineWorkflow } from "@stepwise/workflow";
+import { z } from "zod";
+import { internal } from "./_generated/api";
+
+/* The first of several. Each case says in the log what it has done, and what is undone of it. */
+
+const takes = async (ms: number) => await new Promise((resolve) => setTimeout(resolve, ms));
+
+const contest = z.object({
+  fastMs: z.number().default(100),
+  slowMs: z.number().default(200),
+  undoMs: z.number().default(0),
+  fails: z.array(z.string()).default([]),
+});
+
+/** The fast case is one action. The slow one has done something that can be undone, and waits. */
+export const contested = defineWorkflow({ input: contest })
+  .step("before", {
+    mutation: () => "before",
+    compensate: {
+      mutation: async (ctx) => void (await ctx.db.insert("log", { text: "undo before" })),
+    },
+  })
+  .race("first", {
+    cases: {
+      fast: (b) =>
+        b.step("quick", {
+          action: async (_ctx, { input, before }) => {
+            await takes(input.fastMs);
+            if (input.fails.includes("fast")) throw new Error(`fast after ${before}`);
+            return 1;
+          },
+          compensate: {
+            mutation: async (ctx) => void (await ctx.db.insert("log", { text: "undo quick" })),
+          },
+        }),
+      "slow one": (b) =>
+        b
+          .step("held", {
+            mutation: () => "held",
+            compensate: {
+              action: async (ctx, { input, output, error }) => {
+                await takes(input.undoMs);
+                await ctx.runMutation(internal.app.log, { text: `undo ${output}: ${error.kind}` });
+                if (input.fails.includes("undo")) throw new Error("cannot undo");
+              },
+            },
+          })
+          .step("late", {
+            action: async (_ctx, { input, held }, info) => {
+              await takes(input.slowMs);
+              if (input.fails.includes("slow")) throw new Error(`slow when ${held}`);
+              return (await info.isCanceled()) ? "too late" : "in time";
+            },
+            compensate: {
+              mutation: async (ctx) => void (await ctx.db.insert("log", { text: "undo late" })),
+            },
+          }),
+    },
+  })
+  .step("after", {
+    mutation: async (ctx, { input, first }) => {
+      await ctx.db.insert("log", { text: `then ${first.case}` });
+      const mended = (await ctx.db.query("log").collect()).some(({ text }) => text === "mended");
+      if (input.fails.includes("then") && !mended) throw new Error("fails then");
+      return first;
+    },
+  });
+
+/** A child that can be undone. */
+export const paysOnce = defineWorkflow({ input: z.object({}) }).step("pay", {
+  mutation: async (ctx) => void (await ctx.db.insert("log", { text: "paid" })),
+  compensate: { mutation: async (ctx) => void (await ctx.db.insert("log", { text: "refunded" })) },
+});
+
+/** What the losing case has done, in its branches and children too, stays done. */
+export const keptContest = defineWorkflow({ input: z.object({ fails: z.boolean() }) })
+  .race("first", {
+    cases: {
+      fast: (b) => b.sleep("nap", 300),
+      slow: (b) =>
+        b
+          .step("held", {
+            mutation: () => "held",
+            compensate: {
+              mutation: async (ctx, { error }) =>
+                void (await ctx.db.insert("log", { text: `undo held: ${error.message}` })),
+            },
+          })
+          .parallel("both", {
+            branches: {
+              paid: (c) => c.child("pays", paysOnce, () => ({})).sleep("rest", "1h"),
+              waits: (c) => c.sleep("long", "1h"),
+            },
+          }),
+    },
+    compensateLosers: false,
+  })
+  .step("after", {
+    mutation: (_ctx, { input, first }) => {
+      if (input.fails) throw new Error("fails then");
+      return first.case;
+    },
+  });
+
+/** Takes the first end of any kind. */
+export const firstEnd = defineWorkflow({
+  input: z.object({ ms: z.number(), fails: z.boolean() }),
+}).race("first", {
+  cases: {
+    works: (b) =>
+      b.step("work", {
+        action: async (_ctx, { input }) => {
+          await takes(input.ms);
+          if (input.fails) throw new Error("cannot work");
+          return "worked";
+        },
+      }),
+    lapses: (b) => b.sleep("nap", 500),
+  },
+  first: "any",
+});
+
+/** Takes too long, and recovers; in time if that is before the hour. */
+export const hurriedRace = defineWorkflow({ input: z.object({ ms: z.number() }) }).race("slow", {
+  cases: {
+    sleeps: (b) => b.sleep("long", ({ input }) => input.ms).step("woken", { query: () => 1 }),
+    holds: (b) =>
+      b
+        .step("held", {
+          mutation: () => "held",
+          compensate: {
+            action: async (ctx) => {
+              await takes(3_000);
+              await ctx.runMutation(internal.app.log, { text: "undo held" });
+            },
+          },
+        })
+        .sleep("longest", "1 day"),
+  },
+  timeout: "2s",
+  recover: (error) => ({ case: error.kind }),
+});
+
+/** Races in a loop, in items, and in one another. */
+export const nestedRaces = defineWorkflow({
+  input: z.object({ rows: z.array(z.array(z.number())) }),
+}).loop("rounds", {
+  initial: () => "",
+  body: (b) =>
+    b
+      .each("rows", {
+        of: ({ input }) => input.rows,
+        body: (row) =>
+          row.race("outer", {
+            cases: {
+              near: (c) =>
+                c
+                  .sleep("nap", ({ each }) => each.item[0] ?? 0)
+                  .step("one", { query: (_ctx, { each, loop }) => `${loop.state}n${each.index}` }),
+              far: (c) =>
+                c.race("inner", {
+                  cases: {
+                    left: (d) => d.sleep("nap", ({ each }) => each.item[1] ?? 0),
+                    right: (d) =>
+                      d
+                        .step("held", {
+                          mutation: () => "held",
+                          compensate: {
+                            mutation: async (ctx, { each, loop }) =>
+                              void (await ctx.db.insert("log", {
+                                text: `undo ${loop.iteration} ${each.index}`,
+                              })),
+                          },
+                        })
+                        .sleep("rest", "1h"),
+                  },
+                }),
+            },
+          }),
+      })
+      .step("next", {
+        query: (_ctx, { rows }) =>
+          rows.map((row) => (row.case === "near" ? row.output : row.output.case)).join(),
+      }),
+  until: ({ loop }) => loop.iteration === 2,
+  maxIterations: 2,
+});

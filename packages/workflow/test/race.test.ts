@@ -1,0 +1,190 @@
+import { describe, expect, test } from "vitest";
+import { internal } from "./convex/_generated/api.js";
+import { useTestApp } from "./harness.js";
+
+const use = useTestApp({ deploymentClass: "s256" });
+
+const casesOf = async (id: string) => {
+  const runs = await use.app.tree(id);
+  return runs.slice(1).map(({ key, state }) => `${key} ${state}`);
+};
+
+describe("[S168] the first case that ends well wins", () => {
+  test("in the transaction in which it ends, which cancels the others", async () => {
+    const id = await use.app.start("contested", { slowMs: 60_000 });
+    await use.app.drive(async () => (await casesOf(id)).includes("fast completed"));
+    expect(await casesOf(id)).toEqual(["fast completed", "slowOne compensating"]);
+    await use.app.drive();
+    const status = await use.app.status("contested", id);
+    expect(status).toMatchObject({ state: "completed", output: { case: "fast", output: 1 } });
+    expect(await casesOf(id)).toEqual(["fast completed", "slowOne canceled"]);
+    const [, , slow] = await use.app.tree(id);
+    expect(await use.app.status("contested", slow?.runId ?? "")).toMatchObject({
+      error: { kind: "canceled", message: 'Another case of "first" has won: fast' },
+    });
+    await use.app.expectNothingLeft();
+  });
+
+  test("whichever it is; the output says which, by its present name", async () => {
+    const output = await use.app.output("contested", { slowMs: 50 });
+    expect(output).toEqual({ case: "slow one", output: "in time" });
+    await use.app.expectNothingLeft();
+  });
+
+  test("of two that end at once, exactly one", async () => {
+    const id = await use.app.start("contested", { fastMs: 100, slowMs: 100 });
+    await use.app.drive();
+    const ended = await casesOf(id);
+    expect(ended.filter((each) => each.endsWith("completed"))).toHaveLength(1);
+    expect(ended.filter((each) => each.endsWith("canceled"))).toHaveLength(1);
+    expect((await use.app.log()).filter((text) => text.startsWith("then"))).toHaveLength(1);
+    await use.app.expectNothingLeft();
+  });
+
+  test("one that fails is out, and its errors are in those of a race of which all fail", async () => {
+    const output = await use.app.output("contested", { fails: ["fast"] });
+    expect(output).toEqual({ case: "slow one", output: "in time" });
+    const error = await use.app.error("contested", { fails: ["fast", "slow"] });
+    expect(error).toMatchObject({
+      kind: "childFailed",
+      node: "first",
+      message: 'All cases of "first" failed: fast: fast after before; slowOne: slow when held',
+      causes: {
+        fast: { kind: "thrown", node: "first.fast.quick", message: "fast after before" },
+        "slow one": { node: "first.slow one.late", message: "slow when held" },
+      },
+    });
+    expect(await use.app.log()).toEqual(["then slow one", "undo held: thrown", "undo before"]);
+    await use.app.expectNothingLeft();
+  });
+
+  test('with `first: "any"`, the first end of any kind', async () => {
+    expect(await use.app.output("firstEnd", { ms: 100, fails: false })).toEqual({
+      case: "works",
+      ok: true,
+      output: "worked",
+    });
+    expect(await use.app.output("firstEnd", { ms: 100, fails: true })).toEqual({
+      case: "works",
+      ok: false,
+      error: expect.objectContaining({ message: "cannot work", node: "first.works.work" }),
+    });
+    expect(await use.app.output("firstEnd", { ms: 900, fails: true })).toEqual({
+      case: "lapses",
+      ok: true,
+      output: null,
+    });
+    await use.app.expectNothingLeft();
+  });
+
+  test("its timeout ends all cases, and it recovers", async () => {
+    expect(await use.app.output("hurriedRace", { ms: 60_000 })).toEqual({ case: "timedOut" });
+    expect(await use.app.log()).toEqual(["undo held"]);
+    await use.app.expectNothingLeft();
+  });
+
+  test("in a loop, in items and in one another", async () => {
+    const rows = [
+      [10, 20],
+      [20, 10],
+      [5, 60_000],
+    ];
+    expect(await use.app.output("nestedRaces", { rows })).toBe("n0,left,n2n0,left,n0,left,n2n2");
+    expect(await use.app.log()).toHaveLength(6);
+    await use.app.expectNothingLeft();
+  });
+
+  test("a pause holds it, and it is won when it is resumed", async () => {
+    const id = await use.app.start("contested", {});
+    await use.app.advance(50);
+    await use.app.t.mutation(internal.manager.pause, { runId: id });
+    await use.app.advance(60_000);
+    // What ran has ended, and one of it has won; nothing more was started.
+    expect(await use.app.status("contested", id)).toMatchObject({ state: "running", paused: true });
+    expect(await use.app.log()).not.toContain("then fast");
+    await use.app.t.mutation(internal.manager.resume, { runId: id });
+    await use.app.drive();
+    expect(await use.app.status("contested", id)).toMatchObject({ state: "completed" });
+    await use.app.expectNothingLeft();
+  });
+});
+
+describe("[S169] what the others have done is undone", () => {
+  test("before the run goes on", async () => {
+    await use.app.output("contested", { undoMs: 5_000 });
+    expect(await use.app.log()).toEqual(["undo held: canceled", "then fast"]);
+    await use.app.expectNothingLeft();
+  });
+
+  test("and not once more, when the run fails; what the winner did is", async () => {
+    await use.app.error("contested", { fails: ["then"] });
+    expect(await use.app.log()).toEqual(["undo held: canceled", "undo quick", "undo before"]);
+    await use.app.expectNothingLeft();
+  });
+
+  test("a compensation that fails stops nothing", async () => {
+    expect(await use.app.output("contested", { fails: ["undo"] })).toMatchObject({ case: "fast" });
+    await use.app.expectNothingLeft();
+  });
+
+  test("also if the run is canceled meanwhile, before what it did itself", async () => {
+    const id = await use.app.start("contested", { undoMs: 5_000 });
+    await use.app.advance(1_000);
+    await use.app.t.mutation(internal.runs.cancel, { runId: id });
+    await use.app.drive();
+    expect(await use.app.status("contested", id)).toMatchObject({ state: "canceled" });
+    expect(await use.app.log()).toEqual(["undo held: canceled", "undo quick", "undo before"]);
+    await use.app.expectNothingLeft();
+  });
+
+  test("a pause meanwhile lets it be undone, and no more", async () => {
+    const id = await use.app.start("contested", { undoMs: 5_000 });
+    await use.app.advance(1_000);
+    await use.app.t.mutation(internal.manager.pause, { runId: id });
+    await use.app.advance(60_000);
+    expect(await use.app.log()).toEqual(["undo held: canceled"]);
+    await use.app.t.mutation(internal.manager.resume, { runId: id });
+    await use.app.drive();
+    expect(await use.app.log()).toEqual(["undo held: canceled", "then fast"]);
+    await use.app.expectNothingLeft();
+  });
+
+  test("the timeout of a race that is won does not count meanwhile", async () => {
+    expect(await use.app.output("hurriedRace", { ms: 1_500 })).toEqual({
+      case: "sleeps",
+      output: 1,
+    });
+    expect(await use.app.log()).toEqual(["undo held"]);
+    await use.app.expectNothingLeft();
+  });
+
+  test("but with `compensateLosers: false` only when the run fails", async () => {
+    expect(await use.app.output("keptContest", { fails: false })).toBe("fast");
+    expect(await use.app.log()).toEqual(["paid"]);
+    await use.app.expectNothingLeft();
+    await use.app.error("keptContest", { fails: true });
+    expect(await use.app.log()).toEqual(["paid", "paid", "refunded", "undo held: fails then"]);
+    await use.app.expectNothingLeft();
+  });
+
+  test("a restart keeps the winner, or races once more", async () => {
+    const id = await use.app.start("contested", { fails: ["then"] });
+    await use.app.drive();
+    await use.app.t.mutation(internal.app.log, { text: "mended" });
+    await use.app.t.mutation(internal.manager.restart, { name: "contested", runId: id });
+    await use.app.drive();
+    const before = await use.app.tree(id);
+    const below = (runs: typeof before) => runs.slice(1).map(({ runId }) => runId);
+    const restart = { name: "contested", runId: id };
+    await use.app.t.mutation(internal.manager.restart, { ...restart, from: "after" });
+    await use.app.drive();
+    expect(below(await use.app.tree(id))).toEqual(below(before));
+    await use.app.t.mutation(internal.manager.restart, { ...restart, from: "first" });
+    await use.app.drive();
+    const again = below(await use.app.tree(id));
+    expect(again).toHaveLength(2);
+    expect(again.filter((run) => below(before).includes(run))).toEqual([]);
+    expect(await use.app.status("contested", id)).toMatchObject({ state: "completed" });
+    await use.app.expectNothingLeft();
+  });
+});
