@@ -87,6 +87,13 @@ export const concurrent = defineWorkflow({
       third: (b) => b.sleep("nap", "1s"),
     },
   })
+  .race("raced", {
+    cases: {
+      asked: (b) => b.event("answer", { schema: z.string() }),
+      lapsed: (b) => b.sleep("rest", "1s").step("late", { query: (_ctx, { facts }) => facts.first }),
+    },
+    first: "any",
+  })
   .each("listed", {
     of: ({ input }) => input.list,
     body: (b) =>

@@ -44,6 +44,7 @@ const promises: Readonly<Record<string, string>> = {
   options: "[S3] [S124]",
   "option-order": "[S121]",
   order: "[S121]",
+  race: "[S168]",
   recovery: "[S123]",
   recursion: "[S10] [S65]",
   renamings: "[S116]",

@@ -66,16 +66,21 @@ function compareWorkflow(before: WorkflowThen, now: WorkflowThen): Change[] {
     ...(differ(optionsOf(before), optionsOf(now))
       ? [safe(now, `other options: they hold for what starts from now on${retryToo(before, now)}`)]
       : []),
-    ...goneCases.map(({ path, keys, isApart }): Change => {
-      const what = isApart ? "branch" : "case";
-      const given = isApart
-        ? ""
-        : `, given by the type of \`on\` alone: \`(scope): ${keys.map(quote).join(" | ")} => …\``;
+    ...goneCases.map(({ path, keys, is = "case" }): Change => {
+      const what = is === "branch" ? is : "case";
+      const given =
+        is === "case"
+          ? `, given by the type of \`on\` alone: \`(scope): ${keys.map(quote).join(" | ")} => …\``
+          : "";
+      const message =
+        is === "rival"
+          ? "the case is removed: in a race that goes on it is out, and the run stops if no other case wins"
+          : `the ${what} is removed: runs that are in it stop`;
       return {
         workflow: now.name,
         node: path,
         compatibility: "stops",
-        message: `the ${what} is removed: runs that are in it stop`,
+        message,
         hint: `keep the ${what} until no run is in it any more${given}`,
       };
     }),

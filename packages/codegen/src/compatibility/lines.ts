@@ -1,7 +1,7 @@
 import { allNodes } from "../plan/flow.js";
 import { withoutOnEnd } from "../plan/on-end.js";
 import type { WrittenPlan } from "../plan/schema.js";
-import { hasKeys, isApart } from "../plan/stage-kinds.js";
+import { hasKeys, hasRivals, isApart } from "../plan/stage-kinds.js";
 
 export type WorkflowThen = WrittenPlan["workflows"][number];
 export type NodeThen = WorkflowThen["nodes"][number];
@@ -44,12 +44,12 @@ interface Line {
   /** The branch, by its storage name, if what its nodes stand in is a case. */
   readonly branch?: string;
   readonly key?: string;
-  /** Says whether runs of their own are in it. */
-  readonly isApart?: boolean;
+  /** What it is: a case that a run chooses, or what a run of its own goes through. */
+  readonly is?: "case" | "branch" | "rival";
   readonly nodes: readonly NodeThen[];
 }
 
-interface Gone extends Pick<Line, "isApart"> {
+interface Gone extends Pick<Line, "is"> {
   readonly path: string;
   readonly keys: readonly string[];
 }
@@ -59,7 +59,7 @@ export function linePairs(before: WorkflowThen, now: WorkflowThen) {
   /** Cases that only the old plan has, with the keys that their branch has now, and then theirs. */
   const goneCases: Gone[] = [];
   const pairs = linesOf(withoutOnEnd(before.nodes)).flatMap(
-    ({ stored, inside, branch, key, isApart: apart, nodes }) => {
+    ({ stored, inside, branch, key, is, nodes }) => {
       const other = lines.find((each) => each.stored === stored);
       if (other !== undefined) {
         const then = nodes.map((node) => placed(node, inside));
@@ -68,7 +68,7 @@ export function linePairs(before: WorkflowThen, now: WorkflowThen) {
       }
       const cases = lines.filter((each) => branch !== undefined && each.branch === branch);
       const keys = [...cases.map((each) => each.key ?? ""), key ?? ""];
-      if (cases.length > 0) goneCases.push({ path: inside, keys, isApart: apart });
+      if (cases.length > 0) goneCases.push({ path: inside, keys, is });
       return [];
     },
   );
@@ -88,7 +88,8 @@ function linesOf(nodes: readonly NodeThen[], of: Omit<Line, "nodes"> = top): Lin
     return (node.bodies ?? []).flatMap(({ key, storage = key, nodes: within }) => {
       if (!hasKeys(node)) return linesOf(within, { stored, inside });
       const names = { stored: joined(stored, storage), inside: joined(inside, key) };
-      return linesOf(within, { ...names, branch: stored, key, isApart: isApart(node) });
+      const is = hasRivals(node) ? "rival" : isApart(node) ? "branch" : "case";
+      return linesOf(within, { ...names, branch: stored, key, is });
     });
   });
   return [{ ...of, nodes }, ...inner];

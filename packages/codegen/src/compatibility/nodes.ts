@@ -5,6 +5,7 @@ import { takenChanges } from "./schemas.js";
 import {
   endsRun,
   hasBranches,
+  hasRivals,
   isApart,
   isLoop,
   makesNothing,
@@ -121,7 +122,7 @@ function changedNodes({ before, now }: LinePair): ReturnType<Rule> {
     }
     const message =
       newHandler(old, placed) ??
-      `changed: runs in flight go on, and run the new code when they get there${endsAsItWould(old, placed)}${keepsTime(old, placed)}`;
+      `changed: runs in flight go on, and run the new code when they get there${endsAsItWould(old, placed)}${keepsTime(old, placed)}${keepsRule(old, placed)}`;
     const reuses = old.node.hash === placed.node.hash ? {} : { reuses: true as const };
     return [{ ...safe(node, message), ...reuses }];
   });
@@ -133,6 +134,15 @@ function keepsTime({ node: old }: Placed, { node }: Placed): string {
   const isOther = old.options["timeout"] !== node.options["timeout"] && !node.stages.some(isAction);
   if (!isOther && !(node.stages.some(takesTime) && old.hash !== node.hash)) return "";
   return "; a wait that has begun keeps its time";
+}
+
+/** A race is decided as it began; what it gives is told by the code that is there then. */
+function keepsRule({ node: { options: was } }: Placed, { node }: Placed): string {
+  const isSame = (name: string) => was[name] === node.options[name];
+  if (!hasRivals(node) || ["first", "compensateLosers"].every(isSame)) return "";
+  const fails = isSame("first") || was["first"] === undefined;
+  const then = fails ? "" : ", and stops its run if a case that failed has won";
+  return `; a race that has begun keeps its rule${then}`;
 }
 
 const isAction = ({ kind }: Stage): boolean => stageKind(kind).goes === "queued";
@@ -297,11 +307,13 @@ function addedBranches(line: LinePair): ReturnType<Rule> {
   const { before, now } = line;
   return now.flatMap((node) => {
     const old = find(before, node.stored);
-    if (old === undefined || !hasBranches(old.node) || !hasBranches(node.node)) return [];
+    const isLike = (is: typeof hasBranches) => old && is(old.node) && is(node.node);
+    if (old === undefined || !(isLike(hasBranches) || isLike(hasRivals))) return [];
     const known = new Set(old.node.bodies?.map(({ key, storage = key }) => storage));
     const added = (node.node.bodies ?? []).filter(({ key, storage = key }) => !known.has(storage));
     return added.map(({ key }) => {
-      const readers = readersAfter(now.indexOf(node) + 1, node, line);
+      const after = now.indexOf(node) + 1;
+      const readers = hasRivals(node.node) ? [] : readersAfter(after, node, line);
       const message = `added: runs that have come to ${quote(node.path)} do not run it`;
       const path = `${node.path}.${key}`;
       if (readers.length === 0) return safe(path, message);

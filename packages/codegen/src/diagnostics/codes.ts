@@ -27,7 +27,7 @@ export const codes = {
   noNodes: error("SW1105", "a workflow has no nodes"),
   afterFinalize: error("SW1106", "a node follows finalize, or an end"),
   finalizeInBody: error("SW1109", "a finalize is inside another node"),
-  noCases: error("SW1110", "a branch has no cases, or a parallel no branches"),
+  noCases: error("SW1110", "a branch or a race has no cases, or a parallel no branches"),
   misusedDefine: error("SW1114", "defineWorkflow is not called as it is imported"),
   emptyBody: error("SW1113", "a body or a branch is empty"),
 

@@ -2,7 +2,15 @@ import { durationMs } from "../plan/constants.js";
 import { allNodes, stagesOf } from "../plan/flow.js";
 import { isOnEnd } from "../plan/on-end.js";
 import type { BodyPlan, NodePlan, ProjectPlan, StagePlan, WorkflowPlan } from "../plan/schema.js";
-import { hasBodies, hasStage, isApart, isEach, isLoop, stageKind } from "../plan/stage-kinds.js";
+import {
+  hasBodies,
+  hasRivals,
+  hasStage,
+  isApart,
+  isEach,
+  isLoop,
+  stageKind,
+} from "../plan/stage-kinds.js";
 import { actionsOf, iterationsOf, limitOf, loopExecutions, takesTurns } from "./costs.js";
 import { type LongestRuns, throughStage, type Transaction } from "./costs.js";
 import { type WorstCase, worstCase } from "./costs.js";
@@ -60,7 +68,9 @@ export function explain({ workflows }: ProjectPlan, only?: string) {
       file: workflow.file,
       ...whole,
       /** Says whether not every run costs as much: it has branches or loops. */
-      isAtMost: allNodes(workflow.nodes).some(hasStage(hasBodies)),
+      isAtMost: allNodes(workflow.nodes).some(
+        (node) => hasStage(hasBodies)(node) || hasRivals(node),
+      ),
       /** What each child adds: its own run, without its children. And what each item does. */
       perChild: [
         ...stagesOf(workflow).flatMap((stage) => childrenOf(stage, workflows, runs)),
@@ -137,6 +147,7 @@ class Walk {
     const greatest = greatestOf(bodies);
     if (!isApart(node)) return greatest;
     const sum = isEach(node) ? greatestOf([]) : sumOf(bodies);
+    if (hasRivals(node)) return { ...sum, worstCaseMs: longestRace(node, bodies) };
     if (takesTurns(node)) return { ...sum, worstCaseMs: Infinity };
     return node.given.has("concurrency") ? sum : { ...sum, worstCaseMs: greatest.worstCaseMs };
   }
@@ -181,6 +192,17 @@ class Walk {
     const explained = this.line(nodes);
     return { key, ...sumOf(explained), nodes: explained };
   }
+}
+
+/** A case that only waits ends well: no race takes longer. With `any`, one that fails ends it too. */
+function longestRace({ options }: NodePlan, bodies: readonly BodyExplained[]): number {
+  const ends = ({ kind }: StageExplained) =>
+    ["duration", "timeout"].includes(stageKind(kind).takes);
+  const sure = bodies.filter(
+    ({ nodes }) => options["first"] === "any" || nodes.every(({ stages }) => stages.every(ends)),
+  );
+  const times = (of: readonly BodyExplained[]) => of.map(({ worstCaseMs }) => worstCaseMs);
+  return Math.min(Math.max(...times(bodies)), ...times(sure));
 }
 
 interface PerChild {

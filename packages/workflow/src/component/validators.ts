@@ -70,6 +70,8 @@ export const vRead = v.object({
   /** The outputs of its children, `tolerant` if some may have failed. */
   children: v.optional(v.boolean()),
   tolerant: v.optional(v.boolean()),
+  /** These are the cases of a race: the one that has won. */
+  race: v.optional(v.boolean()),
   /** Of a loop: its state and iteration. */
   loop: v.optional(v.boolean()),
   /** Why the run is being undone. */

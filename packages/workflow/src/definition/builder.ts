@@ -301,8 +301,8 @@ export interface Builder<
     Events | EventsOfCase<Cases[keyof Cases]>,
     Hint,
     {
-      [Key in keyof Cases & string]: `${Key}.${Inside<Scope, NamesOfCase<Cases[Key]>>}`;
-    }[keyof Cases & string]
+      [Key in keyof Cases & CaseKey]: `${Key}.${Inside<Scope, NamesOfCase<Cases[Key]>>}`;
+    }[keyof Cases & CaseKey]
   >;
 
   /**

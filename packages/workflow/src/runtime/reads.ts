@@ -102,7 +102,8 @@ function readNamed(
   }
   if (name === "children") {
     const tolerant = node?.tolerate !== undefined || node?.first === "any";
-    return { ...own(path), children: true, tolerant: tolerant || undefined };
+    const race = kind.isRace || undefined;
+    return { ...own(path), children: true, tolerant: tolerant || undefined, race };
   }
   for (const { nodes, prefix, depth, level } of sequences.toReversed()) {
     const key = storageKey(nodes, name);

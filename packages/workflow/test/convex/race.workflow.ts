@@ -1,4 +1,4 @@
-import { child, defineWorkflow } from "@stepwise/workflow";
+import { defineWorkflow } from "@stepwise/workflow";
 import { z } from "zod";
 import { internal } from "./_generated/api";
 

@@ -4,9 +4,11 @@ import {
   child,
   defineWorkflow,
   type Settled,
+  type StepError,
   type WorkflowOutput,
   type WorkflowScope,
 } from "../../src/definition/index.js";
+import type { EventName } from "../../src/client/events.js";
 import type { NodePath } from "../../src/client/nodes.js";
 
 /* Branches and items, with no annotation. */
@@ -82,6 +84,60 @@ describe("branches", () => {
       concurrency: ({ input }) => input.langs.length,
     });
     expectTypeOf<Out<typeof recovered>>().toEqualTypeOf<{ a: number } | { failed: string }>();
+  });
+});
+
+describe("cases of a race", () => {
+  const race = begin.race("settled", {
+    cases: {
+      paid: (b) => b.event("payment", { schema: z.object({ cents: z.number() }) }),
+      lapsed: (b) => b.sleep("week", "7 days"),
+      404: (b) => b.step("gone", { action: async (_ctx, { input }) => input.langs }),
+    },
+  });
+
+  test("[S168] the output is a union, told apart by the case", () => {
+    expectTypeOf<Out<typeof race>>().toEqualTypeOf<
+      | { case: "paid"; output: { cents: number } }
+      | { case: "lapsed"; output: null }
+      | { case: "404"; output: string[] }
+    >();
+    race.step("booked", {
+      mutation: (_ctx, { settled }) => (settled.case === "paid" ? settled.output.cents : null),
+    });
+    interface Reference {
+      readonly "~definition": typeof race;
+    }
+    expectTypeOf<NodePath<Reference>>().toEqualTypeOf<
+      "settled" | "settled.paid.payment" | "settled.lapsed.week" | "settled.404.gone"
+    >();
+    expectTypeOf<EventName<Reference>>().toEqualTypeOf<"payment">();
+  });
+
+  test("[S168] with `any` it may have failed; with `recover` it may be another value", () => {
+    const first = begin.race("first", {
+      cases: {
+        a: (b) => b.step("x", { query: () => 1 }),
+        t: (b) => b.step("y", { query: () => "text" }),
+      },
+      first: "any",
+      compensateLosers: false,
+    });
+    expectTypeOf<Out<typeof first>>().toEqualTypeOf<
+      | { case: "a"; ok: true; output: number }
+      | { case: "a"; ok: false; error: StepError }
+      | { case: "t"; ok: true; output: string }
+      | { case: "t"; ok: false; error: StepError }
+    >();
+    const recovered = begin.race("first", {
+      cases: { a: (b) => b.step("x", { query: () => 1 }) },
+      timeout: "1h",
+      recover: (error) => {
+        expectTypeOf(error.causes).toEqualTypeOf<{ [Case in string]: StepError } | undefined>();
+        return null;
+      },
+    });
+    expectTypeOf<Out<typeof recovered>>().toEqualTypeOf<{ case: "a"; output: number } | null>();
   });
 });
 

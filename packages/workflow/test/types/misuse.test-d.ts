@@ -663,6 +663,49 @@ describe("branches and items", () => {
     });
   });
 
+  test("a race: its cases see the scope alone, and its output is told apart", () => {
+    const raced = c.race("x", {
+      cases: {
+        left: (inner) => inner.step("y", { query: () => 1 }),
+        right: (inner) => inner.sleep("nap", 5),
+      },
+    });
+    // @ts-expect-error Type 'number | null' is not assignable to type 'number'
+    raced.step("z", { query: (_ctx, { x }): number => x.output });
+    raced.step("z", {
+      // @ts-expect-error This comparison appears to be unintentional because the types '"left" | "right"' and '"middle"' have no overlap
+      query: (_ctx, { x }) => x.case === "middle",
+    });
+    // @ts-expect-error Property 'ok' does not exist on type
+    raced.step("z", { query: (_ctx, { x }) => x.ok });
+    c.race("x", {
+      cases: {
+        left: (inner) => inner.step("y", { query: () => 1 }),
+        // @ts-expect-error Property 'y' does not exist on type
+        right: (inner) => inner.step("z", { query: (_ctx, { y }) => y }),
+      },
+    });
+    c.race("x", {
+      // @ts-expect-error a case or a body has no .finalize: its output is that of its last node
+      cases: { left: (inner) => inner.finalize({ query: () => 1 }) },
+    });
+    c.race("x", {
+      cases: { left: (inner) => inner.step("y", { query: () => 1 }) },
+      // @ts-expect-error Type '"last"' is not assignable to type '"any"'
+      first: "last",
+    });
+    c.race("x", {
+      cases: { left: (inner) => inner.step("y", { query: () => 1 }) },
+      // @ts-expect-error 'concurrency' does not exist in type
+      concurrency: 2,
+    });
+    c.race("x", {
+      cases: { left: (inner) => inner.step("y", { query: () => 1 }) },
+      // @ts-expect-error Type 'string' is not assignable to type 'boolean | undefined'
+      compensateLosers: "no",
+    });
+  });
+
   test("an item, seen in the body alone", () => {
     c.each("x", {
       of: ({ input }) => input.langs,

@@ -121,6 +121,9 @@ async function childrenOutputs(ctx: QueryCtx, run: RunId, read: Read, fits: Fits
   if (parent === null) return [];
   if (parent.reduced !== undefined) return parent.reduced.value;
   const winner = parent.won === undefined ? null : await ctx.db.get("runs", parent.won);
+  // A deploy has made another kind of node of it.
+  if ((winner !== null) !== (read.race === true))
+    throw new Failure("removedNode", `"${nameOf(parent)}" is not what the run came to any more`);
   if (winner !== null) {
     const output = await settledOutput(ctx, parent, winner, read.tolerant);
     await fits(parent, winner, output);

@@ -53,6 +53,8 @@ export interface Kind {
   /** Says whether a run can wait there without holding a slot. */
   readonly waits?: boolean;
   readonly startsRuns?: boolean;
+  /** Says whether only one of the runs that it starts counts. */
+  readonly isRace?: true;
   events?(node: AnyNode, name: string): Taken[];
   /** Its output from an event, and where the payload is in that. Default: it is the payload. */
   received?(node: AnyNode, name: string, value: Value): { output: Value; within?: string[] };
@@ -122,6 +124,7 @@ const kinds: Readonly<Record<NodeKind | typeof ON_END, Kind>> = {
     inside: ({ cases }) => keyed(cases, "branch"),
     stored: (node, _nodes, cases) => ({ ...node, cases: cases(node.cases) }),
     ...asParent,
+    isRace: true,
   },
   each: {
     inside: ({ body }) => [{ nodes: body, apart: "item" }],
