@@ -57,6 +57,7 @@ export interface Fault {
   readonly data?: unknown;
   readonly key?: string;
   readonly cause?: Fault;
+  readonly causes?: Readonly<Record<string, Fault>>;
   readonly compensationErrors?: readonly Fault[];
 }
 
@@ -97,6 +98,8 @@ export interface Handled {
 /** Of a node with a time of its own: whether that is over, and the node goes on in its run. */
 export interface Limit {
   isOver: boolean;
+  /** [S169] A race is won, so its time counts no more. */
+  isWon?: boolean;
 }
 
 export const KINDS = ["action", "mutation", "query"] as const;

@@ -115,7 +115,8 @@ export function effectsOf(
 /** As much of an error as another says of it. */
 export function comparable(error: Fault | undefined, to: Fault | undefined): Fault | undefined {
   if (error === undefined) return undefined;
-  const { kind, workflow, node, attempt, message, data, key, cause, compensationErrors } = error;
+  const { kind, workflow, node, attempt, message, data, key, cause, causes, compensationErrors } =
+    error;
   return {
     kind,
     workflow,
@@ -125,6 +126,13 @@ export function comparable(error: Fault | undefined, to: Fault | undefined): Fau
     ...(data === undefined ? {} : { data }),
     ...(key === undefined ? {} : { key }),
     ...(cause === undefined ? {} : { cause: comparable(cause, to?.cause)! }),
+    ...(causes === undefined
+      ? {}
+      : {
+          causes: Object.fromEntries(
+            Object.entries(causes).map(([of, each]) => [of, comparable(each, to?.causes?.[of])!]),
+          ),
+        }),
     ...(compensationErrors === undefined
       ? {}
       : {

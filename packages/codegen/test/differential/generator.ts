@@ -121,6 +121,7 @@ class Generator extends HandlerWriter {
         (at) => this.#match(at),
         (at) => this.#loop(at),
         (at) => this.#parallel(at),
+        (at) => this.#race(at),
         (at) => this.#each(at),
       );
     if (this.#kids.length > 0)
@@ -370,6 +371,23 @@ class Generator extends HandlerWriter {
     });
     const options = afterSpreads([`branches: { ${branches.join(", ")} }`, ...parts]);
     return [name, `.parallel("${name}", { ${options}${this.recover(name, around, 0.2)} })`];
+  }
+
+  #race(around: Around): [string, string] {
+    const name = this.name();
+    const keys = this.oneOf([
+      ["left", "right", "third"],
+      ["turn left", "200", "?"],
+    ]).slice(0, 1 + this.upTo(3));
+    const cases = keys.map((key, index) => {
+      const branch = `${around.branch ?? ""}${name}.${index}>`;
+      return `${JSON.stringify(key)}: (b) => b${this.#apart({ ...around, branch })}`;
+    });
+    const parts = [`cases: { ${cases.join(", ")} }`];
+    if (this.chance(0.25)) parts.push('first: "any"');
+    if (this.chance(0.3)) parts.push("compensateLosers: false");
+    if (this.chance(0.15)) parts.push(`timeout: ${this.long()}`);
+    return [name, `.race("${name}", { ${parts.join(", ")}${this.recover(name, around, 0.2)} })`];
   }
 
   #each(around: Around): [string, string] {

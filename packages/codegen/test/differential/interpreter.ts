@@ -192,7 +192,7 @@ export class Interpreted extends RunChildren {
         return takes ? [{ prefix: path, isInLoop }] : [];
       }
       // [S163] Those of branches and items are sent to them.
-      if (typeof node.of === "function") return [];
+      if (typeof node.of === "function" || node.kind === "race") return [];
       if (node.body !== undefined)
         return this.#ahead(node.body, name, { prefix: `${path}.`, isInLoop: true });
       const chosen = isInLoop ? undefined : this.#chosen.get(path);
@@ -227,6 +227,7 @@ export class Interpreted extends RunChildren {
     if (node.kind === "end") return stored(node.output(scope));
     if (node.duration !== undefined) return await this.#sleep(path, node, scope);
     if (eventNames(node, path) !== undefined) return await this.#event(path, node, scope);
+    if (node.kind === "race") return await this.race(path, node, scope);
     if (node.cases !== undefined) return await this.#branch(path, node, scope, place);
     if (node.branches !== undefined) return await this.parallel(path, node, scope);
     if (node.of !== undefined) return await this.each(path, node, scope);

@@ -67,6 +67,68 @@ export abstract class RunChildren extends RunHandlers {
     });
   }
 
+  /** [S168] [S169] */
+  protected async race(path: string, node: Node, scope: Scope): Promise<unknown> {
+    return await this.recovering(path, node, scope, async (limit) => {
+      const cases = Object.entries(node.cases as Record<string, Nodes>).map(([key, nodes]) =>
+        this.newPart(nodes, scope, `${path}.${key}.`, key),
+      );
+      await this.still(this.turn(path), limit);
+      const keeps = node.compensateLosers === false;
+      const won = new Promise<RunLife>((resolve, reject) => {
+        const ended = (one: RunLife) => {
+          if (this.state !== "running" || limit.isOver || limit.isWon === true) return;
+          if (one.hasEndedBadly && node.first !== "any") {
+            if (cases.every((each) => each.hasEndedBadly)) reject(this.#allFailed(path, cases));
+            return;
+          }
+          limit.isWon = true;
+          for (const other of cases) other.cancel(keeps);
+          this.children = this.children.filter((child) => child !== one);
+          if (one.undos.length > 0) this.undos.push({ node: path, child: one });
+          resolve(one);
+        };
+        for (const one of cases) {
+          one.begin();
+          void one.ended.then(() => ended(one));
+        }
+      });
+      try {
+        const winner = await this.still(won, limit);
+        const others = cases.filter((one) => one !== winner);
+        for (const one of others)
+          void one.ended.then(() => {
+            this.children = this.children.filter((child) => child !== one);
+            // [S169]
+            if (keeps && one.undos.length > 0) this.undos.push({ node: path, child: one });
+          });
+        await this.still(Promise.all(others.map((one) => one.ended)));
+        const { key, output, fault, hasEndedBadly } = winner;
+        if (node.first !== "any") return { case: key, output };
+        return {
+          case: key,
+          ...(hasEndedBadly ? { ok: false, error: fault } : { ok: true, output }),
+        };
+      } finally {
+        await this.still(this.turn(path));
+        this.children = this.children.filter((child) => !cases.includes(child));
+      }
+    });
+  }
+
+  #allFailed(path: string, cases: readonly RunLife[]): Failed {
+    const causes = cases.map(({ key, fault }) => {
+      const { compensationErrors: _, ...cause } = fault!;
+      return [key, cause] as const;
+    });
+    const errors = cases.flatMap(({ fault }) => fault?.compensationErrors ?? []).slice(0, 20);
+    return new Failed({
+      ...this.faultAt(path, "childFailed"),
+      causes: Object.fromEntries(causes),
+      ...(errors.length === 0 ? {} : { compensationErrors: errors }),
+    });
+  }
+
   /** [S160] to [S162] */
   protected async each(path: string, node: Node, scope: Scope): Promise<unknown> {
     return await this.recovering(path, node, scope, async (limit) => {
@@ -132,17 +194,18 @@ export abstract class RunChildren extends RunHandlers {
 
   async #within(
     path: string,
-    { timeout, recover, children, branches, of }: Node,
+    { timeout, recover, children, branches, of, kind }: Node,
     does: (limit: Limit) => Promise<unknown>,
   ): Promise<unknown> {
     const limit: Limit = { isOver: false };
     // [S38] That of a step is one of each attempt.
-    if (timeout === undefined || (children ?? branches ?? of) === undefined)
-      return await does(limit);
+    const isOfAll = (children ?? branches ?? of) !== undefined || kind === "race";
+    if (timeout === undefined || !isOfAll) return await does(limit);
     const fault = this.faultAt(path, "timedOut");
     const before = new Set(this.children);
     return await new Promise((resolve, reject) => {
       const callOff = this.after(path, timeout, () => {
+        if (limit.isWon === true) return;
         if (recover === undefined) return void this.endBadly("failed", fault);
         limit.isOver = true;
         for (const child of this.children) if (!before.has(child)) child.cancel();

@@ -57,10 +57,10 @@ export abstract class RunLife {
     return this.state === "failed" || this.state === "canceled" || this.state === "timedOut";
   }
 
-  /** [S83] [S87] @returns whether it did. */
-  cancel(): boolean {
+  /** [S83] [S87] @param keeps what it has done is not undone. @returns whether it did. */
+  cancel(keeps = false): boolean {
     if (this.state !== "pending" && this.state !== "running") return false;
-    void this.endBadly("canceled", this.faultAt("", "canceled"));
+    void this.endBadly("canceled", this.faultAt("", "canceled"), keeps);
     return true;
   }
 
@@ -101,7 +101,11 @@ export abstract class RunLife {
   }
 
   /** [S41] [S55] [S92] [S95] */
-  protected async endBadly(state: Exclude<End, "completed">, fault: Fault): Promise<void> {
+  protected async endBadly(
+    state: Exclude<End, "completed">,
+    fault: Fault,
+    keeps = false,
+  ): Promise<void> {
     if (this.state !== "pending" && this.state !== "running") return;
     const begun = this.state === "running";
     this.state = "compensating";
@@ -113,8 +117,10 @@ export abstract class RunLife {
       await child.ended;
       for (const error of child.fault?.compensationErrors ?? []) this.list(error);
     });
-    for (const child of going) child.cancel();
-    if (begun) {
+    for (const child of going) child.cancel(keeps);
+    // [S169] What it has done can be undone of the runs above it.
+    if (keeps) this.undos.push(...going.map((child) => ({ node: "", child })));
+    else if (begun) {
       await Promise.all(listed);
       await this.undo();
     }
