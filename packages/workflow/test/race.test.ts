@@ -188,3 +188,78 @@ describe("[S169] what the others have done is undone", () => {
     await use.app.expectNothingLeft();
   });
 });
+
+describe("[S168] an event for a case is sent to the run that the race is in", () => {
+  const begun = async (firstMs = 0) => {
+    const id = await use.app.start("bidden", { firstMs });
+    await use.app.advance(500);
+    const send = async (payload: unknown, event = "bid"): Promise<unknown> =>
+      await use.app.t.mutation(internal.manager.sendEvent, {
+        name: "bidden",
+        run: id,
+        event,
+        payload,
+      });
+    const ends = async () => {
+      await use.app.drive();
+      await use.app.expectNothingLeft();
+      return await use.app.status("bidden", id);
+    };
+    const settled = async () =>
+      await use.app.inComponent(async (ctx) => {
+        const steps = await ctx.db.query("steps").collect();
+        return steps.find(({ stage, run }) => stage === "settled" && run === id)?.output as unknown;
+      });
+    return { id, send, ends, settled };
+  };
+  const later = (value: number) => ({ timedOut: false, event: { name: "bid", value } });
+
+  test("which one of them takes", async () => {
+    const { send, ends, settled } = await begun();
+    expect(await send(5)).toBe("taken");
+    expect(await send(7)).toBe("kept");
+    expect(await ends()).toMatchObject({ output: later(7) });
+    expect(await settled()).toEqual({ case: "small", output: 5 });
+  });
+
+  test("the one for which it is meant, also in a race inside", async () => {
+    const { send, ends, settled } = await begun();
+    expect(await send(200)).toBe("taken");
+    await ends();
+    expect(await settled()).toEqual({ case: "large", output: { case: "bids", output: 200 } });
+  });
+
+  test("or a later node, if it is for none of them", async () => {
+    const { send, ends, settled } = await begun();
+    expect(await send(50)).toBe("kept");
+    expect(await ends()).toMatchObject({ output: later(50) });
+    expect(await settled()).toEqual({ case: "lapsed", output: null });
+  });
+
+  test("it is kept until the race is reached, and what no case takes stays for a later node", async () => {
+    const { send, ends, settled } = await begun(10_000);
+    expect([await send(50), await send(3), await send(150)]).toEqual(["kept", "kept", "kept"]);
+    expect(await ends()).toMatchObject({ output: later(50) });
+    expect(await settled()).toMatchObject({ case: expect.stringMatching(/small|large/) });
+  });
+
+  test("once the race is won, its cases take none", async () => {
+    const { id, send, ends } = await begun();
+    expect(await send("now", "end")).toBe("taken");
+    await use.app.drive(
+      async () => (await use.app.status("bidden", id))?.active[0]?.node === "later",
+    );
+    await expect(send("once more", "end")).rejects.toThrow("past every node");
+    expect(await send(1)).toBe("taken");
+    expect(await ends()).toMatchObject({ output: later(1) });
+  });
+
+  test("a paused run keeps it, and the case takes it when the run is resumed", async () => {
+    const { id, send, ends, settled } = await begun();
+    await use.app.t.mutation(internal.manager.pause, { runId: id });
+    expect(await send(5)).toBe("kept");
+    await use.app.t.mutation(internal.manager.resume, { runId: id });
+    await ends();
+    expect(await settled()).toEqual({ case: "small", output: 5 });
+  });
+});

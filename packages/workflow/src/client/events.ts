@@ -9,7 +9,7 @@ import { Failure } from "../errors/failure.js";
 import { suggestion } from "../rules.js";
 import { parsedOf, parseValue, PASS_AN_ID } from "../runtime/input.js";
 import { eventNamed, receiversOf, storedEvent } from "../runtime/nodes/event.js";
-import { placeOf } from "../runtime/place.js";
+import { type Found, placeOf } from "../runtime/place.js";
 import type { WorkflowReference } from "../runtime/reference.js";
 import { described, runArgs, type RunOrKey } from "./which-run.js";
 
@@ -84,6 +84,17 @@ export async function sendEvent(
   }
 }
 
+/** Where a node stands, as the component takes it. */
+const placeIn = (
+  stage: string,
+  { loop, within, races }: Pick<Found, "loop" | "within" | "races">,
+) => ({
+  stage,
+  loop,
+  within,
+  races,
+});
+
 /** The payload as each node of the name takes it. @throws if none does. */
 function parsed(workflow: string, definition: AnyDefinition, name: string, payload: unknown) {
   const all = receiversOf(definition);
@@ -98,7 +109,7 @@ function parsed(workflow: string, definition: AnyDefinition, name: string, paylo
   const receivers: Receiver[] = [];
   let common: { value: Value } | undefined;
   let given: Given | undefined;
-  for (const { stage, schema, loop, within, sensitive, matches } of named)
+  for (const { stage, schema, sensitive, matches, ...where } of named)
     try {
       const named = eventNamed(definition, workflow, { stage, name, sensitive });
       const { value, given: raw } = parsedOf((each) => parseValue(named, schema, each), payload);
@@ -106,10 +117,14 @@ function parsed(workflow: string, definition: AnyDefinition, name: string, paylo
       given ??= raw;
       const differs = compareValues(value, common.value) !== 0;
       const does = matches || undefined;
-      receivers.push({ stage, loop, within, matches: does, value: differs ? value : undefined });
+      receivers.push({
+        ...placeIn(stage, where),
+        matches: does,
+        value: differs ? value : undefined,
+      });
     } catch (error) {
       problems.set(stage, Failure.from(error));
-      receivers.push({ stage, loop, within, refuses: true });
+      receivers.push({ ...placeIn(stage, where), refuses: true });
     }
   const [problem] = problems.values();
   if (problem !== undefined && common === undefined) throw problem;

@@ -1,4 +1,4 @@
-import { isOwnJob, oneOf } from "@stepwise/workpool/core";
+import { oneOf } from "@stepwise/workpool/core";
 import {
   compareValues,
   ConvexError,
@@ -19,18 +19,23 @@ import {
   type QueryCtx,
 } from "./_generated/server.js";
 import type { Doc, Run, RunId, Step, StepId } from "./core/documents.js";
-import { isEntry, takesEvents } from "./core/kinds.js";
 import { inboxOf, inOrder } from "./core/inbox.js";
 import { findRun, vRunOrKey } from "./core/runs.js";
 import { cancelScheduled } from "./core/scheduled.js";
-import { stepRead } from "./core/steps.js";
 import { enterNow, scheduleEntry } from "./engine/entry.js";
-import { type Given, reception, vGiven, vRunState } from "./validators.js";
+import { isAhead, isIn, type Receiver, stepWaitingFor, vReceiver } from "./features/receiving.js";
+import { type Given, vGiven, vRunState } from "./validators.js";
 
 /** What a row of the inbox may take: a document holds 1 MiB, with its id and time. */
 const MAX_KEPT_BYTES = (1 << 20) - 1_024;
 
-const forNode = { run: v.string(), names: v.array(v.string()), stage: v.string() };
+const forNode = {
+  run: v.string(),
+  names: v.array(v.string()),
+  stage: v.string(),
+  /** The run is the case of a race, or of so many one in the other: their inboxes count too. */
+  races: v.optional(v.number()),
+};
 const eventFields = { name: v.string(), value: v.any(), given: v.optional(vGiven) };
 const vStored = v.object({
   ...eventFields,
@@ -75,11 +80,15 @@ export const look = query({
 /** What an inbox holds for a stage, in the order in which it takes that. */
 async function* eventsFor(
   ctx: QueryCtx,
-  { run, names, stage }: { run: string; names: readonly string[]; stage: string },
+  { run, names, stage, races = 0 }: ObjectType<typeof forNode>,
 ) {
-  const id = ctx.db.normalizeId("runs", run);
-  if (id === null) return;
-  const lines = names.map((name) => inboxOf(ctx, id, name));
+  const ids: RunId[] = [];
+  let id = ctx.db.normalizeId("runs", run) ?? undefined;
+  for (let level = 0; id !== undefined && level <= races; level++) {
+    ids.push(id);
+    if (level < races) id = (await ctx.db.get("runs", id))?.parentRun;
+  }
+  const lines = ids.flatMap((each) => names.map((name) => inboxOf(ctx, each, name)));
   const heads = await Promise.all(lines.map((line) => line.next()));
   for (;;) {
     const waiting = heads.flatMap(({ value }, line) => (value ? [{ event: value, line }] : []));
@@ -112,19 +121,6 @@ function forStage({ otherwise }: Doc<"inbox">, stage: string) {
   return otherwise?.find((one) => one.stage === stage);
 }
 
-/**
- * `loop`: the outermost one around it. While that goes on, it may be reached again. `matches`: it
- * takes only what its `match` says is meant for it.
- */
-const vReceiver = v.object({
-  ...reception,
-  loop: v.optional(v.string()),
-  /** The branch or body that it is in, which a run of its own goes through. */
-  within: v.optional(v.string()),
-  matches: v.optional(v.boolean()),
-});
-type Receiver = Infer<typeof vReceiver>;
-
 const sending = {
   workflow: v.string(),
   run: vRunOrKey,
@@ -156,38 +152,46 @@ export const send = mutation({
   returns: vSent,
   handler: async (ctx, args): Promise<Sent> => {
     if (args.receivers.every(({ matches }) => matches !== true)) return await deliver(ctx, args);
-    try {
-      return await ctx.runMutation(internal.events.sendMatching, args);
-    } catch (thrown) {
-      const unmatched = thrown instanceof ConvexError ? unmatchedIn(thrown.data) : undefined;
-      if (unmatched === undefined) throw thrown;
-      const sent = "why" in unmatched ? undefined : await deliver(ctx, args, unmatched.stage);
-      return sent === undefined || sent.kind === "past"
-        ? { kind: "unmatched", ...unmatched }
-        : sent;
+    const unmatched: string[] = [];
+    for (let last: ReturnType<typeof unmatchedIn>; ;) {
+      try {
+        const sent = await ctx.runMutation(internal.events.sendMatching, { ...args, unmatched });
+        return last === undefined || sent.kind !== "past" ? sent : { kind: "unmatched", ...last };
+      } catch (thrown) {
+        last = thrown instanceof ConvexError ? unmatchedIn(thrown.data) : undefined;
+        if (last === undefined) throw thrown;
+        if ("why" in last) return { kind: "unmatched", ...last };
+        // Another case of a race may wait for it too.
+        unmatched.push(last.stage);
+      }
     }
   },
 });
 
 /** The same, in a transaction that the node which waits can undo. */
-export const sendMatching = internalMutation({ args: sending, returns: vSent, handler: deliver });
+export const sendMatching = internalMutation({
+  args: { ...sending, unmatched: v.array(v.string()) },
+  returns: vSent,
+  handler: async (ctx, { unmatched, ...args }) => await deliver(ctx, args, unmatched),
+});
 
-/** @param unmatched the stage that waits, but does not take it this time. */
+/** @param unmatched the stages that wait, but do not take it this time. */
 async function deliver(
   ctx: MutationCtx,
   { workflow, run: which, name, value, given: raw, others = [], ...to }: ObjectType<typeof sending>,
-  unmatched?: string,
+  unmatched: readonly string[] = [],
 ): Promise<Sent> {
   const run = await findRun(ctx, which, workflow);
   if (run === null) return { kind: "unknown" };
   const { _id: id, state } = run;
   if (state !== "running" && state !== "pending") return { kind: "ended", state };
-  const own = to.receivers.filter(({ within }) => within === run.within);
+  const own = to.receivers.filter((one) => isIn(run, one));
   const [elsewhere] = to.receivers;
   if (own.length === 0 && elsewhere !== undefined)
     return { kind: "elsewhere", stage: elsewhere.stage };
-  const receivers = own.filter(({ stage, loop }) => stage !== unmatched || loop);
-  const waiting = unmatched === undefined ? await stepWaitingFor(ctx, id, receivers) : undefined;
+  const receivers = own.filter(({ stage, loop }) => !unmatched.includes(stage) || loop);
+  const asked = receivers.filter(({ stage }) => !unmatched.includes(stage));
+  const waiting = await stepWaitingFor(ctx, run, asked);
   const awaiting = receivers.find(({ stage }) => stage === waiting?.stage);
   const isKept = waiting === undefined || waiting.paused === true;
   // A paused node takes its event when it is resumed.
@@ -237,11 +241,13 @@ function otherwiseThan(given: Value, value: Value, receivers: readonly Receiver[
  */
 async function takesUp(
   ctx: MutationCtx,
-  run: Run,
+  sentTo: Run,
   waiting: Step,
   event: { name: string; value: unknown; given?: Given },
 ) {
   let isTaken = true;
+  const run = waiting.run === sentTo._id ? sentTo : await ctx.db.get("runs", waiting.run);
+  if (run === null) throw new Error(`The run of the step record "${waiting._id}" is gone`);
   // It waits no more: the run itself may send such an event next.
   const state = "running" as const;
   await ctx.db.patch("steps", waiting._id, { state });
@@ -254,52 +260,4 @@ async function takesUp(
   };
   await enterNow(ctx, run, { ...waiting, state }, { event: { kind: "got", ...event }, otherwise });
   return isTaken;
-}
-
-/** The step of a run that waits at one of the nodes, unless its time is up. */
-async function stepWaitingFor(ctx: MutationCtx, run: RunId, receivers: readonly Receiver[]) {
-  const waiting = await ctx.db
-    .query("steps")
-    .withIndex("by_run_state", (q) => q.eq("run", run).eq("state", "waiting"))
-    .collect();
-  const step = waiting.find(
-    (one) => takesEvents(one) && receivers.some(({ stage }) => stage === one.stage),
-  );
-  const isOver = step?.paused === true && (step.dueAt ?? Infinity) < Date.now();
-  return isOver || (await isOwnJob(ctx, step?.job)) ? undefined : step;
-}
-
-/** Says whether the run may still come to a node. */
-async function isAhead(
-  ctx: MutationCtx,
-  { _id: run, within, parentStep }: Run,
-  { stage, loop }: Receiver,
-): Promise<boolean> {
-  const place = loop ?? stage;
-  const above = within === undefined || !parentStep ? null : await ctx.db.get("steps", parentStep);
-  const iterations = above?.iterations;
-  const isAt = async (at: string) => await stepRead(ctx, run, { stage: at, iterations });
-  const depth = within?.split(".").length ?? 0;
-  if (await isPastCase(place.split("."), depth, isAt)) return false;
-  const record = await isAt(place);
-  if (loop !== undefined) return record?.endedAt === undefined;
-  // A node that is being entered has a record already.
-  return record === null || isEntry(record);
-}
-
-/**
- * Says whether a branch around a stage has ended, or the run is in another of its cases.
- * @param depth how many of the names stand for what the run itself is in.
- */
-async function isPastCase(
-  path: readonly string[],
-  depth: number,
-  recordOf: (stage: string) => Promise<Step | null>,
-) {
-  for (let at = depth + 2; at < path.length; at += 2) {
-    const branch = await recordOf(path.slice(0, at - 1).join("."));
-    if (branch?.endedAt !== undefined) return true;
-    if (branch?.chosen !== undefined && branch.chosen !== path[at - 1]) return true;
-  }
-  return false;
 }

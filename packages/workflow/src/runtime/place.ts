@@ -122,7 +122,7 @@ function find(definition: AnyDefinition, stage: string): Place {
 }
 
 /** A node of a definition, with the names and nodes around it. */
-interface Found {
+export interface Found {
   readonly path: string;
   /** Its storage name, among its neighbors. */
   readonly key: string;
@@ -132,9 +132,19 @@ interface Found {
   readonly loop?: string | undefined;
   /** The body that a run of its own goes through. Default: it is the workflow's run. */
   readonly within?: string | undefined;
+  /** The races that it is in a case of, outermost first, up to the next other body around it. */
+  readonly races?: RaceAround[] | undefined;
 }
 
-type Around = Pick<Found, "loop" | "within">;
+/** A race around a node: where it stands itself, and the storage name of the case. */
+interface RaceAround {
+  readonly stage: string;
+  readonly case: string;
+  readonly loop?: string | undefined;
+  readonly within?: string | undefined;
+}
+
+type Around = Pick<Found, "loop" | "within" | "races">;
 
 /** All nodes in the order of the definition; those inside a node follow it. */
 export function allNodes(nodes: Nodes, prefix = "", around: Around = {}): Found[] {
@@ -142,7 +152,12 @@ export function allNodes(nodes: Nodes, prefix = "", around: Around = {}): Found[
     const path = prefix + key;
     const inside = insideOf(node).flatMap((each) => {
       const body = each.key === undefined ? path : `${path}.${each.key}`;
-      if (each.apart !== undefined) return allNodes(each.nodes, `${body}.`, { within: body });
+      if (each.apart !== undefined) {
+        const { races = [], ...place } = around;
+        const race = { stage: path, case: each.key ?? "", ...place };
+        const all = kindOf(node).isRace === true ? { races: [...races, race] } : {};
+        return allNodes(each.nodes, `${body}.`, { within: body, ...all });
+      }
       const loop = each.key === undefined ? (around.loop ?? path) : around.loop;
       return allNodes(each.nodes, `${body}.`, { ...around, loop });
     });

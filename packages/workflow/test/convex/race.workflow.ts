@@ -186,3 +186,21 @@ export const nestedRaces = defineWorkflow({
   until: ({ loop }) => loop.iteration === 2,
   maxIterations: 2,
 });
+
+/** Bids of two sizes and a deadline; then one more bid of any size. */
+export const bidden = defineWorkflow({ input: z.object({ firstMs: z.number() }) })
+  .sleep("before", ({ input }) => input.firstMs)
+  .race("settled", {
+    cases: {
+      small: (b) => b.event("bid", { schema: z.number(), match: (cents) => cents < 10 }),
+      large: (b) =>
+        b.race("inner", {
+          cases: {
+            bids: (c) => c.event("bid", { schema: z.number(), match: (cents) => cents >= 100 }),
+            any: (c) => c.event("end", { schema: z.string() }).sleep("rest", 100),
+          },
+        }),
+      lapsed: (b) => b.sleep("rest", "1h"),
+    },
+  })
+  .event("later", { anyOf: { bid: z.number() }, timeout: "1h" });

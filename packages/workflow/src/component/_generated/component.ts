@@ -38,7 +38,7 @@ export type ComponentApi<Name extends string | undefined = string | undefined> =
     look: FunctionReference<
       "query",
       "internal",
-      { run: string; names: Array<string>; stage: string; skip: number },
+      { run: string; names: Array<string>; stage: string; races?: number; skip: number },
       Array<{
         name: string;
         value: any;
@@ -65,6 +65,7 @@ export type ComponentApi<Name extends string | undefined = string | undefined> =
           loop?: string;
           within?: string;
           matches?: boolean;
+          races?: Array<{ stage: string; loop?: string; within?: string; case: string }>;
         }>;
         others?: Array<string>;
       },
@@ -90,7 +91,7 @@ export type ComponentApi<Name extends string | undefined = string | undefined> =
     take: FunctionReference<
       "mutation",
       "internal",
-      { run: string; names: Array<string>; stage: string; id?: string },
+      { run: string; names: Array<string>; stage: string; races?: number; id?: string },
       {
         name: string;
         value: any;
@@ -203,6 +204,7 @@ export type ComponentApi<Name extends string | undefined = string | undefined> =
           iterations?: Array<number>;
           children?: boolean;
           tolerant?: boolean;
+          race?: boolean;
           loop?: boolean;
           cause?: boolean;
           ended?: boolean;
@@ -437,6 +439,7 @@ export type ComponentApi<Name extends string | undefined = string | undefined> =
                   iterations?: Array<number>;
                   children?: boolean;
                   tolerant?: boolean;
+                  race?: boolean;
                   loop?: boolean;
                   cause?: boolean;
                   ended?: boolean;
@@ -470,6 +473,7 @@ export type ComponentApi<Name extends string | undefined = string | undefined> =
                       iterations?: Array<number>;
                       children?: boolean;
                       tolerant?: boolean;
+                      race?: boolean;
                       loop?: boolean;
                       cause?: boolean;
                       ended?: boolean;
@@ -603,6 +607,7 @@ export type ComponentApi<Name extends string | undefined = string | undefined> =
               iterations?: Array<number>;
               children?: boolean;
               tolerant?: boolean;
+              race?: boolean;
               loop?: boolean;
               cause?: boolean;
               ended?: boolean;
@@ -1047,6 +1052,7 @@ export type ComponentApi<Name extends string | undefined = string | undefined> =
               iterations?: Array<number>;
               children?: boolean;
               tolerant?: boolean;
+              race?: boolean;
               loop?: boolean;
               cause?: boolean;
               ended?: boolean;

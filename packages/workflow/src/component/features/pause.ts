@@ -148,11 +148,20 @@ async function hasEarlyEvent(
   ctx: MutationCtx,
   { run, state, names = [], storedNames = names, dueAt = Infinity }: Step,
 ): Promise<boolean> {
-  if (state !== "waiting") return false;
-  for (const name of storedNames)
-    for await (const event of inboxOf(ctx, run, name)) {
-      if (event._creationTime <= dueAt) return true;
-      break;
-    }
+  if (state !== "waiting" || storedNames.length === 0) return false;
+  // Those for a case of a race are sent to the run that the race is in.
+  for (let at: RunId | undefined = run; at !== undefined; at = await runOfRace(ctx, at))
+    for (const name of storedNames)
+      for await (const event of inboxOf(ctx, at, name)) {
+        if (event._creationTime <= dueAt) return true;
+        break;
+      }
   return false;
+}
+
+async function runOfRace(ctx: MutationCtx, id: RunId): Promise<RunId | undefined> {
+  const run = await ctx.db.get("runs", id);
+  if (run?.within === undefined || run.parentStep === undefined) return undefined;
+  const parent = await ctx.db.get("steps", run.parentStep);
+  return parent?.race === undefined ? undefined : run.parentRun;
 }

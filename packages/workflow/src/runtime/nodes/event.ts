@@ -8,7 +8,7 @@ import { literalText } from "../../rules.js";
 import { copied } from "../../values.js";
 import { parseValue } from "../input.js";
 import { msUntil } from "../options.js";
-import { allNodes, placeOf, presentKey } from "../place.js";
+import { allNodes, type Found, placeOf, presentKey } from "../place.js";
 import type { Arrive, Run } from "../run.js";
 import { shownProblem } from "../shown.js";
 import { kindOf, type AnyNode } from "./kinds.js";
@@ -54,7 +54,8 @@ export async function event(run: Run, stage: string, next: Arrive) {
 /** Takes the first event of the inbox that is meant for a node. */
 async function earlyEvent(run: Run, stage: string, node: AnyNode, events: Named) {
   const { look, take } = run.own.component.events;
-  const of = { run: run.token.run, names: [...events.keys()], stage };
+  const races = receiversOf(run.own.definition).find((one) => one.stage === stage)?.races?.length;
+  const of = { run: run.token.run, names: [...events.keys()], stage, races };
   if (node.match === undefined) return await run.ctx.runMutation(take, of);
   for (let skip = 0; ;) {
     const seen = await run.ctx.runQuery(look, { ...of, skip });
@@ -144,21 +145,24 @@ interface Receiver {
   readonly schema: AnyNode;
   readonly loop?: string | undefined;
   readonly within?: string | undefined;
+  readonly races?: Found["races"];
   readonly sensitive: boolean;
   /** Says whether it takes only what its `match` says is meant for it. */
   readonly matches: boolean;
 }
 
 export function receiversOf({ nodes, options }: AnyDefinition): Receiver[] {
-  return allNodes(nodes).flatMap(({ path: stage, key, node, nodes: among, loop, within }) => {
-    const events = kindOf(node).events?.(node, presentKey(among, key)) ?? [];
-    const sensitive = node.sensitive === true || options.sensitive === true;
-    const matches = node.match !== undefined;
-    return events.map(({ name, schema, isOwn }) => {
-      const stored = isOwn ? key : name;
-      return { stage, name, stored, schema, loop, within, sensitive, matches };
-    });
-  });
+  return allNodes(nodes).flatMap(
+    ({ path: stage, key, node, nodes: among, loop, within, races }) => {
+      const events = kindOf(node).events?.(node, presentKey(among, key)) ?? [];
+      const sensitive = node.sensitive === true || options.sensitive === true;
+      const matches = node.match !== undefined;
+      return events.map(({ name, schema, isOwn }) => {
+        const stored = isOwn ? key : name;
+        return { stage, name, stored, schema, loop, within, races, sensitive, matches };
+      });
+    },
+  );
 }
 
 /** The storage name of the events of a name: each of its nodes finds them under that. */
