@@ -254,6 +254,19 @@ describe("[S168] an event for a case is sent to the run that the race is in", ()
     expect(await ends()).toMatchObject({ output: later(1) });
   });
 
+  test("a restart from the race gives it back", async () => {
+    const { id, send, ends, settled } = await begun();
+    await send(5);
+    await ends();
+    await use.app.t.mutation(internal.manager.restart, {
+      name: "bidden",
+      runId: id,
+      from: "settled",
+    });
+    await ends();
+    expect(await settled()).toEqual({ case: "small", output: 5 });
+  });
+
   test("a paused run keeps it, and the case takes it when the run is resumed", async () => {
     const { id, send, ends, settled } = await begun();
     await use.app.t.mutation(internal.manager.pause, { runId: id });

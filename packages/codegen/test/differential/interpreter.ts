@@ -38,6 +38,8 @@ interface Part {
   readonly scope: Scope;
   /** What the paths of its nodes begin with. */
   readonly prefix: string;
+  /** It is the case of a race. */
+  readonly isRival: boolean;
 }
 
 interface Sent {
@@ -158,10 +160,24 @@ export class Interpreted extends RunChildren {
   send(name: string, value: unknown): "taken" | "kept" | "refused" {
     if (this.state !== "pending" && this.state !== "running") return "refused";
     if (typeof value !== "string") return "refused";
+    const offered = this.#offer(name, value);
+    if (offered !== undefined) return offered;
+    // How far a run has come that is paused is not promised: only that nothing of it begins.
+    if (this.isHeld) this.world.unsure();
+    const ahead = this.#ahead(this.definition.nodes, name, { prefix: "", isInLoop: false });
+    const kept = this.#inbox.filter((event) => event.name === name).length;
+    // Outside loops each node takes one.
+    if (!ahead.some(({ isInLoop }) => isInLoop) && kept >= ahead.length) return "refused";
+    this.#inbox.push({ name, value });
+    return "kept";
+  }
+
+  /** What becomes of an event if it waits for it, or a case of the race that it is in. */
+  #offer(name: string, value: string): "taken" | "kept" | "refused" | undefined {
     const waiting = this.#waiting;
     if (waiting?.names.includes(name)) {
-      // Whether it takes this is asked when it is resumed.
-      if (waiting.meant !== undefined && this.isHeld) this.world.unsure();
+      // Whether it takes this is asked when it is resumed, and of cases, which takes it.
+      if ((waiting.meant !== undefined || this.#part?.isRival) && this.isHeld) this.world.unsure();
       try {
         if (waiting.meant?.(name, value) ?? true) {
           waiting.got(name, value);
@@ -171,14 +187,22 @@ export class Interpreted extends RunChildren {
         return "refused";
       }
     }
-    // How far a run has come that is paused is not promised: only that nothing of it begins.
-    if (this.isHeld) this.world.unsure();
-    const ahead = this.#ahead(this.definition.nodes, name, { prefix: "", isInLoop: false });
-    const kept = this.#inbox.filter((event) => event.name === name).length;
-    // Outside loops each node takes one.
-    if (!ahead.some(({ isInLoop }) => isInLoop) && kept >= ahead.length) return "refused";
-    this.#inbox.push({ name, value });
-    return "kept";
+    for (const one of this.#rivals()) {
+      const offered = one.#offer(name, value);
+      if (offered !== undefined) return offered;
+    }
+    return undefined;
+  }
+
+  /** [S168] The cases of the race that it is in which go on. */
+  #rivals(): Interpreted[] {
+    const all = this.rivals as readonly Interpreted[];
+    return all.filter(({ state }) => state === "pending" || state === "running");
+  }
+
+  /** The run to which the events of its nodes are sent. */
+  get #host(): Interpreted {
+    return this.#part?.isRival ? (this.above as Interpreted).#host : this;
   }
 
   /** The nodes that the run may still come to, of those that take an event. */
@@ -192,7 +216,11 @@ export class Interpreted extends RunChildren {
         return takes ? [{ prefix: path, isInLoop }] : [];
       }
       // [S163] Those of branches and items are sent to them.
-      if (typeof node.of === "function" || node.kind === "race") return [];
+      if (typeof node.of === "function") return [];
+      if (node.kind === "race" && !isInLoop && this.#reached.has(path))
+        return this.#rivals().flatMap((one) =>
+          one.#ahead(one.#part!.nodes, name, { prefix: one.#part!.prefix, isInLoop: false }),
+        );
       if (node.body !== undefined)
         return this.#ahead(node.body, name, { prefix: `${path}.`, isInLoop: true });
       const chosen = isInLoop ? undefined : this.#chosen.get(path);
@@ -276,17 +304,18 @@ export class Interpreted extends RunChildren {
     const meant = (name: string, value: unknown): boolean =>
       (typeof match === "function" ? match : match?.[name])?.(value, scope) ?? true;
     let at: number;
+    const inbox = this.#host.#inbox;
     try {
-      at = this.#inbox.findIndex(({ name, value }) => names.includes(name) && meant(name, value));
+      at = inbox.findIndex(({ name, value }) => names.includes(name) && meant(name, value));
     } catch (error) {
       throw new Failed({ ...this.faultAt(path, "thrown"), ...problemOf(error) });
     }
-    const early = at === -1 ? undefined : this.#inbox.splice(at, 1)[0];
+    const early = at === -1 ? undefined : inbox.splice(at, 1)[0];
     const waiting = { names, ...(match === undefined ? {} : { meant }) };
     const event = early ?? (await this.still(this.#waitFor(path, waiting, node.timeout)));
     if (early === undefined) await this.still(this.turn(path));
     if (event === undefined) return { timedOut: true };
-    this.#taken.push({ ...event, by: path });
+    this.#host.#taken.push({ ...event, by: path });
     const value = node.anyOf === undefined ? event.value : { name: event.name, value: event.value };
     return node.timeout === undefined ? value : { timedOut: false, event: value };
   }
@@ -337,8 +366,14 @@ export class Interpreted extends RunChildren {
     return child;
   }
 
-  protected newPart(nodes: Nodes, scope: Scope, prefix: string, key: string): Interpreted {
-    const part = { nodes, scope, prefix };
+  protected newPart(
+    nodes: Nodes,
+    scope: Scope,
+    prefix: string,
+    key: string,
+    isRival = false,
+  ): Interpreted {
+    const part = { nodes, scope, prefix, isRival };
     const more = { above: this, key, part };
     const child = new Interpreted(this.world, this.workflows, this.name, this.input, more);
     this.children.push(child);

@@ -4,16 +4,15 @@ import { MEASURES } from "./measures.js";
 import {
   BAD,
   definitionOf,
+  Family,
   FINAL,
   isUndoing,
-  isUndone,
   keyOf,
   mostAttempts,
   nameOf,
   partsOf,
   sequenceOf,
   state,
-  undoerOf,
 } from "./records.js";
 import type { Invariant, Rest, RunRow, StepRow } from "./rest.js";
 
@@ -225,7 +224,7 @@ export const INVARIANTS: readonly Invariant[] = [
   {
     says: "[S92] [S93] in a run that has failed, and under it, each completed step with a compensation was undone once, and in no other",
     broken: ({ runs, steps, undos }) => {
-      const byId = new Map(runs.map((run) => [run._id, run]));
+      const family = new Family({ runs, steps });
       const undoings = new Map<string, number>();
       for (const step of steps)
         if (isUndoing(step)) undoings.set(keyOf(step), (undoings.get(keyOf(step)) ?? 0) + 1);
@@ -234,11 +233,11 @@ export const INVARIANTS: readonly Invariant[] = [
           .filter(({ undoable, state }) => undoable === true && state === "completed")
           .flatMap((step) => {
             const is = undoings.get(keyOf({ ...step, stage: `${step.stage}.compensate` })) ?? 0;
-            const wanted = isUndone(byId, byId.get(step.run)) ? 1 : 0;
+            const wanted = family.undoerOf(step.run) === undefined ? 0 : 1;
             return is === wanted ? [] : [`${keyOf(step)} was undone ${is} times, not ${wanted}`];
           }),
         ...undos
-          .filter(({ run }) => isUndone(byId, byId.get(run)))
+          .filter(({ run }) => family.undoerOf(run) !== undefined)
           .map(({ run }) => `${run} has something that is still to be undone`),
       ];
     },
@@ -246,14 +245,14 @@ export const INVARIANTS: readonly Invariant[] = [
   {
     says: "[S92] [S93] what was completed last was undone first",
     broken: ({ runs, steps }) => {
-      const byId = new Map(runs.map((run) => [run._id, run]));
+      const family = new Family({ runs, steps });
       const indices = new Map(steps.map((step, index) => [keyOf(step), index]));
       /** By the run that has failed, what was undone for it, in that order. */
       const undone = new Map<string, { step: StepRow; index: number }[]>();
       for (const undoing of steps.filter(isUndoing)) {
         const stage = undoing.stage.replace(/\.compensate$/, "");
         const index = indices.get(keyOf({ ...undoing, stage }));
-        const undoer = undoerOf(byId, byId.get(undoing.run));
+        const undoer = family.undoerOf(undoing.run);
         if (index === undefined || undoer === undefined) continue;
         undone.set(undoer, [...(undone.get(undoer) ?? []), { step: steps[index]!, index }]);
       }
@@ -296,20 +295,22 @@ export const INVARIANTS: readonly Invariant[] = [
   },
   {
     says: "[S69] [S75] an event that was not refused is in one place: a node's output, or the inbox",
-    broken: ({ sent, runs, steps, inbox }) =>
-      sent.flatMap(({ run: id, generation, value, answer }) => {
+    broken: ({ sent, runs, steps, inbox }) => {
+      const family = new Family({ runs, steps });
+      return sent.flatMap(({ run: id, generation, value, answer }) => {
         const run = runs.find(({ _id }) => _id === id);
         if (run === undefined || (run.generation ?? 1) !== generation) return [];
         const holds = (output: unknown) => JSON.stringify(output ?? null).includes(`"${value}"`);
         const taken = steps.filter(
-          (step) => step.run === id && step.kind === "event" && holds(step.output),
+          (step) => step.kind === "event" && family.hostOf(step.run) === id && holds(step.output),
         );
         const kept = inbox.filter((event) => event.run === id && event.value === value);
         const isThere = answer === "taken" ? taken.length === 1 : true;
         return isThere && taken.length + kept.length === 1
           ? []
           : [`${value} was ${answer}: ${taken.length} nodes have it, ${kept.length} wait`];
-      }),
+      });
+    },
   },
   ...MEASURES,
 ];

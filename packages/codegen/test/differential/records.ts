@@ -1,6 +1,6 @@
 import { identifierOf, isIdentifier } from "../../src/plan/storage-names.js";
 import type { Definition, Node, Nodes, Workflows } from "./definition.js";
-import type { RunRow, StepRow } from "./rest.js";
+import type { Rest, RunRow, StepRow } from "./rest.js";
 
 export const BAD: readonly RunRow["state"][] = ["failed", "canceled", "timedOut"];
 export const FINAL: readonly RunRow["state"][] = ["completed", ...BAD];
@@ -34,18 +34,34 @@ export function isUndoing({ stage }: StepRow): boolean {
   return stage.endsWith(".compensate");
 }
 
-/** Says whether a run, or one above it, has failed. */
-export function isUndone(runs: ReadonlyMap<string, RunRow>, run: RunRow | undefined): boolean {
-  return undoerOf(runs, run) !== undefined;
-}
+/** The runs of an app at rest, and of each what it is to the runs above it. */
+export class Family {
+  readonly #runs: ReadonlyMap<string, RunRow>;
+  readonly #steps: ReadonlyMap<string, StepRow>;
 
-/** The run that has failed, of a run and those above it the first. */
-export function undoerOf(
-  runs: ReadonlyMap<string, RunRow>,
-  run: RunRow | undefined,
-): string | undefined {
-  if (run === undefined || BAD.includes(run.state)) return run?._id;
-  return undoerOf(runs, runs.get(run.parentRun ?? ""));
+  constructor({ runs, steps }: Pick<Rest, "runs" | "steps">) {
+    this.#runs = new Map(runs.map((run) => [run._id, run]));
+    this.#steps = new Map(steps.map((step) => [step._id, step]));
+  }
+
+  /** The run that has failed, of a run and those above it the first. */
+  undoerOf(id: string | undefined): string | undefined {
+    const run = this.#runs.get(id ?? "");
+    const isKept = run?.state === "canceled" && this.#above(run)?.keepsDone === true;
+    if (run === undefined || (BAD.includes(run.state) && !isKept)) return run?._id;
+    return this.undoerOf(run.parentRun);
+  }
+
+  /** The run to which the events of a run are sent: of the case of a race, the one around it. */
+  hostOf(id: string): string {
+    const run = this.#runs.get(id);
+    const isCase = run !== undefined && this.#above(run)?.race !== undefined;
+    return isCase && run.parentRun !== undefined ? this.hostOf(run.parentRun) : id;
+  }
+
+  #above({ parentStep }: RunRow): StepRow | undefined {
+    return this.#steps.get(parentStep ?? "");
+  }
 }
 
 export function definitionOf(workflows: Workflows, name: string): Definition {

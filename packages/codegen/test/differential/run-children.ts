@@ -16,7 +16,15 @@ import type { RunLife } from "./run-life.js";
 export abstract class RunChildren extends RunHandlers {
   protected abstract newChild(workflow: unknown, input: unknown, key: string | undefined): RunLife;
   /** @param nodes what it goes through, in a scope. @param path what their paths begin with. */
-  protected abstract newPart(nodes: Nodes, scope: Scope, path: string, key: string): RunLife;
+  protected abstract newPart(
+    nodes: Nodes,
+    scope: Scope,
+    path: string,
+    key: string,
+    isRival?: boolean,
+  ): RunLife;
+  /** The cases of the race that it is in, until that is won. */
+  protected rivals: readonly RunLife[] = [];
 
   /** [S82] [S129] */
   protected async child(path: string, node: Node, scope: Scope): Promise<unknown> {
@@ -71,9 +79,10 @@ export abstract class RunChildren extends RunHandlers {
   protected async race(path: string, node: Node, scope: Scope): Promise<unknown> {
     return await this.recovering(path, node, scope, async (limit) => {
       const cases = Object.entries(node.cases as Record<string, Nodes>).map(([key, nodes]) =>
-        this.newPart(nodes, scope, `${path}.${key}.`, key),
+        this.newPart(nodes, scope, `${path}.${key}.`, key, true),
       );
       await this.still(this.turn(path), limit);
+      this.rivals = cases;
       const keeps = node.compensateLosers === false;
       const won = new Promise<RunLife>((resolve, reject) => {
         const ended = (one: RunLife) => {
@@ -83,6 +92,7 @@ export abstract class RunChildren extends RunHandlers {
             return;
           }
           limit.isWon = true;
+          this.rivals = [];
           for (const other of cases) other.cancel(keeps);
           this.children = this.children.filter((child) => child !== one);
           if (one.undos.length > 0) this.undos.push({ node: path, child: one });
@@ -110,6 +120,7 @@ export abstract class RunChildren extends RunHandlers {
           ...(hasEndedBadly ? { ok: false, error: fault } : { ok: true, output }),
         };
       } finally {
+        this.rivals = [];
         await this.still(this.turn(path));
         this.children = this.children.filter((child) => !cases.includes(child));
       }

@@ -2,7 +2,6 @@ import { type Infer, type ObjectType, v } from "convex/values";
 import { internal } from "../_generated/api.js";
 import { continuation, continueLater, hasRoomInPage } from "../core/continuations.js";
 import type { MutationCtx, QueryCtx, Run, RunId, Step } from "../core/documents.js";
-import { giveBack } from "../core/inbox.js";
 import { inputFields } from "../core/input.js";
 import { isHolding } from "../core/kinds.js";
 import { logStarted } from "../core/log.js";
@@ -212,15 +211,14 @@ async function removeAll(ctx: MutationCtx, of: Run): Promise<boolean> {
 
 async function removeSteps(
   ctx: MutationCtx,
-  { generation }: Run,
+  { _id: run, generation }: Run,
   ...some: AsyncIterable<Step>[]
 ): Promise<boolean> {
   for (const steps of some)
     for await (const step of steps) {
       // If it was canceled meanwhile, its `onEnd` is of this generation already.
       if (step.generation === generation) continue;
-      if (!(await removeStep(ctx, step))) return false;
-      await giveBack(ctx, step);
+      if (!(await removeStep(ctx, step, run))) return false;
     }
   return true;
 }

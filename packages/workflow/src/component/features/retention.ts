@@ -8,6 +8,7 @@ import {
   voidMutation,
 } from "../core/continuations.js";
 import type { Doc, MutationCtx, QueryCtx, Run, RunId, Step, StepId } from "../core/documents.js";
+import { giveBack } from "../core/inbox.js";
 import { isAction, isParent } from "../core/kinds.js";
 import { hasEnded } from "../core/runs.js";
 import { isLost } from "../core/scheduled.js";
@@ -83,7 +84,7 @@ export async function removeChildren(ctx: MutationCtx, parent: StepId): Promise<
   return true;
 }
 
-export const removeMoreChildren = removal(removeFamily);
+export const removeMoreChildren = removal((ctx, parent: StepId) => removeFamily(ctx, parent));
 
 /** Removes a run. Its key is free at once; everything else is removed in pages. */
 export async function removeRun(ctx: MutationCtx, run: RunId): Promise<void> {
@@ -94,14 +95,21 @@ export async function removeRun(ctx: MutationCtx, run: RunId): Promise<void> {
 
 export const removeMore = removal((ctx, run: RunId) => removeRowsOf(ctx, run));
 
+/** `to`: the run that begins anew, which gets back the events that were taken. */
+interface Removal {
+  isChild?: boolean;
+  hasEnded?: boolean;
+  to?: RunId | undefined;
+}
+
 /** Removes all rows of a run except its own. @returns false if this page has no room. */
 async function removeRowsOf(
   ctx: MutationCtx,
   run: RunId,
-  { isChild = false, hasEnded = true } = {},
+  { isChild = false, hasEnded = true, to }: Removal = {},
 ): Promise<boolean> {
   const steps = ctx.db.query("steps").withIndex("by_run", (q) => q.eq("run", run));
-  for await (const step of steps) if (!(await removeStep(ctx, step))) return false;
+  for await (const step of steps) if (!(await removeStep(ctx, step, to))) return false;
   const events = ctx.db.query("inbox").withIndex("by_run_name", (q) => q.eq("run", run));
   if (!(await deleteInPage(ctx, "inbox", events))) return false;
   const undos = ctx.db.query("undos").withIndex("by_run", (q) => q.eq("run", run));
@@ -115,8 +123,11 @@ async function removeRowsOf(
   return true;
 }
 
-/** Removes a step with its children and what would undo it. @returns false if it is still there. */
-export async function removeStep(ctx: MutationCtx, step: Step): Promise<boolean> {
+/**
+ * Removes a step with its children and what would undo it. @param to as in {@link Removal}.
+ * @returns false if it is still there.
+ */
+export async function removeStep(ctx: MutationCtx, step: Step, to?: RunId): Promise<boolean> {
   if (!(await hasRoomInPage(ctx))) return false;
   // A step may cancel its own run and so have it removed: its report finds its record ended.
   if (await isOwnJob(ctx, step.job)) return false;
@@ -126,7 +137,7 @@ export async function removeStep(ctx: MutationCtx, step: Step): Promise<boolean>
   const hasUndos = step.undoable === true || isParent(step);
   const isAlone =
     (!hasUndos || (await deleteInPage(ctx, "undos", undos))) &&
-    (!isParent(step) || (await removeFamily(ctx, step._id)));
+    (!isParent(step) || (await removeFamily(ctx, step._id, step.race && to)));
   if (!isAlone) {
     // A restart after that cannot keep the rest.
     if (step.undone !== true) await ctx.db.patch("steps", step._id, { undone: true });
@@ -136,14 +147,15 @@ export async function removeStep(ctx: MutationCtx, step: Step): Promise<boolean>
   if (isAction(step) && (await ctx.db.query("setAside").first()) !== null)
     await takeBack(ctx, step._id);
   await ctx.db.delete("steps", step._id);
+  if (to !== undefined) await giveBack(ctx, { ...step, run: to });
   return true;
 }
 
 /** @returns as {@link removeRowsOf}. */
-async function removeFamily(ctx: MutationCtx, parent: StepId): Promise<boolean> {
+async function removeFamily(ctx: MutationCtx, parent: StepId, to?: RunId): Promise<boolean> {
   for await (const { _id, endedAt } of childrenFrom(ctx, parent)) {
     if (!(await hasRoomInPage(ctx))) return false;
-    const what = { isChild: true, hasEnded: endedAt !== undefined };
+    const what = { isChild: true, hasEnded: endedAt !== undefined, to };
     if (!(await removeRowsOf(ctx, _id, what))) return false;
     await ctx.db.delete("runs", _id);
   }
