@@ -35,6 +35,18 @@ const SHAPES = {
     "  } })",
     "  .finalize({ query: (_ctx, { all }) => Object.values(all).reduce((sum, n) => sum + n, 0) })",
   ],
+  /** N cases with a single action each, the first of which wins. */
+  cases: (length) => [
+    '  .race("all", { cases: {',
+    '    c1: (b) => b.step("s1", { action: async () => 1 }),',
+    ...numbered(
+      length - 1,
+      (i) =>
+        `    d${i}: (b) => b.step("t${i}", { action: async () => { await new Promise((done) => setTimeout(done, 1_000)); return 1; } }),`,
+    ),
+    "  } })",
+    `  .finalize({ query: (_ctx, { all }) => (all.case === "c1" ? ${length} : 0) })`,
+  ],
   /** N items with a single action each. */
   items: (length) => itemsOf(length, "{ each }", "each.item + 1"),
   /** … which reads a value from around it. */

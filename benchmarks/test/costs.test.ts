@@ -22,6 +22,7 @@ const chains: Chain[] = [
   ...lengthsOf("items", [1, 100, 1_000]),
   ...lengthsOf("readingItems", [1, 100]),
   ...lengthsOf("branches", [1, 100]),
+  ...lengthsOf("cases", [1, 10]),
 ];
 
 function lengthsOf(kind: Chain["kind"], lengths: readonly number[]): Chain[] {
@@ -147,6 +148,13 @@ test("[S160] a branch of a parallel of 100 takes at most 2.2 root executions, re
   const each = await measured.shape("branches", 100);
   expect(each.rootExecutions).toBeLessThanOrEqual(2.2);
   expect(each.documentsRead).toBeLessThanOrEqual(12);
+  expect(each.documentsWritten).toBeLessThanOrEqual(6);
+});
+
+test("[S168] one more case of a race of 10, which is canceled, takes at most 1 root execution, reads at most 16 documents and writes at most 6", async () => {
+  const each = await measured.shape("cases", 10);
+  expect(each.rootExecutions).toBeLessThanOrEqual(1);
+  expect(each.documentsRead).toBeLessThanOrEqual(16);
   expect(each.documentsWritten).toBeLessThanOrEqual(6);
 });
 

@@ -41,6 +41,7 @@ test("the examples of docs/language.md are right, and there is one of each node"
     "match",
     "parallel",
     "parent",
+    "race",
     "sleep",
     "step",
   ]);

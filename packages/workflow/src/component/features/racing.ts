@@ -25,19 +25,21 @@ export async function endRace(ctx: MutationCtx, race: Step, winner: Run): Promis
     await dropPages(ctx, race._id);
   }
   const keepsDone = race.race?.keepsLosers;
-  const over = { settled: true, won: winner._id, keepsDone, inserting: undefined };
-  await ctx.db.patch("steps", race._id, { ...over, job: undefined, entersAt: undefined });
+  const over = { settled: true, keepsDone, inserting: undefined, job: undefined };
+  await ctx.db.patch("steps", race._id, { ...over, entersAt: undefined });
   const because = `Another case of "${nameOf(race)}" has won: ${winner.childKey}`;
   const { cancelLosers } = internal.features.ending;
   await ctx.runMutation(cancelLosers, { race: race._id, because });
-  await goOnAfterLosers(ctx, race);
+  // Only now, so that none of those that have ended at once looks for the others.
+  const won = winner._id;
+  await ctx.db.patch("steps", race._id, { won });
+  await goOnAfterLosers(ctx, { ...race, ...over, won });
 }
 
 /** The run goes on after a race that was won, once all other cases have ended. */
-export async function goOnAfterLosers(ctx: MutationCtx, { _id, race: rule }: Step): Promise<void> {
-  const race = rule === undefined ? null : await ctx.db.get("steps", _id);
-  if (race?.won === undefined || race.state !== "waiting" || race.event !== undefined) return;
-  if (await hasChildIn(ctx, _id, UNENDED)) return;
+export async function goOnAfterLosers(ctx: MutationCtx, race: Step): Promise<void> {
+  if (race.won === undefined || race.state !== "waiting" || race.event !== undefined) return;
+  if (await hasChildIn(ctx, race._id, UNENDED)) return;
   await scheduleEntry(ctx, race, { event: { kind: "settled" } });
 }
 
