@@ -154,7 +154,7 @@ function Afterwards({ status }: { status: ShownRun }) {
 
 /** An error with its causes, and what went wrong while the run was undone. */
 function Failure({ error, title }: { error: StepError; title?: string }) {
-  const { kind, message, workflow, node, attempt, key, data, cause, compensationErrors } = error;
+  const { kind, message, workflow, node, attempt, key, data, cause, causes = {} } = error;
   const place = [workflow, node, key].filter(Boolean).join(" › ");
   return (
     <div className="failure">
@@ -165,7 +165,10 @@ function Failure({ error, title }: { error: StepError; title?: string }) {
       <p className="problem">{cut(message, 2_000)}</p>
       <Json title="Data" value={data} />
       {cause !== undefined && <Failure title="Caused by" error={cause} />}
-      {compensationErrors?.map((each, index) => (
+      {Object.entries(causes).map(([of, each]) => (
+        <Failure key={of} title={`Case ${of}:`} error={each} />
+      ))}
+      {error.compensationErrors?.map((each, index) => (
         <Failure key={index} title="While undoing" error={each} />
       ))}
     </div>
