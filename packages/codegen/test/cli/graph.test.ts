@@ -137,6 +137,18 @@ test("branches begin at their node, and the run goes on from that; an each has o
   expect(out).not.toMatch(/thumb -->|pause -->|probed -->/);
 });
 
+test("the cases of a race begin at it, and the run goes on from that", async () => {
+  await use("races");
+  const { out } = await workflowCodegen("graph", "auction");
+  for (const line of [
+    'n_auction.settled[["settled<br/>race<br/>timeout 8 days<br/>recovers"]]',
+    'n_auction.settled -->|"dead line"| n_auction.settled.dead_20_line.week',
+    "n_auction.settled --> n_auction.told",
+  ])
+    expect(out).toContain(`  ${line}\n`);
+  expect(out).not.toMatch(/week -->|held -->/);
+});
+
 test("in Mermaid, the keys of two cases never have the same identifier", async () => {
   const branch = (key: string) => `${JSON.stringify(key)}: (b) => b.sleep("s", 1)`;
   const keys = ["a b", "a_20_b", "a_5f_20_b", 'x"]', "x[é"];
