@@ -167,6 +167,16 @@ describe("[S169] what the others have done is undone", () => {
     await use.app.expectNothingLeft();
   });
 
+  test("also of many items, which are canceled in pages", async () => {
+    await use.app.error("manyLose", { many: 12 });
+    const log = await use.app.log();
+    const undone = (of: string) => Array.from({ length: 12 }, (_none, n) => `undo ${of} ${n}`);
+    expect(log.slice(0, 12).toSorted()).toEqual(undone("first").toSorted());
+    expect(log[12]).toBe("between");
+    expect(log.slice(13).toSorted()).toEqual(undone("second").toSorted());
+    await use.app.expectNothingLeft();
+  });
+
   test("a restart keeps the winner, or races once more", async () => {
     const id = await use.app.start("contested", { fails: ["then"] });
     await use.app.drive();

@@ -204,3 +204,53 @@ export const bidden = defineWorkflow({ input: z.object({ firstMs: z.number() }) 
     },
   })
   .event("later", { anyOf: { bid: z.number() }, timeout: "1h" });
+
+/** Losers with many items, which are canceled in pages: undone at once, or when the run fails. */
+export const manyLose = defineWorkflow({ input: z.object({ many: z.number() }) })
+  .race("first", {
+    cases: {
+      nap: (b) => b.sleep("short", "5s"),
+      items: (b) =>
+        b.each("all", {
+          of: ({ input }) => Array.from({ length: input.many }, (_none, n) => n),
+          body: (c) =>
+            c
+              .step("made", {
+                mutation: (_ctx, { each }) => each.item,
+                compensate: {
+                  mutation: async (ctx, { output }) =>
+                    void (await ctx.db.insert("log", { text: `undo first ${output}` })),
+                },
+              })
+              .sleep("rest", "1h"),
+        }),
+    },
+  })
+  .step("between", {
+    mutation: async (ctx) => void (await ctx.db.insert("log", { text: "between" })),
+  })
+  .race("second", {
+    cases: {
+      nap: (b) => b.sleep("short", "5s"),
+      items: (b) =>
+        b.each("all", {
+          of: ({ input }) => Array.from({ length: input.many }, (_none, n) => n),
+          body: (c) =>
+            c
+              .step("made", {
+                mutation: (_ctx, { each }) => each.item,
+                compensate: {
+                  mutation: async (ctx, { output }) =>
+                    void (await ctx.db.insert("log", { text: `undo second ${output}` })),
+                },
+              })
+              .sleep("rest", "1h"),
+        }),
+    },
+    compensateLosers: false,
+  })
+  .step("last", {
+    mutation: () => {
+      throw new Error("fails at the end");
+    },
+  });
