@@ -85,22 +85,20 @@ test("[S160] a run costs all its branches, and each item its own run", async () 
   expect(flow.perChild).toEqual([{ node: "e", rootExecutions: 2, transactions: 1, isItem: true }]);
 });
 
-test("[S168] a race costs at most all its cases; one that only waits ends it", async () => {
-  const one = (name: string) => `(b) => b.step("${name}", { action: () => 1, timeout: "1m" })`;
-  const race = async (cases: string, options = "") =>
-    await explained(`.race("r", { cases: { ${cases} }${options} })`);
-  const most = `a: ${one("x")}, c: ${one("y")}`;
-  expect(await race(most)).toMatchObject({
-    rootExecutions: 6,
-    isAtMost: true,
-    worstCaseMs: 60_000,
-  });
-  const event = `e: (b) => b.event("v", { schema: z.string() })`;
-  expect((await race(`${most}, ${event}`)).worstCaseMs).toBeNull();
-  const waits = `${event}, w: (b) => b.sleep("s", "2m")`;
-  expect((await race(`${most}, ${waits}`)).worstCaseMs).toBe(120_000);
-  expect((await race(`${most}, ${event}`, `, first: "any"`)).worstCaseMs).toBe(60_000);
-});
+const raced = (name: string) => `${name}: (b) => b.step("x", { action: () => 1, timeout: "1m" })`;
+const awaits = `e: (b) => b.event("v", { schema: z.string() })`;
+test.each([
+  ["the longest of its cases", [raced("a"), raced("c")], "", 60_000],
+  ["no end of a case that has none", [raced("a"), awaits], "", null],
+  ["one that only waits, as that ends well", [awaits, `w: (b) => b.sleep("s", "2m")`], "", 120_000],
+  ["the shortest, with `any`", [raced("a"), awaits], `, first: "any"`, 60_000],
+])(
+  "[S168] a race costs at most all its cases, and takes %s",
+  async (_what, cases, options, worst) => {
+    const flow = await explained(`.race("r", { cases: { ${cases.join(", ")} }${options} })`);
+    expect(flow).toMatchObject({ isAtMost: true, worstCaseMs: worst });
+  },
+);
 
 test("[S160] for people, branches and items are told apart from cases", async () => {
   await use("concurrent");
