@@ -13,11 +13,11 @@ describe("[S168] the first case that ends well wins", () => {
   test("in the transaction in which it ends, which cancels the others", async () => {
     const id = await use.app.start("contested", { slowMs: 60_000 });
     await use.app.drive(async () => (await casesOf(id)).includes("fast completed"));
-    expect(await casesOf(id)).toEqual(["fast completed", "slowOne compensating"]);
+    expect(await casesOf(id)).toEqual(["fast completed", "slow one compensating"]);
     await use.app.drive();
     const status = await use.app.status("contested", id);
     expect(status).toMatchObject({ state: "completed", output: { case: "fast", output: 1 } });
-    expect(await casesOf(id)).toEqual(["fast completed", "slowOne canceled"]);
+    expect(await casesOf(id)).toEqual(["fast completed", "slow one canceled"]);
     const [, , slow] = await use.app.tree(id);
     expect(await use.app.status("contested", slow?.runId ?? "")).toMatchObject({
       error: { kind: "canceled", message: 'Another case of "first" has won: fast' },
@@ -48,7 +48,7 @@ describe("[S168] the first case that ends well wins", () => {
     expect(error).toMatchObject({
       kind: "childFailed",
       node: "first",
-      message: 'All cases of "first" failed: fast: fast after before; slowOne: slow when held',
+      message: 'All cases of "first" failed: fast: fast after before; slow one: slow when held',
       causes: {
         fast: { kind: "thrown", node: "first.fast.quick", message: "fast after before" },
         "slow one": { node: "first.slow one.late", message: "slow when held" },

@@ -4,7 +4,7 @@ import type { StepError } from "../../definition/context.js";
 import { shortened } from "../../errors/failure.js";
 import { internal } from "../_generated/api.js";
 import type { MutationCtx, Run, Step } from "../core/documents.js";
-import { childrenFrom, hasChildIn, UNENDED } from "../core/children.js";
+import { childrenFrom, hasChildIn, keyShown, UNENDED } from "../core/children.js";
 import { errorOf } from "../core/runs.js";
 import { nameOf } from "../core/steps.js";
 import { scheduleEntry } from "../engine/entry.js";
@@ -27,7 +27,7 @@ export async function endRace(ctx: MutationCtx, race: Step, winner: Run): Promis
   const keepsDone = race.race?.keepsLosers;
   const over = { settled: true, keepsDone, inserting: undefined, job: undefined };
   await ctx.db.patch("steps", race._id, { ...over, entersAt: undefined });
-  const because = `Another case of "${nameOf(race)}" has won: ${winner.childKey}`;
+  const because = `Another case of "${nameOf(race)}" has won: ${keyShown(winner)}`;
   const { cancelLosers } = internal.features.ending;
   await ctx.runMutation(cancelLosers, { race: race._id, because });
   // Only now, so that none of those that have ended at once looks for the others.
@@ -51,9 +51,12 @@ export async function failRace(ctx: MutationCtx, race: Step): Promise<void> {
   const run = await ctx.db.get("runs", race.run);
   if (run === null) throw new Error(`The run of the race "${race._id}" is gone`);
   const all: [string, StepError][] = [];
+  const told: string[] = [];
   let undoing: StepError[] = [];
-  for await (const { childKey = "", error } of childrenFrom(ctx, race._id)) {
+  for await (const child of childrenFrom(ctx, race._id)) {
+    const { childKey = "", error } = child;
     if (error === undefined) continue;
+    told.push(`${keyShown(child)}: ${error.message}`);
     const { compensationErrors = [], ...own }: StepError = error;
     all.push([childKey, withCauses(own)]);
     undoing = undoing.concat(compensationErrors);
@@ -61,8 +64,7 @@ export async function failRace(ctx: MutationCtx, race: Step): Promise<void> {
   const isLarge = getConvexSize(Object.fromEntries(all)) > MAX_DATA_BYTES;
   const brief = ({ data: _data, cause: _cause, causes: _causes, ...error }: StepError) => error;
   const causes = Object.fromEntries(all.map(([key, of]) => [key, isLarge ? brief(of) : of]));
-  const told = all.map(([key, { message }]) => `${key}: ${message}`).join("; ");
-  const message = shortened(`All cases of "${nameOf(race)}" failed: ${told}`);
+  const message = shortened(`All cases of "${nameOf(race)}" failed: ${told.join("; ")}`);
   const error = { ...errorOf(run, "childFailed", message, race.stage), causes };
   await failWith(ctx, race, withListed(error, undoing));
 }
