@@ -125,7 +125,9 @@ export class Laws {
     if (event?.kind !== "failed" || event.error.kind !== "childFailed") return;
     // One may have failed in this commit; the others are canceled with the parent.
     const bad = (this.#bad.get(next._id) ?? 0) + 1;
-    if (bad <= mostTolerated(next))
+    // A race fails when all of its cases have.
+    const most = next.race === undefined ? mostTolerated(next) : (next.total ?? 0) - 1;
+    if (bad <= most)
       this.problems.add(`${keyOf(next)} fails as ${bad} of ${next.total} children did`);
   }
 }
