@@ -255,11 +255,11 @@ describe("[S168] an event for a case is sent to the run that the race is in", ()
 
   test("once the race is won, its cases take none", async () => {
     const { id, send, ends } = await begun();
-    expect(await send("now", "end")).toBe("taken");
+    expect(await send("now", "stop")).toBe("taken");
     await use.app.drive(
       async () => (await use.app.status("bidden", id))?.active[0]?.node === "later",
     );
-    await expect(send("once more", "end")).rejects.toThrow("past every node");
+    await expect(send("once more", "stop")).rejects.toThrow("past every node");
     expect(await send(1)).toBe("taken");
     expect(await ends()).toMatchObject({ output: later(1) });
   });
@@ -285,4 +285,12 @@ describe("[S168] an event for a case is sent to the run that the race is in", ()
     await ends();
     expect(await settled()).toEqual({ case: "small", output: 5 });
   });
+});
+
+test.each([
+  ["one that comes to its end wins, and the run goes on", true, { said: "early" }],
+  ["an end after it is of the run", false, { late: 2 }],
+])("[S166] [S167] [S168] races, matches and ends: %s", async (_case, early, output) => {
+  expect(await use.app.output("endedRace", { early })).toEqual(output);
+  await use.app.expectNothingLeft();
 });

@@ -297,8 +297,8 @@ export interface Builder<
     Input,
     Scope,
     Name,
-    Winner<{ [Key in keyof Cases]: OutputOfCase<Cases[Key]> }, First> | Stored<Given<Recovered>>,
-    Events | EventsOfCase<Cases[keyof Cases]>,
+    Winner<{ [Key in keyof Cases]: EndingOfCase<Cases[Key]> }, First> | Stored<Given<Recovered>>,
+    Events | Exclude<EventsOfCase<Cases[keyof Cases]>, Ends<unknown>>,
     Hint,
     {
       [Key in keyof Cases & CaseKey]: `${Key}.${Inside<Scope, NamesOfCase<Cases[Key]>>}`;
@@ -384,7 +384,7 @@ export interface Builder<
 
   /**
    * Ends the run here, as completed, with this output: nothing that follows runs, nor does a
-   * `.finalize`. Inside `.parallel` and `.each` it ends that branch or item. It is synchronous.
+   * `.finalize`. Inside `.parallel`, `.each` and `.race` it ends that branch, item or case. It is synchronous.
    */
   end<Field extends Literal, Result extends Kept<Field>>(
     output: ((scope: ScopeOf<Scope>) => Result) & Misfit<Result, unknown>,

@@ -197,7 +197,7 @@ export const bidden = defineWorkflow({ input: z.object({ firstMs: z.number() }) 
         b.race("inner", {
           cases: {
             bids: (c) => c.event("bid", { schema: z.number(), match: (cents) => cents >= 100 }),
-            any: (c) => c.event("end", { schema: z.string() }).sleep("rest", 100),
+            any: (c) => c.event("stop", { schema: z.string() }).sleep("rest", 100),
           },
         }),
       lapsed: (b) => b.sleep("rest", "1h"),
@@ -254,3 +254,28 @@ export const manyLose = defineWorkflow({ input: z.object({ many: z.number() }) }
       throw new Error("fails at the end");
     },
   });
+
+/** A case that may end early; whichever wins, a match goes on with its own output. */
+export const endedRace = defineWorkflow({ input: z.object({ early: z.boolean() }) })
+  .race("first", {
+    cases: {
+      asked: (b) =>
+        b
+          .branch("which", {
+            on: ({ input }) => (input.early ? "yes" : "no"),
+            cases: { yes: (c) => c.end(() => ({ why: "early" })), no: (c) => c },
+          })
+          .sleep("long", "1h")
+          .step("answered", { query: () => ({ why: "asked" }) }),
+      late: (b) => b.sleep("short", "1m").step("minutes", { query: () => 1 }),
+    },
+  })
+  .match("outcome", {
+    of: "first",
+    by: "case",
+    cases: {
+      asked: (b) => b.step("said", { query: (_ctx, { first }) => first.output.why }),
+      late: (b) => b.end(({ first }) => ({ late: first.output + 1 })),
+    },
+  })
+  .finalize({ query: (_ctx, { outcome }) => ({ said: outcome }) });
