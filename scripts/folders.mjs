@@ -10,6 +10,9 @@ const made = new Set();
 /** The caches of packages; nobody but tests and scripts writes there under such names. */
 const cached = /\/node_modules\/\.cache\/stepwise-[^/]+/;
 
+/** A process that is watched may still write into a folder while that is removed. */
+const retrying = { maxRetries: 10 };
+
 export function mkdtempSync(prefix) {
   const folder = fs.mkdtempSync(prefix);
   made.add(fs.realpathSync(folder));
@@ -21,11 +24,11 @@ export async function mkdtemp(prefix) {
 }
 
 export function rmSync(path, options) {
-  fs.rmSync(checked(path), options);
+  fs.rmSync(checked(path), { ...retrying, ...options });
 }
 
 export async function rm(path, options) {
-  await fs.promises.rm(checked(path), options);
+  await fs.promises.rm(checked(path), { ...retrying, ...options });
 }
 
 /** @throws unless a path is a folder that was made here, or is in one. */

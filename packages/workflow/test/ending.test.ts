@@ -130,3 +130,7 @@ describe("[S167] an end", () => {
     await use.app.expectNothingLeft();
   });
 });
+
+test("[S167] [S97] an end reads the loop whose state it makes", async () => {
+  expect(await use.app.output("spun", {})).toEqual({ both: { one: 3 } });
+});

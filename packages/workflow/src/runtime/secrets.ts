@@ -26,12 +26,27 @@ export const sensitivePaths = ({ sensitive }: AnyDefinition["options"]): readonl
 export function isSecret(of: Of, path: string, node: AnyNode, seen?: Set<AnyDefinition>): boolean {
   if (isMarked(of, node)) return true;
   const { workflow, startsRuns, endsRun } = kindOf(node);
-  // It hands on what it reads.
-  if (endsRun === true) return of.readsSecret?.(path) === true;
+  if (endsRun === true) return isSecretEnd(of, path);
   if (workflow !== undefined) return givesSecret(workflow(node), seen);
   // What a finalize makes of the outputs is its own, as what a step makes of what it reads.
   if (startsRuns === true) return node.finalize === undefined && hasSecretChildren(of, path, seen);
   return isSecretInside(of, path, node, seen);
+}
+
+/** The ends that are asked about, by their definitions. */
+const asked = new WeakMap<AnyDefinition, Set<string>>();
+
+/** An end hands on what it reads: that may be the loop in which a branch ends with it. */
+function isSecretEnd({ definition, readsSecret }: Of, path: string): boolean {
+  const paths = asked.get(definition) ?? new Set();
+  asked.set(definition, paths);
+  if (paths.has(path)) return false;
+  paths.add(path);
+  try {
+    return readsSecret?.(path) === true;
+  } finally {
+    paths.delete(path);
+  }
 }
 
 const isSecretInside = (of: Of, path: string, node: AnyNode, seen?: Set<AnyDefinition>): boolean =>

@@ -126,3 +126,22 @@ export const filled = defineWorkflow({ input: z.object({ rest: z.number().defaul
     on: () => "yes",
     cases: { yes: (b) => b.end(({ fill }) => `filled by ${fill}`) },
   });
+
+/** A loop whose state is what a branch ends with, which reads that loop. */
+export const spun = defineWorkflow({ input: z.object({}) }).loop("rounds", {
+  state: z.object({ both: z.object({ one: z.number() }) }),
+  initial: () => ({ both: { one: 0 } }),
+  body: (b) =>
+    b
+      .parallel("both", { branches: { one: (c) => c.end(({ loop }) => loop.state.both.one + 1) } })
+      .parallel("again", {
+        branches: {
+          both: (c) =>
+            c.parallel("inner", {
+              branches: { one: (d) => d.end(({ loop, both }) => loop.state.both.one + both.one) },
+            }),
+        },
+      }),
+  until: ({ loop }) => loop.iteration === 2,
+  maxIterations: 3,
+});
