@@ -194,8 +194,8 @@ export const MUTANTS = [
     name: "restart-keeps-undone",
     says: "a restart keeps the result of a node that was undone",
     file: "workflow/src/component/features/restart.ts",
-    find: 'return record?.state === "completed" && record.undone !== true;',
-    replace: 'return record?.state === "completed";',
+    find: 'if (record?.state !== "completed" || record.undone === true) return false;',
+    replace: 'if (record?.state !== "completed") return false;',
   },
   {
     name: "restart-old-input",
