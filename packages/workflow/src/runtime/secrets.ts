@@ -33,8 +33,9 @@ export function isSecret(of: Of, path: string, node: AnyNode, seen?: Set<AnyDefi
   return isSecretInside(of, path, node, seen);
 }
 
-/** The ends that are asked about, by their definitions. */
+/** The ends that are asked about, by their definitions, and how many. */
 const asked = new WeakMap<AnyDefinition, Set<string>>();
+let asking = 0;
 
 /** An end hands on what it reads: that may be the loop in which a branch ends with it. */
 function isSecretEnd({ definition, readsSecret }: Of, path: string): boolean {
@@ -42,9 +43,11 @@ function isSecretEnd({ definition, readsSecret }: Of, path: string): boolean {
   asked.set(definition, paths);
   if (paths.has(path)) return false;
   paths.add(path);
+  asking += 1;
   try {
     return readsSecret?.(path) === true;
   } finally {
+    asking -= 1;
     paths.delete(path);
   }
 }
@@ -94,6 +97,7 @@ export function hasSecretChildren(of: Of, path: string, seen?: Set<AnyDefinition
   const all = seen ?? new Set<AnyDefinition>();
   const answer =
     answers.get(started) ?? started().some(({ definition }) => givesSecret(definition, all));
-  if (seen === undefined) answers.set(started, answer);
+  // While an end is asked about, it counts as not secret, so a no is not the last word.
+  if (seen === undefined && (answer || asking === 0)) answers.set(started, answer);
   return answer;
 }
