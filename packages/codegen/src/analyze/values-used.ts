@@ -50,7 +50,7 @@ export function isLoading(part: TypeScript.Node): boolean {
   return around === undefined || (isCalledAtOnce(around) && isLoading(around));
 }
 
-/** `(() => …)()`, and the bodies and cases of nodes, which `defineWorkflow` calls. */
+/** `(() => …)()`, and the bodies, cases and branches of nodes, which `defineWorkflow` calls. */
 function isCalledAtOnce(fn: TypeScript.Node): boolean {
   const { parent } = fn;
   if (ts.isParenthesizedExpression(parent)) return isCalledAtOnce(parent);
@@ -59,7 +59,8 @@ function isCalledAtOnce(fn: TypeScript.Node): boolean {
   if (!ts.isObjectLiteralElementLike(property)) return false;
   const around = property.parent.parent;
   if (isNamed(property, "body") || isNamed(property, "default")) return true;
-  return ts.isPropertyAssignment(around) && isNamed(around, "cases");
+  if (!ts.isPropertyAssignment(around)) return false;
+  return isNamed(around, "cases") || isNamed(around, "branches");
 }
 
 const isNamed = ({ name }: TypeScript.ObjectLiteralElementLike, text: string): boolean =>

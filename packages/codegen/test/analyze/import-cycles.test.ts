@@ -37,6 +37,23 @@ describe("a circle of imports is printed", () => {
     expect(found[0]?.message).toContain("a.workflow.ts -> b.workflow.ts -> a.workflow.ts");
   });
 
+  test.each([
+    ["a branch", '.parallel("p", { branches: { one: (b) => b.child("c", a, () => ({})) } })'],
+    ["a case", '.race("p", { cases: { one: (b) => b.child("c", a, () => ({})) } })'],
+    ["an item", '.each("p", { of: () => [1], body: (b) => b.child("c", a, () => ({})) })'],
+    [
+      "a default",
+      '.match("p", { of: "input", by: "k", default: (b) => b.child("c", a, () => ({})) })',
+    ],
+  ])("what %s reads while its file is loaded", async (_what, node) => {
+    const found = await problems({
+      "a.workflow.ts": flow("a", 'import { b } from "./all";', children("b")),
+      "all.ts": 'export * from "./b.workflow";',
+      "b.workflow.ts": flow("b", 'import { a } from "./a.workflow";', node),
+    });
+    expect(found.map(({ code }) => code)).toContain("SW1504");
+  });
+
   test("one by way of a file that only hands on is a warning", async () => {
     const found = await problems({
       "a.workflow.ts": flow("a", 'import { b } from "./all";', '.child("c", b, () => ({}))'),
