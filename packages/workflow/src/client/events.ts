@@ -84,7 +84,7 @@ export async function sendEvent(
   }
 }
 
-/** Where a node stands, as the component takes it. */
+/** The place of a node, as the component takes it. */
 const placeIn = (
   stage: string,
   { loop, within, races }: Pick<Found, "loop" | "within" | "races">,

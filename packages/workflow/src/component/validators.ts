@@ -178,7 +178,7 @@ export const vTolerate = v.union(
 );
 export type Tolerate = Infer<typeof vTolerate>;
 
-/** Of a race: the first end of any kind wins; what the others have done is not undone. */
+/** The rule of a race: the first end of any kind wins; what the others have done stays. */
 export const vRace = v.object({
   takesAny: v.optional(v.boolean()),
   keepsLosers: v.optional(v.boolean()),

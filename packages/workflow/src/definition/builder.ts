@@ -10,7 +10,17 @@ import type {
 } from "./concurrent.js";
 import { Definer } from "./definer.js";
 import type { Definition, Ended, Finalized, WorkflowOptions } from "./definition.js";
-import type { EndingOfCase, Ends, EndsIn, Kept, Literal, Whole } from "./ending.js";
+import type {
+  CaseKey,
+  EndingOfCase,
+  EventsOfCase,
+  NamesOfCase,
+  OutputOfCase,
+  Reached,
+  Sequence,
+  Whole,
+} from "./cases.js";
+import type { Ends, EndsIn, Kept, Literal } from "./ending.js";
 import type { CasesOf, MatchNode, Rest } from "./matching.js";
 import type { Awaited, EventNode, EventOutput, Named, Schemas } from "./event.js";
 import type {
@@ -34,25 +44,6 @@ import type {
   Stored,
   ValidAt,
 } from "./values.js";
-
-/** What the callback of a case or a body returns: its builder, with the nodes it added. */
-export interface Sequence<Output, Events = unknown, Names = unknown> {
-  readonly "~last"?: () => Output;
-  readonly "~events"?: () => Events;
-  readonly "~names"?: () => Names;
-  readonly "~finalized"?: "a case or a body has no .finalize: its output is that of its last node";
-}
-
-type OutputOfCase<Case> = Case extends (b: never) => Sequence<infer O> ? O : never;
-type EventsOfCase<Case> = Case extends (b: never) => Sequence<unknown, infer E> ? E : never;
-type NamesOfCase<Case> = Case extends (b: never) => Sequence<unknown, unknown, infer N> ? N : never;
-
-type CaseKey = string | number;
-
-/** Intersected with a branch: demands a member if `on` can never give a key. */
-type Reached<Key, Case> = [Exclude<Case, Key>] extends [never]
-  ? unknown
-  : Record<`an \`on\` that gives ${Exclude<Case, Key> & CaseKey}`, never>;
 
 /** The builder after one more node. */
 type With<Input, Scope extends Entries, Name extends string, Output, Events, Hint> = Builder<

@@ -26,5 +26,5 @@ export type { Ended, Finalized } from "./definition.js";
 export type { Ends } from "./ending.js";
 export type { Awaited, Named, Receives } from "./event.js";
 export type { Absent, Starts } from "./parent.js";
-export type { Sequence } from "./builder.js";
+export type { Sequence } from "./cases.js";
 export type { ErrorKind, StepError } from "./context.js";

@@ -1,4 +1,5 @@
-import type { Builder, Sequence } from "./builder.js";
+import type { Builder } from "./builder.js";
+import type { Sequence } from "./cases.js";
 import type { Entries, ScopeOf } from "./scope.js";
 import type { IsAny } from "./values.js";
 
@@ -143,7 +144,7 @@ type Complete<Needed, Case, Default> = ([Default] extends [never]
     ? unknown
     : Record<`a value "${Exclude<Written<Case>, Needed> & string}" of the field`, never>);
 
-/** As a case; none if there is no default. */
+/** The default as a case; none if there is none. */
 export type Rest<Default> = [Default] extends [never] ? never : (b: never) => Default;
 
 /** A match. The order matters to inference: cases, default. */
