@@ -66,7 +66,7 @@ export function findDefinitions(file: DefinitionFile): FoundInFile {
   return { definitions, locals: new Set(held.keys()) };
 }
 
-/** From `defineWorkflow(…)` outwards, along `.step(…).parent(…)`, also past what is not plain. */
+/** Climbs from `defineWorkflow(…)` along `.step(…).parent(…)`, also past what is not plain. */
 function climb(root: TypeScript.CallExpression): { top: Node; nodes: NodeCall[]; broken?: Node } {
   const nodes: NodeCall[] = [];
   let top: Node = root;

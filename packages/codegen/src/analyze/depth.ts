@@ -17,7 +17,7 @@ interface Text {
   readonly text: string;
 }
 
-/** Of files one of which is nested too deeply, at the place where that is deepest. */
+/** Says that one of the files is nested too deeply, at the place where that is deepest. */
 export function tooDeep(...files: readonly Text[]): Diagnostic {
   let deepest = { file: "", text: "", depth: -1, at: 0 };
   for (const each of files) {

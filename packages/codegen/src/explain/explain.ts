@@ -194,7 +194,7 @@ class Walk {
   }
 }
 
-/** A case that only waits ends well: no race takes longer. With `any`, one that fails ends it too. */
+/** A case that only waits ends well: no race takes longer. With `any`, a failed one ends it too. */
 function longestRace({ options }: NodePlan, bodies: readonly BodyExplained[]): number {
   const ends = ({ kind }: StageExplained) =>
     ["duration", "timeout"].includes(stageKind(kind).takes);

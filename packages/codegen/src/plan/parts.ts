@@ -57,7 +57,7 @@ export async function partOnce(
 const readPart = async (text: string, path: string, of: string): Promise<PlanPart> =>
   (await import("./read.js")).readPlanFile(text, path, of);
 
-/** As `readPlanFile` would find. */
+/** The same as `readPlanFile` finds. */
 function ownPart(text: string): PlanPart {
   const { config, workflow, removed } = JSON.parse(text) as OwnPart;
   const listed = <Item>(item: Item | undefined) => (item === undefined ? [] : [item]);

@@ -279,7 +279,7 @@ test("started in a folder that is gone it says so, without a stack", () => {
   expect(stderr.trim().split("\n")).toHaveLength(1);
 });
 
-/** Shapes of source that can be as deep as one likes, each the way that people or tools write it. */
+/** Shapes of source that can be as deep as one likes, as people or tools write them. */
 const shapes: Readonly<Record<string, (depth: number) => string>> = (() => {
   const around = (before: string, inside: string, after: string) => (depth: number) =>
     before.repeat(depth) + inside + after.repeat(depth);

@@ -83,7 +83,7 @@ export const MEASURES: readonly Invariant[] = [
   },
 ];
 
-/** How many children may fail. */
+/** The number of children that may fail. */
 export function mostTolerated({
   tolerate,
   total = 0,

@@ -5,8 +5,8 @@ import { toWritten } from "../../src/plan/write.js";
 import { Deployment, type Files, type Releases } from "./deployed.js";
 
 /**
- * What `check` says of an edit, and what a run of `flow` gives that is deployed to after half an hour,
- * one and a half, and two and a half.
+ * Returns what `check` says of an edit, and what runs of `flow` give that it reaches after half an
+ * hour, one and a half, and two and a half.
  */
 export async function edited(releases: Releases, before: Files, now: Files) {
   const plan = async (files: Files, last?: Parameters<typeof compileSources>[1]) => {

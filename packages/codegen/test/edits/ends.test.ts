@@ -2,7 +2,7 @@ import { afterAll, afterEach, beforeEach, expect, test, vi } from "vitest";
 import { Releases, type Files } from "./deployed.js";
 import { edited } from "./edited.js";
 
-/* Matches, and ends, that are added, removed or changed while runs are before, at and after them. */
+/* Matches and ends are added, removed or changed while runs are before, at and after them. */
 
 const releases = new Releases();
 beforeEach(() => {

@@ -45,7 +45,7 @@ async function verdictOf(before: Files, now: Files): Promise<string[]> {
   );
 }
 
-/** How a run ends under the next version that has come so far under the one before. */
+/** The end, under the next version, of a run that has come so far under the one before. */
 async function endsUnder(before: Files, now: Files, hours: number) {
   vi.useRealTimers();
   const versions = [await releases.release(before), await releases.release(now, before)] as const;

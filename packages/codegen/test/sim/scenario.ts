@@ -36,8 +36,8 @@ export type Deed =
   | { readonly does: "limit"; readonly maxParallelism: number };
 
 /**
- * Several things to one run, at once or one after the other: mostly one that waits. `aroundMs`: so long after the moment
- * at which its wait is over, or before it.
+ * Several things are done to one run, at once or in turn: mostly to one that waits. `aroundMs`: how
+ * long after the moment at which its wait is over, or before it.
  */
 export interface Clash {
   readonly does: "clash";
