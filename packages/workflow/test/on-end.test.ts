@@ -84,6 +84,19 @@ describe("the onEnd of a workflow that is a mutation", () => {
     },
   );
 
+  test("[S102] [S170] runs for each of many canceled children: until then their run is not restarted", async () => {
+    const id = await use.app.start("manyEnds", { count: 12 });
+    await use.app.drive();
+    await cancel(id);
+    const restart = { name: "manyEnds", runId: id };
+    await expect(use.app.t.mutation(internal.manager.restart, restart)).rejects.toThrow("goes on");
+    await use.app.drive();
+    expect(await use.app.log()).toHaveLength(12);
+    await use.app.t.mutation(internal.manager.restart, restart);
+    await use.app.drive();
+    expect(await use.app.status("manyEnds", id)).toMatchObject({ state: "running" });
+  });
+
   test("[S171] leaves the result as it is if it throws; the error is kept, and its writes are gone", async () => {
     const id = await use.app.start("leased", { endFails: true });
     await use.app.drive();
@@ -214,6 +227,30 @@ describe("the onEnd of a workflow that is an action", () => {
     expect(await app.status("announced", id)).toMatchObject({ state: "completed", active: [] });
     expect(await app.log()).toEqual([1, 2].map((n) => `announced it completed ${n} false`));
     expect(await app.slotsHeld()).toBe(0);
+  });
+
+  test("[S102] [S172] of a child goes on to its end: until then the run above it is neither restarted nor removed", async () => {
+    const id = await use.app.start("announcers", { fails: false });
+    await use.app.drive(async () => (await use.app.log()).length === 1);
+    expect(await use.app.status("announcers", id)).toMatchObject({ state: "completed" });
+    const restart = { name: "announcers", runId: id, from: "all" };
+    await expect(use.app.t.mutation(internal.manager.restart, restart)).rejects.toThrow();
+    await expect(use.app.t.mutation(internal.manager.cleanup, { runId: id })).rejects.toThrow();
+    await use.app.drive();
+    expect(await use.app.log()).toEqual(["announcer completed 1", "announcer completed 2"]);
+    await use.app.t.mutation(internal.manager.restart, restart);
+    await use.app.drive();
+    expect(await use.app.log()).toHaveLength(4);
+    await use.app.t.mutation(internal.manager.cleanup, { runId: id });
+    await use.app.expectNothingLeft();
+  });
+
+  test("[S172] of a child is not removed with its iteration", { tags: ["large"] }, async () => {
+    const id = await use.app.start("endsInLoop", { count: 210 });
+    await use.app.drive();
+    expect(await use.app.status("endsInLoop", id)).toMatchObject({ state: "completed" });
+    expect(await use.app.log()).toHaveLength(3);
+    await use.app.expectNothingLeft();
   });
 
   test("[S93] [S172] of a child still goes on while that is undone", async () => {

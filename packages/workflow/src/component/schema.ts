@@ -76,6 +76,8 @@ export default defineSchema({
     logged: v.optional(v.boolean()),
     /** Its workflow had an `onEnd` when it was started. */
     onEnd: v.optional(v.boolean()),
+    /** The run at the top, while that is still to be called for this child, or still runs. */
+    ending: v.optional(v.id("runs")),
     /** Why that failed. */
     onEndError: v.optional(v.string()),
     /** The handle of the mutation to call at its end; its context is in `contexts`. */
@@ -93,6 +95,7 @@ export default defineSchema({
     .index("by_root_workflow", ["root", "workflow"])
     .index("by_root_workflow_state", ["root", "workflow", "state"])
     .index("by_root_state", ["root", "state"])
+    .index("by_ending", ["ending", "parentStep"])
     .index("by_expiry", ["expiresAt"]),
 
   /** The context of `onComplete`. Written by `start`, read at the run's end. */

@@ -27,7 +27,7 @@ import { startChildren } from "./features/children.js";
 import { undone } from "./features/compensation.js";
 import { endRun, finishUndone } from "./features/ending.js";
 import { removeOldIterations } from "./features/iterations.js";
-import { onEndFailed } from "./features/onEnd.js";
+import { onEndDone, onEndFailed } from "./features/onEnd.js";
 import { type Fused, type Next, type Outcome, type Settlement, vErrorKind } from "./validators.js";
 
 /**
@@ -174,7 +174,8 @@ async function beginNext(
       return undefined;
     }
     case "undone":
-      await finishUndone(ctx, await undone(ctx, step));
+      if (step.undo === undefined) await onEndDone(ctx, step.run);
+      else await finishUndone(ctx, await undone(ctx, step));
       return undefined;
     case "fail": {
       const { error, ofCompletion, stage = error.node } = next;

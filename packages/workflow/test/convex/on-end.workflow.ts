@@ -112,3 +112,23 @@ export const endsDeep = defineWorkflow({
     },
   },
 }).event("go", { schema: z.string() });
+
+/** So many children that a cancel reaches them in pages, and that cannot be undone. */
+export const manyEnds = defineWorkflow({ input: z.object({ count: z.number() }) }).parent("all", {
+  children: ({ input }) => Array.from({ length: input.count }, () => child(endsDeep, {})),
+});
+
+/** A loop with a child whose end takes longer than very many iterations. */
+export const endsInLoop = defineWorkflow({ input: z.object({ count: z.number() }) }).loop(
+  "rounds",
+  {
+    initial: () => 0,
+    body: (round) =>
+      round.parent("some", {
+        children: ({ loop }) => (loop.iteration === 3 ? [child(announced, {})] : []),
+        finalize: { query: () => 0 },
+      }),
+    until: ({ loop, input }) => loop.iteration === input.count,
+    maxIterations: 300,
+  },
+);

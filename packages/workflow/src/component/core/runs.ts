@@ -1,7 +1,6 @@
 import type { StepError } from "../../definition/context.js";
 import { type Infer, v } from "convex/values";
-import type { QueryCtx, Run } from "./documents.js";
-import { activeSteps } from "./steps.js";
+import type { QueryCtx, Run, RunId, StepId } from "./documents.js";
 
 /** Which run: by its id, or by the key that it was started with. */
 export const vRunOrKey = v.union(v.object({ runId: v.string() }), v.object({ key: v.string() }));
@@ -46,17 +45,23 @@ export async function unendedWithKey(ctx: QueryCtx, workflow: string, key: strin
     .first();
 }
 
-/**
- * Says whether a run of the top level has ended, with its `onEnd`, and nothing under it is undone.
- */
-export async function hasEnded(ctx: QueryCtx, run: Run): Promise<boolean> {
-  if (run.endedAt === undefined) return false;
-  if (run.onEnd === true) for await (const _active of activeSteps(ctx, run._id)) return false;
+/** Says whether a run of the top level has ended, each `onEnd` too, and nothing is undone. */
+export async function hasEnded(ctx: QueryCtx, { _id, endedAt }: Run): Promise<boolean> {
+  if (endedAt === undefined || (await isAnyEnding(ctx, _id))) return false;
   const compensating = await ctx.db
     .query("runs")
-    .withIndex("by_root_state", (q) => q.eq("root", run._id).eq("state", "compensating"))
+    .withIndex("by_root_state", (q) => q.eq("root", _id).eq("state", "compensating"))
     .first();
   return compensating === null;
+}
+
+/** Says whether an `onEnd` of a tree has not ended. @param parent only of its children. */
+export async function isAnyEnding(ctx: QueryCtx, root: RunId, parent?: StepId): Promise<boolean> {
+  const some = ctx.db.query("runs").withIndex("by_ending", (q) => {
+    const all = q.eq("ending", root);
+    return parent === undefined ? all : all.eq("parentStep", parent);
+  });
+  return (await some.first()) !== null;
 }
 
 /** An error of the component's own. @param node the stage; empty for the whole run. */

@@ -31,6 +31,7 @@ async function insertPage(
     const { workflow, plan, entry, first, within, timeoutMs, sensitive, onEnd } = beginning;
     const index = page.from + offset;
     const state = error !== undefined ? "failed" : index < runningBelow ? "running" : "pending";
+    const root = above.root ?? above._id;
     const child = {
       workflow,
       plan,
@@ -42,7 +43,7 @@ async function insertPage(
       childKey: key,
       called,
       within,
-      root: above.root ?? above._id,
+      root,
       startedAt: now,
       first: state === "pending" ? first : undefined,
       error,
@@ -50,7 +51,7 @@ async function insertPage(
       timeoutMs,
       sensitive,
       // A child whose input was refused never runs.
-      onEnd: error === undefined ? onEnd : undefined,
+      ...(onEnd === true && error === undefined ? { onEnd, ending: root } : {}),
     } as const;
     const run = await insertRun(ctx, child, { input, given });
     if (state === "running") running.push({ run, first });

@@ -76,7 +76,7 @@ async function removeSome(ctx: MutationCtx, old: Old, loop: Step): Promise<Old |
     for await (const step of query) {
       const stays = !isInside(loop, step) || undoable.has(iterationOf(old, step));
       if (!stays && step.endedAt !== undefined)
-        if (!isParent(step) || (await removeChildren(ctx, step._id)))
+        if (!isParent(step) || (await removeChildren(ctx, step)))
           await ctx.db.delete("steps", step._id);
       if (!(await hasRoom(ctx, ROOM_TO_COMPLETE))) return from(positionOf(step));
     }

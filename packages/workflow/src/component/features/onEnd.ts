@@ -1,7 +1,7 @@
 import { wellFormed } from "@stepwise/workpool/core";
 import { withoutValues } from "../../errors/failure.js";
 import type { StepError } from "../../definition/context.js";
-import type { MutationCtx, Run, Step } from "../core/documents.js";
+import type { MutationCtx, Run, RunId, Step } from "../core/documents.js";
 import { logStep } from "../core/log.js";
 import { newRecord, NO_ENTRY } from "../core/steps.js";
 import { enterNow } from "../engine/entry.js";
@@ -20,6 +20,14 @@ export async function beginOnEnd(ctx: MutationCtx, run: Run): Promise<void> {
   const step = await ctx.db.insert("steps", pending);
   const found = await ctx.db.get("steps", step);
   if (found !== null) await enterNow(ctx, run, found, {});
+  if ((await ctx.db.get("steps", step))?.endedAt === undefined)
+    await ctx.db.patch("runs", _id, { ending: run.root ?? _id });
+}
+
+/** An `onEnd` has ended well. */
+export async function onEndDone(ctx: MutationCtx, id: RunId): Promise<void> {
+  const run = await ctx.db.get("runs", id);
+  if (run?.ending !== undefined) await ctx.db.patch("runs", id, { ending: undefined });
 }
 
 /** An `onEnd` has failed for good: the result of its run stays, and the error is kept. */
@@ -32,7 +40,10 @@ export async function onEndFailed(
 ): Promise<void> {
   await logStep(ctx, "onEndFailed", run, error, sensitive);
   const { message } = sensitive ? withoutValues(error) : error;
-  await ctx.db.patch("runs", run, { onEndError: wellFormed(message.slice(0, 8_000)) });
+  await ctx.db.patch("runs", run, {
+    onEndError: wellFormed(message.slice(0, 8_000)),
+    ending: undefined,
+  });
   const record = await ctx.db.get("steps", step._id);
   if (record !== null && record.endedAt === undefined)
     await ctx.db.patch("steps", step._id, { state: "failed", endedAt: Date.now(), ...NO_ENTRY });

@@ -10,7 +10,7 @@ import {
 import type { Doc, MutationCtx, QueryCtx, Run, RunId, Step, StepId } from "../core/documents.js";
 import { giveBack } from "../core/inbox.js";
 import { isAction, isParent } from "../core/kinds.js";
-import { hasEnded } from "../core/runs.js";
+import { hasEnded, isAnyEnding } from "../core/runs.js";
 import { isLost } from "../core/scheduled.js";
 import { childrenFrom, hasChildIn, UNENDED } from "../core/children.js";
 import { stopStep } from "../engine/closing.js";
@@ -72,13 +72,15 @@ export async function repairRetention(ctx: MutationCtx): Promise<void> {
 }
 
 /** Removes children in an old iteration. @returns false if they go on or can be undone. */
-export async function removeChildren(ctx: MutationCtx, parent: StepId): Promise<boolean> {
+export async function removeChildren(ctx: MutationCtx, { _id: parent, run }: Step) {
   const undo = await ctx.db
     .query("undos")
     .withIndex("by_step", (q) => q.eq("step", parent))
     .first();
   if (undo !== null) return false;
-  if (await hasChildIn(ctx, parent, UNENDED)) return false;
+  const root = (await ctx.db.get("runs", run))?.root ?? run;
+  if ((await isAnyEnding(ctx, root, parent)) || (await hasChildIn(ctx, parent, UNENDED)))
+    return false;
   if (!(await removeFamily(ctx, parent)))
     await continueLater(ctx, internal.features.retention.removeMoreChildren, parent);
   return true;
