@@ -82,7 +82,9 @@ export async function playSeeds(outfile, { print, first = false, mutation, env =
       seeds: options.seeds - index,
       step,
     }).map(([name, value]) => `--${name}=${value}`);
-    const child = spawn(process.execPath, ["--enable-source-maps", outfile, ...flags], {
+    // Most of what a seed makes is soon garbage, as in the tests (vitest.config.ts).
+    const ofNode = ["--enable-source-maps", "--max-semi-space-size=64"];
+    const child = spawn(process.execPath, [...ofNode, outfile, ...flags], {
       stdio: ["ignore", "pipe", "inherit"],
       env: {
         ...process.env,

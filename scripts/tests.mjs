@@ -1,19 +1,19 @@
 // Runs the tests, and then checks that each promise of docs/semantics.md has a test. `npm test`
 // runs those that are not tagged `large`; the program `verify.mjs` runs all of them.
-import { spawnSync } from "node:child_process";
+import { spawn, spawnSync } from "node:child_process";
+import { once } from "node:events";
 import { readFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { mkdtempSync, rmSync } from "./folders.mjs";
 
 /** @returns how many tests have passed and failed, and whether each promise has one. */
-export function runTests(flags = []) {
+export async function runTests(flags = []) {
   const scratch = mkdtempSync(join(tmpdir(), "stepwise-tests-"));
   const report = join(scratch, "tests.json");
   const reporters = ["--reporter=default", "--reporter=json", `--outputFile.json=${report}`];
-  const { status } = spawnSync("npx", ["vitest", "run", ...reporters, ...flags], {
-    stdio: "inherit",
-  });
+  const vitest = spawn("npx", ["vitest", "run", ...reporters, ...flags], { stdio: "inherit" });
+  const [status] = await once(vitest, "close");
   let passed = 0;
   let failed = 0;
   try {
@@ -33,7 +33,7 @@ export function runTests(flags = []) {
 }
 
 if (process.argv[1] === import.meta.filename) {
-  const { failed, promises } = runTests([
+  const { failed, promises } = await runTests([
     "--config=vitest.small.config.ts",
     "--tags-filter=!large",
   ]);
