@@ -167,6 +167,10 @@ test.each(["5.9", "6"] as const)(
   expectDeclarations,
 );
 
-test("[S144] definitions have their types without the dom library", async () => {
-  expect(await saidBy("7", { lib: ["es2023"] })).toBe("");
-});
+test(
+  "[S144] definitions have their types without the dom library",
+  { tags: ["large"] },
+  async () => {
+    expect(await saidBy("7", { lib: ["es2023"] })).toBe("");
+  },
+);

@@ -333,24 +333,28 @@ describe("compensation", () => {
     await use.app.expectNothingLeft();
   });
 
-  test("[S93] children of children, and those of all iterations of a loop, are undone, the last first", async () => {
-    const id = await use.app.start("season", { iterations: 2 });
-    await use.app.drive();
-    expect(await stateOf("season", id)).toBe("failed");
-    const undone = (await trips()).filter((line) => !line.startsWith("unbooking"));
-    expect(undone).toEqual([
-      "unbooked 22",
-      "unbooked 21",
-      "unbooked 20",
-      "undo own",
-      "unbooked 12",
-      "unbooked 11",
-      "unbooked 10",
-      "undo own",
-    ]);
-    expect(await rows("undos")).toBe(0);
-    await use.app.expectNothingLeft();
-  });
+  test(
+    "[S93] children of children, and those of all iterations of a loop, are undone, the last first",
+    { tags: ["large"] },
+    async () => {
+      const id = await use.app.start("season", { iterations: 2 });
+      await use.app.drive();
+      expect(await stateOf("season", id)).toBe("failed");
+      const undone = (await trips()).filter((line) => !line.startsWith("unbooking"));
+      expect(undone).toEqual([
+        "unbooked 22",
+        "unbooked 21",
+        "unbooked 20",
+        "undo own",
+        "unbooked 12",
+        "unbooked 11",
+        "unbooked 10",
+        "undo own",
+      ]);
+      expect(await rows("undos")).toBe(0);
+      await use.app.expectNothingLeft();
+    },
+  );
 
   test.each(["action", "mutation"])(
     "[S94] a compensation that is a %s fails: the run's error lists it",

@@ -100,6 +100,7 @@ describe("cancel", () => {
 
   test.each(["a cancel", "a failure"])(
     "[S86] [S48] no child that waits in the pool's queue starts after %s, long before it is canceled itself",
+    { tags: ["large"] },
     async (cause) => {
       await use.app.t.mutation(components.workflow.config.update, { maxParallelism: 12 });
       const fails = cause === "a failure";

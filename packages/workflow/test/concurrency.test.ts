@@ -88,14 +88,20 @@ describe("how many children run at once", () => {
     },
   );
 
-  test("[S43] without a concurrency, children that only work begin as the pool has slots for them", async () => {
-    const id = await use.app.start("works", { of: 30 });
-    await use.app.advance(SECOND);
-    expect(await childrenIn("running", id)).toHaveLength(SLOTS);
-    expect(await use.app.inComponent(async (ctx) => ctx.db.query("waiting").collect())).toEqual([]);
-    await use.app.drive();
-    await use.app.expectNothingLeft();
-  });
+  test(
+    "[S43] without a concurrency, children that only work begin as the pool has slots for them",
+    { tags: ["large"] },
+    async () => {
+      const id = await use.app.start("works", { of: 30 });
+      await use.app.advance(SECOND);
+      expect(await childrenIn("running", id)).toHaveLength(SLOTS);
+      expect(await use.app.inComponent(async (ctx) => ctx.db.query("waiting").collect())).toEqual(
+        [],
+      );
+      await use.app.drive();
+      await use.app.expectNothingLeft();
+    },
+  );
 
   test.each(["asksAll", "asksLast", "asksByName", "asksAllThrough", "asksTeams"])(
     "[S43] without a concurrency, all begin where one may wait: %s asks all, and waits for all",

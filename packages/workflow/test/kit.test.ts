@@ -419,27 +419,31 @@ describe("timeline", () => {
     ]);
   });
 
-  test("[S163] branches and items stand under their node, without a workflow of their own", async () => {
-    const { kit } = newApp();
-    const input = { videoId: "v", langs: ["en", "de"] };
-    const runId = await kit.start(workflows.listed, input);
-    await kit.runToEnd(workflows.listed, runId);
-    expect(await kit.timeline(runId)).toEqual([
-      "video completed",
-      "facts completed",
-      "  [probe] completed",
-      "    facts.probe.probed completed",
-      // By its storage name, which is an identifier.
-      "  [still image] completed",
-      "    facts.still image.frame completed",
-      "    facts.still image.thumb completed",
-      "subtitles completed",
-      "  [0..1] completed",
-      "    subtitles.text completed",
-      "finalize completed",
-    ]);
-    expect(await kit.runsOf(workflows.listed)).toEqual([runId]);
-  });
+  test(
+    "[S163] branches and items stand under their node, without a workflow of their own",
+    { tags: ["large"] },
+    async () => {
+      const { kit } = newApp();
+      const input = { videoId: "v", langs: ["en", "de"] };
+      const runId = await kit.start(workflows.listed, input);
+      await kit.runToEnd(workflows.listed, runId);
+      expect(await kit.timeline(runId)).toEqual([
+        "video completed",
+        "facts completed",
+        "  [probe] completed",
+        "    facts.probe.probed completed",
+        // By its storage name, which is an identifier.
+        "  [still image] completed",
+        "    facts.still image.frame completed",
+        "    facts.still image.thumb completed",
+        "subtitles completed",
+        "  [0..1] completed",
+        "    subtitles.text completed",
+        "finalize completed",
+      ]);
+      expect(await kit.runsOf(workflows.listed)).toEqual([runId]);
+    },
+  );
 
   test("the iterations of loops", async () => {
     const { kit } = newApp();

@@ -121,7 +121,7 @@ describe("old iterations are removed", () => {
     },
   );
 
-  test("[S79] of a loop in which the run is canceled", async () => {
+  test("[S79] of a loop in which the run is canceled", { tags: ["large"] }, async () => {
     const id = await use.app.start("endsEarly", { at: 250, how: "wait" });
     await use.app.advance(60_000);
     await use.app.t.mutation(internal.runs.cancel, { runId: id });
@@ -130,26 +130,30 @@ describe("old iterations are removed", () => {
     await use.app.expectNothingLeft();
   });
 
-  test("[S79] [S102] though the run is restarted behind the loop before that was done", async () => {
-    const id = await use.app.start("thenEnds", { iterations: 140 });
-    // The job that forgets them is lost: the watchdog has it come again later.
-    const hasLostJob = async () =>
-      await use.app.inComponent(async (ctx) => {
-        const job = (await ctx.db.query("continuations").first())?.job;
-        if (job !== undefined) await ctx.scheduler.cancel(job);
-        return job !== undefined;
+  test(
+    "[S79] [S102] though the run is restarted behind the loop before that was done",
+    { tags: ["large"] },
+    async () => {
+      const id = await use.app.start("thenEnds", { iterations: 140 });
+      // The job that forgets them is lost: the watchdog has it come again later.
+      const hasLostJob = async () =>
+        await use.app.inComponent(async (ctx) => {
+          const job = (await ctx.db.query("continuations").first())?.job;
+          if (job !== undefined) await ctx.scheduler.cancel(job);
+          return job !== undefined;
+        });
+      await use.app.drive(hasLostJob);
+      const hasEnded = async () => (await use.app.status("thenEnds", id))?.state === "completed";
+      await use.app.drive(hasEnded);
+      expect(await iterationsOf("again.one")).toHaveLength(140);
+      await use.app.t.mutation(internal.manager.restart, {
+        name: "thenEnds",
+        runId: id,
+        from: "last",
       });
-    await use.app.drive(hasLostJob);
-    const hasEnded = async () => (await use.app.status("thenEnds", id))?.state === "completed";
-    await use.app.drive(hasEnded);
-    expect(await iterationsOf("again.one")).toHaveLength(140);
-    await use.app.t.mutation(internal.manager.restart, {
-      name: "thenEnds",
-      runId: id,
-      from: "last",
-    });
-    await use.app.drive();
-    expect(await iterationsOf("again.one")).toEqual(keptOf(140));
-    await use.app.expectNothingLeft();
-  });
+      await use.app.drive();
+      expect(await iterationsOf("again.one")).toEqual(keptOf(140));
+      await use.app.expectNothingLeft();
+    },
+  );
 });

@@ -297,16 +297,20 @@ describe("restart", () => {
     await use.app.expectNothingLeft();
   });
 
-  test("[S93] [S102] a parent whose children were undone starts them again", async () => {
-    const id = await use.app.start("sagaAbove", { children: 2 });
-    await use.app.drive();
-    const before = (await use.app.tree(id)).length;
-    await restart("sagaAbove", id, "fails");
-    await use.app.drive();
-    expect(await use.app.tree(id)).toHaveLength(before);
-    const charged = (await use.app.log()).filter((line) => line === "charge");
-    expect(charged).toHaveLength(4);
-  });
+  test(
+    "[S93] [S102] a parent whose children were undone starts them again",
+    { tags: ["large"] },
+    async () => {
+      const id = await use.app.start("sagaAbove", { children: 2 });
+      await use.app.drive();
+      const before = (await use.app.tree(id)).length;
+      await restart("sagaAbove", id, "fails");
+      await use.app.drive();
+      expect(await use.app.tree(id)).toHaveLength(before);
+      const charged = (await use.app.log()).filter((line) => line === "charge");
+      expect(charged).toHaveLength(4);
+    },
+  );
 
   test("[S102] children of what is done again are removed, and started anew", async () => {
     const id = await use.app.start("list", { leaves: [{ n: 1 }, { n: 2, fails: true }] });

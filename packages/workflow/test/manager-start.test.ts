@@ -152,19 +152,23 @@ describe("onComplete", () => {
     await use.app.expectNothingLeft();
   });
 
-  test("[S101] if it uses up its transaction, the next work still gets the slot", async () => {
-    await use.app.t.mutation(components.workflow.config.update, { maxParallelism: 1 });
-    const ids: string[] = [];
-    for (const n of [1, 2])
-      ids.push(await start("leaf", { n, ms: 100 }, { context: { throws: "at its limits" } }));
-    await use.app.drive();
-    for (const id of ids)
-      expect(await use.app.status("leaf", id)).toMatchObject({
-        state: "completed",
-        onCompleteError: expect.any(String),
-      });
-    await use.app.expectNothingLeft();
-  });
+  test(
+    "[S101] if it uses up its transaction, the next work still gets the slot",
+    { tags: ["large"] },
+    async () => {
+      await use.app.t.mutation(components.workflow.config.update, { maxParallelism: 1 });
+      const ids: string[] = [];
+      for (const n of [1, 2])
+        ids.push(await start("leaf", { n, ms: 100 }, { context: { throws: "at its limits" } }));
+      await use.app.drive();
+      for (const id of ids)
+        expect(await use.app.status("leaf", id)).toMatchObject({
+          state: "completed",
+          onCompleteError: expect.any(String),
+        });
+      await use.app.expectNothingLeft();
+    },
+  );
 
   test.each([
     ["leaf", { n: 4 }],
@@ -231,19 +235,23 @@ describe("startBatch", () => {
     await use.app.expectNothingLeft();
   });
 
-  test("is one call into the component where it fits, and several where it does not", async () => {
-    const calls = () =>
-      use.app.counter.calls.filter((call) => call.component !== "" && isOf("lib:start")(call))
-        .length;
-    const inputs = (count: number) => Array.from({ length: count }, (_none, n) => ({ n }));
-    await use.app.t.mutation(internal.manager.startBatch, { name: "leaf", inputs: inputs(500) });
-    expect(calls()).toBe(1);
-    await use.app.t.mutation(internal.manager.startBatch, { name: "leaf", inputs: inputs(501) });
-    expect(calls()).toBe(3);
-    const large = Array.from({ length: 6 }, () => ({ value: "x".repeat(900_000) }));
-    await use.app.t.action(internal.manager.startBatchInAction, { name: "echo", inputs: large });
-    expect(calls()).toBe(5);
-  });
+  test(
+    "is one call into the component where it fits, and several where it does not",
+    { tags: ["large"] },
+    async () => {
+      const calls = () =>
+        use.app.counter.calls.filter((call) => call.component !== "" && isOf("lib:start")(call))
+          .length;
+      const inputs = (count: number) => Array.from({ length: count }, (_none, n) => ({ n }));
+      await use.app.t.mutation(internal.manager.startBatch, { name: "leaf", inputs: inputs(500) });
+      expect(calls()).toBe(1);
+      await use.app.t.mutation(internal.manager.startBatch, { name: "leaf", inputs: inputs(501) });
+      expect(calls()).toBe(3);
+      const large = Array.from({ length: 6 }, () => ({ value: "x".repeat(900_000) }));
+      await use.app.t.action(internal.manager.startBatchInAction, { name: "echo", inputs: large });
+      expect(calls()).toBe(5);
+    },
+  );
 
   test("600 runs whose first node is no action, from an action", { tags: ["large"] }, async () => {
     const inputs = Array.from({ length: 600 }, (_none, n) => ({ n }));

@@ -7,16 +7,20 @@ const use = useTestApp({ deploymentClass: "s256" });
 const video = (more: object = {}) => ({ videoId: "v", langs: ["en", "de"], ...more });
 
 describe("branches and items", () => {
-  test("[S160] begin together; outputs come by branch and in the order of the items", async () => {
-    const run = await use.app.run("listed", video());
-    expect(run).toHaveProperty("output", {
-      facts: { probe: "probed /v", "still image": "/v at 7" },
-      subtitles: ["0 en probed /v", "1 de probed /v"],
-    });
-    // The longest of each counts.
-    expect(run).toMatchObject({ endedAt: run.startedAt + 500 });
-    await use.app.expectNothingLeft();
-  });
+  test(
+    "[S160] begin together; outputs come by branch and in the order of the items",
+    { tags: ["large"] },
+    async () => {
+      const run = await use.app.run("listed", video());
+      expect(run).toHaveProperty("output", {
+        facts: { probe: "probed /v", "still image": "/v at 7" },
+        subtitles: ["0 en probed /v", "1 de probed /v"],
+      });
+      // The longest of each counts.
+      expect(run).toMatchObject({ endedAt: run.startedAt + 500 });
+      await use.app.expectNothingLeft();
+    },
+  );
 
   test("[S160] of a record the outputs are one; `concurrency` bounds how many run", async () => {
     const items = { a: 1, b: 2, c: -3, d: 4 };
@@ -36,24 +40,28 @@ describe("branches and items", () => {
     await use.app.expectNothingLeft();
   });
 
-  test("[S161] see the whole scope around them, through loops and one another", async () => {
-    const cells = (start: number, state: number, rows: number[][]) =>
-      rows.map((row) =>
-        row.reduce(
-          (sum, cell, at) =>
-            sum + (cell + row.length * 10 + start + state + rows.length) * (at + 1),
-          0,
-        ),
-      );
-    const rows = [[1, 2], [3]];
-    let state = 0;
-    for (const iteration of [1, 2]) {
-      const start = iteration * 100;
-      state = cells(start, state, rows).reduce((sum, each) => sum + each, 0) + start + 6;
-    }
-    expect(await use.app.output("nested", { rows })).toBe(state);
-    await use.app.expectNothingLeft();
-  });
+  test(
+    "[S161] see the whole scope around them, through loops and one another",
+    { tags: ["large"] },
+    async () => {
+      const cells = (start: number, state: number, rows: number[][]) =>
+        rows.map((row) =>
+          row.reduce(
+            (sum, cell, at) =>
+              sum + (cell + row.length * 10 + start + state + rows.length) * (at + 1),
+            0,
+          ),
+        );
+      const rows = [[1, 2], [3]];
+      let state = 0;
+      for (const iteration of [1, 2]) {
+        const start = iteration * 100;
+        state = cells(start, state, rows).reduce((sum, each) => sum + each, 0) + start + 6;
+      }
+      expect(await use.app.output("nested", { rows })).toBe(state);
+      await use.app.expectNothingLeft();
+    },
+  );
 
   test("[S161] may hold any node; no items give an empty list", async () => {
     const id = await use.app.start("above", { n: 3 });
@@ -152,30 +160,38 @@ describe("[S162] they are children", () => {
     await use.app.expectNothingLeft();
   });
 
-  test("a restart from a later node keeps their results; one from the node does them again", async () => {
-    const id = await use.app.start("undone", { fails: true });
-    await use.app.drive();
-    await use.app.t.mutation(internal.app.log, { text: "mended" });
-    await use.app.t.mutation(internal.manager.restart, { name: "undone", runId: id });
-    await use.app.drive();
-    expect(await use.app.status("undone", id)).toMatchObject({ state: "completed" });
-    const before = await use.app.tree(id);
-    await use.app.t.mutation(internal.manager.restart, { name: "undone", runId: id, from: "last" });
-    await use.app.drive();
-    const kept = await use.app.tree(id);
-    const below = (runs: typeof before) => runs.slice(1).map(({ runId }) => runId);
-    expect(below(kept)).toEqual(below(before));
-    await use.app.t.mutation(internal.manager.restart, {
-      name: "undone",
-      runId: id,
-      from: "rounds",
-    });
-    await use.app.drive();
-    const again = await use.app.tree(id);
-    expect(below(again)).toHaveLength(below(before).length);
-    expect(below(again).filter((run) => below(before).includes(run))).toEqual([]);
-    await use.app.expectNothingLeft();
-  });
+  test(
+    "a restart from a later node keeps their results; one from the node does them again",
+    { tags: ["large"] },
+    async () => {
+      const id = await use.app.start("undone", { fails: true });
+      await use.app.drive();
+      await use.app.t.mutation(internal.app.log, { text: "mended" });
+      await use.app.t.mutation(internal.manager.restart, { name: "undone", runId: id });
+      await use.app.drive();
+      expect(await use.app.status("undone", id)).toMatchObject({ state: "completed" });
+      const before = await use.app.tree(id);
+      await use.app.t.mutation(internal.manager.restart, {
+        name: "undone",
+        runId: id,
+        from: "last",
+      });
+      await use.app.drive();
+      const kept = await use.app.tree(id);
+      const below = (runs: typeof before) => runs.slice(1).map(({ runId }) => runId);
+      expect(below(kept)).toEqual(below(before));
+      await use.app.t.mutation(internal.manager.restart, {
+        name: "undone",
+        runId: id,
+        from: "rounds",
+      });
+      await use.app.drive();
+      const again = await use.app.tree(id);
+      expect(below(again)).toHaveLength(below(before).length);
+      expect(below(again).filter((run) => below(before).includes(run))).toEqual([]);
+      await use.app.expectNothingLeft();
+    },
+  );
 });
 
 describe("[S163] they are inside their run", () => {

@@ -96,20 +96,24 @@ describe("what works cost, in root executions", () => {
     expect(await app.leftovers()).toMatchObject({ scheduled: 0, waiting: 2 });
   });
 
-  test("a completion touches its own work and slot, whatever else runs", async () => {
-    const app = new TestApp({ maxParallelism: 100 });
-    await app.t.mutation((ctx) =>
-      app.pool.enqueueActionBatch(
-        ctx,
-        internal.jobs.echo,
-        Array.from({ length: 100 }, (_, value) => ({ value })),
-      ),
-    );
-    await app.drive();
-    const completions = app.counter.calls.filter((call) => call.name === "complete:complete");
-    for (const { total } of completions) {
-      expect(total.documentsRead).toBeLessThanOrEqual(6);
-      expect(total.documentsWritten).toBe(2);
-    }
-  });
+  test(
+    "a completion touches its own work and slot, whatever else runs",
+    { tags: ["large"] },
+    async () => {
+      const app = new TestApp({ maxParallelism: 100 });
+      await app.t.mutation((ctx) =>
+        app.pool.enqueueActionBatch(
+          ctx,
+          internal.jobs.echo,
+          Array.from({ length: 100 }, (_, value) => ({ value })),
+        ),
+      );
+      await app.drive();
+      const completions = app.counter.calls.filter((call) => call.name === "complete:complete");
+      for (const { total } of completions) {
+        expect(total.documentsRead).toBeLessThanOrEqual(6);
+        expect(total.documentsWritten).toBe(2);
+      }
+    },
+  );
 });

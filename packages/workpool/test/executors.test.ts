@@ -97,18 +97,22 @@ async function deployed(maxParallelism: number, of = S256, faults: Faults = {}) 
 const once = (labels: readonly Event[]) => new Set(labels.map(({ label }) => label)).size;
 
 describe("when works wait", () => {
-  test("they run in executors: 200 works take few functions of the pool, and each runs once", async () => {
-    const { deployment, enqueue, events, times, atRest } = await deployed(10);
-    deployment.at(0, () => enqueue(0, 200, 200));
-    await deployment.drive();
-    expect(events("start")).toHaveLength(200);
-    expect(once(events("start"))).toBe(200);
-    expect(events("ended")).toHaveLength(200);
-    // Those that found free slots at once have functions of their own.
-    expect(times("worker:runAction")).toBe(10);
-    expect(times("executor:execute")).toBeLessThanOrEqual(3);
-    atRest();
-  });
+  test(
+    "they run in executors: 200 works take few functions of the pool, and each runs once",
+    { tags: ["large"] },
+    async () => {
+      const { deployment, enqueue, events, times, atRest } = await deployed(10);
+      deployment.at(0, () => enqueue(0, 200, 200));
+      await deployment.drive();
+      expect(events("start")).toHaveLength(200);
+      expect(once(events("start"))).toBe(200);
+      expect(events("ended")).toHaveLength(200);
+      // Those that found free slots at once have functions of their own.
+      expect(times("worker:runAction")).toBe(10);
+      expect(times("executor:execute")).toBeLessThanOrEqual(3);
+      atRest();
+    },
+  );
 
   test("no more run at once than the pool has slots, while one executor follows on another", async () => {
     const { deployment, enqueue, times, atRest } = await deployed(4);
@@ -176,21 +180,25 @@ describe("when works wait", () => {
     },
   );
 
-  test("what it runs in slots of before the pool became smaller holds up no other work", async () => {
-    const { deployment, enqueue, events, atRest } = await deployed(20);
-    deployment.at(0, () => enqueue(0, 20, 300));
-    // An executor gets all of them.
-    deployment.at(100, () => enqueue(20, 15, 1_000));
-    deployment.at(100, () => enqueue(35, 5, 60_000));
-    deployment.at(700, () => deployment.mutation("calls:limit", { maxParallelism: 3 }));
-    deployment.at(600, () => enqueue(40, 10, 500));
-    await deployment.drive();
-    const starts = events("start");
-    const late = starts.filter(({ label }) => Number(label) >= 40);
-    expect(late).toHaveLength(10);
-    expect(Math.max(...late.map(({ at }) => at - starts[0]!.at))).toBeLessThan(15_000);
-    atRest();
-  });
+  test(
+    "what it runs in slots of before the pool became smaller holds up no other work",
+    { tags: ["large"] },
+    async () => {
+      const { deployment, enqueue, events, atRest } = await deployed(20);
+      deployment.at(0, () => enqueue(0, 20, 300));
+      // An executor gets all of them.
+      deployment.at(100, () => enqueue(20, 15, 1_000));
+      deployment.at(100, () => enqueue(35, 5, 60_000));
+      deployment.at(700, () => deployment.mutation("calls:limit", { maxParallelism: 3 }));
+      deployment.at(600, () => enqueue(40, 10, 500));
+      await deployment.drive();
+      const starts = events("start");
+      const late = starts.filter(({ label }) => Number(label) >= 40);
+      expect(late).toHaveLength(10);
+      expect(Math.max(...late.map(({ at }) => at - starts[0]!.at))).toBeLessThan(15_000);
+      atRest();
+    },
+  );
 
   test("while the ends of some are reported again and again, no other waits beside a free slot", async () => {
     let failed = false;

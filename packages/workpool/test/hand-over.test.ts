@@ -51,18 +51,22 @@ describe("handing a slot over", () => {
     expect(await host.state()).toEqual({ open: true, held: 0, waiting: 0 });
   });
 
-  test("while others wait, a chain hands its slot on to itself at most 10 times in a row", async () => {
-    const host = await testHost(1);
-    await host.start("a", 40, 1);
-    await host.start("b", 1, 1);
-    await host.start("c", 40, 1);
-    await host.drive();
-    const order = (await host.runs()).map((run) => run.chain).join("");
-    // 11 works: the first, and 10 it was handed on to; then "a" queues behind the others.
-    expect(order.slice(0, 34)).toBe("a".repeat(11) + "b" + "c".repeat(11) + "a".repeat(11));
-    expect(order).toHaveLength(81);
-    expect(await host.state()).toEqual({ open: true, held: 0, waiting: 0 });
-  });
+  test(
+    "while others wait, a chain hands its slot on to itself at most 10 times in a row",
+    { tags: ["large"] },
+    async () => {
+      const host = await testHost(1);
+      await host.start("a", 40, 1);
+      await host.start("b", 1, 1);
+      await host.start("c", 40, 1);
+      await host.drive();
+      const order = (await host.runs()).map((run) => run.chain).join("");
+      // 11 works: the first, and 10 it was handed on to; then "a" queues behind the others.
+      expect(order.slice(0, 34)).toBe("a".repeat(11) + "b" + "c".repeat(11) + "a".repeat(11));
+      expect(order).toHaveLength(81);
+      expect(await host.state()).toEqual({ open: true, held: 0, waiting: 0 });
+    },
+  );
 
   test("while others wait, a chain holds its slot for at most 2 s of hand-overs", async () => {
     const host = await testHost(1);

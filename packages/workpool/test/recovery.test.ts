@@ -476,21 +476,25 @@ describe("what is scheduled besides", () => {
     },
   );
 
-  test("one sweep is scheduled at most, and one in reserve, whatever comes and goes", async () => {
-    const app = new TestApp({ maxParallelism: 3 });
-    for (let i = 0; i < 30; i++) {
-      await app.t.mutation((ctx) =>
-        app.pool.enqueueAction(ctx, internal.jobs.wait, { ms: (i % 7) * SECOND }),
-      );
-      await app.drive(((i * 13) % 11) * SECOND);
-      const scheduled = await app.inPool(async (ctx) =>
-        (await ctx.db.system.query("_scheduled_functions").collect()).filter(
-          (job) => job.name === "watchdog:sweep" && job.state.kind === "pending",
-        ),
-      );
-      const reserve = scheduled.filter((job) => job.args[0].reserve === true);
-      expect(reserve.length).toBeLessThanOrEqual(1);
-      expect(scheduled.length - reserve.length).toBeLessThanOrEqual(1);
-    }
-  });
+  test(
+    "one sweep is scheduled at most, and one in reserve, whatever comes and goes",
+    { tags: ["large"] },
+    async () => {
+      const app = new TestApp({ maxParallelism: 3 });
+      for (let i = 0; i < 30; i++) {
+        await app.t.mutation((ctx) =>
+          app.pool.enqueueAction(ctx, internal.jobs.wait, { ms: (i % 7) * SECOND }),
+        );
+        await app.drive(((i * 13) % 11) * SECOND);
+        const scheduled = await app.inPool(async (ctx) =>
+          (await ctx.db.system.query("_scheduled_functions").collect()).filter(
+            (job) => job.name === "watchdog:sweep" && job.state.kind === "pending",
+          ),
+        );
+        const reserve = scheduled.filter((job) => job.args[0].reserve === true);
+        expect(reserve.length).toBeLessThanOrEqual(1);
+        expect(scheduled.length - reserve.length).toBeLessThanOrEqual(1);
+      }
+    },
+  );
 });

@@ -67,7 +67,7 @@ test(
   },
 );
 
-test("generate warns of what check will say, each time", async () => {
+test("generate warns of what check will say, each time", { tags: ["large"] }, async () => {
   await commit("charge");
   git("checkout", "-qb", "topic");
   await write("bill");
@@ -78,17 +78,21 @@ test("generate warns of what check will say, each time", async () => {
   }
 });
 
-test("on the main branch itself it is compared with the commit before, and before a commit with that", async () => {
-  await commit("charge");
-  await write("bill");
-  await workflowCodegen();
-  expect((await workflowCodegen("check")).out).toMatch(/Compared with HEAD \(/);
-  await commit("bill");
-  const { code, out } = await workflowCodegen("check");
-  expect(out).toMatch(/Compared with the commit before, HEAD~1 \(/);
-  expect(out).toContain("needs a rename: order › charge");
-  expect(code).toBe(1);
-});
+test(
+  "on the main branch itself it is compared with the commit before, and before a commit with that",
+  { tags: ["large"] },
+  async () => {
+    await commit("charge");
+    await write("bill");
+    await workflowCodegen();
+    expect((await workflowCodegen("check")).out).toMatch(/Compared with HEAD \(/);
+    await commit("bill");
+    const { code, out } = await workflowCodegen("check");
+    expect(out).toMatch(/Compared with the commit before, HEAD~1 \(/);
+    expect(out).toContain("needs a rename: order › charge");
+    expect(code).toBe(1);
+  },
+);
 
 test(
   "on the main branch with commits that are not pushed it is compared with what is",
@@ -163,42 +167,50 @@ test(
   },
 );
 
-test("--against takes a branch, a tag, a commit or a file, and nothing else", async () => {
-  await commit("charge");
-  git("tag", "v1");
-  await commit("bill");
-  await commit("bill");
-  for (const ref of ["v1", "HEAD~1", git("rev-parse", "v1").trim()])
-    expect((await workflowCodegen("check", "--against", ref)).out).toContain(
-      `Compared with ${ref} (`,
-    );
-  const deployed = join(root, "deployed");
-  git("worktree", "add", "--quiet", "--detach", deployed, "v1");
-  const plan = join(deployed, "convex/_workflows");
-  for (const path of [plan, join(plan, "plan.json")])
-    expect((await workflowCodegen("check", "--against", path)).out).toMatch(
-      /Compared with .*deployed/,
-    );
-  git("worktree", "remove", "--force", deployed);
-  for (const wrong of ["nowhere", "--output=x", "HEAD:convex", "v1..HEAD", "$(touch x)"])
-    await expect(workflowCodegen("check", `--against=${wrong}`)).rejects.toThrow(
-      /There is no plan at .*, and no commit/,
-    );
-});
+test(
+  "--against takes a branch, a tag, a commit or a file, and nothing else",
+  { tags: ["large"] },
+  async () => {
+    await commit("charge");
+    git("tag", "v1");
+    await commit("bill");
+    await commit("bill");
+    for (const ref of ["v1", "HEAD~1", git("rev-parse", "v1").trim()])
+      expect((await workflowCodegen("check", "--against", ref)).out).toContain(
+        `Compared with ${ref} (`,
+      );
+    const deployed = join(root, "deployed");
+    git("worktree", "add", "--quiet", "--detach", deployed, "v1");
+    const plan = join(deployed, "convex/_workflows");
+    for (const path of [plan, join(plan, "plan.json")])
+      expect((await workflowCodegen("check", "--against", path)).out).toMatch(
+        /Compared with .*deployed/,
+      );
+    git("worktree", "remove", "--force", deployed);
+    for (const wrong of ["nowhere", "--output=x", "HEAD:convex", "v1..HEAD", "$(touch x)"])
+      await expect(workflowCodegen("check", `--against=${wrong}`)).rejects.toThrow(
+        /There is no plan at .*, and no commit/,
+      );
+  },
+);
 
-test("when there is nothing to compare with, it says so and what to do", async () => {
-  await commit("charge");
-  git("branch", "-q", "-m", "main", "topic");
-  const none = await workflowCodegen("check");
-  expect(none.out).toContain(
-    "Compared with what was generated last, as there is no main branch here.",
-  );
-  expect(none.out).toContain("git fetch origin main");
-  expect(none.code).toBe(0);
-  git("branch", "-q", "-m", "topic", "main");
-  const first = await workflowCodegen("check");
-  expect(first.out).toContain("as there is no commit before it here");
-});
+test(
+  "when there is nothing to compare with, it says so and what to do",
+  { tags: ["large"] },
+  async () => {
+    await commit("charge");
+    git("branch", "-q", "-m", "main", "topic");
+    const none = await workflowCodegen("check");
+    expect(none.out).toContain(
+      "Compared with what was generated last, as there is no main branch here.",
+    );
+    expect(none.out).toContain("git fetch origin main");
+    expect(none.code).toBe(0);
+    git("branch", "-q", "-m", "topic", "main");
+    const first = await workflowCodegen("check");
+    expect(first.out).toContain("as there is no commit before it here");
+  },
+);
 
 const noBaseline = /^error There is no baseline here: [^\n]*`--against <git ref or plan>`\.\n$/;
 
@@ -360,7 +372,7 @@ test(
   },
 );
 
-test("nothing that the repository names is run", async () => {
+test("nothing that the repository names is run", { tags: ["large"] }, async () => {
   await commit("charge");
   const ran = join(root, "ran");
   const program = join(root, "program.sh");

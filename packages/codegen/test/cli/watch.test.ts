@@ -247,24 +247,28 @@ const moveTo = async (output: string) =>
     `import { defineConfig } from "@stepwise/workflow";\nexport default defineConfig({ output: "${output}" });\n`,
   );
 
-test("what it writes itself is no change to answer, in a folder that definitions may stand in too", async () => {
-  await rm(join(app, "convex/_workflows"), { recursive: true });
-  await moveTo("flows");
-  await says("wrote convex/flows/index.ts");
-  const definition = (await readFile(mail(), "utf8")).replace("sendMail", "pay");
-  await save(join(app, "convex/flows/pay.workflow.ts"), definition);
-  await says("wrote convex/flows/pay.ts");
-  const compile = vi.spyOn(Compiler.prototype, "compile");
-  // The folders that came and went may be answered by more rounds.
-  for (let calls = -1; calls < compile.mock.calls.length;) {
-    calls = compile.mock.calls.length;
-    await new Promise((resolve) => setTimeout(resolve, 300));
-  }
-  compile.mockClear();
-  printed.out = "";
-  await edit('"send"', '"sent"');
-  await says("wrote convex/flows/sendMail.ts");
-  // A change is answered within some ms.
-  await new Promise((resolve) => setTimeout(resolve, 100));
-  expect(compile).toHaveBeenCalledTimes(1);
-});
+test(
+  "what it writes itself is no change to answer, in a folder that definitions may stand in too",
+  { tags: ["large"] },
+  async () => {
+    await rm(join(app, "convex/_workflows"), { recursive: true });
+    await moveTo("flows");
+    await says("wrote convex/flows/index.ts");
+    const definition = (await readFile(mail(), "utf8")).replace("sendMail", "pay");
+    await save(join(app, "convex/flows/pay.workflow.ts"), definition);
+    await says("wrote convex/flows/pay.ts");
+    const compile = vi.spyOn(Compiler.prototype, "compile");
+    // The folders that came and went may be answered by more rounds.
+    for (let calls = -1; calls < compile.mock.calls.length;) {
+      calls = compile.mock.calls.length;
+      await new Promise((resolve) => setTimeout(resolve, 300));
+    }
+    compile.mockClear();
+    printed.out = "";
+    await edit('"send"', '"sent"');
+    await says("wrote convex/flows/sendMail.ts");
+    // A change is answered within some ms.
+    await new Promise((resolve) => setTimeout(resolve, 100));
+    expect(compile).toHaveBeenCalledTimes(1);
+  },
+);

@@ -85,25 +85,29 @@ export const flow = defineWorkflow({ input: Doc })
 `,
 });
 
-test("names, keys, policies, handlers and schemas from around the functions folder do what they say", async () => {
-  vi.useRealTimers();
-  const version = await releases.release(app(BY_IMPORTS));
-  vi.useFakeTimers();
-  for (const [kind, way] of [
-    ["in-progress", 1],
-    ["small", 2],
-  ]) {
-    const deployment = new Deployment(version, [version]);
-    const input = { text: "long text", kind };
-    const id = (await deployment.call("start", { name: "flow", input })) as string;
-    await deployment.drive();
-    expect(await deployment.see(id)).toMatchObject({
-      state: "completed",
-      output: { draft: "long ", way, kids: { children: [5] } },
-    });
-  }
-  vi.useRealTimers();
-});
+test(
+  "names, keys, policies, handlers and schemas from around the functions folder do what they say",
+  { tags: ["large"] },
+  async () => {
+    vi.useRealTimers();
+    const version = await releases.release(app(BY_IMPORTS));
+    vi.useFakeTimers();
+    for (const [kind, way] of [
+      ["in-progress", 1],
+      ["small", 2],
+    ]) {
+      const deployment = new Deployment(version, [version]);
+      const input = { text: "long text", kind };
+      const id = (await deployment.call("start", { name: "flow", input })) as string;
+      await deployment.drive();
+      expect(await deployment.see(id)).toMatchObject({
+        state: "completed",
+        output: { draft: "long ", way, kids: { children: [5] } },
+      });
+    }
+    vi.useRealTimers();
+  },
+);
 
 async function written(name: string): Promise<string> {
   const functionsDir = join(scratch, name, "convex");

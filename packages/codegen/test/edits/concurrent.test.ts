@@ -84,47 +84,55 @@ test("[S165] runs that have not come to the node run the added branch too", asyn
   });
 });
 
-test("[S165] a removed branch stops the runs that are in it; of one that has ended the output stays", async () => {
-  const quick = `b: (b) => b.step("made", { query: () => "quick" })`;
-  const before = app(parallel(rest("a"), rest("b")) + LAST);
-  const now = app(parallel(rest("a")) + LAST);
-  expect(await verdictOf(before, now)).toContain(
-    "both.b stops: the branch is removed: runs that are in it stop",
-  );
-  expect(await endsUnder(before, now, 1_000)).toMatchObject({
-    state: "failed",
-    error: { kind: "childFailed", node: "both", cause: { kind: "removedNode" } },
-  });
-  const ended = app(parallel(rest("a"), quick) + LAST);
-  expect(await endsUnder(ended, now, 1_000)).toMatchObject({
-    state: "completed",
-    output: { a: "first a", b: "quick" },
-  });
-});
+test(
+  "[S165] a removed branch stops the runs that are in it; of one that has ended the output stays",
+  { tags: ["large"] },
+  async () => {
+    const quick = `b: (b) => b.step("made", { query: () => "quick" })`;
+    const before = app(parallel(rest("a"), rest("b")) + LAST);
+    const now = app(parallel(rest("a")) + LAST);
+    expect(await verdictOf(before, now)).toContain(
+      "both.b stops: the branch is removed: runs that are in it stop",
+    );
+    expect(await endsUnder(before, now, 1_000)).toMatchObject({
+      state: "failed",
+      error: { kind: "childFailed", node: "both", cause: { kind: "removedNode" } },
+    });
+    const ended = app(parallel(rest("a"), quick) + LAST);
+    expect(await endsUnder(ended, now, 1_000)).toMatchObject({
+      state: "completed",
+      output: { a: "first a", b: "quick" },
+    });
+  },
+);
 
-test("[S165] a changed body is run by what has not come to it; a node that is removed from it stops", async () => {
-  const each = (...nodes: string[]) =>
-    `.each("all", { of: ({ input }) => input.ns, body: (b) => b${nodes.join("")} })`;
-  const sleep = `.sleep("rest", "1h")`;
-  const made = (text: string) => `.step("made", { query: (_ctx, { each, first }) => ${text} })`;
-  const before = app(each(sleep, made("each.item")));
-  const changed = app(each(sleep, made("first + each.item + each.index")));
-  expect(await verdictOf(before, changed)).toEqual([
-    "all.made safe: changed: runs in flight go on, and run the new code when they get there",
-  ]);
-  expect(await endsUnder(before, changed, 1_000)).toMatchObject({
-    state: "completed",
-    output: ["first10", "first21"],
-  });
-  const removed = app(each(made("each.item")));
-  expect(await verdictOf(before, removed)).toEqual([
-    "all.rest stops: the node is removed: runs that are at it stop; those before or after it go on",
-  ]);
-  expect(await endsUnder(before, removed, 1_000)).toMatchObject({
-    state: "failed",
-    error: { kind: "childFailed", cause: { kind: "removedNode", node: "all.rest" } },
-  });
-});
+test(
+  "[S165] a changed body is run by what has not come to it; a node that is removed from it stops",
+  { tags: ["large"] },
+  async () => {
+    const each = (...nodes: string[]) =>
+      `.each("all", { of: ({ input }) => input.ns, body: (b) => b${nodes.join("")} })`;
+    const sleep = `.sleep("rest", "1h")`;
+    const made = (text: string) => `.step("made", { query: (_ctx, { each, first }) => ${text} })`;
+    const before = app(each(sleep, made("each.item")));
+    const changed = app(each(sleep, made("first + each.item + each.index")));
+    expect(await verdictOf(before, changed)).toEqual([
+      "all.made safe: changed: runs in flight go on, and run the new code when they get there",
+    ]);
+    expect(await endsUnder(before, changed, 1_000)).toMatchObject({
+      state: "completed",
+      output: ["first10", "first21"],
+    });
+    const removed = app(each(made("each.item")));
+    expect(await verdictOf(before, removed)).toEqual([
+      "all.rest stops: the node is removed: runs that are at it stop; those before or after it go on",
+    ]);
+    expect(await endsUnder(before, removed, 1_000)).toMatchObject({
+      state: "failed",
+      error: { kind: "childFailed", cause: { kind: "removedNode", node: "all.rest" } },
+    });
+  },
+);
 
 test("[S165] renamed branches and nodes keep what runs in them have done", async () => {
   const before = app(parallel(rest("a")) + LAST);
@@ -139,16 +147,20 @@ test("[S165] renamed branches and nodes keep what runs in them have done", async
   });
 });
 
-test("[S165] the whole node removed, or of another kind: runs that are in it stop", async () => {
-  const before = app(parallel(rest("a")) + LAST);
-  const gone = app(`.step("last", { query: (_ctx, { first }) => first })`);
-  expect(await endsUnder(before, gone, 1_000)).toMatchObject({ state: "failed" });
-  expect(await verdictOf(before, gone)).toContain(
-    "both stops: the node is removed: runs that are at it or inside it stop; those before or after it go on",
-  );
-  const other = app(`.sleep("both", "1h").step("last", { query: (_ctx, { first }) => first })`);
-  expect(await endsUnder(before, other, 1_000)).toMatchObject({
-    state: "failed",
-    error: { cause: { kind: "removedNode" } },
-  });
-});
+test(
+  "[S165] the whole node removed, or of another kind: runs that are in it stop",
+  { tags: ["large"] },
+  async () => {
+    const before = app(parallel(rest("a")) + LAST);
+    const gone = app(`.step("last", { query: (_ctx, { first }) => first })`);
+    expect(await endsUnder(before, gone, 1_000)).toMatchObject({ state: "failed" });
+    expect(await verdictOf(before, gone)).toContain(
+      "both stops: the node is removed: runs that are at it or inside it stop; those before or after it go on",
+    );
+    const other = app(`.sleep("both", "1h").step("last", { query: (_ctx, { first }) => first })`);
+    expect(await endsUnder(before, other, 1_000)).toMatchObject({
+      state: "failed",
+      error: { cause: { kind: "removedNode" } },
+    });
+  },
+);

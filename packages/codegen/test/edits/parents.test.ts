@@ -43,34 +43,38 @@ async function endsUnder(before: string, now: string, ns: number[]): Promise<See
   return await app.see(id);
 }
 
-test("[S117] the handler of a parent, removed at any moment while it is tried, stops the run; later it goes on", async () => {
-  const tried = `, action: (_ctx, _scope, { attempt }) => { if (attempt === 1) throw new Error("once"); return attempt; }, retry: { maxAttempts: 2, initialBackoffMs: 3_600_000, base: 1 }`;
-  const [was, is] = [
-    flow(parent("").replace("{ children", `{ ${tried.slice(2)}, children`)),
-    flow(parent("")),
-  ];
-  vi.useRealTimers();
-  const versions = [await releases.release(was), await releases.release(is, was)] as const;
-  vi.useFakeTimers();
-  const ends = new Map<string, Set<string>>();
-  for (let moment = 0; moment < 8; moment++) {
-    const app = new Deployment(versions[0], versions);
-    const id = (await app.call("start", { name: "flow", input: { ns: [1] } })) as string;
-    let left = moment;
-    await app.drive(() => left-- <= 0);
-    const [at] = (await app.see(id)).active;
-    app.deploy(versions[1]);
-    await app.drive();
-    const { state, error } = await app.see(id);
-    const where = `${at?.node} ${at?.state}`;
-    ends.set(where, (ends.get(where) ?? new Set()).add(error?.kind ?? state));
-  }
-  expect(Object.fromEntries([...ends].map(([where, how]) => [where, [...how]]))).toEqual({
-    "kids.output running": ["removedNode"],
-    "kids.output waiting": ["removedNode"],
-    "kids waiting": ["completed"],
-  });
-});
+test(
+  "[S117] the handler of a parent, removed at any moment while it is tried, stops the run; later it goes on",
+  { tags: ["large"] },
+  async () => {
+    const tried = `, action: (_ctx, _scope, { attempt }) => { if (attempt === 1) throw new Error("once"); return attempt; }, retry: { maxAttempts: 2, initialBackoffMs: 3_600_000, base: 1 }`;
+    const [was, is] = [
+      flow(parent("").replace("{ children", `{ ${tried.slice(2)}, children`)),
+      flow(parent("")),
+    ];
+    vi.useRealTimers();
+    const versions = [await releases.release(was), await releases.release(is, was)] as const;
+    vi.useFakeTimers();
+    const ends = new Map<string, Set<string>>();
+    for (let moment = 0; moment < 8; moment++) {
+      const app = new Deployment(versions[0], versions);
+      const id = (await app.call("start", { name: "flow", input: { ns: [1] } })) as string;
+      let left = moment;
+      await app.drive(() => left-- <= 0);
+      const [at] = (await app.see(id)).active;
+      app.deploy(versions[1]);
+      await app.drive();
+      const { state, error } = await app.see(id);
+      const where = `${at?.node} ${at?.state}`;
+      ends.set(where, (ends.get(where) ?? new Set()).add(error?.kind ?? state));
+    }
+    expect(Object.fromEntries([...ends].map(([where, how]) => [where, [...how]]))).toEqual({
+      "kids.output running": ["removedNode"],
+      "kids.output waiting": ["removedNode"],
+      "kids waiting": ["completed"],
+    });
+  },
+);
 
 const TOLERANT = ", tolerate: { failures: 2 }";
 const outcomes = ", finalize: { query: (_ctx, { children }) => children.map(({ ok }) => ok) }";

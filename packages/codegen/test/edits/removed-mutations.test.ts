@@ -112,7 +112,7 @@ describe.each(Object.entries(PLACES))("%s that was removed", (_what, { stage, no
     expect(app.violations).toEqual([]);
   });
 
-  test("[S115] is left out by a run that sleeps just before it", async () => {
+  test("[S115] is left out by a run that sleeps just before it", { tags: ["large"] }, async () => {
     const { seen, app } = await replacedAt("nap", before, now);
     expect(seen).toMatchObject({ state: "completed", output: "first" });
     expect(await app.logged()).toEqual([]);

@@ -312,6 +312,7 @@ describe("events", () => {
 
   test.each(EACH)(
     "[S70] [S116] what the node does not take of those a run of %s has kept, it does not, said %s",
+    { tags: ["large"] },
     async (...[, , life]) => {
       const both: Nodes = (name) => `${NAP}
       .event("${name}", { anyOf: { answer: z.number() } })

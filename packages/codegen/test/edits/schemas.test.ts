@@ -171,6 +171,7 @@ describe("the input", () => {
     ["required", `z.object({ tenant: z.string() })`, {}, "none"],
   ])(
     "[S145] a run that has begun has nothing in a field that is new, %s",
+    { tags: ["large"] },
     async (_what, now, input, output) => {
       const [deployment, id] = await deployed(
         app(`z.object({})`, reads),
@@ -304,15 +305,19 @@ describe("the workflow's retry", () => {
     expect(await deployment.see(id)).toMatchObject({ state: "failed", error: { attempt: 2 } });
   });
 
-  test("[S146] it is another one: that holds for a run that waits for its next attempt", async () => {
-    const now = app(`z.object({})`, nodes, RETRY.replace("4", "3"));
-    expect(await verdicts(before, now)).toEqual([
-      expect.stringMatching(/^safe flow: another retry: it holds for "x",/),
-    ]);
-    const [deployment, id] = await deployed(before, now, {}, "x");
-    await deployment.drive();
-    expect(await deployment.see(id)).toMatchObject({ state: "failed", error: { attempt: 3 } });
-  });
+  test(
+    "[S146] it is another one: that holds for a run that waits for its next attempt",
+    { tags: ["large"] },
+    async () => {
+      const now = app(`z.object({})`, nodes, RETRY.replace("4", "3"));
+      expect(await verdicts(before, now)).toEqual([
+        expect.stringMatching(/^safe flow: another retry: it holds for "x",/),
+      ]);
+      const [deployment, id] = await deployed(before, now, {}, "x");
+      await deployment.drive();
+      expect(await deployment.see(id)).toMatchObject({ state: "failed", error: { attempt: 3 } });
+    },
+  );
 
   test.each(["query", "mutation"])(
     "[S146] an action that waits for its next attempt is a %s now: the run goes on, and check says so",

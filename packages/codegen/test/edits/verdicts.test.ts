@@ -143,22 +143,26 @@ test.each(pairs)(
   },
 );
 
-test("[S114] a node moved before the run's place is not run, and check names who reads undefined", async () => {
-  const gate = `.sleep("gate", "1h")`;
-  const x = `.step("x", { query: () => 1 })`;
-  const reads = `.step("reads", { query: (_ctx, { x }) => x === undefined ? "nothing" : "something" })`;
-  const [before, now] = [gate + x + reads, x + gate + reads];
-  expect(await verdicts(before, now)).toContainEqual(
-    expect.objectContaining({
-      node: "x",
-      message: expect.stringMatching(/moved before "gate".*"reads" reads undefined/),
-    }),
-  );
-  expect(await goesOn(before, now, { node: "gate" })).toMatchObject({ output: "nothing" });
-  // The other way round every run has done it.
-  const back = await verdicts(now, before);
-  expect(back.map(({ message }) => message).join()).not.toContain("undefined");
-});
+test(
+  "[S114] a node moved before the run's place is not run, and check names who reads undefined",
+  { tags: ["large"] },
+  async () => {
+    const gate = `.sleep("gate", "1h")`;
+    const x = `.step("x", { query: () => 1 })`;
+    const reads = `.step("reads", { query: (_ctx, { x }) => x === undefined ? "nothing" : "something" })`;
+    const [before, now] = [gate + x + reads, x + gate + reads];
+    expect(await verdicts(before, now)).toContainEqual(
+      expect.objectContaining({
+        node: "x",
+        message: expect.stringMatching(/moved before "gate".*"reads" reads undefined/),
+      }),
+    );
+    expect(await goesOn(before, now, { node: "gate" })).toMatchObject({ output: "nothing" });
+    // The other way round every run has done it.
+    const back = await verdicts(now, before);
+    expect(back.map(({ message }) => message).join()).not.toContain("undefined");
+  },
+);
 
 test.each([
   ["the workflow", "x", (nodes: string) => nodes],

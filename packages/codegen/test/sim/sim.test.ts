@@ -91,7 +91,7 @@ describe("what check says of an edit is true of the runs that are in flight", ()
   });
 });
 
-test("the same scenario comes to the same, event by event", async () => {
+test("the same scenario comes to the same, event by event", { tags: ["large"] }, async () => {
   const scenario = scenarios.find(({ plan }) => plan.length > 3)!;
   const [one, other] = [await simulated(scenario, app), await simulated(scenario, app)];
   expect(other).toEqual(one);

@@ -47,50 +47,56 @@ test("only who is authorised sees or steers anything", async () => {
   );
 });
 
-test("the source of --url reads, watches and does everything through the app's functions", async () => {
-  vi.stubEnv("CONVEX_DEPLOY_KEY", "prod:a-secret");
-  const { source, close } = await openDeployment();
-  expect(clients.at(-1)).toMatchObject({ keys: ["prod:a-secret"] });
-  const answers: unknown[] = [await source.read("workflows", {}), await source.read("pool", {})];
-  const input = { items: ["a"], card: "visa" };
-  const runId = await source.write("start", { workflow: "order", input, key: "by url" });
-  const seen: unknown[] = [];
-  const stop = source.watch(
-    "run",
-    { runId },
-    (run) => seen.push(run?.paused),
-    (error) => seen.push(error),
-  );
-  await source.write("pause", { runId });
-  await eventually(() => expect(seen.at(-1)).toBe(true));
-  await source.write("resume", { runId });
-  await eventually(() => expect(seen.at(-1)).toBe(false));
-  stop();
-  await eventually(async () =>
-    expect(await source.read("run", { runId })).toMatchObject({ active: [{ node: "approval" }] }),
-  );
-  await source.write("sendEvent", { runId, name: "approval", payload: { by: "Ada" } });
-  const isOver = async () =>
-    expect(await source.read("run", { runId })).toMatchObject({ state: "completed" });
-  await eventually(isOver);
-  await source.write("restart", { runId, from: "parcels", input: { ...input, items: ["b"] } });
-  await eventually(isOver);
-  answers.push(await source.read("run", { runId }), await source.read("input", { runId }));
-  expect(answers.slice(2)).toMatchObject([
-    { generation: 2, output: { by: "Ada", parcels: { children: ["packed b"] } } },
-    { items: ["b"] },
-  ]);
-  answers.push(await source.read("steps", { runId, cursor: null }));
-  const { page } = await source.read("runs", { text: "BY URL", cursor: null });
-  expect(page).toMatchObject([{ runId }]);
-  await expect(source.write("cancel", { runId: "nobody" })).rejects.toThrow("there is no such run");
-  expect(await source.write("cancel", { runId })).toBe(false);
-  await source.write("cleanup", { runId });
-  expect(await source.read("run", { runId })).toBeNull();
-  expect(JSON.stringify(answers)).not.toContain("a-secret");
-  await close();
-  expect(clients.at(-1)).toMatchObject({ isClosed: true });
-});
+test(
+  "the source of --url reads, watches and does everything through the app's functions",
+  { tags: ["large"] },
+  async () => {
+    vi.stubEnv("CONVEX_DEPLOY_KEY", "prod:a-secret");
+    const { source, close } = await openDeployment();
+    expect(clients.at(-1)).toMatchObject({ keys: ["prod:a-secret"] });
+    const answers: unknown[] = [await source.read("workflows", {}), await source.read("pool", {})];
+    const input = { items: ["a"], card: "visa" };
+    const runId = await source.write("start", { workflow: "order", input, key: "by url" });
+    const seen: unknown[] = [];
+    const stop = source.watch(
+      "run",
+      { runId },
+      (run) => seen.push(run?.paused),
+      (error) => seen.push(error),
+    );
+    await source.write("pause", { runId });
+    await eventually(() => expect(seen.at(-1)).toBe(true));
+    await source.write("resume", { runId });
+    await eventually(() => expect(seen.at(-1)).toBe(false));
+    stop();
+    await eventually(async () =>
+      expect(await source.read("run", { runId })).toMatchObject({ active: [{ node: "approval" }] }),
+    );
+    await source.write("sendEvent", { runId, name: "approval", payload: { by: "Ada" } });
+    const isOver = async () =>
+      expect(await source.read("run", { runId })).toMatchObject({ state: "completed" });
+    await eventually(isOver);
+    await source.write("restart", { runId, from: "parcels", input: { ...input, items: ["b"] } });
+    await eventually(isOver);
+    answers.push(await source.read("run", { runId }), await source.read("input", { runId }));
+    expect(answers.slice(2)).toMatchObject([
+      { generation: 2, output: { by: "Ada", parcels: { children: ["packed b"] } } },
+      { items: ["b"] },
+    ]);
+    answers.push(await source.read("steps", { runId, cursor: null }));
+    const { page } = await source.read("runs", { text: "BY URL", cursor: null });
+    expect(page).toMatchObject([{ runId }]);
+    await expect(source.write("cancel", { runId: "nobody" })).rejects.toThrow(
+      "there is no such run",
+    );
+    expect(await source.write("cancel", { runId })).toBe(false);
+    await source.write("cleanup", { runId });
+    expect(await source.read("run", { runId })).toBeNull();
+    expect(JSON.stringify(answers)).not.toContain("a-secret");
+    await close();
+    expect(clients.at(-1)).toMatchObject({ isClosed: true });
+  },
+);
 
 test("without a deploy key, the source of --url may do what anybody may", async () => {
   vi.stubEnv("CONVEX_DEPLOY_KEY", undefined);
@@ -138,30 +144,39 @@ test("without authorize the functions are internal", async () => {
   }
 });
 
-test("a run of another app, and what is no run, can neither be seen nor steered", async () => {
-  const operator = back.t.withIdentity({ subject: "operator" });
-  const elsewhere = makeFunctionReference<"mutation", { call: unknown }, any>(
-    "studio:writeElsewhere",
-  );
-  const start = { name: "start", args: { workflow: "order", input: { items: [], card: "visa" } } };
-  // convex-test numbers the documents of each component from the same number.
-  let foreign = "";
-  for (let n = 0; n < 20; n++) foreign = await operator.mutation(elsewhere, { call: start });
-  const document = await back.t.run(async (ctx) => await ctx.db.insert("notes", { text: "mine" }));
-  for (const runId of [foreign, document, "", "nobody", "__proto__", "🙈".repeat(1_000)]) {
-    const reading = (name: string, args: object = {}) =>
-      operator.query(read, { call: { name, args: { runId, ...args } } });
-    expect(await reading("run")).toBeNull();
-    expect(await reading("input")).toBeNull();
-    await expect(reading("steps", { cursor: null })).rejects.toThrow("There is no run");
-    const children = { name: "runs", args: { parent: runId, cursor: null } };
-    expect(await operator.query(read, { call: children })).toMatchObject({ page: [] });
-    for (const name of ["cancel", "pause", "resume", "restart", "cleanup"]) {
-      const call = { name, args: { runId } };
-      await expect(operator.mutation(write, { call })).rejects.toThrow("here is no");
+test(
+  "a run of another app, and what is no run, can neither be seen nor steered",
+  { tags: ["large"] },
+  async () => {
+    const operator = back.t.withIdentity({ subject: "operator" });
+    const elsewhere = makeFunctionReference<"mutation", { call: unknown }, any>(
+      "studio:writeElsewhere",
+    );
+    const start = {
+      name: "start",
+      args: { workflow: "order", input: { items: [], card: "visa" } },
+    };
+    // convex-test numbers the documents of each component from the same number.
+    let foreign = "";
+    for (let n = 0; n < 20; n++) foreign = await operator.mutation(elsewhere, { call: start });
+    const document = await back.t.run(
+      async (ctx) => await ctx.db.insert("notes", { text: "mine" }),
+    );
+    for (const runId of [foreign, document, "", "nobody", "__proto__", "🙈".repeat(1_000)]) {
+      const reading = (name: string, args: object = {}) =>
+        operator.query(read, { call: { name, args: { runId, ...args } } });
+      expect(await reading("run")).toBeNull();
+      expect(await reading("input")).toBeNull();
+      await expect(reading("steps", { cursor: null })).rejects.toThrow("There is no run");
+      const children = { name: "runs", args: { parent: runId, cursor: null } };
+      expect(await operator.query(read, { call: children })).toMatchObject({ page: [] });
+      for (const name of ["cancel", "pause", "resume", "restart", "cleanup"]) {
+        const call = { name, args: { runId } };
+        await expect(operator.mutation(write, { call })).rejects.toThrow("here is no");
+      }
     }
-  }
-});
+  },
+);
 
 test("a page says when its deployment is away, and what it knew is shown again when it is back", () => {
   let tell: (value: unknown) => void = () => {};

@@ -104,23 +104,28 @@ test("[B18] a commit whose snapshot is older than the log fails", async () => {
   expect(told[2]!.error?.message).toContain("OutOfRetention");
 });
 
-test("[B19] nothing is fair: a long transaction beside short ones on the same data starves", async () => {
-  const ms = { short: 2, long: 40 };
-  const deployment = await deployed(
-    { mutations: { insert, add } },
-    { class: { ...EXACT, mutationMs: [ms.short, ms.long], persistMs: [2, 2] }, seed: 5 },
-  );
-  await played(deployment, [[0, "insert"]]);
-  const exhausted = watch(deployment, "exhausted");
-  const calls = Array.from({ length: 200 }, (_, at) => [at * 8, "add"] as const);
-  const seen = await played(deployment, calls);
-  const done = seen.filter(({ error }) => error === undefined).length;
-  expect(exhausted.length).toBeGreaterThan(0);
-  expect(numbers(deployment)).toEqual([done]);
-});
+test(
+  "[B19] nothing is fair: a long transaction beside short ones on the same data starves",
+  { tags: ["large"] },
+  async () => {
+    const ms = { short: 2, long: 40 };
+    const deployment = await deployed(
+      { mutations: { insert, add } },
+      { class: { ...EXACT, mutationMs: [ms.short, ms.long], persistMs: [2, 2] }, seed: 5 },
+    );
+    await played(deployment, [[0, "insert"]]);
+    const exhausted = watch(deployment, "exhausted");
+    const calls = Array.from({ length: 200 }, (_, at) => [at * 8, "add"] as const);
+    const seen = await played(deployment, calls);
+    const done = seen.filter(({ error }) => error === undefined).length;
+    expect(exhausted.length).toBeGreaterThan(0);
+    expect(numbers(deployment)).toEqual([done]);
+  },
+);
 
 test.each([S16, S256])(
   "all of a row's increments are there, or refused, on class $name",
+  { tags: ["large"] },
   async (of) => {
     for (let seed = 1; seed <= 5; seed += 1) {
       const deployment = await deployed({ mutations: { insert, add } }, { class: of, seed });

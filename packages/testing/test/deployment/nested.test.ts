@@ -224,29 +224,33 @@ test("[B31] nested calls cost latency, and so widen the window", async () => {
   expect(seen!.at).toBe(55);
 });
 
-test("[B50] [B52] a transaction's limits are enforced, and an error of one may be caught", async () => {
-  const deployment = await deployed({
-    mutations: {
-      fill: async (ctx) => {
-        for (let n = 0; n < 4_000; n += 1) await ctx.db.insert("rows", { n, k: "a" });
+test(
+  "[B50] [B52] a transaction's limits are enforced, and an error of one may be caught",
+  { tags: ["large"] },
+  async () => {
+    const deployment = await deployed({
+      mutations: {
+        fill: async (ctx) => {
+          for (let n = 0; n < 4_000; n += 1) await ctx.db.insert("rows", { n, k: "a" });
+        },
+        scan: async (ctx) => {
+          const ids = (await ctx.db.query("rows").collect()).map(({ _id }) => _id);
+          const error: Error | undefined = await (async () => {
+            for (let round = 0; round < 2; round += 1)
+              for (const id of ids) await ctx.db.get("rows", id);
+            return undefined;
+          })().catch((thrown: Error) => thrown);
+          return error?.message;
+        },
       },
-      scan: async (ctx) => {
-        const ids = (await ctx.db.query("rows").collect()).map(({ _id }) => _id);
-        const error: Error | undefined = await (async () => {
-          for (let round = 0; round < 2; round += 1)
-            for (const id of ids) await ctx.db.get("rows", id);
-          return undefined;
-        })().catch((thrown: Error) => thrown);
-        return error?.message;
-      },
-    },
-  });
-  const [, scan] = await played(deployment, [
-    [0, "fill"],
-    [100, "scan"],
-  ]);
-  expect(scan!.value).toContain("4097 of databaseQueries");
-});
+    });
+    const [, scan] = await played(deployment, [
+      [0, "fill"],
+      [100, "scan"],
+    ]);
+    expect(scan!.value).toContain("4097 of databaseQueries");
+  },
+);
 
 test("[B51] an action is ended when its time is over, and what it called goes on", async () => {
   const deployment = await deployed(

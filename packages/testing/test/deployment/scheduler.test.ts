@@ -420,7 +420,7 @@ test("[B45] finished rows are deleted after 7 days", async () => {
   expect(states(deployment)).toHaveLength(2);
 });
 
-test("[B46] a transaction schedules at most 1,000 functions", async () => {
+test("[B46] a transaction schedules at most 1,000 functions", { tags: ["large"] }, async () => {
   const deployment = await deployed({
     mutations: {
       insert: () => null,
