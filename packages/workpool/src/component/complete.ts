@@ -3,13 +3,13 @@ import * as core from "../core/index.js";
 import { internal } from "./_generated/api.js";
 import type { Doc, Id } from "./_generated/dataModel.js";
 import { internalMutation, type MutationCtx } from "./_generated/server.js";
-import { voidMutation } from "./continuations.js";
+import { continuation, voidMutation } from "./continuations.js";
 import { delayWork } from "./enqueue.js";
 import { logCompleted, logEvent } from "./events.js";
 import { type Outcome, vAttempt, vOutcome } from "./schema.js";
 import { host } from "./host.js";
-import { countEnd } from "./reports.js";
-import { callBack, removeWork } from "./work.js";
+import { countEnd, countWithoutSlot } from "./reports.js";
+import { callBack, findWork, removeWork } from "./work.js";
 
 /** Takes in how the attempt of an action ended. A repeated or stale report changes nothing. */
 export const complete = voidMutation(
@@ -128,6 +128,20 @@ export async function endRemovedWork(
   await counted.report(ctx);
   await core.restAfter(ctx, host, work._id);
 }
+
+type Gone = { readonly id: string; readonly error: string };
+
+/** Ends a work whose function is gone. @returns null: there is one page. */
+export const endGone = continuation<Gone>(async (ctx, { id, error }, { failures }) => {
+  const work = await findWork(ctx, id);
+  if (work === null) return null;
+  if (failures > 1) await core.setAside(ctx, id, error);
+  else {
+    await endWork(ctx, work, undefined, { kind: "failed", error });
+    await countWithoutSlot(ctx, "failed");
+  }
+  return null;
+});
 
 /** Says whether executors run it. */
 function isExecuted({ kind, settles }: Doc<"works">): boolean {

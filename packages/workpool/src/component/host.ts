@@ -1,11 +1,11 @@
 import { createFunctionHandle } from "convex/server";
-import { logs, type PoolHost } from "../core/index.js";
+import { continueLater, logs, type PoolHost } from "../core/index.js";
 import { internal } from "./_generated/api.js";
 import type { MutationCtx } from "./_generated/server.js";
 import { type Delayed, startLate } from "./delayed.js";
-import { logCompleted, logStarted } from "./events.js";
-import { countWithoutSlot, reportAlong } from "./reports.js";
-import { argsOfWork, callBack, findWork, removeWork, scheduledArgs } from "./work.js";
+import { logStarted } from "./events.js";
+import { reportAlong } from "./reports.js";
+import { argsOfWork, findWork, scheduledArgs } from "./work.js";
 
 export const host: PoolHost = {
   functions: internal.watchdog,
@@ -42,12 +42,7 @@ export const host: PoolHost = {
     await reportAlong(ctx, idle);
     return at;
   },
-  functionGone: async (ctx: MutationCtx, id, message) => {
-    const work = await findWork(ctx, id);
-    if (work === null) return;
-    const context = await removeWork(ctx, work);
-    await countWithoutSlot(ctx, "failed");
-    await logCompleted(ctx, work, "failed", work.attempts);
-    await callBack(ctx, work, context, { kind: "failed", error: message });
-  },
+  // Its callback may use up a transaction, which here is that of others.
+  functionGone: async (ctx: MutationCtx, id, error) =>
+    void (await continueLater(ctx, host, internal.complete.endGone, { id, error })),
 };
