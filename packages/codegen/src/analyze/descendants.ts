@@ -3,22 +3,25 @@ import { type Place, placeAt } from "../diagnostics/diagnostic.js";
 import { unlessTooDeep } from "./depth.js";
 import { once } from "../plan/once.js";
 
-export function childrenOf(node: Node): Node[] {
-  const children: Node[] = [];
-  ts.forEachChild(node, (child) => void children.push(child));
-  return children;
-}
-
 /** All nodes below one, in order, found once. No recursion: chains are deep. */
 export const allBelow = once((node: Node): readonly Node[] => {
   const found: Node[] = [];
-  const waiting = childrenOf(node).reverse();
-  for (let part = waiting.pop(); part !== undefined; part = waiting.pop()) {
-    found.push(part);
-    waiting.push(...childrenOf(part).reverse());
+  const waiting: Node[] = [];
+  const wait = (child: Node) => void waiting.push(child);
+  for (let part: Node | undefined = node; part !== undefined; part = waiting.pop()) {
+    const before = waiting.length;
+    ts.forEachChild(part, wait);
+    turn(waiting, before);
+    if (part !== node) found.push(part);
   }
   return found;
 });
+
+/** Turns the end of a list around, in place: one list of each node's children would be garbage. */
+function turn(list: unknown[], from: number): void {
+  for (let low = from, high = list.length - 1; low < high; low++, high--)
+    [list[low], list[high]] = [list[high], list[low]];
+}
 
 export const identifiersIn = once((node: Node) => allBelow(node).filter(ts.isIdentifier));
 

@@ -98,19 +98,20 @@ const isScope = (part: Node): boolean =>
   ts.isComputedPropertyName(part);
 
 const scopes = new WeakMap<Node, Node>();
+/** How deep an expression is before its scope is remembered, which costs more than a few steps. */
+const deep = 32;
 
-/** The nearest scope around a node. Each node is passed once, as expressions are deep. */
+/** The nearest scope around a node. Of deep expressions each node is passed only a few times. */
 function scopeAround(node: Node): Node {
-  const passed = [node];
   let scope = node.parent;
+  let steps = 0;
   for (; !isScope(scope); scope = scope.parent) {
-    const known = scopes.get(scope);
-    passed.push(scope);
+    const known = ++steps > deep ? scopes.get(scope) : undefined;
     if (known === undefined) continue;
     scope = known;
     break;
   }
-  for (const each of passed) scopes.set(each, scope);
+  for (let each = node; steps > deep; each = each.parent, steps--) scopes.set(each, scope);
   return scope;
 }
 

@@ -6,57 +6,60 @@ import { localNamesOf } from "./modules.js";
 import type { DefinitionFile } from "./parser.js";
 import { boundNames, isReference } from "./scoping.js";
 import { once } from "../plan/once.js";
-import { childrenOf } from "./descendants.js";
+import { allBelow } from "./descendants.js";
 
 const scanner = ts.createScanner(ts.ScriptTarget.Latest, true);
 
 /** The tokens of source, scanned over the bare tree: as nodes they take longer than parsing. */
-function tokensOf(whole: TypeScript.Node, source: TypeScript.SourceFile): string[] {
-  const tokens: string[] = [];
-  const scan = (from: number, to: number): void => {
-    if (from === to) return;
-    scanner.resetTokenState(from);
-    while (scanner.scan() !== ts.SyntaxKind.EndOfFileToken && scanner.getTokenEnd() <= to)
-      tokens.push(scanner.getTokenText());
+function eachToken(
+  whole: TypeScript.Node,
+  { text }: TypeScript.SourceFile,
+  add: (token: string) => void,
+): void {
+  let at = whole.pos;
+  /** What stands between the nodes that have no others in them. */
+  const scanTo = (end: number): void => {
+    if (at === end) return;
+    scanner.resetTokenState(at);
+    while (scanner.scan() !== ts.SyntaxKind.EndOfFileToken && scanner.getTokenEnd() <= end)
+      add(scanner.getTokenText());
   };
-  // What stands between the children of a node is put between them.
-  const waiting: (TypeScript.Node | readonly [from: number, to: number])[] = [whole];
-  const open = (part: TypeScript.Node): void => {
-    const inside: typeof waiting = [];
-    let at = part.pos;
-    for (const child of childrenOf(part)) {
-      inside.push([at, child.pos], child);
-      at = child.end;
-    }
-    waiting.push(...inside.concat([[at, part.end]]).reverse());
-  };
-  scanner.setText(source.text);
-  for (let next = waiting.pop(); next !== undefined; next = waiting.pop()) {
-    if (!("kind" in next)) scan(...next);
-    else if (next.kind >= ts.SyntaxKind.FirstNode) open(next);
-    else {
-      const text = ts.isStringLiteral(next) ? quote(next.text) : next.getText(source);
-      if (text !== "") tokens.push(text);
-    }
+  scanner.setText(text);
+  for (const node of isToken(whole) ? [whole] : allBelow(whole)) {
+    if (!isToken(node)) continue;
+    scanTo(node.pos);
+    // A name without escapes, as most are, need not be cut out of the text.
+    const isPlain = ts.isIdentifier(node) && text.endsWith(node.text, node.end);
+    const own = isPlain ? node.text : ts.isStringLiteral(node) ? quote(node.text) : node.getText();
+    if (own !== "") add(own);
+    at = node.end;
   }
+  scanTo(whole.end);
   // Not to hold on to the file.
   scanner.setText("");
-  return tokens;
 }
+
+const isToken = ({ kind }: TypeScript.Node): boolean => kind < ts.SyntaxKind.FirstNode;
 
 const closing = new Set([")", "]", "}"]);
 
-/** Tokens that no formatter changes: no trailing commas, double quotes, `(x) =>`. */
-function plainTokens(whole: TypeScript.Node, source: TypeScript.SourceFile): string[] {
-  const all = tokensOf(whole, source);
-  const plain: string[] = [];
-  for (const [at, token] of all.entries()) {
-    const next = all[at + 1] ?? "";
-    if (token === ";" || (token === "," && closing.has(next))) continue;
-    if (next === "=>" && token !== ")") plain.push("(", token, ")");
-    else plain.push(token);
-  }
-  return plain;
+/** Adds tokens that no formatter changes: no trailing commas, double quotes, `(x) =>`. */
+function addPlainTokens(
+  plain: string[],
+  whole: TypeScript.Node,
+  source: TypeScript.SourceFile,
+): void {
+  let last: string | undefined;
+  const addLast = (next: string): void => {
+    if (last === undefined || last === ";" || (last === "," && closing.has(next))) return;
+    if (next === "=>" && last !== ")") plain.push("(", last, ")");
+    else plain.push(last);
+  };
+  eachToken(whole, source, (token) => {
+    addLast(token);
+    last = token;
+  });
+  addLast("");
 }
 
 export const moduleOf = once(
@@ -76,10 +79,9 @@ export function hashOfSource(
   const named = new Map<TypeScript.Node, Module>();
   for (const node of nodes)
     if (!ts.isIdentifier(node) || isReference(node)) addNamed(node, module, modules, named);
-  const tokens = [
-    ...nodes.flatMap((node) => plainTokens(node, module.source)),
-    ...[...named].flatMap(([node, { source }]) => plainTokens(node, source)),
-  ];
+  const tokens: string[] = [];
+  for (const node of nodes) addPlainTokens(tokens, node, module.source);
+  for (const [node, { source }] of named) addPlainTokens(tokens, node, source);
   return hashOf(tokens.join("\n"));
 }
 

@@ -1,4 +1,4 @@
-import { createHash } from "node:crypto";
+import { hash } from "node:crypto";
 import { statSync } from "node:fs";
 import { posix } from "node:path";
 import { fileURLToPath } from "node:url";
@@ -6,7 +6,8 @@ import type { Baseline } from "../compatibility/baseline.js";
 import type { Change } from "../compatibility/lines.js";
 import { codes } from "../diagnostics/codes.js";
 import type { Diagnostic } from "../diagnostics/diagnostic.js";
-import { definitionFiles, originOf, placeOfDefine, readIn } from "../discover/discover.js";
+import { definitionFiles, originOf, placeOfDefine } from "../discover/discover.js";
+import { readIn, stampWhenRead } from "../discover/discover.js";
 import type { SourceText } from "../discover/discover.js";
 import { settledStamp, stampOf } from "../discover/stamp.js";
 import { refsState } from "../git/repository.js";
@@ -90,7 +91,8 @@ export function keepLastCompile(functionsDir: string, contents: Contents, answer
   fileOf(functionsDir).write(() => {
     const files: Record<string, Known> = {};
     const keep = (file: string, hash: string | null, isRead = false) => {
-      const stamp = isRead ? undefined : settledStamp(`${functionsDir}/${file}`);
+      const path = `${functionsDir}/${file}`;
+      const stamp = isRead ? undefined : (stampWhenRead(path) ?? settledStamp(path));
       files[file] = stamp === undefined ? [hash] : [hash, stamp];
     };
     for (const file of others) keep(file, "");
@@ -119,7 +121,7 @@ interface Contents {
   readonly branches: string;
 }
 
-const digest = (text: string): string => createHash("sha256").update(text).digest("base64url");
+const digest = (text: string): string => hash("sha256", text, "base64url");
 
 /** The compiler's version, and when this file was installed: a build may have the same version. */
 export function compilerIdentity(): string {

@@ -225,7 +225,9 @@ export function originOf(functionsDir: string, file: string): string {
 /** A file's text as the compiler sees it; undefined if it is not there. @throws Unreadable */
 export function readText(path: string): string | undefined {
   return ifPresent(path, (each) => {
-    const stats = statSync(each);
+    // Most files that are asked for are not there, and an error takes long to make.
+    const stats = statSync(each, { throwIfNoEntry: false });
+    if (stats === undefined) return undefined;
     // Whoever reads a pipe waits for what is written to it.
     if (!stats.isFile() && !stats.isDirectory()) throw new Error("it is no file");
     const stamp = settledStamp(each, stats);
@@ -239,6 +241,9 @@ export function readText(path: string): string | undefined {
 
 /** One command reads most files several times. */
 const readBefore = new Map<string, { readonly stamp: string; readonly text: string }>();
+
+/** What was settled of a file when this process read it. */
+export const stampWhenRead = (path: string): string | undefined => readBefore.get(path)?.stamp;
 
 /** The same for a path of the functions folder; of one that ends with a slash, where it leads. */
 export function readIn(functionsDir: string, file: string): string | undefined {

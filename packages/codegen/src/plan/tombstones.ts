@@ -4,6 +4,7 @@ import { stageIdentifier } from "./names.js";
 import type { Tombstones, WorkflowPlan, WrittenPlan } from "./schema.js";
 import { sortedBy } from "./sorted.js";
 import type { Earlier } from "./storage-names.js";
+import { planHash } from "./write.js";
 
 /** What runs may still be at or have results of. Tombstones stay until they are dropped. */
 export function tombstonesOf(
@@ -14,7 +15,7 @@ export function tombstonesOf(
   const byName = new Map(workflows.map((workflow) => [workflow.name, workflow]));
   // Files whose names differ only in case are one file on macOS and Windows.
   const files = new Set(workflows.map(({ name }) => name.toLowerCase()));
-  const gone = goneIn(baseline === undefined ? last : [baseline], last);
+  const gone = goneIn(baseline === undefined ? last : [baseline], last, byName);
   return sortedBy(gone, ([name]) => name).flatMap(([name, before]): Tombstones[] => {
     const now = byName.get(name);
     if (now === undefined && files.has(name.toLowerCase())) return [];
@@ -34,7 +35,11 @@ interface Gone {
 }
 
 /** Action stages and nodes of earlier plans by workflow, with what was gone from others. */
-function goneIn(plans: readonly WrittenPlan[], others: readonly WrittenPlan[]): Map<string, Gone> {
+function goneIn(
+  plans: readonly WrittenPlan[],
+  others: readonly WrittenPlan[],
+  byName: ReadonlyMap<string, WorkflowPlan>,
+): Map<string, Gone> {
   const all = new Map<string, Gone>();
   const add = (workflow: string, stages: readonly string[], nodes: readonly StoredNode[] = []) => {
     const gone = all.get(workflow) ?? { stages: new Set(), nodes: new Map() };
@@ -42,8 +47,12 @@ function goneIn(plans: readonly WrittenPlan[], others: readonly WrittenPlan[]): 
     for (const node of nodes) gone.nodes.set(node.name, node);
     all.set(workflow, gone);
   };
-  for (const workflow of plans.flatMap(({ workflows }) => workflows))
-    add(workflow.name, digestOf(workflow).actions, digestOf(workflow).stored);
+  for (const workflow of plans.flatMap(({ workflows }) => workflows)) {
+    const now = byName.get(workflow.name);
+    // Nothing is gone from one that is the same.
+    if (now === undefined || planHash(now) !== workflow.hash)
+      add(workflow.name, digestOf(workflow).actions, digestOf(workflow).stored);
+  }
   for (const { workflow, stages, nodes } of others.flatMap(({ removed = [] }) => removed))
     add(workflow, stages, nodes);
   return all;

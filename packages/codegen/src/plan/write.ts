@@ -1,5 +1,5 @@
 import { once } from "./once.js";
-import { createHash } from "node:crypto";
+import { hash } from "node:crypto";
 import { compilerVersion } from "../version.js";
 import { digestOf, lazyWorkflow } from "./digest.js";
 import type {
@@ -84,5 +84,5 @@ export const planHash = (workflow: WorkflowPlan): string => writtenWorkflowOf(wo
 
 /** Short enough to read in a diff, long enough never to meet by chance. */
 export function hashOf(text: string): string {
-  return createHash("sha256").update(text).digest("hex").slice(0, 16);
+  return hash("sha256", text).slice(0, 16);
 }
