@@ -1,4 +1,5 @@
 import { type Analysis, Analyzer, type Finishing, remembered } from "./analyze/analyze.js";
+import type { readConfig } from "./analyze/config.js";
 import type { ReadModule } from "./analyze/module-file.js";
 import { CacheFile } from "./cache/cache-file.js";
 import { compilerIdentity } from "./cache/last-compile.js";
@@ -6,12 +7,12 @@ import { CompilerMemory } from "./cache/memory.js";
 import { check, checkWorkflow } from "./check/check.js";
 import { checkStored } from "./check/names.js";
 import { soundPart } from "./check/sound.js";
-import { checkOutputFolder, convexConfig, misplacedConfig } from "./check/config.js";
+import { checkConfig, checkOutputFolder, convexConfig, misplacedConfig } from "./check/config.js";
 import { compareDiagnostics, type Diagnostic, isError } from "./diagnostics/diagnostic.js";
 import { codes } from "./diagnostics/codes.js";
 import { discoverAll, readIn, Unreadable, unlessUnreadable } from "./discover/discover.js";
 import type { SourceText } from "./discover/discover.js";
-import { emit, type EmittedBefore, type GeneratedFile } from "./emit/emit.js";
+import { emit, type EmittedBefore, filesOfApp, type GeneratedFile } from "./emit/emit.js";
 import { linkedFolder, misnamedFile, unreadableFile, withFrames } from "./file-problems.js";
 import { tombstonesOf } from "./plan/tombstones.js";
 import { type Earlier, withStorageNames } from "./plan/storage-names.js";
@@ -152,7 +153,8 @@ export class Compiler {
       return consulted.get(file);
     };
     const configText = readOnce(configFile);
-    const { config, diagnostics: unreadConfig } = await this.#readConfig(configText);
+    const readConfig = await this.#readConfig(configText);
+    const { config } = readConfig;
     const output = outputOf(config?.values);
     const analysis = await this.#analyzer.analyze(sources, readOnce, finishing(config), output);
     const { diagnostics: unread, parsed } = analysis;
@@ -170,12 +172,17 @@ export class Compiler {
         return problems;
       });
     const ofApp = [
-      ...(configText === undefined ? misplacedConfig(readOnce) : unreadConfig),
+      ...(configText === undefined ? misplacedConfig(readOnce) : []),
       ...analysis.cycles,
       ...check(plan),
       ...checkOutputFolder(output, config, elsewhere, readOnce),
     ];
-    const found = [...ofApp, ...unread, ...stored];
+    const refused = config === undefined ? [] : checkConfig(config);
+    const ofConfig = [...readConfig.diagnostics, ...refused.map(({ problem }) => problem)];
+    const unsure = new Set([...readConfig.unread, ...refused.map(({ option }) => option)]);
+    if (unsure.has("retry"))
+      for (const each of workflows) if (inheritsRetry(each)) broken.add(each);
+    const found = [...ofApp, ...ofConfig, ...unread, ...stored];
     const isConfigRead = found.every(({ place }) => place.file !== configFile);
     const mounting =
       isConfigRead && workflows.length > 0
@@ -194,8 +201,15 @@ export class Compiler {
     const { baseline, last } = earlier;
     const plans = baseline === undefined ? last : [baseline, ...last];
     const names = sources.map(({ file }) => file);
-    const rest = ok ? undefined : soundPart(plan, broken, ofApp, names, plans);
-    const sound = rest && { plan: rest, files: emitted(rest) };
+    const isOfAll = unsure.has("component") || unsure.has("output");
+    const forAll = isOfAll ? [...ofApp, ...ofConfig] : ofApp;
+    const rest = ok ? undefined : soundPart(plan, broken, forAll, names, plans);
+    // What holds for all workflows stays as it is, rather than without what cannot be read.
+    const asItIs = ({ path, text }: GeneratedFile): GeneratedFile =>
+      unsure.size > 0 && filesOfApp(output).includes(path)
+        ? { path, text: read(path) ?? text }
+        : { path, text };
+    const sound = rest && { plan: rest, files: emitted(without(unsure, rest)).map(asItIs) };
     const files = ok ? emitted(plan) : [];
     this.#memory.forgetUnused();
     return { plan, diagnostics, files, output, ok, sound, sources, consulted, parsed };
@@ -229,7 +243,7 @@ export class Compiler {
   }
 
   async #readConfig(text: string | undefined): Promise<ReadConfig> {
-    if (text === undefined) return { diagnostics: [] };
+    if (text === undefined) return { unread: [], diagnostics: [] };
     return await remembered(this.#memory, "config", text, async () =>
       (await import("./analyze/config.js")).readConfig(text),
     );
@@ -253,9 +267,8 @@ function finishing(config: ConfigPlan | undefined): Finishing {
   const retry = config?.values.retry;
   const finish: Finishing["finish"] = (analyzed) => {
     const workflows = analyzed.map((each) => {
-      const own = each.given.get("retry");
-      if (retry === undefined || (own !== undefined && own.isUnsure !== true)) return each;
-      const options = own === undefined ? { ...each.options, retry } : each.options;
+      if (retry === undefined || !inheritsRetry(each)) return each;
+      const options = each.given.has("retry") ? each.options : { ...each.options, retry };
       return { ...each, options, inherited: { retry } };
     });
     const diagnostics: Diagnostic[] = [];
@@ -269,7 +282,19 @@ function finishing(config: ConfigPlan | undefined): Finishing {
   return { key: JSON.stringify(retry) ?? "", finish };
 }
 
-type ReadConfig = Pick<ProjectPlan, "config"> & { readonly diagnostics: readonly Diagnostic[] };
+function inheritsRetry({ given }: WorkflowPlan): boolean {
+  const own = given.get("retry");
+  return own === undefined || own.isUnsure === true;
+}
+
+type ReadConfig = Pick<ProjectPlan, "config"> & Omit<ReturnType<typeof readConfig>, "config">;
+
+/** The same without some options of the config. */
+function without(options: ReadonlySet<string>, { config, ...plan }: ProjectPlan): ProjectPlan {
+  if (config === undefined) return plan;
+  const values = Object.entries(config.values).filter(([name]) => !options.has(name));
+  return { ...plan, config: { ...config, values: Object.fromEntries(values) } };
+}
 
 export function withProblems(result: CompileResult, problems: readonly Diagnostic[]) {
   const ok = result.ok && !problems.some(isError);

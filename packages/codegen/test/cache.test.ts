@@ -73,6 +73,22 @@ test("after one edit one file is parsed, and of the other workflows nothing but 
   expect(compiler.read.filter((key) => key.startsWith("plans "))).toEqual([]);
 });
 
+test("a config is read once, and what is wrong with it is told by each process", async () => {
+  await writeFile(
+    path("stepwise.config.ts"),
+    'import { defineConfig } from "@stepwise/workflow"; export default defineConfig({ retry: 7, logLevel: "LOUD" });',
+  );
+  const told = async () => {
+    const compiler = new Compiler({ once: true });
+    const { diagnostics, sound } = await compiler.compile({ functionsDir: join(app, "convex") });
+    compiler.remember(join(app, "convex"));
+    return { codes: diagnostics.map(({ code }) => code), sound, read: compiler.read };
+  };
+  const { codes, sound } = await told();
+  expect(codes).toEqual(["SW1603", "SW1603"]);
+  expect(await told()).toMatchObject({ codes, sound, read: expect.arrayContaining(["config"]) });
+});
+
 test(
   "a workflow more or less has only those files parsed that name it",
   { tags: ["large"] },

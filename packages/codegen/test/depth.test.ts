@@ -1,4 +1,5 @@
 import { expect, test } from "vitest";
+import { tooDeep } from "../src/analyze/depth.js";
 import { Compiler, compileSources } from "../src/compile.js";
 
 const head = `import { defineWorkflow } from "@stepwise/workflow";
@@ -88,4 +89,19 @@ test("three thousand calls in another file are one line there", { tags: ["large"
   const found = await new Compiler().compileSources([{ file: "a.workflow.ts", text }], read);
   const told = found.diagnostics.map(({ place, code }) => `${place.file}:${place.line} ${code}`);
   expect(told).toEqual(["lib.ts:3 SW1901"]);
+});
+
+test.each<[what: string, text: string]>([
+  ["in brackets", `go((${Array(3000).fill("0").join(", ")}));`],
+  ["of a block", `() => { ${Array(3000).fill("run()").join(", ")}; };`],
+  ["that is returned", `return (${Array(3000).fill("a.b").join(", ")});`],
+])("a chain of comma operators is as deep as it is long: %s", (_what, text) => {
+  const list = `[${Array(5000).fill("a[0] + 1").join(", ")}];\n`;
+  const options = `go({ ${Array(5000).fill("a: 1").join(", ")} }, ${Array(5000).fill("b").join(", ")});\n`;
+  const names = `let ${Array(5000).fill("c = 1").join(", ")};\n`;
+  const file = {
+    file: "a.ts",
+    text: `${list}${options}${names}${text}\n${names}${options}${list}`,
+  };
+  expect(tooDeep(file).place.line).toBe(4);
 });

@@ -1,5 +1,6 @@
 import { ts, type TypeScript } from "../typescript.js";
 import type { Diagnostic } from "../diagnostics/diagnostic.js";
+import { nearest } from "../diagnostics/nearest.js";
 import { isObject, type Known } from "../plan/known.js";
 import { configFile } from "../plan/paths.js";
 import type { AppConfig, ConfigPlan } from "../plan/schema.js";
@@ -22,30 +23,33 @@ const examples: Readonly<Record<string, string>> = {
   output: '"generated/workflows"',
 };
 
+const all = Object.keys(examples);
+
 const form =
   "write `export default defineConfig({ … })`, with `defineConfig` of @stepwise/workflow";
 
-/** What the app's config says; what cannot be read is reported. `checkConfig` checks its values. */
-export function readConfig(text: string): {
-  config: ConfigPlan;
-  diagnostics: readonly Diagnostic[];
-} {
-  const { file, errors } = new Parser().parse({ file: configFile, text });
-  const nothing = (...diagnostics: Diagnostic[]) => ({
-    config: { values: {}, given: new Map() },
-    diagnostics,
-  });
-  if (file === undefined) return nothing(...errors);
-  const config = unlessTooDeep(() => configOf(file));
-  const found = file.takeDiagnostics();
-  return config === undefined
-    ? nothing(tooDeep({ file: configFile, text }))
-    : { config, diagnostics: found };
+interface ReadConfig {
+  readonly config: ConfigPlan;
+  /** The options that may be other ones than the config has, because something cannot be read. */
+  readonly unread: readonly string[];
+  readonly diagnostics: readonly Diagnostic[];
 }
 
-function configOf(file: DefinitionFile): ConfigPlan {
+/** What the app's config says; what cannot be read is reported. `checkConfig` checks its values. */
+export function readConfig(text: string): ReadConfig {
+  const { file, errors } = new Parser().parse({ file: configFile, text });
+  const config = { values: {}, given: new Map() };
+  const nothing = (diagnostics: readonly Diagnostic[]) => ({ config, unread: all, diagnostics });
+  if (file === undefined) return nothing(errors);
+  const read = unlessTooDeep(() => configOf(file));
+  const diagnostics = file.takeDiagnostics();
+  return read ? { ...read, diagnostics } : nothing([tooDeep({ file: configFile, text })]);
+}
+
+function configOf(file: DefinitionFile): Omit<ReadConfig, "diagnostics"> {
   const options = optionsOf(file);
-  reportUnknown(options, Object.keys(examples), "the config", file, "unknownConfig");
+  if (options === undefined) return { config: { values: {}, given: new Map() }, unread: all };
+  reportUnknown(options, all, "the config", file, "unknownConfig");
   const seen = [...options].filter(([name, { value }]) => {
     const isKnown = Object.hasOwn(examples, name);
     if (!isKnown || isSeen(knownValue(value, file))) return isKnown;
@@ -56,7 +60,11 @@ function configOf(file: DefinitionFile): ConfigPlan {
   });
   const given = givenOptions(new Map(seen), file);
   // A value of another type is reported by `checkConfig`, and then nothing is made of it.
-  return { values: plannedValues(given, Object.keys(examples)) as AppConfig, given };
+  const values = plannedValues(given, all) as AppConfig;
+  const others = [...options.keys()].filter((name) => !given.has(name));
+  // Another name may be a slip.
+  const unread = options.rest ? all : others.map((name) => nearest(name, all) ?? name);
+  return { config: { values, given }, unread };
 }
 
 function isSeen(value: Known): boolean {
@@ -64,9 +72,10 @@ function isSeen(value: Known): boolean {
   return value.isWhole && [...value.fields.values()].every((field) => isSeen(field.value));
 }
 
-function optionsOf(file: DefinitionFile): Options {
+function optionsOf(file: DefinitionFile): Options | undefined {
   const object = objectOf(file);
-  const options: Options = object === undefined ? new Map() : optionsIn(object, file);
+  if (object === undefined) return undefined;
+  const options = optionsIn(object, file);
   const message = "the config holds something that is computed";
   for (const each of options.rest ?? []) file.report("unreadableConfig", each, message, writeEach);
   return options;

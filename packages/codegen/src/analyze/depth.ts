@@ -33,21 +33,34 @@ export function tooDeep(...files: readonly Text[]): Diagnostic {
 
 /** Texts and comments; the end of a block, and of a statement by it; what links parts. */
 const signs =
-  /"[^"\\\n]*(?:\\.[^"\\\n]*)*"|'[^'\\\n]*(?:\\.[^'\\\n]*)*'|\/\/.*|\/\*[^]*?\*\/|}\s*(?!else\b)(?=[\w$@])|\b(?:as|await|else|new|satisfies|typeof|void|yield)\b|[^\s\w$]/g;
+  /"[^"\\\n]*(?:\\.[^"\\\n]*)*"|'[^'\\\n]*(?:\\.[^'\\\n]*)*'|\/\/.*|\/\*[^]*?\*\/|}\s*(?!else\b)(?=[\w$@])|\b(?:as|await|const|else|let|new|satisfies|typeof|var|void|yield)\b|[^\s\w$]/g;
 
 function depthOf(text: string): { readonly depth: number; readonly at: number } {
   /** How many links there are in each bracket, since the last part of a list began. */
   const links = [0];
+  /** For each bracket, whether a comma in it parts a list, and links nothing. */
+  const lists = [false];
   let deepest = { depth: 0, at: 0 };
   for (const { 0: sign, index: at } of text.matchAll(signs)) {
     if (/^["'/]./.test(sign)) continue;
-    if (/^[)\]}]/.test(sign) && links.length > 1) links.pop();
+    if (/^[)\]}]/.test(sign) && links.length > 1) [links, lists].forEach((each) => each.pop());
     const last = links.length - 1;
-    if (/^}.|[,;]/s.test(sign)) links[last] = 0;
-    if (/^[)\]},;]/.test(sign)) continue;
+    if (/^(?:const|let|var)$/.test(sign)) lists[last] = true;
+    if (/^}.|;/s.test(sign)) lists[last] = false;
+    if (/^}.|;/s.test(sign) || (sign === "," && lists[last] === true)) links[last] = 0;
+    if (/^[)\]};]/.test(sign) || (sign === "," && lists[last] === true)) continue;
     const depth = last + (links[last] = (links[last] ?? 0) + 1);
-    if (/[([{]/.test(sign)) links.push(0);
+    if (/[([{]/.test(sign)) {
+      links.push(0);
+      lists.push(holdsList(sign, text.slice(Math.max(0, at - 20), at).trimEnd()));
+    }
     if (depth > deepest.depth) deepest = { depth, at };
   }
   return deepest;
+}
+
+/** Says whether a bracket opens a list, as of arguments; not if it groups, or opens a block. */
+function holdsList(bracket: string, before: string): boolean {
+  if (bracket === "(") return /(?:[\w$\])]|[^=]>)$/.test(before) && !/\breturn$/.test(before);
+  return bracket === "[" || !/(?:[);{}]|=>|\b(?:do|else|finally|try))$/.test(before);
 }

@@ -7,7 +7,7 @@ import type { Workflows } from "./workflows.js";
 import type { DefinitionFile } from "./parser.js";
 import type { FoundDefinition, NodeCall } from "./definitions.js";
 import { fieldsOf } from "./fields.js";
-import { stringOf, unwrap } from "./functions.js";
+import { type Option, stringOf, unwrap } from "./functions.js";
 import { readInput } from "./input.js";
 import { analyzeNode, literalName, optionSource } from "./nodes/node-kind.js";
 import type { NodeContext, ReadNodes } from "./nodes/node-kind.js";
@@ -77,9 +77,13 @@ function readRenamings(all: Options, workflow: string, definition: DefinitionFil
   const file = fileOf(option, definition);
   const of = `workflow ${quote(workflow)}, renamed`;
   const options = option && optionsIn(option.value, file);
-  for (const each of options?.rest ?? [])
+  const entries = [...(options?.values() ?? [])];
+  // In the place of a value that may be another one stands what may change it.
+  const isOwn = ({ nameNode, value }: Option) => nameNode.parent === value.parent;
+  const others = new Set(entries.filter((each) => !isOwn(each)).map(({ value }) => value));
+  for (const each of options?.rest ?? others)
     file.report("unreadableOptions", each, `${of} is computed in part`, writeEach);
-  return [...(options?.values() ?? [])].flatMap(({ name: old, nameNode, value }) => {
+  return entries.filter(isOwn).flatMap(({ name: old, nameNode, value }) => {
     const now = stringOf(unwrap(value));
     if (now !== undefined) return { old, now, place: file.placeOf(nameNode) };
     const message = `${of}: the new name of ${quote(old)} is not written out`;

@@ -1,6 +1,5 @@
 import type { Diagnostic } from "../diagnostics/diagnostic.js";
 import type { ProjectPlan, WorkflowPlan } from "../plan/schema.js";
-import { checkConfig } from "./config.js";
 import { checkDuplicates, checkDuplicateWorkflows, checkNames, checkStored } from "./names.js";
 import { checkOptions } from "./options.js";
 import { checkRecursion, checkRenamings, checkStructure } from "./structure.js";
@@ -15,13 +14,10 @@ const rules = [
 ];
 
 /** Everything in the definitions together that would not work; see `checkWorkflow` for each one. */
-export function check({ config, workflows }: ProjectPlan): Diagnostic[] {
-  return [
-    ...(config === undefined ? [] : checkConfig(config)),
-    ...checkDuplicateWorkflows(workflows),
-    ...checkRecursion(workflows),
-  ];
-}
+export const check = ({ workflows }: ProjectPlan): Diagnostic[] => [
+  ...checkDuplicateWorkflows(workflows),
+  ...checkRecursion(workflows),
+];
 
 /** Everything that can be read in one workflow and would not work, whatever others there are. */
 export function checkWorkflow(workflow: WorkflowPlan): Diagnostic[] {

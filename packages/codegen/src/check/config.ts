@@ -36,11 +36,12 @@ const rules: Readonly<Record<string, Rule>> = {
   ),
 };
 
-export function checkConfig({ given: options }: ConfigPlan): Diagnostic[] {
+/** What is wrong with the values of a config, with the option that each problem is of. */
+export function checkConfig({ given: options }: ConfigPlan) {
   return [...options].flatMap(([option, at]) =>
     (rules[option]?.(option, at) ?? []).map(({ name, given: { place, value }, hint }) => {
       const message = `the config has \`${name}: ${textOf(value)}\`, which cannot be`;
-      return diagnostic("configValue", place, message, hint);
+      return { option, problem: diagnostic("configValue", place, message, hint) };
     }),
   );
 }

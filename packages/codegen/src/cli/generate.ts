@@ -59,7 +59,7 @@ export async function generate(options: GenerateOptions, terminal: Terminal): Pr
   const branches = refsState(functionsDir);
   const baseline = await baselineFor(against, functionsDir, terminal.cwd);
   const result = await compileLatest({ functionsDir, force, baseline });
-  const rest = result.sound && "Only the other workflows are written: those with errors are new.";
+  const rest = result.sound && "Only what is without errors is written.";
   if (!json) printDiagnostics(result.diagnostics, folder, terminal, rest);
   const answer = answerOf(functionsDir, result);
   const whole = result.ok ? result : result.sound;

@@ -30,6 +30,9 @@ export interface EmittedBefore {
   set(file: GeneratedFile, origin: string): void;
 }
 
+/** The files that hold the settings of the app. */
+export const filesOfApp = (output: string): string[] => [`${output}/index.ts`, planFileIn(output)];
+
 /** The files of a project whose plan has no errors, also of workflows that were removed. */
 export function emit(plan: ProjectPlan, before?: EmittedBefore): GeneratedFile[] {
   const { removed = [], config } = plan;

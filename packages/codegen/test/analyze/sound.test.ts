@@ -150,11 +150,50 @@ test.each<[where: string, files: Record<string, string>, errors: string[], sound
   expect(await soundOf(files)).toEqual({ errors, sound });
 });
 
-test("an error of the whole app leaves nothing to write", async () => {
-  const config =
-    'import { defineConfig } from "@stepwise/workflow"; export default defineConfig(1);';
-  const found = await soundOf({ "a.workflow.ts": fine("a"), "stepwise.config.ts": config });
-  expect(found).toEqual({ errors: ["SW1601 stepwise.config.ts"], sound: undefined });
+const own = `export const own = defineWorkflow({ input, retry: true }).step("only", { query: () => 1 });`;
+const both = ["fine", "own"];
+
+test.each<[config: string, code: string, sound?: string[]]>([
+  ['{ logLevel: "LOUD" }', "SW1603", both],
+  ["{ maxParallelism: Number(process.env.MOST) }", "SW1601", both],
+  ["{ retention: 5, nothing: 1 }", "SW1602", both],
+  ["{ retry: 7 }", "SW1603", ["own"]],
+  ["{ retyr: true }", "SW1602", ["own"]],
+  ["{ retry: shared() }", "SW1601", ["own"]],
+  ["{ component: 1 }", "SW1603"],
+  ["{ output: folder }", "SW1601"],
+  ["{ ...shared() }", "SW1601"],
+  ["1", "SW1601"],
+  ["{", "SW1901"],
+])(
+  "of a config with an error, what does not depend on that is written: %s",
+  async (options, code, sound) => {
+    const config = `import { defineConfig } from "@stepwise/workflow"; export default defineConfig(${options});`;
+    const files = { "a.workflow.ts": `${fine("fine")} ${own}`, "stepwise.config.ts": config };
+    const found = await soundOf(files);
+    expect(found.errors).toContain(`${code} stepwise.config.ts`);
+    expect(found.sound).toEqual(sound);
+  },
+);
+
+test("an error in the config leaves what holds for all workflows as it is", async () => {
+  const config = (options: string) =>
+    `import { defineConfig } from "@stepwise/workflow"; export default defineConfig({ ${options} });`;
+  const texts: Record<string, string> = { "stepwise.config.ts": config("maxParallelism: 7") };
+  const compiled = async (text: string) => {
+    const sources = [{ file: "a.workflow.ts", text: head + text }];
+    return await new Compiler().compileSources(sources, (file) => texts[file]);
+  };
+  const wrong = config('maxParallelism: 7000, logLevel: "WARN"');
+  texts["stepwise.config.ts"] = wrong;
+  const first = (await compiled(fine("a"))).sound?.files ?? [];
+  expect(first[0]?.text).toMatch(/components\.workflow,\s*\{ logLevel: "WARN" \}/);
+  texts["stepwise.config.ts"] = config("maxParallelism: 7");
+  for (const { path, text } of (await compiled(fine("a"))).files) texts[path] = text;
+  texts["stepwise.config.ts"] = wrong;
+  const { files = [] } = (await compiled(`${fine("a")} ${fine("b")}`)).sound ?? {};
+  const changed = files.filter(({ path, text }) => texts[path] !== text).map(({ path }) => path);
+  expect(changed).toEqual(["_workflows/workflows.ts", "_workflows/b.plan.json", "_workflows/b.ts"]);
 });
 
 test("one structural error does not hide the others of its definition", async () => {
