@@ -13,6 +13,7 @@ import {
 } from "./scoping.js";
 import { isImported, localNamesOf } from "./modules.js";
 import { calleeName, callsIn } from "./descendants.js";
+import { moduleOf } from "./tokens.js";
 import type { Target, Workflows } from "./workflows.js";
 
 /** The workflows of a function's `child(…)` calls, sorted; undefined if there may be others. */
@@ -165,8 +166,14 @@ export function targetOf(
     if (isName && !seen.includes(held.getText())) return targetOf(held, file, [...seen, name]);
     return { from: file.file, name };
   }
-  if ((member !== undefined) !== (from.imported === "*")) return undefined;
-  return { from: file.file, module: from.module, name: member ?? from.imported };
+  if ((member !== undefined) === (from.imported === "*"))
+    return { from: file.file, module: from.module, name: member ?? from.imported };
+  // `flows.base`, where `flows` is a whole module that a barrel hands on.
+  const found = member && file.modules.member(member, root, moduleOf(file));
+  const holder = found ? found.node.parent : undefined;
+  if (!found || !holder || !ts.isVariableDeclaration(holder) || !ts.isIdentifier(holder.name))
+    return undefined;
+  return { from: found.module.file, name: holder.name.text };
 }
 
 function partsOf(node: Node): [root?: Node, member?: string] {

@@ -83,10 +83,11 @@ export function fileAt(path: string, read: ReadModule): ModuleFile | undefined {
   return undefined;
 }
 
-/** The first path that a module's name stands for: that of a file of the app, if there is one. */
+/** The first path that a module's name stands for: that of a file, if there is one. */
 export function modulePath(from: string, module: string, read: ReadModule): string | undefined {
   const paths = modulePaths(from, module, read);
-  return moduleFileAnywhere(from, module, inside(read), paths)?.path ?? paths[0];
+  const fileOf = (by: ReadModule) => moduleFileAnywhere(from, module, by, paths)?.path;
+  return fileOf(inside(read)) ?? fileOf(read) ?? paths[0];
 }
 
 /** Says whether a path of the functions folder is generated, by Convex or by the compiler. */

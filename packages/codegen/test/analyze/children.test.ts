@@ -181,3 +181,25 @@ export const top = defineWorkflow({ input: z.object({}) }).child("c", two, () =>
     if (name === undefined) expect(found.diagnostics.map(({ code }) => code)).toEqual(["SW1401"]);
   },
 );
+
+test("[S10] a child may be named by a whole module that a barrel hands on", async () => {
+  const head =
+    'import { child, defineWorkflow } from "@stepwise/workflow"; import { z } from "zod";\n';
+  const leaf = 'const own = defineWorkflow({ input: z.object({}) }).sleep("nap", 1);';
+  const top = `import { flows } from "./barrel";
+export const top = defineWorkflow({ input: z.object({}) })
+  .child("one", flows.leaf, () => ({}))
+  .parent("all", { children: () => [child(flows.leaf, {})] });`;
+  const sources = [
+    { file: "leaf.workflow.ts", text: `${head}${leaf} export { own as leaf };` },
+    { file: "top.workflow.ts", text: head + top },
+  ];
+  const files: Readonly<Record<string, string>> = {
+    "barrel.ts": 'export * as flows from "./all";',
+    "all.ts": 'export * from "./leaf.workflow";',
+  };
+  const { plan, diagnostics } = await new Compiler().compileSources(sources, (file) => files[file]);
+  expect(diagnostics).toEqual([]);
+  const nodes = plan.workflows.find(({ name }) => name === "top")?.nodes;
+  expect(nodes?.map(({ stages }) => stages[0]?.workflows)).toEqual([["leaf"], ["leaf"]]);
+});

@@ -127,6 +127,37 @@ test.each([
   expect(await told(top, nodes)).toEqual([error]);
 });
 
+test.each([
+  [
+    "@/names",
+    "../tsconfig.json",
+    { compilerOptions: { paths: { "@/*": ["./made/*", "./src/*"] } } },
+  ],
+  [
+    "#names",
+    "../package.json",
+    { imports: { "#names": { made: "./made.js", default: "./src/names.js" } } },
+  ],
+  ["@acme/flows/deep/names", "../flows/package.json", { exports: { "./deep/*": "./src/*.ts" } }],
+])(
+  "of the files outside that a module may stand for, it is the one that is there: %s",
+  async (module, file, config) => {
+    const names = 'export class Names { static readonly first = "x"; }';
+    const files: Readonly<Record<string, string>> = {
+      [file]: JSON.stringify(config),
+      "../node_modules/@acme/flows/": "../flows/",
+      "../src/names.ts": names,
+      "../flows/src/names.ts": names,
+    };
+    const text = `${head}import { Names } from "${module}";\nexport const flow = defineWorkflow({ input }).sleep(Names.first, 1);`;
+    const sources = [{ file: "a.workflow.ts", text }];
+    const read = (path: string) => files[path];
+    const { diagnostics, plan } = await new Compiler().compileSources(sources, read);
+    expect(diagnostics).toEqual([]);
+    expect(plan.workflows[0]?.nodes[0]?.name).toBe("x");
+  },
+);
+
 test("an error in a helper of another file is at its place there", async () => {
   const files = { ...lib, "own.ts": "export const own = (b) =>\n  b.sleep(Math.random(), 1);\n" };
   const text = `${head}import { own } from "./own";\nexport const flow = defineWorkflow({ input })${branch("own")};\n`;
