@@ -1,8 +1,9 @@
 import { quote } from "../diagnostics/diagnostic.js";
 import { type Node, ts, type TypeScript } from "../typescript.js";
 import type { DefinitionFile } from "./parser.js";
-import { constantOf, type FunctionNode, functionOf, readOption, unwrap } from "./functions.js";
-import { isScalar, knownValue, objectOf } from "./known.js";
+import { constantOf, type FunctionNode, functionOf, readOption } from "./functions.js";
+import { stringOf, unwrap } from "./functions.js";
+import { heldBy, isScalar, knownValue, objectOf, staysAsItIs } from "./known.js";
 import {
   isAssigned,
   isDeclaredInFile,
@@ -144,40 +145,46 @@ function isUndeclared(node: Node, file: DefinitionFile): boolean {
   return !file.imports.has(node.text) && !isDeclaredInFile(node.text, file);
 }
 
+/** Members of members, and consts of consts. One that stands for itself stands for nothing. */
+const maxLinks = 20;
+
 /** The file and exported name that an expression stands for, if local or from a file of the app. */
-export function targetOf(
-  node: Node,
-  file: DefinitionFile,
-  seen: readonly string[] = [],
-): Target | undefined {
+export function targetOf(node: Node, file: DefinitionFile, links = 0): Target | undefined {
   const [root, member] = partsOf(node);
-  if (!root || !ts.isIdentifier(root) || isHidden(root)) return undefined;
-  const name = root.text;
-  const from = file.imports.get(name);
-  if (from === undefined) {
-    if (member !== undefined) {
-      const held = objectOf(root, file)?.properties.map((each) => readOption(each));
-      const found = held?.findLast((each) => each === undefined || each.name === member);
-      return found && targetOf(unwrap(found.value), file, [...seen, name]);
-    }
-    // `const other = workflow` and `import other = flows.workflow` are the workflow.
-    const held = constantOf(root, file) ?? entityOf(name, file);
-    const isName = held !== undefined && partsOf(held)[0] !== undefined;
-    if (isName && !seen.includes(held.getText())) return targetOf(held, file, [...seen, name]);
-    return { from: file.file, name };
-  }
-  if ((member !== undefined) === (from.imported === "*"))
+  if (root === undefined || links > maxLinks) return undefined;
+  const isName = ts.isIdentifier(root) && !isHidden(root);
+  const from = isName ? file.imports.get(root.text) : undefined;
+  if (from !== undefined && (member !== undefined) === (from.imported === "*"))
     return { from: file.file, module: from.module, name: member ?? from.imported };
-  // `flows.base`, where `flows` is a whole module that a barrel hands on.
-  const found = member && file.modules.member(member, root, moduleOf(file));
+  if (member !== undefined) return memberOf(root, member, file, links);
+  if (!isName || from !== undefined) return undefined;
+  // `const other = workflow` and `import other = flows.workflow` are the workflow.
+  const held = constantOf(root, file) ?? entityOf(root.text, file);
+  if (held === undefined || partsOf(held)[0] === undefined)
+    return { from: file.file, name: root.text };
+  return targetOf(held, file, links + 1);
+}
+
+/** What an object or a whole module has under a name, in whichever file of the app it is. */
+function memberOf(of: Node, name: string, file: DefinitionFile, links: number) {
+  const found = file.modules.member(name, of, moduleOf(file));
   const holder = found ? found.node.parent : undefined;
-  if (!found || !holder || !ts.isVariableDeclaration(holder) || !ts.isIdentifier(holder.name))
-    return undefined;
-  return { from: found.module.file, name: holder.name.text };
+  if (found && holder && ts.isVariableDeclaration(holder) && ts.isIdentifier(holder.name))
+    return { from: found.module.file, name: holder.name.text };
+  const held = heldBy(of, file, file.modules);
+  if (held === undefined || !ts.isObjectLiteralExpression(held.node)) return undefined;
+  if (!staysAsItIs(held.node, held.module)) return undefined;
+  const options = held.node.properties.map((each) => readOption(each));
+  const option = options.findLast((each) => each === undefined || each.name === name);
+  return option && targetOf(unwrap(option.value), file.of(held.module), links + 1);
 }
 
 function partsOf(node: Node): [root?: Node, member?: string] {
   if (ts.isPropertyAccessExpression(node)) return [node.expression, node.name.text];
+  if (ts.isElementAccessExpression(node)) {
+    const name = stringOf(node.argumentExpression);
+    return name === undefined ? [] : [node.expression, name];
+  }
   if (ts.isQualifiedName(node)) return [node.left, node.right.text];
   return ts.isIdentifier(node) ? [node] : [];
 }

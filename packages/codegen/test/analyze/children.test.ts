@@ -182,24 +182,62 @@ export const top = defineWorkflow({ input: z.object({}) }).child("c", two, () =>
   },
 );
 
-test("[S10] a child may be named by a whole module that a barrel hands on", async () => {
+test.each([
+  ["a whole module that a barrel hands on", "flows.leaf"],
+  ["one of it", "barrel.flows.leaf"],
+  ["a record of another file", "all.record.leaf"],
+  ["a name in brackets of a record in it", 'record["others"].leaf'],
+  ["a record of this file", "own.deep.leaf"],
+])("[S10] a child may be named by %s", async (_by, leaf) => {
   const head =
     'import { child, defineWorkflow } from "@stepwise/workflow"; import { z } from "zod";\n';
-  const leaf = 'const own = defineWorkflow({ input: z.object({}) }).sleep("nap", 1);';
-  const top = `import { flows } from "./barrel";
+  const made = 'const made = defineWorkflow({ input: z.object({}) }).sleep("nap", 1);';
+  const top = `import * as barrel from "./barrel"; import { flows } from "./barrel";
+import * as all from "./all"; import { record } from "./all";
+const own = { deep: { leaf: flows.leaf } };
 export const top = defineWorkflow({ input: z.object({}) })
-  .child("one", flows.leaf, () => ({}))
-  .parent("all", { children: () => [child(flows.leaf, {})] });`;
+  .child("one", ${leaf}, () => ({}))
+  .parent("all", { children: () => [child(${leaf}, {})] });`;
   const sources = [
-    { file: "leaf.workflow.ts", text: `${head}${leaf} export { own as leaf };` },
+    { file: "leaf.workflow.ts", text: `${head}${made} export { made as leaf };` },
     { file: "top.workflow.ts", text: head + top },
   ];
   const files: Readonly<Record<string, string>> = {
     "barrel.ts": 'export * as flows from "./all";',
-    "all.ts": 'export * from "./leaf.workflow";',
+    "all.ts":
+      'import { leaf } from "./leaf.workflow"; export * from "./leaf.workflow"; export const record = { leaf, others: { leaf } } as const;',
   };
   const { plan, diagnostics } = await new Compiler().compileSources(sources, (file) => files[file]);
   expect(diagnostics).toEqual([]);
   const nodes = plan.workflows.find(({ name }) => name === "top")?.nodes;
   expect(nodes?.map(({ stages }) => stages[0]?.workflows)).toEqual([["leaf"], ["leaf"]]);
+});
+
+test.each([
+  [
+    "a record that something changes",
+    "record.leaf",
+    "export const record = { leaf }; record.leaf = other;",
+  ],
+  ["a record in a variable", "record.leaf", "export let record = { leaf };"],
+  [
+    "a record of itself",
+    "record.leaf",
+    "export const record = { get leaf() { return record.leaf; }, x: 1 };",
+  ],
+  [
+    "records of each other",
+    "record.leaf",
+    "const b = { leaf: a.leaf }; const a = { leaf: b.leaf }; export { a as record };",
+  ],
+  ["what may have any name", "record[key]", "export const record = { leaf };"],
+])("[S10] %s does not say which child it is", async (_what, leaf, record) => {
+  const text = `import { defineWorkflow } from "@stepwise/workflow"; import { z } from "zod";
+import { record } from "./all";
+export const top = defineWorkflow({ input: z.object({}) }).child("one", ${leaf}, () => ({}));`;
+  const all = `import { leaf, other } from "./leaf.workflow"; ${record}`;
+  const read = (file: string) => (file === "all.ts" ? all : undefined);
+  const sources = [{ file: "top.workflow.ts", text }];
+  const { diagnostics } = await new Compiler().compileSources(sources, read);
+  expect(diagnostics.map(({ code }) => code)).toEqual(["SW1401"]);
 });
