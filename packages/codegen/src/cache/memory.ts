@@ -2,15 +2,11 @@ import { deserialize, serialize } from "node:v8";
 import type { Memory } from "../analyze/analyze.js";
 
 /** Values that hold maps. Most of an earlier process are not needed: each is by itself. */
-const apart = new Set(["plans", "config"]);
+const isApart = (key: string): boolean => /^(plans|config)\b/.test(key);
 
-const kindOf = (key: string): string => key.slice(0, Math.max(0, key.indexOf(" "))) || key;
-
-/** What a compiler remembers. Values of an earlier process are parsed only when asked for. */
+/** What a compiler remembers. Plans of an earlier process are read only when asked for. */
 export class CompilerMemory implements Memory {
   readonly #slots = new Map<string, Slot>();
-  /** Those of an earlier process that are read together, by kind, until one is asked for. */
-  readonly #unread = new Map<string, Buffer>();
   #used = new Set<string>();
   #hasChanged = false;
 
@@ -28,7 +24,6 @@ export class CompilerMemory implements Memory {
   }
 
   lazily(key: string): (() => unknown) | undefined {
-    this.#open(kindOf(key));
     const slot = this.#slots.get(key);
     if (slot === undefined) return undefined;
     this.#used.add(key);
@@ -36,26 +31,13 @@ export class CompilerMemory implements Memory {
     return () => valueOf(slot);
   }
 
-  #open(kind: string): void {
-    const bytes = this.#unread.get(kind);
-    if (bytes === undefined) return;
-    this.#unread.delete(kind);
-    // Written by `toBytes`. JSON is read in a fifth of the time of what `serialize` makes.
-    for (const [key, value] of JSON.parse(bytes.toString()) as [string, unknown][])
-      this.#slots.set(key, { made: { value } });
-  }
-
   set(key: string, value: unknown): void {
-    this.#open(kindOf(key));
     this.#slots.set(key, { made: { value } });
     this.#used.add(key);
     this.#hasChanged = true;
   }
 
   forgetUnused(): void {
-    // Of these nothing was asked for.
-    if (this.#unread.size > 0) this.#hasChanged = true;
-    this.#unread.clear();
     for (const key of this.#slots.keys()) {
       if (this.#used.has(key)) continue;
       this.#slots.delete(key);
@@ -64,32 +46,33 @@ export class CompilerMemory implements Memory {
     this.#used = new Set();
   }
 
-  /** A line with the keys and how many bytes each takes, and the values after it. */
+  /** A line with all values but those that are apart, and where these stand after it. */
   toBytes(): Buffer[] {
-    const together = new Map<string, [key: string, value: unknown][]>();
-    const parts: (readonly [key: string, bytes: Buffer])[] = [];
-    for (const [key, slot] of this.#slots) {
-      const kind = kindOf(key);
-      if (apart.has(kind)) parts.push([key, slot.bytes ?? serialize(valueOf(slot))]);
-      else if (together.has(kind)) together.get(kind)?.push([key, valueOf(slot)]);
-      else together.set(kind, [[key, valueOf(slot)]]);
-    }
-    for (const [kind, values] of together) parts.push([kind, Buffer.from(JSON.stringify(values))]);
-    const index = JSON.stringify(parts.map(([key, bytes]) => [key, bytes.length]));
-    return [Buffer.from(`${index}\n`), ...parts.map(([, bytes]) => bytes)];
+    const apart: [key: string, bytes: Buffer][] = [];
+    const values: [key: string, value: unknown][] = [];
+    for (const [key, slot] of this.#slots)
+      if (isApart(key)) apart.push([key, slot.bytes ?? serialize(valueOf(slot))]);
+      else values.push([key, valueOf(slot)]);
+    // JSON is read in a fifth of the time of what `serialize` makes.
+    const head: Head = { values, apart: apart.map(([key, bytes]) => [key, bytes.length]) };
+    return [Buffer.from(`${JSON.stringify(head)}\n`), ...apart.map(([, bytes]) => bytes)];
   }
 
   static from(bytes: Buffer): CompilerMemory {
     const memory = new CompilerMemory();
     let at = bytes.indexOf("\n") + 1;
     // Written by `toBytes`.
-    for (const [key, length] of JSON.parse(bytes.toString("utf8", 0, at)) as [string, number][]) {
-      const part = bytes.subarray(at, (at += length));
-      if (apart.has(kindOf(key))) memory.#slots.set(key, { bytes: part });
-      else memory.#unread.set(key, part);
-    }
+    const { values, apart } = JSON.parse(bytes.toString("utf8", 0, at)) as Head;
+    for (const [key, value] of values) memory.#slots.set(key, { made: { value } });
+    for (const [key, length] of apart)
+      memory.#slots.set(key, { bytes: bytes.subarray(at, (at += length)) });
     return memory;
   }
+}
+
+interface Head {
+  readonly values: readonly [key: string, value: unknown][];
+  readonly apart: readonly [key: string, length: number][];
 }
 
 interface Slot {
