@@ -1,4 +1,11 @@
-import { type Dirent, readdirSync, readFileSync, realpathSync, statSync } from "node:fs";
+import {
+  type Dirent,
+  existsSync,
+  readdirSync,
+  readFileSync,
+  realpathSync,
+  statSync,
+} from "node:fs";
 import { join, relative, sep } from "node:path";
 import { usualOutput } from "../plan/paths.js";
 import { settledStamp } from "./stamp.js";
@@ -249,7 +256,8 @@ export const stampWhenRead = (path: string): string | undefined => readBefore.ge
 export function readIn(functionsDir: string, file: string): string | undefined {
   const path = join(functionsDir, file);
   if (!file.endsWith("/")) return readText(path);
-  return ifPresent(path, () => `${originOf(functionsDir, file)}/`);
+  // Of packages that are installed elsewhere, or not at all, there are many.
+  return existsSync(path) ? ifPresent(path, () => `${originOf(functionsDir, file)}/`) : undefined;
 }
 
 /** The same text, whatever editor saved it. */
