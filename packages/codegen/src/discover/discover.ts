@@ -1,11 +1,5 @@
-import {
-  type Dirent,
-  existsSync,
-  readdirSync,
-  readFileSync,
-  realpathSync,
-  statSync,
-} from "node:fs";
+import { type Dirent, existsSync, readdirSync, readFileSync } from "node:fs";
+import { realpathSync, statSync } from "node:fs";
 import { join, relative, sep } from "node:path";
 import { usualOutput } from "../plan/paths.js";
 import { settledStamp } from "./stamp.js";
