@@ -4,7 +4,7 @@ import type { ComponentApi } from "../component/_generated/component.js";
 import type { StepError } from "../definition/context.js";
 import type { WorkflowReference } from "../runtime/reference.js";
 import { nodeNamed, type NodePath, stagesAt } from "./nodes.js";
-import type { RunFacts, RunState } from "./status.js";
+import type { Doing, RunFacts, RunState } from "./status.js";
 
 /** Which page, as `usePaginatedQuery` asks for it. Its other options have no effect. */
 export type PageOptions = Pick<PaginationOptions, "numItems" | "cursor" | "maximumRowsRead"> & {
@@ -36,6 +36,11 @@ export interface ListFilter<Workflow> {
    * order. Not together with `node`.
    */
   parent?: string;
+  /**
+   * Only runs that do this now, or have a child that does, those that began it last first. A run that
+   * does it in several places may come on several pages. Not together with `node`, `parent` or `key`.
+   */
+  doing?: Doing;
   /** Says whether to list children too. Default: runs of the top level only. */
   children?: boolean;
 }
@@ -51,6 +56,13 @@ export interface ListedRun extends RunFacts {
   /** Says whether this run was paused. `status` also tells whether a run above it was. */
   paused: boolean;
   error?: StepError;
+  /**
+   * For a run that goes on: where it is, from the run down, such as `reviews/2/approve` in child 2 of
+   * `reviews`; what it does there, since when, and until when it waits, in ms since the epoch. A run
+   * that does several things at once is shown at one that is stalled, running, queued, to be tried
+   * again, waiting for an event or sleeping, in this order, among the first of its children.
+   */
+  at?: { path: string; doing: Doing; since: number; dueAt?: number };
 }
 
 /** @throws if the filters do not go together, or the workflow has no such node. */
@@ -60,13 +72,13 @@ export async function listRuns<Workflow extends WorkflowReference<never>>(
   filter: ListFilter<Workflow>,
   { numItems, cursor, endCursor, maximumRowsRead }: PageOptions,
 ): Promise<Page<ListedRun> & { read: number }> {
-  const { workflow, node, outdated, parent, key, ...others } = filter;
+  const { workflow, node, outdated, parent, key, doing, ...others } = filter;
   if (workflow === undefined && [node, outdated, key].some((each) => each !== undefined))
     throw new Error(
       `Listing runs by node or key, or outdated ones, needs a workflow: give that too`,
     );
-  if ([node, parent, key].filter((each) => each !== undefined).length > 1)
-    throw new Error(`Runs are listed by node, by parent or by key, not by two of them`);
+  if ([node, parent, key, doing].filter((each) => each !== undefined).length > 1)
+    throw new Error(`Runs are listed by node, parent, key or what they do, not by two of them`);
   const some = {
     ...others,
     workflow: workflow?.name,
@@ -75,6 +87,7 @@ export async function listRuns<Workflow extends WorkflowReference<never>>(
   };
   if (parent !== undefined)
     return await ctx.runQuery(component.listing.children, { ...some, parent });
+  if (doing !== undefined) return await ctx.runQuery(component.listing.doing, { ...some, doing });
   if (node === undefined || workflow === undefined)
     return await ctx.runQuery(component.listing.runs, { ...some, key });
   const stages = stagesAt(workflow.stored, nodeNamed(workflow, node, { onTop: false }));

@@ -79,7 +79,15 @@ export interface ActiveNode<Workflow = unknown> extends Reached<Workflow> {
   paused?: boolean;
   /** Its scheduled function was lost, so it does not go on by itself. Call `repair`. */
   stalled?: boolean;
+  /** Absent for a node that only holds others: a parent, a loop or a branch. */
+  doing?: Doing;
 }
+
+/**
+ * What a run does at a node. `queued`: an action waits for a slot of the pool. `retrying`: it waits for
+ * its next attempt.
+ */
+export type Doing = "stalled" | "running" | "queued" | "retrying" | "waitingForEvent" | "sleeping";
 
 /** The states of a run. */
 export type RunState =

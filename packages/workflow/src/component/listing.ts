@@ -8,9 +8,20 @@ import {
 import { v, type Infer, type ObjectType } from "convex/values";
 import { query, type QueryCtx } from "./_generated/server.js";
 import { keyShown } from "./core/children.js";
-import type { Run, Step } from "./core/documents.js";
+import type { Run, RunId, Step } from "./core/documents.js";
 import { isInput, isParent } from "./core/kinds.js";
+import { Paths, placeIn } from "./core/paths.js";
 import { findRun } from "./core/runs.js";
+import { hasNotEnded, stepWithId } from "./core/steps.js";
+import {
+  type At,
+  atStep,
+  type Doing,
+  placeOfRun,
+  stalledSteps,
+  vAt,
+  vDoing,
+} from "./features/doing.js";
 import schema from "./schema.js";
 import { vError, vRunState } from "./validators.js";
 import { factsOf, LIMITS, nodeFactsOf, nodeFields, pageFields, runFacts } from "./views.js";
@@ -20,6 +31,8 @@ export const vListed = v.object({
   /** Of a child: its place among its siblings, and its key where they were given as a record. */
   index: v.optional(v.number()),
   childKey: v.optional(v.string()),
+  /** Of one that goes on. */
+  at: v.optional(vAt),
 });
 
 const vListedPage = v.object({
@@ -88,7 +101,7 @@ export const runs = query({
         inTime(q.eq("root", undefined).eq("workflow", workflow).eq("state", state)),
       );
     };
-    return await listed(indexed().order(key === undefined ? "desc" : "asc"), filter, page);
+    return await listed(ctx, indexed().order(key === undefined ? "desc" : "asc"), filter, page);
   },
 });
 
@@ -109,7 +122,7 @@ export const children = query({
         ? all.withIndex("by_parent", (q) => q.eq("parentStep", step))
         : all.withIndex("by_parent_state", (q) => q.eq("parentStep", step).eq("state", state));
     };
-    return await listed(indexed(), { ...filter, children: true }, page);
+    return await listed(ctx, indexed(), { ...filter, children: true }, page);
   },
 });
 
@@ -125,23 +138,123 @@ export const atStages = query({
     );
     const open = mergedStream(atStage, ["createdAt", "_creationTime"]);
     const runOf = async ({ run }: Step) => await ctx.db.get("runs", run);
-    return await listed(open.map(runOf), filter, page);
+    return await listed(ctx, open.map(runOf), filter, page);
   },
 });
 
-async function listed(runs: QueryStream<Run>, filter: Filter, options: PaginationOptions) {
+const doingArgs = { ...filters, doing: vDoing, page: paginationOptsValidator };
+
+/** Runs that do it, or have a child that does, those that came to it last first. */
+export const doing = query({
+  args: doingArgs,
+  returns: vListedPage,
+  handler: async (ctx, { doing, page, ...filter }) =>
+    await listedDoing(ctx, doing, filter, page, placeBelow),
+});
+
+/** How many runs are counted at most. */
+const COUNTED = 100;
+
+/** How many runs of the top level are in a state, or do something; at least so many if `isMore`. */
+export const count = query({
+  args: { state: v.optional(vRunState), doing: v.optional(vDoing) },
+  returns: v.object({ count: v.number(), isMore: v.boolean() }),
+  handler: async (ctx, { state, doing }) => {
+    const page = { numItems: COUNTED, cursor: null, maximumRowsRead: COUNTED };
+    if (doing !== undefined) {
+      const found = await listedDoing(ctx, doing, { state }, page, async () => undefined);
+      return { count: found.page.length, isMore: !found.isDone };
+    }
+    const found = await ctx.db
+      .query("runs")
+      .withIndex("by_root_state", (q) =>
+        state === undefined ? q.eq("root", undefined) : q.eq("root", undefined).eq("state", state),
+      )
+      .take(COUNTED + 1);
+    return { count: Math.min(found.length, COUNTED), isMore: found.length > COUNTED };
+  },
+});
+
+/** Where a step of a run or of one below it is, seen from there. */
+type Place = (ctx: QueryCtx, run: Run, step: Step, doing: Doing) => Promise<At | undefined>;
+const placeBelow: Place = async (ctx, run, step, doing) => {
+  const own = await ctx.db.get("runs", step.run);
+  const above = own === null ? undefined : await new Paths(ctx, run).of(own);
+  return above === undefined ? undefined : atStep(above + placeIn(step), doing, step);
+};
+
+async function listedDoing(
+  ctx: QueryCtx,
+  doing: Doing,
+  filter: Filter,
+  page: PaginationOptions,
+  place: Place,
+) {
+  /** A run that does it twice is in a page once. */
+  const steps = new Map<RunId, Step>();
+  const runOf = async (step: Step) => {
+    const own = await ctx.db.get("runs", step.run);
+    const isListed = own?.root === undefined || filter.children === true;
+    const run = isListed ? own : await ctx.db.get("runs", own.root!);
+    if (run === null || steps.has(run._id)) return null;
+    steps.set(run._id, step);
+    return run;
+  };
+  const at = async (run: Run) => await place(ctx, run, steps.get(run._id)!, doing);
+  if (doing !== "stalled")
+    return await listed(ctx, stepsDoing(ctx, doing).map(runOf), filter, page, at);
+  const rows: Infer<typeof vListed>[] = [];
+  for (const step of await stalledSteps(ctx)) {
+    const run = await runOf(step);
+    if (run !== null && fits(run, filter)) rows.push(await rowOf(run, at));
+  }
+  return { page: rows, isDone: true, continueCursor: "", read: steps.size };
+}
+
+/** The steps that do it. A work of the pool that is none of them is passed over. */
+function stepsDoing(ctx: QueryCtx, doing: Exclude<Doing, "stalled">): QueryStream<Step> {
+  const all = stream(ctx.db, schema);
+  const ofWork = async ({ work = "" }: { work?: string }) => {
+    const step = await stepWithId(ctx, work);
+    return step !== null && hasNotEnded(step) ? step : null;
+  };
+  if (doing === "queued") return all.query("waiting").order("desc").map(ofWork);
+  if (doing === "running")
+    return all
+      .query("slots")
+      .withIndex("by_work", (q) => q.gt("work", ""))
+      .map(ofWork);
+  const kind = ({ retrying: "action", waitingForEvent: "event", sleeping: "sleep" } as const)[
+    doing
+  ];
+  return all
+    .query("steps")
+    .withIndex("by_kind_state", (q) => q.eq("kind", kind).eq("state", "waiting"))
+    .order("desc");
+}
+
+/** @param at tells where a run is. Default: looks for it */
+async function listed(
+  ctx: QueryCtx,
+  runs: QueryStream<Run>,
+  filter: Filter,
+  options: PaginationOptions,
+  at = async (run: Run) => await placeOfRun(ctx, run),
+) {
   let read = 0;
   const isListed = async (run: Run) => {
     read++;
     return fits(run, filter);
   };
   const found = await runs.filterWith(isListed).paginate({ ...LIMITS, ...options });
-  const page = found.page.map((run) => {
-    const ofChild =
-      run.parentRun === undefined ? {} : { index: run.index, childKey: keyShown(run) };
-    return { ...factsOf(run), ...ofChild };
-  });
+  const page: Infer<typeof vListed>[] = [];
+  for (const run of found.page) page.push(await rowOf(run, at));
   return { page, isDone: found.isDone, continueCursor: found.continueCursor, read };
+}
+
+async function rowOf(run: Run, at: (run: Run) => Promise<At | undefined>) {
+  const ofChild = run.parentRun === undefined ? {} : { index: run.index, childKey: keyShown(run) };
+  return { ...factsOf(run), ...ofChild, at: await at(run) };
 }
 
 const vRecord = v.object({

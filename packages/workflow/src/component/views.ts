@@ -6,13 +6,14 @@ import type { Doc, Run, Step } from "./core/documents.js";
 import { shownInput } from "./core/input.js";
 import { keptEvents, vKept } from "./core/inbox.js";
 import { isAction, isEntry, isInPool, isInput, isParent } from "./core/kinds.js";
+import { hasRoomToRead } from "./core/room.js";
 import { findRun, runWithId, whichRun } from "./core/runs.js";
 import { isLost } from "./core/scheduled.js";
 import { childProgress, keyShown, vChildren } from "./core/children.js";
 import { activeSteps, nameOf } from "./core/steps.js";
 import { isUnder } from "./engine/deadlines.js";
 import { parentBeingUndone } from "./features/compensation.js";
-import { isStranded } from "./features/lost.js";
+import { doingOf, isStalled, vDoing } from "./features/doing.js";
 import {
   vCame,
   vError,
@@ -56,7 +57,6 @@ export function factsOf(run: Run) {
 /** How many runs `tree` shows. */
 const MAX_TREE = 500;
 const MAX_TREE_STEPS = 8_192;
-const TREE_ROOM_BYTES = 2 * 1024 * 1024;
 
 export const stepFields = {
   kind: vStepKind,
@@ -114,6 +114,7 @@ const vActiveNode = v.object({
   timesOutAt: v.optional(v.number()),
   paused: v.optional(v.boolean()),
   stalled: v.optional(v.boolean()),
+  doing: v.optional(vDoing),
 });
 
 export const vStatus = v.object({
@@ -185,28 +186,20 @@ async function activeNodes(
 
 async function activeNode(ctx: QueryCtx, step: Step, deadlines: readonly Doc<"deadlines">[]) {
   const { entersAt = 0 } = step;
+  const facts = await nodeFactsOf(ctx, step);
+  const stalled = (await isStalled(ctx, step)) || undefined;
   // A run that was started for later waits at its first stage.
   const dueAt = step.dueAt ?? (isEntry(step) && entersAt > step.startedAt ? entersAt : undefined);
   return {
-    ...(await nodeFactsOf(ctx, step)),
+    ...facts,
     node: step.stage,
     since: step.startedAt,
     dueAt,
     timesOutAt: deadlines.find((deadline) => isUnder(deadline, step))?.at,
     paused: step.paused,
-    stalled: (await isStalled(ctx, step)) || undefined,
+    stalled,
+    doing: stalled ? ("stalled" as const) : doingOf(facts),
   };
-}
-
-/** Says whether a step is stuck: the watchdog finds what is due soon, and a repair everything. */
-async function isStalled(ctx: QueryCtx, step: Step): Promise<boolean> {
-  if (step.paused === true) return false;
-  if (await isStranded(ctx, step)) return true;
-  if (isInPool(step) && step.entersAt === undefined) {
-    const slot = await slotOf(ctx, step._id);
-    return slot?.job !== undefined && (await isLost(ctx, slot));
-  }
-  return step.entersAt !== undefined && (await isLost(ctx, step));
 }
 
 /** What a run was started with, without what is sensitive. Null for an unknown run. */
@@ -296,12 +289,6 @@ export const tree = query({
     return { runs, truncated: isCut || !(await hasRoomToRead(ctx)) };
   },
 });
-
-/** Says whether another record can be read, with an output of 1 MiB. */
-export async function hasRoomToRead(ctx: QueryCtx): Promise<boolean> {
-  const { bytesRead } = await ctx.meta.getTransactionMetrics();
-  return bytesRead.remaining > TREE_ROOM_BYTES;
-}
 
 async function treeRun(ctx: QueryCtx, run: Run): Promise<Infer<typeof vTreeRun>> {
   const steps: Infer<typeof vTreeStep>[] = [];

@@ -2,15 +2,16 @@ import { paginator } from "convex-helpers/server/pagination";
 import { paginationOptsValidator, type PaginationOptions } from "convex/server";
 import { type Infer, v } from "convex/values";
 import { query, type QueryCtx } from "./_generated/server.js";
-import { keyShown } from "./core/children.js";
 import type { Run, RunId, Step } from "./core/documents.js";
 import { shownInput } from "./core/input.js";
 import { takesEvents } from "./core/kinds.js";
+import { Paths, placeIn } from "./core/paths.js";
+import { hasRoomToRead } from "./core/room.js";
 import { runWithId } from "./core/runs.js";
 import { nameOf } from "./core/steps.js";
 import schema from "./schema.js";
 import { vIterations } from "./validators.js";
-import { hasRoomToRead, LIMITS, pageFields } from "./views.js";
+import { LIMITS, pageFields } from "./views.js";
 
 const vWait = v.object({
   runId: v.string(),
@@ -78,7 +79,7 @@ async function waitsBelow(
 function waitOf(run: Run, step: Step, input: unknown, path: string): Wait {
   const { iterations, names: events = [], startedAt: since, dueAt, paused } = step;
   const { _id: runId, workflow, startKey: key } = run;
-  const of = { runId, workflow, key, node: nameOf(step), iterations, path: path + placeOf(step) };
+  const of = { runId, workflow, key, node: nameOf(step), iterations, path: path + placeIn(step) };
   return { ...of, events, input, since, dueAt, paused };
 }
 
@@ -88,37 +89,4 @@ async function eventSteps(ctx: QueryCtx, run: RunId): Promise<Step[]> {
     .withIndex("by_run_state", (q) => q.eq("run", run).eq("state", "waiting"))
     .collect();
   return waiting.filter(takesEvents);
-}
-
-const placeOf = (step: Step): string => [nameOf(step), ...(step.iterations ?? [])].join("#");
-
-/** Where runs are below another one, each with a slash at its end. */
-class Paths {
-  readonly #known = new Map<RunId, string | undefined>();
-
-  constructor(
-    readonly ctx: QueryCtx,
-    { _id }: Run,
-  ) {
-    this.#known.set(_id, "");
-  }
-
-  /** @returns undefined if it is not below */
-  async of(run: Run): Promise<string | undefined> {
-    if (this.#known.has(run._id)) return this.#known.get(run._id);
-    const path = await this.#below(run);
-    this.#known.set(run._id, path);
-    return path;
-  }
-
-  async #below(run: Run): Promise<string | undefined> {
-    const { parentStep, parentRun, index } = run;
-    const step = parentStep === undefined ? null : await this.ctx.db.get("steps", parentStep);
-    const above = parentRun === undefined ? null : await this.ctx.db.get("runs", parentRun);
-    if (step === null || above === null) return undefined;
-    const before = await this.of(above);
-    if (before === undefined) return undefined;
-    const child = step.single === true ? "" : `${keyShown(run) ?? index}/`;
-    return `${before}${placeOf(step)}/${child}`;
-  }
 }

@@ -723,6 +723,12 @@ export type ComponentApi<Name extends string | undefined = string | undefined> =
           };
           index?: number;
           childKey?: string;
+          at?: {
+            path: string;
+            doing: "stalled" | "running" | "queued" | "retrying" | "waitingForEvent" | "sleeping";
+            since: number;
+            dueAt?: number;
+          };
         }>;
         read: number;
       },
@@ -796,6 +802,102 @@ export type ComponentApi<Name extends string | undefined = string | undefined> =
           };
           index?: number;
           childKey?: string;
+          at?: {
+            path: string;
+            doing: "stalled" | "running" | "queued" | "retrying" | "waitingForEvent" | "sleeping";
+            since: number;
+            dueAt?: number;
+          };
+        }>;
+        read: number;
+      },
+      Name
+    >;
+    count: FunctionReference<
+      "query",
+      "internal",
+      {
+        state?:
+          "pending" | "running" | "compensating" | "completed" | "failed" | "canceled" | "timedOut";
+        doing?: "stalled" | "running" | "queued" | "retrying" | "waitingForEvent" | "sleeping";
+      },
+      { count: number; isMore: boolean },
+      Name
+    >;
+    doing: FunctionReference<
+      "query",
+      "internal",
+      {
+        workflow?: string;
+        state?:
+          "pending" | "running" | "compensating" | "completed" | "failed" | "canceled" | "timedOut";
+        notOfPlan?: string;
+        since?: number;
+        until?: number;
+        children?: boolean;
+        doing: "stalled" | "running" | "queued" | "retrying" | "waitingForEvent" | "sleeping";
+        page: {
+          numItems: number;
+          cursor: string | null;
+          endCursor?: string | null;
+          id?: number;
+          maximumRowsRead?: number;
+          maximumBytesRead?: number;
+        };
+      },
+      {
+        isDone: boolean;
+        continueCursor: string;
+        page: Array<{
+          runId: string;
+          workflow: string;
+          state:
+            | "pending"
+            | "running"
+            | "compensating"
+            | "completed"
+            | "failed"
+            | "canceled"
+            | "timedOut";
+          key?: string;
+          plan?: string;
+          generation: number;
+          parentRunId?: string;
+          within?: string;
+          createdAt: number;
+          startedAt: number;
+          endedAt?: number;
+          paused: boolean;
+          error?: {
+            message: string;
+            kind:
+              | "thrown"
+              | "nonRetryable"
+              | "timedOut"
+              | "canceled"
+              | "childFailed"
+              | "invalidInput"
+              | "invalidOutput"
+              | "tooLarge"
+              | "lost"
+              | "removedNode";
+            data?: any;
+            workflow: string;
+            node: string;
+            attempt: number;
+            key?: string;
+            cause?: any;
+            causes?: any;
+            compensationErrors?: Array<any>;
+          };
+          index?: number;
+          childKey?: string;
+          at?: {
+            path: string;
+            doing: "stalled" | "running" | "queued" | "retrying" | "waitingForEvent" | "sleeping";
+            since: number;
+            dueAt?: number;
+          };
         }>;
         read: number;
       },
@@ -869,6 +971,12 @@ export type ComponentApi<Name extends string | undefined = string | undefined> =
           };
           index?: number;
           childKey?: string;
+          at?: {
+            path: string;
+            doing: "stalled" | "running" | "queued" | "retrying" | "waitingForEvent" | "sleeping";
+            since: number;
+            dueAt?: number;
+          };
         }>;
         read: number;
       },
@@ -1226,6 +1334,7 @@ export type ComponentApi<Name extends string | undefined = string | undefined> =
           timesOutAt?: number;
           paused?: boolean;
           stalled?: boolean;
+          doing?: "stalled" | "running" | "queued" | "retrying" | "waitingForEvent" | "sleeping";
         }>;
         stalled: boolean;
         steered?: Array<{

@@ -1,0 +1,41 @@
+import { keyShown } from "./children.js";
+import type { QueryCtx, Run, RunId, Step } from "./documents.js";
+import { nameOf } from "./steps.js";
+
+/** What a place is called in its run: `ask`, or `turns.ask#3` in a loop. */
+export const placeIn = (step: Step): string => [nameOf(step), ...(step.iterations ?? [])].join("#");
+
+/** Where a child is, with a slash at its end. @param at where its parent is, whose record is given */
+export function pathBelow(at: string, parent: Step, child: Run): string {
+  return parent.single === true ? `${at}/` : `${at}/${keyShown(child) ?? child.index}/`;
+}
+
+/** Where runs are below another one, each with a slash at its end. */
+export class Paths {
+  readonly #known = new Map<RunId, string | undefined>();
+
+  constructor(
+    readonly ctx: QueryCtx,
+    { _id }: Run,
+  ) {
+    this.#known.set(_id, "");
+  }
+
+  /** @returns undefined if it is not below */
+  async of(run: Run): Promise<string | undefined> {
+    if (this.#known.has(run._id)) return this.#known.get(run._id);
+    const path = await this.#below(run);
+    this.#known.set(run._id, path);
+    return path;
+  }
+
+  async #below(run: Run): Promise<string | undefined> {
+    const { parentStep, parentRun } = run;
+    const step = parentStep === undefined ? null : await this.ctx.db.get("steps", parentStep);
+    const above = parentRun === undefined ? null : await this.ctx.db.get("runs", parentRun);
+    if (step === null || above === null) return undefined;
+    const before = await this.of(above);
+    if (before === undefined) return undefined;
+    return pathBelow(before + placeIn(step), step, run);
+  }
+}

@@ -1,0 +1,114 @@
+import { isWaiting, oneOf, slotOf } from "@stepwise/workpool/core";
+import { type Infer, v } from "convex/values";
+import { childrenIn } from "../core/children.js";
+import type { QueryCtx, Run, Step } from "../core/documents.js";
+import { isAction, isEntry, isHolding, isInPool, isParent, takesEvents } from "../core/kinds.js";
+import { pathBelow, placeIn } from "../core/paths.js";
+import { hasRoomToRead } from "../core/room.js";
+import { isLost, LATE_MS } from "../core/scheduled.js";
+import { activeSteps, stepWithId } from "../core/steps.js";
+import { isStranded } from "./lost.js";
+
+/* What runs that go on do. It is stored nowhere: their open step records tell it. */
+
+/** Of a run that does several of these at once, the first is shown. */
+const DOING = ["stalled", "running", "queued", "retrying", "waitingForEvent", "sleeping"] as const;
+export const vDoing = oneOf(...DOING);
+export type Doing = Infer<typeof vDoing>;
+
+/** Where a run is, what it does there, since when, and until when it waits. */
+export const vAt = v.object({
+  /** From the run down: `reviews/2/approve` in child 2 of `reviews`. */
+  path: v.string(),
+  doing: vDoing,
+  since: v.number(),
+  dueAt: v.optional(v.number()),
+});
+export type At = Infer<typeof vAt>;
+
+/** @param state of an action in the queue it is `pending`, which its record does not say */
+export function doingOf({ kind, state }: Pick<Step, "kind" | "state">): Doing | undefined {
+  const step = { kind };
+  if (isHolding(step) || isParent(step) || isEntry(step)) return undefined;
+  if (isAction(step) && state === "pending") return "queued";
+  if (state !== "waiting") return "running";
+  if (isAction(step)) return "retrying";
+  return takesEvents(step) ? "waitingForEvent" : "sleeping";
+}
+
+async function doingNow(ctx: QueryCtx, step: Step): Promise<Doing> {
+  if (await isStalled(ctx, step)) return "stalled";
+  const isQueued = isInPool(step) && (await isWaiting(ctx, step._id));
+  return doingOf(isQueued ? { kind: step.kind, state: "pending" } : step) ?? "running";
+}
+
+/** Says whether a step is stuck: the watchdog finds what is due soon, and a repair everything. */
+export async function isStalled(ctx: QueryCtx, step: Step): Promise<boolean> {
+  if (step.paused === true) return false;
+  if (await isStranded(ctx, step)) return true;
+  if (isInPool(step) && step.entersAt === undefined) {
+    const slot = await slotOf(ctx, step._id);
+    return slot?.job !== undefined && (await isLost(ctx, slot));
+  }
+  return step.entersAt !== undefined && (await isLost(ctx, step));
+}
+
+export function atStep(path: string, doing: Doing, { startedAt: since, dueAt }: Step): At {
+  return { path, doing, since, dueAt };
+}
+
+/** Of so many children that go on at once it is read what they do … */
+const CHILDREN = 3;
+/** … and of so many runs below each that is listed. A page stays cheap; one run is enough to see. */
+const BELOW = 6;
+
+/** Where a run is; undefined unless it goes on, and if there is no room to read that. */
+export async function placeOfRun(ctx: QueryCtx, run: Run): Promise<At | undefined> {
+  if (run.state !== "running" && run.state !== "compensating") return undefined;
+  let left = BELOW;
+  let found: At | undefined;
+  const look = async ({ _id }: Run, above: string): Promise<void> => {
+    if (!(await hasRoomToRead(ctx))) return;
+    const step = await innermost(ctx, _id);
+    if (step === undefined) return;
+    const path = above + placeIn(step);
+    const children = isParent(step)
+      ? await childrenIn(ctx, step._id, "running").take(CHILDREN)
+      : [];
+    for (const child of children) if (left-- > 0) await look(child, pathBelow(path, step, child));
+    if (children.length > 0) return;
+    const at = atStep(path, await doingNow(ctx, step), step);
+    if (found === undefined || DOING.indexOf(at.doing) < DOING.indexOf(found.doing)) found = at;
+  };
+  await look(run, "");
+  return found;
+}
+
+/** The open record of a run that holds no other. */
+async function innermost(ctx: QueryCtx, run: Run["_id"]): Promise<Step | undefined> {
+  for await (const step of activeSteps(ctx, run)) if (!isHolding(step)) return step;
+  return undefined;
+}
+
+/** Records that are looked at for stalled ones: the watchdog leaves few that are late. */
+const LOOKED_AT = 100;
+
+/** Steps that are stalled: those whose entry is late, and those whose slot has lost its function. */
+export async function stalledSteps(ctx: QueryCtx): Promise<Step[]> {
+  const late = Date.now() - LATE_MS;
+  const entries = await ctx.db
+    .query("steps")
+    .withIndex("by_entry", (q) => q.gte("entersAt", 0).lt("entersAt", late))
+    .take(LOOKED_AT);
+  const slots = await ctx.db
+    .query("slots")
+    .withIndex("by_work", (q) => q.gt("work", ""))
+    .take(LOOKED_AT);
+  const found: Step[] = [];
+  for (const { work = "", startedAt = 0 } of slots) {
+    const step = startedAt < late ? await stepWithId(ctx, work) : null;
+    if (step !== null) entries.push(step);
+  }
+  for (const step of entries) if (await isStalled(ctx, step)) found.push(step);
+  return found;
+}
