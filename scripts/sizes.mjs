@@ -12,11 +12,14 @@ const modulesOf = (name) =>
     .filter((file) => file.endsWith(".js"))
     .map((file) => dist(name, "component", file));
 
-/** Limits in KB, a tenth above what was measured when they were set. */
+/**
+ * Limits in KB, a tenth above what was measured when they were set. The component got 4 KB more to
+ * tell what runs do, and where.
+ */
 const entries = [
   ["@stepwise/workflow", [dist("workflow", "index.js")], 42],
   ["@stepwise/workflow/runtime", [dist("workflow", "runtime/index.js")], 69],
-  ["@stepwise/workflow, the component", modulesOf("workflow"), 163],
+  ["@stepwise/workflow, the component", modulesOf("workflow"), 167],
   ["@stepwise/workpool", [dist("workpool", "client/index.js")], 7.5],
   ["@stepwise/workpool, the component", modulesOf("workpool"), 90],
 ];

@@ -23,6 +23,15 @@ const vState = v.union(
   v.literal("timedOut"),
 );
 
+const vDoing = v.union(
+  v.literal("stalled"),
+  v.literal("running"),
+  v.literal("queued"),
+  v.literal("retrying"),
+  v.literal("waitingForEvent"),
+  v.literal("sleeping"),
+);
+
 const vRead = v.union(
   v.object({ name: v.literal("workflows"), args: v.object({}) }),
   v.object({
@@ -30,6 +39,7 @@ const vRead = v.union(
     args: v.object({
       workflow: v.optional(v.string()),
       state: v.optional(vState),
+      doing: v.optional(vDoing),
       node: v.optional(v.string()),
       parent: v.optional(v.string()),
       key: v.optional(v.string()),
@@ -40,6 +50,11 @@ const vRead = v.union(
       cursor,
     }),
   }),
+  v.object({
+    name: v.literal("count"),
+    args: v.union(v.object({ state: vState }), v.object({ doing: vDoing })),
+  }),
+  v.object({ name: v.literal("place"), args: v.object({ runId }) }),
   v.object({ name: v.literal("run"), args: v.object({ runId }) }),
   v.object({ name: v.literal("input"), args: v.object({ runId }) }),
   v.object({ name: v.literal("steps"), args: v.object({ runId, cursor }) }),

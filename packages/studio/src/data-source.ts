@@ -1,4 +1,4 @@
-import type { ListedRun, Page, RunState, Status, TimelineEntry } from "@stepwise/workflow";
+import type { Doing, ListedRun, Page, RunState, Status, TimelineEntry } from "@stepwise/workflow";
 import type { ComponentApi } from "@stepwise/workflow/_generated/component.js";
 import type { FunctionReturnType } from "convex/server";
 import type { Value } from "convex/values";
@@ -7,10 +7,12 @@ import type { Shape } from "./input-shape.js";
 /** Runs that are read for a page of a list: a filter without an index drops some of them. */
 export const RUNS = 50;
 
-/** Which runs to list. At most one of `node`, `parent` and `key`. */
+/** Which runs to list. At most one of `node`, `parent`, `key` and `doing`. */
 export interface RunsArgs {
   readonly workflow?: string;
   readonly state?: RunState;
+  /** Only runs that do this now, or have a child that does. */
+  readonly doing?: Doing;
   /** Only runs that are at this node of `workflow`. */
   readonly node?: string;
   /** Only the children of this run, or of an entry of a timeline, by its `id`. */
@@ -27,6 +29,9 @@ export interface RunsArgs {
   /** From the page before; null for the first. */
   readonly cursor: string | null;
 }
+
+/** What to count. */
+export type CountArgs = { readonly state: RunState } | { readonly doing: Doing };
 
 /** An event that some node of a workflow takes. */
 export interface EventSummary {
@@ -59,6 +64,10 @@ export interface Reads {
   workflows(args: Record<string, never>): WorkflowSummary[];
   /** Also how many runs were `searched` for this page: up to 50, with a `text` up to 500. */
   runs(args: RunsArgs): Page<ListedRun> & { searched: number };
+  /** How many runs of the top level are in a state, or do something: up to 100, or more. */
+  count(args: CountArgs): FunctionReturnType<ComponentApi["listing"]["count"]>;
+  /** Where a run is, and what it does there. Null unless it goes on. */
+  place(args: { readonly runId: string }): FunctionReturnType<ComponentApi["listing"]["place"]>;
   /** Null if there is no such run. */
   run(args: { readonly runId: string }): ShownRun | null;
   /** What a run was started with. */
@@ -101,6 +110,8 @@ export type WriteResult<Name extends WriteName> = ReturnType<Writes[Name]>;
 export const READS = [
   "workflows",
   "runs",
+  "count",
+  "place",
   "run",
   "input",
   "steps",

@@ -61,6 +61,8 @@ export function readFunctions(component: ComponentApi, workflows: Workflows): Re
       const page = found.page.filter((run) => text === undefined || hasText(run, text));
       return { ...rest, page, searched };
     },
+    count: async (ctx, of) => await ctx.runQuery(component.listing.count, of),
+    place: async (ctx, of) => await ctx.runQuery(component.listing.place, of),
     run: async (ctx, { runId }) => {
       const found = await ctx.runQuery(component.views.status, { run: { runId } });
       if (found === null) return null;

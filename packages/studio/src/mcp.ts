@@ -74,6 +74,10 @@ export async function serveMcp(options: McpOptions): Promise<void> {
       state: z
         .enum(["pending", "running", "compensating", "completed", "failed", "canceled", "timedOut"])
         .optional(),
+      doing: z
+        .enum(["stalled", "running", "queued", "retrying", "waitingForEvent", "sleeping"])
+        .optional()
+        .describe("only runs that do this now, or have a child that does"),
       node: z.string().optional().describe("only runs at this node of the workflow"),
       parent: z.string().optional().describe("only the children of this run"),
       key: z.string().optional().describe("only runs of the workflow whose key begins so"),

@@ -37,7 +37,7 @@ test("[S181] a list says of each run that goes on what it does, where and since 
     queued: [queued, { path: "work" }],
     retrying: [retrying, { path: "attempt" }],
   } as const;
-  const all = (await list({})).page;
+  const all = (await list({ places: true })).page;
   expect(all).toHaveLength(15);
   expect(all.find(({ runId }) => runId === failed)).not.toHaveProperty("at");
   for (const [doing, [runId, at]] of Object.entries(expected)) {
@@ -63,7 +63,7 @@ test("[S181] a run is where its children are, and is listed once a page whatever
   const id = await use.app.start("desk", { note: "" });
   const race = await use.app.start("bidden", { firstMs: 0 });
   await use.app.advance(SECOND);
-  const [waits, asks] = (await list({})).page;
+  const [waits, asks] = (await list({ places: true })).page;
   expect(waits).toMatchObject({ runId: race, at: { doing: "waitingForEvent" } });
   expect(asks).toMatchObject({
     runId: id,
@@ -73,10 +73,11 @@ test("[S181] a run is where its children are, and is listed once a page whatever
   expect(found.map(({ runId }) => runId)).toEqual([race, id]);
   expect(found[1]!.at).toMatchObject({ path: "rooms/right/turns.research#1/1/answer" });
   expect((await list({ doing: "sleeping" })).page).toMatchObject([
-    { runId: race, at: { path: "settled/lapsed/settled.lapsed.rest", doing: "sleeping" } },
+    { runId: race, at: { path: "settled/lapsed/rest", doing: "sleeping" } },
   ]);
   const below = (await list({ doing: "waitingForEvent", children: true, workflow: "asks" })).page;
-  expect(below).toMatchObject(Array(3).fill({ workflow: "asks", at: { path: "answer" } }));
+  expect(below).toHaveLength(3);
+  for (const run of below) expect(run).toMatchObject({ workflow: "asks", at: { path: "answer" } });
   expect(await counted({ doing: "waitingForEvent" })).toEqual({ count: 2, isMore: false });
 });
 
@@ -89,7 +90,7 @@ test("[S181] what was lost is stalled, until it is repaired", async () => {
   });
   await use.app.advance(2 * HOUR);
   const stalled = { runId: id, at: { path: "a", doing: "stalled" } };
-  expect((await list({})).page).toMatchObject([stalled]);
+  expect((await list({ places: true })).page).toMatchObject([stalled]);
   expect((await list({ doing: "stalled" })).page).toMatchObject([stalled]);
   expect(await counted({ doing: "stalled" })).toEqual({ count: 1, isMore: false });
   await use.app.t.mutation(internal.manager.repair, {});

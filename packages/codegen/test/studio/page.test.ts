@@ -415,6 +415,28 @@ describe.skipIf(!existsSync(executablePath))("in a browser", () => {
       await page.getByRole("cell", { name: "poor 2" }).waitFor();
     });
 
+    test("[S181] the list says what runs do and where, and counts and lists them by that", async () => {
+      const started = { workflow: "order", input: { items: [], card: "visa" }, key: "asks" };
+      const runId = await ask("/write/start", started);
+      await ask("/write/start", { ...started, input: { items: [], card: "" }, key: "has failed" });
+      await open("runs?workflow=order");
+      const row = page.getByRole("row").filter({ hasText: started.key });
+      await row.getByText("waiting for an event").waitFor();
+      await row.getByText("approval").waitFor();
+      const chips = page.getByRole("navigation", { name: "Runs by what they do" });
+      const chip = (name: string) => chips.getByRole("link", { name: new RegExp(`${name} [1-9]`) });
+      await chip("failed").waitFor();
+      await chip("waiting for an event").click();
+      await eventually(() => expect(page.url()).toContain("doing=waitingForEvent"));
+      await row.waitFor();
+      await page.getByRole("row").filter({ hasText: "has failed" }).waitFor({ state: "detached" });
+      // A count is of the last seconds.
+      await ask("/write/cancel", { runId });
+      await row.waitFor({ state: "detached" });
+      await chip("failed").click();
+      await page.getByRole("row").filter({ hasText: "has failed" }).waitFor();
+    });
+
     test("filters that are changed one right after the other are both taken", async () => {
       await open("runs?workflow=parcel");
       await page

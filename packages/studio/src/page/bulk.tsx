@@ -77,7 +77,7 @@ async function next(server: Server, before: Job): Promise<Job> {
 /** What can be done to all runs of a filter: to those of one state, so that nobody errs. */
 export function BulkButtons({ filter }: { filter: Omit<RunsArgs, "cursor"> }) {
   const { server } = useStudio();
-  const { state } = filter;
+  const { doing, state = doing && "running" } = filter;
   if (state === undefined || state === "compensating") return null;
   const verb = state === "pending" || state === "running" ? "cancel" : "restart";
   const title = verb === "cancel" ? "Cancel all" : "Restart all";

@@ -11,6 +11,8 @@ export interface About {
 /** The studio's own server. */
 export interface Server extends DataSource {
   about(): Promise<About>;
+  /** Calls `listener` when anything that is watched has changed. Returns what ends that. */
+  onChange(listener: () => void): () => void;
 }
 
 /** The server is gone, or another one is there. It may come back. */
@@ -35,13 +37,18 @@ export function httpSource(token: string): Server {
     const { error } = await said<{ error: string }>(response);
     throw response.status === 401 ? new Unreachable(error) : new Error(error);
   };
+  const changes = new EventTarget();
   const result = async (path: string, args: unknown) =>
     jsonToConvex(await said<JSONValue>(await post(path, args))) as never;
   return {
     about: async () => await said<About>(await post("/about", {})),
     read: async (name, args) => await result(`/read/${name}`, args),
     write: async (name, args) => await result(`/write/${name}`, args),
-    watch: live(post),
+    watch: live(post, () => changes.dispatchEvent(new Event("change"))),
+    onChange: (listener) => {
+      changes.addEventListener("change", listener);
+      return () => changes.removeEventListener("change", listener);
+    },
   };
 }
 
@@ -77,7 +84,7 @@ interface Watch {
  * Follows all that is watched over one connection, and over none while the page is out of sight:
  * a browser opens only six to a server, for all its tabs together.
  */
-function live(post: Post): DataSource["watch"] {
+function live(post: Post, onChange: () => void): DataSource["watch"] {
   const watches = new Map<number, Watch>();
   let session: string | undefined;
   let isFollowing = false;
@@ -104,6 +111,7 @@ function live(post: Post): DataSource["watch"] {
       const watch = watches.get(told.id ?? 0);
       if (told.error !== undefined) watch?.onError(new Error(told.error));
       else watch?.onValue(jsonToConvex(told.value ?? null) as never);
+      onChange();
     }
   };
   const goOn = async () => {

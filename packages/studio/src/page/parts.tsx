@@ -1,5 +1,5 @@
 import { useId, useRef, useState, type FormEvent, type ReactNode } from "react";
-import type { RunState } from "@stepwise/workflow";
+import type { ListedRun } from "@stepwise/workflow";
 import { badgeOf, useNow } from "@stepwise/workflow/react";
 import { convexToJson, jsonToConvex, type JSONValue, type Value } from "convex/values";
 
@@ -117,13 +117,13 @@ export function ActionButton({
   );
 }
 
-/** A state in words, with its sign and colour. */
-export function Badge({ state, isPaused }: { state: RunState; isPaused: boolean }) {
-  const { tone, sign, label } = badgeOf(state);
+/** What a run does, or how it has ended, in words, with a sign and a colour. */
+export function Badge({ run: { state, at, paused } }: { run: ListedRun }) {
+  const { tone, sign, label } = badgeOf((state === "running" && at?.doing) || state);
   return (
     <span className="badge" data-tone={tone}>
       <span aria-hidden>{sign}</span> {label}
-      {isPaused && ", paused"}
+      {paused && ", paused"}
     </span>
   );
 }

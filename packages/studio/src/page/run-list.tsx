@@ -5,7 +5,7 @@ import { type ReactNode, useEffect, useMemo, useRef, useState } from "react";
 import { type ReadResult, RUNS, type RunsArgs } from "../data-source.js";
 import { hasText } from "../has-text.js";
 import { Ago, Badge, cut, Problem } from "./parts.js";
-import { useStudio } from "./studio.js";
+import { useStudio, useWatched } from "./studio.js";
 
 type Filter = Omit<RunsArgs, "cursor">;
 type Found = ReadResult<"runs">;
@@ -128,6 +128,7 @@ export function RunList({ filter, empty }: { filter: Filter; empty?: ReactNode }
                 <th scope="col">State</th>
                 <th scope="col">Workflow</th>
                 <th scope="col">Key</th>
+                <th scope="col">At</th>
                 <th scope="col">Started</th>
                 <th scope="col">Took</th>
               </tr>
@@ -144,9 +145,9 @@ export function RunList({ filter, empty }: { filter: Filter; empty?: ReactNode }
                     aria-rowindex={index + 2}
                   >
                     {run !== undefined ? (
-                      <RunCells run={run} />
+                      <Cells run={run} />
                     ) : isHeld(page) ? (
-                      <td colSpan={5}>
+                      <td colSpan={6}>
                         <button
                           type="button"
                           onClick={() => setAsked(isSearch ? page : page + MORE - 1)}
@@ -155,7 +156,7 @@ export function RunList({ filter, empty }: { filter: Filter; empty?: ReactNode }
                         </button>
                       </td>
                     ) : (
-                      <td colSpan={5}>{error === undefined && "Loading …"}</td>
+                      <td colSpan={6}>{error === undefined && "Loading …"}</td>
                     )}
                   </tr>
                 );
@@ -214,12 +215,23 @@ function PageOfRuns(props: {
   return null;
 }
 
+function Cells({ run }: { run: ListedRun }) {
+  const goesOn = run.state === "running" || run.state === "compensating";
+  return goesOn && run.at === undefined ? <PlacedCells run={run} /> : <RunCells run={run} />;
+}
+
+/** Watches where a run is while its row is in view. */
+function PlacedCells({ run }: { run: ListedRun }) {
+  const { value } = useWatched("place", { runId: run.runId });
+  return <RunCells run={value?.path ? { ...run, at: value } : run} />;
+}
+
 function RunCells({ run }: { run: ListedRun }) {
   const name = run.childKey ?? (run.index === undefined ? run.key : `#${run.index}`);
   return (
     <>
       <td>
-        <Badge state={run.state} isPaused={run.paused} />
+        <Badge run={run} />
       </td>
       <td>
         <a href={`#/runs/${run.runId}`}>
@@ -228,6 +240,16 @@ function RunCells({ run }: { run: ListedRun }) {
         {run.error && <p className="why">{cut(run.error.message, 300)}</p>}
       </td>
       <td>{name !== undefined && cut(name, 200)}</td>
+      <td>
+        {run.at && (
+          <>
+            {cut(run.at.path.replaceAll(/[./]/g, " › "), 200)}{" "}
+            <small>
+              <Ago at={run.at.since} />
+            </small>
+          </>
+        )}
+      </td>
       <td>
         <Ago at={run.startedAt} />
       </td>

@@ -3,6 +3,7 @@ import { type ReactNode, useState } from "react";
 import type { WorkflowSummary } from "../data-source.js";
 import { unknown } from "../input-shape.js";
 import { BulkButtons } from "./bulk.js";
+import { Chips, isDoing } from "./chips.js";
 import { InputForm, inputOf } from "./input-form.js";
 import { ActionButton } from "./parts.js";
 import { RunList } from "./run-list.js";
@@ -25,6 +26,7 @@ export function RunsPage({ query }: { query: URLSearchParams }) {
   const {
     workflow = "",
     state = "",
+    doing = "",
     node = "",
     key = "",
     text = "",
@@ -34,6 +36,7 @@ export function RunsPage({ query }: { query: URLSearchParams }) {
   const filter = {
     workflow: workflow || undefined,
     state: isState(state) ? state || undefined : undefined,
+    doing: isDoing(doing) ? doing : undefined,
     node: node || undefined,
     key: key || undefined,
     text: text || undefined,
@@ -66,6 +69,7 @@ export function RunsPage({ query }: { query: URLSearchParams }) {
         <h1>Runs</h1>
         <StartButton workflow={workflow} all={workflows.value ?? []} />
       </div>
+      <Chips {...{ state, doing }} />
       <form className="filter" onSubmit={(event) => event.preventDefault()}>
         <Choice name="Workflow" value={workflow} onChange={(value) => change("workflow", value)}>
           {(workflows.value ?? []).map(({ name }) => name)}
@@ -143,8 +147,8 @@ const isState = (state: string): state is RunState | "" =>
 /** What cannot be asked for together with a filter. */
 const WITHOUT: Readonly<Record<string, readonly string[]>> = {
   workflow: ["node", "key", "outdated"],
-  node: ["key", "parent"],
-  key: ["node", "parent"],
+  node: ["key", "parent", "doing"],
+  key: ["node", "parent", "doing"],
 };
 
 /** The time of a field of the page, in ms since the epoch. */

@@ -43,6 +43,11 @@ export interface ListFilter<Workflow> {
   doing?: Doing;
   /** Says whether to list children too. Default: runs of the top level only. */
   children?: boolean;
+  /**
+   * Says whether to tell where each run is that goes on. That reads its step record, and some of its
+   * children's. Default: only with `doing`.
+   */
+  places?: boolean;
 }
 
 /** A run in a list. */
@@ -57,7 +62,7 @@ export interface ListedRun extends RunFacts {
   paused: boolean;
   error?: StepError;
   /**
-   * For a run that goes on: where it is, from the run down, such as `reviews/2/approve` in child 2 of
+   * For a run that goes on, with `places` or `doing`: where it is, from the run down, such as `reviews/2/approve` in child 2 of
    * `reviews`; what it does there, since when, and until when it waits, in ms since the epoch. A run
    * that does several things at once is shown at one that is stalled, running, queued, to be tried
    * again, waiting for an event or sleeping, in this order, among the first of its children.

@@ -11,7 +11,7 @@ import { keyShown } from "./core/children.js";
 import type { Run, RunId, Step } from "./core/documents.js";
 import { isInput, isParent } from "./core/kinds.js";
 import { Paths, placeIn } from "./core/paths.js";
-import { findRun } from "./core/runs.js";
+import { findRun, runWithId } from "./core/runs.js";
 import { hasNotEnded, stepWithId } from "./core/steps.js";
 import {
   type At,
@@ -31,7 +31,7 @@ export const vListed = v.object({
   /** Of a child: its place among its siblings, and its key where they were given as a record. */
   index: v.optional(v.number()),
   childKey: v.optional(v.string()),
-  /** Of one that goes on. */
+  /** Of one that goes on, if that was asked for. */
   at: v.optional(vAt),
 });
 
@@ -51,6 +51,8 @@ const filters = {
   since: v.optional(v.number()),
   until: v.optional(v.number()),
   children: v.optional(v.boolean()),
+  /** Says whether to tell of each where it is. */
+  places: v.optional(v.boolean()),
 };
 type Filter = ObjectType<typeof filters>;
 
@@ -142,6 +144,16 @@ export const atStages = query({
   },
 });
 
+/** Where a run is; null unless it goes on. */
+export const place = query({
+  args: { runId: v.string() },
+  returns: v.union(vAt, v.null()),
+  handler: async (ctx, { runId }) => {
+    const run = await runWithId(ctx, runId);
+    return run === null ? null : ((await placeOfRun(ctx, run)) ?? null);
+  },
+});
+
 const doingArgs = { ...filters, doing: vDoing, page: paginationOptsValidator };
 
 /** Runs that do it, or have a child that does, those that came to it last first. */
@@ -180,7 +192,8 @@ type Place = (ctx: QueryCtx, run: Run, step: Step, doing: Doing) => Promise<At |
 const placeBelow: Place = async (ctx, run, step, doing) => {
   const own = await ctx.db.get("runs", step.run);
   const above = own === null ? undefined : await new Paths(ctx, run).of(own);
-  return above === undefined ? undefined : atStep(above + placeIn(step), doing, step);
+  if (own === null || above === undefined) return undefined;
+  return atStep(above + placeIn(step, own), doing, step);
 };
 
 async function listedDoing(
@@ -233,13 +246,13 @@ function stepsDoing(ctx: QueryCtx, doing: Exclude<Doing, "stalled">): QueryStrea
     .order("desc");
 }
 
-/** @param at tells where a run is. Default: looks for it */
+/** @param at tells where a run is. Default: looks for it, if that is asked for */
 async function listed(
   ctx: QueryCtx,
   runs: QueryStream<Run>,
   filter: Filter,
   options: PaginationOptions,
-  at = async (run: Run) => await placeOfRun(ctx, run),
+  at = async (run: Run) => (filter.places === true ? await placeOfRun(ctx, run) : undefined),
 ) {
   let read = 0;
   const isListed = async (run: Run) => {

@@ -1,12 +1,13 @@
-import type { ActiveNode } from "../client/status.js";
+import type { ActiveNode, Doing } from "../client/status.js";
+import { isAction, isTimed, takesEvents } from "../component/core/kinds.js";
 import type { TimelineEntry } from "../client/timeline.js";
 import type { LiveRun } from "./use-run.js";
 
 /** What the components show of an entry of the timeline. An app may leave out the other fields. */
 export type Step = Pick<TimelineEntry, "node" | "state" | "errors"> & Partial<TimelineEntry>;
 
-/** The state of a run, a node or a child. */
-export type State = LiveRun["state"] | Step["state"];
+/** The state of a run, a node or a child; or what it does. */
+export type State = LiveRun["state"] | Step["state"] | Doing;
 
 /** The colours, each with a sign: a state is never told by its colour alone. */
 export type Tone = "idle" | "active" | "waiting" | "good" | "bad" | "stopped";
@@ -23,6 +24,11 @@ const BADGES: Readonly<Record<State, Badge>> = {
   pending: { tone: "waiting", sign: "◷", label: "waiting to start" },
   running: { tone: "active", sign: "▶", label: "running" },
   waiting: { tone: "waiting", sign: "◷", label: "waiting" },
+  stalled: { tone: "bad", sign: "!", label: "stalled" },
+  queued: { tone: "waiting", sign: "◷", label: "queued" },
+  retrying: { tone: "waiting", sign: "↻", label: "waiting for a retry" },
+  waitingForEvent: { tone: "waiting", sign: "◷", label: "waiting for an event" },
+  sleeping: { tone: "waiting", sign: "◷", label: "sleeping" },
   completed: { tone: "good", sign: "✓", label: "completed" },
   compensating: { tone: "bad", sign: "↩", label: "being undone" },
   failed: { tone: "bad", sign: "✕", label: "failed" },
@@ -34,7 +40,7 @@ const BADGES: Readonly<Record<State, Badge>> = {
 const IDLE: Badge = { tone: "idle", sign: "", label: "not reached" };
 const UNDONE: Badge = { tone: "stopped", sign: "↩", label: "undone" };
 const NOT_UNDONE: Badge = { tone: "bad", sign: "✕", label: "not undone" };
-const QUEUED: Badge = { ...BADGES.pending, label: "waiting for a slot" };
+const QUEUED: Badge = { ...BADGES.queued, label: "queued, waiting for a slot" };
 /** Of a wait: the run goes on without the event. */
 const TIMED_OUT: Badge = { tone: "waiting", sign: "◷", label: "timed out" };
 const UNDO = ".compensate";
@@ -46,7 +52,16 @@ export function badgeOf(state: State | undefined): Badge {
 
 /** How a step is shown: undone and paused ones differ. @param steps those of its run */
 export function badgeOfStep(
-  { node, iterations = [], state, isUndone, isPaused, isTimedOut, queuedAt }: Step,
+  {
+    node,
+    kind = "children",
+    iterations = [],
+    state,
+    isUndone,
+    isPaused,
+    isTimedOut,
+    queuedAt,
+  }: Step,
   steps: readonly Step[],
 ): Badge {
   const hasFailedToUndo = (other: Step) =>
@@ -59,7 +74,14 @@ export function badgeOfStep(
     return steps.some(hasFailedToUndo) ? NOT_UNDONE : UNDONE;
   if (isPaused === true) return { tone: "stopped", sign: "‖", label: "paused" };
   if (isTimedOut === true) return TIMED_OUT;
-  return state === "pending" && queuedAt !== undefined ? QUEUED : badgeOf(state);
+  if (state === "pending" && queuedAt !== undefined) return QUEUED;
+  // An event's row says which one it waits for.
+  if (state !== "waiting" || takesEvents({ kind })) return badgeOf(state);
+  return isAction({ kind })
+    ? BADGES.retrying
+    : isTimed({ kind })
+      ? BADGES.sleeping
+      : badgeOf(state);
 }
 
 const PARTS = [".output", ".finalize", UNDO];

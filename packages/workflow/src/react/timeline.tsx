@@ -52,7 +52,9 @@ export function RunTimeline({
     below.flatMap((child) => spansOf(child, now)),
   );
   const scale = timeScale([...rows.flatMap(({ spans }) => spans), ...ofChildren]);
-  const { sign, label: state, tone } = badgeOf(run.state);
+  // A run that goes on is at one node, unless that holds others.
+  const doing = known?.state === "running" ? known.active[0]?.doing : undefined;
+  const { sign, label: state, tone } = badgeOf(doing ?? run.state);
   const title = known && `${known.workflow} · ${timeOf(known, now)}`;
   return (
     <section

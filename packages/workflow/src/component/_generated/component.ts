@@ -666,6 +666,7 @@ export type ComponentApi<Name extends string | undefined = string | undefined> =
         since?: number;
         until?: number;
         children?: boolean;
+        places?: boolean;
         stages: Array<string>;
         page: {
           numItems: number;
@@ -745,6 +746,7 @@ export type ComponentApi<Name extends string | undefined = string | undefined> =
         since?: number;
         until?: number;
         children?: boolean;
+        places?: boolean;
         parent: string;
         page: {
           numItems: number;
@@ -835,6 +837,7 @@ export type ComponentApi<Name extends string | undefined = string | undefined> =
         since?: number;
         until?: number;
         children?: boolean;
+        places?: boolean;
         doing: "stalled" | "running" | "queued" | "retrying" | "waitingForEvent" | "sleeping";
         page: {
           numItems: number;
@@ -903,6 +906,18 @@ export type ComponentApi<Name extends string | undefined = string | undefined> =
       },
       Name
     >;
+    place: FunctionReference<
+      "query",
+      "internal",
+      { runId: string },
+      {
+        path: string;
+        doing: "stalled" | "running" | "queued" | "retrying" | "waitingForEvent" | "sleeping";
+        since: number;
+        dueAt?: number;
+      } | null,
+      Name
+    >;
     runs: FunctionReference<
       "query",
       "internal",
@@ -914,6 +929,7 @@ export type ComponentApi<Name extends string | undefined = string | undefined> =
         since?: number;
         until?: number;
         children?: boolean;
+        places?: boolean;
         key?: string;
         page: {
           numItems: number;

@@ -2,8 +2,12 @@ import { keyShown } from "./children.js";
 import type { QueryCtx, Run, RunId, Step } from "./documents.js";
 import { nameOf } from "./steps.js";
 
-/** What a place is called in its run: `ask`, or `turns.ask#3` in a loop. */
-export const placeIn = (step: Step): string => [nameOf(step), ...(step.iterations ?? [])].join("#");
+/** What a step's place is called in its run, or branch: `ask`, or `turns.ask#3` in a loop. */
+export function placeIn(step: Step, { within = "" }: Pick<Run, "within">): string {
+  const name = nameOf(step);
+  const inside = name.startsWith(`${within}.`) ? name.slice(within.length + 1) : name;
+  return [inside, ...(step.iterations ?? [])].join("#");
+}
 
 /** Where a child is, with a slash at its end. @param at where its parent is, whose record is given */
 export function pathBelow(at: string, parent: Step, child: Run): string {
@@ -36,6 +40,6 @@ export class Paths {
     if (step === null || above === null) return undefined;
     const before = await this.of(above);
     if (before === undefined) return undefined;
-    return pathBelow(before + placeIn(step), step, run);
+    return pathBelow(before + placeIn(step, above), step, run);
   }
 }

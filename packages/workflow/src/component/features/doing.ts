@@ -67,18 +67,19 @@ export async function placeOfRun(ctx: QueryCtx, run: Run): Promise<At | undefine
   if (run.state !== "running" && run.state !== "compensating") return undefined;
   let left = BELOW;
   let found: At | undefined;
-  const look = async ({ _id }: Run, above: string): Promise<void> => {
+  const look = async (at: Run, above: string): Promise<void> => {
     if (!(await hasRoomToRead(ctx))) return;
-    const step = await innermost(ctx, _id);
+    const step = await innermost(ctx, at._id);
     if (step === undefined) return;
-    const path = above + placeIn(step);
+    const path = above + placeIn(step, at);
     const children = isParent(step)
       ? await childrenIn(ctx, step._id, "running").take(CHILDREN)
       : [];
     for (const child of children) if (left-- > 0) await look(child, pathBelow(path, step, child));
     if (children.length > 0) return;
-    const at = atStep(path, await doingNow(ctx, step), step);
-    if (found === undefined || DOING.indexOf(at.doing) < DOING.indexOf(found.doing)) found = at;
+    const place = atStep(path, await doingNow(ctx, step), step);
+    if (found === undefined || DOING.indexOf(place.doing) < DOING.indexOf(found.doing))
+      found = place;
   };
   await look(run, "");
   return found;
