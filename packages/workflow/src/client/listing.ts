@@ -2,6 +2,7 @@ import type { QueryRunner } from "@stepwise/workpool/core";
 import type { PaginationOptions } from "convex/server";
 import type { ComponentApi } from "../component/_generated/component.js";
 import type { StepError } from "../definition/context.js";
+import type { TagValue } from "../definition/definition.js";
 import type { WorkflowReference } from "../runtime/reference.js";
 import { nodeNamed, type NodePath, stagesAt } from "./nodes.js";
 import type { Doing, RunFacts, RunState } from "./status.js";
@@ -41,6 +42,8 @@ export interface ListFilter<Workflow> {
    * does it in several places may come on several pages. Not together with `node`, `parent` or `key`.
    */
   doing?: Doing;
+  /** Only runs of the top level with this tag, such as `{ org: "acme" }`. Not together with those. */
+  tag?: { readonly [Name in string]: TagValue };
   /** Says whether to list children too. Default: runs of the top level only. */
   children?: boolean;
   /**
@@ -61,6 +64,7 @@ export interface ListedRun extends RunFacts {
   /** Says whether this run was paused. `status` also tells whether a run above it was. */
   paused: boolean;
   error?: StepError;
+  tags?: Record<string, TagValue>;
   /**
    * For a run that goes on, with `places` or `doing`: where it is, from the run down, such as `reviews/2/approve` in child 2 of
    * `reviews`; what it does there, since when, and until when it waits, in ms since the epoch. A run
@@ -77,13 +81,15 @@ export async function listRuns<Workflow extends WorkflowReference<never>>(
   filter: ListFilter<Workflow>,
   { numItems, cursor, endCursor, maximumRowsRead }: PageOptions,
 ): Promise<Page<ListedRun> & { read: number }> {
-  const { workflow, node, outdated, parent, key, doing, ...others } = filter;
+  const { workflow, node, outdated, parent, key, doing, tag, ...others } = filter;
   if (workflow === undefined && [node, outdated, key].some((each) => each !== undefined))
     throw new Error(
       `Listing runs by node or key, or outdated ones, needs a workflow: give that too`,
     );
-  if ([node, parent, key, doing].filter((each) => each !== undefined).length > 1)
-    throw new Error(`Runs are listed by node, parent, key or what they do, not by two of them`);
+  if ([node, parent, key, doing, tag].filter((each) => each !== undefined).length > 1)
+    throw new Error(
+      `Runs are listed by node, parent, key, tag or what they do, not by two of them`,
+    );
   const some = {
     ...others,
     workflow: workflow?.name,
@@ -92,6 +98,12 @@ export async function listRuns<Workflow extends WorkflowReference<never>>(
   };
   if (parent !== undefined)
     return await ctx.runQuery(component.listing.children, { ...some, parent });
+  if (tag !== undefined) {
+    const [[name, value] = [], ...more] = Object.entries(tag);
+    if (name === undefined || value === undefined || more.length > 0)
+      throw new Error(`Listing runs by tag needs one tag, such as { org: "acme" }`);
+    return await ctx.runQuery(component.listing.tagged, { ...some, name, value });
+  }
   if (doing !== undefined) return await ctx.runQuery(component.listing.doing, { ...some, doing });
   if (node === undefined || workflow === undefined)
     return await ctx.runQuery(component.listing.runs, { ...some, key });

@@ -11,6 +11,7 @@ import { type Duration, durationMs } from "../rules.js";
 import { inputOf, parsedAgain } from "../runtime/input.js";
 import { placeOf } from "../runtime/place.js";
 import type { WorkflowReference } from "../runtime/reference.js";
+import { tagsOf } from "../runtime/tags.js";
 import { type EventName, type EventPayload, sendEvent } from "./events.js";
 import {
   type ListedRun,
@@ -284,6 +285,7 @@ export class WorkflowManager {
     const first = from && nodeNamed(workflow, from, { onTop: true });
     // What reads another input is done again, as if it read the first node.
     const replaced = input === undefined ? undefined : first;
+    const given = input === undefined ? undefined : inputOf(workflow, input);
     const result = await ctx.runMutation(this.component.steering.restart, {
       runId,
       begin: await beginningOf(workflow, this.#settings),
@@ -294,10 +296,8 @@ export class WorkflowManager {
       })),
       from: first,
       loop: loopAt(workflow, first, iteration),
-      input:
-        input === undefined
-          ? await this.#keptInput(ctx, workflow, runId)
-          : inputOf(workflow, input),
+      input: given ?? (await this.#keptInput(ctx, workflow, runId)),
+      tags: given && tagsOf(workflow, given.input),
     });
     if (result !== "restarted") throw refusal("restart", runId, result);
   }

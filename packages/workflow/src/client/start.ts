@@ -14,6 +14,7 @@ import { checkStorable } from "../values.js";
 import { type Duration, durationMs } from "../rules.js";
 import { inputOf, PASS_AN_ID } from "../runtime/input.js";
 import type { WorkflowReference } from "../runtime/reference.js";
+import { tagsOf } from "../runtime/tags.js";
 
 interface CommonOptions<Callback extends OnComplete> {
   /**
@@ -145,6 +146,7 @@ export async function startAll(
   const begin = await beginningOf(workflow, settings);
   const context = checkOption(workflow.name, "onComplete.context", onComplete?.context ?? null);
   for (const { key } of starts) checkKey(workflow.name, key);
+  const tagged = starts.map((start) => ({ ...start, tags: tagsOf(workflow, start.input) }));
   const common = {
     begin,
     at,
@@ -159,7 +161,7 @@ export async function startAll(
   const items = begin.timeoutMs === undefined ? BATCH_FUNCTIONS : BATCH_FUNCTIONS / 2;
   const started = [];
   const sizeOf = (start: Starts["starts"][number]) => getConvexSize(start as Value);
-  for (const part of partsOf(starts, sizeOf, { items, bytes: BATCH_BYTES }))
+  for (const part of partsOf(tagged, sizeOf, { items, bytes: BATCH_BYTES }))
     started.push(...(await ctx.runMutation(component.lib.start, { ...common, starts: part })));
   return started;
 }

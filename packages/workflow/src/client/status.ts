@@ -1,5 +1,5 @@
 import type { StepError } from "../definition/context.js";
-import type { WorkflowOutput, WorkflowScope } from "../definition/definition.js";
+import type { TagValue, WorkflowOutput, WorkflowScope } from "../definition/definition.js";
 import type { EventName } from "./events.js";
 import type { StagePath } from "./nodes.js";
 
@@ -121,6 +121,7 @@ export interface RunFacts {
 interface Common<Workflow> extends RunFacts {
   /** What the run was started with, as its schema has parsed it. Absent if it is not shown. */
   input?: InputOf<Workflow>;
+  tags?: Record<string, TagValue>;
   /** Says whether the workflow has another plan by now. */
   isOutdated: boolean;
   active: ActiveNode<Workflow>[];

@@ -10,21 +10,32 @@ import { inputFields, keptInput } from "./core/input.js";
 import { isInput } from "./core/kinds.js";
 import { logStarted } from "./core/log.js";
 import { pool } from "./core/pool.js";
-import { hasEnded, runWithKey } from "./core/runs.js";
+import { hasEnded, runWithId, runWithKey } from "./core/runs.js";
 import { cancelScheduled } from "./core/scheduled.js";
 import { loadScope, settledOutput } from "./core/scope.js";
 import { isActive, stepRead, stepWithId } from "./core/steps.js";
+import { insertTags, putTags } from "./core/tags.js";
 import { beginAction, beginStage, insertRun, knownInput, replaceInput } from "./engine/begin.js";
 import { beginDeadline } from "./engine/deadlines.js";
 import { scheduleEntry } from "./engine/entry.js";
 import { errorsBeside } from "./engine/transition.js";
 import { settle as settleStep } from "./settle.js";
-import { recordArgs, settleArgs, vBeginning, vRead, vReported, vToken } from "./validators.js";
+import {
+  recordArgs,
+  settleArgs,
+  vBeginning,
+  vRead,
+  vReported,
+  vTags,
+  vTagValue,
+  vToken,
+} from "./validators.js";
 
 const vStart = v.object({
   ...inputFields,
   /** Of all runs of the workflow that have not ended, only one has it. */
   key: v.optional(v.string()),
+  tags: v.optional(vTags),
 });
 
 const startFields = {
@@ -74,6 +85,18 @@ export const isCanceled = query({
   handler: async (ctx, { token, orPaused = false }) => {
     const step = await stepWithId(ctx, token.step);
     return step === null || !isActive(step, token) || (orPaused && step.paused === true);
+  },
+});
+
+/** Gives a tag to a run, or to the one of the top level that it is below. */
+export const tag = mutation({
+  args: { run: v.string(), name: v.string(), value: vTagValue },
+  returns: v.null(),
+  handler: async (ctx, { run: id, name, value }) => {
+    const own = await runWithId(ctx, id);
+    const run = own?.root === undefined ? own : await ctx.db.get("runs", own.root);
+    if (run !== null) await putTags(ctx, run, { [name]: value });
+    return null;
   },
 });
 
@@ -208,7 +231,7 @@ async function mayReuseKey(ctx: QueryCtx, run: Run, reuse: Starts["reuse"]) {
 /** @param works its first work is added here. @returns of the run also whether it begins now. */
 async function startRun(
   ctx: MutationCtx,
-  { key, ...kept }: Starts["starts"][number],
+  { key, tags, ...kept }: Starts["starts"][number],
   { begin, at, onComplete }: Omit<Starts, "starts">,
   works: core.Work[],
 ): Promise<{ run: RunId; begins: boolean }> {
@@ -223,6 +246,7 @@ async function startRun(
     index: 0,
     startedAt: now,
     onComplete: onComplete?.fn,
+    tagged: tags && true,
   };
   const run = await insertRun(ctx, fields, kept);
   if (onComplete !== undefined)
@@ -230,6 +254,7 @@ async function startRun(
   if (timeoutMs !== undefined && later === undefined) await beginDeadline(ctx, run, timeoutMs);
   const known = knownInput(kept.input);
   const { _creationTime: createdAt = now } = (await ctx.db.get("runs", run)) ?? {};
+  if (tags !== undefined) await insertTags(ctx, run, tags, Math.floor(createdAt));
   const of = { run, plan, createdAt };
   if (first.action === undefined || later !== undefined)
     await beginStage(ctx, of, first, known, { at: later });

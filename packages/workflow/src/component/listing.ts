@@ -8,11 +8,12 @@ import {
 import { v, type Infer, type ObjectType } from "convex/values";
 import { query, type QueryCtx } from "./_generated/server.js";
 import { keyShown } from "./core/children.js";
-import type { Run, RunId, Step } from "./core/documents.js";
+import type { Doc, Run, RunId, Step } from "./core/documents.js";
 import { isInput, isParent } from "./core/kinds.js";
 import { Paths, placeIn } from "./core/paths.js";
 import { findRun, runWithId } from "./core/runs.js";
 import { hasNotEnded, stepWithId } from "./core/steps.js";
+import { tagsOf } from "./core/tags.js";
 import {
   type At,
   atStep,
@@ -23,7 +24,7 @@ import {
   vDoing,
 } from "./features/doing.js";
 import schema from "./schema.js";
-import { vError, vRunState } from "./validators.js";
+import { vError, vRunState, vTags, vTagValue } from "./validators.js";
 import { factsOf, LIMITS, nodeFactsOf, nodeFields, pageFields, runFacts } from "./views.js";
 
 export const vListed = v.object({
@@ -31,6 +32,8 @@ export const vListed = v.object({
   /** Of a child: its place among its siblings, and its key where they were given as a record. */
   index: v.optional(v.number()),
   childKey: v.optional(v.string()),
+  /** Of one of the top level. */
+  tags: v.optional(vTags),
   /** Of one that goes on, if that was asked for. */
   at: v.optional(vAt),
 });
@@ -144,6 +147,20 @@ export const atStages = query({
   },
 });
 
+/** Runs of the top level with a tag, the newest first. */
+export const tagged = query({
+  args: { ...filters, name: v.string(), value: vTagValue, page: paginationOptsValidator },
+  returns: vListedPage,
+  handler: async (ctx, { name, value, page, ...filter }) => {
+    const rows = stream(ctx.db, schema)
+      .query("tags")
+      .withIndex("by_tag", (q) => q.eq("name", name).eq("value", value))
+      .order("desc");
+    const runOf = async ({ run }: Doc<"tags">) => await ctx.db.get("runs", run);
+    return await listed(ctx, rows.map(runOf), filter, page);
+  },
+});
+
 /** Where a run is; null unless it goes on. */
 export const place = query({
   args: { runId: v.string() },
@@ -191,7 +208,7 @@ export const count = query({
 type Place = (ctx: QueryCtx, run: Run, step: Step, doing: Doing) => Promise<At | undefined>;
 const placeBelow: Place = async (ctx, run, step, doing) => {
   const own = await ctx.db.get("runs", step.run);
-  const above = own === null ? undefined : await new Paths(ctx, run).of(own);
+  const above = own === null ? undefined : await new Paths(ctx, run, true).of(own);
   if (own === null || above === undefined) return undefined;
   return atStep(above + placeIn(step, own), doing, step);
 };
@@ -219,7 +236,7 @@ async function listedDoing(
   const rows: Infer<typeof vListed>[] = [];
   for (const step of await stalledSteps(ctx)) {
     const run = await runOf(step);
-    if (run !== null && fits(run, filter)) rows.push(await rowOf(run, at));
+    if (run !== null && fits(run, filter)) rows.push(await rowOf(ctx, run, at));
   }
   return { page: rows, isDone: true, continueCursor: "", read: steps.size };
 }
@@ -261,13 +278,13 @@ async function listed(
   };
   const found = await runs.filterWith(isListed).paginate({ ...LIMITS, ...options });
   const page: Infer<typeof vListed>[] = [];
-  for (const run of found.page) page.push(await rowOf(run, at));
+  for (const run of found.page) page.push(await rowOf(ctx, run, at));
   return { page, isDone: found.isDone, continueCursor: found.continueCursor, read };
 }
 
-async function rowOf(run: Run, at: (run: Run) => Promise<At | undefined>) {
+async function rowOf(ctx: QueryCtx, run: Run, at: (run: Run) => Promise<At | undefined>) {
   const ofChild = run.parentRun === undefined ? {} : { index: run.index, childKey: keyShown(run) };
-  return { ...factsOf(run), ...ofChild, at: await at(run) };
+  return { ...factsOf(run), ...ofChild, tags: await tagsOf(ctx, run), at: await at(run) };
 }
 
 const vRecord = v.object({

@@ -15,6 +15,7 @@ import {
   vRunState,
   vStage,
   vSteered,
+  vTagValue,
   vStepKind,
   vStepState,
   vTolerate,
@@ -72,6 +73,8 @@ export default defineSchema({
     steered: v.optional(v.array(vSteered)),
     /** Its error is of a `sensitive` node, and not logged. Only while it is `compensating`. */
     sensitiveError: v.optional(v.boolean()),
+    /** It has rows in `tags`. */
+    tagged: v.optional(v.boolean()),
     /** Its start was logged, so its end is too. */
     logged: v.optional(v.boolean()),
     /** Its workflow had an `onEnd` when it was started. */
@@ -97,6 +100,11 @@ export default defineSchema({
     .index("by_root_state", ["root", "state"])
     .index("by_ending", ["ending", "parentStep"])
     .index("by_expiry", ["expiresAt"]),
+
+  /** The tags of runs of the top level, to list these by them. `at`: when the run was created. */
+  tags: defineTable({ run: v.id("runs"), name: v.string(), value: vTagValue, at: v.number() })
+    .index("by_run", ["run", "name"])
+    .index("by_tag", ["name", "value", "at"]),
 
   /** The context of `onComplete`. Written by `start`, read at the run's end. */
   contexts: defineTable({ run: v.id("runs"), context: v.any() }).index("by_run", ["run"]),

@@ -6,12 +6,13 @@ import type { MutationCtx, QueryCtx, Run, RunId } from "./core/documents.js";
 import { inputFields, keptInput as inputOf } from "./core/input.js";
 import { findRun, hasEnded, runWithId, unendedWithKey, whichRun } from "./core/runs.js";
 import { stepRead } from "./core/steps.js";
+import { putTags } from "./core/tags.js";
 import { cancelRun } from "./features/ending.js";
 import { pauseRun, resumeRun } from "./features/pause.js";
 import { repairAll } from "./features/repair.js";
 import { restartFields, restartRun, resumedAt, vNewInput } from "./features/restart.js";
 import { removeRun } from "./features/retention.js";
-import { recordArgs, type Steered, vPlans } from "./validators.js";
+import { recordArgs, type Steered, vPlans, vTags } from "./validators.js";
 
 /* What others do to a run. If it cannot be done, nothing changes, and the answer says why. */
 
@@ -67,9 +68,9 @@ async function refusalOf(ctx: QueryCtx, run: Run | null) {
 
 /** Begins a new generation of a run that has ended, whole or from a node. */
 export const restart = mutation({
-  args: { runId: v.string(), ...restartFields, input: vNewInput },
+  args: { runId: v.string(), ...restartFields, input: vNewInput, tags: v.optional(vTags) },
   returns: oneOf("restarted", "goes on", "key taken", "no iteration", "child", "unknown"),
-  handler: async (ctx, { runId, input, ...restart }) => {
+  handler: async (ctx, { runId, input, tags, ...restart }) => {
     const { workflow } = restart.begin;
     const run = await findRun(ctx, { runId }, workflow);
     const refusal = await refusalOf(ctx, run);
@@ -79,6 +80,7 @@ export const restart = mutation({
       return "key taken";
     const resumed = await resumedAt(ctx, run._id, restart);
     if (resumed === null) return "no iteration";
+    if (tags !== undefined) await putTags(ctx, run, tags);
     await logSteering(ctx, run._id, "restarted", restart.from);
     await restartRun(ctx, run, restart, input, resumed);
     return "restarted";
@@ -103,7 +105,7 @@ export const cleanup = mutation({
     const run = await runWithId(ctx, runId);
     const refusal = await refusalOf(ctx, run);
     if (run === null || refusal !== null) return refusal ?? "unknown";
-    await removeRun(ctx, run._id);
+    await removeRun(ctx, run);
     return "removed";
   },
 });

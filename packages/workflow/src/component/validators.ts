@@ -34,6 +34,10 @@ export const vError = v.object({
   compensationErrors: v.optional(v.array(v.any())),
 }) satisfies { type: StepError };
 
+/** What a tag of a run says. */
+export const vTagValue = v.union(v.string(), v.number(), v.boolean());
+export const vTags = v.record(v.string(), vTagValue);
+
 /** Somebody steered a run; `from`: of a restart, its node. */
 export const vSteered = v.object({
   what: oneOf("paused", "resumed", "canceled", "restarted"),

@@ -11,6 +11,7 @@ import { findRun, runWithId, whichRun } from "./core/runs.js";
 import { isLost } from "./core/scheduled.js";
 import { childProgress, keyShown, vChildren } from "./core/children.js";
 import { activeSteps, nameOf } from "./core/steps.js";
+import { tagsOf } from "./core/tags.js";
 import { isUnder } from "./engine/deadlines.js";
 import { parentBeingUndone } from "./features/compensation.js";
 import { doingOf, isStalled, vDoing } from "./features/doing.js";
@@ -23,6 +24,7 @@ import {
   vSteered,
   vStepKind,
   vStepState,
+  vTags,
 } from "./validators.js";
 
 export const runFacts = {
@@ -121,6 +123,7 @@ export const vStatus = v.object({
   ...runFacts,
   /** What it was started with. Absent if that is not to be shown. */
   input: v.optional(v.any()),
+  tags: v.optional(vTags),
   expiresAt: v.optional(v.number()),
   timesOutAt: v.optional(v.number()),
   active: v.array(vActiveNode),
@@ -154,6 +157,7 @@ export const status = query({
     return {
       ...factsOf(run),
       input: await shownInput(ctx, run),
+      tags: await tagsOf(ctx, run),
       expiresAt: run.expiresAt,
       timesOutAt: deadlines.find(({ stage }) => stage === undefined)?.at,
       active,

@@ -79,7 +79,14 @@ async function waitsBelow(
 function waitOf(run: Run, step: Step, input: unknown, path: string): Wait {
   const { iterations, names: events = [], startedAt: since, dueAt, paused } = step;
   const { _id: runId, workflow, startKey: key } = run;
-  const of = { runId, workflow, key, node: nameOf(step), iterations, path: path + placeIn(step, run) };
+  const of = {
+    runId,
+    workflow,
+    key,
+    node: nameOf(step),
+    iterations,
+    path: path + placeIn(step),
+  };
   return { ...of, events, input, since, dueAt, paused };
 }
 

@@ -17,7 +17,7 @@ export type MutationCtx = GenericMutationCtx<DataModel>;
 export type QueryCtx = GenericQueryCtx<DataModel>;
 
 /** The second parameter of `args`: what it can ask about the execution of its step. */
-export type CallInfo = Omit<Info, "signal" | "isCanceled">;
+export type CallInfo = Omit<Info, "signal" | "isCanceled" | "tag">;
 
 /** The `AbortSignal` of the app's libraries: not every `lib` has one. */
 type Signal = typeof globalThis extends { AbortSignal: { prototype: infer Known } }
@@ -48,6 +48,11 @@ export interface Info {
    * query.
    */
   readonly isCanceled: () => Promise<boolean>;
+  /**
+   * Gives the run a tag by which it is found, or changes it; below another run, that gets it. In a
+   * mutation it is part of the transaction. A run has at most 10. Not in a query.
+   */
+  readonly tag: (name: string, value: string | number | boolean) => Promise<void>;
 }
 
 /** The kinds of failures. Errors are told apart by these, never by class. */

@@ -6,6 +6,11 @@ import type { AnyReference, AnyUndo, Compensation, Retry } from "./node.js";
 import type { ChildrenOf } from "./parent.js";
 import type { AnySchema, InferOutput, SensitivePath } from "./values.js";
 
+/** What a tag of a run says. */
+export type TagValue = string | number | boolean;
+/** Tags by their names. One that is undefined is none. */
+export type Tags = { readonly [Name in string]: TagValue | undefined };
+
 /** How a run has ended, as the `onEnd` of its workflow sees it. */
 export type EndedRun =
   | { state: "completed"; output: unknown; error?: undefined }
@@ -28,6 +33,12 @@ export interface WorkflowOptions<Schema extends AnySchema, OnEnd extends AnyUndo
    * and `status` has an `onEndError`.
    */
   onEnd?: Compensation<{ input: InferOutput<Schema>; run: EndedRun }, OnEnd>;
+  /**
+   * What runs are found by, in `list` and the studio: at most 10 of each, by name, such as
+   * `{ org: input.org }`. They are set by the start of a run, and by a restart with another input;
+   * children have none. They are shown, so what is `sensitive` cannot be read here.
+   */
+  tags?: (scope: { input: InferOutput<Schema> }) => Tags;
   /**
    * Values of the input that are neither shown, logged, nor passed to a scheduled function, by
    * their paths, such as `["input.card"]`; a path goes through lists. `true`: the whole input, and

@@ -12,6 +12,8 @@ export type { ActionCtx, CallInfo, Info, MutationCtx, QueryCtx, Register } from 
 export type {
   Definition,
   EndedRun,
+  Tags,
+  TagValue,
   WorkflowInput,
   WorkflowOptions,
   WorkflowOutput,

@@ -19,12 +19,13 @@ export function identityOf({ run, iterations = [], generation = 1 }: Identity, s
 }
 
 /** The same for a mutation or query, which has one attempt, and cannot be overtaken. */
-export function nestedInfo(of: Identity, stage: string): Info {
+export function nestedInfo(of: Identity, stage: string, tag: Info["tag"]): Info {
   return {
     ...identityOf(of, stage),
     attempt: 1,
     previousError: null,
     isCanceled: async () => false,
+    tag,
     get signal() {
       return new AbortController().signal;
     },

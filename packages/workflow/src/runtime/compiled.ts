@@ -49,6 +49,7 @@ import { type Arrive, Run } from "./run.js";
 import { knowCompiled } from "./secrets.js";
 import { readsSecret } from "./shown.js";
 import { stubOf } from "./stubs.js";
+import { tagging } from "./tags.js";
 
 /* The context and the scope of a handler were checked where it was written. */
 type Handler<Ctx> = (ctx: Ctx, scope: any, info: Info) => unknown;
@@ -152,6 +153,7 @@ export function compiled(
           attempt: token.attempt,
           previousError,
           isCanceled: async () => await ctx.runQuery(component.lib.isCanceled, { token }),
+          tag: tagging(ctx, component, token.run),
         };
         const { called, policy } = placeOf(definition, stage);
         // A scope that cannot be loaded is a failure of the attempt like any other.
@@ -200,7 +202,9 @@ export function compiled(
       const { scope, runId, iterations, generation } = args;
       try {
         const values = readableScope(own, stage, kind, scope);
-        const info = nestedInfo({ run: runId, iterations, generation }, stage);
+        // That of a query cannot run a mutation.
+        const tag = tagging(ctx as Parameters<typeof tagging>[0], component, runId);
+        const info = nestedInfo({ run: runId, iterations, generation }, stage, tag);
         const { called, policy } = placeOf(definition, stage);
         const handler = handlerOf(given, kind, policy);
         return checkedOutput(called, await handler(ctx, values, info));

@@ -19,7 +19,9 @@ export const isMarked = ({ definition }: Of, node: AnyNode): boolean =>
   node?.sensitive === true || definition.options.sensitive === true;
 
 /** The paths of an input that are sensitive: `input`, `input.card`. */
-export const sensitivePaths = ({ sensitive }: AnyDefinition["options"]): readonly string[] =>
+export const sensitivePaths = ({
+  sensitive,
+}: Pick<AnyDefinition["options"], "sensitive">): readonly string[] =>
   sensitive === true ? ["input"] : sensitive || [];
 
 /** A node that has another node's output, or those of runs, is as secret as these. */

@@ -626,7 +626,12 @@ export type ComponentApi<Name extends string | undefined = string | undefined> =
           onEnd?: boolean;
           sensitive?: Array<string>;
         };
-        starts: Array<{ input: any; given?: { value?: any }; key?: string }>;
+        starts: Array<{
+          input: any;
+          given?: { value?: any };
+          key?: string;
+          tags?: Record<string, string | number | boolean>;
+        }>;
         reuse?: "ended" | "failed";
         at?: number;
         onComplete?: { fn: string; context: any };
@@ -634,6 +639,13 @@ export type ComponentApi<Name extends string | undefined = string | undefined> =
         logLevel?: "DEBUG" | "TRACE" | "INFO" | "REPORT" | "WARN" | "ERROR";
       },
       Array<{ runId: string; started: boolean }>,
+      Name
+    >;
+    tag: FunctionReference<
+      "mutation",
+      "internal",
+      { run: string; name: string; value: string | number | boolean },
+      null,
       Name
     >;
     unbegun: FunctionReference<
@@ -724,6 +736,7 @@ export type ComponentApi<Name extends string | undefined = string | undefined> =
           };
           index?: number;
           childKey?: string;
+          tags?: Record<string, string | number | boolean>;
           at?: {
             path: string;
             doing: "stalled" | "running" | "queued" | "retrying" | "waitingForEvent" | "sleeping";
@@ -804,6 +817,7 @@ export type ComponentApi<Name extends string | undefined = string | undefined> =
           };
           index?: number;
           childKey?: string;
+          tags?: Record<string, string | number | boolean>;
           at?: {
             path: string;
             doing: "stalled" | "running" | "queued" | "retrying" | "waitingForEvent" | "sleeping";
@@ -895,6 +909,7 @@ export type ComponentApi<Name extends string | undefined = string | undefined> =
           };
           index?: number;
           childKey?: string;
+          tags?: Record<string, string | number | boolean>;
           at?: {
             path: string;
             doing: "stalled" | "running" | "queued" | "retrying" | "waitingForEvent" | "sleeping";
@@ -987,6 +1002,7 @@ export type ComponentApi<Name extends string | undefined = string | undefined> =
           };
           index?: number;
           childKey?: string;
+          tags?: Record<string, string | number | boolean>;
           at?: {
             path: string;
             doing: "stalled" | "running" | "queued" | "retrying" | "waitingForEvent" | "sleeping";
@@ -1112,6 +1128,88 @@ export type ComponentApi<Name extends string | undefined = string | undefined> =
       } | null,
       Name
     >;
+    tagged: FunctionReference<
+      "query",
+      "internal",
+      {
+        workflow?: string;
+        state?:
+          "pending" | "running" | "compensating" | "completed" | "failed" | "canceled" | "timedOut";
+        notOfPlan?: string;
+        since?: number;
+        until?: number;
+        children?: boolean;
+        places?: boolean;
+        name: string;
+        value: string | number | boolean;
+        page: {
+          numItems: number;
+          cursor: string | null;
+          endCursor?: string | null;
+          id?: number;
+          maximumRowsRead?: number;
+          maximumBytesRead?: number;
+        };
+      },
+      {
+        isDone: boolean;
+        continueCursor: string;
+        page: Array<{
+          runId: string;
+          workflow: string;
+          state:
+            | "pending"
+            | "running"
+            | "compensating"
+            | "completed"
+            | "failed"
+            | "canceled"
+            | "timedOut";
+          key?: string;
+          plan?: string;
+          generation: number;
+          parentRunId?: string;
+          within?: string;
+          createdAt: number;
+          startedAt: number;
+          endedAt?: number;
+          paused: boolean;
+          error?: {
+            message: string;
+            kind:
+              | "thrown"
+              | "nonRetryable"
+              | "timedOut"
+              | "canceled"
+              | "childFailed"
+              | "invalidInput"
+              | "invalidOutput"
+              | "tooLarge"
+              | "lost"
+              | "removedNode";
+            data?: any;
+            workflow: string;
+            node: string;
+            attempt: number;
+            key?: string;
+            cause?: any;
+            causes?: any;
+            compensationErrors?: Array<any>;
+          };
+          index?: number;
+          childKey?: string;
+          tags?: Record<string, string | number | boolean>;
+          at?: {
+            path: string;
+            doing: "stalled" | "running" | "queued" | "retrying" | "waitingForEvent" | "sleeping";
+            since: number;
+            dueAt?: number;
+          };
+        }>;
+        read: number;
+      },
+      Name
+    >;
   };
   steering: {
     cancel: FunctionReference<
@@ -1210,6 +1308,7 @@ export type ComponentApi<Name extends string | undefined = string | undefined> =
           iteration?: number;
         };
         input?: { input: any; given?: { value?: any } };
+        tags?: Record<string, string | number | boolean>;
       },
       "restarted" | "goes on" | "key taken" | "no iteration" | "child" | "unknown",
       Name
@@ -1287,6 +1386,7 @@ export type ComponentApi<Name extends string | undefined = string | undefined> =
           compensationErrors?: Array<any>;
         };
         input?: any;
+        tags?: Record<string, string | number | boolean>;
         expiresAt?: number;
         timesOutAt?: number;
         active: Array<{

@@ -2,8 +2,11 @@ import { keyShown } from "./children.js";
 import type { QueryCtx, Run, RunId, Step } from "./documents.js";
 import { nameOf } from "./steps.js";
 
-/** What a step's place is called in its run, or branch: `ask`, or `turns.ask#3` in a loop. */
-export function placeIn(step: Step, { within = "" }: Pick<Run, "within">): string {
+/**
+ * What a step's place is called in its run: `ask`, or `turns.ask#3` in a loop.
+ * @param run given if it is a branch whose own place the path has already
+ */
+export function placeIn(step: Step, { within = "" }: Pick<Run, "within"> = {}): string {
   const name = nameOf(step);
   const inside = name.startsWith(`${within}.`) ? name.slice(within.length + 1) : name;
   return [inside, ...(step.iterations ?? [])].join("#");
@@ -21,6 +24,8 @@ export class Paths {
   constructor(
     readonly ctx: QueryCtx,
     { _id }: Run,
+    /** Says whether to leave out of a branch's place what is the branch's own. */
+    readonly isShort = false,
   ) {
     this.#known.set(_id, "");
   }
@@ -40,6 +45,6 @@ export class Paths {
     if (step === null || above === null) return undefined;
     const before = await this.of(above);
     if (before === undefined) return undefined;
-    return pathBelow(before + placeIn(step, above), step, run);
+    return pathBelow(before + placeIn(step, this.isShort ? above : {}), step, run);
   }
 }

@@ -12,6 +12,7 @@ import { giveBack } from "../core/inbox.js";
 import { isAction, isParent } from "../core/kinds.js";
 import { hasEnded, isAnyEnding } from "../core/runs.js";
 import { isLost } from "../core/scheduled.js";
+import { removeTags } from "../core/tags.js";
 import { childrenFrom, hasChildIn, UNENDED } from "../core/children.js";
 import { stopStep } from "../engine/closing.js";
 import { liftDeadlines } from "../engine/deadlines.js";
@@ -47,7 +48,7 @@ export const removeExpired = voidMutation({}, async (ctx) => {
     const { run } = following;
     if (!(await hasEnded(ctx, run)))
       await ctx.db.patch("runs", run._id, { expiresAt: Date.now() + BATCH_MS });
-    else await removeRun(ctx, run._id);
+    else await removeRun(ctx, run);
     following = await firstToExpire(ctx);
   }
   const next = await ctx.db.query("expiries").first();
@@ -89,10 +90,11 @@ export async function removeChildren(ctx: MutationCtx, { _id: parent, run }: Ste
 export const removeMoreChildren = removal((ctx, parent: StepId) => removeFamily(ctx, parent));
 
 /** Removes a run. Its key is free at once; everything else is removed in pages. */
-export async function removeRun(ctx: MutationCtx, run: RunId): Promise<void> {
-  await ctx.db.delete("runs", run);
-  if (!(await removeRowsOf(ctx, run)))
-    await continueLater(ctx, internal.features.retention.removeMore, run);
+export async function removeRun(ctx: MutationCtx, run: Run): Promise<void> {
+  await ctx.db.delete("runs", run._id);
+  await removeTags(ctx, run);
+  if (!(await removeRowsOf(ctx, run._id)))
+    await continueLater(ctx, internal.features.retention.removeMore, run._id);
 }
 
 export const removeMore = removal((ctx, run: RunId) => removeRowsOf(ctx, run));

@@ -7,6 +7,7 @@ import { nestedInfo } from "../attempt.js";
 import { actionFunction } from "../options.js";
 import type { Arrival, Arrive, Run } from "../run.js";
 import { stubOf } from "../stubs.js";
+import { tagging } from "../tags.js";
 
 type Args = Record<string, unknown>;
 
@@ -46,7 +47,8 @@ async function execute(kind: Kind, ...[run, stage, next, call]: Parameters<Neste
     return await run.fail(stage, describeThrown(error));
   }
   const stub = stubOf(own.definition, stage);
-  const info = nestedInfo({ ...token, iterations: [...run.iterations] }, stage);
+  const tag = tagging(kind === "query" ? {} : run.ctx, own.component, token.run);
+  const info = nestedInfo({ ...token, iterations: [...run.iterations] }, stage, tag);
   const nested = async () => {
     if (stub !== undefined) return await stub(await run.scopeFor(stage, kind, ["*"]), info);
     if (call === undefined) return await callGenerated(run, kind, stage);

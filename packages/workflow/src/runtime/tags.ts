@@ -1,0 +1,79 @@
+import type { GenericActionCtx } from "convex/server";
+import type { ComponentApi } from "../component/_generated/component.js";
+import type { TagValue, Tags } from "../definition/definition.js";
+import { literalText } from "../rules.js";
+import type { WorkflowReference } from "./reference.js";
+import { sensitivePaths } from "./secrets.js";
+
+/** As many as a run may have, in the component. */
+const MOST_TAGS = 10;
+/** Tags are read with each row of a list. */
+const MOST_CHARACTERS = 256;
+
+/** The tags that a workflow gives a run with this input. @throws if they are none, or secret. */
+export function tagsOf(
+  { name: workflow, definition }: Pick<WorkflowReference<never>, "name" | "definition">,
+  input: unknown,
+): Record<string, TagValue> | undefined {
+  const { tags, sensitive } = definition.options;
+  if (tags === undefined) return undefined;
+  const secret = new Set(sensitivePaths({ sensitive }));
+  const refuse = (path: string): never => {
+    throw new Error(
+      `The tags of workflow "${workflow}" read ${path}, which is sensitive: tags are shown, so leave it out`,
+    );
+  };
+  const scope = guarded({ input }, "", secret, refuse) as { input: never };
+  const given: Tags = secret.size === 0 ? tags({ input: input as never }) : tags(scope);
+  const all = Object.entries(given).flatMap(([name, value]): [string, TagValue][] =>
+    value === undefined ? [] : [[name, checkedTag(`A tag of workflow "${workflow}"`, name, value)]],
+  );
+  if (all.length > MOST_TAGS)
+    throw new Error(
+      `The tags of workflow "${workflow}" are ${all.length}: a run may have ${MOST_TAGS}`,
+    );
+  return all.length === 0 ? undefined : Object.fromEntries(all);
+}
+
+/** The same value, in which what is at the paths throws when it is read. */
+function guarded(
+  value: unknown,
+  path: string,
+  secret: ReadonlySet<string>,
+  refuse: (path: string) => never,
+): unknown {
+  // A path goes through lists.
+  if (Array.isArray(value)) return value.map((each) => guarded(each, path, secret, refuse));
+  if (typeof value !== "object" || value === null || value instanceof ArrayBuffer) return value;
+  const object = {};
+  for (const [key, field] of Object.entries(value)) {
+    const at = path === "" ? key : `${path}.${key}`;
+    const get = () => (secret.has(at) ? refuse(at) : guarded(field, at, secret, refuse));
+    Object.defineProperty(object, key, { get, enumerable: true });
+  }
+  return object;
+}
+
+function checkedTag(subject: string, name: string, value: unknown): TagValue {
+  const isText = typeof value === "string" && value.length <= MOST_CHARACTERS;
+  if (name === "" || name.length > MOST_CHARACTERS || !/^[ -~]*$/.test(name))
+    throw new Error(`${subject} has the name ${literalText(name)}: write a short one, in ASCII`);
+  if (isText || typeof value === "boolean" || Number.isFinite(value)) return value as TagValue;
+  throw new Error(
+    `${subject}, "${name}", is ${literalText(value)}: it may be a number, a boolean, or a text of up to ${MOST_CHARACTERS} characters`,
+  );
+}
+
+/** What `info.tag` does in an action or a mutation. */
+export function tagging(
+  ctx: Partial<Pick<GenericActionCtx<any>, "runMutation">>,
+  { lib }: ComponentApi,
+  run: string,
+) {
+  return async (name: string, value: TagValue): Promise<void> => {
+    checkedTag("A tag of info.tag", name, value);
+    if (ctx.runMutation === undefined)
+      throw new Error(`A query cannot tag its run "${name}": do it in a mutation or an action`);
+    await ctx.runMutation(lib.tag, { run, name, value });
+  };
+}
