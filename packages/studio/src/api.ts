@@ -43,6 +43,7 @@ const vRead = v.union(
       node: v.optional(v.string()),
       parent: v.optional(v.string()),
       key: v.optional(v.string()),
+      tag: v.optional(v.record(v.string(), v.union(v.string(), v.number(), v.boolean()))),
       text: v.optional(v.string()),
       since: v.optional(v.number()),
       until: v.optional(v.number()),

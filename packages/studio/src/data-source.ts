@@ -1,4 +1,12 @@
-import type { Doing, ListedRun, Page, RunState, Status, TimelineEntry } from "@stepwise/workflow";
+import type {
+  Doing,
+  ListedRun,
+  Page,
+  RunState,
+  Status,
+  TagValue,
+  TimelineEntry,
+} from "@stepwise/workflow";
 import type { ComponentApi } from "@stepwise/workflow/_generated/component.js";
 import type { FunctionReturnType } from "convex/server";
 import type { Value } from "convex/values";
@@ -7,7 +15,7 @@ import type { Shape } from "./input-shape.js";
 /** Runs that are read for a page of a list: a filter without an index drops some of them. */
 export const RUNS = 50;
 
-/** Which runs to list. At most one of `node`, `parent`, `key` and `doing`. */
+/** Which runs to list. At most one of `node`, `parent`, `key`, `tag` and `doing`. */
 export interface RunsArgs {
   readonly workflow?: string;
   readonly state?: RunState;
@@ -17,6 +25,8 @@ export interface RunsArgs {
   readonly node?: string;
   /** Only the children of this run, or of an entry of a timeline, by its `id`. */
   readonly parent?: string;
+  /** Only runs of the top level with this tag. */
+  readonly tag?: Readonly<Record<string, TagValue>>;
   /** Only runs of `workflow` whose key begins so. */
   readonly key?: string;
   /** Only runs created from then on, and only those before then, in ms since the epoch. */

@@ -81,6 +81,10 @@ export async function serveMcp(options: McpOptions): Promise<void> {
       node: z.string().optional().describe("only runs at this node of the workflow"),
       parent: z.string().optional().describe("only the children of this run"),
       key: z.string().optional().describe("only runs of the workflow whose key begins so"),
+      tag: z
+        .record(z.string(), z.union([z.string(), z.number(), z.boolean()]))
+        .optional()
+        .describe('only runs with this tag, such as { "org": "acme" }'),
       text: z.string().optional().describe("in keys, ids and errors; a page searches 500 runs"),
       since: time.describe("only runs created from then on"),
       until: time.describe("only runs created before then"),

@@ -112,6 +112,11 @@ const trips = `
   export const aNameThatIsLongerThanAPhoneIsWideAndHasNoPlaceToBreak = defineWorkflow({ input: z.object({}) })
     .step("aStepWhoseNameIsLongerThanAPhoneIsWideAndHasNoPlaceToBreak", { query: () => 1 });
 
+  export const member = defineWorkflow({
+    input: z.object({ org: z.string(), seats: z.number() }),
+    tags: ({ input }) => input,
+  }).step("count", { query: (_ctx, { input }) => input.seats });
+
   export const slow = defineWorkflow({ input: z.object({}) })
     .step("wait", { action: async () => await globalThis.held });
 `;

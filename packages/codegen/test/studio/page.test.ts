@@ -437,6 +437,29 @@ describe.skipIf(!existsSync(executablePath))("in a browser", () => {
       await page.getByRole("row").filter({ hasText: "has failed" }).waitFor();
     });
 
+    test("[S182] runs show their tags, and are found by one", async () => {
+      for (const [org, seats] of [
+        ["acme", 3],
+        ["other", 3],
+      ])
+        await ask("/write/start", { workflow: "member", input: { org, seats }, key: org });
+      await open("runs");
+      await page.getByRole("row").filter({ hasText: "org: acme seats: 3" }).waitFor();
+      await page.getByText("More filters").click();
+      for (const [tag, count] of [
+        ["org=acme", 1],
+        ["seats=3", 2],
+        ['seats="3"', 0],
+      ] as const) {
+        await page.getByLabel("Tag", { exact: true }).fill(tag);
+        await page.getByLabel("Tag", { exact: true }).press("Enter");
+        await eventually(async () =>
+          expect(await page.getByRole("row").count()).toBe(count === 0 ? 0 : 1 + count),
+        );
+      }
+      await page.getByText("No runs.").waitFor();
+    });
+
     test("filters that are changed one right after the other are both taken", async () => {
       await open("runs?workflow=parcel");
       await page

@@ -81,10 +81,11 @@ export function BulkButtons({ filter }: { filter: Omit<RunsArgs, "cursor"> }) {
   if (state === undefined || state === "compensating") return null;
   const verb = state === "pending" || state === "running" ? "cancel" : "restart";
   const title = verb === "cancel" ? "Cancel all" : "Restart all";
-  const { since, until, ...named } = filter;
+  const { since, until, tag = {}, ...named } = filter;
   const which = Object.entries(named).flatMap(([name, value]) =>
     value === undefined ? [] : [`${name}: ${String(value)}`],
   );
+  for (const [name, value] of Object.entries(tag)) which.push(`tag: ${name}=${String(value)}`);
   if (since !== undefined) which.push(`since: ${new Date(since).toLocaleString()}`);
   if (until !== undefined) which.push(`until: ${new Date(until).toLocaleString()}`);
   return (

@@ -239,7 +239,18 @@ function RunCells({ run }: { run: ListedRun }) {
         </a>
         {run.error && <p className="why">{cut(run.error.message, 300)}</p>}
       </td>
-      <td>{name !== undefined && cut(name, 200)}</td>
+      <td>
+        {name !== undefined && cut(name, 200)}
+        {run.tags && (
+          <p className="why">
+            {Object.entries(run.tags).map(([tag, value]) => (
+              <span key={tag}>
+                {tag}: {String(value)}{" "}
+              </span>
+            ))}
+          </p>
+        )}
+      </td>
       <td>
         {run.at && (
           <>

@@ -1,6 +1,6 @@
-import type { RunState } from "@stepwise/workflow";
+import type { RunState, TagValue } from "@stepwise/workflow";
 import { type ReactNode, useState } from "react";
-import type { WorkflowSummary } from "../data-source.js";
+import type { RunsArgs, WorkflowSummary } from "../data-source.js";
 import { unknown } from "../input-shape.js";
 import { BulkButtons } from "./bulk.js";
 import { Chips, isDoing } from "./chips.js";
@@ -29,6 +29,7 @@ export function RunsPage({ query }: { query: URLSearchParams }) {
     doing = "",
     node = "",
     key = "",
+    tag = "",
     text = "",
     ...time
   } = Object.fromEntries(query);
@@ -39,6 +40,7 @@ export function RunsPage({ query }: { query: URLSearchParams }) {
     doing: isDoing(doing) ? doing : undefined,
     node: node || undefined,
     key: key || undefined,
+    tag: tagOf(tag),
     text: text || undefined,
     parent: query.get("parent") || undefined,
     since: timeOf(time["since"]),
@@ -78,7 +80,7 @@ export function RunsPage({ query }: { query: URLSearchParams }) {
           {STATES}
         </Choice>
         <TextFilter name="Search" value={text} placeholder="key, id or error" onChange={search} />
-        <MoreFilters areUsed={[node, key, time["since"], time["until"]].some(Boolean)}>
+        <MoreFilters areUsed={[node, key, tag, time["since"], time["until"]].some(Boolean)}>
           <Choice
             name="At node"
             value={node}
@@ -94,6 +96,12 @@ export function RunsPage({ query }: { query: URLSearchParams }) {
             disabled={workflow === ""}
             placeholder={workflow === "" ? "choose a workflow" : ""}
             onChange={(value) => change("key", value)}
+          />
+          <TextFilter
+            name="Tag"
+            value={tag}
+            placeholder="org=acme"
+            onChange={(value) => change("tag", value)}
           />
           {(["since", "until"] as const).map((name) => (
             <label key={name}>
@@ -147,9 +155,18 @@ const isState = (state: string): state is RunState | "" =>
 /** What cannot be asked for together with a filter. */
 const WITHOUT: Readonly<Record<string, readonly string[]>> = {
   workflow: ["node", "key", "outdated"],
-  node: ["key", "parent", "doing"],
-  key: ["node", "parent", "doing"],
+  node: ["key", "parent", "doing", "tag"],
+  key: ["node", "parent", "doing", "tag"],
+  tag: ["node", "key", "parent", "doing"],
 };
+
+/** The tag of a field of the page: `org=acme`, `seats=3`, `isLarge=true`; `zip="123"` is a text. */
+function tagOf(text: string): RunsArgs["tag"] {
+  const [, name = "", value = ""] = /^\s*(.+?)\s*=\s*(.*?)\s*$/.exec(text) ?? [];
+  if (name === "") return undefined;
+  const isWord = /^(?:true|false|-?(?:0|[1-9]\d*)(?:\.\d+)?|"[^"\\]*")$/.test(value);
+  return { [name]: isWord ? (JSON.parse(value) as TagValue) : value };
+}
 
 /** The time of a field of the page, in ms since the epoch. */
 function timeOf(text: string | undefined): number | undefined {
