@@ -13,13 +13,13 @@ const modulesOf = (name) =>
     .map((file) => dist(name, "component", file));
 
 /**
- * Limits in KB, a tenth above what was measured when they were set. The component got 4 KB more to
- * tell what runs do, and where.
+ * Limits in KB, a tenth above what was measured when they were set. The component got 6 KB more to
+ * tell what runs do, and where, and to find them by their tags.
  */
 const entries = [
   ["@stepwise/workflow", [dist("workflow", "index.js")], 42],
   ["@stepwise/workflow/runtime", [dist("workflow", "runtime/index.js")], 69],
-  ["@stepwise/workflow, the component", modulesOf("workflow"), 167],
+  ["@stepwise/workflow, the component", modulesOf("workflow"), 169],
   ["@stepwise/workpool", [dist("workpool", "client/index.js")], 7.5],
   ["@stepwise/workpool, the component", modulesOf("workpool"), 90],
 ];

@@ -42,7 +42,7 @@ export interface ListFilter<Workflow> {
    * does it in several places may come on several pages. Not together with `node`, `parent` or `key`.
    */
   doing?: Doing;
-  /** Only runs of the top level with this tag: `{ org: "acme" }`. Not with `node`, `parent` or `key`. */
+  /** Only runs of the top level with this tag. Not together with `node`, `parent` or `key`. */
   tag?: { readonly [Name in string]: TagValue };
   /** Says whether to list children too. Default: runs of the top level only. */
   children?: boolean;
