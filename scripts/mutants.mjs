@@ -20,15 +20,31 @@ export const GUARDS = [
     says: "two children end at once, neither sees itself as the last",
     profile: "scenes",
   },
-  { guard: "last-child", says: "a child ends while siblings still run" },
+  {
+    guard: "last-child",
+    says: "a child ends while siblings still run",
+    test: ["packages/workflow/test/in-turn.test.ts", "the last child is waited for"],
+  },
   { guard: "same-sibling", says: "two children end at once and start the same sibling" },
-  { guard: "still-waiting", says: "the snapshot in which a child looks for siblings is old" },
+  {
+    guard: "still-waiting",
+    says: "the snapshot in which a child looks for siblings is old",
+    test: ["packages/workflow/test/in-turn.test.ts", "have had their turn"],
+  },
   { guard: "inserting", says: "the last child ends while others are still to be inserted" },
   { guard: "settled", says: "a child ends after its parent has failed" },
   { guard: "settled-again", says: "the next function is gone, or its arguments are too large" },
-  { guard: "has-reported", says: "an action is taken for lost, but reports after all" },
+  {
+    guard: "has-reported",
+    says: "an action is taken for lost, but reports after all",
+    test: ["packages/workflow/test/faults.test.ts", "that should take it in fails too"],
+  },
   { guard: "entered-once", says: "an event arrives as its timeout fires" },
-  { guard: "paused", says: "a pause while steps are executed" },
+  {
+    guard: "paused",
+    says: "a pause while steps are executed",
+    test: ["packages/workflow/test/self-steering.test.ts", "by its own action: pause"],
+  },
   { guard: "page-of-pause", says: "a resume before all pages of the pause are done" },
   { guard: "page-of-restart", says: "a cancel or restart while a restart removes records" },
   // packages/workpool/src/component/README.md
@@ -350,14 +366,16 @@ export const MUTANTS = [
     file: "workflow/src/component/features/concurrency.ts",
     find: "return taken < most ? concurrency - taken : 0;",
     replace: "return taken < most ? concurrency - taken + 1 : 0;",
+    test: ["packages/workflow/test/in-turn.test.ts", "no more begin after a resume"],
   },
   {
     name: "sibling-forgotten",
     says: "no sibling starts in the place of a child that has failed",
     file: "workflow/src/component/features/concurrency.ts",
-    find: "if (hadBegun && !allMayRun(parent) && (await startNextSibling",
+    find: "const handOver = async (_ctx: MutationCtx, work: Work) => works.push(work) > 0;",
     replace:
-      'if (hadBegun && child.state === "completed" && !allMayRun(parent) && (await startNextSibling',
+      'const handOver = async (_ctx: MutationCtx, work: Work) => works.push(work) > 0; if (child.state !== "completed" && (await isSiblingRunning(ctx, parent, child))) return undefined;',
+    test: ["packages/workflow/test/tolerance.test.ts", "no child begins any more"],
   },
   {
     name: "join-forgotten",
@@ -365,6 +383,7 @@ export const MUTANTS = [
     file: "workflow/src/component/features/concurrency.ts",
     find: "if (parent.tolerate === undefined || !(await failIfTooMany(ctx, parent))) await goOnAfterChildren(ctx, parent);",
     replace: 'if (child.state === "completed") await goOnAfterChildren(ctx, parent);',
+    test: ["packages/workflow/test/in-turn.test.ts", "goes on after the last child"],
   },
   {
     name: "undo-oldest-first",

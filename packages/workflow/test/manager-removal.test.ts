@@ -226,6 +226,7 @@ describe("retention", () => {
     await use.app.advance(5 * MINUTE);
     await cleanup(gone);
     await use.app.t.mutation(internal.manager.restart, { name: "brief", runId: id });
+    expect(await use.app.status("brief", id)).not.toHaveProperty("expiresAt");
     const restarted = Date.now();
     await use.app.advance(9 * MINUTE);
     expect(await use.app.status("brief", id)).toMatchObject({

@@ -106,6 +106,14 @@ describe("one more fails than is let pass", () => {
     },
   );
 
+  test("[S49] a child whose input was refused counts as one that has failed", async () => {
+    const id = await use.app.start("oneRefused", {});
+    await use.app.advance(SECOND);
+    expect(await use.app.status("oneRefused", id)).toMatchObject({ state: "failed" });
+    await use.app.drive();
+    await use.app.expectNothingLeft();
+  });
+
   test("[S42] [S85] a run that is canceled, and one that comes to its end, leave no recount behind", async () => {
     const recounts = async () =>
       await use.app.inComponent(async (ctx) => {

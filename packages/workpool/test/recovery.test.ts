@@ -339,6 +339,28 @@ describe("a work that cannot be processed", () => {
     expect(await app.leftovers()).toEqual(NOTHING_LEFT);
   });
 
+  test("is tried as often as it may once it is retried, though it was canceled before", async () => {
+    const app = new TestApp({ maxParallelism: 0 });
+    const id = await app.t.mutation((ctx) =>
+      app.pool.enqueueAction(
+        ctx,
+        internal.jobs.flaky,
+        { label: "a", succeedsAt: 2 },
+        { onComplete, retry },
+      ),
+    );
+    await app.inPool(async (ctx) => {
+      const row = await ctx.db.query("waiting").first();
+      await ctx.db.delete("waiting", row!._id);
+      await ctx.db.insert("setAside", { work: id, error: "It could not be canceled", at: 0 });
+      await ctx.db.patch("works", ctx.db.normalizeId("works", id)!, { canceled: true });
+    });
+    await app.t.mutation((ctx) => ctx.runMutation(components.workpool.setAside.retry, { id }));
+    await app.setMaxParallelism(1);
+    await app.drive();
+    expect(await app.labels("ended")).toEqual(["success"]);
+  });
+
   test("can be canceled instead", async () => {
     const { app, id } = await withBrokenRecord();
     await app.drive();

@@ -112,6 +112,16 @@ export const oneBad = defineWorkflow({ input: eachRest }).parent("all", {
   tolerate: { failures: 1 },
 });
 
+/** The input of one child is refused, and another fails. */
+export const oneRefused = defineWorkflow({ input: z.object({}) }).parent("all", {
+  children: () => [
+    child(rests, { ms: "long" as unknown as number }),
+    child(rests, { ms: 10, fails: true }),
+    child(rests, { ms: 86_400_000 }),
+  ],
+  tolerate: { failures: 1 },
+});
+
 export const oneBadOfTwo = defineWorkflow({ input: eachRest }).parent("all", {
   children: ({ input }) => input.rests.map((one) => child(rests, one)),
   concurrency: 2,
