@@ -259,7 +259,7 @@ export const MUTANTS = [
     file: "workflow/src/component/features/restart.ts",
     find: "expiresAt: undefined,",
     replace: "",
-    profile: "steer",
+    test: ["packages/workflow/test/manager-removal.test.ts", "is not removed by its former end"],
   },
   {
     name: "rows-stay",
@@ -358,7 +358,7 @@ export const MUTANTS = [
     file: "workflow/src/component/features/failing.ts",
     find: "if (refused === 0 || !hasLimit(parent)) return;",
     replace: "return;",
-    profile: "wide",
+    test: ["packages/workflow/test/tolerance.test.ts", "whose input was refused counts"],
   },
   {
     name: "concurrency-one-more",
@@ -413,6 +413,7 @@ export const MUTANTS = [
     find: "if (isParent(step)) await applyToChildren(ctx, { ...decided, step: step._id, after: -1 }, page);",
     replace:
       "if (paused && isParent(step)) await applyToChildren(ctx, { ...decided, step: step._id, after: -1 }, page);",
+    test: ["packages/workflow/test/manager-pause.test.ts", "children paused by themselves"],
   },
   {
     name: "start-while-paused",
@@ -427,6 +428,7 @@ export const MUTANTS = [
     file: "workpool/src/core/sweep.ts",
     find: "if (watch?.generation !== generation) return;",
     replace: "return;",
+    test: ["packages/workpool/test/recovery.test.ts", ""],
   },
   {
     name: "entry-not-found",
@@ -434,6 +436,7 @@ export const MUTANTS = [
     file: "workflow/src/component/features/lost.ts",
     find: 'if (state?.kind !== "failed" || step.isLastTry !== true) return await rearm(ctx, step, state?.kind === "failed");',
     replace: "",
+    test: ["packages/workflow/test/watchdog.test.ts", "canceled by hand"],
   },
   {
     name: "due-too-soon",
@@ -451,5 +454,86 @@ export const MUTANTS = [
     replace:
       'if (outcome.kind === "success" && outcome.returnValue !== null) return outcome; if (outcome.kind === "success") return { kind: "failed", error: "nothing" };',
     profile: "pool",
+  },
+  {
+    name: "race-any-end-wins",
+    says: "the first case that ends wins its race, also if it fails",
+    file: "workflow/src/component/features/racing.ts",
+    find: 'race !== undefined && (state === "completed" || race.takesAny === true)',
+    replace: "race !== undefined",
+    test: ["packages/workflow/test/race.test.ts", "wins"],
+  },
+  {
+    name: "losers-go-on",
+    says: "the losers of a race go on",
+    file: "workflow/src/component/features/racing.ts",
+    find: "await ctx.runMutation(cancelLosers, { race: race._id, because });",
+    replace: "",
+    test: ["packages/workflow/test/race.test.ts", "which cancels the others"],
+  },
+  {
+    name: "losers-keep-done",
+    says: "what losers have done is never undone",
+    file: "workflow/src/component/features/racing.ts",
+    find: "const keepsDone = race.race?.keepsLosers;",
+    replace: "const keepsDone = true;",
+    test: ["packages/workflow/test/race.test.ts", "which cancels the others"],
+  },
+  {
+    name: "on-end-of-root-only",
+    says: "a child has no onEnd",
+    file: "workflow/src/component/features/ending.ts",
+    find: "if (run.onEnd === true) await beginOnEnd(",
+    replace: "if (run.onEnd === true && run.parentStep === undefined) await beginOnEnd(",
+    test: ["packages/workflow/test/on-end.test.ts", "runs for each child"],
+  },
+  {
+    name: "key-of-canceled",
+    says: "a key is reused after a failure only, and not after a cancel",
+    file: "workflow/src/component/lib.ts",
+    find: 'return reuse === "ended" || run.state !== "completed";',
+    replace: 'return reuse === "ended" || run.state === "failed";',
+    test: ["packages/workflow/test/manager-key.test.ts", "after one that canceled"],
+  },
+  {
+    name: "retried-stays-canceled",
+    says: "a canceled work that an operator retries stays canceled",
+    file: "workpool/src/component/setAside.ts",
+    find: 'if (work.canceled === true) await ctx.db.patch("works", work._id, { canceled: undefined });',
+    replace: "",
+    test: ["packages/workpool/test/recovery.test.ts", "as often as it may"],
+  },
+  {
+    name: "cancel-all-skips",
+    says: "a cancelAll leaves out what did not fit into its page",
+    file: "workpool/src/component/cancelAll.ts",
+    find: "if (canceled < next.page.length) return { cursor: at, upTo, limit };",
+    replace:
+      "if (canceled < next.page.length) return { cursor: next.continueCursor, upTo, limit };",
+    test: ["packages/workpool/test/cancel-all.test.ts", "a page ends early"],
+  },
+  {
+    name: "time-of-day-today",
+    says: "a time of day that is now does not wait for tomorrow",
+    file: "workflow/src/runtime/local-time.ts",
+    find: "next <= now;",
+    replace: "next < now;",
+    test: ["packages/workflow/test/local-time.test.ts", "now is over"],
+  },
+  {
+    name: "zone-second-of-two",
+    says: "of a time that comes twice the second counts",
+    file: "workflow/src/runtime/local-time.ts",
+    find: "[shown - DAY_MS, shown + DAY_MS].map",
+    replace: "[shown + DAY_MS, shown - DAY_MS].map",
+    test: ["packages/workflow/test/local-time.test.ts", "the hour that is missing"],
+  },
+  {
+    name: "losers-not-awaited",
+    says: "a run goes on while losers are undone",
+    file: "workflow/src/component/features/racing.ts",
+    find: "if (await hasChildIn(ctx, race._id, UNENDED)) return;",
+    replace: "",
+    test: ["packages/workflow/test/race.test.ts", "is undone before the run goes"],
   },
 ];
