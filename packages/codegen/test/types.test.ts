@@ -3,7 +3,7 @@ import { dirname, join } from "node:path";
 import { expect, test } from "vitest";
 import { rm } from "../../../scripts/folders.mjs";
 import { compileSources } from "../src/compile.js";
-import { fixtures, foldersIn } from "./golden.js";
+import { filesIn, fixtures, foldersIn } from "./golden.js";
 import { scratchFolder, typeErrors, writeGeneratedTypes } from "./type-check.js";
 
 const features = (await foldersIn(fixtures)).filter((name) => name !== "errors");
@@ -18,6 +18,7 @@ test(
       const folder = join(scratch, feature);
       await cp(join(fixtures, feature, "convex"), folder, { recursive: true });
       await cp(join(fixtures, feature, "expected"), folder, { recursive: true });
+      await writeWrittenOut(folder);
       await writeGeneratedTypes(folder);
     }
     const { files } = await compileSources([{ file: "a.workflow.ts", text: declared }]);
@@ -35,6 +36,36 @@ test(
     );
   },
 );
+
+/** Compares the names and events that a feature's references write out with those it defines. */
+async function writeWrittenOut(folder: string): Promise<void> {
+  const modules = Object.entries(await filesIn(folder)).flatMap(([path, text]) =>
+    /^export const reference: \w+ = own/m.test(text) ? [path.replace(/\.ts$/, "")] : [],
+  );
+  const imports = modules.map((path, at) => `import { reference as r${at} } from "./${path}";`);
+  const same = modules.map((_path, at) => `  same(r${at});`);
+  const text = `${imports.join("\n")}\n${writtenOut}export function all() {\n${same.join("\n")}\n}\n`;
+  await writeFile(join(folder, "writtenOut.ts"), text);
+}
+
+const writtenOut = `import type { EventName, EventPayload, NodeName, NodePath } from "@stepwise/workflow";
+type Names<D> = D extends { "~names"?: () => infer N; nodes: infer Nodes } ? N | keyof Nodes : never;
+type Of<R> = R extends { readonly "~definition": infer D extends { nodes: unknown } } ? D : never;
+type Taken<D> = D extends { "~events"?: () => infer E } ? Extract<E, { event: string }> : never;
+type Payloads<D> = { [E in Taken<D> as E["event"]]: E extends { payload: infer P } ? P : never };
+type Sent<R> = { [E in EventName<R>]: EventPayload<R, E> };
+/* A function with a builder of any adds whatever is under a path, for what the types know. */
+type Within<A, B> = [A] extends [B] ? [] : [A, B];
+type Same<A, B> = [...Within<A, B>, ...Within<B, A>];
+type Hidden<D> = string extends Names<D> ? true : false;
+declare function same<R>(
+  reference: R,
+  ...differs: Hidden<Of<R>> extends true ? [] : [
+    ...Within<NodePath<R>, Names<Of<R>>>, ...Same<NodeName<R>, keyof Of<R>["nodes"]>, ...Same<keyof Sent<R>, keyof Payloads<Of<R>>>,
+    ...Same<Sent<R>, { [E in keyof Payloads<Of<R>>]: Payloads<Of<R>>[E] }>,
+  ]
+): void;
+`;
 
 const parent = (name: string, children: string) =>
   `export const ${name} = defineWorkflow({ input }).parent("p", { children: () => ${children} });\n`;

@@ -3,7 +3,13 @@ import { type Node, ts, type TypeScript } from "../typescript.js";
 import type { Expression, ImportedName, InputPlan } from "../plan/schema.js";
 import { definitionModule, moduleFromOutput } from "../plan/paths.js";
 import { sortedBy } from "../plan/sorted.js";
-import { declarationsOf, isDeclaredInFile, isReference, referencesIn } from "./scoping.js";
+import {
+  declarationsOf,
+  isDeclaredInFile,
+  isHidden,
+  isReference,
+  referencesIn,
+} from "./scoping.js";
 import type { DefinitionFile } from "./parser.js";
 import { loadedBy } from "./modules.js";
 import { allBelow, identifiersIn } from "./descendants.js";
@@ -27,12 +33,19 @@ export function readInput(
     const unseen = option === undefined ? (options.rest ?? []) : [option.value];
     return { kind: "definition", hash: sourceHash(unseen, file), closed: [] };
   }
-  const expression = option.value;
+  return schemaPlan(option.value, file);
+}
+
+/** How a schema comes into the generated file, if its types can be found without the definition. */
+export function schemaPlan(expression: TypeScript.Expression, file: DefinitionFile): InputPlan {
   const hash = sourceHash([expression], file);
   const names = new Map<string, ImportedName>();
   const globals = new Set<string>();
   const closed = new Set<string>();
-  for (const id of freeNames(expression)) {
+  const free = freeNames(expression);
+  // What a function around it declares, is nowhere else.
+  if (free.some((id) => isHidden(id))) return { kind: "definition", hash, closed: [] };
+  for (const id of free) {
     const name = importable(id, file);
     if (name !== undefined) names.set(name.local, name);
     else if (isDeclaredInFile(id.text, file) || file.imports.has(id.text)) closed.add(id.text);

@@ -1,6 +1,13 @@
 import { type Following, followings, generatedFunctions, stagesOf } from "../plan/flow.js";
 import { capitalized, stageIdentifier } from "../plan/names.js";
-import type { ImportedName, StagePlan, Tombstones, WorkflowPlan } from "../plan/schema.js";
+import { copiedGlobals, type SeenSchema } from "../plan/events.js";
+import type {
+  ImportedName,
+  InputPlan,
+  StagePlan,
+  Tombstones,
+  WorkflowPlan,
+} from "../plan/schema.js";
 import { tombstoneFunctions } from "../plan/tombstones.js";
 import { definitionModule, moduleIn, usualOutput } from "../plan/paths.js";
 import { sortedBy } from "../plan/sorted.js";
@@ -40,7 +47,7 @@ export class FileScope {
     removed: Pick<Tombstones, "stages">,
     readonly setting: Setting,
   ) {
-    const { nodes = [], input, file = "", name } = workflow ?? {};
+    const { nodes = [], file = "", name } = workflow ?? {};
     this.source = file;
     this.#taken = new Set([
       "reference",
@@ -48,7 +55,7 @@ export class FileScope {
       ...(name === undefined ? [] : [capitalized(name)]),
       ...generatedFunctions({ nodes }).map((each) => each.name),
       ...tombstoneFunctions(workflow, removed).map((each) => each.name),
-      ...(input?.kind === "copy" ? input.globals : []),
+      ...copiedGlobals(workflow),
       ...parameters,
     ]);
     this.#unnamed = stagesOf({ nodes }).filter((stage) => !isQueued(stage));
@@ -89,25 +96,36 @@ export class FileScope {
     return this.#import("4", definitionModule(this.source), name, this.name("definition"));
   }
 
+  #ofApp({ module, imported, typeOnly }: ImportedName, local: string): string {
+    const order = `${module.startsWith(".") ? 5 : 2}${module}`;
+    const known = this.#imports.get(`${module} ${local}`);
+    return this.#import(order, module, imported, local, typeOnly && known?.typeOnly !== false);
+  }
+
   /** The workflow's `input`, and its declaration if it is a copy of the definition's. */
-  input(input: WorkflowPlan["input"]): { local: string; declaration?: string } {
-    const add = ({ module, imported, typeOnly }: ImportedName, local: string) =>
-      this.#import(`${module.startsWith(".") ? 5 : 2}${module}`, module, imported, local, typeOnly);
+  input(input: InputPlan): { local: string; declaration?: string } {
     if (input.kind === "definition") return { local: `${this.definition()}.options.input` };
-    if (input.kind === "import") return { local: add(input.import, this.name("input")) };
-    // The user's names come first: in the copy they read best as they were.
-    const locals = new Map(
-      input.imports.map((each) => {
-        return [each.local, add(each, this.name(`imported:${each.local}`, each.local))];
-      }),
-    );
+    if (input.kind === "import") return { local: this.#ofApp(input.import, this.name("input")) };
+    const text = this.schema(input);
     const local = this.name("input");
-    const text = input.expression.parts.map((part) => {
+    return { local, declaration: `// prettier-ignore\nconst ${local} = ${text};` };
+  }
+
+  /** A schema of the definition as it reads here. */
+  schema(schema: SeenSchema): string {
+    const nameHere = (each: ImportedName) => {
+      const key = `imported:${each.module} ${each.imported}`;
+      return this.#ofApp(each, this.name(key, each.local));
+    };
+    if (schema.kind === "import") return nameHere(schema.import);
+    // The user's names come first: in the copy they read best as they were.
+    const locals = new Map(schema.imports.map((each) => [each.local, nameHere(each)]));
+    const text = schema.expression.parts.map((part) => {
       if (typeof part === "string") return part;
       const name = locals.get(part.name) ?? part.name;
       return part.shorthand && name !== part.name ? `${part.name}: ${name}` : name;
     });
-    return { local, declaration: `// prettier-ignore\nconst ${local} = ${text.join("")};` };
+    return text.join("");
   }
 
   reference(workflow: string): string {

@@ -1,6 +1,5 @@
 import { GENERATED_FORMAT } from "../plan/constants.js";
 import { allNodes, type Following, isOpenEnded, outputOf, stagesOf } from "../plan/flow.js";
-import { capitalized } from "../plan/names.js";
 import { isOnEnd, withoutOnEnd } from "../plan/on-end.js";
 import type { BodyPlan, NodePlan, Tombstones, WorkflowPlan } from "../plan/schema.js";
 import { stageKind } from "../plan/stage-kinds.js";
@@ -9,6 +8,7 @@ import { planHash } from "../plan/write.js";
 import * as code from "./code.js";
 import { commented, property, quoted } from "./code.js";
 import { FileScope, type Setting } from "./file-scope.js";
+import { referenceSections } from "./reference.js";
 import { outputName, StageCode } from "./stages.js";
 
 /** The generated file of one workflow. `removed` has the stages that it has no more. */
@@ -19,13 +19,11 @@ export function workflowFile(
 ): string {
   const file = new FileScope(workflow, removed, setting);
   // First, so that the names in it stay as the user wrote them.
-  const input = file.input(workflow.input);
+  const reference = referenceSections(workflow, file);
   const definition = file.definition();
   const bound = binding(workflow, file);
   const sections = [
-    ...(input.declaration === undefined ? [] : [commented(inputComment, input.declaration)]),
-    commented(referenceComment(workflow, file), referenceType(workflow, file, input.local)),
-    code.exportedConst("reference", capitalized(workflow.name), file.own("reference", input.local)),
+    ...reference,
     ...nodeSections(workflow.nodes, file),
     ...tombstoneFunctions(workflow, removed).map((each) => {
       const goesOn = afterReplaced(each.stage, file) !== undefined;
@@ -94,30 +92,6 @@ const nodeSections = (nodes: readonly NodePlan[], file: FileScope): string[] =>
 
 const stageCodes = (node: NodePlan, file: FileScope): StageCode[] =>
   node.stages.map((stage) => new StageCode(stage, node, file));
-
-const inputComment =
-  "What `workflow.start` takes: the definition's `input`, written out again so that its type depends on nothing else.";
-
-function referenceComment({ name, input }: WorkflowPlan, { source }: FileScope): string {
-  const own = `${source}, ${name}.`;
-  if (input.kind !== "definition") return own;
-  const what = input.closed.length === 0 ? "the schema, as a const" : input.closed.join(" and ");
-  return `${own} If TypeScript says that it depends on itself, export ${what}.`;
-}
-
-/** A base of an interface is worked out with it; what a member is, only where that is asked. */
-function referenceType({ name, input: from }: WorkflowPlan, file: FileScope, input: string) {
-  const definition = `typeof ${file.definition()}`;
-  const isOfDefinition = from.kind === "definition";
-  const taken = isOfDefinition
-    ? `\n  readonly "~input"?: (input: ${file.runtime("WorkflowInput")}<${definition}>) => void;`
-    : "";
-  const base = `export interface ${capitalized(name)} extends ${file.runtime("WorkflowReference")}<`;
-  const inferred = isOfDefinition ? "never" : `${file.runtime("InferInput")}<typeof ${input}>`;
-  const fits = base.length + inferred.length + 3 <= 80;
-  const head = fits ? `${base}${inferred}> {` : `${base}\n  ${inferred}\n> {`;
-  return `${head}${taken}\n  readonly "~definition": ${definition};\n}`;
-}
 
 function endAndEntry(workflow: WorkflowPlan, file: FileScope): string[] {
   const stages = stagesOf(workflow);

@@ -198,8 +198,15 @@ export interface NodePlan extends z.infer<typeof node> {
   readonly path: string;
   readonly place: Place;
   readonly given: GivenOptions;
+  /** The events it takes, each with its schema if that can be seen. Default: none. */
+  readonly events?: readonly TakenEvent[] | "unseen" | undefined;
   /** False for a finalize, which ends the workflow. */
   readonly isNamed: boolean;
+}
+
+export interface TakenEvent {
+  readonly name: string;
+  readonly schema: InputPlan | undefined;
 }
 
 export interface BodyPlan extends z.infer<typeof body> {
@@ -217,6 +224,7 @@ export interface BodyPlan extends z.infer<typeof body> {
   readonly hasUnknownNames: boolean;
 }
 
+/** How a schema comes into the generated file: that of the input, or of an event. */
 export type InputPlan =
   /** Anything else: its type is that of the definition. `closed` is what it uses unexported. */
   | { readonly kind: "definition"; readonly closed: readonly string[]; readonly hash: string }

@@ -1,4 +1,5 @@
 import { digestOf, type StoredNode } from "./digest.js";
+import { copiedGlobals } from "./events.js";
 import { completionName, generatedFunctions } from "./flow.js";
 import { stageIdentifier } from "./names.js";
 import type { Tombstones, WorkflowPlan, WrittenPlan } from "./schema.js";
@@ -78,8 +79,8 @@ export function tombstoneFunctions(
   { stages }: Pick<Tombstones, "stages">,
 ) {
   const taken = new Set(workflow && generatedFunctions(workflow).map(({ name }) => name));
-  // What the copied input means by the name of a global must not be one of these.
-  if (workflow?.input.kind === "copy") for (const name of workflow.input.globals) taken.add(name);
+  // What a copied schema means by the name of a global must not be one of these.
+  for (const name of copiedGlobals(workflow)) taken.add(name);
   const both = stages.flatMap((stage) => [
     { stage, name: stageIdentifier(stage), isCompletion: false },
     // What the action reports to.

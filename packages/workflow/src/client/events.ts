@@ -4,7 +4,6 @@ import { compareValues, type Value } from "convex/values";
 import type { ComponentApi } from "../component/_generated/component.js";
 import type { Given } from "../component/validators.js";
 import type { AnyDefinition } from "../definition/definition.js";
-import type { Receives } from "../definition/event.js";
 import { Failure } from "../errors/failure.js";
 import { suggestion } from "../rules.js";
 import { parsedOf, parseValue, PASS_AN_ID } from "../runtime/input.js";
@@ -13,20 +12,28 @@ import { type Found, placeOf } from "../runtime/place.js";
 import type { WorkflowReference } from "../runtime/reference.js";
 import { described, runArgs, type RunOrKey } from "./which-run.js";
 
-type EventOf<Workflow> = Workflow extends { readonly "~definition": infer Definition }
-  ? Definition extends { readonly "~events"?: () => infer Events }
-    ? Extract<Events, Receives<string, unknown>>
-    : never
-  : Receives<string, unknown>;
+/** The payloads by event; unknown of a workflow that is known by its reference only. */
+type EventsOf<Workflow> = Workflow extends { readonly "~events"?: () => infer Events }
+  ? Events
+  : unknown;
 
 /** The names of the events that some node of a workflow waits for. */
-export type EventName<Workflow> = EventOf<Workflow>["event"];
+export type EventName<Workflow> = NameIn<EventsOf<Workflow>>;
+
+type NameIn<Events> = Events extends unknown
+  ? unknown extends Events
+    ? string
+    : keyof Events & string
+  : never;
 
 /** What is sent with an event: the input of its node's schema. */
-export type EventPayload<Workflow, Name> = PayloadOf<EventOf<Workflow>, Name>;
+export type EventPayload<Workflow, Name> = PayloadIn<EventsOf<Workflow>, Name>;
 
-type PayloadOf<Event, Name> =
-  Event extends Receives<infer Each, infer Payload> ? (Name extends Each ? Payload : never) : never;
+type PayloadIn<Events, Name> = Events extends unknown
+  ? unknown extends Events
+    ? unknown
+    : Events[Name & keyof Events]
+  : never;
 
 /** The words of messages for the states in which a run takes no events. */
 const ENDS: { readonly [State in string]?: string } = {

@@ -1,4 +1,4 @@
-import type { AnyDefinition } from "../definition/definition.js";
+import type { AnyDefinition, OnTop } from "../definition/definition.js";
 import { suggestion } from "../rules.js";
 import { eventsOf, receiversOf, storedEvent } from "../runtime/nodes/event.js";
 import { insideOf, kindOf } from "../runtime/nodes/kinds.js";
@@ -6,17 +6,11 @@ import { allNodes, placeOf, presentKey, stageNames } from "../runtime/place.js";
 import type { WorkflowReference } from "../runtime/reference.js";
 
 /** The names of a workflow's nodes of the top level. */
-export type NodeName<Workflow> = Workflow extends { readonly "~definition": infer Definition }
-  ? Definition extends { readonly nodes: infer N }
-    ? keyof N & string
-    : string
-  : string;
+export type NodeName<Workflow> = OnTop<NodePath<Workflow>>;
 
 /** The names of all nodes, and paths of those inside: `"agent.think"`, `"route.big.x"`. */
-export type NodePath<Workflow> = Workflow extends { readonly "~definition": infer Definition }
-  ? Definition extends { readonly "~names"?: () => infer Name extends string }
-    ? Name | NodeName<Workflow>
-    : string
+export type NodePath<Workflow> = Workflow extends { readonly "~nodes"?: () => infer Name }
+  ? Name & string
   : string;
 
 /** Nodes and their parts: a parent's `output` and `finalize`, a step's `compensate`; `onEnd`. */

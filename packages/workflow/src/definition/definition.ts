@@ -143,7 +143,7 @@ export interface Definition<Input, Scope, Output, Name extends string = string, 
 }
 
 /** Those of the names that stand on the top level. */
-type OnTop<Name extends string> = Name extends `${string}.${string}` ? never : Name;
+export type OnTop<Name extends string> = Name extends `${string}.${string}` ? never : Name;
 
 /** A definition that has its `.finalize`: it cannot grow, nor be a body or a case. */
 export interface Finalized<Input, Scope, Output, Name extends string, Events> extends Definition<

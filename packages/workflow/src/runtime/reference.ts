@@ -2,6 +2,8 @@ import { createFunctionHandle } from "convex/server";
 import type { Value } from "convex/values";
 import type { Beginning } from "../component/validators.js";
 import type { AnyDefinition } from "../definition/definition.js";
+import type { Receives } from "../definition/event.js";
+import type { InferInput } from "../definition/values.js";
 import { durationMs } from "../rules.js";
 import type { Bound } from "./functions.js";
 import { parseValue } from "./input.js";
@@ -12,8 +14,9 @@ import { marksOf, readsOf } from "./reads.js";
 import { sensitivePaths } from "./secrets.js";
 
 /**
- * A compiled workflow, as `workflow.start` and a parent's children take it. Its type knows the
- * input only; a generated interface adds `~definition`, through which the rest is found.
+ * A compiled workflow, as `workflow.start` and a parent's children take it. A generated interface
+ * adds `~events`, `~nodes` and `~definition`, through which outputs are found. They are not members
+ * of this type: comparing a reference with it would ask for their types.
  */
 export interface WorkflowReference<Input> {
   readonly "~input"?: (input: Input) => void;
@@ -29,6 +32,26 @@ export interface WorkflowReference<Input> {
   parse(input: unknown): Value;
   begin(): Promise<Beginning>;
 }
+
+/** What is sent with each event, by the schemas that its nodes have in the generated file. */
+export type Payloads<Schemas extends () => Readonly<Record<string, readonly unknown[]>>> = {
+  [Name in keyof ReturnType<Schemas>]: InferInput<ReturnType<Schemas>[Name][number]>;
+};
+
+/** What is sent with an event whose schema only the definition has. */
+export type Sent<Definition, Name> = PayloadOf<Received<Definition>, Name>;
+
+/** The same for all events of a definition. */
+export type AllSent<Definition> = {
+  [Name in Received<Definition>["event"]]: Sent<Definition, Name>;
+};
+
+type Received<Definition> = Definition extends { readonly "~events"?: () => infer Events }
+  ? Extract<Events, Receives<string, unknown>>
+  : never;
+
+type PayloadOf<Event, Name> =
+  Event extends Receives<infer Each, infer Payload> ? (Name extends Each ? Payload : never) : never;
 
 export function referenceTo(own: Bound, given: AnyDefinition): WorkflowReference<unknown> {
   const { workflow: name, definition, plan = "" } = own;

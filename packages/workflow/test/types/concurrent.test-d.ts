@@ -8,8 +8,8 @@ import {
   type WorkflowOutput,
   type WorkflowScope,
 } from "../../src/definition/index.js";
-import type { EventName } from "../../src/client/events.js";
-import type { NodePath } from "../../src/client/nodes.js";
+import type { AllSent } from "../../src/runtime/reference.js";
+import type { PathsOf } from "./paths.js";
 
 /* Branches and items, with no annotation. */
 
@@ -42,10 +42,7 @@ describe("branches", () => {
       rests: null;
       c: { by: string };
     }>();
-    interface Reference {
-      readonly "~definition": typeof b;
-    }
-    expectTypeOf<NodePath<Reference>>().toEqualTypeOf<
+    expectTypeOf<PathsOf<typeof b>>().toEqualTypeOf<
       "facts" | "facts.a.x" | "facts.rests.rest" | "facts.c.asked" | "facts.c.y"
     >();
   });
@@ -105,13 +102,10 @@ describe("cases of a race", () => {
     race.step("booked", {
       mutation: (_ctx, { settled }) => (settled.case === "paid" ? settled.output.cents : null),
     });
-    interface Reference {
-      readonly "~definition": typeof race;
-    }
-    expectTypeOf<NodePath<Reference>>().toEqualTypeOf<
+    expectTypeOf<PathsOf<typeof race>>().toEqualTypeOf<
       "settled" | "settled.paid.payment" | "settled.lapsed.week" | "settled.404.gone"
     >();
-    expectTypeOf<EventName<Reference>>().toEqualTypeOf<"payment">();
+    expectTypeOf<keyof AllSent<typeof race>>().toEqualTypeOf<"payment">();
   });
 
   test("[S168] with `any` it may have failed; with `recover` it may be another value", () => {

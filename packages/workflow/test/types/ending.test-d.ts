@@ -7,7 +7,7 @@ import {
   type WorkflowOutput,
   type WorkflowScope,
 } from "../../src/definition/index.js";
-import type { NodePath } from "../../src/client/nodes.js";
+import type { PathsOf } from "./paths.js";
 
 /* Ends of runs, with no annotation. */
 
@@ -33,10 +33,9 @@ describe("[S167] an end", () => {
     expectTypeOf<Out<typeof done>>().toEqualTypeOf<Ends>();
     const last = early.step("y", { query: () => "y" });
     expectTypeOf<Out<typeof last>>().toEqualTypeOf<string | { listed: false; id: string }>();
-    interface Reference {
-      readonly "~definition": typeof early;
-    }
-    expectTypeOf<NodePath<Reference>>().toEqualTypeOf<"early" | "early.low.end" | "early.high.x">();
+    expectTypeOf<PathsOf<typeof early>>().toEqualTypeOf<
+      "early" | "early.low.end" | "early.high.x"
+    >();
   });
 
   test("may be that of the whole workflow, or of one started as a child", () => {

@@ -5,7 +5,7 @@ import {
   type WorkflowOutput,
   type WorkflowScope,
 } from "../../src/definition/index.js";
-import type { NodePath } from "../../src/client/nodes.js";
+import type { PathsOf } from "./paths.js";
 
 /* Matches, with no annotation. */
 
@@ -60,10 +60,7 @@ describe("[S166] a match narrows what it is of", () => {
     expectTypeOf<Scope["leveled"]>().toEqualTypeOf<boolean | null>();
     expectTypeOf<Scope["rated"]>().toEqualTypeOf<1 | 2>();
     expectTypeOf<Scope["input"]["level"]>().toEqualTypeOf<"low" | "high">();
-    interface Reference {
-      readonly "~definition": typeof b;
-    }
-    expectTypeOf<NodePath<Reference>>().toEqualTypeOf<
+    expectTypeOf<PathsOf<typeof b>>().toEqualTypeOf<
       | ("paidBy" | "leveled" | "rated" | "paidBy.card.x" | "paidBy.invoice.x")
       | ("leveled.low.y" | "rated.1.z" | "rated.2.z")
     >();
@@ -107,10 +104,7 @@ describe("[S166] a match narrows what it is of", () => {
         default: (c) => c.step("y", { query: (_ctx, { kind }) => [kind] }),
       });
     expectTypeOf<WorkflowScope<typeof b>["route"]>().toEqualTypeOf<"none" | ("low" | "high")[]>();
-    interface Reference {
-      readonly "~definition": typeof b;
-    }
-    expectTypeOf<NodePath<Reference>>().toEqualTypeOf<
+    expectTypeOf<PathsOf<typeof b>>().toEqualTypeOf<
       "kind" | "route" | "route.none.x" | "route.default.y"
     >();
   });

@@ -15,8 +15,8 @@ import {
   type WorkflowOutput,
   type WorkflowScope,
 } from "../../src/definition/index.js";
-import type { NodePath } from "../../src/client/nodes.js";
 import { internal } from "./references.js";
+import type { PathsOf } from "./paths.js";
 
 /* The whole language, with no annotation but where a test says so. */
 
@@ -833,7 +833,7 @@ describe("workflow", () => {
     expectTypeOf<keyof typeof finalized.nodes>().toEqualTypeOf<
       "first" | "agent" | "last" | "finalize"
     >();
-    expectTypeOf<NodePath<{ "~definition": typeof b }>>().toEqualTypeOf<
+    expectTypeOf<PathsOf<typeof b>>().toEqualTypeOf<
       | "first"
       | "agent"
       | "agent.rest"

@@ -72,6 +72,8 @@ export interface NodeParts {
   readonly bodies?: BodyPlan[];
   /** The schemas of what it takes, by name. Default: none, or they cannot be seen. */
   readonly schemas?: ReadonlyMap<string, Node> | undefined;
+  /** Of an event, how these come into the generated file. */
+  readonly events?: NodePlan["events"];
   /** Those that are given with their places. Default: the ones that were read. */
   readonly options?: Options;
   /** The source its hash is of. Default: its options, or without any its arguments but the name. */
@@ -113,6 +115,7 @@ export function analyzeNode(
       parts.schemas &&
       [...parts.schemas].map(([name, schema]) => ({ name, ...fieldsOf(schema, file) })),
     bodies: parts.bodies,
+    events: parts.events,
     path,
     place: file.placeOf(at),
     given,

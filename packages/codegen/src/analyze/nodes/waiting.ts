@@ -6,6 +6,7 @@ import { isScalar, knownValue, objectOf } from "../known.js";
 import { givenOptions, plannedValues, policyOf, readOptions, reportUnknown } from "../options.js";
 import type { Options } from "../options.js";
 import type { DefinitionFile } from "../parser.js";
+import { schemaPlan } from "../input.js";
 import { ofNode, optionSource, stagePlan } from "./node-kind.js";
 import type { Named, NodeContext, NodeKind } from "./node-kind.js";
 
@@ -81,7 +82,15 @@ export const event: NodeKind = {
     const seen = [...options].filter(([, each]) => fn === undefined || each !== timeout);
     const values = Object.assign(new Map(seen), { rest: options.rest });
     const schemas = eventSchemas(options, named, context);
-    return { stages: [stage], options: values, source: optionSource(options), schemas };
+    const isHere = ![...options.values()].some(({ elsewhere }) => elsewhere);
+    const events =
+      schemas &&
+      [...schemas].map(([name, value]) => {
+        const schema = isHere && ts.isExpression(value) ? schemaPlan(value, file) : undefined;
+        return { name, schema };
+      });
+    const source = optionSource(options);
+    return { stages: [stage], options: values, source, schemas, events: events ?? "unseen" };
   },
 };
 
