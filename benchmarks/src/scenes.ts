@@ -47,6 +47,7 @@ export const SHAPE_SCENES: readonly ShapeScene[] = [
     peer: "fanOut",
     n,
   })),
+  { title: "a case of a `.race` of N, which loses", ours: "cases", peer: "race", n: 10 },
   ...[10, 100, 1_000].map((n) => ({
     title: "an item of an `.each` of N",
     ours: "items" as const,

@@ -38,6 +38,17 @@ export const fanOut = defineWorkflow(component, {
   const children = Array.from({ length }, () => step.runAction(steps.act, { n: 0 }));
   return (await Promise.all(children)).reduce((sum, n) => sum + n, 0);
 });
+/** The first of them wins; the others go on for nothing, as nothing cancels them. */
+export const race = defineWorkflow(component, {
+  args: { length: v.number(), ms: v.number() },
+  returns: v.number(),
+}).handler(async (step, { length }): Promise<number> => {
+  const first = step.runAction(steps.act, { n: length - 1 });
+  const others = Array.from({ length: length - 1 }, () =>
+    step.runAction(steps.actFor, { n: 0, ms: 1_000 }),
+  );
+  return await Promise.race([first, ...others]);
+});
 export const busyFanOut = defineWorkflow(component, {
   args: { length: v.number(), ms: v.number() },
   returns: v.number(),
