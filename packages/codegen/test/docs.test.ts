@@ -143,13 +143,16 @@ test(
   },
 );
 
-test("the guide of branches, items and races says how many lines its applications take, and took before", async () => {
-  const text = await read("docs/guides/at-once.md");
+test.each([
+  ["docs/guides/at-once.md", ["videos", "evals", "auctions"]],
+  ["docs/guides/applications.md", ["ingestion", "customers", "migration", "tickets"]],
+])("%s says how many lines its applications take, and took before", async (page, names) => {
+  const text = await read(page);
   const linesOf = (path: string) => {
     const [, code = ""] = new RegExp(`^// ${path}\\n([^]*?)^\`\`\``, "m").exec(text) ?? [];
     return code.split("\n").filter((line) => line !== "" && !line.startsWith("import ")).length;
   };
-  for (const name of ["videos", "evals", "auctions"]) {
+  for (const name of names) {
     const [now, before] = [`convex/${name}`, `convex/before/${name}`].map((path) =>
       linesOf(`${path}.workflow.ts`),
     );
