@@ -93,3 +93,60 @@ export const flow = defineWorkflow({ input: z.object({}) })
     outputs,
   });
 });
+
+/** A run rests before a match, in one of its cases, and after it; more nodes may follow. */
+const matched = (cases: string, { before = "", after = "", options = "" } = {}): Files => ({
+  "flow.workflow.ts": `
+import { defineWorkflow } from "@stepwise/workflow";
+import { z } from "zod";
+export const flow = defineWorkflow({ input: z.object({})${options} })
+  .step("made", { query: (): { size: "big" | "small" } => ({ size: "big" }) })${before}
+  .sleep("before", "1h")
+  .match("route", { of: "made", by: "size", ${cases} })
+  .sleep("after", "1h")${after}
+  .step("last", { query: (_ctx, { route }) => "last of " + route });`,
+});
+const INSIDE = `(b) => b.sleep("inside", "1h").step("grown", { query: () => "grown" })`;
+const both = `cases: { big: ${INSIDE}, small: (b) => b }`;
+
+test.each([
+  [
+    "a removed case: a run in it stops, one before it takes the default, one after it goes on",
+    matched(both),
+    matched(`cases: { small: (b) => b }, default: (b) => b.step("any", { query: () => "any" })`),
+    [
+      "route.big stops: the case is removed: runs that are in it stop",
+      "route safe: changed: runs in flight go on, and run the new code when they get there",
+    ],
+    ["last of any", "failed", "last of grown"],
+  ],
+  [
+    "a renamed node of a case: runs go on",
+    matched(both),
+    matched(both.replace("grown", "taller"), {
+      options: `, renamed: { "route.big.grown": "route.big.taller" }`,
+    }),
+    [
+      'route.big.grown safe: renamed to "route.big.taller": runs that are at it go on there, and those that are past it keep its result',
+    ],
+    ["last of grown", "last of grown", "last of grown"],
+  ],
+  [
+    "a case that ends: runs that come to its end end there",
+    matched(both),
+    matched(both.replace(`"grown" })`, `"grown" }).end(() => "ended")`)),
+    ["route.big.end safe: added at the end of route.big: runs in flight that come to it end there"],
+    ["ended", "ended", "last of grown"],
+  ],
+  [
+    "a match that is moved behind another node: runs go on",
+    matched(both, { after: `.step("more", { query: () => 1 })` }),
+    matched(both, { before: `.step("more", { query: () => 1 })` }),
+    [
+      "more safe: moved: runs in flight go on in the new order from where they are, and what they have done is not done again",
+    ],
+    ["last of grown", "last of grown", "last of grown"],
+  ],
+])("[S166] [S167] %s", { tags: ["large"] }, async (_what, before, now, verdict, outputs) => {
+  expect(await edited(releases, before, now)).toEqual({ verdict, outputs });
+});
