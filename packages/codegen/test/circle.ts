@@ -28,6 +28,11 @@ export const auction = defineWorkflow({ input: v.object({ item: v.string() }) })
   })
   .event("noted", { schema: hidden })
   .finalize({ query: () => 1 });
+const helped = (b: any) => b.event("told", { schema: z.string() });
+export const hiding = defineWorkflow({ input: v.object({}) }).branch("way", {
+  on: () => "only" as const,
+  cases: { only: (b) => helped(b) },
+});
 export const silent = defineWorkflow({ input: v.object({}) }).step("only", {
   mutation: internal.auctions.close,
   args: () => ({ item: "none" }),
@@ -73,12 +78,13 @@ import type { GenericMutationCtx } from "convex/server";
 import { workflow, workflows } from "./_workflows/index";
 
 export async function misused(ctx: GenericMutationCtx<any>, either: boolean): Promise<void> {
-  const { auction, silent } = workflows;
+  const { auction, hiding, silent } = workflows;
   await workflow.sendEvent(ctx, auction, "run", "yes", { by: "Ada" });
   await workflow.sendEvent(ctx, auction, "run", "payment", { by: "Ada" });
   await workflow.sendEvent(ctx, auction, "run", "noted", { note: "so" });
   await workflow.sendEvent(ctx, auction, "run", "bid", { cents: "one of two schemas" });
   await workflow.restart(ctx, auction, "run", { from: "finalize" });
+  await workflow.sendEvent(ctx, hiding, "run", "told", "by a function that hides its types");
   const known: WorkflowReference<never> = either ? auction : silent;
   await workflow.sendEvent(ctx, known, "run", "whatever", 1);
   // @ts-expect-error a name that no node waits for

@@ -41,8 +41,10 @@ function eventsCode(workflow: WorkflowPlan, file: FileScope) {
   const definition = `typeof ${file.definition()}`;
   const others = [...byName.keys()].filter((name) => !seen.some((each) => each.name === name));
   const members = others.map((name) => {
-    const payload = `${file.runtime("Sent")}<${definition}, ${quoted(name)}>`;
-    return `    ${property(name, payload)};\n`;
+    const [sent, of] = [file.runtime("Sent"), [definition, quoted(name)]];
+    const line = `    ${property(name, `${sent}<${of.join(", ")}>`)};\n`;
+    const broken = `${sent}<\n      ${of.join(",\n      ")}\n    >`;
+    return line.length <= 81 ? line : `    ${property(name, broken)};\n`;
   });
   const all = [
     ...(seen.length === 0 ? [] : [`${file.runtime("Payloads")}<typeof ${file.name("events")}>`]),

@@ -38,8 +38,10 @@ export type Payloads<Schemas extends () => Readonly<Record<string, readonly unkn
   [Name in keyof ReturnType<Schemas>]: InferInput<ReturnType<Schemas>[Name][number]>;
 };
 
-/** What is sent with an event whose schema only the definition has. */
-export type Sent<Definition, Name> = PayloadOf<Received<Definition>, Name>;
+/** What is sent with an event whose schema only the definition has; unknown if that hides it. */
+export type Sent<Definition, Name> = Name extends Received<Definition>["event"]
+  ? PayloadOf<Received<Definition>, Name>
+  : unknown;
 
 /** The same for all events of a definition. */
 export type AllSent<Definition> = {
