@@ -1,7 +1,7 @@
 import { allNodes } from "./flow.js";
 import type { InputPlan, TakenEvent, WorkflowPlan } from "./schema.js";
 
-/* The events that can be sent to the runs of a workflow, and the schemas that are copied for them. */
+/* The events that can be sent to the runs of a workflow, and the schemas copied for them. */
 
 /** A schema whose types are found without the definition. */
 export type SeenSchema = Exclude<InputPlan, { readonly kind: "definition" }>;
