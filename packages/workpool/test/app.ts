@@ -172,6 +172,9 @@ export class TestApp {
     return await this.inPool(async (ctx) => ({
       works: (await ctx.db.query("works").collect()).length,
       waiting: (await ctx.db.query("waiting").collect()).length,
+      limited: (await ctx.db.query("limited").collect()).length,
+      lines: (await ctx.db.query("lines").collect()).length,
+      permits: (await ctx.db.query("permits").collect()).length,
       largeArgs: (await ctx.db.query("largeArgs").collect()).length,
       continuations: (await ctx.db.query("continuations").collect()).length,
       setAside: (await ctx.db.query("setAside").collect()).length,
@@ -190,6 +193,9 @@ const SWEEP = "watchdog:sweep";
 export const NOTHING_LEFT = {
   works: 0,
   waiting: 0,
+  limited: 0,
+  lines: 0,
+  permits: 0,
   largeArgs: 0,
   continuations: 0,
   setAside: 0,

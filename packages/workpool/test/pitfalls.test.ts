@@ -103,7 +103,7 @@ describe("what goes wrong elsewhere", () => {
         .mutation(async (ctx) => {
           const slot = { number } as Doc<"slots">;
           const { free } = await seeQueueFor(ctx as HostCtx, host, gate, slot);
-          const work = await leaveQueueAmong(ctx as HostCtx, [...free]);
+          const work = await leaveQueueAmong(ctx as HostCtx, host, [...free]);
           taken.push(work!.work);
           throw new Error("undone");
         })

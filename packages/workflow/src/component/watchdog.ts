@@ -17,6 +17,8 @@ export const {
   inspect,
   recover,
   seeForOwner,
+  lookAtLine,
+  wakeLines,
   carry,
   take,
   toTake,

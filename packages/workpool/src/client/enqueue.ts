@@ -7,7 +7,15 @@ import {
 } from "convex/server";
 import { getConvexSize, type Value } from "convex/values";
 import type { ComponentApi } from "../component/_generated/component.js";
-import { type MutationRunner, partsOf, type RetryBehavior, type RunResult } from "../core/index.js";
+import {
+  type LimitKeys,
+  type Limits,
+  type MutationRunner,
+  partsOf,
+  permitsFor,
+  type RetryBehavior,
+  type RunResult,
+} from "../core/index.js";
 import type { WorkId } from "./validators.js";
 
 /** What can be enqueued. */
@@ -25,12 +33,20 @@ export type OnComplete = FunctionReference<
   { workId: WorkId; context?: any; result: RunResult }
 >;
 
-/** Options of every enqueue. `Callback`, the type of `onComplete`, gives that of `context`. */
-export type EnqueueOptions<Callback extends OnComplete = OnComplete> = {
+/**
+ * Options of every enqueue. `Callback`, the type of `onComplete`, gives that of `context`; `Keys`
+ * is that of `limits`.
+ */
+export type EnqueueOptions<
+  Callback extends OnComplete = OnComplete,
+  Keys extends LimitKeys = LimitKeys,
+> = {
   /** A mutation, called once when the work has ended, whatever the outcome. Default: none. */
   onComplete?: Callback | null;
   /** Kinds of results that the callback is not called for. Default: none. */
   onCompleteExcludeKinds?: RunResult["kind"][];
+  /** The limits that the work counts for: with the key, or `true` if it has none. Default: none. */
+  limits?: Keys;
   /** Names the work in logs and messages. Default: the path of its function. */
   name?: string;
 } & ContextOption<FunctionArgs<Callback>["context"]> &
@@ -71,6 +87,8 @@ type Common = Omit<FunctionArgs<ComponentApi["lib"]["enqueue"]>, "args">;
 export type EnqueueSettings = Pick<Common, "maxParallelism" | "logLevel"> & {
   /** How a failed attempt of an action is tried again. Default: it is not. */
   retryBehavior?: RetryBehavior;
+  /** All limits that the pool has, as `limits` of `WorkpoolOptions`. Default: the stored ones stay. */
+  definedLimits?: Limits;
 };
 
 /** How many bytes one call into the component carries at most … */
@@ -132,7 +150,7 @@ export async function commonOf(
   options: EnqueueOptions<OnComplete> & EnqueueSettings = {},
 ): Promise<Common> {
   const { onComplete, context, onCompleteExcludeKinds: excludeKinds, runAt, runAfter } = options;
-  const { maxParallelism, logLevel, retryBehavior: retry } = options;
+  const { maxParallelism, logLevel, retryBehavior: retry, definedLimits, limits } = options;
   const name = options.name ?? pathOf(fn);
   if (runAt !== undefined && runAfter !== undefined)
     throw new Error(
@@ -142,6 +160,8 @@ export async function commonOf(
   return {
     maxParallelism,
     logLevel,
+    limits: definedLimits,
+    permits: limits === undefined ? undefined : permitsFor(limits, definedLimits),
     retry,
     kind,
     fn: await handleOf(fn),

@@ -1,6 +1,10 @@
 export {
   DEFAULT_RETRY_BEHAVIOR,
   isNonRetryableError,
+  type KeysOf,
+  type Limit,
+  type LimitKeys,
+  type Limits,
   type LogLevel,
   type MutationRunner,
   NonRetryableError,

@@ -8,8 +8,11 @@ import {
 import type { Infer, Validator } from "convex/values";
 import type { ComponentApi } from "../component/_generated/component.js";
 import {
+  checkLimits,
   checkMaxParallelism,
   checkRetryBehavior,
+  type KeysOf,
+  type Limits,
   type LogLevel,
   type MutationRunner,
   type QueryRunner,
@@ -28,7 +31,7 @@ import {
 } from "./enqueue.js";
 import { vOnCompleteArgs, type WorkId, type WorkStatus } from "./validators.js";
 
-export interface WorkpoolOptions extends WorkpoolRetryOptions {
+export interface WorkpoolOptions<Defined extends Limits = {}> extends WorkpoolRetryOptions {
   /** How many works run at once, from 0 (paused) to 200. Default: the stored value, at first 10. */
   maxParallelism?: number;
   /**
@@ -36,6 +39,11 @@ export interface WorkpoolOptions extends WorkpoolRetryOptions {
    * works end), WARN or ERROR. Default: the stored value, at first REPORT.
    */
   logLevel?: LogLevel;
+  /**
+   * How many works that name a limit run at once: `{ perKey: 3 }` for each key, `{ total: 5 }` in
+   * all, or both. Works name them in `limits` of an enqueue. Default: the stored ones, at first none.
+   */
+  limits?: Defined;
 }
 
 export interface WorkpoolRetryOptions {
@@ -57,13 +65,14 @@ export interface WorkpoolRetryOptions {
  *   },
  * });
  */
-export class Workpool {
+export class Workpool<Defined extends Limits = {}> {
   /** @param component such as `components.workpool`. @throws if an option is out of its range. */
   constructor(
     readonly component: ComponentApi,
-    readonly options: WorkpoolOptions = {},
+    readonly options: WorkpoolOptions<Defined> = {},
   ) {
     if (options.maxParallelism !== undefined) checkMaxParallelism(options.maxParallelism);
+    if (options.limits !== undefined) checkLimits(options.limits);
     if (options.defaultRetryBehavior !== undefined)
       checkRetryBehavior(options.defaultRetryBehavior);
   }
@@ -188,46 +197,50 @@ export class Workpool {
     return registered as ReturnType<typeof this.defineOnComplete<DataModel, Context, Returns>>;
   }
 
-  private one<Kind extends WorkKind>(kind: Kind): EnqueueOne<Kind> {
+  private one<Kind extends WorkKind>(kind: Kind): EnqueueOne<Kind, Defined> {
     return async (ctx, fn, args, options) =>
       await enqueue(this.component, ctx, kind, fn, args, this.withSettings(kind, options));
   }
 
-  private batch<Kind extends WorkKind>(kind: Kind): EnqueueBatch<Kind> {
+  private batch<Kind extends WorkKind>(kind: Kind): EnqueueBatch<Kind, Defined> {
     return async (ctx, fn, argsList, options) =>
       await enqueueBatch(this.component, ctx, kind, fn, argsList, this.withSettings(kind, options));
   }
 
   private withSettings<Options extends RetryOption>(kind: WorkKind, options?: Options) {
-    const { maxParallelism, logLevel, retryActionsByDefault = false } = this.options;
+    const { maxParallelism, logLevel, limits, retryActionsByDefault = false } = this.options;
     const { defaultRetryBehavior = DEFAULT_RETRY_BEHAVIOR } = this.options;
     const retry = kind === "action" && (options?.retry ?? retryActionsByDefault);
     const retryBehavior = retry === true ? defaultRetryBehavior : retry || undefined;
-    return { ...options, maxParallelism, logLevel, retryBehavior };
+    return { ...options, maxParallelism, logLevel, definedLimits: limits, retryBehavior };
   }
 }
 
-type OptionsOf<Kind extends WorkKind, Callback extends OnComplete> = EnqueueOptions<Callback> &
+type OptionsOf<
+  Kind extends WorkKind,
+  Callback extends OnComplete,
+  Defined extends Limits,
+> = EnqueueOptions<Callback, KeysOf<Defined>> &
   (Kind extends "action" ? RetryOption : { retry?: undefined });
 
-type EnqueueOne<Kind extends WorkKind> = <
+type EnqueueOne<Kind extends WorkKind, Defined extends Limits> = <
   Fn extends WorkFunction<Kind>,
   Callback extends OnComplete = OnComplete,
 >(
   ctx: MutationRunner,
   fn: Fn,
   args: FunctionArgs<Fn>,
-  options?: OptionsOf<Kind, Callback>,
+  options?: OptionsOf<Kind, Callback, Defined>,
 ) => Promise<WorkId>;
 
-type EnqueueBatch<Kind extends WorkKind> = <
+type EnqueueBatch<Kind extends WorkKind, Defined extends Limits> = <
   Fn extends WorkFunction<Kind>,
   Callback extends OnComplete = OnComplete,
 >(
   ctx: MutationRunner,
   fn: Fn,
   argsList: readonly FunctionArgs<Fn>[],
-  options?: OptionsOf<Kind, Callback>,
+  options?: OptionsOf<Kind, Callback, Defined>,
 ) => Promise<WorkId[]>;
 
 /** One call into the component asks for so many states. */

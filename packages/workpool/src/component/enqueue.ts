@@ -32,9 +32,10 @@ export async function enqueueAll(
   } else {
     const ready = works.map((work, index) => workOf(work, argsList[index]));
     const started = await core.enqueueWorks(ctx, await Promise.all(ready), host, gate);
+    const isStarted = new Set(started.map(({ work }) => work));
     await logEnqueued(ctx, works, at);
-    for (const [index, work] of works.slice(0, core.MOST_LOGGED_AT_ONCE).entries())
-      await (index < started ? logStarted : logWaiting)(ctx, work);
+    for (const work of works.slice(0, core.MOST_LOGGED_AT_ONCE))
+      await (isStarted.has(work._id) ? logStarted : logWaiting)(ctx, work);
   }
   return works.map((work) => work._id);
 }
@@ -58,7 +59,7 @@ export async function delayWork(ctx: MutationCtx, workId: Id<"works">, at: numbe
 
 async function insertWork(
   ctx: MutationCtx,
-  { kind, fn, name, retry, onComplete }: Enqueue,
+  { kind, fn, name, retry, permits, onComplete }: Enqueue,
   args: Record<string, Value>,
   special: Special,
 ): Promise<Doc<"works">> {
@@ -72,6 +73,7 @@ async function insertWork(
     largeArgs: storedArgs.large,
     attempts: 0,
     retry,
+    permits,
     onComplete: await storeCallback(ctx, onComplete, label),
     ...special,
   };

@@ -1,6 +1,13 @@
 import { defineSchema, defineTable } from "convex/server";
 import { type Infer, type ObjectType, v } from "convex/values";
-import { oneOf, poolTables, vConfig, vCounts, vResultKind, vRetryBehavior } from "../core/index.js";
+import {
+  oneOf,
+  poolTables,
+  vCounts,
+  vLimitedConfig,
+  vResultKind,
+  vRetryBehavior,
+} from "../core/index.js";
 
 /** What is enqueued. Queries run in a mutation, as their result has to be recorded. */
 export const vWorkKind = oneOf("action", "mutation", "query");
@@ -24,6 +31,8 @@ export default defineSchema({
     attempts: v.number(),
     /** Absent if a failure is not tried again. */
     retry: v.optional(vRetryBehavior),
+    /** The names of the permits that each attempt needs; absent if it has no limits. */
+    permits: v.optional(v.array(v.string())),
     onComplete: v.optional(
       v.object({
         fn: v.string(),
@@ -89,6 +98,8 @@ export const enqueueFields = {
   runAt: v.optional(v.number()),
   /** Default: a failure is not tried again. */
   retry: v.optional(vRetryBehavior),
+  /** The names of the permits that each of them needs, from `permitsFor`. Default: none. */
+  permits: v.optional(v.array(v.string())),
   /** The handle of the mutation to call at the end, its context, and the results to skip. */
   onComplete: v.optional(
     v.object({
@@ -97,6 +108,6 @@ export const enqueueFields = {
       excludeKinds: v.optional(v.array(vResultKind)),
     }),
   ),
-  ...vConfig.fields,
+  ...vLimitedConfig.fields,
 };
 export type Enqueue = ObjectType<typeof enqueueFields>;

@@ -14,6 +14,8 @@ export const {
   inspect,
   recover,
   seeForOwner,
+  lookAtLine,
+  wakeLines,
   carry,
   take,
   toTake,

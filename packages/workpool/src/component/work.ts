@@ -12,13 +12,14 @@ export async function findWork(ctx: QueryCtx, id: string): Promise<Doc<"works"> 
 }
 
 export async function workOf(work: Doc<"works">, args: Record<string, Value> | undefined) {
-  const { _id, timeoutMs } = work;
+  const { _id, timeoutMs, permits } = work;
   const brief = work.kind !== "action";
   if (brief && work.settles !== true) {
     const fn = await createFunctionHandle(internal.worker.runMutation);
-    return { work: _id, fn, args: attemptOf(work), brief };
+    return { work: _id, fn, args: attemptOf(work), brief, permits };
   }
-  const action = { work: _id, args: scheduledArgs(work, args ?? {}), argsInRecord: true };
+  const scheduled = scheduledArgs(work, args ?? {});
+  const action = { work: _id, args: scheduled, argsInRecord: true, permits };
   if (work.settles === true) return { ...action, fn: work.fn, brief, timeoutMs };
   return { ...action, fn: await createFunctionHandle(internal.worker.runAction) };
 }

@@ -1,7 +1,16 @@
-import { type Infer, v } from "convex/values";
+import { compareValues, type Infer, v } from "convex/values";
 import type { Host, HostCtx } from "./context.js";
 import { readDrain, ringDrain } from "./drain.js";
-import { addSlots, checkMaxParallelism, ensureGate, placesOf, setLogLevel } from "./gate.js";
+import {
+  addSlots,
+  checkMaxParallelism,
+  ensureGate,
+  placesOf,
+  readGate,
+  setLogLevel,
+} from "./gate.js";
+import { checkLimits, type Limits, vLimits } from "./limits/limits.js";
+import { ringAllLines } from "./limits/lines.js";
 import { anyWaits, lanesOf } from "./queue.js";
 import { logs, vLogLevel } from "./log.js";
 import { keepSweeping, reviveWatch } from "./watch.js";
@@ -12,10 +21,17 @@ export const vConfig = v.object({
   maxParallelism: v.optional(v.number()),
   logLevel: v.optional(vLogLevel),
 });
-export type Config = Infer<typeof vConfig>;
+/** The same with limits, in a host that enqueues works with permits. */
+export const vLimitedConfig = v.object({
+  ...vConfig.fields,
+  /** By name: how many works that name it run at once. All that there are. */
+  limits: v.optional(vLimits),
+});
+export type Config = Infer<typeof vLimitedConfig>;
 
 /** Sets what is given. @throws if `maxParallelism` is not a whole number from 0 to 200. */
-export async function setConfig(ctx: HostCtx, host: Host, { maxParallelism, logLevel }: Config) {
+export async function setConfig(ctx: HostCtx, host: Host, config: Config): Promise<void> {
+  const { maxParallelism, logLevel, limits } = config;
   if (maxParallelism !== undefined) {
     await setMaxParallelism(ctx, host, maxParallelism);
     const places = await placesOf(ctx);
@@ -25,20 +41,39 @@ export async function setConfig(ctx: HostCtx, host: Host, { maxParallelism, logL
       );
   }
   if (logLevel !== undefined) await setLogLevel(ctx, logLevel);
+  if (limits !== undefined) await setLimits(ctx, host, limits);
+}
+
+/** Works that wait for a limit that is raised or removed go on; those that run, run on. */
+async function setLimits(ctx: HostCtx, host: Host, limits: Limits): Promise<void> {
+  checkLimits(limits);
+  const gate = await ensureGate(ctx);
+  if (isSame(limits, gate.limits)) return;
+  await ctx.db.patch("gate", gate._id, { limits });
+  await readGate(ctx);
+  await ringAllLines(ctx, host);
+}
+
+/** Says whether they are alike, in whatever order their fields are. */
+function isSame(limits: Limits, before: Limits = {}): boolean {
+  return compareValues(limits, before) === 0;
 }
 
 /**
  * Sets what the app's class asks for, if that has changed: what others have set since stays.
  * @returns the gate, if it was read.
  */
-export async function applyConfig(ctx: HostCtx, host: Host, { maxParallelism, logLevel }: Config) {
-  if (maxParallelism === undefined && logLevel === undefined) return undefined;
+export async function applyConfig(ctx: HostCtx, host: Host, config: Config) {
+  const { maxParallelism, logLevel, limits } = config;
+  if (maxParallelism === undefined && logLevel === undefined && limits === undefined)
+    return undefined;
   const gate = await ensureGate(ctx, maxParallelism);
   const { _id, asked = {} } = gate;
   const changed: Config = {};
   if (maxParallelism !== undefined && maxParallelism !== asked.maxParallelism)
     changed.maxParallelism = maxParallelism;
   if (logLevel !== undefined && logLevel !== asked.logLevel) changed.logLevel = logLevel;
+  if (limits !== undefined && !isSame(limits, asked.limits)) changed.limits = limits;
   if (Object.keys(changed).length === 0) return gate;
   await setConfig(ctx, host, changed);
   await ctx.db.patch("gate", _id, { asked: { ...asked, ...changed } });

@@ -89,4 +89,10 @@ export interface Work {
   readonly brief?: boolean;
   /** Works of one group can be found while they wait: `lastWaitingOf`. Default: none. */
   readonly group?: string;
+  /** The names of the permits that it needs, from `permitsFor`. Default: none. */
+  readonly permits?: readonly string[] | undefined;
+  /** Those that it holds: it is about to start. */
+  readonly held?: readonly GenericId<"permits">[] | undefined;
+  /** Its place in the order of the queue, if it had one. */
+  readonly at?: Doc<"waiting">["at"];
 }

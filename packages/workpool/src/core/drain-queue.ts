@@ -114,7 +114,7 @@ async function handOut(
     if (ids.length === 0 || !(await hasRoom(ctx, ROOM_TO_COMPLETE))) break;
     const slot = await confirmFree(ctx, _id);
     for (let taken = slot === null; !taken && ids.length > 0;) {
-      const work = await leaveQueueAt(ctx, ids.shift()!);
+      const work = await leaveQueueAt(ctx, host, ids.shift()!);
       if (work === null) continue;
       const args = ranges === undefined ? null : await attemptOf(ctx, host, work);
       if (ranges !== undefined && args !== null) {

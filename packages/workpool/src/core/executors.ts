@@ -24,7 +24,7 @@ import {
   ringUnlessOn,
   spanOf,
 } from "./owners.js";
-import { lanesOf, leaveQueueAt } from "./queue.js";
+import { joinedHere, lanesOf, leaveQueueAt } from "./queue.js";
 import { openAtEnd, startQueued } from "./hand-over.js";
 import { hasRoom, ROOM_TO_COMPLETE } from "./room.js";
 import { confirmFree, freeSlot, freeSlotsIn, holdSlot } from "./slots.js";
@@ -206,7 +206,9 @@ async function refill(
     { ...span, shares, count: room, slots: room > freed.length },
     { useStaleSnapshot: true },
   );
-  const { taken, left } = await take(ctx, host, seen.rows, freed, seen.free);
+  // Those that waited for a permit which has been given back here come first.
+  const rows = [...joinedHere(ctx), ...seen.rows];
+  const { taken, left } = await take(ctx, host, rows, freed, seen.free);
   for (const slot of left) await freeSlot(ctx, slot._id);
   const holds = running + taken.length;
   const next = taken.map(({ slot, args }) => ({ slot, args }));
@@ -222,7 +224,7 @@ async function refill(
     await own(ctx, owner, range, { job: ends ? undefined : owner.job, asks });
   // Others leave free slots to whoever asks: only a serializable read shows that none did.
   const mayBeFree = !asks && (ends || owner.asks || left.length > 0);
-  const isEmpty = holds === 0 && seen.rows.length === 0;
+  const isEmpty = holds === 0 && rows.length === 0;
   if (isEmpty && (await openAtEnd(ctx, host, gate, { freed: left.length, calledAt })))
     return { next, asks, lane };
   if (mayBeFree && (await freeSlotsIn(ctx, lo, hi)).length > 0)
@@ -251,7 +253,7 @@ async function take(
     if (slot === undefined) break;
     if (slot === null) continue;
     for (let isHeld = false; !isHeld && ids.length > 0;) {
-      const work = await leaveQueueAt(ctx, ids.shift()!);
+      const work = await leaveQueueAt(ctx, host, ids.shift()!);
       if (work === null) continue;
       const args = await attemptOf(ctx, host, work);
       if (args !== null) taken.push({ slot: slot._id, args, work, held: slot });

@@ -20,6 +20,8 @@ import { findLostContinuations, mutationsOf } from "./continuations.js";
 import { drainArgs } from "./drain.js";
 import { drainQueue } from "./drain-queue.js";
 import { seeArgs, seeForOwner, vSeenByOwner } from "./executors.js";
+import { lookAtLine, lookAtLineArgs, vLook } from "./limits/permits.js";
+import { wakeArgs, wakeSome } from "./limits/wake.js";
 import { lookAtLanes, looksArgs, vSeen } from "./queue.js";
 import { freeSlotArgs, freeSlotsFrom, vFreeSlots } from "./slots.js";
 import { inspectSlots, recoverSlot, sweepSlots } from "./sweep.js";
@@ -68,6 +70,12 @@ export function poolFunctions(host: Host, { inspect, call = runAction }: HostFun
       returns: vSeenByOwner,
       handler: seeForOwner,
     }),
+    lookAtLine: internalQueryGeneric({
+      args: lookAtLineArgs,
+      returns: vLook,
+      handler: lookAtLine,
+    }),
+    wakeLines: voidMutation(wakeArgs, async (ctx, args) => await wakeSome(ctx, host, args)),
     carry: internalActionGeneric({
       args: carryArgs,
       returns: v.null(),

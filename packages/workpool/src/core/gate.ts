@@ -2,7 +2,7 @@ import type { Gate, HostCtx, HostQueryCtx, MutationCtx } from "./context.js";
 import type { LogLevel } from "./log.js";
 
 /** The most that may be asked for: a deployment would not run more scheduled functions at once. */
-const MAX_PARALLELISM_LIMIT = 200;
+export const MAX_PARALLELISM_LIMIT = 200;
 
 /** The gate, or null in a pool that nothing was ever enqueued to. */
 export async function readGate(ctx: HostQueryCtx): Promise<Gate | null> {

@@ -2,6 +2,7 @@ import type { GenericId } from "convex/values";
 import type { Gate, Host, MutationCtx, Slot, Work } from "./context.js";
 import { isDrainLate, PAUSE_MS, readDrain, ringDrain, stopDrain } from "./drain.js";
 import { LATE_BEGIN_MS, lacksPlaces, mayOpen, openGate } from "./gate.js";
+import { giveBackUnused } from "./limits/lines.js";
 import { anyWaits, leaveQueueAmong, leaveQueueFirst, seeQueueFor } from "./queue.js";
 import { isLeftToOwner, isOwned } from "./owners.js";
 import { messageOf } from "./result.js";
@@ -79,17 +80,25 @@ export async function startFirst(
 ): Promise<"started" | "none waits" | "refused"> {
   const left = seen.slice(0, MOST_TRIED);
   for (let refused = 0; refused < MOST_REFUSED; refused++) {
-    const next = (await leaveQueueAmong(ctx, left)) ?? (await leaveQueueFirst(ctx));
+    const next = (await leaveQueueAmong(ctx, host, left)) ?? (await leaveQueueFirst(ctx, host));
     if (next === null) return "none waits";
-    if (await startQueued(ctx, host, slot, next)) return "started";
+    if (next !== undefined && (await startQueued(ctx, host, slot, next))) return "started";
   }
   return "refused";
 }
 
 /** Starts a work that has left the queue, if it may. @returns whether it was started. */
-export async function startQueued(ctx: MutationCtx, host: Host, slot: Slot, work: Work) {
-  if (host.mayStart !== undefined && !(await host.mayStart(ctx, work))) return false;
-  return await tryStart(ctx, host, slot, work);
+export async function startQueued(
+  ctx: MutationCtx,
+  host: Host,
+  slot: Slot,
+  work: Work,
+  handOvers?: HandOvers,
+): Promise<boolean> {
+  if (host.mayStart === undefined || (await host.mayStart(ctx, work)))
+    return await tryStart(ctx, host, slot, work, handOvers);
+  if (work.held !== undefined) await giveBackUnused(ctx, host, work);
+  return false;
 }
 
 /**
@@ -131,18 +140,17 @@ export async function tryStart(
   work: Work,
   handOvers?: HandOvers,
 ): Promise<boolean> {
-  let whole: Work;
+  let whole: Work | undefined;
   try {
     whole = await withArgs(ctx, host, work);
-  } catch (error) {
-    await unlessUsedUp(ctx, error);
-    await setAside(ctx, work.work, error);
-    return false;
-  }
-  try {
     await startInSlot(ctx, host, slot._id, whole, handOvers);
   } catch (error) {
     await unlessUsedUp(ctx, error);
+    if (work.held !== undefined) await giveBackUnused(ctx, host, work);
+    if (whole === undefined) {
+      await setAside(ctx, work.work, error);
+      return false;
+    }
     // guard: function-gone
     await endGone(ctx, host, work.work, messageOf(error));
     return false;

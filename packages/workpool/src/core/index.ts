@@ -2,6 +2,7 @@ export * from "./calls.js";
 export * from "./config.js";
 export * from "./continuations.js";
 export * from "./jobs.js";
+export * from "./limits/limits.js";
 export * from "./log.js";
 export * from "./pool.js";
 export * from "./report.js";

@@ -1,6 +1,9 @@
 import type { Gate, Host, HostCtx, MutationCtx, Slot, SlotId, Watch, Work } from "./context.js";
 import { readDrain, ringDrain } from "./drain.js";
 import { closeForMoment, closeGate, ensureGate, hasFewPlaces, lacksPlaces } from "./gate.js";
+import { admit, admitted } from "./limits/admission.js";
+import { giveBack } from "./limits/permits.js";
+import { wakeLines } from "./limits/wake.js";
 import { joinQueue, seeQueueFor } from "./queue.js";
 import { handOver, tryStart } from "./hand-over.js";
 import { noteWoke } from "./rest.js";
@@ -18,22 +21,29 @@ const MOMENT_MS = 150;
 
 /** Does what {@link enqueueWorks} does, for one work. */
 export async function enqueueWork(ctx: HostCtx, work: Work, host: Host) {
-  return (await enqueueWorks(ctx, [work], host)) === 1 ? "started" : "waiting";
+  return (await enqueueWorks(ctx, [work], host)).length === 1 ? "started" : "waiting";
 }
 
 /**
  * Starts as many of the works, in their order, as there are free slots, and queues the others. It
  * takes slots only if the gate is open and plenty are free, as enqueues would conflict over the
  * last ones. The first that queues closes the gate, and begins a drain, which hands out what is
- * still free.
+ * still free. Works whose limits are reached join their lines instead.
  * @param given the gate, if it was read before.
- * @returns how many of them, from the first, were started. @throws if a function does not exist.
+ * @returns those that were started. @throws if a function does not exist.
  */
-export async function enqueueWorks(ctx: HostCtx, works: readonly Work[], host: Host, given?: Gate) {
-  const [first] = works;
-  if (first === undefined) return 0;
+export async function enqueueWorks(
+  ctx: HostCtx,
+  asked: readonly Work[],
+  host: Host,
+  given?: Gate,
+): Promise<readonly Work[]> {
+  if (asked.length === 0) return [];
   // guard: gate-is-read
   const gate = given ?? (await ensureGate(ctx));
+  const works = await admitted(ctx, host, gate, asked);
+  const [first] = works;
+  if (first === undefined) return [];
   // A paused pool has nothing to watch.
   // guard: watch-is-read
   const watch = gate.maxParallelism === 0 ? null : await readWatch(ctx);
@@ -51,9 +61,12 @@ export async function enqueueWorks(ctx: HostCtx, works: readonly Work[], host: H
       await closeForMoment(ctx, gate);
       await ringDrain(ctx, host, await readDrain(ctx), MOMENT_MS);
     }
-    return started.length;
+    return started;
   }
-  for (const work of works.slice(started.length)) await joinQueue(ctx, gate, work);
+  for (const work of works.slice(started.length)) {
+    await giveBack(ctx, work.held);
+    await joinQueue(ctx, gate, work);
+  }
   if (gate.open) {
     // guard: gate-closes
     await closeGate(ctx, gate);
@@ -64,7 +77,7 @@ export async function enqueueWorks(ctx: HostCtx, works: readonly Work[], host: H
     if (!noneIsLeft) await ringDrain(ctx, host, await readDrain(ctx));
   }
   if (started.length === 0 && gate.maxParallelism > 0) await watchTheWatchdog(ctx, host, watch);
-  return started.length;
+  return started;
 }
 
 /**
@@ -109,7 +122,10 @@ export interface Ended {
   readonly mayEnqueue?: boolean;
 }
 
-/** Ends a work's hold on its slot, and starts its successor there, unless others waited long. */
+/**
+ * Ends a work's hold on its slot, and gives its permits back. Its successor starts in the slot,
+ * unless others waited long; else a work that waited for one of the permits, or for a slot.
+ */
 export async function completeWork(ctx: HostCtx, host: Host, ended: Ended, successor?: Work) {
   const slot: Slot | null = ended.slot === undefined ? null : await ctx.db.get("slots", ended.slot);
   if (slot === null || slot.work !== ended.work) {
@@ -117,22 +133,42 @@ export async function completeWork(ctx: HostCtx, host: Host, ended: Ended, succe
     return;
   }
   if (ended.count !== undefined) countAlong(ctx, slot._id, ended.count(slot.counts));
-  if (ended.kept !== undefined) return void ended.kept.push(slot);
+  const permits = await giveBack(ctx, slot.permits);
+  if (await goesOn(ctx, host, { ...ended, held: slot, permits }, successor)) return;
+  await wakeLines(ctx, host, permits);
+}
+
+/** What becomes of the slot. @returns whether the works that wait for the permits were woken. */
+async function goesOn(
+  ctx: HostCtx,
+  host: Host,
+  { held: slot, permits, ...ended }: Ended & { held: Slot; permits: readonly string[] },
+  successor: Work | undefined,
+): Promise<boolean> {
+  if (ended.kept !== undefined) {
+    ended.kept.push(slot);
+    return false;
+  }
   const gate = await ensureGate(ctx);
   if (slot.number >= gate.maxParallelism) {
     await ctx.db.delete("slots", slot._id);
     if (successor !== undefined) await enqueueWork(ctx, successor, host);
-    return;
+    return false;
   }
   if (slot.woke === true) noteWoke(ctx, ended.work);
-  if (successor !== undefined && (gate.open || mayHandOver(slot))) {
-    const handOvers = { count: slot.handOvers + 1, since: slot.heldSince };
-    if (await tryStart(ctx, host, slot, successor, handOvers)) return;
-  } else if (successor !== undefined) {
-    return await queueBehindOthers(ctx, host, gate, slot, successor);
-  }
+  const isFirst = gate.open || mayHandOver(slot);
+  const handOvers = { count: slot.handOvers + 1, since: slot.heldSince };
+  // It may have to wait in its line.
+  const next = successor && (await admit(ctx, host, gate, successor, { starts: isFirst }));
+  if (next && isFirst) {
+    if (await tryStart(ctx, host, slot, next, handOvers)) return false;
+  } else if (next) {
+    await queueBehindOthers(ctx, host, gate, slot, next);
+    return false;
+  } else if (isFirst && (await wakeLines(ctx, host, permits, { slot, handOvers }))) return true;
   if (!gate.open) await handOver(ctx, host, gate, slot, ended);
   else await freeSlot(ctx, slot._id, ended.mayEnqueue === true ? OFFERED : undefined);
+  return false;
 }
 
 /** Gives the slot to a waiting work, and queues the successor; to that if none waits. */

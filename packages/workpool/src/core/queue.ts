@@ -1,12 +1,5 @@
 import type { QueryInitializer } from "convex/server";
-import {
-  getConvexSize,
-  type GenericId,
-  type Infer,
-  type ObjectType,
-  v,
-  type Value,
-} from "convex/values";
+import { type GenericId, type Infer, type ObjectType, v } from "convex/values";
 import type {
   Doc,
   Gate,
@@ -19,29 +12,32 @@ import type {
   Slot,
   Work,
 } from "./context.js";
-import { readGate } from "./gate.js";
-import { setAside } from "./set-aside.js";
+import { ensureGate, readGate, seenGate } from "./gate.js";
+import {
+  blockLine,
+  giveBackUnused,
+  leaveLineCanceled,
+  limitedRow,
+  lineOf,
+  ringLines,
+  seeLine,
+} from "./limits/lines.js";
+import { freePermits, limitedBy, type PermitId, takePermits } from "./limits/permits.js";
+import { queuedOf, workOfQueued } from "./queued.js";
 
-/** Larger arguments are stored apart: a completion reads many rows of the queue. */
-const QUEUED_ARGS_BYTES = 512;
+export async function joinQueue(ctx: MutationCtx, gate: Gate, work: Work): Promise<void> {
+  const line = work.permits === undefined ? undefined : lineOf(work.permits);
+  const lane = Math.floor(Math.random() * lanesOf(gate));
+  const id = await ctx.db.insert("waiting", { ...(await queuedOf(ctx, work)), lane, line });
+  if (line !== undefined) joined.set(ctx.db, [...joinedHere(ctx), id]);
+}
 
-export async function joinQueue(
-  ctx: MutationCtx,
-  gate: Gate,
-  { work, fn, args, argsInRecord = false, timeoutMs, brief, group }: Work,
-): Promise<void> {
-  const large = !argsInRecord && getConvexSize(args as Value) >= QUEUED_ARGS_BYTES;
-  await ctx.db.insert("waiting", {
-    work,
-    fn,
-    args: large || argsInRecord ? null : args,
-    largeArgs: large ? await ctx.db.insert("largeArgs", { args }) : undefined,
-    timeoutMs,
-    brief,
-    group,
-    lane: Math.floor(Math.random() * lanesOf(gate)),
-    at: ctx.db.vars.commitTs,
-  });
+/** The rows of works with limits that a transaction has put in the queue, by its database. */
+const joined = new WeakMap<object, readonly GenericId<"waiting">[]>();
+
+/** Rows that this transaction has put in the queue, and that a stale snapshot does not show. */
+export function joinedHere(ctx: MutationCtx): readonly GenericId<"waiting">[] {
+  return joined.get(ctx.db) ?? [];
 }
 
 /** How many lanes the queue has: one per slot, or more if the pool had more when works came. */
@@ -181,9 +177,13 @@ export async function isCrowded(ctx: HostCtx, host: Host): Promise<boolean> {
 }
 
 /** Takes the first of these works that is there off the queue; `seen` keeps those after it. */
-export async function leaveQueueAmong(ctx: MutationCtx, seen: GenericId<"waiting">[]) {
+export async function leaveQueueAmong(
+  ctx: MutationCtx,
+  host: Host,
+  seen: GenericId<"waiting">[],
+): Promise<Work | null> {
   for (let id = seen.shift(); id !== undefined; id = seen.shift()) {
-    const work = await leaveQueueAt(ctx, id);
+    const work = await leaveQueueAt(ctx, host, id);
     if (work !== null) return work;
   }
   return null;
@@ -194,27 +194,25 @@ export async function anyWaits(ctx: QueryCtx): Promise<boolean> {
   return (await ctx.db.query("waiting").withIndex("by_commit").first()) !== null;
 }
 
-/** Takes this work off the queue; null if it is gone, or had to be set aside. */
-export async function leaveQueueAt(ctx: MutationCtx, id: GenericId<"waiting">) {
+/** Takes this work off the queue; null if it is gone, is set aside, or waits for a limit now. */
+export async function leaveQueueAt(ctx: MutationCtx, host: Host, id: GenericId<"waiting">) {
   const row = await ctx.db.get("waiting", id);
-  return row === null ? null : await leaveQueue(ctx, row);
+  return row === null ? null : await leaveQueue(ctx, host, row);
 }
 
-/** Takes the oldest waiting work off the queue; null if nothing waits. */
-export async function leaveQueueFirst(ctx: MutationCtx): Promise<Work | null> {
-  for (;;) {
-    const first = await ctx.db.query("waiting").withIndex("by_commit").first();
-    if (first === null) return null;
-    const work = await leaveQueue(ctx, first);
-    if (work !== null) return work;
-  }
+/** Takes the oldest waiting work off the queue: undefined if that cannot start, null if none is. */
+export async function leaveQueueFirst(ctx: MutationCtx, host: Host) {
+  const first = await ctx.db.query("waiting").withIndex("by_commit").first();
+  return first === null ? null : ((await leaveQueue(ctx, host, first)) ?? undefined);
 }
 
 /** Takes a work that shall not run any more off the queue. @returns whether it was waiting. */
-export async function leaveQueueCanceled(ctx: HostCtx, work: string): Promise<boolean> {
+export async function leaveQueueCanceled(ctx: HostCtx, host: Host, work: string) {
   const row = await waitingRow(ctx, work);
-  if (row === null) return false;
-  await leaveQueue(ctx, row);
+  if (row === null) return await leaveLineCanceled(ctx, work);
+  await ctx.db.delete("waiting", row._id);
+  await workOfQueued(ctx, row);
+  await ringLines(ctx, host, row.permits);
   return true;
 }
 
@@ -225,8 +223,9 @@ export async function lastWaitingOf(ctx: HostQueryCtx, group: string): Promise<s
   return (await ofGroup.order("desc").first())?.work ?? null;
 }
 
+/** Says whether a work waits: for a slot, or for a limit. */
 export async function isWaiting(ctx: HostQueryCtx, work: string): Promise<boolean> {
-  return (await waitingRow(ctx, work)) !== null;
+  return (await waitingRow(ctx, work)) !== null || (await limitedRow(ctx, work)) !== null;
 }
 
 async function waitingRow(ctx: QueryCtx, work: string): Promise<Doc<"waiting"> | null> {
@@ -236,21 +235,37 @@ async function waitingRow(ctx: QueryCtx, work: string): Promise<Doc<"waiting"> |
     .first();
 }
 
-/** Takes the row off the queue. @returns its work, or null if it had to be set aside. */
-async function leaveQueue(ctx: MutationCtx, row: Doc<"waiting">): Promise<Work | null> {
+/** Takes the row off the queue, with its permits. @returns null if there are none, as above. */
+async function leaveQueue(ctx: MutationCtx, host: Host, row: Doc<"waiting">): Promise<Work | null> {
+  const held = row.permits === undefined ? undefined : await permitsOf(ctx, host, row, row.permits);
   await ctx.db.delete("waiting", row._id);
-  const { work, fn, timeoutMs, brief, group } = row;
-  const rest = { work, fn, timeoutMs, brief, group };
-  if (row.largeArgs === undefined) {
-    // Arguments are never null, but for those that the host keeps.
-    const argsInRecord = row.args === null;
-    return { ...rest, args: argsInRecord ? {} : row.args, argsInRecord };
-  }
-  const large = await ctx.db.get("largeArgs", row.largeArgs);
-  if (large === null) {
-    await setAside(ctx, work, `The arguments of the waiting work "${work}" are gone`);
-    return null;
-  }
-  await ctx.db.delete("largeArgs", row.largeArgs);
-  return { ...rest, args: large.args };
+  if (held === null) return null;
+  const work = await workOfQueued(ctx, row);
+  if (held === undefined) return work;
+  if (work === null) await giveBackUnused(ctx, host, { permits: row.permits, held });
+  return work === null ? null : { ...work, held };
+}
+
+/** Takes the permits that a row of the queue needs; null if it goes back to its line. */
+async function permitsOf(
+  ctx: MutationCtx,
+  host: Host,
+  { _id, _creationTime, lane: _lane, ...row }: Doc<"waiting">,
+  permits: readonly string[],
+): Promise<PermitId[] | null> {
+  const gate = seenGate(ctx) ?? (await ensureGate(ctx));
+  const line = lineOf(permits);
+  const names = limitedBy(gate, permits);
+  const { held: seen } = await seeLine(ctx, host, line, names);
+  const free = await freePermits(ctx, gate, names, seen);
+  if ("numbers" in free) return await takePermits(ctx, row.work, free.numbers);
+  await ctx.db.insert("limited", { ...row, line });
+  await blockLine(ctx, line, free.full);
+  // It no longer stands for those that wait for the others.
+  await ringLines(
+    ctx,
+    host,
+    names.filter((name) => name !== free.full),
+  );
+  return null;
 }

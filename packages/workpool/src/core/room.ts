@@ -10,7 +10,7 @@ type Room = Omit<TransactionLimits, Files>;
 export const MOST_TRIED = 16;
 /** … and takes so many that may not start off the queue, for each of which it reads so much. */
 export const MOST_REFUSED = 16;
-const READS_OF_REFUSED = 5;
+const READS_OF_REFUSED = 12;
 
 /** What the pool needs, at most, to end one work and start another with arguments of up to 1 MB. */
 export const ROOM_TO_COMPLETE = {

@@ -1,9 +1,28 @@
 import { defineTable } from "convex/server";
 import { v } from "convex/values";
-import { vConfig } from "./config.js";
+import { vLimitedConfig } from "./config.js";
+import { vLimits } from "./limits/limits.js";
 import { vLogLevel } from "./log.js";
 import { vSlotCounts } from "./counts.js";
 import { vBegan } from "./watch.js";
+
+/** What is kept of a work that waits. */
+const queuedFields = {
+  work: v.string(),
+  fn: v.string(),
+  /** Null where they are large, or where the host keeps them. */
+  args: v.any(),
+  /** In the place of `args` where they are large. */
+  largeArgs: v.optional(v.id("largeArgs")),
+  timeoutMs: v.optional(v.number()),
+  brief: v.optional(v.boolean()),
+  /** What `lastWaitingOf` finds it by. */
+  group: v.optional(v.string()),
+  /** The names of the permits that it needs to start. */
+  permits: v.optional(v.array(v.string())),
+  /** The order of commits: no row can appear before one that was seen. */
+  at: v.commitTs(),
+};
 
 /** The pool's tables: a work and its slot change together in its host's transaction. */
 export const poolTables = {
@@ -16,8 +35,10 @@ export const poolTables = {
     maxParallelism: v.number(),
     /** How much is logged; here because whoever logs something has read the gate. */
     logLevel: v.optional(vLogLevel),
+    /** How many works of a name, or of a key, run at once: see limits/limits.ts. */
+    limits: v.optional(vLimits),
     /** What the app's class has asked for last. */
-    asked: v.optional(vConfig),
+    asked: v.optional(vLimitedConfig),
     /** The lanes of the queue, if `maxParallelism` was lowered while works waited in more. */
     lanes: v.optional(v.number()),
     /** When an enqueue closed it: it stays closed for a while. Absent if it may open at once. */
@@ -78,6 +99,8 @@ export const poolTables = {
     mayTake: v.optional(v.boolean()),
     /** `job` is an executor, which runs other works too: executors.ts. */
     shared: v.optional(v.boolean()),
+    /** What its work holds of its limits: given back with the slot. */
+    permits: v.optional(v.array(v.id("permits"))),
     /** When another carrier has begun the work. */
     beganAt: v.optional(v.number()),
     /** The start of this work alone has turned the watchdog on: its end may turn it off. */
@@ -108,25 +131,39 @@ export const poolTables = {
 
   /** The queue: works that are due and have no slot. Small rows, as completions read many. */
   waiting: defineTable({
-    work: v.string(),
-    fn: v.string(),
-    /** Null where they are large, or where the host keeps them. */
-    args: v.any(),
-    /** In the place of `args` where they are large. */
-    largeArgs: v.optional(v.id("largeArgs")),
-    timeoutMs: v.optional(v.number()),
-    brief: v.optional(v.boolean()),
-    /** What `lastWaitingOf` finds it by. */
-    group: v.optional(v.string()),
+    ...queuedFields,
     /** A random part of the queue, so that ends of one moment take from different ones. */
     lane: v.optional(v.number()),
-    /** The order of commits: no row can appear before one that was seen. */
-    at: v.commitTs(),
+    /** Where it has limits: the line that it belongs to. */
+    line: v.optional(v.string()),
   })
     .index("by_commit", ["at"])
     .index("by_lane", ["lane", "at"])
     .index("by_group", ["group", "at"])
+    .index("by_line", ["line"])
     .index("by_work", ["work"]),
+
+  /** Works that wait for a limit, in lines: see limits/lines.ts. Not in the queue meanwhile. */
+  limited: defineTable({ ...queuedFields, line: v.string() })
+    .index("by_line", ["line", "at"])
+    .index("by_work", ["work"]),
+
+  /** One per line of works with the same limits and keys, while there are works in it. */
+  lines: defineTable({
+    line: v.string(),
+    /** The permit of which none was free when the line was last looked at. */
+    blockedBy: v.string(),
+    /** Ends begin at a random one of the lines that their permits block. */
+    hash: v.number(),
+  })
+    .index("by_line", ["line"])
+    .index("by_blocked", ["blockedBy", "hash"]),
+
+  /** The permits that works in slots hold, of limits; each number of a name once. */
+  permits: defineTable({ name: v.string(), number: v.number(), work: v.string() }).index(
+    "by_name",
+    ["name", "number"],
+  ),
 
   /** Arguments of waiting works from `QUEUED_ARGS_BYTES`, written and deleted with their rows. */
   largeArgs: defineTable({ args: v.any() }),

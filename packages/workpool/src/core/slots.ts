@@ -169,19 +169,20 @@ export async function startInSlot(
 ): Promise<void> {
   const scheduled = await scheduleWork(ctx, host, slot, work);
   const since = { handOvers, heldSince, woke: woke ? true : undefined };
-  await holdSlot(ctx, slot, { work: work.work, timeoutMs }, { ...scheduled, ...since });
+  await holdSlot(ctx, slot, { ...work, timeoutMs }, { ...scheduled, ...since });
 }
 
 /** Writes a work into its slot, with the function that runs it. */
 export async function holdSlot(
   ctx: MutationCtx,
   slot: SlotId,
-  { work, timeoutMs }: Pick<Work, "work" | "timeoutMs">,
+  { work, timeoutMs, held: ofLimits }: Pick<Work, "work" | "timeoutMs" | "held">,
   how: Partial<Slot>,
 ): Promise<void> {
   const now = Date.now();
   const fresh = { beganAt: undefined, mayTake: undefined, shared: undefined, woke: undefined };
-  const held = { work, timeoutMs, startedAt: now, heldSince: now, handOvers: 0 };
+  const permits = ofLimits && [...ofLimits];
+  const held = { work, timeoutMs, permits, startedAt: now, heldSince: now, handOvers: 0 };
   const counts = takeCounts(ctx, slot);
   await ctx.db.patch("slots", slot, { ...fresh, reporting: undefined, ...held, ...how, ...counts });
 }
@@ -236,7 +237,7 @@ export async function watchReport(
 
 /** @param work who it is for. Default: everybody. */
 export async function freeSlot(ctx: MutationCtx, slot: SlotId, work?: typeof OFFERED) {
-  const none = { job: undefined, mayTake: undefined, shared: undefined };
+  const none = { job: undefined, mayTake: undefined, shared: undefined, permits: undefined };
   const free = { work, ...none, heldSince: Date.now() };
   await ctx.db.patch("slots", slot, { ...free, ...takeCounts(ctx, slot) });
 }

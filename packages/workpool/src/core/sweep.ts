@@ -3,6 +3,7 @@ import type { Host, HostCtx, HostQueryCtx, MutationCtx, Slot, Watch } from "./co
 import { readDrain, ringDrain } from "./drain.js";
 import { readGate } from "./gate.js";
 import { isPending } from "./jobs.js";
+import { ringAllLines } from "./limits/lines.js";
 import { completeWork } from "./pool.js";
 import { LATER_MS, SCHEDULES_MS } from "./report.js";
 import { sweptByHost } from "./rest.js";
@@ -131,6 +132,7 @@ async function finish(ctx: MutationCtx, host: Host, seen: Seen, found: Inspected
 async function drainAlong(ctx: MutationCtx, host: Host): Promise<boolean> {
   const gate = await readGate(ctx);
   if (gate === null || gate.maxParallelism === 0) return false;
+  await ringAllLines(ctx, host);
   const drain = await readDrain(ctx);
   if (drain?.on !== true && (gate.open || (await seeFreeSlots(ctx, host, gate)).length === 0))
     return false;

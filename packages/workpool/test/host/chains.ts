@@ -27,6 +27,8 @@ export const {
   inspect,
   recover,
   seeForOwner,
+  lookAtLine,
+  wakeLines,
   carry,
   take,
   toTake,

@@ -49,6 +49,8 @@ export const {
   inspect,
   recover,
   seeForOwner,
+  lookAtLine,
+  wakeLines,
   carry,
   take,
   toTake,

@@ -5,6 +5,7 @@ import { describe, expectTypeOf, test } from "vitest";
 import {
   enqueue,
   type EnqueueOptions,
+  type KeysOf,
   type LogLevel,
   type OnCompleteArgs,
   type RunResult,
@@ -127,9 +128,28 @@ describe("the options", () => {
     await enqueue(workpool, mutationCtx, "action", echo, { value: 1 }, options);
   });
 
+  test("[S191] name limits of the pool, with a key where they take one", async () => {
+    const limits = { tenant: { perKey: 3 }, exports: { total: 5 }, api: { perKey: 2, total: 9 } };
+    const limited = new Workpool(components.workpool, { limits });
+    const enqueue = async (keys: KeysOf<typeof limits>) =>
+      await limited.enqueueAction(mutationCtx, echo, { value: 1 }, { limits: keys });
+    await enqueue({ tenant: "a", exports: true, api: "b" });
+    await enqueue({ tenant: undefined });
+    // @ts-expect-error it takes a key
+    await enqueue({ tenant: true });
+    // @ts-expect-error it takes none
+    await enqueue({ exports: "a" });
+    // @ts-expect-error it takes a key, though it has a total
+    await enqueue({ api: true });
+    // @ts-expect-error there is no such limit
+    await enqueue({ tenants: "a" });
+    // @ts-expect-error this pool has none
+    await pool.enqueueAction(mutationCtx, echo, { value: 1 }, { limits: { tenant: "a" } });
+  });
+
   test("of the pool are those of the page, and no others", () => {
     expectTypeOf<keyof WorkpoolOptions>().toEqualTypeOf<
-      "maxParallelism" | "logLevel" | "defaultRetryBehavior" | "retryActionsByDefault"
+      "maxParallelism" | "logLevel" | "limits" | "defaultRetryBehavior" | "retryActionsByDefault"
     >();
     expectTypeOf<LogLevel>().toEqualTypeOf<
       "DEBUG" | "TRACE" | "INFO" | "REPORT" | "WARN" | "ERROR"

@@ -69,7 +69,7 @@ export async function releaseSlot(ctx: MutationCtx, step: StepId): Promise<void>
 
 /** Takes an action out of the pool, unless it has begun. `isAhead`: it had not begun. */
 export async function withdraw(ctx: MutationCtx, step: StepId) {
-  if (await core.leaveQueueCanceled(ctx, step)) return { isAhead: true };
+  if (await core.leaveQueueCanceled(ctx, pool, step)) return { isAhead: true };
   const slot = await core.slotOf(ctx, step);
   if (
     slot?.job === undefined ||

@@ -22,6 +22,7 @@ export type ComponentApi<Name extends string | undefined = string | undefined> =
       {
         maxParallelism?: number;
         logLevel?: "DEBUG" | "TRACE" | "INFO" | "REPORT" | "WARN" | "ERROR";
+        limits?: Record<string, { total?: number; perKey?: number }>;
       },
       null,
       Name
@@ -44,6 +45,7 @@ export type ComponentApi<Name extends string | undefined = string | undefined> =
           base: number;
           maxBackoffMs?: number;
         };
+        permits?: Array<string>;
         onComplete?: {
           fn: string;
           context?: any;
@@ -51,6 +53,7 @@ export type ComponentApi<Name extends string | undefined = string | undefined> =
         };
         maxParallelism?: number;
         logLevel?: "DEBUG" | "TRACE" | "INFO" | "REPORT" | "WARN" | "ERROR";
+        limits?: Record<string, { total?: number; perKey?: number }>;
         args: any;
       },
       string,
@@ -70,6 +73,7 @@ export type ComponentApi<Name extends string | undefined = string | undefined> =
           base: number;
           maxBackoffMs?: number;
         };
+        permits?: Array<string>;
         onComplete?: {
           fn: string;
           context?: any;
@@ -77,6 +81,7 @@ export type ComponentApi<Name extends string | undefined = string | undefined> =
         };
         maxParallelism?: number;
         logLevel?: "DEBUG" | "TRACE" | "INFO" | "REPORT" | "WARN" | "ERROR";
+        limits?: Record<string, { total?: number; perKey?: number }>;
         argsList: Array<any>;
       },
       Array<string>,
@@ -123,6 +128,7 @@ export type ComponentApi<Name extends string | undefined = string | undefined> =
           base: number;
           maxBackoffMs?: number;
         };
+        permits?: Array<string>;
         onComplete?: {
           fn: string;
           context?: any;
@@ -130,6 +136,7 @@ export type ComponentApi<Name extends string | undefined = string | undefined> =
         };
         maxParallelism?: number;
         logLevel?: "DEBUG" | "TRACE" | "INFO" | "REPORT" | "WARN" | "ERROR";
+        limits?: Record<string, { total?: number; perKey?: number }>;
         timeoutMs?: number;
         argsList: Array<any>;
       },

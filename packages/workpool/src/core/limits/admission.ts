@@ -1,0 +1,79 @@
+import type { Gate, Host, MutationCtx, Work } from "../context.js";
+import { MAX_PARALLELISM_LIMIT } from "../gate.js";
+import { limitOf } from "./limits.js";
+import { blockLine, findLine, joinLine, lineOf, seeLine } from "./lines.js";
+import { freePermits, limitedBy, type Look, lookAtLine, takePermits } from "./permits.js";
+
+/** Those of the works that no limit keeps back. The others join their lines. */
+export async function admitted(
+  ctx: MutationCtx,
+  host: Host,
+  gate: Gate,
+  works: readonly Work[],
+): Promise<readonly Work[]> {
+  if (works.every(({ permits }) => permits === undefined)) return works;
+  const ready: Work[] = [];
+  for (const work of works) {
+    const how = { starts: gate.open, isAlone: works.length === 1 };
+    const next = await admit(ctx, host, gate, work, how);
+    if (next !== null) ready.push(next);
+  }
+  return ready;
+}
+
+interface Admission {
+  /** It is to start in this transaction, so it gets its permits. Else it joins the queue. */
+  readonly starts: boolean;
+  /** A stale snapshot shows all that there is to see. Default: true. */
+  readonly isAlone?: boolean;
+}
+
+/**
+ * The work, with permits if it starts; null if one of its limits is reached, as was read for sure:
+ * then it has joined its line, and the end of a work that holds such a permit looks at that.
+ */
+export async function admit(
+  ctx: MutationCtx,
+  host: Host,
+  gate: Gate,
+  work: Work,
+  { starts, isAlone = true }: Admission,
+): Promise<Work | null> {
+  if (work.permits === undefined) return work;
+  const line = lineOf(work.permits);
+  if ((await findLine(ctx, line)) !== null) {
+    await joinLine(ctx, line, work);
+    return null;
+  }
+  const names = limitedBy(gate, work.permits);
+  const look = isAlone && names.length > 0 ? await seeLine(ctx, host, line, names) : undefined;
+  const free = starts
+    ? await freePermits(ctx, gate, names, look?.held)
+    : await queueable(ctx, gate, line, names, look);
+  if (free !== null && "full" in free) {
+    await blockLine(ctx, line, free.full);
+    await joinLine(ctx, line, work);
+    return null;
+  }
+  if (free === null) return work;
+  return { ...work, held: await takePermits(ctx, work.work, free.numbers) };
+}
+
+/**
+ * Null if a work may join the queue; else a limit of which as many as may hold permits, or are in
+ * the queue to get one.
+ */
+export async function queueable(
+  ctx: MutationCtx,
+  gate: Gate,
+  line: string,
+  names: readonly string[],
+  seen?: Look,
+): Promise<{ full: string } | null> {
+  const full = ({ held, queued }: Look) =>
+    names.find((name, index) => held[index]!.length + queued >= limitOf(gate, name));
+  if (seen !== undefined && full(seen) === undefined) return null;
+  const most = MAX_PARALLELISM_LIMIT;
+  const sure = full(await lookAtLine(ctx, { line, permits: [...names], most }));
+  return sure === undefined ? null : { full: sure };
+}

@@ -1,0 +1,120 @@
+import type { Doc, Host, HostCtx, HostQueryCtx, MutationCtx, QueryCtx, Work } from "../context.js";
+import { MAX_PARALLELISM_LIMIT } from "../gate.js";
+import { queuedOf, workOfQueued } from "../queued.js";
+import { giveBack } from "./permits.js";
+
+/*
+ * Works with the same limits and keys that wait for one of them are a line, in the order in which
+ * they came. A line has a document while works are in it: who enqueues reads that, and no permits,
+ * so that enqueues of a busy key conflict with nobody. The document names one permit of which none
+ * was free. The end of a work that held one of these looks at the line, and nobody else does.
+ */
+
+type Line = Doc<"lines">;
+
+/** Names the line of works that need these permits. */
+export function lineOf(permits: readonly string[]): string {
+  return JSON.stringify(permits);
+}
+
+export async function findLine(ctx: QueryCtx, line: string): Promise<Line | null> {
+  return await ctx.db
+    .query("lines")
+    .withIndex("by_line", (q) => q.eq("line", line))
+    .first();
+}
+
+/** A line that waits for the permit: one at random, so that ends of one moment take different ones. */
+export async function lineBlockedBy(ctx: QueryCtx, permit: string): Promise<Line | null> {
+  const at = Math.random();
+  const between = (from: number, to: number): Promise<Line | null> =>
+    ctx.db
+      .query("lines")
+      .withIndex("by_blocked", (q) => q.eq("blockedBy", permit).gte("hash", from).lt("hash", to))
+      .first();
+  return (await between(at, 1)) ?? (await between(0, at));
+}
+
+/** Has a work wait in its line. */
+export async function joinLine(ctx: MutationCtx, line: string, work: Work): Promise<void> {
+  await ctx.db.insert("limited", { ...(await queuedOf(ctx, work)), line });
+}
+
+/** Says of which permit a line waits for one; begins the line if there is none. */
+export async function blockLine(ctx: MutationCtx, line: string, blockedBy: string): Promise<void> {
+  const found = await findLine(ctx, line);
+  if (found === null) await ctx.db.insert("lines", { line, blockedBy, hash: Math.random() });
+  else if (found.blockedBy !== blockedBy) await ctx.db.patch("lines", found._id, { blockedBy });
+}
+
+/** The first works of a line. */
+export async function firstOf(ctx: QueryCtx, { line }: Pick<Line, "line">) {
+  return await ctx.db
+    .query("limited")
+    .withIndex("by_line", (q) => q.eq("line", line))
+    .first();
+}
+
+export async function endLine(ctx: MutationCtx, { _id }: Line): Promise<void> {
+  await ctx.db.delete("lines", _id);
+}
+
+/** Takes a work out of its line; null if it had to be set aside. */
+export async function leaveLine(ctx: MutationCtx, row: Doc<"limited">): Promise<Work | null> {
+  await ctx.db.delete("limited", row._id);
+  return await workOfQueued(ctx, row);
+}
+
+/** Takes a work that shall not run out of its line. @returns whether it was in one. */
+export async function leaveLineCanceled(ctx: HostCtx, work: string): Promise<boolean> {
+  const row = await limitedRow(ctx, work);
+  if (row === null) return false;
+  await leaveLine(ctx, row);
+  return true;
+}
+
+export async function limitedRow(ctx: HostQueryCtx, work: string) {
+  const row: Doc<"limited"> | null = await ctx.db
+    .query("limited")
+    .withIndex("by_work", (q) => q.eq("work", work))
+    .first();
+  return row;
+}
+
+/** What a stale snapshot shows of a line: no dependency, and no proof. */
+export async function seeLine(
+  ctx: MutationCtx,
+  { functions }: Host,
+  line: string,
+  permits: readonly string[],
+) {
+  const args = { line, permits: [...permits], most: MAX_PARALLELISM_LIMIT };
+  return await ctx.runQuery(functions.lookAtLine, args, { useStaleSnapshot: true });
+}
+
+/**
+ * Has lines looked at soon for which something is free, though no work ends: one that was about to
+ * take it does not start.
+ */
+export async function ringLines(ctx: HostCtx, host: Host, permits: readonly string[] = []) {
+  const waitedFor: string[] = [];
+  for (const name of permits) if ((await lineBlockedBy(ctx, name)) !== null) waitedFor.push(name);
+  if (waitedFor.length === 0) return;
+  await ctx.scheduler.runAfter(0, host.functions.wakeLines, { permits: waitedFor });
+}
+
+/** Has all lines looked at, as limits have changed, or if what was to look at one was lost. */
+export async function ringAllLines(ctx: HostCtx, { functions }: Host): Promise<void> {
+  if ((await ctx.db.query("lines").first()) === null) return;
+  await ctx.scheduler.runAfter(0, functions.wakeLines, {});
+}
+
+/** Gives the permits of a work back that was about to start, and does not. */
+export async function giveBackUnused(
+  ctx: HostCtx,
+  host: Host,
+  { permits, held }: Pick<Work, "permits" | "held">,
+): Promise<void> {
+  await giveBack(ctx, held);
+  await ringLines(ctx, host, permits);
+}

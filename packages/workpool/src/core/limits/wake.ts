@@ -1,0 +1,167 @@
+import { type ObjectType, v } from "convex/values";
+import type { Doc, Gate, Host, HostCtx, MutationCtx, Slot } from "../context.js";
+import { readDrain, ringDrain } from "../drain.js";
+import { closeGate, ensureGate } from "../gate.js";
+import { startQueued } from "../hand-over.js";
+import { joinQueue } from "../queue.js";
+import { HALF_OF_A_TRANSACTION, hasRoom, MOST_REFUSED, ROOM_TO_COMPLETE } from "../room.js";
+import { claimable, type HandOvers } from "../slots.js";
+import { queueable } from "./admission.js";
+import {
+  blockLine,
+  endLine,
+  firstOf,
+  leaveLine,
+  lineBlockedBy,
+  ringLines,
+  seeLine,
+} from "./lines.js";
+import { freePermits, hasGivenBack, limitedBy, takePermits } from "./permits.js";
+
+/** A slot in which a work may start, as another has ended there. */
+interface Offer {
+  readonly slot: Slot;
+  readonly handOvers: HandOvers;
+}
+
+/**
+ * For each of the permits that were given back, has the first work of a line that waits for it go
+ * on: in the slot, or in another, or in the queue. Limits of many keys come first, as who waits for
+ * them has waited for others. @returns whether the slot was used.
+ */
+export async function wakeLines(
+  ctx: HostCtx,
+  host: Host,
+  permits: readonly string[],
+  offer?: Offer,
+): Promise<boolean> {
+  const names = permits.toSorted((a, b) => Number(isOfKey(a)) - Number(isOfKey(b)));
+  let left = offer;
+  for (const name of names) if (await wakeLine(ctx, host, name, left)) left = undefined;
+  return left !== offer;
+}
+
+const isOfKey = (permit: string) => permit.includes(":");
+
+async function wakeLine(ctx: HostCtx, host: Host, name: string, offer?: Offer): Promise<boolean> {
+  const gate = await ensureGate(ctx);
+  for (let tried = 0; tried < MOST_REFUSED && (await hasRoom(ctx, ROOM_TO_COMPLETE)); tried++) {
+    const line = await lineBlockedBy(ctx, name);
+    if (line === null) return false;
+    const next = await firstFree(ctx, host, gate, line);
+    if (next === "none") continue;
+    if (next.full === name) return false;
+    if (next.full !== undefined) {
+      await blockLine(ctx, line.line, next.full);
+      continue;
+    }
+    const took = await goOn(ctx, host, gate, next, offer);
+    if (took !== "refused") return took === "in slot";
+  }
+  await ringLines(ctx, host, [name]);
+  return false;
+}
+
+interface First {
+  readonly row: Doc<"limited">;
+  readonly numbers: ReadonlyMap<string, number>;
+  readonly full?: undefined;
+}
+
+/** The first work of a line, if its permits are free; the line ends if there is none. */
+async function firstFree(
+  ctx: MutationCtx,
+  host: Host,
+  gate: Gate,
+  line: Doc<"lines">,
+): Promise<First | { readonly full: string } | "none"> {
+  const row = await firstOf(ctx, line);
+  if (row === null) {
+    await endLine(ctx, line);
+    return "none";
+  }
+  const names = limitedBy(gate, row.permits);
+  const isKnown = names.every((name) => hasGivenBack(ctx, name));
+  const seen = isKnown ? undefined : (await seeLine(ctx, host, line.line, names)).held;
+  const free = await freePermits(ctx, gate, names, seen);
+  return "full" in free ? free : { row, numbers: free.numbers };
+}
+
+/** Starts the first work of a line in the slot that is offered, or in another, or queues it. */
+async function goOn(
+  ctx: HostCtx,
+  host: Host,
+  gate: Gate,
+  { row, numbers }: First,
+  offer?: Offer,
+): Promise<"in slot" | "elsewhere" | "refused"> {
+  const isOffered = offer !== undefined;
+  const free = isOffered || !gate.open ? [] : (await claimable(ctx, host, gate, 1)).slots;
+  const slot = offer?.slot ?? free[0];
+  const work = await leaveLine(ctx, row);
+  if (work === null) return "refused";
+  if (slot === undefined) {
+    await joinQueue(ctx, gate, { ...work, at: row.at });
+    if (gate.open) {
+      await closeGate(ctx, gate);
+      await ringDrain(ctx, host, await readDrain(ctx));
+    }
+    return "elsewhere";
+  }
+  const held = await takePermits(ctx, row.work, numbers);
+  if (!(await startQueued(ctx, host, slot, { ...work, held }, offer?.handOvers))) return "refused";
+  return isOffered ? "in slot" : "elsewhere";
+}
+
+export const wakeArgs = {
+  /** Of which there may be some. Default: of all. */
+  permits: v.optional(v.array(v.string())),
+  /** Lines that began before it have been looked at. */
+  from: v.optional(v.number()),
+};
+
+/** Looks at lines though no work has ended: some permits may be free, or limits have changed. */
+export async function wakeSome(
+  ctx: HostCtx,
+  host: Host,
+  { permits, from = 0 }: ObjectType<typeof wakeArgs>,
+): Promise<void> {
+  for (const name of permits ?? []) await wakeLine(ctx, host, name);
+  let after = from;
+  for (let line = await nextLine(ctx, permits, after); line !== null;) {
+    if (!(await wakeWhole(ctx, host, line)))
+      return void (await ctx.scheduler.runAfter(0, host.functions.wakeLines, { from: after }));
+    after = line._creationTime;
+    line = await nextLine(ctx, permits, after);
+  }
+}
+
+/** The next line of all; none if only some permits were asked about. */
+async function nextLine(
+  ctx: MutationCtx,
+  permits: readonly string[] | undefined,
+  after: number,
+): Promise<Doc<"lines"> | null> {
+  if (permits !== undefined) return null;
+  return await ctx.db
+    .query("lines")
+    .withIndex("by_creation_time", (q) => q.gt("_creationTime", after))
+    .first();
+}
+
+/** Has as many works of a line go on as may. @returns false if the transaction is used up. */
+async function wakeWhole(ctx: HostCtx, host: Host, line: Doc<"lines">): Promise<boolean> {
+  while (await hasRoom(ctx, HALF_OF_A_TRANSACTION)) {
+    const gate = await ensureGate(ctx);
+    const next = await firstFree(ctx, host, gate, line);
+    if (next === "none") return true;
+    const full =
+      next.full === undefined
+        ? await queueable(ctx, gate, line.line, limitedBy(gate, next.row.permits))
+        : next;
+    if (full !== null) await blockLine(ctx, line.line, full.full);
+    if (full !== null || next.full !== undefined) return true;
+    await goOn(ctx, host, gate, next);
+  }
+  return false;
+}

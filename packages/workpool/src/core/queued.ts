@@ -1,0 +1,56 @@
+import { getConvexSize, type Value } from "convex/values";
+import type { Doc, MutationCtx, Work } from "./context.js";
+import { setAside } from "./set-aside.js";
+
+/** Larger arguments are stored apart: a completion reads many rows of the queue. */
+const QUEUED_ARGS_BYTES = 512;
+
+/** What is kept of a work that waits; `at` is the order in which they have come. */
+export type Queued = Omit<Doc<"waiting">, "_id" | "_creationTime" | "lane" | "line">;
+
+/** Stores a work that is to wait. */
+export async function queuedOf(
+  ctx: MutationCtx,
+  {
+    work,
+    fn,
+    args,
+    argsInRecord = false,
+    timeoutMs,
+    brief,
+    group,
+    permits,
+    at = ctx.db.vars.commitTs,
+  }: Work,
+): Promise<Queued> {
+  const large = !argsInRecord && getConvexSize(args as Value) >= QUEUED_ARGS_BYTES;
+  return {
+    work,
+    fn,
+    args: large || argsInRecord ? null : args,
+    largeArgs: large ? await ctx.db.insert("largeArgs", { args }) : undefined,
+    timeoutMs,
+    brief,
+    group,
+    permits: permits === undefined ? undefined : [...permits],
+    at,
+  };
+}
+
+/** The work of a row that is no more; null if it had to be set aside. */
+export async function workOfQueued(ctx: MutationCtx, row: Queued): Promise<Work | null> {
+  const { work, fn, timeoutMs, brief, group, permits } = row;
+  const rest = { work, fn, timeoutMs, brief, group, permits };
+  if (row.largeArgs === undefined) {
+    // Arguments are never null, but for those that the host keeps.
+    const argsInRecord = row.args === null;
+    return { ...rest, args: argsInRecord ? {} : row.args, argsInRecord };
+  }
+  const large = await ctx.db.get("largeArgs", row.largeArgs);
+  if (large === null) {
+    await setAside(ctx, work, `The arguments of the waiting work "${work}" are gone`);
+    return null;
+  }
+  await ctx.db.delete("largeArgs", row.largeArgs);
+  return { ...rest, args: large.args };
+}

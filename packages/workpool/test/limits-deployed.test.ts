@@ -1,0 +1,133 @@
+import { Deployment, S256, textOf } from "@stepwise/testing";
+import { type Infer, v } from "convex/values";
+import { describe, expect, test } from "vitest";
+import { Workpool } from "../src/client/index.js";
+import { limitOf } from "../src/core/index.js";
+import { modules as poolModules, schema as poolSchema } from "../src/test.js";
+import { components, internal } from "./convex/_generated/api.js";
+import { internalMutation } from "./convex/_generated/server.js";
+import schema from "./convex/schema.js";
+
+/* Limits where transactions run at once, on a simulated deployment. */
+
+const limits = { tenant: { perKey: 2 }, orders: { perKey: 1 }, api: { total: 6 } };
+const vKeys = v.object({
+  tenant: v.optional(v.string()),
+  orders: v.optional(v.string()),
+  api: v.optional(v.literal(true)),
+});
+type Keys = Infer<typeof vKeys>;
+
+/** A deployment whose pool has so many slots. It looks at what runs at each commit. */
+async function deployed(maxParallelism: number) {
+  const pool = new Workpool(components.workpool, { maxParallelism, logLevel: "ERROR", limits });
+  const calls = {
+    wait: internalMutation({
+      args: { name: v.string(), ms: v.number(), limits: vKeys },
+      handler: async (ctx, { ms, ...options }) =>
+        await pool.enqueueAction(ctx, internal.jobs.wait, { ms }, options),
+    }),
+  };
+  const modules = {
+    "./convex/_generated/api.js": () => import("./convex/_generated/api.js"),
+    "./convex/calls.js": async () => calls,
+    "./convex/jobs.js": () => import("./convex/jobs.js"),
+  };
+  const parts = [
+    { path: "", schema, modules },
+    { path: "workpool", schema: poolSchema, modules: poolModules },
+  ];
+  const deployment = await Deployment.of(parts, { class: S256 });
+  const works = new Map<string, { name: string; permits?: string[] }>();
+  const asked = new Map<string, number>();
+  const waits = new Map<string, number>();
+  const over: string[] = [];
+  deployment.onCommit(({ writes }) => {
+    for (const { table, next } of writes)
+      if (table.component === "workpool" && table.name === "works" && next !== undefined)
+        works.set(next._id as string, next as { name: string; permits?: string[] } & typeof next);
+    const running = new Map<string, number>();
+    for (const { work = "" } of deployment.rows<{ work?: string }>("workpool", "slots")) {
+      const { name = "", permits = [] } = works.get(work) ?? {};
+      if (asked.has(name) && !waits.has(name))
+        waits.set(name, deployment.clock.now() - asked.get(name)!);
+      for (const permit of permits) running.set(permit, (running.get(permit) ?? 0) + 1);
+    }
+    for (const [permit, count] of running)
+      if (count > limitOf({ limits }, permit)) over.push(`${count} of ${permit}`);
+  });
+  const conflicts = { calls: 0 };
+  deployment.onHappening((event) => {
+    if (event.what === "conflict" && textOf(event.path) === "calls:wait") conflicts.calls += 1;
+  });
+  const enqueue = (at: number, name: string, limits: Keys, ms: number): void =>
+    void deployment.at(at, () => {
+      asked.set(name, deployment.clock.now());
+      return deployment.mutation("calls:wait", { name, ms, limits });
+    });
+  /** How long works waited whose name begins so, the longest wait last. */
+  const waitsOf = (like: string) =>
+    [...waits]
+      .flatMap(([name, ms]) => (name.startsWith(like) ? [ms] : []))
+      .toSorted((a, b) => a - b);
+  const left = () =>
+    ["works", "waiting", "limited", "lines", "permits"].flatMap((table) =>
+      deployment.rows("workpool", table),
+    );
+  return { deployment, enqueue, waits, waitsOf, over, conflicts, left };
+}
+
+describe("limits where transactions run at once", () => {
+  test("[S186] 30 enqueues of one moment, with limits that cross: none is refused, and at no commit do more run than each allows", async () => {
+    const { deployment, enqueue, waits, over, conflicts, left } = await deployed(12);
+    for (let n = 0; n < 30; n++) {
+      const tenant = `t${n % 4}`;
+      const api = n % 3 === 0 ? undefined : (true as const);
+      enqueue(0, `${n}`, n % 5 === 0 ? { orders: "o", api } : { tenant, api }, 50);
+    }
+    await deployment.drive();
+    expect(waits.size).toBe(30);
+    expect(over).toEqual([]);
+    expect(left()).toEqual([]);
+    expect(conflicts.calls).toBeLessThan(3 * 30);
+  });
+
+  test("[S187] works of other keys, and works without, start beside a flood of one key as if it were not there", async () => {
+    const { deployment, enqueue, waitsOf, over, left } = await deployed(8);
+    for (let n = 0; n < 40; n++) enqueue(n, `flood${n}`, { tenant: "flood", api: true }, 100);
+    for (let n = 0; n < 8; n++) {
+      enqueue(100 + 70 * n, `small${n}`, { tenant: `t${n}`, api: true }, 100);
+      enqueue(100 + 70 * n, `free${n}`, {}, 100);
+    }
+    await deployment.drive();
+    expect(waitsOf("flood")).toHaveLength(40);
+    expect([...waitsOf("small"), ...waitsOf("free")]).toHaveLength(16);
+    expect(waitsOf("small").at(-1)).toBeLessThan(200);
+    expect(waitsOf("free").at(-1)).toBeLessThan(200);
+    expect(over).toEqual([]);
+    expect(left()).toEqual([]);
+  });
+
+  test("[S188] a hot key of one at a time keeps its order, and its enqueues conflict with nobody", async () => {
+    const { deployment, enqueue, waits, over, conflicts } = await deployed(50);
+    for (let n = 0; n < 40; n++) enqueue(50 * n, `${n}`, { orders: "acme" }, 30);
+    await deployment.drive();
+    expect([...waits.keys()]).toEqual(Array.from({ length: 40 }, (_, n) => `${n}`));
+    expect(over).toEqual([]);
+    expect(conflicts.calls).toBe(0);
+  });
+
+  test(
+    "[S187] a limit above the slots of the pool costs it little of its speed",
+    { tags: ["large"] },
+    async () => {
+      const { deployment, enqueue, waitsOf, over, left } = await deployed(6);
+      for (let n = 0; n < 120; n++) enqueue(n, `${n}`, { api: true }, 100);
+      await deployment.drive();
+      expect(waitsOf("")).toHaveLength(120);
+      expect(over).toEqual([]);
+      expect(left()).toEqual([]);
+      expect(waitsOf("").at(-1)!).toBeLessThan(2 * 120 * (100 / 6));
+    },
+  );
+});
