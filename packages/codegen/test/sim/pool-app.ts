@@ -1,5 +1,5 @@
 import type { Part } from "@stepwise/testing";
-import { type WorkId, Workpool } from "@stepwise/workpool";
+import { type Limits, type WorkId, Workpool } from "@stepwise/workpool";
 import { modules, schema } from "@stepwise/workpool/test";
 import {
   componentsGeneric,
@@ -12,6 +12,7 @@ import {
 } from "convex/server";
 import { v } from "convex/values";
 import type { ComponentApi } from "../../../workpool/src/component/_generated/component.js";
+import type { WorkLimits } from "./pool-limits.js";
 
 /** A work: what it does, and what its callback does. */
 export interface Work {
@@ -25,6 +26,7 @@ export interface Work {
   /** How many characters of arguments it has besides. */
   readonly more?: number;
   readonly cancelsItself?: boolean;
+  readonly limits?: WorkLimits;
   /** `enqueues`: another work like it. */
   readonly callback?: "throws" | "greedy" | "enqueues";
 }
@@ -44,6 +46,11 @@ export interface Happened {
 
 const components = componentsGeneric() as unknown as { workpool: ComponentApi };
 const pool = new Workpool(components.workpool, { logLevel: "DEBUG" });
+/** For works with limits: how much each lets through at first. */
+const limited = new Workpool(components.workpool, {
+  logLevel: "DEBUG",
+  limits: { tenant: { perKey: 2, total: 4 }, exports: { total: 2 } },
+});
 
 const act = makeFunctionReference<"action", { work: Work; more: string }>("works:act");
 const change = makeFunctionReference<"mutation", { work: Work; more: string }>("works:change");
@@ -57,16 +64,17 @@ const PAGE = { paginationOpts: { cursor: null, numItems: 100 } };
 async function enqueue(ctx: any, works: readonly Work[]): Promise<void> {
   const [first] = works;
   if (first === undefined) return;
-  const { kind, maxAttempts, runAfter } = first;
-  const options = { onComplete: ended, context: first, runAfter };
+  const { kind, maxAttempts, runAfter, limits } = first;
+  const options = { onComplete: ended, context: first, runAfter, limits };
+  const by = limits === undefined ? pool : limited;
   const retry = { maxAttempts, initialBackoffMs: 1_000, base: 2 };
   const args = works.map((work) => ({ work, more: "x".repeat(work.more ?? 0) }));
   const ids =
     kind === "action"
-      ? await pool.enqueueActionBatch(ctx, act, args, { ...options, retry } as any)
+      ? await by.enqueueActionBatch(ctx, act, args, { ...options, retry } as any)
       : kind === "mutation"
-        ? await pool.enqueueMutationBatch(ctx, change, args, options as any)
-        : await pool.enqueueQueryBatch(ctx, look, args, options as any);
+        ? await by.enqueueMutationBatch(ctx, change, args, options as any)
+        : await by.enqueueQueryBatch(ctx, look, args, options as any);
   for (const [index, work] of works.entries())
     await ctx.db.insert("asked", {
       asks: "work",
@@ -143,9 +151,10 @@ const works = {
     await ctx.db.insert("asked", { asks: "cancel all" });
     await pool.cancelAll(ctx, { limit });
   }),
-  limit: internalMutationGeneric(async (ctx, { maxParallelism }: { maxParallelism: number }) => {
-    await ctx.runMutation(components.workpool.config.update, { maxParallelism });
-  }),
+  limit: internalMutationGeneric(
+    async (ctx, config: { maxParallelism: number; limits?: Limits }) =>
+      void (await ctx.runMutation(components.workpool.config.update, config)),
+  ),
   repair: internalMutationGeneric(async (ctx) => {
     await pool.repair(ctx);
   }),

@@ -1,5 +1,7 @@
 import { seeded } from "@stepwise/testing";
+import type { Limits } from "@stepwise/workpool";
 import type { Work } from "./pool-app.js";
+import { limitsOf, limitsOfWork } from "./pool-limits.js";
 import { type Blow, type Entry, faultsOf, type Scenario } from "./scenario.js";
 
 /** What is done from outside to a pool of its own. Which work: a number from 0 to 1. */
@@ -7,7 +9,7 @@ export type PoolDeed =
   | { readonly does: "enqueue"; readonly works: readonly Work[] }
   | { readonly does: "cancel work"; readonly which: number }
   | { readonly does: "cancel all"; readonly limit: number }
-  | { readonly does: "limit"; readonly maxParallelism: number }
+  | { readonly does: "limit"; readonly maxParallelism: number; readonly limits?: Limits }
   | { readonly does: "repair" }
   | { readonly does: "look" };
 
@@ -25,6 +27,9 @@ export function poolScenarioOf(seed: number, of: Scenario["class"]): PoolScenari
   const random = seeded(seed ^ 0x9001);
   const upTo = (count: number) => Math.floor(random() * count);
   const nth = (most: number) => Math.floor(Math.exp(random() * Math.log(most)));
+  // Drawn apart, so that the rest of a seed's scenario is the same without them.
+  const ofLimits = seeded(seed ^ 0x11317);
+  const hasLimits = ofLimits() < 0.6;
   let count = 0;
   const work = (): Work => {
     const kind = (["action", "action", "action", "mutation", "query"] as const)[upTo(5)]!;
@@ -36,6 +41,7 @@ export function poolScenarioOf(seed: number, of: Scenario["class"]): PoolScenari
       ms: random() < 0.3 ? 0 : upTo(20_000),
       ...(random() < 0.25 ? { runAfter: upTo(60_000) } : {}),
       ...(random() < 0.15 ? { more: 2 ** (9 + upTo(10)) } : {}),
+      ...(hasLimits ? limitsOfWork(ofLimits) : {}),
       ...(kind === "mutation" && random() < 0.3 ? { cancelsItself: true } : {}),
       ...(random() < 0.35
         ? { callback: (["throws", "greedy", "enqueues", "enqueues"] as const)[upTo(4)]! }
@@ -48,7 +54,10 @@ export function poolScenarioOf(seed: number, of: Scenario["class"]): PoolScenari
     if (share < 0.45) return { does: "enqueue", works: Array.from({ length: batch }, work) };
     if (share < 0.65) return { does: "cancel work", which: random() };
     if (share < 0.73) return { does: "cancel all", limit: 1 + upTo(8) };
-    if (share < 0.83) return { does: "limit", maxParallelism: upTo(5) };
+    if (share < 0.83) {
+      const changed = hasLimits && ofLimits() < 0.7 ? { limits: limitsOf(ofLimits) } : {};
+      return { does: "limit", maxParallelism: upTo(5), ...changed };
+    }
     if (share < 0.88) return { does: "repair" };
     return { does: "look" };
   };

@@ -1,4 +1,5 @@
 import { CLASSES, Deployment, type Faults, textOf } from "@stepwise/testing";
+import type { Limits } from "@stepwise/workpool";
 import type { Doc, TableNames } from "../../../workpool/src/component/_generated/dataModel.js";
 import type { Job } from "../edits/deployed.js";
 import { type Asked, type Happened, parts, type Work } from "./pool-app.js";
@@ -6,12 +7,22 @@ import type { PoolEntry, PoolScenario } from "./pool-scenario.js";
 import type { Outcome } from "./simulated.js";
 import { Idle } from "./idle.js";
 import { plantLarge } from "./large.js";
+import { PoolLimits } from "./pool-limits.js";
 import { isUnread } from "./unread.js";
 
 const JOBS = "_scheduled_functions";
 const MOST_EVENTS = 50_000;
 const FRESH_MS = 10_000;
-const AT_REST = ["works", "waiting", "largeArgs", "largeValues", "continuations"] as const;
+const AT_REST = [
+  "works",
+  "waiting",
+  "limited",
+  "lines",
+  "permits",
+  "largeArgs",
+  "largeValues",
+  "continuations",
+] as const;
 
 /** Plays a scenario of a pool of its own. @returns what does not hold. */
 export async function poolSimulated(scenario: PoolScenario): Promise<Outcome> {
@@ -92,7 +103,10 @@ class PoolSimulation {
   /** What must hold after every commit. */
   #watch(): void {
     let held = 0;
-    this.#deployment.onCommit(({ by, writes }) => {
+    const limits = new PoolLimits(this.#deployment, this.#problems);
+    this.#deployment.onCommit((commit) => {
+      limits.see(commit);
+      const { by, writes } = commit;
       for (const { table, old, next } of writes) {
         if (table.path === "workpool/slots") {
           held += Number(next?.["work"] !== undefined) - Number(old?.["work"] !== undefined);
@@ -177,7 +191,7 @@ class PoolSimulation {
       case "cancel all":
         return void this.#call("cancelAll", { limit: what.limit });
       case "limit":
-        return void this.#limit(what.maxParallelism).catch(() => {});
+        return void this.#limit(what.maxParallelism, what.limits).catch(() => {});
       case "repair":
         return void this.#call("repair", {});
       case "look":
@@ -186,9 +200,10 @@ class PoolSimulation {
     }
   }
 
-  async #limit(maxParallelism: number): Promise<void> {
+  async #limit(maxParallelism: number, limits?: Limits): Promise<void> {
     this.#mostParallel = Math.max(this.#mostParallel, maxParallelism);
-    await this.#deployment.mutation("works:limit", { maxParallelism });
+    const config = limits === undefined ? { maxParallelism } : { maxParallelism, limits };
+    await this.#deployment.mutation("works:limit", config);
   }
 
   async #call(name: string, args: Record<string, unknown>): Promise<void> {
