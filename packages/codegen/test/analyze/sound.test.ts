@@ -166,7 +166,7 @@ test.each<[config: string, code: string, sound?: string[]]>([
   ["1", "SW1601"],
   ["{", "SW1901"],
 ])(
-  "of a config with an error, what does not depend on that is written: %s",
+  "[S178] of a config with an error, what does not depend on that is written: %s",
   async (options, code, sound) => {
     const config = `import { defineConfig } from "@stepwise/workflow"; export default defineConfig(${options});`;
     const files = { "a.workflow.ts": `${fine("fine")} ${own}`, "stepwise.config.ts": config };

@@ -38,7 +38,7 @@ process.exit(99);
   "package.json": JSON.stringify({ type: "module", scripts: { prepare: "exit 99" } }),
 };
 
-test("generate, check, graph and explain run no code of the app, and need nothing installed", async () => {
+test("[S179] generate, check, graph and explain run no code of the app, and need nothing installed", async () => {
   await mkdir(join(app(), "convex"));
   for (const [path, text] of Object.entries(files)) await writeFile(join(app(), path), text);
   // Else nothing would be shown.
