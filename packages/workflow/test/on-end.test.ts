@@ -110,6 +110,15 @@ describe("the onEnd of a workflow that is a mutation", () => {
     await use.app.expectNothingLeft();
   });
 
+  test("[S104] [S171] cannot have its own run removed", async () => {
+    const id = await use.app.start("endsItself", {});
+    await use.app.drive();
+    const status = await use.app.status("endsItself", id);
+    expect(status).toMatchObject({ onEndError: expect.stringContaining("it goes on") });
+    await use.app.t.mutation(internal.manager.cleanup, { runId: id });
+    await use.app.expectNothingLeft();
+  });
+
   test("[S170] sees the final state before onComplete does, which is called after it", async () => {
     await use.app.t.mutation(internal.manager.start, {
       name: "leased",

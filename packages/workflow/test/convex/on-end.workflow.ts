@@ -132,3 +132,12 @@ export const endsInLoop = defineWorkflow({ input: z.object({ count: z.number() }
     maxIterations: 300,
   },
 );
+
+/** Its end would remove its own run. */
+export const endsItself = defineWorkflow({
+  input: z.object({}),
+  onEnd: {
+    mutation: async (ctx, _scope, { runId }) =>
+      void (await ctx.runMutation(internal.manager.cleanup, { runId })),
+  },
+}).step("last", { query: () => 1 });

@@ -120,7 +120,8 @@ async function finishRun(ctx: MutationCtx, run: Run, end: End): Promise<Work | u
       : { error: end.error };
   const endedAt = Date.now();
   const startedAt = run.state === "pending" ? endedAt : run.startedAt;
-  const over = { ...NOT_GOING, endsAs: undefined, ending: undefined };
+  const ending = run.onEnd === true ? (run.root ?? run._id) : undefined;
+  const over = { ...NOT_GOING, endsAs: undefined, ending };
   const ended = { state, ...result, ...over, startedAt, endedAt };
   await ctx.db.patch("runs", run._id, { ...ended, ...(await expireLater(ctx, run)) });
   await liftDeadlines(ctx, run._id);

@@ -20,14 +20,11 @@ export async function beginOnEnd(ctx: MutationCtx, run: Run): Promise<void> {
   const step = await ctx.db.insert("steps", pending);
   const found = await ctx.db.get("steps", step);
   if (found !== null) await enterNow(ctx, run, found, {});
-  if ((await ctx.db.get("steps", step))?.endedAt === undefined)
-    await ctx.db.patch("runs", _id, { ending: run.root ?? _id });
 }
 
 /** An `onEnd` has ended well. */
 export async function onEndDone(ctx: MutationCtx, id: RunId): Promise<void> {
-  const run = await ctx.db.get("runs", id);
-  if (run?.ending !== undefined) await ctx.db.patch("runs", id, { ending: undefined });
+  await ctx.db.patch("runs", id, { ending: undefined });
 }
 
 /** An `onEnd` has failed for good: the result of its run stays, and the error is kept. */
