@@ -132,7 +132,7 @@ export const MUTANTS = [
     name: "queue-not-left",
     says: "a canceled action stays in the queue",
     file: "workflow/src/component/engine/closing.ts",
-    find: "if (await core.leaveQueueCanceled(ctx, step)) return { isAhead: true };",
+    find: "if (await core.leaveQueueCanceled(ctx, pool, step)) return { isAhead: true };",
     replace: "",
     test: ["packages/workflow/test/cancel.test.ts", "leaves the queue"],
   },
