@@ -83,7 +83,7 @@ describe("[S168] the first case that ends well wins", () => {
     await use.app.expectNothingLeft();
   });
 
-  test("in a loop, in items and in one another", async () => {
+  test("in a loop, in items and in one another", { tags: ["large"] }, async () => {
     const rows = [
       [10, 20],
       [20, 10],
@@ -167,7 +167,7 @@ describe("[S169] what the others have done is undone", () => {
     await use.app.expectNothingLeft();
   });
 
-  test("also of many items, which are canceled in pages", async () => {
+  test("also of many items, which are canceled in pages", { tags: ["large"] }, async () => {
     await use.app.error("manyLose", { many: 12 });
     const log = await use.app.log();
     const undone = (of: string) => Array.from({ length: 12 }, (_none, n) => `undo ${of} ${n}`);

@@ -240,18 +240,22 @@ describe("a work that cannot be canceled", () => {
 });
 
 describe("what goes on in pages", () => {
-  test("costs an execution a page, and one sweep of the watchdog after it", async () => {
-    const app = await paused();
-    await enqueueWrites(app, 100);
-    app.counter.clear();
-    await app.t.mutation((ctx) => app.pool.cancelAll(ctx, { limit: 10 }));
-    await app.driveOut();
-    const roots = app.counter.totals((call) => call.name !== "inline").rootExecutions;
-    // One page is part of the call, and the last finds that nothing is left.
-    expect(roots - sweeps(app)).toBe(10);
-    expect(sweeps(app)).toBe(1);
-    expect(await app.leftovers()).toEqual(NOTHING_LEFT);
-  });
+  test(
+    "costs an execution a page, and one sweep of the watchdog after it",
+    { tags: ["large"] },
+    async () => {
+      const app = await paused();
+      await enqueueWrites(app, 100);
+      app.counter.clear();
+      await app.t.mutation((ctx) => app.pool.cancelAll(ctx, { limit: 10 }));
+      await app.driveOut();
+      const roots = app.counter.totals((call) => call.name !== "inline").rootExecutions;
+      // One page is part of the call, and the last finds that nothing is left.
+      expect(roots - sweeps(app)).toBe(10);
+      expect(sweeps(app)).toBe(1);
+      expect(await app.leftovers()).toEqual(NOTHING_LEFT);
+    },
+  );
 
   test("is not done twice by a sweep that finds it under way", async () => {
     const app = await paused();

@@ -114,21 +114,25 @@ describe("when works wait", () => {
     },
   );
 
-  test("no more run at once than the pool has slots, while one executor follows on another", async () => {
-    const { deployment, enqueue, times, atRest } = await deployed(4);
-    let running = 0;
-    let most = 0;
-    deployment.onHappening((event) => {
-      if (!("path" in event) || event.path.name !== "jobs:sleep") return;
-      if (event.what === "began") most = Math.max(most, ++running);
-      else if (event.what === "ended") running -= 1;
-    });
-    deployment.at(0, () => enqueue(0, 60, 2_000));
-    await deployment.drive();
-    expect(most).toBe(4);
-    expect(times("executor:execute")).toBeGreaterThanOrEqual(3);
-    atRest();
-  });
+  test(
+    "no more run at once than the pool has slots, while one executor follows on another",
+    { tags: ["large"] },
+    async () => {
+      const { deployment, enqueue, times, atRest } = await deployed(4);
+      let running = 0;
+      let most = 0;
+      deployment.onHappening((event) => {
+        if (!("path" in event) || event.path.name !== "jobs:sleep") return;
+        if (event.what === "began") most = Math.max(most, ++running);
+        else if (event.what === "ended") running -= 1;
+      });
+      deployment.at(0, () => enqueue(0, 60, 2_000));
+      await deployment.drive();
+      expect(most).toBe(4);
+      expect(times("executor:execute")).toBeGreaterThanOrEqual(3);
+      atRest();
+    },
+  );
 
   test("one at a time, they start in the order in which they came", async () => {
     const { deployment, enqueue, events, times } = await deployed(1);

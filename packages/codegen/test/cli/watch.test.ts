@@ -68,17 +68,21 @@ test(
   },
 );
 
-test("a broken definition ends nothing and writes nothing; once it is mended, that is said", async () => {
-  const before = await filesIn(join(app, "convex/_workflows"));
-  await edit('"send"', '"not a name"');
-  await says("error SW1002");
-  await says("Nothing was written.");
-  expect(await filesIn(join(app, "convex/_workflows"))).toEqual(before);
-  await edit('"not a name"', '"send');
-  await says("error SW1901");
-  await edit('"send', '"send"');
-  await says(/Compiles again\.\n.*2 workflows, 2 nodes, in \d+ ms\. Everything is up to date\./);
-});
+test(
+  "a broken definition ends nothing and writes nothing; once it is mended, that is said",
+  { tags: ["large"] },
+  async () => {
+    const before = await filesIn(join(app, "convex/_workflows"));
+    await edit('"send"', '"not a name"');
+    await says("error SW1002");
+    await says("Nothing was written.");
+    expect(await filesIn(join(app, "convex/_workflows"))).toEqual(before);
+    await edit('"not a name"', '"send');
+    await says("error SW1901");
+    await edit('"send', '"send"');
+    await says(/Compiles again\.\n.*2 workflows, 2 nodes, in \d+ ms\. Everything is up to date\./);
+  },
+);
 
 test("a saved config is answered as a definition is", async () => {
   const config = async (options: string) => {

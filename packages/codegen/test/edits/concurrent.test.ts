@@ -62,17 +62,21 @@ async function endsUnder(before: Files, now: Files, ms: number) {
   return await deployment.see(id);
 }
 
-test("[S165] an added branch is not run by runs that have come to the node, whose readers are named", async () => {
-  const before = app(parallel(rest("a")) + LAST);
-  const now = app(parallel(rest("a"), rest("b")) + LAST);
-  expect(await verdictOf(before, now)).toEqual([
-    'both.b safe: added: runs that have come to "both" do not run it, and "last" finds no output of it in them',
-  ]);
-  expect(await endsUnder(before, now, 1_000)).toMatchObject({
-    state: "completed",
-    output: { a: "first a" },
-  });
-});
+test(
+  "[S165] an added branch is not run by runs that have come to the node, whose readers are named",
+  { tags: ["large"] },
+  async () => {
+    const before = app(parallel(rest("a")) + LAST);
+    const now = app(parallel(rest("a"), rest("b")) + LAST);
+    expect(await verdictOf(before, now)).toEqual([
+      'both.b safe: added: runs that have come to "both" do not run it, and "last" finds no output of it in them',
+    ]);
+    expect(await endsUnder(before, now, 1_000)).toMatchObject({
+      state: "completed",
+      output: { a: "first a" },
+    });
+  },
+);
 
 test("[S165] runs that have not come to the node run the added branch too", async () => {
   const wait = `.sleep("before", "1h")`;

@@ -32,14 +32,18 @@ export const flow = defineWorkflow({ input: z.object({}) })
 const MADE = `.step("made", { query: () => "made" })`;
 const end = (text: string) => `.end(() => "${text}")`;
 
-test("[S167] runs that come to an added end end there; those past it go on", async () => {
-  expect(await edited(releases, app(MADE), app(MADE + end("ended")))).toEqual({
-    verdict: [
-      "route.big.end safe: added at the end of route.big: runs in flight that come to it end there",
-    ],
-    outputs: ["ended", "ended", "last of made"],
-  });
-});
+test(
+  "[S167] runs that come to an added end end there; those past it go on",
+  { tags: ["large"] },
+  async () => {
+    expect(await edited(releases, app(MADE), app(MADE + end("ended")))).toEqual({
+      verdict: [
+        "route.big.end safe: added at the end of route.big: runs in flight that come to it end there",
+      ],
+      outputs: ["ended", "ended", "last of made"],
+    });
+  },
+);
 
 test("[S167] without the end, runs that have not ended go on after the branch", async () => {
   expect(await edited(releases, app(MADE + end("ended")), app(MADE))).toEqual({
@@ -59,9 +63,12 @@ test("[S167] a run ends with what its end gives when it comes there", async () =
   });
 });
 
-test("[S166] a branch may become a match while runs are in it, and a match another", async () => {
-  const routed = (kind: string, way: string, rest = "small") => ({
-    "flow.workflow.ts": `
+test(
+  "[S166] a branch may become a match while runs are in it, and a match another",
+  { tags: ["large"] },
+  async () => {
+    const routed = (kind: string, way: string, rest = "small") => ({
+      "flow.workflow.ts": `
 import { defineWorkflow } from "@stepwise/workflow";
 import { z } from "zod";
 export const flow = defineWorkflow({ input: z.object({}) })
@@ -73,26 +80,27 @@ export const flow = defineWorkflow({ input: z.object({}) })
   })
   .sleep("after", "1h")
   .step("last", { query: (_ctx, { route }) => "last of " + route });`,
-  });
-  const branch = routed("branch", "on: ({ made }) => made.size,");
-  const match = routed("match", 'of: "made", by: "size",');
-  const outputs = ["last of grown", "last of grown", "last of grown"];
-  expect(await edited(releases, branch, match)).toEqual({
-    verdict: [
-      "route safe: changed: runs in flight go on, and run the new code when they get there",
-    ],
-    outputs,
-  });
-  expect(
-    await edited(releases, match, routed("match", 'of: "made", by: "size",', "default")),
-  ).toEqual({
-    verdict: [
-      "route.small stops: the case is removed: runs that are in it stop",
-      "route safe: changed: runs in flight go on, and run the new code when they get there",
-    ],
-    outputs,
-  });
-});
+    });
+    const branch = routed("branch", "on: ({ made }) => made.size,");
+    const match = routed("match", 'of: "made", by: "size",');
+    const outputs = ["last of grown", "last of grown", "last of grown"];
+    expect(await edited(releases, branch, match)).toEqual({
+      verdict: [
+        "route safe: changed: runs in flight go on, and run the new code when they get there",
+      ],
+      outputs,
+    });
+    expect(
+      await edited(releases, match, routed("match", 'of: "made", by: "size",', "default")),
+    ).toEqual({
+      verdict: [
+        "route.small stops: the case is removed: runs that are in it stop",
+        "route safe: changed: runs in flight go on, and run the new code when they get there",
+      ],
+      outputs,
+    });
+  },
+);
 
 /** A run rests before a match, in one of its cases, and after it; more nodes may follow. */
 const matched = (cases: string, { before = "", after = "", options = "" } = {}): Files => ({

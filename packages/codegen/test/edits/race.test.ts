@@ -65,20 +65,24 @@ async function endsUnder(before: Files, now: Files, hours: number) {
 
 const completed = (output: unknown) => ({ state: "completed", output });
 
-test("[S168] an added case is not run by runs that have come to the race; by those before it, it is", async () => {
-  const rest = `.sleep("before", "1h")`;
-  const before = app(rest + race([ends("slow", 4)]) + LAST);
-  const now = app(rest + race([ends("slow", 4), ends("quick", 1)]) + LAST);
-  expect(await verdictOf(before, now)).toEqual([
-    'first.quick safe: added: runs that have come to "first" do not run it',
-  ]);
-  expect(await endsUnder(before, now, 0.5)).toMatchObject(
-    completed({ case: "quick", output: "quick" }),
-  );
-  expect(await endsUnder(before, now, 2)).toMatchObject(
-    completed({ case: "slow", output: "slow" }),
-  );
-});
+test(
+  "[S168] an added case is not run by runs that have come to the race; by those before it, it is",
+  { tags: ["large"] },
+  async () => {
+    const rest = `.sleep("before", "1h")`;
+    const before = app(rest + race([ends("slow", 4)]) + LAST);
+    const now = app(rest + race([ends("slow", 4), ends("quick", 1)]) + LAST);
+    expect(await verdictOf(before, now)).toEqual([
+      'first.quick safe: added: runs that have come to "first" do not run it',
+    ]);
+    expect(await endsUnder(before, now, 0.5)).toMatchObject(
+      completed({ case: "quick", output: "quick" }),
+    );
+    expect(await endsUnder(before, now, 2)).toMatchObject(
+      completed({ case: "slow", output: "slow" }),
+    );
+  },
+);
 
 test("[S168] a removed case is out; if no other wins, the run stops; if it has won, it keeps that", async () => {
   const gone =
@@ -108,23 +112,27 @@ test("[S168] a removed case is out; if no other wins, the run stops; if it has w
   });
 });
 
-test("[S168] another `first` holds for races that begin; check says so of those that have begun", async () => {
-  const cases = [fails("quick", 1), ends("slow", 2)];
-  const well = app(race(cases) + LAST);
-  const any = app(race(cases, `, first: "any"`) + LAST);
-  const changed =
-    "first safe: changed: runs in flight go on, and run the new code when they get there; a race that has begun keeps its rule";
-  expect(await verdictOf(well, any)).toContain(changed);
-  expect(await endsUnder(well, any, 0.5)).toMatchObject(
-    completed({ case: "slow", ok: true, output: "slow" }),
-  );
-  const fails_ = `${changed}, and stops its run if a case that failed has won`;
-  expect(await verdictOf(any, well)).toContain(fails_);
-  expect(await endsUnder(any, well, 0.5)).toMatchObject({
-    state: "failed",
-    error: { node: "first", kind: "childFailed" },
-  });
-});
+test(
+  "[S168] another `first` holds for races that begin; check says so of those that have begun",
+  { tags: ["large"] },
+  async () => {
+    const cases = [fails("quick", 1), ends("slow", 2)];
+    const well = app(race(cases) + LAST);
+    const any = app(race(cases, `, first: "any"`) + LAST);
+    const changed =
+      "first safe: changed: runs in flight go on, and run the new code when they get there; a race that has begun keeps its rule";
+    expect(await verdictOf(well, any)).toContain(changed);
+    expect(await endsUnder(well, any, 0.5)).toMatchObject(
+      completed({ case: "slow", ok: true, output: "slow" }),
+    );
+    const fails_ = `${changed}, and stops its run if a case that failed has won`;
+    expect(await verdictOf(any, well)).toContain(fails_);
+    expect(await endsUnder(any, well, 0.5)).toMatchObject({
+      state: "failed",
+      error: { node: "first", kind: "childFailed" },
+    });
+  },
+);
 
 test("[S168] renamed cases and nodes keep what runs in them have done", async () => {
   const before = app(race([ends("quick", 1), ends("slow", 3)]) + LAST);
@@ -139,19 +147,23 @@ test("[S168] renamed cases and nodes keep what runs in them have done", async ()
   );
 });
 
-test("[S168] the whole race removed, or of another kind: runs that are in it stop", async () => {
-  const before = app(race([ends("slow", 4)]) + LAST);
-  const gone = app(`.step("last", { query: () => "last" })`);
-  expect(await verdictOf(before, gone)).toContain(
-    "first stops: the node is removed: runs that are at it or inside it stop; those before or after it go on",
-  );
-  expect(await endsUnder(before, gone, 1)).toMatchObject({ state: "failed" });
-  const all = app(`.parallel("first", { branches: { ${ends("slow", 4)} } })` + LAST);
-  const kind = (is: string) =>
-    `first stops: runs that are at first (${is}) stop: it is not there any more`;
-  const error = { kind: "removedNode", node: "first" };
-  expect(await verdictOf(before, all)).toContain(kind("race"));
-  expect(await endsUnder(before, all, 1)).toMatchObject({ state: "failed", error });
-  expect(await verdictOf(all, before)).toContain(kind("parallel"));
-  expect(await endsUnder(all, before, 1)).toMatchObject({ state: "failed", error });
-});
+test(
+  "[S168] the whole race removed, or of another kind: runs that are in it stop",
+  { tags: ["large"] },
+  async () => {
+    const before = app(race([ends("slow", 4)]) + LAST);
+    const gone = app(`.step("last", { query: () => "last" })`);
+    expect(await verdictOf(before, gone)).toContain(
+      "first stops: the node is removed: runs that are at it or inside it stop; those before or after it go on",
+    );
+    expect(await endsUnder(before, gone, 1)).toMatchObject({ state: "failed" });
+    const all = app(`.parallel("first", { branches: { ${ends("slow", 4)} } })` + LAST);
+    const kind = (is: string) =>
+      `first stops: runs that are at first (${is}) stop: it is not there any more`;
+    const error = { kind: "removedNode", node: "first" };
+    expect(await verdictOf(before, all)).toContain(kind("race"));
+    expect(await endsUnder(before, all, 1)).toMatchObject({ state: "failed", error });
+    expect(await verdictOf(all, before)).toContain(kind("parallel"));
+    expect(await endsUnder(all, before, 1)).toMatchObject({ state: "failed", error });
+  },
+);

@@ -81,15 +81,19 @@ test.each([
   },
 );
 
-test("[S117] [S118] with the workflow removed, its runs name every compensation that did not run", async () => {
-  const { seen, logged } = await endedUnder(IMPORTS, before);
-  const compensationErrors = ["late", "charge", "early"].map(removed);
-  expect(seen).toMatchObject({
-    state: "failed",
-    error: { kind: "removedNode", node: "nap", compensationErrors },
-  });
-  expect(logged).toEqual([]);
-});
+test(
+  "[S117] [S118] with the workflow removed, its runs name every compensation that did not run",
+  { tags: ["large"] },
+  async () => {
+    const { seen, logged } = await endedUnder(IMPORTS, before);
+    const compensationErrors = ["late", "charge", "early"].map(removed);
+    expect(seen).toMatchObject({
+      state: "failed",
+      error: { kind: "removedNode", node: "nap", compensationErrors },
+    });
+    expect(logged).toEqual([]);
+  },
+);
 
 test.each([
   ["alone", flow(early + step("charge") + rest)],

@@ -136,16 +136,20 @@ test.each([
   },
 );
 
-test("[S116] a mutation with isolate that was renamed, with the mapping, is run by a run that is at it", async () => {
-  const { stage, node } = PLACES["a mutation with isolate"];
-  const renamed = first + nap + node.replace('"save"', '"keep"') + last;
-  const { seen, app } = await replacedAt(
-    stage,
-    first + nap + node + last,
-    renamed,
-    ', renamed: { save: "keep" }',
-  );
-  expect(seen).toMatchObject({ state: "completed", output: "first" });
-  expect(await app.logged()).toEqual(["saved"]);
-  expect(await app.pending()).toBe(0);
-});
+test(
+  "[S116] a mutation with isolate that was renamed, with the mapping, is run by a run that is at it",
+  { tags: ["large"] },
+  async () => {
+    const { stage, node } = PLACES["a mutation with isolate"];
+    const renamed = first + nap + node.replace('"save"', '"keep"') + last;
+    const { seen, app } = await replacedAt(
+      stage,
+      first + nap + node + last,
+      renamed,
+      ', renamed: { save: "keep" }',
+    );
+    expect(seen).toMatchObject({ state: "completed", output: "first" });
+    expect(await app.logged()).toEqual(["saved"]);
+    expect(await app.pending()).toBe(0);
+  },
+);

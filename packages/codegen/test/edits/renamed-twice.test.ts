@@ -333,6 +333,7 @@ describe("events", () => {
 
   test.each(EACH)(
     "[S98] [S103] [S116] a run of %s that waits is found, and takes one of the new name, said %s",
+    { tags: ["large"] },
     async (...[, , life]) => {
       const asks: Nodes = (name) => `.event("${name}", { schema: z.string() })${gives(name)}`;
       const [deployment, id] = await livesThrough(life, asks);

@@ -113,5 +113,4 @@ async function goesOn(_what: string, before: string, now: string, ends: readonly
 }
 
 const CLAIM = "[S117] [S146] an action that is %s goes on at any moment, and check says so";
-test.each(KINDS.slice(0, 1))(CLAIM, goesOn);
-test.each(KINDS.slice(1))(CLAIM, { tags: ["large"] }, goesOn);
+test.each(KINDS)(CLAIM, { tags: ["large"] }, goesOn);

@@ -184,8 +184,11 @@ describe("the input", () => {
     },
   );
 
-  test("[S145] check names the nodes that read a field, and those that may read any", async () => {
-    const nodes = `${GATE}
+  test(
+    "[S145] check names the nodes that read a field, and those that may read any",
+    { tags: ["large"] },
+    async () => {
+      const nodes = `${GATE}
       .step("told", { query: (_ctx, { input: { tenant } }) => tenant ?? "none" })
       .step("other", { query: (_ctx, { input }) => input.url })
       .branch("way", { on: ({ input }) => (input.url ? "x" : "y"), cases: {
@@ -193,30 +196,31 @@ describe("the input", () => {
         y: (b) => b,
       } })
       .step("all", { query: (_ctx, { input, told, way }) => [told, way, Object.keys(input).length].join() })`;
-    const [before, now] = [
-      app(`z.object({ url: z.string() })`, nodes),
-      app(`z.object({ url: z.string(), tenant: z.string().default("acme") })`, nodes),
-    ];
-    expect(await verdicts(before, now)).toEqual([
-      expect.stringMatching(/; "told" and "way" read it; "all" reads the input$/),
-    ]);
-    const unread = app(
-      `z.object({ url: z.string() })`,
-      GATE + `.step("other", { query: (_ctx, { input }) => input.url })`,
-    );
-    const grown = app(
-      `z.object({ url: z.string(), tenant: z.string() })`,
-      GATE + `.step("other", { query: (_ctx, { input }) => input.url })`,
-    );
-    expect(await verdicts(unread, grown)).toEqual([
-      expect.stringMatching(
-        /^stops flow: input\.tenant is new and required: .*in runs that have begun it may be undefined$/,
-      ),
-    ]);
-    const [deployment, id] = await deployed(before, now, { url: "u" }, "gate");
-    await deployment.drive();
-    expect(await deployment.see(id)).toMatchObject({ output: "none,none,1" });
-  });
+      const [before, now] = [
+        app(`z.object({ url: z.string() })`, nodes),
+        app(`z.object({ url: z.string(), tenant: z.string().default("acme") })`, nodes),
+      ];
+      expect(await verdicts(before, now)).toEqual([
+        expect.stringMatching(/; "told" and "way" read it; "all" reads the input$/),
+      ]);
+      const unread = app(
+        `z.object({ url: z.string() })`,
+        GATE + `.step("other", { query: (_ctx, { input }) => input.url })`,
+      );
+      const grown = app(
+        `z.object({ url: z.string(), tenant: z.string() })`,
+        GATE + `.step("other", { query: (_ctx, { input }) => input.url })`,
+      );
+      expect(await verdicts(unread, grown)).toEqual([
+        expect.stringMatching(
+          /^stops flow: input\.tenant is new and required: .*in runs that have begun it may be undefined$/,
+        ),
+      ]);
+      const [deployment, id] = await deployed(before, now, { url: "u" }, "gate");
+      await deployment.drive();
+      expect(await deployment.see(id)).toMatchObject({ output: "none,none,1" });
+    },
+  );
 
   test("[S145] a run that has begun keeps the value of a field that has another type or is removed", async () => {
     const before = app(`z.object({ tenant: z.string() })`, reads);
@@ -344,23 +348,33 @@ describe("parents and waits", () => {
   test.each([
     ["query", "query: () => 1, "],
     ["mutation of its own transaction", "mutation: () => 1, isolate: true, "],
-  ])("[S115] a parent's %s handler is removed: no run stops", async (_what, handler) => {
-    const without = (handler: string, first = "") => app(`z.object({})`, first + parent(handler));
-    const texts = [without(handler), without("")] as const;
-    expect(await verdicts(...texts)).toEqual([expect.stringMatching(/^safe p: changed: runs in/)]);
-    const [unbegun, id] = await deployed(...texts);
-    expect((await unbegun.see(id)).active).toMatchObject([{ node: "p.output" }]);
-    await unbegun.drive();
-    expect(await unbegun.see(id)).toMatchObject({ state: "completed", output: "done", active: [] });
-    const [deployment, other] = await deployed(...texts, {}, "p");
-    await deployment.drive();
-    expect(await deployment.see(other)).toMatchObject({ state: "completed", output: "done" });
-    const later = [without(handler, GATE), without("", GATE)] as const;
-    expect(await verdicts(...later)).toEqual([expect.stringMatching(/^safe p:/)]);
-    const [gated, third] = await deployed(...later, {}, "gate");
-    await gated.drive();
-    expect(await gated.see(third)).toMatchObject({ state: "completed", output: "done" });
-  });
+  ])(
+    "[S115] a parent's %s handler is removed: no run stops",
+    { tags: ["large"] },
+    async (_what, handler) => {
+      const without = (handler: string, first = "") => app(`z.object({})`, first + parent(handler));
+      const texts = [without(handler), without("")] as const;
+      expect(await verdicts(...texts)).toEqual([
+        expect.stringMatching(/^safe p: changed: runs in/),
+      ]);
+      const [unbegun, id] = await deployed(...texts);
+      expect((await unbegun.see(id)).active).toMatchObject([{ node: "p.output" }]);
+      await unbegun.drive();
+      expect(await unbegun.see(id)).toMatchObject({
+        state: "completed",
+        output: "done",
+        active: [],
+      });
+      const [deployment, other] = await deployed(...texts, {}, "p");
+      await deployment.drive();
+      expect(await deployment.see(other)).toMatchObject({ state: "completed", output: "done" });
+      const later = [without(handler, GATE), without("", GATE)] as const;
+      expect(await verdicts(...later)).toEqual([expect.stringMatching(/^safe p:/)]);
+      const [gated, third] = await deployed(...later, {}, "gate");
+      await gated.drive();
+      expect(await gated.see(third)).toMatchObject({ state: "completed", output: "done" });
+    },
+  );
 
   test.each([
     [`.sleep("x", "1h")`, `.sleep("x", "2h")`],

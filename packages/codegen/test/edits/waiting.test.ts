@@ -171,17 +171,21 @@ describe("its time is over", () => {
     },
   );
 
-  test("[S113] [S138] one without a limit has none when the code gets one, until its event", async () => {
-    const [deployment, id] = await waitsWhile(
-      app(flow(nodes["an event"](""))),
-      app(flow(nodes["an event"]('"1h"'))),
-    );
-    await deployment.drive();
-    vi.setSystemTime(Date.now() + 2 * 3_600_000);
-    expect(await deployment.call("send", sent(id, "ask", "late"))).toBe("taken");
-    const output = { timedOut: false, event: "late" };
-    expect(await deployment.see(id)).toMatchObject({ state: "completed", output });
-  });
+  test(
+    "[S113] [S138] one without a limit has none when the code gets one, until its event",
+    { tags: ["large"] },
+    async () => {
+      const [deployment, id] = await waitsWhile(
+        app(flow(nodes["an event"](""))),
+        app(flow(nodes["an event"]('"1h"'))),
+      );
+      await deployment.drive();
+      vi.setSystemTime(Date.now() + 2 * 3_600_000);
+      expect(await deployment.call("send", sent(id, "ask", "late"))).toBe("taken");
+      const output = { timedOut: false, event: "late" };
+      expect(await deployment.see(id)).toMatchObject({ state: "completed", output });
+    },
+  );
 
   test("[S138] one that was paused, and comes to its node again, keeps its time", async () => {
     const either = (time: string) =>
