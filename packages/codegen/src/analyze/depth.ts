@@ -38,7 +38,7 @@ const signs =
 function depthOf(text: string): { readonly depth: number; readonly at: number } {
   /** How many links there are in each bracket, since the last part of a list began. */
   const links = [0];
-  /** For each bracket, whether a comma in it parts a list, and links nothing. */
+  /** Says of each bracket whether a comma in it parts a list, and links nothing. */
   const lists = [false];
   let deepest = { depth: 0, at: 0 };
   for (const { 0: sign, index: at } of text.matchAll(signs)) {

@@ -66,10 +66,11 @@ export interface ListedRun extends RunFacts {
   error?: StepError;
   tags?: Record<string, TagValue>;
   /**
-   * For a run that goes on, with `places` or `doing`: where it is, from the run down, such as `reviews/2/approve` in child 2 of
-   * `reviews`; what it does there, since when, and until when it waits, in ms since the epoch. A run
-   * that does several things at once is shown at one that is stalled, running, queued, to be tried
-   * again, waiting for an event or sleeping, in this order, among the first of its children.
+   * Where a run is that goes on, with `places` or `doing`: its path from the run down, such as
+   * `reviews/2/approve` in child 2 of `reviews`; what it does there, since when, and until when it
+   * waits, in ms since the epoch. A run that does several things at once is shown at one that is
+   * stalled, running, queued, to be tried again, waiting for an event or sleeping, in this order,
+   * among the first of its children.
    */
   at?: { path: string; doing: Doing; since: number; dueAt?: number };
 }

@@ -84,8 +84,8 @@ export interface ActiveNode<Workflow = unknown> extends Reached<Workflow> {
 }
 
 /**
- * What a run does at a node. `queued`: an action waits for a slot of the pool. `retrying`: it waits for
- * its next attempt.
+ * What a run does at a node. `queued`: an action waits for a slot of the pool. `retrying`: it waits
+ * for its next attempt.
  */
 export type Doing = "stalled" | "running" | "queued" | "retrying" | "waitingForEvent" | "sleeping";
 

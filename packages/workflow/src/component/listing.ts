@@ -32,9 +32,9 @@ export const vListed = v.object({
   /** Of a child: its place among its siblings, and its key where they were given as a record. */
   index: v.optional(v.number()),
   childKey: v.optional(v.string()),
-  /** Of one of the top level. */
+  /** Runs of the top level may have them. */
   tags: v.optional(vTags),
-  /** Of one that goes on, if that was asked for. */
+  /** Runs that go on are somewhere; told if that was asked for. */
   at: v.optional(vAt),
 });
 

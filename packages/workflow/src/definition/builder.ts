@@ -375,7 +375,8 @@ export interface Builder<
 
   /**
    * Ends the run here, as completed, with this output: nothing that follows runs, nor does a
-   * `.finalize`. Inside `.parallel`, `.each` and `.race` it ends that branch, item or case. It is synchronous.
+   * `.finalize`. Inside `.parallel`, `.each` and `.race` it ends that branch, item or case. It is
+   * synchronous.
    */
   end<Field extends Literal, Result extends Kept<Field>>(
     output: ((scope: ScopeOf<Scope>) => Result) & Misfit<Result, unknown>,

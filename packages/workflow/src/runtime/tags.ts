@@ -5,7 +5,7 @@ import { literalText } from "../rules.js";
 import type { WorkflowReference } from "./reference.js";
 import { sensitivePaths } from "./secrets.js";
 
-/** As many as a run may have, in the component. */
+/** The component lets a run have as many. */
 const MOST_TAGS = 10;
 /** Tags are read with each row of a list. */
 const MOST_CHARACTERS = 256;

@@ -158,8 +158,8 @@ export class TestKit {
    * Replaces the function of a node in every run from now on, until the next `testKit`. The node's
    * other options stay: retry, timeout, recover, compensate.
    * @param node a step, or `chapters.output` (a parent's handler), `chapters.finalize`,
-   *   `charge.compensate`, `agent.think` (in a loop or an each), `route.big.x` (in a case or a branch),
-   *   `finalize` and `onEnd` (the workflow's).
+   *   `charge.compensate`, `agent.think` (in a loop or an each), `route.big.x` (in a case or a
+   *   branch), `finalize` and `onEnd` (the workflow's).
    * @param stub its result is the node's. It may throw, and in place of an action it may wait.
    * @throws if the workflow has no such function.
    */

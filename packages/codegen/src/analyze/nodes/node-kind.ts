@@ -72,7 +72,7 @@ export interface NodeParts {
   readonly bodies?: BodyPlan[];
   /** The schemas of what it takes, by name. Default: none, or they cannot be seen. */
   readonly schemas?: ReadonlyMap<string, Node> | undefined;
-  /** Of an event, how these come into the generated file. */
+  /** How the schemas of an event come into the generated file. */
   readonly events?: NodePlan["events"];
   /** Those that are given with their places. Default: the ones that were read. */
   readonly options?: Options;

@@ -11,7 +11,7 @@ import { isStranded } from "./lost.js";
 
 /* What runs that go on do. It is stored nowhere: their open step records tell it. */
 
-/** Of a run that does several of these at once, the first is shown. */
+/** The first of these is shown of a run that does several at once. */
 const DOING = ["stalled", "running", "queued", "retrying", "waitingForEvent", "sleeping"] as const;
 export const vDoing = oneOf(...DOING);
 export type Doing = Infer<typeof vDoing>;
@@ -57,9 +57,9 @@ export function atStep(path: string, doing: Doing, { startedAt: since, dueAt }: 
   return { path, doing, since, dueAt };
 }
 
-/** Of so many children that go on at once it is read what they do … */
+/** So many children that go on at once are looked at … */
 const CHILDREN = 3;
-/** … and of so many runs below each that is listed. A page stays cheap; one run is enough to see. */
+/** … and so many runs below each that is listed. A page stays cheap; one run is enough to see. */
 const BELOW = 6;
 
 /** Where a run is; undefined unless it goes on, and if there is no room to read that. */

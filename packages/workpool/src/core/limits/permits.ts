@@ -14,7 +14,7 @@ export function hasGivenBack(ctx: MutationCtx, name: string): boolean {
 
 export const lookAtLineArgs = { line: v.string(), permits: v.array(v.string()), most: v.number() };
 export const vLook = v.object({
-  /** For each of the permits, the numbers that are held. */
+  /** The numbers that are held, for each of the permits. */
   held: v.array(v.array(v.number())),
   /** How many works of the line are in the queue. */
   queued: v.number(),

@@ -114,7 +114,7 @@ async function goOn(
 }
 
 export const wakeArgs = {
-  /** Of which there may be some. Default: of all. */
+  /** There may be some of these. Default: of all. */
   permits: v.optional(v.array(v.string())),
   /** Lines that began before it have been looked at. */
   from: v.optional(v.number()),
