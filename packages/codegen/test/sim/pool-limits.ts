@@ -34,7 +34,7 @@ export class PoolLimits {
   ) {}
 
   see({ by, writes }: Commit): void {
-    const started: string[] = [];
+    const [left, entered] = [new Set<string>(), new Set<string>()];
     for (const { table, old, next } of writes) {
       if (table.path === "workpool/works" && next !== undefined) {
         const { _id, permits = [] } = next as unknown as Doc<"works">;
@@ -42,25 +42,30 @@ export class PoolLimits {
       }
       if (table.path === "workpool/permits")
         this.#permits += Number(next !== undefined) - Number(old !== undefined);
-    }
-    for (const { table, old, next } of writes) {
       if (table.path !== "workpool/slots") continue;
       const [had, has] = [old, next] as unknown as (Doc<"slots"> | undefined)[];
       this.#held += (has?.permits?.length ?? 0) - (had?.permits?.length ?? 0);
-      this.#count(had?.work, -1);
-      started.push(...this.#count(has?.work, 1));
+      if (had?.work !== undefined) left.add(had.work);
+      if (has?.work !== undefined) entered.add(has.work);
     }
+    for (const work of left) this.#count(work, -1);
+    for (const work of entered) this.#count(work, 1);
+    // One whose slot is only written to goes on, also if its limit was lowered.
+    const started = [...entered].filter((work) => !left.has(work));
     const [gate] = this.deployment.rows<Doc<"gate">>("workpool", "gate");
-    for (const name of started)
+    for (const name of new Set(started.flatMap((work) => this.#needsOf(work))))
       if (gate !== undefined && this.#running.get(name)! > limitOf(gate, name))
         this.problems.push(`${by} runs ${this.#running.get(name)} of ${name}`);
     if (this.#held !== this.#permits)
       this.problems.push(`${by}: works in slots hold ${this.#held} of ${this.#permits} permits`);
   }
 
-  #count(work: string | undefined, change: number): readonly string[] {
-    const names = this.#needs.get(work ?? "") ?? [];
-    for (const name of names) this.#running.set(name, (this.#running.get(name) ?? 0) + change);
-    return names;
+  #needsOf(work: string): readonly string[] {
+    return this.#needs.get(work) ?? [];
+  }
+
+  #count(work: string, change: number): void {
+    for (const name of this.#needsOf(work))
+      this.#running.set(name, (this.#running.get(name) ?? 0) + change);
   }
 }
