@@ -84,6 +84,8 @@ async function cacheFolder(projectDir: string): Promise<string> {
 async function loadFolder(folder: string, outdir: string) {
   const entries = await findEntryPoints(folder);
   const schemaFiles = entries.schema === undefined ? [] : [entries.schema];
+  // Not between the two: if the first failed meanwhile, nobody would wait for its error.
+  const external = await externalPackages(dirname(folder));
   const [isolate, node] = await Promise.all([
     bundle({
       root: folder,
@@ -96,7 +98,7 @@ async function loadFolder(folder: string, outdir: string) {
       entryPoints: entries.node,
       outdir: join(outdir, "node"),
       platform: "node",
-      external: await externalPackages(dirname(folder)),
+      external,
     }),
   ]);
   const { "./schema.js": loadSchema, ...others } = isolate;
