@@ -1,3 +1,4 @@
+import { fileURLToPath } from "node:url";
 import {
   configDefaults,
   defineConfig,
@@ -72,7 +73,8 @@ export function packages(
 /** Tests of the types of a package, which the compiler runs. */
 function types(name: string): UserWorkspaceConfig {
   const include = ["test/types/**/*.test-d.ts"];
-  const typecheck = { enabled: true, only: true, include };
+  const checker = fileURLToPath(new URL("scripts/tsc.mjs", import.meta.url));
+  const typecheck = { enabled: true, only: true, include, checker };
   return { ...project(`types of ${name}`, { typecheck }), root: `packages/${name}` };
 }
 

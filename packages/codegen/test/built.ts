@@ -18,7 +18,7 @@ export async function builtCommand(): Promise<string> {
   const config = join(packageFolder, "tsconfig.build.json");
   await mkdir(folder, { recursive: true });
   await copyFile(join(packageFolder, "package.json"), join(folder, "package.json"));
-  const args = [tsc, "--project", config, "--outDir", join(folder, "dist")];
+  const args = [tsc, "--singleThreaded", "--project", config, "--outDir", join(folder, "dist")];
   await promisify(execFile)(process.execPath, args);
   return join(folder, "dist", "cli", "main.js");
 }
