@@ -50,7 +50,7 @@ async function waitInQueue(app: TestApp, works: number): Promise<Id<"works">[]> 
           work,
           fn: worker,
           args,
-          brief: true,
+          isMutation: true,
           at: ctx.db.vars.commitTs,
         });
         ids.push(work);

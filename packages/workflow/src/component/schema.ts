@@ -151,7 +151,7 @@ export default defineSchema({
     /** It is not removed with its iteration. */
     permanent: v.optional(v.boolean()),
     /** Of one of many children: the parent's record. It does not begin once that has ended. */
-    childOf: v.optional(v.id("steps")),
+    parentOfMany: v.optional(v.id("steps")),
     undoable: v.optional(v.boolean()),
     undone: v.optional(v.boolean()),
     undo: v.optional(v.id("undos")),

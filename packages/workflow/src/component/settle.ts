@@ -1,4 +1,4 @@
-import { completeWork, isOwnJob, noteEnding, type SlotId } from "@stepwise/workpool/core";
+import { completeWork, isOwnJob, poolTx, type SlotId } from "@stepwise/workpool/core";
 import { v } from "convex/values";
 import { withoutValues } from "../errors/failure.js";
 import { voidMutation } from "./core/continuations.js";
@@ -53,7 +53,7 @@ export async function settle(ctx: MutationCtx, settlement: Settlement) {
   }
   // It is delivered again, or is from another time than a restored record.
   if (settlement.scheduled === true && !(await isOwnJob(ctx, found.job))) return { stale: true };
-  noteEnding(ctx, token.step);
+  poolTx(ctx).ending = token.step;
   // A step may pause its own run. A pause from elsewhere would have canceled its job.
   // guard: paused
   if (found.paused === true && ofApp(fused).length > 0 && !(await isOwnJob(ctx, found.job)))

@@ -117,7 +117,7 @@ export const vToken = v.object({
   /** The hash of the plan that the run has gone by; empty if these were several. */
   plan: v.optional(v.string()),
   /** Of one of many children: the parent's record. */
-  childOf: v.optional(v.string()),
+  parentOfMany: v.optional(v.string()),
 });
 export type Token = Infer<typeof vToken>;
 

@@ -265,7 +265,7 @@ export function compiled(
         returns: v.null(),
         handler: async (ctx, { token, stage, event, nested, ...options }) => {
           // Its parent may have ended already, and cancel its many children in pages.
-          const mayBeCalledOff = event.kind === "arrive" && token.childOf !== undefined;
+          const mayBeCalledOff = event.kind === "arrive" && token.parentOfMany !== undefined;
           if (mayBeCalledOff && (await ctx.runQuery(component.lib.isCalledOff, { token })))
             return null;
           const begun = event.kind === "arrive" ? await inputAtBeginning(ctx, own, token) : {};

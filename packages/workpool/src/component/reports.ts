@@ -5,7 +5,7 @@ import {
   isIdle,
   messageOf,
   readGate,
-  seenGate,
+  poolTx,
   type SlotCounts,
   vCounts,
 } from "../core/index.js";
@@ -88,7 +88,7 @@ async function reportIfDue(ctx: MutationCtx): Promise<void> {
 /** For the watchdog: makes a report if one is due, or if something ended and nothing runs. */
 export async function reportAlong(ctx: MutationCtx, idle: boolean): Promise<void> {
   if (!(await hasRoom(ctx, ROOM_TO_REPORT))) return;
-  const atRest = idle && (await isIdle(ctx)) && seenGate(ctx)?.open === true;
+  const atRest = idle && (await isIdle(ctx)) && poolTx(ctx).gate?.open === true;
   // An idle pool has nobody to conflict with, and what ended in this transaction counts too.
   const figures = atRest ? await readFigures(ctx) : await seenFigures(ctx);
   if (figures === null) return;

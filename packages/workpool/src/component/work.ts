@@ -13,14 +13,14 @@ export async function findWork(ctx: QueryCtx, id: string): Promise<Doc<"works"> 
 
 export async function workOf(work: Doc<"works">, args: Record<string, Value> | undefined) {
   const { _id, timeoutMs, permits } = work;
-  const brief = work.kind !== "action";
-  if (brief && work.settles !== true) {
+  const isMutation = work.kind !== "action";
+  if (isMutation && work.settles !== true) {
     const fn = await createFunctionHandle(internal.worker.runMutation);
-    return { work: _id, fn, args: attemptOf(work), brief, permits };
+    return { work: _id, fn, args: attemptOf(work), isMutation, permits };
   }
   const scheduled = scheduledArgs(work, args ?? {});
   const action = { work: _id, args: scheduled, argsInRecord: true, permits };
-  if (work.settles === true) return { ...action, fn: work.fn, brief, timeoutMs };
+  if (work.settles === true) return { ...action, fn: work.fn, isMutation, timeoutMs };
   return { ...action, fn: await createFunctionHandle(internal.worker.runAction) };
 }
 

@@ -86,7 +86,7 @@ export interface Work {
   /**
    * Says whether its function takes seconds at most: the first sweep is earlier. Default: false.
    */
-  readonly brief?: boolean;
+  readonly isMutation?: boolean;
   /** Works of one group can be found while they wait: `lastWaitingOf`. Default: none. */
   readonly group?: string;
   /** The names of the permits that it needs, from `permitsFor`. Default: none. */

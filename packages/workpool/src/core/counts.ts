@@ -1,5 +1,6 @@
-import { type GenericId, type Infer, v } from "convex/values";
-import type { HostCtx } from "./context.js";
+import { type Infer, v } from "convex/values";
+import type { HostCtx, SlotId } from "./context.js";
+import { poolTx } from "./transaction.js";
 
 export const vCounts = v.object({
   succeeded: v.number(),
@@ -19,17 +20,10 @@ export const vSlotCounts = v.object({
 });
 export type SlotCounts = Infer<typeof vSlotCounts>;
 
-/** Counts for this transaction's next write of a slot, by its database and the slot. */
-const pending = new WeakMap<object, Map<GenericId<"slots">, SlotCounts>>();
-
-/** Has the next write of the slot take the counts along: a write of its own would cost too much. */
-export function countAlong(ctx: HostCtx, slot: GenericId<"slots">, counts: SlotCounts) {
-  const ofSlots = pending.get(ctx.db) ?? new Map<GenericId<"slots">, SlotCounts>();
-  pending.set(ctx.db, ofSlots.set(slot, counts));
-}
-
-export function takeCounts(ctx: HostCtx, slot: GenericId<"slots">) {
-  const counts = pending.get(ctx.db)?.get(slot);
-  pending.get(ctx.db)?.delete(slot);
+/** The counts that the next write of a slot takes along, once. */
+export function takeCounts(ctx: HostCtx, slot: SlotId): { counts?: SlotCounts } {
+  const { counts: ofSlots } = poolTx(ctx);
+  const counts = ofSlots.get(slot);
+  ofSlots.delete(slot);
   return counts === undefined ? {} : { counts };
 }

@@ -24,10 +24,11 @@ import {
   ringUnlessOn,
   spanOf,
 } from "./owners.js";
-import { joinedHere, lanesOf, leaveQueueAt } from "./queue.js";
+import { lanesOf, leaveQueueAt } from "./queue.js";
 import { openAtEnd, startQueued } from "./hand-over.js";
 import { hasRoom, ROOM_TO_COMPLETE } from "./room.js";
 import { confirmFree, freeSlot, freeSlotsIn, holdSlot } from "./slots.js";
+import { poolTx } from "./transaction.js";
 import { isWatchedAsBefore, keepWatch, readWatch } from "./watch.js";
 
 /*
@@ -207,7 +208,7 @@ async function refill(
     { useStaleSnapshot: true },
   );
   // Those that waited for a permit which has been given back here come first.
-  const rows = [...joinedHere(ctx), ...seen.rows];
+  const rows = [...poolTx(ctx).queued, ...seen.rows];
   const { taken, left } = await take(ctx, host, rows, freed, seen.free);
   for (const slot of left) await freeSlot(ctx, slot._id);
   const holds = running + taken.length;

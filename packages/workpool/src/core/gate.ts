@@ -1,5 +1,6 @@
 import type { Gate, HostCtx, HostQueryCtx, MutationCtx } from "./context.js";
 import type { LogLevel } from "./log.js";
+import { poolTx } from "./transaction.js";
 
 /** The most that may be asked for: a deployment would not run more scheduled functions at once. */
 export const MAX_PARALLELISM_LIMIT = 200;
@@ -7,16 +8,8 @@ export const MAX_PARALLELISM_LIMIT = 200;
 /** The gate, or null in a pool that nothing was ever enqueued to. */
 export async function readGate(ctx: HostQueryCtx): Promise<Gate | null> {
   const gate: Gate | null = await ctx.db.query("gate").first();
-  seenGates.set(ctx.db, gate);
+  poolTx(ctx).gate = gate;
   return gate;
-}
-
-/** The gate as a transaction has read it last, by its database. */
-const seenGates = new WeakMap<object, Gate | null>();
-
-/** The gate as this transaction has read it last; undefined if it has not. */
-export function seenGate(ctx: HostQueryCtx): Gate | null | undefined {
-  return seenGates.get(ctx.db);
 }
 
 /** The gate; a new pool gets its gate and its slots here. */
@@ -97,7 +90,7 @@ export async function hasFewPlaces(ctx: HostQueryCtx): Promise<boolean> {
 
 /** Says whether the pool has more slots than the scheduler has places, which others need too. */
 export async function lacksPlaces(ctx: HostQueryCtx): Promise<boolean> {
-  const { maxParallelism = 0 } = seenGate(ctx) ?? (await readGate(ctx)) ?? {};
+  const { maxParallelism = 0 } = poolTx(ctx).gate ?? (await readGate(ctx)) ?? {};
   if (maxParallelism <= FEWEST_PLACES - LEFT_TO_THE_APP) return false;
   return maxParallelism > (await placesOf(ctx)) - LEFT_TO_THE_APP;
 }

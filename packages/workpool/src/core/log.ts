@@ -1,6 +1,7 @@
 import type { Infer } from "convex/values";
 import type { HostQueryCtx } from "./context.js";
-import { readGate, seenGate } from "./gate.js";
+import { readGate } from "./gate.js";
+import { poolTx } from "./transaction.js";
 import { oneOf } from "./result.js";
 
 const LEVELS = ["DEBUG", "TRACE", "INFO", "REPORT", "WARN", "ERROR"] as const;
@@ -20,7 +21,7 @@ export function checkLogLevel(logLevel: LogLevel): void {
 
 /** How much is logged. Reads the gate only if this transaction has not done so. */
 export async function logLevelOf(ctx: HostQueryCtx): Promise<LogLevel> {
-  const seen = seenGate(ctx);
+  const seen = poolTx(ctx).gate;
   const gate = seen === undefined ? await readGate(ctx) : seen;
   return gate?.logLevel ?? DEFAULT_LOG_LEVEL;
 }

@@ -6,9 +6,9 @@ import { giveBack } from "./limits/permits.js";
 import { wakeLines } from "./limits/wake.js";
 import { joinQueue, seeQueueFor } from "./queue.js";
 import { handOver, tryStart } from "./hand-over.js";
-import { noteWoke } from "./rest.js";
 import { claimable, freeSlot, freeSlots, OFFERED, slotOf, startInSlot } from "./slots.js";
-import { countAlong, type SlotCounts } from "./counts.js";
+import type { SlotCounts } from "./counts.js";
+import { poolTx } from "./transaction.js";
 import { keepWatch, least, readWatch, type Started, wakerOf, watchTheWatchdog } from "./watch.js";
 
 /** How often a slot is handed to a successor in a row while others wait … */
@@ -47,14 +47,15 @@ export async function enqueueWorks(
   // A paused pool has nothing to watch.
   // guard: watch-is-read
   const watch = gate.maxParallelism === 0 ? null : await readWatch(ctx);
-  const { slots: free, busy } =
+  const { slots: free, contended } =
     gate.open && !(await isBurst(ctx, watch, first))
       ? await claimable(ctx, host, gate, works.length)
-      : { slots: [], busy: true };
+      : { slots: [], contended: true };
   const started = works.slice(0, free.length);
-  const woke = started.length > 0 && (await keepWatch(ctx, host, inCommon(started), watch));
+  const startedTheWatch =
+    started.length > 0 && (await keepWatch(ctx, host, inCommon(started), watch));
   for (const [index, work] of started.entries())
-    await startInSlot(ctx, host, free[index]!._id, work, undefined, woke);
+    await startInSlot(ctx, host, free[index]!._id, work, undefined, startedTheWatch);
   if (started.length === works.length) {
     const wakes = started.length > 0 && watch?.watched !== true;
     if (wakes && host.executes !== undefined && (await hasFewPlaces(ctx))) {
@@ -72,7 +73,7 @@ export async function enqueueWorks(
     await closeGate(ctx, gate);
     const noneIsLeft =
       started.length === gate.maxParallelism ||
-      (!busy && (await freeSlots(ctx, 0, 1)).length === 0);
+      (!contended && (await freeSlots(ctx, 0, 1)).length === 0);
     // guard: drain-begins
     if (!noneIsLeft) await ringDrain(ctx, host, await readDrain(ctx));
   }
@@ -87,24 +88,16 @@ export async function enqueueWorks(
  */
 async function isBurst(ctx: MutationCtx, watch: Watch | null, { work }: Work): Promise<boolean> {
   const waker = wakerOf(watch);
-  if (waker === undefined || waker === work || waker === ending.get(ctx.db)) return false;
+  if (waker === undefined || waker === work || waker === poolTx(ctx).ending) return false;
   return !(await lacksPlaces(ctx)) && (await slotOf(ctx, waker)) !== null;
-}
-
-/** The work that is about to end in a transaction, by its database. */
-const ending = new WeakMap<object, string>();
-
-/** For a host that enqueues what follows a work before it ends that work. */
-export function noteEnding(ctx: HostCtx, work: string): void {
-  ending.set(ctx.db, work);
 }
 
 /** What the watchdog needs to know of works that start together. */
 function inCommon(works: readonly Work[]): Started {
   if (works.length === 1) return works[0]!;
-  const brief = works.some((work) => work.brief === true);
+  const isMutation = works.some((work) => work.isMutation === true);
   const timeoutMs = works.map((work) => work.timeoutMs).reduce(least, undefined);
-  return { brief, timeoutMs };
+  return { isMutation, timeoutMs };
 }
 
 export interface Ended {
@@ -132,7 +125,7 @@ export async function completeWork(ctx: HostCtx, host: Host, ended: Ended, succe
     if (successor !== undefined) await enqueueWork(ctx, successor, host);
     return;
   }
-  if (ended.count !== undefined) countAlong(ctx, slot._id, ended.count(slot.counts));
+  if (ended.count !== undefined) poolTx(ctx).counts.set(slot._id, ended.count(slot.counts));
   const permits = await giveBack(ctx, slot.permits);
   if (await goesOn(ctx, host, { ...ended, held: slot, permits }, successor)) return;
   await wakeLines(ctx, host, permits);
@@ -155,7 +148,7 @@ async function goesOn(
     if (successor !== undefined) await enqueueWork(ctx, successor, host);
     return false;
   }
-  if (slot.woke === true) noteWoke(ctx, ended.work);
+  if (slot.startedTheWatch === true) poolTx(ctx).startedTheWatch = ended.work;
   const isFirst = gate.open || mayHandOver(slot);
   const handOvers = { count: slot.handOvers + 1, since: slot.heldSince };
   // It may have to wait in its line.

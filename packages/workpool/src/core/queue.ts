@@ -12,7 +12,7 @@ import type {
   Slot,
   Work,
 } from "./context.js";
-import { ensureGate, readGate, seenGate } from "./gate.js";
+import { ensureGate, readGate } from "./gate.js";
 import {
   blockLine,
   giveBackUnused,
@@ -24,20 +24,13 @@ import {
 } from "./limits/lines.js";
 import { freePermits, limitedBy, type PermitId, takePermits } from "./limits/permits.js";
 import { queuedOf, workOfQueued } from "./queued.js";
+import { poolTx } from "./transaction.js";
 
 export async function joinQueue(ctx: MutationCtx, gate: Gate, work: Work): Promise<void> {
   const line = work.permits === undefined ? undefined : lineOf(work.permits);
   const lane = Math.floor(Math.random() * lanesOf(gate));
   const id = await ctx.db.insert("waiting", { ...(await queuedOf(ctx, work)), lane, line });
-  if (line !== undefined) joined.set(ctx.db, [...joinedHere(ctx), id]);
-}
-
-/** The rows of works with limits that a transaction has put in the queue, by its database. */
-const joined = new WeakMap<object, readonly GenericId<"waiting">[]>();
-
-/** Rows that this transaction has put in the queue, and that a stale snapshot does not show. */
-export function joinedHere(ctx: MutationCtx): readonly GenericId<"waiting">[] {
-  return joined.get(ctx.db) ?? [];
+  if (line !== undefined) poolTx(ctx).queued.push(id);
 }
 
 /** How many lanes the queue has: one per slot, or more if the pool had more when works came. */
@@ -253,7 +246,7 @@ async function permitsOf(
   { _id, _creationTime, lane: _lane, ...row }: Doc<"waiting">,
   permits: readonly string[],
 ): Promise<PermitId[] | null> {
-  const gate = seenGate(ctx) ?? (await ensureGate(ctx));
+  const gate = poolTx(ctx).gate ?? (await ensureGate(ctx));
   const line = lineOf(permits);
   const names = limitedBy(gate, permits);
   const { held: seen } = await seeLine(ctx, host, line, names);

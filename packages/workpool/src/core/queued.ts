@@ -17,7 +17,7 @@ export async function queuedOf(
     args,
     argsInRecord = false,
     timeoutMs,
-    brief,
+    isMutation,
     group,
     permits,
     at = ctx.db.vars.commitTs,
@@ -30,7 +30,7 @@ export async function queuedOf(
     args: large || argsInRecord ? null : args,
     largeArgs: large ? await ctx.db.insert("largeArgs", { args }) : undefined,
     timeoutMs,
-    brief,
+    isMutation,
     group,
     permits: permits === undefined ? undefined : [...permits],
     at,
@@ -39,8 +39,8 @@ export async function queuedOf(
 
 /** The work of a row that is no more; null if it had to be set aside. */
 export async function workOfQueued(ctx: MutationCtx, row: Queued): Promise<Work | null> {
-  const { work, fn, timeoutMs, brief, group, permits } = row;
-  const rest = { work, fn, timeoutMs, brief, group, permits };
+  const { work, fn, timeoutMs, isMutation, group, permits } = row;
+  const rest = { work, fn, timeoutMs, isMutation, group, permits };
   if (row.largeArgs === undefined) {
     // Arguments are never null, but for those that the host keeps.
     const argsInRecord = row.args === null;

@@ -1,25 +1,19 @@
 import type { Host, HostCtx, MutationCtx } from "./context.js";
 import { reviveContinuations } from "./continuations.js";
-import { seenGate } from "./gate.js";
 import { messageOf } from "./result.js";
 import { hasRoom, ROOM_TO_RECOVER } from "./room.js";
 import { isIdle } from "./slots.js";
+import { poolTx } from "./transaction.js";
 import { dropSweep, type Inspected, least, readWatch } from "./watch.js";
 
 /** Each write of the watchdog's document conflicts with starts in flight, so this is rare. */
 const REST_EVERY_MS = 60_000;
 
-/** The works that end in this transaction and whose start turned the watchdog on. */
-const woke = new WeakMap<object, string>();
-
-export function noteWoke(ctx: HostCtx, work: string): void {
-  woke.set(ctx.db, work);
-}
-
 /** Turns the watchdog off at the end of the only work, if that turned it on. Call it last. */
 export async function restAfter(ctx: HostCtx, host: Host, work: string): Promise<void> {
-  if (woke.get(ctx.db) !== work) return;
-  if (seenGate(ctx)?.open !== true || !(await hasRoom(ctx, ROOM_TO_RECOVER))) return;
+  const { startedTheWatch, gate } = poolTx(ctx);
+  if (startedTheWatch !== work) return;
+  if (gate?.open !== true || !(await hasRoom(ctx, ROOM_TO_RECOVER))) return;
   const watch = await readWatch(ctx);
   const now = Date.now();
   if (watch?.watched !== true || now < (watch.restedAt ?? -Infinity) + REST_EVERY_MS) return;
@@ -29,7 +23,7 @@ export async function restAfter(ctx: HostCtx, host: Host, work: string): Promise
   if (wanted !== undefined || !(await isIdle(ctx))) return;
   const last = await readWatch(ctx);
   if (last === null) return;
-  const none = { woke: undefined, forHost: undefined, shortestTimeoutMs: undefined };
+  const none = { startedBy: undefined, forHost: undefined, shortestTimeoutMs: undefined };
   await dropSweep(ctx, last, { ...none, watched: false, began: undefined, restedAt: now });
 }
 

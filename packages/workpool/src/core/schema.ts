@@ -15,7 +15,7 @@ const queuedFields = {
   /** In the place of `args` where they are large. */
   largeArgs: v.optional(v.id("largeArgs")),
   timeoutMs: v.optional(v.number()),
-  brief: v.optional(v.boolean()),
+  isMutation: v.optional(v.boolean()),
   /** What `lastWaitingOf` finds it by. */
   group: v.optional(v.string()),
   /** The names of the permits that it needs to start. */
@@ -75,7 +75,7 @@ export const poolTables = {
     /** True whenever a slot is held. */
     watched: v.optional(v.boolean()),
     /** The work whose start has turned the watchdog on, if it started alone. */
-    woke: v.optional(v.string()),
+    startedBy: v.optional(v.string()),
     /** The next sweep is for what the host has scheduled, whether a slot is held or not. */
     forHost: v.optional(v.boolean()),
     /** When the end of a lone work last turned the watchdog off. */
@@ -104,7 +104,7 @@ export const poolTables = {
     /** When another carrier has begun the work. */
     beganAt: v.optional(v.number()),
     /** The start of this work alone has turned the watchdog on: its end may turn it off. */
-    woke: v.optional(v.boolean()),
+    startedTheWatch: v.optional(v.boolean()),
     startedAt: v.number(),
     /** By how many ms after its begin its function has reported. */
     timeoutMs: v.optional(v.number()),

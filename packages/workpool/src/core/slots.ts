@@ -21,7 +21,7 @@ export const freeSlotArgs = { from: v.number(), count: v.number() };
 /** Free slots, and whether slots change hands so often that enqueues would conflict. */
 export const vFreeSlots = v.object({
   free: v.array(v.object({ _id: v.id("slots"), number: v.number() })),
-  busy: v.boolean(),
+  contended: v.boolean(),
 });
 type Free = Infer<typeof vFreeSlots>["free"];
 
@@ -42,8 +42,8 @@ export async function freeSlotsFrom(
   if (slots.length > 0) {
     const freeForMs = slots.reduce((sum, { heldSince }) => sum + now - heldSince, 0);
     const bar = ENQUEUE_MS * Math.min(slots.length, SLOTS_TO_KNOW);
-    const busy = freeForMs < bar * slots.length;
-    return { free: slots.map(({ _id, number }) => ({ _id, number })), busy };
+    const contended = freeForMs < bar * slots.length;
+    return { free: slots.map(({ _id, number }) => ({ _id, number })), contended };
   }
   const last: Slot | null = await ctx.db
     .query("slots")
@@ -51,7 +51,7 @@ export async function freeSlotsFrom(
     .order("desc")
     .first();
   if (last === null) return null;
-  return { free: [], busy: now - last.startedAt < BETWEEN_ENDS_MS * (last.number + 1) };
+  return { free: [], contended: now - last.startedAt < BETWEEN_ENDS_MS * (last.number + 1) };
 }
 
 /** Up to `count` free slots, from a serializable read: it conflicts with whoever frees one. */
@@ -93,16 +93,16 @@ export async function claimable(
   host: Host,
   { maxParallelism }: Gate,
   count: number,
-): Promise<{ slots: Slot[]; busy: boolean }> {
+): Promise<{ slots: Slot[]; contended: boolean }> {
   const from = Math.floor(Math.random() * maxParallelism);
-  const few = Math.floor(maxParallelism / SLOTS_PER_ENQUEUE);
-  const some = { from, count: Math.min(maxParallelism, count + few) };
+  const reserve = Math.floor(maxParallelism / SLOTS_PER_ENQUEUE);
+  const some = { from, count: Math.min(maxParallelism, count + reserve) };
   const seen = await ctx.runQuery(host.functions.freeSlots, some, { useStaleSnapshot: true });
-  if (seen === null) return { slots: await freeSlots(ctx, from, count), busy: true };
-  const { free, busy } = seen;
-  if (free.length <= few || busy) {
+  if (seen === null) return { slots: await freeSlots(ctx, from, count), contended: true };
+  const { free, contended } = seen;
+  if (free.length <= reserve || contended) {
     const offered = await slotOf(ctx, OFFERED);
-    return { slots: offered === null ? [] : [offered], busy: busy || free.length > 0 };
+    return { slots: offered === null ? [] : [offered], contended: contended || free.length > 0 };
   }
   // The first free ones behind a long row of others would be picked more often than the rest.
   const first = Math.floor(Math.random() * free.length);
@@ -113,7 +113,7 @@ export async function claimable(
     if (slot !== null) slots.push(slot);
   }
   // Others than were seen can only be gone by what this transaction did.
-  return { slots: slots.length > 0 ? slots : await freeSlots(ctx, from, count), busy };
+  return { slots: slots.length > 0 ? slots : await freeSlots(ctx, from, count), contended };
 }
 
 /** Marks a slot that this transaction has freed for its own enqueues, until {@link endOffer}. */
@@ -156,7 +156,7 @@ export interface HandOvers {
 }
 
 /**
- * Schedules a work and writes it into its slot. @param woke whether it has turned the watchdog on.
+ * Schedules a work and writes it into its slot. @param startedTheWatch whether it has turned the watchdog on.
  * @throws if the function no longer exists; nothing is written then.
  */
 export async function startInSlot(
@@ -165,10 +165,10 @@ export async function startInSlot(
   slot: SlotId,
   { timeoutMs, ...work }: Work,
   { count: handOvers, since: heldSince }: HandOvers = { count: 0, since: Date.now() },
-  woke = false,
+  startedTheWatch = false,
 ): Promise<void> {
   const scheduled = await scheduleWork(ctx, host, slot, work);
-  const since = { handOvers, heldSince, woke: woke ? true : undefined };
+  const since = { handOvers, heldSince, startedTheWatch: startedTheWatch ? true : undefined };
   await holdSlot(ctx, slot, { ...work, timeoutMs }, { ...scheduled, ...since });
 }
 
@@ -180,7 +180,12 @@ export async function holdSlot(
   how: Partial<Slot>,
 ): Promise<void> {
   const now = Date.now();
-  const fresh = { beganAt: undefined, mayTake: undefined, shared: undefined, woke: undefined };
+  const fresh = {
+    beganAt: undefined,
+    mayTake: undefined,
+    shared: undefined,
+    startedTheWatch: undefined,
+  };
   const permits = ofLimits && [...ofLimits];
   const held = { work, timeoutMs, permits, startedAt: now, heldSince: now, handOvers: 0 };
   const counts = takeCounts(ctx, slot);
@@ -209,9 +214,9 @@ async function scheduleWork(
   ctx: MutationCtx,
   { functions }: Host,
   slot: SlotId,
-  { work, fn, args, brief }: Work,
+  { work, fn, args, isMutation }: Work,
 ): Promise<Pick<Slot, "job" | "mayTake">> {
-  if (brief === true || !(await lacksPlaces(ctx))) {
+  if (isMutation === true || !(await lacksPlaces(ctx))) {
     const own = fn as FunctionHandle<"action" | "mutation">;
     return { job: await ctx.scheduler.runAfter(0, own, { ...args, slot }), mayTake: undefined };
   }

@@ -79,7 +79,7 @@ export const OVERDUE_MS = 5_000;
 const JUST_WOKEN_MS = 150;
 
 /** What is known of a work that was started. */
-export type Started = Pick<Work, "timeoutMs" | "brief"> & {
+export type Started = Pick<Work, "timeoutMs" | "isMutation"> & {
   /** Its key, where it starts alone. */
   readonly work?: string;
 };
@@ -102,16 +102,16 @@ const firstSweep = ({ firstSweepMs = FIRST_SWEEP_MS }: Host): number => firstSwe
 export async function keepWatch(
   ctx: MutationCtx,
   host: Host,
-  { timeoutMs, brief, work }: Started,
+  { timeoutMs, isMutation, work }: Started,
   watch: Watch | null,
 ) {
   const now = Date.now();
   const isOn = watch?.watched === true;
   // It may be an attempt of the work that has turned the watchdog on.
-  const woke = work !== undefined && watch?.woke === work;
+  const startedIt = work !== undefined && watch?.startedBy === work;
   if (isOn && covers(watch.shortestTimeoutMs, timeoutMs)) {
     await revive(ctx, host, watch);
-    return woke;
+    return startedIt;
   }
   const byTimeout = timeoutMs === undefined ? Infinity : now + Math.min(timeoutMs, FIRST_SEEN_MS);
   const shortest = {
@@ -124,9 +124,9 @@ export async function keepWatch(
     const last = watch === null || watch.at > now ? -Infinity : watch.at;
     // Later, if the pool was checked a moment ago.
     const usual = Math.max(now + firstSweep(host), last + FIRST_SWEEP_MS);
-    const first = brief ? now + Math.min(firstSweep(host), FIRST_SWEEP_WHEN_BRIEF_MS) : usual;
+    const first = isMutation ? now + Math.min(firstSweep(host), FIRST_SWEEP_WHEN_BRIEF_MS) : usual;
     const at = Math.min(first, byTimeout, already);
-    const state = { watched: true, woke: work, ...shortest };
+    const state = { watched: true, startedBy: work, ...shortest };
     await scheduleSweep(ctx, host, { at, since: now }, watch, state);
     return work !== undefined;
   }
@@ -134,13 +134,13 @@ export async function keepWatch(
   if (watch.job !== undefined && byTimeout < watch.at)
     await scheduleSweep(ctx, host, { at: byTimeout }, watch, shortest);
   else await ctx.db.patch("watch", watch._id, shortest);
-  return woke;
+  return startedIt;
 }
 
 /** The work whose start, alone and in another transaction, has woken the pool a moment ago. */
 export function wakerOf(watch: Watch | null): string | undefined {
   const sinceMs = watch?.watched === true ? Date.now() - watch.since : Infinity;
-  return sinceMs > 0 && sinceMs < JUST_WOKEN_MS ? watch?.woke : undefined;
+  return sinceMs > 0 && sinceMs < JUST_WOKEN_MS ? watch?.startedBy : undefined;
 }
 
 /** Says whether the watchdog of the slot's former work suits this one too. */
@@ -196,7 +196,10 @@ export async function watchTheWatchdog(ctx: MutationCtx, host: Host, watch: Watc
   const now = Date.now();
   if (watch?.watched !== true) {
     const at = watch?.job === undefined ? now + FIRST_SWEEP_MS : watch.at;
-    await scheduleSweep(ctx, host, { at, since: now }, watch, { watched: true, woke: undefined });
+    await scheduleSweep(ctx, host, { at, since: now }, watch, {
+      watched: true,
+      startedBy: undefined,
+    });
   } else await revive(ctx, host, watch);
 }
 
@@ -206,7 +209,7 @@ export async function readWatch(ctx: HostQueryCtx): Promise<Watch | null> {
 
 /** What of the watchdog's document changes along with its next sweep. */
 type WatchState = Partial<
-  Pick<Watch, "watched" | "woke" | "forHost" | "shortestTimeoutMs" | "shortestSince" | "began">
+  Pick<Watch, "watched" | "startedBy" | "forHost" | "shortestTimeoutMs" | "shortestSince" | "began">
 >;
 
 /** Schedules the next sweep, and one in reserve if that is lost. @param seen to go on with. */

@@ -122,7 +122,7 @@ export type ComponentApi<Name extends string | undefined = string | undefined> =
           iterations?: Array<number>;
           generation?: number;
           plan?: string;
-          childOf?: string;
+          parentOfMany?: string;
         };
       },
       boolean,
@@ -139,7 +139,7 @@ export type ComponentApi<Name extends string | undefined = string | undefined> =
           iterations?: Array<number>;
           generation?: number;
           plan?: string;
-          childOf?: string;
+          parentOfMany?: string;
         };
         orPaused?: boolean;
       },
@@ -157,7 +157,7 @@ export type ComponentApi<Name extends string | undefined = string | undefined> =
           iterations?: Array<number>;
           generation?: number;
           plan?: string;
-          childOf?: string;
+          parentOfMany?: string;
         };
         slot: string;
         report:
@@ -249,7 +249,7 @@ export type ComponentApi<Name extends string | undefined = string | undefined> =
           iterations?: Array<number>;
           generation?: number;
           plan?: string;
-          childOf?: string;
+          parentOfMany?: string;
         };
         input: any;
         given?: { value?: any };
@@ -268,7 +268,7 @@ export type ComponentApi<Name extends string | undefined = string | undefined> =
           iterations?: Array<number>;
           generation?: number;
           plan?: string;
-          childOf?: string;
+          parentOfMany?: string;
         };
         slot?: string;
         scheduled?: boolean;
@@ -659,7 +659,7 @@ export type ComponentApi<Name extends string | undefined = string | undefined> =
           iterations?: Array<number>;
           generation?: number;
           plan?: string;
-          childOf?: string;
+          parentOfMany?: string;
         };
       },
       { input: any; given?: { value?: any } } | null,

@@ -51,9 +51,9 @@ export function isWaitingForChildren(parent: Step | null): parent is Step {
 /**
  * Says whether a child must not begin: its parent waits no more, and cancels its children in pages.
  */
-export async function isCalledOff(ctx: QueryCtx, { childOf }: Token): Promise<boolean> {
-  if (childOf === undefined) return false;
-  return !isWaitingForChildren(await stepWithId(ctx, childOf));
+export async function isCalledOff(ctx: QueryCtx, { parentOfMany }: Token): Promise<boolean> {
+  if (parentOfMany === undefined) return false;
+  return !isWaitingForChildren(await stepWithId(ctx, parentOfMany));
 }
 
 export const vChildren = v.object({

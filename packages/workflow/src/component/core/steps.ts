@@ -81,21 +81,21 @@ export async function lastOwnUndo(ctx: QueryCtx, run: RunId): Promise<Doc<"undos
     .first();
 }
 
-export type RunOf = Pick<Step, "run" | "generation" | "plan" | "createdAt" | "childOf">;
+export type RunOf = Pick<Step, "run" | "generation" | "plan" | "createdAt" | "parentOfMany">;
 export type StepOf = Omit<RunOf, "createdAt"> & Pick<Step, "_id" | "attempt" | "iterations">;
 
 export function tokenOf({ _id: step, run, attempt, iterations, ...of }: StepOf): Token {
-  const { generation, plan, childOf } = of;
-  return { run, step, attempt, iterations, generation, plan, childOf };
+  const { generation, plan, parentOfMany } = of;
+  return { run, step, attempt, iterations, generation, plan, parentOfMany };
 }
 
 export function newRecord(
-  { run, generation, plan, createdAt, childOf }: RunOf,
+  { run, generation, plan, createdAt, parentOfMany }: RunOf,
   { stage, called, iterations }: Pick<Stage, "stage" | "called" | "iterations">,
 ) {
   const inLoops = iterations?.length === 0 ? undefined : iterations;
   const where = { run, createdAt, stage, called, iterations: inLoops };
-  return { ...where, generation, plan, childOf, attempt: 1, startedAt: Date.now() };
+  return { ...where, generation, plan, parentOfMany, attempt: 1, startedAt: Date.now() };
 }
 
 /** When a step was reached: by a run that was started for later, when that was entered. */

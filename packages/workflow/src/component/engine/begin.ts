@@ -69,11 +69,14 @@ export async function beginRun(
   ctx: MutationCtx,
   run: Run,
   first: Stage,
-  { start = startWork, childOf }: { start?: typeof startWork; childOf?: StepId | undefined },
+  {
+    start = startWork,
+    parentOfMany,
+  }: { start?: typeof startWork; parentOfMany?: StepId | undefined },
 ): Promise<boolean> {
   const { _id, _creationTime: createdAt, generation, plan, paused, timeoutMs } = run;
   if (timeoutMs !== undefined) await beginDeadline(ctx, _id, timeoutMs);
-  const of = { run: _id, createdAt, generation, plan, paused, childOf };
+  const of = { run: _id, createdAt, generation, plan, paused, parentOfMany };
   const known = new Map(run.input === undefined ? [] : knownInput(run.input));
   if (run.within !== undefined) known.set(ABOVE, run.parentRun);
   if (first.action !== undefined && paused !== true)
@@ -134,7 +137,7 @@ export async function actionWork(
   const scope = await scopeArgument(ctx, step.run, { reads }, known);
   const previousError = step.errors?.at(-1) ?? null;
   const args = { token: tokenOf(step), scope, previousError };
-  return { work: step._id, ...action, args, group: step.childOf };
+  return { work: step._id, ...action, args, group: step.parentOfMany };
 }
 
 async function scopeArgument(

@@ -136,7 +136,7 @@ async function beginInserted(
   ctx: MutationCtx,
   parent: StepId,
   inserted: Inserted,
-  childOf: StepId | undefined,
+  parentOfMany: StepId | undefined,
 ): Promise<boolean> {
   let goesOn = true;
   for (const { run: id, first } of inserted) {
@@ -146,7 +146,7 @@ async function beginInserted(
     if (!goesOn || !(await core.hasRoom(ctx, core.ROOM_TO_COMPLETE))) {
       goesOn = false;
       await ctx.db.patch("runs", id, { state: "pending", first });
-    } else if (!(await beginRun(ctx, run, first, { childOf })))
+    } else if (!(await beginRun(ctx, run, first, { parentOfMany })))
       goesOn = (await ctx.db.get("steps", parent))?.settled !== true;
   }
   return goesOn;

@@ -224,8 +224,8 @@ async function begin(ctx: MutationCtx, parent: Step, run: Run, start: Start) {
   if (run.state !== "pending" || run.first === undefined) return null;
   const begun = { state: "running" as const, first: undefined, startedAt: Date.now() };
   await ctx.db.patch("runs", run._id, begun);
-  const childOf = hasManyChildren(parent) ? parent._id : undefined;
-  return await beginRun(ctx, run, run.first, { start, childOf });
+  const parentOfMany = hasManyChildren(parent) ? parent._id : undefined;
+  return await beginRun(ctx, run, run.first, { start, parentOfMany });
 }
 
 async function goOnAfterChildren(ctx: MutationCtx, parent: Step): Promise<void> {

@@ -1,16 +1,9 @@
 import { type GenericId, type Infer, type ObjectType, v } from "convex/values";
 import type { Doc, Gate, HostQueryCtx, MutationCtx, QueryCtx } from "../context.js";
+import { poolTx } from "../transaction.js";
 import { limitOf } from "./limits.js";
 
 export type PermitId = GenericId<"permits">;
-
-/** What a transaction has given back, by its database: the numbers by name. Nobody else has them. */
-const givenBack = new WeakMap<object, Map<string, number[]>>();
-
-/** Says whether this transaction has given a permit of that name back. */
-export function hasGivenBack(ctx: MutationCtx, name: string): boolean {
-  return givenBack.get(ctx.db)?.has(name) === true;
-}
 
 export const lookAtLineArgs = { line: v.string(), permits: v.array(v.string()), most: v.number() };
 export const vLook = v.object({
@@ -82,7 +75,7 @@ async function freeNumber(
   // Works that began before the limit was lowered may hold more than there are.
   const above = await permitsNamed(ctx, name, limit).first();
   if (above === null) {
-    for (const number of givenBack.get(ctx.db)?.get(name) ?? [])
+    for (const number of poolTx(ctx).givenBack.get(name) ?? [])
       if (number < limit && (await isFree(ctx, name, number))) return number;
     const number = seen === undefined ? null : oneFree(seen, limit);
     if (number !== null && (await isFree(ctx, name, number))) return number;
@@ -123,15 +116,14 @@ export async function takePermits(
 /** Gives permits back. @returns their names. */
 export async function giveBack(ctx: MutationCtx, held: readonly PermitId[] = []) {
   const names: string[] = [];
-  const numbers = givenBack.get(ctx.db) ?? new Map<string, number[]>();
+  const { givenBack } = poolTx(ctx);
   for (const id of held) {
     const permit = await ctx.db.get("permits", id);
     if (permit === null) continue;
     const { name, number } = permit;
     await ctx.db.delete("permits", id);
-    numbers.set(name, [...(numbers.get(name) ?? []), number]);
+    givenBack.set(name, [...(givenBack.get(name) ?? []), number]);
     names.push(name);
   }
-  if (names.length > 0) givenBack.set(ctx.db, numbers);
   return names;
 }

@@ -6,6 +6,7 @@ import { startQueued } from "../hand-over.js";
 import { joinQueue } from "../queue.js";
 import { HALF_OF_A_TRANSACTION, hasRoom, MOST_REFUSED, ROOM_TO_COMPLETE } from "../room.js";
 import { claimable, type HandOvers } from "../slots.js";
+import { poolTx } from "../transaction.js";
 import { queueable } from "./admission.js";
 import {
   blockLine,
@@ -16,7 +17,7 @@ import {
   ringLines,
   seeLine,
 } from "./lines.js";
-import { freePermits, hasGivenBack, limitedBy, takePermits } from "./permits.js";
+import { freePermits, limitedBy, takePermits } from "./permits.js";
 
 /** A slot in which a work may start, as another has ended there. */
 interface Offer {
@@ -81,7 +82,7 @@ async function firstFree(
     return "none";
   }
   const names = limitedBy(gate, row.permits);
-  const isKnown = names.every((name) => hasGivenBack(ctx, name));
+  const isKnown = names.every((name) => poolTx(ctx).givenBack.has(name));
   const seen = isKnown ? undefined : (await seeLine(ctx, host, line.line, names)).held;
   const free = await freePermits(ctx, gate, names, seen);
   return "full" in free ? free : { row, numbers: free.numbers };

@@ -1,0 +1,33 @@
+import type { GenericId } from "convex/values";
+import type { Gate, HostQueryCtx, SlotId } from "./context.js";
+import type { SlotCounts } from "./counts.js";
+
+/**
+ * What the pool has read and done in one transaction, for what comes later in it. A nested
+ * transaction has one of its own, which is rolled back with it.
+ */
+export class PoolTx {
+  /** The gate as it was read last; null in a pool without one; undefined if it was not read. */
+  gate: Gate | null | undefined;
+  /** The work that is about to end. Its host enqueues what follows before it ends the work. */
+  ending: string | undefined;
+  /** The work that ends here, if its start alone has turned the watchdog on. */
+  startedTheWatch: string | undefined;
+  /** Counts for the next write of a slot: a write of their own would cost too much. */
+  readonly counts = new Map<SlotId, SlotCounts>();
+  /** The permits that were given back: the numbers by name. Nobody else has them. */
+  readonly givenBack = new Map<string, readonly number[]>();
+  /** Works with limits that were put in the queue, where a stale snapshot does not show them. */
+  readonly queued: GenericId<"waiting">[] = [];
+}
+
+/** By the database of the transaction, as contexts are copied on the way. */
+const transactions = new WeakMap<object, PoolTx>();
+
+export function poolTx(ctx: Pick<HostQueryCtx, "db">): PoolTx {
+  const known = transactions.get(ctx.db);
+  if (known !== undefined) return known;
+  const tx = new PoolTx();
+  transactions.set(ctx.db, tx);
+  return tx;
+}
