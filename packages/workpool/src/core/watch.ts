@@ -61,7 +61,7 @@ export type Inspected = Infer<typeof vInspected>;
 /** The first sweep comes so soon by default, each further one after three times as long … */
 const FIRST_SWEEP_MS = 30_000;
 /** … earlier where what runs takes seconds at most … */
-const FIRST_SWEEP_WHEN_BRIEF_MS = 10_000;
+const FIRST_SWEEP_OF_MUTATION_MS = 10_000;
 /** What the host has scheduled is checked no more often than that. */
 const SHORTEST_PAUSE_MS = 10_000;
 /** … and never longer than this after the one before it. */
@@ -124,7 +124,7 @@ export async function keepWatch(
     const last = watch === null || watch.at > now ? -Infinity : watch.at;
     // Later, if the pool was checked a moment ago.
     const usual = Math.max(now + firstSweep(host), last + FIRST_SWEEP_MS);
-    const first = isMutation ? now + Math.min(firstSweep(host), FIRST_SWEEP_WHEN_BRIEF_MS) : usual;
+    const first = isMutation ? now + Math.min(firstSweep(host), FIRST_SWEEP_OF_MUTATION_MS) : usual;
     const at = Math.min(first, byTimeout, already);
     const state = { watched: true, startedBy: work, ...shortest };
     await scheduleSweep(ctx, host, { at, since: now }, watch, state);
