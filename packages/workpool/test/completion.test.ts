@@ -7,6 +7,7 @@ virtualTime();
 
 const onComplete = internal.callbacks.ended;
 const complete = makeFunctionReference<"mutation">("complete:complete");
+const runAction = makeFunctionReference<"action">("worker:runAction");
 const runMutation = makeFunctionReference<"mutation">("worker:runMutation");
 
 /** The token of the work's running attempt. */
@@ -183,6 +184,25 @@ describe("large arguments", () => {
     await app.drive();
     const sizes = (await app.events("ended")).map((event) => event.data.result.returnValue);
     expect(sizes).toEqual([900_000, 900_001, 900_002]);
+    expect(await app.leftovers()).toEqual(NOTHING_LEFT);
+  });
+
+  test("are gone with their work: an attempt that comes again later does not run it", async () => {
+    const app = new TestApp();
+    const text = "x".repeat(9_000);
+    await app.t.mutation((ctx) =>
+      app.pool.enqueueAction(ctx, internal.jobs.size, { text }, { onComplete }),
+    );
+    const again = await app.inPool(async (ctx) => {
+      const jobs = await ctx.db.system.query("_scheduled_functions").collect();
+      return jobs.find(({ name }) => name.includes("runAction"))!.args[0];
+    });
+    await app.drive();
+    await app.inPool((ctx) => ctx.scheduler.runAfter(0, runAction, again));
+    await app.drive();
+    expect(app.counter.totals((call) => call.name === "worker:runAction").executions).toBe(2);
+    expect(app.counter.totals((call) => call.name === "jobs:size").executions).toBe(1);
+    expect(await app.labels("ended")).toEqual(["success"]);
     expect(await app.leftovers()).toEqual(NOTHING_LEFT);
   });
 

@@ -86,6 +86,16 @@ describe("what works cost, in root executions", () => {
     expect(rootExecutions(app)).toBe(2 * (3 + 1) + 1);
   });
 
+  test("large arguments are written once, for one call more", async () => {
+    const app = new TestApp();
+    const text = "x".repeat(200_000);
+    await app.t.mutation((ctx) => app.pool.enqueueAction(ctx, internal.jobs.size, { text }));
+    await app.drive();
+    const { bytesWritten, scheduledFunctionArgsBytes } = app.counter.totals();
+    expect(bytesWritten + scheduledFunctionArgsBytes).toBeLessThanOrEqual(205_000);
+    expect(rootExecutions(app)).toBe(3 + 1);
+  });
+
   test("an idle or a paused pool: nothing", async () => {
     const app = new TestApp({ maxParallelism: 0 });
     await app.t.mutation((ctx) =>

@@ -30,7 +30,7 @@ export async function enqueueAll(
     await delayAll(ctx, works, at);
     await logEnqueued(ctx, works, at);
   } else {
-    const ready = works.map((work, index) => workOf(work, argsList[index]));
+    const ready = works.map((work, index) => workOf(ctx, work, argsList[index]));
     const started = await core.enqueueWorks(ctx, await Promise.all(ready), host, gate);
     const isStarted = new Set(started.map(({ work }) => work));
     await logEnqueued(ctx, works, at);

@@ -5,7 +5,7 @@ import type { MutationCtx } from "./_generated/server.js";
 import { type Delayed, startLate } from "./delayed.js";
 import { logStarted } from "./events.js";
 import { reportAlong } from "./reports.js";
-import { argsOfWork, findWork, scheduledArgs } from "./work.js";
+import { findWork, scheduledArgs } from "./work.js";
 
 export const host: PoolHost = {
   functions: internal.watchdog,
@@ -13,7 +13,8 @@ export const host: PoolHost = {
     attemptOf: async (ctx: MutationCtx, { work: id, fn }) => {
       if (fn !== (await createFunctionHandle(internal.worker.runAction))) return null;
       const work = await findWork(ctx, id);
-      return work === null || work.largeArgs !== undefined ? null : scheduledArgs(work, work.args);
+      const isLarge = work?.largeArgs !== undefined;
+      return work === null || isLarge ? null : await scheduledArgs(ctx, work, work.args);
     },
     schedule: async (ctx: MutationCtx, { works, ...executor }) => {
       const attempts = works.map(({ slot, args }) => ({ ...args, slot }));
@@ -24,7 +25,7 @@ export const host: PoolHost = {
   argsOf: async (ctx: MutationCtx, id) => {
     const work = await findWork(ctx, id);
     if (work === null) throw new Error(`The work "${id}" was in the queue, but its record is gone`);
-    return scheduledArgs(work, await argsOfWork(ctx, work));
+    return await scheduledArgs(ctx, work);
   },
   started: async (ctx: MutationCtx, id) => {
     // The work is read for the log alone.

@@ -1,6 +1,6 @@
 import { createFunctionHandle, type FunctionHandle } from "convex/server";
 import { getConvexSize, type Value } from "convex/values";
-import { leaveRoom, messageOf, ROOM_TO_RECORD, type RunResult } from "../core/index.js";
+import { leaveRoom, messageOf, ROOM_TO_RECORD, type RunResult, type Work } from "../core/index.js";
 import { internal } from "./_generated/api.js";
 import type { Doc, Id } from "./_generated/dataModel.js";
 import type { MutationCtx, QueryCtx } from "./_generated/server.js";
@@ -11,23 +11,35 @@ export async function findWork(ctx: QueryCtx, id: string): Promise<Doc<"works"> 
   return workId === null ? null : await ctx.db.get("works", workId);
 }
 
-export async function workOf(work: Doc<"works">, args: Record<string, Value> | undefined) {
+/** @param given its arguments, if they are known. Default: they are read, if that is needed. */
+export async function workOf(
+  ctx: MutationCtx,
+  work: Doc<"works">,
+  given?: Record<string, Value>,
+): Promise<Work> {
   const { _id, timeoutMs, permits } = work;
   const isMutation = work.kind !== "action";
   if (isMutation && work.settles !== true) {
     const fn = await createFunctionHandle(internal.worker.runMutation);
     return { work: _id, fn, args: attemptOf(work), isMutation, permits };
   }
-  const scheduled = scheduledArgs(work, args ?? {});
-  const action = { work: _id, args: scheduled, argsInRecord: true, permits };
+  const args = await scheduledArgs(ctx, work, given);
+  const action = { work: _id, args, argsInRecord: true, permits };
   if (work.settles === true) return { ...action, fn: work.fn, isMutation, timeoutMs };
   return { ...action, fn: await createFunctionHandle(internal.worker.runAction) };
 }
 
 /** The arguments of an action's function; one that settles itself gets its own and the token. */
-export function scheduledArgs(work: Doc<"works">, args: Record<string, Value>) {
-  if (work.settles === true) return { ...args, token: attemptOf(work) };
-  return { ...attemptOf(work), fn: work.fn, args };
+export async function scheduledArgs(
+  ctx: MutationCtx,
+  work: Doc<"works">,
+  given?: Record<string, Value>,
+): Promise<Record<string, unknown>> {
+  const { settles, fn, largeArgs } = work;
+  const args = given ?? (await argsOfWork(ctx, work));
+  if (settles === true) return { ...args, token: attemptOf(work) };
+  // A deployment stores what is scheduled: large arguments would be stored twice.
+  return { ...attemptOf(work), fn, ...(largeArgs === undefined ? { args } : { largeArgs }) };
 }
 
 /** Names the next attempt of a work: the only one whose completion counts. */

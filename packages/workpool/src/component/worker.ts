@@ -1,5 +1,5 @@
 import type { FunctionHandle } from "convex/server";
-import { type Infer, v } from "convex/values";
+import { type Infer, type Value, v } from "convex/values";
 import {
   enqueueWork,
   isNonRetryableError,
@@ -9,8 +9,13 @@ import {
   ROOM_TO_COMPLETE,
 } from "../core/index.js";
 import { internal } from "./_generated/api.js";
-import type { Doc } from "./_generated/dataModel.js";
-import { type ActionCtx, internalAction, type MutationCtx } from "./_generated/server.js";
+import type { Doc, Id } from "./_generated/dataModel.js";
+import {
+  type ActionCtx,
+  internalAction,
+  internalQuery,
+  type MutationCtx,
+} from "./_generated/server.js";
 import { endWork, expectedAttempt, endRemovedWork, resultOf } from "./complete.js";
 import { voidMutation } from "./continuations.js";
 import { logStarted, logWaiting } from "./events.js";
@@ -18,7 +23,13 @@ import { type Outcome, vAttempt } from "./schema.js";
 import { host } from "./host.js";
 import { argsOfWork, removeWork, workOf } from "./work.js";
 
-export const vAction = v.object({ ...vAttempt, fn: v.string(), args: v.any() });
+export const vAction = v.object({
+  ...vAttempt,
+  fn: v.string(),
+  /** Absent if they are large. */
+  args: v.optional(v.any()),
+  largeArgs: v.optional(v.id("largeValues")),
+});
 export type ActionAttempt = Infer<typeof vAction>;
 
 /** Runs one attempt of an enqueued action, and reports how it ended. */
@@ -31,11 +42,36 @@ export const runAction = internalAction({
   },
 });
 
-export async function performAttempt(ctx: ActionCtx, { fn, args, ...attempt }: ActionAttempt) {
+export async function performAttempt(
+  ctx: ActionCtx,
+  { fn, largeArgs, args, ...attempt }: ActionAttempt,
+): Promise<void> {
   const since = Date.now();
-  const outcome = await outcomeOf(() => ctx.runAction(fn as FunctionHandle<"action">, args));
+  const given = largeArgs === undefined ? args : await loadArgs(ctx, largeArgs, since);
+  const outcome = await outcomeOf(async () => {
+    // Nobody waits for such a work: its record goes with them.
+    if (given === null) throw new Error("Its arguments are gone");
+    return await ctx.runAction(fn as FunctionHandle<"action">, given);
+  });
   await report(ctx, { ...attempt, outcome }, since);
 }
+
+async function loadArgs(ctx: ActionCtx, id: Id<"largeValues">, since: number) {
+  let args: Record<string, Value> | null = null;
+  const load = async () => {
+    args = await ctx.runQuery(internal.worker.argsToLoad, { id });
+  };
+  await reportBy([load], since, load);
+  return args;
+}
+
+/** Large arguments, for the action that runs the work; null if they are gone. */
+export const argsToLoad = internalQuery({
+  args: { id: v.id("largeValues") },
+  returns: v.any(),
+  handler: async (ctx, { id }): Promise<Record<string, Value> | null> =>
+    (await ctx.db.get("largeValues", id))?.value ?? null,
+});
 
 /** Runs a mutation or query. Its record goes first: else it could cancel its work, and this job. */
 export const runMutation = voidMutation(vAttempt, async (ctx, { workId, attempt, slot }) => {
@@ -62,7 +98,7 @@ export async function enqueueDue(ctx: MutationCtx, work: Doc<"works">): Promise<
   await ctx.db.patch("works", work._id, { due: undefined, readyAt });
   let how: "started" | "waiting";
   try {
-    how = await enqueueWork(ctx, await workOf(work, await argsOfWork(ctx, work)), host);
+    how = await enqueueWork(ctx, await workOf(ctx, work), host);
   } catch (error) {
     // The function of a work that settles itself is scheduled as it is, and may be gone by now.
     if (work.settles !== true) throw error;
@@ -91,7 +127,9 @@ export async function outcomeOf(run: () => Promise<unknown>): Promise<Outcome> {
   }
 }
 
-export type EndedAttempt = Omit<ActionAttempt, "fn" | "args"> & { readonly outcome: Outcome };
+export type EndedAttempt = Omit<ActionAttempt, "fn" | "args" | "largeArgs"> & {
+  readonly outcome: Outcome;
+};
 
 /** Reports an end, or schedules that. Only if it cannot be stored, something else is reported. */
 export async function report(ctx: ActionCtx, ended: EndedAttempt, since: number): Promise<void> {
