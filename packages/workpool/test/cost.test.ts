@@ -86,6 +86,22 @@ describe("what works cost, in root executions", () => {
     expect(rootExecutions(app)).toBe(2 * (3 + 1) + 1);
   });
 
+  test("each link of a chain of callbacks: 3, if it takes the only free slot again", async () => {
+    const app = new TestApp({ maxParallelism: 2 });
+    await app.t.mutation((ctx) => app.pool.enqueueAction(ctx, internal.jobs.hang, { label: "a" }));
+    await app.t.mutation((ctx) =>
+      app.pool.enqueueAction(
+        ctx,
+        internal.jobs.echo,
+        { value: 0 },
+        { onComplete: internal.callbacks.chain, context: 9 },
+      ),
+    );
+    await app.drive(1_000);
+    // The one that hangs has begun, and said so.
+    expect(rootExecutions(app)).toBe(10 * 3 + 3);
+  });
+
   test("large arguments are written once, for one call more", async () => {
     const app = new TestApp();
     const text = "x".repeat(200_000);

@@ -100,3 +100,20 @@ export const typed = pool.defineOnComplete({
     await pool.enqueueMutation(ctx, internal.jobs.write, { label: context.next });
   },
 });
+
+/** Enqueues another action with this callback, and so on: as many as the context says. */
+export const chain = internalMutation({
+  args: vOnCompleteArgs(v.number()),
+  returns: v.null(),
+  handler: async (ctx, { context: left }): Promise<null> => {
+    const onComplete = internal.callbacks.chain;
+    if (left > 0)
+      await pool.enqueueAction(
+        ctx,
+        internal.jobs.echo,
+        { value: left },
+        { onComplete, context: left - 1 },
+      );
+    return null;
+  },
+});
