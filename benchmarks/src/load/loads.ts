@@ -51,6 +51,38 @@ function mixed(title: string, works: number, pool: number, rate: number, mostMs:
   };
 }
 
+/** Ten works a second for five seconds, and then so many at once: the pool is awake. */
+function awake(title: string, works: number, pool: number, more: Partial<Load> = {}): Load {
+  const before = 50;
+  return {
+    title,
+    pool,
+    actions: before + works,
+    warmUp: ["pools:enqueue", work("busyAction", 1, pool)],
+    *calls() {
+      for (let n = 0; n < before + works; n += 1)
+        yield [100 * Math.min(n, before), "pools:enqueue", work("busyAction", 1, pool)];
+    },
+    ...more,
+  };
+}
+
+/** Works that are enqueued one by one within three seconds, and are all due at the same moment. */
+function delayed(title: string, works: number, pool: number): Load {
+  return {
+    title,
+    pool,
+    actions: works,
+    warmUp: ["pools:enqueue", work("busyAction", 1, pool)],
+    *calls() {
+      for (let n = 0; n < works; n += 1) {
+        const at = Math.round((n * 3_000) / works);
+        yield [at, "pools:enqueue", { ...work("busyAction", 1, pool), runAfter: 10_000 - at }];
+      }
+    },
+  };
+}
+
 /** So many runs of one workflow, spread over some time. */
 function runs(
   title: string,
@@ -91,6 +123,11 @@ export const LOADS: Readonly<Record<string, Load>> = {
   "burst-s16-6": enqueues("1,000 enqueues at once, pool of 6, class S16", 1_000, 6, 0, {
     class: S16,
   }),
+  awake: awake("10 a second, then 1,000 at once, pool of 100", 1_000, 100),
+  "awake-s16": awake("10 a second, then 1,000 at once, pool of 100, class S16", 1_000, 100, {
+    class: S16,
+  }),
+  delayed: delayed("300 delayed works due at one moment, pool of 50", 300, 50),
   "enqueue-33": enqueues("800 single enqueues, pool of 10, 33 a second", 800, 10, 24_000),
   "mixed-5s": mixed("800 works of 20 ms to 5 s, pool of 50, 33 a second", 800, 50, 33, 5_000),
   "mixed-60s": mixed("800 works of 20 ms to 60 s, pool of 50, 4 a second", 800, 50, 4, 60_000),
