@@ -136,6 +136,26 @@ describe("on a deployment of class S256", { tags: ["large"] }, () => {
   });
 });
 
+// Each of 100 works took a slot and a function of its own, for which there were 8 places: their ends
+// met in the queue, and 35 of them used up their attempts.
+test(
+  "a burst on a pool of class S16 that is awake: few conflict, and executors run it",
+  { tags: ["large"] },
+  async () => {
+    // With this seed the gate is open when it comes.
+    const { refused, conflicts, calls, exhausted } = await measure(
+      LOADS["awake-s16"]!,
+      "ours",
+      2,
+      SOURCES,
+    );
+    expect(refused).toBe(0);
+    expect(exhausted).toEqual({});
+    expect(conflicts).toBeLessThanOrEqual(2);
+    expect(calls).toBeLessThanOrEqual(1.5);
+  },
+);
+
 /** So many works by themselves, so many a second. */
 function alone(kind: string, count: number, pool: number, rate: number): Load {
   const args = { kind, count: 1, maxParallelism: pool, ms: 200 };

@@ -1,4 +1,4 @@
-import type { Gate, HostCtx, HostQueryCtx, MutationCtx } from "./context.js";
+import type { Gate, Host, HostCtx, HostQueryCtx, MutationCtx } from "./context.js";
 import type { LogLevel } from "./log.js";
 import { poolTx } from "./transaction.js";
 
@@ -93,6 +93,19 @@ export async function lacksPlaces(ctx: HostQueryCtx): Promise<boolean> {
   const { maxParallelism = 0 } = poolTx(ctx).gate ?? (await readGate(ctx)) ?? {};
   if (maxParallelism <= FEWEST_PLACES - LEFT_TO_THE_APP) return false;
   return maxParallelism > (await placesOf(ctx)) - LEFT_TO_THE_APP;
+}
+
+/**
+ * How many slots enqueues may take. Where the scheduler has fewer places, works beyond them would
+ * wait for one in functions of their own: an executor runs many in one place.
+ */
+export async function slotsWithPlace(
+  ctx: HostQueryCtx,
+  host: Host,
+  { maxParallelism }: Gate,
+): Promise<number> {
+  const isShort = host.executes !== undefined && (await lacksPlaces(ctx));
+  return isShort ? (await placesOf(ctx)) - LEFT_TO_THE_APP : maxParallelism;
 }
 
 /** How many works run at once by default: 10, or 6 on the smallest class. */

@@ -1,5 +1,5 @@
 import type { FunctionHandle } from "convex/server";
-import { type Infer, v } from "convex/values";
+import { type Infer, type ObjectType, v } from "convex/values";
 import type {
   Gate,
   Host,
@@ -13,10 +13,10 @@ import type {
   Work,
 } from "./context.js";
 import { takeCounts } from "./counts.js";
-import { lacksPlaces } from "./gate.js";
+import { lacksPlaces, slotsWithPlace } from "./gate.js";
 import { cancelPending, isPending } from "./jobs.js";
 
-export const freeSlotArgs = { from: v.number(), count: v.number() };
+export const freeSlotArgs = { from: v.number(), count: v.number(), upTo: v.number() };
 
 /** Free slots, and whether slots change hands so often that enqueues would conflict. */
 export const vFreeSlots = v.object({
@@ -35,10 +35,10 @@ const BETWEEN_ENDS_MS = 1_000;
 /** Up to `count` free slots, from number `from` on first; null without any slot. Read it stale. */
 export async function freeSlotsFrom(
   ctx: HostQueryCtx,
-  { from, count }: { from: number; count: number },
+  { from, count, upTo }: ObjectType<typeof freeSlotArgs>,
 ): Promise<Infer<typeof vFreeSlots> | null> {
   const now = Date.now();
-  const slots = await freeSlots(ctx, from, count);
+  const slots = await freeSlots(ctx, from, count, upTo);
   if (slots.length > 0) {
     const freeForMs = slots.reduce((sum, { heldSince }) => sum + now - heldSince, 0);
     const bar = ENQUEUE_MS * Math.min(slots.length, SLOTS_TO_KNOW);
@@ -55,10 +55,15 @@ export async function freeSlotsFrom(
 }
 
 /** Up to `count` free slots, from a serializable read: it conflicts with whoever frees one. */
-export async function freeSlots(ctx: QueryCtx, from: number, count: number): Promise<Slot[]> {
+export async function freeSlots(
+  ctx: QueryCtx,
+  from: number,
+  count: number,
+  upTo = Infinity,
+): Promise<Slot[]> {
   const above: Slot[] = await ctx.db
     .query("slots")
-    .withIndex("by_work", (q) => q.eq("work", undefined).gte("number", from))
+    .withIndex("by_work", (q) => q.eq("work", undefined).gte("number", from).lt("number", upTo))
     .take(count);
   if (above.length === count || from === 0) return above;
   const below: Slot[] = await ctx.db
@@ -74,7 +79,7 @@ export async function seeFreeSlots(
   host: Host,
   { maxParallelism }: Gate,
 ): Promise<Free> {
-  const all = { from: 0, count: maxParallelism };
+  const all = { from: 0, count: maxParallelism, upTo: Infinity };
   const seen = await ctx.runQuery(host.functions.freeSlots, all, { useStaleSnapshot: true });
   return seen?.free ?? [];
 }
@@ -91,14 +96,15 @@ const SLOTS_PER_ENQUEUE = 16;
 export async function claimable(
   ctx: MutationCtx,
   host: Host,
-  { maxParallelism }: Gate,
+  gate: Gate,
   count: number,
 ): Promise<{ slots: Slot[]; contended: boolean }> {
-  const from = Math.floor(Math.random() * maxParallelism);
-  const reserve = Math.floor(maxParallelism / SLOTS_PER_ENQUEUE);
-  const some = { from, count: Math.min(maxParallelism, count + reserve) };
+  const upTo = await slotsWithPlace(ctx, host, gate);
+  const from = Math.floor(Math.random() * upTo);
+  const reserve = Math.floor(upTo / SLOTS_PER_ENQUEUE);
+  const some = { from, count: Math.min(upTo, count + reserve), upTo };
   const seen = await ctx.runQuery(host.functions.freeSlots, some, { useStaleSnapshot: true });
-  if (seen === null) return { slots: await freeSlots(ctx, from, count), contended: true };
+  if (seen === null) return { slots: await freeSlots(ctx, from, count, upTo), contended: true };
   const { free, contended } = seen;
   if (free.length <= reserve || contended) {
     const offered = await slotOf(ctx, OFFERED);
@@ -113,7 +119,8 @@ export async function claimable(
     if (slot !== null) slots.push(slot);
   }
   // Others than were seen can only be gone by what this transaction did.
-  return { slots: slots.length > 0 ? slots : await freeSlots(ctx, from, count), contended };
+  if (slots.length > 0) return { slots, contended };
+  return { slots: await freeSlots(ctx, from, count, upTo), contended };
 }
 
 /** Marks a slot that this transaction has freed for its own enqueues, until {@link endOffer}. */
