@@ -4,6 +4,7 @@ import { makeFunctionReference } from "convex/server";
 export const steps = {
   act: makeFunctionReference<"action", { n: number }, number>("steps:act"),
   actFor: makeFunctionReference<"action", { n: number; ms: number }, number>("steps:actFor"),
+  actLarge: makeFunctionReference<"action", { ms: number; text: string }, string>("steps:actLarge"),
   actAtSecond: makeFunctionReference<"action", { n: number }, number>("steps:actAtSecond"),
   write: makeFunctionReference<"mutation", { n: number }, number>("steps:write"),
   read: makeFunctionReference<"query", { n: number }, number>("steps:read"),

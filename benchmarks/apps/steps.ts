@@ -25,6 +25,16 @@ export const actFor = internalActionGeneric({
   },
 });
 
+/** One that returns the text that it gets. */
+export const actLarge = internalActionGeneric({
+  args: { ms: v.number(), text: v.string() },
+  returns: v.string(),
+  handler: async (_ctx, { ms, text }) => {
+    await new Promise((resolve) => setTimeout(resolve, ms));
+    return text;
+  },
+});
+
 /** One that fails in the end. */
 export const fail = internalActionGeneric({
   args: { n: v.number(), ms: v.number() },

@@ -9,6 +9,7 @@ export const vWorks = v.object({
     v.literal("action"),
     v.literal("busyAction"),
     v.literal("failingAction"),
+    v.literal("largeAction"),
     v.literal("settlingAction"),
     v.literal("mutation"),
   ),
@@ -19,6 +20,9 @@ export const vWorks = v.object({
   /** Of a start that is delayed, for how long. */
   runAfter: v.optional(v.number()),
 });
+
+/** The text that a large action gets and returns. */
+export const largeText = "x".repeat(200_000);
 
 /** How failing actions are retried: the default of both pools. */
 export const retry = { maxAttempts: 5, initialBackoffMs: 250, base: 2 };

@@ -83,6 +83,20 @@ function delayed(title: string, works: number, pool: number): Load {
   };
 }
 
+/** Works that are enqueued in batches of 1,000, ten batches a second: most of them wait long. */
+function batches(title: string, works: number, pool: number): Load {
+  return {
+    title,
+    pool,
+    actions: works,
+    warmUp: ["pools:enqueue", work("busyAction", 1, pool)],
+    *calls() {
+      for (let n = 0; n < works / 1_000; n += 1)
+        yield [100 * n, "pools:enqueue", work("busyAction", 1_000, pool)];
+    },
+  };
+}
+
 /** So many runs of one workflow, spread over some time. */
 function runs(
   title: string,
@@ -128,6 +142,16 @@ export const LOADS: Readonly<Record<string, Load>> = {
     class: S16,
   }),
   delayed: delayed("300 delayed works due at one moment, pool of 50", 300, 50),
+  "waiting-1000": batches("a batch of 1,000, pool of 100", 1_000, 100),
+  "waiting-20000": batches("20,000 in batches of 1,000, pool of 100", 20_000, 100),
+  "large-s16": enqueues(
+    "300 works of 200 KB within 30 s, pool of 6, class S16",
+    300,
+    6,
+    30_000,
+    { class: S16 },
+    "largeAction",
+  ),
   "enqueue-33": enqueues("800 single enqueues, pool of 10, 33 a second", 800, 10, 24_000),
   "mixed-5s": mixed("800 works of 20 ms to 5 s, pool of 50, 33 a second", 800, 50, 33, 5_000),
   "mixed-60s": mixed("800 works of 20 ms to 60 s, pool of 50, 4 a second", 800, 50, 4, 60_000),

@@ -2,7 +2,7 @@ import { type WorkId, Workpool } from "@convex-dev/workpool";
 import { componentsGeneric, internalMutationGeneric, internalQueryGeneric } from "convex/server";
 import { v } from "convex/values";
 import { steps } from "../../references.js";
-import { retry, vWorks } from "../../works.js";
+import { largeText, retry, vWorks } from "../../works.js";
 
 type Component = ConstructorParameters<typeof Workpool>[0];
 
@@ -25,6 +25,10 @@ export const enqueue = internalMutationGeneric({
       case "busyAction": {
         const busy = args.map(({ n }) => ({ n, ms }));
         return await pool.enqueueActionBatch(ctx, steps.actFor, busy, options);
+      }
+      case "largeAction": {
+        const large = args.map(() => ({ ms, text: largeText }));
+        return await pool.enqueueActionBatch(ctx, steps.actLarge, large, options);
       }
       case "failingAction":
         return await pool.enqueueActionBatch(ctx, steps.actAtSecond, args, { ...options, retry });
