@@ -16,6 +16,7 @@ import { emit, type EmittedBefore, filesOfApp, type GeneratedFile } from "./emit
 import { linkedFolder, misnamedFile, unreadableFile, withFrames } from "./file-problems.js";
 import { tombstonesOf } from "./plan/tombstones.js";
 import { type Earlier, withStorageNames } from "./plan/storage-names.js";
+import { plansOf } from "./plan/workflow-names.js";
 import type { Baseline, ChooseBaseline } from "./compatibility/baseline.js";
 import { hashOf, planHash } from "./plan/write.js";
 import { type EmittedFile, emittedKey } from "./plan/parts.js";
@@ -161,6 +162,7 @@ export class Compiler {
     for (const { file } of sources) consulted.delete(file);
     const earlier = await before(analysis.workflows);
     const workflows = withStorageNames(analysis.workflows, earlier);
+    const plans = plansOf(earlier);
     const removed = tombstonesOf(earlier, workflows);
     const plan: ProjectPlan = { ...(config && { config }), workflows, removed };
     const broken = new Set(workflows.filter(({ isBroken }) => isBroken));
@@ -174,7 +176,7 @@ export class Compiler {
     const ofApp = [
       ...(configText === undefined ? misplacedConfig(readOnce) : []),
       ...analysis.cycles,
-      ...check(plan),
+      ...check(plan, plans),
       ...checkOutputFolder(output, config, elsewhere, readOnce),
     ];
     const refused = config === undefined ? [] : checkConfig(config);
@@ -198,8 +200,6 @@ export class Compiler {
       .sort(compareDiagnostics);
     const ok = !diagnostics.some(isError);
     const emitted = (plan: ProjectPlan) => emit(plan, this.#emittedBefore(analysis, read));
-    const { baseline, last } = earlier;
-    const plans = baseline === undefined ? last : [baseline, ...last];
     const names = sources.map(({ file }) => file);
     const isOfAll = unsure.has("component") || unsure.has("output");
     const forAll = isOfAll ? [...ofApp, ...ofConfig] : ofApp;

@@ -43,7 +43,7 @@ const STEPS = 100;
 
 /** What the studio reads, by the manager's own functions, in the caller's transaction. */
 export function readFunctions(component: ComponentApi, workflows: Workflows): ReadFunctions {
-  const manager = new WorkflowManager(component);
+  const manager = managerOf(component, workflows);
   return {
     workflows: async () =>
       Object.values(workflows).map(({ name, definition, plan }) => {
@@ -66,7 +66,7 @@ export function readFunctions(component: ComponentApi, workflows: Workflows): Re
     run: async (ctx, { runId }) => {
       const found = await ctx.runQuery(component.views.status, { run: { runId } });
       if (found === null) return null;
-      const workflow = workflows[found.workflow];
+      const workflow = storedAs(workflows, found.workflow);
       if (workflow !== undefined) {
         const status = await manager.status(ctx, workflow, runId);
         return status;
@@ -91,7 +91,7 @@ export function readFunctions(component: ComponentApi, workflows: Workflows): Re
 
 /** What the studio does. Each is one transaction, that of the caller. */
 export function writeFunctions(component: ComponentApi, workflows: Workflows): WriteFunctions {
-  const manager = new WorkflowManager(component);
+  const manager = managerOf(component, workflows);
   const ofRun = async (ctx: QueryRunner, runId: string) =>
     await workflowOf(ctx, component, workflows, runId);
   return {
@@ -139,6 +139,17 @@ function refuseUnlessEditable(
     );
 }
 
+/** A manager that calls each workflow as the app does. */
+function managerOf(component: ComponentApi, workflows: Workflows): WorkflowManager {
+  const all = Object.values(workflows);
+  const renamed = Object.fromEntries(all.map(({ storedAs, name }) => [storedAs, name]));
+  return new WorkflowManager(component, { renamed });
+}
+
+/** The workflow whose runs are stored under a name. */
+const storedAs = (workflows: Workflows, name: string): WorkflowReference<never> | undefined =>
+  Object.values(workflows).find((each) => each.storedAs === name);
+
 /** @throws if the app has no such workflow */
 function named(workflows: Workflows, name: string): WorkflowReference<never> {
   const found = Object.hasOwn(workflows, name) ? workflows[name] : undefined;
@@ -156,5 +167,5 @@ async function workflowOf(
 ) {
   const found = await ctx.runQuery(component.views.status, { run: { runId } });
   if (found === null) throw new Error(`There is no run ${JSON.stringify(runId)}`);
-  return named(workflows, found.workflow);
+  return storedAs(workflows, found.workflow) ?? named(workflows, found.workflow);
 }

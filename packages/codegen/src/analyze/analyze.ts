@@ -41,7 +41,10 @@ interface FileRecord {
 }
 
 /** The part of a workflow that is read each time; the rest has a key of its own. */
-interface WorkflowSummary extends Pick<WorkflowPlan, "name" | "file" | "place" | "isBroken"> {
+interface WorkflowSummary extends Pick<
+  WorkflowPlan,
+  "name" | "file" | "place" | "isBroken" | "renamedFrom"
+> {
   readonly fields: readonly string[];
   readonly digest: Digest;
   readonly hash: string;
@@ -216,6 +219,7 @@ const summarized = (workflow: WorkflowPlan): WorkflowSummary => ({
   file: workflow.file,
   place: workflow.place,
   isBroken: workflow.isBroken,
+  ...(workflow.renamedFrom && { renamedFrom: workflow.renamedFrom }),
   fields: Object.keys(workflow),
   digest: digestOf(workflow),
   hash: planHash(workflow),

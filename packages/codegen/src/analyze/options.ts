@@ -42,6 +42,7 @@ const structural: ReadonlySet<string> = new Set([
   "finalize",
   "onEnd",
   "renamed",
+  "renamedFrom",
 ]);
 
 /** The options of an expression. The value of one that may be another is what may change it. */

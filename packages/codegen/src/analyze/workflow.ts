@@ -40,6 +40,7 @@ export function workflowPlan(
     nodesOf(calls, { file, ...inside, workflow: name, workflows, readNodes });
   const given = givenOptions(options ?? new Map(), file);
   const values = plannedValues(given, planned);
+  const renamedFrom = options && readRenamedFrom(options, name, file);
   const read = readNodes(definition.nodes, { prefix: "", code: [], scope: ["input"] });
   return {
     name,
@@ -54,6 +55,7 @@ export function workflowPlan(
     hasUnknownNames: read.hasUnknownNames || definition.isPart,
     renamings: options === undefined ? [] : readRenamings(options, name, file),
     given,
+    ...(renamedFrom && { renamedFrom }),
     place: file.placeOf(nameNode),
   };
 }
@@ -92,9 +94,24 @@ function readRenamings(all: Options, workflow: string, definition: DefinitionFil
   });
 }
 
+/** The old name, which is part of what is generated. */
+function readRenamedFrom(
+  all: Options,
+  workflow: string,
+  definition: DefinitionFile,
+): WorkflowPlan["renamedFrom"] {
+  const option = all.get("renamedFrom");
+  if (option === undefined) return undefined;
+  const file = fileOf(option, definition);
+  const name = stringOf(unwrap(option.value));
+  if (name !== undefined) return { name, place: file.placeOf(option.nameNode) };
+  const message = `the renamedFrom of workflow ${quote(workflow)} is not written out`;
+  return file.report("unreadableOptions", option.value, message, 'write `renamedFrom: "oldName"`');
+}
+
 /** What is read by itself. */
 const own = ["input", "tags", ON_END];
-const planned = ["retry", "timeout", "retention", "sensitive", "renamed"];
+const planned = ["retry", "timeout", "retention", "sensitive", "renamed", "renamedFrom"];
 
 function nodesOf(calls: readonly NodeCall[], context: NodeContext): ReadNodes {
   const scope = [...context.scope];

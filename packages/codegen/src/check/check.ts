@@ -1,7 +1,8 @@
 import type { Diagnostic } from "../diagnostics/diagnostic.js";
-import type { ProjectPlan, WorkflowPlan } from "../plan/schema.js";
+import type { ProjectPlan, WorkflowPlan, WrittenPlan } from "../plan/schema.js";
 import { checkDuplicates, checkDuplicateWorkflows, checkNames, checkStored } from "./names.js";
 import { checkOptions } from "./options.js";
+import { checkRenamedFrom } from "./renamed-from.js";
 import { checkRecursion, checkRenamings, checkStructure } from "./structure.js";
 
 const rules = [
@@ -14,8 +15,12 @@ const rules = [
 ];
 
 /** Everything in the definitions together that would not work; see `checkWorkflow` for each one. */
-export const check = ({ workflows }: ProjectPlan): Diagnostic[] => [
+export const check = (
+  { workflows }: ProjectPlan,
+  earlier: readonly WrittenPlan[],
+): Diagnostic[] => [
   ...checkDuplicateWorkflows(workflows),
+  ...checkRenamedFrom(workflows, earlier),
   ...checkRecursion(workflows),
 ];
 

@@ -1,6 +1,7 @@
 import { type Diagnostic, isError } from "../diagnostics/diagnostic.js";
 import { stagesOf } from "../plan/flow.js";
 import type { ProjectPlan, WorkflowPlan, WrittenPlan } from "../plan/schema.js";
+import { storedAs } from "../plan/workflow-names.js";
 
 /**
  * The plan of the workflows without errors, if only new ones have errors: the app's types are then
@@ -27,7 +28,9 @@ export function soundPart(
       stagesOf(each).every(({ workflows = [] }) => workflows.every(isWhole)),
     );
   }
-  const names = new Set(sound.map(({ name }) => name));
-  const areKept = earlier.every(({ workflows }) => workflows.every(({ name }) => names.has(name)));
+  const stored = new Set(sound.map(storedAs));
+  const areKept = earlier.every(({ workflows }) =>
+    workflows.every((each) => stored.has(storedAs(each))),
+  );
   return sound.length > 0 && areKept ? { ...plan, workflows: sound } : undefined;
 }

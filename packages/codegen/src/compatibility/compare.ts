@@ -4,6 +4,7 @@ import { outputOf, usualComponent } from "../plan/paths.js";
 import type { WrittenPlan } from "../plan/schema.js";
 import { sortedBy } from "../plan/sorted.js";
 import { stageKind } from "../plan/stage-kinds.js";
+import { storedAs } from "../plan/workflow-names.js";
 import { type Change, type WorkflowThen, linePairs, type NodeThen } from "./lines.js";
 import { compareLine } from "./nodes.js";
 import { onEndChanges } from "./on-end.js";
@@ -11,18 +12,19 @@ import { eventsOf, inputChanges } from "./schemas.js";
 
 /** What changed between two plans, and what becomes of runs in flight: see docs/deploying.md. */
 export function compare(before: WrittenPlan, now: WrittenPlan): Change[] {
-  const then = new Map(before.workflows.map((workflow) => [workflow.name, workflow]));
-  const names = new Set(now.workflows.map(({ name }) => name));
+  const then = new Map(before.workflows.map((workflow) => [storedAs(workflow), workflow]));
+  const stored = new Set(now.workflows.map(storedAs));
+  const added = now.workflows.filter((each) => !then.has(storedAs(each)));
   const moves = movesOf(before, now);
   const gone = before.workflows
-    .filter(({ name }) => !names.has(name))
+    .filter((each) => !stored.has(storedAs(each)))
     .flatMap((old) => [
-      goneWorkflow(old),
+      goneWorkflow(old, added),
       ...compareUndoing(old, undefined),
       ...onEndChanges(old, undefined),
     ]);
   const others = now.workflows.flatMap((workflow) => {
-    const old = then.get(workflow.name);
+    const old = then.get(storedAs(workflow));
     if (old === undefined) return [safe(workflow, "the workflow is new")];
     const moved = moves.map(([message, hint]) => stops(workflow, message, hint));
     if (old.hash === workflow.hash) return moved;
@@ -39,11 +41,20 @@ const safe = ({ name: workflow }: WorkflowThen, message: string): Change => {
   return { workflow, compatibility: "safe", message };
 };
 
-function goneWorkflow(workflow: WorkflowThen): Change {
+function goneWorkflow(workflow: WorkflowThen, added: readonly WorkflowThen[]): Change {
   const message = "the workflow is removed or renamed: all its runs stop where they are";
-  const hint = `keep the workflow ${quote(workflow.name)}, started by nobody, until its runs have ended`;
+  const other = added.find((each) => isLike(workflow, each));
+  const option = `\`renamedFrom: ${quote(workflow.name)}\``;
+  const renamed =
+    other && `; if it is ${quote(other.name)} now, say so in the options of that: ${option}`;
+  const hint = `keep the workflow ${quote(workflow.name)}, started by nobody, until its runs have ended${renamed ?? ""}`;
   return stops(workflow, message, hint);
 }
+
+/** Says whether two have the same nodes, or names that differ in case only. */
+const isLike = (one: WorkflowThen, other: WorkflowThen): boolean =>
+  one.name.toLowerCase() === other.name.toLowerCase() ||
+  stageNames(one.nodes).join() === stageNames(other.nodes).join();
 
 const componentOf = ({ config }: WrittenPlan): string => config?.component ?? usualComponent;
 
@@ -60,7 +71,9 @@ function movesOf(before: WrittenPlan, now: WrittenPlan): [message: string, hint:
 
 function compareWorkflow(before: WorkflowThen, now: WorkflowThen): Change[] {
   const { pairs, goneCases } = linePairs(before, now);
+  const renamed = `renamed from ${quote(before.name)}: its runs go on under the new name, and are undone by it`;
   return [
+    ...(before.name === now.name ? [] : [safe(now, renamed)]),
     ...inputChanges(before, now),
     ...otherRetry(before, now),
     ...(differ(optionsOf(before), optionsOf(now))
@@ -89,9 +102,9 @@ function compareWorkflow(before: WorkflowThen, now: WorkflowThen): Change[] {
   ];
 }
 
-/** What `renamed` and `retry` say is told apart. */
+/** What `renamed`, `renamedFrom` and `retry` say is told apart. */
 const optionsOf = ({ options, computed }: WorkflowThen) => [
-  { ...options, renamed: undefined, retry: undefined },
+  { ...options, renamed: undefined, renamedFrom: undefined, retry: undefined },
   computed,
 ];
 
@@ -125,7 +138,7 @@ export function compareUndoing(before: WorkflowThen, now: WorkflowThen | undefin
       const message =
         "its compensation is removed: a run that is past the step does not undo it when it fails";
       const node = name.slice(0, -ending.length);
-      return { workflow: before.name, node, compatibility: "loses", message, hint };
+      return { workflow: (now ?? before).name, node, compatibility: "loses", message, hint };
     });
 }
 

@@ -9,7 +9,7 @@ export function onEndChanges(before: WorkflowThen, now: WorkflowThen | undefined
     message: string,
     hint?: string,
   ): Change[] => [
-    { workflow: before.name, node: ON_END, compatibility, message, ...(hint && { hint }) },
+    { workflow: (now ?? before).name, node: ON_END, compatibility, message, ...(hint && { hint }) },
   ];
   if (old === undefined)
     return next === undefined

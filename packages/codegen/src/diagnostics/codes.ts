@@ -21,6 +21,7 @@ export const codes = {
   hiddenGlobal: error("SW1010", "a node's name hides a global that the input uses"),
   hiddenName: error("SW1011", "a node's name hides one around it"),
   unusableRenaming: error("SW1012", "an entry of renamed is wrong"),
+  unusableRenamedFrom: error("SW1013", "a renamedFrom is wrong"),
 
   computedChain: error("SW1101", "the structure of a workflow is computed"),
   notExported: error("SW1102", "a workflow is not exported under one name"),

@@ -7,6 +7,7 @@ import {
   workflowPlanIn,
 } from "../plan/paths.js";
 import type { ProjectPlan, WorkflowPlan } from "../plan/schema.js";
+import { storedAs } from "../plan/workflow-names.js";
 import { toWritten } from "../plan/write.js";
 import {
   appPlanText,
@@ -38,39 +39,42 @@ export function emit(plan: ProjectPlan, before?: EmittedBefore): GeneratedFile[]
   const { removed = [], config } = plan;
   const app = config?.values ?? {};
   const output = outputOf(app);
-  const setting = { component: app.component ?? usualComponent, output };
   if (plan.workflows.length + removed.length === 0) return [];
-  const names = plan.workflows.map(({ name }) => name);
+  const files = new Map(plan.workflows.map((each) => [each.name, storedAs(each)]));
+  const renamed = Object.fromEntries([...files].filter(([name, file]) => name !== file));
+  const setting = { component: app.component ?? usualComponent, output, renamed };
+  const stored = new Set(files.values());
   const tombstones = new Map(removed.map((each) => [each.workflow, each]));
   const written = toWritten(plan);
   const others: GeneratedFile[] = [
     { path: `${output}/index.ts`, text: indexFile(setting, app) },
-    { path: listFileIn(output), text: listFile(names) },
+    { path: listFileIn(output), text: listFile(files) },
     { path: attributesIn(output), text: attributesFile },
     { path: planFileIn(output), text: appPlanText(written) },
   ];
-  for (const gone of removed.filter(({ workflow }) => !names.includes(workflow))) {
+  for (const gone of removed.filter(({ workflow }) => !stored.has(workflow))) {
     const text = workflowPlanText(written, undefined, gone);
     others.push({ path: workflowPlanIn(output, gone.workflow), text });
     const code = removedWorkflowFile(gone, setting);
     others.push({ path: `${output}/${gone.workflow}.ts`, text: code });
   }
   const emitted = plan.workflows.flatMap((workflow, at) => {
-    const gone = tombstones.get(workflow.name);
+    const file = storedAs(workflow);
+    const gone = tombstones.get(file);
     const origin = before?.originOf(workflow);
     const madeOf = JSON.stringify([origin, gone, setting]);
     const unlessSame = (path: string, make: () => string): GeneratedFile => {
       const same = origin === undefined ? undefined : before?.get(path, madeOf);
       if (same !== undefined) return same;
-      const file = sealed({ path, text: make() });
-      if (origin !== undefined) before?.set(file, madeOf);
-      return file;
+      const made = sealed({ path, text: make() });
+      if (origin !== undefined) before?.set(made, madeOf);
+      return made;
     };
     const planText = () => workflowPlanText(written, written.workflows[at], gone);
     const code = () => workflowFile(workflow, gone ?? { stages: [] }, setting);
     return [
-      unlessSame(workflowPlanIn(output, workflow.name), planText),
-      unlessSame(`${output}/${workflow.name}.ts`, code),
+      unlessSame(workflowPlanIn(output, file), planText),
+      unlessSame(`${output}/${file}.ts`, code),
     ];
   });
   const ofApp = others.map((file) => sealed(file));

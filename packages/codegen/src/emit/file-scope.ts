@@ -17,6 +17,8 @@ import { exportedConst, laidOut, list, property, quoted } from "./code.js";
 export interface Setting {
   readonly component: string;
   readonly output: string;
+  /** The storage names of workflows that have another name now, by that. */
+  readonly renamed: Readonly<Record<string, string>>;
 }
 
 interface Import {
@@ -131,7 +133,9 @@ export class FileScope {
   reference(workflow: string): string {
     if (workflow === this.workflow?.name) return "reference";
     const local = this.name(`reference:${workflow}`, workflow);
-    return this.#import(`6${workflow}`, `./${workflow}`, "reference", local);
+    const { renamed } = this.setting;
+    const file = Object.hasOwn(renamed, workflow) ? renamed[workflow] : workflow;
+    return this.#import(`6${workflow}`, `./${file}`, "reference", local);
   }
 
   /** The workflows that a stage may start, as a list. */

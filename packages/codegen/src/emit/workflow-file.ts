@@ -50,7 +50,7 @@ const assembled = (head: string, file: FileScope, sections: readonly string[]): 
 
 /** What binds the functions of the file to the workflow, with the app's defaults for it. */
 function binding(workflow: WorkflowPlan, file: FileScope): string {
-  const { name, inherited = {}, storageNames = new Map() } = workflow;
+  const { name, storage, inherited = {}, storageNames = new Map() } = workflow;
   const names = [...storageNames].map(([path, storage]) => property(path, quoted(storage)));
   const reads = stagesOf(workflow).flatMap((stage) => [
     ...readsOf(stage.name, stage.reads),
@@ -62,10 +62,13 @@ function binding(workflow: WorkflowPlan, file: FileScope): string {
     .map((stage) => property(stage.name, `() => ${file.references(stage)}`));
   const settings = code.openObject([
     ...facts(file),
+    ...(storage === undefined ? [] : [property("storedAs", quoted(storage))]),
     property("plan", quoted(planHash(workflow))),
     ...Object.entries(inherited).map(([option, value]) => property(option, code.literal(value))),
     ...code.unlessEmpty("names", code.object, names),
-    ...(workflow.given.has("renamed") ? [property("renamed", "true")] : []),
+    ...(["renamed", "renamedFrom"].some((each) => workflow.given.has(each))
+      ? [property("renamed", "true")]
+      : []),
     ...code.unlessEmpty("reads", code.openObject, reads),
     ...code.unlessEmpty("starts", code.openObject, starts),
   ]);

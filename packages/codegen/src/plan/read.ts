@@ -1,6 +1,7 @@
 import * as z from "zod";
 import { appPlan, workflowPlanFile } from "./schema.js";
 import { planVersion } from "./constants.js";
+import { storedAs } from "./workflow-names.js";
 import { type PlanPart, PlanOutdated, PlanUnreadable } from "./parts.js";
 
 const anyVersion = z.object({ generatedBy: z.literal("workflow-codegen"), version: z.number() });
@@ -10,7 +11,9 @@ export function readPlanFile(text: string, path: string, of = path): PlanPart {
   const name = /(\w+)\.plan\.json$/.exec(path)?.[1];
   if (name === undefined) return { ...parsed(text, of, appPlan), workflows: [] };
   const { workflow, removed } = parsed(text, of, workflowPlanFile);
-  const names = [workflow?.name, removed?.workflow].filter((each) => each !== undefined);
+  const names = [workflow && storedAs(workflow), removed?.workflow].filter(
+    (each) => each !== undefined,
+  );
   if (names.length === 0 || names.some((each) => each !== name))
     throw new PlanUnreadable(`${of} is not the plan of the workflow ${JSON.stringify(name)}`);
   return { workflows: workflow ? [workflow] : [], removed: removed ? [removed] : [] };

@@ -93,6 +93,8 @@ export const body = z.object({
 
 export const workflow = z.object({
   name: workflowName,
+  /** The name that its runs are stored under: its first one. Absent when it is its name. */
+  storage: workflowName.optional(),
   file: z.string(),
   /** A hash of the source of its `input`, without white space and comments, and what it names. */
   input: z.string(),
@@ -106,6 +108,7 @@ export const workflow = z.object({
 
 /** What an earlier version leaves behind, so that no run is at a function that is gone. */
 export const tombstones = z.object({
+  /** Its storage name. */
   workflow: workflowName,
   /** Its action stages that are gone, among them compensations. */
   stages: z.array(stageName),
@@ -137,7 +140,7 @@ export const appPlan = z.object({
   config: appConfig.optional(),
 });
 
-/** `<workflow>.plan.json`: one file per workflow, so that branches can be merged. */
+/** `<storage name>.plan.json`: one file per workflow, so that branches can be merged. */
 export const workflowPlanFile = z.object({
   generatedBy,
   version,
@@ -247,6 +250,8 @@ export interface WorkflowPlan extends Omit<z.infer<typeof workflow>, "input"> {
   /** The options that it takes from the app's config. Default: none. */
   readonly inherited?: Pick<AppConfig, "retry">;
   readonly renamings: readonly Renaming[];
+  /** What it says that it was called before. */
+  readonly renamedFrom?: { readonly name: string; readonly place: Place } | undefined;
   /** The storage names that differ from the names, by path. Default: none. */
   readonly storageNames?: ReadonlyMap<string, string>;
   /** Says whether a node's name is computed, so that a missing name may be that node's. */

@@ -3,6 +3,7 @@ import { membersOf, type Member, digestOf } from "./digest.js";
 import { capitalized } from "./names.js";
 import { hasKeys } from "./stage-kinds.js";
 import { planHash } from "./write.js";
+import { plansOf, storedAs, withStoredRuns } from "./workflow-names.js";
 
 /* Results are stored under a node's first name. Only entries of `renamed` new to the plan count. */
 
@@ -15,15 +16,15 @@ export interface Earlier {
   readonly drops?: boolean;
 }
 
-export function withStorageNames(workflows: readonly WorkflowPlan[], { baseline, last }: Earlier) {
-  const plans = baseline === undefined ? last : [baseline, ...last];
+export function withStorageNames(workflows: readonly WorkflowPlan[], earlier: Earlier) {
+  const plans = plansOf(earlier);
   const befores = plans.map((plan) => new Map(plan.workflows.map((each) => [each.name, each])));
-  return workflows.map((workflow) => {
+  return withStoredRuns(workflows, earlier).map((workflow) => {
     const hash = planHash(workflow);
     // One that has not changed need not be read.
     if (befores.length > 0 && befores.every((before) => before.get(workflow.name)?.hash === hash))
       return workflow;
-    const names = storageNames(workflow, plans, baseline !== undefined);
+    const names = storageNames(workflow, plans, earlier.baseline !== undefined);
     if (names.size === 0) return workflow;
     return { ...workflow, storageNames: names, nodes: under(names, workflow.nodes, "") };
   });
@@ -61,14 +62,16 @@ interface OldLine {
 
 /** The storage names that are other names, by the paths of nodes and cases. */
 function storageNames(
-  { name, nodes, renamings }: WorkflowPlan,
+  workflow: WorkflowPlan,
   plans: readonly WrittenPlan[],
   hasBaseline: boolean,
 ): ReadonlyMap<string, string> {
+  const { nodes, renamings } = workflow;
+  const own = storedAs(workflow);
   const names = new Map<string, string>();
   const known = plans.map(({ workflows, removed = [] }) => [
-    ...workflows.flatMap((each) => (each.name === name ? digestOf(each).stored : [])),
-    ...removed.flatMap((each) => (each.workflow === name ? (each.nodes ?? []) : [])),
+    ...workflows.flatMap((each) => (storedAs(each) === own ? digestOf(each).stored : [])),
+    ...removed.flatMap((each) => (each.workflow === own ? (each.nodes ?? []) : [])),
   ]);
   const deployed = known[0]?.map((each) => `${each.name}.`) ?? [];
   const isDeployed = (path: string) =>
@@ -133,15 +136,15 @@ function storageNames(
     }
   };
   const tops = plans.map(({ workflows, removed = [] }): OldLine => {
-    const workflow = workflows.find((each) => each.name === name);
-    const before = new Map(Object.entries(Object(workflow?.options["renamed"])));
+    const old = workflows.find((each) => storedAs(each) === own);
+    const before = new Map(Object.entries(Object(old?.options["renamed"])));
     const entries = renamings.filter(({ old, now }) => before.get(old) !== now);
     // Those that were gone before it was said that they have another name.
-    const nodesGone = removed.find((each) => each.workflow === name)?.nodes ?? [];
+    const nodesGone = removed.find((each) => each.workflow === own)?.nodes ?? [];
     const gone = nodesGone.map(({ name: storage, hash }): Member => {
       return { name: storage, storage, kind: GONE, hash, inside: [] };
     });
-    const members = membersOf(workflow?.nodes ?? []);
+    const members = membersOf(old?.nodes ?? []);
     return {
       members: hasBaseline ? members : [...members, ...gone],
       prefixes: [""],

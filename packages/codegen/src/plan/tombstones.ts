@@ -5,6 +5,7 @@ import { stageIdentifier } from "./names.js";
 import type { Tombstones, WorkflowPlan, WrittenPlan } from "./schema.js";
 import { sortedBy } from "./sorted.js";
 import type { Earlier } from "./storage-names.js";
+import { storedAs } from "./workflow-names.js";
 import { planHash } from "./write.js";
 
 /** What runs may still be at or have results of. Tombstones stay until they are dropped. */
@@ -13,9 +14,9 @@ export function tombstonesOf(
   workflows: readonly WorkflowPlan[],
 ): Tombstones[] {
   const last = drops ? [] : all;
-  const byName = new Map(workflows.map((workflow) => [workflow.name, workflow]));
+  const byName = new Map(workflows.map((workflow) => [storedAs(workflow), workflow]));
   // Files whose names differ only in case are one file on macOS and Windows.
-  const files = new Set(workflows.map(({ name }) => name.toLowerCase()));
+  const files = new Set(workflows.map((workflow) => storedAs(workflow).toLowerCase()));
   const gone = goneIn(baseline === undefined ? last : [baseline], last, byName);
   return sortedBy(gone, ([name]) => name).flatMap(([name, before]): Tombstones[] => {
     const now = byName.get(name);
@@ -35,7 +36,7 @@ interface Gone {
   readonly nodes: Map<string, StoredNode>;
 }
 
-/** Action stages and nodes of earlier plans by workflow, with what was gone from others. */
+/** Action stages and nodes of earlier plans by storage name, with what was gone from others. */
 function goneIn(
   plans: readonly WrittenPlan[],
   others: readonly WrittenPlan[],
@@ -49,10 +50,10 @@ function goneIn(
     all.set(workflow, gone);
   };
   for (const workflow of plans.flatMap(({ workflows }) => workflows)) {
-    const now = byName.get(workflow.name);
+    const now = byName.get(storedAs(workflow));
     // Nothing is gone from one that is the same.
     if (now === undefined || planHash(now) !== workflow.hash)
-      add(workflow.name, digestOf(workflow).actions, digestOf(workflow).stored);
+      add(storedAs(workflow), digestOf(workflow).actions, digestOf(workflow).stored);
   }
   for (const { workflow, stages, nodes } of others.flatMap(({ removed = [] }) => removed))
     add(workflow, stages, nodes);

@@ -33,7 +33,7 @@ export function toWritten({ config, workflows, removed = [] }: ProjectPlan): Wri
 /** Made once: a watching compiler writes most workflows again and again. */
 const writtenWorkflowOf = once((placed: WorkflowPlan): WrittenWorkflow => {
   const workflow: Every<Omit<WrittenWorkflow, "hash">> = {
-    ...picked(placed, "name", "file"),
+    ...picked(placed, "name", "storage", "file"),
     input: placed.input.hash,
     ...picked(placed, "fields", "options", "computed"),
     nodes: placed.nodes.map(nodeOf),

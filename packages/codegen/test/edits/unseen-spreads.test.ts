@@ -15,7 +15,8 @@ export const last = { finalize: { query: (_ctx, { children }) => children.length
 export const handled = { query: () => 1, retry: undefined };
 export const renaming = { timeout: "1h", renamed: { a: "b" } };
 export const plain = { timeout: "1h", renamed: {} };
-const all = { undone, last, handled, renaming, plain };
+export const moved = { renamedFrom: "flew" };
+const all = { undone, last, handled, renaming, plain, moved };
 export const pick = (name) => all[name];
 `,
   "flow.workflow.ts": `
@@ -61,6 +62,9 @@ test("a `renamed` in a spread that is not seen is refused; one that is written, 
   const before = app("", step.replace('"b"', '"a"'));
   expect(await releases.release(written, before)).toBeDefined();
   expect(await releases.release(app('...policies.pick("plain"),', step))).toBeDefined();
+  await expect(releases.release(app('...policies.pick("moved"),', step))).rejects.toThrow(
+    "it does not know its `renamedFrom` (write it beside any spread",
+  );
 });
 
 test("what a const of another file holds is seen in a spread", async () => {

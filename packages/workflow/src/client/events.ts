@@ -52,11 +52,11 @@ export async function sendEvent(
   name: string,
   payload: unknown,
 ): Promise<"taken" | "kept"> {
-  const { name: workflow, stored } = reference;
-  const { problems, ...event } = parsed(workflow, stored, name, payload);
+  const { storedAs: workflow, stored } = reference;
+  const { problems, ...event } = parsed(reference.name, stored, name, payload);
   const run = runArgs([reference, which]);
   const sent = await ctx.runMutation(component.events.send, { ...run, workflow, ...event });
-  const cannot = `Cannot send "${name}" to ${described(run)}`;
+  const cannot = `Cannot send "${name}" to ${described([reference, which])}`;
   const refused = (why: string) => new Error(`${cannot}: ${why}`);
   switch (sent.kind) {
     case "taken":

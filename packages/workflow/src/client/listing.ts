@@ -93,7 +93,7 @@ export async function listRuns<Workflow extends WorkflowReference<never>>(
     );
   const some = {
     ...others,
-    workflow: workflow?.name,
+    workflow: workflow?.storedAs,
     notOfPlan: outdated ? workflow?.plan : undefined,
     page: { numItems, cursor, endCursor, maximumRowsRead },
   };

@@ -61,6 +61,11 @@ export interface WorkflowManagerOptions {
    * `retention`; then it is removed in the background. Default: forever.
    */
   retention?: Duration;
+  /**
+   * The names of renamed workflows, by the first ones that they had, for lists of runs. The generated
+   * `workflow` has them.
+   */
+  renamed?: Readonly<Record<string, string>>;
 }
 
 /**
@@ -69,17 +74,27 @@ export interface WorkflowManagerOptions {
  */
 export class WorkflowManager {
   readonly #settings: StartSettings;
+  readonly #renamed: ReadonlyMap<string, string>;
 
   /** @param component `components.workflow`. @throws if an option is out of its range. */
   constructor(
     private readonly component: ComponentApi,
-    { maxParallelism, logLevel, retention }: WorkflowManagerOptions = {},
+    { maxParallelism, logLevel, retention, renamed = {} }: WorkflowManagerOptions = {},
   ) {
     if (maxParallelism !== undefined) checkMaxParallelism(maxParallelism);
     if (logLevel !== undefined) checkLogLevel(logLevel);
     const of = "The retention of the WorkflowManager";
     const retentionMs = retention === undefined ? undefined : durationMs(retention, of);
     this.#settings = { maxParallelism, logLevel, retentionMs };
+    this.#renamed = new Map(Object.entries(renamed));
+  }
+
+  /** Runs with the present names of their workflows. */
+  #called<Row extends { workflow: string }, Rest>(found: Rest & { page: Row[] }) {
+    const page = found.page.map((row) => {
+      return { ...row, workflow: this.#renamed.get(row.workflow) ?? row.workflow };
+    });
+    return { ...found, page };
   }
 
   /**
@@ -153,7 +168,8 @@ export class WorkflowManager {
     const active = found.active.map(({ node, ...of }) => asCalled(stored, node, of));
     const kept = found.kept.map((event) => ({ ...event, name: named(stored, event.name) }));
     // The output was checked when it was stored; its type is that of the definition.
-    return { ...found, isOutdated, active, kept } as unknown as Status<Workflow>;
+    const { name } = workflow;
+    return { ...found, workflow: name, isOutdated, active, kept } as unknown as Status<Workflow>;
   }
 
   /**
@@ -185,7 +201,7 @@ export class WorkflowManager {
   ): Promise<Page<Wait>> {
     const { numItems, cursor, endCursor, maximumRowsRead } = page;
     const options = { numItems, cursor, endCursor, maximumRowsRead };
-    return await ctx.runQuery(this.component.waits.list, { runId, page: options });
+    return this.#called(await ctx.runQuery(this.component.waits.list, { runId, page: options }));
   }
 
   /**
@@ -198,7 +214,7 @@ export class WorkflowManager {
     filter: ListFilter<Workflow>,
     page: PageOptions,
   ): Promise<Page<ListedRun> & { read: number }> {
-    return await listRuns(this.component, ctx, filter, page);
+    return this.#called(await listRuns(this.component, ctx, filter, page));
   }
 
   /**
@@ -255,9 +271,8 @@ export class WorkflowManager {
   }
 
   async #steer(ctx: MutationRunner, verb: "cancel" | "pause" | "resume", which: WhichRun) {
-    const run = runArgs(which);
-    const result = await ctx.runMutation(this.component.steering[verb], run);
-    if (result === "unknown") throw unknownRun(verb, run);
+    const result = await ctx.runMutation(this.component.steering[verb], runArgs(which));
+    if (result === "unknown") throw unknownRun(verb, which);
     return ["canceled", "paused", "resumed"].includes(result);
   }
 
@@ -305,7 +320,7 @@ export class WorkflowManager {
   /** The kept input of a run, if the present schema gives something else. @throws if none. */
   async #keptInput(ctx: QueryRunner, workflow: AnyWorkflow, runId: RunId) {
     const { keptInput } = this.component.steering;
-    const kept = await ctx.runQuery(keptInput, { runId, workflow: workflow.name });
+    const kept = await ctx.runQuery(keptInput, { runId, workflow: workflow.storedAs });
     return kept === null ? undefined : parsedAgain(workflow.parse, kept);
   }
 
@@ -328,7 +343,7 @@ export class WorkflowManager {
    */
   async repair(ctx: MutationRunner, workflows?: Readonly<Record<string, AnyWorkflow>>) {
     const all = workflows && Object.values(workflows);
-    const plans = all?.map(({ name, plan }) => ({ workflow: name, plan }));
+    const plans = all?.map(({ storedAs: workflow, plan }) => ({ workflow, plan }));
     await ctx.runMutation(this.component.steering.repair, { plans });
   }
 }

@@ -55,7 +55,7 @@ const HAS_ENDED: ReadonlySet<string> = new Set(["completed", "failed", "canceled
 export async function timelineOf<Workflow>(
   component: ComponentApi,
   ctx: QueryRunner,
-  { name: workflow, stored }: WorkflowReference<never>,
+  { storedAs: workflow, stored }: WorkflowReference<never>,
   runId: string,
   { numItems, cursor: from, endCursor: to }: PageOptions,
 ): Promise<Page<TimelineEntry<Workflow>>> {

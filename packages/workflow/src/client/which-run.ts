@@ -18,19 +18,21 @@ type RunArgs = FunctionArgs<ComponentApi["steering"]["cancel"]>;
 export function runArgs([first, second]: WhichRun): RunArgs {
   if (typeof first === "string") return { run: { runId: first } };
   const run = typeof second === "string" ? { runId: second } : second;
-  if (run === undefined || typeof first?.name !== "string")
+  if (run === undefined || typeof first?.storedAs !== "string")
     throw new TypeError("A run is given by its id, or by its workflow and { key }");
-  return { run, workflow: first.name };
+  return { run, workflow: first.storedAs };
 }
 
 /** A run as messages name it. */
-export function described({ run, workflow }: RunArgs): string {
+export function described(which: WhichRun): string {
+  const { run } = runArgs(which);
+  const [workflow] = which;
   const named = "runId" in run ? `run "${run.runId}"` : `the run of key "${run.key}"`;
-  return workflow === undefined ? named : `${named} of "${workflow}"`;
+  return typeof workflow === "string" ? named : `${named} of "${workflow.name}"`;
 }
 
-export function unknownRun(verb: string, run: RunArgs): Error {
-  return new Error(`Cannot ${verb} ${described(run)}: there is no such run`);
+export function unknownRun(verb: string, which: WhichRun): Error {
+  return new Error(`Cannot ${verb} ${described(which)}: there is no such run`);
 }
 
 export function refusal(
@@ -38,7 +40,7 @@ export function refusal(
   runId: string,
   why: "unknown" | "child" | "goes on" | "key taken" | "no iteration",
 ): Error {
-  if (why === "unknown") return unknownRun(verb, { run: { runId } });
+  if (why === "unknown") return unknownRun(verb, [runId]);
   const reason = {
     child: `it is the child of another run; ${verb} the one at the top`,
     "goes on": "it goes on; cancel it, or wait until it has ended",

@@ -10,7 +10,7 @@ import { inputFields, keptInput } from "./core/input.js";
 import { isInput } from "./core/kinds.js";
 import { logStarted } from "./core/log.js";
 import { pool } from "./core/pool.js";
-import { hasEnded, runWithId, runWithKey } from "./core/runs.js";
+import { hasEnded, runWithId, runWithKey, workflowOf } from "./core/runs.js";
 import { cancelScheduled } from "./core/scheduled.js";
 import { loadScope, settledOutput } from "./core/scope.js";
 import { isActive, stepRead, stepWithId } from "./core/steps.js";
@@ -218,7 +218,7 @@ async function startRuns(ctx: MutationCtx, { starts, ...together }: Starts) {
     if (begins) begun.push(run);
   }
   await core.enqueueWorks(ctx, works, pool, gate);
-  await logStarted(ctx, together.begin.workflow, begun);
+  await logStarted(ctx, workflowOf(together.begin), begun);
   return results;
 }
 

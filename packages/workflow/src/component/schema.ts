@@ -29,6 +29,8 @@ export default defineSchema({
   /** One execution of a workflow. Written when it starts and when it ends, not between. */
   runs: defineTable({
     workflow: v.string(),
+    /** What it was called when the run was started, if that is not its storage name. */
+    workflowName: v.optional(v.string()),
     state: vRunState,
     entry: v.string(),
     plan: v.optional(v.string()),

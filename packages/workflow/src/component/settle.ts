@@ -3,6 +3,7 @@ import { v } from "convex/values";
 import { withoutValues } from "../errors/failure.js";
 import { voidMutation } from "./core/continuations.js";
 import type { MutationCtx, Run, RunId, Step } from "./core/documents.js";
+import { workflowOf } from "./core/runs.js";
 import { isEntry, runsWithin, type TimedKind } from "./core/kinds.js";
 import { logStep } from "./core/log.js";
 import { pool } from "./core/pool.js";
@@ -94,7 +95,7 @@ export const failStep = voidMutation(
     if (step === null || run === null) return;
     const { event, stage, attempt } = step;
     const shown = step.sensitive === true ? withoutValues(problem) : problem;
-    const error = { ...shown, workflow: run.workflow, node: nameOf(step), attempt };
+    const error = { ...shown, workflow: workflowOf(run), node: nameOf(step), attempt };
     const outcome: Outcome =
       event?.kind === "success"
         ? { kind: "success", output: event.output, ...(await loopAround(ctx, step)) }

@@ -143,6 +143,8 @@ export type Took = Infer<typeof vTook>;
 /** How runs of a workflow begin. */
 export const vBeginning = v.object({
   workflow: v.string(),
+  /** What the workflow is called, if that is not its storage name. */
+  workflowName: v.optional(v.string()),
   /** The hash of the plan that they start under. */
   plan: v.optional(v.string()),
   entry: v.string(),

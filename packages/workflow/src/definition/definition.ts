@@ -51,6 +51,11 @@ export interface WorkflowOptions<Schema extends AnySchema, OnEnd extends AnyUndo
    * be deleted once it is in the plan.
    */
   renamed?: Readonly<Record<string, string>>;
+  /**
+   * What the workflow was called before: its runs go on under the new name. It may be deleted once
+   * it is in the plan.
+   */
+  renamedFrom?: string;
 }
 
 /* The options of a node were checked where it was written: generated code only hands them on. */

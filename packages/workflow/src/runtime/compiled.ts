@@ -73,7 +73,9 @@ export interface Settings {
   readonly folder?: string;
   /** Default: each node and case is stored under its name. */
   readonly names?: StorageNames;
-  /** Says whether the compiler has seen the workflow's `renamed`. Default: false. */
+  /** The storage name of the workflow: its file and its runs have it. Default: its name. */
+  readonly storedAs?: string;
+  /** Says whether the compiler has seen how it and its nodes are renamed. Default: false. */
   readonly renamed?: boolean;
 }
 
@@ -89,15 +91,15 @@ export function compiled(
 ) {
   checkFormat(workflow, settings);
   if (settings.renamed !== true) checkNotRenamed(workflow, given);
-  const { plan, retry, folder, names: storageNames, starts } = settings;
+  const { plan, retry, folder, names: storageNames, starts, storedAs = workflow } = settings;
   const definition = underStorageNames(withOnEnd(given), storageNames);
-  const functions = functionsOf(workflow, folder);
+  const functions = functionsOf(storedAs, folder);
   const following = new Map<string, Arrive>();
   const actions = new Set<string>();
   /** Stages whose actions are something else now. */
   const replaced = new Set<string>();
   const reads = new Map(Object.entries(settings.reads ?? {}));
-  const facts = { component, workflow, definition, functions, plan, retry };
+  const facts = { component, workflow, storedAs, definition, functions, plan, retry };
   const own: Bound = {
     ...facts,
     following,

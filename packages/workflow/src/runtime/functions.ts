@@ -87,6 +87,8 @@ export function functionsOf(workflow: string, folder = "_workflows") {
 export interface Bound {
   readonly component: ComponentApi;
   readonly workflow: string;
+  /** Its storage name. */
+  readonly storedAs: string;
   readonly definition: AnyDefinition;
   readonly functions: ReturnType<typeof functionsOf>;
   /** The app's `retry`. Default: one attempt. */

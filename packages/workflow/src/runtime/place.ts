@@ -221,12 +221,13 @@ const outOfDate = (workflow: string, difference: string, which = ""): Error =>
     `The generated code of workflow "${workflow}" is out of date: ${difference}. Run workflow-codegen${which}`,
   );
 
-/** Refuses a `renamed` that the compiler has not seen: runs would lose the results of nodes. */
+/** Refuses what the compiler has not seen: runs, or the results of nodes, would be lost. */
 export function checkNotRenamed(workflow: string, { options }: AnyDefinition): void {
-  if (Object.keys(options.renamed ?? {}).length === 0) return;
-  const hint =
-    "write it beside any spread: `defineWorkflow({ ...shared, renamed: shared.renamed })`";
-  throw outOfDate(workflow, `it does not know its \`renamed\` (${hint})`);
+  const { renamed = {}, renamedFrom } = options;
+  if (Object.keys(renamed).length === 0 && renamedFrom === undefined) return;
+  const what = renamedFrom === undefined ? "renamed" : "renamedFrom";
+  const hint = `write it beside any spread: \`defineWorkflow({ ...shared, ${what}: shared.${what} })\``;
+  throw outOfDate(workflow, `it does not know its \`${what}\` (${hint})`);
 }
 
 /** What to do about a part that the compiler could not see, though it is there. */

@@ -21,6 +21,8 @@ import { sensitivePaths } from "./secrets.js";
 export interface WorkflowReference<Input> {
   readonly "~input"?: (input: Input) => void;
   readonly name: string;
+  /** The name that its runs are stored under: the first one that it had. */
+  readonly storedAs: string;
   readonly definition: AnyDefinition;
   /** With its nodes under their storage names. */
   readonly stored: AnyDefinition;
@@ -56,7 +58,7 @@ type PayloadOf<Event, Name> =
   Event extends Receives<infer Each, infer Payload> ? (Name extends Each ? Payload : never) : never;
 
 export function referenceTo(own: Bound, given: AnyDefinition): WorkflowReference<unknown> {
-  const { workflow: name, definition, plan = "" } = own;
+  const { workflow: name, storedAs, definition, plan = "" } = own;
   const { input } = definition.options;
   const sensitive = sensitivePaths(definition.options);
   const ms = (option: "timeout" | "retention") => {
@@ -66,6 +68,7 @@ export function referenceTo(own: Bound, given: AnyDefinition): WorkflowReference
   };
   return {
     name,
+    storedAs,
     definition: given,
     stored: definition,
     plan,
@@ -85,7 +88,8 @@ export function referenceTo(own: Bound, given: AnyDefinition): WorkflowReference
         value,
       ),
     begin: async () => ({
-      workflow: name,
+      workflow: storedAs,
+      workflowName: name === storedAs ? undefined : name,
       plan,
       entry: await createFunctionHandle(own.functions.entry),
       first: await firstOf(own, definition.nodes),

@@ -99,7 +99,7 @@ export class TestKit {
 
   /** The ids of a workflow's runs, children too, in the order of their creation. */
   async runsOf(workflow: WorkflowReference<never>): Promise<RunId[]> {
-    return await this.#query(this.#component.tables.started, { workflow: workflow.name });
+    return await this.#query(this.#component.tables.started, { workflow: workflow.storedAs });
   }
 
   /** Runs everything that needs no time. The clock stands still. */

@@ -460,6 +460,7 @@ export type ComponentApi<Name extends string | undefined = string | undefined> =
                 called?: string;
                 begins: Array<{
                   workflow: string;
+                  workflowName?: string;
                   plan?: string;
                   entry: string;
                   first: {
@@ -594,6 +595,7 @@ export type ComponentApi<Name extends string | undefined = string | undefined> =
       {
         begin: {
           workflow: string;
+          workflowName?: string;
           plan?: string;
           entry: string;
           first: {
@@ -1261,6 +1263,7 @@ export type ComponentApi<Name extends string | undefined = string | undefined> =
         runId: string;
         begin: {
           workflow: string;
+          workflowName?: string;
           plan?: string;
           entry: string;
           first: {

@@ -9,6 +9,7 @@ import { pick } from "convex-helpers";
 import type { StepError } from "../../definition/context.js";
 import type { BadEnd } from "../validators.js";
 import type { MutationCtx, Run, RunId } from "./documents.js";
+import { workflowOf } from "./runs.js";
 
 /* Inputs, results and the data of errors are not logged; of a `sensitive` node only its place. */
 
@@ -44,14 +45,15 @@ export async function logStarted(
 /** A run has ended. Children are only logged if they fail or time out. */
 export async function logEnded(
   ctx: MutationCtx,
-  { _id: runId, root, workflow, generation, startedAt, logged }: Run,
+  ended: Run,
   end: { state: "completed" } | { state: BadEnd; error: StepError; sensitive?: boolean },
 ): Promise<void> {
   const { state } = end;
+  const { _id: runId, root, generation, startedAt, logged } = ended;
   const isBad = state === "failed" || state === "timedOut";
   if (!isBad && logged !== true) return;
   const durationMs = Date.now() - startedAt;
-  const run = { runId, root, workflow, generation, state, durationMs };
+  const run = { runId, root, workflow: workflowOf(ended), generation, state, durationMs };
   const why = isBad && "error" in end ? describe(end.error, end.sensitive) : {};
   await logEvent(ctx, isBad ? "WARN" : "INFO", "ended", { ...run, ...why });
 }
@@ -59,11 +61,13 @@ export async function logEnded(
 /** Events that a run has kept to its end, without their payloads. */
 export async function logKept(
   ctx: MutationCtx,
-  { _id: runId, root, workflow }: Run,
+  run: Run,
   kept: readonly { name: string; count: number }[],
 ): Promise<void> {
   if (kept.length === 0) return;
   const events = Object.fromEntries(kept.map(({ name, count }) => [name, count]));
+  const { _id: runId, root } = run;
+  const workflow = workflowOf(run);
   await logEvent(ctx, "WARN", "eventsNotTaken", { runId, root, workflow, events });
 }
 
@@ -83,12 +87,13 @@ export async function logStep(
 export async function logThrown(
   ctx: MutationCtx,
   event: "stuck" | "onCompleteFailed",
-  { _id: runId, workflow }: Run,
+  run: Run,
   message: string,
   { node, sensitive = false }: { node?: string; sensitive?: boolean | undefined },
 ): Promise<void> {
   const said = sensitive ? undefined : cut(message);
-  await logEvent(ctx, "ERROR", event, { runId, workflow, node, message: said });
+  const of = { runId: run._id, workflow: workflowOf(run) };
+  await logEvent(ctx, "ERROR", event, { ...of, node, message: said });
 }
 
 function describe(error: StepError, sensitive = false): Record<string, unknown> {

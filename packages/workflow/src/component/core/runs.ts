@@ -64,14 +64,18 @@ export async function isAnyEnding(ctx: QueryCtx, root: RunId, parent?: StepId): 
   return (await some.first()) !== null;
 }
 
+/** What messages call the workflow of a run. */
+export const workflowOf = (run: Pick<Run, "workflow" | "workflowName">): string =>
+  run.workflowName ?? run.workflow;
+
 /** An error of the component's own. @param node the stage; empty for the whole run. */
 export function errorOf(
-  { workflow }: Pick<Run, "workflow">,
+  run: Pick<Run, "workflow" | "workflowName">,
   kind: StepError["kind"],
   message: string,
   node = "",
 ): StepError {
-  return { message, kind, workflow, node, attempt: 1 };
+  return { message, kind, workflow: workflowOf(run), node, attempt: 1 };
 }
 
 export function goesOn({ state }: Run): boolean {

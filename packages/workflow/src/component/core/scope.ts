@@ -5,6 +5,7 @@ import { inPages } from "../../values.js";
 import type { Read } from "../validators.js";
 import type { QueryCtx, Run, RunId, Step } from "./documents.js";
 import { childrenFrom, keyShown } from "./children.js";
+import { workflowOf } from "./runs.js";
 import { keyOf, lastOwnUndo, nameOf, stepRead } from "./steps.js";
 
 /** How many bytes of outputs are gathered, of the 16 MiB that a transaction may read. */
@@ -147,10 +148,10 @@ export async function settledOutput(ctx: QueryCtx, parent: Step, child: Run, tol
   const output = isComplete ? ((await outputOf(ctx, child)) ?? null) : undefined;
   if (tolerant) return isComplete ? { ok: true, output } : { ok: false, error: child.error };
   if (isComplete) return output;
-  const { workflow, error } = child;
+  const { error } = child;
   throw new Failure(
     "childFailed",
-    `Child ${keyShown(child) ?? child.index} of "${nameOf(parent)}" (${workflow}) failed, which the parent does not tolerate any more: ${error?.message ?? child.state}`,
+    `Child ${keyShown(child) ?? child.index} of "${nameOf(parent)}" (${workflowOf(child)}) failed, which the parent does not tolerate any more: ${error?.message ?? child.state}`,
   );
 }
 

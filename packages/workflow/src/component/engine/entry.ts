@@ -12,6 +12,7 @@ import { describeThrown, type Problem } from "../../errors/failure.js";
 import { internal } from "../_generated/api.js";
 import { voidMutation } from "../core/continuations.js";
 import type { Id, MutationCtx, Run, RunId, Step, StepId } from "../core/documents.js";
+import { workflowOf } from "../core/runs.js";
 import { logStarted, logStep } from "../core/log.js";
 import { pool } from "../core/pool.js";
 import { cancelCheck, LATE_MS } from "../core/scheduled.js";
@@ -142,7 +143,7 @@ export async function enterNow(
   if (run.state === "pending") {
     await ctx.db.patch("runs", run._id, { state: "running", startedAt: Date.now() });
     if (run.timeoutMs !== undefined) await beginDeadline(ctx, run._id, run.timeoutMs);
-    await logStarted(ctx, run.workflow, [run._id], run.generation);
+    await logStarted(ctx, workflowOf(run), [run._id], run.generation);
   }
   const event = given.event ?? step.event ?? { kind: "arrive" };
   const call = async (fuse: boolean) =>
@@ -192,7 +193,7 @@ export async function attemptFailed(
     step.event !== undefined
   )
     return;
-  const { workflow } = run;
+  const workflow = workflowOf(run);
   const error = { message, kind, workflow, node: step.stage, attempt: step.attempt };
   const slot = await slotOf(ctx, work);
   const beganAt = slot === null ? Date.now() : (slot.beganAt ?? slot.startedAt);

@@ -28,12 +28,14 @@ async function insertPage(
   for (const [offset, { begin, key, called, input, given, error }] of page.children.entries()) {
     const beginning = page.begins[begin];
     if (beginning === undefined) throw new Error(`A child of "${parent.stage}" has no workflow`);
-    const { workflow, plan, entry, first, within, timeoutMs, sensitive, onEnd } = beginning;
+    const { workflow, workflowName, plan, entry, first, within } = beginning;
+    const { timeoutMs, sensitive, onEnd } = beginning;
     const index = page.from + offset;
     const state = error !== undefined ? "failed" : index < runningBelow ? "running" : "pending";
     const root = above.root ?? above._id;
     const child = {
       workflow,
+      workflowName,
       plan,
       entry,
       state,

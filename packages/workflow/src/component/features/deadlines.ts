@@ -5,7 +5,7 @@ import { durationText } from "../../rules.js";
 import { voidMutation } from "../core/continuations.js";
 import type { Doc, MutationCtx, Step } from "../core/documents.js";
 import { isInPool, isParent } from "../core/kinds.js";
-import { errorOf } from "../core/runs.js";
+import { errorOf, workflowOf } from "../core/runs.js";
 import { activeSteps, stepRead, tokenOf } from "../core/steps.js";
 import { startWork } from "../engine/begin.js";
 import { withdraw } from "../engine/closing.js";
@@ -34,7 +34,7 @@ export const expire = voidMutation(which, async (ctx, { deadline: id }) => {
   // A race that is won only waits until nothing of the other cases is left to be undone.
   const at = stage === undefined ? null : await stepRead(ctx, run._id, { stage, iterations });
   if (at?.won !== undefined) return await lift(ctx, deadline);
-  const what = called === undefined ? `The run of "${run.workflow}"` : `"${called}"`;
+  const what = called === undefined ? `The run of "${workflowOf(run)}"` : `"${called}"`;
   const message = `${what} took longer than its timeout of ${durationText(ms)}`;
   const error = errorOf(run, "timedOut", message, called);
   if (deadline.recovers === true && (await failNode(ctx, deadline, error))) return;

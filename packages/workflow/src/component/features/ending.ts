@@ -7,7 +7,7 @@ import type { Doc, MutationCtx, Run, RunId, Step, StepId } from "../core/documen
 import { keptEvents } from "../core/inbox.js";
 import { isParent } from "../core/kinds.js";
 import { logEnded, logKept } from "../core/log.js";
-import { errorOf, goesOn } from "../core/runs.js";
+import { errorOf, goesOn, workflowOf } from "../core/runs.js";
 import { outputInRun } from "../core/scope.js";
 import { childrenIn, hasChildIn, hasManyChildren, UNENDED } from "../core/children.js";
 import { activeSteps, NO_ENTRY } from "../core/steps.js";
@@ -145,7 +145,7 @@ export async function cancelRun(
   ctx: MutationCtx,
   run: Run,
   page?: Page,
-  because = `The run of "${run.workflow}" was canceled`,
+  because = `The run of "${workflowOf(run)}" was canceled`,
 ): Promise<boolean> {
   // guard: compensating
   if (!goesOn(run)) return false;

@@ -3,7 +3,7 @@ import type { StepError } from "../../definition/context.js";
 import { internal } from "../_generated/api.js";
 import { continuation, continueLater } from "../core/continuations.js";
 import type { Doc, MutationCtx, QueryCtx, Run, Step, StepId } from "../core/documents.js";
-import { errorOf } from "../core/runs.js";
+import { errorOf, workflowOf } from "../core/runs.js";
 import { childrenIn, hasManyChildren, isWaitingForChildren, keyShown } from "../core/children.js";
 import { nameOf } from "../core/steps.js";
 import { scheduleEntry } from "../engine/entry.js";
@@ -29,7 +29,7 @@ export async function failParent(ctx: MutationCtx, parent: Step, child: Run) {
   // Errors of compensations are listed once, by the run at the top.
   const { compensationErrors, ...cause }: StepError =
     child.error ?? errorOf(child, "canceled", `The child was ${child.state}`);
-  const message = `${which} of "${nameOf(parent)}" (${child.workflow}) failed: ${cause.message}`;
+  const message = `${which} of "${nameOf(parent)}" (${workflowOf(child)}) failed: ${cause.message}`;
   const error: StepError = {
     ...errorOf(run, "childFailed", message, parent.stage),
     key: parent.single === true ? undefined : key,

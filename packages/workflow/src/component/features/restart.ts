@@ -2,6 +2,7 @@ import { type Infer, type ObjectType, v } from "convex/values";
 import { internal } from "../_generated/api.js";
 import { continuation, continueLater, hasRoomInPage } from "../core/continuations.js";
 import type { MutationCtx, QueryCtx, Run, RunId, Step } from "../core/documents.js";
+import { workflowOf } from "../core/runs.js";
 import { inputFields } from "../core/input.js";
 import { isHolding } from "../core/kinds.js";
 import { logStarted } from "../core/log.js";
@@ -62,10 +63,11 @@ export async function restartRun(
   resumed: Resumed | undefined,
 ): Promise<void> {
   const generation = before + 1;
-  const { plan, entry, timeoutMs, retentionMs, sensitive, onEnd } = restart.begin;
+  const { workflowName, plan, entry, timeoutMs, retentionMs, sensitive, onEnd } = restart.begin;
   await ctx.db.patch("runs", run, {
     state: "pending",
     generation,
+    workflowName,
     plan,
     entry,
     timeoutMs,
@@ -246,7 +248,7 @@ async function begin(
     const iterations = [resumed.iteration];
     await beginRun(ctx, run, { stage: loop.first, iterations, reads: [] }, {});
   } else await beginRun(ctx, run, isFirst ? begin.first : { stage: at.stage, reads: [] }, {});
-  await logStarted(ctx, run.workflow, [run._id], run.generation);
+  await logStarted(ctx, workflowOf(run), [run._id], run.generation);
 }
 
 async function resumeLoop(
