@@ -4,9 +4,16 @@ import type { MutationCtx, Step, StepId } from "../core/documents.js";
 import { isAction, isBranch, isParent, takesEvents } from "../core/kinds.js";
 import { cancelScheduled } from "../core/scheduled.js";
 import { keyOf, marksOf, newRecord, NO_ENTRY, stepRead } from "../core/steps.js";
-import type { LoopStep } from "../features/iterations.js";
 import type { Fused, Settlement, Took } from "../validators.js";
 import { scheduleEntry } from "./entry.js";
+
+/** A loop that is at an iteration. */
+export interface LoopStep extends Pick<Step, "_id" | "run" | "iterations"> {
+  readonly iteration: number;
+  /** Its iteration when its old ones were last looked at. */
+  readonly before: number;
+  readonly isOver: boolean;
+}
 
 export interface Progress {
   readonly step: Step;

@@ -3,6 +3,7 @@ import { internal } from "../_generated/api.js";
 import { continuation, continueLater } from "../core/continuations.js";
 import type { MutationCtx, RunId, Step, StepId } from "../core/documents.js";
 import { isParent } from "../core/kinds.js";
+import type { LoopStep } from "../engine/transition.js";
 import { removeChildren } from "./retention.js";
 
 /** The first and so many of the newest iterations keep their records; twice as many meanwhile. */
@@ -21,13 +22,6 @@ type Old = {
 
 /** Up to where records were read: the `permanent` ones first. */
 type Position = { permanent: boolean; iterations: number[]; createdAt: number };
-
-export interface LoopStep extends Pick<Step, "_id" | "run" | "iterations"> {
-  readonly iteration: number;
-  /** Its iteration when this was last called. */
-  readonly before: number;
-  readonly isOver: boolean;
-}
 
 /** Removes old iterations that cannot be undone: every 100, so that each costs the same. */
 export async function removeOldIterations(
