@@ -70,7 +70,7 @@ function movesOf(before: WrittenPlan, now: WrittenPlan): [message: string, hint:
 }
 
 function compareWorkflow(before: WorkflowThen, now: WorkflowThen): Change[] {
-  const { pairs, goneCases } = linePairs(before, now);
+  const { pairs, goneCases, otherKeys } = linePairs(before, now);
   const renamed = `renamed from ${quote(before.name)}: its runs go on under the new name, and are undone by it`;
   return [
     ...(before.name === now.name ? [] : [safe(now, renamed)]),
@@ -96,6 +96,13 @@ function compareWorkflow(before: WorkflowThen, now: WorkflowThen): Change[] {
         message,
         hint: `keep the ${what} until no run is in it any more${given}`,
       };
+    }),
+    ...otherKeys.map(({ path, old, takesRest }): Change => {
+      const then = takesRest ? "take the default" : "stop there";
+      const what = `the case is renamed: runs that come to it with ${quote(old)}, which was given before, ${then}`;
+      const key = `keep a case ${quote(old)} that does the same until no run comes to it with that`;
+      const compatibility = takesRest ? "safe" : "stops";
+      return { workflow: now.name, node: path, compatibility, message: what, hint: key };
     }),
     ...onEndChanges(before, now),
     ...pairs.flatMap((pair) => compareLine(pair, now.name, eventsOf(now))),

@@ -46,6 +46,8 @@ interface Line {
   readonly key?: string;
   /** What it is: a case that a run chooses, or what a run of its own goes through. */
   readonly is?: "case" | "branch" | "rival";
+  /** Of a case that is chosen by a value: the keys of all cases. */
+  readonly matched?: readonly string[];
   readonly nodes: readonly NodeThen[];
 }
 
@@ -58,12 +60,17 @@ export function linePairs(before: WorkflowThen, now: WorkflowThen) {
   const lines = linesOf(withoutOnEnd(now.nodes));
   /** Cases that only the old plan has, with the keys that their branch has now, and then theirs. */
   const goneCases: Gone[] = [];
+  /** Cases with another key, where a value that is made already can be the old one. */
+  const otherKeys: { path: string; old: string; takesRest: boolean }[] = [];
   const pairs = linesOf(withoutOnEnd(before.nodes)).flatMap(
     ({ stored, inside, branch, key, is, nodes }) => {
       const other = lines.find((each) => each.stored === stored);
       if (other !== undefined) {
         const then = nodes.map((node) => placed(node, inside));
         const nodesNow = other.nodes.map((node) => placed(node, other.inside));
+        const { matched, key: now = "" } = other;
+        if (matched !== undefined && key !== undefined && !matched.includes(key) && key !== now)
+          otherKeys.push({ path: other.inside, old: key, takesRest: matched.includes("default") });
         return [{ inside: other.inside, before: then, now: nodesNow } satisfies LinePair];
       }
       const cases = lines.filter((each) => branch !== undefined && each.branch === branch);
@@ -72,7 +79,7 @@ export function linePairs(before: WorkflowThen, now: WorkflowThen) {
       return [];
     },
   );
-  return { pairs, goneCases };
+  return { pairs, goneCases, otherKeys };
 }
 
 const placed = (node: NodeThen, inside: string): Placed => ({
@@ -89,7 +96,8 @@ function linesOf(nodes: readonly NodeThen[], of: Omit<Line, "nodes"> = top): Lin
       if (!hasKeys(node)) return linesOf(within, { stored, inside });
       const names = { stored: joined(stored, storage), inside: joined(inside, key) };
       const is = hasRivals(node) ? "rival" : isApart(node) ? "branch" : "case";
-      return linesOf(within, { ...names, branch: stored, key, is });
+      const matched = node.kind === "match" ? node.bodies?.map((body) => body.key) : undefined;
+      return linesOf(within, { ...names, branch: stored, key, is, ...(matched && { matched }) });
     });
   });
   return [{ ...of, nodes }, ...inner];

@@ -114,6 +114,11 @@ export const flow = defineWorkflow({ input: z.object({})${options} })
   .sleep("after", "1h")${after}
   .step("last", { query: (_ctx, { route }) => "last of " + route });`,
 });
+/** The same without its match, and without what reads that. */
+const unmatched = ({ "flow.workflow.ts": text = "" }: Files): Files => {
+  const read = `(_ctx, { route }) => "last of " + route`;
+  return { "flow.workflow.ts": text.replace(/^ {2}\.match.*$/m, "").replace(read, `() => "last"`) };
+};
 const INSIDE = `(b) => b.sleep("inside", "1h").step("grown", { query: () => "grown" })`;
 const both = `cases: { big: ${INSIDE}, small: (b) => b }`;
 
@@ -155,6 +160,91 @@ test.each([
     ],
     ["last of grown", "last of grown", "last of grown"],
   ],
+  [
+    "a renamed case: a run in it or after it goes on, one that has made its old key stops",
+    matched(both),
+    matched(both.replace("big", "huge"), { options: `, renamed: { "route.big": "route.huge" }` }),
+    [
+      'route.huge stops: the case is renamed: runs that come to it with "big", which was given before, stop there',
+      "route safe: changed: runs in flight go on, and run the new code when they get there",
+    ],
+    ["failed", "last of grown", "last of grown"],
+  ],
+  [
+    "a renamed case beside a default: a run that has made its old key takes that",
+    matched(both),
+    matched(
+      `cases: { huge: ${INSIDE}, small: (b) => b }, default: (b) => b.step("any", { query: () => "any" })`,
+      { options: `, renamed: { "route.big": "route.huge" }` },
+    ),
+    [
+      'route.huge safe: the case is renamed: runs that come to it with "big", which was given before, take the default',
+      "route safe: changed: runs in flight go on, and run the new code when they get there",
+    ],
+    ["last of any", "last of grown", "last of grown"],
+  ],
+  [
+    "a match that is removed: a run in it stops, the others go on",
+    matched(both),
+    unmatched(matched(both)),
+    [
+      "route stops: the node is removed: runs that are at it or inside it stop; those before or after it go on",
+      "last safe: changed: runs in flight go on, and run the new code when they get there",
+    ],
+    ["last", "failed", "last"],
+  ],
 ])("[S166] [S167] %s", { tags: ["large"] }, async (_what, before, now, verdict, outputs) => {
+  expect(await edited(releases, before, now)).toEqual({ verdict, outputs });
+});
+
+/** A race of which one case ends well after an hour, between two rests of an hour. */
+const raced = (paid: string, [first, second, third]: readonly number[] = [0, 1, 2]): Files => {
+  const nodes = [
+    `.sleep("before", "1h")`,
+    `.race("route", { cases: {
+      paid: (b) => b.sleep("inside", "1h").step("made", { query: () => "made" })${paid},
+      never: (b) => b.sleep("long", "9h"),
+    } })`,
+    `.sleep("after", "1h")`,
+  ];
+  return {
+    "flow.workflow.ts": `
+import { defineWorkflow } from "@stepwise/workflow";
+import { z } from "zod";
+export const flow = defineWorkflow({ input: z.object({}) })
+  ${[first, second, third].map((at = 0) => nodes[at]).join("\n  ")}
+  .step("last", { query: (_ctx, { route }) => route && route.case + " " + route.output });`,
+  };
+};
+
+test.each([
+  [
+    "an end that moves into a case: it ends the case of runs that come to it",
+    raced(""),
+    raced(end("ended")),
+    [
+      "route.paid.end safe: added at the end of route.paid: runs in flight that come to it end there",
+    ],
+    ["paid ended", "paid ended", "paid made"],
+  ],
+  [
+    "a race that is moved before the place of a run: it does not run there",
+    raced(""),
+    raced("", [1, 0, 2]),
+    [
+      'route safe: moved before "before": runs that are there or past it, and have not run it, do not run it, and "last" reads undefined in them',
+    ],
+    [null, "paid made", "paid made"],
+  ],
+  [
+    "a race that is moved behind the next node: runs go on in the new order",
+    raced(""),
+    raced("", [0, 2, 1]),
+    [
+      "after safe: moved: runs in flight go on in the new order from where they are, and what they have done is not done again",
+    ],
+    ["paid made", "paid made", "paid made"],
+  ],
+])("[S168] %s", { tags: ["large"] }, async (_what, before, now, verdict, outputs) => {
   expect(await edited(releases, before, now)).toEqual({ verdict, outputs });
 });
