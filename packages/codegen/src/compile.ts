@@ -14,6 +14,7 @@ import { discoverAll, readIn, Unreadable, unlessUnreadable } from "./discover/di
 import type { SourceText } from "./discover/discover.js";
 import { emit, type EmittedBefore, filesOfApp, type GeneratedFile } from "./emit/emit.js";
 import { linkedFolder, misnamedFile, unreadableFile, withFrames } from "./file-problems.js";
+import { allNodes } from "./plan/flow.js";
 import { tombstonesOf } from "./plan/tombstones.js";
 import { type Earlier, withStorageNames } from "./plan/storage-names.js";
 import type { Baseline, ChooseBaseline } from "./compatibility/baseline.js";
@@ -180,8 +181,9 @@ export class Compiler {
     const refused = config === undefined ? [] : checkConfig(config);
     const ofConfig = [...readConfig.diagnostics, ...refused.map(({ problem }) => problem)];
     const unsure = new Set([...readConfig.unread, ...refused.map(({ option }) => option)]);
-    if (unsure.has("retry"))
-      for (const each of workflows) if (inheritsRetry(each)) broken.add(each);
+    for (const each of workflows)
+      if ((unsure.has("retry") && inheritsRetry(each)) || (unsure.has("limits") && namesLimits(each)))
+        broken.add(each);
     const found = [...ofApp, ...ofConfig, ...unread, ...stored];
     const isConfigRead = found.every(({ place }) => place.file !== configFile);
     const mounting =
@@ -264,12 +266,17 @@ const memoryFile = (functionsDir: string): CacheFile =>
 
 /** Each workflow has the defaults of the app's config, and is checked by itself. */
 function finishing(config: ConfigPlan | undefined): Finishing {
-  const retry = config?.values.retry;
+  const { retry, limits } = config?.values ?? {};
   const finish: Finishing["finish"] = (analyzed) => {
     const workflows = analyzed.map((each) => {
-      if (retry === undefined || !inheritsRetry(each)) return each;
-      const options = each.given.has("retry") ? each.options : { ...each.options, retry };
-      return { ...each, options, inherited: { retry } };
+      const inherits = retry !== undefined && inheritsRetry(each);
+      const isNew = inherits && !each.given.has("retry");
+      const options = isNew ? { ...each.options, retry } : each.options;
+      const inherited = {
+        ...(inherits ? { retry } : {}),
+        ...(limits !== undefined && namesLimits(each) ? { limits } : {}),
+      };
+      return Object.keys(inherited).length === 0 ? each : { ...each, options, inherited };
     });
     const diagnostics: Diagnostic[] = [];
     const checked = workflows.map((each) => {
@@ -279,7 +286,11 @@ function finishing(config: ConfigPlan | undefined): Finishing {
     });
     return { workflows: checked, diagnostics };
   };
-  return { key: JSON.stringify(retry) ?? "", finish };
+  return { key: JSON.stringify([retry, limits]), finish };
+}
+
+function namesLimits({ given, nodes }: WorkflowPlan): boolean {
+  return given.has("limits") || allNodes(nodes).some((node) => node.given.has("limits"));
 }
 
 function inheritsRetry({ given }: WorkflowPlan): boolean {

@@ -2,9 +2,9 @@ import { type Node, ts, type TypeScript } from "../typescript.js";
 import { computedReference } from "../plan/constants.js";
 import type { FunctionKind, Read } from "../plan/schema.js";
 import type { DefinitionFile } from "./parser.js";
-import { functionOf, isCalled, referencePath, stringOf, wrapping } from "./functions.js";
+import { functionOf, isCalled, referencePath, stringOf, unwrap, wrapping } from "./functions.js";
 import type { FunctionNode, Option } from "./functions.js";
-import { handlerKinds, type Options, policyOf, slipHint, slipOf } from "./options.js";
+import { fileOf, handlerKinds, type Options, optionsIn, policyOf, slipHint, slipOf } from "./options.js";
 import { identifiersIn } from "./descendants.js";
 import { isReference, namesIn, referencesIn } from "./scoping.js";
 
@@ -94,6 +94,29 @@ export function readRecover(
   const option = options.get("recover");
   if (option !== undefined) return { reads: scopeReads(option, file, "recover"), visible };
   return options.rest === undefined ? undefined : { reads: "*", visible };
+}
+
+/** What the keys of limits are made of: they are functions in an object, or in those of a list. */
+export function readLimits(
+  options: Options,
+  visible: readonly string[],
+  file: DefinitionFile,
+): { reads: Reads; visible: readonly string[] } | undefined {
+  const option = options.get("limits");
+  if (option === undefined) return undefined;
+  const value = unwrap(option.value);
+  const list = ts.isArrayLiteralExpression(value) ? value.elements.map(unwrap) : [value];
+  const reads = list.map((each): Reads => {
+    if (ts.isStringLiteralLike(each)) return [];
+    if (!ts.isObjectLiteralExpression(each)) return "*";
+    const keys = optionsIn(each, file);
+    const made = [...keys.values()].map((key): Reads => {
+      const isTrue = key.value.kind === ts.SyntaxKind.TrueKeyword;
+      return isTrue ? [] : scopeReads(key, fileOf(key, file));
+    });
+    return keys.rest === undefined ? allReads(made) : "*";
+  });
+  return { reads: allReads(reads), visible };
 }
 
 /** What each kind of function in a definition is called with, in order. */

@@ -93,7 +93,7 @@ function readRenamings(all: Options, workflow: string, definition: DefinitionFil
 }
 
 /** What is read by itself. */
-const own = ["input", "tags", ON_END];
+const own = ["input", "tags", "limits", ON_END];
 const planned = ["retry", "timeout", "retention", "sensitive", "renamed"];
 
 function nodesOf(calls: readonly NodeCall[], context: NodeContext): ReadNodes {

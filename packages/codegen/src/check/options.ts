@@ -7,7 +7,7 @@ import type { NodePlan, StagePlan, WorkflowPlan } from "../plan/schema.js";
 import { stageKind } from "../plan/stage-kinds.js";
 
 /** What is wrong with a value: of which option, or field of one, and what to write. */
-interface Problem {
+export interface Problem {
   readonly name: string;
   readonly given: Given;
   readonly hint: string;

@@ -8,8 +8,8 @@ import type { GeneratedFile } from "./emit.js";
 
 /** The generated `index.ts`. It names no workflow, so it stays as it is when one is added. */
 export function indexFile({ component, output }: Setting, app: AppConfig): string {
-  const { maxParallelism, logLevel, retention } = app;
-  const options = Object.entries({ maxParallelism, logLevel, retention }).flatMap(
+  const { maxParallelism, logLevel, retention, limits } = app;
+  const options = Object.entries({ maxParallelism, logLevel, retention, limits }).flatMap(
     ([name, value]) => (value === undefined ? [] : [property(name, literal(value))]),
   );
   const args = [`components.${component}`, ...(options.length > 0 ? [object(options)] : [])];
@@ -21,7 +21,7 @@ import type { DataModel } from "${moduleIn(output, "../_generated/dataModel")}";
 
 declare module "@stepwise/workflow" {
   interface Register {
-    dataModel: DataModel;
+    dataModel: DataModel;${limits === undefined ? "" : `\n    limits: ${literal(limits)};`}
   }
 }
 

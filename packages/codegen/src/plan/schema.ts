@@ -48,6 +48,8 @@ export const stage = z.object({
   /** Says whether an action has a `retry` of its own, and not the workflow's. */
   retry: z.literal(true).optional(),
   recover: z.array(z.string()).optional(),
+  /** What the keys of its limits are made of; absent without limits of its own. */
+  limits: z.array(z.string()).optional(),
   until: z.array(z.string()).optional(),
   /** Says whether the outputs of children are reduced by a `reduce`. */
   reduce: z.literal(true).optional(),
@@ -121,6 +123,10 @@ export const appConfig = z.object({
   logLevel: z.enum(logLevels).optional(),
   retention: z.union([z.string(), z.number()]).optional(),
   retry: z.json().optional(),
+  /** By name: how many actions that name a limit run at once, in all or of each key. */
+  limits: z
+    .record(z.string(), z.object({ total: z.number(), perKey: z.number() }).partial())
+    .optional(),
   /** The folder that generated code stands in. Default: `_workflows`. */
   output: z.string().refine(isOutputFolder, "is no folder for generated code").optional(),
 });
@@ -245,7 +251,7 @@ export interface WorkflowPlan extends Omit<z.infer<typeof workflow>, "input"> {
   readonly place: Place;
   readonly given: GivenOptions;
   /** The options that it takes from the app's config. Default: none. */
-  readonly inherited?: Pick<AppConfig, "retry">;
+  readonly inherited?: Pick<AppConfig, "retry" | "limits">;
   readonly renamings: readonly Renaming[];
   /** The storage names that differ from the names, by path. Default: none. */
   readonly storageNames?: ReadonlyMap<string, string>;

@@ -1,4 +1,4 @@
-import { type LogLevel, type MutationRunner, partsOf } from "@stepwise/workpool/core";
+import { type Limits, type LogLevel, type MutationRunner, partsOf } from "@stepwise/workpool/core";
 import {
   createFunctionHandle,
   type FunctionArgs,
@@ -69,6 +69,7 @@ export type StartBatchOptions<Input, Callback extends OnComplete = OnComplete> =
 export interface StartSettings {
   readonly maxParallelism: number | undefined;
   readonly logLevel: LogLevel | undefined;
+  readonly limits: Limits | undefined;
   readonly retentionMs: number | undefined;
 }
 
@@ -141,7 +142,7 @@ export async function startAll(
   settings: StartSettings,
 ): Promise<{ runId: string; started: boolean }[]> {
   const { reuse, onComplete } = options;
-  const { maxParallelism, logLevel } = settings;
+  const { maxParallelism, logLevel, limits } = settings;
   const at = startTime(workflow.name, options);
   const begin = await beginningOf(workflow, settings);
   const context = checkOption(workflow.name, "onComplete.context", onComplete?.context ?? null);
@@ -157,6 +158,7 @@ export async function startAll(
     },
     maxParallelism,
     logLevel,
+    limits,
   };
   const items = begin.timeoutMs === undefined ? BATCH_FUNCTIONS : BATCH_FUNCTIONS / 2;
   const started = [];

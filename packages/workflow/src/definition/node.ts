@@ -1,6 +1,7 @@
 import type { FunctionArgs, FunctionReference, FunctionReturnType } from "convex/server";
 import type { Duration } from "../rules.js";
 import type { ActionCtx, CallInfo, Info, MutationCtx, QueryCtx, StepError } from "./context.js";
+import type { LimitsOption } from "./limits.js";
 import type { Simplify } from "./scope.js";
 import type { Given, Misfit, Stored, Valid, ValidAt } from "./values.js";
 
@@ -97,6 +98,12 @@ interface StepOptions<Scope, Result, Recovered, Undo extends AnyUndo>
    * false.
    */
   sensitive?: boolean;
+  /**
+   * For an action: the limits of the app's config that it takes part in, such as `["exports"]`, or
+   * `{ tenant: ({ input }) => input.org }` for one with keys. It waits until each has room. Default:
+   * those of the workflow.
+   */
+  limits?: LimitsOption<Scope>;
   /**
    * Undoes the completed step when the run fails, times out or is canceled later. Compensations run
    * one by one, newest step first. Each is retried like a step; if one fails for good, the others

@@ -8,6 +8,7 @@ import { durationMs } from "../rules.js";
 import type { Bound } from "./functions.js";
 import { parseValue } from "./input.js";
 import { hasOnEnd, kindOf, type Nodes, outputsIn } from "./nodes/kinds.js";
+import { hasKeys, permitsOf } from "./limits.js";
 import { actionFunction } from "./options.js";
 import { hasUndoables, placeOf, presentKey, topLevelOf } from "./place.js";
 import { marksOf, readsOf } from "./reads.js";
@@ -115,10 +116,11 @@ export async function firstOf(
   // The time of a parent is watched from when its workflow arrives at it.
   const isTimed = part !== "" && node?.timeout !== undefined;
   const at = iterations === undefined ? { stage } : { stage, iterations };
-  if (isTimed || !own.actions.has(stage)) return { ...at, reads: [] };
+  // A key is made of the input, which is only known in the run.
+  if (isTimed || !own.actions.has(stage) || hasKeys(own, stage)) return { ...at, reads: [] };
   return {
     ...at,
-    action: await actionFunction(own, stage),
+    action: await actionFunction(own, stage, await permitsOf(own, stage)),
     reads: readsOf(own, stage, iterations),
     ...marksOf(own, stage),
   };

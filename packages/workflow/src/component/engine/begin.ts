@@ -104,7 +104,8 @@ export async function beginAction(
   stage: Stage,
   known: Known,
 ): Promise<core.Work> {
-  const record = { ...newRecord(of, stage), ...marksOf(stage) };
+  const { permits } = action;
+  const record = { ...newRecord(of, stage), ...marksOf(stage), permits };
   const step = await ctx.db.insert("steps", { ...record, kind: "action", state: "running" });
   return await actionWork(ctx, { ...record, _id: step }, action, stage, known);
 }
@@ -126,7 +127,7 @@ export async function beginStage(
 
 export async function actionWork(
   ctx: MutationCtx,
-  step: StepOf & Pick<Step, "errors">,
+  step: StepOf & Pick<Step, "errors" | "permits">,
   action: ActionFunction,
   { reads }: Pick<Stage, "reads">,
   known: Known,
@@ -134,7 +135,9 @@ export async function actionWork(
   const scope = await scopeArgument(ctx, step.run, { reads }, known);
   const previousError = step.errors?.at(-1) ?? null;
   const args = { token: tokenOf(step), scope, previousError };
-  return { work: step._id, ...action, args, group: step.childOf };
+  // A later attempt has the keys of the first.
+  const { permits = action.permits } = step;
+  return { work: step._id, ...action, args, group: step.childOf, permits };
 }
 
 async function scopeArgument(
