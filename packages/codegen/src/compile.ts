@@ -6,6 +6,7 @@ import { compilerIdentity } from "./cache/last-compile.js";
 import { CompilerMemory } from "./cache/memory.js";
 import { check, checkWorkflow } from "./check/check.js";
 import { checkStored } from "./check/names.js";
+import { checkLimitNames } from "./check/limits.js";
 import { soundPart } from "./check/sound.js";
 import { checkConfig, checkOutputFolder, convexConfig, misplacedConfig } from "./check/config.js";
 import { compareDiagnostics, type Diagnostic, isError } from "./diagnostics/diagnostic.js";
@@ -21,7 +22,7 @@ import type { Baseline, ChooseBaseline } from "./compatibility/baseline.js";
 import { hashOf, planHash } from "./plan/write.js";
 import { type EmittedFile, emittedKey } from "./plan/parts.js";
 import { configFile, outputOf, usualComponent } from "./plan/paths.js";
-import type { ConfigPlan, ProjectPlan, WorkflowPlan, WrittenPlan } from "./plan/schema.js";
+import type { ProjectPlan, WorkflowPlan, WrittenPlan } from "./plan/schema.js";
 import { lastPlan } from "./write/last-plan.js";
 
 export { driftOf, writeGenerated, WriteRefused, type Written } from "./write/write-generated.js";
@@ -157,7 +158,7 @@ export class Compiler {
     const readConfig = await this.#readConfig(configText);
     const { config } = readConfig;
     const output = outputOf(config?.values);
-    const analysis = await this.#analyzer.analyze(sources, readOnce, finishing(config), output);
+    const analysis = await this.#analyzer.analyze(sources, readOnce, finishing(readConfig), output);
     const { diagnostics: unread, parsed } = analysis;
     for (const { file } of sources) consulted.delete(file);
     const earlier = await before(analysis.workflows);
@@ -265,7 +266,7 @@ const memoryFile = (functionsDir: string): CacheFile =>
   CacheFile.of(functionsDir, "compiled", compilerIdentity());
 
 /** Each workflow has the defaults of the app's config, and is checked by itself. */
-function finishing(config: ConfigPlan | undefined): Finishing {
+function finishing({ config, unread }: ReadConfig): Finishing {
   const { retry, limits } = config?.values ?? {};
   const finish: Finishing["finish"] = (analyzed) => {
     const workflows = analyzed.map((each) => {
@@ -280,13 +281,14 @@ function finishing(config: ConfigPlan | undefined): Finishing {
     });
     const diagnostics: Diagnostic[] = [];
     const checked = workflows.map((each) => {
-      const problems = checkWorkflow(each);
+      const names = unread.includes("limits") ? [] : checkLimitNames(each, limits);
+      const problems = [...checkWorkflow(each), ...names];
       diagnostics.push(...problems);
       return { ...each, isBroken: each.isBroken || problems.some(isError) };
     });
     return { workflows: checked, diagnostics };
   };
-  return { key: JSON.stringify([retry, limits]), finish };
+  return { key: JSON.stringify([retry, limits, unread.includes("limits")]), finish };
 }
 
 function namesLimits({ given, nodes }: WorkflowPlan): boolean {

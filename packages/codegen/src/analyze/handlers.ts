@@ -96,27 +96,37 @@ export function readRecover(
   return options.rest === undefined ? undefined : { reads: "*", visible };
 }
 
-/** What the keys of limits are made of: they are functions in an object, or in those of a list. */
+/**
+ * What the keys of limits are made of, by functions in an object, or in those of a list; and which
+ * limits these are, as far as they are seen.
+ */
 export function readLimits(
   options: Options,
   visible: readonly string[],
-  file: DefinitionFile,
-): { reads: Reads; visible: readonly string[] } | undefined {
+  definition: DefinitionFile,
+): { reads: Reads; visible: readonly string[]; names: readonly Read[] } | undefined {
   const option = options.get("limits");
-  if (option === undefined) return undefined;
+  if (option === undefined)
+    return options.rest === undefined ? undefined : { reads: "*", visible, names: [] };
+  const file = fileOf(option, definition);
   const value = unwrap(option.value);
   const list = ts.isArrayLiteralExpression(value) ? value.elements.map(unwrap) : [value];
+  const names: Read[] = [];
   const reads = list.map((each): Reads => {
-    if (ts.isStringLiteralLike(each)) return [];
-    if (!ts.isObjectLiteralExpression(each)) return "*";
+    const name = stringOf(each);
+    if (name !== undefined) {
+      names.push({ name, place: file.placeOf(each) });
+      return [];
+    }
     const keys = optionsIn(each, file);
     const made = [...keys.values()].map((key): Reads => {
+      names.push({ name: key.name, place: fileOf(key, file).placeOf(key.nameNode) });
       const isTrue = key.value.kind === ts.SyntaxKind.TrueKeyword;
       return isTrue ? [] : scopeReads(key, fileOf(key, file));
     });
     return keys.rest === undefined ? allReads(made) : "*";
   });
-  return { reads: allReads(reads), visible };
+  return { reads: allReads(reads), visible, names };
 }
 
 /** What each kind of function in a definition is called with, in order. */

@@ -8,6 +8,7 @@ import type { DefinitionFile } from "./parser.js";
 import type { FoundDefinition, NodeCall } from "./definitions.js";
 import { fieldsOf } from "./fields.js";
 import { type Option, stringOf, unwrap } from "./functions.js";
+import { readLimits } from "./handlers.js";
 import { readInput } from "./input.js";
 import { analyzeNode, literalName, optionSource } from "./nodes/node-kind.js";
 import type { NodeContext, ReadNodes } from "./nodes/node-kind.js";
@@ -53,6 +54,7 @@ export function workflowPlan(
     hasUnreadNodes: read.hasUnreadNodes || definition.isPart,
     hasUnknownNames: read.hasUnknownNames || definition.isPart,
     renamings: options === undefined ? [] : readRenamings(options, name, file),
+    limitNames: options && readLimits(options, ["input"], file)?.names,
     given,
     place: file.placeOf(nameNode),
   };

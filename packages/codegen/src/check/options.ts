@@ -107,6 +107,7 @@ const areFor = {
   retry: "actions",
   timeout: "actions, parents, loops and events",
   isolate: "mutations and queries",
+  limits: "actions",
 } as const;
 
 export const checkOptions = ({ name, given, nodes }: WorkflowPlan): Diagnostic[] => [

@@ -195,6 +195,8 @@ export interface StagePlan extends z.infer<typeof stage> {
     readonly visible: readonly string[];
   }[];
   readonly policy: Policy;
+  /** The limits that it names, as far as they are seen. Default: none. */
+  readonly limitNames?: readonly Read[] | undefined;
 }
 
 export interface NodePlan extends z.infer<typeof node> {
@@ -252,6 +254,8 @@ export interface WorkflowPlan extends Omit<z.infer<typeof workflow>, "input"> {
   readonly given: GivenOptions;
   /** The options that it takes from the app's config. Default: none. */
   readonly inherited?: Pick<AppConfig, "retry" | "limits">;
+  /** The limits that its options name, as far as they are seen. Default: none. */
+  readonly limitNames?: readonly Read[] | undefined;
   readonly renamings: readonly Renaming[];
   /** The storage names that differ from the names, by path. Default: none. */
   readonly storageNames?: ReadonlyMap<string, string>;

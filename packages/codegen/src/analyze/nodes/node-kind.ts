@@ -201,13 +201,13 @@ interface Reading {
   readonly visible: readonly string[];
 }
 
-type Made = "reads" | "input" | "recover" | "limits" | "until" | "isAside" | "readers" | "place";
+type Made = "reads" | "input" | "recover" | "limits" | "limitNames" | "until" | "isAside" | "readers" | "place";
 
 interface StageParts extends Reading, Omit<StagePlan, Made> {
   readonly at: Node;
   readonly isAside?: boolean;
   readonly recover?: Reading;
-  readonly limits?: Reading;
+  readonly limits?: Reading & { readonly names: StagePlan["limitNames"] };
   readonly until?: Reading;
 }
 
@@ -224,6 +224,7 @@ export function stagePlan(
     input: inputFields(readings),
     recover: recover && ordered(recover),
     limits: limits && ordered(limits),
+    limitNames: limits?.names,
     until: until && ordered(until),
     isAside,
     readers: readings.map((each) => ({ ...each, reads: each.reads === "*" ? [] : each.reads })),

@@ -1,0 +1,106 @@
+import { describe, expect, test } from "vitest";
+import { internal } from "./convex/_generated/api.js";
+import { useTestApp } from "./harness.js";
+
+const use = useTestApp();
+const MINUTE = 60_000;
+
+/** How many of those whose name begins so ran at most at once. */
+async function most(like = ""): Promise<number> {
+  let [now, most] = [0, 0];
+  for (const line of await use.app.log()) {
+    if (line.startsWith(`begin ${like}`)) most = Math.max(most, ++now);
+    if (line.startsWith(`end ${like}`)) now -= 1;
+  }
+  return most;
+}
+
+const begun = async () => (await use.app.log()).filter((line) => line.startsWith("begin"));
+
+/** Nothing is left of a limit: no permit is held, and nobody waits. */
+async function expectNothingLeft(): Promise<void> {
+  const left = await use.app.counter.uncounted(() =>
+    use.app.inComponent(async (ctx) => [
+      await ctx.db.query("permits").collect(),
+      await ctx.db.query("limited").collect(),
+      await ctx.db.query("lines").collect(),
+    ]),
+  );
+  expect(left).toEqual([[], [], []]);
+  await use.app.expectNothingLeft();
+}
+
+describe("a limit of the config that a step names", () => {
+  test("[S192] in all holds for the runs of a workflow together", async () => {
+    for (let n = 0; n < 5; n++) await use.app.start("exported", { name: `${n}` });
+    await use.app.drive();
+    expect(await most()).toBe(2);
+    expect(await begun()).toHaveLength(5);
+    await expectNothingLeft();
+  });
+
+  test("[S192] of each key holds for the works of that key, which is made of the step's scope", async () => {
+    for (const org of ["a", "a", "a", "b"])
+      await use.app.start("ofTenant", { name: `${org}`, org, ms: 1_000 });
+    await use.app.drive();
+    expect(await most("a")).toBe(1);
+    expect(await most()).toBe(2);
+    expect(await begun()).toHaveLength(4);
+    await expectNothingLeft();
+  });
+
+  test("[S192] of a workflow holds for all of its actions, beside those of a step", async () => {
+    for (const org of ["a", "a", "b", "c", "", ""])
+      await use.app.start("allOfTenant", { name: org, org, ms: 1_000 });
+    await use.app.drive(async () => (await begun()).length === 6);
+    expect(await most("a")).toBe(1);
+    // Without a key the limit does not hold.
+    expect(await most()).toBe(5);
+    await use.app.drive();
+    const last = (await use.app.log()).filter((line) => line.endsWith("2"));
+    expect(last).toHaveLength(8);
+  });
+
+  test("[S193] is not held by a run that waits: for its children, a time, or its next attempt", async () => {
+    expect(await use.app.output("family", { name: "parent" })).toBe("parent");
+    const failing = await use.app.start("ofTenant", { name: "failing", fails: 1 });
+    await use.app.drive(async () => (await use.app.steps(failing)).includes("encode waiting"));
+    const asleep = await use.app.start("allOfTenant", { name: "asleep", org: "org acme" });
+    await use.app.drive(async () => (await use.app.steps(asleep)).includes("rest waiting"));
+    const before = Date.now();
+    expect(await use.app.start("ofTenant", { name: "other" }));
+    await use.app.drive(async () => (await use.app.log()).includes("end other"));
+    expect(Date.now() - before).toBeLessThan(2_000);
+    await use.app.drive();
+    expect(await most()).toBe(1);
+    await expectNothingLeft();
+  });
+
+  test("[S194] a step that is canceled, paused or out of time while it waits leaves its line", async () => {
+    await use.app.start("ofTenant", { name: "holds", ms: 10 * MINUTE });
+    await use.app.drive(async () => (await begun()).length === 1);
+    const [canceled, paused, next] = [
+      await use.app.start("ofTenant", { name: "canceled" }),
+      await use.app.start("ofTenant", { name: "paused" }),
+      await use.app.start("ofTenant", { name: "next" }),
+    ];
+    await use.app.advance(MINUTE);
+    for (const run of [canceled, paused, next])
+      expect((await use.app.status("ofTenant", run))?.active).toMatchObject([{ doing: "queued" }]);
+    await use.app.t.mutation(internal.runs.cancel, { runId: canceled });
+    await use.app.t.mutation(internal.manager.pause, { runId: paused });
+    await use.app.drive(async () => (await use.app.log()).includes("end next"));
+    expect(await begun()).toEqual(["begin holds", "begin next"]);
+    await use.app.t.mutation(internal.manager.resume, { runId: paused });
+    await use.app.drive();
+    expect(await begun()).toEqual(["begin holds", "begin next", "begin paused"]);
+    await expectNothingLeft();
+  });
+
+  test("[S195] fails the step if its key is no text, with an error that says so", async () => {
+    for (const key of ["", 7, "x".repeat(257)])
+      expect((await use.app.error("badKey", { key })).message).toMatch(
+        /^The limits of "work" in workflow "badKey" cannot be: The limit "tenant" needs a key, a text/,
+      );
+  });
+});
