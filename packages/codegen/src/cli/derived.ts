@@ -118,12 +118,14 @@ function rowsOf(node: NodeExplained): string[][] {
   return [...own, ...(node.bodies ?? []).flatMap(({ nodes }) => nodes.flatMap(rowsOf))];
 }
 
-function runs({ kind, reference, isCompensation }: StageExplained, node: NodeExplained): string {
+function runs(stage: StageExplained, node: NodeExplained): string {
+  const { kind, reference, isCompensation, limits = [] } = stage;
   if (node.maxIterations !== undefined)
     return node.maxIterations === null ? "loop" : `loop, at most ${node.maxIterations} iterations`;
   const which = whichRun[stageKind(kind).bodies ?? ""];
   if (which !== undefined) return `${kind}, ${which(node.bodies?.length ?? 0)}`;
-  const what = reference === undefined ? kind : `${kind} ${reference}`;
+  const within = limits.map((name) => `, within limit ${name}`).join("");
+  const what = `${reference === undefined ? kind : `${kind} ${reference}`}${within}`;
   return isCompensation === true ? `${what}, to undo it` : what;
 }
 

@@ -21,7 +21,7 @@ import type { DataModel } from "${moduleIn(output, "../_generated/dataModel")}";
 
 declare module "@stepwise/workflow" {
   interface Register {
-    dataModel: DataModel;${limits === undefined ? "" : `\n    limits: ${literal(limits)};`}
+    dataModel: DataModel;${limits === undefined ? "" : `\n    limits: ${typeOf(limits)};`}
   }
 }
 
@@ -31,6 +31,15 @@ export * as workflows from "./workflows";
 /** Starts, watches and steers runs. */
 ${exportedConst("workflow", "WorkflowManager", manager)}
 `;
+}
+
+/** For the names of limits in definitions, and which of them have keys. */
+function typeOf(limits: NonNullable<AppConfig["limits"]>): string {
+  const lines = Object.entries(limits).map(([name, limit]) => {
+    const fields = Object.keys(limit).map((field) => `${field}: number`);
+    return `      ${name}: { ${fields.join("; ")} };\n`;
+  });
+  return lines.length === 0 ? "{}" : `{\n${lines.join("")}    }`;
 }
 
 export const listHead =

@@ -55,6 +55,8 @@ export interface StageExplained extends WorstCase {
   readonly reads: readonly string[];
   /** Says whether it runs only when the run is undone, so that it counts in no sum. */
   readonly isCompensation?: true;
+  /** The limits that it may wait for. Absent without any; for how long is not known. */
+  readonly limits?: readonly string[];
 }
 
 export function explain({ workflows }: ProjectPlan, only?: string) {
@@ -161,7 +163,13 @@ class Walk {
     const transactions = rounded(executions - actionsOf(stage));
     const own = { name: node.path + part, kind, reference, rootExecutions, transactions, reads };
     const worst = worstCase(stage, { node, workflow: this.workflow, runs: this.runs });
-    return { ...own, ...worst, ...(isAside && !isOnEnd(node) ? { isCompensation: true } : {}) };
+    const limits = limitsOf(stage, this.workflow);
+    return {
+      ...own,
+      ...worst,
+      ...(isAside && !isOnEnd(node) ? { isCompensation: true } : {}),
+      ...(limits.length > 0 ? { limits } : {}),
+    };
   }
 
   /** Each case begins where the branch does. */
@@ -192,6 +200,13 @@ class Walk {
     const explained = this.line(nodes);
     return { key, ...sumOf(explained), nodes: explained };
   }
+}
+
+/** The limits of an action: its own, and those of its workflow. */
+function limitsOf(stage: StagePlan, { limitNames = [] }: WorkflowPlan): string[] {
+  if (!stageKind(stage.kind).options.includes("limits")) return [];
+  const all = [...limitNames, ...(stage.limitNames ?? [])].map(({ name }) => name);
+  return [...new Set(all)];
 }
 
 /** A case that only waits ends well: no race takes longer. With `any`, a failed one ends it too. */
