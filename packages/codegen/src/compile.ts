@@ -183,7 +183,10 @@ export class Compiler {
     const ofConfig = [...readConfig.diagnostics, ...refused.map(({ problem }) => problem)];
     const unsure = new Set([...readConfig.unread, ...refused.map(({ option }) => option)]);
     for (const each of workflows)
-      if ((unsure.has("retry") && inheritsRetry(each)) || (unsure.has("limits") && namesLimits(each)))
+      if (
+        (unsure.has("retry") && inheritsRetry(each)) ||
+        (unsure.has("limits") && namesLimits(each))
+      )
         broken.add(each);
     const found = [...ofApp, ...ofConfig, ...unread, ...stored];
     const isConfigRead = found.every(({ place }) => place.file !== configFile);

@@ -4,7 +4,15 @@ import type { FunctionKind, Read } from "../plan/schema.js";
 import type { DefinitionFile } from "./parser.js";
 import { functionOf, isCalled, referencePath, stringOf, unwrap, wrapping } from "./functions.js";
 import type { FunctionNode, Option } from "./functions.js";
-import { fileOf, handlerKinds, type Options, optionsIn, policyOf, slipHint, slipOf } from "./options.js";
+import {
+  fileOf,
+  handlerKinds,
+  type Options,
+  optionsIn,
+  policyOf,
+  slipHint,
+  slipOf,
+} from "./options.js";
 import { identifiersIn } from "./descendants.js";
 import { isReference, namesIn, referencesIn } from "./scoping.js";
 

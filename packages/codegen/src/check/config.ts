@@ -41,7 +41,8 @@ const someOf = each((value) => isWhole(value, 1), "write a whole number from 1")
 
 /** As the pool checks them, which gets them with the first start. */
 function checkLimits(name: string, given: Given): Problem[] {
-  const hint = "write an object of limits, such as { tenant: { perKey: 3 }, exports: { total: 5 } }";
+  const hint =
+    "write an object of limits, such as { tenant: { perKey: 3 }, exports: { total: 5 } }";
   if (!isObject(given.value)) return [{ name, given, hint }];
   return [...given.value.fields].flatMap(([limit, at]): Problem[] => {
     const own = { name: `${name}.${limit}`, given: at };

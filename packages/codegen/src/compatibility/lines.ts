@@ -130,6 +130,8 @@ export function readsOfField(node: NodeThen, field: string): "sure" | "perhaps" 
 /** The names that a node and those inside it read; every name if one of them is `*`. */
 export function readsOf(node: NodeThen): { has(name: string): boolean } {
   const stages = allNodes([node]).flatMap((each) => each.stages);
-  const names = new Set(stages.flatMap((each) => [each.reads, each.recover, each.limits, each.until].flat()));
+  const names = new Set(
+    stages.flatMap((each) => [each.reads, each.recover, each.limits, each.until].flat()),
+  );
   return names.has("*") ? { has: () => true } : names;
 }

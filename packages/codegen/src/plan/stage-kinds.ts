@@ -36,7 +36,12 @@ const ofChildren: Pick<StageKind, "goes" | "takes" | "shape" | "options" | "wait
 
 /** Every kind of stage. A new kind is one entry here. */
 export const stageKinds = {
-  action: { goes: "queued", takes: "attempts", shape: "run", options: ["retry", "timeout", "limits"] },
+  action: {
+    goes: "queued",
+    takes: "attempts",
+    shape: "run",
+    options: ["retry", "timeout", "limits"],
+  },
   mutation: { goes: "within", takes: "transaction", shape: "run", options: ["isolate"] },
   query: { goes: "within", takes: "transaction", shape: "run", options: ["isolate"] },
   // They are started by the transaction that arrives. When the last one has ended, the run goes on.

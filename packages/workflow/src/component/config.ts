@@ -1,4 +1,4 @@
-import { setConfig, vLimitedConfig } from "@stepwise/workpool/core";
+import { setConfig, vConfig } from "@stepwise/workpool/core";
 import { publicMutation } from "./core/continuations.js";
 import { pool } from "./core/pool.js";
 
@@ -7,6 +7,4 @@ import { pool } from "./core/pool.js";
  * `limits` are all that there are.
  * @throws if a number or a name is out of its range.
  */
-export const update = publicMutation(vLimitedConfig.fields, (ctx, config) =>
-  setConfig(ctx, pool, config),
-);
+export const update = publicMutation(vConfig.fields, (ctx, config) => setConfig(ctx, pool, config));

@@ -45,7 +45,7 @@ const startFields = {
   reuse: v.optional(v.union(v.literal("ended"), v.literal("failed"))),
   at: v.optional(v.number()),
   onComplete: v.optional(v.object({ fn: v.string(), context: v.any() })),
-  ...core.vLimitedConfig.fields,
+  ...core.vConfig.fields,
 };
 type Starts = ObjectType<typeof startFields>;
 

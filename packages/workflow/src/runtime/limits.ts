@@ -15,7 +15,9 @@ function usesOf({ definition, reads }: Bound, stage: string) {
   return [
     { given: definition.options.limits, names: ["input"] },
     { given: policy.limits, names: own },
-  ].flatMap(({ given, names }) => (given === undefined ? [] : [{ entries: entriesOf(given), names }]));
+  ].flatMap(({ given, names }) =>
+    given === undefined ? [] : [{ entries: entriesOf(given), names }],
+  );
 }
 
 type Key = true | ((scope: never) => string | undefined) | undefined;

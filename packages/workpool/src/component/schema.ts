@@ -4,7 +4,7 @@ import {
   oneOf,
   poolTables,
   vCounts,
-  vLimitedConfig,
+  vConfig,
   vResultKind,
   vRetryBehavior,
 } from "../core/index.js";
@@ -108,6 +108,6 @@ export const enqueueFields = {
       excludeKinds: v.optional(v.array(vResultKind)),
     }),
   ),
-  ...vLimitedConfig.fields,
+  ...vConfig.fields,
 };
 export type Enqueue = ObjectType<typeof enqueueFields>;

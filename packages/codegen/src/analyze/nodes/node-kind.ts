@@ -201,7 +201,16 @@ interface Reading {
   readonly visible: readonly string[];
 }
 
-type Made = "reads" | "input" | "recover" | "limits" | "limitNames" | "until" | "isAside" | "readers" | "place";
+type Made =
+  | "reads"
+  | "input"
+  | "recover"
+  | "limits"
+  | "limitNames"
+  | "until"
+  | "isAside"
+  | "readers"
+  | "place";
 
 interface StageParts extends Reading, Omit<StagePlan, Made> {
   readonly at: Node;
@@ -216,7 +225,9 @@ export function stagePlan(
   { at, reads, visible, recover, limits, until, isAside = false, ...own }: StageParts,
   file: DefinitionFile,
 ): StagePlan {
-  const readings = [{ reads, visible }, recover, limits, until].filter((each) => each !== undefined);
+  const readings = [{ reads, visible }, recover, limits, until].filter(
+    (each) => each !== undefined,
+  );
   return {
     ...own,
     retry: isSure(own.policy.given.get("retry")) || undefined,

@@ -22,6 +22,7 @@ export type ComponentApi<Name extends string | undefined = string | undefined> =
       {
         maxParallelism?: number;
         logLevel?: "DEBUG" | "TRACE" | "INFO" | "REPORT" | "WARN" | "ERROR";
+        limits?: Record<string, { total?: number; perKey?: number }>;
       },
       null,
       Name
@@ -432,7 +433,7 @@ export type ComponentApi<Name extends string | undefined = string | undefined> =
                 stage: string;
                 iterations?: Array<number>;
                 called?: string;
-                action?: { fn: string; timeoutMs?: number };
+                action?: { fn: string; timeoutMs?: number; permits?: Array<string> };
                 reads: Array<{
                   name: string;
                   stage: string;
@@ -466,7 +467,7 @@ export type ComponentApi<Name extends string | undefined = string | undefined> =
                     stage: string;
                     iterations?: Array<number>;
                     called?: string;
-                    action?: { fn: string; timeoutMs?: number };
+                    action?: { fn: string; timeoutMs?: number; permits?: Array<string> };
                     reads: Array<{
                       name: string;
                       stage: string;
@@ -600,7 +601,7 @@ export type ComponentApi<Name extends string | undefined = string | undefined> =
             stage: string;
             iterations?: Array<number>;
             called?: string;
-            action?: { fn: string; timeoutMs?: number };
+            action?: { fn: string; timeoutMs?: number; permits?: Array<string> };
             reads: Array<{
               name: string;
               stage: string;
@@ -637,6 +638,7 @@ export type ComponentApi<Name extends string | undefined = string | undefined> =
         onComplete?: { fn: string; context: any };
         maxParallelism?: number;
         logLevel?: "DEBUG" | "TRACE" | "INFO" | "REPORT" | "WARN" | "ERROR";
+        limits?: Record<string, { total?: number; perKey?: number }>;
       },
       Array<{ runId: string; started: boolean }>,
       Name
@@ -1267,7 +1269,7 @@ export type ComponentApi<Name extends string | undefined = string | undefined> =
             stage: string;
             iterations?: Array<number>;
             called?: string;
-            action?: { fn: string; timeoutMs?: number };
+            action?: { fn: string; timeoutMs?: number; permits?: Array<string> };
             reads: Array<{
               name: string;
               stage: string;
