@@ -15,9 +15,10 @@ type PlainNames = string extends Names ? string : Exclude<Names, KeyedNames>;
 /** How the key of a limit is made. One that is undefined is none: the limit does not hold. */
 type KeyOf<Scope> = (scope: Scope) => string | undefined;
 
-type Keyed<Scope> = string extends Names
-  ? { readonly [Name in string]: KeyOf<Scope> | true }
-  : { readonly [Name in KeyedNames]?: KeyOf<Scope> } & { readonly [Name in PlainNames]?: true };
+type Keyed<Scope> = {
+  readonly [Name in Names]?:
+    (Name extends KeyedNames ? KeyOf<Scope> : never) | (Name extends PlainNames ? true : never);
+};
 
 /**
  * The limits of an action: the names of those without keys, `["exports"]`, and how keys are made,
