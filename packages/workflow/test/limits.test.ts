@@ -79,6 +79,7 @@ describe("a limit of the config that a step names", () => {
   test("[S194] a step that is canceled, paused or out of time while it waits leaves its line", async () => {
     await use.app.start("ofTenant", { name: "holds", ms: 10 * MINUTE });
     await use.app.drive(async () => (await begun()).length === 1);
+    const hurried = await use.app.start("timedTenant", { name: "hurried" });
     const [canceled, paused, next] = [
       await use.app.start("ofTenant", { name: "canceled" }),
       await use.app.start("ofTenant", { name: "paused" }),
@@ -90,6 +91,7 @@ describe("a limit of the config that a step names", () => {
     await use.app.t.mutation(internal.runs.cancel, { runId: canceled });
     await use.app.t.mutation(internal.manager.pause, { runId: paused });
     await use.app.drive(async () => (await use.app.log()).includes("end next"));
+    expect(await use.app.status("timedTenant", hurried)).toMatchObject({ state: "timedOut" });
     expect(await begun()).toEqual(["begin holds", "begin next"]);
     await use.app.t.mutation(internal.manager.resume, { runId: paused });
     await use.app.drive();

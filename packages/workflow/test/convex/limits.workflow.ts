@@ -47,6 +47,13 @@ export const allOfTenant = defineWorkflow({
     limits: ["exports", { both: ({ input }) => input.org }],
   });
 
+/** A run that may take five minutes. */
+export const timedTenant = defineWorkflow({
+  input: Work,
+  timeout: "5m",
+  limits: { tenant: ({ input }) => `org ${input.org}` },
+}).step("encode", { action: async (ctx, { input }) => await work(ctx, input) });
+
 /** A parent and its children have the same key. */
 export const family = defineWorkflow({
   input: Work,
