@@ -99,6 +99,29 @@ describe("a limit of the config that a step names", () => {
     await expectNothingLeft();
   });
 
+  test("[S196] has the same key at each attempt, and after a pause", async () => {
+    const id = await use.app.start("otherKeys", { name: "it", fails: 2 });
+    const permits = async () =>
+      await use.app.inComponent(async (ctx) => {
+        const steps = await ctx.db.query("steps").collect();
+        const held = await ctx.db.query("permits").collect();
+        return [...steps.flatMap((step) => step.permits ?? []), ...held.map(({ name }) => name)];
+      });
+    await use.app.drive(async () => (await begun()).length === 1);
+    const first = await permits();
+    expect(new Set(first).size).toBe(2);
+    await use.app.drive(async () => (await use.app.steps(id)).includes("work waiting"));
+    await use.app.t.mutation(internal.manager.pause, { runId: id });
+    await use.app.t.mutation(internal.manager.resume, { runId: id });
+    for (const attempt of [2, 3]) {
+      await use.app.drive(async () => (await begun()).length === attempt);
+      expect(await permits()).toEqual(first);
+    }
+    await use.app.drive();
+    expect(await use.app.status("otherKeys", id)).toMatchObject({ state: "completed" });
+    await expectNothingLeft();
+  });
+
   test("[S195] fails the step if its key is no text, with an error that says so", async () => {
     for (const key of ["", 7, "x".repeat(257)])
       expect((await use.app.error("badKey", { key })).message).toMatch(

@@ -47,6 +47,15 @@ export const allOfTenant = defineWorkflow({
     limits: ["exports", { both: ({ input }) => input.org }],
   });
 
+let asked = 0;
+
+/** Its key is another one whenever it is made. */
+export const otherKeys = defineWorkflow({ input: Work }).step("work", {
+  action: async (ctx, { input }, info) => await work(ctx, input, info.attempt),
+  limits: { tenant: () => `${asked++}` },
+  retry: { maxAttempts: 3, initialBackoffMs: 60_000 },
+});
+
 /** A run that may take five minutes. */
 export const timedTenant = defineWorkflow({
   input: Work,
