@@ -128,4 +128,27 @@ describe("a limit of the config that a step names", () => {
         /^The limits of "work" in workflow "badKey" cannot be: The limit "tenant" needs a key, a text/,
       );
   });
+
+  test("[S195] refuses the start if its key is no text, or made of a secret, and the step if that is later", async () => {
+    const start = async (input: object) => await use.app.start("badFirst", input);
+    await expect(start({ key: 7, tells: false })).rejects.toThrow(/needs a key, a text/);
+    await expect(start({ key: "a", tells: true })).rejects.toThrow(
+      /^The limits of "work" in workflow "badFirst" reads input.secret, which is sensitive/,
+    );
+    expect(await use.app.output("badFirst", { key: "a", tells: false })).toBe("done");
+  });
+
+  test("[S192] costs a first step no function call, with a key or without", async () => {
+    const executions = async (name: string) => {
+      use.app.counter.clear();
+      await use.app.run(name, { name: "one", key: "k", n: 1, tells: false });
+      return use.app.counter.totals(({ name }) => !name.startsWith("watchdog:")).rootExecutions;
+    };
+    const without = await executions("leaf");
+    for (const name of ["exported", "timedTenant", "badFirst"])
+      expect([name, await executions(name)]).toEqual([
+        name,
+        without + Number(name === "timedTenant"),
+      ]);
+  });
 });

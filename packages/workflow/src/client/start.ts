@@ -83,12 +83,13 @@ export function checkCompiled(workflow: WorkflowReference<never>): void {
   );
 }
 
-/** How a run begins. */
+/** How a run begins. @param isKeyed each start has its permits. */
 export async function beginningOf(
   workflow: WorkflowReference<never>,
-  { retentionMs }: StartSettings,
+  { retentionMs }: Pick<StartSettings, "retentionMs">,
+  isKeyed = false,
 ): Promise<Beginning> {
-  const begin = await workflow.begin();
+  const begin = await workflow.begin(isKeyed);
   return { ...begin, retentionMs: begin.retentionMs ?? retentionMs };
 }
 
@@ -144,10 +145,15 @@ export async function startAll(
   const { reuse, onComplete } = options;
   const { maxParallelism, logLevel, limits } = settings;
   const at = startTime(workflow.name, options);
-  const begin = await beginningOf(workflow, settings);
+  const begin = await beginningOf(workflow, settings, true);
   const context = checkOption(workflow.name, "onComplete.context", onComplete?.context ?? null);
   for (const { key } of starts) checkKey(workflow.name, key);
-  const tagged = starts.map((start) => ({ ...start, tags: tagsOf(workflow, start.input) }));
+  const tagged: Starts["starts"] = [];
+  for (const start of starts) {
+    // Of a later start they are made again, when it begins.
+    const permits = await workflow.permits(start.input);
+    tagged.push({ ...start, tags: tagsOf(workflow, start.input), permits });
+  }
   const common = {
     begin,
     at,

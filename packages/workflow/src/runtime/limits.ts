@@ -1,9 +1,12 @@
 import { type LimitKeys, permitsFor } from "@stepwise/workpool/core";
 import type { LimitsOption } from "../definition/limits.js";
 import type { Bound } from "./functions.js";
+import { copied } from "../values.js";
 import { optionOf } from "./options.js";
 import { placeOf } from "./place.js";
-import type { Reads } from "./reads.js";
+import { readableScope, type Reads } from "./reads.js";
+import { sensitivePaths } from "./secrets.js";
+import { guarded } from "./tags.js";
 
 /** Gives some of the scope of a stage. */
 type ScopeOf = (names: Reads) => Promise<never>;
@@ -35,6 +38,21 @@ export function hasKeys(own: Bound, stage: string): boolean {
   return entries.some(([, key]) => typeof key === "function");
 }
 
+/** The scope, in which what is sensitive of the input throws when it is read. */
+function withoutSecrets(own: Bound, stage: string, scope: object): object {
+  const secret = new Set(sensitivePaths(own.definition.options));
+  if (secret.size === 0) return scope;
+  const refuse = (path: string): never => {
+    const what = optionOf(own, stage, "limits");
+    throw new Error(`${what} reads ${path}, which is sensitive: keys are shown, so leave it out`);
+  };
+  const shown = ({ input }: { input?: unknown }) =>
+    guarded({ input }, "", secret, refuse) as object;
+  return new Proxy(scope, {
+    get: (target, name) => Reflect.get(name === "input" ? shown(target) : target, name) as unknown,
+  });
+}
+
 /**
  * The names of the permits that an action stage needs; undefined if it has no limits. Those of the
  * step take the place of those of its workflow that have the same name.
@@ -46,7 +64,7 @@ export async function permitsOf(own: Bound, stage: string, scopeOf?: ScopeOf) {
   const keys: Record<string, LimitKeys[string]> = {};
   for (const { entries, names } of uses) {
     const isKeyed = entries.some(([, key]) => typeof key === "function");
-    const scope = isKeyed ? await scopeOf?.(names) : undefined;
+    const scope = isKeyed && scopeOf ? withoutSecrets(own, stage, await scopeOf(names)) : undefined;
     for (const [name, key] of entries)
       keys[name] = typeof key === "function" ? key(scope as never) : key;
   }
@@ -56,4 +74,13 @@ export async function permitsOf(own: Bound, stage: string, scopeOf?: ScopeOf) {
     const what = optionOf(own, stage, "limits");
     throw new Error(`${what} cannot be: ${(error as Error).message}`, { cause: error });
   }
+}
+
+/** The same for the first stage of a run that is started with this input. */
+export async function permitsAtStart(own: Bound, stage: string, input: unknown) {
+  return await permitsOf(
+    own,
+    stage,
+    async (names) => readableScope(own, stage, "limits", { input: copied(input) }, names) as never,
+  );
 }

@@ -74,7 +74,14 @@ export const family = defineWorkflow({
 });
 
 /** What its types would refuse, as a key is made when it runs. */
-export const badKey = defineWorkflow({ input: z.object({ key: z.any() }) }).step("work", {
-  action: () => "never",
-  limits: { tenant: ({ input }) => input.key as string },
+export const badKey = defineWorkflow({ input: z.object({ key: z.any() }) })
+  .step("found", { query: (_ctx, { input }) => ({ key: input.key as string }) })
+  .step("work", { action: () => "never", limits: { tenant: ({ found }) => found.key } });
+
+export const badFirst = defineWorkflow({
+  input: z.object({ key: z.any(), secret: z.string().default("s"), tells: z.boolean() }),
+  sensitive: ["input.secret"],
+}).step("work", {
+  action: () => "done",
+  limits: { tenant: ({ input }) => (input.tells ? input.secret : (input.key as string)) },
 });

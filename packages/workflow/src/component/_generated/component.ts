@@ -632,6 +632,7 @@ export type ComponentApi<Name extends string | undefined = string | undefined> =
           given?: { value?: any };
           key?: string;
           tags?: Record<string, string | number | boolean>;
+          permits?: Array<string>;
         }>;
         reuse?: "ended" | "failed";
         at?: number;
