@@ -3,10 +3,10 @@ import { limitOf } from "@stepwise/workpool/core";
 import { expect, test } from "vitest";
 import { modules as component, schema as componentSchema } from "../src/test.js";
 import type { Doc } from "./component.js";
-import schema from "./convex/schema.js";
-import config from "./convex/stepwise.config.js";
+import schema from "./limited/schema.js";
+import config from "./limited/stepwise.config.js";
 
-const modules = import.meta.glob(["./convex/**/*.{ts,js}", "!./convex/**/*.*.ts"]);
+const modules = import.meta.glob(["./limited/**/*.{ts,js}", "!./limited/**/*.*.ts"]);
 const parts = [
   { path: "", schema, modules },
   { path: "workflow", schema: componentSchema, modules: component },

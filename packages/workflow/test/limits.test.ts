@@ -1,8 +1,10 @@
 import { describe, expect, test } from "vitest";
-import { internal } from "./convex/_generated/api.js";
-import { useTestApp } from "./harness.js";
+import { internal } from "./limited/_generated/api.js";
+import { type Modules, useTestApp } from "./harness.js";
 
-const use = useTestApp();
+const modules: Modules = import.meta.glob(["./limited/**/*.{ts,js}", "!./limited/**/*.*.ts"]);
+await Promise.all(Object.values(modules).map((load) => load()));
+const use = useTestApp({ modules });
 const MINUTE = 60_000;
 
 /** How many of those whose name begins so ran at most at once. */
@@ -133,22 +135,23 @@ describe("a limit of the config that a step names", () => {
     const start = async (input: object) => await use.app.start("badFirst", input);
     await expect(start({ key: 7, tells: false })).rejects.toThrow(/needs a key, a text/);
     await expect(start({ key: "a", tells: true })).rejects.toThrow(
-      /^The limits of "work" in workflow "badFirst" reads input.secret, which is sensitive/,
+      /^The limits of "work" in workflow "badFirst" read input.secret, which is sensitive/,
     );
     expect(await use.app.output("badFirst", { key: "a", tells: false })).toBe("done");
+    expect((await use.app.error("badLater", { org: "a" })).message).toMatch(
+      /^The limits of "work" in workflow "badLater" read found, which is sensitive/,
+    );
   });
 
-  test("[S192] costs a first step no function call, with a key or without", async () => {
+  test("[S192] costs no function call, with a key or without, also for a first step", async () => {
     const executions = async (name: string) => {
       use.app.counter.clear();
-      await use.app.run(name, { name: "one", key: "k", n: 1, tells: false });
+      await use.app.run(name, { name: "one" });
       return use.app.counter.totals(({ name }) => !name.startsWith("watchdog:")).rootExecutions;
     };
-    const without = await executions("leaf");
-    for (const name of ["exported", "timedTenant", "badFirst"])
-      expect([name, await executions(name)]).toEqual([
-        name,
-        without + Number(name === "timedTenant"),
-      ]);
+    const without = await executions("free");
+    expect(await executions("exported")).toBe(without);
+    expect(await executions("otherKeys")).toBe(without);
+    expect(await executions("timedTenant")).toBe(without);
   });
 });

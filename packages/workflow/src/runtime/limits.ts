@@ -4,7 +4,7 @@ import type { Bound } from "./functions.js";
 import { copied } from "../values.js";
 import { optionOf } from "./options.js";
 import { placeOf } from "./place.js";
-import { readableScope, type Reads } from "./reads.js";
+import { readableScope, type Reads, secretNames } from "./reads.js";
 import { sensitivePaths } from "./secrets.js";
 import { guarded } from "./tags.js";
 
@@ -38,18 +38,22 @@ export function hasKeys(own: Bound, stage: string): boolean {
   return entries.some(([, key]) => typeof key === "function");
 }
 
-/** The scope, in which what is sensitive of the input throws when it is read. */
-function withoutSecrets(own: Bound, stage: string, scope: object): object {
-  const secret = new Set(sensitivePaths(own.definition.options));
-  if (secret.size === 0) return scope;
+/** The scope, in which what is sensitive throws when it is read. */
+function withoutSecrets(own: Bound, stage: string, scope: object, names: Reads): object {
+  const hidden = secretNames(own, stage, names);
+  if (hidden.size === 0) return scope;
   const refuse = (path: string): never => {
     const what = optionOf(own, stage, "limits");
-    throw new Error(`${what} reads ${path}, which is sensitive: keys are shown, so leave it out`);
+    throw new Error(`${what} read ${path}, which is sensitive: keys are shown, so leave it out`);
   };
-  const shown = ({ input }: { input?: unknown }) =>
-    guarded({ input }, "", secret, refuse) as object;
+  const paths = new Set(sensitivePaths(own.definition.options));
   return new Proxy(scope, {
-    get: (target, name) => Reflect.get(name === "input" ? shown(target) : target, name) as unknown,
+    get(target, name) {
+      const value: unknown = Reflect.get(target, name);
+      if (typeof name !== "string" || !hidden.has(name)) return value;
+      if (name !== "input") return refuse(name);
+      return (guarded({ input: value }, "", paths, refuse) as { input: unknown }).input;
+    },
   });
 }
 
@@ -64,7 +68,8 @@ export async function permitsOf(own: Bound, stage: string, scopeOf?: ScopeOf) {
   const keys: Record<string, LimitKeys[string]> = {};
   for (const { entries, names } of uses) {
     const isKeyed = entries.some(([, key]) => typeof key === "function");
-    const scope = isKeyed && scopeOf ? withoutSecrets(own, stage, await scopeOf(names)) : undefined;
+    const scope =
+      isKeyed && scopeOf ? withoutSecrets(own, stage, await scopeOf(names), names) : undefined;
     for (const [name, key] of entries)
       keys[name] = typeof key === "function" ? key(scope as never) : key;
   }

@@ -85,3 +85,16 @@ export const badFirst = defineWorkflow({
   action: () => "done",
   limits: { tenant: ({ input }) => (input.tells ? input.secret : (input.key as string)) },
 });
+
+/** What it finds is for itself alone. */
+export const badLater = defineWorkflow({ input: z.object({ org: z.string() }) })
+  .step("found", { query: (_ctx, { input }) => input, sensitive: true })
+  .step("work", {
+    action: () => "never",
+    limits: [{ tenant: ({ found }) => found.org }],
+  });
+
+/** Without limits. */
+export const free = defineWorkflow({ input: Work }).step("work", {
+  action: async (ctx, { input }) => await work(ctx, input),
+});
