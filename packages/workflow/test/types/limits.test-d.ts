@@ -2,7 +2,7 @@ import { expectTypeOf, test } from "vitest";
 import { z } from "zod";
 import { defineWorkflow, type LimitsOption, type WorkflowScope } from "../../src/index.js";
 // Registers the limits of the config.
-import type {} from "../limited/_workflows/index.js";
+import "../limited/_workflows/index.js";
 
 const input = z.object({ org: z.string(), n: z.number() });
 const define = defineWorkflow({ input, limits: { tenant: ({ input }) => input.org } });
