@@ -137,9 +137,10 @@ export function reportUnknown(
   file: DefinitionFile,
   code: CodeName = "noEffect",
 ): void {
-  // Of what has no handler, the options of one are reported as what has no effect there.
+  // Of what has no handler, the options of one are reported as what has no effect there; `limits`
+  // are for steps alone.
   const isWhole = known.includes("mutation") || known.includes("input") || code !== "noEffect";
-  const others = isWhole ? [] : [...policies, "limits"];
+  const others = ["limits", ...(isWhole ? [] : policies)];
   for (const { name, nameNode, elsewhere } of options.values()) {
     // What others share may be for other nodes too.
     if (known.includes(name) || others.includes(name) || elsewhere !== undefined) continue;

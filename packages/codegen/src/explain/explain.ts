@@ -55,8 +55,15 @@ export interface StageExplained extends WorstCase {
   readonly reads: readonly string[];
   /** Says whether it runs only when the run is undone, so that it counts in no sum. */
   readonly isCompensation?: true;
-  /** The limits that it may wait for. Absent without any; for how long is not known. */
-  readonly limits?: readonly string[];
+  /** The most that its limits let through. For how long it waits for them is not in any sum. */
+  readonly limits?: readonly LimitExplained[];
+}
+
+interface LimitExplained {
+  readonly name: string;
+  /** How many actions run at once that name it: in all, and of each key. Absent if it is open. */
+  readonly total?: number;
+  readonly perKey?: number;
 }
 
 export function explain({ workflows }: ProjectPlan, only?: string) {
@@ -203,10 +210,10 @@ class Walk {
 }
 
 /** The limits of an action: its own, and those of its workflow. */
-function limitsOf(stage: StagePlan, { limitNames = [] }: WorkflowPlan): string[] {
+function limitsOf(stage: StagePlan, { limitNames = [], inherited }: WorkflowPlan) {
   if (!stageKind(stage.kind).options.includes("limits")) return [];
-  const all = [...limitNames, ...(stage.limitNames ?? [])].map(({ name }) => name);
-  return [...new Set(all)];
+  const names = new Set([...limitNames, ...(stage.limitNames ?? [])].map(({ name }) => name));
+  return [...names].map((name): LimitExplained => ({ name, ...inherited?.limits?.[name] }));
 }
 
 /** A case that only waits ends well: no race takes longer. With `any`, a failed one ends it too. */
