@@ -39,29 +39,33 @@ async function deployed() {
   return { deployment, start, over, most, left };
 }
 
-test("[S192] [S194] at no commit do more steps of a limit run than it says, though runs are canceled and paused", async () => {
-  const { deployment, start, over, most, left } = await deployed();
-  for (let n = 0; n < 10; n++) {
-    const org = "abc"[n % 3]!;
-    start(n * 20, "ofTenant", { name: `t${n}`, org, ms: 300 });
-    start(n * 30, "exported", { name: `e${n}`, ms: 200 });
-    if (n % 4 === 0) start(n * 25, "allOfTenant", { name: `w${n}`, org: `org ${org}`, ms: 100 });
-  }
-  const runs = () => deployment.rows<Doc<"runs">>("workflow", "runs");
-  deployment.at(700, async () => {
-    for (const { _id: runId, state } of runs().filter((_run, n) => n % 5 === 0))
-      if (state === "running") await deployment.mutation("manager:pause", { runId });
-    for (const { _id: runId, state } of runs().filter((_run, n) => n % 7 === 1))
-      if (state === "running") await deployment.mutation("runs:cancel", { runId });
-  });
-  deployment.at(20_000, async () => {
-    for (const { _id: runId, paused } of runs())
-      if (paused === true) await deployment.mutation("manager:resume", { runId });
-  });
-  await deployment.drive();
-  expect(over).toEqual([]);
-  expect(Object.fromEntries(most)).toMatchObject({ "tenant:org a": 1, exports: 2 });
-  const states = new Set(runs().map(({ state }) => state));
-  expect(states).toEqual(new Set(["completed", "canceled"]));
-  expect(left()).toEqual([]);
-});
+test(
+  "[S192] [S194] at no commit do more steps of a limit run than it says, though runs are canceled and paused",
+  { tags: ["large"] },
+  async () => {
+    const { deployment, start, over, most, left } = await deployed();
+    for (let n = 0; n < 10; n++) {
+      const org = "abc"[n % 3]!;
+      start(n * 20, "ofTenant", { name: `t${n}`, org, ms: 300 });
+      start(n * 30, "exported", { name: `e${n}`, ms: 200 });
+      if (n % 4 === 0) start(n * 25, "allOfTenant", { name: `w${n}`, org: `org ${org}`, ms: 100 });
+    }
+    const runs = () => deployment.rows<Doc<"runs">>("workflow", "runs");
+    deployment.at(700, async () => {
+      for (const { _id: runId, state } of runs().filter((_run, n) => n % 5 === 0))
+        if (state === "running") await deployment.mutation("manager:pause", { runId });
+      for (const { _id: runId, state } of runs().filter((_run, n) => n % 7 === 1))
+        if (state === "running") await deployment.mutation("runs:cancel", { runId });
+    });
+    deployment.at(20_000, async () => {
+      for (const { _id: runId, paused } of runs())
+        if (paused === true) await deployment.mutation("manager:resume", { runId });
+    });
+    await deployment.drive();
+    expect(over).toEqual([]);
+    expect(Object.fromEntries(most)).toMatchObject({ "tenant:org a": 1, exports: 2 });
+    const states = new Set(runs().map(({ state }) => state));
+    expect(states).toEqual(new Set(["completed", "canceled"]));
+    expect(left()).toEqual([]);
+  },
+);

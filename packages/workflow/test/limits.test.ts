@@ -101,6 +101,23 @@ describe("a limit of the config that a step names", () => {
     await expectNothingLeft();
   });
 
+  test("[S194] a step whose run is resumed has its old place in its line", async () => {
+    const begin = async (name: string) => await use.app.start("ofTenant", { name, ms: MINUTE });
+    await begin("holds");
+    await use.app.drive(async () => (await begun()).length === 1);
+    const paused = await begin("paused");
+    await use.app.advance(1_000);
+    await begin("next");
+    await use.app.advance(1_000);
+    await use.app.t.mutation(internal.manager.pause, { runId: paused });
+    await use.app.advance(1_000);
+    await begin("last");
+    await use.app.t.mutation(internal.manager.resume, { runId: paused });
+    await use.app.drive();
+    expect(await begun()).toEqual(["holds", "paused", "next", "last"].map((n) => `begin ${n}`));
+    await expectNothingLeft();
+  });
+
   test("[S196] has the same key at each attempt, and after a pause", async () => {
     const id = await use.app.start("otherKeys", { name: "it", fails: 2 });
     const permits = async () =>

@@ -127,7 +127,7 @@ export async function beginStage(
 
 export async function actionWork(
   ctx: MutationCtx,
-  step: StepOf & Pick<Step, "errors" | "permits">,
+  step: StepOf & Pick<Step, "errors" | "permits"> & Partial<Pick<Step, "place">>,
   action: ActionFunction,
   { reads }: Pick<Stage, "reads">,
   known: Known,
@@ -136,8 +136,8 @@ export async function actionWork(
   const previousError = step.errors?.at(-1) ?? null;
   const args = { token: tokenOf(step), scope, previousError };
   // A later attempt has the keys of the first.
-  const { permits = action.permits } = step;
-  return { work: step._id, ...action, args, group: step.childOf, permits };
+  const { permits = action.permits, place } = step;
+  return { work: step._id, ...action, args, group: step.childOf, permits, at: place };
 }
 
 async function scopeArgument(
