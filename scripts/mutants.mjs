@@ -132,8 +132,8 @@ export const MUTANTS = [
     name: "queue-not-left",
     says: "a canceled action stays in the queue",
     file: "workflow/src/component/engine/closing.ts",
-    find: "if (await core.leaveQueueCanceled(ctx, pool, step)) return { isAhead: true };",
-    replace: "",
+    find: "const place = await core.leaveQueueCanceled(ctx, pool, step);",
+    replace: "const place = null;",
     test: ["packages/workflow/test/cancel.test.ts", "leaves the queue"],
   },
   {

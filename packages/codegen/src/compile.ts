@@ -6,6 +6,7 @@ import { compilerIdentity } from "./cache/last-compile.js";
 import { CompilerMemory } from "./cache/memory.js";
 import { check, checkWorkflow } from "./check/check.js";
 import { checkStored } from "./check/names.js";
+import { checkLimitNames } from "./check/limits.js";
 import { soundPart } from "./check/sound.js";
 import { checkConfig, checkOutputFolder, convexConfig, misplacedConfig } from "./check/config.js";
 import { compareDiagnostics, type Diagnostic, isError } from "./diagnostics/diagnostic.js";
@@ -14,6 +15,7 @@ import { discoverAll, readIn, Unreadable, unlessUnreadable } from "./discover/di
 import type { SourceText } from "./discover/discover.js";
 import { emit, type EmittedBefore, filesOfApp, type GeneratedFile } from "./emit/emit.js";
 import { linkedFolder, misnamedFile, unreadableFile, withFrames } from "./file-problems.js";
+import { allNodes } from "./plan/flow.js";
 import { tombstonesOf } from "./plan/tombstones.js";
 import { type Earlier, withStorageNames } from "./plan/storage-names.js";
 import { plansOf } from "./plan/workflow-names.js";
@@ -21,7 +23,7 @@ import type { Baseline, ChooseBaseline } from "./compatibility/baseline.js";
 import { hashOf, planHash } from "./plan/write.js";
 import { type EmittedFile, emittedKey } from "./plan/parts.js";
 import { configFile, outputOf, usualComponent } from "./plan/paths.js";
-import type { ConfigPlan, ProjectPlan, WorkflowPlan, WrittenPlan } from "./plan/schema.js";
+import type { ProjectPlan, WorkflowPlan, WrittenPlan } from "./plan/schema.js";
 import { lastPlan } from "./write/last-plan.js";
 
 export { driftOf, writeGenerated, WriteRefused, type Written } from "./write/write-generated.js";
@@ -157,7 +159,7 @@ export class Compiler {
     const readConfig = await this.#readConfig(configText);
     const { config } = readConfig;
     const output = outputOf(config?.values);
-    const analysis = await this.#analyzer.analyze(sources, readOnce, finishing(config), output);
+    const analysis = await this.#analyzer.analyze(sources, readOnce, finishing(readConfig), output);
     const { diagnostics: unread, parsed } = analysis;
     for (const { file } of sources) consulted.delete(file);
     const earlier = await before(analysis.workflows);
@@ -182,8 +184,12 @@ export class Compiler {
     const refused = config === undefined ? [] : checkConfig(config);
     const ofConfig = [...readConfig.diagnostics, ...refused.map(({ problem }) => problem)];
     const unsure = new Set([...readConfig.unread, ...refused.map(({ option }) => option)]);
-    if (unsure.has("retry"))
-      for (const each of workflows) if (inheritsRetry(each)) broken.add(each);
+    for (const each of workflows)
+      if (
+        (unsure.has("retry") && inheritsRetry(each)) ||
+        (unsure.has("limits") && namesLimits(each))
+      )
+        broken.add(each);
     const found = [...ofApp, ...ofConfig, ...unread, ...stored];
     const isConfigRead = found.every(({ place }) => place.file !== configFile);
     const mounting =
@@ -263,23 +269,33 @@ const memoryFile = (functionsDir: string): CacheFile =>
   CacheFile.of(functionsDir, "compiled", compilerIdentity());
 
 /** Each workflow has the defaults of the app's config, and is checked by itself. */
-function finishing(config: ConfigPlan | undefined): Finishing {
-  const retry = config?.values.retry;
+function finishing({ config, unread }: ReadConfig): Finishing {
+  const { retry, limits } = config?.values ?? {};
   const finish: Finishing["finish"] = (analyzed) => {
     const workflows = analyzed.map((each) => {
-      if (retry === undefined || !inheritsRetry(each)) return each;
-      const options = each.given.has("retry") ? each.options : { ...each.options, retry };
-      return { ...each, options, inherited: { retry } };
+      const inherits = retry !== undefined && inheritsRetry(each);
+      const isNew = inherits && !each.given.has("retry");
+      const options = isNew ? { ...each.options, retry } : each.options;
+      const inherited = {
+        ...(inherits ? { retry } : {}),
+        ...(limits !== undefined && namesLimits(each) ? { limits } : {}),
+      };
+      return Object.keys(inherited).length === 0 ? each : { ...each, options, inherited };
     });
     const diagnostics: Diagnostic[] = [];
     const checked = workflows.map((each) => {
-      const problems = checkWorkflow(each);
+      const names = unread.includes("limits") ? [] : checkLimitNames(each, limits);
+      const problems = [...checkWorkflow(each), ...names];
       diagnostics.push(...problems);
       return { ...each, isBroken: each.isBroken || problems.some(isError) };
     });
     return { workflows: checked, diagnostics };
   };
-  return { key: JSON.stringify(retry) ?? "", finish };
+  return { key: JSON.stringify([retry, limits, unread.includes("limits")]), finish };
+}
+
+function namesLimits({ given, nodes }: WorkflowPlan): boolean {
+  return given.has("limits") || allNodes(nodes).some((node) => node.given.has("limits"));
 }
 
 function inheritsRetry({ given }: WorkflowPlan): boolean {

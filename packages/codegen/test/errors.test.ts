@@ -31,6 +31,8 @@ const promises: Readonly<Record<string, string>> = {
   "held-options": "[S3]",
   "hidden-names": "[S2]",
   inputs: "[S122]",
+  limits: "[S195]",
+  "config-limits": "[S195]",
   "known-values": "[S6] [S7]",
   "long-names": "[S1]",
   "long-names-inside": "[S1]",

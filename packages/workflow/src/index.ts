@@ -1,4 +1,6 @@
 export {
+  type Limit,
+  type Limits,
   type LogLevel,
   type MutationRunner,
   NonRetryableError,

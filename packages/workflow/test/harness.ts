@@ -13,7 +13,7 @@ import { spanLongTimers } from "../src/test/virtual-time.js";
 import { components, internal } from "./convex/_generated/api.js";
 import schema from "./convex/schema.js";
 
-const modules = import.meta.glob([
+const testModules = import.meta.glob([
   "./convex/**/*.{ts,js}",
   // As for Convex's bundler, a name with two dots is no module of its own.
   "!./convex/**/*.*.ts",
@@ -21,7 +21,7 @@ const modules = import.meta.glob([
 
 // A module that is loaded while a test drives virtual time would take real time then.
 await Promise.all(
-  [modules, component].flatMap((some) => Object.values(some).map((load) => load())),
+  [testModules, component].flatMap((some) => Object.values(some).map((load) => load())),
 );
 
 /** What is made to go wrong, by the arguments of the call. */
@@ -68,7 +68,7 @@ function watched(ctx: MutationCtx, tell: (document: string) => void): MutationCt
   return { ...ctx, db };
 }
 
-type Modules = Record<string, () => Promise<unknown>>;
+export type Modules = Record<string, () => Promise<unknown>>;
 
 /** The component's modules, whose functions fail as they are told. */
 function failing(modules: Modules, fails: NonNullable<Faults["fails"]>): Modules {
@@ -149,12 +149,17 @@ export function dying(times = Infinity): Faults {
   };
 }
 
+interface AppOptions extends CounterOptions {
+  /** Those of another app, with the same schema. Default: those of ./convex. */
+  readonly modules?: Modules;
+}
+
 /** The test app of ./convex on a back end of its own, in virtual time, with every limit on. */
 export class TestApp {
   readonly counter: Counter;
   readonly t;
 
-  constructor(faults: Faults & CounterOptions = {}) {
+  constructor({ modules = testModules, ...faults }: Faults & AppOptions = {}) {
     this.counter = new Counter(faults);
     const { twice = false } = faults;
     this.t = this.counter.convexTest({ schema, modules: twice ? delivering(modules) : modules });
@@ -273,7 +278,7 @@ export class TestApp {
 }
 
 /** A fresh app for every test of a file, with fake timers around it. */
-export function useTestApp(options: CounterOptions = {}): { readonly app: TestApp } {
+export function useTestApp(options: AppOptions = {}): { readonly app: TestApp } {
   let current: TestApp | undefined;
   beforeEach(() => {
     vi.useFakeTimers();

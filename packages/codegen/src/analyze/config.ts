@@ -20,6 +20,7 @@ const examples: Readonly<Record<string, string>> = {
   logLevel: '"INFO"',
   retention: '"30 days"',
   retry: "true",
+  limits: "{ tenant: { perKey: 3 }, exports: { total: 5 } }",
   output: '"generated/workflows"',
 };
 

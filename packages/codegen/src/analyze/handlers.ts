@@ -2,9 +2,17 @@ import { type Node, ts, type TypeScript } from "../typescript.js";
 import { computedReference } from "../plan/constants.js";
 import type { FunctionKind, Read } from "../plan/schema.js";
 import type { DefinitionFile } from "./parser.js";
-import { functionOf, isCalled, referencePath, stringOf, wrapping } from "./functions.js";
+import { functionOf, isCalled, referencePath, stringOf, unwrap, wrapping } from "./functions.js";
 import type { FunctionNode, Option } from "./functions.js";
-import { handlerKinds, type Options, policyOf, slipHint, slipOf } from "./options.js";
+import {
+  fileOf,
+  handlerKinds,
+  type Options,
+  optionsIn,
+  policyOf,
+  slipHint,
+  slipOf,
+} from "./options.js";
 import { identifiersIn } from "./descendants.js";
 import { isReference, namesIn, referencesIn } from "./scoping.js";
 
@@ -94,6 +102,39 @@ export function readRecover(
   const option = options.get("recover");
   if (option !== undefined) return { reads: scopeReads(option, file, "recover"), visible };
   return options.rest === undefined ? undefined : { reads: "*", visible };
+}
+
+/**
+ * What the keys of limits are made of, by functions in an object, or in those of a list; and which
+ * limits these are, as far as they are seen.
+ */
+export function readLimits(
+  options: Options,
+  visible: readonly string[],
+  definition: DefinitionFile,
+): { reads: Reads; visible: readonly string[]; names: readonly Read[] } | undefined {
+  const option = options.get("limits");
+  if (option === undefined)
+    return options.rest === undefined ? undefined : { reads: "*", visible, names: [] };
+  const file = fileOf(option, definition);
+  const value = unwrap(option.value);
+  const list = ts.isArrayLiteralExpression(value) ? value.elements.map(unwrap) : [value];
+  const names: Read[] = [];
+  const reads = list.map((each): Reads => {
+    const name = stringOf(each);
+    if (name !== undefined) {
+      names.push({ name, place: file.placeOf(each) });
+      return [];
+    }
+    const keys = optionsIn(each, file);
+    const made = [...keys.values()].map((key): Reads => {
+      names.push({ name: key.name, place: fileOf(key, file).placeOf(key.nameNode) });
+      const isTrue = key.value.kind === ts.SyntaxKind.TrueKeyword;
+      return isTrue ? [] : scopeReads(key, fileOf(key, file));
+    });
+    return keys.rest === undefined ? allReads(made) : "*";
+  });
+  return { reads: allReads(reads), visible, names };
 }
 
 /** What each kind of function in a definition is called with, in order. */

@@ -112,8 +112,8 @@ export const givenOptions = once((options: Options, file: DefinitionFile): Given
   return new Map([...(unseen ? maybe.map((name) => [name, unseen] as const) : []), ...given]);
 });
 
-/** What may be among options that are not seen, and has a value that `explain` tells. */
-const maybe = [...policies, "concurrency", "retention"];
+/** What may be among options that are not seen, and `explain` or generated code tells. */
+const maybe = [...policies, "limits", "concurrency", "retention"];
 
 export function plannedValues(given: GivenOptions, names: readonly string[]): Record<string, Json> {
   const values: Record<string, Json> = {};
@@ -138,9 +138,10 @@ export function reportUnknown(
   file: DefinitionFile,
   code: CodeName = "noEffect",
 ): void {
-  // Of what has no handler, the options of one are reported as what has no effect there.
+  // Of what has no handler, the options of one are reported as what has no effect there; `limits`
+  // are for steps alone.
   const isWhole = known.includes("mutation") || known.includes("input") || code !== "noEffect";
-  const others = isWhole ? [] : policies;
+  const others = ["limits", ...(isWhole ? [] : policies)];
   for (const { name, nameNode, elsewhere } of options.values()) {
     // What others share may be for other nodes too.
     if (known.includes(name) || others.includes(name) || elsewhere !== undefined) continue;

@@ -8,6 +8,7 @@ import type { DefinitionFile } from "./parser.js";
 import type { FoundDefinition, NodeCall } from "./definitions.js";
 import { fieldsOf } from "./fields.js";
 import { type Option, stringOf, unwrap } from "./functions.js";
+import { readLimits } from "./handlers.js";
 import { readInput } from "./input.js";
 import { analyzeNode, literalName, optionSource } from "./nodes/node-kind.js";
 import type { NodeContext, ReadNodes } from "./nodes/node-kind.js";
@@ -54,6 +55,7 @@ export function workflowPlan(
     hasUnreadNodes: read.hasUnreadNodes || definition.isPart,
     hasUnknownNames: read.hasUnknownNames || definition.isPart,
     renamings: options === undefined ? [] : readRenamings(options, name, file),
+    limitNames: options && readLimits(options, ["input"], file)?.names,
     given,
     ...(renamedFrom && { renamedFrom }),
     place: file.placeOf(nameNode),
@@ -110,7 +112,7 @@ function readRenamedFrom(
 }
 
 /** What is read by itself. */
-const own = ["input", "tags", ON_END];
+const own = ["input", "tags", "limits", ON_END];
 const planned = ["retry", "timeout", "retention", "sensitive", "renamed", "renamedFrom"];
 
 function nodesOf(calls: readonly NodeCall[], context: NodeContext): ReadNodes {

@@ -1,5 +1,5 @@
 import { diagnostic, type Diagnostic, quote, startOf } from "../diagnostics/diagnostic.js";
-import { textOf } from "../plan/known.js";
+import { type Given, isObject, textOf } from "../plan/known.js";
 import { logLevels } from "../plan/constants.js";
 import {
   configFile,
@@ -10,7 +10,7 @@ import {
   usualOutput,
 } from "../plan/paths.js";
 import type { ConfigPlan } from "../plan/schema.js";
-import { checkRetry, duration, each, isWhole, type Rule } from "./options.js";
+import { checkRetry, duration, each, isWhole, type Problem, type Rule } from "./options.js";
 
 /** The number of steps that the pool runs at once at most. */
 const mostParallel = 200;
@@ -30,11 +30,33 @@ const rules: Readonly<Record<string, Rule>> = {
   ),
   retention: duration,
   retry: checkRetry,
+  limits: checkLimits,
   output: each(
     isOutputFolder,
     `write a folder under the functions folder, such as "generated/workflows": each name of letters, digits and _, ${maxPathSegment} characters at most, and none that Convex has another use for (_generated, _deps, _system, actions, node_modules)`,
   ),
 };
+
+const someOf = each((value) => isWhole(value, 1), "write a whole number from 1");
+
+/** As the pool checks them, which gets them with the first start. */
+function checkLimits(name: string, given: Given): Problem[] {
+  const hint =
+    "write an object of limits, such as { tenant: { perKey: 3 }, exports: { total: 5 } }";
+  if (!isObject(given.value)) return [{ name, given, hint }];
+  return [...given.value.fields].flatMap(([limit, at]): Problem[] => {
+    const own = { name: `${name}.${limit}`, given: at };
+    if (!/^[A-Za-z][A-Za-z0-9_]{0,63}$/.test(limit))
+      return [{ ...own, hint: 'name it with a letter, then letters, digits and "_", 64 in all' }];
+    const fields = isObject(at.value) ? [...at.value.fields] : [];
+    if (fields.length === 0) return [{ ...own, hint: "give it total, perKey or both" }];
+    return fields.flatMap(([field, number]) => {
+      const of = `${own.name}.${field}`;
+      if (field === "total" || field === "perKey") return someOf(of, number);
+      return [{ name: of, given: number, hint: "its fields are total and perKey" }];
+    });
+  });
+}
 
 /** What is wrong with the values of a config, with the option that each problem is of. */
 export function checkConfig({ given: options }: ConfigPlan) {

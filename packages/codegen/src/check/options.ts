@@ -7,7 +7,7 @@ import type { NodePlan, StagePlan, WorkflowPlan } from "../plan/schema.js";
 import { stageKind } from "../plan/stage-kinds.js";
 
 /** What is wrong with a value: of which option, or field of one, and what to write. */
-interface Problem {
+export interface Problem {
   readonly name: string;
   readonly given: Given;
   readonly hint: string;
@@ -107,6 +107,7 @@ const areFor = {
   retry: "actions",
   timeout: "actions, parents, loops and events",
   isolate: "mutations and queries",
+  limits: "steps with an action",
 } as const;
 
 export const checkOptions = ({ name, given, nodes }: WorkflowPlan): Diagnostic[] => [
@@ -127,8 +128,11 @@ function ownersOf(node: NodePlan) {
   const stages = node.stages.filter((stage) => !parts.includes(stage));
   const label = node.isNamed ? `${node.kind} ${quote(node.path)}` : node.kind;
   return [
-    { given: node.given, label, stages },
-    ...parts.map((part) => ({ label: part.label, stages: [part], given: part.policy.given })),
+    { given: node.given, label, stages, isStep: node.kind === "step" },
+    ...parts.map((part) => {
+      const { label, policy } = part;
+      return { label, stages: [part], given: policy.given, isStep: false };
+    }),
   ];
 }
 
@@ -147,7 +151,7 @@ function checkValues(of: string, options: GivenOptions): Diagnostic[] {
   });
 }
 
-function checkEffects({ label, stages, given }: Owner): Diagnostic[] {
+function checkEffects({ label, stages, given, isStep }: Owner): Diagnostic[] {
   // Without stages it could not be read, which has been reported.
   if (stages.length === 0) return [];
   const names = Object.keys(areFor) as (keyof typeof areFor)[];
@@ -155,7 +159,8 @@ function checkEffects({ label, stages, given }: Owner): Diagnostic[] {
     const { place, isUnsure = false } = given.get(name) ?? {};
     // Of a compensation it is told that `isolate` is no option at all.
     const isTold = name === "isolate" && stages.every(({ isAside }) => isAside);
-    const hasEffect = stages.some(({ kind }) => stageKind(kind).options.includes(name));
+    const isFor = name !== "limits" || isStep;
+    const hasEffect = isFor && stages.some(({ kind }) => stageKind(kind).options.includes(name));
     if (place === undefined || isUnsure || isTold || hasEffect) return [];
     const message = `\`${name}\` has no effect on ${label}`;
     const hint = `it is for ${areFor[name]} only: remove it`;

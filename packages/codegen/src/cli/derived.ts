@@ -100,7 +100,7 @@ function textOf(workflow: WorkflowExplained, colors: ReturnType<typeof printTo>[
     `${colors.bold(workflow.name)} ${colors.dim(`(${workflow.file})`)}`,
     `  ${colors.dim(title)}`,
     ...lines.map((line) => `  ${line}`),
-    `  A run: ${workflow.isAtMost ? "at most " : ""}${workflow.rootExecutions} root executions, ${workflow.transactions} of them transactions${perChild(workflow)}; ${worst(workflow)}.`,
+    `  A run: ${workflow.isAtMost ? "at most " : ""}${workflow.rootExecutions} root executions, ${workflow.transactions} of them transactions${perChild(workflow)}; ${worst(workflow)}${waits(workflow.nodes) ? ", without what it waits for limits" : ""}.`,
   ].join("\n");
 }
 
@@ -118,13 +118,23 @@ function rowsOf(node: NodeExplained): string[][] {
   return [...own, ...(node.bodies ?? []).flatMap(({ nodes }) => nodes.flatMap(rowsOf))];
 }
 
-function runs({ kind, reference, isCompensation }: StageExplained, node: NodeExplained): string {
+function runs(stage: StageExplained, node: NodeExplained): string {
+  const { kind, reference, isCompensation, limits = [] } = stage;
   if (node.maxIterations !== undefined)
     return node.maxIterations === null ? "loop" : `loop, at most ${node.maxIterations} iterations`;
   const which = whichRun[stageKind(kind).bodies ?? ""];
   if (which !== undefined) return `${kind}, ${which(node.bodies?.length ?? 0)}`;
-  const what = reference === undefined ? kind : `${kind} ${reference}`;
+  const within = limits.map((limit) => `, ${mostOf(limit)}`).join("");
+  const what = `${reference === undefined ? kind : `${kind} ${reference}`}${within}`;
   return isCompensation === true ? `${what}, to undo it` : what;
+}
+
+function mostOf({ name, total, perKey }: NonNullable<StageExplained["limits"]>[number]): string {
+  const most = [
+    ...(total === undefined ? [] : [`${total} at once`]),
+    ...(perKey === undefined ? [] : [`${perKey} at once of each key`]),
+  ];
+  return `within limit ${name}${most.length === 0 ? "" : ` (${most.join(", ")})`}`;
 }
 
 /** Which of the bodies inside it a run goes through. */
@@ -148,6 +158,12 @@ function worst({ worstCaseMs, openEnded }: WorkflowExplained): string {
   if (worstCaseMs < Infinity) return `at worst ${duration(worstCaseMs)}`;
   return `no worst case: no fixed limit for ${openEnded.join(" and ")}`;
 }
+
+const waits = (nodes: readonly NodeExplained[]): boolean =>
+  nodes.some(
+    ({ stages, bodies = [] }) =>
+      stages.some(({ limits }) => limits !== undefined) || bodies.some((body) => waits(body.nodes)),
+  );
 
 function table(rows: readonly (readonly string[])[]): string[] {
   const widths = (rows[0] ?? []).map((_, column) =>

@@ -128,8 +128,8 @@ export function longestCommon(first: readonly string[], second: readonly string[
 /** Says whether a node, or one inside it, reads a field of the input: surely, perhaps, or not. */
 export function readsOfField(node: NodeThen, field: string): "sure" | "perhaps" | undefined {
   const stages = allNodes([node]).flatMap((each) => each.stages);
-  const readers = stages.filter(({ reads, recover = [], until = [] }) =>
-    [...reads, ...recover, ...until].some((name) => name === "input" || name === "*"),
+  const readers = stages.filter(({ reads, recover = [], limits = [], until = [] }) =>
+    [...reads, ...recover, ...limits, ...until].some((name) => name === "input" || name === "*"),
   );
   if (readers.some(({ input }) => input?.includes(field))) return "sure";
   return readers.some(({ input }) => input === undefined) ? "perhaps" : undefined;
@@ -138,6 +138,8 @@ export function readsOfField(node: NodeThen, field: string): "sure" | "perhaps" 
 /** The names that a node and those inside it read; every name if one of them is `*`. */
 export function readsOf(node: NodeThen): { has(name: string): boolean } {
   const stages = allNodes([node]).flatMap((each) => each.stages);
-  const names = new Set(stages.flatMap((each) => [each.reads, each.recover, each.until].flat()));
+  const names = new Set(
+    stages.flatMap((each) => [each.reads, each.recover, each.limits, each.until].flat()),
+  );
   return names.has("*") ? { has: () => true } : names;
 }

@@ -8,10 +8,10 @@ import type { GeneratedFile } from "./emit.js";
 
 /** The generated `index.ts`. It names no workflow, so it stays as it is when one is added. */
 export function indexFile({ component, output, renamed }: Setting, app: AppConfig): string {
-  const { maxParallelism, logLevel, retention } = app;
+  const { maxParallelism, logLevel, retention, limits } = app;
   const present = Object.entries(renamed).map(([name, stored]) => property(stored, quoted(name)));
   const options = [
-    ...Object.entries({ maxParallelism, logLevel, retention }).flatMap(([name, value]) =>
+    ...Object.entries({ maxParallelism, logLevel, retention, limits }).flatMap(([name, value]) =>
       value === undefined ? [] : [property(name, literal(value))],
     ),
     ...unlessEmpty("renamed", object, present),
@@ -25,7 +25,7 @@ import type { DataModel } from "${moduleIn(output, "../_generated/dataModel")}";
 
 declare module "@stepwise/workflow" {
   interface Register {
-    dataModel: DataModel;
+    dataModel: DataModel;${limits === undefined ? "" : `\n    limits: ${typeOf(limits)};`}
   }
 }
 
@@ -35,6 +35,15 @@ export * as workflows from "./workflows";
 /** Starts, watches and steers runs. */
 ${exportedConst("workflow", "WorkflowManager", manager)}
 `;
+}
+
+/** For the names of limits in definitions, and which of them have keys. */
+function typeOf(limits: NonNullable<AppConfig["limits"]>): string {
+  const lines = Object.entries(limits).map(([name, limit]) => {
+    const fields = Object.keys(limit).map((field) => `${field}: number`);
+    return `      ${name}: { ${fields.join("; ")} };\n`;
+  });
+  return lines.length === 0 ? "{}" : `{\n${lines.join("")}    }`;
 }
 
 export const listHead =

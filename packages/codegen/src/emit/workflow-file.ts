@@ -55,6 +55,7 @@ function binding(workflow: WorkflowPlan, file: FileScope): string {
   const reads = stagesOf(workflow).flatMap((stage) => [
     ...readsOf(stage.name, stage.reads),
     ...readsOf(`${stage.name}.recover`, stage.recover),
+    ...readsOf(`${stage.name}.limits`, stage.limits),
     ...readsOf(`${stage.name}.until`, stage.until),
   ]);
   const starts = stagesOf(workflow)

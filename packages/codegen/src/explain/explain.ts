@@ -55,6 +55,15 @@ export interface StageExplained extends WorstCase {
   readonly reads: readonly string[];
   /** Says whether it runs only when the run is undone, so that it counts in no sum. */
   readonly isCompensation?: true;
+  /** The most that its limits let through. For how long it waits for them is not in any sum. */
+  readonly limits?: readonly LimitExplained[];
+}
+
+interface LimitExplained {
+  readonly name: string;
+  /** How many actions run at once that name it: in all, and of each key. Absent if it is open. */
+  readonly total?: number;
+  readonly perKey?: number;
 }
 
 export function explain({ workflows }: ProjectPlan, only?: string) {
@@ -161,7 +170,13 @@ class Walk {
     const transactions = rounded(executions - actionsOf(stage));
     const own = { name: node.path + part, kind, reference, rootExecutions, transactions, reads };
     const worst = worstCase(stage, { node, workflow: this.workflow, runs: this.runs });
-    return { ...own, ...worst, ...(isAside && !isOnEnd(node) ? { isCompensation: true } : {}) };
+    const limits = limitsOf(stage, this.workflow);
+    return {
+      ...own,
+      ...worst,
+      ...(isAside && !isOnEnd(node) ? { isCompensation: true } : {}),
+      ...(limits.length > 0 ? { limits } : {}),
+    };
   }
 
   /** Each case begins where the branch does. */
@@ -192,6 +207,13 @@ class Walk {
     const explained = this.line(nodes);
     return { key, ...sumOf(explained), nodes: explained };
   }
+}
+
+/** The limits of an action: its own, and those of its workflow. */
+function limitsOf(stage: StagePlan, { limitNames = [], inherited }: WorkflowPlan) {
+  if (!stageKind(stage.kind).options.includes("limits")) return [];
+  const names = new Set([...limitNames, ...(stage.limitNames ?? [])].map(({ name }) => name));
+  return [...names].map((name): LimitExplained => ({ name, ...inherited?.limits?.[name] }));
 }
 
 /** A case that only waits ends well: no race takes longer. With `any`, a failed one ends it too. */

@@ -101,6 +101,7 @@ function graphNode(node: NodePlan) {
     /** How it is run: `retry 5×`, `timeout 30s`, `8 at once`. */
     policies: [
       ...policies,
+      ...stages.flatMap(({ limitNames = [] }) => limitNames.map(({ name }) => `limit ${name}`)),
       ...(stages.some(({ recover }) => recover) ? ["recovers"] : []),
       ...(stages.some(({ reduce }) => reduce) ? ["reduces"] : []),
     ],

@@ -48,6 +48,8 @@ export const stage = z.object({
   /** Says whether an action has a `retry` of its own, and not the workflow's. */
   retry: z.literal(true).optional(),
   recover: z.array(z.string()).optional(),
+  /** What the keys of its limits are made of; absent without limits of its own. */
+  limits: z.array(z.string()).optional(),
   until: z.array(z.string()).optional(),
   /** Says whether the outputs of children are reduced by a `reduce`. */
   reduce: z.literal(true).optional(),
@@ -124,6 +126,10 @@ export const appConfig = z.object({
   logLevel: z.enum(logLevels).optional(),
   retention: z.union([z.string(), z.number()]).optional(),
   retry: z.json().optional(),
+  /** By name: how many actions that name a limit run at once, in all or of each key. */
+  limits: z
+    .record(z.string(), z.object({ total: z.number(), perKey: z.number() }).partial())
+    .optional(),
   /** The folder that generated code stands in. Default: `_workflows`. */
   output: z.string().refine(isOutputFolder, "is no folder for generated code").optional(),
 });
@@ -192,6 +198,8 @@ export interface StagePlan extends z.infer<typeof stage> {
     readonly visible: readonly string[];
   }[];
   readonly policy: Policy;
+  /** The limits that it names, as far as they are seen. Default: none. */
+  readonly limitNames?: readonly Read[] | undefined;
 }
 
 export interface NodePlan extends z.infer<typeof node> {
@@ -248,7 +256,9 @@ export interface WorkflowPlan extends Omit<z.infer<typeof workflow>, "input"> {
   readonly place: Place;
   readonly given: GivenOptions;
   /** The options that it takes from the app's config. Default: none. */
-  readonly inherited?: Pick<AppConfig, "retry">;
+  readonly inherited?: Pick<AppConfig, "retry" | "limits">;
+  /** The limits that its options name, as far as they are seen. Default: none. */
+  readonly limitNames?: readonly Read[] | undefined;
   readonly renamings: readonly Renaming[];
   /** What it says that it was called before. */
   readonly renamedFrom?: { readonly name: string; readonly place: Place } | undefined;

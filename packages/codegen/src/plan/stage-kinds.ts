@@ -21,7 +21,7 @@ interface StageKind {
    */
   readonly bodies?: "cases" | "iteration" | "branches" | "rivals" | "item";
   /** Which of the options that not every node has are for it. */
-  readonly options: readonly ("retry" | "timeout" | "isolate")[];
+  readonly options: readonly ("retry" | "timeout" | "isolate" | "limits")[];
   /** Of a kind that waits for something else than to be tried again. */
   readonly waits?: (time: string | undefined, events: string) => string;
 }
@@ -36,7 +36,12 @@ const ofChildren: Pick<StageKind, "goes" | "takes" | "shape" | "options" | "wait
 
 /** Every kind of stage. A new kind is one entry here. */
 export const stageKinds = {
-  action: { goes: "queued", takes: "attempts", shape: "run", options: ["retry", "timeout"] },
+  action: {
+    goes: "queued",
+    takes: "attempts",
+    shape: "run",
+    options: ["retry", "timeout", "limits"],
+  },
   mutation: { goes: "within", takes: "transaction", shape: "run", options: ["isolate"] },
   query: { goes: "within", takes: "transaction", shape: "run", options: ["isolate"] },
   // They are started by the transaction that arrives. When the last one has ended, the run goes on.

@@ -63,7 +63,7 @@ const bodyOf = (body: BodyPlan): Every<NonNullable<WrittenNode["bodies"]>[number
 
 const stageOf = (stage: StagePlan): Every<WrittenStage> => ({
   ...picked(stage, "name", "kind", "reads", "input", "reference", "info", "retry"),
-  ...picked(stage, "recover", "until", "reduce", "isolate", "workflows"),
+  ...picked(stage, "recover", "limits", "until", "reduce", "isolate", "workflows"),
 });
 
 /** A workflow whose written form has been made before, though only its hash is at hand. */

@@ -116,6 +116,21 @@ test("[S160] for people, branches and items are told apart from cases", async ()
   );
 });
 
+test("of limits is told what they let through at most, and that no sum has the wait for them", async () => {
+  await use("limits");
+  const { out } = await workflowCodegen("explain", "answer");
+  const tenant = "within limit tenant (3 at once of each key)";
+  expect(out).toMatch(/^ +found +action, within limit tenant \(3 at once of each key\)  /m);
+  expect(out).toContain(
+    `action, ${tenant}, within limit exports (5 at once), within limit both (9 at once, 1 at once of each key)`,
+  );
+  expect(out).toMatch(/, without what it waits for limits\.$/m);
+  const free = await workflowCodegen("explain", "free");
+  expect(free.out).not.toContain("limits");
+  const { out: json } = await workflowCodegen("explain", "answer", "--json");
+  expect(JSON.parse(json)[0].nodes[0].stages[0].limits).toEqual([{ name: "tenant", perKey: 3 }]);
+});
+
 const half = 30 * 60_000;
 test.each<
   [what: string, policy: string, options: string, attempts: number | null, worst: number | null]

@@ -57,6 +57,12 @@ test("retries, timeouts and references are in the drawing", async () => {
   expect(policies.length).toBeGreaterThan(0);
 });
 
+test("the limits that a step names are in the drawing", async () => {
+  await use("limits");
+  const { out } = await workflowCodegen("graph", "answer");
+  expect(out).toContain("exported<br/>action<br/>limit exports<br/>limit both");
+});
+
 test("sleeps, events, branches, loops and children are told apart, and where a run goes from each", async () => {
   await use("every-kind");
   const { out } = await workflowCodegen("graph", "drip");

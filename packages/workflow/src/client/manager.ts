@@ -1,6 +1,8 @@
 import {
+  checkLimits,
   checkLogLevel,
   checkMaxParallelism,
+  type Limits,
   type LogLevel,
   type MutationRunner,
   type QueryRunner,
@@ -66,6 +68,11 @@ export interface WorkflowManagerOptions {
    * `workflow` has them.
    */
   renamed?: Readonly<Record<string, string>>;
+  /**
+   * How many actions that name a limit run at once: `{ perKey: 3 }` for each key, `{ total: 5 }` in
+   * all, or both. Default: the stored ones, at first none.
+   */
+  limits?: Limits;
 }
 
 /**
@@ -79,13 +86,14 @@ export class WorkflowManager {
   /** @param component `components.workflow`. @throws if an option is out of its range. */
   constructor(
     private readonly component: ComponentApi,
-    { maxParallelism, logLevel, retention, renamed = {} }: WorkflowManagerOptions = {},
+    { maxParallelism, logLevel, retention, limits, renamed = {} }: WorkflowManagerOptions = {},
   ) {
     if (maxParallelism !== undefined) checkMaxParallelism(maxParallelism);
     if (logLevel !== undefined) checkLogLevel(logLevel);
+    if (limits !== undefined) checkLimits(limits);
     const of = "The retention of the WorkflowManager";
     const retentionMs = retention === undefined ? undefined : durationMs(retention, of);
-    this.#settings = { maxParallelism, logLevel, retentionMs };
+    this.#settings = { maxParallelism, logLevel, limits, retentionMs };
     this.#renamed = new Map(Object.entries(renamed));
   }
 

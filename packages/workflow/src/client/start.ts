@@ -1,4 +1,4 @@
-import { type LogLevel, type MutationRunner, partsOf } from "@stepwise/workpool/core";
+import { type Limits, type LogLevel, type MutationRunner, partsOf } from "@stepwise/workpool/core";
 import {
   createFunctionHandle,
   type FunctionArgs,
@@ -69,6 +69,7 @@ export type StartBatchOptions<Input, Callback extends OnComplete = OnComplete> =
 export interface StartSettings {
   readonly maxParallelism: number | undefined;
   readonly logLevel: LogLevel | undefined;
+  readonly limits: Limits | undefined;
   readonly retentionMs: number | undefined;
 }
 
@@ -82,12 +83,13 @@ export function checkCompiled(workflow: WorkflowReference<never>): void {
   );
 }
 
-/** How a run begins. */
+/** How a run begins. @param isKeyed each start has its permits. */
 export async function beginningOf(
   workflow: WorkflowReference<never>,
-  { retentionMs }: StartSettings,
+  { retentionMs }: Pick<StartSettings, "retentionMs">,
+  isKeyed = false,
 ): Promise<Beginning> {
-  const begin = await workflow.begin();
+  const begin = await workflow.begin(isKeyed);
   return { ...begin, retentionMs: begin.retentionMs ?? retentionMs };
 }
 
@@ -141,12 +143,17 @@ export async function startAll(
   settings: StartSettings,
 ): Promise<{ runId: string; started: boolean }[]> {
   const { reuse, onComplete } = options;
-  const { maxParallelism, logLevel } = settings;
+  const { maxParallelism, logLevel, limits } = settings;
   const at = startTime(workflow.name, options);
-  const begin = await beginningOf(workflow, settings);
+  const begin = await beginningOf(workflow, settings, true);
   const context = checkOption(workflow.name, "onComplete.context", onComplete?.context ?? null);
   for (const { key } of starts) checkKey(workflow.name, key);
-  const tagged = starts.map((start) => ({ ...start, tags: tagsOf(workflow, start.input) }));
+  const tagged: Starts["starts"] = [];
+  for (const start of starts) {
+    // Of a later start they are made again, when it begins.
+    const permits = await workflow.permits(start.input);
+    tagged.push({ ...start, tags: tagsOf(workflow, start.input), permits });
+  }
   const common = {
     begin,
     at,
@@ -157,6 +164,7 @@ export async function startAll(
     },
     maxParallelism,
     logLevel,
+    limits,
   };
   const items = begin.timeoutMs === undefined ? BATCH_FUNCTIONS : BATCH_FUNCTIONS / 2;
   const started = [];

@@ -4,6 +4,7 @@ import { pool } from "./core/pool.js";
 
 /**
  * Sets what is given, at once, until the manager's options change. `maxParallelism: 0` pauses.
- * @throws if `maxParallelism` is not a whole number from 0 to 200.
+ * `limits` are all that there are.
+ * @throws if a number or a name is out of its range.
  */
 export const update = publicMutation(vConfig.fields, (ctx, config) => setConfig(ctx, pool, config));

@@ -24,6 +24,7 @@ import {
   recordArgs,
   settleArgs,
   vBeginning,
+  vPermits,
   vRead,
   vReported,
   vTags,
@@ -36,6 +37,8 @@ const vStart = v.object({
   /** Of all runs of the workflow that have not ended, only one has it. */
   key: v.optional(v.string()),
   tags: v.optional(vTags),
+  /** What its first action needs of limits, if that has keys. */
+  permits: vPermits,
 });
 
 const startFields = {
@@ -231,7 +234,7 @@ async function mayReuseKey(ctx: QueryCtx, run: Run, reuse: Starts["reuse"]) {
 /** @param works its first work is added here. @returns of the run also whether it begins now. */
 async function startRun(
   ctx: MutationCtx,
-  { key, tags, ...kept }: Starts["starts"][number],
+  { key, tags, permits, ...kept }: Starts["starts"][number],
   { begin, at, onComplete }: Omit<Starts, "starts">,
   works: core.Work[],
 ): Promise<{ run: RunId; begins: boolean }> {
@@ -258,6 +261,9 @@ async function startRun(
   const of = { run, plan, createdAt };
   if (first.action === undefined || later !== undefined)
     await beginStage(ctx, of, first, known, { at: later });
-  else works.push(await beginAction(ctx, of, first.action, first, known));
+  else {
+    const action = permits === undefined ? first.action : { ...first.action, permits };
+    works.push(await beginAction(ctx, of, action, first, known));
+  }
   return { run, begins: later === undefined };
 }

@@ -10,6 +10,7 @@ import {
   vGiven,
   vNewChild,
   vIterations,
+  vPermits,
   vRace,
   vRetry,
   vRunState,
@@ -134,6 +135,10 @@ export default defineSchema({
     /** Of failed attempts, oldest first; if too large, the first and the newest. */
     errors: v.optional(v.array(vError)),
     retries: v.optional(v.array(vRetry)),
+    /** Of an action: what it needs of limits, as it was when the run came to it. */
+    permits: vPermits,
+    /** While it is paused: its place among those that wait for the same. */
+    place: v.optional(v.commitTs()),
     /** Until when it waits: for its next attempt, the end of a sleep, or an event. */
     dueAt: v.optional(v.number()),
     /** What will enter it, when, and with which event. Absent while it is in the pool. */

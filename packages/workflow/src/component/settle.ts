@@ -162,7 +162,9 @@ async function beginNext(
       if (!arrived(next.stage)) return await beginAction(ctx, step, action, next.stage, known);
       // It was entered here: for its first action, or another attempt.
       const fields = { ...NO_ENTRY, kind: "action" as const, state: "running" as const };
-      const reached = { startedAt: reachedAt(step), ...marksOf(next.stage) };
+      const place = undefined;
+      const { permits = action.permits } = step;
+      const reached = { startedAt: reachedAt(step), ...marksOf(next.stage), permits, place };
       await ctx.db.patch("steps", step._id, { ...fields, ...reached });
       return await actionWork(ctx, step, action, { reads }, known);
     }

@@ -91,8 +91,15 @@ export const vRead = v.object({
 });
 export type Read = Infer<typeof vRead>;
 
+/** The names of the permits that an action needs of the pool's limits. Default: none. */
+export const vPermits = v.optional(v.array(v.string()));
+
 /** The function of an action stage: its handle, and how long an attempt may take. */
-export const vActionFunction = v.object({ fn: v.string(), timeoutMs: v.optional(v.number()) });
+export const vActionFunction = v.object({
+  fn: v.string(),
+  timeoutMs: v.optional(v.number()),
+  permits: vPermits,
+});
 export type ActionFunction = Infer<typeof vActionFunction>;
 
 /** A stage to go on with: an action, or another through the workflow's entry function. */

@@ -216,7 +216,7 @@ function checkSensitive(sensitive: unknown): void {
 
 /** Options that hold options themselves. */
 const NESTED =
-  "finalize compensate onEnd retry tolerate reduce anyOf renamed cases branches sensitive".split(
+  "finalize compensate onEnd retry limits tolerate reduce anyOf renamed cases branches sensitive".split(
     " ",
   );
 

@@ -1,7 +1,8 @@
-import type { LogLevel } from "@stepwise/workpool/core";
+import type { Limits, LogLevel } from "@stepwise/workpool/core";
 import type { Duration } from "../rules.js";
 import type { StepError } from "./context.js";
 import type { NodeKind } from "./definer.js";
+import type { LimitsOption } from "./limits.js";
 import type { AnyReference, AnyUndo, Compensation, Retry } from "./node.js";
 import type { ChildrenOf } from "./parent.js";
 import type { AnySchema, InferOutput, SensitivePath } from "./values.js";
@@ -22,6 +23,11 @@ export interface WorkflowOptions<Schema extends AnySchema, OnEnd extends AnyUndo
   input: Schema;
   /** For every action of the workflow without a `retry`. Default: one attempt. */
   retry?: Retry;
+  /**
+   * For every action of the workflow: the limits of the app's config that it takes part in. A step
+   * may have others, and other keys for the same ones. Default: none.
+   */
+  limits?: LimitsOption<{ input: InferOutput<Schema> }>;
   /** Limits a whole run: it then ends as `timedOut`, and is rolled back. Default: none. */
   timeout?: Duration;
   /** How long a run is kept after its end, before it is removed. Default: forever. */
@@ -195,6 +201,11 @@ export interface Config {
   maxParallelism?: number;
   /** `"DEBUG"` to `"ERROR"`. Default: what is stored; `"REPORT"` at first. */
   logLevel?: LogLevel;
+  /**
+   * How many actions that name a limit run at once: `{ perKey: 3 }` of each key, `{ total: 5 }` in
+   * all, or both. Default: what is stored; none at first.
+   */
+  limits?: Limits;
   /** How long a run of a workflow without a `retention` is kept after its end. Default: forever. */
   retention?: Duration;
   /** For every action without a `retry`, in a workflow without one. Default: one attempt. */

@@ -1,6 +1,7 @@
 import type { FunctionArgs, FunctionReference, FunctionReturnType } from "convex/server";
 import type { Duration } from "../rules.js";
 import type { ActionCtx, CallInfo, Info, MutationCtx, QueryCtx, StepError } from "./context.js";
+import type { LimitsOption } from "./limits.js";
 import type { Simplify } from "./scope.js";
 import type { Given, Misfit, Stored, Valid, ValidAt } from "./values.js";
 
@@ -71,13 +72,33 @@ interface ArgsFor<Scope, Reference> {
  * the step's result, and `error`, why the run is being undone. Its own result is dropped, but a
  * referenced function fails if its result is no Convex value.
  */
-export type Compensation<Scope, Undo extends AnyUndo> = (
-  | { action: Handler<ActionCtx, Scope, unknown>; mutation?: never; args?: never }
-  | { mutation: Handler<MutationCtx, Scope, unknown>; action?: never; args?: never }
-  | ({ action: Undo & AnyReference<"action">; mutation?: never } & ArgsFor<Scope, Undo>)
-  | ({ mutation: Undo & AnyReference<"mutation">; action?: never } & ArgsFor<Scope, Undo>)
-) &
-  Pick<Policy, "retry" | "timeout">;
+export type Compensation<Scope, Undo extends AnyUndo> =
+  | ActionUndo<Scope>
+  | MutationUndo<Scope>
+  | ActionReferenceUndo<Scope, Undo>
+  | MutationReferenceUndo<Scope, Undo>;
+
+type UndoPolicy = Pick<Policy, "retry" | "timeout">;
+interface ActionUndo<Scope> extends UndoPolicy {
+  action: Handler<ActionCtx, Scope, unknown>;
+  mutation?: never;
+  args?: never;
+}
+interface MutationUndo<Scope> extends UndoPolicy {
+  mutation: Handler<MutationCtx, Scope, unknown>;
+  action?: never;
+  args?: never;
+}
+interface ActionReferenceUndo<Scope, Undo extends AnyUndo>
+  extends UndoPolicy, ArgsFor<Scope, Undo> {
+  action: Undo & AnyReference<"action">;
+  mutation?: never;
+}
+interface MutationReferenceUndo<Scope, Undo extends AnyUndo>
+  extends UndoPolicy, ArgsFor<Scope, Undo> {
+  mutation: Undo & AnyReference<"mutation">;
+  action?: never;
+}
 
 export interface Recovering<Scope, Recovered> {
   /**
@@ -88,15 +109,29 @@ export interface Recovering<Scope, Recovered> {
   recover?: (error: StepError, scope: Scope) => MaybePromise<Recovered>;
 }
 
-/** A step's options. The order matters to inference: handler, recover, compensate. */
-interface StepOptions<Scope, Result, Recovered, Undo extends AnyUndo>
-  extends Policy, Recovering<Scope, Recovered> {
+/**
+ * A step's options. The order matters to inference: handler, recover, compensate. A generic base
+ * would cost the compiler more than its members do.
+ */
+interface StepOptions<Scope, Result, Recovered, Undo extends AnyUndo> extends Policy {
+  /**
+   * Gives a value to go on with when the step has failed for good; the timeline keeps the error. If
+   * it throws, the run fails with that, and the step's error is its `cause`. Not called when the
+   * run is canceled. Default: the run fails.
+   */
+  recover?: (error: StepError, scope: Scope) => MaybePromise<Recovered>;
   /**
    * Its result, its arguments, and the message and data of its errors are neither shown, logged,
    * nor passed to a scheduled function. Only its own `recover` sees the whole error. Default:
    * false.
    */
   sensitive?: boolean;
+  /**
+   * For an action: the limits of the app's config that it takes part in, such as `["exports"]`, or
+   * `{ tenant: ({ input }) => input.org }` for one with keys. It waits until each has room. Default:
+   * those of the workflow.
+   */
+  limits?: LimitsOption<Scope>;
   /**
    * Undoes the completed step when the run fails, times out or is canceled later. Compensations run
    * one by one, newest step first. Each is retried like a step; if one fails for good, the others

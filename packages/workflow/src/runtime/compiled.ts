@@ -1,3 +1,4 @@
+import type { Limits } from "@stepwise/workpool/core";
 import {
   type GenericActionCtx,
   type GenericMutationCtx,
@@ -69,6 +70,8 @@ export interface Settings {
   readonly starts?: Bound["starts"];
   /** For workflows without a `retry`. Default: one attempt. */
   readonly retry?: Retry;
+  /** The app's limits, if the workflow names some. Default: none. */
+  readonly limits?: Limits;
   /** Where generated files stand, under the functions folder. Default: `_workflows`. */
   readonly folder?: string;
   /** Default: each node and case is stored under its name. */
@@ -91,7 +94,15 @@ export function compiled(
 ) {
   checkFormat(workflow, settings);
   if (settings.renamed !== true) checkNotRenamed(workflow, given);
-  const { plan, retry, folder, names: storageNames, starts, storedAs = workflow } = settings;
+  const {
+    plan,
+    retry,
+    limits,
+    folder,
+    names: storageNames,
+    starts,
+    storedAs = workflow,
+  } = settings;
   const definition = underStorageNames(withOnEnd(given), storageNames);
   const functions = functionsOf(storedAs, folder);
   const following = new Map<string, Arrive>();
@@ -99,7 +110,7 @@ export function compiled(
   /** Stages whose actions are something else now. */
   const replaced = new Set<string>();
   const reads = new Map(Object.entries(settings.reads ?? {}));
-  const facts = { component, workflow, storedAs, definition, functions, plan, retry };
+  const facts = { component, workflow, storedAs, definition, functions, plan, retry, limits };
   const own: Bound = {
     ...facts,
     following,

@@ -1,3 +1,4 @@
+import type { Limits } from "@stepwise/workpool/core";
 import {
   makeFunctionReference,
   type FunctionReference,
@@ -93,6 +94,8 @@ export interface Bound {
   readonly functions: ReturnType<typeof functionsOf>;
   /** The app's `retry`. Default: one attempt. */
   readonly retry?: Retry | undefined;
+  /** The app's limits. Default: none. */
+  readonly limits?: Limits | undefined;
   readonly plan: string | undefined;
   /** What follows an action, or a wait. */
   readonly following: ReadonlyMap<string, Arrive>;

@@ -29,12 +29,16 @@ export function optionOf({ definition, workflow }: Bound, stage: string, option:
 }
 
 /** An action stage for the component. @throws if its `timeout` or `retry` is invalid. */
-export async function actionFunction(own: Bound, stage: string): Promise<ActionFunction> {
+export async function actionFunction(
+  own: Bound,
+  stage: string,
+  permits: string[] | undefined,
+): Promise<ActionFunction> {
   const { timeout, retry = own.definition.options.retry } = placeOf(own.definition, stage).policy;
   checkRetry(optionOf(own, stage, "retry"), retry);
   const fn = await createFunctionHandle(own.functions.action(stage));
-  if (timeout === undefined) return { fn };
-  return { fn, timeoutMs: durationMs(timeout, optionOf(own, stage, "timeout")) };
+  if (timeout === undefined) return { fn, permits };
+  return { fn, permits, timeoutMs: durationMs(timeout, optionOf(own, stage, "timeout")) };
 }
 
 const RETRIED: readonly ErrorKind[] = ["thrown", "timedOut", "lost"];

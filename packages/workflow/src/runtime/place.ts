@@ -1,5 +1,6 @@
 import type { StepError } from "../definition/context.js";
 import type { AnyDefinition } from "../definition/definition.js";
+import type { LimitsOption } from "../definition/limits.js";
 import type { Policy } from "../definition/node.js";
 import { GENERATED_FORMAT } from "../rules.js";
 import {
@@ -47,7 +48,7 @@ export interface Place extends Pick<StageOf, "runs" | "sees"> {
   /** The parts of the node, in the order in which a run comes to them. */
   readonly parts: readonly string[];
   /** The options that it runs by: its node's; a finalize and a compensation have their own. */
-  readonly policy: Policy;
+  readonly policy: Policy & { readonly limits?: LimitsOption<never> };
   /** The first stage of the node. */
   readonly first: string;
   /** Where its output is recorded: a parent's finalize makes the parent's. */

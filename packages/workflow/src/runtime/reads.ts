@@ -46,6 +46,17 @@ export function readsOf(
   });
 }
 
+/** The names of what is sensitive that a function reads, of these: it may not tell them. */
+export function secretNames(own: Bound, stage: string, names: Reads): ReadonlySet<string> {
+  const place = placeOf(own.definition, stage);
+  const all = names.includes("*") ? everything(place) : names;
+  const secret = all.filter((name) => {
+    const read = readNamed(place, name, []);
+    return read !== undefined && isSecretRead(own, read, place, name);
+  });
+  return new Set(secret);
+}
+
 function isSecretRead(
   own: Pick<Bound, "definition" | "reads" | "starts">,
   { stage, children, loop, ended }: Omit<Read, "name">,

@@ -8,6 +8,7 @@ import { durationMs } from "../rules.js";
 import type { Bound } from "./functions.js";
 import { parseValue } from "./input.js";
 import { hasOnEnd, kindOf, type Nodes, outputsIn } from "./nodes/kinds.js";
+import { hasKeys, permitsAtStart, permitsOf } from "./limits.js";
 import { actionFunction } from "./options.js";
 import { hasUndoables, placeOf, presentKey, topLevelOf } from "./place.js";
 import { marksOf, readsOf } from "./reads.js";
@@ -32,7 +33,13 @@ export interface WorkflowReference<Input> {
   nodeReads(node: string): string[];
   /** @throws if the input does not fit the workflow's schema. */
   parse(input: unknown): Value;
-  begin(): Promise<Beginning>;
+  /** @param isKeyed the caller gives each run its {@link permits}. Default: false. */
+  begin(isKeyed?: boolean): Promise<Beginning>;
+  /**
+   * What the first action of a run with this input needs of limits; undefined if it begins with
+   * none, or that has no keys. @throws if a key is not valid.
+   */
+  permits(input: unknown): Promise<string[] | undefined>;
 }
 
 /** What is sent with each event, by the schemas that its nodes have in the generated file. */
@@ -87,12 +94,17 @@ export function referenceTo(own: Bound, given: AnyDefinition): WorkflowReference
         input,
         value,
       ),
-    begin: async () => ({
+    permits: async (input) => {
+      const stage = firstAction(own, definition.nodes);
+      const isKeyed = stage !== undefined && hasKeys(own, stage);
+      return isKeyed ? await permitsAtStart(own, stage, input) : undefined;
+    },
+    begin: async (isKeyed) => ({
       workflow: storedAs,
       workflowName: name === storedAs ? undefined : name,
       plan,
       entry: await createFunctionHandle(own.functions.entry),
-      first: await firstOf(own, definition.nodes),
+      first: await firstOf(own, definition.nodes, { isKeyed }),
       timeoutMs: ms("timeout"),
       retentionMs: ms("retention"),
       undoable: hasUndoables(definition) || undefined,
@@ -102,27 +114,44 @@ export function referenceTo(own: Bound, given: AnyDefinition): WorkflowReference
   };
 }
 
-/**
- * The first stage of a sequence. An action is scheduled directly; others through `entry`.
- * @param prefix what the paths of its nodes begin with. @param iterations of the loops around it.
- */
+const firstStage = ({ definition }: Bound, nodes: Nodes, prefix = ""): string => {
+  const [name = ""] = Object.keys(nodes);
+  return placeOf(definition, prefix + name).first;
+};
+
+/** The first stage of a sequence, if it is an action that is scheduled directly. */
+function firstAction(own: Bound, nodes: Nodes, prefix = ""): string | undefined {
+  const stage = firstStage(own, nodes, prefix);
+  const { node, part } = placeOf(own.definition, stage);
+  // The time of a parent is watched from when its workflow arrives at it.
+  const isTimed = part !== "" && node?.timeout !== undefined;
+  return isTimed || !own.actions.has(stage) ? undefined : stage;
+}
+
+interface FirstOptions {
+  /** What the paths of its nodes begin with. Default: nothing. */
+  readonly prefix?: string;
+  /** Of the loops around it. Default: there are none. */
+  readonly iterations?: number[] | undefined;
+  /** Whoever starts the run makes its keys. Default: it does so itself. */
+  readonly isKeyed?: boolean | undefined;
+}
+
+/** The first stage of a sequence. An action is scheduled directly; others through `entry`. */
 export async function firstOf(
   own: Bound,
   nodes: Nodes,
-  prefix = "",
-  iterations?: number[],
+  { prefix, iterations, isKeyed = false }: FirstOptions = {},
 ): Promise<Beginning["first"]> {
-  const { definition } = own;
-  const [name = ""] = Object.keys(nodes);
-  const { first: stage } = placeOf(definition, prefix + name);
-  const { node, part } = placeOf(definition, stage);
-  // The time of a parent is watched from when its workflow arrives at it.
-  const isTimed = part !== "" && node?.timeout !== undefined;
+  const stage = firstStage(own, nodes, prefix);
   const at = iterations === undefined ? { stage } : { stage, iterations };
-  if (isTimed || !own.actions.has(stage)) return { ...at, reads: [] };
+  const hasOwnKeys = hasKeys(own, stage);
+  if (firstAction(own, nodes, prefix) === undefined || (hasOwnKeys && !isKeyed))
+    return { ...at, reads: [] };
+  const permits = hasOwnKeys ? undefined : await permitsOf(own, stage);
   return {
     ...at,
-    action: await actionFunction(own, stage),
+    action: await actionFunction(own, stage, permits),
     reads: readsOf(own, stage, iterations),
     ...marksOf(own, stage),
   };

@@ -36,7 +36,7 @@ export function tagsOf(
 }
 
 /** The same value, in which what is at the paths throws when it is read. */
-function guarded(
+export function guarded(
   value: unknown,
   path: string,
   secret: ReadonlySet<string>,

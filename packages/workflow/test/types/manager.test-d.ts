@@ -12,6 +12,7 @@ import {
   WorkflowManager,
   type EventName,
   type EventPayload,
+  type Limits,
   type LogLevel,
   type NodeName,
   type Status,
@@ -53,6 +54,7 @@ describe("the manager", () => {
     expectTypeOf<FunctionArgs<typeof update>>().toEqualTypeOf<{
       maxParallelism?: number;
       logLevel?: LogLevel;
+      limits?: Limits;
     }>();
   });
 

@@ -122,7 +122,7 @@ export const each = internalMutation({
 /** Sets a work aside that cannot be canceled. One that runs goes on, without another attempt. */
 async function leaveUncanceled(ctx: MutationCtx, { _id, due }: Doc<"works">, error: unknown) {
   if (due?.job !== undefined) await core.cancelPending(ctx, due.job);
-  const wasWaiting = await core.leaveQueueCanceled(ctx, host, _id);
+  const wasWaiting = (await core.leaveQueueCanceled(ctx, host, _id)) !== null;
   if (wasWaiting || due !== undefined) {
     await ctx.db.patch("works", _id, { due: undefined });
     await core.setAside(ctx, _id, `It could not be canceled: ${core.messageOf(error)}`);
@@ -136,7 +136,7 @@ export async function cancelWork(ctx: MutationCtx, work: Doc<"works">): Promise<
   const canceled = { kind: "canceled" } as const;
   const { job } = work.due ?? {};
   if (job !== undefined) await core.cancelPending(ctx, job);
-  if (work.due !== undefined || (await core.leaveQueueCanceled(ctx, host, work._id))) {
+  if (work.due !== undefined || (await core.leaveQueueCanceled(ctx, host, work._id)) !== null) {
     await endWork(ctx, work, undefined, canceled);
     return true;
   }

@@ -1,13 +1,6 @@
 import { defineSchema, defineTable } from "convex/server";
 import { type Infer, type ObjectType, v } from "convex/values";
-import {
-  oneOf,
-  poolTables,
-  vCounts,
-  vLimitedConfig,
-  vResultKind,
-  vRetryBehavior,
-} from "../core/index.js";
+import { oneOf, poolTables, vCounts, vConfig, vResultKind, vRetryBehavior } from "../core/index.js";
 
 /** What is enqueued. Queries run in a mutation, as their result has to be recorded. */
 export const vWorkKind = oneOf("action", "mutation", "query");
@@ -108,6 +101,6 @@ export const enqueueFields = {
       excludeKinds: v.optional(v.array(vResultKind)),
     }),
   ),
-  ...vLimitedConfig.fields,
+  ...vConfig.fields,
 };
 export type Enqueue = ObjectType<typeof enqueueFields>;

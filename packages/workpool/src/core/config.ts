@@ -20,14 +20,10 @@ export const vConfig = v.object({
   /** How many works run at once, 0 to 200. */
   maxParallelism: v.optional(v.number()),
   logLevel: v.optional(vLogLevel),
-});
-/** The same with limits, in a host that enqueues works with permits. */
-export const vLimitedConfig = v.object({
-  ...vConfig.fields,
   /** By name: how many works that name it run at once. All that there are. */
   limits: v.optional(vLimits),
 });
-export type Config = Infer<typeof vLimitedConfig>;
+export type Config = Infer<typeof vConfig>;
 
 /** Sets what is given. @throws if `maxParallelism` is not a whole number from 0 to 200. */
 export async function setConfig(ctx: HostCtx, host: Host, config: Config): Promise<void> {

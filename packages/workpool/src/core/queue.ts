@@ -199,14 +199,17 @@ export async function leaveQueueFirst(ctx: MutationCtx, host: Host) {
   return first === null ? null : ((await leaveQueue(ctx, host, first)) ?? undefined);
 }
 
-/** Takes a work that shall not run any more off the queue. @returns whether it was waiting. */
+/**
+ * Takes a work that shall not run now out of the queue, or out of its line. @returns its place there,
+ * for `at` of a work that is to have it again; null if it was not waiting.
+ */
 export async function leaveQueueCanceled(ctx: HostCtx, host: Host, work: string) {
   const row = await waitingRow(ctx, work);
   if (row === null) return await leaveLineCanceled(ctx, work);
   await ctx.db.delete("waiting", row._id);
   await workOfQueued(ctx, row);
   await ringLines(ctx, host, row.permits);
-  return true;
+  return row.at;
 }
 
 /** The work of a group that has joined the queue last, of those that wait; null if none does. */

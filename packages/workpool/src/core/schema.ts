@@ -1,6 +1,6 @@
 import { defineTable } from "convex/server";
 import { v } from "convex/values";
-import { vLimitedConfig } from "./config.js";
+import { vConfig } from "./config.js";
 import { vLimits } from "./limits/limits.js";
 import { vLogLevel } from "./log.js";
 import { vSlotCounts } from "./counts.js";
@@ -38,7 +38,7 @@ export const poolTables = {
     /** How many works of a name, or of a key, run at once: see limits/limits.ts. */
     limits: v.optional(vLimits),
     /** What the app's class has asked for last. */
-    asked: v.optional(vLimitedConfig),
+    asked: v.optional(vConfig),
     /** The lanes of the queue, if `maxParallelism` was lowered while works waited in more. */
     lanes: v.optional(v.number()),
     /** When an enqueue closed it: it stays closed for a while. Absent if it may open at once. */

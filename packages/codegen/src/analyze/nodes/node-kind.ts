@@ -201,27 +201,41 @@ interface Reading {
   readonly visible: readonly string[];
 }
 
-type Made = "reads" | "input" | "recover" | "until" | "isAside" | "readers" | "place";
+type Made =
+  | "reads"
+  | "input"
+  | "recover"
+  | "limits"
+  | "limitNames"
+  | "until"
+  | "isAside"
+  | "readers"
+  | "place";
 
 interface StageParts extends Reading, Omit<StagePlan, Made> {
   readonly at: Node;
   readonly isAside?: boolean;
   readonly recover?: Reading;
+  readonly limits?: Reading & { readonly names: StagePlan["limitNames"] };
   readonly until?: Reading;
 }
 
 /** A stage of the plan. Its reads are in the order of the scope, however a handler is written. */
 export function stagePlan(
-  { at, reads, visible, recover, until, isAside = false, ...own }: StageParts,
+  { at, reads, visible, recover, limits, until, isAside = false, ...own }: StageParts,
   file: DefinitionFile,
 ): StagePlan {
-  const readings = [{ reads, visible }, recover, until].filter((each) => each !== undefined);
+  const readings = [{ reads, visible }, recover, limits, until].filter(
+    (each) => each !== undefined,
+  );
   return {
     ...own,
     retry: isSure(own.policy.given.get("retry")) || undefined,
     reads: ordered({ reads, visible }),
     input: inputFields(readings),
     recover: recover && ordered(recover),
+    limits: limits && ordered(limits),
+    limitNames: limits?.names,
     until: until && ordered(until),
     isAside,
     readers: readings.map((each) => ({ ...each, reads: each.reads === "*" ? [] : each.reads })),

@@ -1,5 +1,5 @@
 import type { StagePlan } from "../../plan/schema.js";
-import { readHandler, readRecover } from "../handlers.js";
+import { readHandler, readLimits, readRecover } from "../handlers.js";
 import { fileOf, policies, readOptions, reportUnknown, handlerKinds } from "../options.js";
 import { type NodeKind, ofNode, ofPart, type Read, stagePlan } from "./node-kind.js";
 
@@ -7,7 +7,7 @@ const planned = [...policies, "sensitive"];
 
 /** `.step(name, { action | mutation | query, … })`: its function, and what undoes it. */
 export const step: NodeKind = {
-  known: [...handlerKinds, "args", ...planned, "recover", "compensate"],
+  known: [...handlerKinds, "args", ...planned, "recover", "limits", "compensate"],
   // A compensation sees what either of them gives; these see nothing of each other.
   order: [[...handlerKinds, "recover"], ["compensate"]],
   planned,
@@ -16,7 +16,8 @@ export const step: NodeKind = {
     const { file, scope: visible } = context;
     const handler = readHandler(options, named.at, named.label, file);
     const recover = readRecover(options, visible, file);
-    const stage = handler && stagePlan({ ...handler, ...ofNode(named), visible, recover }, file);
+    const own = { ...ofNode(named), visible, recover, limits: readLimits(options, visible, file) };
+    const stage = handler && stagePlan({ ...handler, ...own }, file);
     return { stages: [stage, compensateStage(read)] };
   },
 };

@@ -22,6 +22,7 @@ export type ComponentApi<Name extends string | undefined = string | undefined> =
       {
         maxParallelism?: number;
         logLevel?: "DEBUG" | "TRACE" | "INFO" | "REPORT" | "WARN" | "ERROR";
+        limits?: Record<string, { total?: number; perKey?: number }>;
       },
       null,
       Name
@@ -432,7 +433,7 @@ export type ComponentApi<Name extends string | undefined = string | undefined> =
                 stage: string;
                 iterations?: Array<number>;
                 called?: string;
-                action?: { fn: string; timeoutMs?: number };
+                action?: { fn: string; timeoutMs?: number; permits?: Array<string> };
                 reads: Array<{
                   name: string;
                   stage: string;
@@ -467,7 +468,7 @@ export type ComponentApi<Name extends string | undefined = string | undefined> =
                     stage: string;
                     iterations?: Array<number>;
                     called?: string;
-                    action?: { fn: string; timeoutMs?: number };
+                    action?: { fn: string; timeoutMs?: number; permits?: Array<string> };
                     reads: Array<{
                       name: string;
                       stage: string;
@@ -602,7 +603,7 @@ export type ComponentApi<Name extends string | undefined = string | undefined> =
             stage: string;
             iterations?: Array<number>;
             called?: string;
-            action?: { fn: string; timeoutMs?: number };
+            action?: { fn: string; timeoutMs?: number; permits?: Array<string> };
             reads: Array<{
               name: string;
               stage: string;
@@ -633,12 +634,14 @@ export type ComponentApi<Name extends string | undefined = string | undefined> =
           given?: { value?: any };
           key?: string;
           tags?: Record<string, string | number | boolean>;
+          permits?: Array<string>;
         }>;
         reuse?: "ended" | "failed";
         at?: number;
         onComplete?: { fn: string; context: any };
         maxParallelism?: number;
         logLevel?: "DEBUG" | "TRACE" | "INFO" | "REPORT" | "WARN" | "ERROR";
+        limits?: Record<string, { total?: number; perKey?: number }>;
       },
       Array<{ runId: string; started: boolean }>,
       Name
@@ -1270,7 +1273,7 @@ export type ComponentApi<Name extends string | undefined = string | undefined> =
             stage: string;
             iterations?: Array<number>;
             called?: string;
-            action?: { fn: string; timeoutMs?: number };
+            action?: { fn: string; timeoutMs?: number; permits?: Array<string> };
             reads: Array<{
               name: string;
               stage: string;

@@ -107,7 +107,8 @@ export async function beginAction(
   stage: Stage,
   known: Known,
 ): Promise<core.Work> {
-  const record = { ...newRecord(of, stage), ...marksOf(stage) };
+  const { permits } = action;
+  const record = { ...newRecord(of, stage), ...marksOf(stage), permits };
   const step = await ctx.db.insert("steps", { ...record, kind: "action", state: "running" });
   return await actionWork(ctx, { ...record, _id: step }, action, stage, known);
 }
@@ -129,7 +130,7 @@ export async function beginStage(
 
 export async function actionWork(
   ctx: MutationCtx,
-  step: StepOf & Pick<Step, "errors">,
+  step: StepOf & Pick<Step, "errors" | "permits"> & Partial<Pick<Step, "place">>,
   action: ActionFunction,
   { reads }: Pick<Stage, "reads">,
   known: Known,
@@ -137,7 +138,9 @@ export async function actionWork(
   const scope = await scopeArgument(ctx, step.run, { reads }, known);
   const previousError = step.errors?.at(-1) ?? null;
   const args = { token: tokenOf(step), scope, previousError };
-  return { work: step._id, ...action, args, group: step.parentOfMany };
+  // A later attempt has the keys of the first.
+  const { permits = action.permits, place } = step;
+  return { work: step._id, ...action, args, group: step.parentOfMany, permits, at: place };
 }
 
 async function scopeArgument(

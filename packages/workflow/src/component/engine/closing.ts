@@ -67,9 +67,13 @@ export async function releaseSlot(ctx: MutationCtx, step: StepId): Promise<void>
   if (slot !== null) await core.completeWork(ctx, pool, { work: step, slot: slot._id });
 }
 
-/** Takes an action out of the pool, unless it has begun. `isAhead`: it had not begun. */
+/**
+ * Takes an action out of the pool, unless it has begun. `isAhead`: it had not begun; if it waited,
+ * `place` is where.
+ */
 export async function withdraw(ctx: MutationCtx, step: StepId) {
-  if (await core.leaveQueueCanceled(ctx, pool, step)) return { isAhead: true };
+  const place = await core.leaveQueueCanceled(ctx, pool, step);
+  if (place !== null) return { isAhead: true, place };
   const slot = await core.slotOf(ctx, step);
   if (
     slot?.job === undefined ||

@@ -113,12 +113,13 @@ export const applyMore = continuation<Rest>(async (ctx, rest, { at }) => {
 
 /** Holds a step: cancels what is scheduled, and takes an action out of the pool's queue. */
 async function pauseStep(ctx: MutationCtx, step: Step): Promise<void> {
-  const { _id: id, job, paused, inserting, state } = step;
+  const { _id: id, job, paused, inserting, state, permits } = step;
   if (paused === true) return;
   // A lost action has a job, which tells its run.
   if (isInPool(step) && job === undefined) {
-    const { isAhead } = await withdraw(ctx, id);
-    return await ctx.db.patch("steps", id, { paused: true, state: isAhead ? "pending" : state });
+    const { isAhead, place } = await withdraw(ctx, id);
+    const fields = { state: isAhead ? ("pending" as const) : state, place: permits && place };
+    return await ctx.db.patch("steps", id, { paused: true, ...fields });
   }
   // Children are still inserted, but none starts. A step can pause its own run.
   if (job === undefined || inserting === true || (await isOwnJob(ctx, job)))

@@ -99,7 +99,7 @@ async function beginningIn(
     workflow: own.workflow,
     plan: own.plan,
     entry: await createFunctionHandle(own.functions.entry),
-    first: await firstOf(own, nodes, `${within}.`, iterations),
+    first: await firstOf(own, nodes, { prefix: `${within}.`, iterations }),
     within,
     undoable: hasUndoables({ nodes }) || undefined,
     sensitive: within === stage && isItemSecret(own, stage) ? ["input"] : undefined,

@@ -4,7 +4,9 @@ import type { AnyReference } from "../../definition/node.js";
 import { callFor, describeThrown, type Failure } from "../../errors/failure.js";
 import { checkedOutput } from "../../values.js";
 import { nestedInfo } from "../attempt.js";
+import { permitsOf } from "../limits.js";
 import { actionFunction } from "../options.js";
+import type { Reads } from "../reads.js";
 import type { Arrival, Arrive, Run } from "../run.js";
 import { stubOf } from "../stubs.js";
 import { tagging } from "../tags.js";
@@ -22,7 +24,11 @@ export type Call = (ctx: Nesting, scope: unknown, info: Info) => Promise<unknown
 export async function action(run: Run, stage: string): Arrival {
   await run.arrive(stage, undefined, async () => {
     run.beginDeadline(stage);
-    const fn = await actionFunction(run.own, stage);
+    const scopeOf = async (names: Reads) => await run.scopeFor(stage, "limits", names);
+    // A later attempt has the keys of the first, which the component keeps.
+    const isRetry = run.isArrivalAt(stage) && run.token.attempt > 1;
+    const permits = isRetry ? undefined : await permitsOf(run.own, stage, scopeOf);
+    const fn = await actionFunction(run.own, stage, permits);
     run.goTo(stage, fn);
   });
 }

@@ -65,12 +65,12 @@ export async function leaveLine(ctx: MutationCtx, row: Doc<"limited">): Promise<
   return await workOfQueued(ctx, row);
 }
 
-/** Takes a work that shall not run out of its line. @returns whether it was in one. */
-export async function leaveLineCanceled(ctx: HostCtx, work: string): Promise<boolean> {
+/** Takes a work that shall not run out of its line. @returns its place in it; null if in none. */
+export async function leaveLineCanceled(ctx: HostCtx, work: string) {
   const row = await limitedRow(ctx, work);
-  if (row === null) return false;
+  if (row === null) return null;
   await leaveLine(ctx, row);
-  return true;
+  return row.at;
 }
 
 export async function limitedRow(ctx: HostQueryCtx, work: string) {

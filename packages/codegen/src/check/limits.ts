@@ -1,0 +1,26 @@
+import { diagnostic, type Diagnostic, quote } from "../diagnostics/diagnostic.js";
+import { meant } from "../diagnostics/nearest.js";
+import { stagesOf } from "../plan/flow.js";
+import type { AppConfig, WorkflowPlan } from "../plan/schema.js";
+
+/** Names of limits that the config does not have. @param limits those that it has. */
+export function checkLimitNames(
+  { name, nodes, limitNames = [] }: WorkflowPlan,
+  limits: AppConfig["limits"] = {},
+): Diagnostic[] {
+  const known = Object.keys(limits);
+  const ofStages = stagesOf({ nodes }).map((each) => [each.label, each.limitNames ?? []] as const);
+  const all = [[`workflow ${quote(name)}`, limitNames] as const, ...ofStages];
+  return all.flatMap(([of, names]) =>
+    names
+      .filter((each) => !known.includes(each.name))
+      .map(({ name: limit, place }) => {
+        const are =
+          known.length === 0
+            ? `add \`limits: { ${limit}: { total: 5 } }\` to it`
+            : `its limits are ${known.join(", ")}`;
+        const message = `${of} names the limit ${quote(limit)}, which the config does not have`;
+        return diagnostic("optionValue", place, message, meant(limit, known, are));
+      }),
+  );
+}

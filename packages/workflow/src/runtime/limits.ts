@@ -1,0 +1,91 @@
+import { type LimitKeys, permitsFor } from "@stepwise/workpool/core";
+import type { LimitsOption } from "../definition/limits.js";
+import type { Bound } from "./functions.js";
+import { copied } from "../values.js";
+import { optionOf } from "./options.js";
+import { placeOf } from "./place.js";
+import { readableScope, type Reads, secretNames } from "./reads.js";
+import { sensitivePaths } from "./secrets.js";
+import { guarded } from "./tags.js";
+
+/** Gives some of the scope of a stage. */
+type ScopeOf = (names: Reads) => Promise<never>;
+
+/** What an action stage says of limits, with the names that its keys are made of. */
+function usesOf({ definition, reads }: Bound, stage: string) {
+  const { policy } = placeOf(definition, stage);
+  const own = reads.get(`${stage}.limits`) ?? [];
+  return [
+    { given: definition.options.limits, names: ["input"] },
+    { given: policy.limits, names: own },
+  ].flatMap(({ given, names }) =>
+    given === undefined ? [] : [{ entries: entriesOf(given), names }],
+  );
+}
+
+type Key = true | ((scope: never) => string | undefined) | undefined;
+
+/** A list has names, and objects with keys. Types have checked it, as far as there are any. */
+function entriesOf(given: LimitsOption<never>): [string, Key][] {
+  const of = (each: unknown): [string, Key][] =>
+    typeof each === "string" ? [[each, true]] : Object.entries(Object(each) as Record<string, Key>);
+  return Array.isArray(given) ? given.flatMap(of) : of(given);
+}
+
+/** Says whether the limits of a stage have keys, which are made of its scope. */
+export function hasKeys(own: Bound, stage: string): boolean {
+  const entries = usesOf(own, stage).flatMap((use) => use.entries);
+  return entries.some(([, key]) => typeof key === "function");
+}
+
+/** The scope, in which what is sensitive throws when it is read. */
+function withoutSecrets(own: Bound, stage: string, scope: object, names: Reads): object {
+  const hidden = secretNames(own, stage, names);
+  if (hidden.size === 0) return scope;
+  const refuse = (path: string): never => {
+    const what = optionOf(own, stage, "limits");
+    throw new Error(`${what} read ${path}, which is sensitive: keys are shown, so leave it out`);
+  };
+  const paths = new Set(sensitivePaths(own.definition.options));
+  return new Proxy(scope, {
+    get(target, name) {
+      const value: unknown = Reflect.get(target, name);
+      if (typeof name !== "string" || !hidden.has(name)) return value;
+      if (name !== "input") return refuse(name);
+      return (guarded({ input: value }, "", paths, refuse) as { input: unknown }).input;
+    },
+  });
+}
+
+/**
+ * The names of the permits that an action stage needs; undefined if it has no limits. Those of the
+ * step take the place of those of its workflow that have the same name.
+ * @param scopeOf is called if there are keys. @throws if a name or a key is not valid.
+ */
+export async function permitsOf(own: Bound, stage: string, scopeOf?: ScopeOf) {
+  const uses = usesOf(own, stage);
+  if (uses.length === 0) return undefined;
+  const keys: Record<string, LimitKeys[string]> = {};
+  for (const { entries, names } of uses) {
+    const isKeyed = entries.some(([, key]) => typeof key === "function");
+    const scope =
+      isKeyed && scopeOf ? withoutSecrets(own, stage, await scopeOf(names), names) : undefined;
+    for (const [name, key] of entries)
+      keys[name] = typeof key === "function" ? key(scope as never) : key;
+  }
+  try {
+    return permitsFor(keys, own.limits);
+  } catch (error) {
+    const what = optionOf(own, stage, "limits");
+    throw new Error(`${what} cannot be: ${(error as Error).message}`, { cause: error });
+  }
+}
+
+/** The same for the first stage of a run that is started with this input. */
+export async function permitsAtStart(own: Bound, stage: string, input: unknown) {
+  return await permitsOf(
+    own,
+    stage,
+    async (names) => readableScope(own, stage, "limits", { input: copied(input) }, names) as never,
+  );
+}

@@ -1,0 +1,1 @@
+export type * from "../../convex/_generated/dataModel.js";

@@ -1,0 +1,1 @@
+export * from "../../convex/_generated/server.js";

@@ -1,0 +1,1 @@
+export { log, logged } from "../convex/app";

@@ -1,0 +1,1 @@
+export { pause, resume } from "../convex/manager";

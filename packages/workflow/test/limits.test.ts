@@ -1,0 +1,174 @@
+import { describe, expect, test } from "vitest";
+import { internal } from "./limited/_generated/api.js";
+import { type Modules, useTestApp } from "./harness.js";
+
+const modules: Modules = import.meta.glob(["./limited/**/*.{ts,js}", "!./limited/**/*.*.ts"]);
+await Promise.all(Object.values(modules).map((load) => load()));
+const use = useTestApp({ modules });
+const MINUTE = 60_000;
+
+/** How many of those whose name begins so ran at most at once. */
+async function most(like = ""): Promise<number> {
+  let [now, most] = [0, 0];
+  for (const line of await use.app.log()) {
+    if (line.startsWith(`begin ${like}`)) most = Math.max(most, ++now);
+    if (line.startsWith(`end ${like}`)) now -= 1;
+  }
+  return most;
+}
+
+const begun = async () => (await use.app.log()).filter((line) => line.startsWith("begin"));
+
+/** Nothing is left of a limit: no permit is held, and nobody waits. */
+async function expectNothingLeft(): Promise<void> {
+  const left = await use.app.counter.uncounted(() =>
+    use.app.inComponent(async (ctx) => [
+      await ctx.db.query("permits").collect(),
+      await ctx.db.query("limited").collect(),
+      await ctx.db.query("lines").collect(),
+    ]),
+  );
+  expect(left).toEqual([[], [], []]);
+  await use.app.expectNothingLeft();
+}
+
+describe("a limit of the config that a step names", () => {
+  test("[S192] in all holds for the runs of a workflow together", async () => {
+    for (let n = 0; n < 5; n++) await use.app.start("exported", { name: `${n}` });
+    await use.app.drive();
+    expect(await most()).toBe(2);
+    expect(await begun()).toHaveLength(5);
+    await expectNothingLeft();
+  });
+
+  test("[S192] of each key holds for the works of that key, which is made of the step's scope", async () => {
+    for (const org of ["a", "a", "a", "b"])
+      await use.app.start("ofTenant", { name: `${org}`, org, ms: 1_000 });
+    await use.app.drive();
+    expect(await most("a")).toBe(1);
+    expect(await most()).toBe(2);
+    expect(await begun()).toHaveLength(4);
+    await expectNothingLeft();
+  });
+
+  test("[S192] of a workflow holds for all of its actions, beside those of a step", async () => {
+    for (const org of ["a", "a", "b", "c", "", ""])
+      await use.app.start("allOfTenant", { name: org, org, ms: 1_000 });
+    await use.app.drive(async () => (await begun()).length === 6);
+    expect(await most("a")).toBe(1);
+    // Without a key the limit does not hold.
+    expect(await most()).toBe(5);
+    await use.app.drive();
+    const last = (await use.app.log()).filter((line) => line.endsWith("2"));
+    expect(last).toHaveLength(8);
+  });
+
+  test("[S193] is not held by a run that waits: for its children, a time, or its next attempt", async () => {
+    expect(await use.app.output("family", { name: "parent" })).toBe("parent");
+    const failing = await use.app.start("ofTenant", { name: "failing", fails: 1 });
+    await use.app.drive(async () => (await use.app.steps(failing)).includes("encode waiting"));
+    const asleep = await use.app.start("allOfTenant", { name: "asleep", org: "org acme" });
+    await use.app.drive(async () => (await use.app.steps(asleep)).includes("rest waiting"));
+    const before = Date.now();
+    expect(await use.app.start("ofTenant", { name: "other" }));
+    await use.app.drive(async () => (await use.app.log()).includes("end other"));
+    expect(Date.now() - before).toBeLessThan(2_000);
+    await use.app.drive();
+    expect(await most()).toBe(1);
+    await expectNothingLeft();
+  });
+
+  test("[S194] a step that is canceled, paused or out of time while it waits leaves its line", async () => {
+    await use.app.start("ofTenant", { name: "holds", ms: 10 * MINUTE });
+    await use.app.drive(async () => (await begun()).length === 1);
+    const hurried = await use.app.start("timedTenant", { name: "hurried" });
+    const [canceled, paused, next] = [
+      await use.app.start("ofTenant", { name: "canceled" }),
+      await use.app.start("ofTenant", { name: "paused" }),
+      await use.app.start("ofTenant", { name: "next" }),
+    ];
+    await use.app.advance(MINUTE);
+    for (const run of [canceled, paused, next])
+      expect((await use.app.status("ofTenant", run))?.active).toMatchObject([{ doing: "queued" }]);
+    await use.app.t.mutation(internal.runs.cancel, { runId: canceled });
+    await use.app.t.mutation(internal.manager.pause, { runId: paused });
+    await use.app.drive(async () => (await use.app.log()).includes("end next"));
+    expect(await use.app.status("timedTenant", hurried)).toMatchObject({ state: "timedOut" });
+    expect(await begun()).toEqual(["begin holds", "begin next"]);
+    await use.app.t.mutation(internal.manager.resume, { runId: paused });
+    await use.app.drive();
+    expect(await begun()).toEqual(["begin holds", "begin next", "begin paused"]);
+    await expectNothingLeft();
+  });
+
+  test("[S194] a step whose run is resumed has its old place in its line", async () => {
+    const begin = async (name: string) => await use.app.start("ofTenant", { name, ms: MINUTE });
+    await begin("holds");
+    await use.app.drive(async () => (await begun()).length === 1);
+    const paused = await begin("paused");
+    await use.app.advance(1_000);
+    await begin("next");
+    await use.app.advance(1_000);
+    await use.app.t.mutation(internal.manager.pause, { runId: paused });
+    await use.app.advance(1_000);
+    await begin("last");
+    await use.app.t.mutation(internal.manager.resume, { runId: paused });
+    await use.app.drive();
+    expect(await begun()).toEqual(["holds", "paused", "next", "last"].map((n) => `begin ${n}`));
+    await expectNothingLeft();
+  });
+
+  test("[S196] has the same key at each attempt, and after a pause", async () => {
+    const id = await use.app.start("otherKeys", { name: "it", fails: 2 });
+    const permits = async () =>
+      await use.app.inComponent(async (ctx) => {
+        const steps = await ctx.db.query("steps").collect();
+        const held = await ctx.db.query("permits").collect();
+        return [...steps.flatMap((step) => step.permits ?? []), ...held.map(({ name }) => name)];
+      });
+    await use.app.drive(async () => (await begun()).length === 1);
+    const first = await permits();
+    expect(new Set(first).size).toBe(2);
+    await use.app.drive(async () => (await use.app.steps(id)).includes("work waiting"));
+    await use.app.t.mutation(internal.manager.pause, { runId: id });
+    await use.app.t.mutation(internal.manager.resume, { runId: id });
+    for (const attempt of [2, 3]) {
+      await use.app.drive(async () => (await begun()).length === attempt);
+      expect(await permits()).toEqual(first);
+    }
+    await use.app.drive();
+    expect(await use.app.status("otherKeys", id)).toMatchObject({ state: "completed" });
+    await expectNothingLeft();
+  });
+
+  test("[S195] fails the step if its key is no text, with an error that says so", async () => {
+    for (const key of ["", 7, "x".repeat(257)])
+      expect((await use.app.error("badKey", { key })).message).toMatch(
+        /^The limits of "work" in workflow "badKey" cannot be: The limit "tenant" needs a key, a text/,
+      );
+  });
+
+  test("[S195] refuses the start if its key is no text, or made of a secret, and the step if that is later", async () => {
+    const start = async (input: object) => await use.app.start("badFirst", input);
+    await expect(start({ key: 7, tells: false })).rejects.toThrow(/needs a key, a text/);
+    await expect(start({ key: "a", tells: true })).rejects.toThrow(
+      /^The limits of "work" in workflow "badFirst" read input.secret, which is sensitive/,
+    );
+    expect(await use.app.output("badFirst", { key: "a", tells: false })).toBe("done");
+    expect((await use.app.error("badLater", { org: "a" })).message).toMatch(
+      /^The limits of "work" in workflow "badLater" read found, which is sensitive/,
+    );
+  });
+
+  test("[S192] costs no function call, with a key or without, also for a first step", async () => {
+    const executions = async (name: string) => {
+      use.app.counter.clear();
+      await use.app.run(name, { name: "one" });
+      return use.app.counter.totals(({ name }) => !name.startsWith("watchdog:")).rootExecutions;
+    };
+    const without = await executions("free");
+    expect(await executions("exported")).toBe(without);
+    expect(await executions("otherKeys")).toBe(without);
+    expect(await executions("timedTenant")).toBe(without);
+  });
+});
