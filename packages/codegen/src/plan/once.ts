@@ -5,8 +5,11 @@ export function once<Of extends object, By extends readonly unknown[], Made>(
   const before = new WeakMap<Of, { readonly made: Made }>();
   const keep = (of: Of, made: Made) => before.set(of, { made });
   const get = (of: Of, ...by: By) => {
-    if (!before.has(of)) keep(of, make(of, ...by));
-    return before.get(of)!.made;
+    const known = before.get(of);
+    if (known !== undefined) return known.made;
+    const made = make(of, ...by);
+    keep(of, made);
+    return made;
   };
   return Object.assign(get, { keep });
 }

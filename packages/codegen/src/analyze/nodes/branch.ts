@@ -19,9 +19,9 @@ export const branch: NodeKind = {
     const isThere = on !== undefined || options.rest !== undefined;
     const reads = isThere ? scopeReads(on, file) : undefined;
     const cases = readKeyed(options, { option: "cases", one: "case" }, named, context);
-    const own = { kind: "branch", visible, policy: policyOf(options, file), at } as const;
+    const own = { kind: "branch", policy: policyOf(options, file), at } as const;
     return {
-      stages: [reads && stagePlan({ ...ofNode(named), ...own, reads }, file)],
+      stages: [reads && stagePlan(ofNode(named), { ...own, reads }, { visible }, file)],
       bodies: [...(cases?.values() ?? [])].map((each) => readCase(each, named, context)),
       source: on === undefined ? [] : [on.value],
     };

@@ -93,18 +93,17 @@ function stageOf(
 ) {
   const { file, scope: visible } = context;
   return stagePlan(
+    ofNode(named),
     {
-      ...ofNode(named),
       kind,
-      visible,
       reads: allReads([reads, readsOfMost(options, file)]),
-      recover: readRecover(options, visible, file),
       reduce: isReduced(options, named.label, file) ? true : undefined,
       // It starts runs of its own workflow alone.
       workflows: [],
       policy: policyOf(options, file),
       at: named.at,
     },
+    { visible, recover: readRecover(options, visible, file) },
     file,
   );
 }

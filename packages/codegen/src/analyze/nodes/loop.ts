@@ -23,18 +23,18 @@ export const loop: NodeKind = {
   parts({ named, options, context }) {
     const { file, scope: visible } = context;
     const { label, path, at } = named;
-    const [state, initial, body, until] = order.flat().map((name) => options.get(name));
+    const [state, initial, body, end] = order.flat().map((name) => options.get(name));
     // The loop's own state stands in the place of that of a loop around it.
     const within = [...visible.filter((name) => name !== "loop"), "loop"];
     const isOpen = options.rest !== undefined;
     const reads = initial || isOpen ? scopeReads(initial, file) : undefined;
-    const ends = until || isOpen ? scopeReads(until, file) : undefined;
+    const ends = end || isOpen ? scopeReads(end, file) : undefined;
     const policy = policyOf(options, file);
-    const own = { kind: "loop", visible, policy, at } as const;
+    const until = ends && { reads: ends, visible: within };
     const stage =
       reads &&
-      ends &&
-      stagePlan({ ...ofNode(named), ...own, reads, until: { reads: ends, visible: within } }, file);
+      until &&
+      stagePlan(ofNode(named), { kind: "loop", reads, policy, at }, { visible, until }, file);
     const inside = {
       key: "body",
       path,

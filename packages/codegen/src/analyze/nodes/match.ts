@@ -23,10 +23,10 @@ export const match: NodeKind = {
       file.report("optionValue", rest.nameNode, message, "give what has no case one of them");
     }
     const bodies = [...(cases?.values() ?? []), ...(rest === undefined ? [] : [rest])];
-    const own = { kind: "branch", visible, policy: policyOf(options, file), at } as const;
+    const own = { kind: "branch", policy: policyOf(options, file), at } as const;
     const reads = of === undefined ? ("*" as const) : readsOf(of, by, options, file);
     return {
-      stages: [stagePlan({ ...ofNode(named), ...own, reads }, file)],
+      stages: [stagePlan(ofNode(named), { ...own, reads }, { visible }, file)],
       bodies: bodies.map((each) => readCase(each, named, context)),
       source: [of, by].flatMap((option) => (option === undefined ? [] : [option.value])),
     };

@@ -201,24 +201,45 @@ interface Reading {
   readonly visible: readonly string[];
 }
 
-type Made = "reads" | "input" | "recover" | "until" | "isAside" | "readers" | "place";
-
-interface StageParts extends Reading, Omit<StagePlan, Made> {
+/** What a stage does, and what its own function reads. */
+interface StageWork
+  extends
+    Pick<StagePlan, "kind" | "policy" | "reference" | "info">,
+    Pick<StagePlan, "reduce" | "isolate" | "workflows"> {
   readonly at: Node;
-  readonly isAside?: boolean;
+  readonly reads: Reads;
+}
+
+/** What its function may read, and what others of it read. */
+interface StageReadings extends Pick<Reading, "visible"> {
   readonly recover?: Reading;
   readonly until?: Reading;
+  readonly isAside?: boolean;
 }
 
 /** A stage of the plan. Its reads are in the order of the scope, however a handler is written. */
 export function stagePlan(
-  { at, reads, visible, recover, until, isAside = false, ...own }: StageParts,
+  { name, node, code, label, mention }: ReturnType<typeof ofNode>,
+  { kind, at, reads, policy, reference, info, reduce, isolate, workflows }: StageWork,
+  { visible, recover, until, isAside = false }: StageReadings,
   file: DefinitionFile,
 ): StagePlan {
   const readings = [{ reads, visible }, recover, until].filter((each) => each !== undefined);
+  // Field by field: to spread objects of many shapes takes several times as long.
   return {
-    ...own,
-    retry: isSure(own.policy.given.get("retry")) || undefined,
+    name,
+    node,
+    code,
+    label,
+    mention,
+    kind,
+    policy,
+    reference,
+    info,
+    reduce,
+    isolate,
+    workflows,
+    retry: isSure(policy.given.get("retry")) || undefined,
     reads: ordered({ reads, visible }),
     input: inputFields(readings),
     recover: recover && ordered(recover),

@@ -40,8 +40,8 @@ export function readOnEnd(
   if (handler === undefined) return [];
   const name = ON_END;
   const mention = { elsewhere: ON_END, within: ON_END };
-  const own = { name, node: name, code: [name], label: name, mention, isAside: true };
-  const stage = stagePlan({ ...handler, ...own, visible: ["input", "run"] }, file);
+  const own = { name, node: name, code: [name], label: name, mention };
+  const stage = stagePlan(own, handler, { visible: ["input", "run"], isAside: true }, file);
   const given = givenOptions(options, file);
   return [
     {

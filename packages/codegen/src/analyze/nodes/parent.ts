@@ -54,7 +54,7 @@ function outputStage(visible: readonly string[], read: Read): StagePlan | undefi
   const { timeout: _, ...values } = handler.policy.values;
   const computed = handler.policy.computed.filter((name) => name !== "timeout");
   const policy = { ...handler.policy, values, computed };
-  return stagePlan({ ...handler, ...part, visible, policy }, context.file);
+  return stagePlan(part, { ...handler, policy }, { visible }, context.file);
 }
 
 /** @param around what `recover` may read: not the handler's `output`, which may have failed */
@@ -70,16 +70,17 @@ function childrenStage(
   const ofMost = readsOfMost(options, file);
   const reads = allReads([scopeReads(option, file), ofMost]);
   const fn = option && functionOf(option.value, file);
-  const own = {
-    mention: { elsewhere: `the children of ${quote(name)}`, within: "its children" },
+  const mention = { elsewhere: `the children of ${quote(name)}`, within: "its children" };
+  const work = {
     kind: "children",
     policy: policyOf(options, file),
     at: option?.nameNode ?? named.at,
-    recover: readRecover(options, around, file),
+    reads,
     reduce: isReduced(options, label, file) ? true : undefined,
     workflows: fn && childWorkflows(fn, file, known),
   } as const;
-  return stagePlan({ ...ofNode(named), ...own, reads, visible }, file);
+  const recover = readRecover(options, around, file);
+  return stagePlan({ ...ofNode(named), mention }, work, { visible, recover }, file);
 }
 
 /** What a `concurrency` reads: one that is not seen may be a function. */
@@ -117,5 +118,5 @@ function finalizeStage(
   if (handler === undefined) return undefined;
   const { values, computed } = handler.policy;
   const isolate = values["isolate"] === true || computed.includes("isolate") ? true : undefined;
-  return stagePlan({ ...handler, ...part, visible, isolate }, file);
+  return stagePlan(part, { ...handler, isolate }, { visible }, file);
 }

@@ -16,7 +16,7 @@ export const step: NodeKind = {
     const { file, scope: visible } = context;
     const handler = readHandler(options, named.at, named.label, file);
     const recover = readRecover(options, visible, file);
-    const stage = handler && stagePlan({ ...handler, ...ofNode(named), visible, recover }, file);
+    const stage = handler && stagePlan(ofNode(named), handler, { visible, recover }, file);
     return { stages: [stage, compensateStage(read)] };
   },
 };
@@ -38,7 +38,7 @@ function compensateStage({ named, options: all, context }: Read): StagePlan | un
   reportUnknown(options, ["action", "mutation", "args", "retry", "timeout"], part.label, file);
   const handler = readHandler(options, option.nameNode, part.label, file);
   const visible = [...scope, "output", "error"];
-  return handler && stagePlan({ ...handler, ...part, visible, isAside: true }, file);
+  return handler && stagePlan(part, handler, { visible, isAside: true }, file);
 }
 
 /** `.finalize({ action | mutation | query, args? })`: one stage, whose output is the workflow's. */
@@ -50,6 +50,6 @@ export const finalize: NodeKind = {
     const { name, at, label } = named;
     const handler = readHandler(options, at, label, file);
     const own = { ...ofNode(named), mention: { elsewhere: name, within: name } };
-    return { stages: [handler && stagePlan({ ...handler, ...own, visible }, file)] };
+    return { stages: [handler && stagePlan(own, handler, { visible }, file)] };
   },
 };
