@@ -55,20 +55,8 @@ const bodyOf = ({ key, storage, nodes }: BodyPlan) => ({ key, storage, nodes: no
 function stageOf(stage: StagePlan): Every<WrittenStage> {
   const { name, kind, reads, input, reference, info, retry } = stage;
   const { recover, until, reduce, isolate, workflows } = stage;
-  return {
-    name,
-    kind,
-    reads,
-    input,
-    reference,
-    info,
-    retry,
-    recover,
-    until,
-    reduce,
-    isolate,
-    workflows,
-  };
+  const own = { name, kind, reads, input, reference, info, retry };
+  return { ...own, recover, until, reduce, isolate, workflows };
 }
 
 /** A workflow whose written form has been made before, though only its hash is at hand. */

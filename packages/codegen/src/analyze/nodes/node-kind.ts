@@ -219,19 +219,15 @@ interface StageReadings extends Pick<Reading, "visible"> {
 
 /** A stage of the plan. Its reads are in the order of the scope, however a handler is written. */
 export function stagePlan(
-  { name, node, code, label, mention }: ReturnType<typeof ofNode>,
+  part: ReturnType<typeof ofNode>,
   { kind, at, reads, policy, reference, info, reduce, isolate, workflows }: StageWork,
   { visible, recover, until, isAside = false }: StageReadings,
   file: DefinitionFile,
 ): StagePlan {
   const readings = [{ reads, visible }, recover, until].filter((each) => each !== undefined);
-  // Field by field: to spread objects of many shapes takes several times as long.
+  // To spread objects of many shapes, as its work is, takes several times as long.
   return {
-    name,
-    node,
-    code,
-    label,
-    mention,
+    ...part,
     kind,
     policy,
     reference,

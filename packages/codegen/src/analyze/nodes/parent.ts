@@ -4,17 +4,10 @@ import { childWorkflows } from "../children.js";
 import type { DefinitionFile } from "../parser.js";
 import { functionOf } from "../functions.js";
 import { knownValue } from "../known.js";
-import { allReads, readHandler, readRecover, type Reads, scopeReads } from "../handlers.js";
-import {
-  fileOf,
-  handlerKinds,
-  type Options,
-  policies,
-  policyOf,
-  readOptions,
-  reportMissing,
-  reportUnknown,
-} from "../options.js";
+import { allReads, readHandler, readHeld, readRecover, scopeReads } from "../handlers.js";
+import type { Reads } from "../handlers.js";
+import { handlerKinds, type Options, policies, policyOf } from "../options.js";
+import { readOptions, reportMissing } from "../options.js";
 import { type NodeKind, ofNode, ofPart, type Read, stagePlan } from "./node-kind.js";
 
 const order = [handlerKinds, ["children", "tolerate"], ["reduce"], ["finalize"]];
@@ -106,17 +99,13 @@ export function isReduced(all: Options, label: string, file: DefinitionFile): bo
 
 function finalizeStage(
   visible: readonly string[],
-  { named, options: all, context }: Read,
+  { named, options, context }: Read,
 ): StagePlan | undefined {
-  const option = all.get("finalize");
-  const file = fileOf(option, context.file);
   const part = ofPart(named, "finalize");
-  const options = option && readOptions(option.value, option.nameNode, part.label, file);
-  if (option === undefined || options === undefined) return undefined;
-  reportUnknown(options, [...handlerKinds, "args", ...policies], part.label, file);
-  const handler = readHandler(options, option.nameNode, part.label, file);
-  if (handler === undefined) return undefined;
-  const { values, computed } = handler.policy;
+  const how = { known: [...handlerKinds, "args", ...policies] };
+  const found = readHeld(options.get("finalize"), part.label, how, context.file);
+  if (found === undefined) return undefined;
+  const { values, computed } = found.handler.policy;
   const isolate = values["isolate"] === true || computed.includes("isolate") ? true : undefined;
-  return stagePlan(part, { ...handler, isolate }, { visible }, file);
+  return stagePlan(part, { ...found.handler, isolate }, { visible }, found.file);
 }
