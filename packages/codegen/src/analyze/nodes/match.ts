@@ -3,7 +3,7 @@ import type { Option } from "../functions.js";
 import { constantText } from "../known.js";
 import { fileOf, type Options, policyOf } from "../options.js";
 import type { DefinitionFile } from "../parser.js";
-import { readCase, readKeyed } from "./branch.js";
+import { ofCases, readCase, readKeyed } from "./branch.js";
 import { type NodeKind, ofNode, stagePlan } from "./node-kind.js";
 
 const needed = { of: '"input"', cases: "{ key: (b) => b.step(…) }" };
@@ -17,7 +17,7 @@ export const match: NodeKind = {
     const { file, scope: visible } = context;
     const { label, at } = named;
     const [of, by, rest] = ["of", "by", "default"].map((name) => options.get(name));
-    const cases = readKeyed(options, { option: "cases", one: "case" }, named, context);
+    const cases = readKeyed(options, ofCases, named, context);
     if (rest !== undefined && cases?.has("default") === true) {
       const message = `${label} has a case "default" beside its \`default\``;
       file.report("optionValue", rest.nameNode, message, "give what has no case one of them");

@@ -196,6 +196,9 @@ export const optionSource = (options: Options): Node[] => [
   ...(options.rest ?? []),
 ];
 
+export const sourceWithout = (options: Options, bodies: string): Node[] =>
+  optionSource(new Map([...options].filter(([name]) => name !== bodies)));
+
 interface Reading {
   readonly reads: Reads;
   readonly visible: readonly string[];
