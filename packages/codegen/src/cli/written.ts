@@ -6,7 +6,6 @@ import { inFolder } from "./functions-folder.js";
 import { noWorkflow, tombstoneNames } from "./report.js";
 import { printTo, type Terminal } from "./terminal.js";
 
-/** What `generate` says of what it has done. */
 export function report(
   { plan }: CompileResult,
   { written, removed }: Written,

@@ -30,7 +30,6 @@ export const isWorkflowName = (name: string): boolean =>
 
 /** `chapters.output` is named `chaptersOutput`. */
 export function stageIdentifier(stageName: string): string {
-  // Those of most are one name.
   if (!stageName.includes(".")) return stageName;
   const [first = "", ...rest] = stageName.split(".");
   return first + rest.map(capitalized).join("");

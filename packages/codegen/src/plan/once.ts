@@ -5,11 +5,9 @@ export function once<Of extends object, By extends readonly unknown[], Made>(
   const before = new WeakMap<Of, { readonly made: Made }>();
   const keep = (of: Of, made: Made) => before.set(of, { made });
   const get = (of: Of, ...by: By) => {
-    const known = before.get(of);
-    if (known !== undefined) return known.made;
-    const made = make(of, ...by);
-    keep(of, made);
-    return made;
+    let known = before.get(of);
+    if (known === undefined) before.set(of, (known = { made: make(of, ...by) }));
+    return known.made;
   };
   return Object.assign(get, { keep });
 }

@@ -4,8 +4,6 @@ import { definitionFiles, entriesIfPresent, readText } from "../discover/discove
 import { foldersAround, usualOutput } from "../plan/paths.js";
 import { sortedBy } from "../plan/sorted.js";
 
-/* What is there of generated code. It needs no emitter: if nothing has changed, none is loaded. */
-
 /** Reads folders of generated code in order; `isWanted` chooses files by their paths. */
 export function presentFiles(
   functionsDir: string,

@@ -17,10 +17,8 @@ export function readOnEnd(
 ): NodePlan[] {
   const name = ON_END;
   const option = all?.get(name);
-  const how = {
-    known: ofAside,
-    whyNoQuery: "which changes nothing, and nobody sees its result",
-  };
+  const whyNoQuery = "which changes nothing, and nobody sees its result";
+  const how = { known: ofAside, whyNoQuery };
   const found = readHeld(option, `workflow ${quote(workflow)}, ${name}`, how, definition);
   if (option === undefined || found === undefined) return [];
   const { options, handler, file } = found;
