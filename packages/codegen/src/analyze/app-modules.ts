@@ -91,9 +91,8 @@ export class AppModules {
     const owner = isMember ? this.#whole(node.expression, module) : undefined;
     if (isMember && owner !== undefined)
       return this.#handedOn(this.#placesIn(owner, node.name.text));
-    if (!ts.isIdentifier(node) || isHidden(node)) return undefined;
-    const from = module.imports.get(node.text);
-    if (from === undefined) return undefined;
+    const from = ts.isIdentifier(node) ? module.imports.get(node.text) : undefined;
+    if (!ts.isIdentifier(node) || from === undefined || isHidden(node)) return undefined;
     if (from.imported === "*") return modulePath(module.file, from.module, this.read);
     return this.#handedOn(this.#places(from.imported, module.file, from.module));
   }

@@ -4,15 +4,8 @@ import type { FunctionKind, Read } from "../plan/schema.js";
 import type { DefinitionFile } from "./parser.js";
 import { functionOf, isCalled, referencePath, stringOf, unwrap, wrapping } from "./functions.js";
 import type { FunctionNode, Option } from "./functions.js";
-import {
-  fileOf,
-  handlerKinds,
-  type Options,
-  optionsIn,
-  policyOf,
-  slipHint,
-  slipOf,
-} from "./options.js";
+import { fileOf, handlerKinds, type Options, optionsIn, policyOf, readOptions } from "./options.js";
+import { reportUnknown, slipHint, slipOf } from "./options.js";
 import { identifiersIn } from "./descendants.js";
 import { isReference, namesIn, referencesIn } from "./scoping.js";
 
@@ -48,6 +41,29 @@ export function readHandler(
     return file.report("oneFunction", place, `${of} has no action, mutation or query`, hint);
   }
   return classify(only.kind, only.option, options, of, file, isInline);
+}
+
+/** The options of what undoes a node, or runs at the end. */
+export const ofAside = ["action", "mutation", "args", "retry", "timeout"];
+
+/** A function that an option holds with options of its own, in whichever file these are. */
+export function readHeld(
+  option: Option | undefined,
+  label: string,
+  { known, whyNoQuery }: { readonly known: readonly string[]; readonly whyNoQuery?: string },
+  definition: DefinitionFile,
+) {
+  const file = fileOf(option, definition);
+  const options = option && readOptions(option.value, option.nameNode, label, file);
+  if (option === undefined || options === undefined) return undefined;
+  const query = whyNoQuery === undefined ? undefined : options.get("query");
+  if (query !== undefined) {
+    const message = `${label} is a query, ${whyNoQuery}`;
+    return file.report("oneFunction", query.nameNode, message, "make it a mutation or an action");
+  }
+  reportUnknown(options, known, label, file);
+  const handler = readHandler(options, option.nameNode, label, file);
+  return handler && { options, handler, file };
 }
 
 function classify(

@@ -64,7 +64,7 @@ export function schemaPlan(expression: TypeScript.Expression, file: DefinitionFi
     kind: "copy",
     imports: sortedBy(names.values(), ({ local }) => local),
     hash,
-    expression: verbatim(expression, new Set(names.keys())),
+    expression: verbatim(expression, new Set(names.keys()), free),
     globals: [...globals].sort(),
   };
 }
@@ -152,12 +152,16 @@ const declaredAs = (name: string, { source }: DefinitionFile): TypeScript.NamedD
     .flatMap(([declared, node]) => (declared === name ? [node] : []));
 
 /** A piece of source as it is written, cut at the names that are imported. */
-export function verbatim(node: Node, imported: ReadonlySet<string>) {
+function verbatim(
+  node: Node,
+  imported: ReadonlySet<string>,
+  free: readonly TypeScript.Identifier[],
+) {
   const parts: Expression["parts"][number][] = [];
   const text = node.getSourceFile().text;
   const dedent = dedenter(node);
   let from = node.getStart();
-  for (const id of freeNames(node)) {
+  for (const id of free) {
     const name = id.text;
     if (!imported.has(name) && id !== node) continue;
     const at = id.getStart();

@@ -86,16 +86,22 @@ export const variablesIn = once(
     ),
 );
 
-const isScope = (part: Node): boolean =>
-  ts.isSourceFile(part) ||
-  ts.isBlock(part) ||
-  ts.isFunctionLike(part) ||
-  ts.isCaseOrDefaultClause(part) ||
-  ts.isCatchClause(part) ||
-  ts.isClassExpression(part) ||
-  isFor(part) ||
+/** Asked of each node between a name and the top of its file. */
+const scopeKinds: ReadonlySet<TypeScript.SyntaxKind> = new Set([
+  ts.SyntaxKind.SourceFile,
+  ts.SyntaxKind.Block,
+  ts.SyntaxKind.CaseClause,
+  ts.SyntaxKind.DefaultClause,
+  ts.SyntaxKind.CatchClause,
+  ts.SyntaxKind.ClassExpression,
+  ts.SyntaxKind.ForStatement,
+  ts.SyntaxKind.ForOfStatement,
+  ts.SyntaxKind.ForInStatement,
   // What is in one of a method stands outside that.
-  ts.isComputedPropertyName(part);
+  ts.SyntaxKind.ComputedPropertyName,
+]);
+
+const isScope = (part: Node): boolean => scopeKinds.has(part.kind) || ts.isFunctionLike(part);
 
 const scopes = new WeakMap<Node, Node>();
 /** How deep an expression is before its scope is remembered, which costs more than a few steps. */

@@ -13,7 +13,7 @@ import { settledStamp, stampOf } from "../discover/stamp.js";
 import { refsState } from "../git/repository.js";
 import type { Tombstones } from "../plan/schema.js";
 import { compilerVersion } from "../version.js";
-import { presentFiles } from "../write/write-generated.js";
+import { presentFiles } from "../write/present-files.js";
 import { CacheFile } from "./cache-file.js";
 
 /** What there is to say of an app whose generated code is up to date. */

@@ -7,8 +7,8 @@ import type { NodePlan, Renaming, StagePlan, WorkflowPlan } from "../plan/schema
 import { hasBranches, isApart, isLoop, makesNothing, startsOne } from "../plan/stage-kinds.js";
 
 export const checkStructure = (workflow: WorkflowPlan): Diagnostic[] =>
-  [checkHasNodes, checkFinalizeIsLast, checkEnds, checkBodies, checkReads, checkGlobals].flatMap(
-    (rule) => rule(workflow),
+  [checkHasNodes, checkEnds, checkBodies, checkReads, checkGlobals].flatMap((rule) =>
+    rule(workflow),
   );
 
 function checkHasNodes({ name, nodes, place, hasUnreadNodes }: WorkflowPlan): Diagnostic[] {
@@ -18,29 +18,19 @@ function checkHasNodes({ name, nodes, place, hasUnreadNodes }: WorkflowPlan): Di
   return [diagnostic("noNodes", place, message, hint)];
 }
 
-function checkFinalizeIsLast({ name, nodes: all }: WorkflowPlan): Diagnostic[] {
-  const nodes = withoutOnEnd(all);
-  const at = nodes.findIndex((node) => !node.isNamed && goesOn(node));
-  const finalize = nodes[at];
-  const after = nodes[at + 1];
-  if (finalize === undefined || after === undefined) return [];
-  const message = `workflow ${quote(name)} has a node after its finalize, where it has ended`;
-  const hint = "move .finalize() to the end";
-  const other = { message: "the finalize", place: finalize.place };
-  return [diagnostic("afterFinalize", after.place, message, hint, other)];
-}
-
-/** No run comes to a node after an end, or after one all of whose cases end. */
+/** No run comes to a node after a finalize or an end, or after one all of whose cases end. */
 function checkEnds({ nodes }: WorkflowPlan): Diagnostic[] {
   return allLines(withoutOnEnd(nodes)).flatMap((line) => {
-    const at = line.findIndex((node) => !goesOn(node));
+    const at = line.findIndex((node) => !node.isNamed || !goesOn(node));
     const end = line[at];
     const after = line[at + 1];
     if (end === undefined || after === undefined) return [];
     const what = after.isNamed ? `node ${quote(after.path)}` : `the ${after.name}`;
     const [why, hint] = end.isNamed
       ? [`${end.kind} ${quote(end.path)}, which always ends the run`, "let one of its cases go on"]
-      : ["an end", `move ${what} before it, or the end into a case of a branch`];
+      : end.name === "finalize"
+        ? ["a finalize", "move .finalize() to the end"]
+        : ["an end", `move ${what} before it, or the end into a case of a branch`];
     const message = `no run comes to ${what}: it stands after ${why}`;
     const other = { message: "where it ends", place: end.place };
     return [diagnostic("afterFinalize", after.place, message, hint, other)];

@@ -11,8 +11,9 @@ import { lastPlan, planTexts, type PlanTexts } from "../write/last-plan.js";
 import { isWrittenHere } from "../write/write-generated.js";
 import { displayPath } from "./functions-folder.js";
 import { baselineFor } from "./plans.js";
-import { printDiagnostics, report } from "./report.js";
+import { printDiagnostics } from "./report.js";
 import { interruptOf, printTo, type Terminal } from "./terminal.js";
+import { report } from "./written.js";
 
 interface WatchOptions {
   readonly force?: boolean;

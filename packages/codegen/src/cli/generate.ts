@@ -21,10 +21,10 @@ import {
   printDiagnostics,
   printFindings,
   printUnsafeChanges,
-  report,
   withoutFrames,
 } from "./report.js";
 import { printTo, type Terminal } from "./terminal.js";
+import { report } from "./written.js";
 import type { Baseline } from "../compatibility/baseline.js";
 import { compare } from "../compatibility/compare.js";
 import { withoutThose } from "../plan/tombstones.js";

@@ -11,7 +11,7 @@ import type { WrittenPlan } from "../plan/schema.js";
 import { toWritten } from "../plan/write.js";
 import { plansOf, planTexts } from "../write/last-plan.js";
 import { displayPath, UsageError } from "./functions-folder.js";
-import { counted } from "./report.js";
+import { counted } from "./written.js";
 
 /** What `--against` names, a plan by its path or a commit; without it, the main branch's plan. */
 export async function baselineFor(against: string | undefined, functionsDir: string, cwd: string) {

@@ -1,16 +1,15 @@
 import type { Answer } from "../cache/last-compile.js";
-import type { CompileResult, Written } from "../compile.js";
+import type { Written } from "../compile.js";
 import type { Compatibility } from "../compatibility/lines.js";
 import type { Diagnostic } from "../diagnostics/diagnostic.js";
 import { formatDiagnostic } from "../diagnostics/format.js";
-import { digestOf } from "../plan/digest.js";
-import type { ProjectPlan, Tombstones } from "../plan/schema.js";
-import { countsText, plural } from "./counts.js";
+import type { Tombstones } from "../plan/schema.js";
+import { plural } from "./counts.js";
 import { displayPath, inFolder } from "./functions-folder.js";
 import { printTo, type Terminal } from "./terminal.js";
 import { ON_END } from "../plan/on-end.js";
 import { readText } from "../discover/discover.js";
-import { sidesOf } from "../write/write-generated.js";
+import { sidesOf } from "../write/present-files.js";
 
 /** How each compatibility is called, the worst first. */
 export const compatibilities: Readonly<Record<Compatibility, string>> = {
@@ -69,44 +68,8 @@ export function printUnsafeChanges({ changes, against: { from } }: Answer, termi
 export const placeOf = ({ workflow, node }: Answer["changes"][number]): string =>
   node === undefined ? workflow : `${workflow} › ${node}`;
 
-export function report(
-  { plan }: CompileResult,
-  { written, removed }: Written,
-  folder: string,
-  elapsedMs: number,
-  terminal: Terminal,
-): string {
-  const { colors } = printTo(terminal);
-  const named = (files: readonly string[], verb: string) =>
-    some(files.map((file) => inFolder(folder, file))).map((file) => `${verb} ${file}`);
-  const lines = [
-    ...named(written, colors.green("wrote")),
-    ...named(removed, colors.red("removed")),
-  ];
-  const tombstones = tombstoneNames(plan.removed ?? []);
-  if (lines.length > 0 && tombstones.length > 0)
-    lines.push(colors.dim(`kept for runs in flight: ${tombstones.join(", ")} (see check --drop)`));
-  if (plan.workflows.length === 0) return [...lines, noWorkflow(folder)].join("\n");
-  const changes = lines.length === 0 ? colors.dim(" Everything is up to date.") : "";
-  return [...lines, `${countsText(counted(plan), elapsedMs)}${changes}`].join("\n");
-}
-
 export const noWorkflow = (folder: string): string =>
   `No workflow found: none of ${inFolder(folder, "**/*.workflow.ts")} calls defineWorkflow(). Run workflow-codegen init to add a first one.`;
-
-/** How many files are named; of more, the rest is counted. */
-const mostNamed = 20;
-
-function some(files: readonly string[]): readonly string[] {
-  if (files.length <= mostNamed) return files;
-  const others = files.length - mostNamed + 1;
-  return [...files.slice(0, mostNamed - 1), `… and ${plural(others, "other file")}`];
-}
-
-export function counted({ workflows }: ProjectPlan): { workflows: number; nodes: number } {
-  const nodes = workflows.reduce((count, workflow) => count + digestOf(workflow).nodes, 0);
-  return { workflows: workflows.length, nodes };
-}
 
 /** `sendMail › outline` for a stage that is gone, `invoice` for a workflow with all its stages. */
 export function tombstoneNames(tombstones: readonly Tombstones[]): string[] {

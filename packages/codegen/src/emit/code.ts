@@ -3,7 +3,7 @@ import type { z } from "zod";
 /** A string literal, with the quotes that Prettier would choose. */
 export function quoted(text: string): string {
   const json = JSON.stringify(text).replace(/[\u2028\u2029]/g, escaped);
-  if (text.split('"').length <= text.split("'").length) return json;
+  if (!text.includes('"') || text.split('"').length <= text.split("'").length) return json;
   return `'${json.slice(1, -1).replaceAll('\\"', '"').replaceAll("'", "\\'")}'`;
 }
 

@@ -76,19 +76,17 @@ export const workflowPlanText = (
   });
 
 /** A list of values on lines of their own: where it fits, Prettier wants it on one. */
-const openList =
-  /^( *)(.*)\[\n((?: +(?:"(?:[^"\\]|\\.)*"|[^"[\]{}\s,]+|\[\]|\{\}),?\n)+)\1\](,?)$/gm;
+const openList = /\[\n((?: +(?:"(?:[^"\\]|\\.)*"|[^"[\]{}\s,]+|\[\]|\{\}),?\n)+) *\](,?)/g;
 
 /** JSON, laid out so that Prettier leaves it as it is. */
 function laidOut(value: object): string {
-  const text = JSON.stringify(value, undefined, 2).replace(
-    openList,
-    (open: string, margin: string, lead: string, items: string, comma: string) => {
-      const flat = `${margin}${lead}[${items.trim().replace(/\n +/g, " ")}]${comma}`;
-      return flat.length <= 80 ? flat : open;
-    },
-  );
-  return `${text}\n`;
+  const text = JSON.stringify(value, undefined, 2);
+  const lists = text.replace(openList, (open: string, items: string, comma: string, at: number) => {
+    const flat = `[${items.trim().replace(/\n +/g, " ")}]${comma}`;
+    const column = at - text.lastIndexOf("\n", at) - 1;
+    return column + flat.length <= 80 ? flat : open;
+  });
+  return `${lists}\n`;
 }
 
 /** How every file of ours begins; told from files of others by it. */
@@ -120,7 +118,7 @@ function isUntouchedCode(text: string): boolean {
 
 /** Of a text without what a formatter may change. */
 const contentHash = (version: string, first: string, rest: string): string =>
-  hashOf(`${version}\n${(first + rest).replace(/[\s"'`,;()|\\]/g, "")}`);
+  hashOf(`${version}\n${(first + rest).replace(/[\s"'`,;()|\\]+/g, "")}`);
 
 /**
  * Says whether it holds nothing but lines of workflows, in whatever order a merge has left them.

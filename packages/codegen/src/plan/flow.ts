@@ -102,7 +102,7 @@ type Nodes = { readonly nodes: readonly NodePlan[] };
 export const generatedFunctions = ({ nodes }: Nodes) => allNodes(nodes).flatMap(functionsOfNode);
 
 /** Those of one node, without those of the nodes inside it. */
-export const functionsOfNode = ({ stages }: NodePlan) => stages.flatMap(functionsOf);
+export const functionsOfNode = once(({ stages }: NodePlan) => stages.flatMap(functionsOf));
 
 /** All stages of a workflow, those of the nodes inside a node after its own. */
 export const stagesOf = ({ nodes }: Nodes): StagePlan[] =>

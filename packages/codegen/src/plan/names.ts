@@ -30,6 +30,7 @@ export const isWorkflowName = (name: string): boolean =>
 
 /** `chapters.output` is named `chaptersOutput`. */
 export function stageIdentifier(stageName: string): string {
+  if (!stageName.includes(".")) return stageName;
   const [first = "", ...rest] = stageName.split(".");
   return first + rest.map(capitalized).join("");
 }

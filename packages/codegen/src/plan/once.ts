@@ -5,8 +5,9 @@ export function once<Of extends object, By extends readonly unknown[], Made>(
   const before = new WeakMap<Of, { readonly made: Made }>();
   const keep = (of: Of, made: Made) => before.set(of, { made });
   const get = (of: Of, ...by: By) => {
-    if (!before.has(of)) keep(of, make(of, ...by));
-    return before.get(of)!.made;
+    let known = before.get(of);
+    if (known === undefined) before.set(of, (known = { made: make(of, ...by) }));
+    return known.made;
   };
   return Object.assign(get, { keep });
 }

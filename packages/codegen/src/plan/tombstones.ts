@@ -79,6 +79,7 @@ export function tombstoneFunctions(
   workflow: WorkflowPlan | undefined,
   { stages }: Pick<Tombstones, "stages">,
 ) {
+  if (stages.length === 0) return [];
   const taken = new Set(workflow && generatedFunctions(workflow).map(({ name }) => name));
   // What a copied schema means by the name of a global must not be one of these.
   for (const name of copiedGlobals(workflow)) taken.add(name);

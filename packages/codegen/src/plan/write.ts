@@ -32,12 +32,11 @@ export function toWritten({ config, workflows, removed = [] }: ProjectPlan): Wri
 
 /** Made once: a watching compiler writes most workflows again and again. */
 const writtenWorkflowOf = once((placed: WorkflowPlan): WrittenWorkflow => {
-  const workflow: Every<Omit<WrittenWorkflow, "hash">> = {
-    ...picked(placed, "name", "storage", "file"),
-    input: placed.input.hash,
-    ...picked(placed, "fields", "options", "computed"),
-    nodes: placed.nodes.map(nodeOf),
-  };
+  const { name, storage, file, fields, options, computed } = placed;
+  const input = placed.input.hash;
+  const nodes = placed.nodes.map(nodeOf);
+  type Unhashed = Every<Omit<WrittenWorkflow, "hash">>;
+  const workflow: Unhashed = { name, storage, file, input, fields, options, computed, nodes };
   return { ...workflow, hash: hashOf(JSON.stringify(workflow)) };
 });
 
@@ -45,26 +44,20 @@ const writtenWorkflowOf = once((placed: WorkflowPlan): WrittenWorkflow => {
 
 type Every<T> = { [Field in keyof Required<T>]: T[Field] };
 
-/** Some fields of a value, in this order; those that may be absent too. */
-const picked = <T, Field extends keyof T>(of: T, ...fields: readonly Field[]) =>
-  Object.fromEntries(fields.map((field) => [field, of[field]])) as Pick<Every<T>, Field>;
+function nodeOf(node: NodePlan): Every<WrittenNode> {
+  const { name, storage, kind, options, hash, takes } = node;
+  const stages = node.stages.map(stageOf);
+  return { name, storage, kind, stages, options, hash, takes, bodies: node.bodies?.map(bodyOf) };
+}
 
-const nodeOf = (node: NodePlan): Every<WrittenNode> => ({
-  ...picked(node, "name", "storage", "kind"),
-  stages: node.stages.map(stageOf),
-  ...picked(node, "options", "hash", "takes"),
-  bodies: node.bodies?.map(bodyOf),
-});
+const bodyOf = ({ key, storage, nodes }: BodyPlan) => ({ key, storage, nodes: nodes.map(nodeOf) });
 
-const bodyOf = (body: BodyPlan): Every<NonNullable<WrittenNode["bodies"]>[number]> => ({
-  ...picked(body, "key", "storage"),
-  nodes: body.nodes.map(nodeOf),
-});
-
-const stageOf = (stage: StagePlan): Every<WrittenStage> => ({
-  ...picked(stage, "name", "kind", "reads", "input", "reference", "info", "retry"),
-  ...picked(stage, "recover", "limits", "until", "reduce", "isolate", "workflows"),
-});
+function stageOf(stage: StagePlan): Every<WrittenStage> {
+  const { name, kind, reads, input, reference, info, retry } = stage;
+  const { recover, limits, until, reduce, isolate, workflows } = stage;
+  const own = { name, kind, reads, input, reference, info, retry };
+  return { ...own, recover, limits, until, reduce, isolate, workflows };
+}
 
 /** A workflow whose written form has been made before, though only its hash is at hand. */
 export function knowWritten(workflow: WorkflowPlan, hash: string, load: () => WorkflowPlan): void {

@@ -5,7 +5,7 @@ import { isPlanFile, planFileIn, workflowPlanIn } from "../plan/paths.js";
 import { joinedPlan, partOnce, type PlanPart, PlanUnreadable } from "../plan/parts.js";
 import type { ReadBefore } from "../plan/parts.js";
 import { hashOf } from "../plan/write.js";
-import { generatedFolders, presentFiles, sidesOf } from "./write-generated.js";
+import { generatedFolders, presentFiles, sidesOf } from "./present-files.js";
 
 /**
  * The plan in the output folder, one for each side of a merge's conflicts; and the other folders

@@ -6,7 +6,7 @@ import { mkdtemp, rm } from "../../../../scripts/folders.mjs";
 import { compile, driftOf, writeGenerated } from "../../src/compile.js";
 import { sealed } from "../../src/emit/index-file.js";
 import { compilerVersion } from "../../src/version.js";
-import { sidesOf } from "../../src/write/write-generated.js";
+import { sidesOf } from "../../src/write/present-files.js";
 import { filesIn, fixtures } from "../golden.js";
 
 let folder = "";

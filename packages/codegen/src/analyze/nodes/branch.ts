@@ -6,6 +6,13 @@ import { bodyPlan } from "./loop.js";
 import { type Named, type NodeContext, type NodeKind, ofNode, stagePlan } from "./node-kind.js";
 import type { Option } from "../functions.js";
 
+export interface KeyedWords {
+  readonly option: "branches" | "cases";
+  readonly one: string;
+}
+
+export const ofCases: KeyedWords = { option: "cases", one: "case" };
+
 const needed = { on: "({ input }) => …", cases: "{ key: (b) => b.step(…) }" };
 
 /** `.branch(name, { on, cases })`: one stage, and those of its cases. */
@@ -18,10 +25,10 @@ export const branch: NodeKind = {
     const on = options.get("on");
     const isThere = on !== undefined || options.rest !== undefined;
     const reads = isThere ? scopeReads(on, file) : undefined;
-    const cases = readKeyed(options, { option: "cases", one: "case" }, named, context);
-    const own = { kind: "branch", visible, policy: policyOf(options, file), at } as const;
+    const cases = readKeyed(options, ofCases, named, context);
+    const own = { kind: "branch", policy: policyOf(options, file), at } as const;
     return {
-      stages: [reads && stagePlan({ ...ofNode(named), ...own, reads }, file)],
+      stages: [reads && stagePlan(ofNode(named), { ...own, reads }, { visible }, file)],
       bodies: [...(cases?.values() ?? [])].map((each) => readCase(each, named, context)),
       source: on === undefined ? [] : [on.value],
     };
@@ -31,7 +38,7 @@ export const branch: NodeKind = {
 /** The cases or branches by their keys; undefined when they cannot be read: that is reported. */
 export function readKeyed(
   all: Options,
-  { option: name, one }: { option: "cases" | "branches"; one: string },
+  { option: name, one }: KeyedWords,
   of: Named,
   { file }: NodeContext,
 ): Options | undefined {
@@ -60,15 +67,22 @@ function inOrder(cases: Options): Options {
   return new Map(keys.flatMap((key) => [...cases].filter(([each]) => each === key)));
 }
 
-export function readCase(option: Option, of: Named, context: NodeContext): BodyPlan {
+export function readCase(
+  option: Option,
+  of: Named,
+  context: NodeContext,
+  { option: name, one }: KeyedWords = ofCases,
+  isApart = false,
+): BodyPlan {
   const { name: key } = option;
+  const called = `${one} ${quote(key)}`;
   const inside = {
     key,
     path: `${of.path}.${key}`,
-    code: [...of.code, "cases", key],
+    code: [...of.code, name, key],
     scope: context.scope,
-    label: `case ${quote(key)} of ${of.label}`,
-    end: `the end of case ${quote(key)}`,
+    label: `${called} of ${of.label}`,
+    end: isApart ? `${called} is complete` : `the end of ${called}`,
   };
   return bodyPlan(option, inside, context);
 }

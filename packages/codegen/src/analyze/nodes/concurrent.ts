@@ -1,14 +1,13 @@
-import { quote } from "../../diagnostics/diagnostic.js";
 import { allReads, readRecover, type Reads, scopeReads } from "../handlers.js";
-import { type Options, policyOf } from "../options.js";
-import { readKeyed } from "./branch.js";
-import { bodyPlan } from "./loop.js";
+import { policyOf } from "../options.js";
+import { type KeyedWords, ofCases, readCase, readKeyed } from "./branch.js";
+import { readBody } from "./loop.js";
 import {
   type NodeKind,
   type NodeParts,
   ofNode,
-  optionSource,
   type Read,
+  sourceWithout,
   stagePlan,
 } from "./node-kind.js";
 import { isReduced, readsOfMost } from "./parent.js";
@@ -31,32 +30,16 @@ export const race: NodeKind = {
   order: [["cases"]],
   planned: ofRace,
   needed: { cases: "{ key: (b) => b.step(…) }" },
-  parts: (read) => partsOf(read, "race", { option: "cases", one: "case" }),
+  parts: (read) => partsOf(read, "race", ofCases),
 };
 
-function partsOf(
-  read: Read,
-  kind: "parallel" | "race",
-  words: { readonly option: "branches" | "cases"; readonly one: string },
-): NodeParts {
-  const { named, context } = read;
-  const { option: name, one } = words;
-  const bodies = [...(readKeyed(read.options, words, named, context)?.values() ?? [])];
+function partsOf(read: Read, kind: "parallel" | "race", words: KeyedWords): NodeParts {
+  const { named, options, context } = read;
+  const bodies = [...(readKeyed(options, words, named, context)?.values() ?? [])];
   return {
     stages: [stageOf(read, kind, [])],
-    bodies: bodies.map((option) => {
-      const { name: key } = option;
-      const inside = {
-        key,
-        path: `${named.path}.${key}`,
-        code: [...named.code, name, key],
-        scope: context.scope,
-        label: `${one} ${quote(key)} of ${named.label}`,
-        end: `${one} ${quote(key)} is complete`,
-      };
-      return bodyPlan(option, inside, context);
-    }),
-    source: sourceWithout(read.options, name),
+    bodies: bodies.map((option) => readCase(option, named, context, words, true)),
+    source: sourceWithout(options, words.option),
   };
 }
 
@@ -69,18 +52,11 @@ export const each: NodeKind = {
   parts(read) {
     const { named, options, context } = read;
     const [of, body] = [options.get("of"), options.get("body")];
-    const inside = {
-      key: "body",
-      path: named.path,
-      code: [...named.code, "body"],
-      // Its own item stands in the place of that of an each around it.
-      scope: [...context.scope.filter((name) => name !== "each"), "each"],
-      label: `the body of ${named.label}`,
-      end: "the item is complete",
-    };
+    // Its own item stands in the place of that of an each around it.
+    const scope = [...context.scope.filter((name) => name !== "each"), "each"];
     return {
       stages: [stageOf(read, "each", scopeReads(of, context.file))],
-      bodies: body === undefined ? [] : [bodyPlan(body, inside, context)],
+      bodies: readBody(body, named, { scope, end: "the item is complete" }, context),
       source: sourceWithout(options, "body"),
     };
   },
@@ -93,21 +69,17 @@ function stageOf(
 ) {
   const { file, scope: visible } = context;
   return stagePlan(
+    ofNode(named),
     {
-      ...ofNode(named),
       kind,
-      visible,
       reads: allReads([reads, readsOfMost(options, file)]),
-      recover: readRecover(options, visible, file),
       reduce: isReduced(options, named.label, file) ? true : undefined,
       // It starts runs of its own workflow alone.
       workflows: [],
       policy: policyOf(options, file),
       at: named.at,
     },
+    { visible, recover: readRecover(options, visible, file) },
     file,
   );
 }
-
-const sourceWithout = (options: Options, bodies: string) =>
-  optionSource(new Map([...options].filter(([name]) => name !== bodies)));

@@ -14,7 +14,7 @@ export const end: NodeKind = {
     const reads = scopeReads(output, file);
     const policy = { values: {}, computed: [], given: new Map() };
     const mention = { elsewhere: named.label, within: named.label };
-    const own = { ...ofNode(named), kind: "end", visible, policy, at: named.at, mention } as const;
-    return { stages: [stagePlan({ ...own, reads }, file)] };
+    const work = { kind: "end", reads, policy, at: named.at } as const;
+    return { stages: [stagePlan({ ...ofNode(named), mention }, work, { visible }, file)] };
   },
 };

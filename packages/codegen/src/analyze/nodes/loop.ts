@@ -3,8 +3,8 @@ import type { Option } from "../functions.js";
 import { scopeReads } from "../handlers.js";
 import { fileOf, policyOf } from "../options.js";
 import { chainOf } from "./chain.js";
-import { ofNode, optionSource, stagePlan } from "./node-kind.js";
-import type { NodeContext, NodeKind, Surroundings } from "./node-kind.js";
+import { ofNode, sourceWithout, stagePlan } from "./node-kind.js";
+import type { Named, NodeContext, NodeKind, Surroundings } from "./node-kind.js";
 
 const order = [["state"], ["initial"], ["body"], ["until"]];
 const planned = ["maxIterations", "timeout"];
@@ -22,32 +22,24 @@ export const loop: NodeKind = {
   },
   parts({ named, options, context }) {
     const { file, scope: visible } = context;
-    const { label, path, at } = named;
-    const [state, initial, body, until] = order.flat().map((name) => options.get(name));
+    const { at } = named;
+    const [state, initial, body, end] = order.flat().map((name) => options.get(name));
     // The loop's own state stands in the place of that of a loop around it.
     const within = [...visible.filter((name) => name !== "loop"), "loop"];
     const isOpen = options.rest !== undefined;
     const reads = initial || isOpen ? scopeReads(initial, file) : undefined;
-    const ends = until || isOpen ? scopeReads(until, file) : undefined;
+    const ends = end || isOpen ? scopeReads(end, file) : undefined;
     const policy = policyOf(options, file);
-    const own = { kind: "loop", visible, policy, at } as const;
+    const until = ends && { reads: ends, visible: within };
     const stage =
       reads &&
-      ends &&
-      stagePlan({ ...ofNode(named), ...own, reads, until: { reads: ends, visible: within } }, file);
-    const inside = {
-      key: "body",
-      path,
-      code: [...named.code, "body"],
-      scope: within,
-      label: `the body of ${label}`,
-      end: "the end of the iteration",
-    };
+      until &&
+      stagePlan(ofNode(named), { kind: "loop", reads, policy, at }, { visible, until }, file);
     return {
       stages: [stage],
-      bodies: body === undefined ? [] : [bodyPlan(body, inside, context)],
+      bodies: readBody(body, named, { scope: within, end: "the end of the iteration" }, context),
       schemas: state && new Map([["state", state.value]]),
-      source: optionSource(new Map([...options].filter(([name]) => name !== "body"))),
+      source: sourceWithout(options, "body"),
     };
   },
 };
@@ -61,6 +53,18 @@ interface Inside extends Omit<Surroundings, "prefix"> {
   readonly label: string;
   readonly end: string;
 }
+
+/** The one body of a loop or an each, if it has one. */
+export const readBody = (
+  option: Option | undefined,
+  { path, code: around, label }: Named,
+  own: Pick<Inside, "scope" | "end">,
+  context: NodeContext,
+): BodyPlan[] => {
+  const code = [...around, "body"];
+  const inside = { ...own, key: "body", path, code, label: `the body of ${label}` };
+  return option === undefined ? [] : [bodyPlan(option, inside, context)];
+};
 
 /** Reads a case of a branch, or a loop's body: a function from a builder to a chain of nodes. */
 export function bodyPlan(option: Option, inside: Inside, context: NodeContext): BodyPlan {

@@ -3,7 +3,7 @@ import type { Option } from "../functions.js";
 import { constantText } from "../known.js";
 import { fileOf, type Options, policyOf } from "../options.js";
 import type { DefinitionFile } from "../parser.js";
-import { readCase, readKeyed } from "./branch.js";
+import { ofCases, readCase, readKeyed } from "./branch.js";
 import { type NodeKind, ofNode, stagePlan } from "./node-kind.js";
 
 const needed = { of: '"input"', cases: "{ key: (b) => b.step(…) }" };
@@ -17,16 +17,16 @@ export const match: NodeKind = {
     const { file, scope: visible } = context;
     const { label, at } = named;
     const [of, by, rest] = ["of", "by", "default"].map((name) => options.get(name));
-    const cases = readKeyed(options, { option: "cases", one: "case" }, named, context);
+    const cases = readKeyed(options, ofCases, named, context);
     if (rest !== undefined && cases?.has("default") === true) {
       const message = `${label} has a case "default" beside its \`default\``;
       file.report("optionValue", rest.nameNode, message, "give what has no case one of them");
     }
     const bodies = [...(cases?.values() ?? []), ...(rest === undefined ? [] : [rest])];
-    const own = { kind: "branch", visible, policy: policyOf(options, file), at } as const;
+    const own = { kind: "branch", policy: policyOf(options, file), at } as const;
     const reads = of === undefined ? ("*" as const) : readsOf(of, by, options, file);
     return {
-      stages: [stagePlan({ ...ofNode(named), ...own, reads }, file)],
+      stages: [stagePlan(ofNode(named), { ...own, reads }, { visible }, file)],
       bodies: bodies.map((each) => readCase(each, named, context)),
       source: [of, by].flatMap((option) => (option === undefined ? [] : [option.value])),
     };

@@ -196,41 +196,52 @@ export const optionSource = (options: Options): Node[] => [
   ...(options.rest ?? []),
 ];
 
+export const sourceWithout = (options: Options, bodies: string): Node[] =>
+  optionSource(new Map([...options].filter(([name]) => name !== bodies)));
+
 interface Reading {
   readonly reads: Reads;
   readonly visible: readonly string[];
 }
 
-type Made =
-  | "reads"
-  | "input"
-  | "recover"
-  | "limits"
-  | "limitNames"
-  | "until"
-  | "isAside"
-  | "readers"
-  | "place";
-
-interface StageParts extends Reading, Omit<StagePlan, Made> {
+/** What a stage does, and what its own function reads. */
+interface StageWork
+  extends
+    Pick<StagePlan, "kind" | "policy" | "reference" | "info">,
+    Pick<StagePlan, "reduce" | "isolate" | "workflows"> {
   readonly at: Node;
-  readonly isAside?: boolean;
+  readonly reads: Reads;
+}
+
+/** What its function may read, and what others of it read. */
+interface StageReadings extends Pick<Reading, "visible"> {
   readonly recover?: Reading;
   readonly limits?: Reading & { readonly names: StagePlan["limitNames"] };
   readonly until?: Reading;
+  readonly isAside?: boolean;
 }
 
 /** A stage of the plan. Its reads are in the order of the scope, however a handler is written. */
 export function stagePlan(
-  { at, reads, visible, recover, limits, until, isAside = false, ...own }: StageParts,
+  part: ReturnType<typeof ofNode>,
+  { kind, at, reads, policy, reference, info, reduce, isolate, workflows }: StageWork,
+  { visible, recover, limits, until, isAside = false }: StageReadings,
   file: DefinitionFile,
 ): StagePlan {
   const readings = [{ reads, visible }, recover, limits, until].filter(
     (each) => each !== undefined,
   );
+  // To spread objects of many shapes, as its work is, takes several times as long.
   return {
-    ...own,
-    retry: isSure(own.policy.given.get("retry")) || undefined,
+    ...part,
+    kind,
+    policy,
+    reference,
+    info,
+    reduce,
+    isolate,
+    workflows,
+    retry: isSure(policy.given.get("retry")) || undefined,
     reads: ordered({ reads, visible }),
     input: inputFields(readings),
     recover: recover && ordered(recover),

@@ -4,17 +4,10 @@ import { childWorkflows } from "../children.js";
 import type { DefinitionFile } from "../parser.js";
 import { functionOf } from "../functions.js";
 import { knownValue } from "../known.js";
-import { allReads, readHandler, readRecover, type Reads, scopeReads } from "../handlers.js";
-import {
-  fileOf,
-  handlerKinds,
-  type Options,
-  policies,
-  policyOf,
-  readOptions,
-  reportMissing,
-  reportUnknown,
-} from "../options.js";
+import { allReads, readHandler, readHeld, readRecover, scopeReads } from "../handlers.js";
+import type { Reads } from "../handlers.js";
+import { handlerKinds, type Options, policies, policyOf } from "../options.js";
+import { readOptions, reportMissing } from "../options.js";
 import { type NodeKind, ofNode, ofPart, type Read, stagePlan } from "./node-kind.js";
 
 const order = [handlerKinds, ["children", "tolerate"], ["reduce"], ["finalize"]];
@@ -54,7 +47,7 @@ function outputStage(visible: readonly string[], read: Read): StagePlan | undefi
   const { timeout: _, ...values } = handler.policy.values;
   const computed = handler.policy.computed.filter((name) => name !== "timeout");
   const policy = { ...handler.policy, values, computed };
-  return stagePlan({ ...handler, ...part, visible, policy }, context.file);
+  return stagePlan(part, { ...handler, policy }, { visible }, context.file);
 }
 
 /** @param around what `recover` may read: not the handler's `output`, which may have failed */
@@ -70,16 +63,17 @@ function childrenStage(
   const ofMost = readsOfMost(options, file);
   const reads = allReads([scopeReads(option, file), ofMost]);
   const fn = option && functionOf(option.value, file);
-  const own = {
-    mention: { elsewhere: `the children of ${quote(name)}`, within: "its children" },
+  const mention = { elsewhere: `the children of ${quote(name)}`, within: "its children" };
+  const work = {
     kind: "children",
     policy: policyOf(options, file),
     at: option?.nameNode ?? named.at,
-    recover: readRecover(options, around, file),
+    reads,
     reduce: isReduced(options, label, file) ? true : undefined,
     workflows: fn && childWorkflows(fn, file, known),
   } as const;
-  return stagePlan({ ...ofNode(named), ...own, reads, visible }, file);
+  const recover = readRecover(options, around, file);
+  return stagePlan({ ...ofNode(named), mention }, work, { visible, recover }, file);
 }
 
 /** What a `concurrency` reads: one that is not seen may be a function. */
@@ -105,17 +99,13 @@ export function isReduced(all: Options, label: string, file: DefinitionFile): bo
 
 function finalizeStage(
   visible: readonly string[],
-  { named, options: all, context }: Read,
+  { named, options, context }: Read,
 ): StagePlan | undefined {
-  const option = all.get("finalize");
-  const file = fileOf(option, context.file);
   const part = ofPart(named, "finalize");
-  const options = option && readOptions(option.value, option.nameNode, part.label, file);
-  if (option === undefined || options === undefined) return undefined;
-  reportUnknown(options, [...handlerKinds, "args", ...policies], part.label, file);
-  const handler = readHandler(options, option.nameNode, part.label, file);
-  if (handler === undefined) return undefined;
-  const { values, computed } = handler.policy;
+  const how = { known: [...handlerKinds, "args", ...policies] };
+  const found = readHeld(options.get("finalize"), part.label, how, context.file);
+  if (found === undefined) return undefined;
+  const { values, computed } = found.handler.policy;
   const isolate = values["isolate"] === true || computed.includes("isolate") ? true : undefined;
-  return stagePlan({ ...handler, ...part, visible, isolate }, file);
+  return stagePlan(part, { ...found.handler, isolate }, { visible }, found.file);
 }

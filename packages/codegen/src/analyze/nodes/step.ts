@@ -1,6 +1,6 @@
 import type { StagePlan } from "../../plan/schema.js";
-import { readHandler, readLimits, readRecover } from "../handlers.js";
-import { fileOf, policies, readOptions, reportUnknown, handlerKinds } from "../options.js";
+import { ofAside, readHandler, readHeld, readLimits, readRecover } from "../handlers.js";
+import { handlerKinds, policies } from "../options.js";
 import { type NodeKind, ofNode, ofPart, type Read, stagePlan } from "./node-kind.js";
 
 const planned = [...policies, "sensitive"];
@@ -16,30 +16,19 @@ export const step: NodeKind = {
     const { file, scope: visible } = context;
     const handler = readHandler(options, named.at, named.label, file);
     const recover = readRecover(options, visible, file);
-    const own = { ...ofNode(named), visible, recover, limits: readLimits(options, visible, file) };
-    const stage = handler && stagePlan({ ...handler, ...own }, file);
+    const limits = readLimits(options, visible, file);
+    const stage = handler && stagePlan(ofNode(named), handler, { visible, recover, limits }, file);
     return { stages: [stage, compensateStage(read)] };
   },
 };
 
 /** It stands in no sequence. */
-function compensateStage({ named, options: all, context }: Read): StagePlan | undefined {
-  const { scope } = context;
-  const option = all.get("compensate");
-  const file = fileOf(option, context.file);
+function compensateStage({ named, options, context }: Read): StagePlan | undefined {
   const part = ofPart(named, "compensate");
-  const options = option && readOptions(option.value, option.nameNode, part.label, file);
-  if (option === undefined || options === undefined) return undefined;
-  const query = options.get("query");
-  if (query !== undefined) {
-    const message = `${part.label} is a query, which cannot undo anything`;
-    const hint = "make it a mutation or an action";
-    return file.report("oneFunction", query.nameNode, message, hint);
-  }
-  reportUnknown(options, ["action", "mutation", "args", "retry", "timeout"], part.label, file);
-  const handler = readHandler(options, option.nameNode, part.label, file);
-  const visible = [...scope, "output", "error"];
-  return handler && stagePlan({ ...handler, ...part, visible, isAside: true }, file);
+  const how = { known: ofAside, whyNoQuery: "which cannot undo anything" };
+  const found = readHeld(options.get("compensate"), part.label, how, context.file);
+  const visible = [...context.scope, "output", "error"];
+  return found && stagePlan(part, found.handler, { visible, isAside: true }, found.file);
 }
 
 /** `.finalize({ action | mutation | query, args? })`: one stage, whose output is the workflow's. */
@@ -51,6 +40,6 @@ export const finalize: NodeKind = {
     const { name, at, label } = named;
     const handler = readHandler(options, at, label, file);
     const own = { ...ofNode(named), mention: { elsewhere: name, within: name } };
-    return { stages: [handler && stagePlan({ ...handler, ...own, visible }, file)] };
+    return { stages: [handler && stagePlan(own, handler, { visible }, file)] };
   },
 };

@@ -30,8 +30,8 @@ export const sleep: NodeKind = {
     );
     const given = givenOptions(options, file);
     const policy = { values: plannedValues(given, ["duration"]), computed: [], given };
-    const own = { kind: "sleep", visible, policy, at } as const;
-    return { stages: [stagePlan({ ...ofNode(named), ...own, reads }, file)], options };
+    const work = { kind: "sleep", reads, policy, at } as const;
+    return { stages: [stagePlan(ofNode(named), work, { visible }, file)], options };
   },
 };
 
@@ -76,8 +76,8 @@ export const event: NodeKind = {
     const match = options.get("match");
     const byMatch = match === undefined ? unwritten : readsOfMatch(match, file);
     const reads = allReads([byTime, byMatch]);
-    const own = { kind: "event", reads, visible, at: named.at } as const;
-    const stage = stagePlan({ ...ofNode(named), ...own, policy: policyOf(options, file) }, file);
+    const work = { kind: "event", reads, at: named.at, policy: policyOf(options, file) } as const;
+    const stage = stagePlan(ofNode(named), work, { visible }, file);
     // A function is no value to look at.
     const seen = [...options].filter(([, each]) => fn === undefined || each !== timeout);
     const values = Object.assign(new Map(seen), { rest: options.rest });
@@ -144,7 +144,7 @@ export const child: NodeKind = {
     const fn = functionOf(args, file);
     const reads = fn === undefined ? "*" : readsOf(fn, "ofScope", file);
     const policy = { values: {}, computed: [], given: new Map() };
-    const own = { kind: "child" as const, reads, visible, recover, policy, at, workflows: [name] };
-    return { stages: [stagePlan({ ...ofNode(named), ...own }, file)] };
+    const work = { kind: "child" as const, reads, policy, at, workflows: [name] };
+    return { stages: [stagePlan(ofNode(named), work, { visible, recover }, file)] };
   },
 };
