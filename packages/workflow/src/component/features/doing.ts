@@ -1,4 +1,4 @@
-import { isWaiting, oneOf, slotOf } from "@stepwise/workpool/core";
+import { isWaiting, slotOf } from "@stepwise/workpool/core";
 import { type Infer, v } from "convex/values";
 import { childrenIn } from "../core/children.js";
 import type { QueryCtx, Run, Step } from "../core/documents.js";
@@ -7,14 +7,10 @@ import { pathBelow, placeIn } from "../core/paths.js";
 import { hasRoomToRead } from "../core/room.js";
 import { isLost, LATE_MS } from "../core/scheduled.js";
 import { activeSteps, stepWithId } from "../core/steps.js";
+import { DOING, type Doing, vDoing } from "../validators.js";
 import { isStranded } from "./lost.js";
 
 /* What runs that go on do. It is stored nowhere: their open step records tell it. */
-
-/** The first of these is shown of a run that does several at once. */
-const DOING = ["stalled", "running", "queued", "retrying", "waitingForEvent", "sleeping"] as const;
-export const vDoing = oneOf(...DOING);
-export type Doing = Infer<typeof vDoing>;
 
 /** Where a run is, what it does there, since when, and until when it waits. */
 export const vAt = v.object({
