@@ -1,4 +1,6 @@
 import type {
+  BulkOptions,
+  BulkStatus,
   Doing,
   ListedRun,
   Page,
@@ -40,8 +42,13 @@ export interface RunsArgs {
   readonly cursor: string | null;
 }
 
-/** What to count. */
-export type CountArgs = { readonly state: RunState } | { readonly doing: Doing };
+/** The runs of all pages of a list. */
+export type RunsFilter = Omit<RunsArgs, "cursor">;
+
+/** What to do to them. */
+export type BulkArgs = Pick<BulkOptions<unknown>, "do" | "perSecond"> & {
+  readonly where: RunsFilter;
+};
 
 /** An event that some node of a workflow takes. */
 export interface EventSummary {
@@ -74,8 +81,10 @@ export interface Reads {
   workflows(args: Record<string, never>): WorkflowSummary[];
   /** Also how many runs were `searched` for this page: up to 50, with a `text` up to 500. */
   runs(args: RunsArgs): Page<ListedRun> & { searched: number };
-  /** How many runs of the top level are in a state, or do something: up to 100, or more. */
-  count(args: CountArgs): FunctionReturnType<ComponentApi["listing"]["count"]>;
+  /** How many runs a filter has: up to 100 or `upTo`, or more. */
+  count(args: RunsFilter & { readonly upTo?: number }): { count: number; isMore: boolean };
+  /** What is done to many runs: the newest ten. */
+  bulks(args: Record<string, never>): BulkStatus[];
   /** Where a run is, and what it does there. Null unless it goes on. */
   place(args: { readonly runId: string }): FunctionReturnType<ComponentApi["listing"]["place"]>;
   /** Null if there is no such run. */
@@ -107,6 +116,9 @@ export interface Writes {
     isEdited?: boolean;
   }): null;
   cleanup(args: { runId: string }): null;
+  /** Does it to all runs of a filter, in the background. */
+  startBulk(args: BulkArgs): string;
+  stopBulk(args: { bulkId: string }): boolean;
 }
 
 export type ReadName = keyof Reads;
@@ -121,6 +133,7 @@ export const READS = [
   "workflows",
   "runs",
   "count",
+  "bulks",
   "place",
   "run",
   "input",
@@ -135,6 +148,8 @@ export const WRITES = [
   "resume",
   "restart",
   "cleanup",
+  "startBulk",
+  "stopBulk",
 ] as const satisfies WriteName[];
 
 /** Where the studio gets its runs from: the embedded back end, or a deployment. */

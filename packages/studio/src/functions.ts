@@ -10,6 +10,7 @@ import type {
   ReadArgs,
   ReadName,
   ReadResult,
+  RunsFilter,
   ShownRun,
   WriteArgs,
   WriteName,
@@ -17,7 +18,6 @@ import type {
 } from "./data-source.js";
 import { RUNS } from "./data-source.js";
 import { eventsOf } from "./event-shapes.js";
-import { hasText } from "./has-text.js";
 import { exampleOf, shapeOf } from "./input-shape.js";
 
 /** The generated `workflows`. */
@@ -38,12 +38,17 @@ type WriteFunctions = {
 
 /** Runs that are read for a page of a search. */
 const SEARCHED = 500;
+/** Runs that are counted, unless a call says another number: counts are read again and again. */
+const COUNTED = 100;
+/** Bulks that are shown. */
+const BULKS = 10;
 /** Rows of a page of a timeline. */
 const STEPS = 100;
 
 /** What the studio reads, by the manager's own functions, in the caller's transaction. */
 export function readFunctions(component: ComponentApi, workflows: Workflows): ReadFunctions {
   const manager = new WorkflowManager(component);
+  const where = (filter: RunsFilter) => filterOf(workflows, filter);
   return {
     workflows: async () =>
       Object.values(workflows).map(({ name, definition, plan }) => {
@@ -52,16 +57,15 @@ export function readFunctions(component: ComponentApi, workflows: Workflows): Re
         const events = eventsOf(definition);
         return { name, nodes, plan, input, example: exampleOf(input), events };
       }),
-    runs: async (ctx, { workflow, cursor, text, ...filter }) => {
-      const of = workflow === undefined ? undefined : named(workflows, workflow);
-      const most = text === undefined ? RUNS : SEARCHED;
+    runs: async (ctx, { cursor, ...filter }) => {
+      const most = filter.text === undefined ? RUNS : SEARCHED;
       const options = { numItems: most, maximumRowsRead: most, cursor };
-      const found = await manager.list(ctx, { ...filter, workflow: of }, options);
-      const { read: searched, ...rest } = found;
-      const page = found.page.filter((run) => text === undefined || hasText(run, text));
-      return { ...rest, page, searched };
+      const { read: searched, ...found } = await manager.list(ctx, where(filter), options);
+      return { ...found, searched };
     },
-    count: async (ctx, of) => await ctx.runQuery(component.listing.count, of),
+    count: async (ctx, { upTo = COUNTED, ...filter }) =>
+      await manager.bulk.count(ctx, where(filter), upTo),
+    bulks: async (ctx) => (await manager.bulk.list(ctx, { numItems: BULKS, cursor: null })).page,
     place: async (ctx, of) => await ctx.runQuery(component.listing.place, of),
     run: async (ctx, { runId }) => {
       const found = await ctx.runQuery(component.views.status, { run: { runId } });
@@ -114,7 +118,15 @@ export function writeFunctions(component: ComponentApi, workflows: Workflows): W
       await manager.cleanup(ctx, runId);
       return null;
     },
+    startBulk: async (ctx, { where, ...options }) =>
+      await manager.bulk.start(ctx, { ...options, where: filterOf(workflows, where) }),
+    stopBulk: async (ctx, { bulkId }) => await manager.bulk.stop(ctx, bulkId),
   };
+}
+
+/** A filter as the manager takes it. @throws if the app has no such workflow */
+function filterOf(workflows: Workflows, { workflow, ...filter }: RunsFilter) {
+  return { ...filter, ...(workflow !== undefined && { workflow: named(workflows, workflow) }) };
 }
 
 /** @throws if a stored input is not shown as a whole, or its schema would change it once more */

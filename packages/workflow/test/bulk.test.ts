@@ -11,7 +11,8 @@ const isPage = isOf("bulk:nextPage");
 
 const begin = async (options: object, app: TestApp = use.app) =>
   await app.t.mutation(internal.manager.startBulk, { options });
-const stop = async (bulkId: string) => await use.app.t.mutation(internal.manager.stopBulk, { bulkId });
+const stop = async (bulkId: string) =>
+  await use.app.t.mutation(internal.manager.stopBulk, { bulkId });
 const status = async (bulkId: string, app: TestApp = use.app): Promise<BulkStatus> =>
   await app.counter.uncounted(() => app.t.query(internal.manager.bulks, { bulkId }));
 const pages = (app: TestApp = use.app) => app.counter.totals(isPage).rootExecutions;
@@ -44,19 +45,19 @@ const generations = async () =>
 const failed = { workflow: "leaf", state: "failed" };
 
 test("[S183] a bulk comes to each run once, in pages of 50, though what it does lists the runs again", async () => {
-  await failMany(120);
+  await failMany(60);
   const where = { bulkId: undefined, where: failed };
-  expect(await use.app.t.query(internal.manager.bulks, where)).toMatchObject({ count: 120 });
+  expect(await use.app.t.query(internal.manager.bulks, where)).toMatchObject({ count: 60 });
   const id = await begin({ do: "restart", where: failed });
   // One that is started later is none of them.
   const later = await use.app.start("leaf", { n: 1, fails: true });
   await use.app.drive();
   const over = await status(id);
-  expect(over).toMatchObject({ do: "restart", state: "completed", done: 120, refused: 0 });
+  expect(over).toMatchObject({ do: "restart", state: "completed", done: 60, refused: 0 });
   expect(over.endedAt).toBeGreaterThanOrEqual(over.startedAt);
-  expect(pages()).toBe(3);
+  expect(pages()).toBe(2);
   expect(await use.app.status("leaf", later)).toMatchObject({ state: "failed", generation: 1 });
-  expect((await generations()).filter((each) => each === 2)).toHaveLength(120);
+  expect((await generations()).filter((each) => each === 2)).toHaveLength(60);
   await use.app.expectNothingLeft();
 });
 
@@ -78,7 +79,10 @@ test("[S183] runs that are found by their key, or by what they do in several pla
 });
 
 test("[S183] a bulk stops by itself when more than half of 100 runs are refused, and says why", async () => {
-  await startMany("leaf", Array.from({ length: 70 }, (_, n) => ({ n })));
+  await startMany(
+    "leaf",
+    Array.from({ length: 70 }, (_, n) => ({ n })),
+  );
   await use.app.drive();
   const over = await bulk({ do: "cancel", where: { workflow: "leaf" } });
   expect(over).toMatchObject({ state: "halted", done: 0, refused: 51 });
@@ -106,13 +110,13 @@ test("[S183] a bulk keeps to atMost and perSecond, and is stopped at once", asyn
 
 test("[S183] a page takes no more runs than fit into a transaction", async () => {
   const text = "x".repeat(900_000);
-  for (let n = 0; n < 20; n++) await use.app.start("sleepy", { ms: HOUR, text });
+  for (let n = 0; n < 12; n++) await use.app.start("sleepy", { ms: HOUR, text });
   const where = { workflow: "sleepy" };
   expect(await bulk({ do: "cancel", where: { ...where, state: "running" } })).toMatchObject({
-    done: 20,
+    done: 12,
   });
   const before = pages();
-  expect(await bulk({ do: "restart", where })).toMatchObject({ done: 20, refused: 0 });
+  expect(await bulk({ do: "restart", where })).toMatchObject({ done: 12, refused: 0 });
   expect(pages() - before).toBeGreaterThan(1);
   expect(pages() - before).toBeLessThan(6);
 });
@@ -130,9 +134,13 @@ test("[S183] a page that fails is tried again with fewer runs, until the first o
 
 test("what a bulk cannot do is refused at once", async () => {
   const all = { workflow: "leaf" };
-  await expect(begin({ do: "restart", where: {}, from: "work" })).rejects.toThrow(/needs the workflow/);
+  await expect(begin({ do: "restart", where: {}, from: "work" })).rejects.toThrow(
+    /needs the workflow/,
+  );
   await expect(begin({ do: "restart", where: all, from: "wrk" })).rejects.toThrow(/no node "wrk"/);
-  await expect(begin({ do: "cancel", where: all, from: "work" })).rejects.toThrow(/is for a restart/);
+  await expect(begin({ do: "cancel", where: all, from: "work" })).rejects.toThrow(
+    /is for a restart/,
+  );
   await expect(begin({ do: "cancel", where: all, atMost: 0 })).rejects.toThrow(/atMost is 0/);
   await expect(begin({ do: "cancel", where: all, perSecond: 0 })).rejects.toThrow(/perSecond is 0/);
   await expect(stop("none")).rejects.toThrow(/no bulk "none"/);

@@ -1,7 +1,7 @@
 import type { Doing } from "@stepwise/workflow";
 import { badgeOf } from "@stepwise/workflow/react";
 import { useEffect, useState } from "react";
-import type { CountArgs, ReadResult } from "../data-source.js";
+import type { ReadResult, RunsFilter } from "../data-source.js";
 import { useStudio } from "./studio.js";
 
 const DOING = [
@@ -50,7 +50,7 @@ function Chip({ of, isHere }: { of: { state: "failed" } | { doing: Doing }; isHe
 /** Counts are read again at most so often, in ms, and only after something has changed. */
 const PAUSE_MS = 5_000;
 
-function useCount(of: CountArgs): ReadResult<"count"> | undefined {
+function useCount(of: RunsFilter): ReadResult<"count"> | undefined {
   const { server } = useStudio();
   const [value, setValue] = useState<ReadResult<"count">>();
   const key = JSON.stringify(of);

@@ -201,7 +201,10 @@ export class TestKit {
     if (parent === undefined) return [];
     for (let cursor: string | null = null; ;) {
       const options = { numItems: PAGE, cursor };
-      const page: Children = await this.#query(this.#component.listing.runs, { parent, page: options });
+      const page: Children = await this.#query(this.#component.listing.runs, {
+        parent,
+        page: options,
+      });
       for (const { runId, index, childKey: key = String(index), ...child } of page.page) {
         const of = child.within === undefined ? `${child.workflow} ` : "";
         const lines = [`${of}${child.state}`, ...indented(await this.timeline(runId))];
