@@ -59,12 +59,18 @@ const vRead = v.union(
   v.object({ name: v.literal("input"), args: v.object({ runId }) }),
   v.object({ name: v.literal("steps"), args: v.object({ runId, cursor }) }),
   v.object({ name: v.literal("pool"), args: v.object({}) }),
+  v.object({ name: v.literal("poolUse"), args: v.object({}) }),
 );
 
 const vWrite = v.union(
   v.object({
     name: v.literal("start"),
-    args: v.object({ workflow: v.string(), input: v.any(), key: v.optional(v.string()) }),
+    args: v.object({
+      workflow: v.string(),
+      input: v.any(),
+      key: v.optional(v.string()),
+      again: v.optional(v.string()),
+    }),
   }),
   v.object({
     name: v.literal("sendEvent"),

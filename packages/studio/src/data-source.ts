@@ -70,6 +70,8 @@ export interface WorkflowSummary {
   readonly input: Shape;
   /** Such an input with empty values. */
   readonly example: Value;
+  /** Something of it is not shown, so no run can be started again with what is shown. */
+  readonly isSensitive?: true;
   readonly events: readonly EventSummary[];
 }
 
@@ -95,11 +97,14 @@ export interface Reads {
   steps(args: { readonly runId: string; readonly cursor: string | null }): Page<TimelineEntry>;
   /** How busy the app's pool is. */
   pool(args: Record<string, never>): FunctionReturnType<ComponentApi["views"]["pool"]>;
+  /** Which steps hold its slots, and of which workflows those in the queue are. */
+  poolUse(args: Record<string, never>): FunctionReturnType<ComponentApi["listing"]["poolUse"]>;
 }
 
 /** What the pages do. All fail with the error that the `WorkflowManager` throws. */
 export interface Writes {
-  start(args: { workflow: string; input: Value; key?: string }): string;
+  /** @param args.again the run whose input it is, edited or not: as for `restart` */
+  start(args: { workflow: string; input: Value; key?: string; again?: string }): string;
   sendEvent(args: { runId: string; name: string; payload: Value }): "taken" | "kept";
   cancel(args: { runId: string }): boolean;
   pause(args: { runId: string }): boolean;
@@ -139,6 +144,7 @@ export const READS = [
   "input",
   "steps",
   "pool",
+  "poolUse",
 ] as const satisfies ReadName[];
 export const WRITES = [
   "start",

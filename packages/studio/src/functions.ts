@@ -55,7 +55,8 @@ export function readFunctions(component: ComponentApi, workflows: Workflows): Re
         const input = shapeOf(definition.options.input);
         const nodes = Object.keys(definition.nodes);
         const events = eventsOf(definition);
-        return { name, nodes, plan, input, example: exampleOf(input), events };
+        const secret = definition.options.sensitive ? { isSensitive: true as const } : {};
+        return { name, nodes, plan, input, example: exampleOf(input), ...secret, events };
       }),
     runs: async (ctx, { cursor, ...filter }) => {
       const most = filter.text === undefined ? RUNS : SEARCHED;
@@ -86,6 +87,7 @@ export function readFunctions(component: ComponentApi, workflows: Workflows): Re
     input: async (ctx, { runId }) =>
       (await ctx.runQuery(component.views.input, { runId })) as Value,
     pool: async (ctx) => await ctx.runQuery(component.views.pool, {}),
+    poolUse: async (ctx) => await ctx.runQuery(component.listing.poolUse, {}),
     steps: async (ctx, { runId, cursor }) => {
       const workflow = await workflowOf(ctx, component, workflows, runId);
       return await manager.steps(ctx, workflow, runId, { numItems: STEPS, cursor });
@@ -99,9 +101,12 @@ export function writeFunctions(component: ComponentApi, workflows: Workflows): W
   const ofRun = async (ctx: QueryRunner, runId: string) =>
     await workflowOf(ctx, component, workflows, runId);
   return {
-    start: async (ctx, { workflow, input, key }) =>
+    start: async (ctx, { workflow, input, key, again }) => {
+      const of = named(workflows, workflow);
+      if (again !== undefined) await refuseUnlessEditable(ctx, component, of, again);
       // The workflow's schema parses it.
-      await manager.start(ctx, named(workflows, workflow), input as never, { key }),
+      return await manager.start(ctx, of, input as never, { key });
+    },
     sendEvent: async (ctx, { runId, name, payload }) =>
       await manager.sendEvent(ctx, await ofRun(ctx, runId), runId, name, payload),
     cancel: async (ctx, { runId }) => await manager.cancel(ctx, runId),
@@ -109,8 +114,7 @@ export function writeFunctions(component: ComponentApi, workflows: Workflows): W
     resume: async (ctx, { runId }) => await manager.resume(ctx, runId),
     restart: async (ctx, { runId, from, iteration, input, isEdited }) => {
       const workflow = await ofRun(ctx, runId);
-      if (isEdited === true)
-        refuseUnlessEditable(workflow, await ctx.runQuery(component.views.input, { runId }));
+      if (isEdited === true) await refuseUnlessEditable(ctx, component, workflow, runId);
       await manager.restart(ctx, workflow, runId, { from, iteration, input: input as never });
       return null;
     },
@@ -130,14 +134,17 @@ function filterOf(workflows: Workflows, { workflow, ...filter }: RunsFilter) {
 }
 
 /** @throws if a stored input is not shown as a whole, or its schema would change it once more */
-function refuseUnlessEditable(
+async function refuseUnlessEditable(
+  ctx: QueryRunner,
+  component: ComponentApi,
   { name, parse, definition }: WorkflowReference<never>,
-  stored: unknown,
-): void {
+  runId: string,
+): Promise<void> {
   if (definition.options.sensitive)
     throw new Error(
       `The input of ${name} is sensitive, so what you have edited lacks a part of it. Start a new run with your input instead`,
     );
+  const stored: unknown = await ctx.runQuery(component.views.input, { runId });
   let once: Value;
   try {
     once = parse(stored);

@@ -8,7 +8,12 @@ import {
 import { v } from "convex/values";
 import { beforeEach, expect, test, vi } from "vitest";
 import type { ComponentApi } from "../src/component/_generated/component.js";
-import { type BulkStatus, defineWorkflow, WorkflowManager } from "../src/index.js";
+import {
+  type BulkStatus,
+  defineWorkflow,
+  WorkflowManager,
+  type WorkflowReference,
+} from "../src/index.js";
 import { compiled } from "../src/runtime/index.js";
 import { modules, schema } from "../src/test.js";
 import { checkTable, type Doc, type TableNames } from "./component.js";
@@ -21,7 +26,7 @@ function versionOf(plan: string, ask: () => string) {
   const input = v.object({});
   const definition = defineWorkflow({ input }).step("ask", { action: async () => ask() });
   const own = compiled(components.workflow, "asks", definition, { format: 1, plan });
-  const asks = own.reference(input);
+  const asks = own.reference<WorkflowReference<object>>(input);
   const functions = {
     ask: own.action("ask", definition.nodes.ask.action),
     askDone: own.completion("ask", (run) => run.complete("ask")),

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import type { BulkStatus, ListedRun, Page } from "../src/index.js";
+import type { BulkStatus, Page } from "../src/index.js";
 import { isOf } from "./component.js";
 import { components, internal } from "./convex/_generated/api.js";
 import { TestApp, useTestApp } from "./harness.js";
@@ -13,8 +13,10 @@ const begin = async (options: object, app: TestApp = use.app) =>
   await app.t.mutation(internal.manager.startBulk, { options });
 const stop = async (bulkId: string) =>
   await use.app.t.mutation(internal.manager.stopBulk, { bulkId });
-const status = async (bulkId: string, app: TestApp = use.app): Promise<BulkStatus> =>
-  await app.counter.uncounted(() => app.t.query(internal.manager.bulks, { bulkId }));
+const status = async (bulkId: string, app: TestApp = use.app) =>
+  (await app.counter.uncounted(() =>
+    app.t.query(internal.manager.bulks, { bulkId }),
+  )) as unknown as BulkStatus;
 const pages = (app: TestApp = use.app) => app.counter.totals(isPage).rootExecutions;
 
 /** Starts a bulk and lets it, and what it starts, come to an end. */

@@ -262,6 +262,20 @@ describe.skipIf(!existsSync(executablePath))("in a browser", () => {
       expect(await ask("/read/input", { runId })).toEqual(edited);
     });
 
+    test("a run is started again with its input, unless that is sensitive", async () => {
+      const input = { value: "once", size: "large", count: { $integer: "DAAAAAAAAAA=" } };
+      const runId = (await ask("/write/start", { workflow: "anything", input })) as string;
+      await open("runs?workflow=anything");
+      await page.getByText('"value":"once"').waitFor();
+      await open(`runs/${runId}`);
+      await button("Run again").click();
+      await dialog().getByLabel("value, as JSON").fill('"again"');
+      await dialog().getByRole("button", { name: "Run again" }).click();
+      await page.waitForURL((url) => url.hash.startsWith("#/runs/") && !url.hash.includes(runId));
+      const [other = ""] = /[^/]+$/.exec(new URL(page.url()).hash) ?? [];
+      expect(await ask("/read/input", { runId: other })).toEqual({ ...input, value: "again" });
+    });
+
     test("an input that its schema would change twice is not edited", async () => {
       await start("shout", { text: "a" });
       await page.getByText('"text": "a!"').first().waitFor();

@@ -240,6 +240,7 @@ function RunCells({ run }: { run: ListedRun }) {
       </td>
       <td>
         {name !== undefined && cut(name, 200)}
+        {run.input !== undefined && <code className="why">{run.input}</code>}
         {run.tags && (
           <p className="why">
             {Object.entries(run.tags).map(([tag, value]) => (

@@ -31,13 +31,16 @@ export interface BulkOptions<Workflow> {
 type Stored = NonNullable<FunctionReturnType<ComponentApi["bulk"]["get"]>>;
 
 /** How far a bulk is. */
-export interface BulkStatus extends Pick<Stored, "do" | "atMost" | "perSecond"> {
+export interface BulkStatus {
   bulkId: BulkId;
+  do: BulkOptions<unknown>["do"];
   /** `stopped` by `bulk.stop`; `halted` by itself, as most of its runs were refused. */
   state: "running" | "completed" | "stopped" | "halted";
   from?: string;
-  /** As the component keeps it: `until` is when the bulk was started, if not before. */
-  where: Stored["where"];
+  /** As it was given, with the workflow's name. `until`: when it was started, if not before. */
+  where: Omit<BulkFilter<unknown>, "workflow" | "node" | "outdated"> & { workflow?: string };
+  atMost?: number;
+  perSecond?: number;
   /** How many runs it has changed, and how many were refused. */
   done: number;
   refused: number;
@@ -56,10 +59,9 @@ export class Bulk {
   ) {}
 
   /**
-   * Starts to do something to all runs of a filter: in pages of 50 transactions in one, without
-   * whoever started it. It comes to each run that was created before it once, and leaves those
-   * that do not fit the filter when it comes to them. It stops by itself when more than half of the
-   * last 100 runs were refused.
+   * Starts to do something to all runs of a filter, in pages of up to 50 runs, each a transaction. It
+   * comes once to each run that was created before it, and leaves those that do not fit the filter
+   * by then. It stops by itself when more than half of the last 100 runs were refused.
    * @returns its id.
    * @throws as `list` does, and if the workflow has no such node, or an option is out of its range.
    */
@@ -97,7 +99,7 @@ export class Bulk {
     return answer === "stopped";
   }
 
-  /** How far a bulk is. @returns null if there is none, as 30 days after its end. */
+  /** How far a bulk is. @returns null if there is none: it is kept for 30 days after its end. */
   async get(ctx: QueryRunner, bulkId: BulkId): Promise<BulkStatus | null> {
     const found = await ctx.runQuery(this.component.bulk.get, { bulkId });
     return found === null ? null : statusOf(found);

@@ -67,6 +67,8 @@ export interface ListedRun extends RunFacts {
   paused: boolean;
   error?: StepError;
   tags?: Record<string, TagValue>;
+  /** Of a run without a key and tags: the beginning of its input as JSON, if that is small. */
+  input?: string;
   /**
    * Where a run is that goes on, with `places` or `doing`: its path from the run down, such as
    * `reviews/2/approve` in child 2 of `reviews`; what it does there, since when, and until when it

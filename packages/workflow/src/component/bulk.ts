@@ -48,7 +48,7 @@ const DONE = {
 const vBulk = v.object({ ...bulkFields, bulkId: v.string(), startedAt: v.number() });
 
 function shown({ _id: bulkId, _creationTime, ...bulk }: Bulk) {
-  const { continuation, recent, retentionMs, ...fields } = bulk;
+  const { continuation: _continuation, recent: _recent, retentionMs: _ms, ...fields } = bulk;
   return { ...fields, bulkId, startedAt: Math.floor(_creationTime) };
 }
 

@@ -4,10 +4,12 @@ import { v, type Infer } from "convex/values";
 import { query, type QueryCtx } from "./_generated/server.js";
 import { keyShown } from "./core/children.js";
 import type { Run, Step } from "./core/documents.js";
+import { briefInput } from "./core/input.js";
 import { isInput, isParent } from "./core/kinds.js";
 import { Paths, placeIn } from "./core/paths.js";
 import { LIMITS } from "./core/room.js";
 import { findRun, runWithId } from "./core/runs.js";
+import { stepWithId } from "./core/steps.js";
 import { tagsOf } from "./core/tags.js";
 import { type At, atStep, placeOfRun, vAt } from "./features/doing.js";
 import { findRuns } from "./features/finding.js";
@@ -23,6 +25,8 @@ export const vListed = v.object({
   childKey: v.optional(v.string()),
   /** Runs of the top level may have them. */
   tags: v.optional(vTags),
+  /** Of a run without a key and tags: the beginning of its input as JSON, if that is small. */
+  input: v.optional(v.string()),
   /** Runs that go on are somewhere; told if that was asked for. */
   at: v.optional(vAt),
 });
@@ -83,6 +87,53 @@ export const count = query({
   },
 });
 
+/** Steps that hold slots are told of, so many … */
+const HOLDERS = 20;
+/** … and so many in the queue are counted. */
+const QUEUED = 200;
+
+/** What the pool is busy with: steps that hold slots, the oldest first, and the queue. */
+export const poolUse = query({
+  args: {},
+  returns: v.object({
+    holders: v.array(
+      v.object({ runId: v.string(), workflow: v.string(), path: v.string(), since: v.number() }),
+    ),
+    /** By the workflow of the run at the top; of the first ones, if there are more. */
+    queue: v.array(v.object({ workflow: v.string(), count: v.number() })),
+    isMore: v.boolean(),
+  }),
+  handler: async (ctx) => {
+    const placed = async (work = "") => {
+      const step = await stepWithId(ctx, work);
+      const own = step === null ? null : await ctx.db.get("runs", step.run);
+      const top = own?.root === undefined ? own : await ctx.db.get("runs", own.root);
+      return step === null || top === null ? undefined : { step, top };
+    };
+    const held = (await ctx.db.query("slots").collect()).filter(({ work }) => work !== undefined);
+    held.sort((one, other) => (one.startedAt ?? 0) - (other.startedAt ?? 0));
+    const holders = [];
+    for (const { work, startedAt: since = 0 } of held.slice(0, HOLDERS)) {
+      const found = await placed(work);
+      const at = found && (await placeBelow(ctx, found.top, found.step, "running"));
+      if (found === undefined || at === undefined) continue;
+      const { _id: runId, workflow } = found.top;
+      holders.push({ runId, workflow, path: at.path, since });
+    }
+    const queued = await ctx.db
+      .query("waiting")
+      .withIndex("by_commit")
+      .take(QUEUED + 1);
+    const counts = new Map<string, number>();
+    for (const { work } of queued.slice(0, QUEUED)) {
+      const { workflow } = (await placed(work))?.top ?? {};
+      if (workflow !== undefined) counts.set(workflow, (counts.get(workflow) ?? 0) + 1);
+    }
+    const queue = [...counts].map(([workflow, count]) => ({ workflow, count }));
+    return { holders, queue, isMore: queued.length > QUEUED };
+  },
+});
+
 /** Where a step of a run or of one below it is, seen from there. */
 async function placeBelow(ctx: QueryCtx, run: Run, step: Step, doing: Doing) {
   const own = await ctx.db.get("runs", step.run);
@@ -93,7 +144,9 @@ async function placeBelow(ctx: QueryCtx, run: Run, step: Step, doing: Doing) {
 
 async function rowOf(ctx: QueryCtx, run: Run, at: At | undefined) {
   const ofChild = run.parentRun === undefined ? {} : { index: run.index, childKey: keyShown(run) };
-  return { ...factsOf(run), ...ofChild, tags: await tagsOf(ctx, run), at };
+  const tags = await tagsOf(ctx, run);
+  const isNamed = run.startKey !== undefined || tags !== undefined;
+  return { ...factsOf(run), ...ofChild, tags, input: isNamed ? undefined : briefInput(run), at };
 }
 
 const vRecord = v.object({

@@ -840,6 +840,17 @@ export type ComponentApi<Name extends string | undefined = string | undefined> =
       } | null,
       Name
     >;
+    poolUse: FunctionReference<
+      "query",
+      "internal",
+      {},
+      {
+        holders: Array<{ runId: string; workflow: string; path: string; since: number }>;
+        queue: Array<{ workflow: string; count: number }>;
+        isMore: boolean;
+      },
+      Name
+    >;
     runs: FunctionReference<
       "query",
       "internal",
@@ -915,6 +926,7 @@ export type ComponentApi<Name extends string | undefined = string | undefined> =
           index?: number;
           childKey?: string;
           tags?: Record<string, string | number | boolean>;
+          input?: string;
           at?: {
             path: string;
             doing: "stalled" | "running" | "queued" | "retrying" | "waitingForEvent" | "sleeping";
