@@ -47,6 +47,11 @@ export const GUARDS = [
   },
   { guard: "page-of-pause", says: "a resume before all pages of the pause are done" },
   { guard: "page-of-restart", says: "a cancel or restart while a restart removes records" },
+  {
+    guard: "once-in-a-bulk",
+    says: "what a bulk does to a run lists it again",
+    test: ["packages/workflow/test/bulk.test.ts", "in several places, are counted once"],
+  },
   // packages/workpool/src/component/README.md
   { guard: "gate-closes", says: "works begin to wait, and completions are to serve them" },
   { guard: "drain-begins", says: "an enqueue finds all slots taken as the last one is freed" },

@@ -32,40 +32,45 @@ const vDoing = v.union(
   v.literal("sleeping"),
 );
 
+const filterFields = {
+  workflow: v.optional(v.string()),
+  state: v.optional(vState),
+  doing: v.optional(vDoing),
+  node: v.optional(v.string()),
+  parent: v.optional(v.string()),
+  key: v.optional(v.string()),
+  tag: v.optional(v.record(v.string(), v.union(v.string(), v.number(), v.boolean()))),
+  text: v.optional(v.string()),
+  since: v.optional(v.number()),
+  until: v.optional(v.number()),
+  outdated: v.optional(v.boolean()),
+};
+
 const vRead = v.union(
   v.object({ name: v.literal("workflows"), args: v.object({}) }),
-  v.object({
-    name: v.literal("runs"),
-    args: v.object({
-      workflow: v.optional(v.string()),
-      state: v.optional(vState),
-      doing: v.optional(vDoing),
-      node: v.optional(v.string()),
-      parent: v.optional(v.string()),
-      key: v.optional(v.string()),
-      tag: v.optional(v.record(v.string(), v.union(v.string(), v.number(), v.boolean()))),
-      text: v.optional(v.string()),
-      since: v.optional(v.number()),
-      until: v.optional(v.number()),
-      outdated: v.optional(v.boolean()),
-      cursor,
-    }),
-  }),
+  v.object({ name: v.literal("runs"), args: v.object({ ...filterFields, cursor }) }),
   v.object({
     name: v.literal("count"),
-    args: v.union(v.object({ state: vState }), v.object({ doing: vDoing })),
+    args: v.object({ ...filterFields, upTo: v.optional(v.number()) }),
   }),
+  v.object({ name: v.literal("bulks"), args: v.object({}) }),
   v.object({ name: v.literal("place"), args: v.object({ runId }) }),
   v.object({ name: v.literal("run"), args: v.object({ runId }) }),
   v.object({ name: v.literal("input"), args: v.object({ runId }) }),
   v.object({ name: v.literal("steps"), args: v.object({ runId, cursor }) }),
   v.object({ name: v.literal("pool"), args: v.object({}) }),
+  v.object({ name: v.literal("poolUse"), args: v.object({}) }),
 );
 
 const vWrite = v.union(
   v.object({
     name: v.literal("start"),
-    args: v.object({ workflow: v.string(), input: v.any(), key: v.optional(v.string()) }),
+    args: v.object({
+      workflow: v.string(),
+      input: v.any(),
+      key: v.optional(v.string()),
+      again: v.optional(v.string()),
+    }),
   }),
   v.object({
     name: v.literal("sendEvent"),
@@ -90,6 +95,21 @@ const vWrite = v.union(
       isEdited: v.optional(v.boolean()),
     }),
   }),
+  v.object({
+    name: v.literal("startBulk"),
+    args: v.object({
+      do: v.union(
+        v.literal("cancel"),
+        v.literal("pause"),
+        v.literal("resume"),
+        v.literal("restart"),
+        v.literal("cleanup"),
+      ),
+      where: v.object(filterFields),
+      perSecond: v.optional(v.number()),
+    }),
+  }),
+  v.object({ name: v.literal("stopBulk"), args: v.object({ bulkId: v.string() }) }),
 );
 
 /** What somebody wants to see or do. */

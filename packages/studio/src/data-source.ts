@@ -1,4 +1,6 @@
 import type {
+  BulkOptions,
+  BulkStatus,
   Doing,
   ListedRun,
   Page,
@@ -40,8 +42,13 @@ export interface RunsArgs {
   readonly cursor: string | null;
 }
 
-/** What to count. */
-export type CountArgs = { readonly state: RunState } | { readonly doing: Doing };
+/** The runs of all pages of a list. */
+export type RunsFilter = Omit<RunsArgs, "cursor">;
+
+/** What to do to them. */
+export type BulkArgs = Pick<BulkOptions<unknown>, "do" | "perSecond"> & {
+  readonly where: RunsFilter;
+};
 
 /** An event that some node of a workflow takes. */
 export interface EventSummary {
@@ -63,6 +70,8 @@ export interface WorkflowSummary {
   readonly input: Shape;
   /** Such an input with empty values. */
   readonly example: Value;
+  /** Something of it is not shown, so no run can be started again with what is shown. */
+  readonly isSensitive?: true;
   readonly events: readonly EventSummary[];
 }
 
@@ -74,8 +83,10 @@ export interface Reads {
   workflows(args: Record<string, never>): WorkflowSummary[];
   /** Also how many runs were `searched` for this page: up to 50, with a `text` up to 500. */
   runs(args: RunsArgs): Page<ListedRun> & { searched: number };
-  /** How many runs of the top level are in a state, or do something: up to 100, or more. */
-  count(args: CountArgs): FunctionReturnType<ComponentApi["listing"]["count"]>;
+  /** How many runs a filter has: up to 100 or `upTo`, or more. */
+  count(args: RunsFilter & { readonly upTo?: number }): { count: number; isMore: boolean };
+  /** What is done to many runs: the newest ten. */
+  bulks(args: Record<string, never>): BulkStatus[];
   /** Where a run is, and what it does there. Null unless it goes on. */
   place(args: { readonly runId: string }): FunctionReturnType<ComponentApi["listing"]["place"]>;
   /** Null if there is no such run. */
@@ -86,11 +97,14 @@ export interface Reads {
   steps(args: { readonly runId: string; readonly cursor: string | null }): Page<TimelineEntry>;
   /** How busy the app's pool is. */
   pool(args: Record<string, never>): FunctionReturnType<ComponentApi["views"]["pool"]>;
+  /** Which steps hold its slots, and of which workflows those in the queue are. */
+  poolUse(args: Record<string, never>): FunctionReturnType<ComponentApi["listing"]["poolUse"]>;
 }
 
 /** What the pages do. All fail with the error that the `WorkflowManager` throws. */
 export interface Writes {
-  start(args: { workflow: string; input: Value; key?: string }): string;
+  /** @param args.again the run whose input it is, edited or not: as for `restart` */
+  start(args: { workflow: string; input: Value; key?: string; again?: string }): string;
   sendEvent(args: { runId: string; name: string; payload: Value }): "taken" | "kept";
   cancel(args: { runId: string }): boolean;
   pause(args: { runId: string }): boolean;
@@ -107,6 +121,9 @@ export interface Writes {
     isEdited?: boolean;
   }): null;
   cleanup(args: { runId: string }): null;
+  /** Does it to all runs of a filter, in the background. */
+  startBulk(args: BulkArgs): string;
+  stopBulk(args: { bulkId: string }): boolean;
 }
 
 export type ReadName = keyof Reads;
@@ -121,11 +138,13 @@ export const READS = [
   "workflows",
   "runs",
   "count",
+  "bulks",
   "place",
   "run",
   "input",
   "steps",
   "pool",
+  "poolUse",
 ] as const satisfies ReadName[];
 export const WRITES = [
   "start",
@@ -135,6 +154,8 @@ export const WRITES = [
   "resume",
   "restart",
   "cleanup",
+  "startBulk",
+  "stopBulk",
 ] as const satisfies WriteName[];
 
 /** Where the studio gets its runs from: the embedded back end, or a deployment. */

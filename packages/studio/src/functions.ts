@@ -10,6 +10,7 @@ import type {
   ReadArgs,
   ReadName,
   ReadResult,
+  RunsFilter,
   ShownRun,
   WriteArgs,
   WriteName,
@@ -17,7 +18,6 @@ import type {
 } from "./data-source.js";
 import { RUNS } from "./data-source.js";
 import { eventsOf } from "./event-shapes.js";
-import { hasText } from "./has-text.js";
 import { exampleOf, shapeOf } from "./input-shape.js";
 
 /** The generated `workflows`. */
@@ -38,30 +38,35 @@ type WriteFunctions = {
 
 /** Runs that are read for a page of a search. */
 const SEARCHED = 500;
+/** Runs that are counted, unless a call says another number: counts are read again and again. */
+const COUNTED = 100;
+/** Bulks that are shown. */
+const BULKS = 10;
 /** Rows of a page of a timeline. */
 const STEPS = 100;
 
 /** What the studio reads, by the manager's own functions, in the caller's transaction. */
 export function readFunctions(component: ComponentApi, workflows: Workflows): ReadFunctions {
   const manager = managerOf(component, workflows);
+  const where = (filter: RunsFilter) => filterOf(workflows, filter);
   return {
     workflows: async () =>
       Object.values(workflows).map(({ name, definition, plan }) => {
         const input = shapeOf(definition.options.input);
         const nodes = Object.keys(definition.nodes);
         const events = eventsOf(definition);
-        return { name, nodes, plan, input, example: exampleOf(input), events };
+        const secret = definition.options.sensitive ? { isSensitive: true as const } : {};
+        return { name, nodes, plan, input, example: exampleOf(input), ...secret, events };
       }),
-    runs: async (ctx, { workflow, cursor, text, ...filter }) => {
-      const of = workflow === undefined ? undefined : named(workflows, workflow);
-      const most = text === undefined ? RUNS : SEARCHED;
+    runs: async (ctx, { cursor, ...filter }) => {
+      const most = filter.text === undefined ? RUNS : SEARCHED;
       const options = { numItems: most, maximumRowsRead: most, cursor };
-      const found = await manager.list(ctx, { ...filter, workflow: of }, options);
-      const { read: searched, ...rest } = found;
-      const page = found.page.filter((run) => text === undefined || hasText(run, text));
-      return { ...rest, page, searched };
+      const { read: searched, ...found } = await manager.list(ctx, where(filter), options);
+      return { ...found, searched };
     },
-    count: async (ctx, of) => await ctx.runQuery(component.listing.count, of),
+    count: async (ctx, { upTo = COUNTED, ...filter }) =>
+      await manager.bulk.count(ctx, where(filter), upTo),
+    bulks: async (ctx) => (await manager.bulk.list(ctx, { numItems: BULKS, cursor: null })).page,
     place: async (ctx, of) => await ctx.runQuery(component.listing.place, of),
     run: async (ctx, { runId }) => {
       const found = await ctx.runQuery(component.views.status, { run: { runId } });
@@ -82,6 +87,7 @@ export function readFunctions(component: ComponentApi, workflows: Workflows): Re
     input: async (ctx, { runId }) =>
       (await ctx.runQuery(component.views.input, { runId })) as Value,
     pool: async (ctx) => await ctx.runQuery(component.views.pool, {}),
+    poolUse: async (ctx) => await ctx.runQuery(component.listing.poolUse, {}),
     steps: async (ctx, { runId, cursor }) => {
       const workflow = await workflowOf(ctx, component, workflows, runId);
       return await manager.steps(ctx, workflow, runId, { numItems: STEPS, cursor });
@@ -95,9 +101,12 @@ export function writeFunctions(component: ComponentApi, workflows: Workflows): W
   const ofRun = async (ctx: QueryRunner, runId: string) =>
     await workflowOf(ctx, component, workflows, runId);
   return {
-    start: async (ctx, { workflow, input, key }) =>
+    start: async (ctx, { workflow, input, key, again }) => {
+      const of = named(workflows, workflow);
+      if (again !== undefined) await refuseUnlessEditable(ctx, component, of, again);
       // The workflow's schema parses it.
-      await manager.start(ctx, named(workflows, workflow), input as never, { key }),
+      return await manager.start(ctx, of, input as never, { key });
+    },
     sendEvent: async (ctx, { runId, name, payload }) =>
       await manager.sendEvent(ctx, await ofRun(ctx, runId), runId, name, payload),
     cancel: async (ctx, { runId }) => await manager.cancel(ctx, runId),
@@ -105,8 +114,7 @@ export function writeFunctions(component: ComponentApi, workflows: Workflows): W
     resume: async (ctx, { runId }) => await manager.resume(ctx, runId),
     restart: async (ctx, { runId, from, iteration, input, isEdited }) => {
       const workflow = await ofRun(ctx, runId);
-      if (isEdited === true)
-        refuseUnlessEditable(workflow, await ctx.runQuery(component.views.input, { runId }));
+      if (isEdited === true) await refuseUnlessEditable(ctx, component, workflow, runId);
       await manager.restart(ctx, workflow, runId, { from, iteration, input: input as never });
       return null;
     },
@@ -114,18 +122,29 @@ export function writeFunctions(component: ComponentApi, workflows: Workflows): W
       await manager.cleanup(ctx, runId);
       return null;
     },
+    startBulk: async (ctx, { where, ...options }) =>
+      await manager.bulk.start(ctx, { ...options, where: filterOf(workflows, where) }),
+    stopBulk: async (ctx, { bulkId }) => await manager.bulk.stop(ctx, bulkId),
   };
 }
 
+/** A filter as the manager takes it. @throws if the app has no such workflow */
+function filterOf(workflows: Workflows, { workflow, ...filter }: RunsFilter) {
+  return { ...filter, ...(workflow !== undefined && { workflow: named(workflows, workflow) }) };
+}
+
 /** @throws if a stored input is not shown as a whole, or its schema would change it once more */
-function refuseUnlessEditable(
+async function refuseUnlessEditable(
+  ctx: QueryRunner,
+  component: ComponentApi,
   { name, parse, definition }: WorkflowReference<never>,
-  stored: unknown,
-): void {
+  runId: string,
+): Promise<void> {
   if (definition.options.sensitive)
     throw new Error(
       `The input of ${name} is sensitive, so what you have edited lacks a part of it. Start a new run with your input instead`,
     );
+  const stored: unknown = await ctx.runQuery(component.views.input, { runId });
   let once: Value;
   try {
     once = parse(stored);

@@ -36,6 +36,28 @@ const time = z.iso
   .transform((text) => Date.parse(text))
   .optional();
 
+const filter = {
+  workflow: z.string().optional(),
+  state: z
+    .enum(["pending", "running", "compensating", "completed", "failed", "canceled", "timedOut"])
+    .optional(),
+  doing: z
+    .enum(["stalled", "running", "queued", "retrying", "waitingForEvent", "sleeping"])
+    .optional()
+    .describe("only runs that do this now, or have a child that does"),
+  node: z.string().optional().describe("only runs at this node of the workflow"),
+  parent: z.string().optional().describe("only the children of this run"),
+  key: z.string().optional().describe("only runs of the workflow whose key begins so"),
+  tag: z
+    .record(z.string(), z.union([z.string(), z.number(), z.boolean()]))
+    .optional()
+    .describe('only runs with this tag, such as { "org": "acme" }'),
+  text: z.string().optional().describe("in keys, ids and errors; a page searches 500 runs"),
+  since: time.describe("only runs created from then on"),
+  until: time.describe("only runs created before then"),
+  outdated: z.boolean().optional().describe("only runs of older plans of the workflow"),
+};
+
 /** Offers workflows and their runs to an agent over stdin and stdout, until it closes stdin. */
 export async function serveMcp(options: McpOptions): Promise<void> {
   const server = new McpServer({ name: "stepwise", version: options.version });
@@ -69,28 +91,7 @@ export async function serveMcp(options: McpOptions): Promise<void> {
   tool(
     "list_runs",
     "The runs, the newest first, in pages. A page can be empty and not be the last: it tells how many runs it has searched.",
-    {
-      workflow: z.string().optional(),
-      state: z
-        .enum(["pending", "running", "compensating", "completed", "failed", "canceled", "timedOut"])
-        .optional(),
-      doing: z
-        .enum(["stalled", "running", "queued", "retrying", "waitingForEvent", "sleeping"])
-        .optional()
-        .describe("only runs that do this now, or have a child that does"),
-      node: z.string().optional().describe("only runs at this node of the workflow"),
-      parent: z.string().optional().describe("only the children of this run"),
-      key: z.string().optional().describe("only runs of the workflow whose key begins so"),
-      tag: z
-        .record(z.string(), z.union([z.string(), z.number(), z.boolean()]))
-        .optional()
-        .describe('only runs with this tag, such as { "org": "acme" }'),
-      text: z.string().optional().describe("in keys, ids and errors; a page searches 500 runs"),
-      since: time.describe("only runs created from then on"),
-      until: time.describe("only runs created before then"),
-      outdated: z.boolean().optional().describe("only runs of older plans of the workflow"),
-      cursor,
-    },
+    { ...filter, cursor },
     (args) => read("runs", args),
   );
   tool("get_run", "A run: its state, where it is, and its output or error.", { runId }, (args) =>
@@ -145,6 +146,28 @@ export async function serveMcp(options: McpOptions): Promise<void> {
     "Remove a run that has ended, with its children and their results. It cannot be undone.",
     { runId },
     (args) => write("cleanup", args),
+  );
+  tool(
+    "count_runs",
+    "How many runs a filter has, up to 1,000: ask before start_bulk.",
+    filter,
+    (args) => read("count", { ...args, upTo: 1_000 }),
+  );
+  tool(
+    "start_bulk",
+    "Do something to all runs of a filter that exist now, in the background; returns its id. It stops by itself when more than half of 100 runs are refused.",
+    {
+      do: z.enum(["cancel", "pause", "resume", "restart", "cleanup"]),
+      where: z.object(filter),
+      perSecond: z.number().positive().optional(),
+    },
+    (args) => write("startBulk", args),
+  );
+  tool("list_bulks", "The newest ten bulks, how far each is, and why runs were refused.", {}, () =>
+    read("bulks", {}),
+  );
+  tool("stop_bulk", "Stop a bulk. What it has done stays.", { bulkId: z.string() }, (args) =>
+    write("stopBulk", args),
   );
   tool(
     "run_skipping_time",

@@ -6,6 +6,7 @@ export {
   NonRetryableError,
   type QueryRunner,
 } from "@stepwise/workpool/core";
+export type { Bulk, BulkFilter, BulkId, BulkOptions, BulkStatus } from "./client/bulk.js";
 export type { EventName, EventPayload } from "./client/events.js";
 export type { ListedRun, ListFilter, Page, PageOptions } from "./client/listing.js";
 export {

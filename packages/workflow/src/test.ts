@@ -12,6 +12,7 @@ export const modules: Record<string, () => Promise<unknown>> = {
   "./component/_generated/api.js": () => import("./component/_generated/api.js"),
   "./component/config.js": () => import("./component/config.js"),
   "./component/engine/entry.js": () => import("./component/engine/entry.js"),
+  "./component/bulk.js": () => import("./component/bulk.js"),
   "./component/events.js": () => import("./component/events.js"),
   "./component/features/childPages.js": () => import("./component/features/childPages.js"),
   "./component/features/children.js": () => import("./component/features/children.js"),

@@ -98,6 +98,33 @@ test("[S181] what was lost is stalled, until it is repaired", async () => {
   expect((await list({ doing: "stalled" })).page).toEqual([]);
 });
 
+test("[S181] the pool says which steps hold its slots, since when, and whose steps wait for one", async () => {
+  const parent = await use.app.start("list", { leaves: [{ n: 1, ms: HOUR }] });
+  await use.app.advance(SECOND);
+  const begun = Date.now();
+  for (let n = 0; n < 12; n++) await use.app.start("leaf", { n, ms: HOUR });
+  await use.app.advance(SECOND);
+  const found = await use.app.t.query(components.workflow.listing.poolUse, {});
+  // The smallest class has six.
+  expect(found.holders).toHaveLength(6);
+  expect(found.holders[0]).toMatchObject({ runId: parent, workflow: "list", path: "all/0/work" });
+  expect(found.holders[0]!.since).toBeLessThan(begun);
+  expect(found.holders[1]).toMatchObject({ workflow: "leaf", path: "work" });
+  expect(found).toMatchObject({ queue: [{ workflow: "leaf", count: 7 }], isMore: false });
+});
+
+test("[S181] an action that is in neither a slot nor the queue is stalled", async () => {
+  const id = await use.app.start("leaf", { n: 1, ms: HOUR });
+  await use.app.advance(SECOND);
+  await use.app.inComponent(async (ctx) => {
+    for (const { _id, work } of await ctx.db.query("slots").collect())
+      if (work !== undefined) await ctx.db.delete("slots", _id);
+  });
+  await use.app.advance(2 * 60 * SECOND);
+  const stalled = { runId: id, at: { path: "work", doing: "stalled" } };
+  expect((await list({ doing: "stalled" })).page).toMatchObject([stalled]);
+});
+
 test("[S181] no more than 100 are counted and read for that, however many there are", async () => {
   await use.app.inComponent(async (ctx) => {
     const of = { workflow: "asks", entry: "", index: 0, startedAt: 0 };

@@ -414,6 +414,17 @@ function order(entry: string): number {
 }
 
 describe("list", () => {
+  test("[S98] tells the beginning of the input of a run that has neither a key nor tags", async () => {
+    await use.app.start("leaf", { n: 1 }, "with a key");
+    await use.app.start("sleepy", { ms: 1, text: "x".repeat(118) + "😀".repeat(50) });
+    await use.app.start("leaf", { n: 2 });
+    const [short, long, none] = (await list({})).page.map(({ input }) => input);
+    expect(JSON.parse(short ?? "")).toEqual({ n: 2, ms: 0, fails: false });
+    expect(long).toMatch(/^{.*x+/);
+    expect(long!.length).toBeLessThanOrEqual(120);
+    expect(none).toBeUndefined();
+  });
+
   test("[S98] the newest first, by workflow and state; children only where they are asked for", async () => {
     const one = await use.app.start("leaf", { n: 1 });
     await use.app.advance(1);

@@ -23,7 +23,7 @@ async function expectNothingShown(name: string, runId: string): Promise<void> {
   const page = { numItems: 100, cursor: null };
   const [children, runs] = await use.app.counter.uncounted(() =>
     Promise.all([
-      use.app.t.query(components.workflow.listing.children, { parent: runId, page }),
+      use.app.t.query(components.workflow.listing.runs, { parent: runId, page }),
       use.app.t.query(components.workflow.listing.runs, { page }),
     ]),
   );

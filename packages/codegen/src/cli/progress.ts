@@ -132,7 +132,9 @@ function* factsOf(step: TreeStep, run: TreeRun, seenAt: number): Generator<Fact>
   if (!hasEnded(state)) {
     const wait = waitOf(step);
     if (wait !== undefined) yield fact(startedAt, ["waits", kind], wait);
-    yield fact(startedAt, ["began"], wait === undefined ? state : undefined);
+    const isQueued = kind === "action" && state === "pending";
+    if (isQueued) yield fact(startedAt, ["queued"], "queued");
+    else yield fact(startedAt, ["began"], wait === undefined ? state : undefined);
   }
   for (const { kind: why, message, attempt: failed } of step.errors) {
     if (failed >= attempt) continue;

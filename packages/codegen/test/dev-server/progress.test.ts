@@ -103,6 +103,11 @@ describe("the lines", () => {
     expect(lines(at(step("rest", "pending", { kind: "entry" })), at(rest))).toEqual([
       "  0.00 s  document › rest: sleeping for 10 m",
     ]);
+    const queued = at(step("think", "pending"));
+    expect(lines(at(), queued)).toEqual(["  0.00 s  document › think: queued"]);
+    expect(lines(queued, at(step("think", "running")))).toEqual([
+      "  0.00 s  document › think: running",
+    ]);
     expect(lines(at(), at(asked))).toEqual([
       '  0.00 s  document › ok: waiting for the event "ok", at most 1 m',
     ]);

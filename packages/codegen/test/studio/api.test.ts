@@ -90,6 +90,13 @@ test(
       "there is no such run",
     );
     expect(await source.write("cancel", { runId })).toBe(false);
+    const where = { text: "BY URL" };
+    expect(await source.read("count", { ...where, upTo: 5 })).toEqual({ count: 1, isMore: false });
+    const bulkId = await source.write("startBulk", { do: "cancel", where, perSecond: 10 });
+    await eventually(async () =>
+      expect((await source.read("bulks", {}))[0]).toMatchObject({ bulkId, refused: 1 }),
+    );
+    expect(await source.write("stopBulk", { bulkId })).toBe(false);
     await source.write("cleanup", { runId });
     expect(await source.read("run", { runId })).toBeNull();
     expect(JSON.stringify(answers)).not.toContain("a-secret");

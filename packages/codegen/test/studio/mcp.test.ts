@@ -84,6 +84,17 @@ test("an agent pauses, resumes and removes a run", async () => {
   // Neither changes a run that has ended, and the manager says so.
   expect(await call("pause_run", { runId })).toMatchObject({ value: false });
   expect(await call("resume_run", { runId })).toMatchObject({ value: false });
+  expect(await call("count_runs", { workflow: "parcel", text: runId })).toMatchObject({
+    value: { count: 1 },
+  });
+  const bulk = { do: "resume", where: { workflow: "parcel", text: runId } };
+  const bulkId = (await call("start_bulk", bulk)).value as string;
+  await eventually(async () =>
+    expect((await call("list_bulks", {})).value).toMatchObject([
+      { bulkId, refused: 1, refusals: [{ why: "it is not paused" }] },
+    ]),
+  );
+  expect(await call("stop_bulk", { bulkId })).toMatchObject({ value: false });
   expect(await call("remove_run", { runId })).toMatchObject({ isError: false });
   await eventually(async () => expect(await run()).toBeNull());
 });

@@ -1,125 +1,158 @@
-import { useSyncExternalStore } from "react";
-import type { RunsArgs } from "../data-source.js";
-import { type Server, RETRY_MS, Unreachable } from "./http-source.js";
-import { ActionButton } from "./parts.js";
-import { useStudio } from "./studio.js";
+import type { BulkStatus } from "@stepwise/workflow";
+import { useState } from "react";
+import type { BulkArgs, RunsFilter } from "../data-source.js";
+import { Ago, ActionButton } from "./parts.js";
+import { useStudio, useWatched } from "./studio.js";
 
-type Verb = "cancel" | "restart";
+type Verb = BulkArgs["do"];
 
-/** Something that is done to each run of a filter, and how far it is. It survives a reload. */
-interface Job {
-  readonly verb: Verb;
-  readonly filter: Omit<RunsArgs, "cursor">;
-  /** What is left of the page that was read last. */
-  readonly todo: readonly string[];
-  readonly cursor: string | null;
-  readonly isLastPage: boolean;
-  readonly isOver: boolean;
-  readonly done: number;
-  readonly refused: number;
-  /** Why the last of those was refused. */
-  readonly why?: string;
-}
-
-const STORED = "bulk";
-const listeners = new Set<() => void>();
-let job = JSON.parse(sessionStorage.getItem(STORED) ?? "null") as Job | null;
-let isBusy = false;
-
-function keep(next: Job | null): void {
-  job = next;
-  if (next === null) sessionStorage.removeItem(STORED);
-  else sessionStorage.setItem(STORED, JSON.stringify(next));
-  for (const listener of listeners) listener();
-}
-
-function subscribe(listener: () => void): () => void {
-  listeners.add(listener);
-  return () => listeners.delete(listener);
-}
-
-/** Does what is left, one run at a time. It waits while the server is away. */
-export async function goOn(server: Server): Promise<void> {
-  if (isBusy) return;
-  isBusy = true;
-  while (job !== null && !job.isOver) {
-    const before: Job = job;
-    const after = await next(server, before).catch(async (error: unknown): Promise<Job> => {
-      const why = error instanceof Error ? error.message : String(error);
-      if (!(error instanceof Unreachable)) return { ...before, isOver: true, why };
-      await new Promise((resolve) => setTimeout(resolve, RETRY_MS));
-      return before;
-    });
-    // Somebody may have stopped it, or begun another, meanwhile.
-    if (job === before) keep(after);
-  }
-  isBusy = false;
-}
-
-async function next(server: Server, before: Job): Promise<Job> {
-  const { verb, filter, cursor, isLastPage } = before;
-  const [runId, ...todo] = before.todo;
-  if (runId !== undefined) {
-    try {
-      await server.write(verb, { runId });
-      return { ...before, todo, done: before.done + 1 };
-    } catch (error) {
-      if (error instanceof Unreachable) throw error;
-      return { ...before, todo, refused: before.refused + 1, why: (error as Error).message };
-    }
-  }
-  if (isLastPage) return { ...before, isOver: true };
-  const { page, isDone, continueCursor } = await server.read("runs", { ...filter, cursor });
-  const found = page.map((run) => run.runId);
-  return { ...before, todo: found, cursor: continueCursor, isLastPage: isDone };
-}
+const VERBS = {
+  cancel: { title: "Cancel all", doing: "Cancels runs", done: "canceled" },
+  pause: { title: "Pause all", doing: "Pauses runs", done: "paused" },
+  resume: { title: "Resume all", doing: "Resumes runs", done: "resumed" },
+  restart: { title: "Restart all", doing: "Restarts runs", done: "restarted" },
+  cleanup: { title: "Remove all", doing: "Removes runs", done: "removed" },
+} as const satisfies Record<Verb, object>;
 
 /** What can be done to all runs of a filter: to those of one state, so that nobody errs. */
-export function BulkButtons({ filter }: { filter: Omit<RunsArgs, "cursor"> }) {
-  const { server } = useStudio();
+export function BulkButtons({ filter }: { filter: RunsFilter }) {
   const { doing, state = doing && "running" } = filter;
   if (state === undefined || state === "compensating") return null;
-  const verb = state === "pending" || state === "running" ? "cancel" : "restart";
-  const title = verb === "cancel" ? "Cancel all" : "Restart all";
-  const { since, until, tag = {}, ...named } = filter;
+  const goesOn = state === "pending" || state === "running";
+  const verbs = goesOn
+    ? (["cancel", "pause", "resume"] as const)
+    : (["restart", "cleanup"] as const);
+  return (
+    <div className="buttons">
+      {verbs.map((verb) => (
+        <BulkButton key={verb} verb={verb} filter={filter} />
+      ))}
+    </div>
+  );
+}
+
+/** So many runs are counted before something is done to them. */
+const COUNTED = 1_000;
+
+function BulkButton({ verb, filter }: { verb: Verb; filter: RunsFilter }) {
+  const { server } = useStudio();
+  const [count, setCount] = useState("…");
+  const { title } = VERBS[verb];
+  const ask = () => {
+    setCount("…");
+    server.read("count", { ...filter, upTo: COUNTED }).then(
+      ({ count, isMore }) => setCount(isMore ? `${count} or more` : String(count)),
+      (error: unknown) => setCount((error as Error).message),
+    );
+  };
+  return (
+    <ActionButton
+      label={title}
+      question={`${title} runs of this list, on all its pages?`}
+      {...(verb === "cleanup" ? { tone: "danger" as const } : {})}
+      onOpen={ask}
+      act={async (form) => {
+        const perSecond = Number(form.get("perSecond")) || undefined;
+        await server.write("startBulk", {
+          do: verb,
+          where: filter,
+          ...(perSecond && { perSecond }),
+        });
+      }}
+    >
+      <p>{textOf(filter)}</p>
+      <p role="status">Runs now: {count}. It goes on when this page is closed.</p>
+      <label>
+        At most so many a second (optional)
+        <input name="perSecond" type="number" min="0.01" step="any" />
+      </label>
+    </ActionButton>
+  );
+}
+
+function textOf({ since, until, tag = {}, ...named }: RunsFilter): string {
   const which = Object.entries(named).flatMap(([name, value]) =>
     value === undefined ? [] : [`${name}: ${String(value)}`],
   );
   for (const [name, value] of Object.entries(tag)) which.push(`tag: ${name}=${String(value)}`);
   if (since !== undefined) which.push(`since: ${new Date(since).toLocaleString()}`);
   if (until !== undefined) which.push(`until: ${new Date(until).toLocaleString()}`);
-  return (
-    <ActionButton
-      label={title}
-      question={`${title} runs of this list, on all its pages?`}
-      act={async () => {
-        const none = { todo: [], cursor: null, isLastPage: false, isOver: false };
-        keep({ verb, filter, ...none, done: 0, refused: 0 });
-        void goOn(server);
-      }}
-    >
-      <p>{which.join(", ")}</p>
-    </ActionButton>
-  );
+  return which.join(", ");
 }
 
-/** How far it is, on whatever page. */
+/** What has ended is shown for so long, on every page. */
+const SHOWN_MS = 3_600_000;
+const STORED = "closed bulks";
+
+/** What is done to many runs, and how far it is, on whatever page. */
 export function BulkProgress() {
-  const now = useSyncExternalStore(subscribe, () => job);
-  if (now === null) return null;
-  const { verb, done, refused, isOver, why } = now;
-  const doing = verb === "cancel" ? "Cancels runs" : "Restarts runs";
-  const did = verb === "cancel" ? "canceled" : "restarted";
+  const { value = [] } = useWatched("bulks", {});
+  const [closed, setClosed] = useState(() => sessionStorage.getItem(STORED) ?? "");
+  const close = (bulkId: string) => {
+    const all = `${closed} ${bulkId}`;
+    sessionStorage.setItem(STORED, all);
+    setClosed(all);
+  };
+  const now = Date.now();
+  return value
+    .filter(({ bulkId, endedAt = now }) => endedAt > now - SHOWN_MS && !closed.includes(bulkId))
+    .map((bulk) => <Progress key={bulk.bulkId} bulk={bulk} onClose={() => close(bulk.bulkId)} />);
+}
+
+function Progress({ bulk, onClose }: { bulk: BulkStatus; onClose: () => void }) {
+  const { server } = useStudio();
+  const { bulkId, state } = bulk;
   return (
     <div className="bulk">
       <p role="status">
-        {isOver ? "Finished" : doing}: {done} {did}
-        {refused > 0 && `, ${refused} refused`}
-        {why !== undefined && `. ${why}`}
+        <BulkText bulk={bulk} />
       </p>
-      <button type="button" onClick={() => keep(null)}>
-        {isOver ? "Close" : "Stop"}
-      </button>
+      {state === "running" ? (
+        <button type="button" onClick={() => void server.write("stopBulk", { bulkId })}>
+          Stop
+        </button>
+      ) : (
+        <button type="button" onClick={onClose}>
+          Close
+        </button>
+      )}
     </div>
+  );
+}
+
+const ENDS = { completed: "Finished", stopped: "Stopped", halted: "Stopped by itself" } as const;
+
+function BulkText({ bulk }: { bulk: BulkStatus }) {
+  const { do: verb, state, done, refused, refusals } = bulk;
+  const { doing, done: did } = VERBS[verb];
+  return (
+    <>
+      {state === "running" ? doing : ENDS[state]}: {done} {did}
+      {refused > 0 && `, ${refused} refused`}
+      {refusals.map(({ why, count, runId }) => (
+        <span key={why}>
+          {" "}
+          – {count}: {why} (<a href={`#/runs/${runId}`}>the first</a>)
+        </span>
+      ))}
+    </>
+  );
+}
+
+/** The newest bulks. */
+export function BulkList() {
+  const { value = [] } = useWatched("bulks", {});
+  if (value.length === 0) return null;
+  return (
+    <details>
+      <summary>What was done to many runs</summary>
+      <ul>
+        {value.map((bulk) => (
+          <li key={bulk.bulkId}>
+            <Ago at={bulk.startedAt} /> <BulkText bulk={bulk} />
+          </li>
+        ))}
+      </ul>
+    </details>
   );
 }

@@ -1,8 +1,6 @@
 import type { Doing } from "@stepwise/workflow";
 import { badgeOf } from "@stepwise/workflow/react";
-import { useEffect, useState } from "react";
-import type { CountArgs, ReadResult } from "../data-source.js";
-import { useStudio } from "./studio.js";
+import { useReadAgain } from "./studio.js";
 
 const DOING = [
   "stalled",
@@ -29,7 +27,7 @@ export function Chips({ state, doing }: { state: string; doing: string }) {
 }
 
 function Chip({ of, isHere }: { of: { state: "failed" } | { doing: Doing }; isHere: boolean }) {
-  const value = useCount(of);
+  const value = useReadAgain("count", of);
   const { tone, sign, label } = badgeOf("state" in of ? of.state : of.doing);
   return (
     <a
@@ -45,32 +43,4 @@ function Chip({ of, isHere }: { of: { state: "failed" } | { doing: Doing }; isHe
       </b>
     </a>
   );
-}
-
-/** Counts are read again at most so often, in ms, and only after something has changed. */
-const PAUSE_MS = 5_000;
-
-function useCount(of: CountArgs): ReadResult<"count"> | undefined {
-  const { server } = useStudio();
-  const [value, setValue] = useState<ReadResult<"count">>();
-  const key = JSON.stringify(of);
-  useEffect(() => {
-    let pause: ReturnType<typeof setTimeout> | undefined;
-    // What cannot be counted now keeps its last count: the list says what is wrong.
-    const count = () => void server.read("count", of).then(setValue, () => {});
-    const changed = () => {
-      pause ??= setTimeout(() => {
-        pause = undefined;
-        count();
-      }, PAUSE_MS);
-    };
-    count();
-    const stop = server.onChange(changed);
-    return () => {
-      stop();
-      clearTimeout(pause);
-    };
-    // What is counted is the same while its text is.
-  }, [server, key]);
-  return value;
 }

@@ -1,7 +1,7 @@
 import { StrictMode, useEffect, useState, useSyncExternalStore } from "react";
 import { createRoot } from "react-dom/client";
 import { ErrorBoundary } from "./error-boundary.js";
-import { BulkProgress, goOn } from "./bulk.js";
+import { BulkProgress } from "./bulk.js";
 import { httpSource, RETRY_MS, type About } from "./http-source.js";
 import { Problem } from "./parts.js";
 import { PoolPage } from "./pool-page.js";
@@ -37,7 +37,6 @@ function App() {
     ask();
     return () => clearTimeout(again);
   }, [hash]);
-  useEffect(() => void goOn(server), []);
   const [path = "", query] = hash.slice(1).split("?");
   const [, place = "runs", id] = path.split("/");
   const parts = { server, about: about ?? { title: "" } };

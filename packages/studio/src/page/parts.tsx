@@ -70,6 +70,7 @@ export function ActionButton({
   question,
   tone,
   act,
+  onOpen,
   children,
 }: {
   label: string;
@@ -77,6 +78,8 @@ export function ActionButton({
   /** Default: neither. */
   tone?: "primary" | "danger";
   act: (form: FormData) => Promise<unknown>;
+  /** Is told when the dialog opens. */
+  onOpen?: () => void;
   /** Fields of the dialog. */
   children?: ReactNode;
 }) {
@@ -84,6 +87,10 @@ export function ActionButton({
   const title = useId();
   const [error, setError] = useState<Error>();
   const [isBusy, setBusy] = useState(false);
+  const open = () => {
+    onOpen?.();
+    dialog.current?.showModal();
+  };
   const submit = (event: FormEvent<HTMLFormElement>) => {
     event.preventDefault();
     setBusy(true);
@@ -95,7 +102,7 @@ export function ActionButton({
   };
   return (
     <>
-      <button type="button" className={tone} onClick={() => dialog.current?.showModal()}>
+      <button type="button" className={tone} onClick={open}>
         {label}
       </button>
       <dialog ref={dialog} aria-labelledby={title} onClose={() => setError(undefined)}>

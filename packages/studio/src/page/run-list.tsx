@@ -2,12 +2,11 @@ import type { ListedRun } from "@stepwise/workflow";
 import { durationText, useNow } from "@stepwise/workflow/react";
 import { useVirtualizer } from "@tanstack/react-virtual";
 import { type ReactNode, useEffect, useMemo, useRef, useState } from "react";
-import { type ReadResult, RUNS, type RunsArgs } from "../data-source.js";
+import { type ReadResult, RUNS, type RunsArgs, type RunsFilter } from "../data-source.js";
 import { hasText } from "../has-text.js";
 import { Ago, Badge, cut, Problem } from "./parts.js";
 import { useStudio, useWatched } from "./studio.js";
 
-type Filter = Omit<RunsArgs, "cursor">;
 type Found = ReadResult<"runs">;
 
 /** A page of the list: where it begins, and what was last found there. */
@@ -31,7 +30,7 @@ const MORE = 4;
 const ROW_HEIGHT = 37;
 
 /** Runs, of which only the rows in view are in the page. Only their pages are live. */
-export function RunList({ filter, empty }: { filter: Filter; empty?: ReactNode }) {
+export function RunList({ filter, empty }: { filter: RunsFilter; empty?: ReactNode }) {
   const [pages, setPages] = useState(FIRST);
   const [error, setError] = useState<Error>();
   const scrolled = useRef<HTMLDivElement>(null);
@@ -241,6 +240,7 @@ function RunCells({ run }: { run: ListedRun }) {
       </td>
       <td>
         {name !== undefined && cut(name, 200)}
+        {run.input !== undefined && <code className="why">{run.input}</code>}
         {run.tags && (
           <p className="why">
             {Object.entries(run.tags).map(([tag, value]) => (

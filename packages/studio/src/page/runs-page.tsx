@@ -2,7 +2,7 @@ import type { RunState, TagValue } from "@stepwise/workflow";
 import { type ReactNode, useState } from "react";
 import type { RunsArgs, WorkflowSummary } from "../data-source.js";
 import { unknown } from "../input-shape.js";
-import { BulkButtons } from "./bulk.js";
+import { BulkButtons, BulkList } from "./bulk.js";
 import { Chips, isDoing } from "./chips.js";
 import { InputForm, inputOf } from "./input-form.js";
 import { ActionButton } from "./parts.js";
@@ -126,6 +126,7 @@ export function RunsPage({ query }: { query: URLSearchParams }) {
       {isState(state) ? (
         <>
           <BulkButtons filter={filter} />
+          <BulkList />
           <RunList
             key={JSON.stringify(filter)}
             filter={filter}

@@ -25,14 +25,23 @@ function EditedInput({ runId, shape }: { runId: string; shape: Shape }) {
 }
 
 function InputToEdit({ runId, shape }: { runId: string; shape: Shape }) {
-  const { value, error } = useWatched("input", { runId });
   return (
     <>
-      <Problem error={error} />
       <p>
         Nodes before the one you restart from keep what they made of the old input. The schema
         parses what you enter again.
       </p>
+      <LastInput runId={runId} shape={shape} />
+    </>
+  );
+}
+
+/** A form with what the run was started with. */
+function LastInput({ runId, shape }: { runId: string; shape: Shape }) {
+  const { value, error } = useWatched("input", { runId });
+  return (
+    <>
+      <Problem error={error} />
       {value !== undefined && (
         <>
           <input type="hidden" name="loaded" />
@@ -82,6 +91,27 @@ function SendEvent(props: {
   );
 }
 
+/** Starts another run with the input of this one, which can be edited before. */
+function RunAgain({ status, shape }: { status: ShownRun; shape: Shape }) {
+  const { server } = useStudio();
+  const [isOpen, setOpen] = useState(false);
+  const { runId, workflow } = status;
+  return (
+    <ActionButton
+      label="Run again"
+      question={`Start another run of ${workflow} with this input?`}
+      onOpen={() => setOpen(true)}
+      act={async (form) => {
+        if (!form.has("loaded")) throw new Error("The input is not loaded yet.");
+        const of = { workflow, input: inputOf(form, shape), again: runId };
+        location.hash = `#/runs/${await server.write("start", of)}`;
+      }}
+    >
+      {isOpen && <LastInput runId={runId} shape={shape} />}
+    </ActionButton>
+  );
+}
+
 /** What can be done with a run in its state. */
 export function Steering({ status }: { status: ShownRun }) {
   const { server } = useStudio();
@@ -91,6 +121,8 @@ export function Steering({ status }: { status: ShownRun }) {
     nodes = [],
     input: shape = unknown,
     events: known = workflows.value && [],
+    isSensitive,
+    plan,
   } = workflows.value?.find(({ name }) => name === workflow) ?? {};
   const events = [...new Set(status.active.flatMap((node) => node.events ?? []))];
   const goesOn = state === "pending" || state === "running";
@@ -116,6 +148,9 @@ export function Steering({ status }: { status: ShownRun }) {
           question="Cancel the run, and undo what has a compensation?"
           act={async () => await server.write("cancel", { runId })}
         />
+      )}
+      {plan !== undefined && isSensitive !== true && status.within === undefined && (
+        <RunAgain status={status} shape={shape} />
       )}
       {"endedAt" in status && !isChild && (
         <>

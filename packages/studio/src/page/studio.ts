@@ -43,3 +43,35 @@ export function useWatched<Name extends ReadName>(
   );
   return watched.key === key ? watched : {};
 }
+
+/** What costs more than a page is read again at most so often, in ms, after a change. */
+const PAUSE_MS = 5_000;
+
+/** Reads again some time after something has changed. What cannot be read now keeps its value. */
+export function useReadAgain<Name extends ReadName>(
+  name: Name,
+  args: ReadArgs<Name>,
+): ReadResult<Name> | undefined {
+  const { server } = useStudio();
+  const [value, setValue] = useState<ReadResult<Name>>();
+  const key = JSON.stringify([name, args]);
+  useEffect(() => {
+    let pause: ReturnType<typeof setTimeout> | undefined;
+    // The page says elsewhere what is wrong.
+    const read = () => void server.read(name, args).then(setValue, () => {});
+    const changed = () => {
+      pause ??= setTimeout(() => {
+        pause = undefined;
+        read();
+      }, PAUSE_MS);
+    };
+    read();
+    const stop = server.onChange(changed);
+    return () => {
+      stop();
+      clearTimeout(pause);
+    };
+    // The arguments are the same while their text is.
+  }, [server, key]);
+  return value;
+}

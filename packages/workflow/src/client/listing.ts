@@ -30,6 +30,8 @@ export interface ListFilter<Workflow> {
   /** Only runs created at or after `since`, and before `until`, in ms since the epoch. */
   since?: number;
   until?: number;
+  /** Only runs with this text in their key, id or error, in upper or lower case. */
+  text?: string;
   /** Only runs of the given `workflow` whose key begins with this, in the order of their keys. */
   key?: string;
   /**
@@ -65,6 +67,8 @@ export interface ListedRun extends RunFacts {
   paused: boolean;
   error?: StepError;
   tags?: Record<string, TagValue>;
+  /** Of a run without a key and tags: the beginning of its input as JSON, if that is small. */
+  input?: string;
   /**
    * Where a run is that goes on, with `places` or `doing`: its path from the run down, such as
    * `reviews/2/approve` in child 2 of `reviews`; what it does there, since when, and until when it
@@ -75,14 +79,15 @@ export interface ListedRun extends RunFacts {
   at?: { path: string; doing: Doing; since: number; dueAt?: number };
 }
 
-/** @throws if the filters do not go together, or the workflow has no such node. */
-export async function listRuns<Workflow extends WorkflowReference<never>>(
-  component: ComponentApi,
-  ctx: QueryRunner,
-  filter: ListFilter<Workflow>,
-  { numItems, cursor, endCursor, maximumRowsRead }: PageOptions,
-): Promise<Page<ListedRun> & { read: number }> {
-  const { workflow, node, outdated, parent, key, doing, tag, ...others } = filter;
+/** A filter as the component takes it. @throws as {@link listRuns}. */
+export function whereOf<Workflow extends WorkflowReference<never>>({
+  places: _places,
+  workflow,
+  outdated,
+  node,
+  ...others
+}: ListFilter<Workflow>) {
+  const { parent, key, doing, tag } = others;
   if (workflow === undefined && [node, outdated, key].some((each) => each !== undefined))
     throw new Error(
       `Listing runs by node or key, or outdated ones, needs a workflow: give that too`,
@@ -91,23 +96,28 @@ export async function listRuns<Workflow extends WorkflowReference<never>>(
     throw new Error(
       `Runs are listed by node, parent, key, tag or what they do, not by two of them`,
     );
-  const some = {
+  if (tag !== undefined && Object.values(tag).filter((value) => value !== undefined).length !== 1)
+    throw new Error(`Listing runs by tag needs one tag, such as { org: "acme" }`);
+  return {
     ...others,
+    tag: tag && { ...tag },
     workflow: workflow?.storedAs,
     notOfPlan: outdated ? workflow?.plan : undefined,
-    page: { numItems, cursor, endCursor, maximumRowsRead },
+    stages:
+      node === undefined || workflow === undefined
+        ? undefined
+        : stagesAt(workflow.stored, nodeNamed(workflow, node, { onTop: false })),
   };
-  if (parent !== undefined)
-    return await ctx.runQuery(component.listing.children, { ...some, parent });
-  if (tag !== undefined) {
-    const [[name, value] = [], ...more] = Object.entries(tag);
-    if (name === undefined || value === undefined || more.length > 0)
-      throw new Error(`Listing runs by tag needs one tag, such as { org: "acme" }`);
-    return await ctx.runQuery(component.listing.tagged, { ...some, name, value });
-  }
-  if (doing !== undefined) return await ctx.runQuery(component.listing.doing, { ...some, doing });
-  if (node === undefined || workflow === undefined)
-    return await ctx.runQuery(component.listing.runs, { ...some, key });
-  const stages = stagesAt(workflow.stored, nodeNamed(workflow, node, { onTop: false }));
-  return await ctx.runQuery(component.listing.atStages, { ...some, stages });
+}
+
+/** @throws if the filters do not go together, or the workflow has no such node. */
+export async function listRuns<Workflow extends WorkflowReference<never>>(
+  component: ComponentApi,
+  ctx: QueryRunner,
+  filter: ListFilter<Workflow>,
+  { numItems, cursor, endCursor, maximumRowsRead }: PageOptions,
+): Promise<Page<ListedRun> & { read: number }> {
+  const page = { numItems, cursor, endCursor, maximumRowsRead };
+  const { places } = filter;
+  return await ctx.runQuery(component.listing.runs, { ...whereOf(filter), places, page });
 }

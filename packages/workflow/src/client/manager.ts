@@ -10,10 +10,10 @@ import {
 import { v } from "convex/values";
 import type { ComponentApi } from "../component/_generated/component.js";
 import { type Duration, durationMs } from "../rules.js";
-import { inputOf, parsedAgain } from "../runtime/input.js";
-import { placeOf } from "../runtime/place.js";
+import { inputOf } from "../runtime/input.js";
 import type { WorkflowReference } from "../runtime/reference.js";
-import { tagsOf } from "../runtime/tags.js";
+import { restartBy } from "../runtime/restart.js";
+import { Bulk } from "./bulk.js";
 import { type EventName, type EventPayload, sendEvent } from "./events.js";
 import {
   type ListedRun,
@@ -24,7 +24,6 @@ import {
 } from "./listing.js";
 import { asCalled, named, nodeNamed } from "./nodes.js";
 import {
-  beginningOf,
   checkCompiled,
   type OnComplete,
   parsedAt,
@@ -33,7 +32,7 @@ import {
   type StartOptions,
   type StartSettings,
 } from "./start.js";
-import { loopAt, type RestartOptions } from "./restart.js";
+import type { RestartOptions } from "./restart.js";
 import type { Status } from "./status.js";
 import { type TimelineEntry, timelineOf } from "./timeline.js";
 import type { Wait } from "./waits.js";
@@ -82,6 +81,8 @@ export interface WorkflowManagerOptions {
 export class WorkflowManager {
   readonly #settings: StartSettings;
   readonly #renamed: ReadonlyMap<string, string>;
+  /** Does something to many runs, in the background. */
+  readonly bulk: Bulk;
 
   /** @param component `components.workflow`. @throws if an option is out of its range. */
   constructor(
@@ -95,6 +96,7 @@ export class WorkflowManager {
     const retentionMs = retention === undefined ? undefined : durationMs(retention, of);
     this.#settings = { maxParallelism, logLevel, limits, retentionMs };
     this.#renamed = new Map(Object.entries(renamed));
+    this.bulk = new Bulk(component, retentionMs, this.#renamed);
   }
 
   /** Runs with the present names of their workflows. */
@@ -304,32 +306,11 @@ export class WorkflowManager {
     runId: RunId,
     { from, iteration, input }: RestartOptions<Workflow> = {},
   ): Promise<void> {
-    const { stored } = workflow;
     const first = from && nodeNamed(workflow, from, { onTop: true });
-    // What reads another input is done again, as if it read the first node.
-    const replaced = input === undefined ? undefined : first;
-    const given = input === undefined ? undefined : inputOf(workflow, input);
-    const result = await ctx.runMutation(this.component.steering.restart, {
-      runId,
-      begin: await beginningOf(workflow, this.#settings),
-      nodes: Object.keys(stored.nodes).map((node) => ({
-        name: node,
-        stage: placeOf(stored, node).first,
-        reads: workflow.nodeReads(node).map((read) => (read === "input" && replaced) || read),
-      })),
-      from: first,
-      loop: loopAt(workflow, first, iteration),
-      input: given ?? (await this.#keptInput(ctx, workflow, runId)),
-      tags: given && tagsOf(workflow, given.input),
-    });
+    const { retentionMs } = this.#settings;
+    const how = { from: first, iteration, input, retentionMs };
+    const result = await restartBy(ctx, this.component, workflow, runId, how);
     if (result !== "restarted") throw refusal("restart", runId, result);
-  }
-
-  /** The kept input of a run, if the present schema gives something else. @throws if none. */
-  async #keptInput(ctx: QueryRunner, workflow: AnyWorkflow, runId: RunId) {
-    const { keptInput } = this.component.steering;
-    const kept = await ctx.runQuery(keptInput, { runId, workflow: workflow.storedAs });
-    return kept === null ? undefined : parsedAgain(workflow.parse, kept);
   }
 
   /**

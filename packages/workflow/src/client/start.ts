@@ -7,13 +7,14 @@ import {
 } from "convex/server";
 import { getConvexSize, v, type Validator, type Value } from "convex/values";
 import type { ComponentApi } from "../component/_generated/component.js";
-import { type Beginning, vBadEnd, vError } from "../component/validators.js";
+import { vBadEnd, vError } from "../component/validators.js";
 import type { StepError } from "../definition/context.js";
 import { Failure } from "../errors/failure.js";
 import { checkStorable } from "../values.js";
 import { type Duration, durationMs } from "../rules.js";
 import { inputOf, PASS_AN_ID } from "../runtime/input.js";
 import type { WorkflowReference } from "../runtime/reference.js";
+import { beginningOf } from "../runtime/restart.js";
 import { tagsOf } from "../runtime/tags.js";
 
 interface CommonOptions<Callback extends OnComplete> {
@@ -83,16 +84,6 @@ export function checkCompiled(workflow: WorkflowReference<never>): void {
   );
 }
 
-/** How a run begins. @param isKeyed each start has its permits. */
-export async function beginningOf(
-  workflow: WorkflowReference<never>,
-  { retentionMs }: Pick<StartSettings, "retentionMs">,
-  isKeyed = false,
-): Promise<Beginning> {
-  const begin = await workflow.begin(isKeyed);
-  return { ...begin, retentionMs: begin.retentionMs ?? retentionMs };
-}
-
 /** When a run begins, in ms since the epoch. @throws if the options do not go together. */
 function startTime(
   workflow: string,
@@ -145,7 +136,7 @@ export async function startAll(
   const { reuse, onComplete } = options;
   const { maxParallelism, logLevel, limits } = settings;
   const at = startTime(workflow.name, options);
-  const begin = await beginningOf(workflow, settings, true);
+  const begin = await beginningOf(workflow, settings.retentionMs, true);
   const context = checkOption(workflow.name, "onComplete.context", onComplete?.context ?? null);
   for (const { key } of starts) checkKey(workflow.name, key);
   const tagged: Starts["starts"] = [];

@@ -35,18 +35,24 @@ export function unknownRun(verb: string, which: WhichRun): Error {
   return new Error(`Cannot ${verb} ${described(which)}: there is no such run`);
 }
 
+/** Why something cannot be done, by what the component answers. */
+export const REFUSALS: Readonly<Record<string, string>> = {
+  unknown: "there is no such run",
+  ended: "it has ended, or is being undone",
+  "not paused": "it is not paused",
+  child: "it is the child of another run, which is to be asked for instead",
+  "goes on": "it goes on; cancel it, or wait until it has ended",
+  "key taken": "another run with its key goes on; cancel that, or wait until it has ended",
+  "no iteration":
+    "the loop has not come to that iteration, or the result of the one before is not kept; the first is",
+};
+
 export function refusal(
   verb: string,
   runId: string,
   why: "unknown" | "child" | "goes on" | "key taken" | "no iteration",
 ): Error {
   if (why === "unknown") return unknownRun(verb, [runId]);
-  const reason = {
-    child: `it is the child of another run; ${verb} the one at the top`,
-    "goes on": "it goes on; cancel it, or wait until it has ended",
-    "key taken": "another run with its key goes on; cancel that, or wait until it has ended",
-    "no iteration":
-      "the loop has not come to that iteration, or the result of the one before is not kept; the first is",
-  };
-  return new Error(`Cannot ${verb} run "${runId}": ${reason[why]}`);
+  const child = `it is the child of another run; ${verb} the one at the top`;
+  return new Error(`Cannot ${verb} run "${runId}": ${why === "child" ? child : REFUSALS[why]}`);
 }

@@ -1,31 +1,22 @@
 import { paginator } from "convex-helpers/server/pagination";
-import { mergedStream, type QueryStream, stream } from "convex-helpers/server/stream";
-import {
-  type IndexRangeBuilder,
-  type PaginationOptions,
-  paginationOptsValidator,
-} from "convex/server";
-import { v, type Infer, type ObjectType } from "convex/values";
+import { paginationOptsValidator } from "convex/server";
+import { v, type Infer } from "convex/values";
 import { query, type QueryCtx } from "./_generated/server.js";
 import { keyShown } from "./core/children.js";
-import type { Doc, Run, RunId, Step } from "./core/documents.js";
+import type { Run, Step } from "./core/documents.js";
+import { briefInput } from "./core/input.js";
 import { isInput, isParent } from "./core/kinds.js";
 import { Paths, placeIn } from "./core/paths.js";
+import { LIMITS } from "./core/room.js";
 import { findRun, runWithId } from "./core/runs.js";
-import { hasNotEnded, stepWithId } from "./core/steps.js";
+import { stepWithId } from "./core/steps.js";
 import { tagsOf } from "./core/tags.js";
-import {
-  type At,
-  atStep,
-  type Doing,
-  placeOfRun,
-  stalledSteps,
-  vAt,
-  vDoing,
-} from "./features/doing.js";
+import { type At, atStep, placeOfRun, vAt } from "./features/doing.js";
+import { findRuns } from "./features/finding.js";
 import schema from "./schema.js";
-import { vError, vRunState, vTags, vTagValue } from "./validators.js";
-import { factsOf, LIMITS, nodeFactsOf, nodeFields, pageFields, runFacts } from "./views.js";
+import { whereFields } from "./selection.js";
+import { type Doing, vError, vRunState, vTags } from "./validators.js";
+import { factsOf, nodeFactsOf, nodeFields, pageFields, runFacts } from "./views.js";
 
 export const vListed = v.object({
   ...runFacts,
@@ -34,6 +25,8 @@ export const vListed = v.object({
   childKey: v.optional(v.string()),
   /** Runs of the top level may have them. */
   tags: v.optional(vTags),
+  /** Of a run without a key and tags: the beginning of its input as JSON, if that is small. */
+  input: v.optional(v.string()),
   /** Runs that go on are somewhere; told if that was asked for. */
   at: v.optional(vAt),
 });
@@ -45,119 +38,25 @@ const vListedPage = v.object({
   read: v.number(),
 });
 
-const filters = {
-  workflow: v.optional(v.string()),
-  state: v.optional(vRunState),
-  /** Those that did not start under the plan of this hash. */
-  notOfPlan: v.optional(v.string()),
-  /** Those that were created from then on, and those before then; ms since the epoch. */
-  since: v.optional(v.number()),
-  until: v.optional(v.number()),
-  children: v.optional(v.boolean()),
-  /** Says whether to tell of each where it is. */
-  places: v.optional(v.boolean()),
-};
-type Filter = ObjectType<typeof filters>;
-
-function fits(run: Run, { workflow, state, notOfPlan, children, ...time }: Filter): boolean {
-  const { since = 0, until = Infinity } = time;
-  return (
-    run._creationTime >= since &&
-    run._creationTime < until &&
-    (workflow === undefined || run.workflow === workflow) &&
-    (state === undefined || run.state === state) &&
-    (notOfPlan === undefined || run.plan !== notOfPlan) &&
-    (children === true || run.root === undefined)
-  );
-}
-
-/** The rest of an index: every one ends with the time of creation. */
-type FromCreation = Pick<IndexRangeBuilder<Run, ["_creationTime"]>, "gte">;
-const within =
-  ({ since = 0, until = Infinity }: Filter) =>
-  (q: FromCreation) =>
-    q.gte("_creationTime", since).lt("_creationTime", until);
-
 /** Runs, the newest first, in pages; those of a key in the order of their keys. */
 export const runs = query({
-  args: { ...filters, key: v.optional(v.string()), page: paginationOptsValidator },
+  args: {
+    ...whereFields,
+    /** Says whether to tell of each where it is. Those that were found by what they do tell it. */
+    places: v.optional(v.boolean()),
+    page: paginationOptsValidator,
+  },
   returns: vListedPage,
-  handler: async (ctx, { page, key, ...filter }) => {
-    const { workflow, state, children } = filter;
-    const inTime = within(filter);
-    const all = paginator(ctx.db, schema).query("runs");
-    const indexed = () => {
-      if (key !== undefined)
-        return all.withIndex("by_key", (q) =>
-          q.eq("workflow", workflow!).gte("startKey", key).lt("startKey", `${key}\u{10ffff}`),
-        );
-      if (children === true) return all.withIndex("by_creation_time", inTime);
-      if (workflow === undefined && state === undefined)
-        return all.withIndex("by_root", (q) => inTime(q.eq("root", undefined)));
-      if (workflow === undefined)
-        return all.withIndex("by_root_state", (q) =>
-          inTime(q.eq("root", undefined).eq("state", state!)),
-        );
-      if (state === undefined)
-        return all.withIndex("by_root_workflow", (q) =>
-          inTime(q.eq("root", undefined).eq("workflow", workflow)),
-        );
-      return all.withIndex("by_root_workflow_state", (q) =>
-        inTime(q.eq("root", undefined).eq("workflow", workflow).eq("state", state)),
-      );
+  handler: async (ctx, { page: options, places, ...where }) => {
+    const { page, steps, ...found } = await findRuns(ctx, where, options);
+    const { doing } = where;
+    const at = async (run: Run) => {
+      if (doing !== undefined) return await placeBelow(ctx, run, steps.get(run._id)!, doing);
+      return places === true ? await placeOfRun(ctx, run) : undefined;
     };
-    return await listed(ctx, indexed().order(key === undefined ? "desc" : "asc"), filter, page);
-  },
-});
-
-/** @param parent the id of a run, or of one of its records of children */
-export const children = query({
-  args: { ...filters, parent: v.string(), page: paginationOptsValidator },
-  returns: vListedPage,
-  handler: async (ctx, { parent, page, ...filter }) => {
-    const step = ctx.db.normalizeId("steps", parent);
-    const run = ctx.db.normalizeId("runs", parent);
-    if ((run ?? step) === null) return { page: [], isDone: true, continueCursor: "", read: 0 };
-    const all = paginator(ctx.db, schema).query("runs");
-    const indexed = () => {
-      if (step === null)
-        return all.withIndex("by_parent_run", (q) => within(filter)(q.eq("parentRun", run!)));
-      const { state } = filter;
-      return state === undefined
-        ? all.withIndex("by_parent", (q) => q.eq("parentStep", step))
-        : all.withIndex("by_parent_state", (q) => q.eq("parentStep", step).eq("state", state));
-    };
-    return await listed(ctx, indexed(), { ...filter, children: true }, page);
-  },
-});
-
-export const atStages = query({
-  args: { ...filters, stages: v.array(v.string()), page: paginationOptsValidator },
-  returns: vListedPage,
-  handler: async (ctx, { stages, page, ...filter }) => {
-    const atStage = stages.map((stage) =>
-      stream(ctx.db, schema)
-        .query("steps")
-        .withIndex("by_stage", (q) => q.eq("stage", stage).eq("endedAt", undefined))
-        .order("desc"),
-    );
-    const open = mergedStream(atStage, ["createdAt", "_creationTime"]);
-    const runOf = async ({ run }: Step) => await ctx.db.get("runs", run);
-    return await listed(ctx, open.map(runOf), filter, page);
-  },
-});
-
-/** Runs of the top level with a tag, the newest first. */
-export const tagged = query({
-  args: { ...filters, name: v.string(), value: vTagValue, page: paginationOptsValidator },
-  returns: vListedPage,
-  handler: async (ctx, { name, value, page, ...filter }) => {
-    const rows = stream(ctx.db, schema)
-      .query("tags")
-      .withIndex("by_tag", (q) => q.eq("name", name).eq("value", value))
-      .order("desc");
-    const runOf = async ({ run }: Doc<"tags">) => await ctx.db.get("runs", run);
-    return await listed(ctx, rows.map(runOf), filter, page);
+    const rows: Infer<typeof vListed>[] = [];
+    for (const run of page) rows.push(await rowOf(ctx, run, await at(run)));
+    return { ...found, page: rows };
   },
 });
 
@@ -171,120 +70,83 @@ export const place = query({
   },
 });
 
-const doingArgs = { ...filters, doing: vDoing, page: paginationOptsValidator };
-
-/** Runs that do it, or have a child that does, those that came to it last first. */
-export const doing = query({
-  args: doingArgs,
-  returns: vListedPage,
-  handler: async (ctx, { doing, page, ...filter }) =>
-    await listedDoing(ctx, doing, filter, page, placeBelow),
-});
-
-/** How many runs are counted at most. */
+/** How many runs are counted at most, unless the call says another number. */
 const COUNTED = 100;
 
-/** How many runs of the top level are in a state, or do something; at least so many if `isMore`. */
+/** How many runs are found; at least so many if `isMore`. */
 export const count = query({
-  args: { state: v.optional(vRunState), doing: v.optional(vDoing) },
+  args: { ...whereFields, upTo: v.optional(v.number()) },
   returns: v.object({ count: v.number(), isMore: v.boolean() }),
-  handler: async (ctx, { state, doing }) => {
-    const page = { numItems: COUNTED, cursor: null, maximumRowsRead: COUNTED };
-    if (doing !== undefined) {
-      const found = await listedDoing(ctx, doing, { state }, page, async () => undefined);
-      return { count: found.page.length, isMore: !found.isDone };
+  handler: async (ctx, { upTo = COUNTED, ...where }) => {
+    // Of what runs do, a page of the last ones is rarely the last.
+    const numItems = where.doing === undefined ? upTo + 1 : upTo;
+    const page = { numItems, cursor: null, maximumRowsRead: numItems };
+    const { page: found, isDone } = await findRuns(ctx, where, page);
+    const isMore = found.length > upTo || !isDone;
+    return { count: Math.min(found.length, upTo), isMore };
+  },
+});
+
+/** Steps that hold slots are told of, so many … */
+const HOLDERS = 20;
+/** … and so many in the queue are counted. */
+const QUEUED = 200;
+
+/** What the pool is busy with: steps that hold slots, the oldest first, and the queue. */
+export const poolUse = query({
+  args: {},
+  returns: v.object({
+    holders: v.array(
+      v.object({ runId: v.string(), workflow: v.string(), path: v.string(), since: v.number() }),
+    ),
+    /** By the workflow of the run at the top; of the first ones, if there are more. */
+    queue: v.array(v.object({ workflow: v.string(), count: v.number() })),
+    isMore: v.boolean(),
+  }),
+  handler: async (ctx) => {
+    const placed = async (work = "") => {
+      const step = await stepWithId(ctx, work);
+      const own = step === null ? null : await ctx.db.get("runs", step.run);
+      const top = own?.root === undefined ? own : await ctx.db.get("runs", own.root);
+      return step === null || top === null ? undefined : { step, top };
+    };
+    const held = (await ctx.db.query("slots").collect()).filter(({ work }) => work !== undefined);
+    held.sort((one, other) => (one.startedAt ?? 0) - (other.startedAt ?? 0));
+    const holders = [];
+    for (const { work, startedAt: since = 0 } of held.slice(0, HOLDERS)) {
+      const found = await placed(work);
+      const at = found && (await placeBelow(ctx, found.top, found.step, "running"));
+      if (found === undefined || at === undefined) continue;
+      const { _id: runId, workflow } = found.top;
+      holders.push({ runId, workflow, path: at.path, since });
     }
-    const found = await ctx.db
-      .query("runs")
-      .withIndex("by_root_state", (q) =>
-        state === undefined ? q.eq("root", undefined) : q.eq("root", undefined).eq("state", state),
-      )
-      .take(COUNTED + 1);
-    return { count: Math.min(found.length, COUNTED), isMore: found.length > COUNTED };
+    const queued = await ctx.db
+      .query("waiting")
+      .withIndex("by_commit")
+      .take(QUEUED + 1);
+    const counts = new Map<string, number>();
+    for (const { work } of queued.slice(0, QUEUED)) {
+      const { workflow } = (await placed(work))?.top ?? {};
+      if (workflow !== undefined) counts.set(workflow, (counts.get(workflow) ?? 0) + 1);
+    }
+    const queue = [...counts].map(([workflow, count]) => ({ workflow, count }));
+    return { holders, queue, isMore: queued.length > QUEUED };
   },
 });
 
 /** Where a step of a run or of one below it is, seen from there. */
-type Place = (ctx: QueryCtx, run: Run, step: Step, doing: Doing) => Promise<At | undefined>;
-const placeBelow: Place = async (ctx, run, step, doing) => {
+async function placeBelow(ctx: QueryCtx, run: Run, step: Step, doing: Doing) {
   const own = await ctx.db.get("runs", step.run);
   const above = own === null ? undefined : await new Paths(ctx, run, true).of(own);
   if (own === null || above === undefined) return undefined;
   return atStep(above + placeIn(step, own), doing, step);
-};
-
-async function listedDoing(
-  ctx: QueryCtx,
-  doing: Doing,
-  filter: Filter,
-  page: PaginationOptions,
-  place: Place,
-) {
-  /** A run that does it twice is in a page once. */
-  const steps = new Map<RunId, Step>();
-  const runOf = async (step: Step) => {
-    const own = await ctx.db.get("runs", step.run);
-    const isListed = own?.root === undefined || filter.children === true;
-    const run = isListed ? own : await ctx.db.get("runs", own.root!);
-    if (run === null || steps.has(run._id)) return null;
-    steps.set(run._id, step);
-    return run;
-  };
-  const at = async (run: Run) => await place(ctx, run, steps.get(run._id)!, doing);
-  if (doing !== "stalled")
-    return await listed(ctx, stepsDoing(ctx, doing).map(runOf), filter, page, at);
-  const rows: Infer<typeof vListed>[] = [];
-  for (const step of await stalledSteps(ctx)) {
-    const run = await runOf(step);
-    if (run !== null && fits(run, filter)) rows.push(await rowOf(ctx, run, at));
-  }
-  return { page: rows, isDone: true, continueCursor: "", read: steps.size };
 }
 
-/** The steps that do it. A work of the pool that is none of them is passed over. */
-function stepsDoing(ctx: QueryCtx, doing: Exclude<Doing, "stalled">): QueryStream<Step> {
-  const all = stream(ctx.db, schema);
-  const ofWork = async ({ work = "" }: { work?: string }) => {
-    const step = await stepWithId(ctx, work);
-    return step !== null && hasNotEnded(step) ? step : null;
-  };
-  if (doing === "queued") return all.query("waiting").order("desc").map(ofWork);
-  if (doing === "running")
-    return all
-      .query("slots")
-      .withIndex("by_work", (q) => q.gt("work", ""))
-      .map(ofWork);
-  const kind = ({ retrying: "action", waitingForEvent: "event", sleeping: "sleep" } as const)[
-    doing
-  ];
-  return all
-    .query("steps")
-    .withIndex("by_kind_state", (q) => q.eq("kind", kind).eq("state", "waiting"))
-    .order("desc");
-}
-
-/** @param at tells where a run is. Default: looks for it, if that is asked for */
-async function listed(
-  ctx: QueryCtx,
-  runs: QueryStream<Run>,
-  filter: Filter,
-  options: PaginationOptions,
-  at = async (run: Run) => (filter.places === true ? await placeOfRun(ctx, run) : undefined),
-) {
-  let read = 0;
-  const isListed = async (run: Run) => {
-    read++;
-    return fits(run, filter);
-  };
-  const found = await runs.filterWith(isListed).paginate({ ...LIMITS, ...options });
-  const page: Infer<typeof vListed>[] = [];
-  for (const run of found.page) page.push(await rowOf(ctx, run, at));
-  return { page, isDone: found.isDone, continueCursor: found.continueCursor, read };
-}
-
-async function rowOf(ctx: QueryCtx, run: Run, at: (run: Run) => Promise<At | undefined>) {
+async function rowOf(ctx: QueryCtx, run: Run, at: At | undefined) {
   const ofChild = run.parentRun === undefined ? {} : { index: run.index, childKey: keyShown(run) };
-  return { ...factsOf(run), ...ofChild, tags: await tagsOf(ctx, run), at: await at(run) };
+  const tags = await tagsOf(ctx, run);
+  const isNamed = run.startKey !== undefined || tags !== undefined;
+  return { ...factsOf(run), ...ofChild, tags, input: isNamed ? undefined : briefInput(run), at };
 }
 
 const vRecord = v.object({

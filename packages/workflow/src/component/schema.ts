@@ -1,6 +1,7 @@
 import { poolTables } from "@stepwise/workpool/core";
 import { defineSchema, defineTable } from "convex/server";
 import { v } from "convex/values";
+import { bulkFields } from "./selection.js";
 import {
   reception,
   vBadEnd,
@@ -74,6 +75,8 @@ export default defineSchema({
     pausedAt: v.optional(v.commitTs()),
     /** What was done to it by hand, oldest first; the newest of very many. */
     steered: v.optional(v.array(vSteered)),
+    /** The newest bulks that have come to it: none does so twice. */
+    bulks: v.optional(v.array(v.id("bulks"))),
     /** Its error is of a `sensitive` node, and not logged. Only while it is `compensating`. */
     sensitiveError: v.optional(v.boolean()),
     /** It has rows in `tags`. */
@@ -255,6 +258,17 @@ export default defineSchema({
     table: vWatchedTable,
     after: v.array(v.any()),
   }).index("by_table", ["table"]),
+
+  /** What is done to many runs, until some time after its end. */
+  bulks: defineTable({
+    ...bulkFields,
+    /** How long the runs that it restarts stay after their end, if their workflow does not say. */
+    retentionMs: v.optional(v.number()),
+    /** Apart from the cursor, which its continuation has. */
+    continuation: v.optional(v.id("continuations")),
+    /** What became of the newest runs, oldest first: `+` if it was done, `-` if it was refused. */
+    recent: v.string(),
+  }).index("by_end", ["endedAt"]),
 
   /** At most one document: when expired runs will be removed next. */
   expiries: defineTable({ at: v.number(), job: v.optional(v.id("_scheduled_functions")) }),

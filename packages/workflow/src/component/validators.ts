@@ -34,6 +34,18 @@ export const vError = v.object({
   compensationErrors: v.optional(v.array(v.any())),
 }) satisfies { type: StepError };
 
+/** What runs that go on do. The first of these is shown of a run that does several at once. */
+export const DOING = [
+  "stalled",
+  "running",
+  "queued",
+  "retrying",
+  "waitingForEvent",
+  "sleeping",
+] as const;
+export const vDoing = oneOf(...DOING);
+export type Doing = Infer<typeof vDoing>;
+
 /** What a tag of a run says. */
 export const vTagValue = v.union(v.string(), v.number(), v.boolean());
 export const vTags = v.record(v.string(), vTagValue);

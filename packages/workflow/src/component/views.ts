@@ -14,9 +14,10 @@ import { activeSteps, nameOf } from "./core/steps.js";
 import { tagsOf } from "./core/tags.js";
 import { isUnder } from "./engine/deadlines.js";
 import { parentBeingUndone } from "./features/compensation.js";
-import { doingOf, isStalled, vDoing } from "./features/doing.js";
+import { doingOf, isStalled } from "./features/doing.js";
 import {
   vCame,
+  vDoing,
   vError,
   vIterations,
   vRetry,
@@ -43,9 +44,8 @@ export const runFacts = {
   error: v.optional(vError),
 };
 
-/** A page of a list beside its rows; it ends early if it has read so much. */
+/** A page of a list beside its rows. */
 export const pageFields = { isDone: v.boolean(), continueCursor: v.string() };
-export const LIMITS = { maximumRowsRead: 1_000, maximumBytesRead: 4 << 20 };
 
 const SAME = ["workflow", "state", "plan", "within", "startedAt", "endedAt", "error"] as const;
 

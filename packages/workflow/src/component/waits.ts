@@ -6,12 +6,12 @@ import type { Run, RunId, Step } from "./core/documents.js";
 import { shownInput } from "./core/input.js";
 import { takesEvents } from "./core/kinds.js";
 import { Paths, placeIn } from "./core/paths.js";
-import { hasRoomToRead } from "./core/room.js";
+import { hasRoomToRead, LIMITS } from "./core/room.js";
 import { runWithId } from "./core/runs.js";
 import { nameOf } from "./core/steps.js";
 import schema from "./schema.js";
 import { vIterations } from "./validators.js";
-import { LIMITS, pageFields } from "./views.js";
+import { pageFields } from "./views.js";
 
 const vWait = v.object({
   runId: v.string(),

@@ -46,6 +46,7 @@ import {
 } from "./place.js";
 import { readableScope, type Reads, readsOf } from "./reads.js";
 import { referenceTo, type WorkflowReference } from "./reference.js";
+import { restartBy } from "./restart.js";
 import { type Arrive, Run } from "./run.js";
 import { knowCompiled } from "./secrets.js";
 import { readsSecret } from "./shown.js";
@@ -195,6 +196,17 @@ export function compiled(
         return await report(ctx, own, stage, { token, slot, beganAt }, attempt);
       },
     });
+  const restart = async (
+    ctx: GenericMutationCtx<any>,
+    runId: string,
+    { from, retentionMs }: { from?: string; retentionMs?: number },
+  ) => {
+    const { nodes } = definition;
+    if (Object.keys(nodes).length === 0)
+      throw new Failure("removedNode", `The app has no workflow "${workflow}" any more`);
+    if (from !== undefined && !Object.hasOwn(nodes, from)) throw removedFailure(from);
+    return await restartBy(ctx, component, referenceTo(own, given), runId, { from, retentionMs });
+  };
   const completionOf = (stage: string, next?: Arrive): Completion =>
     internalMutationGeneric({
       args: completionArgs,
@@ -275,8 +287,9 @@ export function compiled(
       own.recovered = new Map(Object.entries(ways.recovered ?? {}));
       return internalMutationGeneric({
         args: entryArgs,
-        returns: v.null(),
+        returns: v.union(v.null(), v.string()),
         handler: async (ctx, { token, stage, event, nested, ...options }) => {
+          if (event.kind === "restart") return await restart(ctx, token.run, event);
           // Its parent may have ended already, and cancel its many children in pages.
           const mayBeCalledOff = event.kind === "arrive" && token.parentOfMany !== undefined;
           if (mayBeCalledOff && (await ctx.runQuery(component.lib.isCalledOff, { token })))

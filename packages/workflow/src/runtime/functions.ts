@@ -35,10 +35,17 @@ export const completionArgs = {
   fuse: v.boolean(),
 };
 
+/** A bulk has the run of the token restarted. `from`: the storage name of a node. */
+const vRestart = v.object({
+  kind: v.literal("restart"),
+  from: v.optional(v.string()),
+  retentionMs: v.optional(v.number()),
+});
+
 export const entryArgs = {
   token: vToken,
   stage: v.string(),
-  event: vEvent,
+  event: v.union(...vEvent.members, vRestart),
   scope: v.any(),
   fuse: v.boolean(),
   slot: v.optional(v.string()),
@@ -61,7 +68,12 @@ export type StepAction = RegisteredAction<"internal", ObjectType<typeof actionAr
 export type StepMutation = RegisteredMutation<"internal", NestedArgs, Promise<unknown>>;
 export type StepQuery = RegisteredQuery<"internal", NestedArgs, Promise<unknown>>;
 export type Completion = RegisteredMutation<"internal", CompletionArgs, Promise<null>>;
-export type Entry = RegisteredMutation<"internal", ObjectType<typeof entryArgs>, Promise<null>>;
+/** It returns what became of a restart, else null. */
+export type Entry = RegisteredMutation<
+  "internal",
+  ObjectType<typeof entryArgs>,
+  Promise<string | null>
+>;
 
 /** `chapters.finalize` → `chaptersFinalize`: the function of a stage. */
 const functionName = (stage: string): string =>

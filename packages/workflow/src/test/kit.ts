@@ -34,7 +34,7 @@ export interface TestedApp extends Scheduled {
 type Tables = ApiFromModules<{ tables: typeof functions }>["tables"];
 type Records = FunctionReturnType<ComponentApi["listing"]["steps"]>;
 type StepRecord = NonNullable<Records>["records"][number];
-type Children = FunctionReturnType<ComponentApi["listing"]["children"]>;
+type Children = FunctionReturnType<ComponentApi["listing"]["runs"]>;
 
 /** How many records or children are asked for at once. */
 const PAGE = 500;
@@ -197,12 +197,14 @@ export class TestKit {
 
   /** The lines of the runs that began at a step. Neighbors with the same lines share them. */
   async #childLines({ id: parent, single }: StepRecord): Promise<string[]> {
-    const { children } = this.#component.listing;
     const groups: { first: string; last: string; lines: string[] }[] = [];
     if (parent === undefined) return [];
     for (let cursor: string | null = null; ;) {
       const options = { numItems: PAGE, cursor };
-      const page: Children = await this.#query(children, { parent, page: options });
+      const page: Children = await this.#query(this.#component.listing.runs, {
+        parent,
+        page: options,
+      });
       for (const { runId, index, childKey: key = String(index), ...child } of page.page) {
         const of = child.within === undefined ? `${child.workflow} ` : "";
         const lines = [`${of}${child.state}`, ...indented(await this.timeline(runId))];

@@ -230,16 +230,40 @@ export const steps = internalQuery({
     (await workflow.steps(ctx, reference(name), runId, page)) as unknown as Value,
 });
 
+function filterOf(filter: { workflow?: string }): ListFilter<WorkflowReference<unknown>> {
+  const { workflow: name, ...rest } = filter;
+  return { ...rest, ...(name === undefined ? {} : { workflow: reference(name) }) };
+}
+
 export const list = internalQuery({
   args: { filter: v.any(), page: vPageOptions },
   returns: v.any(),
-  handler: async (ctx, { filter, page }) => {
-    const { workflow: name, ...rest } = filter as { workflow?: string };
-    const some = {
-      ...rest,
-      ...(name === undefined ? {} : { workflow: reference(name) }),
-    } as ListFilter<WorkflowReference<unknown>>;
-    return (await workflow.list(ctx, some, page)) as unknown as Value;
+  handler: async (ctx, { filter, page }) =>
+    (await workflow.list(ctx, filterOf(filter), page)) as unknown as Value,
+});
+
+export const startBulk = internalMutation({
+  args: { options: v.any() },
+  returns: v.string(),
+  handler: async (ctx, { options }) =>
+    await workflow.bulk.start(ctx, { ...options, where: filterOf(options.where) }),
+});
+
+export const stopBulk = internalMutation({
+  args: { bulkId: v.string() },
+  returns: v.boolean(),
+  handler: async (ctx, { bulkId }) => await workflow.bulk.stop(ctx, bulkId),
+});
+
+export const bulks = internalQuery({
+  args: { bulkId: v.optional(v.string()), where: v.optional(v.any()) },
+  returns: v.any(),
+  handler: async (ctx, { bulkId, where }) => {
+    const { bulk } = workflow;
+    if (where !== undefined) return await bulk.count(ctx, filterOf(where));
+    return bulkId === undefined
+      ? await bulk.list(ctx, { numItems: 10, cursor: null })
+      : await bulk.get(ctx, bulkId);
   },
 });
 

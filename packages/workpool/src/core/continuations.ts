@@ -53,7 +53,7 @@ export async function continueLater(
 export async function scheduleContinuation(
   ctx: HostCtx,
   { _id, fn, page }: Scheduling,
-  { failures, afterMs = 0 }: { failures?: number; afterMs?: number } = {},
+  { failures, afterMs = 0 }: { failures?: number; afterMs?: number | undefined } = {},
 ): Promise<void> {
   const next = fn as FunctionHandle<"mutation">;
   const job = await ctx.scheduler.runAfter(afterMs, next, { continuation: _id });
@@ -133,6 +133,7 @@ export function mutationsOf<Ctx>() {
   /**
    * Does one page after the other, until `doPage` returns null instead of the next one.
    * It is told when it all began, in the order of commits, and how often the page has failed.
+   * @param pauseMs how long before a page. Default: not at all.
    */
   const continuation = <Page extends Value>(
     doPage: (
@@ -140,6 +141,7 @@ export function mutationsOf<Ctx>() {
       page: Page,
       told: { readonly at: bigint | undefined; readonly failures: number },
     ) => Promise<Page | null>,
+    pauseMs?: (page: Page) => number,
   ) =>
     voidMutation({ continuation: v.id("continuations") }, async (own, { continuation: id }) => {
       const ctx = own as HostCtx;
@@ -150,7 +152,7 @@ export function mutationsOf<Ctx>() {
       const told = { at: at as bigint | undefined, failures };
       const next = await doPage(own, row.page as Page, told);
       if (next === null) await ctx.db.delete("continuations", id);
-      else await scheduleContinuation(ctx, { ...row, page: next });
+      else await scheduleContinuation(ctx, { ...row, page: next }, { afterMs: pauseMs?.(next) });
     });
   return { voidMutation, publicMutation: madeBy(mutationGeneric), continuation };
 }

@@ -7,6 +7,7 @@
  * To regenerate, run `npx convex dev`.
  * @module
  */
+import type * as bulk from "../bulk.js";
 import type * as config from "../config.js";
 import type * as engine_entry from "../engine/entry.js";
 import type * as events from "../events.js";
@@ -34,6 +35,7 @@ import type { ApiFromModules, FilterApi, FunctionReference } from "convex/server
 import { anyApi, componentsGeneric } from "convex/server";
 
 const fullApi: ApiFromModules<{
+  bulk: typeof bulk;
   config: typeof config;
   "engine/entry": typeof engine_entry;
   events: typeof events;

@@ -15,6 +15,145 @@ import type { FunctionReference } from "convex/server";
  * Useful when expecting a parameter like `components.myComponent`.
  */
 export type ComponentApi<Name extends string | undefined = string | undefined> = {
+  bulk: {
+    get: FunctionReference<
+      "query",
+      "internal",
+      { bulkId: string },
+      {
+        do: "cancel" | "pause" | "resume" | "restart" | "cleanup";
+        from?: string;
+        called?: string;
+        where: {
+          workflow?: string;
+          state?:
+            | "pending"
+            | "running"
+            | "compensating"
+            | "completed"
+            | "failed"
+            | "canceled"
+            | "timedOut";
+          notOfPlan?: string;
+          since?: number;
+          until?: number;
+          text?: string;
+          children?: boolean;
+          key?: string;
+          parent?: string;
+          stages?: Array<string>;
+          tag?: Record<string, string | number | boolean>;
+          doing?: "stalled" | "running" | "queued" | "retrying" | "waitingForEvent" | "sleeping";
+        };
+        atMost?: number;
+        perSecond?: number;
+        state: "running" | "completed" | "stopped" | "halted";
+        done: number;
+        refused: number;
+        refusals: Array<{ why: string; count: number; runId: string }>;
+        endedAt?: number;
+        bulkId: string;
+        startedAt: number;
+      } | null,
+      Name
+    >;
+    list: FunctionReference<
+      "query",
+      "internal",
+      {
+        page: {
+          numItems: number;
+          cursor: string | null;
+          endCursor?: string | null;
+          id?: number;
+          maximumRowsRead?: number;
+          maximumBytesRead?: number;
+        };
+      },
+      {
+        isDone: boolean;
+        continueCursor: string;
+        page: Array<{
+          do: "cancel" | "pause" | "resume" | "restart" | "cleanup";
+          from?: string;
+          called?: string;
+          where: {
+            workflow?: string;
+            state?:
+              | "pending"
+              | "running"
+              | "compensating"
+              | "completed"
+              | "failed"
+              | "canceled"
+              | "timedOut";
+            notOfPlan?: string;
+            since?: number;
+            until?: number;
+            text?: string;
+            children?: boolean;
+            key?: string;
+            parent?: string;
+            stages?: Array<string>;
+            tag?: Record<string, string | number | boolean>;
+            doing?: "stalled" | "running" | "queued" | "retrying" | "waitingForEvent" | "sleeping";
+          };
+          atMost?: number;
+          perSecond?: number;
+          state: "running" | "completed" | "stopped" | "halted";
+          done: number;
+          refused: number;
+          refusals: Array<{ why: string; count: number; runId: string }>;
+          endedAt?: number;
+          bulkId: string;
+          startedAt: number;
+        }>;
+      },
+      Name
+    >;
+    start: FunctionReference<
+      "mutation",
+      "internal",
+      {
+        do: "cancel" | "pause" | "resume" | "restart" | "cleanup";
+        from?: string;
+        called?: string;
+        where: {
+          workflow?: string;
+          state?:
+            | "pending"
+            | "running"
+            | "compensating"
+            | "completed"
+            | "failed"
+            | "canceled"
+            | "timedOut";
+          notOfPlan?: string;
+          since?: number;
+          until?: number;
+          text?: string;
+          children?: boolean;
+          key?: string;
+          parent?: string;
+          stages?: Array<string>;
+          tag?: Record<string, string | number | boolean>;
+          doing?: "stalled" | "running" | "queued" | "retrying" | "waitingForEvent" | "sleeping";
+        };
+        atMost?: number;
+        perSecond?: number;
+        retentionMs?: number;
+      },
+      string,
+      Name
+    >;
+    stop: FunctionReference<
+      "mutation",
+      "internal",
+      { bulkId: string },
+      "stopped" | "ended" | "unknown",
+      Name
+    >;
+  };
   config: {
     update: FunctionReference<
       "mutation",
@@ -672,258 +811,26 @@ export type ComponentApi<Name extends string | undefined = string | undefined> =
     >;
   };
   listing: {
-    atStages: FunctionReference<
-      "query",
-      "internal",
-      {
-        workflow?: string;
-        state?:
-          "pending" | "running" | "compensating" | "completed" | "failed" | "canceled" | "timedOut";
-        notOfPlan?: string;
-        since?: number;
-        until?: number;
-        children?: boolean;
-        places?: boolean;
-        stages: Array<string>;
-        page: {
-          numItems: number;
-          cursor: string | null;
-          endCursor?: string | null;
-          id?: number;
-          maximumRowsRead?: number;
-          maximumBytesRead?: number;
-        };
-      },
-      {
-        isDone: boolean;
-        continueCursor: string;
-        page: Array<{
-          runId: string;
-          workflow: string;
-          state:
-            | "pending"
-            | "running"
-            | "compensating"
-            | "completed"
-            | "failed"
-            | "canceled"
-            | "timedOut";
-          key?: string;
-          plan?: string;
-          generation: number;
-          parentRunId?: string;
-          within?: string;
-          createdAt: number;
-          startedAt: number;
-          endedAt?: number;
-          paused: boolean;
-          error?: {
-            message: string;
-            kind:
-              | "thrown"
-              | "nonRetryable"
-              | "timedOut"
-              | "canceled"
-              | "childFailed"
-              | "invalidInput"
-              | "invalidOutput"
-              | "tooLarge"
-              | "lost"
-              | "removedNode";
-            data?: any;
-            workflow: string;
-            node: string;
-            attempt: number;
-            key?: string;
-            cause?: any;
-            causes?: any;
-            compensationErrors?: Array<any>;
-          };
-          index?: number;
-          childKey?: string;
-          tags?: Record<string, string | number | boolean>;
-          at?: {
-            path: string;
-            doing: "stalled" | "running" | "queued" | "retrying" | "waitingForEvent" | "sleeping";
-            since: number;
-            dueAt?: number;
-          };
-        }>;
-        read: number;
-      },
-      Name
-    >;
-    children: FunctionReference<
-      "query",
-      "internal",
-      {
-        workflow?: string;
-        state?:
-          "pending" | "running" | "compensating" | "completed" | "failed" | "canceled" | "timedOut";
-        notOfPlan?: string;
-        since?: number;
-        until?: number;
-        children?: boolean;
-        places?: boolean;
-        parent: string;
-        page: {
-          numItems: number;
-          cursor: string | null;
-          endCursor?: string | null;
-          id?: number;
-          maximumRowsRead?: number;
-          maximumBytesRead?: number;
-        };
-      },
-      {
-        isDone: boolean;
-        continueCursor: string;
-        page: Array<{
-          runId: string;
-          workflow: string;
-          state:
-            | "pending"
-            | "running"
-            | "compensating"
-            | "completed"
-            | "failed"
-            | "canceled"
-            | "timedOut";
-          key?: string;
-          plan?: string;
-          generation: number;
-          parentRunId?: string;
-          within?: string;
-          createdAt: number;
-          startedAt: number;
-          endedAt?: number;
-          paused: boolean;
-          error?: {
-            message: string;
-            kind:
-              | "thrown"
-              | "nonRetryable"
-              | "timedOut"
-              | "canceled"
-              | "childFailed"
-              | "invalidInput"
-              | "invalidOutput"
-              | "tooLarge"
-              | "lost"
-              | "removedNode";
-            data?: any;
-            workflow: string;
-            node: string;
-            attempt: number;
-            key?: string;
-            cause?: any;
-            causes?: any;
-            compensationErrors?: Array<any>;
-          };
-          index?: number;
-          childKey?: string;
-          tags?: Record<string, string | number | boolean>;
-          at?: {
-            path: string;
-            doing: "stalled" | "running" | "queued" | "retrying" | "waitingForEvent" | "sleeping";
-            since: number;
-            dueAt?: number;
-          };
-        }>;
-        read: number;
-      },
-      Name
-    >;
     count: FunctionReference<
       "query",
       "internal",
       {
-        state?:
-          "pending" | "running" | "compensating" | "completed" | "failed" | "canceled" | "timedOut";
-        doing?: "stalled" | "running" | "queued" | "retrying" | "waitingForEvent" | "sleeping";
-      },
-      { count: number; isMore: boolean },
-      Name
-    >;
-    doing: FunctionReference<
-      "query",
-      "internal",
-      {
         workflow?: string;
         state?:
           "pending" | "running" | "compensating" | "completed" | "failed" | "canceled" | "timedOut";
         notOfPlan?: string;
         since?: number;
         until?: number;
+        text?: string;
         children?: boolean;
-        places?: boolean;
-        doing: "stalled" | "running" | "queued" | "retrying" | "waitingForEvent" | "sleeping";
-        page: {
-          numItems: number;
-          cursor: string | null;
-          endCursor?: string | null;
-          id?: number;
-          maximumRowsRead?: number;
-          maximumBytesRead?: number;
-        };
+        key?: string;
+        parent?: string;
+        stages?: Array<string>;
+        tag?: Record<string, string | number | boolean>;
+        doing?: "stalled" | "running" | "queued" | "retrying" | "waitingForEvent" | "sleeping";
+        upTo?: number;
       },
-      {
-        isDone: boolean;
-        continueCursor: string;
-        page: Array<{
-          runId: string;
-          workflow: string;
-          state:
-            | "pending"
-            | "running"
-            | "compensating"
-            | "completed"
-            | "failed"
-            | "canceled"
-            | "timedOut";
-          key?: string;
-          plan?: string;
-          generation: number;
-          parentRunId?: string;
-          within?: string;
-          createdAt: number;
-          startedAt: number;
-          endedAt?: number;
-          paused: boolean;
-          error?: {
-            message: string;
-            kind:
-              | "thrown"
-              | "nonRetryable"
-              | "timedOut"
-              | "canceled"
-              | "childFailed"
-              | "invalidInput"
-              | "invalidOutput"
-              | "tooLarge"
-              | "lost"
-              | "removedNode";
-            data?: any;
-            workflow: string;
-            node: string;
-            attempt: number;
-            key?: string;
-            cause?: any;
-            causes?: any;
-            compensationErrors?: Array<any>;
-          };
-          index?: number;
-          childKey?: string;
-          tags?: Record<string, string | number | boolean>;
-          at?: {
-            path: string;
-            doing: "stalled" | "running" | "queued" | "retrying" | "waitingForEvent" | "sleeping";
-            since: number;
-            dueAt?: number;
-          };
-        }>;
-        read: number;
-      },
+      { count: number; isMore: boolean },
       Name
     >;
     place: FunctionReference<
@@ -938,6 +845,17 @@ export type ComponentApi<Name extends string | undefined = string | undefined> =
       } | null,
       Name
     >;
+    poolUse: FunctionReference<
+      "query",
+      "internal",
+      {},
+      {
+        holders: Array<{ runId: string; workflow: string; path: string; since: number }>;
+        queue: Array<{ workflow: string; count: number }>;
+        isMore: boolean;
+      },
+      Name
+    >;
     runs: FunctionReference<
       "query",
       "internal",
@@ -948,9 +866,14 @@ export type ComponentApi<Name extends string | undefined = string | undefined> =
         notOfPlan?: string;
         since?: number;
         until?: number;
+        text?: string;
         children?: boolean;
-        places?: boolean;
         key?: string;
+        parent?: string;
+        stages?: Array<string>;
+        tag?: Record<string, string | number | boolean>;
+        doing?: "stalled" | "running" | "queued" | "retrying" | "waitingForEvent" | "sleeping";
+        places?: boolean;
         page: {
           numItems: number;
           cursor: string | null;
@@ -1008,6 +931,7 @@ export type ComponentApi<Name extends string | undefined = string | undefined> =
           index?: number;
           childKey?: string;
           tags?: Record<string, string | number | boolean>;
+          input?: string;
           at?: {
             path: string;
             doing: "stalled" | "running" | "queued" | "retrying" | "waitingForEvent" | "sleeping";
@@ -1131,88 +1055,6 @@ export type ComponentApi<Name extends string | undefined = string | undefined> =
           paused: boolean;
         }>;
       } | null,
-      Name
-    >;
-    tagged: FunctionReference<
-      "query",
-      "internal",
-      {
-        workflow?: string;
-        state?:
-          "pending" | "running" | "compensating" | "completed" | "failed" | "canceled" | "timedOut";
-        notOfPlan?: string;
-        since?: number;
-        until?: number;
-        children?: boolean;
-        places?: boolean;
-        name: string;
-        value: string | number | boolean;
-        page: {
-          numItems: number;
-          cursor: string | null;
-          endCursor?: string | null;
-          id?: number;
-          maximumRowsRead?: number;
-          maximumBytesRead?: number;
-        };
-      },
-      {
-        isDone: boolean;
-        continueCursor: string;
-        page: Array<{
-          runId: string;
-          workflow: string;
-          state:
-            | "pending"
-            | "running"
-            | "compensating"
-            | "completed"
-            | "failed"
-            | "canceled"
-            | "timedOut";
-          key?: string;
-          plan?: string;
-          generation: number;
-          parentRunId?: string;
-          within?: string;
-          createdAt: number;
-          startedAt: number;
-          endedAt?: number;
-          paused: boolean;
-          error?: {
-            message: string;
-            kind:
-              | "thrown"
-              | "nonRetryable"
-              | "timedOut"
-              | "canceled"
-              | "childFailed"
-              | "invalidInput"
-              | "invalidOutput"
-              | "tooLarge"
-              | "lost"
-              | "removedNode";
-            data?: any;
-            workflow: string;
-            node: string;
-            attempt: number;
-            key?: string;
-            cause?: any;
-            causes?: any;
-            compensationErrors?: Array<any>;
-          };
-          index?: number;
-          childKey?: string;
-          tags?: Record<string, string | number | boolean>;
-          at?: {
-            path: string;
-            doing: "stalled" | "running" | "queued" | "retrying" | "waitingForEvent" | "sleeping";
-            since: number;
-            dueAt?: number;
-          };
-        }>;
-        read: number;
-      },
       Name
     >;
   };

@@ -1,4 +1,4 @@
-import { type ObjectType, v } from "convex/values";
+import { convexToJson, type ObjectType, v, type Value } from "convex/values";
 import { vGiven } from "../validators.js";
 import type { QueryCtx, Run } from "./documents.js";
 import { stepRead } from "./steps.js";
@@ -17,6 +17,18 @@ export async function keptInput(ctx: QueryCtx, { _id, input, given }: Run): Prom
 /** What views show of a run's input: what is sensitive is left out. */
 export async function shownInput(ctx: QueryCtx, run: Run): Promise<unknown> {
   return masked((await keptInput(ctx, run)).input, run.sensitive);
+}
+
+/** A line of it has so many characters. */
+const BRIEF = 120;
+
+/** The beginning of the same; undefined if the input is not in the run's own row, or empty. */
+export function briefInput({ input, sensitive }: Run): string | undefined {
+  const shown = masked(input, sensitive);
+  if (shown === undefined || shown === null) return undefined;
+  const text = JSON.stringify(convexToJson(shown as Value));
+  // No half of a surrogate pair stays.
+  return text === "{}" ? undefined : text.slice(0, BRIEF).replace(/[\ud800-\udbff]$/, "");
 }
 
 /** An input without what stands at its sensitive paths; null if that is all of it. */

@@ -1,4 +1,4 @@
-import { isWaiting, oneOf, slotOf } from "@stepwise/workpool/core";
+import { isWaiting, slotOf } from "@stepwise/workpool/core";
 import { type Infer, v } from "convex/values";
 import { childrenIn } from "../core/children.js";
 import type { QueryCtx, Run, Step } from "../core/documents.js";
@@ -7,14 +7,10 @@ import { pathBelow, placeIn } from "../core/paths.js";
 import { hasRoomToRead } from "../core/room.js";
 import { isLost, LATE_MS } from "../core/scheduled.js";
 import { activeSteps, stepWithId } from "../core/steps.js";
+import { DOING, type Doing, vDoing } from "../validators.js";
 import { isStranded } from "./lost.js";
 
 /* What runs that go on do. It is stored nowhere: their open step records tell it. */
-
-/** The first of these is shown of a run that does several at once. */
-const DOING = ["stalled", "running", "queued", "retrying", "waitingForEvent", "sleeping"] as const;
-export const vDoing = oneOf(...DOING);
-export type Doing = Infer<typeof vDoing>;
 
 /** Where a run is, what it does there, since when, and until when it waits. */
 export const vAt = v.object({
@@ -94,7 +90,10 @@ async function innermost(ctx: QueryCtx, run: Run["_id"]): Promise<Step | undefin
 /** Records that are looked at for stalled ones: the watchdog leaves few that are late. */
 const LOOKED_AT = 100;
 
-/** Steps that are stalled: those whose entry is late, and those whose slot has lost its function. */
+/**
+ * Steps that are stalled: those whose entry is late, those whose slot has lost its function, and
+ * actions that are in neither a slot nor the queue.
+ */
 export async function stalledSteps(ctx: QueryCtx): Promise<Step[]> {
   const late = Date.now() - LATE_MS;
   const entries = await ctx.db
@@ -105,11 +104,17 @@ export async function stalledSteps(ctx: QueryCtx): Promise<Step[]> {
     .query("slots")
     .withIndex("by_work", (q) => q.gt("work", ""))
     .take(LOOKED_AT);
-  const found: Step[] = [];
-  for (const { work = "", startedAt = 0 } of slots) {
-    const step = startedAt < late ? await stepWithId(ctx, work) : null;
-    if (step !== null) entries.push(step);
+  const actions = await ctx.db
+    .query("steps")
+    .withIndex("by_kind_state", (q) => q.eq("kind", "action").eq("state", "running"))
+    .take(LOOKED_AT);
+  const found = new Map<string, Step>([...entries, ...actions].map((step) => [step._id, step]));
+  for (const { work = "" } of slots) {
+    const step = found.has(work) ? null : await stepWithId(ctx, work);
+    if (step !== null) found.set(step._id, step);
   }
-  for (const step of entries) if (await isStalled(ctx, step)) found.push(step);
-  return found;
+  const stalled: Step[] = [];
+  for (const step of found.values())
+    if (step.startedAt < late && (await isStalled(ctx, step))) stalled.push(step);
+  return stalled;
 }

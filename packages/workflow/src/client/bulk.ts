@@ -1,0 +1,136 @@
+import type { MutationRunner, QueryRunner } from "@stepwise/workpool/core";
+import type { FunctionReturnType } from "convex/server";
+import type { ComponentApi } from "../component/_generated/component.js";
+import type { WorkflowReference } from "../runtime/reference.js";
+import { type ListFilter, type Page, type PageOptions, whereOf } from "./listing.js";
+import { nodeNamed, type NodeName } from "./nodes.js";
+import { REFUSALS } from "./which-run.js";
+
+type AnyWorkflow = WorkflowReference<never>;
+
+/** The id of a bulk, as `bulk.start` returns it. */
+export type BulkId = string;
+
+/** Which runs a bulk is for: what `list` takes, without `places`. */
+export type BulkFilter<Workflow> = Omit<ListFilter<Workflow>, "places">;
+
+/** What to do to many runs. */
+export interface BulkOptions<Workflow> {
+  /** The method of the `WorkflowManager` that is done to each. */
+  do: "cancel" | "pause" | "resume" | "restart" | "cleanup";
+  /** To which runs: what `list` takes. Those that are started later are none of them. */
+  where: BulkFilter<Workflow>;
+  /** Of a restart: the node of the given `workflow` from which each run goes on. */
+  from?: NodeName<Workflow>;
+  /** It ends when so many runs were changed. Default: all. */
+  atMost?: number;
+  /** How many runs it changes in a second, on average. Default: as fast as it can. */
+  perSecond?: number;
+}
+
+type Stored = NonNullable<FunctionReturnType<ComponentApi["bulk"]["get"]>>;
+
+/** How far a bulk is. */
+export interface BulkStatus {
+  bulkId: BulkId;
+  do: BulkOptions<unknown>["do"];
+  /** `stopped` by `bulk.stop`; `halted` by itself, as most of its runs were refused. */
+  state: "running" | "completed" | "stopped" | "halted";
+  from?: string;
+  /** As it was given, with the workflow's name. `until`: when it was started, if not before. */
+  where: Omit<BulkFilter<unknown>, "workflow" | "node" | "outdated"> & { workflow?: string };
+  atMost?: number;
+  perSecond?: number;
+  /** How many runs it has changed, and how many were refused. */
+  done: number;
+  refused: number;
+  /** Why they were refused, how many, and the first of them. Other reasons than ten count as one. */
+  refusals: { why: string; count: number; runId: string }[];
+  /** In ms since the epoch. */
+  startedAt: number;
+  endedAt?: number;
+}
+
+/** Does something to many runs, in the background. */
+export class Bulk {
+  constructor(
+    private readonly component: ComponentApi,
+    private readonly retentionMs: number | undefined,
+    /** The present names of workflows, by those that their runs are stored under. */
+    private readonly renamed: ReadonlyMap<string, string>,
+  ) {}
+
+  /**
+   * Starts to do something to all runs of a filter, in pages of up to 50 runs, each a transaction. It
+   * comes once to each run that was created before it, and leaves those that do not fit the filter
+   * by then. It stops by itself when more than half of the last 100 runs were refused.
+   * @returns its id.
+   * @throws as `list` does, and if the workflow has no such node, or an option is out of its range.
+   */
+  async start<Workflow extends AnyWorkflow = AnyWorkflow>(
+    ctx: MutationRunner,
+    options: BulkOptions<Workflow>,
+  ): Promise<BulkId> {
+    const { do: verb, where, from, atMost, perSecond } = options;
+    const refuse = (why: string) => new Error(`Starting a bulk: ${why}`);
+    if (atMost !== undefined && !(Number.isInteger(atMost) && atMost > 0))
+      throw refuse(`atMost is ${atMost}, and not a whole number from 1`);
+    if (perSecond !== undefined && !(Number.isFinite(perSecond) && perSecond > 0))
+      throw refuse(`perSecond is ${perSecond}, and not a number above 0`);
+    if (from !== undefined && (verb !== "restart" || where.workflow === undefined))
+      throw refuse("from is for a restart, and needs the workflow in `where`");
+    return await ctx.runMutation(this.component.bulk.start, {
+      do: verb,
+      where: whereOf(where),
+      from: from && nodeNamed(where.workflow!, from, { onTop: true }),
+      called: from,
+      atMost,
+      perSecond,
+      retentionMs: this.retentionMs,
+    });
+  }
+
+  /**
+   * Stops a bulk. What it has done stays.
+   * @returns false if it has ended already.
+   * @throws if there is no such bulk.
+   */
+  async stop(ctx: MutationRunner, bulkId: BulkId): Promise<boolean> {
+    const answer = await ctx.runMutation(this.component.bulk.stop, { bulkId });
+    if (answer === "unknown") throw new Error(`There is no bulk "${bulkId}"`);
+    return answer === "stopped";
+  }
+
+  /** How far a bulk is. @returns null if there is none: it is kept for 30 days after its end. */
+  async get(ctx: QueryRunner, bulkId: BulkId): Promise<BulkStatus | null> {
+    const found = await ctx.runQuery(this.component.bulk.get, { bulkId });
+    return found === null ? null : this.#statusOf(found);
+  }
+
+  /** Bulks, the newest first, in pages. */
+  async list(ctx: QueryRunner, { numItems, cursor }: PageOptions): Promise<Page<BulkStatus>> {
+    const page = { numItems, cursor };
+    const found = await ctx.runQuery(this.component.bulk.list, { page });
+    return { ...found, page: found.page.map((bulk) => this.#statusOf(bulk)) };
+  }
+
+  /**
+   * How many runs a bulk would come to now.
+   * @param upTo how many are counted at most; if there are more, `isMore` is true.
+   * @throws as `list` does.
+   */
+  async count<Workflow extends AnyWorkflow = AnyWorkflow>(
+    ctx: QueryRunner,
+    where: BulkFilter<Workflow>,
+    upTo = 1_000,
+  ): Promise<{ count: number; isMore: boolean }> {
+    return await ctx.runQuery(this.component.listing.count, { ...whereOf(where), upTo });
+  }
+
+  #statusOf({ called, from: _from, refusals, where: stored, ...bulk }: Stored): BulkStatus {
+    const told = refusals.map(({ why, ...rest }) => ({ ...rest, why: REFUSALS[why] ?? why }));
+    const workflow = this.renamed.get(stored.workflow ?? "");
+    const where = workflow === undefined ? stored : { ...stored, workflow };
+    return { ...bulk, where, refusals: told, ...(called === undefined ? {} : { from: called }) };
+  }
+}
