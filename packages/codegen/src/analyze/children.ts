@@ -2,7 +2,7 @@ import { quote } from "../diagnostics/diagnostic.js";
 import { type Node, ts, type TypeScript } from "../typescript.js";
 import type { DefinitionFile } from "./parser.js";
 import { constantOf, type FunctionNode, functionOf, readOption } from "./functions.js";
-import { stringOf, unwrap } from "./functions.js";
+import { returnedBy, stringOf, unwrap } from "./functions.js";
 import { heldBy, isScalar, knownValue, objectOf, staysAsItIs } from "./known.js";
 import {
   isAssigned,
@@ -176,7 +176,9 @@ function memberOf(of: Node, name: string, file: DefinitionFile, links: number) {
   if (!staysAsItIs(held.node, held.module)) return undefined;
   const options = held.node.properties.map((each) => readOption(each));
   const option = options.findLast((each) => each === undefined || each.name === name);
-  return option && targetOf(unwrap(option.value), file.of(held.module), links + 1);
+  const value =
+    option && (ts.isGetAccessor(option.value) ? returnedBy(option.value) : option.value);
+  return value && targetOf(unwrap(value), file.of(held.module), links + 1);
 }
 
 function partsOf(node: Node): [root?: Node, member?: string] {

@@ -188,13 +188,14 @@ test.each([
   ["a record of another file", "all.record.leaf"],
   ["a name in brackets of a record in it", 'record["others"].leaf'],
   ["a record of this file", "own.deep.leaf"],
+  ["a getter of a record", "own.late"],
 ])("[S10] a child may be named by %s", async (_by, leaf) => {
   const head =
     'import { child, defineWorkflow } from "@stepwise/workflow"; import { z } from "zod";\n';
   const made = 'const made = defineWorkflow({ input: z.object({}) }).sleep("nap", 1);';
   const top = `import * as barrel from "./barrel"; import { flows } from "./barrel";
 import * as all from "./all"; import { record } from "./all";
-const own = { deep: { leaf: flows.leaf } };
+const own = { deep: { leaf: flows.leaf }, get late() { return flows.leaf; } };
 export const top = defineWorkflow({ input: z.object({}) })
   .child("one", ${leaf}, () => ({}))
   .parent("all", { children: () => [child(${leaf}, {})] });`;
