@@ -34,7 +34,7 @@ export function checkRenamedFrom(
     if (there !== undefined && there.renamedFrom === undefined)
       return report(
         "is another workflow now",
-        "delete the option, once the rename is generated and committed; before that, give the other one another name",
+        `delete the option if the rename is committed; else rename ${quote(from)}`,
         there,
       );
     const isKnown = (plan: WrittenPlan) =>

@@ -3,6 +3,7 @@ import type { Written } from "../compile.js";
 import type { Compatibility } from "../compatibility/lines.js";
 import type { Diagnostic } from "../diagnostics/diagnostic.js";
 import { formatDiagnostic } from "../diagnostics/format.js";
+import { configFile } from "../plan/paths.js";
 import type { Tombstones } from "../plan/schema.js";
 import { plural } from "./counts.js";
 import { displayPath, inFolder } from "./functions-folder.js";
@@ -54,19 +55,23 @@ export function printWarnings(answer: Answer, functionsDir: string, terminal: Te
   printUnsafeChanges(answer, terminal);
 }
 
+/** What is not undone is a compensation or an `onEnd`, which undoes nothing. */
+const calledOf = ({ node, compatibility }: Answer["changes"][number]): string =>
+  node === ON_END && compatibility === "loses" ? "left out" : compatibilities[compatibility];
+
 /** Prints the changes that take something from runs in flight. */
 export function printUnsafeChanges({ changes, against: { from } }: Answer, terminal: Terminal) {
   const { err, colors } = printTo(terminal);
   for (const change of changes) {
     if (isSafe(change)) continue;
-    const what = `${compatibilities[change.compatibility]}: ${placeOf(change)}: ${change.message}`;
+    const what = `${calledOf(change)}: ${placeOf(change)}: ${change.message}`;
     err(`${colors.yellow("warning")} compared with ${from}, ${what}`);
   }
 }
 
-/** `order › save` */
+/** `order › save`, or the config. */
 export const placeOf = ({ workflow, node }: Answer["changes"][number]): string =>
-  node === undefined ? workflow : `${workflow} › ${node}`;
+  node === undefined ? workflow || configFile : `${workflow} › ${node}`;
 
 export const noWorkflow = (folder: string): string =>
   `No workflow found: none of ${inFolder(folder, "**/*.workflow.ts")} calls defineWorkflow(). Run workflow-codegen init to add a first one.`;
@@ -163,10 +168,9 @@ function printChanges({ changes, against }: Findings, terminal: Terminal) {
   const paint = { stops: colors.red, loses: colors.red, rename: colors.yellow, safe: colors.green };
   const of = (...kinds: string[]) =>
     changes.filter(({ compatibility }) => kinds.includes(compatibility));
-  for (const [kind, title] of Object.entries(compatibilities) as [Compatibility, string][])
+  for (const kind of Object.keys(compatibilities) as Compatibility[])
     for (const change of of(kind)) {
-      const called = change.node === ON_END && kind === "loses" ? "left out" : title;
-      out(`${paint[kind](called)}: ${placeOf(change)}: ${change.message}`);
+      out(`${paint[kind](calledOf(change))}: ${placeOf(change)}: ${change.message}`);
       hint(change.hint);
     }
   if (changes.some(({ reuses }) => reuses === true))

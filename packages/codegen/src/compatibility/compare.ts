@@ -6,6 +6,7 @@ import { sortedBy } from "../plan/sorted.js";
 import { stageKind } from "../plan/stage-kinds.js";
 import { storedAs } from "../plan/workflow-names.js";
 import { type Change, type WorkflowThen, linePairs, type NodeThen } from "./lines.js";
+import { limitChanges } from "./limits.js";
 import { compareLine } from "./nodes.js";
 import { onEndChanges } from "./on-end.js";
 import { eventsOf, inputChanges } from "./schemas.js";
@@ -30,7 +31,8 @@ export function compare(before: WrittenPlan, now: WrittenPlan): Change[] {
     if (old.hash === workflow.hash) return moved;
     return [...moved, ...compareWorkflow(old, workflow), ...compareUndoing(old, workflow)];
   });
-  return sortedBy([...gone, ...others], ({ workflow }) => workflow);
+  const all = [...limitChanges(before, now), ...gone, ...others];
+  return sortedBy(all, ({ workflow }) => workflow);
 }
 
 const stops = ({ name: workflow }: WorkflowThen, message: string, hint: string): Change => {
@@ -46,8 +48,8 @@ function goneWorkflow(workflow: WorkflowThen, added: readonly WorkflowThen[]): C
   const other = added.find((each) => isLike(workflow, each));
   const option = `\`renamedFrom: ${quote(workflow.name)}\``;
   const renamed =
-    other && `; if it is ${quote(other.name)} now, say so in the options of that: ${option}`;
-  const hint = `keep the workflow ${quote(workflow.name)}, started by nobody, until its runs have ended${renamed ?? ""}`;
+    other && `if it is ${quote(other.name)} now, say so in the options of that: ${option}; else `;
+  const hint = `${renamed ?? ""}keep the workflow ${quote(workflow.name)}, started by nobody, until its runs have ended`;
   return stops(workflow, message, hint);
 }
 
@@ -71,7 +73,7 @@ function movesOf(before: WrittenPlan, now: WrittenPlan): [message: string, hint:
 
 function compareWorkflow(before: WorkflowThen, now: WorkflowThen): Change[] {
   const { pairs, goneCases, otherKeys } = linePairs(before, now);
-  const renamed = `renamed from ${quote(before.name)}: its runs go on under the new name, and are undone by it`;
+  const renamed = `renamed from ${quote(before.name)}: its runs go on under the new name, with their compensations`;
   return [
     ...(before.name === now.name ? [] : [safe(now, renamed)]),
     ...inputChanges(before, now),

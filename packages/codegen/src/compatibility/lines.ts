@@ -10,6 +10,7 @@ export type NodeThen = WorkflowThen["nodes"][number];
 export type Compatibility = "safe" | "rename" | "loses" | "stops";
 
 export interface Change {
+  /** Empty if it is about the config. */
   readonly workflow: string;
   readonly node?: string;
   readonly compatibility: Compatibility;

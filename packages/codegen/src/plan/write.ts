@@ -3,6 +3,7 @@ import { hash } from "node:crypto";
 import { compilerVersion } from "../version.js";
 import { digestOf, lazyWorkflow } from "./digest.js";
 import type {
+  AppConfig,
   BodyPlan,
   NodePlan,
   ProjectPlan,
@@ -24,10 +25,18 @@ export function toWritten({ config, workflows, removed = [] }: ProjectPlan): Wri
     compiler: compilerVersion(),
     version: planVersion,
     // Empty without settings, so that an app without a config keeps its plan.
-    ...(Object.keys(settings).length === 0 ? {} : { config: settings }),
+    ...(Object.keys(settings).length === 0 ? {} : { config: configOf(settings) }),
     workflows: workflows.map(writtenWorkflowOf),
     ...(removed.length === 0 ? {} : { removed: [...removed] }),
   };
+}
+
+/** The same whatever order the numbers of a limit are written in. */
+function configOf(settings: AppConfig): AppConfig {
+  const { limits } = settings;
+  if (limits === undefined) return settings;
+  const each = Object.entries(limits).map(([name, { total, perKey }]) => [name, { total, perKey }]);
+  return { ...settings, limits: Object.fromEntries(each) };
 }
 
 /** Made once: a watching compiler writes most workflows again and again. */

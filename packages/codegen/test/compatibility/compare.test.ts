@@ -588,3 +588,21 @@ test("a component that is mounted under another name stops the runs of all workf
     [],
   );
 });
+
+test("[S197] limits that are new, changed, removed or renamed are told, and end nothing", async () => {
+  const plan = await planOf(a);
+  const withLimits = (limits: NonNullable<WrittenPlan["config"]>["limits"]) => ({
+    ...plan,
+    config: { limits },
+  });
+  const before = withLimits({ tenant: { perKey: 3 }, exports: { total: 5 }, old: { total: 1 } });
+  const now = withLimits({ tenant: { perKey: 3 }, exports: { total: 2 }, mails: { total: 1 } });
+  expect(compare(before, now)).toEqual(
+    [
+      'the limit "old" is removed or renamed: actions that wait for it begin',
+      'the limit "exports" is changed: actions that it lets through now begin, and none is ended',
+      'the limit "mails" is new: actions that run already do not count',
+    ].map((message) => ({ workflow: "", compatibility: "safe", message })),
+  );
+  expect(compare(before, before)).toEqual([]);
+});

@@ -1,0 +1,24 @@
+import { quote } from "../diagnostics/diagnostic.js";
+import type { WrittenPlan } from "../plan/schema.js";
+import type { Change } from "./lines.js";
+
+/** Limits of the config that are new, changed or gone. A work stores their names, as it stores keys. */
+export function limitChanges(before: WrittenPlan, now: WrittenPlan): Change[] {
+  const then = before.config?.limits ?? {};
+  const limits = now.config?.limits ?? {};
+  const gone = Object.keys(then).filter((name) => !Object.hasOwn(limits, name));
+  const about = (name: string, message: string): Change => ({
+    workflow: "",
+    compatibility: "safe",
+    message: `the limit ${quote(name)} is ${message}`,
+  });
+  return [
+    ...gone.map((name) => about(name, "removed or renamed: actions that wait for it begin")),
+    ...Object.entries(limits).flatMap(([name, { total, perKey }]) => {
+      const old = Object.hasOwn(then, name) ? then[name] : undefined;
+      if (old === undefined) return [about(name, "new: actions that run already do not count")];
+      if (old.total === total && old.perKey === perKey) return [];
+      return [about(name, "changed: actions that it lets through now begin, and none is ended")];
+    }),
+  ];
+}
