@@ -43,7 +43,7 @@ describe.skipIf(!existsSync(executablePath))("the page, in a browser", () => {
       stdio: ["ignore", "pipe", "inherit"],
     });
     const url = await addressOf(server);
-    browser = await chromium.launch({ executablePath, args: ["--no-sandbox"] });
+    browser = await chromium.launch({ executablePath, args: ["--no-sandbox", "--disable-gpu"] });
     page = await browser.newPage({ viewport: { width: 1000, height: 900 } });
     page.setDefaultTimeout(300_000);
     page.on("pageerror", (error) => faults.push(error.message));

@@ -259,7 +259,10 @@ const executablePath = process.env["CHROMIUM"] ?? "/usr/bin/chromium";
 const inBrowser = (look: (page: Page, at: string) => Promise<void>) => async () => {
   const source = localSource(local());
   const studio = await serveStudio({ source, title: "", plans: () => undefined });
-  const browser = await chromium.launch({ executablePath, args: ["--no-sandbox"] });
+  const browser = await chromium.launch({
+    executablePath,
+    args: ["--no-sandbox", "--disable-gpu"],
+  });
   try {
     const page = await browser.newPage();
     await page.goto(studio.url);
