@@ -2,7 +2,7 @@ import { quote } from "../diagnostics/diagnostic.js";
 import type { WrittenPlan } from "../plan/schema.js";
 import type { Change } from "./lines.js";
 
-/** Limits of the config that are new, changed or gone. A work stores their names, as it stores keys. */
+/** Tells which limits of the config are new, changed or gone: works store their names. */
 export function limitChanges(before: WrittenPlan, now: WrittenPlan): Change[] {
   const then = before.config?.limits ?? {};
   const limits = now.config?.limits ?? {};

@@ -163,7 +163,8 @@ export interface HandOvers {
 }
 
 /**
- * Schedules a work and writes it into its slot. @param startedTheWatch whether it has turned the watchdog on.
+ * Schedules a work and writes it into its slot.
+ * @param startedTheWatch whether it has turned the watchdog on.
  * @throws if the function no longer exists; nothing is written then.
  */
 export async function startInSlot(
