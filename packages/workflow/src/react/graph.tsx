@@ -141,7 +141,10 @@ const rounded: Shape = (w, h) => {
     `h${2 * r - w}${corner(-1, -1)}v${2 * r - h}${corner(1, -1)}Z`
   );
 };
-/** Functions are boxes, parents have two borders, waits are round, decisions are pointed, ends are doubly round. */
+/**
+ * Functions are boxes, parents have two borders, waits are round, decisions are pointed, ends are
+ * doubly round.
+ */
 const shapes: Readonly<Record<string, Shape>> = {
   run: box,
   fanOut: (w, h) => box(w, h) + box(w - 8, h - 8),

@@ -36,6 +36,7 @@ export async function scheduledArgs(
   given?: Record<string, Value>,
 ): Promise<Record<string, unknown>> {
   const { settles, fn, largeArgs } = work;
+  // Also if they are large: a work whose arguments are gone is set aside before it starts.
   const args = given ?? (await argsOfWork(ctx, work));
   if (settles === true) return { ...args, token: attemptOf(work) };
   // A deployment stores what is scheduled: large arguments would be stored twice.
