@@ -56,7 +56,7 @@ export function packages(
   globalSetup: string[] = [],
 ): UserWorkspaceConfig {
   return project(name, {
-    include: [`${folders}/test/**/*.test.ts`],
+    include: [`${folders}/**/*.test.ts`],
     // The apps that are compiled may have tests of their own.
     exclude: [...configDefaults.exclude, "packages/codegen/test/fixtures/**"],
     globalSetup,
@@ -93,8 +93,8 @@ export function configOf(ofPackages: UserWorkspaceConfig[]): ViteUserConfig {
 
 // What takes long takes a third more in a heap that holds all packages.
 export default configOf([
-  packages("pool", "packages/{workpool,testing}"),
-  packages("workflow", "packages/workflow", testApp),
-  packages("codegen", "packages/{codegen,workflow-codegen,studio}", testApp),
-  packages("benchmarks", "benchmarks"),
+  packages("pool", "packages/{workpool,testing}/test"),
+  packages("workflow", "packages/workflow/test", testApp),
+  packages("codegen", "{packages/{codegen,workflow-codegen,studio}/test,tests}", testApp),
+  packages("benchmarks", "benchmarks/test"),
 ]);

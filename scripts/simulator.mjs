@@ -10,7 +10,8 @@ import { mkdtempSync, rmSync } from "./folders.mjs";
 import { mutating, placesOf } from "./guards.mjs";
 
 const packages = fileURLToPath(new URL("../packages/", import.meta.url));
-const entry = join(packages, "codegen/test/sim/main.ts");
+const tests = fileURLToPath(new URL("../tests/", import.meta.url));
+const entry = join(tests, "sim/main.ts");
 /**
  * Bundled from their sources, so that a mutation reaches them, and coverage too; everything else is
  * used as it is built.
@@ -26,7 +27,7 @@ const fromSource = /^@stepwise\/(workflow\/test|workpool(\/(core|test))?)$/;
 export async function bundleSimulator({ mutation, isFromSource = mutation !== undefined } = {}) {
   if (mutation !== undefined && placesOf(mutation) === 0)
     throw new Error(`Nowhere in the sources: ${JSON.stringify(mutation)}`);
-  const cache = join(packages, "codegen/node_modules/.cache");
+  const cache = join(tests, "node_modules/.cache");
   mkdirSync(cache, { recursive: true });
   const folder = mkdtempSync(join(cache, "sim-"));
   const outfile = join(folder, "main.mjs");

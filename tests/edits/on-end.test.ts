@@ -1,0 +1,132 @@
+import { afterAll, afterEach, beforeEach, expect, test, vi } from "vitest";
+import { compileSources } from "../../packages/codegen/src/compile.js";
+import { compare } from "../../packages/codegen/src/compatibility/compare.js";
+import type { WrittenPlan } from "../../packages/codegen/src/plan/schema.js";
+import { toWritten } from "../../packages/codegen/src/plan/write.js";
+import { Deployment, Releases, type Files } from "./deployed.js";
+
+/* An `onEnd` that a deploy adds, changes or removes while runs are in flight. */
+
+const releases = new Releases();
+beforeEach(() => {
+  vi.useFakeTimers();
+});
+afterEach(() => {
+  vi.useRealTimers();
+});
+afterAll(async () => {
+  await releases.remove();
+});
+
+const flow = (onEnd: string, name = "flow") => `
+import { defineWorkflow } from "@stepwise/workflow";
+import { z } from "zod";
+import { internal } from "./_generated/api";
+export const ${name} = defineWorkflow({ input: z.object({}), ${onEnd} })
+  .sleep("nap", "1h")
+  .step("last", { query: () => "last" });`;
+const log = (text: string) =>
+  `await ctx.runMutation(internal.runs.log, { text: \`${text} \${run.state}\` });`;
+const mutation = (text: string) => `onEnd: { mutation: async (ctx, { run }) => { ${log(text)} } }`;
+const ACTION = `onEnd: {
+  action: async (ctx, { run }, { attempt }) => { ${log("action")} if (attempt === 1) throw new Error("once"); },
+  retry: { maxAttempts: 2, initialBackoffMs: 3_600_000 },
+}`;
+const NONE = "";
+
+async function verdicts(before: string, now: string) {
+  const planOf = async (text: string, then?: WrittenPlan) =>
+    toWritten((await compileSources([{ file: "flow.workflow.ts", text }], then)).plan);
+  const then = await planOf(before);
+  return compare(then, await planOf(now, then)).map(({ node, compatibility, message }) => {
+    return [node, compatibility, message];
+  });
+}
+
+test("[S173] check fails if an onEnd is removed, with its workflow too, and says what becomes of runs", async () => {
+  const one = flow(mutation("one"));
+  expect(await verdicts(one, flow(NONE))).toEqual([
+    ["onEnd", "loses", expect.stringContaining("end without it")],
+  ]);
+  expect(await verdicts(one, flow(NONE, "other"))).toContainEqual([
+    "onEnd",
+    "loses",
+    expect.any(String),
+  ]);
+  expect(await verdicts(flow(NONE), one)).toEqual([
+    ["onEnd", "safe", expect.stringContaining("started before end without it")],
+  ]);
+  expect(await verdicts(one, flow(mutation("two")))).toEqual([
+    ["onEnd", "safe", expect.stringContaining("end with the new one")],
+  ]);
+  expect(await verdicts(one, one)).toEqual([]);
+});
+
+/** A run waits at a place under one version, and ends under the next. */
+async function endedUnder(now: string, before: string, place = "nap") {
+  vi.useRealTimers();
+  const files = (text: string): Files => ({ "flow.workflow.ts": text });
+  const then = await releases.release(files(before));
+  const later = await releases.release(files(now), files(before));
+  vi.useFakeTimers();
+  const app = new Deployment(then, [later]);
+  const id = (await app.call("start", { name: "flow", input: {} })) as string;
+  const isThere = async () =>
+    (await app.see(id)).active.some(({ node, state }) => node === place && state === "waiting");
+  await app.drive(isThere);
+  expect(await isThere()).toBe(true);
+  app.deploy(later);
+  await app.drive();
+  expect(await app.pending()).toBe(0);
+  expect(app.violations).toEqual([]);
+  const [run] = await app.rows("runs");
+  const { state, active } = await app.see(id);
+  expect(active).toEqual([]);
+  return { state, onEndError: run?.onEndError, log: await app.logged() };
+}
+
+const gone = expect.stringContaining('has no node "onEnd"');
+
+test.each([
+  ["changed", mutation("one"), mutation("two"), { log: ["two completed"] }],
+  ["added", NONE, mutation("two"), { log: [] }],
+  ["removed", mutation("one"), NONE, { log: [], onEndError: gone }],
+  ["made an action", mutation("one"), ACTION, { log: ["action completed", "action completed"] }],
+])(
+  "[S173] a run that is in flight while its onEnd is %s",
+  { tags: ["large"] },
+  async (_what, before, now, expected) => {
+    expect(await endedUnder(flow(now), flow(before))).toEqual({
+      state: "completed",
+      onEndError: undefined,
+      ...expected,
+    });
+  },
+);
+
+test.each([
+  ["removed", NONE, { log: ["action completed"], onEndError: gone }],
+  ["made a mutation", mutation("two"), { log: ["action completed", "two completed"] }],
+])(
+  "[S173] an onEnd that waits for its next attempt while it is %s",
+  { tags: ["large"] },
+  async (_what, now, expected) => {
+    expect(await endedUnder(flow(now), flow(ACTION), "onEnd")).toEqual({
+      state: "completed",
+      onEndError: undefined,
+      ...expected,
+    });
+  },
+);
+
+test(
+  "[S118] [S173] a run whose workflow is removed ends, and says that its onEnd is gone",
+  { tags: ["large"] },
+  async () => {
+    expect(await endedUnder(flow(NONE, "other"), flow(mutation("one")))).toEqual({
+      state: "failed",
+      onEndError: gone,
+      log: [],
+    });
+  },
+);

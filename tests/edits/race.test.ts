@@ -1,0 +1,169 @@
+import { afterAll, afterEach, beforeEach, expect, test, vi } from "vitest";
+import { compileSources } from "../../packages/codegen/src/compile.js";
+import { compare } from "../../packages/codegen/src/compatibility/compare.js";
+import { toWritten } from "../../packages/codegen/src/plan/write.js";
+import { Deployment, Releases, type Files } from "./deployed.js";
+
+/* Races that are changed while runs are before them, in them, and after them. */
+
+const releases = new Releases();
+beforeEach(() => {
+  vi.useFakeTimers();
+});
+afterEach(() => {
+  vi.useRealTimers();
+});
+afterAll(async () => {
+  await releases.remove();
+});
+
+const app = (nodes: string, options = ""): Files => ({
+  "flow.workflow.ts": `
+import { defineWorkflow } from "@stepwise/workflow";
+import { z } from "zod";
+export const flow = defineWorkflow({ input: z.object({})${options} })${nodes};`,
+});
+
+/** A case that ends well after so many hours, or fails. */
+const ends = (of: string, hours: number, made = `() => "${of}"`) =>
+  `${of}: (b) => b.sleep("rest", "${hours}h").step("made", { query: ${made} })`;
+const fails = (of: string, hours: number) =>
+  ends(of, hours, `(): string => { throw new Error("${of} fails"); }`);
+const race = (cases: readonly string[], options = "") =>
+  `.race("first", { cases: { ${cases.join(", ")} }${options} })`;
+const LAST = `.step("last", { query: (_ctx, { first }) => first })`;
+
+/** What `check` says of an edit. */
+async function verdictOf(before: Files, now: Files): Promise<string[]> {
+  const plan = async (files: Files, was?: Parameters<typeof compileSources>[1]) => {
+    const sources = Object.entries(files).map(([file, text]) => ({ file, text }));
+    return toWritten((await compileSources(sources, was)).plan);
+  };
+  const was = await plan(before);
+  return compare(was, await plan(now, was)).map(({ node, compatibility, message }) =>
+    `${node ?? ""} ${compatibility}: ${message}`.trim(),
+  );
+}
+
+/** The end, under the next version, of a run that has come so far under the one before. */
+async function endsUnder(before: Files, now: Files, hours: number) {
+  vi.useRealTimers();
+  const versions = [await releases.release(before), await releases.release(now, before)] as const;
+  vi.useFakeTimers();
+  const deployment = new Deployment(versions[0], versions);
+  const id = (await deployment.call("start", { name: "flow", input: {} })) as string;
+  const ms = hours * 3_600_000;
+  const at = Date.now() + ms;
+  const end = setTimeout(() => {}, ms);
+  await deployment.drive(() => Date.now() >= at);
+  clearTimeout(end);
+  deployment.deploy(versions[1]);
+  await deployment.drive();
+  expect(await deployment.pending()).toBe(0);
+  return await deployment.see(id);
+}
+
+const completed = (output: unknown) => ({ state: "completed", output });
+
+test(
+  "[S168] an added case is not run by runs that have come to the race; by those before it, it is",
+  { tags: ["large"] },
+  async () => {
+    const rest = `.sleep("before", "1h")`;
+    const before = app(rest + race([ends("slow", 4)]) + LAST);
+    const now = app(rest + race([ends("slow", 4), ends("quick", 1)]) + LAST);
+    expect(await verdictOf(before, now)).toEqual([
+      'first.quick safe: added: runs that have come to "first" do not run it',
+    ]);
+    expect(await endsUnder(before, now, 0.5)).toMatchObject(
+      completed({ case: "quick", output: "quick" }),
+    );
+    expect(await endsUnder(before, now, 2)).toMatchObject(
+      completed({ case: "slow", output: "slow" }),
+    );
+  },
+);
+
+test("[S168] a removed case is out; if no other wins, the run stops; if it has won, it keeps that", async () => {
+  const gone =
+    "first.quick stops: the case is removed: in a race that goes on it is out, and the run stops if no other case wins";
+  const before = app(race([ends("slow", 4), ends("quick", 2)]) + LAST);
+  const now = app(race([ends("slow", 4)]) + LAST);
+  expect(await verdictOf(before, now)).toEqual([gone]);
+  expect(await endsUnder(before, now, 1)).toMatchObject(
+    completed({ case: "slow", output: "slow" }),
+  );
+  const late = `.sleep("after", "1h")`;
+  const won = [before, now].map((files) => ({
+    "flow.workflow.ts": files["flow.workflow.ts"]!.replace(LAST, late + LAST),
+  }));
+  expect(await endsUnder(won[0]!, won[1]!, 2.5)).toMatchObject(
+    completed({ case: "quick", output: "quick" }),
+  );
+  const failing = app(race([fails("slow", 4), ends("quick", 2)]) + LAST);
+  const alone = app(race([fails("slow", 4)]) + LAST);
+  expect(await verdictOf(failing, alone)).toEqual([gone]);
+  expect(await endsUnder(failing, alone, 1)).toMatchObject({
+    state: "failed",
+    error: {
+      kind: "childFailed",
+      causes: { slow: { kind: "thrown" }, quick: { kind: "removedNode" } },
+    },
+  });
+});
+
+test(
+  "[S168] another `first` holds for races that begin; check says so of those that have begun",
+  { tags: ["large"] },
+  async () => {
+    const cases = [fails("quick", 1), ends("slow", 2)];
+    const well = app(race(cases) + LAST);
+    const any = app(race(cases, `, first: "any"`) + LAST);
+    const changed =
+      "first safe: changed: runs in flight go on, and run the new code when they get there; a race that has begun keeps its rule";
+    expect(await verdictOf(well, any)).toContain(changed);
+    expect(await endsUnder(well, any, 0.5)).toMatchObject(
+      completed({ case: "slow", ok: true, output: "slow" }),
+    );
+    const fails_ = `${changed}, and stops its run if a case that failed has won`;
+    expect(await verdictOf(any, well)).toContain(fails_);
+    expect(await endsUnder(any, well, 0.5)).toMatchObject({
+      state: "failed",
+      error: { node: "first", kind: "childFailed" },
+    });
+  },
+);
+
+test("[S168] renamed cases and nodes keep what runs in them have done", async () => {
+  const before = app(race([ends("quick", 1), ends("slow", 3)]) + LAST);
+  const now = app(
+    race([ends("fast", 1).replaceAll(`"made"`, `"done"`), ends("slow", 3)]) + LAST,
+    `, renamed: { "first.quick": "first.fast", "first.quick.made": "first.fast.done" }`,
+  );
+  const verdict = await verdictOf(before, now);
+  expect(verdict.filter((each) => !each.includes(" safe: "))).toEqual([]);
+  expect(await endsUnder(before, now, 0.5)).toMatchObject(
+    completed({ case: "fast", output: "fast" }),
+  );
+});
+
+test(
+  "[S168] the whole race removed, or of another kind: runs that are in it stop",
+  { tags: ["large"] },
+  async () => {
+    const before = app(race([ends("slow", 4)]) + LAST);
+    const gone = app(`.step("last", { query: () => "last" })`);
+    expect(await verdictOf(before, gone)).toContain(
+      "first stops: the node is removed: runs that are at it or inside it stop; those before or after it go on",
+    );
+    expect(await endsUnder(before, gone, 1)).toMatchObject({ state: "failed" });
+    const all = app(`.parallel("first", { branches: { ${ends("slow", 4)} } })` + LAST);
+    const kind = (is: string) =>
+      `first stops: runs that are at first (${is}) stop: it is not there any more`;
+    const error = { kind: "removedNode", node: "first" };
+    expect(await verdictOf(before, all)).toContain(kind("race"));
+    expect(await endsUnder(before, all, 1)).toMatchObject({ state: "failed", error });
+    expect(await verdictOf(all, before)).toContain(kind("parallel"));
+    expect(await endsUnder(all, before, 1)).toMatchObject({ state: "failed", error });
+  },
+);

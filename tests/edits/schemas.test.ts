@@ -1,0 +1,389 @@
+import { afterAll, afterEach, beforeEach, describe, expect, test, vi } from "vitest";
+import { compileSources } from "../../packages/codegen/src/compile.js";
+import { compare } from "../../packages/codegen/src/compatibility/compare.js";
+import { toWritten } from "../../packages/codegen/src/plan/write.js";
+import { Deployment, Releases, type Files } from "./deployed.js";
+
+/* What `check` says of edited schemas, retries and waits, and what runs do that are in flight. */
+
+const releases = new Releases();
+beforeEach(() => {
+  vi.useFakeTimers();
+});
+afterEach(() => {
+  vi.useRealTimers();
+});
+afterAll(async () => {
+  await releases.remove();
+});
+
+const app = (input: string, nodes: string, options = "", more = ""): Files => ({
+  "flow.workflow.ts": `
+import { child, defineWorkflow } from "@stepwise/workflow";
+import { v } from "convex/values";
+import { z } from "zod";
+${more}
+export const kid = defineWorkflow({ input: z.object({}) }).sleep("rest", "1h");
+export const flow = defineWorkflow({ input: ${input}${options} })${nodes};`,
+});
+
+async function verdicts(before: Files, now: Files): Promise<string[]> {
+  const planOf = async (files: Files, then?: ReturnType<typeof toWritten>) => {
+    const sources = Object.entries(files).map(([file, text]) => ({ file, text }));
+    const { plan, diagnostics } = await compileSources(sources, then);
+    expect(diagnostics.map(({ message }) => message)).toEqual([]);
+    return toWritten(plan);
+  };
+  const then = await planOf(before);
+  return compare(then, await planOf(now, then)).map(
+    ({ node, compatibility, message }) => `${compatibility} ${node ?? "flow"}: ${message}`,
+  );
+}
+
+/** A run is started under one version; at a place the next is deployed. */
+async function deployed(before: Files, now: Files, input: object = {}, until?: string) {
+  vi.useRealTimers();
+  const versions = [await releases.release(before), await releases.release(now, before)] as const;
+  vi.useFakeTimers();
+  const deployment = new Deployment(versions[0], versions);
+  const id = (await deployment.call("start", { name: "flow", input })) as string;
+  if (until !== undefined)
+    await deployment.drive(async () =>
+      (await deployment.see(id)).active.some(
+        ({ node, state }) => node === until && state === "waiting",
+      ),
+    );
+  deployment.deploy(versions[1]);
+  return [deployment, id] as const;
+}
+
+const GATE = `.sleep("gate", "1h")`;
+const reads = `${GATE}.step("told", { query: (_ctx, { input }) => input.tenant ?? "none" }).step("other", { query: () => 1 }).finalize({ query: (_ctx, { told }) => told })`;
+const shared = `export const tenant = z.string().optional();`;
+
+describe("the input", () => {
+  test.each<[what: string, before: string, now: string, verdict: RegExp[]]>([
+    [
+      "a field with a default is new",
+      `z.object({ url: z.string() })`,
+      `z.object({ url: z.string(), tenant: z.string().default("acme") })`,
+      [
+        /^safe flow: input\.tenant is new: in runs that have begun it may be undefined, though it has a default.*; "told" reads it$/,
+      ],
+    ],
+    [
+      "an optional field is new, given by name",
+      `z.object({ url: z.string() })`,
+      `z.object({ url: z.string(), tenant })`,
+      [/^safe flow: input\.tenant is new.*may be undefined, and.*"told" reads/],
+    ],
+    [
+      "a required field is new",
+      `z.object({})`,
+      `z.object({ tenant: z.string() })`,
+      [
+        /^stops flow: input\.tenant is new and required: runs that have not begun fail with invalidInput.*"told"/,
+      ],
+    ],
+    [
+      "a field is removed, and values may have others",
+      `z.object({ tenant: z.any(), url: z.string() })`,
+      `z.object({ tenant: z.any() })`,
+      [/^safe flow: input\.url is removed: runs that have begun keep/],
+    ],
+    ...[
+      [`v.object({ tenant: v.any(), url: v.string() })`, `v.object({ tenant: v.any() })`],
+      [`z.object({ tenant: z.any(), url: z.string() })`, `z.object({ tenant: z.any() }).strict()`],
+      [`z.object({ tenant: z.any(), url: z.string() })`, `z.strictObject({ tenant: z.any() })`],
+    ].map(([before = "", now = ""]): [string, string, string, RegExp[]] => [
+      `a field is removed, and values may have no others: ${now}`,
+      before,
+      now,
+      [/^stops flow: input\.url is removed: runs that have not begun fail with invalidInput/],
+    ]),
+    [
+      "a field has another type",
+      `z.object({ tenant: z.string() })`,
+      `z.object({ tenant: z.number() })`,
+      [
+        /^stops flow: input\.tenant has another schema: runs that have not begun fail with invalidInput, unless their value fits, and runs that have begun keep what they have; "told"/,
+      ],
+    ],
+    [
+      "an optional field is required, of v.object",
+      `v.object({ tenant: v.optional(v.string()) })`,
+      `v.object({ tenant: v.string() })`,
+      [/^stops flow: input\.tenant is required now/],
+    ],
+    [
+      "a field with a default, which was filled in at the start, is required",
+      `z.object({ tenant: z.string().default("a") })`,
+      `z.object({ tenant: z.string() })`,
+      [/^safe flow: input\.tenant had a default before/],
+    ],
+    [
+      "a required field is optional",
+      `z.object({ tenant: z.string() })`,
+      `z.object({ tenant: z.string().optional().describe("who") })`,
+      [/^safe flow: input\.tenant was required before/],
+    ],
+    [
+      "an optional field has a default",
+      `z.object({ tenant: z.optional(z.string()) })`,
+      `z.object({ tenant: z.string().default("a") })`,
+      [/^safe flow: input\.tenant has a default now: in runs that have begun it may be undefined/],
+    ],
+    [
+      "another default",
+      `z.object({ tenant: z.string().default("a") })`,
+      `z.object({ tenant: z.string().default("b") })`,
+      [
+        /^safe flow: another input: runs that have begun keep theirs, and a run that has not is parsed by the new schema when it begins$/,
+      ],
+    ],
+    [
+      "fields that cannot be seen",
+      `z.object({ tenant: z.string() })`,
+      `z.object({ tenant: z.string() }).transform((one) => one)`,
+      [/^safe flow: another input.*; check cannot see all of its fields$/],
+    ],
+    [
+      "a schema that is given by name",
+      `z.object({ tenant: z.string() })`,
+      `whole`,
+      [/^stops flow: input\.size is new and required/],
+    ],
+    [
+      "the same",
+      `z.object({ a: z.any(), tenant: z.any() })`,
+      `z.object({ a: z.any(), tenant: z.any() })`,
+      [],
+    ],
+  ])("[S145] %s", async (_what, before, now, verdict) => {
+    const more = `${shared}\nexport const whole = z.object({ tenant: z.string(), size: z.number() });`;
+    expect(await verdicts(app(before, reads, "", more), app(now, reads, "", more))).toEqual(
+      verdict.map((each) => expect.stringMatching(each)),
+    );
+  });
+
+  test.each([
+    ["with a default", `z.object({ tenant: z.string().default("acme") })`, {}, "none"],
+    ["required", `z.object({ tenant: z.string() })`, {}, "none"],
+  ])(
+    "[S145] a run that has begun has nothing in a field that is new, %s",
+    { tags: ["large"] },
+    async (_what, now, input, output) => {
+      const [deployment, id] = await deployed(
+        app(`z.object({})`, reads),
+        app(now, reads),
+        input,
+        "gate",
+      );
+      await deployment.drive();
+      expect(await deployment.see(id)).toMatchObject({ state: "completed", output });
+    },
+  );
+
+  test(
+    "[S145] check names the nodes that read a field, and those that may read any",
+    { tags: ["large"] },
+    async () => {
+      const nodes = `${GATE}
+      .step("told", { query: (_ctx, { input: { tenant } }) => tenant ?? "none" })
+      .step("other", { query: (_ctx, { input }) => input.url })
+      .branch("way", { on: ({ input }) => (input.url ? "x" : "y"), cases: {
+        x: (b) => b.step("asked", { query: (_ctx, scope) => scope.input.tenant ?? "none" }),
+        y: (b) => b,
+      } })
+      .step("all", { query: (_ctx, { input, told, way }) => [told, way, Object.keys(input).length].join() })`;
+      const [before, now] = [
+        app(`z.object({ url: z.string() })`, nodes),
+        app(`z.object({ url: z.string(), tenant: z.string().default("acme") })`, nodes),
+      ];
+      expect(await verdicts(before, now)).toEqual([
+        expect.stringMatching(/; "told" and "way" read it; "all" reads the input$/),
+      ]);
+      const unread = app(
+        `z.object({ url: z.string() })`,
+        GATE + `.step("other", { query: (_ctx, { input }) => input.url })`,
+      );
+      const grown = app(
+        `z.object({ url: z.string(), tenant: z.string() })`,
+        GATE + `.step("other", { query: (_ctx, { input }) => input.url })`,
+      );
+      expect(await verdicts(unread, grown)).toEqual([
+        expect.stringMatching(
+          /^stops flow: input\.tenant is new and required: .*in runs that have begun it may be undefined$/,
+        ),
+      ]);
+      const [deployment, id] = await deployed(before, now, { url: "u" }, "gate");
+      await deployment.drive();
+      expect(await deployment.see(id)).toMatchObject({ output: "none,none,1" });
+    },
+  );
+
+  test("[S145] a run that has begun keeps the value of a field that has another type or is removed", async () => {
+    const before = app(`z.object({ tenant: z.string() })`, reads);
+    for (const now of [`z.object({ tenant: z.number() })`, `z.strictObject({})`]) {
+      const [deployment, id] = await deployed(before, app(now, reads), { tenant: "a" }, "gate");
+      await deployment.drive();
+      expect(await deployment.see(id)).toMatchObject({ state: "completed", output: "a" });
+    }
+  });
+});
+
+describe("events and states", () => {
+  const asks = (events: string) =>
+    `.event("ask", { anyOf: { ${events} } }).step("told", { query: (_ctx, { ask }) => ask.name })`;
+  const both = app(`z.object({})`, asks("paid: z.string(), refunded: z.string()"));
+  const one = app(`z.object({})`, asks("paid: z.string()"));
+
+  test("[S145] an event leaves anyOf: whoever sends it gets an error, and the run waits for the others", async () => {
+    expect(await verdicts(both, one)).toContainEqual(
+      expect.stringMatching(
+        /^safe ask: the event "refunded" is not taken here any more: runs wait for "paid", and whoever sends it gets an error$/,
+      ),
+    );
+    expect(await verdicts(one, both)).toEqual([expect.stringMatching(/^safe ask: changed/)]);
+    const [deployment, runId] = await deployed(both, one, {}, "ask");
+    const send = (event: string) =>
+      deployment.call("send", { name: "flow", runId, event, value: "all" });
+    await expect(send("refunded")).rejects.toThrow("No node of workflow");
+    expect(await send("paid")).toBe("taken");
+    expect(await deployment.see(runId)).toMatchObject({ state: "completed", output: "paid" });
+  });
+
+  test("[S145] an event's node is renamed: whoever sends the old name gets an error", async () => {
+    const node = (name: string) => `.event("${name}", { schema: z.string() })`;
+    const before = app(`z.object({})`, node("ask"));
+    const now = app(`z.object({})`, node("question"), `, renamed: { ask: "question" }`);
+    expect(await verdicts(before, now)).toContainEqual(
+      expect.stringMatching(
+        /^safe question: the event "ask" is not taken here any more.*gets an error$/,
+      ),
+    );
+    const [deployment, runId] = await deployed(before, now, {}, "ask");
+    await expect(
+      deployment.call("send", { name: "flow", runId, event: "ask", value: "x" }),
+    ).rejects.toThrow("No node of workflow");
+  });
+
+  test("[S145] a field of an event or of a loop's state is new: its readers are named", async () => {
+    const nodes = (field: string) =>
+      `.event("ask", { schema: z.object({ a: z.string()${field} }) })${GATE}.step("told", { query: (_ctx, { ask }) => ask.b ?? "none" })`;
+    const before = app(`z.object({})`, nodes(""));
+    const now = app(`z.object({})`, nodes(`, b: z.string()`));
+    expect(await verdicts(before, now)).toContainEqual(
+      expect.stringMatching(
+        /^safe ask: ask\.b is new and required: runs that are past it keep what they took, and whoever sends it as before gets an error.*; "told" reads it$/,
+      ),
+    );
+    const [deployment, runId] = await deployed(before, now, {}, "ask");
+    const send = (value: object) =>
+      deployment.call("send", { name: "flow", runId, event: "ask", value });
+    await expect(send({ a: "x" })).rejects.toThrow("does not fit its schema");
+    const loop = (field: string) =>
+      `.loop("turn", { state: z.object({ n: z.number()${field} }), initial: () => ({ n: 1, m: 1 }), body: (b) => b.step("x", { query: () => ({ n: 1, m: 1 }) }), until: () => true, maxIterations: 3 })`;
+    expect(
+      await verdicts(app(`z.object({})`, loop("")), app(`z.object({})`, loop(`, m: z.number()`))),
+    ).toContainEqual(
+      expect.stringMatching(
+        /^safe turn: state\.m is new and required: an iteration that has begun keeps the state/,
+      ),
+    );
+  });
+});
+
+describe("the workflow's retry", () => {
+  const RETRY = `, retry: { maxAttempts: 4, initialBackoffMs: 3_600_000, base: 1 }`;
+  const nodes = `.step("x", { action: () => { throw new Error("again"); } }).step("own", { action: () => 1, retry: false }).step("q", { query: () => 1 })`;
+  const before = app(`z.object({})`, nodes, RETRY);
+
+  test("[S146] it is removed: a run that waits for its next attempt fails at that, and check names the nodes", async () => {
+    const now = app(`z.object({})`, nodes);
+    expect(await verdicts(before, now)).toEqual([
+      'safe flow: the retry is removed: it holds for "x", also in runs that wait for their next attempt, which then fail or go on by it',
+    ]);
+    const [deployment, id] = await deployed(before, now, {}, "x");
+    await deployment.drive();
+    expect(await deployment.see(id)).toMatchObject({ state: "failed", error: { attempt: 2 } });
+  });
+
+  test(
+    "[S146] it is another one: that holds for a run that waits for its next attempt",
+    { tags: ["large"] },
+    async () => {
+      const now = app(`z.object({})`, nodes, RETRY.replace("4", "3"));
+      expect(await verdicts(before, now)).toEqual([
+        expect.stringMatching(/^safe flow: another retry: it holds for "x",/),
+      ]);
+      const [deployment, id] = await deployed(before, now, {}, "x");
+      await deployment.drive();
+      expect(await deployment.see(id)).toMatchObject({ state: "failed", error: { attempt: 3 } });
+    },
+  );
+
+  test.each(["query", "mutation"])(
+    "[S146] an action that waits for its next attempt is a %s now: the run goes on, and check says so",
+    async (kind) => {
+      const was = `.step("x", { action: () => { throw new Error("again"); }, retry: { maxAttempts: 4, initialBackoffMs: 3_600_000, base: 1 } })`;
+      const texts = [
+        app(`z.object({})`, was),
+        app(`z.object({})`, `.step("x", { ${kind}: () => 1 })`),
+      ] as const;
+      expect(await verdicts(...texts)).toEqual([
+        expect.stringMatching(/^safe x: changed: runs in flight go on.*; an action that runs ends/),
+      ]);
+      const [deployment, id] = await deployed(...texts, {}, "x");
+      await deployment.drive();
+      expect(await deployment.see(id)).toMatchObject({ state: "completed", output: 1 });
+    },
+  );
+});
+
+describe("parents and waits", () => {
+  const parent = (handler: string) =>
+    `.parent("p", { ${handler}children: () => [child(kid, {})], finalize: { query: () => "done" } })`;
+
+  test.each([
+    ["query", "query: () => 1, "],
+    ["mutation of its own transaction", "mutation: () => 1, isolate: true, "],
+  ])(
+    "[S115] a parent's %s handler is removed: no run stops",
+    { tags: ["large"] },
+    async (_what, handler) => {
+      const without = (handler: string, first = "") => app(`z.object({})`, first + parent(handler));
+      const texts = [without(handler), without("")] as const;
+      expect(await verdicts(...texts)).toEqual([
+        expect.stringMatching(/^safe p: changed: runs in/),
+      ]);
+      const [unbegun, id] = await deployed(...texts);
+      expect((await unbegun.see(id)).active).toMatchObject([{ node: "p.output" }]);
+      await unbegun.drive();
+      expect(await unbegun.see(id)).toMatchObject({
+        state: "completed",
+        output: "done",
+        active: [],
+      });
+      const [deployment, other] = await deployed(...texts, {}, "p");
+      await deployment.drive();
+      expect(await deployment.see(other)).toMatchObject({ state: "completed", output: "done" });
+      const later = [without(handler, GATE), without("", GATE)] as const;
+      expect(await verdicts(...later)).toEqual([expect.stringMatching(/^safe p:/)]);
+      const [gated, third] = await deployed(...later, {}, "gate");
+      await gated.drive();
+      expect(await gated.see(third)).toMatchObject({ state: "completed", output: "done" });
+    },
+  );
+
+  test.each([
+    [`.sleep("x", "1h")`, `.sleep("x", "2h")`],
+    [`.sleep("x", "1h")`, `.sleep("x", () => "2h")`],
+    [`.event("x", { schema: z.string(), timeout: "1h" })`, `.event("x", { schema: z.string() })`],
+    [`.parent("x", { timeout: "1h", children: () => [] })`, `.parent("x", { children: () => [] })`],
+  ])("[S145] a wait that has begun keeps its time: %s is %s now", async (before, now) => {
+    expect(await verdicts(app(`z.object({})`, before), app(`z.object({})`, now))).toEqual([
+      expect.stringMatching(/^safe x: changed: .*; a wait that has begun keeps its time$/),
+    ]);
+  });
+});

@@ -1,0 +1,71 @@
+import type { Commit, Deployment } from "@stepwise/testing";
+import { limitOf, type Limits } from "@stepwise/workpool/core";
+import type { Doc } from "../../packages/workpool/src/component/_generated/dataModel.js";
+
+/** What a work says of the limits that a scenario has. */
+export interface WorkLimits {
+  readonly tenant?: string;
+  readonly exports?: true;
+}
+
+/** Limits that a scenario begins with, or changes to. */
+export function limitsOf(random: () => number): Limits {
+  const upTo = (count: number) => 1 + Math.floor(random() * count);
+  return { tenant: { perKey: upTo(3), total: upTo(6) }, exports: { total: upTo(3) } };
+}
+
+export function limitsOfWork(random: () => number): { readonly limits?: WorkLimits } {
+  const share = random();
+  const tenant = random() < 0.6 ? { tenant: "abc"[Math.floor(random() * 3)]! } : {};
+  const exports = random() < 0.4 ? { exports: true as const } : {};
+  return share < 0.3 ? {} : { limits: { ...tenant, ...exports } };
+}
+
+/** No commit starts a work beyond a limit, and permits are those of works in slots. */
+export class PoolLimits {
+  readonly #needs = new Map<string, readonly string[]>();
+  readonly #running = new Map<string, number>();
+  #held = 0;
+  #permits = 0;
+
+  constructor(
+    readonly deployment: Deployment,
+    readonly problems: string[],
+  ) {}
+
+  see({ by, writes }: Commit): void {
+    const [left, entered] = [new Set<string>(), new Set<string>()];
+    for (const { table, old, next } of writes) {
+      if (table.path === "workpool/works" && next !== undefined) {
+        const { _id, permits = [] } = next as unknown as Doc<"works">;
+        this.#needs.set(_id, permits);
+      }
+      if (table.path === "workpool/permits")
+        this.#permits += Number(next !== undefined) - Number(old !== undefined);
+      if (table.path !== "workpool/slots") continue;
+      const [had, has] = [old, next] as unknown as (Doc<"slots"> | undefined)[];
+      this.#held += (has?.permits?.length ?? 0) - (had?.permits?.length ?? 0);
+      if (had?.work !== undefined) left.add(had.work);
+      if (has?.work !== undefined) entered.add(has.work);
+    }
+    for (const work of left) this.#count(work, -1);
+    for (const work of entered) this.#count(work, 1);
+    // One whose slot is only written to goes on, also if its limit was lowered.
+    const started = [...entered].filter((work) => !left.has(work));
+    const [gate] = this.deployment.rows<Doc<"gate">>("workpool", "gate");
+    for (const name of new Set(started.flatMap((work) => this.#needsOf(work))))
+      if (gate !== undefined && this.#running.get(name)! > limitOf(gate, name))
+        this.problems.push(`${by} runs ${this.#running.get(name)} of ${name}`);
+    if (this.#held !== this.#permits)
+      this.problems.push(`${by}: works in slots hold ${this.#held} of ${this.#permits} permits`);
+  }
+
+  #needsOf(work: string): readonly string[] {
+    return this.#needs.get(work) ?? [];
+  }
+
+  #count(work: string, change: number): void {
+    for (const name of this.#needsOf(work))
+      this.#running.set(name, (this.#running.get(name) ?? 0) + change);
+  }
+}

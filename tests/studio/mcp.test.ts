@@ -1,0 +1,139 @@
+/** @module-tag large */
+import { writeFile } from "node:fs/promises";
+import { dirname, join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { Client } from "@modelcontextprotocol/client";
+import { StdioClientTransport } from "@modelcontextprotocol/client/stdio";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import type { TestApp } from "../../packages/codegen/test/dev-server/app.js";
+import { eventually, writeShop } from "./app.js";
+
+const bin = fileURLToPath(
+  new URL("../../packages/codegen/bin/workflow-codegen.js", import.meta.url),
+);
+
+let app: TestApp;
+let client: Client;
+beforeAll(async () => {
+  app = await writeShop();
+  client = new Client({ name: "test", version: "1" });
+  const cwd = dirname(app.functionsDir);
+  await client.connect(
+    new StdioClientTransport({ command: process.execPath, args: [bin, "mcp"], cwd }),
+  );
+});
+afterAll(async () => {
+  await client.close();
+  await app.remove();
+});
+
+async function call(name: string, args: Record<string, unknown> = {}) {
+  const { content, isError } = await client.callTool({ name, arguments: args });
+  const [first] = content;
+  const text = first?.type === "text" ? first.text : "";
+  return {
+    isError: isError === true,
+    text,
+    value: isError === true ? undefined : JSON.parse(text),
+  };
+}
+
+test("an agent checks, explains, starts, reads and restarts", async () => {
+  expect((await call("check")).value).toMatchObject({ ok: true, problems: [] });
+  expect((await call("explain")).value).toMatchObject([
+    { name: "anything" },
+    { name: "order" },
+    { name: "parcel" },
+    { name: "vault" },
+  ]);
+  const start = { workflow: "parcel", input: { item: "a" }, key: "box 1" };
+  const started = await call("start_run", start);
+  const runId = started.value as string;
+  const run = async () => (await call("get_run", { runId })).value;
+  await eventually(async () =>
+    expect(await run()).toMatchObject({ state: "completed", output: "packed a" }),
+  );
+  expect((await call("list_runs", { state: "completed" })).value.page).toMatchObject([{ runId }]);
+  for (const [filter, count] of [
+    [{ workflow: "parcel", node: "pack" }, 0],
+    [{ workflow: "parcel", key: "box" }, 1],
+    [{ workflow: "parcel", outdated: true }, 0],
+    [{ text: "BOX 1" }, 1],
+    [{ text: "box 2" }, 0],
+    [{ since: "2020-01-01T00:00:00Z" }, 1],
+    [{ until: "2020-01-01T00:00:00+01:00" }, 0],
+  ] as const)
+    expect([filter, (await call("list_runs", filter)).value.page.length]).toEqual([filter, count]);
+  expect((await call("timeline", { runId })).value.page).toMatchObject([
+    { node: "pack", state: "completed", output: "packed a" },
+  ]);
+  await call("restart_run", { runId });
+  expect(await run()).toMatchObject({ generation: 2 });
+  await eventually(async () =>
+    expect(await run()).toMatchObject({ generation: 2, state: "completed" }),
+  );
+  await call("restart_run", { runId, from: "pack", input: { item: "b" } });
+  await eventually(async () =>
+    expect(await run()).toMatchObject({ generation: 3, output: "packed b" }),
+  );
+});
+
+test("an agent pauses, resumes and removes a run", async () => {
+  const start = { workflow: "parcel", input: { item: "a" } };
+  const runId = (await call("start_run", start)).value as string;
+  const run = async () => (await call("get_run", { runId })).value;
+  await eventually(async () => expect(await run()).toMatchObject({ state: "completed" }));
+  // Neither changes a run that has ended, and the manager says so.
+  expect(await call("pause_run", { runId })).toMatchObject({ value: false });
+  expect(await call("resume_run", { runId })).toMatchObject({ value: false });
+  expect(await call("count_runs", { workflow: "parcel", text: runId })).toMatchObject({
+    value: { count: 1 },
+  });
+  const bulk = { do: "resume", where: { workflow: "parcel", text: runId } };
+  const bulkId = (await call("start_bulk", bulk)).value as string;
+  await eventually(async () =>
+    expect((await call("list_bulks", {})).value).toMatchObject([
+      { bulkId, refused: 1, refusals: [{ why: "it is not paused" }] },
+    ]),
+  );
+  expect(await call("stop_bulk", { bulkId })).toMatchObject({ value: false });
+  expect(await call("remove_run", { runId })).toMatchObject({ isError: false });
+  await eventually(async () => expect(await run()).toBeNull());
+});
+
+test("an agent runs a workflow to its end without waiting for its time", async () => {
+  const parcel = { workflow: "parcel", input: { item: "a" } };
+  expect((await call("run_skipping_time", parcel)).value).toMatchObject({
+    ok: true,
+    output: "packed a",
+  });
+  const unknown = await call("run_skipping_time", { workflow: "parcle", input: {} });
+  expect(unknown.value).toMatchObject({ ok: false, progress: expect.stringContaining("parcel") });
+});
+
+test("check tells an agent what is wrong with a definition, until it is right", async () => {
+  const file = join(app.functionsDir, "more.workflow.ts");
+  const more = (retry: string) => `
+    import { defineWorkflow } from "@stepwise/workflow";
+    import { z } from "zod";
+    export const more = defineWorkflow({ input: z.object({}) })
+      .step("only", { action: async () => 1, retry: ${retry} });
+  `;
+  await writeFile(file, more("{ maxAttempts: 0, initialBackoffMs: 1, base: 1 }"));
+  expect((await call("check")).value).toMatchObject({
+    ok: false,
+    problems: [expect.objectContaining({ message: expect.stringContaining("maxAttempts") })],
+  });
+  await writeFile(file, more("{ maxAttempts: 2, initialBackoffMs: 1, base: 1 }"));
+  expect((await call("check")).value).toMatchObject({ ok: true, problems: [] });
+});
+
+test("what cannot be done is said to the agent", async () => {
+  const unknown = await call("start_run", { workflow: "parcle", input: {} });
+  expect(unknown).toMatchObject({ isError: true });
+  expect(unknown.text).toContain("order, parcel, vault");
+  const misfit = await call("start_run", { workflow: "parcel", input: {} });
+  expect(misfit.text).toContain("input.item");
+  const noWorkflow = await call("list_runs", { node: "pack" });
+  expect(noWorkflow.text).toContain("needs a workflow");
+});
