@@ -19,6 +19,8 @@ export const vWorks = v.object({
   ms: v.number(),
   /** Of a start that is delayed, for how long. */
   runAfter: v.optional(v.number()),
+  /** Of an app with several pools, which one. */
+  pool: v.optional(v.string()),
 });
 
 /** The text that a large action gets and returns. */

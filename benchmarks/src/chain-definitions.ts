@@ -70,7 +70,15 @@ const SHAPES = {
     ...numbered(length, (i) => `  .event("e${i}", { anyOf: { one: z.number() } })`),
     `  .finalize({ query: (_ctx, scope) => ${numbered(length, (i) => `scope.e${i}.value`).join(" + ")} })`,
   ],
+  /** A sleep of `ms`, and then an action. */
+  wakes: () => ['  .sleep("slept", ({ input }) => input.ms)', AFTERWARDS],
+  /** An event, and then an action. */
+  answered: () => ['  .event("asked", { anyOf: { one: z.number() } })', AFTERWARDS],
 } satisfies Record<string, (length: number) => string[]>;
+
+/** An action of 200 ms, as those of the loads are. */
+const AFTERWARDS =
+  '  .step("after", { action: internal.steps.actFor, args: () => ({ n: 0, ms: 200 }) })';
 
 function itemsOf(length: number, scope: string, result: string): string[] {
   return [

@@ -14,7 +14,7 @@ interface Run {
 
 /** A fan-out of 600 that is under way, on so many slots. */
 async function fanOut(kind: string, pool: number, ms: number) {
-  const deployment = await deployed("ours", pool, S256, 1, SOURCES);
+  const deployment = await deployed("ours", { class: S256, pool, pools: 1 }, 1, SOURCES);
   const exhausted: string[] = [];
   const begun: number[] = [];
   deployment.onHappening((event) => {

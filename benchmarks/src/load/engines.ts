@@ -10,7 +10,13 @@ const CHAINS: readonly Chain[] = [
   { kind: "busyFanOut", length: 50 },
   { kind: "busyFanOut", length: 600 },
   { kind: "failingFanOut", length: 600 },
+  { kind: "busyFanOut", length: 10_000 },
+  { kind: "wakes", length: 1 },
+  { kind: "answered", length: 1 },
+  { kind: "mutation", length: 1 },
 ];
+
+const OF_POOL = /^workpool(?=\/|$)/;
 
 const loaded = new Map<string, Promise<App>>();
 
@@ -24,23 +30,43 @@ async function appOf(engine: Engine, pool: number, conditions: readonly string[]
   return await loading;
 }
 
-/** A deployment of an engine's app, with pools of that size. */
+/** Where loads run. */
+export interface Ground {
+  readonly class: DeploymentClass;
+  /** How many works run at once in each pool, and how many steps of workflows. */
+  readonly pool: number;
+  /** How many pools the app has: `workpool`, `workpool2` and so on. */
+  readonly pools: number;
+}
+
+/** A deployment of an engine's app. */
 export async function deployed(
   engine: Engine,
-  pool: number,
-  of: DeploymentClass,
+  { class: of, pool, pools }: Ground,
   seed: number,
   conditions: readonly string[] = [],
 ): Promise<Deployment> {
   const { parts } = await appOf(engine, pool, conditions);
+  const paths = Array.from({ length: pools }, (_, n) => poolName(n));
+  // Each pool has tables of its own, and so has what it is made of.
+  const all = parts.flatMap((part) =>
+    OF_POOL.test(part.path)
+      ? paths.map((path) => ({ ...part, path: part.path.replace(OF_POOL, path) }))
+      : [part],
+  );
   // The peers cancel what may be themselves, which their version of `convex` ignores.
   const selfCancelFails = engine === "ours";
-  const deployment = await Deployment.of(parts, { class: { ...of, selfCancelFails }, seed });
+  const deployment = await Deployment.of(all, { class: { ...of, selfCancelFails }, seed });
   if (engine === "peer") {
     // What their options would write at the first start.
     deployment.plant("workflow", "config", { maxParallelism: pool });
-    deployment.plant("workflow/workpool", "globals", { maxParallelism: pool, logLevel: "WARN" });
-    deployment.plant("workpool", "globals", { maxParallelism: pool, logLevel: "WARN" });
+    for (const path of ["workflow/workpool", ...paths])
+      deployment.plant(path, "globals", { maxParallelism: pool, logLevel: "WARN" });
   }
   return deployment;
+}
+
+/** The name of an app's pool. */
+export function poolName(n: number): string {
+  return n === 0 ? "workpool" : `workpool${n + 1}`;
 }

@@ -1,4 +1,5 @@
 import { S16, S256 } from "@stepwise/testing";
+import { poolName } from "./engines.js";
 import type { Load } from "./measure.js";
 
 /** Of every action, in ms. */
@@ -97,6 +98,41 @@ function batches(title: string, works: number, pool: number): Load {
   };
 }
 
+/** Works that wait, and are all canceled by one call. */
+function canceled(title: string, works: number, pool: number): Load {
+  return {
+    title,
+    pool,
+    actions: works,
+    toRest: true,
+    warmUp: ["pools:enqueue", work("busyAction", 1, pool)],
+    *calls() {
+      for (let n = 0; n < works / 1_000; n += 1)
+        yield [100 * n, "pools:enqueue", { ...work("busyAction", 1_000, pool), ms: 60_000 }];
+      yield [works / 10 + 10_000, "pools:cancelAll", {}];
+    },
+  };
+}
+
+/** Enqueues that are spread over several pools of one app. */
+function pools(title: string, works: number, of: number, pool: number, overMs: number): Load {
+  return {
+    title,
+    pool,
+    pools: of,
+    actions: works,
+    warmUp: ["pools:enqueue", work("busyAction", 1, pool)],
+    *calls() {
+      for (let n = 0; n < works; n += 1)
+        yield [
+          (n * overMs) / works,
+          "pools:enqueue",
+          { ...work("busyAction", 1, pool), pool: poolName(n % of) },
+        ];
+    },
+  };
+}
+
 /** So many runs of one workflow, spread over some time. */
 function runs(
   title: string,
@@ -116,6 +152,59 @@ function runs(
       for (let n = 0; n < count; n += 1) yield [(n * overMs) / count, "runs:start", args];
     },
     ...more,
+  };
+}
+
+/** Runs that sleep until one moment, a minute from the first start; an action follows. */
+function sleepers(title: string, count: number, pool: number): Load {
+  const args = { kind: "wakes", length: 1 };
+  return {
+    title,
+    pool,
+    actions: count,
+    warmUp: ["runs:start", { ...args, ms: 0 }],
+    *calls() {
+      for (let n = 0; n < count; n += 1) {
+        const at = Math.round((n * 30_000) / count);
+        yield [at, "runs:start", { ...args, ms: 60_000 - at }];
+      }
+    },
+  };
+}
+
+/** Runs that wait for an event each, which are all sent at one moment; an action follows. */
+function answered(title: string, count: number, pool: number): Load {
+  const args = { kind: "answered", length: 1, ms: 0 };
+  return {
+    title,
+    pool,
+    actions: count,
+    warmUp: ["runs:start", args],
+    *calls() {
+      for (let n = 0; n < count; n += 1) yield [(n * 10_000) / count, "runs:start", args];
+      for (let n = 0; n < count; n += 1)
+        yield [30_000, "runs:send", (results) => ({ ...args, runId: results[n] })];
+    },
+  };
+}
+
+/** Runs of one mutation, each of which is removed by a call of its own when it has ended. */
+function removed(title: string, count: number, perSecond: number): Load {
+  const args = { kind: "mutation", length: 1, ms: 0 };
+  const overMs = (count * 1_000) / perSecond;
+  return {
+    title,
+    pool: 50,
+    actions: count,
+    toRest: true,
+    warmUp: ["runs:start", args],
+    *calls() {
+      for (let n = 0; n < count; n += 1) yield [(n * overMs) / count, "runs:start", args];
+      for (let n = 0; n < count; n += 1) {
+        const at = overMs + 60_000 + (n * overMs) / count;
+        yield [at, "runs:cleanup", (results) => ({ runId: results[n] })];
+      }
+    },
   };
 }
 
@@ -144,6 +233,9 @@ export const LOADS: Readonly<Record<string, Load>> = {
   delayed: delayed("300 delayed works due at one moment, pool of 50", 300, 50),
   "waiting-1000": batches("a batch of 1,000, pool of 100", 1_000, 100),
   "waiting-20000": batches("20,000 in batches of 1,000, pool of 100", 20_000, 100),
+  "waiting-100000": batches("100,000 in batches of 1,000, pool of 100", 100_000, 100),
+  "canceled-50000": canceled("50,000 that wait, canceled at once, pool of 100", 50_000, 100),
+  "pools-20": pools("2,000 single enqueues over 20 pools of 5, 200 a second", 2_000, 20, 5, 10_000),
   "large-s16": enqueues(
     "300 works of 200 KB within 30 s, pool of 6, class S16",
     300,
@@ -168,6 +260,16 @@ export const LOADS: Readonly<Record<string, Load>> = {
   "chains-at-once": runs("1,000 chains of 10 at once, pool of 50", 1_000, chain, 50, 0),
   "fan-outs-50": runs("100 fan-outs of 50 at once, pool of 50", 100, fanOut, 50, 0),
   "fan-outs-100": runs("100 fan-outs of 50 at once, pool of 100", 100, fanOut, 100, 0),
+  "children-10000": runs(
+    "1 fan-out of 10,000, pool of 100",
+    1,
+    { kind: "busyFanOut", length: 10_000 },
+    100,
+    0,
+  ),
+  "sleepers-5000": sleepers("5,000 sleeps that end at one moment, pool of 100", 5_000, 100),
+  "events-1000": answered("1,000 events at one moment, pool of 100", 1_000, 100),
+  "removed-20000": removed("20,000 runs of a mutation, each removed, 200 a second", 20_000, 200),
   ...Object.fromEntries(
     [8, 16, 32].map((places) => [
       `places-${places}`,

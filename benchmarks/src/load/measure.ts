@@ -6,17 +6,25 @@ export interface Load {
   readonly title: string;
   readonly class?: DeploymentClass;
   readonly pool: number;
-  /** How many actions there are in all. */
+  /** How many actions, or works, there are in all. */
   readonly actions: number;
+  /** How many pools its app has. Default: one. */
+  readonly pools?: number;
   /** Calls from outside: when, in ms from the beginning, which function, and with what. */
-  calls(): Iterable<readonly [at: number, name: string, args: Record<string, unknown>]>;
+  calls(): Iterable<readonly [at: number, name: string, args: CallArgs]>;
   /**
    * One call of the kind, on which the engine sets up what it needs; its actions are not counted.
    */
   readonly warmUp: readonly [name: string, args: Record<string, unknown>];
   /** Virtual ms after which it is given up. Default: an hour. */
   readonly mostMs?: number;
+  /** It lasts until nothing is left to do. Default: until the actions have ended. */
+  readonly toRest?: boolean;
 }
+
+type Args = Record<string, unknown>;
+/** Arguments, or what makes them of the results of the calls so far, by their order. */
+type CallArgs = Args | ((results: readonly unknown[]) => Args);
 
 export interface Measured {
   /** Calls from outside that failed. */
@@ -51,7 +59,8 @@ export async function measure(
   conditions: readonly string[] = [],
   watch: (deployment: Deployment) => void = () => {},
 ): Promise<Measured> {
-  const deployment = await deployed(engine, load.pool, load.class ?? S256, seed, conditions);
+  const of = { class: load.class ?? S256, pool: load.pool, pools: load.pools ?? 1 };
+  const deployment = await deployed(engine, of, seed, conditions);
   const { clock } = deployment;
   deployment.at(0, () => deployment.mutation(...load.warmUp));
   await deployment.advance(REST_MS);
@@ -70,10 +79,10 @@ export async function measure(
       costs.documentsRead += usage.documentsRead + staleUsage.documentsRead;
       costs.bytesRead += usage.bytesRead + staleUsage.bytesRead;
     }
-    if (event.what === "ended" && ACTION.test(textOf(event.path))) {
-      counts.done += 1;
-      counts.lastAt = clock.now();
-    } else if (event.what === "conflict") {
+    const isEnd = event.what === "ended" && ACTION.test(textOf(event.path));
+    if (isEnd) counts.done += 1;
+    if (load.toRest ? event.what === "committed" : isEnd) counts.lastAt = clock.now();
+    if (event.what === "conflict") {
       counts.conflicts += 1;
       const { table, index, commit } = event.with;
       add(conflictsOf, `${textOf(event.path)} <- ${table.path}.${index} by ${commit.by}`);
@@ -82,12 +91,15 @@ export async function measure(
   });
   watch(deployment);
   let left = 0;
+  const results: unknown[] = [];
   for (const [at, name, args] of load.calls()) {
+    const call = counts.calls;
     left += 1;
     counts.calls += 1;
     deployment.at(at, async () => {
       try {
-        await deployment.mutation(name, args);
+        const given = typeof args === "function" ? args(results) : args;
+        results[call] = await deployment.mutation(name, given);
       } catch {
         counts.refused += 1;
       } finally {
@@ -97,14 +109,15 @@ export async function measure(
   }
   const perCall = load.actions / counts.calls;
   const until = began + (load.mostMs ?? 3_600_000);
-  const isDone = () => left === 0 && counts.done >= load.actions - counts.refused * perCall;
+  const isDone = () =>
+    !load.toRest && left === 0 && counts.done >= load.actions - counts.refused * perCall;
   await deployment.drive({ done: () => isDone() || clock.now() > until });
   const seconds = (counts.lastAt - began) / 1_000;
   return {
     refused: counts.refused,
     done: counts.done,
     seconds,
-    perSecond: counts.done / seconds,
+    perSecond: (load.toRest ? load.actions : counts.done) / seconds,
     conflicts: counts.conflicts / load.actions,
     calls: (costs.executions - counts.calls + counts.refused) / load.actions,
     documentsRead: costs.documentsRead / load.actions,

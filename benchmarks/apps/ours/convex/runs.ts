@@ -41,6 +41,16 @@ export const cancel = internalMutationGeneric({
   handler: async (ctx, { runId }) => await workflow.cancel(ctx, runId),
 });
 
+/** Removes a run that has ended. */
+export const cleanup = internalMutationGeneric({
+  args: { runId: vRunId },
+  returns: v.null(),
+  handler: async (ctx, { runId }) => {
+    await workflow.cleanup(ctx, runId);
+    return null;
+  },
+});
+
 /** The state of a run. */
 export const state = internalQueryGeneric({
   args: { ...chain, runId: vRunId },

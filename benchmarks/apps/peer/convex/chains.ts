@@ -64,3 +64,16 @@ export const events = chain(async (step, n) => {
   const one: number = await step.awaitEvent({ name: "one", validator: v.number() });
   return n + one;
 });
+
+/** How long the action takes that follows a wait. */
+const AFTERWARDS_MS = 200;
+
+/* A wait, and then an action. */
+export const wakes = chain(async (step, n, ms) => {
+  await step.sleep(ms);
+  return await step.runAction(steps.actFor, { n, ms: AFTERWARDS_MS });
+});
+export const answered = chain(async (step, n) => {
+  const one: number = await step.awaitEvent({ name: "one", validator: v.number() });
+  return await step.runAction(steps.actFor, { n: n + one - 1, ms: AFTERWARDS_MS });
+});

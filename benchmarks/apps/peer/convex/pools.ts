@@ -6,15 +6,16 @@ import { largeText, retry, vWorks } from "../../works.js";
 
 type Component = ConstructorParameters<typeof Workpool>[0];
 
-// Untyped where no app has generated its types; what is mounted there is the pool.
-const component = componentsGeneric()["workpool"] as unknown as Component;
+// Untyped where no app has generated its types; what is mounted there is a pool.
+const pools = componentsGeneric() as unknown as Record<string, Component>;
+const component = pools["workpool"]!;
 
 /** Enqueues works at once. @returns their ids. */
 export const enqueue = internalMutationGeneric({
   args: vWorks,
   returns: v.array(v.string()),
-  handler: async (ctx, { kind, count, maxParallelism, ms, runAfter }): Promise<string[]> => {
-    const pool = new Workpool(component, { maxParallelism });
+  handler: async (ctx, { kind, count, maxParallelism, ms, runAfter, ...of }): Promise<string[]> => {
+    const pool = new Workpool(pools[of.pool ?? "workpool"]!, { maxParallelism });
     const args = Array.from({ length: count }, (_, n) => ({ n }));
     const options = runAfter === undefined ? {} : { runAfter };
     switch (kind) {
@@ -46,5 +47,15 @@ export const finished = internalQueryGeneric({
     // Which parallelism it is asked with does not matter: only an enqueue sets it.
     const status = await new Workpool(component, {}).status(ctx, id as WorkId);
     return status.state === "finished";
+  },
+});
+
+/** Cancels all works. */
+export const cancelAll = internalMutationGeneric({
+  args: {},
+  returns: v.null(),
+  handler: async (ctx) => {
+    await new Workpool(component, {}).cancelAll(ctx);
+    return null;
   },
 });

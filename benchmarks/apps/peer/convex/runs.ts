@@ -1,4 +1,5 @@
 import {
+  cleanup as cleanupWorkflow,
   getStatus,
   sendEvent,
   start as startWorkflow,
@@ -51,6 +52,16 @@ export const send = internalMutationGeneric({
   returns: v.null(),
   handler: async (ctx, { runId: workflowId }) => {
     await sendEvent(ctx, component, { name: "one", workflowId, value: 1 });
+    return null;
+  },
+});
+
+/** Removes a run that has ended. */
+export const cleanup = internalMutationGeneric({
+  args: { runId: vWorkflowId },
+  returns: v.null(),
+  handler: async (ctx, { runId }) => {
+    await cleanupWorkflow(ctx, component, runId);
     return null;
   },
 });
