@@ -1,5 +1,5 @@
 import { afterAll, afterEach, beforeEach, expect, test, vi } from "vitest";
-import { Releases, type Files } from "./deployed.js";
+import { Deployment, Releases, type Files } from "./deployed.js";
 import { edited } from "./edited.js";
 
 /* Matches and ends are added, removed or changed while runs are before, at and after them. */
@@ -196,6 +196,35 @@ test.each([
 ])("[S166] [S167] %s", { tags: ["large"] }, async (_what, before, now, verdict, outputs) => {
   expect(await edited(releases, before, now)).toEqual({ verdict, outputs });
 });
+
+/* A run passes a match in the transaction that brings it there: only one that fails rests at it. */
+test.each([
+  ["added", `, huge: (b) => b.step("any", { query: () => "any" }) }`],
+  ["covered by a default", ` }, default: (b) => b.step("any", { query: () => "any" })`],
+])(
+  "[S166] a run that failed at a match, whose case is %s, goes on from there",
+  async (_what, end) => {
+    const huge = ({ "flow.workflow.ts": text = "" }: Files): Files => ({
+      "flow.workflow.ts": text.replace(`size: "big" }) })`, `size: "huge" as never }) })`),
+    });
+    const [before, after] = [huge(matched(both)), huge(matched(both.replace(/ }$/, end)))];
+    vi.useRealTimers();
+    const versions = [
+      await releases.release(before),
+      await releases.release(after, before),
+    ] as const;
+    vi.useFakeTimers();
+    const deployment = new Deployment(versions[0], versions);
+    const id = (await deployment.call("start", { name: "flow", input: {} })) as string;
+    await deployment.drive();
+    const { state, error } = await deployment.see(id);
+    deployment.deploy(versions[1]);
+    await deployment.call("restart", { name: "flow", runId: id, from: "route" });
+    await deployment.drive();
+    expect([state, error?.node]).toEqual(["failed", "route"]);
+    expect((await deployment.see(id)).output).toBe("last of any");
+  },
+);
 
 /** A race of which one case ends well after an hour, between two rests of an hour. */
 const raced = (paid: string, [first, second, third]: readonly number[] = [0, 1, 2]): Files => {
