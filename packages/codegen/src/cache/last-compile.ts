@@ -10,7 +10,7 @@ import { definitionFiles, originOf, placeOfDefine } from "../discover/discover.j
 import { readIn, stampWhenRead } from "../discover/discover.js";
 import type { SourceText } from "../discover/discover.js";
 import { settledStamp, stampOf } from "../discover/stamp.js";
-import { refsState } from "../git/repository.js";
+import { refsState } from "../git/refs.js";
 import type { Tombstones } from "../plan/schema.js";
 import { compilerVersion } from "../version.js";
 import { presentFiles } from "../write/present-files.js";

@@ -12,7 +12,8 @@ import type { ProjectPlan } from "../plan/schema.js";
 import { stageKind } from "../plan/stage-kinds.js";
 import { duration } from "./counts.js";
 import { displayPath, functionsFolder, UsageError } from "./functions-folder.js";
-import { noWorkflow, printDiagnostics } from "./report.js";
+import { printDiagnostics } from "./problems.js";
+import { noWorkflow } from "./report.js";
 import { printTo, type Terminal } from "./terminal.js";
 
 /** The plan of an app; prints its errors. @throws UsageError if it lacks `workflow`, or a folder */

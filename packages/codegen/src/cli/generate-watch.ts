@@ -11,7 +11,7 @@ import { lastPlan, planTexts, type PlanTexts } from "../write/last-plan.js";
 import { isWrittenHere } from "../write/write-generated.js";
 import { displayPath } from "./functions-folder.js";
 import { baselineFor } from "./plans.js";
-import { printDiagnostics } from "./report.js";
+import { printDiagnostics } from "./problems.js";
 import { interruptOf, printTo, type Terminal } from "./terminal.js";
 import { report } from "./written.js";
 

@@ -11,18 +11,12 @@ import {
   type Written,
 } from "../compile.js";
 import { discover } from "../discover/discover.js";
-import { refsState } from "../git/repository.js";
+import { refsState } from "../git/refs.js";
 import { displayPath, functionsFolder, inFolder, UsageError } from "./functions-folder.js";
 import { generateWatch } from "./generate-watch.js";
 import { answerOf, baselineFor, keepAnswer } from "./plans.js";
-import {
-  isSafe,
-  noDrift,
-  printDiagnostics,
-  printFindings,
-  printUnsafeChanges,
-  withoutFrames,
-} from "./report.js";
+import { printDiagnostics } from "./problems.js";
+import { isSafe, noDrift, printFindings, printUnsafeChanges, withoutFrames } from "./report.js";
 import { printTo, type Terminal } from "./terminal.js";
 import { report } from "./written.js";
 import type { Baseline } from "../compatibility/baseline.js";
@@ -154,6 +148,7 @@ export async function check(options: CheckOptions, terminal: Terminal): Promise<
     dropped,
     against: answer.against,
   };
+  if (!json) printDiagnostics(diagnostics, displayPath(terminal.cwd, functionsDir), terminal);
   const checking = { functionsDir, json, against, dropping } as const;
   return printFindings(found, diagnostics, checking, terminal);
 }

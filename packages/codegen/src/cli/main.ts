@@ -1,7 +1,7 @@
 import { parseArgs } from "node:util";
 import { unchangedSince, type LastCompile } from "../cache/last-compile.js";
 import { countsText } from "./counts.js";
-import { functionsFolder } from "./functions-folder.js";
+import { displayPath, functionsFolder } from "./functions-folder.js";
 
 // Whoever reads the output may have seen enough of it, as `head` does; that is no error.
 for (const stream of [process.stdout, process.stderr]) {
@@ -45,16 +45,20 @@ async function answerUnchanged(args: readonly string[], cwd: string): Promise<bo
   }
   if (last === undefined) return false;
   const { json } = asked;
+  const { diagnostics, changes } = last;
   const terminal = async () => (await import("./terminal.js")).processTerminal();
+  // Warnings are shown every time.
+  if (diagnostics.length > 0 && !json) {
+    const { printDiagnostics } = await import("./problems.js");
+    printDiagnostics(diagnostics, displayPath(cwd, functionsDir), await terminal());
+  }
   if (asked.command === "check") {
     const { printUnchanged } = await import("./report.js");
     process.exitCode = printUnchanged(last, { functionsDir, json }, await terminal());
     return true;
   }
-  // Warnings are shown every time.
-  const isSafe = last.changes.every(({ compatibility }) => compatibility === "safe");
-  if (last.diagnostics.length > 0 || !isSafe)
-    (await import("./report.js")).printWarnings(last, functionsDir, await terminal());
+  if (changes.some(({ compatibility }) => compatibility !== "safe"))
+    (await import("./report.js")).printUnsafeChanges(last, await terminal());
   const counts = countsText(last, performance.now() - started);
   process.stdout.write(`${counts} Everything is up to date.\n`);
   return true;

@@ -1,4 +1,4 @@
-import pc from "picocolors";
+import { isColorSupported } from "../diagnostics/colors.js";
 import { hasEnded, type ProgressEvent, type RunEvent, stageOf } from "../dev-server/index.js";
 import type { TreeRun, TreeStep } from "../dev-server/index.js";
 import { hasBodies, recordKind } from "../plan/stage-kinds.js";
@@ -15,7 +15,7 @@ import {
 } from "./run-words.js";
 
 export function usesColor(stream: NodeJS.WriteStream): boolean {
-  return stream.isTTY === true && pc.isColorSupported && !process.env["NO_COLOR"];
+  return stream.isTTY === true && isColorSupported();
 }
 
 /** Something to tell of a run, once. Without a text nothing is to be told of it. */

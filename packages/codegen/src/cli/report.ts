@@ -2,7 +2,6 @@ import type { Answer } from "../cache/last-compile.js";
 import type { Written } from "../compile.js";
 import type { Compatibility } from "../compatibility/lines.js";
 import type { Diagnostic } from "../diagnostics/diagnostic.js";
-import { formatDiagnostic } from "../diagnostics/format.js";
 import { configFile } from "../plan/paths.js";
 import type { Tombstones } from "../plan/schema.js";
 import { plural } from "./counts.js";
@@ -28,31 +27,10 @@ export const isBlind = ({ missing }: Answer["against"]): boolean =>
   missing !== undefined &&
   (missing.isShallow || !["", "0", "false"].includes(process.env["CI"] ?? ""));
 
-export function printDiagnostics(
-  diagnostics: readonly Diagnostic[],
-  folder: string,
-  terminal: Terminal,
-  withErrors = "Nothing was written.",
-): void {
-  if (diagnostics.length === 0) return;
-  const { err } = printTo(terminal);
-  const options = { color: terminal.color, prefix: inFolder(folder, "") };
-  for (const diagnostic of diagnostics) err(`${formatDiagnostic(diagnostic, options)}\n`);
-  const errors = diagnostics.filter(({ severity }) => severity === "error").length;
-  const warnings = diagnostics.length - errors;
-  const counts = [errors && plural(errors, "error"), warnings && plural(warnings, "warning")];
-  err(`${counts.filter(Boolean).join(", ")}.${errors > 0 ? ` ${withErrors}` : ""}`);
-}
-
 /** A tool that reads places has the sources. */
 export function withoutFrames(diagnostic: Diagnostic): Diagnostic {
   const related = diagnostic.related.map(({ message, place }) => ({ message, place }));
   return { ...diagnostic, frame: undefined, related };
-}
-
-export function printWarnings(answer: Answer, functionsDir: string, terminal: Terminal): void {
-  printDiagnostics(answer.diagnostics, displayPath(terminal.cwd, functionsDir), terminal);
-  printUnsafeChanges(answer, terminal);
 }
 
 /** What is not undone is a compensation or an `onEnd`, which undoes nothing. */
@@ -103,6 +81,7 @@ interface Checking {
   readonly dropping: "notAsked" | "refused" | "done";
 }
 
+/** Prints what `check` found, but not the problems, unless it is asked for JSON. */
 export function printFindings(
   findings: Findings,
   diagnostics: readonly Diagnostic[],
@@ -118,7 +97,6 @@ export function printFindings(
     asJson({ ...findings, ok, problems: diagnostics.map(withoutFrames) });
     return code;
   }
-  printDiagnostics(diagnostics, folder, terminal);
   // With errors there is no plan to compare.
   if (diagnostics.every(({ severity }) => severity !== "error")) {
     const whatOf = (file: string) => {

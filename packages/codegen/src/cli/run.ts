@@ -1,15 +1,15 @@
 import { convexToJson, jsonToConvex, type Value } from "convex/values";
-import pc from "picocolors";
 import { compile, writeGenerated } from "../compile.js";
 import { type RunOutcome, runWorkflow } from "../dev-server/index.js";
 import type { StepError, StoredFile } from "../dev-server/index.js";
 import type { ProjectPlan } from "../plan/schema.js";
+import { type Colors, colorsIf } from "../diagnostics/colors.js";
 import { printable, printableJson } from "../diagnostics/printable.js";
 import { bytes, duration, plural } from "./counts.js";
 import { displayPath, functionsFolder } from "./functions-folder.js";
 import { ProgressLines, usesColor } from "./progress.js";
 import { oneLine } from "./run-words.js";
-import { printDiagnostics } from "./report.js";
+import { printDiagnostics } from "./problems.js";
 import { processTerminal, type Terminal } from "./terminal.js";
 import { loadEnvironment, notSent, readEvents, readJson, readSeed } from "./run-input.js";
 
@@ -117,7 +117,7 @@ export function report(
   placeOf: PlaceOf,
   color: boolean,
 ): string {
-  const colors = pc.createColors(color);
+  const colors = colorsIf(color);
   const paint = state === "completed" ? colors.green : colors.red;
   const executions = totals.executions.toLocaleString("en-US");
   const scheduled = totals.functionsScheduled.toLocaleString("en-US");
@@ -131,11 +131,7 @@ export function report(
 }
 
 /** From the run's error down to what caused it, each with the place of its node. */
-function* errorLines(
-  error: StepError,
-  placeOf: PlaceOf,
-  colors: ReturnType<typeof pc.createColors>,
-): Generator<string> {
+function* errorLines(error: StepError, placeOf: PlaceOf, colors: Colors): Generator<string> {
   const place = placeOf(error.workflow, error.node);
   const which = error.key === undefined ? "" : ` [${error.key}]`;
   const attempt = error.attempt > 1 ? `, attempt ${error.attempt}` : "";

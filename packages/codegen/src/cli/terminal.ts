@@ -1,4 +1,4 @@
-import pc from "picocolors";
+import { colorsIf, isColorSupported } from "../diagnostics/colors.js";
 import { printable, printableJson } from "../diagnostics/printable.js";
 
 export interface Terminal {
@@ -16,12 +16,12 @@ export const printTo = ({ stdout, stderr, color }: Terminal) => ({
   out: (text: string) => void stdout.write(`${printable(text, color)}\n`),
   err: (text: string) => void stderr.write(`${printable(text, color)}\n`),
   asJson: (value: unknown) => void stdout.write(`${printableJson(value)}\n`),
-  colors: pc.createColors(color),
+  colors: colorsIf(color),
 });
 
 export const processTerminal = (): Terminal => ({
   cwd: process.cwd(),
-  color: pc.isColorSupported,
+  color: isColorSupported(),
   stdout: process.stdout,
   stderr: process.stderr,
   exitCode: 0,

@@ -1,5 +1,6 @@
 import { posix } from "node:path";
-import { refsState, Repository } from "../git/repository.js";
+import { refsState } from "../git/refs.js";
+import { Repository } from "../git/repository.js";
 import { isPlanFile } from "../plan/paths.js";
 import {
   joinedPlan,

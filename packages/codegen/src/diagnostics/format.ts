@@ -1,4 +1,4 @@
-import pc from "picocolors";
+import { colorsIf } from "./colors.js";
 import type { Diagnostic, Frame, Place } from "./diagnostic.js";
 import { printable } from "./printable.js";
 
@@ -11,7 +11,7 @@ export interface FormatOptions {
 
 /** A diagnostic as text: what is wrong, where, the lines in question, what to write instead. */
 export function formatDiagnostic(diagnostic: Diagnostic, options: FormatOptions): string {
-  const colors = pc.createColors(options.color);
+  const colors = colorsIf(options.color);
   const paint = diagnostic.severity === "error" ? colors.red : colors.yellow;
   const at = (place: Place) =>
     colors.cyan(printable(`${options.prefix ?? ""}${place.file}:${place.line}:${place.column}`));

@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { beforeEach, expect, test, vi } from "vitest";
 import { rm } from "../../../../scripts/folders.mjs";
 import { unchangedSince } from "../../src/cache/last-compile.js";
-import { refsState } from "../../src/git/repository.js";
+import { refsState } from "../../src/git/refs.js";
 import { app, useApp, workflowCodegen } from "./command.js";
 
 useApp();
