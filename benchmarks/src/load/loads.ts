@@ -84,8 +84,8 @@ function delayed(title: string, works: number, pool: number): Load {
   };
 }
 
-/** Works that are enqueued in batches of 1,000, ten batches a second: most of them wait long. */
-function batches(title: string, works: number, pool: number): Load {
+/** Works that are enqueued in batches of 1,000, so many a second: most of them wait long. */
+function batches(title: string, works: number, pool: number, perSecond: number): Load {
   return {
     title,
     pool,
@@ -93,12 +93,12 @@ function batches(title: string, works: number, pool: number): Load {
     warmUp: ["pools:enqueue", work("busyAction", 1, pool)],
     *calls() {
       for (let n = 0; n < works / 1_000; n += 1)
-        yield [100 * n, "pools:enqueue", work("busyAction", 1_000, pool)];
+        yield [(n * 1_000) / perSecond, "pools:enqueue", work("busyAction", 1_000, pool)];
     },
   };
 }
 
-/** Works that wait, and are all canceled by one call. */
+/** Works that wait, enqueued 5,000 a second, and are all canceled by one call. */
 function canceled(title: string, works: number, pool: number): Load {
   return {
     title,
@@ -108,8 +108,8 @@ function canceled(title: string, works: number, pool: number): Load {
     warmUp: ["pools:enqueue", work("busyAction", 1, pool)],
     *calls() {
       for (let n = 0; n < works / 1_000; n += 1)
-        yield [100 * n, "pools:enqueue", { ...work("busyAction", 1_000, pool), ms: 60_000 }];
-      yield [works / 10 + 10_000, "pools:cancelAll", {}];
+        yield [200 * n, "pools:enqueue", { ...work("busyAction", 1_000, pool), ms: 60_000 }];
+      yield [works / 5 + 10_000, "pools:cancelAll", {}];
     },
   };
 }
@@ -231,9 +231,14 @@ export const LOADS: Readonly<Record<string, Load>> = {
     class: S16,
   }),
   delayed: delayed("300 delayed works due at one moment, pool of 50", 300, 50),
-  "waiting-1000": batches("a batch of 1,000, pool of 100", 1_000, 100),
-  "waiting-20000": batches("20,000 in batches of 1,000, pool of 100", 20_000, 100),
-  "waiting-100000": batches("100,000 in batches of 1,000, pool of 100", 100_000, 100),
+  "waiting-1000": batches("a batch of 1,000, pool of 100", 1_000, 100, 10),
+  "waiting-20000": batches("20,000 in batches of 1,000, 10 a second, pool of 100", 20_000, 100, 10),
+  "waiting-100000": batches(
+    "100,000 in batches of 1,000, 5 a second, pool of 100",
+    100_000,
+    100,
+    5,
+  ),
   "canceled-50000": canceled("50,000 that wait, canceled at once, pool of 100", 50_000, 100),
   "pools-20": pools("2,000 single enqueues over 20 pools of 5, 200 a second", 2_000, 20, 5, 10_000),
   "large-s16": enqueues(
