@@ -175,6 +175,8 @@ export function reportOrder(
   of: string,
   file: DefinitionFile,
 ): void {
+  // JavaScript has no types to infer, and runs them in any order.
+  if (/\.jsx?$/.test(file.file)) return;
   const rank = (name: string) => order.findIndex((names) => names.includes(name));
   // What comes from elsewhere has its types there.
   const ranked = [...options.values()].filter(

@@ -1,4 +1,4 @@
-import { createHash, randomUUID } from "node:crypto";
+import { hash, randomUUID } from "node:crypto";
 import {
   closeSync,
   existsSync,
@@ -10,6 +10,7 @@ import {
   writeFileSync,
 } from "node:fs";
 import { dirname, join } from "node:path";
+import { crc32 } from "node:zlib";
 
 /** A file in `node_modules/.cache`; none for an app if there is no package.json around. */
 export class CacheFile {
@@ -21,7 +22,7 @@ export class CacheFile {
 
   static of(functionsDir: string, name: string, identity: string): CacheFile {
     const folder = packageFolder(dirname(functionsDir));
-    const app = createHash("sha256").update(functionsDir).digest("hex").slice(0, 16);
+    const app = hash("sha256", functionsDir).slice(0, 16);
     const modules = folder && join(folder, "node_modules");
     return CacheFile.in(modules, `${name}-${app}.json`, identity);
   }
@@ -43,10 +44,10 @@ export class CacheFile {
     }
   }
 
+  /** A checksum finds what is damaged in a third of the time of a hash. */
   #headOf(parts: readonly Buffer[]): string {
-    const hash = createHash("sha256");
-    for (const part of parts) hash.update(part);
-    return `${this.identity} ${hash.digest("hex")}\n`;
+    const sum = parts.reduce((before, part) => crc32(part, before), 0);
+    return `${this.identity} ${sum}\n`;
   }
 
   /** Failing to write a cache costs time and nothing else. */

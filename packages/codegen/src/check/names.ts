@@ -46,7 +46,7 @@ type Problem = readonly [code: CodeName, message: string, hint: string];
 function problemOf(name: string, what: "workflow" | "node" | "case"): Problem | undefined {
   const quoted = quote(name);
   if (name === "")
-    return ["emptyName", `the name of a ${what} is empty`, "name it after what it does"];
+    return ["notAnIdentifier", `the name of a ${what} is empty`, "name it after what it does"];
   // Functions and records are named after it; a Convex field may not begin with _ or $.
   if (!isIdentifier(name)) {
     const hint = `use letters, digits and _, with a letter first${suggestion(name)}`;

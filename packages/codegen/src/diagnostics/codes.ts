@@ -9,7 +9,6 @@ const warning = (code: string, title: string): Code => ({ code, severity: "warni
 
 /** Every problem the compiler can report. A code is never used again: a gap is an old one. */
 export const codes = {
-  emptyName: error("SW1001", "a name is empty"),
   notAnIdentifier: error("SW1002", "a name is not an identifier"),
   reservedWord: error("SW1003", "a name is a reserved word of JavaScript"),
   reservedName: error("SW1004", "a name is reserved by Stepwise"),

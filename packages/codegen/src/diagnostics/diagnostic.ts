@@ -43,7 +43,7 @@ export interface Frame {
 }
 
 export interface Diagnostic {
-  /** Stable, such as `SW1001`. */
+  /** Stable, such as `SW1002`. */
   readonly code: string;
   readonly severity: "error" | "warning";
   readonly message: string;

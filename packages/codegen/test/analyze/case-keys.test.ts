@@ -47,7 +47,7 @@ test("[S152] keys that are whole numbers come first, as in the object", async ()
 
 test.each([
   ['"a.b": (b) => b', "SW1002"],
-  ['"": (b) => b', "SW1001"],
+  ['"": (b) => b', "SW1002"],
   ["[other()]: (b) => b", "SW1203"],
   ["...other()", "SW1203"],
   ["[Kind.Big]: (b) => b", "SW1203"],

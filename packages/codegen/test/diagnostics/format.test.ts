@@ -4,7 +4,7 @@ import { formatDiagnostic, frameOf } from "../../src/diagnostics/format.js";
 
 function frame(text: string, line: number, column: number, length: number): string[] {
   const place = { file: "a.workflow.ts", line, column, length };
-  const found = { ...diagnostic("emptyName", place, "no"), frame: frameOf(text, place) };
+  const found = { ...diagnostic("notAnIdentifier", place, "no"), frame: frameOf(text, place) };
   return formatDiagnostic(found, { color: false })
     .split("\n")
     .filter((each) => / \| /.test(each));

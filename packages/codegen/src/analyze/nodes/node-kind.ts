@@ -223,7 +223,7 @@ interface StageReadings extends Pick<Reading, "visible"> {
 
 /** A stage of the plan. Its reads are in the order of the scope, however a handler is written. */
 export function stagePlan(
-  part: ReturnType<typeof ofNode>,
+  { name, node, code, label, mention }: ReturnType<typeof ofNode>,
   { kind, at, reads, policy, reference, info, reduce, isolate, workflows }: StageWork,
   { visible, recover, limits, until, isAside = false }: StageReadings,
   file: DefinitionFile,
@@ -231,9 +231,13 @@ export function stagePlan(
   const readings = [{ reads, visible }, recover, limits, until].filter(
     (each) => each !== undefined,
   );
-  // To spread objects of many shapes, as its work is, takes several times as long.
+  // To spread objects takes several times as long.
   return {
-    ...part,
+    name,
+    node,
+    code,
+    label,
+    mention,
     kind,
     policy,
     reference,
@@ -249,7 +253,7 @@ export function stagePlan(
     limitNames: limits?.names,
     until: until && ordered(until),
     isAside,
-    readers: readings.map((each) => ({ ...each, reads: each.reads === "*" ? [] : each.reads })),
+    readers: readings.map(({ reads, visible }) => ({ visible, reads: reads === "*" ? [] : reads })),
     place: file.placeOf(at),
   };
 }
