@@ -101,6 +101,24 @@ describe("a limit of the config that a step names", () => {
     await expectNothingLeft();
   });
 
+  test("[S200] a step that waits for a limit says which, how many run, and where it stands", async () => {
+    await use.app.start("ofTenant", { name: "holds", ms: MINUTE });
+    await use.app.drive(async () => (await begun()).length === 1);
+    const runs = [
+      await use.app.start("ofTenant", { name: "second" }),
+      await use.app.start("ofTenant", { name: "third" }),
+    ];
+    await use.app.advance(1_000);
+    const active = async (run: string) => (await use.app.status("ofTenant", run))?.active[0];
+    const waitsFor = { limit: "tenant", key: "org acme", running: 1, atMost: 1 };
+    expect([await active(runs[0]!), await active(runs[1]!)]).toMatchObject([
+      { doing: "queued", waitsFor: { ...waitsFor, place: 1 } },
+      { doing: "queued", waitsFor: { ...waitsFor, place: 2 } },
+    ]);
+    await use.app.drive();
+    await expectNothingLeft();
+  });
+
   test("[S194] a step whose run is resumed has its old place in its line", async () => {
     const begin = async (name: string) => await use.app.start("ofTenant", { name, ms: MINUTE });
     await begin("holds");

@@ -92,6 +92,20 @@ test("[S147] one that waits for a slot, or was canceled there, is drawn without 
   expect(canceled).toContain("waited 3 s</small>");
 });
 
+test.each([
+  [
+    { limit: "tenant", key: "acme", running: 3, atMost: 3, place: 41 },
+    "tenant acme (3 of 3 running), 41st",
+  ],
+  [{ limit: "exports", running: 5, atMost: 5, place: 12 }, "exports (5 of 5 running), 12th"],
+  [{ limit: "exports", running: 5, atMost: 5, place: 201 }, "running), after more than 200"],
+])("[S200] one that a limit keeps back says which: %o", (waitsFor, shown) => {
+  const [row] = rows([
+    step("ship", { state: "pending", queuedAt: 0, endedAt: undefined, waitsFor }),
+  ]).slice(-1);
+  expect(row).toContain(shown);
+});
+
 test("[S149] a wait that timed out is not shown as completed, and one of several events by its name", () => {
   const [late = "", came = ""] = rows([
     step("ask", { kind: "event", events: ["yes", "no"], isTimedOut: true }),

@@ -133,7 +133,7 @@ function* factsOf(step: TreeStep, run: TreeRun, seenAt: number): Generator<Fact>
     const wait = waitOf(step);
     if (wait !== undefined) yield fact(startedAt, ["waits", kind], wait);
     const isQueued = kind === "action" && state === "pending";
-    if (isQueued) yield fact(startedAt, ["queued"], "queued");
+    if (isQueued) yield fact(startedAt, ["queued"], `queued${keptBackBy(step)}`);
     else yield fact(startedAt, ["began"], wait === undefined ? state : undefined);
   }
   for (const { kind: why, message, attempt: failed } of step.errors) {
@@ -151,6 +151,13 @@ function* factsOf(step: TreeStep, run: TreeRun, seenAt: number): Generator<Fact>
   const how = cameOf(step);
   const outcome = how === undefined ? state : how.startsWith("by") ? `${state} ${how}` : how;
   yield fact(endedAt, ["ended", state, attempt], `${outcome}${took}${queued}${last}`);
+}
+
+/** The limit that keeps an action back. */
+function keptBackBy({ waitsFor }: TreeStep): string {
+  if (waitsFor === undefined) return "";
+  const { limit, key } = waitsFor;
+  return `, waiting for ${limit}${key === undefined ? "" : ` ${key}`}`;
 }
 
 /** What it waits for, if not to be tried again, which is told. */

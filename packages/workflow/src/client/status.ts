@@ -46,6 +46,11 @@ export interface Reached<Workflow> {
    */
   queuedAt?: number;
   beganAt?: number;
+  /**
+   * For an action that a limit keeps back: which, how many run and may, and its place among those
+   * with the same limits and keys: 201 if more than 200 come before it.
+   */
+  waitsFor?: { limit: string; key?: string; running: number; atMost: number; place: number };
   /** Until when it waits, in ms since the epoch. */
   dueAt?: number;
   /** For an event: the names that it waits for. */

@@ -1,4 +1,11 @@
-import { isWaiting, readGate, slotOf } from "@stepwise/workpool/core";
+import {
+  isWaiting,
+  readGate,
+  slotOf,
+  vWaitsFor,
+  type WaitsFor,
+  waitsForLimit,
+} from "@stepwise/workpool/core";
 import { pick } from "convex-helpers";
 import { type Infer, v } from "convex/values";
 import { query, type QueryCtx } from "./_generated/server.js";
@@ -68,6 +75,7 @@ export const stepFields = {
   /** Of an action: since when its attempt could begin, and when it did. */
   queuedAt: v.optional(v.number()),
   beganAt: v.optional(v.number()),
+  waitsFor: v.optional(vWaitsFor),
   dueAt: v.optional(v.number()),
   came: v.optional(vCame),
   events: v.optional(v.array(v.string())),
@@ -87,17 +95,21 @@ async function stepFactsOf(ctx: QueryCtx, step: Step) {
   // Which event came is a part of a result.
   const taken = step.sensitive === true ? undefined : step.took?.name;
   const came = step.timedOut === true ? null : taken;
-  const { state, beganAt } = isInPool(step) ? await inPool(ctx, step) : step;
+  const { state, beganAt, waitsFor } = await inPool(ctx, step);
   const due = step.retries?.at(-1)?.nextAt ?? step.startedAt;
   // A deploy or a pause may have brought its attempt forward.
   const queuedAt = isAction(step) ? Math.min(due, beganAt ?? due) : undefined;
-  const facts = { kind, iterations, state, attempt, queuedAt, beganAt, dueAt, events, iteration };
-  return { ...facts, came, errors };
+  const times = { queuedAt, beganAt, waitsFor, dueAt };
+  return { kind, iterations, state, attempt, ...times, events, iteration, came, errors };
 }
 
+type InPool = Pick<Step, "state" | "beganAt"> & { waitsFor?: WaitsFor | undefined };
+
 /** The record of an action does not say whether it waits for a slot, and since when it has one. */
-async function inPool(ctx: QueryCtx, step: Step): Promise<Pick<Step, "state" | "beganAt">> {
-  if (await isWaiting(ctx, step._id)) return { state: "pending" };
+async function inPool(ctx: QueryCtx, step: Step): Promise<InPool> {
+  if (!isInPool(step)) return step;
+  if (await isWaiting(ctx, step._id))
+    return { state: "pending", waitsFor: await waitsForLimit(ctx, step._id) };
   const slot = await slotOf(ctx, step._id);
   return { state: step.state, beganAt: slot?.beganAt ?? slot?.startedAt };
 }

@@ -44,11 +44,25 @@ const QUEUED: Badge = { ...BADGES.queued, label: "queued, waiting for a slot" };
 /** Of a wait: the run goes on without the event. */
 const TIMED_OUT: Badge = { tone: "waiting", sign: "◷", label: "timed out" };
 const UNDO = ".compensate";
+/** `status` counts no more that come before a step. */
+const MOST_COUNTED = 200;
 
 /** How a state is shown; without one, as a node that no run has reached. */
 export function badgeOf(state: State | undefined): Badge {
   return state === undefined ? IDLE : BADGES[state];
 }
+
+/** Such as `tenant acme (3 of 3 running), 41st`. */
+function limitShown({ limit, key, running, atMost, place }: NonNullable<Step["waitsFor"]>): string {
+  const name = key === undefined ? limit : `${limit} ${key}`;
+  const first = place > MOST_COUNTED ? `after more than ${MOST_COUNTED}` : ordinal(place);
+  return `${name} (${running} of ${atMost} running), ${first}`;
+}
+
+const ENDINGS: Readonly<Record<string, string>> = { one: "st", two: "nd", few: "rd" };
+const rules = new Intl.PluralRules("en", { type: "ordinal" });
+
+const ordinal = (place: number): string => `${place}${ENDINGS[rules.select(place)] ?? "th"}`;
 
 /** How a step is shown: undone and paused ones differ. @param steps those of its run */
 export function badgeOfStep(
@@ -61,6 +75,7 @@ export function badgeOfStep(
     isPaused,
     isTimedOut,
     queuedAt,
+    waitsFor,
   }: Step,
   steps: readonly Step[],
 ): Badge {
@@ -74,6 +89,8 @@ export function badgeOfStep(
     return steps.some(hasFailedToUndo) ? NOT_UNDONE : UNDONE;
   if (isPaused === true) return { tone: "stopped", sign: "‖", label: "paused" };
   if (isTimedOut === true) return TIMED_OUT;
+  if (state === "pending" && waitsFor !== undefined)
+    return { ...QUEUED, label: `queued, waiting for ${limitShown(waitsFor)}` };
   if (state === "pending" && queuedAt !== undefined) return QUEUED;
   // An event's row says which one it waits for.
   if (state !== "waiting" || takesEvents({ kind })) return badgeOf(state);

@@ -3,6 +3,7 @@ export * from "./config.js";
 export * from "./continuations.js";
 export * from "./jobs.js";
 export * from "./limits/limits.js";
+export * from "./limits/waits-for.js";
 export * from "./log.js";
 export * from "./pool.js";
 export * from "./report.js";

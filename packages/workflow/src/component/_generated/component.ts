@@ -1006,6 +1006,13 @@ export type ComponentApi<Name extends string | undefined = string | undefined> =
           attempt: number;
           queuedAt?: number;
           beganAt?: number;
+          waitsFor?: {
+            limit: string;
+            key?: string;
+            running: number;
+            atMost: number;
+            place: number;
+          };
           dueAt?: number;
           came?: string | null;
           events?: Array<string>;
@@ -1256,6 +1263,13 @@ export type ComponentApi<Name extends string | undefined = string | undefined> =
           attempt: number;
           queuedAt?: number;
           beganAt?: number;
+          waitsFor?: {
+            limit: string;
+            key?: string;
+            running: number;
+            atMost: number;
+            place: number;
+          };
           dueAt?: number;
           came?: string | null;
           events?: Array<string>;
@@ -1382,6 +1396,13 @@ export type ComponentApi<Name extends string | undefined = string | undefined> =
             attempt: number;
             queuedAt?: number;
             beganAt?: number;
+            waitsFor?: {
+              limit: string;
+              key?: string;
+              running: number;
+              atMost: number;
+              place: number;
+            };
             dueAt?: number;
             came?: string | null;
             events?: Array<string>;

@@ -95,6 +95,12 @@ function shown(key: unknown): string {
   return typeof key === "string" ? `one of ${key.length}` : String(key);
 }
 
+/** The limit that a permit is named by, and its key if it has one. */
+export function partsOfPermit(permit: string): { limit: string; key?: string } {
+  const at = permit.indexOf(":");
+  return at === -1 ? { limit: permit } : { limit: permit.slice(0, at), key: permit.slice(at + 1) };
+}
+
 /** How many permits of a name there are. No limit that has been removed holds anybody up. */
 export function limitOf({ limits = {} }: Pick<Gate, "limits">, permit: string): number {
   const at = permit.indexOf(":");
