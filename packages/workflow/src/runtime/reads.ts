@@ -20,6 +20,7 @@ export function marksOf(own: Pick<Bound, "definition" | "starts">, stage: string
   const undoable = part === "" && parts.includes("compensate");
   return {
     called: called === stage ? undefined : called,
+    part: part || undefined,
     sensitive: (part === "" ? isSecret(own, path, node) : isMarked(own, node)) || undefined,
     undoable: undoable || undefined,
   };
@@ -151,10 +152,12 @@ export function readableScope(
   const check = (key: string | symbol): void => {
     if (typeof key !== "string" || reads.includes(key) || !visible().includes(key)) return;
     const { workflow } = own;
-    const called = placeOf(own.definition, stage).called.replace(/\.until$/, "");
+    const { called, loops } = placeOf(own.definition, stage);
+    // It is seen from inside its loop.
+    const loop = name === "until" ? loops.at(-1) : undefined;
     throw new Failure(
       "nonRetryable",
-      `The ${name} of "${called}" in workflow "${workflow}" reads "${key}", which the generated code does not load. Run workflow-codegen. If that changes nothing, name it in the parameters: ({ ${key} }) => …`,
+      `The ${name} of "${loop === undefined ? called : placeOf(own.definition, loop.path).called}" in workflow "${workflow}" reads "${key}", which the generated code does not load. Run workflow-codegen. If that changes nothing, name it in the parameters: ({ ${key} }) => …`,
     );
   };
   const checked =

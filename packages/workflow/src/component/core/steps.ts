@@ -1,4 +1,4 @@
-import { ACTIVE_STATES, type Read, type Stage, type Token } from "../validators.js";
+import { ACTIVE_STATES, PARTS, type Read, type Stage, type Token } from "../validators.js";
 import type { Doc, QueryCtx, RunId, Step } from "./documents.js";
 import { isEntry, isLoop } from "./kinds.js";
 
@@ -13,6 +13,14 @@ export function keyOf({
 }: Record & Pick<Read, "loop" | "up">): string {
   const aspect = `${loop === true ? " loop" : ""}${up === 0 ? "" : ` ${up} up`}`;
   return `${stage} ${iterations.join(".")}${aspect}`;
+}
+
+/** A record from before parts were stored has its part in its name only. */
+const partNamed = (stage: string): Step["part"] => PARTS.find((part) => stage.endsWith(`.${part}`));
+
+/** Which record has the output of a stage: a parent's finalize makes the parent's. */
+export function outputStage({ stage, part = partNamed(stage) }: Pick<Step, "stage" | "part">) {
+  return part === "finalize" ? stage.slice(0, -`.${part}`.length) : stage;
 }
 
 /** What messages call a stage: as its node was called when the run came to it. */
@@ -91,10 +99,10 @@ export function tokenOf({ _id: step, run, attempt, iterations, ...of }: StepOf):
 
 export function newRecord(
   { run, generation, plan, createdAt, parentOfMany }: RunOf,
-  { stage, called, iterations }: Pick<Stage, "stage" | "called" | "iterations">,
+  { stage, called, part, iterations }: Pick<Stage, "stage" | "called" | "part" | "iterations">,
 ) {
   const inLoops = iterations?.length === 0 ? undefined : iterations;
-  const where = { run, createdAt, stage, called, iterations: inLoops };
+  const where = { run, createdAt, stage, called, part, iterations: inLoops };
   return { ...where, generation, plan, parentOfMany, attempt: 1, startedAt: Date.now() };
 }
 
