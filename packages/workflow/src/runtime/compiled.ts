@@ -177,7 +177,7 @@ export function compiled(
         if ("error" in begun) return await report(ctx, own, stage, { token, slot, beganAt }, begun);
         const attempt = attemptOf(called, policy, info, async (full) => {
           const stub = stubOf(definition, stage);
-          const names = stub === undefined ? reads.get(stage) : ["*"];
+          const names = stub === undefined ? undefined : ["*"];
           const all = readsOf(own, stage, token.iterations, names);
           // An earlier version of the code may have scheduled it, with less than it reads now.
           const missing = all.filter(({ name }) => !Object.hasOwn(scope ?? {}, name));

@@ -1,4 +1,4 @@
-import { ACTIVE_STATES, PARTS, type Read, type Stage, type Token } from "../validators.js";
+import { ACTIVE_STATES, type Read, type Stage, type Token } from "../validators.js";
 import type { Doc, QueryCtx, RunId, Step } from "./documents.js";
 import { isEntry, isLoop } from "./kinds.js";
 
@@ -15,12 +15,13 @@ export function keyOf({
   return `${stage} ${iterations.join(".")}${aspect}`;
 }
 
-/** A record from before parts were stored has its part in its name only. */
-const partNamed = (stage: string): Step["part"] => PARTS.find((part) => stage.endsWith(`.${part}`));
+const FINALIZE = ".finalize";
 
 /** Which record has the output of a stage: a parent's finalize makes the parent's. */
-export function outputStage({ stage, part = partNamed(stage) }: Pick<Step, "stage" | "part">) {
-  return part === "finalize" ? stage.slice(0, -`.${part}`.length) : stage;
+export function outputStage({ stage, part }: Pick<Step, "stage" | "part">): string {
+  // A record from before parts were stored has its part in its name only.
+  const isFinalize = part === "finalize" || (part === undefined && stage.endsWith(FINALIZE));
+  return isFinalize ? stage.slice(0, -FINALIZE.length) : stage;
 }
 
 /** What messages call a stage: as its node was called when the run came to it. */
