@@ -4,7 +4,7 @@ import { Failure } from "../../errors/failure.js";
 import { inPages } from "../../values.js";
 import type { Read } from "../validators.js";
 import type { QueryCtx, Run, RunId, Step } from "./documents.js";
-import { childrenFrom, keyShown } from "./children.js";
+import { childrenFrom, keyShown } from "./childRuns.js";
 import { workflowOf } from "./runs.js";
 import { keyOf, lastOwnUndo, nameOf, stepRead } from "./steps.js";
 

@@ -4,7 +4,7 @@ import type { StepError } from "../../definition/context.js";
 import { internal } from "../_generated/api.js";
 import { continueLater, ROOM_ABOVE } from "../core/continuations.js";
 import type { Doc, MutationCtx, QueryCtx, Run, RunId, Step, StepId } from "../core/documents.js";
-import { hasChildIn, UNENDED } from "../core/children.js";
+import { hasChildIn, UNENDED } from "../core/childRuns.js";
 import { isParent } from "../core/kinds.js";
 import { activeSteps, lastOwnUndo, NO_ENTRY, stepRead } from "../core/steps.js";
 import { beginStage } from "../engine/begin.js";

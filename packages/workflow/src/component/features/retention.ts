@@ -13,9 +13,9 @@ import { isAction, isParent } from "../core/kinds.js";
 import { hasEnded, isAnyEnding } from "../core/runs.js";
 import { isLost } from "../core/scheduled.js";
 import { removeTags } from "../core/tags.js";
-import { childrenFrom, hasChildIn, UNENDED } from "../core/children.js";
+import { childrenFrom, hasChildIn, UNENDED } from "../core/childRuns.js";
 import { stopStep } from "../engine/closing.js";
-import { liftDeadlines } from "../engine/deadlines.js";
+import { liftDeadlines } from "../engine/deadlineTimer.js";
 import { dropPages } from "./childPages.js";
 
 /** Expired runs are removed together, so long after the first of them expired, in ms. */
