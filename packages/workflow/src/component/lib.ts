@@ -12,7 +12,7 @@ import { logStarted } from "./core/log.js";
 import { pool } from "./core/poolHost.js";
 import { hasEnded, runWithId, runWithKey, workflowOf } from "./core/runs.js";
 import { cancelScheduled } from "./core/scheduled.js";
-import { loadScope, settledOutput } from "./core/scope.js";
+import { loadScope, childOutput } from "./core/scope.js";
 import { isActive, stepRead, stepWithId } from "./core/steps.js";
 import { insertTags, putTags } from "./core/tags.js";
 import { beginAction, beginStage, insertRun, knownInput, replaceInput } from "./engine/begin.js";
@@ -184,7 +184,7 @@ export const outputs = query({
     const page: { key: string | number; output: unknown }[] = [];
     if (parent === null) return { outputs: page, isLast: true };
     for await (const child of childrenFrom(ctx, parent._id, from)) {
-      const output = await settledOutput(ctx, parent, child, tolerant);
+      const output = await childOutput(ctx, parent, child, tolerant);
       page.push({ key: child.childKey ?? child.index, output: output ?? null });
       const { bytesRead } = await ctx.meta.getTransactionMetrics();
       if (page.length >= most || bytesRead.used > MAX_OUTPUTS_BYTES) break;
