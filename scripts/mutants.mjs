@@ -229,7 +229,7 @@ export const MUTANTS = [
   {
     name: "timeout-from-start",
     says: "a parent times out from the begin of its run",
-    file: "workflow/src/component/engine/deadlines.ts",
+    file: "workflow/src/component/engine/deadlineTimer.ts",
     find: "const at = Date.now() + ms; const deadline",
     replace:
       'const at = ((await ctx.db.get("runs", run))?._creationTime ?? 0) + ms; const deadline',

@@ -202,6 +202,27 @@ describe("the time of a parent", () => {
     await use.app.expectNothingLeft();
   });
 
+  test("[S113] a finalize that began before parts were stored gives the parent its output", async () => {
+    const input = { handlerMs: 0, childMs: 0, finalizeMs: MINUTE };
+    const id = await use.app.start("timedParent", input);
+    await use.app.advance(30_000);
+    const parts = await use.app.inComponent(async (ctx) => {
+      const steps = await ctx.db.query("steps").collect();
+      for (const { _id } of steps) await ctx.db.patch("steps", _id, { part: undefined });
+      return steps.flatMap(({ stage, part }) => (part === undefined ? [] : [[stage, part]]));
+    });
+    expect(parts).toEqual([
+      ["all.output", "output"],
+      ["all.finalize", "finalize"],
+    ]);
+    await use.app.drive();
+    expect(await use.app.status("timedParent", id)).toMatchObject({
+      state: "completed",
+      output: 2,
+    });
+    await use.app.expectNothingLeft();
+  });
+
   test("[S41] [S95] that of a run which is being undone is over", async () => {
     const id = await use.app.start("timedBooking", {});
     await use.app.advance(HOUR - 30_000);

@@ -255,6 +255,9 @@ describe("retention", () => {
     await use.app.advance(2 * HOUR);
     expect(await rows()).toMatchObject({ runs: 1 });
     await use.app.start("brief", { leaves: [] });
+    // It does not wait until this run has expired as well.
+    await use.app.advance(MINUTE);
+    expect(await rows()).toMatchObject({ runs: 1, expiries: 1 });
     await use.app.drive();
     expect(await rows()).toEqual({});
   });

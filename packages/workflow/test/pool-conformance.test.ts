@@ -15,7 +15,7 @@ import {
   conformanceOfSuccessors,
   type PoolWithSuccessors,
 } from "../../workpool/test/conformance-suite.js";
-import { pool } from "../src/component/core/pool.js";
+import { pool } from "../src/component/core/poolHost.js";
 import { WorkflowManager } from "../src/index.js";
 import { modules as component, schema as componentSchema } from "../src/test.js";
 import { components } from "./convex/_generated/api.js";

@@ -1,6 +1,6 @@
 import { setConfig, vConfig } from "@stepwise/workpool/core";
 import { publicMutation } from "./core/continuations.js";
-import { pool } from "./core/pool.js";
+import { pool } from "./core/poolHost.js";
 
 /**
  * Sets what is given, at once, until the manager's options change. `maxParallelism: 0` pauses.

@@ -2,7 +2,7 @@ import { paginator } from "convex-helpers/server/pagination";
 import { paginationOptsValidator } from "convex/server";
 import { v, type Infer } from "convex/values";
 import { query, type QueryCtx } from "./_generated/server.js";
-import { keyShown } from "./core/children.js";
+import { keyShown } from "./core/childRuns.js";
 import type { Run, Step } from "./core/documents.js";
 import { briefInput } from "./core/input.js";
 import { isInput, isParent } from "./core/kinds.js";

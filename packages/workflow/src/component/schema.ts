@@ -11,6 +11,7 @@ import {
   vGiven,
   vNewChild,
   vIterations,
+  vPart,
   vPermits,
   vRace,
   vRetry,
@@ -121,6 +122,8 @@ export default defineSchema({
     stage: v.string(),
     /** What its node was called when the run came to it, if that is not its storage name. */
     called: v.optional(v.string()),
+    /** Which part of its node it is. Default: the node itself, or a part that is in its name only. */
+    part: v.optional(vPart),
     iterations: v.optional(vIterations),
     generation: v.optional(v.number()),
     /** The hash of the plan that the run has gone by; empty if these were several. */

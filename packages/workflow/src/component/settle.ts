@@ -6,7 +6,7 @@ import type { MutationCtx, Run, RunId, Step } from "./core/documents.js";
 import { workflowOf } from "./core/runs.js";
 import { isEntry, runsWithin, type TimedKind } from "./core/kinds.js";
 import { logStep } from "./core/log.js";
-import { pool } from "./core/pool.js";
+import { pool } from "./core/poolHost.js";
 import {
   isActive,
   keyOf,
@@ -21,7 +21,7 @@ import {
   tokenOf,
 } from "./core/steps.js";
 import { actionWork, beginAction, beginStage, startWork } from "./engine/begin.js";
-import { setDeadline } from "./engine/deadlines.js";
+import { setDeadline } from "./engine/deadlineTimer.js";
 import { scheduleEntry } from "./engine/entry.js";
 import { type Progress, recordFused, recordOutcome } from "./engine/transition.js";
 import { startChildren } from "./features/children.js";

@@ -71,10 +71,15 @@ export const vCame = v.union(v.string(), v.null());
 
 /** The iterations of the loops around a stage, outermost first, from 1. Absent outside loops. */
 export const vIterations = v.array(v.number());
+/** The parts of a node beside the node itself: stages of their own, which are named after it. */
+export const PARTS = ["output", "finalize", "compensate"] as const;
+export const vPart = oneOf(...PARTS);
+export type Part = Infer<typeof vPart>;
+
 /** Names the record of a stage. */
 const record = { stage: v.string(), iterations: v.optional(vIterations) };
 /** The same. `called`: what the node is called, if that is not its storage name. */
-const place = { ...record, called: v.optional(v.string()) };
+const place = { ...record, called: v.optional(v.string()), part: v.optional(vPart) };
 export const recordArgs = { run: v.string(), ...record };
 /** Says whether its result and its arguments are not shown, and whether it has a compensation. */
 const marks = { sensitive: v.optional(v.boolean()), undoable: v.optional(v.boolean()) };

@@ -16,10 +16,10 @@ import { isAction, isEntry, isInPool, isInput, isParent } from "./core/kinds.js"
 import { hasRoomToRead } from "./core/room.js";
 import { findRun, runWithId, whichRun } from "./core/runs.js";
 import { isLost } from "./core/scheduled.js";
-import { childProgress, keyShown, vChildren } from "./core/children.js";
+import { childProgress, keyShown, vChildren } from "./core/childRuns.js";
 import { activeSteps, nameOf } from "./core/steps.js";
 import { tagsOf } from "./core/tags.js";
-import { isUnder } from "./engine/deadlines.js";
+import { isUnder } from "./engine/deadlineTimer.js";
 import { parentBeingUndone } from "./features/compensation.js";
 import { doingOf, isStalled } from "./features/doing.js";
 import {

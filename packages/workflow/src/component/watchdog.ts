@@ -2,7 +2,7 @@ import { poolFunctions } from "@stepwise/workpool/core";
 import { v } from "convex/values";
 import { internalMutation } from "./_generated/server.js";
 import { voidMutation } from "./core/continuations.js";
-import { pool, vFound } from "./core/pool.js";
+import { pool, vFound } from "./core/poolHost.js";
 import { attemptFailed } from "./engine/entry.js";
 import { findLate, watchDeadlines, watchEntries, watchSetAside } from "./features/watch.js";
 import { vErrorKind } from "./validators.js";

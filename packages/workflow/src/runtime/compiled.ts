@@ -39,6 +39,7 @@ import {
   checkFormat,
   checkNotRenamed,
   checkUpToDate,
+  madeOf,
   placeOf,
   withPresentKeys,
   type StorageNames,
@@ -169,13 +170,14 @@ export function compiled(
           isCanceled: async () => await ctx.runQuery(component.lib.isCanceled, { token }),
           tag: tagging(ctx, component, token.run),
         };
-        const { called, policy } = placeOf(definition, stage);
+        const place = placeOf(definition, stage);
+        const { called, policy } = place;
         // A scope that cannot be loaded is a failure of the attempt like any other.
         const begun = await inputAtBeginning(ctx, own, token);
         if ("error" in begun) return await report(ctx, own, stage, { token, slot, beganAt }, begun);
         const attempt = attemptOf(called, policy, info, async (full) => {
           const stub = stubOf(definition, stage);
-          const names = stub === undefined ? reads.get(stage) : ["*"];
+          const names = stub === undefined ? undefined : ["*"];
           const all = readsOf(own, stage, token.iterations, names);
           // An earlier version of the code may have scheduled it, with less than it reads now.
           const missing = all.filter(({ name }) => !Object.hasOwn(scope ?? {}, name));
@@ -189,9 +191,9 @@ export function compiled(
             { ...scope, ...loaded, ...begun },
             names,
           );
-          if (stub !== undefined) return stub(values, full);
+          if (stub !== undefined) return madeOf(place, await stub(values, full));
           const run = handlerOf(handler, "action", policy);
-          return run(contextFor(ctx, policy, called), values, full);
+          return madeOf(place, await run(contextFor(ctx, policy, called), values, full));
         });
         return await report(ctx, own, stage, { token, slot, beganAt }, attempt);
       },
@@ -230,9 +232,9 @@ export function compiled(
         // That of a query cannot run a mutation.
         const tag = tagging(ctx as Parameters<typeof tagging>[0], component, runId);
         const info = nestedInfo({ run: runId, iterations, generation }, stage, tag);
-        const { called, policy } = placeOf(definition, stage);
-        const handler = handlerOf(given, kind, policy);
-        return checkedOutput(called, await handler(ctx, values, info));
+        const place = placeOf(definition, stage);
+        const handler = handlerOf(given, kind, place.policy);
+        return checkedOutput(place.called, madeOf(place, await handler(ctx, values, info)));
       } catch (error) {
         // So that it keeps what it was on the way out of the nested transaction.
         throw Failure.from(error);
@@ -299,11 +301,11 @@ export function compiled(
           const run = new Run(ctx, own, token, stage, { ...options, scope, scheduled: !nested });
           const entry = (entries: Entries, name = stage) =>
             Object.hasOwn(entries, name) ? entries[name] : undefined;
-          const { node, kind } = placeOf(definition, stage);
+          const { node, kind, path, part } = placeOf(definition, stage);
           let arrive = entry(event.kind === "arrive" ? at : after);
           // A parent's handler may be removed before it has begun: its children are next.
-          if (event.kind === "arrive" && token.attempt === 1 && node?.children !== undefined)
-            arrive ??= entry(at, stage.replace(/\.output$/, ""));
+          const isAhead = event.kind === "arrive" && token.attempt === 1 && part === "output";
+          if (isAhead && node?.children !== undefined) arrive ??= entry(at, path);
           if (event.kind === "success" || event.kind === "failed") arrive = following.get(stage);
           if (arrive === undefined && event.kind !== "failed") await failRemoved(run);
           else if ("error" in begun) arrive = run.failAt(stage, begun.error);

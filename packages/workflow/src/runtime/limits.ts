@@ -4,7 +4,7 @@ import type { Bound } from "./functions.js";
 import { copied } from "../values.js";
 import { optionOf } from "./options.js";
 import { placeOf } from "./place.js";
-import { readableScope, type Reads, secretNames } from "./reads.js";
+import { onceForEach, readableScope, type Reads, secretNames } from "./reads.js";
 import { sensitivePaths } from "./secrets.js";
 import { guarded } from "./tags.js";
 
@@ -12,7 +12,7 @@ import { guarded } from "./tags.js";
 type ScopeOf = (names: Reads) => Promise<never>;
 
 /** What an action stage says of limits, with the names that its keys are made of. */
-function usesOf({ definition, reads }: Bound, stage: string) {
+const usesOf = onceForEach(({ definition, reads }: Bound, stage) => {
   const { policy } = placeOf(definition, stage);
   const own = reads.get(`${stage}.limits`) ?? [];
   return [
@@ -21,7 +21,7 @@ function usesOf({ definition, reads }: Bound, stage: string) {
   ].flatMap(({ given, names }) =>
     given === undefined ? [] : [{ entries: entriesOf(given), names }],
   );
-}
+});
 
 type Key = true | ((scope: never) => string | undefined) | undefined;
 

@@ -9,6 +9,7 @@ import {
   type Kind,
   kindOf,
   type Nodes,
+  partNamed,
   type StageOf,
   stagesOf,
 } from "./nodes/kinds.js";
@@ -43,8 +44,8 @@ export interface Place extends Pick<StageOf, "runs" | "sees"> {
   readonly path: string;
   /** The stage by the present names of its nodes. */
   readonly called: string;
-  /** Which part of the node it is, such as `finalize`; empty for the node itself. */
-  readonly part: string;
+  /** Which part of the node it is; empty for the node itself. */
+  readonly part: StageOf["part"];
   /** The parts of the node, in the order in which a run comes to them. */
   readonly parts: readonly string[];
   /** The options that it runs by: its node's; a finalize and a compensation have their own. */
@@ -59,6 +60,10 @@ export interface Place extends Pick<StageOf, "runs" | "sees"> {
   /** The runs of their own that it is in, outermost first. Mostly none. */
   readonly apart: readonly Apart[];
 }
+
+/** What a stage makes of the result of its function: a compensation makes nothing. */
+export const madeOf = ({ part }: Place, result: unknown): unknown =>
+  part === "compensate" ? null : result;
 
 const places = new WeakMap<AnyDefinition, Map<string, Place>>();
 
@@ -97,7 +102,8 @@ function find(definition: AnyDefinition, stage: string): Place {
         kind: kindOf(node),
         path,
         called: [called, ...names].join("."),
-        part,
+        // It may be gone: the run is there all the same.
+        part: partNamed(part),
         parts: stages.map((each) => each.part),
         policy: own?.runs ?? node ?? {},
         first: stageNames(node, path)[0] ?? path,
@@ -213,7 +219,7 @@ export function checkUpToDate(
   definition: AnyDefinition,
   known: readonly string[],
 ): void {
-  const difference = differenceOf(allStages(definition), known);
+  const difference = differenceOf(definition, known);
   if (difference !== undefined) throw outOfDate(workflow, difference);
 }
 
@@ -232,16 +238,17 @@ export function checkNotRenamed(workflow: string, { options }: AnyDefinition): v
 }
 
 /** What to do about a part that the compiler could not see, though it is there. */
-function besideSpread(stage: string): string {
-  const [, part] = /\.(output|compensate|finalize)$/.exec(stage) ?? [];
-  if (part === undefined) return "";
+function besideSpread({ part }: Place): string {
+  if (part === "") return "";
   const what = part === "output" ? "`query: shared.query`, say" : `\`${part}: { … }\``;
   return ` (if that comes from a spread, write it beside the spread: ${what})`;
 }
 
-function differenceOf(stages: readonly string[], known: readonly string[]): string | undefined {
+function differenceOf(definition: AnyDefinition, known: readonly string[]): string | undefined {
+  const stages = allStages(definition);
   const added = stages.find((stage) => !known.includes(stage));
-  if (added !== undefined) return `it does not know "${added}"${besideSpread(added)}`;
+  if (added !== undefined)
+    return `it does not know "${added}"${besideSpread(placeOf(definition, added))}`;
   const gone = known.find((stage) => !stages.includes(stage));
   if (gone !== undefined) return `it has "${gone}", which the definition does not have`;
   const moved = stages.find((stage, index) => stage !== known[index]);

@@ -7,6 +7,7 @@ import { type Place, placeOf, presentKey, storageKey } from "./place.js";
 import {
   hasSecretChildren,
   hasSecretOutput,
+  isAsking,
   isMarked,
   isSecret,
   sensitivePaths,
@@ -15,14 +16,48 @@ import {
 /** The names that a function reads of its scope; `*` for all of them. */
 export type Reads = readonly string[];
 
-export function marksOf(own: Pick<Bound, "definition" | "starts">, stage: string) {
+type Of = Pick<Bound, "definition" | "reads" | "starts">;
+
+/** What is found once for each stage of a compiled workflow, as its place is. */
+export function onceForEach<Own extends Of, Fact>(find: (own: Own, stage: string) => Fact) {
+  const tables = new WeakMap<Own, Map<string, Fact>>();
+  return (own: Own, stage: string): Fact => {
+    const table = tables.get(own) ?? new Map<string, Fact>();
+    tables.set(own, table);
+    const known = table.get(stage);
+    if (known !== undefined) return known;
+    const fact = find(own, stage);
+    if (!isAsking()) table.set(stage, fact);
+    return fact;
+  };
+}
+
+export const marksOf = onceForEach((own: Of, stage) => {
   const { node, path, part, parts, called } = placeOf(own.definition, stage);
   const undoable = part === "" && parts.includes("compensate");
   return {
     called: called === stage ? undefined : called,
+    part: part || undefined,
     sensitive: (part === "" ? isSecret(own, path, node) : isMarked(own, node)) || undefined,
     undoable: undoable || undefined,
   };
+});
+
+/** A read that is in as many loops, of those around its stage. */
+type Placed = Omit<Read, "name"> & { readonly depth: number };
+type Named = Placed & Pick<Read, "name">;
+
+const usualReads = onceForEach((own: Of, stage) => found(own, stage, own.reads.get(stage) ?? []));
+
+function found(own: Of, stage: string, names: Reads): Named[] {
+  const place = placeOf(own.definition, stage);
+  const all = names.includes("*") ? everything(place) : names;
+  return all.flatMap((name) => {
+    const read = readNamed(place, name);
+    if (read === undefined) return [];
+    const sensitive = isMarked(own, place.node) || isSecretRead(own, read, place, name);
+    return [{ name, ...read, sensitive: sensitive || undefined }];
+  });
 }
 
 /**
@@ -31,19 +66,15 @@ export function marksOf(own: Pick<Bound, "definition" | "starts">, stage: string
  * @param iterations the iterations of the loops around the stage, outermost first.
  */
 export function readsOf(
-  own: Pick<Bound, "definition" | "reads" | "starts">,
+  own: Of,
   stage: string,
   iterations: readonly number[] = [],
-  names = own.reads.get(stage) ?? [],
+  names?: Reads,
 ): Read[] {
-  const place = placeOf(own.definition, stage);
-  const all = names.includes("*") ? everything(place) : names;
-  return all.flatMap((name) => {
-    const read = readNamed(place, name, iterations);
-    if (read === undefined) return [];
-    const sensitive = isMarked(own, place.node) || isSecretRead(own, read, place, name);
-    return [{ name, ...read, sensitive: sensitive || undefined }];
-  });
+  const reads = names === undefined ? usualReads(own, stage) : found(own, stage, names);
+  return reads.map(({ depth, ...read }) =>
+    depth === 0 ? read : { ...read, iterations: iterations.slice(0, depth) },
+  );
 }
 
 /** The names of what is sensitive that a function reads, of these: it may not tell them. */
@@ -51,15 +82,15 @@ export function secretNames(own: Bound, stage: string, names: Reads): ReadonlySe
   const place = placeOf(own.definition, stage);
   const all = names.includes("*") ? everything(place) : names;
   const secret = all.filter((name) => {
-    const read = readNamed(place, name, []);
+    const read = readNamed(place, name);
     return read !== undefined && isSecretRead(own, read, place, name);
   });
   return new Set(secret);
 }
 
 function isSecretRead(
-  own: Pick<Bound, "definition" | "reads" | "starts">,
-  { stage, children, loop, ended }: Omit<Read, "name">,
+  own: Of,
+  { stage, children, loop, ended }: Placed,
   place: Place,
   name: string,
 ): boolean {
@@ -78,34 +109,28 @@ function isSecretRead(
 /** The `.each` whose item a stage sees. */
 const itemOf = ({ apart }: Place) => apart.findLast(({ is }) => is === "item");
 
-export const isItemSecret = (own: Parameters<typeof readsOf>[0], each = ""): boolean =>
+export const isItemSecret = (own: Of, each = ""): boolean =>
   readsOf(own, each).some(({ sensitive }) => sensitive === true);
 
-function readNamed(
-  place: Place,
-  name: string,
-  iterations: readonly number[],
-): Omit<Read, "name"> | undefined {
+function readNamed(place: Place, name: string): Placed | undefined {
   const { node, kind, path, part, parts, sequences, loops, apart } = place;
   /** How many runs above its own something is. */
   const up = (level: number) => (level < apart.length ? { up: apart.length - level } : {});
-  const at = (stage: string, depth: number) =>
-    depth === 0 ? { stage } : { stage, iterations: iterations.slice(0, depth) };
-  const own = (stage: string) => at(stage, loops.length);
-  if (name === "input") return { stage: "input", ...up(0) };
+  const own = (stage: string) => ({ stage, depth: loops.length });
+  if (name === "input") return { stage: "input", depth: 0, ...up(0) };
   if (name === "each") {
     const item = itemOf(place);
-    return item && { stage: "input", ...up(apart.indexOf(item) + 1) };
+    return item && { stage: "input", depth: 0, ...up(apart.indexOf(item) + 1) };
   }
-  if (name === "error") return { stage: "", cause: true };
-  if (name === "run") return kind.isAfterEnd ? { stage: "", ended: true } : undefined;
+  if (name === "error") return { stage: "", depth: 0, cause: true };
+  if (name === "run") return kind.isAfterEnd ? { stage: "", depth: 0, ended: true } : undefined;
   if (name === "loop") {
     const loop = loops.at(-1);
     const undoing = part === "compensate" || undefined;
     if (loop === undefined) return undefined;
     // What a step has seen is kept where it ran.
     const where = undoing === true ? {} : up(loop.level);
-    return { ...at(loop.path, loops.length - 1), loop: true, undoing, ...where };
+    return { stage: loop.path, depth: loops.length - 1, loop: true, undoing, ...where };
   }
   if (name === "output") {
     if (part === "compensate") return own(path);
@@ -118,7 +143,7 @@ function readNamed(
   }
   for (const { nodes, prefix, depth, level } of sequences.toReversed()) {
     const key = storageKey(nodes, name);
-    if (key !== undefined) return { ...at(prefix + key, depth), ...up(level) };
+    if (key !== undefined) return { stage: prefix + key, depth, ...up(level) };
   }
   return undefined;
 }
@@ -151,10 +176,12 @@ export function readableScope(
   const check = (key: string | symbol): void => {
     if (typeof key !== "string" || reads.includes(key) || !visible().includes(key)) return;
     const { workflow } = own;
-    const called = placeOf(own.definition, stage).called.replace(/\.until$/, "");
+    const { called, loops } = placeOf(own.definition, stage);
+    // It is seen from inside its loop.
+    const loop = name === "until" ? loops.at(-1) : undefined;
     throw new Failure(
       "nonRetryable",
-      `The ${name} of "${called}" in workflow "${workflow}" reads "${key}", which the generated code does not load. Run workflow-codegen. If that changes nothing, name it in the parameters: ({ ${key} }) => …`,
+      `The ${name} of "${loop === undefined ? called : placeOf(own.definition, loop.path).called}" in workflow "${workflow}" reads "${key}", which the generated code does not load. Run workflow-codegen. If that changes nothing, name it in the parameters: ({ ${key} }) => …`,
     );
   };
   const checked =

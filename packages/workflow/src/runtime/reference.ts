@@ -144,7 +144,8 @@ export async function firstOf(
   { prefix, iterations, isKeyed = false }: FirstOptions = {},
 ): Promise<Beginning["first"]> {
   const stage = firstStage(own, nodes, prefix);
-  const at = iterations === undefined ? { stage } : { stage, iterations };
+  const { part } = placeOf(own.definition, stage);
+  const at = { stage, iterations, part: part || undefined };
   const hasOwnKeys = hasKeys(own, stage);
   if (firstAction(own, nodes, prefix) === undefined || (hasOwnKeys && !isKeyed))
     return { ...at, reads: [] };

@@ -39,6 +39,9 @@ export function isSecret(of: Of, path: string, node: AnyNode, seen?: Set<AnyDefi
 const asked = new WeakMap<AnyDefinition, Set<string>>();
 let asking = 0;
 
+/** Says whether one is asked about. Until then it counts as not secret: no answer is the last. */
+export const isAsking = (): boolean => asking > 0;
+
 /** An end hands on what it reads: that may be the loop in which a branch ends with it. */
 function isSecretEnd({ definition, readsSecret }: Of, path: string): boolean {
   const paths = asked.get(definition) ?? new Set();
@@ -99,7 +102,6 @@ export function hasSecretChildren(of: Of, path: string, seen?: Set<AnyDefinition
   const all = seen ?? new Set<AnyDefinition>();
   const answer =
     answers.get(started) ?? started().some(({ definition }) => givesSecret(definition, all));
-  // While an end is asked about, it counts as not secret, so a no is not the last word.
-  if (seen === undefined && (answer || asking === 0)) answers.set(started, answer);
+  if (seen === undefined && (answer || !isAsking())) answers.set(started, answer);
   return answer;
 }

@@ -506,6 +506,7 @@ export type ComponentApi<Name extends string | undefined = string | undefined> =
           stage: string;
           iterations?: Array<number>;
           called?: string;
+          part?: "output" | "finalize" | "compensate";
           kind:
             | "input"
             | "entry"
@@ -562,6 +563,7 @@ export type ComponentApi<Name extends string | undefined = string | undefined> =
           stage: string;
           iterations?: Array<number>;
           called?: string;
+          part?: "output" | "finalize" | "compensate";
           ms?: number;
           recovers?: boolean;
         }>;
@@ -572,6 +574,7 @@ export type ComponentApi<Name extends string | undefined = string | undefined> =
                 stage: string;
                 iterations?: Array<number>;
                 called?: string;
+                part?: "output" | "finalize" | "compensate";
                 action?: { fn: string; timeoutMs?: number; permits?: Array<string> };
                 reads: Array<{
                   name: string;
@@ -598,6 +601,7 @@ export type ComponentApi<Name extends string | undefined = string | undefined> =
                 stage: string;
                 iterations?: Array<number>;
                 called?: string;
+                part?: "output" | "finalize" | "compensate";
                 begins: Array<{
                   workflow: string;
                   workflowName?: string;
@@ -607,6 +611,7 @@ export type ComponentApi<Name extends string | undefined = string | undefined> =
                     stage: string;
                     iterations?: Array<number>;
                     called?: string;
+                    part?: "output" | "finalize" | "compensate";
                     action?: { fn: string; timeoutMs?: number; permits?: Array<string> };
                     reads: Array<{
                       name: string;
@@ -677,6 +682,7 @@ export type ComponentApi<Name extends string | undefined = string | undefined> =
               stage: string;
               iterations?: Array<number>;
               called?: string;
+              part?: "output" | "finalize" | "compensate";
               until?: number;
               names?: Array<string>;
               storedNames?: Array<string>;
@@ -742,6 +748,7 @@ export type ComponentApi<Name extends string | undefined = string | undefined> =
             stage: string;
             iterations?: Array<number>;
             called?: string;
+            part?: "output" | "finalize" | "compensate";
             action?: { fn: string; timeoutMs?: number; permits?: Array<string> };
             reads: Array<{
               name: string;
@@ -1122,6 +1129,7 @@ export type ComponentApi<Name extends string | undefined = string | undefined> =
             stage: string;
             iterations?: Array<number>;
             called?: string;
+            part?: "output" | "finalize" | "compensate";
             action?: { fn: string; timeoutMs?: number; permits?: Array<string> };
             reads: Array<{
               name: string;
@@ -1157,6 +1165,7 @@ export type ComponentApi<Name extends string | undefined = string | undefined> =
             stage: string;
             iterations?: Array<number>;
             called?: string;
+            part?: "output" | "finalize" | "compensate";
             ms?: number;
             recovers?: boolean;
           };

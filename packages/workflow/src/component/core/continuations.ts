@@ -2,7 +2,7 @@ import * as core from "@stepwise/workpool/core";
 import type { Value } from "convex/values";
 import type { Doc, TableNames } from "../_generated/dataModel.js";
 import type { MutationCtx, QueryCtx } from "../_generated/server.js";
-import { pool } from "./pool.js";
+import { pool } from "./poolHost.js";
 
 export const { continuation, publicMutation, voidMutation } = core.mutationsOf<MutationCtx>();
 

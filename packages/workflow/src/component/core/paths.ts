@@ -1,4 +1,4 @@
-import { keyShown } from "./children.js";
+import { keyShown } from "./childRuns.js";
 import type { QueryCtx, Run, RunId, Step } from "./documents.js";
 import { nameOf } from "./steps.js";
 

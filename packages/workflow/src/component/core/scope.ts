@@ -4,7 +4,7 @@ import { Failure } from "../../errors/failure.js";
 import { inPages } from "../../values.js";
 import type { Read } from "../validators.js";
 import type { QueryCtx, Run, RunId, Step } from "./documents.js";
-import { childrenFrom, keyShown } from "./children.js";
+import { childrenFrom, keyShown } from "./childRuns.js";
 import { workflowOf } from "./runs.js";
 import { keyOf, lastOwnUndo, nameOf, stepRead } from "./steps.js";
 
@@ -126,14 +126,14 @@ async function childrenOutputs(ctx: QueryCtx, run: RunId, read: Read, fits: Fits
   if ((winner !== null) !== (read.race === true))
     throw new Failure("removedNode", `"${nameOf(parent)}" is not what the run came to any more`);
   if (winner !== null) {
-    const output = await settledOutput(ctx, parent, winner, read.tolerant);
+    const output = await childOutput(ctx, parent, winner, read.tolerant);
     await fits(parent, winner, output);
     return { case: winner.childKey, ...(read.tolerant === true ? (output as object) : { output }) };
   }
   const outputs: unknown[] = [];
   const byKey: Record<string, unknown> = {};
   for await (const child of childrenFrom(ctx, parent._id)) {
-    const output = await settledOutput(ctx, parent, child, read.tolerant);
+    const output = await childOutput(ctx, parent, child, read.tolerant);
     if (child.childKey === undefined) outputs.push(output);
     else byKey[child.childKey] = output;
     if (!(await fits(parent, child, output))) break;
@@ -142,7 +142,7 @@ async function childrenOutputs(ctx: QueryCtx, run: RunId, read: Read, fits: Fits
 }
 
 /** A child's output as its parent sees it. @throws `childFailed` if that does not tolerate it. */
-export async function settledOutput(ctx: QueryCtx, parent: Step, child: Run, tolerant = false) {
+export async function childOutput(ctx: QueryCtx, parent: Step, child: Run, tolerant = false) {
   const isComplete = child.state === "completed";
   // A workflow of sleeps only has no output.
   const output = isComplete ? ((await outputOf(ctx, child)) ?? null) : undefined;

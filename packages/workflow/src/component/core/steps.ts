@@ -15,6 +15,15 @@ export function keyOf({
   return `${stage} ${iterations.join(".")}${aspect}`;
 }
 
+const FINALIZE = ".finalize";
+
+/** Which record has the output of a stage: a parent's finalize makes the parent's. */
+export function outputStage({ stage, part }: Pick<Step, "stage" | "part">): string {
+  // A record from before parts were stored has its part in its name only.
+  const isFinalize = part === "finalize" || (part === undefined && stage.endsWith(FINALIZE));
+  return isFinalize ? stage.slice(0, -FINALIZE.length) : stage;
+}
+
 /** What messages call a stage: as its node was called when the run came to it. */
 export const nameOf = ({ stage, called = stage }: Pick<Step, "stage" | "called">): string => called;
 
@@ -91,10 +100,10 @@ export function tokenOf({ _id: step, run, attempt, iterations, ...of }: StepOf):
 
 export function newRecord(
   { run, generation, plan, createdAt, parentOfMany }: RunOf,
-  { stage, called, iterations }: Pick<Stage, "stage" | "called" | "iterations">,
+  { stage, called, part, iterations }: Pick<Stage, "stage" | "called" | "part" | "iterations">,
 ) {
   const inLoops = iterations?.length === 0 ? undefined : iterations;
-  const where = { run, createdAt, stage, called, iterations: inLoops };
+  const where = { run, createdAt, stage, called, part, iterations: inLoops };
   return { ...where, generation, plan, parentOfMany, attempt: 1, startedAt: Date.now() };
 }
 

@@ -3,7 +3,7 @@ import type { WithoutSystemFields } from "convex/server";
 import { getConvexSize, type Value } from "convex/values";
 import type { MutationCtx, Run, RunId, Step, StepId } from "../core/documents.js";
 import type { Input } from "../core/input.js";
-import { pool } from "../core/pool.js";
+import { pool } from "../core/poolHost.js";
 import { ABOVE, type Known, smallScope } from "../core/scope.js";
 import {
   keyOf,
@@ -15,7 +15,7 @@ import {
   tokenOf,
 } from "../core/steps.js";
 import type { ActionFunction, Stage } from "../validators.js";
-import { beginDeadline } from "./deadlines.js";
+import { beginDeadline } from "./deadlineTimer.js";
 import { type EntryOptions, failStep, scheduleEntry } from "./entry.js";
 
 /** A larger scope is loaded by the function: arguments are kept for a week. */

@@ -4,7 +4,7 @@ import { withoutValues } from "../../errors/failure.js";
 import type { MutationCtx, Run, Step, StepId } from "../core/documents.js";
 import { isInPool } from "../core/kinds.js";
 import { logThrown } from "../core/log.js";
-import { pool } from "../core/pool.js";
+import { pool } from "../core/poolHost.js";
 import { cancelScheduled } from "../core/scheduled.js";
 
 /** To record that it failed, and to give the slot of the run's last action to another work. */

@@ -14,11 +14,11 @@ import { voidMutation } from "../core/continuations.js";
 import type { Id, MutationCtx, Run, RunId, Step, StepId } from "../core/documents.js";
 import { workflowOf } from "../core/runs.js";
 import { logStarted, logStep } from "../core/log.js";
-import { pool } from "../core/pool.js";
+import { pool } from "../core/poolHost.js";
 import { cancelCheck, LATE_MS } from "../core/scheduled.js";
 import { isActive, type StepOf, stepWithId, tokenOf } from "../core/steps.js";
 import { type Event, type Token, vToken } from "../validators.js";
-import { beginDeadline } from "./deadlines.js";
+import { beginDeadline } from "./deadlineTimer.js";
 
 /* The component enters a workflow through its generated function `entry`. */
 

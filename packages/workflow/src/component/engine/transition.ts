@@ -3,7 +3,7 @@ import type { StepError } from "../../definition/context.js";
 import type { MutationCtx, Step, StepId } from "../core/documents.js";
 import { isAction, isBranch, isParent, takesEvents } from "../core/kinds.js";
 import { cancelScheduled } from "../core/scheduled.js";
-import { keyOf, marksOf, newRecord, NO_ENTRY, stepRead } from "../core/steps.js";
+import { keyOf, marksOf, newRecord, NO_ENTRY, outputStage, stepRead } from "../core/steps.js";
 import type { Fused, Settlement, Took } from "../validators.js";
 import { scheduleEntry } from "./entry.js";
 
@@ -168,7 +168,6 @@ async function fieldsOf(ctx: MutationCtx, progress: Progress, fused: Fused) {
   };
 }
 
-const FINALIZE = ".finalize";
 /** A document may not hold a parent's output and the reduced outputs together. */
 const NOT_REDUCED = { reduced: undefined };
 
@@ -176,15 +175,15 @@ const NOT_REDUCED = { reduced: undefined };
 async function storeOutput(
   ctx: MutationCtx,
   progress: Progress,
-  { stage, iterations }: Pick<Fused, "stage" | "iterations">,
+  { stage, part, iterations }: Pick<Fused, "stage" | "part" | "iterations">,
   output: unknown,
 ): Promise<{ output?: unknown }> {
   const { ids, known, step } = progress;
-  if (!stage.endsWith(FINALIZE)) {
-    known.set(keyOf({ stage, iterations }), output);
+  const parent = { stage: outputStage({ stage, part }), iterations };
+  if (parent.stage === stage) {
+    known.set(keyOf(parent), output);
     return { output };
   }
-  const parent = { stage: stage.slice(0, -FINALIZE.length), iterations };
   const record = progress.ids.get(keyOf(parent)) ?? (await stepRead(ctx, step.run, parent))?._id;
   if (record === undefined) throw new Error(`The run has a "${stage}", but no "${parent.stage}"`);
   const ended = { state: "completed" as const, endedAt: Date.now(), ...NO_ENTRY, ...NOT_REDUCED };

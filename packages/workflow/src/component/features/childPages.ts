@@ -2,7 +2,7 @@ import { keepSweeping } from "@stepwise/workpool/core";
 import { internal } from "../_generated/api.js";
 import { continueLater, deleteInPage, removal } from "../core/continuations.js";
 import type { MutationCtx, StepId } from "../core/documents.js";
-import { pool } from "../core/pool.js";
+import { pool } from "../core/poolHost.js";
 
 /** A deployment refuses to write more within a second; half of it is for others. */
 const BYTES_PER_SECOND = { s16: 4 << 20, others: 8 << 20 };

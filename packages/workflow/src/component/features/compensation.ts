@@ -4,7 +4,7 @@ import type { StepError } from "../../definition/context.js";
 import { internal } from "../_generated/api.js";
 import { continueLater, ROOM_ABOVE } from "../core/continuations.js";
 import type { Doc, MutationCtx, QueryCtx, Run, RunId, Step, StepId } from "../core/documents.js";
-import { hasChildIn, UNENDED } from "../core/children.js";
+import { hasChildIn, UNENDED } from "../core/childRuns.js";
 import { isParent } from "../core/kinds.js";
 import { activeSteps, lastOwnUndo, NO_ENTRY, stepRead } from "../core/steps.js";
 import { beginStage } from "../engine/begin.js";
@@ -72,8 +72,9 @@ export async function undoNext(ctx: MutationCtx, id: RunId): Promise<Run | null>
   for await (const active of activeSteps(ctx, id))
     if (run.endedAt === undefined || active.undo !== undefined) return null;
   const { iterations, generation, createdAt, sensitive } = step;
-  const called = step.called === undefined ? undefined : `${step.called}.compensate`;
-  const stage = { stage: `${step.stage}.compensate`, called, iterations, sensitive, reads: [] };
+  const part = "compensate" as const;
+  const called = step.called === undefined ? undefined : `${step.called}.${part}`;
+  const stage = { stage: `${step.stage}.${part}`, called, part, iterations, sensitive, reads: [] };
   await beginStage(ctx, { run: id, generation, createdAt }, stage, new Map(), { undo: undo._id });
   return null;
 }

@@ -3,7 +3,7 @@ import { v, type ObjectType } from "convex/values";
 import { internal } from "../_generated/api.js";
 import { internalQuery, type MutationCtx, type QueryCtx } from "../_generated/server.js";
 import type { Run, RunId, Step, StepId } from "../core/documents.js";
-import { childrenIn, hasManyChildren, isWaitingForChildren, lastChild } from "../core/children.js";
+import { childrenIn, hasManyChildren, isWaitingForChildren, lastChild } from "../core/childRuns.js";
 import { stepWithId } from "../core/steps.js";
 import { beginRun, startWork } from "../engine/begin.js";
 import { scheduleEntry } from "../engine/entry.js";

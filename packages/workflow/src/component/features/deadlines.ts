@@ -9,7 +9,7 @@ import { errorOf, workflowOf } from "../core/runs.js";
 import { activeSteps, stepRead, tokenOf } from "../core/steps.js";
 import { startWork } from "../engine/begin.js";
 import { withdraw } from "../engine/closing.js";
-import { isUnder, lift, rearmDeadline, scheduleCheck } from "../engine/deadlines.js";
+import { isUnder, lift, rearmDeadline, scheduleCheck } from "../engine/deadlineTimer.js";
 import { enterStep, scheduleEntry } from "../engine/entry.js";
 import { endRun } from "./ending.js";
 import { failWith } from "./failing.js";

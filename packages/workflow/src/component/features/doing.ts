@@ -1,6 +1,6 @@
 import { isWaiting, slotOf } from "@stepwise/workpool/core";
 import { type Infer, v } from "convex/values";
-import { childrenIn } from "../core/children.js";
+import { childrenIn } from "../core/childRuns.js";
 import type { QueryCtx, Run, Step } from "../core/documents.js";
 import { isAction, isEntry, isHolding, isInPool, isParent, takesEvents } from "../core/kinds.js";
 import { pathBelow, placeIn } from "../core/paths.js";

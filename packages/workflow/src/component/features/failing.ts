@@ -4,7 +4,7 @@ import { internal } from "../_generated/api.js";
 import { continuation, continueLater } from "../core/continuations.js";
 import type { Doc, MutationCtx, QueryCtx, Run, Step, StepId } from "../core/documents.js";
 import { errorOf, workflowOf } from "../core/runs.js";
-import { childrenIn, hasManyChildren, isWaitingForChildren, keyShown } from "../core/children.js";
+import { childrenIn, hasManyChildren, isWaitingForChildren, keyShown } from "../core/childRuns.js";
 import { nameOf } from "../core/steps.js";
 import { scheduleEntry } from "../engine/entry.js";
 import { dropPages } from "./childPages.js";

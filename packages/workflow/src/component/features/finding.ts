@@ -1,7 +1,7 @@
 import { paginator } from "convex-helpers/server/pagination";
 import { mergedStream, type QueryStream, stream } from "convex-helpers/server/stream";
 import type { IndexRangeBuilder, PaginationOptions } from "convex/server";
-import { keyShown } from "../core/children.js";
+import { keyShown } from "../core/childRuns.js";
 import type { Doc, QueryCtx, Run, RunId, Step } from "../core/documents.js";
 import { LIMITS } from "../core/room.js";
 import { hasNotEnded, stepWithId } from "../core/steps.js";

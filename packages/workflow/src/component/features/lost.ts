@@ -6,7 +6,7 @@ import { voidMutation } from "../core/continuations.js";
 import type { MutationCtx, QueryCtx, Step } from "../core/documents.js";
 import { isAction, isEntry, isInPool, isTimed } from "../core/kinds.js";
 import { logThrown } from "../core/log.js";
-import { pool } from "../core/pool.js";
+import { pool } from "../core/poolHost.js";
 import { isToCome, stateOfJob } from "../core/scheduled.js";
 import { hasNotEnded, nameOf } from "../core/steps.js";
 import { attemptFailed, scheduleEntry } from "../engine/entry.js";

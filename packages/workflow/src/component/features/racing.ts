@@ -4,7 +4,7 @@ import type { StepError } from "../../definition/context.js";
 import { shortened } from "../../errors/failure.js";
 import { internal } from "../_generated/api.js";
 import type { MutationCtx, Run, Step } from "../core/documents.js";
-import { childrenFrom, hasChildIn, keyShown, UNENDED } from "../core/children.js";
+import { childrenFrom, hasChildIn, keyShown, UNENDED } from "../core/childRuns.js";
 import { errorOf } from "../core/runs.js";
 import { nameOf } from "../core/steps.js";
 import { scheduleEntry } from "../engine/entry.js";

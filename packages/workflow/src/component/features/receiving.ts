@@ -1,6 +1,6 @@
 import { isOwnJob } from "@stepwise/workpool/core";
 import { type Infer, v } from "convex/values";
-import { childrenFrom, childrenIn, isWaitingForChildren } from "../core/children.js";
+import { childrenFrom, childrenIn, isWaitingForChildren } from "../core/childRuns.js";
 import type { MutationCtx, Run, Step } from "../core/documents.js";
 import { isEntry, takesEvents } from "../core/kinds.js";
 import { goesOn } from "../core/runs.js";

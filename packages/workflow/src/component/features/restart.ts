@@ -8,7 +8,7 @@ import { isHolding } from "../core/kinds.js";
 import { logStarted } from "../core/log.js";
 import { stepRead } from "../core/steps.js";
 import { beginRun, replaceInput } from "../engine/begin.js";
-import { setDeadline } from "../engine/deadlines.js";
+import { setDeadline } from "../engine/deadlineTimer.js";
 import { vBeginning, vDeadline } from "../validators.js";
 import { undoNext } from "./compensation.js";
 import { finishUndone } from "./ending.js";

@@ -11,17 +11,15 @@ import type { Doc, MutationCtx, QueryCtx, Run, RunId, Step, StepId } from "../co
 import { giveBack } from "../core/inbox.js";
 import { isAction, isParent } from "../core/kinds.js";
 import { hasEnded, isAnyEnding } from "../core/runs.js";
-import { isLost } from "../core/scheduled.js";
+import { isLost, LATE_MS } from "../core/scheduled.js";
 import { removeTags } from "../core/tags.js";
-import { childrenFrom, hasChildIn, UNENDED } from "../core/children.js";
+import { childrenFrom, hasChildIn, UNENDED } from "../core/childRuns.js";
 import { stopStep } from "../engine/closing.js";
-import { liftDeadlines } from "../engine/deadlines.js";
+import { liftDeadlines } from "../engine/deadlineTimer.js";
 import { dropPages } from "./childPages.js";
 
 /** Expired runs are removed together, so long after the first of them expired, in ms. */
 const BATCH_MS = 60_000;
-/** A removal that is so late may be lost: another is scheduled. */
-const LATE_MS = 60_000;
 
 /** Schedules the removal of a run that ends. @returns the fields of its document for that. */
 export async function expireLater(ctx: MutationCtx, { parentRun, retentionMs }: Run) {
@@ -30,8 +28,8 @@ export async function expireLater(ctx: MutationCtx, { parentRun, retentionMs }: 
   const at = expiresAt + BATCH_MS;
   const next = await ctx.db.query("expiries").first();
   // Mostly there is a removal before, which schedules the next one.
-  if (next === null || next.at > at || next.at <= Date.now() - LATE_MS)
-    await scheduleRemoval(ctx, next, at);
+  if (next === null || next.at > at) await scheduleRemoval(ctx, next, at);
+  else if (next.at <= Date.now() - LATE_MS) await repairRetention(ctx);
   return { expiresAt };
 }
 

@@ -1,4 +1,5 @@
 import type { Value } from "convex/values";
+import { type Part, PARTS } from "../../component/validators.js";
 import type { NodeKind } from "../../definition/definer.js";
 import type { AnyDefinition, CompiledFunction } from "../../definition/definition.js";
 
@@ -9,7 +10,7 @@ export type Nodes = Readonly<Record<string, AnyNode>>;
 
 export interface StageOf {
   /** What follows the node's path in its name: `finalize` of `chapters.finalize`. */
-  readonly part: "" | "output" | "finalize" | "compensate";
+  readonly part: Part | "";
   /** The options of the app's function that runs there; absent if none does. */
   readonly runs?: AnyNode;
   /** The names that its functions see, beside those that every node sees. */
@@ -173,6 +174,10 @@ export function outputsIn(nodes: Nodes, before?: string): string[] {
   const end = before === undefined ? keys.length : Math.max(0, keys.indexOf(before));
   return keys.slice(0, end).filter((key) => kindOf(nodes[key]).makesNothing !== true);
 }
+
+/** A part by its name; empty if there is no such part. */
+export const partNamed = (name: string): StageOf["part"] =>
+  PARTS.find((part) => part === name) ?? "";
 
 function part(name: StageOf["part"], runs: AnyNode, ...sees: string[]): StageOf[] {
   return runs === undefined ? [] : [{ part: name, runs, sees }];

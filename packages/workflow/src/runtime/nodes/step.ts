@@ -6,6 +6,7 @@ import { checkedOutput } from "../../values.js";
 import { nestedInfo } from "../attempt.js";
 import { permitsOf } from "../limits.js";
 import { actionFunction } from "../options.js";
+import { madeOf } from "../place.js";
 import type { Reads } from "../reads.js";
 import type { Arrival, Arrive, Run } from "../run.js";
 import { stubOf } from "../stubs.js";
@@ -43,7 +44,9 @@ export const query: Nested = (...args) => execute("query", ...args);
 async function execute(kind: Kind, ...[run, stage, next, call]: Parameters<Nested>): Arrival {
   const { own, token } = run;
   if (await run.hasResult(stage)) return await next(run);
-  const isolate = run.place(stage).policy.isolate === true;
+  const place = run.place(stage);
+  const { called } = place;
+  const isolate = place.policy.isolate === true;
   const isArrival = run.isArrivalAt(stage);
   if (!isArrival && (isolate || (await run.isClosed()))) return run.goTo(stage);
   if (isolate) run.closed = true;
@@ -56,14 +59,14 @@ async function execute(kind: Kind, ...[run, stage, next, call]: Parameters<Neste
   const tag = tagging(kind === "query" ? {} : run.ctx, own.component, token.run);
   const info = nestedInfo({ ...token, iterations: [...run.iterations] }, stage, tag);
   const nested = async () => {
-    if (stub !== undefined) return await stub(await run.scopeFor(stage, kind, ["*"]), info);
+    if (stub !== undefined)
+      return madeOf(place, await stub(await run.scopeFor(stage, kind, ["*"]), info));
     if (call === undefined) return await callGenerated(run, kind, stage);
     const scope: unknown = await run.scopeFor(stage, "args");
-    const called = run.place(stage).called;
     // If a transaction without fusion fails, nobody calls it again.
-    const checks = kind === "mutation" && !run.options.fuse;
+    const checks = kind === "mutation" && !run.options.fuse && place.part !== "compensate";
     const ctx = await referencing(run, called, checks);
-    const result = await call(ctx, scope, info);
+    const result = madeOf(place, await call(ctx, scope, info));
     try {
       return checkedOutput(called, result);
     } catch (error) {

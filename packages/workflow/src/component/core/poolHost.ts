@@ -3,7 +3,7 @@ import { type Infer, v } from "convex/values";
 import { internal } from "../_generated/api.js";
 import type { MutationCtx, QueryCtx } from "../_generated/server.js";
 import type { Token } from "../validators.js";
-import { isCalledOff } from "./children.js";
+import { isCalledOff } from "./childRuns.js";
 
 /** What the pool needs of this component: function references, so that everything may use it. */
 export const pool: PoolHost = {
