@@ -43,6 +43,7 @@ export function storedNodes(nodes: readonly Written[]): StoredNode[] {
 
 interface Nodes {
   readonly nodes: readonly Written[];
+  readonly one?: object | undefined;
 }
 
 /** What is asked of every workflow of an app, also of those that have not changed. */
@@ -51,6 +52,7 @@ export interface Digest {
   readonly actions: readonly string[];
   readonly stored: readonly StoredNode[];
   readonly startsChild: boolean;
+  readonly hasOne: boolean;
 }
 
 export const digestOf = once((workflow: Nodes): Digest => {
@@ -61,6 +63,7 @@ export const digestOf = once((workflow: Nodes): Digest => {
     actions: stages.filter(({ kind }) => stageKind(kind).goes === "queued").map(({ name }) => name),
     stored: storedNodes(workflow.nodes),
     startsChild: nodes.some(startsOne),
+    hasOne: workflow.one !== undefined,
   };
 });
 

@@ -7,6 +7,7 @@ import { inputFields, keptInput as inputOf } from "./core/input.js";
 import { findRun, hasEnded, runWithId, unendedWithKey, whichRun } from "./core/runs.js";
 import { stepRead } from "./core/steps.js";
 import { putTags } from "./core/tags.js";
+import { holderOf } from "./core/turns.js";
 import { cancelRun } from "./features/ending.js";
 import { pauseRun, resumeRun } from "./features/pause.js";
 import { repairAll } from "./features/repair.js";
@@ -78,6 +79,8 @@ export const restart = mutation({
     const { startKey } = run;
     if (startKey !== undefined && (await unendedWithKey(ctx, workflow, startKey)) !== null)
       return "key taken";
+    const skips = restart.one?.otherwise === "skip";
+    if (skips && (await holderOf(ctx, workflow, restart.one?.key)) !== null) return "key taken";
     const resumed = await resumedAt(ctx, run._id, restart);
     if (resumed === null) return "no iteration";
     if (tags !== undefined) await putTags(ctx, run, tags);

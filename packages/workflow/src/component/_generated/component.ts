@@ -43,7 +43,14 @@ export type ComponentApi<Name extends string | undefined = string | undefined> =
           parent?: string;
           stages?: Array<string>;
           tag?: Record<string, string | number | boolean>;
-          doing?: "stalled" | "running" | "queued" | "retrying" | "waitingForEvent" | "sleeping";
+          doing?:
+            | "stalled"
+            | "running"
+            | "queued"
+            | "retrying"
+            | "waitingForEvent"
+            | "sleeping"
+            | "waitingForTurn";
         };
         atMost?: number;
         perSecond?: number;
@@ -96,7 +103,14 @@ export type ComponentApi<Name extends string | undefined = string | undefined> =
             parent?: string;
             stages?: Array<string>;
             tag?: Record<string, string | number | boolean>;
-            doing?: "stalled" | "running" | "queued" | "retrying" | "waitingForEvent" | "sleeping";
+            doing?:
+              | "stalled"
+              | "running"
+              | "queued"
+              | "retrying"
+              | "waitingForEvent"
+              | "sleeping"
+              | "waitingForTurn";
           };
           atMost?: number;
           perSecond?: number;
@@ -137,7 +151,14 @@ export type ComponentApi<Name extends string | undefined = string | undefined> =
           parent?: string;
           stages?: Array<string>;
           tag?: Record<string, string | number | boolean>;
-          doing?: "stalled" | "running" | "queued" | "retrying" | "waitingForEvent" | "sleeping";
+          doing?:
+            | "stalled"
+            | "running"
+            | "queued"
+            | "retrying"
+            | "waitingForEvent"
+            | "sleeping"
+            | "waitingForTurn";
         };
         atMost?: number;
         perSecond?: number;
@@ -509,6 +530,7 @@ export type ComponentApi<Name extends string | undefined = string | undefined> =
           kind:
             | "input"
             | "entry"
+            | "turn"
             | "action"
             | "mutation"
             | "query"
@@ -640,6 +662,7 @@ export type ComponentApi<Name extends string | undefined = string | undefined> =
                     called?: string;
                     input: any;
                     given?: { value?: any };
+                    one?: { key: string; otherwise: "wait" | "skip" | "cancelOld" | "newestWaits" };
                     error?: {
                       message: string;
                       kind:
@@ -773,6 +796,7 @@ export type ComponentApi<Name extends string | undefined = string | undefined> =
           given?: { value?: any };
           key?: string;
           tags?: Record<string, string | number | boolean>;
+          one?: { key: string; otherwise: "wait" | "skip" | "cancelOld" | "newestWaits" };
           permits?: Array<string>;
         }>;
         reuse?: "ended" | "failed";
@@ -806,7 +830,24 @@ export type ComponentApi<Name extends string | undefined = string | undefined> =
           parentOfMany?: string;
         };
       },
-      { input: any; given?: { value?: any } } | null,
+      { input: any; given?: { value?: any }; hasTurn?: boolean } | null,
+      Name
+    >;
+    unlock: FunctionReference<
+      "mutation",
+      "internal",
+      {
+        token: {
+          run: string;
+          step: string;
+          attempt: number;
+          iterations?: Array<number>;
+          generation?: number;
+          plan?: string;
+          parentOfMany?: string;
+        };
+      },
+      null,
       Name
     >;
   };
@@ -827,7 +868,14 @@ export type ComponentApi<Name extends string | undefined = string | undefined> =
         parent?: string;
         stages?: Array<string>;
         tag?: Record<string, string | number | boolean>;
-        doing?: "stalled" | "running" | "queued" | "retrying" | "waitingForEvent" | "sleeping";
+        doing?:
+          | "stalled"
+          | "running"
+          | "queued"
+          | "retrying"
+          | "waitingForEvent"
+          | "sleeping"
+          | "waitingForTurn";
         upTo?: number;
       },
       { count: number; isMore: boolean },
@@ -839,7 +887,14 @@ export type ComponentApi<Name extends string | undefined = string | undefined> =
       { runId: string },
       {
         path: string;
-        doing: "stalled" | "running" | "queued" | "retrying" | "waitingForEvent" | "sleeping";
+        doing:
+          | "stalled"
+          | "running"
+          | "queued"
+          | "retrying"
+          | "waitingForEvent"
+          | "sleeping"
+          | "waitingForTurn";
         since: number;
         dueAt?: number;
       } | null,
@@ -872,7 +927,14 @@ export type ComponentApi<Name extends string | undefined = string | undefined> =
         parent?: string;
         stages?: Array<string>;
         tag?: Record<string, string | number | boolean>;
-        doing?: "stalled" | "running" | "queued" | "retrying" | "waitingForEvent" | "sleeping";
+        doing?:
+          | "stalled"
+          | "running"
+          | "queued"
+          | "retrying"
+          | "waitingForEvent"
+          | "sleeping"
+          | "waitingForTurn";
         places?: boolean;
         page: {
           numItems: number;
@@ -931,10 +993,18 @@ export type ComponentApi<Name extends string | undefined = string | undefined> =
           index?: number;
           childKey?: string;
           tags?: Record<string, string | number | boolean>;
+          waitsFor?: { key: string; runId?: string; place: number };
           input?: string;
           at?: {
             path: string;
-            doing: "stalled" | "running" | "queued" | "retrying" | "waitingForEvent" | "sleeping";
+            doing:
+              | "stalled"
+              | "running"
+              | "queued"
+              | "retrying"
+              | "waitingForEvent"
+              | "sleeping"
+              | "waitingForTurn";
             since: number;
             dueAt?: number;
           };
@@ -991,6 +1061,7 @@ export type ComponentApi<Name extends string | undefined = string | undefined> =
           kind:
             | "input"
             | "entry"
+            | "turn"
             | "action"
             | "mutation"
             | "query"
@@ -1097,7 +1168,7 @@ export type ComponentApi<Name extends string | undefined = string | undefined> =
     repair: FunctionReference<
       "mutation",
       "internal",
-      { plans?: Array<{ workflow: string; plan: string }> },
+      { plans?: Array<{ workflow: string; plan: string; isOpen?: boolean }> },
       null,
       Name
     >;
@@ -1143,6 +1214,7 @@ export type ComponentApi<Name extends string | undefined = string | undefined> =
         };
         nodes: Array<{ name: string; stage: string; reads: Array<string> }>;
         from?: string;
+        one?: { key: string; otherwise: "wait" | "skip" | "cancelOld" | "newestWaits" };
         loop?: {
           first: string;
           last: string | null;
@@ -1235,12 +1307,14 @@ export type ComponentApi<Name extends string | undefined = string | undefined> =
         };
         input?: any;
         tags?: Record<string, string | number | boolean>;
+        waitsFor?: { key: string; runId?: string; place: number };
         expiresAt?: number;
         timesOutAt?: number;
         active: Array<{
           kind:
             | "input"
             | "entry"
+            | "turn"
             | "action"
             | "mutation"
             | "query"
@@ -1298,7 +1372,14 @@ export type ComponentApi<Name extends string | undefined = string | undefined> =
           timesOutAt?: number;
           paused?: boolean;
           stalled?: boolean;
-          doing?: "stalled" | "running" | "queued" | "retrying" | "waitingForEvent" | "sleeping";
+          doing?:
+            | "stalled"
+            | "running"
+            | "queued"
+            | "retrying"
+            | "waitingForEvent"
+            | "sleeping"
+            | "waitingForTurn";
         }>;
         stalled: boolean;
         steered?: Array<{
@@ -1367,6 +1448,7 @@ export type ComponentApi<Name extends string | undefined = string | undefined> =
             kind:
               | "input"
               | "entry"
+              | "turn"
               | "action"
               | "mutation"
               | "query"
