@@ -14,7 +14,7 @@ interface Way {
  * why one does it, its runs do not wait.
  */
 export function checkTurns(workflows: readonly WorkflowPlan[]): Diagnostic[] {
-  const keyed = workflows.filter((workflow) => digestOf(workflow).hasOne);
+  const keyed = workflows.filter((workflow) => digestOf(workflow).waitsForTurn);
   if (keyed.length < 2) return [];
   const byName = new Map(workflows.map((workflow) => [workflow.name, workflow]));
   const told = new Set<WorkflowPlan>();
@@ -58,7 +58,7 @@ const startsOf = (workflow: WorkflowPlan, byName: ReadonlyMap<string, WorkflowPl
 function circle(first: WorkflowPlan, other: WorkflowPlan, way: readonly Way[]): Diagnostic {
   const [one, two] = [quote(first.name), quote(other.name)];
   const names = [first, ...way.map(({ starts }) => starts)].map(({ name }) => name);
-  const message = `a run of workflow ${one} may wait for one of ${two} that waits for it, for ever: both have a \`one\`, and ${names.join(" → ")}`;
+  const message = `a run of workflow ${one} may wait for one of ${two} that waits for it, for ever: their \`one\` says so, and ${names.join(" → ")}`;
   const hint = `take the \`one\` from one of them, or let a mutation start the other with \`workflow.start\`, which nothing waits for`;
   const related = way.map(({ stage, starts }) => {
     return { message: `starts ${quote(starts.name)}`, place: stage.place };

@@ -232,7 +232,6 @@ async function startRuns(ctx: MutationCtx, { starts, ...together }: Starts) {
   const works: core.Work[] = [];
   const begun: RunId[] = [];
   let gate: Parameters<typeof core.enqueueWorks>[3];
-  let hasWaited = false;
   for (const start of starts) {
     const { key } = start;
     const same = key === undefined ? null : await runWithKey(ctx, together.begin.workflow, key);
@@ -240,36 +239,35 @@ async function startRuns(ctx: MutationCtx, { starts, ...together }: Starts) {
       results.push({ runId: same._id, started: false });
       continue;
     }
-    const skips = start.one?.otherwise === "skip" && !isLater(together.at);
-    const other = skips ? await holderOf(ctx, together.begin.workflow, start.one?.key) : null;
+    const other = await runInstead(ctx, start, together);
     if (other !== null) {
-      results.push({ runId: other.run, started: false });
+      results.push({ runId: other, started: false });
       continue;
     }
     gate ??= await core.applyConfig(ctx, pool, together);
     const { run, begins } = await startRun(ctx, start, together, works);
     results.push({ runId: run, started: true });
-    hasWaited ||= !begins && start.one !== undefined;
     if (begins) begun.push(run);
   }
-  // One may have been canceled for another, which may have changed the gate.
-  if (hasWaited) await core.enqueueWorks(ctx, await openWorks(ctx, works), pool);
-  else await core.enqueueWorks(ctx, works, pool, gate);
+  await core.enqueueWorks(ctx, works, pool, gate);
   await logStarted(ctx, workflowOf(together.begin), begun);
   return results;
-}
-
-async function openWorks(ctx: QueryCtx, works: readonly core.Work[]): Promise<core.Work[]> {
-  const open: core.Work[] = [];
-  for (const work of works)
-    if ((await stepWithId(ctx, work.work))?.endedAt === undefined) open.push(work);
-  return open;
 }
 
 /** Says whether a start with the same key begins a new run, instead of returning this one. */
 async function mayReuseKey(ctx: QueryCtx, run: Run, reuse: Starts["reuse"]) {
   if (reuse === undefined || !(await hasEnded(ctx, run))) return false;
   return reuse === "ended" || run.state !== "completed";
+}
+
+/** The run that goes on instead of one that is skipped. */
+async function runInstead(
+  ctx: QueryCtx,
+  { one }: Starts["starts"][number],
+  { begin, at }: Omit<Starts, "starts">,
+): Promise<RunId | null> {
+  if (one?.otherwise !== "skip" || isLater(at)) return null;
+  return (await holderOf(ctx, { workflow: begin.workflow, key: one.key }))?.run ?? null;
 }
 
 const isLater = (at: number | undefined): at is number => at !== undefined && at > Date.now();

@@ -121,9 +121,12 @@ export default defineSchema({
     key: v.string(),
     run: v.id("runs"),
     state: vTurnState,
-    /** Until it begins: the record with which it does, and its place among those that wait. */
+    /** Its place in the order of starts. */
+    at: v.commitTs(),
+    /** Until it begins: the record with which it does. */
     step: v.optional(v.id("steps")),
-    at: v.optional(v.commitTs()),
+    /** It begins before those that wait longer, and they are canceled. */
+    replaces: v.optional(v.boolean()),
   })
     .index("by_key", ["workflow", "key", "state", "at"])
     .index("by_run", ["run"]),

@@ -79,8 +79,9 @@ export const restart = mutation({
     const { startKey } = run;
     if (startKey !== undefined && (await unendedWithKey(ctx, workflow, startKey)) !== null)
       return "key taken";
-    const skips = restart.one?.otherwise === "skip";
-    if (skips && (await holderOf(ctx, workflow, restart.one?.key)) !== null) return "key taken";
+    const { one } = restart;
+    if (one?.otherwise === "skip" && (await holderOf(ctx, { workflow, key: one.key })) !== null)
+      return "key taken";
     const resumed = await resumedAt(ctx, run._id, restart);
     if (resumed === null) return "no iteration";
     if (tags !== undefined) await putTags(ctx, run, tags);

@@ -1,10 +1,12 @@
 import { v } from "convex/values";
 import { internal } from "../_generated/api.js";
+import { continueLater } from "./continuations.js";
 import type { Doc, MutationCtx, QueryCtx, Run, RunId, Step } from "./documents.js";
 
 /* Of the runs with one key of a workflow's `one`, one has the turn. The others wait for it. */
 
 export type Turn = Doc<"turns">;
+type Of = Pick<Turn, "workflow" | "key">;
 
 export async function turnOf(ctx: QueryCtx, run: RunId): Promise<Turn | null> {
   return await ctx.db
@@ -14,33 +16,15 @@ export async function turnOf(ctx: QueryCtx, run: RunId): Promise<Turn | null> {
 }
 
 /** The runs of a key that have the turn, wait for it, or are paused while they would: in order. */
-export function turnsIn(
-  ctx: QueryCtx,
-  { workflow, key }: Pick<Turn, "workflow" | "key">,
-  state: Turn["state"],
-) {
+export function turnsIn(ctx: QueryCtx, { workflow, key }: Of, state: Turn["state"]) {
   return ctx.db
     .query("turns")
     .withIndex("by_key", (q) => q.eq("workflow", workflow).eq("key", key).eq("state", state));
 }
 
-/** Says whether the run of a turn is gone, or has ended with all that it does at its end. */
-export async function isOver(ctx: QueryCtx, { run: id }: Turn): Promise<boolean> {
-  const run = await ctx.db.get("runs", id);
-  return run === null || (run.endedAt !== undefined && run.ending === undefined);
-}
-
 /** Who has the turn of a key; null if nobody does. */
-export async function holderOf(ctx: MutationCtx, workflow: string, key: string | undefined) {
-  if (key === undefined) return null;
-  for (;;) {
-    const holder = await turnsIn(ctx, { workflow, key }, "has it").first();
-    if (holder === null || !(await isOver(ctx, holder))) return holder;
-    // Its end was lost, for example by a restore from a backup.
-    // guard: lost-turn
-    await ctx.runMutation(internal.features.turns.passOn, { turn: holder._id });
-  }
-}
+export const holderOf = async (ctx: QueryCtx, of: Of): Promise<Turn | null> =>
+  await turnsIn(ctx, of, "has it").first();
 
 /**
  * A run that is about to begin takes the turn of its key, if it has one and that is free.
@@ -49,22 +33,23 @@ export async function holderOf(ctx: MutationCtx, workflow: string, key: string |
 export async function takeTurn(ctx: MutationCtx, run: Run): Promise<boolean> {
   if (run.one === undefined) return true;
   const { workflow, one } = run;
-  const holder = await holderOf(ctx, workflow, one.key);
+  const holder = await holderOf(ctx, { workflow, key: one.key });
   if (holder !== null) return holder.run === run._id || (await isAbove(ctx, holder.run, run));
-  await ctx.db.insert("turns", { workflow, key: one.key, run: run._id, state: "has it" });
+  const at = ctx.db.vars.commitTs;
+  await ctx.db.insert("turns", { workflow, key: one.key, run: run._id, state: "has it", at });
   return true;
 }
 
-// guard: turn-of-ancestor
 async function isAbove(ctx: QueryCtx, id: RunId, { parentRun }: Run): Promise<boolean> {
   for (let above = parentRun; above !== undefined;) {
+    // guard: turn-of-ancestor
     if (above === id) return true;
     above = (await ctx.db.get("runs", above))?.parentRun;
   }
   return false;
 }
 
-/** A run waits with its first step record, or does what its `one` says otherwise. */
+/** A run waits with its first step record, unless its `one` says that it is skipped. */
 export async function joinLine(
   ctx: MutationCtx,
   { _id: run, workflow, one }: Run,
@@ -74,9 +59,14 @@ export async function joinLine(
   const waits = { kind: "turn", state: "waiting", job: undefined, check: undefined } as const;
   await ctx.db.patch("steps", step, { ...waits, entersAt: undefined, event: undefined });
   const state = paused === true ? ("paused" as const) : ("waits" as const);
+  const { key, otherwise } = one;
+  const { replacing } = internal.features;
+  if (otherwise === "skip") return void (await ctx.runMutation(replacing.skip, { run }));
+  const replaces = otherwise === "wait" ? undefined : true;
   const at = ctx.db.vars.commitTs;
-  const turn = await ctx.db.insert("turns", { workflow, key: one.key, run, state, step, at });
-  if (one.otherwise !== "wait") await ctx.runMutation(internal.features.replacing.replace, { turn });
+  const turn = await ctx.db.insert("turns", { workflow, key, run, state, at, step, replaces });
+  // Later, so that starts at the same time do not conflict.
+  if (replaces) await continueLater(ctx, replacing.replace, turn);
 }
 
 /** So many of those before a run are counted. */
@@ -95,7 +85,7 @@ export async function waitingOf(ctx: QueryCtx, run: Run) {
   if (run.one === undefined || run.endedAt !== undefined) return undefined;
   const own = await turnOf(ctx, run._id);
   if (own === null || own.state === "has it") return undefined;
-  const holder = await turnsIn(ctx, own, "has it").first();
+  const holder = await holderOf(ctx, own);
   const before = await ctx.db
     .query("turns")
     .withIndex("by_key", (q) =>

@@ -2,7 +2,15 @@ import { isWaiting, slotOf } from "@stepwise/workpool/core";
 import { type Infer, v } from "convex/values";
 import { childrenIn } from "../core/children.js";
 import type { QueryCtx, Run, Step } from "../core/documents.js";
-import { isAction, isEntry, isHolding, isInPool, isParent, isTurn, takesEvents } from "../core/kinds.js";
+import {
+  isAction,
+  isEntry,
+  isHolding,
+  isInPool,
+  isParent,
+  isTurn,
+  takesEvents,
+} from "../core/kinds.js";
 import { pathBelow, placeIn } from "../core/paths.js";
 import { hasRoomToRead } from "../core/room.js";
 import { isLost, LATE_MS } from "../core/scheduled.js";

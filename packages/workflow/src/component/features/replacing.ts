@@ -1,50 +1,43 @@
 import { v } from "convex/values";
-import { internal } from "../_generated/api.js";
-import {
-  continuation,
-  continueLater,
-  hasRoomInPage,
-  voidMutation,
-} from "../core/continuations.js";
+import { continuation, hasRoomInPage, voidMutation } from "../core/continuations.js";
 import type { Id, MutationCtx, RunId } from "../core/documents.js";
 import { workflowOf } from "../core/runs.js";
-import { turnsIn } from "../core/turns.js";
+import { holderOf, type Turn, turnsIn } from "../core/turns.js";
 import { cancelRun } from "./ending.js";
 
-/* A run begins to wait for its turn, whose `one` says that some run is canceled then. */
+/* What a `one` cancels: a run that is skipped, or those whose place another takes. */
 
-/** Cancels that run if it would have been skipped; else those whose place it takes. */
-export const replace = voidMutation({ turn: v.id("turns") }, async (ctx, { turn }) => {
-  if (!(await replacePage(ctx, turn)))
-    await continueLater(ctx, internal.features.replacing.replaceMore, turn);
+/** The key of a run that would begin is taken, and its `one` says that it does not wait. */
+export const skip = voidMutation({ run: v.id("runs") }, async (ctx, { run: id }) => {
+  const run = await ctx.db.get("runs", id);
+  if (run?.one === undefined) return;
+  const holder = await holderOf(ctx, { workflow: run.workflow, key: run.one.key });
+  const because = `Another run of "${workflowOf(run)}" with the same key goes on: ${holder?.run}`;
+  await cancelRun(ctx, run, undefined, because);
 });
 
-export const replaceMore = continuation<Id<"turns">>(async (ctx, turn) =>
-  (await replacePage(ctx, turn)) ? null : turn,
-);
-
-/** @returns whether all is done. */
-async function replacePage(ctx: MutationCtx, id: Id<"turns">): Promise<boolean> {
+/** A run takes the place of those that wait longer, and perhaps of the one that has the turn. */
+export const replace = continuation<Id<"turns">>(async (ctx, id) => {
   const turn = await ctx.db.get("turns", id);
   const run = turn === null ? null : await ctx.db.get("runs", turn.run);
-  if (turn === null || run?.one === undefined || turn.state === "has it") return true;
-  const { otherwise } = run.one;
-  const holder = await turnsIn(ctx, turn, "has it").first();
-  if (otherwise === "skip") {
-    const because = `Another run of "${workflowOf(run)}" with the same key goes on: ${holder?.run}`;
-    await cancelRun(ctx, run, undefined, because);
-    return true;
-  }
+  if (turn === null || run?.one === undefined) return null;
+  const newest = await turnsIn(ctx, turn, "waits").order("desc").first();
+  // A newer one does it.
+  if (newest?.replaces === true && isBefore(turn, newest)) return null;
   for (const state of ["waits", "paused"] as const)
     for await (const other of turnsIn(ctx, turn, state)) {
-      if (other._id === id) break;
-      if (!(await hasRoomInPage(ctx))) return false;
+      if (!isBefore(other, turn)) break;
+      if (!(await hasRoomInPage(ctx))) return id;
       await cancelFor(ctx, turn.run, other.run);
     }
-  // Nobody waits before the new one, so the turn goes to that.
-  if (otherwise === "cancelOld" && holder !== null) await cancelFor(ctx, turn.run, holder.run);
-  return true;
-}
+  const holder = await holderOf(ctx, turn);
+  const isOld = run.one.otherwise === "cancelOld" && holder !== null && isBefore(holder, turn);
+  if (isOld) await cancelFor(ctx, turn.run, holder.run);
+  return null;
+});
+
+const isBefore = (one: Turn, other: Turn): boolean =>
+  one.at < other.at || (one.at === other.at && one._creationTime < other._creationTime);
 
 async function cancelFor(ctx: MutationCtx, newer: RunId, id: RunId): Promise<void> {
   const run = await ctx.db.get("runs", id);

@@ -1,14 +1,8 @@
-import { v } from "convex/values";
 import { internal } from "../_generated/api.js";
-import {
-  continuation,
-  continueLater,
-  hasRoomInPage,
-  voidMutation,
-} from "../core/continuations.js";
+import { continuation, continueLater, hasRoomInPage } from "../core/continuations.js";
 import type { MutationCtx, Run, RunId, Step } from "../core/documents.js";
 import { hasNotEnded } from "../core/steps.js";
-import { isOver, type Turn, turnOf, turnsIn } from "../core/turns.js";
+import { holderOf, type Turn, turnOf, turnsIn } from "../core/turns.js";
 import { beginDeadline } from "../engine/deadlines.js";
 import { scheduleEntry } from "../engine/entry.js";
 import type { Plans } from "../validators.js";
@@ -17,13 +11,17 @@ import type { Plans } from "../validators.js";
 
 type Of = Pick<Turn, "workflow" | "key">;
 
-/** The first of those that wait begins, if nobody has the turn. */
+/** The first of those that wait begins, or the last, if that replaces the others. */
 async function passTurn(ctx: MutationCtx, { workflow, key }: Of): Promise<void> {
-  for await (const next of turnsIn(ctx, { workflow, key }, "waits")) {
+  for (;;) {
+    const of = { workflow, key };
+    const first = await turnsIn(ctx, of, "waits").first();
+    const last = first && (await turnsIn(ctx, of, "waits").order("desc").first());
+    const next = last?.replaces === true ? last : first;
+    if (next === null) return;
     const waiting = await waitingWith(ctx, next);
     if (waiting === null) continue;
-    const row = { workflow, key, run: next.run };
-    await ctx.db.replace("turns", next._id, { ...row, state: "has it" });
+    await ctx.db.patch("turns", next._id, { state: "has it", step: undefined });
     return await begin(ctx, waiting);
   }
 }
@@ -87,19 +85,15 @@ export async function resumeInLine(ctx: MutationCtx, run: RunId): Promise<void> 
 }
 
 async function passIfFree(ctx: MutationCtx, of: Of): Promise<void> {
-  if ((await turnsIn(ctx, of, "has it").first()) === null) await passTurn(ctx, of);
+  if ((await holderOf(ctx, of)) === null) await passTurn(ctx, of);
 }
-
-/** The end of a run was lost. */
-export const passOn = voidMutation({ turn: v.id("turns") }, async (ctx, { turn: id }) => {
-  const turn = await ctx.db.get("turns", id);
-  if (turn !== null) await drop(ctx, turn);
-});
 
 /** What a restore from a backup, or a row that was removed by hand, may have left. */
 export async function repairTurn(ctx: MutationCtx, turn: Turn, plans: Plans = []): Promise<void> {
   const isOpen = plans.some((each) => each.workflow === turn.workflow && each.isOpen === true);
-  if (await isOver(ctx, turn)) await drop(ctx, turn);
+  const run = await ctx.db.get("runs", turn.run);
+  const isOver = run === null || (run.endedAt !== undefined && run.ending === undefined);
+  if (isOver) await drop(ctx, turn);
   else if (turn.state !== "has it" && isOpen) await release(ctx, turn);
   else if (turn.state === "waits") await passIfFree(ctx, turn);
 }
