@@ -165,7 +165,7 @@ test("[S219] a run that is canceled while it waits leaves its line; a paused one
   await use.app.expectNothingLeft();
 });
 
-test("[S219] a restart takes its turn anew, also from a node", async () => {
+test("[S219] a restart waits for its turn again, also from a node", async () => {
   const first = await start("oneWaits", { key: "k", name: "a" });
   await use.app.drive();
   await start("oneWaits", { key: "k", name: "b" });

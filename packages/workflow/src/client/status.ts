@@ -22,7 +22,18 @@ export interface ChildCounts {
  * when the run before it that has the same key has ended.
  */
 export type NodeKind =
-  | ("entry" | "turn" | "action" | "mutation" | "query" | "children" | "sleep" | "event" | "branch" | "loop")
+  | (
+      | "entry"
+      | "turn"
+      | "action"
+      | "mutation"
+      | "query"
+      | "children"
+      | "sleep"
+      | "event"
+      | "branch"
+      | "loop"
+    )
   | "end";
 
 /** A failed attempt: when it began and ended, and when the next was due, in ms since the epoch. */
