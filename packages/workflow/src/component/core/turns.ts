@@ -61,11 +61,11 @@ export async function joinLine(
   const state = paused === true ? ("paused" as const) : ("waits" as const);
   const { key, otherwise } = one;
   const { replacing } = internal.features;
-  if (otherwise === "skip") return void (await ctx.runMutation(replacing.skip, { run }));
+  // In transactions of their own: many children may be skipped, and starts come at the same time.
+  if (otherwise === "skip") return void (await continueLater(ctx, replacing.skip, run));
   const replaces = otherwise === "wait" ? undefined : true;
   const at = ctx.db.vars.commitTs;
   const turn = await ctx.db.insert("turns", { workflow, key, run, state, at, step, replaces });
-  // Later, so that starts at the same time do not conflict.
   if (replaces) await continueLater(ctx, replacing.replace, turn);
 }
 

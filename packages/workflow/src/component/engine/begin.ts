@@ -77,7 +77,10 @@ export async function beginRun(
 ): Promise<boolean> {
   const { _id, _creationTime: createdAt, generation, plan, paused, timeoutMs } = run;
   const of = { run: _id, createdAt, generation, plan, paused, parentOfMany };
-  if (!(await takeTurn(ctx, run))) return await waitForTurn(ctx, run, of, first);
+  if (!(await takeTurn(ctx, run))) {
+    await waitForTurn(ctx, run, of, first);
+    return true;
+  }
   if (timeoutMs !== undefined) await beginDeadline(ctx, _id, timeoutMs);
   const known = new Map(run.input === undefined ? [] : knownInput(run.input));
   if (run.within !== undefined) known.set(ABOVE, run.parentRun);
@@ -87,21 +90,17 @@ export async function beginRun(
   return true;
 }
 
-/**
- * A run will come to its first stage when it is its turn. One of the top level is `pending` till
- * then. @returns false if it does not wait, and has ended.
- */
+/** A run will come to its first stage when it is its turn. At the top it is `pending` till then. */
 export async function waitForTurn(
   ctx: MutationCtx,
   run: Run,
   of: RunOf & Pick<Step, "paused">,
   first: Stage,
-): Promise<boolean> {
+): Promise<void> {
   const record = { ...newRecord(of, first), ...marksOf(first), paused: of.paused };
   const id = await ctx.db.insert("steps", { ...record, kind: "turn", state: "waiting" });
   if (run.parentRun === undefined) await ctx.db.patch("runs", run._id, { state: "pending" });
   await joinLine(ctx, run, { _id: id, paused: of.paused });
-  return (await ctx.db.get("runs", run._id))?.endedAt === undefined;
 }
 
 /** Gives a work to the pool. @returns false if its function is gone: then its run fails. */

@@ -1,5 +1,4 @@
-import { v } from "convex/values";
-import { continuation, hasRoomInPage, voidMutation } from "../core/continuations.js";
+import { continuation, hasRoomInPage } from "../core/continuations.js";
 import type { Id, MutationCtx, RunId } from "../core/documents.js";
 import { workflowOf } from "../core/runs.js";
 import { holderOf, type Turn, turnsIn } from "../core/turns.js";
@@ -8,12 +7,13 @@ import { cancelRun } from "./ending.js";
 /* What a `one` cancels: a run that is skipped, or those whose place another takes. */
 
 /** The key of a run that would begin is taken, and its `one` says that it does not wait. */
-export const skip = voidMutation({ run: v.id("runs") }, async (ctx, { run: id }) => {
+export const skip = continuation<RunId>(async (ctx, id) => {
   const run = await ctx.db.get("runs", id);
-  if (run?.one === undefined) return;
+  if (run?.one === undefined) return null;
   const holder = await holderOf(ctx, { workflow: run.workflow, key: run.one.key });
   const because = `Another run of "${workflowOf(run)}" with the same key goes on: ${holder?.run}`;
   await cancelRun(ctx, run, undefined, because);
+  return null;
 });
 
 /** A run takes the place of those that wait longer, and perhaps of the one that has the turn. */
