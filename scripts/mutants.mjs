@@ -52,6 +52,21 @@ export const GUARDS = [
     says: "what a bulk does to a run lists it again",
     test: ["packages/workflow/test/bulk.test.ts", "in several places, are counted once"],
   },
+  {
+    guard: "one-at-a-time",
+    says: "the time of a run comes while another of its key goes on",
+    test: ["packages/workflow/test/one.test.ts", "takes its turn then"],
+  },
+  {
+    guard: "turn-of-ancestor",
+    says: "a child has the key of a run above it, which waits for it",
+    test: ["packages/workflow/test/one.test.ts", "is in its turn"],
+  },
+  {
+    guard: "turn-after-on-end",
+    says: "a run has ended, and its onEnd goes on",
+    test: ["packages/workflow/test/one.test.ts", "when an onEnd has ended"],
+  },
   // packages/workpool/src/component/README.md
   { guard: "gate-closes", says: "works begin to wait, and completions are to serve them" },
   { guard: "drain-begins", says: "an enqueue finds all slots taken as the last one is freed" },

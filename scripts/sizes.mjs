@@ -23,7 +23,7 @@ const modulesOf = (name) =>
 const entries = [
   ["@stepwise/workflow", [dist("workflow", "index.js")], 46],
   ["@stepwise/workflow/runtime", [dist("workflow", "runtime/index.js")], 75],
-  ["@stepwise/workflow, the component", modulesOf("workflow"), 188],
+  ["@stepwise/workflow, the component", modulesOf("workflow"), 194],
   ["@stepwise/workpool", [dist("workpool", "client/index.js")], 9],
   ["@stepwise/workpool, the component", modulesOf("workpool"), 98],
 ];

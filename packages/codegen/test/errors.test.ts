@@ -33,6 +33,7 @@ const promises: Readonly<Record<string, string>> = {
   inputs: "[S122]",
   limits: "[S195]",
   "config-limits": "[S195]",
+  one: "[S220]",
   "known-values": "[S6] [S7]",
   "long-names": "[S1]",
   "long-names-inside": "[S1]",

@@ -42,7 +42,15 @@ const filter = {
     .enum(["pending", "running", "compensating", "completed", "failed", "canceled", "timedOut"])
     .optional(),
   doing: z
-    .enum(["stalled", "running", "queued", "retrying", "waitingForEvent", "sleeping"])
+    .enum([
+      "stalled",
+      "running",
+      "queued",
+      "retrying",
+      "waitingForEvent",
+      "sleeping",
+      "waitingForTurn",
+    ])
     .optional()
     .describe("only runs that do this now, or have a child that does"),
   node: z.string().optional().describe("only runs at this node of the workflow"),

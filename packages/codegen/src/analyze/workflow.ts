@@ -23,6 +23,7 @@ import {
 } from "./options.js";
 import type { Options } from "./options.js";
 import { readOnEnd } from "./nodes/on-end.js";
+import { readOne } from "./one.js";
 import { nodeKinds } from "./nodes/table.js";
 import { sourceHash } from "./tokens.js";
 
@@ -54,6 +55,7 @@ export function workflowPlan(
     nodes: [...read.nodes, ...readOnEnd(options, name, file)],
     hasUnreadNodes: read.hasUnreadNodes || definition.isPart,
     hasUnknownNames: read.hasUnknownNames || definition.isPart,
+    one: readOne(options, file),
     renamings: options === undefined ? [] : readRenamings(options, name, file),
     limitNames: options && readLimits(options, ["input"], file)?.names,
     given,
@@ -112,7 +114,7 @@ function readRenamedFrom(
 }
 
 /** What is read by itself. */
-const own = ["input", "tags", "limits", ON_END];
+const own = ["input", "tags", "limits", "one", ON_END];
 const planned = ["retry", "timeout", "retention", "sensitive", "renamed", "renamedFrom"];
 
 function nodesOf(calls: readonly NodeCall[], context: NodeContext): ReadNodes {

@@ -2,6 +2,7 @@ import type { Diagnostic } from "../diagnostics/diagnostic.js";
 import type { ProjectPlan, WorkflowPlan, WrittenPlan } from "../plan/schema.js";
 import { checkDuplicates, checkDuplicateWorkflows, checkNames, checkStored } from "./names.js";
 import { checkOptions } from "./options.js";
+import { checkTurns } from "./one.js";
 import { checkRenamedFrom } from "./renamed-from.js";
 import { checkRecursion, checkRenamings, checkStructure } from "./structure.js";
 
@@ -22,6 +23,7 @@ export const check = (
   ...checkDuplicateWorkflows(workflows),
   ...checkRenamedFrom(workflows, earlier),
   ...checkRecursion(workflows),
+  ...checkTurns(workflows),
 ];
 
 /** Everything that can be read in one workflow and would not work, whatever others there are. */

@@ -96,6 +96,7 @@ const rules: Readonly<Record<string, Rule>> = {
   tolerate: checkTolerate,
   first: each((value) => value === "any", 'write "any", or leave it out'),
   compensateLosers: flag,
+  one: checkOne,
   maxIterations: each(
     (value) => isWhole(value, 1, 100_000),
     "write a whole number from 1 to 100000",
@@ -196,6 +197,31 @@ export function checkRetry(name: string, given: Given): Problem[] {
     return retryFields[field]?.(unknown.name, each) ?? [unknown];
   });
   return lacks && value.isWhole ? [{ name, given, hint: needed }, ...wrong] : wrong;
+}
+
+const oneFields: Readonly<Record<string, Rule>> = {
+  key: (name, given) =>
+    typeof given.value === "object" ? sync(name, given) : keyIsFunction(name, given),
+  otherwise: each(
+    (value) => ["wait", "skip", "cancelOld", "newestWaits"].includes(value as string),
+    'write "wait", "skip", "cancelOld" or "newestWaits"',
+  ),
+};
+const keyIsFunction = each(() => false, "write a function: `key: ({ input }) => input.id`");
+
+function checkOne(name: string, given: Given): Problem[] {
+  const { value } = given;
+  if (value === undefined) return [];
+  const needed = 'write { key: ({ input }) => input.id, otherwise: "wait" }';
+  if (!isObject(value)) return [{ name, given, hint: needed }];
+  const lacks = value.isWhole && Object.keys(oneFields).some((field) => !value.fields.has(field));
+  const wrong = [...value.fields].flatMap(
+    ([field, each]) =>
+      oneFields[field]?.(`${name}.${field}`, each) ?? [
+        { name: `${name}.${field}`, given: each, hint: "its fields are key and otherwise" },
+      ],
+  );
+  return lacks ? [{ name, given, hint: needed }, ...wrong] : wrong;
 }
 
 function checkTolerate(name: string, given: Given): Problem[] {

@@ -102,6 +102,9 @@ function textOf(workflow: WorkflowExplained, colors: ReturnType<typeof printTo>[
     `  ${colors.dim(title)}`,
     ...lines.map((line) => `  ${line}`),
     `  A run: ${workflow.isAtMost ? "at most " : ""}${workflow.rootExecutions} root executions, ${workflow.transactions} of them transactions${perChild(workflow)}; ${worst(workflow)}${waits(workflow.nodes) ? ", without what it waits for limits" : ""}.`,
+    ...(workflow.one === undefined
+      ? []
+      : [`  Of the runs with one key, one goes on at a time; another meanwhile: ${workflow.one}.`]),
   ].join("\n");
 }
 

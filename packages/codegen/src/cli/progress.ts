@@ -165,5 +165,6 @@ function waitOf(step: TreeStep): string | undefined {
   const { kind, state, startedAt, dueAt } = step;
   const isTimed = dueAt !== undefined && startedAt !== undefined;
   const time = isTimed ? duration(dueAt - startedAt) : undefined;
+  if (kind === "turn" && state === "waiting") return "waiting for another run of its key";
   return state === "waiting" ? recordKind(kind)?.waits?.(time, eventNames(step)) : undefined;
 }

@@ -9,6 +9,7 @@ import { type Change, type WorkflowThen, linePairs, type NodeThen } from "./line
 import { limitChanges } from "./limits.js";
 import { compareLine } from "./nodes.js";
 import { onEndChanges } from "./on-end.js";
+import { oneChanges } from "./one.js";
 import { eventsOf, inputChanges } from "./schemas.js";
 
 /** What changed between two plans, and what becomes of runs in flight: see docs/deploying.md. */
@@ -107,6 +108,7 @@ function compareWorkflow(before: WorkflowThen, now: WorkflowThen): Change[] {
       return { workflow: now.name, node: path, compatibility, message: what, hint: key };
     }),
     ...onEndChanges(before, now),
+    ...oneChanges(before, now),
     ...pairs.flatMap((pair) => compareLine(pair, now.name, eventsOf(now))),
   ];
 }

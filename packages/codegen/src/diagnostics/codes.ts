@@ -44,6 +44,7 @@ export const codes = {
 
   unknownChild: error("SW1401", "a child of an unknown workflow"),
   endlessRecursion: warning("SW1402", "a workflow that starts itself in every run"),
+  turnsInCircle: warning("SW1403", "workflows with a one start each other"),
 
   nodeBuiltIn: error("SW1501", "a definition uses a Node module"),
   nodeFile: error("SW1502", 'a definition uses a "use node" file'),

@@ -76,6 +76,8 @@ export function explain({ workflows }: ProjectPlan, only?: string) {
       name: workflow.name,
       file: workflow.file,
       ...whole,
+      /** What becomes of a run while another of its key goes on. Absent without a `one`. */
+      ...(workflow.one && { one: workflow.one.otherwise ?? "computed" }),
       /** Says whether not every run costs as much: it has branches or loops. */
       isAtMost: allNodes(workflow.nodes).some(
         (node) => hasStage(hasBodies)(node) || hasRivals(node),

@@ -43,6 +43,7 @@ export function storedNodes(nodes: readonly Written[]): StoredNode[] {
 
 interface Nodes {
   readonly nodes: readonly Written[];
+  readonly one?: { readonly otherwise?: string | undefined } | undefined;
 }
 
 /** What is asked of every workflow of an app, also of those that have not changed. */
@@ -51,7 +52,12 @@ export interface Digest {
   readonly actions: readonly string[];
   readonly stored: readonly StoredNode[];
   readonly startsChild: boolean;
+  /** Its runs may wait for another of their key. */
+  readonly waitsForTurn: boolean;
 }
+
+/** What a `one` does otherwise so that a run is never held up by those that go on. */
+const neverWaits = ["skip", "cancelOld"];
 
 export const digestOf = once((workflow: Nodes): Digest => {
   const nodes = allNodes(workflow.nodes);
@@ -61,6 +67,7 @@ export const digestOf = once((workflow: Nodes): Digest => {
     actions: stages.filter(({ kind }) => stageKind(kind).goes === "queued").map(({ name }) => name),
     stored: storedNodes(workflow.nodes),
     startsChild: nodes.some(startsOne),
+    waitsForTurn: workflow.one !== undefined && !neverWaits.includes(workflow.one.otherwise ?? ""),
   };
 });
 

@@ -105,6 +105,8 @@ export const workflow = z.object({
   options: z.record(z.string(), z.json()),
   /** The same of those options that are computed; absent when none is. */
   computed: z.string().optional(),
+  /** Its `one`: what it does otherwise, if that is seen, and a hash of its source. */
+  one: z.object({ otherwise: z.string().optional(), hash: z.string() }).optional(),
   nodes: z.array(node),
 });
 

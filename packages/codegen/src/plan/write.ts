@@ -41,11 +41,12 @@ function configOf(settings: AppConfig): AppConfig {
 
 /** Made once: a watching compiler writes most workflows again and again. */
 const writtenWorkflowOf = once((placed: WorkflowPlan): WrittenWorkflow => {
-  const { name, storage, file, fields, options, computed } = placed;
+  const { name, storage, file, fields, options, computed, one } = placed;
   const input = placed.input.hash;
   const nodes = placed.nodes.map(nodeOf);
   type Unhashed = Every<Omit<WrittenWorkflow, "hash">>;
-  const workflow: Unhashed = { name, storage, file, input, fields, options, computed, nodes };
+  const own = { name, storage, file, input, fields, options, computed, one };
+  const workflow: Unhashed = { ...own, nodes };
   return { ...workflow, hash: hashOf(JSON.stringify(workflow)) };
 });
 
@@ -83,7 +84,7 @@ function stageOf(stage: StagePlan): Every<WrittenStage> {
 /** A workflow whose written form has been made before, though only its hash is at hand. */
 export function knowWritten(workflow: WorkflowPlan, hash: string, load: () => WorkflowPlan): void {
   const { name, file } = workflow;
-  const fields = ["name", "file", "input", "fields", "options", "computed", "nodes", "hash"];
+  const fields = ["name", "file", "input", "fields", "options", "computed", "one", "nodes", "hash"];
   const known = { name, file, hash };
   writtenWorkflowOf.keep(
     workflow,

@@ -116,6 +116,12 @@ test("[S160] for people, branches and items are told apart from cases", async ()
   );
 });
 
+test("[S220] of a one is told what becomes of other runs with the key", async () => {
+  await use("one");
+  const { out } = await workflowCodegen("explain", "sync");
+  expect(out).toMatch(/one key, one goes on at a time; another meanwhile: cancelOld\.$/m);
+});
+
 test("of limits is told what they let through at most, and that no sum has the wait for them", async () => {
   await use("limits");
   const { out } = await workflowCodegen("explain", "answer");

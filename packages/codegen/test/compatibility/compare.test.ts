@@ -589,6 +589,28 @@ test("a component that is mounted under another name stops the runs of all workf
   );
 });
 
+test("[S221] a one that is added, changed or removed is told, and stops nothing", async () => {
+  const withOne = async (name: string | undefined, then?: WrittenPlan) => {
+    const one = `, one: { key: ({ input }) => ${name}, otherwise: "wait" }`;
+    return await planOf(a, "", name === undefined ? "" : one, then);
+  };
+  const told = async (from: string | undefined, to: string | undefined) => {
+    const before = await withOne(from);
+    return compare(before, await withOne(to, before));
+  };
+  const safe = (message: string) => [
+    {
+      workflow: "flow",
+      compatibility: "safe",
+      message: expect.stringContaining(message) as string,
+    },
+  ];
+  expect(await told(undefined, '"k"')).toEqual(safe("added: runs that were started before do not"));
+  expect(await told('"k"', '"other"')).toEqual(safe("changed: runs that were started before keep"));
+  expect(await told('"k"', undefined)).toEqual(safe("removed: runs that wait by it begin when"));
+  expect(await told('"k"', '"k"')).toEqual([]);
+});
+
 test("[S197] limits that are new, changed, removed or renamed are told, and end nothing", async () => {
   const plan = await planOf(a);
   const withLimits = (limits: NonNullable<WrittenPlan["config"]>["limits"]) => ({

@@ -8,6 +8,7 @@ const DOING = [
   "retrying",
   "waitingForEvent",
   "sleeping",
+  "waitingForTurn",
   "running",
 ] as const satisfies Doing[];
 

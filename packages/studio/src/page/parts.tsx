@@ -126,7 +126,9 @@ export function ActionButton({
 
 /** What a run does, or how it has ended, in words, with a sign and a colour. */
 export function Badge({ run: { state, at, paused } }: { run: ListedRun }) {
-  const { tone, sign, label } = badgeOf((state === "running" && at?.doing) || state);
+  const { tone, sign, label } = badgeOf(
+    at === undefined || state === "compensating" ? state : at.doing,
+  );
   return (
     <span className="badge" data-tone={tone}>
       <span aria-hidden>{sign}</span> {label}

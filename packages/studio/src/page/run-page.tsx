@@ -275,6 +275,20 @@ function Facts({ status }: { status: ShownRun }) {
     facts.push(["Child of", <RunLink key="parent" runId={status.parentRunId} />]);
   if (status.generation > 1) facts.push(["Restarted", `generation ${status.generation}`]);
   if (status.isOutdated) facts.push(["Plan", "older than what is deployed"]);
+  if (status.waitsFor !== undefined) {
+    const { key, place, runId: before } = status.waitsFor;
+    facts.push([
+      "Waits for",
+      <span key="turn">
+        its turn with the key <code>{key}</code>, place {place}
+        {before !== undefined && (
+          <>
+            , after <RunLink runId={before} />
+          </>
+        )}
+      </span>,
+    ]);
+  }
   if (status.stalled)
     facts.push(["Stalled", "its scheduled function was lost: call workflow.repair"]);
   return (

@@ -5,7 +5,7 @@ import type { StepError } from "../definition/context.js";
 import type { TagValue } from "../definition/definition.js";
 import type { WorkflowReference } from "../runtime/reference.js";
 import { nodeNamed, type NodePath, stagesAt } from "./nodes.js";
-import type { Doing, RunFacts, RunState } from "./status.js";
+import type { Doing, RunFacts, RunState, Waiting } from "./status.js";
 
 /** Which page, as `usePaginatedQuery` asks for it. Its other options have no effect. */
 export type PageOptions = Pick<PaginationOptions, "numItems" | "cursor" | "maximumRowsRead"> & {
@@ -67,6 +67,8 @@ export interface ListedRun extends RunFacts {
   paused: boolean;
   error?: StepError;
   tags?: Record<string, TagValue>;
+  /** With `places` or `doing`: for whom a run waits with its turn. */
+  waitsFor?: Waiting;
   /** Of a run without a key and tags: the beginning of its input as JSON, if that is small. */
   input?: string;
   /**

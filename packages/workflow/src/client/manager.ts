@@ -111,7 +111,8 @@ export class WorkflowManager {
    * Starts a run, as soon as the caller's transaction has committed.
    * @param input parsed with the workflow's schema; handlers see the result.
    * @param options `key` and `reuse`, `runAt` or `runAfter`, `onComplete`.
-   * @returns the run's id; if the `key` names a run already, that run's.
+   * @returns the run's id; if the `key` names a run already, or the `one` of the workflow skips the
+   *   start, that of the run that goes on.
    * @throws if the input does not fit, naming the workflow and each bad field, is too large, or an
    *   option is invalid. Then there is no run, and the caller's transaction can go on.
    */
@@ -124,7 +125,10 @@ export class WorkflowManager {
     return (await this.startOrGet(ctx, workflow, input, options)).runId;
   }
 
-  /** As {@link start}. @returns also `started`: false if the `key` named a run already. */
+  /**
+   * As {@link start}. @returns also `started`: false if the `key` named a run already, or if the
+   * `one` of the workflow skips the start. Then it is the id of the run that goes on.
+   */
   async startOrGet<Input, Callback extends OnComplete = OnComplete>(
     ctx: MutationRunner,
     workflow: WorkflowReference<Input>,
@@ -328,11 +332,13 @@ export class WorkflowManager {
    * in pages. A second call does no harm.
    * @param workflows the generated `workflows`. With them, runs of older plans that wait for an
    *   event without a timeout wake, too: they enter their node as it is now, or end with
-   *   `removedNode`.
+   *   `removedNode`. Runs that wait by a `one` that their workflow has no more begin.
    */
   async repair(ctx: MutationRunner, workflows?: Readonly<Record<string, AnyWorkflow>>) {
     const all = workflows && Object.values(workflows);
-    const plans = all?.map(({ storedAs: workflow, plan }) => ({ workflow, plan }));
+    const plans = all?.map(({ storedAs: workflow, plan, definition }) => {
+      return { workflow, plan, isOpen: definition.options.one === undefined || undefined };
+    });
     await ctx.runMutation(this.component.steering.repair, { plans });
   }
 }

@@ -13,6 +13,7 @@ import { Failure } from "../errors/failure.js";
 import { checkStorable } from "../values.js";
 import { type Duration, durationMs } from "../rules.js";
 import { inputOf, PASS_AN_ID } from "../runtime/input.js";
+import { oneOf } from "../runtime/one.js";
 import type { WorkflowReference } from "../runtime/reference.js";
 import { beginningOf } from "../runtime/restart.js";
 import { tagsOf } from "../runtime/tags.js";
@@ -143,7 +144,8 @@ export async function startAll(
   for (const start of starts) {
     // Of a later start they are made again, when it begins.
     const permits = await workflow.permits(start.input);
-    tagged.push({ ...start, tags: tagsOf(workflow, start.input), permits });
+    const [tags, one] = [tagsOf(workflow, start.input), oneOf(workflow, start.input)];
+    tagged.push({ ...start, tags, one, permits });
   }
   const common = {
     begin,

@@ -17,9 +17,23 @@ export interface ChildCounts {
   isEstimate?: boolean;
 }
 
-/** The kind of a stage. `entry`: a stage that the run is about to enter. */
+/**
+ * The kind of a stage. `entry`: a stage that the run is about to enter. `turn`: one that it enters
+ * when the run before it that has the same key has ended.
+ */
 export type NodeKind =
-  | ("entry" | "action" | "mutation" | "query" | "children" | "sleep" | "event" | "branch" | "loop")
+  | (
+      | "entry"
+      | "turn"
+      | "action"
+      | "mutation"
+      | "query"
+      | "children"
+      | "sleep"
+      | "event"
+      | "branch"
+      | "loop"
+    )
   | "end";
 
 /** A failed attempt: when it began and ended, and when the next was due, in ms since the epoch. */
@@ -90,9 +104,11 @@ export interface ActiveNode<Workflow = unknown> extends Reached<Workflow> {
 
 /**
  * What a run does at a node. `queued`: an action waits for a slot of the pool. `retrying`: it waits
- * for its next attempt.
+ * for its next attempt. `waitingForTurn`: the run begins when another with its key has ended.
  */
-export type Doing = "stalled" | "running" | "queued" | "retrying" | "waitingForEvent" | "sleeping";
+export type Doing =
+  | ("stalled" | "running" | "queued" | "retrying" | "waitingForEvent" | "sleeping")
+  | "waitingForTurn";
 
 /** The states of a run. */
 export type RunState =
@@ -123,10 +139,21 @@ export interface RunFacts {
   startedAt: number;
 }
 
+/** Of a run that waits for its turn, as the `one` of its workflow says. */
+export interface Waiting {
+  key: string;
+  /** The run with that key that goes on. */
+  runId?: string;
+  /** Its place among those that wait, from 1; those of paused runs are left out. 101: or higher. */
+  place: number;
+}
+
 interface Common<Workflow> extends RunFacts {
   /** What the run was started with, as its schema has parsed it. Absent if it is not shown. */
   input?: InputOf<Workflow>;
   tags?: Record<string, TagValue>;
+  /** Absent unless it waits for its turn. */
+  waitsFor?: Waiting;
   /** Says whether the workflow has another plan by now. */
   isOutdated: boolean;
   active: ActiveNode<Workflow>[];

@@ -15,15 +15,25 @@ import { cancelScheduled } from "./core/scheduled.js";
 import { loadScope, childOutput } from "./core/scope.js";
 import { isActive, stepRead, stepWithId } from "./core/steps.js";
 import { insertTags, putTags } from "./core/tags.js";
-import { beginAction, beginStage, insertRun, knownInput, replaceInput } from "./engine/begin.js";
+import { holderOf, takeTurn } from "./core/turns.js";
+import {
+  beginAction,
+  beginStage,
+  insertRun,
+  knownInput,
+  replaceInput,
+  waitForTurn,
+} from "./engine/begin.js";
 import { beginDeadline } from "./engine/deadlineTimer.js";
 import { scheduleEntry } from "./engine/entry.js";
 import { errorsBeside } from "./engine/transition.js";
+import { unlockTurn } from "./features/turns.js";
 import { settle as settleStep } from "./settle.js";
 import {
   recordArgs,
   settleArgs,
   vBeginning,
+  vOne,
   vPermits,
   vRead,
   vReported,
@@ -37,6 +47,8 @@ const vStart = v.object({
   /** Of all runs of the workflow that have not ended, only one has it. */
   key: v.optional(v.string()),
   tags: v.optional(vTags),
+  /** Of the runs of a workflow with the same key of these, one goes on at a time. */
+  one: v.optional(vOne),
   /** What its first action needs of limits, if that has keys. */
   permits: vPermits,
 });
@@ -52,7 +64,7 @@ const startFields = {
 };
 type Starts = ObjectType<typeof startFields>;
 
-/** What became of one start: the run's id, and whether it was started now or is that of its key. */
+/** What became of one start: a run that was started now, or that of its key goes on instead. */
 const vStarted = v.object({ runId: v.string(), started: v.boolean() });
 
 /** Starts runs, or finds those of the same keys. @returns what became of each, in order. */
@@ -113,7 +125,7 @@ export const isCalledOff = query({
 /** The input of a run that is at its very first step, so that it begins now; else null. */
 export const unbegun = query({
   args: { token: vToken },
-  returns: v.union(v.object(inputFields), v.null()),
+  returns: v.union(v.object({ ...inputFields, hasTurn: v.optional(v.boolean()) }), v.null()),
   handler: async (ctx, { token }) => {
     const step = await stepWithId(ctx, token.step);
     const run = step === null ? null : await ctx.db.get("runs", step.run);
@@ -124,7 +136,8 @@ export const unbegun = query({
     const ofRun = ctx.db.query("steps").withIndex("by_run", (q) => q.eq("run", run._id));
     const [first, second] = await ofRun.take(2);
     const earliest = first !== undefined && isInput(first) ? second : first;
-    return earliest?._id === step._id ? await keptInput(ctx, run) : null;
+    if (earliest?._id !== step._id) return null;
+    return { ...(await keptInput(ctx, run)), hasTurn: run.one && true };
   },
 });
 
@@ -136,6 +149,17 @@ export const reparsed = mutation({
     const step = await stepWithId(ctx, token.step);
     if (step !== null && isActive(step, token))
       await ctx.db.patch("runs", step.run, await replaceInput(ctx, step.run, input));
+    return null;
+  },
+});
+
+/** The workflow of a run that begins has no `one` any more: all that wait for its key begin. */
+export const unlock = mutation({
+  args: { token: vToken },
+  returns: v.null(),
+  handler: async (ctx, { token }) => {
+    const step = await stepWithId(ctx, token.step);
+    if (step !== null && isActive(step, token)) await unlockTurn(ctx, step.run);
     return null;
   },
 });
@@ -215,6 +239,11 @@ async function startRuns(ctx: MutationCtx, { starts, ...together }: Starts) {
       results.push({ runId: same._id, started: false });
       continue;
     }
+    const other = await runInstead(ctx, start, together);
+    if (other !== null) {
+      results.push({ runId: other, started: false });
+      continue;
+    }
     gate ??= await core.applyConfig(ctx, pool, together);
     const { run, begins } = await startRun(ctx, start, together, works);
     results.push({ runId: run, started: true });
@@ -231,20 +260,33 @@ async function mayReuseKey(ctx: QueryCtx, run: Run, reuse: Starts["reuse"]) {
   return reuse === "ended" || run.state !== "completed";
 }
 
+/** The run that goes on instead of one that is skipped. */
+async function runInstead(
+  ctx: QueryCtx,
+  { one }: Starts["starts"][number],
+  { begin, at }: Omit<Starts, "starts">,
+): Promise<RunId | null> {
+  if (one?.otherwise !== "skip" || isLater(at)) return null;
+  return (await holderOf(ctx, { workflow: begin.workflow, key: one.key }))?.run ?? null;
+}
+
+const isLater = (at: number | undefined): at is number => at !== undefined && at > Date.now();
+
 /** @param works its first work is added here. @returns of the run also whether it begins now. */
 async function startRun(
   ctx: MutationCtx,
-  { key, tags, permits, ...kept }: Starts["starts"][number],
+  { key, tags, permits, one, ...kept }: Starts["starts"][number],
   { begin, at, onComplete }: Omit<Starts, "starts">,
   works: core.Work[],
 ): Promise<{ run: RunId; begins: boolean }> {
   const { first, undoable: _undoable, ...ofRun } = begin;
   const { plan, timeoutMs } = ofRun;
   const now = Date.now();
-  const later = at !== undefined && at > now ? at : undefined;
+  const later = isLater(at) ? at : undefined;
   const fields = {
     ...ofRun,
     startKey: key,
+    one,
     state: later === undefined ? ("running" as const) : ("pending" as const),
     index: 0,
     startedAt: now,
@@ -254,11 +296,16 @@ async function startRun(
   const run = await insertRun(ctx, fields, kept);
   if (onComplete !== undefined)
     await ctx.db.insert("contexts", { run, context: onComplete.context });
-  if (timeoutMs !== undefined && later === undefined) await beginDeadline(ctx, run, timeoutMs);
   const known = knownInput(kept.input);
-  const { _creationTime: createdAt = now } = (await ctx.db.get("runs", run)) ?? {};
+  const inserted = await ctx.db.get("runs", run);
+  const { _creationTime: createdAt = now } = inserted ?? {};
   if (tags !== undefined) await insertTags(ctx, run, tags, Math.floor(createdAt));
   const of = { run, plan, createdAt };
+  if (inserted !== null && later === undefined && !(await takeTurn(ctx, inserted))) {
+    await waitForTurn(ctx, inserted, of, first);
+    return { run, begins: false };
+  }
+  if (timeoutMs !== undefined && later === undefined) await beginDeadline(ctx, run, timeoutMs);
   if (first.action === undefined || later !== undefined)
     await beginStage(ctx, of, first, known, { at: later });
   else {

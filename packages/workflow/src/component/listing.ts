@@ -7,10 +7,11 @@ import type { Run, Step } from "./core/documents.js";
 import { briefInput } from "./core/input.js";
 import { isInput, isParent } from "./core/kinds.js";
 import { Paths, placeIn } from "./core/paths.js";
-import { LIMITS } from "./core/room.js";
+import { hasRoomToRead, LIMITS } from "./core/room.js";
 import { findRun, runWithId } from "./core/runs.js";
 import { stepWithId } from "./core/steps.js";
 import { tagsOf } from "./core/tags.js";
+import { vWaiting, waitingOf } from "./core/turns.js";
 import { type At, atStep, placeOfRun, vAt } from "./features/doing.js";
 import { findRuns } from "./features/finding.js";
 import schema from "./schema.js";
@@ -25,6 +26,7 @@ export const vListed = v.object({
   childKey: v.optional(v.string()),
   /** Runs of the top level may have them. */
   tags: v.optional(vTags),
+  waitsFor: v.optional(vWaiting),
   /** Of a run without a key and tags: the beginning of its input as JSON, if that is small. */
   input: v.optional(v.string()),
   /** Runs that go on are somewhere; told if that was asked for. */
@@ -55,7 +57,12 @@ export const runs = query({
       return places === true ? await placeOfRun(ctx, run) : undefined;
     };
     const rows: Infer<typeof vListed>[] = [];
-    for (const run of page) rows.push(await rowOf(ctx, run, await at(run)));
+    const isAsked = places === true || doing !== undefined;
+    for (const run of page) {
+      const waitsFor =
+        isAsked && (await hasRoomToRead(ctx)) ? await waitingOf(ctx, run) : undefined;
+      rows.push({ ...(await rowOf(ctx, run, await at(run))), waitsFor });
+    }
     return { ...found, page: rows };
   },
 });

@@ -10,6 +10,7 @@ import {
   vEvent,
   vGiven,
   vNewChild,
+  vOne,
   vIterations,
   vPart,
   vPermits,
@@ -23,6 +24,7 @@ import {
   vStepState,
   vTolerate,
   vTook,
+  vTurnState,
   vWatchedTable,
 } from "./validators.js";
 
@@ -43,6 +45,7 @@ export default defineSchema({
     /** Its restart still removes what is done again. */
     restarting: v.optional(v.boolean()),
     startKey: v.optional(v.string()),
+    one: v.optional(vOne),
     /** Of a child: the run and the record above it, its place, and its key if it has one. */
     parentRun: v.optional(v.id("runs")),
     parentStep: v.optional(v.id("steps")),
@@ -113,6 +116,22 @@ export default defineSchema({
     .index("by_run", ["run", "name"])
     .index("by_tag", ["name", "value", "at"]),
 
+  /** Runs with a `one`: of each key the one that has the turn, and those that wait for it. */
+  turns: defineTable({
+    workflow: v.string(),
+    key: v.string(),
+    run: v.id("runs"),
+    state: vTurnState,
+    /** Its place in the order of starts. */
+    at: v.commitTs(),
+    /** Until it begins: the record with which it does. */
+    step: v.optional(v.id("steps")),
+    /** It begins before those that wait longer, and they are canceled. */
+    replaces: v.optional(v.boolean()),
+  })
+    .index("by_key", ["workflow", "key", "state", "at"])
+    .index("by_run", ["run"]),
+
   /** The context of `onComplete`. Written by `start`, read at the run's end. */
   contexts: defineTable({ run: v.id("runs"), context: v.any() }).index("by_run", ["run"]),
 
@@ -165,6 +184,8 @@ export default defineSchema({
     permanent: v.optional(v.boolean()),
     /** Of one of many children: the parent's record. It does not begin once that has ended. */
     parentOfMany: v.optional(v.id("steps")),
+    /** Of an `onEnd`: the next run of its key begins when it has ended. */
+    passesTurn: v.optional(v.boolean()),
     undoable: v.optional(v.boolean()),
     undone: v.optional(v.boolean()),
     undo: v.optional(v.id("undos")),

@@ -177,7 +177,7 @@ async function beginNext(
       return undefined;
     }
     case "undone":
-      if (step.undo === undefined) await onEndDone(ctx, step.run);
+      if (step.undo === undefined) await onEndDone(ctx, step);
       else await finishUndone(ctx, await undone(ctx, step));
       return undefined;
     case "fail": {

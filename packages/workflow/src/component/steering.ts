@@ -7,6 +7,7 @@ import { inputFields, keptInput as inputOf } from "./core/input.js";
 import { findRun, hasEnded, runWithId, unendedWithKey, whichRun } from "./core/runs.js";
 import { stepRead } from "./core/steps.js";
 import { putTags } from "./core/tags.js";
+import { holderOf } from "./core/turns.js";
 import { cancelRun } from "./features/ending.js";
 import { pauseRun, resumeRun } from "./features/pause.js";
 import { repairAll } from "./features/repair.js";
@@ -77,6 +78,9 @@ export const restart = mutation({
     if (run === null || refusal !== null) return refusal ?? "unknown";
     const { startKey } = run;
     if (startKey !== undefined && (await unendedWithKey(ctx, workflow, startKey)) !== null)
+      return "key taken";
+    const { one } = restart;
+    if (one?.otherwise === "skip" && (await holderOf(ctx, { workflow, key: one.key })) !== null)
       return "key taken";
     const resumed = await resumedAt(ctx, run._id, restart);
     if (resumed === null) return "no iteration";

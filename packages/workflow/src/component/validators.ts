@@ -42,9 +42,21 @@ export const DOING = [
   "retrying",
   "waitingForEvent",
   "sleeping",
+  "waitingForTurn",
 ] as const;
 export const vDoing = oneOf(...DOING);
 export type Doing = Infer<typeof vDoing>;
+
+/** Of a run whose workflow has a `one`: its key, and what becomes of a start while it is taken. */
+export const vOne = v.object({
+  key: v.string(),
+  otherwise: oneOf("wait", "skip", "cancelOld", "newestWaits"),
+});
+export type One = Infer<typeof vOne>;
+
+/** A paused run lets those behind it begin before it. */
+export const vTurnState = oneOf("has it", "waits", "paused");
+export type TurnState = Infer<typeof vTurnState>;
 
 /** What a tag of a run says. */
 export const vTagValue = v.union(v.string(), v.number(), v.boolean());
@@ -195,6 +207,7 @@ export const vNewChild = v.object({
   called: v.optional(v.string()),
   input: v.any(),
   given: v.optional(vGiven),
+  one: v.optional(vOne),
   /** Its input was refused: it is inserted as failed. */
   error: v.optional(vError),
 });
@@ -364,8 +377,10 @@ export const reception = {
   value: v.optional(v.any()),
 };
 
-/** The plans that are deployed. */
-export const vPlans = v.array(v.object({ workflow: v.string(), plan: v.string() }));
+/** The plans that are deployed. `isOpen`: the workflow has no `one`. */
+export const vPlans = v.array(
+  v.object({ workflow: v.string(), plan: v.string(), isOpen: v.optional(v.boolean()) }),
+);
 export type Plans = Infer<typeof vPlans>;
 
 /** What one transaction of a run reports. */

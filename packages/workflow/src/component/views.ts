@@ -19,6 +19,7 @@ import { isLost } from "./core/scheduled.js";
 import { childProgress, keyShown, vChildren } from "./core/childRuns.js";
 import { activeSteps, nameOf } from "./core/steps.js";
 import { tagsOf } from "./core/tags.js";
+import { vWaiting, waitingOf } from "./core/turns.js";
 import { isUnder } from "./engine/deadlineTimer.js";
 import { parentBeingUndone } from "./features/compensation.js";
 import { doingOf, isStalled } from "./features/doing.js";
@@ -136,6 +137,7 @@ export const vStatus = v.object({
   /** What it was started with. Absent if that is not to be shown. */
   input: v.optional(v.any()),
   tags: v.optional(vTags),
+  waitsFor: v.optional(vWaiting),
   expiresAt: v.optional(v.number()),
   timesOutAt: v.optional(v.number()),
   active: v.array(vActiveNode),
@@ -170,6 +172,7 @@ export const status = query({
       ...factsOf(run),
       input: await shownInput(ctx, run),
       tags: await tagsOf(ctx, run),
+      waitsFor: await waitingOf(ctx, run),
       expiresAt: run.expiresAt,
       timesOutAt: deadlines.find(({ stage }) => stage === undefined)?.at,
       active,

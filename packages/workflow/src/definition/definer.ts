@@ -185,6 +185,7 @@ export class Definer extends Sequence {
   constructor(readonly options: WorkflowOptions<AnySchema>) {
     super(new Set());
     checkSensitive(options.sensitive);
+    checkOne(options.one);
     fixed(options);
     Object.freeze(this);
   }
@@ -214,9 +215,21 @@ function checkSensitive(sensitive: unknown): void {
   );
 }
 
+const OTHERWISE = ["wait", "skip", "cancelOld", "newestWaits"];
+
+/** Types check it, as far as there are any. */
+function checkOne(one: WorkflowOptions<AnySchema>["one"]): void {
+  if (one === undefined) return;
+  const { key, otherwise }: { key?: unknown; otherwise?: unknown } = Object(one);
+  if (typeof key === "function" && OTHERWISE.includes(otherwise as string)) return;
+  throw new TypeError(
+    `The one of a workflow is ${literalText(one)}: write { key: ({ input }) => …, otherwise: "wait" }, or another of ${OTHERWISE.join(", ")}`,
+  );
+}
+
 /** Options that hold options themselves. */
 const NESTED =
-  "finalize compensate onEnd retry limits tolerate reduce anyOf renamed cases branches sensitive".split(
+  "finalize compensate onEnd one retry limits tolerate reduce anyOf renamed cases branches sensitive".split(
     " ",
   );
 

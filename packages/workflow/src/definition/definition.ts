@@ -17,6 +17,19 @@ export type EndedRun =
   | { state: "completed"; output: unknown; error?: undefined }
   | { state: "failed" | "canceled" | "timedOut"; error: StepError; output?: undefined };
 
+/** How runs of a workflow with one key follow each other. */
+export interface One<Scope> {
+  /** Made once, when a run is started, or comes to a child. */
+  key: (scope: Scope) => string | undefined;
+  /**
+   * What becomes of a start while the key is taken. `wait`: the run begins when those that were
+   * started before it have ended. `skip`: no run is started, and the caller gets the one that goes
+   * on. `cancelOld`: that one is canceled, and the new one begins when it has ended. `newestWaits`:
+   * the new one waits, in the place of one that did, which is canceled.
+   */
+  otherwise: "wait" | "skip" | "cancelOld" | "newestWaits";
+}
+
 /** The options of a whole workflow. */
 export interface WorkflowOptions<Schema extends AnySchema, OnEnd extends AnyUndo = AnyUndo> {
   /** Parses the input of `workflow.start`: any Standard Schema, or Convex's `v.object`. */
@@ -28,6 +41,12 @@ export interface WorkflowOptions<Schema extends AnySchema, OnEnd extends AnyUndo
    * may have others, and other keys for the same ones. Default: none.
    */
   limits?: LimitsOption<{ input: InferOutput<Schema> }>;
+  /**
+   * Of the runs of the workflow with one key, children too, at most one goes on at a time. A run
+   * below one with the same key is part of that. A key that is undefined is none. Keys are shown,
+   * so what is `sensitive` cannot be read here. Default: all may run at once.
+   */
+  one?: One<{ input: InferOutput<Schema> }>;
   /** Limits a whole run: it then ends as `timedOut`, and is rolled back. Default: none. */
   timeout?: Duration;
   /** How long a run is kept after its end, before it is removed. Default: forever. */

@@ -53,7 +53,9 @@ export function RunTimeline({
   );
   const scale = timeScale([...rows.flatMap(({ spans }) => spans), ...ofChildren]);
   // A run that goes on is at one node, unless that holds others.
-  const doing = known?.state === "running" ? known.active[0]?.doing : undefined;
+  const first = known?.active[0]?.doing;
+  const isShown = known?.state === "running" || first === "waitingForTurn";
+  const doing = isShown ? first : undefined;
   const { sign, label: state, tone } = badgeOf(doing ?? run.state);
   const title = known && `${known.workflow} · ${timeOf(known, now)}`;
   return (

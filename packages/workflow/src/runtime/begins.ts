@@ -22,11 +22,14 @@ export async function inputAtBeginning(
 ): Promise<Begun> {
   const { plan, attempt } = token;
   if (own.plan === undefined || !plan || plan === own.plan || attempt > 1) return {};
-  const { unbegun, reparsed } = own.component.lib;
+  const { unbegun, reparsed, unlock } = own.component.lib;
   const kept = await ctx.runQuery(unbegun, { token });
   if (kept === null) return {};
+  const { hasTurn, ...input } = kept;
+  const isOpen = own.definition.options.one === undefined;
+  if (hasTurn === true && isOpen) await ctx.runMutation(unlock, { token });
   try {
-    const again = parsedAgain(referenceTo(own, own.definition).parse, kept);
+    const again = parsedAgain(referenceTo(own, own.definition).parse, input);
     if (again === undefined) return {};
     await ctx.runMutation(reparsed, { token, ...again });
     return { input: again.input };

@@ -5,6 +5,7 @@ import type { Beginning } from "../component/validators.js";
 import { durationMs } from "../rules.js";
 import { inputOf, parsedAgain } from "./input.js";
 import { insideOf, outputsIn } from "./nodes/kinds.js";
+import { oneOf } from "./one.js";
 import { placeOf } from "./place.js";
 import type { WorkflowReference } from "./reference.js";
 import { tagsOf } from "./tags.js";
@@ -49,6 +50,8 @@ export async function restartBy(
   const given = input === undefined ? undefined : inputOf(workflow, input);
   const keeps = { runId, workflow: workflow.storedAs };
   const kept = given === undefined ? await ctx.runQuery(steering.keptInput, keeps) : null;
+  // The kept one is replaced if the present schema gives something else.
+  const next = given ?? (kept === null ? undefined : parsedAgain(workflow.parse, kept));
   return await ctx.runMutation(steering.restart, {
     runId,
     begin: await beginningOf(workflow, retentionMs),
@@ -59,8 +62,8 @@ export async function restartBy(
     })),
     from,
     loop: loopAt(workflow, from, iteration),
-    // The kept one is replaced if the present schema gives something else.
-    input: given ?? (kept === null ? undefined : parsedAgain(workflow.parse, kept)),
+    input: next,
+    one: oneOf(workflow, (next ?? kept)?.input),
     tags: given && tagsOf(workflow, given.input),
   });
 }

@@ -43,7 +43,14 @@ export type ComponentApi<Name extends string | undefined = string | undefined> =
           parent?: string;
           stages?: Array<string>;
           tag?: Record<string, string | number | boolean>;
-          doing?: "stalled" | "running" | "queued" | "retrying" | "waitingForEvent" | "sleeping";
+          doing?:
+            | "stalled"
+            | "running"
+            | "queued"
+            | "retrying"
+            | "waitingForEvent"
+            | "sleeping"
+            | "waitingForTurn";
         };
         atMost?: number;
         perSecond?: number;
@@ -96,7 +103,14 @@ export type ComponentApi<Name extends string | undefined = string | undefined> =
             parent?: string;
             stages?: Array<string>;
             tag?: Record<string, string | number | boolean>;
-            doing?: "stalled" | "running" | "queued" | "retrying" | "waitingForEvent" | "sleeping";
+            doing?:
+              | "stalled"
+              | "running"
+              | "queued"
+              | "retrying"
+              | "waitingForEvent"
+              | "sleeping"
+              | "waitingForTurn";
           };
           atMost?: number;
           perSecond?: number;
@@ -137,7 +151,14 @@ export type ComponentApi<Name extends string | undefined = string | undefined> =
           parent?: string;
           stages?: Array<string>;
           tag?: Record<string, string | number | boolean>;
-          doing?: "stalled" | "running" | "queued" | "retrying" | "waitingForEvent" | "sleeping";
+          doing?:
+            | "stalled"
+            | "running"
+            | "queued"
+            | "retrying"
+            | "waitingForEvent"
+            | "sleeping"
+            | "waitingForTurn";
         };
         atMost?: number;
         perSecond?: number;
@@ -510,6 +531,7 @@ export type ComponentApi<Name extends string | undefined = string | undefined> =
           kind:
             | "input"
             | "entry"
+            | "turn"
             | "action"
             | "mutation"
             | "query"
@@ -645,6 +667,7 @@ export type ComponentApi<Name extends string | undefined = string | undefined> =
                     called?: string;
                     input: any;
                     given?: { value?: any };
+                    one?: { key: string; otherwise: "wait" | "skip" | "cancelOld" | "newestWaits" };
                     error?: {
                       message: string;
                       kind:
@@ -780,6 +803,7 @@ export type ComponentApi<Name extends string | undefined = string | undefined> =
           given?: { value?: any };
           key?: string;
           tags?: Record<string, string | number | boolean>;
+          one?: { key: string; otherwise: "wait" | "skip" | "cancelOld" | "newestWaits" };
           permits?: Array<string>;
         }>;
         reuse?: "ended" | "failed";
@@ -813,7 +837,24 @@ export type ComponentApi<Name extends string | undefined = string | undefined> =
           parentOfMany?: string;
         };
       },
-      { input: any; given?: { value?: any } } | null,
+      { input: any; given?: { value?: any }; hasTurn?: boolean } | null,
+      Name
+    >;
+    unlock: FunctionReference<
+      "mutation",
+      "internal",
+      {
+        token: {
+          run: string;
+          step: string;
+          attempt: number;
+          iterations?: Array<number>;
+          generation?: number;
+          plan?: string;
+          parentOfMany?: string;
+        };
+      },
+      null,
       Name
     >;
   };
@@ -834,7 +875,14 @@ export type ComponentApi<Name extends string | undefined = string | undefined> =
         parent?: string;
         stages?: Array<string>;
         tag?: Record<string, string | number | boolean>;
-        doing?: "stalled" | "running" | "queued" | "retrying" | "waitingForEvent" | "sleeping";
+        doing?:
+          | "stalled"
+          | "running"
+          | "queued"
+          | "retrying"
+          | "waitingForEvent"
+          | "sleeping"
+          | "waitingForTurn";
         upTo?: number;
       },
       { count: number; isMore: boolean },
@@ -846,7 +894,14 @@ export type ComponentApi<Name extends string | undefined = string | undefined> =
       { runId: string },
       {
         path: string;
-        doing: "stalled" | "running" | "queued" | "retrying" | "waitingForEvent" | "sleeping";
+        doing:
+          | "stalled"
+          | "running"
+          | "queued"
+          | "retrying"
+          | "waitingForEvent"
+          | "sleeping"
+          | "waitingForTurn";
         since: number;
         dueAt?: number;
       } | null,
@@ -879,7 +934,14 @@ export type ComponentApi<Name extends string | undefined = string | undefined> =
         parent?: string;
         stages?: Array<string>;
         tag?: Record<string, string | number | boolean>;
-        doing?: "stalled" | "running" | "queued" | "retrying" | "waitingForEvent" | "sleeping";
+        doing?:
+          | "stalled"
+          | "running"
+          | "queued"
+          | "retrying"
+          | "waitingForEvent"
+          | "sleeping"
+          | "waitingForTurn";
         places?: boolean;
         page: {
           numItems: number;
@@ -938,10 +1000,18 @@ export type ComponentApi<Name extends string | undefined = string | undefined> =
           index?: number;
           childKey?: string;
           tags?: Record<string, string | number | boolean>;
+          waitsFor?: { key: string; runId?: string; place: number };
           input?: string;
           at?: {
             path: string;
-            doing: "stalled" | "running" | "queued" | "retrying" | "waitingForEvent" | "sleeping";
+            doing:
+              | "stalled"
+              | "running"
+              | "queued"
+              | "retrying"
+              | "waitingForEvent"
+              | "sleeping"
+              | "waitingForTurn";
             since: number;
             dueAt?: number;
           };
@@ -998,6 +1068,7 @@ export type ComponentApi<Name extends string | undefined = string | undefined> =
           kind:
             | "input"
             | "entry"
+            | "turn"
             | "action"
             | "mutation"
             | "query"
@@ -1111,7 +1182,7 @@ export type ComponentApi<Name extends string | undefined = string | undefined> =
     repair: FunctionReference<
       "mutation",
       "internal",
-      { plans?: Array<{ workflow: string; plan: string }> },
+      { plans?: Array<{ workflow: string; plan: string; isOpen?: boolean }> },
       null,
       Name
     >;
@@ -1158,6 +1229,7 @@ export type ComponentApi<Name extends string | undefined = string | undefined> =
         };
         nodes: Array<{ name: string; stage: string; reads: Array<string> }>;
         from?: string;
+        one?: { key: string; otherwise: "wait" | "skip" | "cancelOld" | "newestWaits" };
         loop?: {
           first: string;
           last: string | null;
@@ -1251,12 +1323,14 @@ export type ComponentApi<Name extends string | undefined = string | undefined> =
         };
         input?: any;
         tags?: Record<string, string | number | boolean>;
+        waitsFor?: { key: string; runId?: string; place: number };
         expiresAt?: number;
         timesOutAt?: number;
         active: Array<{
           kind:
             | "input"
             | "entry"
+            | "turn"
             | "action"
             | "mutation"
             | "query"
@@ -1321,7 +1395,14 @@ export type ComponentApi<Name extends string | undefined = string | undefined> =
           timesOutAt?: number;
           paused?: boolean;
           stalled?: boolean;
-          doing?: "stalled" | "running" | "queued" | "retrying" | "waitingForEvent" | "sleeping";
+          doing?:
+            | "stalled"
+            | "running"
+            | "queued"
+            | "retrying"
+            | "waitingForEvent"
+            | "sleeping"
+            | "waitingForTurn";
         }>;
         stalled: boolean;
         steered?: Array<{
@@ -1390,6 +1471,7 @@ export type ComponentApi<Name extends string | undefined = string | undefined> =
             kind:
               | "input"
               | "entry"
+              | "turn"
               | "action"
               | "mutation"
               | "query"

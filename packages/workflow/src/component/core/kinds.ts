@@ -16,6 +16,8 @@ export const stepKinds = {
   input: {},
   /** Reached by a scheduled function, and not executed yet. */
   entry: {},
+  /** The same: its run waits for another of its key, and has not begun. */
+  turn: {},
   action: { runs: "in pool" },
   mutation: { runs: "within" },
   query: { runs: "within" },
@@ -38,6 +40,7 @@ const factsOf = ({ kind }: OfKind): Facts => stepKinds[kind];
 
 export const isInput = ({ kind }: OfKind): boolean => kind === "input";
 export const isEntry = ({ kind }: OfKind): boolean => kind === "entry";
+export const isTurn = ({ kind }: OfKind): boolean => kind === "turn";
 export const isAction = (step: OfKind): boolean => factsOf(step).runs === "in pool";
 export const runsWithin = (step: OfKind): boolean => factsOf(step).runs === "within";
 export const runsFunction = (step: OfKind): boolean => factsOf(step).runs !== undefined;

@@ -14,6 +14,7 @@ import {
   stepRead,
   tokenOf,
 } from "../core/steps.js";
+import { joinLine, takeTurn } from "../core/turns.js";
 import type { ActionFunction, Stage } from "../validators.js";
 import { beginDeadline } from "./deadlineTimer.js";
 import { type EntryOptions, failStep, scheduleEntry } from "./entry.js";
@@ -75,14 +76,31 @@ export async function beginRun(
   }: { start?: typeof startWork; parentOfMany?: StepId | undefined },
 ): Promise<boolean> {
   const { _id, _creationTime: createdAt, generation, plan, paused, timeoutMs } = run;
-  if (timeoutMs !== undefined) await beginDeadline(ctx, _id, timeoutMs);
   const of = { run: _id, createdAt, generation, plan, paused, parentOfMany };
+  if (!(await takeTurn(ctx, run))) {
+    await waitForTurn(ctx, run, of, first);
+    return true;
+  }
+  if (timeoutMs !== undefined) await beginDeadline(ctx, _id, timeoutMs);
   const known = new Map(run.input === undefined ? [] : knownInput(run.input));
   if (run.within !== undefined) known.set(ABOVE, run.parentRun);
   if (first.action !== undefined && paused !== true)
     return await start(ctx, await beginAction(ctx, of, first.action, first, known));
   await beginStage(ctx, of, first, known);
   return true;
+}
+
+/** A run will come to its first stage when it is its turn. At the top it is `pending` till then. */
+export async function waitForTurn(
+  ctx: MutationCtx,
+  run: Run,
+  of: RunOf & Pick<Step, "paused">,
+  first: Stage,
+): Promise<void> {
+  const record = { ...newRecord(of, first), ...marksOf(first), paused: of.paused };
+  const id = await ctx.db.insert("steps", { ...record, kind: "turn", state: "waiting" });
+  if (run.parentRun === undefined) await ctx.db.patch("runs", run._id, { state: "pending" });
+  await joinLine(ctx, run, { _id: id, paused: of.paused });
 }
 
 /** Gives a work to the pool. @returns false if its function is gone: then its run fails. */

@@ -17,6 +17,7 @@ import { logStarted, logStep } from "../core/log.js";
 import { pool } from "../core/poolHost.js";
 import { cancelCheck, LATE_MS } from "../core/scheduled.js";
 import { isActive, type StepOf, stepWithId, tokenOf } from "../core/steps.js";
+import { joinLine, takeTurn } from "../core/turns.js";
 import { type Event, type Token, vToken } from "../validators.js";
 import { beginDeadline } from "./deadlineTimer.js";
 
@@ -141,6 +142,8 @@ export async function enterNow(
   const token = tokenOf(step);
   await cancelCheck(ctx, step);
   if (run.state === "pending") {
+    // guard: one-at-a-time
+    if (!(await takeTurn(ctx, run))) return await joinLine(ctx, run, step);
     await ctx.db.patch("runs", run._id, { state: "running", startedAt: Date.now() });
     if (run.timeoutMs !== undefined) await beginDeadline(ctx, run._id, run.timeoutMs);
     await logStarted(ctx, workflowOf(run), [run._id], run.generation);

@@ -25,7 +25,10 @@ async function insertPage(
   const above = parent === null ? null : await ctx.db.get("runs", parent.run);
   if (parent === null || above === null || parent.settled === true) return running;
   const now = Date.now();
-  for (const [offset, { begin, key, called, input, given, error }] of page.children.entries()) {
+  for (const [
+    offset,
+    { begin, key, called, input, given, one, error },
+  ] of page.children.entries()) {
     const beginning = page.begins[begin];
     if (beginning === undefined) throw new Error(`A child of "${parent.stage}" has no workflow`);
     const { workflow, workflowName, plan, entry, first, within } = beginning;
@@ -43,6 +46,7 @@ async function insertPage(
       parentStep: id,
       index,
       childKey: key,
+      one,
       called,
       within,
       root,

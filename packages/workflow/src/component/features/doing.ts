@@ -2,7 +2,15 @@ import { isWaiting, slotOf } from "@stepwise/workpool/core";
 import { type Infer, v } from "convex/values";
 import { childrenIn } from "../core/childRuns.js";
 import type { QueryCtx, Run, Step } from "../core/documents.js";
-import { isAction, isEntry, isHolding, isInPool, isParent, takesEvents } from "../core/kinds.js";
+import {
+  isAction,
+  isEntry,
+  isHolding,
+  isInPool,
+  isParent,
+  isTurn,
+  takesEvents,
+} from "../core/kinds.js";
 import { pathBelow, placeIn } from "../core/paths.js";
 import { hasRoomToRead } from "../core/room.js";
 import { isLost, LATE_MS } from "../core/scheduled.js";
@@ -26,6 +34,7 @@ export type At = Infer<typeof vAt>;
 export function doingOf({ kind, state }: Pick<Step, "kind" | "state">): Doing | undefined {
   const step = { kind };
   if (isHolding(step) || isParent(step) || isEntry(step)) return undefined;
+  if (isTurn(step)) return "waitingForTurn";
   if (isAction(step) && state === "pending") return "queued";
   if (state !== "waiting") return "running";
   if (isAction(step)) return "retrying";
@@ -58,15 +67,16 @@ const CHILDREN = 3;
 /** … and so many runs below each that is listed. A page stays cheap; one run is enough to see. */
 const BELOW = 6;
 
-/** Where a run is; undefined unless it goes on, and if there is no room to read that. */
+/** Where a run is; undefined unless it goes on or waits for its turn, and if there is no room to read that. */
 export async function placeOfRun(ctx: QueryCtx, run: Run): Promise<At | undefined> {
-  if (run.state !== "running" && run.state !== "compensating") return undefined;
+  const waits = run.state === "pending" && run.one !== undefined;
+  if (run.state !== "running" && run.state !== "compensating" && !waits) return undefined;
   let left = BELOW;
   let found: At | undefined;
   const look = async (at: Run, above: string): Promise<void> => {
     if (!(await hasRoomToRead(ctx))) return;
     const step = await innermost(ctx, at._id);
-    if (step === undefined) return;
+    if (step === undefined || (waits && !isTurn(step))) return;
     const path = above + placeIn(step, at);
     const children = isParent(step)
       ? await childrenIn(ctx, step._id, "running").take(CHILDREN)

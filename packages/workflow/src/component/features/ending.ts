@@ -22,6 +22,7 @@ import { childEnded } from "./concurrency.js";
 import { endRecount } from "./failing.js";
 import { removeOldIterations } from "./iterations.js";
 import { expireLater } from "./retention.js";
+import { leaveLine } from "./turns.js";
 
 /** How many runs one transaction cancels, on all levels together. */
 const PAGE = 250;
@@ -128,6 +129,7 @@ async function finishRun(ctx: MutationCtx, run: Run, end: End): Promise<Work | u
   await logEnded(ctx, run, end);
   await logKept(ctx, run, await keptEvents(ctx, run._id));
   if (run.onEnd === true) await beginOnEnd(ctx, { ...run, ...ended });
+  await leaveLine(ctx, run);
   if (run.parentStep === undefined) {
     const sensitive = state !== "completed" && end.sensitive === true;
     await callOnComplete(ctx, { ...run, ...ended }, sensitive);

@@ -161,9 +161,14 @@ function stepsDoing(ctx: QueryCtx, doing: Exclude<Doing, "stalled">): QueryStrea
       .query("slots")
       .withIndex("by_work", (q) => q.gt("work", ""))
       .map(ofWork);
-  const kind = ({ retrying: "action", waitingForEvent: "event", sleeping: "sleep" } as const)[
-    doing
-  ];
+  const kind = (
+    {
+      retrying: "action",
+      waitingForEvent: "event",
+      sleeping: "sleep",
+      waitingForTurn: "turn",
+    } as const
+  )[doing];
   return all
     .query("steps")
     .withIndex("by_kind_state", (q) => q.eq("kind", kind).eq("state", "waiting"))

@@ -1,10 +1,11 @@
 import { wellFormed } from "@stepwise/workpool/core";
 import { withoutValues } from "../../errors/failure.js";
 import type { StepError } from "../../definition/context.js";
-import type { MutationCtx, Run, RunId, Step } from "../core/documents.js";
+import type { MutationCtx, Run, Step } from "../core/documents.js";
 import { logStep } from "../core/log.js";
 import { newRecord, NO_ENTRY } from "../core/steps.js";
 import { enterNow } from "../engine/entry.js";
+import { passTurnOf } from "./turns.js";
 
 /** The stage of a workflow's `onEnd`. No node of such a workflow has this name. */
 export const ON_END = "onEnd";
@@ -16,15 +17,17 @@ export const ON_END = "onEnd";
 export async function beginOnEnd(ctx: MutationCtx, run: Run): Promise<void> {
   const { _id, _creationTime: createdAt, generation } = run;
   const record = newRecord({ run: _id, createdAt, generation }, { stage: ON_END });
-  const pending = { ...record, kind: "entry", state: "pending" } as const;
+  const passesTurn = run.one && true;
+  const pending = { ...record, passesTurn, kind: "entry", state: "pending" } as const;
   const step = await ctx.db.insert("steps", pending);
   const found = await ctx.db.get("steps", step);
   if (found !== null) await enterNow(ctx, run, found, {});
 }
 
 /** An `onEnd` has ended well. */
-export async function onEndDone(ctx: MutationCtx, id: RunId): Promise<void> {
-  await ctx.db.patch("runs", id, { ending: undefined });
+export async function onEndDone(ctx: MutationCtx, { run, passesTurn }: Step): Promise<void> {
+  await ctx.db.patch("runs", run, { ending: undefined });
+  if (passesTurn === true) await passTurnOf(ctx, run);
 }
 
 /** An `onEnd` has failed for good: the result of its run stays, and the error is kept. */
@@ -44,4 +47,5 @@ export async function onEndFailed(
   const record = await ctx.db.get("steps", step._id);
   if (record !== null && record.endedAt === undefined)
     await ctx.db.patch("steps", step._id, { state: "failed", endedAt: Date.now(), ...NO_ENTRY });
+  if (step.passesTurn === true) await passTurnOf(ctx, run);
 }

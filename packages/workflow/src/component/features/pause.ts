@@ -3,7 +3,7 @@ import { internal } from "../_generated/api.js";
 import { continuation, continueLater, hasRoomInPage } from "../core/continuations.js";
 import type { MutationCtx, Run, RunId, Step, StepId } from "../core/documents.js";
 import { inboxOf } from "../core/inbox.js";
-import { isHolding, isInPool, isParent } from "../core/kinds.js";
+import { isHolding, isInPool, isParent, isTurn } from "../core/kinds.js";
 import { goesOn } from "../core/runs.js";
 import { cancelScheduled } from "../core/scheduled.js";
 import { activeSteps } from "../core/steps.js";
@@ -11,6 +11,7 @@ import { releaseSlot, withdraw } from "../engine/closing.js";
 import { scheduleEntry } from "../engine/entry.js";
 import { startWaiting } from "./concurrency.js";
 import { rearm } from "./lost.js";
+import { pauseInLine, resumeInLine } from "./turns.js";
 
 /* A pause marks active records as `paused`, down the tree: what runs ends, and nothing starts. */
 
@@ -115,6 +116,7 @@ export const applyMore = continuation<Rest>(async (ctx, rest, { at }) => {
 async function pauseStep(ctx: MutationCtx, step: Step): Promise<void> {
   const { _id: id, job, paused, inserting, state, permits } = step;
   if (paused === true) return;
+  if (isTurn(step)) await pauseInLine(ctx, step.run);
   // A lost action has a job, which tells its run.
   if (isInPool(step) && job === undefined) {
     const { isAhead, place } = await withdraw(ctx, id);
@@ -141,6 +143,7 @@ async function resumeStep(ctx: MutationCtx, of: Step): Promise<void> {
   }
   await ctx.db.patch("steps", step._id, { paused: undefined });
   await rearm(ctx, step);
+  if (isTurn(step)) await resumeInLine(ctx, step.run);
   if (isParent(step)) await startWaiting(ctx, step._id);
 }
 

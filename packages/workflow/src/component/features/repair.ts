@@ -10,12 +10,13 @@ import schema from "../schema.js";
 import type { Plans } from "../validators.js";
 import { isStranded, rearmLate, recoverStranded } from "./lost.js";
 import { repairRetention } from "./retention.js";
+import { repairTurn } from "./turns.js";
 
 /** How much a page reads, without the scheduled functions of its records. */
 const PAGE = 100;
 const MAX_PAGE_BYTES = 4 << 20;
 /** What is repaired, in this order. Events only if plans are given. */
-const ORDER = ["steps", "deadlines", "actions", "events"] as const;
+const ORDER = ["steps", "deadlines", "turns", "actions", "events"] as const;
 
 /** Where a repair is. `most`: how many rows there was room for. */
 type Place = { what: (typeof ORDER)[number]; cursor: string | null; most?: number; plans?: Plans };
@@ -46,7 +47,8 @@ async function repairPage(ctx: MutationCtx, { what, cursor, most = PAGE, ...rest
     // No cursor points behind the rows that are done, so the page begins anew, and ends there.
     if (!(await hasRoomInPage(ctx)))
       return { what, cursor, ...rest, ...(done > 0 ? { most: done } : {}) };
-    if ("at" in row) await rearmDeadline(ctx, row);
+    if ("workflow" in row) await repairTurn(ctx, row, rest.plans);
+    else if ("at" in row) await rearmDeadline(ctx, row);
     else await repairStep(ctx, what, row, rest.plans ?? []);
   }
   if (!found.isDone) return { what, cursor: found.continueCursor, ...rest };
@@ -63,6 +65,8 @@ async function rowsOf(
   const rows = paginator(ctx.db, schema);
   if (what === "deadlines")
     return await rows.query("deadlines").withIndex("by_creation_time").paginate(page);
+  if (what === "turns")
+    return await rows.query("turns").withIndex("by_creation_time").paginate(page);
   const steps = rows.query("steps");
   if (what === "steps")
     return await steps.withIndex("by_entry", (q) => q.gt("entersAt", undefined)).paginate(page);

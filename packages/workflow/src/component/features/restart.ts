@@ -9,7 +9,7 @@ import { logStarted } from "../core/log.js";
 import { stepRead } from "../core/steps.js";
 import { beginRun, replaceInput } from "../engine/begin.js";
 import { setDeadline } from "../engine/deadlineTimer.js";
-import { vBeginning, vDeadline } from "../validators.js";
+import { vBeginning, vDeadline, vOne } from "../validators.js";
 import { undoNext } from "./compensation.js";
 import { finishUndone } from "./ending.js";
 import { removeStep } from "./retention.js";
@@ -31,6 +31,7 @@ export const restartFields = {
   nodes: v.array(vNode),
   /** Keeps the results that do not depend on this node. Default: everything is done again. */
   from: v.optional(v.string()),
+  one: v.optional(vOne),
   /** The node is a loop. */
   loop: v.optional(vLoop),
 };
@@ -74,6 +75,7 @@ export async function restartRun(
     retentionMs,
     sensitive,
     onEnd,
+    one: restart.one,
     onEndError: undefined,
     retained: undefined,
     startedAt: Date.now(),
@@ -248,6 +250,8 @@ async function begin(
     const iterations = [resumed.iteration];
     await beginRun(ctx, run, { stage: loop.first, iterations, reads: [] }, {});
   } else await beginRun(ctx, run, isFirst ? begin.first : { stage: at.stage, reads: [] }, {});
+  // It may wait for its turn.
+  if (run.one !== undefined && (await ctx.db.get("runs", run._id))?.state !== "running") return;
   await logStarted(ctx, workflowOf(run), [run._id], run.generation);
 }
 

@@ -17,6 +17,7 @@ import { childrenFrom, hasChildIn, UNENDED } from "../core/childRuns.js";
 import { stopStep } from "../engine/closing.js";
 import { liftDeadlines } from "../engine/deadlineTimer.js";
 import { dropPages } from "./childPages.js";
+import { leaveLine } from "./turns.js";
 
 /** Expired runs are removed together, so long after the first of them expired, in ms. */
 const BATCH_MS = 60_000;
@@ -155,8 +156,10 @@ export async function removeStep(ctx: MutationCtx, step: Step, to?: RunId): Prom
 
 /** @returns as {@link removeRowsOf}. */
 async function removeFamily(ctx: MutationCtx, parent: StepId, to?: RunId): Promise<boolean> {
-  for await (const { _id, endedAt } of childrenFrom(ctx, parent)) {
+  for await (const child of childrenFrom(ctx, parent)) {
     if (!(await hasRoomInPage(ctx))) return false;
+    const { _id, endedAt } = child;
+    if (endedAt === undefined) await leaveLine(ctx, child);
     const what = { isChild: true, hasEnded: endedAt !== undefined, to };
     if (!(await removeRowsOf(ctx, _id, what))) return false;
     await ctx.db.delete("runs", _id);

@@ -5,6 +5,7 @@ import type { Child, EachChild } from "../../definition/parent.js";
 import { describeThrown, Failure } from "../../errors/failure.js";
 import { checkedOutput, copied, fromPages, MAX_VALUE_BYTES } from "../../values.js";
 import { inputOf } from "../input.js";
+import { oneOf } from "../one.js";
 import { checkConcurrency, checkTolerate, optionOf } from "../options.js";
 import { canWait, type Place, presentKey } from "../place.js";
 import type { WorkflowReference } from "../reference.js";
@@ -276,10 +277,11 @@ function isChild(value: unknown): value is Child<unknown> {
   return typeof value === "object" && value !== null && "workflow" in value && "input" in value;
 }
 
-/** A child's input, parsed; if it does not fit its schema, why. */
+/** A child's input, parsed, and the key of its `one`; if it does not fit its schema, why. */
 export function parsedInput(reference: WorkflowReference<never>, input: unknown) {
   try {
-    return inputOf(reference, input);
+    const parsed = inputOf(reference, input);
+    return { ...parsed, one: oneOf(reference, parsed.input) };
   } catch (error) {
     const at = { workflow: reference.name, node: "input", attempt: 1 };
     return { input: null, error: { ...describeThrown(error), ...at } };

@@ -1,0 +1,47 @@
+import { continuation, hasRoomInPage } from "../core/continuations.js";
+import type { Id, MutationCtx, RunId } from "../core/documents.js";
+import { workflowOf } from "../core/runs.js";
+import { holderOf, type Turn, turnsIn } from "../core/turns.js";
+import { cancelRun } from "./ending.js";
+
+/* What a `one` cancels: a run that is skipped, or those whose place another takes. */
+
+/** The key of a run that would begin is taken, and its `one` says that it does not wait. */
+export const skip = continuation<RunId>(async (ctx, id) => {
+  const run = await ctx.db.get("runs", id);
+  if (run?.one === undefined) return null;
+  const holder = await holderOf(ctx, { workflow: run.workflow, key: run.one.key });
+  const because = `Another run of "${workflowOf(run)}" with the same key goes on: ${holder?.run}`;
+  await cancelRun(ctx, run, undefined, because);
+  return null;
+});
+
+/** A run takes the place of those that wait longer, and perhaps of the one that has the turn. */
+export const replace = continuation<Id<"turns">>(async (ctx, id) => {
+  const turn = await ctx.db.get("turns", id);
+  const run = turn === null ? null : await ctx.db.get("runs", turn.run);
+  if (turn === null || run?.one === undefined) return null;
+  const newest = await turnsIn(ctx, turn, "waits").order("desc").first();
+  // A newer one does it.
+  if (newest?.replaces === true && isBefore(turn, newest)) return null;
+  for (const state of ["waits", "paused"] as const)
+    for await (const other of turnsIn(ctx, turn, state)) {
+      if (!isBefore(other, turn)) break;
+      if (!(await hasRoomInPage(ctx))) return id;
+      await cancelFor(ctx, turn.run, other.run);
+    }
+  const holder = await holderOf(ctx, turn);
+  const isOld = run.one.otherwise === "cancelOld" && holder !== null && isBefore(holder, turn);
+  if (isOld) await cancelFor(ctx, turn.run, holder.run);
+  return null;
+});
+
+const isBefore = (one: Turn, other: Turn): boolean =>
+  one.at < other.at || (one.at === other.at && one._creationTime < other._creationTime);
+
+async function cancelFor(ctx: MutationCtx, newer: RunId, id: RunId): Promise<void> {
+  const run = await ctx.db.get("runs", id);
+  if (run === null) return;
+  const because = `A newer run of "${workflowOf(run)}" with the same key takes its place: ${newer}`;
+  await cancelRun(ctx, run, undefined, because);
+}

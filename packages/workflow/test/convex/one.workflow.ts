@@ -1,0 +1,70 @@
+import { childNamed, defineWorkflow } from "@stepwise/workflow";
+import { z } from "zod";
+
+/* Workflows of whose runs with one key one goes on at a time. */
+
+const Turn = z.object({
+  key: z.string().optional(),
+  name: z.string().default(""),
+  fails: z.boolean().default(false),
+  secret: z.string().default(""),
+  below: z.array(z.string()).default([]),
+});
+type Turn = z.infer<typeof Turn>;
+
+const key = ({ input }: { input: Turn }) => input.key;
+
+export const oneWaits = defineWorkflow({
+  input: Turn,
+  one: { key, otherwise: "wait" },
+  timeout: "1h",
+})
+  .step("begin", {
+    mutation: async (ctx, { input }) => void (await ctx.db.insert("log", { text: input.name })),
+    compensate: {
+      action: async () => {},
+    },
+  })
+  .sleep("rest", "10m")
+  .step("last", {
+    mutation: async (ctx, { input }) => {
+      if (input.fails) throw new Error("asked to fail");
+      await ctx.db.insert("log", { text: `${input.name} ended` });
+    },
+  });
+
+export const oneSkips = defineWorkflow({ input: Turn, one: { key, otherwise: "skip" } }).sleep(
+  "rest",
+  "10m",
+);
+
+export const oneCancels = defineWorkflow({ input: Turn, one: { key, otherwise: "cancelOld" } })
+  .step("begin", { action: async (_ctx, { input }) => input.name })
+  .sleep("rest", "10m");
+
+export const oneReplaces = defineWorkflow({
+  input: Turn,
+  one: { key, otherwise: "newestWaits" },
+}).sleep("rest", "10m");
+
+/** Starts runs of itself and of others below it. */
+export const oneAround = defineWorkflow({
+  input: Turn,
+  one: { key, otherwise: "wait" },
+  onEnd: {
+    action: async (_ctx, { input }) =>
+      await new Promise((done) => setTimeout(done, input.below.length * 60_000)),
+  },
+}).parent("below", {
+  children: ({ input }) =>
+    input.below.map((name) =>
+      childNamed<unknown>(name, { key: input.key, name: `below ${input.name}` }),
+    ),
+  tolerate: "all",
+});
+
+export const oneSecret = defineWorkflow({
+  input: Turn,
+  one: { key: ({ input }) => input.secret, otherwise: "wait" },
+  sensitive: ["input.secret"],
+}).step("begin", { query: () => 1 });
