@@ -46,8 +46,12 @@ test.each<[what: string, change: () => unknown]>([
   expect(change).toThrow(TypeError);
 });
 
-test("the schema of a definition is left as it is", () => {
-  expect(Object.isFrozen(general.input)).toBe(false);
+test("the schemas of a definition are left as they are, whatever their events are called", () => {
+  const anyOf = { retry: z.string(), one: z.any(), compensate: z.number() };
+  defineWorkflow(general).event("asked", { anyOf });
+  for (const schema of [general.input, ...Object.values(anyOf)])
+    expect(Object.isFrozen(schema)).toBe(false);
+  expect(Object.isFrozen(anyOf)).toBe(true);
 });
 
 test.each([

@@ -227,15 +227,16 @@ function checkOne(one: WorkflowOptions<AnySchema>["one"]): void {
   );
 }
 
-/** Options that hold options themselves. */
-const NESTED =
-  "finalize compensate onEnd one retry limits tolerate reduce anyOf renamed cases branches sensitive".split(
-    " ",
-  );
+/** Options that hold options themselves … */
+const NESTED = "finalize compensate onEnd one retry tolerate reduce".split(" ");
+/** … and those that hold what the app has named: one of these may be called as an option is. */
+const OF_NAMES = "limits anyOf renamed cases branches sensitive".split(" ");
 
 /** Freezes options. A schema, or what a handler closes over, is left as it is. */
 function fixed<Options>(options: Options): Options {
   if (typeof options !== "object" || options === null) return options;
-  for (const name of NESTED) if (name in options) fixed(options[name as keyof Options]);
+  const of = (name: string): unknown => options[name as keyof Options];
+  for (const name of NESTED) fixed(of(name));
+  for (const name of OF_NAMES) Object.freeze(of(name));
   return Object.freeze(options);
 }
