@@ -101,7 +101,7 @@ describe("a limit of the config that a step names", () => {
     await expectNothingLeft();
   });
 
-  test("[S200] a step that waits for a limit says which, how many run, and where it stands", async () => {
+  test("[S233] a step that waits for a limit says which, how many run, and where it stands", async () => {
     await use.app.start("ofTenant", { name: "holds", ms: MINUTE });
     await use.app.drive(async () => (await begun()).length === 1);
     const runs = [

@@ -99,7 +99,7 @@ test.each([
   ],
   [{ limit: "exports", running: 5, atMost: 5, place: 12 }, "exports (5 of 5 running), 12th"],
   [{ limit: "exports", running: 5, atMost: 5, place: 201 }, "running), after more than 200"],
-])("[S200] one that a limit keeps back says which: %o", (waitsFor, shown) => {
+])("[S233] one that a limit keeps back says which: %o", (waitsFor, shown) => {
   const [row] = rows([
     step("ship", { state: "pending", queuedAt: 0, endedAt: undefined, waitsFor }),
   ]).slice(-1);
