@@ -114,6 +114,19 @@ test("[S203] of newestWaits one waits at most: a newer one takes its place", asy
   });
 });
 
+test("[S203] the newest begins, though the run before it ends before the others are canceled", async () => {
+  const [first, older] = [
+    await start("oneReplaces", { key: "k" }),
+    await start("oneReplaces", { key: "k" }),
+  ];
+  await use.app.advance(MINUTE);
+  const newest = await start("oneReplaces", { key: "k" });
+  await steer("cancel", "oneReplaces", first);
+  await use.app.drive();
+  expect(await stateOf("oneReplaces", older)).toBe("canceled");
+  expect(await stateOf("oneReplaces", newest)).toBe("completed");
+});
+
 test("[S218] status and lists say for which key and run a run waits, and its place", async () => {
   const [first, second, third] = [
     await start("oneWaits", { key: "k" }),
