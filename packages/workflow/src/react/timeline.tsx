@@ -52,8 +52,9 @@ export function RunTimeline({
     below.flatMap((child) => spansOf(child, now)),
   );
   const scale = timeScale([...rows.flatMap(({ spans }) => spans), ...ofChildren]);
-  // A run that goes on is at one node, unless that holds others.
-  const doing = known?.state === "running" ? known.active[0]?.doing : undefined;
+  // A node that only holds others does nothing itself.
+  const does = known?.state === "running" && known.active.find(({ doing }) => doing);
+  const doing = does ? does.doing : undefined;
   const { sign, label: state, tone } = badgeOf(doing ?? run.state);
   const title = known && `${known.workflow} · ${timeOf(known, now)}`;
   return (
