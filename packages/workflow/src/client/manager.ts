@@ -124,7 +124,7 @@ export class WorkflowManager {
     return (await this.startOrGet(ctx, workflow, input, options)).runId;
   }
 
-  /** As {@link start}. @returns also `started`: false if the `key` named a run already. */
+  /** Does what {@link start} does. @returns also `started`: false if the `key` named a run already. */
   async startOrGet<Input, Callback extends OnComplete = OnComplete>(
     ctx: MutationRunner,
     workflow: WorkflowReference<Input>,
