@@ -27,7 +27,8 @@ export async function action(run: Run, stage: string): Arrival {
     const scopeOf = async (names: Reads) => await run.scopeFor(stage, "limits", names);
     // A later attempt has the keys of the first, which the component keeps; so has one resumed.
     const hasKeys = run.options.hasKeys === true || run.token.attempt > 1;
-    const permits = run.isArrivalAt(stage) && hasKeys ? undefined : await permitsOf(run.own, stage, scopeOf);
+    const permits =
+      run.isArrivalAt(stage) && hasKeys ? undefined : await permitsOf(run.own, stage, scopeOf);
     const fn = await actionFunction(run.own, stage, permits);
     run.goTo(stage, fn);
   });
