@@ -230,6 +230,18 @@ test("[S117] a compensation that is removed is named, and exits with 1", async (
   expect(out).toContain("1 compensation would no longer run for runs in flight.\n");
 });
 
+test("what holds for several nodes is said once", async () => {
+  const { plain } = await withUndoing();
+  const undone = await readFile(definitions(), "utf8");
+  const second = `.step("after", { query: () => 1${undoing} })`;
+  await writeFile(definitions(), undone.replace('.step("undone"', `${second}\n  .step("undone"`));
+  await workflowCodegen();
+  await writeFile(definitions(), plain);
+  const { out } = await workflowCodegen("check");
+  expect(out).toContain("cannot be undone: fulfilOrder › after, fulfilOrder › undone: its comp");
+  expect(out).toContain("2 compensations would no longer run for runs in flight.\n");
+});
+
 test("check --against demands what runs of that plan may need; generate --against gives it", async () => {
   await workflowCodegen();
   await deploy();
