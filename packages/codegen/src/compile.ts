@@ -50,7 +50,7 @@ export interface CompileResult {
   /** The output folder, relative to the functions folder. */
   readonly output: string;
   readonly ok: boolean;
-  /** If only new workflows have errors: the plan and the files of the others. */
+  /** The plan and the files of the others, if only new workflows have errors. */
   readonly sound?: Pick<CompileResult, "plan" | "files"> | undefined;
   readonly sources: readonly SourceText[];
   /** The texts of the other files that were read; undefined for those that do not exist. */

@@ -272,6 +272,17 @@ test("every script that a page runs with npm exists", async () => {
   expect(unknown).toEqual([]);
 });
 
+test("pages install the convex-test that the packages ask for: npm hangs with another one", async () => {
+  const manifest = await read("packages/workflow/package.json");
+  const wanted = `convex-test@${/"convex-test": "([\d.]+)"/.exec(manifest)?.[1]}`;
+  const others = await ofAllPages((page, text) =>
+    codeIn(text)
+      .filter((line) => /^npm install .*convex-test/.test(line) && !line.includes(wanted))
+      .map((line) => `${page}: ${line}`),
+  );
+  expect(others).toEqual([]);
+});
+
 /** Turns of phrase that read as if they were translated, and words of a dialect of our own. */
 const stiff = [
   /\bof yours\b|\bbesides\b|\bin the midst\b|\bnobody's concern\b|\banew\b|\bnot free\b/i,

@@ -114,7 +114,7 @@ export function nearest(name: string, known: Iterable<string>): string | undefin
   const reach = Math.max(1, Math.floor(name.length / 3));
   let best: { name: string; distance: number } | undefined;
   for (const candidate of known) {
-    const distance = editDistance(name.toLowerCase(), candidate.toLowerCase());
+    const distance = distanceOf(name.toLowerCase(), candidate.toLowerCase());
     if (Math.floor(distance) <= reach && (best === undefined || distance < best.distance))
       best = { name: candidate, distance };
   }
@@ -127,6 +127,12 @@ export function suggestion(name: string, known: readonly string[]): string {
   if (likely !== undefined) return `. Did you mean "${likely}"?`;
   return known.length === 0 ? "" : `; there is ${known.map((one) => `"${one}"`).join(", ")}`;
 }
+
+/** A plural in the place of a singular is one mistake, however long its ending is. */
+const distanceOf = (name: string, known: string): number =>
+  singular(name) === known ? 1 : editDistance(name, known);
+
+const singular = (name: string): string => name.replace(/ies$/, "y").replace(/s$/, "");
 
 /** A replaced character counts a little more than one that was left out, doubled or swapped. */
 const REPLACED = 1.01;

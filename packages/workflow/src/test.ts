@@ -76,5 +76,5 @@ export function testKit(t: Registry & TestedApp, vi: FakeTimers, options: KitOpt
   return new TestKit(t, vi, load, options);
 }
 
-/** As in Convex's own components: for helpers that take a component as a whole. */
+/** The form that Convex's own components have, for helpers that take a component as a whole. */
 export default { register, schema, modules };

@@ -159,6 +159,19 @@ describe("a limit of the config that a step names", () => {
     await expectNothingLeft();
   });
 
+  test("[S196] does not make a key again of a step that was paused before it began", async () => {
+    await use.app.start("ofTenant", { name: "holds", ms: MINUTE });
+    await use.app.drive(async () => (await begun()).length === 1);
+    const id = await use.app.start("keyedOnce", { name: "once" });
+    await use.app.advance(1_000);
+    await use.app.t.mutation(internal.manager.pause, { runId: id });
+    await use.app.t.mutation(internal.manager.resume, { runId: id });
+    await use.app.drive();
+    expect(await use.app.status("keyedOnce", id)).toMatchObject({ state: "completed" });
+    expect(await most()).toBe(1);
+    await expectNothingLeft();
+  });
+
   test("[S195] fails the step if its key is no text, with an error that says so", async () => {
     for (const key of ["", 7, "x".repeat(257)])
       expect((await use.app.error("badKey", { key })).message).toMatch(

@@ -143,6 +143,21 @@ test("a timeline tells states, errors, undone steps and children in words", () =
   expect(html[3]).toContain("skipped");
 });
 
+test("a run and a loop are shown as what waits in them, not as running", () => {
+  const open = { startedAt: 0, endedAt: undefined };
+  const loop = step("remind", { kind: "loop", state: "running", ...open });
+  const ask = step("remind.ask", { kind: "event", state: "waiting", iterations: [2], ...open });
+  const active = [
+    { ...loop, since: 0 },
+    { ...ask, since: 0, doing: "waitingForEvent" },
+  ];
+  const of = { state: "running", endedAt: undefined, active } as unknown as Partial<LiveRun>;
+  const [head = "", ...all] = rows([step("remind.ask", { iterations: [1] }), loop, ask], of);
+  expect(head).toMatch(/role="status">.*waiting for an event<\/p>/);
+  const [remind] = all.slice(-2);
+  expect(remind).toMatch(/stepwise-result">.*<\/span> waiting /);
+});
+
 test("a step whose compensation failed is shown as not undone, alone in its iteration", () => {
   const of = (iterations?: number[]) => (iterations === undefined ? {} : { iterations });
   const undo = (node: string, state: Step["state"], iterations?: number[]) => [

@@ -42,5 +42,5 @@ export function register(t: ComponentRegistry, name = "workpool"): void {
 
 export { schema };
 
-/** As in Convex's own components: for helpers that take a component as a whole. */
+/** The form that Convex's own components have, for helpers that take a component as a whole. */
 export default { register, schema, modules };

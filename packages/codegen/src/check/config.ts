@@ -39,7 +39,7 @@ const rules: Readonly<Record<string, Rule>> = {
 
 const someOf = each((value) => isWhole(value, 1), "write a whole number from 1");
 
-/** As the pool checks them, which gets them with the first start. */
+/** Checks limits as the pool does, which gets them with the first start. */
 function checkLimits(name: string, given: Given): Problem[] {
   const hint =
     "write an object of limits, such as { tenant: { perKey: 3 }, exports: { total: 5 } }";

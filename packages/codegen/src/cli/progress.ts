@@ -134,7 +134,8 @@ function* factsOf(step: TreeStep, run: TreeRun, seenAt: number): Generator<Fact>
     if (wait !== undefined) yield fact(startedAt, ["waits", kind], wait);
     const isQueued = kind === "action" && state === "pending";
     if (isQueued) yield fact(startedAt, ["queued"], `queued${keptBackBy(step)}`);
-    else yield fact(startedAt, ["began"], wait === undefined ? state : undefined);
+    else if (state !== "pending")
+      yield fact(startedAt, ["began"], wait === undefined ? state : undefined);
   }
   for (const { kind: why, message, attempt: failed } of step.errors) {
     if (failed >= attempt) continue;

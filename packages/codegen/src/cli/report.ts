@@ -103,10 +103,10 @@ export function printFindings(
       if (drift.edited.includes(file)) return "edited by hand";
       if (drift.removed.includes(file)) return "left over";
       const isMerged = sidesOf(readText(`${functionsDir}/${file}`) ?? "").length > 1;
-      return isMerged ? "both sides of a merge in" : "out of date";
+      return isMerged ? "both sides of a merge" : "out of date";
     };
     for (const file of [...drift.written, ...drift.removed])
-      out(`${colors.yellow(whatOf(file))} ${inFolder(folder, file)}`);
+      out(`${colors.yellow(whatOf(file))}: ${inFolder(folder, file)}`);
     out(driftText(drift, against));
     printChanges(findings, terminal);
     printTombstones(findings, dropping, terminal);
@@ -147,8 +147,9 @@ function printChanges({ changes, against }: Findings, terminal: Terminal) {
   const of = (...kinds: string[]) =>
     changes.filter(({ compatibility }) => kinds.includes(compatibility));
   for (const kind of Object.keys(compatibilities) as Compatibility[])
-    for (const change of of(kind)) {
-      out(`${paint[kind](calledOf(change))}: ${placeOf(change)}: ${change.message}`);
+    for (const [change, ...same] of alike(of(kind))) {
+      const places = [change, ...same].map(placeOf).join(", ");
+      out(`${paint[kind](calledOf(change))}: ${places}: ${change.message}`);
       hint(change.hint);
     }
   if (changes.some(({ reuses }) => reuses === true))
@@ -165,6 +166,20 @@ function printChanges({ changes, against }: Findings, terminal: Terminal) {
   if (changes.length > 0 && stopping + losing === 0) out("Runs in flight go on.");
 }
 
+type Alike = [Answer["changes"][number], ...Answer["changes"]];
+
+/** Puts together the changes of a kind of which the same is said. */
+function alike(changes: Answer["changes"]): Alike[] {
+  const groups = new Map<string, Alike>();
+  for (const change of changes) {
+    const said = JSON.stringify([calledOf(change), change.message, change.hint]);
+    const group = groups.get(said);
+    if (group === undefined) groups.set(said, [change]);
+    else group.push(change);
+  }
+  return [...groups.values()];
+}
+
 /** Prints the tombstones of earlier versions, and what has become or may become of them. */
 function printTombstones(
   { tombstones, dropped }: Findings,
@@ -173,7 +188,7 @@ function printTombstones(
 ): void {
   const { out, colors } = printTo(terminal);
   const word = dropped ? colors.red("dropped") : colors.dim("kept for runs in flight");
-  for (const name of tombstoneNames(tombstones)) out(`${word} ${name}`);
+  if (tombstones.length > 0) out(`${word}: ${tombstoneNames(tombstones).join(", ")}`);
   if (tombstones.length === 0) {
     if (dropping !== "notAsked") out("Earlier versions have left no tombstones.");
   } else if (dropping === "refused") out("Nothing was dropped, as not all is well.");

@@ -45,7 +45,7 @@ const safe = ({ name: workflow }: WorkflowThen, message: string): Change => {
 };
 
 function goneWorkflow(workflow: WorkflowThen, added: readonly WorkflowThen[]): Change {
-  const message = "the workflow is removed or renamed: all its runs stop where they are";
+  const message = "the workflow is removed or renamed: all its runs fail";
   const other = added.find((each) => isLike(workflow, each));
   const option = `\`renamedFrom: ${quote(workflow.name)}\``;
   const renamed =

@@ -47,9 +47,9 @@ test("what generate would write or remove is drift: it is listed, and the exit c
   const before = await filesIn(app());
   const { code, out } = await workflowCodegen("check");
   expect(code).toBe(1);
-  expect(out).toContain("out of date convex/_workflows/fulfilOrder.ts\n");
-  expect(out).toContain("out of date convex/_workflows/fulfilOrder.plan.json\n");
-  expect(out).toContain("left over convex/_workflows/gone.ts\n");
+  expect(out).toContain("out of date: convex/_workflows/fulfilOrder.ts\n");
+  expect(out).toContain("out of date: convex/_workflows/fulfilOrder.plan.json\n");
+  expect(out).toContain("left over: convex/_workflows/gone.ts\n");
   expect(out).toContain("3 files of generated code out of date: run workflow-codegen");
   expect(await filesIn(app())).toEqual(before);
 });
@@ -60,7 +60,7 @@ test("a generated file that was edited by hand is drift, and said to be edited",
   const { code, out } = await workflowCodegen("check");
   expect(code).toBe(1);
   expect(out).toBe(
-    `edited by hand convex/_workflows/ping.ts\n1 file of generated code out of date: run workflow-codegen --force, and commit what it writes.\n${compared}`,
+    `edited by hand: convex/_workflows/ping.ts\n1 file of generated code out of date: run workflow-codegen --force, and commit what it writes.\n${compared}`,
   );
   expect(JSON.parse((await workflowCodegen("check", "--json")).out)).toMatchObject({
     ok: false,
@@ -139,7 +139,7 @@ test("--json gives all of it as data, and nothing else on stdout", async () => {
 test("without a committed plan everything is drift, and no run can be in flight", async () => {
   const { code, out } = await workflowCodegen("check");
   expect(code).toBe(1);
-  expect(out).toContain("out of date convex/_workflows/plan.json");
+  expect(out).toContain("out of date: convex/_workflows/plan.json");
   expect(out).not.toContain("in flight");
 });
 
@@ -188,7 +188,7 @@ test("what stays for runs in flight is named; --drop removes it when all is well
   expect(await generated()).toContain(`own.removed("${action}")`);
   expect(await workflowCodegen("check")).toMatchObject({
     code: 0,
-    out: `Generated code is up to date.\n${compared}kept for runs in flight fulfilOrder › ${action}\nOnce no run of an earlier version is in flight, check --drop removes what is kept.\n`,
+    out: `Generated code is up to date.\n${compared}kept for runs in flight: fulfilOrder › ${action}\nOnce no run of an earlier version is in flight, check --drop removes what is kept.\n`,
   });
   expect(JSON.parse((await workflowCodegen("check", "--json")).out)).toMatchObject({
     tombstones: [{ workflow: "fulfilOrder", stages: [action] }],
@@ -198,7 +198,7 @@ test("what stays for runs in flight is named; --drop removes it when all is well
   expect((await workflowCodegen()).out).toContain("Everything is up to date.");
   expect(await workflowCodegen("check", "--drop")).toMatchObject({
     code: 0,
-    out: `Generated code is up to date.\n${compared}dropped fulfilOrder › ${action}\n`,
+    out: `Generated code is up to date.\n${compared}dropped: fulfilOrder › ${action}\n`,
   });
   expect(await generated()).not.toContain("removed");
   expect((await workflowCodegen()).out).toContain("Everything is up to date.");
@@ -230,6 +230,18 @@ test("[S117] a compensation that is removed is named, and exits with 1", async (
   expect(out).toContain("1 compensation would no longer run for runs in flight.\n");
 });
 
+test("what holds for several nodes is said once", async () => {
+  const { plain } = await withUndoing();
+  const undone = await readFile(definitions(), "utf8");
+  const second = `.step("after", { query: () => 1${undoing} })`;
+  await writeFile(definitions(), undone.replace('.step("undone"', `${second}\n  .step("undone"`));
+  await workflowCodegen();
+  await writeFile(definitions(), plain);
+  const { out } = await workflowCodegen("check");
+  expect(out).toContain("cannot be undone: fulfilOrder › after, fulfilOrder › undone: its comp");
+  expect(out).toContain("2 compensations would no longer run for runs in flight.\n");
+});
+
 test("check --against demands what runs of that plan may need; generate --against gives it", async () => {
   await workflowCodegen();
   await deploy();
@@ -242,7 +254,7 @@ test("check --against demands what runs of that plan may need; generate --agains
   await workflowCodegen();
   const found = await workflowCodegen("check", "--against", "deployed");
   expect(found.code).toBe(1);
-  expect(found.out).toContain("out of date convex/_workflows/fulfilOrder.ts");
+  expect(found.out).toContain("out of date: convex/_workflows/fulfilOrder.ts");
   expect(found.out).toContain("workflow-codegen generate --against deployed");
   await workflowCodegen("generate", "--against", "deployed");
   const given = JSON.parse((await workflowCodegen("check", "--against", "deployed", "--json")).out);
@@ -260,8 +272,8 @@ test("what was only there between two deploys is dropped with --against, what th
     await workflowCodegen();
   }
   const { out } = await workflowCodegen("check", "--drop", "--against", "deployed");
-  expect(out).toContain("dropped fulfilOrder › between\n");
-  expect(out).not.toContain(`dropped fulfilOrder › ${action}`);
+  expect(out).toContain("dropped: fulfilOrder › between\n");
+  expect(out).not.toContain(`dropped: fulfilOrder › ${action}`);
   expect(JSON.parse((await workflowCodegen("check", "--json")).out).tombstones).toMatchObject([
     { workflow: "fulfilOrder", stages: [action], nodes: [{ name: action }] },
   ]);
@@ -284,7 +296,7 @@ test.each([
     await writeFile(plan(), tampered);
     const { code, out } = await workflowCodegen("check");
     expect(code).toBe(1);
-    expect(out).toContain("edited by hand convex/_workflows/fulfilOrder.plan.json");
+    expect(out).toContain("edited by hand: convex/_workflows/fulfilOrder.plan.json");
     await expect(workflowCodegen()).rejects.toThrow("edited by hand, so nothing was written");
   },
 );
@@ -307,7 +319,7 @@ test("a plan that is gone is told, as what runs need of earlier versions is gone
   expect(err).toMatch(
     /warning SW1903[^]*fulfilOrder\.plan\.json is not there, though other generated files are[^]*git checkout/,
   );
-  expect(out).toContain("out of date convex/_workflows/fulfilOrder.plan.json");
+  expect(out).toContain("out of date: convex/_workflows/fulfilOrder.plan.json");
   expect((await workflowCodegen()).err).toContain("warning SW1903");
   expect(await readFile(plan(), "utf8")).toBe(text);
   expect((await workflowCodegen()).err).toBe("");
@@ -322,7 +334,7 @@ test("a plan with both sides of a merge is compiled anew, with what either side 
   await writeFile(plan(), text.replace(/\n\}\n$/, `\n${conflict}`));
   const { code, out, err } = await workflowCodegen("check");
   expect({ code, err }).toEqual({ code: 1, err: "" });
-  expect(out).toContain("both sides of a merge in convex/_workflows/fulfilOrder.plan.json\n");
+  expect(out).toContain("both sides of a merge: convex/_workflows/fulfilOrder.plan.json\n");
   expect(out).toContain("run workflow-codegen, and commit what it writes");
   await workflowCodegen();
   expect(JSON.parse(await readFile(plan(), "utf8")).removed).toEqual({

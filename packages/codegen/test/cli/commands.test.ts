@@ -13,7 +13,7 @@ useApp();
 const packageFolder = fileURLToPath(new URL("../../", import.meta.url));
 
 test.each([
-  { words: ["--dir", "backend", "check"], says: /out of date backend/ },
+  { words: ["--dir", "backend", "check"], says: /out of date: backend/ },
   { words: ["--dir=backend", "explain", "invoice"], says: /invoice/ },
   { words: ["--format", "dot", "--dir", "backend", "graph"], says: /digraph/ },
   { words: ["--json", "--dir", "backend", "generate"], says: /"ok": true/ },

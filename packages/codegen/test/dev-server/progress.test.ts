@@ -103,6 +103,8 @@ describe("the lines", () => {
     expect(lines(at(step("rest", "pending", { kind: "entry" })), at(rest))).toEqual([
       "  0.00 s  document › rest: sleeping for 10 m",
     ]);
+    // What is entered in a moment does nothing yet.
+    expect(lines(at(), at(step("price", "pending", { kind: "entry" })))).toEqual([]);
     const queued = at(step("think", "pending"));
     expect(lines(at(), queued)).toEqual(["  0.00 s  document › think: queued"]);
     expect(lines(queued, at(step("think", "running")))).toEqual([

@@ -7,7 +7,7 @@ const MIB = 2 ** 20;
  * docs/deployment-model.md.
  */
 export interface DeploymentClass {
-  /** As `ctx.meta.getDeploymentMetadata()` gives it. */
+  /** The name that `ctx.meta.getDeploymentMetadata()` gives. */
   readonly name: string;
   /** [33] Scheduled functions that run at once. */
   readonly scheduledAtOnce: number;

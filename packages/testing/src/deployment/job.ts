@@ -7,7 +7,7 @@ export interface FunctionPath {
   readonly name: string;
 }
 
-/** As `component/module:export`, without the component for the app. */
+/** The path `component/module:export`; without the component for the app. */
 export function textOf({ component, name }: FunctionPath): string {
   return component === "" ? name : `${component}/${name}`;
 }
@@ -17,7 +17,7 @@ export interface Job {
   readonly id: string;
   readonly table: StoredTable;
   readonly target: FunctionPath;
-  /** As JSON. */
+  /** The arguments, as JSON. */
   readonly args: string;
   /** In ms by the deployment's clock. */
   readonly dueAt: number;

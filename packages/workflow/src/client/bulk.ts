@@ -37,7 +37,7 @@ export interface BulkStatus {
   /** `stopped` by `bulk.stop`; `halted` by itself, as most of its runs were refused. */
   state: "running" | "completed" | "stopped" | "halted";
   from?: string;
-  /** As it was given, with the workflow's name. `until`: when it was started, if not before. */
+  /** The filter that was given, with the workflow's name. `until` is at most the time of its start. */
   where: Omit<BulkFilter<unknown>, "workflow" | "node" | "outdated"> & { workflow?: string };
   atMost?: number;
   perSecond?: number;

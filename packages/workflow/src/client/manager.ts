@@ -126,8 +126,8 @@ export class WorkflowManager {
   }
 
   /**
-   * As {@link start}. @returns also `started`: false if the `key` named a run already, or if the
-   * `one` of the workflow skips the start. Then it is the id of the run that goes on.
+   * Does what {@link start} does. @returns also `started`: false if the `key` named a run already, or
+   * if the `one` of the workflow skips the start. Then it is the id of the run that goes on.
    */
   async startOrGet<Input, Callback extends OnComplete = OnComplete>(
     ctx: MutationRunner,

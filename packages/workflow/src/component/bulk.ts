@@ -25,7 +25,7 @@ const READ = 500;
 const SMALLER = 7;
 /** … and when it has failed so often with the first run alone, that is refused. */
 const MOST_FAILURES = 3;
-/** If more than half of the newest so many were refused, it stops. */
+/** It stops if more than half of the newest so many were refused. */
 const RECENT = 100;
 /** So many reasons are told apart: those of the app's schemas may be different for each run. */
 const REASONS = 10;

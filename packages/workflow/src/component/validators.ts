@@ -355,7 +355,8 @@ export const vReported = v.union(
 
 /** Why the component enters a workflow. */
 export const vEvent = v.union(
-  v.object({ kind: v.literal("arrive") }),
+  /** `hasKeys`: the keys of its limits are made already. */
+  v.object({ kind: v.literal("arrive"), hasKeys: v.optional(v.boolean()) }),
   /** Its children have all ended. */
   v.object({ kind: v.literal("settled") }),
   /** The end of a sleep, or of the time for an event. */

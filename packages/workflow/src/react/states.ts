@@ -1,5 +1,5 @@
 import type { ActiveNode, Doing } from "../client/status.js";
-import { isAction, isTimed, takesEvents } from "../component/core/kinds.js";
+import { isAction, isHolding, isTimed, takesEvents } from "../component/core/kinds.js";
 import type { TimelineEntry } from "../client/timeline.js";
 import type { LiveRun } from "./use-run.js";
 
@@ -66,20 +66,9 @@ const rules = new Intl.PluralRules("en", { type: "ordinal" });
 const ordinal = (place: number): string => `${place}${ENDINGS[rules.select(place)] ?? "th"}`;
 
 /** How a step is shown: undone and paused ones differ. @param steps those of its run */
-export function badgeOfStep(
-  {
-    node,
-    kind = "children",
-    iterations = [],
-    state,
-    isUndone,
-    isPaused,
-    isTimedOut,
-    queuedAt,
-    waitsFor,
-  }: Step,
-  steps: readonly Step[],
-): Badge {
+export function badgeOfStep(step: Step, steps: readonly Step[]): Badge {
+  const { node, kind = "children", iterations = [], state } = step;
+  const { isUndone, isPaused, isTimedOut, queuedAt, waitsFor } = step;
   const hasFailedToUndo = (other: Step) =>
     other.state === "failed" &&
     other.node.endsWith(UNDO) &&
@@ -93,6 +82,8 @@ export function badgeOfStep(
   if (state === "pending" && waitsFor !== undefined)
     return { ...QUEUED, label: `queued, waiting for ${limitShown(waitsFor)}` };
   if (state === "pending" && queuedAt !== undefined) return QUEUED;
+  const inside = isHolding({ kind }) && GOES_ON.has(state) ? goingOnIn(step, steps) : undefined;
+  if (inside !== undefined) return badgeOfStep(inside, steps);
   // An event's row says which one it waits for.
   if (state !== "waiting" || takesEvents({ kind })) return badgeOf(state);
   return isAction({ kind })
@@ -101,6 +92,17 @@ export function badgeOfStep(
       ? BADGES.sleeping
       : badgeOf(state);
 }
+
+const GOES_ON: ReadonlySet<string> = new Set(["pending", "running", "waiting"]);
+
+/** The step inside a branch or a loop that goes on now: what it does is what they do. */
+const goingOnIn = ({ node, iterations = [] }: Step, steps: readonly Step[]): Step | undefined =>
+  steps.find(
+    (other) =>
+      GOES_ON.has(other.state) &&
+      other.node.startsWith(`${node}.`) &&
+      iterations.every((each, depth) => other.iterations?.[depth] === each),
+  );
 
 const PARTS = [".output", ".finalize", UNDO];
 
@@ -111,8 +113,6 @@ function nodeOf(stage: string, nodes: ReadonlySet<string>): string | undefined {
   const node = part === undefined ? undefined : stage.slice(0, -part.length);
   return node !== undefined && nodes.has(node) ? node : undefined;
 }
-
-const GOES_ON: ReadonlySet<string> = new Set(["pending", "running", "waiting"]);
 
 /** How each node is shown: as what goes on at it, else as what was last done at it. */
 export function badgesOfNodes(

@@ -52,8 +52,8 @@ export function RunTimeline({
     below.flatMap((child) => spansOf(child, now)),
   );
   const scale = timeScale([...rows.flatMap(({ spans }) => spans), ...ofChildren]);
-  // A run that goes on is at one node, unless that holds others.
-  const first = known?.active[0]?.doing;
+  // A node that only holds others does nothing itself.
+  const first = known?.active.find(({ doing }) => doing)?.doing;
   const isShown = known?.state === "running" || first === "waitingForTurn";
   const doing = isShown ? first : undefined;
   const { sign, label: state, tone } = badgeOf(doing ?? run.state);

@@ -298,7 +298,9 @@ export function compiled(
             return null;
           const begun = event.kind === "arrive" ? await inputAtBeginning(ctx, own, token) : {};
           const scope = options.scope && { ...options.scope, ...begun };
-          const run = new Run(ctx, own, token, stage, { ...options, scope, scheduled: !nested });
+          const hasKeys = event.kind === "arrive" && event.hasKeys;
+          const how = { ...options, scope, hasKeys, scheduled: !nested };
+          const run = new Run(ctx, own, token, stage, how);
           const entry = (entries: Entries, name = stage) =>
             Object.hasOwn(entries, name) ? entries[name] : undefined;
           const { node, kind, path, part } = placeOf(definition, stage);

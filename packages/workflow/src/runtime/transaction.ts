@@ -33,6 +33,8 @@ export interface TransactionOptions {
    * Says whether stages that follow may run in it; if it then fails, it is called again without.
    */
   readonly fuse: boolean;
+  /** Says whether the keys of the stage's limits are made already. Default: false. */
+  readonly hasKeys?: boolean | undefined;
   /** What the stage reads, by name, if that came with the call. */
   readonly scope?: Readonly<Record<string, unknown>> | null;
 }

@@ -56,6 +56,20 @@ export const otherKeys = defineWorkflow({ input: Work }).step("work", {
   retry: { maxAttempts: 3, initialBackoffMs: 60_000 },
 });
 
+const keyed = new Set<string>();
+
+/** Its key can be made only once. */
+export const keyedOnce = defineWorkflow({ input: Work }).step("work", {
+  action: async (ctx, { input }) => await work(ctx, input),
+  limits: {
+    tenant: ({ input: { name, org } }) => {
+      if (keyed.has(name)) throw new Error(`the key of ${name} is made again`);
+      keyed.add(name);
+      return `org ${org}`;
+    },
+  },
+});
+
 /** A run that may take five minutes. */
 export const timedTenant = defineWorkflow({
   input: Work,

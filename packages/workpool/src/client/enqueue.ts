@@ -76,7 +76,7 @@ type StartOption =
     };
 
 export type RetryOption = {
-  /** Whether, or how, a failed attempt is retried. Default: `retryActionsByDefault`. */
+  /** Says whether, or how, a failed attempt is retried. Default: `retryActionsByDefault`. */
   retry?: boolean | RetryBehavior;
 };
 

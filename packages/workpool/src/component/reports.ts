@@ -46,7 +46,7 @@ export async function countWithoutSlot(ctx: MutationCtx, what: Counted, howMany 
 
 const REPORT_EVERY_MS = 60_000;
 
-/** If nothing starts for so long while works wait, the pool makes no progress. */
+/** The pool makes no progress if nothing starts for so long while works wait. */
 const NO_PROGRESS_MS = 2 * 60_000;
 
 /** What reading the figures takes at most. A completion does it, and may have little left. */

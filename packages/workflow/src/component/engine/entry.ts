@@ -132,7 +132,12 @@ export async function enterStep(ctx: MutationCtx, token: Token, options: EnterOp
   await enterNow(ctx, run, step, options);
 }
 
-/** If it fails, it is entered again without fusion: a scheduled mutation that throws is gone. */
+/** Returns the event of a step that the run comes to; a step that was paused has its keys. */
+export function arrivalAt({ permits }: Pick<Step, "permits">): Event {
+  return { kind: "arrive", ...(permits && { hasKeys: true }) };
+}
+
+/** Enters again without fusion what fails: a scheduled mutation that throws is gone. */
 export async function enterNow(
   ctx: MutationCtx,
   run: Run,
@@ -148,7 +153,7 @@ export async function enterNow(
     if (run.timeoutMs !== undefined) await beginDeadline(ctx, run._id, run.timeoutMs);
     await logStarted(ctx, workflowOf(run), [run._id], run.generation);
   }
-  const event = given.event ?? step.event ?? { kind: "arrive" };
+  const event = given.event ?? step.event ?? arrivalAt(step);
   const call = async (fuse: boolean) =>
     await ctx.runMutation(
       run.entry as FunctionHandle<"mutation">,

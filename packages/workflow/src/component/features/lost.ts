@@ -9,7 +9,7 @@ import { logThrown } from "../core/log.js";
 import { pool } from "../core/poolHost.js";
 import { isToCome, stateOfJob } from "../core/scheduled.js";
 import { hasNotEnded, nameOf } from "../core/steps.js";
-import { attemptFailed, scheduleEntry } from "../engine/entry.js";
+import { arrivalAt, attemptFailed, scheduleEntry } from "../engine/entry.js";
 import type { Event } from "../validators.js";
 import { insertLater } from "./childPages.js";
 
@@ -69,7 +69,7 @@ function eventOf(step: Step): Event | undefined {
   if (event !== undefined) return event;
   const isToArrive =
     isEntry(step) || state === "pending" || (isAction(step) && state === "waiting");
-  if (isToArrive) return { kind: "arrive" };
+  if (isToArrive) return arrivalAt(step);
   return dueAt !== undefined && isTimed(step) ? { kind: "due" } : undefined;
 }
 

@@ -26,9 +26,10 @@ export async function action(run: Run, stage: string): Arrival {
   await run.arrive(stage, undefined, async () => {
     run.beginDeadline(stage);
     const scopeOf = async (names: Reads) => await run.scopeFor(stage, "limits", names);
-    // A later attempt has the keys of the first, which the component keeps.
-    const isRetry = run.isArrivalAt(stage) && run.token.attempt > 1;
-    const permits = isRetry ? undefined : await permitsOf(run.own, stage, scopeOf);
+    // A later attempt has the keys of the first, which the component keeps; so has one resumed.
+    const hasKeys = run.options.hasKeys === true || run.token.attempt > 1;
+    const permits =
+      run.isArrivalAt(stage) && hasKeys ? undefined : await permitsOf(run.own, stage, scopeOf);
     const fn = await actionFunction(run.own, stage, permits);
     run.goTo(stage, fn);
   });
