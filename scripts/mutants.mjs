@@ -461,9 +461,9 @@ export const MUTANTS = [
   {
     name: "due-too-soon",
     says: "a delayed work starts at once",
-    file: "workpool/src/component/enqueue.ts",
-    find: "const job = await ctx.scheduler.runAt(at, internal.worker.startDue",
-    replace: "const job = await ctx.scheduler.runAt(Date.now(), internal.worker.startDue",
+    file: "workpool/src/component/delayed.ts",
+    find: "ctx.scheduler.runAt(at, internal.worker.startDue",
+    replace: "ctx.scheduler.runAt(Date.now(), internal.worker.startDue",
     profile: "pool",
   },
   {

@@ -60,13 +60,8 @@ async function paused(): Promise<TestApp> {
   return app;
 }
 
-const enqueueWrites = (app: TestApp, n: number, runAfter?: number) =>
-  app.t.mutation((ctx) =>
-    app.pool.enqueueMutationBatch(ctx, write, labels(n), {
-      onComplete,
-      ...(runAfter === undefined ? {} : { runAfter }),
-    }),
-  );
+const enqueueWrites = (app: TestApp, n: number) =>
+  app.t.mutation((ctx) => app.pool.enqueueMutationBatch(ctx, write, labels(n), { onComplete }));
 
 /** Works with arguments of which a transaction can start a few. */
 async function enqueueLarge(
@@ -102,23 +97,6 @@ describe.each(ways)("a page that %s", (_, lose) => {
     await app.driveOut();
     expect(await app.leftovers()).toEqual(NOTHING_LEFT);
   });
-
-  test(
-    "of a delayed batch that is too large for one transaction goes on: all start in time",
-    { tags: ["large"] },
-    async () => {
-      const app = await paused();
-      const now = Date.now();
-      await enqueueWrites(app, 950, 60 * SECOND);
-      await lose(app, "recovery:repairMore");
-      await app.drive(59 * SECOND);
-      expect(await app.leftovers()).toMatchObject({ works: 950, scheduled: 950, continuations: 0 });
-      await app.drive(2 * SECOND);
-      expect(await app.leftovers()).toMatchObject({ works: 950, waiting: 950 });
-      const due = await app.inPool(async (ctx) => (await ctx.db.query("works").first())!.readyAt);
-      expect(due).toBe(now + 60 * SECOND);
-    },
-  );
 
   test(
     "of a resume that is too large for one transaction goes on: no work waits while a slot is free",

@@ -175,7 +175,7 @@ describe("starting later", () => {
       await app.drive(10_000);
       expect(await app.leftovers()).toMatchObject({
         works: WORKS,
-        scheduled: WORKS,
+        scheduled: 1,
         continuations: 0,
         waiting: 0,
       });
@@ -187,7 +187,7 @@ describe("starting later", () => {
   );
 
   test(
-    "a delayed batch is canceled like any other, also those works that were not scheduled yet",
+    "a large delayed batch is canceled like any other, and so is its start",
     { tags: ["large"] },
     async () => {
       const app = new TestApp();
@@ -208,6 +208,87 @@ describe("starting later", () => {
       expect(await app.leftovers()).toEqual(NOTHING_LEFT);
     },
   );
+
+  describe("[S230] works that are due within 50 ms", () => {
+    const later = (app: TestApp, label: string, runAfter: number) =>
+      app.t.mutation((ctx) =>
+        app.pool.enqueueAction(ctx, internal.jobs.sleep, { label, ms: 1 }, { runAfter }),
+      );
+    const startsOf = async (app: TestApp, now: number) =>
+      (await app.events("start")).map(({ label, at }) => [label, at - now]);
+
+    test("start together, by one function: none before its time, and none later than 50 ms", async () => {
+      const app = new TestApp();
+      const now = Date.now();
+      await later(app, "last", 10_050);
+      await later(app, "first", 10_000);
+      await later(app, "before", 9_990);
+      await later(app, "behind", 10_060);
+      expect(await app.leftovers()).toMatchObject({ works: 4, scheduled: 3 });
+      await app.drive();
+      expect((await startsOf(app, now)).toSorted()).toEqual([
+        ["before", 9_990],
+        ["behind", 10_060],
+        ["first", 10_050],
+        ["last", 10_050],
+      ]);
+      expect(await app.leftovers()).toEqual(NOTHING_LEFT);
+    });
+
+    test("wait no more than a hundredth longer: a short delay stays short", async () => {
+      const app = new TestApp();
+      const now = Date.now();
+      await later(app, "last", 140);
+      await later(app, "first", 100);
+      await app.drive();
+      expect(await startsOf(app, now)).toEqual([
+        ["first", 100],
+        ["last", 140],
+      ]);
+    });
+
+    test("go on if one of them is canceled, and their start goes with the last of them", async () => {
+      const app = new TestApp();
+      const ids = [await later(app, "a", 10_000), await later(app, "b", 10_000)];
+      ids.push(await later(app, "c", 10_000));
+      await app.t.mutation((ctx) => app.pool.cancel(ctx, ids[0]!));
+      expect(await app.leftovers()).toMatchObject({ works: 2, scheduled: 1 });
+      await app.drive(9_000);
+      await app.t.mutation((ctx) => app.pool.cancel(ctx, ids[1]!));
+      await app.drive(2_000);
+      expect(await app.labels("start")).toEqual(["c"]);
+      await app.driveOut();
+      const both = [await later(app, "d", 10_000), await later(app, "e", 10_000)];
+      for (const id of both) await app.t.mutation((ctx) => app.pool.cancel(ctx, id));
+      expect(await app.leftovers()).toEqual(NOTHING_LEFT);
+    });
+
+    test("do not wait for a start that was lost", async () => {
+      const app = new TestApp();
+      const now = Date.now();
+      await later(app, "lost", 10_000);
+      await app.losePending("worker:startDue");
+      await later(app, "other", 10_000);
+      await app.drive();
+      // The start of the one finds the other, too.
+      expect(await startsOf(app, now)).toEqual([
+        ["lost", 10_000],
+        ["other", 10_000],
+      ]);
+    });
+
+    test("all start in time, also if they are more than one transaction starts", async () => {
+      const app = new TestApp({ maxParallelism: 0 });
+      const argsList = Array.from({ length: 250 }, (_, i) => ({ label: `${i}` }));
+      await app.t.mutation((ctx) =>
+        app.pool.enqueueMutationBatch(ctx, internal.jobs.write, argsList, { runAfter: 20_000 }),
+      );
+      expect(await app.leftovers()).toMatchObject({ works: 250, scheduled: 1 });
+      await app.drive(20_100);
+      expect(await app.leftovers()).toMatchObject({ waiting: 250, scheduled: 0 });
+      expect(app.counter.violations).toEqual([]);
+    });
+  });
 
   test("a start that comes again changes nothing", async () => {
     const app = new TestApp();

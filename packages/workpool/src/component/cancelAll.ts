@@ -6,6 +6,7 @@ import type { Doc } from "./_generated/dataModel.js";
 import { internalMutation, type MutationCtx } from "./_generated/server.js";
 import { endWork } from "./complete.js";
 import { continuation } from "./continuations.js";
+import { cancelDue } from "./delayed.js";
 import { countWithoutSlot } from "./reports.js";
 import { host } from "./host.js";
 import schema from "./schema.js";
@@ -120,8 +121,9 @@ export const each = internalMutation({
 });
 
 /** Sets a work aside that cannot be canceled. One that runs goes on, without another attempt. */
-async function leaveUncanceled(ctx: MutationCtx, { _id, due }: Doc<"works">, error: unknown) {
-  if (due?.job !== undefined) await core.cancelPending(ctx, due.job);
+async function leaveUncanceled(ctx: MutationCtx, work: Doc<"works">, error: unknown) {
+  const { _id, due } = work;
+  await cancelDue(ctx, work);
   const wasWaiting = (await core.leaveQueueCanceled(ctx, host, _id)) !== null;
   if (wasWaiting || due !== undefined) {
     await ctx.db.patch("works", _id, { due: undefined });
@@ -134,8 +136,7 @@ async function leaveUncanceled(ctx: MutationCtx, { _id, due }: Doc<"works">, err
 /** Cancels a work: it ends, or its present attempt is the last. @returns if no slot counted it. */
 export async function cancelWork(ctx: MutationCtx, work: Doc<"works">): Promise<boolean> {
   const canceled = { kind: "canceled" } as const;
-  const { job } = work.due ?? {};
-  if (job !== undefined) await core.cancelPending(ctx, job);
+  await cancelDue(ctx, work);
   if (work.due !== undefined || (await core.leaveQueueCanceled(ctx, host, work._id)) !== null) {
     await endWork(ctx, work, undefined, canceled);
     return true;

@@ -1,3 +1,4 @@
+import { cancelPending } from "../core/index.js";
 import { internal } from "./_generated/api.js";
 import type { Doc, Id } from "./_generated/dataModel.js";
 import type { MutationCtx, QueryCtx } from "./_generated/server.js";
@@ -8,6 +9,50 @@ const PAGE = 100;
 /** The watchdog stays on for works that are due this soon, and checks them so long after that. */
 const SOON_MS = 510_000;
 const SWEEP_AFTER_MS = 30_000;
+
+type Due = NonNullable<Doc<"works">["due"]>;
+
+/**
+ * A work may start so much later than asked, together with one that is due then, and at most by
+ * this share of its delay. One scheduled function starts both.
+ */
+const TOGETHER_MS = 50;
+const TOGETHER_SHARE = 0.01;
+
+/** What starts new works at this time, or soon after it with others that are due then. */
+export async function shareStart(ctx: MutationCtx, at: number): Promise<Due> {
+  const upTo = at + Math.min(TOGETHER_MS, (at - Date.now()) * TOGETHER_SHARE);
+  // Many are enqueued at once: only the one that is shared with is a dependency.
+  const seen = await ctx.runQuery(
+    internal.worker.lastDueIn,
+    { at, upTo },
+    { useStaleSnapshot: true },
+  );
+  const other = seen === null ? null : await ctx.db.get("works", seen);
+  const due = other?.due;
+  const isShared = due !== undefined && due.at >= at && due.at <= upTo;
+  if (isShared && !(await isStartLost(ctx, other!))) return due;
+  return await scheduleStart(ctx, at);
+}
+
+export async function scheduleStart(ctx: MutationCtx, at: number): Promise<Due> {
+  return { job: await ctx.scheduler.runAt(at, internal.worker.startDue, { at }), at };
+}
+
+/** Cancels the scheduled start of a work, unless others are due at the same time. */
+export async function cancelDue(ctx: MutationCtx, { _id, due }: Doc<"works">): Promise<void> {
+  if (due?.job === undefined) return;
+  const atOnce = await dueAt(ctx, due.at, 2);
+  if (atOnce.every((work) => work._id === _id)) await cancelPending(ctx, due.job);
+}
+
+/** The works that are due at exactly this time. */
+export async function dueAt(ctx: QueryCtx, at: number, most: number): Promise<Doc<"works">[]> {
+  return await ctx.db
+    .query("works")
+    .withIndex("by_due", (q) => q.eq("due.at", at))
+    .take(most);
+}
 
 /** Starts works whose scheduled start was lost. @returns when to check again. */
 export async function startLate(ctx: MutationCtx, idle: boolean, { lost, lastDue }: Delayed) {

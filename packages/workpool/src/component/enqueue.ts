@@ -1,8 +1,8 @@
 import type { Value } from "convex/values";
 import * as core from "../core/index.js";
-import { internal } from "./_generated/api.js";
 import type { Doc, Id } from "./_generated/dataModel.js";
 import type { MutationCtx } from "./_generated/server.js";
+import { scheduleStart, shareStart } from "./delayed.js";
 import { logEnqueued, logStarted, logWaiting, warn } from "./events.js";
 import type { Enqueue } from "./schema.js";
 import { host } from "./host.js";
@@ -10,9 +10,6 @@ import { storeValue, workOf } from "./work.js";
 
 /** What the record of a work has that settles itself, or is delayed. */
 type Special = Pick<Doc<"works">, "settles" | "timeoutMs" | "due">;
-
-/** How many of the functions that a transaction may schedule are left to the caller. */
-const FUNCTIONS_LEFT = 100;
 
 export async function enqueueAll(
   ctx: MutationCtx,
@@ -24,11 +21,11 @@ export async function enqueueAll(
   const at = await startTime(ctx, enqueue);
   if (enqueue.retry !== undefined) core.checkRetryBehavior(enqueue.retry);
   const works: Doc<"works">[] = [];
-  const fields = at === null ? special : { ...special, due: { at } };
+  const due = at === null || argsList.length === 0 ? undefined : await shareStart(ctx, at);
+  const fields = due === undefined ? special : { ...special, due };
   for (const args of argsList) works.push(await insertWork(ctx, enqueue, args, fields));
   if (at !== null) {
-    await delayAll(ctx, works, at);
-    await logEnqueued(ctx, works, at);
+    await logEnqueued(ctx, works, due?.at ?? at);
   } else {
     const ready = works.map((work, index) => workOf(ctx, work, argsList[index]));
     const started = await core.enqueueWorks(ctx, await Promise.all(ready), host, gate);
@@ -40,21 +37,9 @@ export async function enqueueAll(
   return works.map((work) => work._id);
 }
 
-/** Delays works: as many as this transaction can schedule, the others later. */
-async function delayAll(ctx: MutationCtx, works: readonly Doc<"works">[], at: number) {
-  const { functionsScheduled } = await ctx.meta.getTransactionMetrics();
-  const room = Math.max(works.length === 1 ? 1 : 0, functionsScheduled.remaining - FUNCTIONS_LEFT);
-  for (const { _id } of works.slice(0, room)) await delayWork(ctx, _id, at);
-  if (works.length <= room) return;
-  const page = { cursor: null, from: at, upTo: at };
-  await core.continueLater(ctx, host, internal.recovery.repairMore, page);
-}
-
-/** Has a work started later. Until then it holds no slot, and one scheduled function. */
+/** Starts a work again later. Until then it holds no slot, and one scheduled function. */
 export async function delayWork(ctx: MutationCtx, workId: Id<"works">, at: number, attempts = 0) {
-  const attempt = attempts + 1;
-  const job = await ctx.scheduler.runAt(at, internal.worker.startDue, { workId, attempt });
-  await ctx.db.patch("works", workId, { attempts, due: { job, at } });
+  await ctx.db.patch("works", workId, { attempts, due: await scheduleStart(ctx, at) });
 }
 
 async function insertWork(

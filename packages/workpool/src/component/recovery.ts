@@ -81,7 +81,10 @@ async function repairPage(
     if (!(await hasRoom(ctx, HALF_OF_A_TRANSACTION))) return { cursor, from, upTo };
     if (!(await isStartLost(ctx, work))) continue;
     if (failures < 2) await rearm(ctx, work);
-    else await leaveDelayed(ctx, work, "It could not be started: that has failed again and again");
+    else {
+      await ctx.db.patch("works", work._id, { due: undefined });
+      await setAside(ctx, work._id, "It could not be started: that has failed again and again");
+    }
   }
   return found.isDone ? null : { cursor: found.continueCursor, from, upTo };
 }
@@ -93,14 +96,5 @@ async function rearm(ctx: MutationCtx, work: Doc<"works">): Promise<void> {
   if (due.at > Date.now()) return await delayWork(ctx, _id, due.at, attempts);
   if (due.job !== undefined)
     await warn(ctx, `The start of "${name ?? fn}" (${_id}) did not come: it starts now`);
-  try {
-    await enqueueDue(ctx, work);
-  } catch (error) {
-    await leaveDelayed(ctx, work, error);
-  }
-}
-
-async function leaveDelayed(ctx: MutationCtx, work: Doc<"works">, error: unknown): Promise<void> {
-  await ctx.db.patch("works", work._id, { due: undefined });
-  await setAside(ctx, work._id, error);
+  await enqueueDue(ctx, work);
 }

@@ -2,11 +2,14 @@ import type { FunctionHandle } from "convex/server";
 import { type Infer, type Value, v } from "convex/values";
 import {
   enqueueWork,
+  HALF_OF_A_TRANSACTION,
+  hasRoom,
   isNonRetryableError,
   leaveRoom,
   messageOf,
   reportBy,
   ROOM_TO_COMPLETE,
+  setAside,
 } from "../core/index.js";
 import { internal } from "./_generated/api.js";
 import type { Doc, Id } from "./_generated/dataModel.js";
@@ -16,6 +19,7 @@ import {
   internalQuery,
   type MutationCtx,
 } from "./_generated/server.js";
+import { dueAt } from "./delayed.js";
 import { endWork, expectedAttempt, endRemovedWork, resultOf } from "./complete.js";
 import { voidMutation } from "./continuations.js";
 import { logStarted, logWaiting } from "./events.js";
@@ -84,12 +88,43 @@ export const runMutation = voidMutation(vAttempt, async (ctx, { workId, attempt,
   await endRemovedWork(ctx, { work, context, slot }, resultOf(outcome), attempt);
 });
 
-/** Starts a work or an attempt that is due. If no slot is free, it joins the queue. */
+/** One of the works that are due last in a time; null if none is due then. */
+export const lastDueIn = internalQuery({
+  args: { at: v.number(), upTo: v.number() },
+  returns: v.union(v.id("works"), v.null()),
+  handler: async (ctx, { at, upTo }): Promise<Id<"works"> | null> => {
+    const last = await ctx.db
+      .query("works")
+      .withIndex("by_due", (q) => q.gte("due.at", at).lte("due.at", upTo))
+      .order("desc")
+      .first();
+    return last?._id ?? null;
+  },
+});
+
+/** So many starts are well below half of a transaction. */
+const PAGE = 100;
+
+/**
+ * Starts the works and attempts that are due at one time. Without free slots, they join the queue.
+ * An earlier version has scheduled it with the id of a work, and the attempt.
+ */
 export const startDue = voidMutation(
-  { workId: v.id("works"), attempt: v.number() },
-  async (ctx, { workId, attempt }) => {
-    const work = await expectedAttempt(ctx, workId, attempt);
-    if (work?.due !== undefined) await enqueueDue(ctx, work);
+  {
+    at: v.optional(v.number()),
+    workId: v.optional(v.id("works")),
+    attempt: v.optional(v.number()),
+  },
+  async (ctx, { at: given, workId, attempt = 0 }) => {
+    const named = workId === undefined ? null : await expectedAttempt(ctx, workId, attempt);
+    const at = given ?? named?.due?.at;
+    if (at === undefined) return;
+    for (const work of await dueAt(ctx, at, PAGE)) {
+      if (!(await hasRoom(ctx, HALF_OF_A_TRANSACTION))) break;
+      await enqueueDue(ctx, work);
+    }
+    if ((await dueAt(ctx, at, 1)).length > 0)
+      await ctx.scheduler.runAfter(0, internal.worker.startDue, { at });
   },
 );
 
@@ -100,8 +135,9 @@ export async function enqueueDue(ctx: MutationCtx, work: Doc<"works">): Promise<
   try {
     how = await enqueueWork(ctx, await workOf(ctx, work), host);
   } catch (error) {
+    // Those that are due with it go on.
+    if (work.settles !== true) return await setAside(ctx, work._id, error);
     // The function of a work that settles itself is scheduled as it is, and may be gone by now.
-    if (work.settles !== true) throw error;
     return await endWork(ctx, work, undefined, { kind: "failed", error: messageOf(error) });
   }
   await (how === "started" ? logStarted : logWaiting)(ctx, { ...work, readyAt });
