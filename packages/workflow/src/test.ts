@@ -27,6 +27,7 @@ export const modules: Record<string, () => Promise<unknown>> = {
   "./component/features/restart.js": () => import("./component/features/restart.js"),
   "./component/features/retention.js": () => import("./component/features/retention.js"),
   "./component/lib.js": () => import("./component/lib.js"),
+  "./component/limits.js": () => import("./component/limits.js"),
   "./component/listing.js": () => import("./component/listing.js"),
   "./component/settle.js": () => import("./component/settle.js"),
   "./component/steering.js": () => import("./component/steering.js"),

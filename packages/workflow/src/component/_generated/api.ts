@@ -24,6 +24,7 @@ import type * as features_repair from "../features/repair.js";
 import type * as features_restart from "../features/restart.js";
 import type * as features_retention from "../features/retention.js";
 import type * as lib from "../lib.js";
+import type * as limits from "../limits.js";
 import type * as listing from "../listing.js";
 import type * as settle from "../settle.js";
 import type * as steering from "../steering.js";
@@ -52,6 +53,7 @@ const fullApi: ApiFromModules<{
   "features/restart": typeof features_restart;
   "features/retention": typeof features_retention;
   lib: typeof lib;
+  limits: typeof limits;
   listing: typeof listing;
   settle: typeof settle;
   steering: typeof steering;
