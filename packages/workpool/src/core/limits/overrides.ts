@@ -1,6 +1,5 @@
-import { type Infer, v } from "convex/values";
-import type { Gate } from "../context.js";
-import type { Limit } from "./limits.js";
+import { v } from "convex/values";
+import type { Limit, Limits } from "./limits.js";
 
 /*
  * What an operator says of a limit or of one of its keys, beside what the code says: other numbers,
@@ -26,13 +25,25 @@ export const overrideFields = { ...pauseFields, ...vNumbers };
 
 /** Without numbers it is a pause. Of a limit or a key there is one of each at most. */
 export const vOverride = v.object({ ...overrideFields, at: v.number() });
-export type Override = Infer<typeof vOverride>;
-export type Which = Pick<Override, "name" | "key">;
+
+export interface Which {
+  name: string;
+  key?: string | undefined;
+}
+/** As {@link vOverride}. */
+export interface Override extends Which, Limit {
+  until?: number;
+  by?: string;
+  at: number;
+}
 
 /** Where a pool has limits, and what was said of them. */
-export type Limited = Pick<Gate, "limits" | "overrides">;
+export interface Limited {
+  readonly limits?: Limits;
+  readonly overrides?: readonly Override[];
+}
 
-export const isPause = ({ total, perKey }: Pick<Override, "total" | "perKey">): boolean =>
+export const isPause = ({ total, perKey }: Limit): boolean =>
   total === undefined && perKey === undefined;
 
 const of =

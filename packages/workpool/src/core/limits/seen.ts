@@ -1,5 +1,5 @@
 import { v } from "convex/values";
-import type { Gate, HostQueryCtx, QueryCtx } from "../context.js";
+import type { Doc, Gate, HostQueryCtx, Slot } from "../context.js";
 import { MAX_PARALLELISM_LIMIT, readGate } from "../gate.js";
 import type { ListedLimit, SeenLimit } from "./client.js";
 import { configuredOf } from "../parallelism.js";
@@ -72,7 +72,7 @@ const isKnown = ({ limits = {}, overrides = [] }: Gate, wanted: string): boolean
   wanted === POOL || Object.hasOwn(limits, wanted) || overrides.some(({ name }) => name === wanted);
 
 /** Who runs, and who waits for a permit of it: of a limit, also those of its keys. */
-async function usesOf(ctx: QueryCtx, { name, key }: Which, most: number) {
+async function usesOf(ctx: HostQueryCtx, { name, key }: Which, most: number) {
   const all = new Uses();
   const byKey = new Map<string, Uses>();
   const using = (permit: string): Uses[] => {
@@ -88,19 +88,19 @@ async function usesOf(ctx: QueryCtx, { name, key }: Which, most: number) {
   if (key === undefined) ranges.push([`${name}:`, `${name};`]);
   let left = most;
   for (const [from, to] of ranges) {
-    const permits = await ctx.db
+    const permits: Doc<"permits">[] = await ctx.db
       .query("permits")
       .withIndex("by_name", (q) => q.gte("name", from).lt("name", to))
       .take(MAX_PARALLELISM_LIMIT);
     for (const permit of permits)
       for (const uses of using(permit.name)) uses.works.add(permit.work);
-    const lines = await ctx.db
+    const lines: Doc<"lines">[] = await ctx.db
       .query("lines")
       .withIndex("by_blocked", (q) => q.gte("blockedBy", from).lt("blockedBy", to))
       .take(most);
     if (lines.length === most) all.isAtLeast = true;
     for (const { line, blockedBy } of lines) {
-      const rows = await ctx.db
+      const rows: Doc<"limited">[] = await ctx.db
         .query("limited")
         .withIndex("by_line", (q) => q.eq("line", line))
         .take(left + 1);
@@ -139,12 +139,12 @@ function factsOf(gate: Gate, { name, key }: Which, uses: Uses): SeenLimit {
   };
 }
 
-async function seePool(ctx: QueryCtx, gate: Gate): Promise<SeenLimit> {
-  const slots = await ctx.db
+async function seePool(ctx: HostQueryCtx, gate: Gate): Promise<SeenLimit> {
+  const slots: Slot[] = await ctx.db
     .query("slots")
     .withIndex("by_work", (q) => q.gt("work", undefined))
     .collect();
-  const queue = await ctx.db
+  const queue: Doc<"waiting">[] = await ctx.db
     .query("waiting")
     .withIndex("by_commit")
     .take(MOST_READ + 1);

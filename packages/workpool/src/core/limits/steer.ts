@@ -1,5 +1,5 @@
-import { type ObjectType, v } from "convex/values";
-import { applyConfig, vConfig } from "../config.js";
+import { v } from "convex/values";
+import { applyConfig, type Config, vConfig } from "../config.js";
 import type { Host, HostCtx } from "../context.js";
 import { ensureGate, MAX_PARALLELISM_LIMIT, readGate } from "../gate.js";
 import { applyOverrides } from "../parallelism.js";
@@ -25,11 +25,16 @@ export const pauseArgs = { ...pauseFields, ...ofClass };
 export const overrideArgs = { ...overrideFields, ...ofClass };
 export const whichArgs = vWhich;
 
+type Given = Omit<Override, "at">;
+interface Asking {
+  config?: Config;
+}
+
 /** Has other numbers hold for a limit or a key. @throws if the limit has no such number. */
 export async function overrideLimit(
   ctx: HostCtx,
   host: Host,
-  { config = {}, ...given }: ObjectType<typeof overrideArgs>,
+  { config = {}, ...given }: Given & Asking,
 ): Promise<void> {
   if (isPause(given))
     throw new Error(
@@ -42,7 +47,7 @@ export async function overrideLimit(
 export async function pauseLimit(
   ctx: HostCtx,
   host: Host,
-  { config = {}, ...given }: ObjectType<typeof pauseArgs>,
+  { config = {}, ...given }: Given & Asking,
 ): Promise<void> {
   await say(ctx, host, config, given);
 }
@@ -64,12 +69,11 @@ export async function endOverrides(ctx: HostCtx, host: Host): Promise<void> {
 
 const isSame = (each: Which, { name, key }: Which) => each.name === name && each.key === key;
 
-type Given = Omit<Override, "at">;
 
 async function say(
   ctx: HostCtx,
   host: Host,
-  config: ObjectType<typeof vConfig.fields>,
+  config: Config,
   given: Given,
 ): Promise<void> {
   await applyConfig(ctx, host, config);
