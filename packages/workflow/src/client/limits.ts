@@ -8,7 +8,7 @@ export type SteeredLimit = string extends keyof Registered & string
   : SteeredName<Registered>;
 
 /** A date, ms since the epoch, or text such as `"7 days"`, from now on. */
-export type Until = Date | number | Extract<Duration, string>;
+export type Until = Date | Duration;
 
 export function untilTime(until: Until): number {
   return typeof until === "string" ? Date.now() + durationMs(until, "until") : timeOf(until);

@@ -1,4 +1,4 @@
-import * as core from "@stepwise/workpool/core";
+import * as core from "@stepwise/workpool/core/limits";
 import { v } from "convex/values";
 import { query } from "./_generated/server.js";
 import { publicMutation } from "./core/continuations.js";

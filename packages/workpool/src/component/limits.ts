@@ -1,4 +1,4 @@
-import * as core from "../core/index.js";
+import * as core from "../core/limits/index.js";
 import { v } from "convex/values";
 import { query } from "./_generated/server.js";
 import { publicMutation } from "./continuations.js";

@@ -5,8 +5,6 @@ export * from "./jobs.js";
 export * from "./limits/client.js";
 export * from "./limits/limits.js";
 export { POOL, type Which } from "./limits/overrides.js";
-export * from "./limits/seen.js";
-export * from "./limits/steer.js";
 export * from "./log.js";
 export { setMaxParallelism } from "./parallelism.js";
 export * from "./pool.js";

@@ -2,7 +2,6 @@ import { defineTable } from "convex/server";
 import { v } from "convex/values";
 import { vConfig } from "./config.js";
 import { vLimits } from "./limits/limits.js";
-import { vOverride } from "./limits/overrides.js";
 import { vLogLevel } from "./log.js";
 import { vSlotCounts } from "./counts.js";
 import { vBegan } from "./watch.js";
@@ -38,8 +37,11 @@ export const poolTables = {
     logLevel: v.optional(vLogLevel),
     /** How many works of a name, or of a key, run at once: see limits/limits.ts. */
     limits: v.optional(vLimits),
-    /** What an operator has said of limits and keys: see limits/overrides.ts. */
-    overrides: v.optional(v.array(vOverride)),
+    /**
+     * What an operator has said of limits and keys: each an `Override`, which limits/steer.ts has
+     * checked. A type of its own would be instantiated in each app that checks its types.
+     */
+    overrides: v.optional(v.array(v.any())),
     /** What `maxParallelism` would be without an override or a pause of it. */
     configured: v.optional(v.number()),
     /** What the app's class has asked for last. */

@@ -2,7 +2,7 @@ import type { FunctionReference } from "convex/server";
 import type { MutationRunner, QueryRunner } from "../calls.js";
 import type { Config } from "../config.js";
 import type { Limits } from "./limits.js";
-import type { POOL, Which } from "./overrides.js";
+import type { POOL } from "./overrides.js";
 
 /* Types as they are written out: those of validators take the compiler longer. */
 
@@ -44,26 +44,38 @@ export interface ListedLimit extends SeenLimit {
   keys: SeenLimit[];
 }
 
-interface Steered {
+// The arguments of a function are no interface: that has no index signature.
+type Steered = {
   config?: Config;
   name: string;
   key?: string;
+  total?: number;
+  perKey?: number;
   until?: number;
   by?: string;
-}
-
-type Steering<Args, Result = null, Kind extends "mutation" | "query" = "mutation"> =
-  // What a component takes is an object; an interface has no index signature that would say so.
-  FunctionReference<Kind, "internal", Args & Record<string, unknown>, Result>;
+};
+type OfWhich = { name: string; key?: string };
+type Steering<Args extends Record<string, unknown>> = FunctionReference<
+  "mutation",
+  "internal",
+  Args,
+  null
+>;
+type Viewing<Args extends Record<string, unknown>, Result> = FunctionReference<
+  "query",
+  "internal",
+  Args,
+  Result
+>;
 
 /** What a component exports as `limits`. */
 export interface LimitFunctions {
-  override: Steering<Steered & Numbers>;
+  override: Steering<Steered>;
   pause: Steering<Steered>;
-  resume: Steering<Which>;
-  reset: Steering<Which>;
-  get: Steering<Which, SeenLimit | null, "query">;
-  list: Steering<unknown, ListedLimit[], "query">;
+  resume: Steering<OfWhich>;
+  reset: Steering<OfWhich>;
+  get: Viewing<OfWhich, SeenLimit | null>;
+  list: Viewing<Record<string, never>, ListedLimit[]>;
 }
 
 /** Who changes a limit, and until when that holds. */
@@ -151,9 +163,9 @@ export class LimitControls<Name extends string = string, Until = Date | number> 
     return await ctx.runQuery(this.functions.list, {});
   }
 
-  private argsOf<Options extends Said<Until>>(name: string, { until, ...options }: Options) {
-    const time = until === undefined ? undefined : this.timeOf(until);
-    return { ...options, name, until: time, config: this.config };
+  private argsOf(name: string, said: OverrideOptions<Until> | PauseOptions<Until>): Steered {
+    const until = said.until === undefined ? undefined : this.timeOf(said.until);
+    return { ...said, name, until, config: this.config };
   }
 }
 

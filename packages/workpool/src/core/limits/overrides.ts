@@ -23,14 +23,11 @@ export const vWhich = { name: v.string(), key: v.optional(v.string()) };
 export const pauseFields = { ...vWhich, ...vBy };
 export const overrideFields = { ...pauseFields, ...vNumbers };
 
-/** Without numbers it is a pause. Of a limit or a key there is one of each at most. */
-export const vOverride = v.object({ ...overrideFields, at: v.number() });
-
 export interface Which {
   name: string;
   key?: string | undefined;
 }
-/** As {@link vOverride}. */
+/** Without numbers it is a pause. Of a limit or a key there is one of each at most. */
 export interface Override extends Which, Limit {
   until?: number;
   by?: string;

@@ -3,7 +3,7 @@ import { applyConfig, type Config, vConfig } from "../config.js";
 import type { Host, HostCtx } from "../context.js";
 import { ensureGate, MAX_PARALLELISM_LIMIT, readGate } from "../gate.js";
 import { applyOverrides } from "../parallelism.js";
-import { checkKey, checkNumbers, knownLimit, type Limits } from "./limits.js";
+import { checkKey, checkNumbers, knownLimit, type Limit, type Limits } from "./limits.js";
 import { ringAllLines } from "./lines.js";
 import {
   isPause,
@@ -25,8 +25,11 @@ export const pauseArgs = { ...pauseFields, ...ofClass };
 export const overrideArgs = { ...overrideFields, ...ofClass };
 export const whichArgs = vWhich;
 
-type Given = Omit<Override, "at">;
-interface Asking {
+interface Given extends Which, Limit {
+  until?: number;
+  by?: string;
+}
+interface Asking extends Given {
   config?: Config;
 }
 
@@ -34,7 +37,7 @@ interface Asking {
 export async function overrideLimit(
   ctx: HostCtx,
   host: Host,
-  { config = {}, ...given }: Given & Asking,
+  { config = {}, ...given }: Asking,
 ): Promise<void> {
   if (isPause(given))
     throw new Error(
@@ -47,7 +50,7 @@ export async function overrideLimit(
 export async function pauseLimit(
   ctx: HostCtx,
   host: Host,
-  { config = {}, ...given }: Given & Asking,
+  { config = {}, ...given }: Asking,
 ): Promise<void> {
   await say(ctx, host, config, given);
 }
@@ -69,13 +72,7 @@ export async function endOverrides(ctx: HostCtx, host: Host): Promise<void> {
 
 const isSame = (each: Which, { name, key }: Which) => each.name === name && each.key === key;
 
-
-async function say(
-  ctx: HostCtx,
-  host: Host,
-  config: Config,
-  given: Given,
-): Promise<void> {
+async function say(ctx: HostCtx, host: Host, config: Config, given: Given): Promise<void> {
   await applyConfig(ctx, host, config);
   const { limits, overrides = [] } = await ensureGate(ctx);
   check(given, limits);
