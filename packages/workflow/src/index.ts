@@ -1,13 +1,19 @@
 export {
   type Limit,
+  type LimitControls,
   type Limits,
+  type ListedLimit,
   type LogLevel,
   type MutationRunner,
   NonRetryableError,
+  type OverrideOptions,
+  type PauseOptions,
   type QueryRunner,
+  type SeenLimit,
 } from "@stepwise/workpool/core";
 export type { Bulk, BulkFilter, BulkId, BulkOptions, BulkStatus } from "./client/bulk.js";
 export type { EventName, EventPayload } from "./client/events.js";
+export type { SteeredLimit, Until } from "./client/limits.js";
 export type { ListedRun, ListFilter, Page, PageOptions } from "./client/listing.js";
 export {
   vRunId,

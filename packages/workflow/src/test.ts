@@ -29,6 +29,7 @@ export const modules: Record<string, () => Promise<unknown>> = {
   "./component/features/retention.js": () => import("./component/features/retention.js"),
   "./component/features/turns.js": () => import("./component/features/turns.js"),
   "./component/lib.js": () => import("./component/lib.js"),
+  "./component/limits.js": () => import("./component/limits.js"),
   "./component/listing.js": () => import("./component/listing.js"),
   "./component/settle.js": () => import("./component/settle.js"),
   "./component/steering.js": () => import("./component/steering.js"),

@@ -1,3 +1,4 @@
+import { makeFunctionReference } from "convex/server";
 import { describe, expect, test } from "vitest";
 import { internal } from "./limited/_generated/api.js";
 import { type Modules, useTestApp } from "./harness.js";
@@ -6,6 +7,10 @@ const modules: Modules = import.meta.glob(["./limited/**/*.{ts,js}", "!./limited
 await Promise.all(Object.values(modules).map((load) => load()));
 const use = useTestApp({ modules });
 const MINUTE = 60_000;
+/* Those that the other test app does not have. */
+const hold = makeFunctionReference<"mutation">("manager:hold");
+const override = makeFunctionReference<"mutation">("manager:override");
+const seenOf = makeFunctionReference<"query">("manager:seen");
 
 /** How many of those whose name begins so ran at most at once. */
 async function most(like = ""): Promise<number> {
@@ -133,6 +138,33 @@ describe("a limit of the config that a step names", () => {
     await use.app.t.mutation(internal.manager.resume, { runId: paused });
     await use.app.drive();
     expect(await begun()).toEqual(["holds", "paused", "next", "last"].map((n) => `begin ${n}`));
+    await expectNothingLeft();
+  });
+
+  test("[S198] [S199] is overridden for a while, and paused for a key, while runs go on", async () => {
+    for (const org of ["a", "a", "a", "b"])
+      await use.app.start("ofTenant", { name: org, org, ms: 30 * MINUTE });
+    await use.app.drive(async () => (await begun()).length === 2);
+    await use.app.t.mutation(hold, { paused: true, key: "org b" });
+    await use.app.t.mutation(override, { perKey: 2, until: "10m" });
+    await use.app.start("ofTenant", { name: "b", org: "b" });
+    await use.app.drive(async () => (await begun()).length === 3);
+    const seen = async (key: string) => await use.app.t.query(seenOf, { key });
+    expect(await seen("org a")).toMatchObject({
+      running: 2,
+      waiting: 1,
+      perKey: 2,
+      asked: { perKey: 1 },
+      override: { by: "ada" },
+    });
+    await use.app.advance(20 * MINUTE);
+    expect(await seen("org a")).toMatchObject({ perKey: 1, origin: "code" });
+    await use.app.advance(60 * MINUTE);
+    expect(await seen("org b")).toMatchObject({ running: 0, waiting: 1, paused: {} });
+    expect(await begun()).toHaveLength(4);
+    await use.app.t.mutation(hold, { paused: false, key: "org b" });
+    await use.app.drive();
+    expect(await begun()).toHaveLength(5);
     await expectNothingLeft();
   });
 

@@ -98,6 +98,7 @@ test.each([
     "tenant acme (3 of 3 running), 41st",
   ],
   [{ limit: "exports", running: 5, atMost: 5, place: 12 }, "exports (5 of 5 running), 12th"],
+  [{ limit: "exports", running: 2, atMost: 0, place: 1 }, "exports (paused), 1st"],
   [{ limit: "exports", running: 5, atMost: 5, place: 201 }, "running), after more than 200"],
 ])("[S233] one that a limit keeps back says which: %o", (waitsFor, shown) => {
   const [row] = rows([

@@ -9,6 +9,7 @@ export const modules: Record<string, () => Promise<unknown>> = {
   "./component/config.js": () => import("./component/config.js"),
   "./component/executor.js": () => import("./component/executor.js"),
   "./component/lib.js": () => import("./component/lib.js"),
+  "./component/limits.js": () => import("./component/limits.js"),
   "./component/recovery.js": () => import("./component/recovery.js"),
   "./component/reports.js": () => import("./component/reports.js"),
   "./component/setAside.js": () => import("./component/setAside.js"),

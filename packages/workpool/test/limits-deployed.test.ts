@@ -17,6 +17,7 @@ const vKeys = v.object({
   api: v.optional(v.literal(true)),
 });
 type Keys = Infer<typeof vKeys>;
+type Limited = Parameters<typeof limitOf>[0];
 
 /** A deployment whose pool has so many slots. It looks at what runs at each commit. */
 async function deployed(maxParallelism: number) {
@@ -26,6 +27,14 @@ async function deployed(maxParallelism: number) {
       args: { name: v.string(), ms: v.number(), limits: vKeys },
       handler: async (ctx, { ms, ...options }) =>
         await pool.enqueueAction(ctx, internal.jobs.wait, { ms }, options),
+    }),
+    steer: internalMutation({
+      args: { tenant: v.string(), perKey: v.number(), total: v.number(), until: v.number() },
+      handler: async (ctx, { tenant: key, perKey, total, until }) => {
+        await pool.limits.override(ctx, "api", { total, until });
+        if (perKey > 0) await pool.limits.override(ctx, "tenant", { key, perKey });
+        else await pool.limits.pause(ctx, "tenant", { key, until });
+      },
     }),
   };
   const modules = {
@@ -42,19 +51,26 @@ async function deployed(maxParallelism: number) {
   const asked = new Map<string, number>();
   const waits = new Map<string, number>();
   const over: string[] = [];
+  const ran = new Set<string>();
   deployment.onCommit(({ writes }) => {
     for (const { table, next } of writes)
       if (table.component === "workpool" && table.name === "works" && next !== undefined)
         works.set(next._id as string, next as { name: string; permits?: string[] } & typeof next);
     const running = new Map<string, number>();
+    const [gate] = deployment.rows<Limited>("workpool", "gate");
+    const begun = new Set<string>();
     for (const { work = "" } of deployment.rows<{ work?: string }>("workpool", "slots")) {
       const { name = "", permits = [] } = works.get(work) ?? {};
+      if (!ran.has(work)) for (const permit of permits) begun.add(permit);
+      ran.add(work);
       if (asked.has(name) && !waits.has(name))
         waits.set(name, deployment.clock.now() - asked.get(name)!);
       for (const permit of permits) running.set(permit, (running.get(permit) ?? 0) + 1);
     }
     for (const [permit, count] of running)
-      if (count > limitOf({ limits }, permit)) over.push(`${count} of ${permit}`);
+      // A lowered limit lets works run on, but none begins.
+      if (begun.has(permit) && count > limitOf(gate ?? { limits }, permit))
+        over.push(`${count} of ${permit}`);
   });
   const conflicts = { calls: 0 };
   deployment.onHappening((event) => {
@@ -91,6 +107,28 @@ describe("limits where transactions run at once", () => {
     expect(left()).toEqual([]);
     expect(conflicts.calls).toBeLessThan(3 * 30);
   });
+
+  test(
+    "[S198] overrides and pauses while works start and end: at no commit does one begin beyond what holds then",
+    { tags: ["large"] },
+    async () => {
+      const { deployment, enqueue, waits, over, left } = await deployed(12);
+      for (let n = 0; n < 48; n++)
+        enqueue(30 * n, `${n}`, { tenant: `t${n % 3}`, api: n % 4 === 0 ? undefined : true }, 120);
+      for (let n = 0; n < 8; n++) {
+        const steered = { tenant: `t${n % 3}`, perKey: (n * 5) % 4, total: 1 + ((n * 3) % 7) };
+        deployment.at(10 + 200 * n, () => {
+          const until = deployment.clock.now() + 500;
+          return deployment.mutation("calls:steer", { ...steered, until });
+        });
+      }
+      await deployment.drive();
+      // Each pause has ended by itself.
+      expect(waits.size).toBe(48);
+      expect(over).toEqual([]);
+      expect(left()).toEqual([]);
+    },
+  );
 
   test("[S187] works of other keys, and works without, start beside a flood of one key as if it were not there", async () => {
     const { deployment, enqueue, waitsOf, over, left } = await deployed(8);

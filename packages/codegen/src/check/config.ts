@@ -48,6 +48,8 @@ function checkLimits(name: string, given: Given): Problem[] {
     const own = { name: `${name}.${limit}`, given: at };
     if (!/^[A-Za-z][A-Za-z0-9_]{0,63}$/.test(limit))
       return [{ ...own, hint: 'name it with a letter, then letters, digits and "_", 64 in all' }];
+    if (limit === "maxParallelism")
+      return [{ ...own, hint: "choose another name: this one stands for the whole app" }];
     const fields = isObject(at.value) ? [...at.value.fields] : [];
     if (fields.length === 0) return [{ ...own, hint: "give it total, perKey or both" }];
     return fields.flatMap(([field, number]) => {

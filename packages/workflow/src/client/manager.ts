@@ -2,6 +2,7 @@ import {
   checkLimits,
   checkLogLevel,
   checkMaxParallelism,
+  LimitControls,
   type Limits,
   type LogLevel,
   type MutationRunner,
@@ -22,6 +23,7 @@ import {
   type Page,
   type PageOptions,
 } from "./listing.js";
+import { type SteeredLimit, type Until, untilTime } from "./limits.js";
 import { asCalled, named, nodeNamed } from "./nodes.js";
 import {
   checkCompiled,
@@ -83,6 +85,8 @@ export class WorkflowManager {
   readonly #renamed: ReadonlyMap<string, string>;
   /** Does something to many runs, in the background. */
   readonly bulk: Bulk;
+  /** Pauses and overrides limits while the app runs, and shows them. */
+  readonly limits: LimitControls<SteeredLimit, Until>;
 
   /** @param component `components.workflow`. @throws if an option is out of its range. */
   constructor(
@@ -96,6 +100,8 @@ export class WorkflowManager {
     const retentionMs = retention === undefined ? undefined : durationMs(retention, of);
     this.#settings = { maxParallelism, logLevel, limits, retentionMs };
     this.#renamed = new Map(Object.entries(renamed));
+    const config = { maxParallelism, limits };
+    this.limits = new LimitControls(component.limits, config, untilTime);
     this.bulk = new Bulk(component, retentionMs, this.#renamed);
   }
 

@@ -18,6 +18,7 @@ export const {
   recover,
   seeForOwner,
   lookAtLine,
+  endOverrides,
   wakeLines,
   carry,
   take,

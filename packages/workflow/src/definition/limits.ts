@@ -2,7 +2,7 @@ import type { Limits } from "@stepwise/workpool/core";
 import type { Register } from "./context.js";
 
 /** The limits of the app's config, as the generated code registers them. Default: any. */
-type Registered = Register extends { limits: infer Of extends Limits } ? Of : Limits;
+export type Registered = Register extends { limits: infer Of extends Limits } ? Of : Limits;
 
 type Names = keyof Registered & string;
 /** Those that have keys, or may have. */

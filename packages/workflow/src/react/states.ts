@@ -57,7 +57,8 @@ export function badgeOf(state: State | undefined): Badge {
 function limitShown({ limit, key, running, atMost, place }: NonNullable<Step["waitsFor"]>): string {
   const name = key === undefined ? limit : `${limit} ${key}`;
   const first = place > MOST_COUNTED ? `after more than ${MOST_COUNTED}` : ordinal(place);
-  return `${name} (${running} of ${atMost} running), ${first}`;
+  const why = atMost === 0 ? "paused" : `${running} of ${atMost} running`;
+  return `${name} (${why}), ${first}`;
 }
 
 const ENDINGS: Readonly<Record<string, string>> = { one: "st", two: "nd", few: "rd" };

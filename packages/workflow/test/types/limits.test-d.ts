@@ -1,6 +1,11 @@
 import { expectTypeOf, test } from "vitest";
 import { z } from "zod";
-import { defineWorkflow, type LimitsOption, type WorkflowScope } from "../../src/index.js";
+import {
+  defineWorkflow,
+  type LimitsOption,
+  type SteeredLimit,
+  type WorkflowScope,
+} from "../../src/index.js";
 // Registers the limits of the config.
 import "../limited/_workflows/index.js";
 
@@ -35,4 +40,8 @@ test("another name, another key, and a key of a limit that takes none are refuse
   define.step("one", { action: () => 1, limits: { tenant: ({ input }) => input.n } });
   // @ts-expect-error the workflow's own has the input only
   defineWorkflow({ input, limits: { tenant: ({ found }) => found } });
+});
+
+test("[S198] what is overridden and paused is a limit of the config, or maxParallelism", () => {
+  expectTypeOf<SteeredLimit>().toEqualTypeOf<"tenant" | "exports" | "both" | "maxParallelism">();
 });

@@ -12,6 +12,7 @@ import {
   checkMaxParallelism,
   checkRetryBehavior,
   type KeysOf,
+  LimitControls,
   type Limits,
   type LogLevel,
   type MutationRunner,
@@ -19,6 +20,8 @@ import {
   DEFAULT_RETRY_BEHAVIOR,
   type RetryBehavior,
   type RunResult,
+  type SteeredName,
+  timeOf,
 } from "../core/index.js";
 import {
   enqueue,
@@ -66,6 +69,9 @@ export interface WorkpoolRetryOptions {
  * });
  */
 export class Workpool<Defined extends Limits = {}> {
+  /** Pauses and overrides limits while the app runs, and shows them. */
+  readonly limits: LimitControls<SteeredName<Defined>>;
+
   /** @param component such as `components.workpool`. @throws if an option is out of its range. */
   constructor(
     readonly component: ComponentApi,
@@ -75,6 +81,8 @@ export class Workpool<Defined extends Limits = {}> {
     if (options.limits !== undefined) checkLimits(options.limits);
     if (options.defaultRetryBehavior !== undefined)
       checkRetryBehavior(options.defaultRetryBehavior);
+    const { maxParallelism, limits } = options;
+    this.limits = new LimitControls(component.limits, { maxParallelism, limits }, timeOf);
   }
 
   /**

@@ -1,19 +1,11 @@
 import { compareValues, type Infer, v } from "convex/values";
 import type { Host, HostCtx } from "./context.js";
-import { readDrain, ringDrain } from "./drain.js";
-import {
-  addSlots,
-  checkMaxParallelism,
-  ensureGate,
-  placesOf,
-  readGate,
-  setLogLevel,
-} from "./gate.js";
+import { ensureGate, placesOf, readGate, setLogLevel } from "./gate.js";
 import { checkLimits, type Limits, vLimits } from "./limits/limits.js";
 import { ringAllLines } from "./limits/lines.js";
-import { anyWaits, lanesOf } from "./queue.js";
+import { POOL } from "./limits/overrides.js";
 import { logs, vLogLevel } from "./log.js";
-import { keepSweeping, reviveWatch } from "./watch.js";
+import { isOverridden, setMaxParallelism } from "./parallelism.js";
 
 /** What an app may say of a pool. */
 export const vConfig = v.object({
@@ -25,8 +17,19 @@ export const vConfig = v.object({
 });
 export type Config = Infer<typeof vConfig>;
 
-/** Sets what is given. @throws if `maxParallelism` is not a whole number from 0 to 200. */
+/**
+ * Sets what is given, for an operator.
+ * @throws if `maxParallelism` is not a whole number from 0 to 200, or is overridden.
+ */
 export async function setConfig(ctx: HostCtx, host: Host, config: Config): Promise<void> {
+  if (config.maxParallelism !== undefined && isOverridden(await readGate(ctx)))
+    throw new Error(
+      `maxParallelism is paused or overridden: change that with limits.override, limits.resume and limits.reset of "${POOL}"`,
+    );
+  await set(ctx, host, config);
+}
+
+async function set(ctx: HostCtx, host: Host, config: Config): Promise<void> {
   const { maxParallelism, logLevel, limits } = config;
   if (maxParallelism !== undefined) {
     await setMaxParallelism(ctx, host, maxParallelism);
@@ -71,28 +74,7 @@ export async function applyConfig(ctx: HostCtx, host: Host, config: Config) {
   if (logLevel !== undefined && logLevel !== asked.logLevel) changed.logLevel = logLevel;
   if (limits !== undefined && !isSame(limits, asked.limits)) changed.limits = limits;
   if (Object.keys(changed).length === 0) return gate;
-  await setConfig(ctx, host, changed);
+  await set(ctx, host, changed);
   await ctx.db.patch("gate", _id, { asked: { ...asked, ...changed } });
   return await ensureGate(ctx);
-}
-
-/** Fills new slots at once; surplus ones disappear as their works end. @throws if out of range. */
-export async function setMaxParallelism(ctx: HostCtx, host: Host, maxParallelism: number) {
-  checkMaxParallelism(maxParallelism);
-  const gate = await ensureGate(ctx, maxParallelism);
-  if (gate.maxParallelism === maxParallelism) return;
-  const slots = await ctx.db.query("slots").withIndex("by_number").collect();
-  for (const { _id, number, work } of slots)
-    if (number >= maxParallelism && work === undefined) await ctx.db.delete("slots", _id);
-  const present = new Set(slots.map((slot) => slot.number));
-  for (let number = 0; number < maxParallelism; number++)
-    if (!present.has(number)) await addSlots(ctx, number, number + 1);
-  const waits = await anyWaits(ctx);
-  const open = maxParallelism > 0 && !waits;
-  // Works that come during a pause are spread as before it.
-  const lanes = waits || maxParallelism === 0 ? lanesOf(gate) : undefined;
-  await ctx.db.patch("gate", gate._id, { maxParallelism, open, closedAt: undefined, lanes });
-  if (!waits || maxParallelism === 0) return await reviveWatch(ctx, host);
-  await ringDrain(ctx, host, await readDrain(ctx));
-  await keepSweeping(ctx, host);
 }

@@ -21,6 +21,7 @@ import { drainArgs } from "./drain.js";
 import { drainQueue } from "./drain-queue.js";
 import { seeArgs, seeForOwner, vSeenByOwner } from "./executors.js";
 import { lookAtLine, lookAtLineArgs, vLook } from "./limits/permits.js";
+import { endOverrides } from "./limits/steer.js";
 import { wakeArgs, wakeSome } from "./limits/wake.js";
 import { lookAtLanes, looksArgs, vSeen } from "./queue.js";
 import { freeSlotArgs, freeSlotsFrom, vFreeSlots } from "./slots.js";
@@ -75,6 +76,7 @@ export function poolFunctions(host: Host, { inspect, call = runAction }: HostFun
       returns: vLook,
       handler: lookAtLine,
     }),
+    endOverrides: voidMutation({}, async (ctx) => await endOverrides(ctx, host)),
     wakeLines: voidMutation(wakeArgs, async (ctx, args) => await wakeSome(ctx, host, args)),
     carry: internalActionGeneric({
       args: carryArgs,

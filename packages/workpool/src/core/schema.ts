@@ -37,6 +37,13 @@ export const poolTables = {
     logLevel: v.optional(vLogLevel),
     /** How many works of a name, or of a key, run at once: see limits/limits.ts. */
     limits: v.optional(vLimits),
+    /**
+     * What an operator has said of limits and keys: each an `Override`, which limits/steer.ts has
+     * checked. A type of its own would be instantiated in each app that checks its types.
+     */
+    overrides: v.optional(v.array(v.any())),
+    /** What `maxParallelism` would be without an override or a pause of it. */
+    configured: v.optional(v.number()),
     /** What the app's class has asked for last. */
     asked: v.optional(vConfig),
     /** The lanes of the queue, if `maxParallelism` was lowered while works waited in more. */

@@ -4,6 +4,7 @@ import { readDrain, ringDrain } from "./drain.js";
 import { readGate } from "./gate.js";
 import { isPending } from "./jobs.js";
 import { ringAllLines } from "./limits/lines.js";
+import { endOverrides } from "./limits/steer.js";
 import { completeWork } from "./pool.js";
 import { LATER_MS, SCHEDULES_MS } from "./report.js";
 import { sweptByHost } from "./rest.js";
@@ -130,6 +131,7 @@ async function finish(ctx: MutationCtx, host: Host, seen: Seen, found: Inspected
 
 /** Begins a drain if one is on and may be lost, or if works wait while slots are free. */
 async function drainAlong(ctx: MutationCtx, host: Host): Promise<boolean> {
+  await endOverrides(ctx, host);
   const gate = await readGate(ctx);
   if (gate === null || gate.maxParallelism === 0) return false;
   await ringAllLines(ctx, host);

@@ -28,6 +28,7 @@ export const {
   recover,
   seeForOwner,
   lookAtLine,
+  endOverrides,
   wakeLines,
   carry,
   take,

@@ -50,6 +50,7 @@ export const {
   recover,
   seeForOwner,
   lookAtLine,
+  endOverrides,
   wakeLines,
   carry,
   take,

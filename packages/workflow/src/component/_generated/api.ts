@@ -26,6 +26,7 @@ import type * as features_restart from "../features/restart.js";
 import type * as features_retention from "../features/retention.js";
 import type * as features_turns from "../features/turns.js";
 import type * as lib from "../lib.js";
+import type * as limits from "../limits.js";
 import type * as listing from "../listing.js";
 import type * as settle from "../settle.js";
 import type * as steering from "../steering.js";
@@ -56,6 +57,7 @@ const fullApi: ApiFromModules<{
   "features/retention": typeof features_retention;
   "features/turns": typeof features_turns;
   lib: typeof lib;
+  limits: typeof limits;
   listing: typeof listing;
   settle: typeof settle;
   steering: typeof steering;

@@ -858,6 +858,100 @@ export type ComponentApi<Name extends string | undefined = string | undefined> =
       Name
     >;
   };
+  limits: {
+    get: FunctionReference<
+      "query",
+      "internal",
+      { name: string; key?: string },
+      {
+        name: string;
+        key?: string;
+        running: number;
+        waiting: number;
+        waitingIsAtLeast: boolean;
+        oldest?: number;
+        total?: number;
+        perKey?: number;
+        asked: { total?: number; perKey?: number };
+        origin: "code" | "config" | "override";
+        override?: { total?: number; perKey?: number; by?: string; at: number; until?: number };
+        paused?: { by?: string; at: number; until?: number };
+      } | null,
+      Name
+    >;
+    list: FunctionReference<
+      "query",
+      "internal",
+      {},
+      Array<{
+        name: string;
+        key?: string;
+        running: number;
+        waiting: number;
+        waitingIsAtLeast: boolean;
+        oldest?: number;
+        total?: number;
+        perKey?: number;
+        asked: { total?: number; perKey?: number };
+        origin: "code" | "config" | "override";
+        override?: { total?: number; perKey?: number; by?: string; at: number; until?: number };
+        paused?: { by?: string; at: number; until?: number };
+        keys: Array<{
+          name: string;
+          key?: string;
+          running: number;
+          waiting: number;
+          waitingIsAtLeast: boolean;
+          oldest?: number;
+          total?: number;
+          perKey?: number;
+          asked: { total?: number; perKey?: number };
+          origin: "code" | "config" | "override";
+          override?: { total?: number; perKey?: number; by?: string; at: number; until?: number };
+          paused?: { by?: string; at: number; until?: number };
+        }>;
+      }>,
+      Name
+    >;
+    override: FunctionReference<
+      "mutation",
+      "internal",
+      {
+        name: string;
+        key?: string;
+        until?: number;
+        by?: string;
+        total?: number;
+        perKey?: number;
+        config?: {
+          maxParallelism?: number;
+          logLevel?: "DEBUG" | "TRACE" | "INFO" | "REPORT" | "WARN" | "ERROR";
+          limits?: Record<string, { total?: number; perKey?: number }>;
+        };
+      },
+      null,
+      Name
+    >;
+    pause: FunctionReference<
+      "mutation",
+      "internal",
+      {
+        name: string;
+        key?: string;
+        until?: number;
+        by?: string;
+        config?: {
+          maxParallelism?: number;
+          logLevel?: "DEBUG" | "TRACE" | "INFO" | "REPORT" | "WARN" | "ERROR";
+          limits?: Record<string, { total?: number; perKey?: number }>;
+        };
+      },
+      null,
+      Name
+    >;
+    reset: FunctionReference<"mutation", "internal", { name: string; key?: string }, null, Name>;
+    resume: FunctionReference<"mutation", "internal", { name: string; key?: string }, null, Name>;
+  };
   listing: {
     count: FunctionReference<
       "query",

@@ -23,6 +23,7 @@ import type * as enqueue from "../enqueue.js";
 import type * as events from "../events.js";
 import type * as host from "../host.js";
 import type * as lib from "../lib.js";
+import type * as limits from "../limits.js";
 import type * as recovery from "../recovery.js";
 import type * as reports from "../reports.js";
 import type * as executor from "../executor.js";
@@ -45,6 +46,7 @@ const fullApi: ApiFromModules<{
   executor: typeof executor;
   host: typeof host;
   lib: typeof lib;
+  limits: typeof limits;
   recovery: typeof recovery;
   reports: typeof reports;
   setAside: typeof setAside;

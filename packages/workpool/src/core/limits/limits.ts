@@ -1,6 +1,6 @@
 import { type Infer, v } from "convex/values";
-import type { Gate } from "../context.js";
 import { MAX_PARALLELISM_LIMIT } from "../gate.js";
+import { inForce, type Limited, ownPause, POOL, type Which } from "./overrides.js";
 
 /*
  * A limit has a name, and says how many works run at once that name it: in all, or of each key. A
@@ -53,15 +53,22 @@ export function checkLimits(limits: Limits): void {
       throw new Error(
         `The limit "${name}" has no valid name: use a letter, then letters, digits and "_", 64 in all`,
       );
+    if (name === POOL)
+      throw new Error(`A limit cannot be called "${POOL}": that is the limit of the whole pool`);
     const { total, perKey } = limit;
     if (total === undefined && perKey === undefined)
       throw new Error(`The limit "${name}" limits nothing: give it total, perKey or both`);
-    for (const [field, value] of Object.entries({ total, perKey }))
-      if (value !== undefined && !(Number.isSafeInteger(value) && value > 0))
-        throw new Error(
-          `The ${field} of the limit "${name}" is ${value}: it must be a whole number above 0`,
-        );
+    checkNumbers(name, { total, perKey });
   }
+}
+
+/** @throws if one is given that is no whole number above 0. */
+export function checkNumbers(name: string, { total, perKey }: Limit): void {
+  for (const [field, value] of Object.entries({ total, perKey }))
+    if (value !== undefined && !(Number.isSafeInteger(value) && value > 0))
+      throw new Error(
+        `The ${field} of the limit "${name}" is ${value}: it must be a whole number above 0`,
+      );
 }
 
 /** The names of the permits that a work needs, in order. @throws if a name or key is not valid. */
@@ -73,38 +80,50 @@ export function permitsFor(keys: LimitKeys, limits: Limits = {}): string[] | und
   return permits.length === 0 ? undefined : permits;
 }
 
+/** @throws if it is no key. */
+export function checkKey(name: string, key: unknown): void {
+  if (typeof key === "string" && key.length > 0 && key.length <= LONGEST_KEY) return;
+  throw new Error(
+    `The limit "${name}" needs a key, a text of 1 to ${LONGEST_KEY} characters: ${shown(key)} was given`,
+  );
+}
+
 function permitsOf(name: string, key: string | true, limits: Limits): string[] {
-  const limit = Object.hasOwn(limits, name) ? limits[name] : undefined;
-  if (limit === undefined) {
-    const known = Object.keys(limits).map((each) => `"${each}"`);
-    const are = known.length === 0 ? "no limits are defined" : `the limits are ${known.join(", ")}`;
-    throw new Error(`There is no limit "${name}": ${are}`);
-  }
+  const limit = knownLimit(name, limits);
   if (limit.perKey === undefined) {
     if (key === true) return [name];
     throw new Error(`The limit "${name}" takes no key: it has no perKey. Give true`);
   }
-  if (typeof key !== "string" || key.length === 0 || key.length > LONGEST_KEY)
-    throw new Error(
-      `The limit "${name}" needs a key, a text of 1 to ${LONGEST_KEY} characters: ${shown(key)} was given`,
-    );
+  checkKey(name, key);
   return [name, `${name}:${key}`];
+}
+
+/** @throws if there is none of that name. */
+export function knownLimit(name: string, limits: Limits = {}): Limit {
+  const limit = Object.hasOwn(limits, name) ? limits[name] : undefined;
+  if (limit !== undefined) return limit;
+  const known = Object.keys(limits).map((each) => `"${each}"`);
+  const are = known.length === 0 ? "no limits are defined" : `the limits are ${known.join(", ")}`;
+  throw new Error(`There is no limit "${name}": ${are}`);
 }
 
 function shown(key: unknown): string {
   return typeof key === "string" ? `one of ${key.length}` : String(key);
 }
 
-/** The limit that a permit is named by, and its key if it has one. */
-export function partsOfPermit(permit: string): { limit: string; key?: string } {
+/** The limit of a permit, and its key. */
+export function whichOf(permit: string): Which {
   const at = permit.indexOf(":");
-  return at === -1 ? { limit: permit } : { limit: permit.slice(0, at), key: permit.slice(at + 1) };
+  return at === -1 ? { name: permit } : { name: permit.slice(0, at), key: permit.slice(at + 1) };
 }
 
 /** How many permits of a name there are. No limit that has been removed holds anybody up. */
-export function limitOf({ limits = {} }: Pick<Gate, "limits">, permit: string): number {
-  const at = permit.indexOf(":");
-  const of = at === -1 ? limits[permit]?.total : limits[permit.slice(0, at)]?.perKey;
+export function limitOf(gate: Limited, permit: string): number {
+  const which = whichOf(permit);
+  const asked = gate.limits?.[which.name];
+  if (asked === undefined) return Infinity;
+  if (ownPause(gate, which) !== undefined) return 0;
+  const of = inForce(gate, asked, which)[which.key === undefined ? "total" : "perKey"];
   // No pool runs more at once.
   return of === undefined ? Infinity : Math.min(of, MAX_PARALLELISM_LIMIT);
 }

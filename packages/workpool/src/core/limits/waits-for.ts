@@ -1,7 +1,7 @@
 import { type Infer, v } from "convex/values";
 import type { HostQueryCtx, QueryCtx } from "../context.js";
 import { readGate } from "../gate.js";
-import { limitOf, partsOfPermit } from "./limits.js";
+import { limitOf, whichOf } from "./limits.js";
 import { findLine, limitedRow } from "./lines.js";
 
 /** So many works that come before one are counted, and so many that run. */
@@ -10,7 +10,7 @@ const MOST_COUNTED = 200;
 export const vWaitsFor = v.object({
   limit: v.string(),
   key: v.optional(v.string()),
-  /** How many run that hold it, and how many may. */
+  /** How many run that hold it, and how many may: 0 while it is paused. */
   running: v.number(),
   atMost: v.number(),
   /** Its place among those with the same limits and keys, from 1; 201 if more than 200 come first. */
@@ -28,7 +28,7 @@ export async function waitsForLimit(
   const line = row === null ? null : await findLine(ctx, row.line);
   const gate = line === null ? null : await readGate(ctx);
   if (row === null || line === null || gate === null) return undefined;
-  const { line: name, blockedBy } = line;
+  const { line: permits, blockedBy } = line;
   const atMost = limitOf(gate, blockedBy);
   // The limit was removed a moment ago.
   if (atMost === Infinity) return undefined;
@@ -39,8 +39,8 @@ export async function waitsForLimit(
     .take(MOST_COUNTED);
   const before = await queries
     .query("limited")
-    .withIndex("by_line", (q) => q.eq("line", name).lt("at", row.at))
+    .withIndex("by_line", (q) => q.eq("line", permits).lt("at", row.at))
     .take(MOST_COUNTED);
-  const place = before.length + 1;
-  return { ...partsOfPermit(blockedBy), running: held.length, atMost, place };
+  const { name: limit, key } = whichOf(blockedBy);
+  return { limit, key, running: held.length, atMost, place: before.length + 1 };
 }

@@ -1,0 +1,174 @@
+import type { FunctionReference } from "convex/server";
+import type { MutationRunner, QueryRunner } from "../calls.js";
+import type { Config } from "../config.js";
+import type { Limits } from "./limits.js";
+import type { POOL } from "./overrides.js";
+
+/* Types as they are written out: those of validators take the compiler longer. */
+
+interface Numbers {
+  total?: number;
+  perKey?: number;
+}
+
+/** Who has said something of a limit, when, and until when it holds; ms since the epoch. */
+interface SaidOf {
+  by?: string;
+  at: number;
+  until?: number;
+}
+
+/** What there is of a limit or a key. The pool itself is called `maxParallelism`. */
+export interface SeenLimit extends Numbers {
+  name: string;
+  key?: string;
+  /** How many works of it run. */
+  running: number;
+  /** How many wait for it, and for no slot; at least so many, if `waitingIsAtLeast`. */
+  waiting: number;
+  waitingIsAtLeast: boolean;
+  /** Since when the one that has waited longest does, of those; ms since the epoch. */
+  oldest?: number;
+  /** What the code asked for last. Empty if the limit is gone. */
+  asked: Numbers;
+  /** Where the numbers come from: the code, `config.update`, or an override. */
+  origin: "code" | "config" | "override";
+  /** The numbers that an operator has set: of the key, or of all keys. */
+  override?: Numbers & SaidOf;
+  /** Nothing of it starts: the key is paused, or the limit. */
+  paused?: SaidOf;
+}
+
+export interface ListedLimit extends SeenLimit {
+  /** Those that run, wait, are overridden or are paused. */
+  keys: SeenLimit[];
+}
+
+// The arguments of a function are no interface: that has no index signature.
+type Steered = {
+  config?: Config;
+  name: string;
+  key?: string;
+  total?: number;
+  perKey?: number;
+  until?: number;
+  by?: string;
+};
+type OfWhich = { name: string; key?: string };
+type Steering<Args extends Record<string, unknown>> = FunctionReference<
+  "mutation",
+  "internal",
+  Args,
+  null
+>;
+type Viewing<Args extends Record<string, unknown>, Result> = FunctionReference<
+  "query",
+  "internal",
+  Args,
+  Result
+>;
+
+/** What a component exports as `limits`. */
+export interface LimitFunctions {
+  override: Steering<Steered>;
+  pause: Steering<Steered>;
+  resume: Steering<OfWhich>;
+  reset: Steering<OfWhich>;
+  get: Viewing<OfWhich, SeenLimit | null>;
+  list: Viewing<Record<string, never>, ListedLimit[]>;
+}
+
+/** Who changes a limit, and until when that holds. */
+export interface Said<Until = Date | number> {
+  /** When it ends by itself: a date, or ms since the epoch. Default: never. */
+  until?: Until | undefined;
+  /** Who says so, for whoever looks at it: up to 100 characters. */
+  by?: string | undefined;
+}
+
+export type OverrideOptions<Until = Date | number> = Said<Until> &
+  (
+    | { key?: undefined; total?: number; perKey?: number }
+    | {
+        /** One key of the limit. Default: the limit, with all of its keys. */
+        key: string;
+        total?: undefined;
+        perKey: number;
+      }
+  );
+
+export type PauseOptions<Until = Date | number> = Said<Until> & {
+  /** One key of the limit. Default: the limit, with all of its keys. */
+  key?: string;
+};
+
+interface OfKey {
+  key?: string;
+}
+
+/** The names of limits, and `maxParallelism` for the whole pool. */
+export type SteeredName<Defined extends Limits> = (keyof Defined & string) | typeof POOL;
+
+/**
+ * Changes limits while the app runs, and shows them. What is set here stays through deploys and
+ * starts, whatever numbers the code has.
+ */
+export class LimitControls<Name extends string = string, Until = Date | number> {
+  constructor(
+    private readonly functions: LimitFunctions,
+    private readonly config: Config,
+    private readonly timeOf: (until: Until) => number,
+  ) {}
+
+  /**
+   * Has other numbers hold for a limit, or for one of its keys, until `reset`. Works that wait begin
+   * if they have room now; those that run, run on. It takes the place of an earlier override.
+   * @param name a limit, or `"maxParallelism"` for the whole pool.
+   * @throws if there is no such limit, it has no such number, or there are more than 100 overrides.
+   */
+  async override(ctx: MutationRunner, name: Name, options: OverrideOptions<Until>): Promise<void> {
+    await ctx.runMutation(this.functions.override, this.argsOf(name, options));
+  }
+
+  /**
+   * Lets no work of a limit, or of one of its keys, start until {@link resume}. Those that run, run
+   * on. Overrides stay beside it.
+   * @param name as for {@link override}. @throws as that.
+   */
+  async pause(ctx: MutationRunner, name: Name, options: PauseOptions<Until> = {}): Promise<void> {
+    await ctx.runMutation(this.functions.pause, this.argsOf(name, options));
+  }
+
+  /** Ends a pause of the limit, or of the key alone. Without one, nothing happens. */
+  async resume(ctx: MutationRunner, name: Name, { key }: OfKey = {}): Promise<void> {
+    await ctx.runMutation(this.functions.resume, { name, key });
+  }
+
+  /** Ends an override of the limit, or of the key alone: the code's numbers hold again. */
+  async reset(ctx: MutationRunner, name: Name, { key }: OfKey = {}): Promise<void> {
+    await ctx.runMutation(this.functions.reset, { name, key });
+  }
+
+  /**
+   * How many run and wait, which numbers hold, and who has set them. It reads up to 100 of those
+   * that wait. In a mutation it would conflict with each start.
+   * @returns null for a limit that the pool does not know, or not yet.
+   */
+  async get(ctx: QueryRunner, name: Name, { key }: OfKey = {}): Promise<SeenLimit | null> {
+    return await ctx.runQuery(this.functions.get, { name, key });
+  }
+
+  /** The same of all limits, and of their keys that run, wait, are overridden or are paused. */
+  async list(ctx: QueryRunner): Promise<ListedLimit[]> {
+    return await ctx.runQuery(this.functions.list, {});
+  }
+
+  private argsOf(name: string, said: OverrideOptions<Until> | PauseOptions<Until>): Steered {
+    const until = said.until === undefined ? undefined : this.timeOf(said.until);
+    return { ...said, name, until, config: this.config };
+  }
+}
+
+/** A time in ms since the epoch. */
+export const timeOf = (time: Date | number): number =>
+  time instanceof Date ? time.getTime() : time;

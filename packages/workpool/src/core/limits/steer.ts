@@ -1,0 +1,125 @@
+import { v } from "convex/values";
+import { applyConfig, type Config, vConfig } from "../config.js";
+import type { Host, HostCtx } from "../context.js";
+import { ensureGate, MAX_PARALLELISM_LIMIT, readGate } from "../gate.js";
+import { applyOverrides } from "../parallelism.js";
+import { checkKey, checkNumbers, knownLimit, type Limit, type Limits } from "./limits.js";
+import { ringAllLines } from "./lines.js";
+import {
+  isPause,
+  type Override,
+  overrideFields,
+  pauseFields,
+  POOL,
+  vWhich,
+  type Which,
+} from "./overrides.js";
+
+/** The gate holds them, and each start reads that. */
+const MOST_OVERRIDES = 100;
+const LONGEST_NAME = 100;
+
+/** What the class asks for: it may know limits that no start has told of yet. */
+const ofClass = { config: v.optional(vConfig) };
+export const pauseArgs = { ...pauseFields, ...ofClass };
+export const overrideArgs = { ...overrideFields, ...ofClass };
+export const whichArgs = vWhich;
+
+interface Given extends Which, Limit {
+  until?: number;
+  by?: string;
+}
+interface Asking extends Given {
+  config?: Config;
+}
+
+/** Has other numbers hold for a limit or a key. @throws if the limit has no such number. */
+export async function overrideLimit(
+  ctx: HostCtx,
+  host: Host,
+  { config = {}, ...given }: Asking,
+): Promise<void> {
+  if (isPause(given))
+    throw new Error(
+      `An override of the limit "${given.name}" says nothing: give total or perKey. To stop works, use pause`,
+    );
+  await say(ctx, host, config, given);
+}
+
+/** Lets no work of a limit or a key start. Those that run, run on. */
+export async function pauseLimit(
+  ctx: HostCtx,
+  host: Host,
+  { config = {}, ...given }: Asking,
+): Promise<void> {
+  await say(ctx, host, config, given);
+}
+
+export async function resumeLimit(ctx: HostCtx, host: Host, which: Which): Promise<void> {
+  await keep(ctx, host, (each) => !(isSame(each, which) && isPause(each)));
+}
+
+/** Has the numbers of the code hold again. A pause stays. */
+export async function resetLimit(ctx: HostCtx, host: Host, which: Which): Promise<void> {
+  await keep(ctx, host, (each) => !isSame(each, which) || isPause(each));
+}
+
+/** Ends what was said until now at the latest. */
+export async function endOverrides(ctx: HostCtx, host: Host): Promise<void> {
+  const now = Date.now();
+  await keep(ctx, host, ({ until = Infinity }) => until > now);
+}
+
+const isSame = (each: Which, { name, key }: Which) => each.name === name && each.key === key;
+
+async function say(ctx: HostCtx, host: Host, config: Config, given: Given): Promise<void> {
+  await applyConfig(ctx, host, config);
+  const { limits, overrides = [] } = await ensureGate(ctx);
+  check(given, limits);
+  const others = overrides.filter(
+    (each) => !isSame(each, given) || isPause(each) !== isPause(given),
+  );
+  if (others.length >= MOST_OVERRIDES)
+    throw new Error(
+      `There are ${others.length} overrides and pauses of limits: a pool has at most ${MOST_OVERRIDES}`,
+    );
+  await put(ctx, host, [...others, { ...given, at: Date.now() }]);
+  if (given.until !== undefined)
+    await ctx.scheduler.runAt(given.until, host.functions.endOverrides, {});
+}
+
+/** @throws if there is no such limit, key or number. */
+function check({ name, key, total, perKey, until, by }: Given, limits?: Limits): void {
+  const limit = name === POOL ? { total: MAX_PARALLELISM_LIMIT } : knownLimit(name, limits);
+  if (key !== undefined) checkKey(name, key);
+  const isKeyed = limit.perKey !== undefined;
+  if (key !== undefined && !isKeyed) throw new Error(`The limit "${name}" takes no key`);
+  if (key !== undefined && total !== undefined)
+    throw new Error(`The limit "${name}" has a total in all, and not of a key: give perKey`);
+  if ((perKey !== undefined && !isKeyed) || (total !== undefined && limit.total === undefined))
+    throw new Error(
+      `The limit "${name}" has no ${perKey !== undefined && !isKeyed ? "perKey" : "total"} that could be overridden`,
+    );
+  checkNumbers(name, { total, perKey });
+  if (name === POOL && (total ?? 0) > MAX_PARALLELISM_LIMIT)
+    throw new Error(`${POOL} is at most ${MAX_PARALLELISM_LIMIT}: ${total} was given`);
+  if (until !== undefined && !(Number.isFinite(until) && until > Date.now()))
+    throw new Error(`until of the limit "${name}" is ${until}: it must be a time that is to come`);
+  if (by !== undefined && by.length > LONGEST_NAME)
+    throw new Error(`by has ${by.length} characters: ${LONGEST_NAME} are the most`);
+}
+
+async function keep(ctx: HostCtx, host: Host, stays: (each: Override) => boolean) {
+  const { overrides = [] } = (await readGate(ctx)) ?? {};
+  const left = overrides.filter(stays);
+  if (left.length < overrides.length) await put(ctx, host, left);
+}
+
+/** Works that run, run on; those that have waited for what is free now begin. */
+async function put(ctx: HostCtx, host: Host, left: readonly Override[]): Promise<void> {
+  const overrides = left.length === 0 ? undefined : [...left];
+  await ctx.db.patch("gate", (await ensureGate(ctx))._id, { overrides });
+  await applyOverrides(ctx, host, await ensureGate(ctx));
+  await readGate(ctx);
+  await ringAllLines(ctx, host);
+}

@@ -1,0 +1,52 @@
+import type { Gate, Host, HostCtx } from "./context.js";
+import { readDrain, ringDrain } from "./drain.js";
+import { addSlots, checkMaxParallelism, ensureGate } from "./gate.js";
+import { numbersOf, pauseOf, POOL } from "./limits/overrides.js";
+import { anyWaits, lanesOf } from "./queue.js";
+import { keepSweeping, reviveWatch } from "./watch.js";
+
+/** Says whether an operator's number or pause holds in the place of `maxParallelism`. */
+export function isOverridden(gate: Gate | null): boolean {
+  return gate?.configured !== undefined;
+}
+
+/** The `maxParallelism` of the code, or of `config.update`. */
+export const configuredOf = ({ configured, maxParallelism }: Gate): number =>
+  configured ?? maxParallelism;
+
+/** Sets it, or what an override or a pause leaves when it ends. @throws if out of range. */
+export async function setMaxParallelism(ctx: HostCtx, host: Host, maxParallelism: number) {
+  checkMaxParallelism(maxParallelism);
+  const gate = await ensureGate(ctx, maxParallelism);
+  if (!isOverridden(gate)) return await setSlots(ctx, host, gate, maxParallelism);
+  await ctx.db.patch("gate", gate._id, { configured: maxParallelism });
+}
+
+/** Has what was said of the pool hold, or no longer: see limits/overrides.ts. */
+export async function applyOverrides(ctx: HostCtx, host: Host, gate: Gate): Promise<void> {
+  const [numbers, pause] = [numbersOf(gate, { name: POOL }), pauseOf(gate, { name: POOL })];
+  const configured = configuredOf(gate);
+  const isSaid = numbers !== undefined || pause !== undefined;
+  await ctx.db.patch("gate", gate._id, { configured: isSaid ? configured : undefined });
+  const most = pause === undefined ? (numbers?.total ?? configured) : 0;
+  await setSlots(ctx, host, gate, most);
+}
+
+/** Fills new slots at once; surplus ones disappear as their works end. */
+async function setSlots(ctx: HostCtx, host: Host, gate: Gate, maxParallelism: number) {
+  if (gate.maxParallelism === maxParallelism) return;
+  const slots = await ctx.db.query("slots").withIndex("by_number").collect();
+  for (const { _id, number, work } of slots)
+    if (number >= maxParallelism && work === undefined) await ctx.db.delete("slots", _id);
+  const present = new Set(slots.map((slot) => slot.number));
+  for (let number = 0; number < maxParallelism; number++)
+    if (!present.has(number)) await addSlots(ctx, number, number + 1);
+  const waits = await anyWaits(ctx);
+  const open = maxParallelism > 0 && !waits;
+  // Works that come during a pause are spread as before it.
+  const lanes = waits || maxParallelism === 0 ? lanesOf(gate) : undefined;
+  await ctx.db.patch("gate", gate._id, { maxParallelism, open, closedAt: undefined, lanes });
+  if (!waits || maxParallelism === 0) return await reviveWatch(ctx, host);
+  await ringDrain(ctx, host, await readDrain(ctx));
+  await keepSweeping(ctx, host);
+}
