@@ -63,7 +63,7 @@ function SlotsButton({ now }: { now: number }) {
         await server.write("setMaxParallelism", { to: Number(form.get("maxParallelism")) })
       }
     >
-      <p>It counts at once, and until the option of your WorkflowManager changes. 0 pauses.</p>
+      <p>It overrides your code at once, and through deploys, until it is reset. 0 pauses.</p>
       <label>
         maxParallelism
         <input
