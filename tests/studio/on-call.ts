@@ -1,8 +1,8 @@
 import { AsyncLocalStorage } from "node:async_hooks";
 import { type DataSource, localSource, serveStudio } from "@stepwise/studio";
 import { realTime } from "@stepwise/testing";
-import { type App, openApp } from "../../src/dev-server/app.js";
-import type { TestApp } from "../dev-server/app.js";
+import { type App, openApp } from "../../packages/codegen/src/dev-server/app.js";
+import type { TestApp } from "../../packages/codegen/test/dev-server/app.js";
 import { expect } from "vitest";
 import { eventually } from "./app.js";
 
