@@ -20,7 +20,6 @@ import { openOnCall, seeded } from "./on-call.js";
 
 /** Debian's package `chromium`. */
 const executablePath = process.env["CHROMIUM"] ?? "/usr/bin/chromium";
-const VIEWPORT = { width: 1200, height: 900 };
 /** Where pictures for the docs go, if they are wanted. */
 const pictures = process.env["STUDIO_PICTURES"];
 
@@ -116,30 +115,25 @@ describe.skipIf(!existsSync(executablePath))("in a browser", () => {
     const run = ["run", "anything", "--input", '{ "value": "the first" }', "--studio"];
     local = studio = await openStudio(app, run);
     browser = await chromium.launch({ executablePath, args: ["--no-sandbox", "--disable-gpu"] });
-    page = await browser.newPage({ viewport: VIEWPORT });
-    page.setDefaultTimeout(300_000);
-    page.on("pageerror", (error) => faults.push(error.message));
-    page.on("dialog", (dialog) => {
-      faults.push(dialog.message());
-      void dialog.dismiss();
-    });
   });
   afterAll(async () => {
     await browser.close();
     await local.close();
     await app.remove();
   });
-  // One page serves all tests: to open another one costs more than most of them.
   beforeEach(async () => {
     faults = [];
-    if (new URL(page.url()).origin !== new URL(studio.url).origin) await page.goto(studio.url);
-    // What the last test left open, such as a dialog, goes with its page.
-    await open("workflows");
+    page = await browser.newPage({ viewport: { width: 1200, height: 900 } });
+    page.setDefaultTimeout(300_000);
+    page.on("pageerror", (error) => faults.push(error.message));
+    page.on("dialog", (dialog) => {
+      faults.push(dialog.message());
+      void dialog.dismiss();
+    });
+    await page.goto(studio.url);
     await open("runs");
     return async () => {
-      for (const other of page.context().pages()) if (other !== page) await other.close();
-      await page.setViewportSize(VIEWPORT);
-      await page.emulateMedia({ colorScheme: null });
+      await page.close();
       expect(faults).toEqual([]);
     };
   });
