@@ -121,6 +121,24 @@ const trips = `
     tags: ({ input }) => input,
   }).step("count", { query: (_ctx, { input }) => input.seats });
 
+  export const nap = defineWorkflow({ input: z.object({}) }).sleep("rest", "1d");
+
+  export const patient = defineWorkflow({ input: z.object({}) }).step("ask", {
+    action: async () => {
+      throw new Error("no answer");
+    },
+    retry: { maxAttempts: 3, initialBackoffMs: 3_600_000, base: 1 },
+  });
+
+  export const rental = defineWorkflow({ input: z.object({ car: z.string() }) })
+    .step("rent", { action: async () => 1, compensate: { action: async () => {} } })
+    .step("drive", {
+      action: async (_ctx, { input }) => {
+        throw new Error("the " + input.car + " does not start");
+      },
+      retry: { maxAttempts: 2, initialBackoffMs: 1, base: 1 },
+    });
+
   export const slow = defineWorkflow({ input: z.object({}) })
     .step("wait", { action: async () => await globalThis.held });
 `;

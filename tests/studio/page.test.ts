@@ -5,7 +5,7 @@ import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { join } from "node:path";
 import { type DataSource, localSource, serveStudio } from "@stepwise/studio";
-import { chromium, type Browser, type Page } from "playwright-core";
+import { chromium, type Browser, type Locator, type Page } from "playwright-core";
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import { openLocalApp } from "../../packages/codegen/src/dev-server/index.js";
 import type { TestApp } from "../../packages/codegen/test/dev-server/app.js";
@@ -16,10 +16,10 @@ import {
   writeShopWithTrips,
   type OpenStudio,
 } from "./app.js";
+import { openOnCall, seeded } from "./on-call.js";
 
 /** Debian's package `chromium`. */
 const executablePath = process.env["CHROMIUM"] ?? "/usr/bin/chromium";
-const VIEWPORT = { width: 1200, height: 900 };
 /** Where pictures for the docs go, if they are wanted. */
 const pictures = process.env["STUDIO_PICTURES"];
 
@@ -115,30 +115,25 @@ describe.skipIf(!existsSync(executablePath))("in a browser", () => {
     const run = ["run", "anything", "--input", '{ "value": "the first" }', "--studio"];
     local = studio = await openStudio(app, run);
     browser = await chromium.launch({ executablePath, args: ["--no-sandbox", "--disable-gpu"] });
-    page = await browser.newPage({ viewport: VIEWPORT });
-    page.setDefaultTimeout(300_000);
-    page.on("pageerror", (error) => faults.push(error.message));
-    page.on("dialog", (dialog) => {
-      faults.push(dialog.message());
-      void dialog.dismiss();
-    });
   });
   afterAll(async () => {
     await browser.close();
     await local.close();
     await app.remove();
   });
-  // One page serves all tests: to open another one costs more than most of them.
   beforeEach(async () => {
     faults = [];
-    if (new URL(page.url()).origin !== new URL(studio.url).origin) await page.goto(studio.url);
-    // What the last test left open, such as a dialog, goes with its page.
-    await open("workflows");
+    page = await browser.newPage({ viewport: { width: 1200, height: 900 } });
+    page.setDefaultTimeout(300_000);
+    page.on("pageerror", (error) => faults.push(error.message));
+    page.on("dialog", (dialog) => {
+      faults.push(dialog.message());
+      void dialog.dismiss();
+    });
+    await page.goto(studio.url);
     await open("runs");
     return async () => {
-      for (const other of page.context().pages()) if (other !== page) await other.close();
-      await page.setViewportSize(VIEWPORT);
-      await page.emulateMedia({ colorScheme: null });
+      await page.close();
       expect(faults).toEqual([]);
     };
   });
@@ -982,6 +977,119 @@ describe.skipIf(!existsSync(executablePath))("in a browser", () => {
       await served.close();
     },
   );
+
+  describe("of somebody on call, over 400 runs", () => {
+    let onCall: Awaited<ReturnType<typeof openOnCall>>;
+    beforeAll(async () => {
+      onCall = await openOnCall(app);
+    }, 120_000);
+    afterAll(async () => await onCall.close());
+
+    const chips = () => page.getByRole("navigation", { name: "Runs by what they do" });
+    const chip = (name: string) => chips().getByRole("link", { name });
+    const row = (key: string) => page.getByRole("row").filter({ hasText: key });
+    /** Waits for something, and says where it is: without scrolling, but for a phone. */
+    const seen = async (what: Locator) => {
+      await what.waitFor();
+      const { y, height } = (await what.boundingBox())!;
+      expect(y).toBeGreaterThanOrEqual(0);
+      if (page.viewportSize()!.width > 390)
+        expect(y + height).toBeLessThanOrEqual(page.viewportSize()!.height);
+      const isWide = await page.evaluate(() => document.documentElement.scrollWidth > innerWidth);
+      expect(isWide).toBe(false);
+      return y;
+    };
+
+    test.each([
+      [1440, "light"],
+      [1440, "dark"],
+      [390, "light"],
+      [390, "dark"],
+    ] as const)(
+      "two clicks tell what is wrong, why, what to do, and what the pool does: %i px, %s",
+      async (width, colorScheme) => {
+        await page.setViewportSize({ width, height: width === 390 ? 844 : 900 });
+        await page.emulateMedia({ colorScheme });
+        await page.goto(onCall.url);
+        const from = async (first: Locator, second?: Locator) => {
+          await page.getByRole("link", { name: "Runs", exact: true }).click();
+          await first.click();
+          await second?.click();
+        };
+        // 1. What is wrong now?
+        const { canceled, ...wrong } = seeded;
+        for (const [name, count] of Object.entries(wrong))
+          await seen(chips().getByRole("link", { name: `${name} ${count}`, exact: true }));
+        await seen(chips().getByText(`running ${onCall.slots}`));
+        await seen(row("slow").first());
+        for (const [name, key, at] of [
+          ["waiting for an event", "order 6", "approval"],
+          ["sleeping", "nap 2", "rest"],
+          ["waiting for a retry", "patient 1", "ask"],
+          ["queued", "slow", "wait"],
+        ] as const) {
+          await from(chip(name));
+          await seen(row(key).first().getByText(name));
+          await seen(row(key).first().getByText(at, { exact: false }).first());
+        }
+        // 2. Why?, and 3. What may I do?
+        await from(chip("failed"), row("rental 1").getByRole("link"));
+        const error = await seen(page.getByRole("region", { name: "Error" }));
+        await seen(page.getByText("rental › drive (thrown, attempt 2)"));
+        await seen(page.getByText("the car 1 does not start").first());
+        const timeline = page.getByRole("region", { name: "Timeline of rental" });
+        expect(await seen(timeline.getByText("undone").first())).toBeGreaterThan(error);
+        for (const name of ["Restart", "Run again", "Remove"]) await seen(button(name));
+        await from(chip("failed"), row("trip").getByRole("link"));
+        await seen(page.getByText("Its failed children"));
+        await from(chip("stalled"), row("lost").getByRole("link"));
+        await seen(page.getByText("its scheduled function was lost"));
+        await seen(button("Repair"));
+        await from(chip("waiting for an event"), row("order 1").getByRole("link"));
+        await seen(button("Send an event"));
+        await from(chip("failed"), button("Restart all"));
+        await seen(dialog().getByText(`Runs now: ${seeded.failed}.`));
+        await dialog().getByRole("button", { name: "Back" }).click();
+        await page.getByRole("link", { name: "Runs", exact: true }).click();
+        await page.getByLabel("State").selectOption("canceled");
+        await eventually(async () =>
+          expect(await page.getByRole("row").filter({ hasText: "canceled" }).count()).toBe(
+            canceled,
+          ),
+        );
+        // 4. Is the pool the cause?
+        await from(page.getByRole("link", { name: "Pool" }));
+        const alert = page.getByText("All slots are in use, and steps wait for one.");
+        await seen(alert);
+        const colorOf = async (of: Locator) =>
+          await of.evaluate((element) => getComputedStyle(element).color);
+        const full = page.getByText(`${onCall.slots} of ${onCall.slots}`);
+        expect(await colorOf(full)).toBe(await colorOf(alert));
+        await page.getByText(/^slow: 5, the first .* ago$/).waitFor();
+        const holder = page.getByRole("listitem").filter({ hasText: /^slow › wait, .* ago$/ });
+        await eventually(async () => expect(await holder.count()).toBe(onCall.slots));
+      },
+    );
+
+    test("a stalled run is repaired, and the pool gets more slots", async () => {
+      await page.goto(onCall.url);
+      await page.getByRole("link", { name: "Pool" }).click();
+      await button("Change maxParallelism").click();
+      await dialog()
+        .getByLabel("maxParallelism")
+        .fill(String(onCall.slots + 20));
+      await dialog().getByRole("button", { name: "Change maxParallelism" }).click();
+      await page.getByText(`${onCall.slots + seeded.queued} of ${onCall.slots + 20}`).waitFor();
+      expect(await page.getByText("All slots are in use").count()).toBe(0);
+      await page.getByRole("link", { name: "Runs", exact: true }).click();
+      await chip("stalled").click();
+      await row("lost").getByRole("link").click();
+      await button("Repair").click();
+      await dialog().getByRole("button", { name: "Repair" }).click();
+      await button("Repair").waitFor({ state: "detached" });
+      await page.getByText("its scheduled function was lost").waitFor({ state: "detached" });
+    });
+  });
 
   test("everything is reached by the keyboard", async () => {
     const press = async (key: string, until: () => Promise<boolean>) => {

@@ -111,6 +111,8 @@ const vWrite = v.union(
     }),
   }),
   v.object({ name: v.literal("stopBulk"), args: v.object({ bulkId: v.string() }) }),
+  v.object({ name: v.literal("repair"), args: v.object({}) }),
+  v.object({ name: v.literal("setMaxParallelism"), args: v.object({ to: v.number() }) }),
 );
 
 /** What somebody wants to see or do. */

@@ -97,7 +97,7 @@ export interface Reads {
   steps(args: { readonly runId: string; readonly cursor: string | null }): Page<TimelineEntry>;
   /** How busy the app's pool is. */
   pool(args: Record<string, never>): FunctionReturnType<ComponentApi["views"]["pool"]>;
-  /** Which steps hold its slots, and of which workflows those in the queue are. */
+  /** Which steps hold its slots, and of which workflows and keys those that wait are. */
   poolUse(args: Record<string, never>): FunctionReturnType<ComponentApi["listing"]["poolUse"]>;
 }
 
@@ -124,6 +124,10 @@ export interface Writes {
   /** Does it to all runs of a filter, in the background. */
   startBulk(args: BulkArgs): string;
   stopBulk(args: { bulkId: string }): boolean;
+  /** Re-arms all whose scheduled function was lost, in every run. */
+  repair(args: Record<string, never>): null;
+  /** Overrides how many steps run at once; 0 pauses the pool. */
+  setMaxParallelism(args: { to: number }): null;
 }
 
 export type ReadName = keyof Reads;
@@ -156,6 +160,8 @@ export const WRITES = [
   "cleanup",
   "startBulk",
   "stopBulk",
+  "repair",
+  "setMaxParallelism",
 ] as const satisfies WriteName[];
 
 /** Where the studio gets its runs from: the embedded back end, or a deployment. */

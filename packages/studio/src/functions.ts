@@ -125,6 +125,19 @@ export function writeFunctions(component: ComponentApi, workflows: Workflows): W
     startBulk: async (ctx, { where, ...options }) =>
       await manager.bulk.start(ctx, { ...options, where: filterOf(workflows, where) }),
     stopBulk: async (ctx, { bulkId }) => await manager.bulk.stop(ctx, bulkId),
+    repair: async (ctx) => {
+      await manager.repair(ctx, workflows);
+      return null;
+    },
+    setMaxParallelism: async (ctx, { to }) => {
+      const of = "maxParallelism";
+      if (to === 0) await manager.limits.pause(ctx, of, { by: "studio" });
+      else {
+        await manager.limits.override(ctx, of, { total: to, by: "studio" });
+        await manager.limits.resume(ctx, of);
+      }
+      return null;
+    },
   };
 }
 

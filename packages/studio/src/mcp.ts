@@ -177,6 +177,15 @@ export async function serveMcp(options: McpOptions): Promise<void> {
   tool("stop_bulk", "Stop a bulk. What it has done stays.", { bulkId: z.string() }, (args) =>
     write("stopBulk", args),
   );
+  tool("repair", "Let all runs that are stalled go on. A second call does no harm.", {}, () =>
+    write("repair", {}),
+  );
+  tool(
+    "set_max_parallelism",
+    "Override how many steps run at once, until that is reset. 0 pauses the pool.",
+    { to: z.number().int().min(0).max(200) },
+    (args) => write("setMaxParallelism", args),
+  );
   tool(
     "run_skipping_time",
     "Run a workflow to its end on a back end of its own, and skip its backoff, timeouts and sleeps. It tells the output and the progress, and list_runs does not show it.",

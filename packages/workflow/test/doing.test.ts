@@ -111,6 +111,8 @@ test("[S181] the pool says which steps hold its slots, since when, and whose ste
   expect(found.holders[0]!.since).toBeLessThan(begun);
   expect(found.holders[1]).toMatchObject({ workflow: "leaf", path: "work" });
   expect(found).toMatchObject({ queue: [{ workflow: "leaf", count: 7 }], isMore: false });
+  expect(found.queue[0]!.since).toBeGreaterThanOrEqual(begun);
+  expect(found.limited).toEqual([]);
 });
 
 test("[S181] an action that is in neither a slot nor the queue is stalled", async () => {

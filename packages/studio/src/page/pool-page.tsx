@@ -1,6 +1,7 @@
 import { durationText, useNow } from "@stepwise/workflow/react";
-import { Ago, cut, Problem, Time } from "./parts.js";
-import { useReadAgain, useWatched } from "./studio.js";
+import type { ReadResult } from "../data-source.js";
+import { ActionButton, Ago, cut, Problem, Time } from "./parts.js";
+import { useReadAgain, useStudio, useWatched } from "./studio.js";
 
 /** How busy the app's pool is. */
 export function PoolPage() {
@@ -9,7 +10,10 @@ export function PoolPage() {
   const isFull = value !== undefined && value.waiting > 0 && value.running >= value.maxParallelism;
   return (
     <main>
-      <h1>Pool</h1>
+      <div className="head">
+        <h1>Pool</h1>
+        {value !== undefined && <SlotsButton now={value.maxParallelism} />}
+      </div>
       <Problem error={error} />
       {isFull && (
         <p role="alert" className="problem">
@@ -18,12 +22,14 @@ export function PoolPage() {
       )}
       {value !== undefined && (
         <dl className="tiles">
-          <Tile name="Slots in use">
+          <Tile name="Slots in use" isBad={isFull}>
             {value.running} of {value.maxParallelism}{" "}
             <meter max={value.maxParallelism} value={value.running} aria-label="Slots in use" />
           </Tile>
-          <Tile name="Steps in the queue">{atLeast(value.waiting)}</Tile>
-          <Tile name="The first has waited">
+          <Tile name="Steps in the queue" isBad={isFull}>
+            {atLeast(value.waiting)}
+          </Tile>
+          <Tile name="The first has waited" isBad={isFull}>
             {value.oldestWaitingSince === undefined
               ? "–"
               : durationText(Math.max(0, now - value.oldestWaitingSince))}
@@ -46,27 +52,42 @@ export function PoolPage() {
   );
 }
 
+/** Says how many steps run at once from now on. */
+function SlotsButton({ now }: { now: number }) {
+  const { server } = useStudio();
+  return (
+    <ActionButton
+      label="Change maxParallelism"
+      question="How many steps may run at once?"
+      act={async (form) =>
+        await server.write("setMaxParallelism", { to: Number(form.get("maxParallelism")) })
+      }
+    >
+      <p>It overrides your code at once, and through deploys, until it is reset. 0 pauses.</p>
+      <label>
+        maxParallelism
+        <input
+          key={now}
+          name="maxParallelism"
+          type="number"
+          min={0}
+          max={200}
+          defaultValue={now}
+          required
+        />
+      </label>
+    </ActionButton>
+  );
+}
+
 /** Which steps hold the slots, and whose steps are in the queue. */
 function Use() {
-  const { holders = [], queue = [], isMore = false } = useReadAgain("poolUse", {}) ?? {};
+  const use = useReadAgain("poolUse", {});
+  const { holders = [], queue = [], limited = [], isMore = false } = use ?? {};
   return (
     <>
-      {queue.length > 0 && (
-        <>
-          <h2>In the queue</h2>
-          <ul>
-            {queue.map(({ workflow, count }) => (
-              <li key={workflow}>
-                <a href={`#/runs?${new URLSearchParams({ workflow, doing: "queued" }).toString()}`}>
-                  {workflow}
-                </a>
-                : {count}
-                {isMore && " or more"}
-              </li>
-            ))}
-          </ul>
-        </>
-      )}
+      <Queue title="In the queue" of={queue} isMore={isMore} />
+      <Queue title="Waiting for a limit" of={limited} isMore={isMore} />
       {holders.length > 0 && (
         <>
           <h2>What has held a slot for longest</h2>
@@ -86,12 +107,36 @@ function Use() {
   );
 }
 
+type Queued = ReadResult<"poolUse">["queue"];
+
+/** Steps that wait, by their workflow and the permits that they need. */
+function Queue({ title, of, isMore }: { title: string; of: Queued; isMore: boolean }) {
+  if (of.length === 0) return null;
+  return (
+    <>
+      <h2>{title}</h2>
+      <ul>
+        {of.map(({ workflow, permits = [], count, since }) => (
+          <li key={`${workflow} ${permits.join(" ")}`}>
+            <a href={`#/runs?${new URLSearchParams({ workflow, doing: "queued" }).toString()}`}>
+              {workflow}
+            </a>
+            {permits.length > 0 && ` with ${cut(permits.join(", "), 200)}`}: {count}
+            {isMore && " or more"}, the first <Ago at={since} />
+          </li>
+        ))}
+      </ul>
+    </>
+  );
+}
+
 /** No more are counted. */
 const atLeast = (count: number) => (count >= 100 ? "100 or more" : count);
 
-function Tile({ name, children }: { name: string; children: React.ReactNode }) {
+function Tile(props: { name: string; isBad?: boolean; children: React.ReactNode }) {
+  const { name, isBad = false, children } = props;
   return (
-    <div>
+    <div className={isBad ? "problem" : undefined}>
       <dt>{name}</dt>
       <dd>{children}</dd>
     </div>

@@ -290,7 +290,7 @@ function Facts({ status }: { status: ShownRun }) {
     ]);
   }
   if (status.stalled)
-    facts.push(["Stalled", "its scheduled function was lost: call workflow.repair"]);
+    facts.push(["Stalled", "its scheduled function was lost: repair it, or call workflow.repair"]);
   return (
     <dl>
       {facts.map(([name, value]) => (

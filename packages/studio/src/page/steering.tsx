@@ -134,6 +134,14 @@ export function Steering({ status }: { status: ShownRun }) {
       {goesOn && events.length > 0 && (
         <SendEvent runId={runId} workflow={workflow} names={events} known={known} />
       )}
+      {status.stalled && (
+        <ActionButton
+          label="Repair"
+          tone="primary"
+          question="Let all runs go on whose scheduled function was lost?"
+          act={async () => await server.write("repair", {})}
+        />
+      )}
       {goesOn && (
         <ActionButton
           label={status.paused ? "Resume" : "Pause"}

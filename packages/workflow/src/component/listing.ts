@@ -3,7 +3,7 @@ import { paginationOptsValidator } from "convex/server";
 import { v, type Infer } from "convex/values";
 import { query, type QueryCtx } from "./_generated/server.js";
 import { keyShown } from "./core/childRuns.js";
-import type { Run, Step } from "./core/documents.js";
+import type { Doc, Run, Step } from "./core/documents.js";
 import { briefInput } from "./core/input.js";
 import { isInput, isParent } from "./core/kinds.js";
 import { Paths, placeIn } from "./core/paths.js";
@@ -16,7 +16,7 @@ import { type At, atStep, placeOfRun, vAt } from "./features/doing.js";
 import { findRuns } from "./features/finding.js";
 import schema from "./schema.js";
 import { whereFields } from "./selection.js";
-import { type Doing, vError, vRunState, vTags } from "./validators.js";
+import { type Doing, vError, vPermits, vRunState, vTags } from "./validators.js";
 import { factsOf, nodeFactsOf, nodeFields, pageFields, runFacts } from "./views.js";
 
 export const vListed = v.object({
@@ -99,6 +99,17 @@ const HOLDERS = 20;
 /** … and so many in the queue are counted. */
 const QUEUED = 200;
 
+/** Of the queue: by the workflow of the run at the top, and by the permits that a step needs. */
+const vQueued = v.object({
+  workflow: v.string(),
+  permits: vPermits,
+  count: v.number(),
+  /** Since when the first of them waits. */
+  since: v.number(),
+});
+
+type Waits = "work" | "permits" | "_creationTime";
+
 /** What the pool is busy with: steps that hold slots, the oldest first, and the queue. */
 export const poolUse = query({
   args: {},
@@ -106,8 +117,10 @@ export const poolUse = query({
     holders: v.array(
       v.object({ runId: v.string(), workflow: v.string(), path: v.string(), since: v.number() }),
     ),
-    /** By the workflow of the run at the top; of the first ones, if there are more. */
-    queue: v.array(v.object({ workflow: v.string(), count: v.number() })),
+    queue: v.array(vQueued),
+    /** What waits for a limit, and is not in the queue meanwhile. */
+    limited: v.array(vQueued),
+    /** Only the first ones were counted, of either. */
     isMore: v.boolean(),
   }),
   handler: async (ctx) => {
@@ -127,17 +140,24 @@ export const poolUse = query({
       const { _id: runId, workflow } = found.top;
       holders.push({ runId, workflow, path: at.path, since });
     }
+    const grouped = async (rows: readonly Pick<Doc<"waiting">, Waits>[]) => {
+      const groups = new Map<string, Infer<typeof vQueued>>();
+      for (const { work, permits, _creationTime: since } of rows.slice(0, QUEUED)) {
+        const { workflow } = (await placed(work))?.top ?? {};
+        if (workflow === undefined) continue;
+        const name = JSON.stringify([workflow, permits]);
+        const group = groups.get(name) ?? { workflow, permits, count: 0, since };
+        groups.set(name, { ...group, count: group.count + 1 });
+      }
+      return [...groups.values()];
+    };
     const queued = await ctx.db
       .query("waiting")
       .withIndex("by_commit")
       .take(QUEUED + 1);
-    const counts = new Map<string, number>();
-    for (const { work } of queued.slice(0, QUEUED)) {
-      const { workflow } = (await placed(work))?.top ?? {};
-      if (workflow !== undefined) counts.set(workflow, (counts.get(workflow) ?? 0) + 1);
-    }
-    const queue = [...counts].map(([workflow, count]) => ({ workflow, count }));
-    return { holders, queue, isMore: queued.length > QUEUED };
+    const limited = await ctx.db.query("limited").take(QUEUED + 1);
+    const isMore = Math.max(queued.length, limited.length) > QUEUED;
+    return { holders, queue: await grouped(queued), limited: await grouped(limited), isMore };
   },
 });
 

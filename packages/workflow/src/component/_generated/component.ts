@@ -1007,7 +1007,8 @@ export type ComponentApi<Name extends string | undefined = string | undefined> =
       {},
       {
         holders: Array<{ runId: string; workflow: string; path: string; since: number }>;
-        queue: Array<{ workflow: string; count: number }>;
+        queue: Array<{ workflow: string; permits?: Array<string>; count: number; since: number }>;
+        limited: Array<{ workflow: string; permits?: Array<string>; count: number; since: number }>;
         isMore: boolean;
       },
       Name
