@@ -1,6 +1,10 @@
 import { makeFunctionReference } from "convex/server";
-import { describe, expect, test } from "vitest";
+import { convexTest } from "convex-test";
+import { describe, expect, test, vi } from "vitest";
+import { testKit } from "../src/test.js";
 import { internal } from "./limited/_generated/api.js";
+import { workflows } from "./limited/_workflows/index.js";
+import schema from "./limited/schema.js";
 import { type Modules, useTestApp } from "./harness.js";
 
 const modules: Modules = import.meta.glob(["./limited/**/*.{ts,js}", "!./limited/**/*.*.ts"]);
@@ -202,6 +206,17 @@ describe("a limit of the config that a step names", () => {
     expect(await use.app.status("keyedOnce", id)).toMatchObject({ state: "completed" });
     expect(await most()).toBe(1);
     await expectNothingLeft();
+  });
+
+  test("[S192] holds in a test with the kit, which has no config of its own", async () => {
+    const t = convexTest({ schema, modules });
+    const kit = testKit(t, vi);
+    for (const name of ["a", "b", "c"])
+      await kit.start(workflows.exported, { name, org: "", ms: MINUTE });
+    await kit.settle();
+    const log = await t.run(async ({ db }) => await db.query("log").collect());
+    expect(log.map(({ text }) => text)).toEqual(["begin a", "begin b"]);
+    await kit.advance("1h");
   });
 
   test("[S195] fails the step if its key is no text, with an error that says so", async () => {

@@ -271,3 +271,23 @@ test("[S202] a turn costs a row, and nothing where there is none", async () => {
   expect(one.documentsWritten - none.documentsWritten).toBe(2);
   expect(one.documentsRead - none.documentsRead).toBeLessThanOrEqual(3);
 });
+
+test("[S218] runs of one batch that wait each have a place of their own", async () => {
+  const inputs = ["a", "b", "c", "d"].map((name) => ({ key: "k", name }));
+  const args = { name: "oneWaits", inputs };
+  const ids = (await use.app.t.mutation(internal.manager.startBatch, args)) as string[];
+  await use.app.advance(MINUTE);
+  const seen = await Promise.all(ids.map((id) => use.app.status("oneWaits", id)));
+  expect(seen.map((each) => each?.waitsFor?.place)).toEqual([undefined, 1, 2, 3]);
+});
+
+test("a run that goes on, waits or is not there cannot be restarted, and the error says so", async () => {
+  const going = await start("oneWaits", { key: "k", name: "a" });
+  const waiting = await start("oneWaits", { key: "k", name: "b" });
+  await use.app.advance(MINUTE);
+  const restart = (runId: string) =>
+    use.app.t.mutation(internal.manager.restart, { name: "oneWaits", runId });
+  await expect(restart(going)).rejects.toThrow("it goes on");
+  await expect(restart(waiting)).rejects.toThrow("it goes on");
+  await expect(restart("nobody")).rejects.toThrow("there is no such run");
+});

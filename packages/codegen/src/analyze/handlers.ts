@@ -1,6 +1,6 @@
 import { type Node, ts, type TypeScript } from "../typescript.js";
 import { computedReference } from "../plan/constants.js";
-import type { FunctionKind, Read } from "../plan/schema.js";
+import type { FunctionKind, LimitName, Read } from "../plan/schema.js";
 import type { DefinitionFile } from "./parser.js";
 import { functionOf, isCalled, referencePath, stringOf, unwrap, wrapping } from "./functions.js";
 import type { FunctionNode, Option } from "./functions.js";
@@ -135,18 +135,18 @@ export function readLimits(
   const file = fileOf(option, definition);
   const value = unwrap(option.value);
   const list = ts.isArrayLiteralExpression(value) ? value.elements.map(unwrap) : [value];
-  const names: Read[] = [];
+  const names: LimitName[] = [];
   const reads = list.map((each): Reads => {
     const name = stringOf(each);
     if (name !== undefined) {
-      names.push({ name, place: file.placeOf(each) });
+      names.push({ name, place: file.placeOf(each), isKeyless: true });
       return [];
     }
     const keys = optionsIn(each, file);
     const made = [...keys.values()].map((key): Reads => {
-      names.push({ name: key.name, place: fileOf(key, file).placeOf(key.nameNode) });
-      const isTrue = key.value.kind === ts.SyntaxKind.TrueKeyword;
-      return isTrue ? [] : scopeReads(key, fileOf(key, file));
+      const isKeyless = key.value.kind === ts.SyntaxKind.TrueKeyword;
+      names.push({ name: key.name, place: fileOf(key, file).placeOf(key.nameNode), isKeyless });
+      return isKeyless ? [] : scopeReads(key, fileOf(key, file));
     });
     return keys.rest === undefined ? allReads(made) : "*";
   });

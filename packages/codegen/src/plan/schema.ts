@@ -201,7 +201,12 @@ export interface StagePlan extends z.infer<typeof stage> {
   }[];
   readonly policy: Policy;
   /** The limits that it names, as far as they are seen. Default: none. */
-  readonly limitNames?: readonly Read[] | undefined;
+  readonly limitNames?: readonly LimitName[] | undefined;
+}
+
+/** A limit that is named. `isKeyless`: without a key. Default: with one, or that is not seen. */
+export interface LimitName extends Read {
+  readonly isKeyless?: boolean;
 }
 
 export interface NodePlan extends z.infer<typeof node> {
@@ -260,7 +265,7 @@ export interface WorkflowPlan extends Omit<z.infer<typeof workflow>, "input"> {
   /** The options that it takes from the app's config. Default: none. */
   readonly inherited?: Pick<AppConfig, "retry" | "limits">;
   /** The limits that its options name, as far as they are seen. Default: none. */
-  readonly limitNames?: readonly Read[] | undefined;
+  readonly limitNames?: readonly LimitName[] | undefined;
   readonly renamings: readonly Renaming[];
   /** What it says that it was called before. */
   readonly renamedFrom?: { readonly name: string; readonly place: Place } | undefined;

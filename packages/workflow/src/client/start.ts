@@ -135,7 +135,7 @@ export async function startAll(
   settings: StartSettings,
 ): Promise<{ runId: string; started: boolean }[]> {
   const { reuse, onComplete } = options;
-  const { maxParallelism, logLevel, limits } = settings;
+  const { maxParallelism, logLevel, limits = workflow.limits } = settings;
   const at = startTime(workflow.name, options);
   const begin = await beginningOf(workflow, settings.retentionMs, true);
   const context = checkOption(workflow.name, "onComplete.context", onComplete?.context ?? null);

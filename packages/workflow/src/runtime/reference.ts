@@ -1,3 +1,4 @@
+import type { Limits } from "@stepwise/workpool/core";
 import { createFunctionHandle } from "convex/server";
 import type { Value } from "convex/values";
 import type { Beginning } from "../component/validators.js";
@@ -40,6 +41,8 @@ export interface WorkflowReference<Input> {
    * none, or that has no keys. @throws if a key is not valid.
    */
   permits(input: unknown): Promise<string[] | undefined>;
+  /** The app's limits, if the workflow names some. */
+  readonly limits?: Limits | undefined;
 }
 
 /** What is sent with each event, by the schemas that its nodes have in the generated file. */
@@ -94,6 +97,7 @@ export function referenceTo(own: Bound, given: AnyDefinition): WorkflowReference
         input,
         value,
       ),
+    limits: own.limits,
     permits: async (input) => {
       const stage = firstAction(own, definition.nodes);
       const isKeyed = stage !== undefined && hasKeys(own, stage);

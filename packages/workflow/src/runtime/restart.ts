@@ -52,6 +52,8 @@ export async function restartBy(
   const kept = given === undefined ? await ctx.runQuery(steering.keptInput, keeps) : null;
   // The kept one is replaced if the present schema gives something else.
   const next = given ?? (kept === null ? undefined : parsedAgain(workflow.parse, kept));
+  // There is none of a run that cannot be restarted, which the component says.
+  const begins = next ?? kept;
   return await ctx.runMutation(steering.restart, {
     runId,
     begin: await beginningOf(workflow, retentionMs),
@@ -63,7 +65,7 @@ export async function restartBy(
     from,
     loop: loopAt(workflow, from, iteration),
     input: next,
-    one: oneOf(workflow, (next ?? kept)?.input),
+    one: begins === null ? undefined : oneOf(workflow, begins.input),
     tags: given && tagsOf(workflow, given.input),
   });
 }

@@ -57,6 +57,11 @@ export interface KitOptions {
    * are none. Default: 100.
    */
   patienceMs?: number;
+  /**
+   * The limits of the app, such as those of `stepwise.config.ts`. Default: those of the workflow that
+   * is started, if it names some itself.
+   */
+  limits?: NonNullable<WorkflowManagerOptions["limits"]>;
   /** How much the component logs. Default: `ERROR`, so that tests of failing runs are quiet. */
   logLevel?: NonNullable<WorkflowManagerOptions["logLevel"]>;
 }
@@ -72,11 +77,11 @@ export class TestKit {
     vi: FakeTimers,
     /** Loads the component's modules, which takes real time. */
     load: () => Promise<unknown>,
-    { name = "workflow", patienceMs = 100, logLevel = "ERROR" }: KitOptions,
+    { name = "workflow", patienceMs = 100, logLevel = "ERROR", limits }: KitOptions,
   ) {
     // As an app's `components.workflow`, with the functions that only tests have.
     const component = componentsGeneric()[name] as unknown as ComponentApi & { tables: Tables };
-    this.#manager = new WorkflowManager(component);
+    this.#manager = new WorkflowManager(component, { ...(limits && { limits }) });
     this.#component = component;
     const prepare = async () => {
       await load();

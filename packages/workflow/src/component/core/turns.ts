@@ -86,15 +86,22 @@ export async function waitingOf(ctx: QueryCtx, run: Run) {
   const own = await turnOf(ctx, run._id);
   if (own === null || own.state === "has it") return undefined;
   const holder = await holderOf(ctx, own);
-  const before = await ctx.db
+  // Those of one batch have come at the same time: they are in the order of their creation.
+  const upToOwn = await turnsUpTo(ctx, own);
+  const at = upToOwn.findIndex(({ _id }) => _id === own._id);
+  const place = at === -1 ? upToOwn.length + 1 : at + 1;
+  return { key: own.key, runId: holder?.run, place };
+}
+
+async function turnsUpTo(ctx: QueryCtx, { workflow, key, at }: Turn): Promise<Turn[]> {
+  return await ctx.db
     .query("turns")
     .withIndex("by_key", (q) =>
       q
-        .eq("workflow", own.workflow)
-        .eq("key", own.key)
+        .eq("workflow", workflow)
+        .eq("key", key)
         .eq("state", "waits")
-        .lt("at", own.at as bigint),
+        .lte("at", at as bigint),
     )
     .take(MOST_BEFORE);
-  return { key: own.key, runId: holder?.run, place: before.length + 1 };
 }
