@@ -291,3 +291,21 @@ test("a run that goes on, waits or is not there cannot be restarted, and the err
   await expect(restart(waiting)).rejects.toThrow("it goes on");
   await expect(restart("nobody")).rejects.toThrow("there is no such run");
 });
+
+test("[S219] a restarted run that is canceled while it waits leaves its line, and is undone at once", async () => {
+  const again = await start("oneWaits", { key: "k", name: "again" });
+  await use.app.drive();
+  await start("oneWaits", { key: "k", name: "holds" });
+  await use.app.advance(MINUTE);
+  const args = { name: "oneWaits", runId: again, from: "last" };
+  await use.app.t.mutation(internal.manager.restart, args);
+  const next = await start("oneWaits", { key: "k", name: "next" });
+  await use.app.advance(MINUTE);
+  expect((await use.app.status("oneWaits", next))?.waitsFor?.place).toBe(2);
+  await steer("cancel", "oneWaits", again);
+  expect((await use.app.status("oneWaits", next))?.waitsFor?.place).toBe(1);
+  await use.app.drive();
+  expect(await stateOf("oneWaits", again)).toBe("canceled");
+  expect((await use.app.log()).at(-1)).toBe("next ended");
+  expect(await turns()).toEqual([]);
+});

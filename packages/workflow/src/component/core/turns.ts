@@ -62,7 +62,7 @@ export async function joinLine(
   const { key, otherwise } = one;
   const { replacing } = internal.features;
   // In transactions of their own: many children may be skipped, and starts come at the same time.
-  if (otherwise === "skip") return void (await continueLater(ctx, replacing.skip, run));
+  if (otherwise === "skip") return void (await continueLater(ctx, replacing.skip, step));
   const replaces = otherwise === "wait" ? undefined : true;
   const at = ctx.db.vars.commitTs;
   const turn = await ctx.db.insert("turns", { workflow, key, run, state, at, step, replaces });
@@ -76,7 +76,7 @@ export const vWaiting = v.object({
   key: v.string(),
   /** Who has the turn. */
   runId: v.optional(v.string()),
-  /** From 1; paused runs do not count. */
+  /** From 1; 101 if more than 100 come before it. Paused runs do not count. */
   place: v.number(),
 });
 

@@ -22,7 +22,7 @@ import { childEnded } from "./concurrency.js";
 import { endRecount } from "./failing.js";
 import { removeOldIterations } from "./iterations.js";
 import { expireLater } from "./retention.js";
-import { leaveLine } from "./turns.js";
+import { giveUpWaiting, leaveLine } from "./turns.js";
 
 /** How many runs one transaction cancels, on all levels together. */
 const PAGE = 250;
@@ -84,6 +84,7 @@ export async function endRun(
   if (end.at !== undefined && isParent(end.at)) waitsFor ||= await hasToWaitFor(ctx, end.at, undo);
   if (undo === null && !waitsFor) return await finishRun(ctx, run, end);
   await liftDeadlines(ctx, run._id);
+  await giveUpWaiting(ctx, run);
   await ctx.db.patch("runs", run._id, {
     state: "compensating",
     endsAs: end.state,

@@ -1,16 +1,24 @@
 import { continuation, hasRoomInPage } from "../core/continuations.js";
-import type { Id, MutationCtx, RunId } from "../core/documents.js";
+import type { Id, MutationCtx, RunId, StepId } from "../core/documents.js";
+import { isTurn } from "../core/kinds.js";
 import { workflowOf } from "../core/runs.js";
+import { hasNotEnded } from "../core/steps.js";
 import { holderOf, type Turn, turnsIn } from "../core/turns.js";
 import { cancelRun } from "./ending.js";
+import { beginIfFree } from "./turns.js";
 
 /* What a `one` cancels: a run that is skipped, or those whose place another takes. */
 
 /** The key of a run that would begin is taken, and its `one` says that it does not wait. */
-export const skip = continuation<RunId>(async (ctx, id) => {
-  const run = await ctx.db.get("runs", id);
-  if (run?.one === undefined) return null;
+export const skip = continuation<StepId>(async (ctx, id) => {
+  const step = await ctx.db.get("steps", id);
+  // It may have been canceled, and be another generation.
+  const run =
+    step !== null && isTurn(step) && hasNotEnded(step) ? await ctx.db.get("runs", step.run) : null;
+  if (step === null || run?.one === undefined) return null;
   const holder = await holderOf(ctx, { workflow: run.workflow, key: run.one.key });
+  // It may have ended since.
+  if (holder === null && (await beginIfFree(ctx, { run, step }))) return null;
   const because = `Another run of "${workflowOf(run)}" with the same key goes on: ${holder?.run}`;
   await cancelRun(ctx, run, undefined, because);
   return null;

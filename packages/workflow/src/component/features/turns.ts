@@ -2,7 +2,7 @@ import { internal } from "../_generated/api.js";
 import { continuation, continueLater, hasRoomInPage } from "../core/continuations.js";
 import type { MutationCtx, Run, RunId, Step } from "../core/documents.js";
 import { hasNotEnded } from "../core/steps.js";
-import { holderOf, type Turn, turnOf, turnsIn } from "../core/turns.js";
+import { holderOf, takeTurn, type Turn, turnOf, turnsIn } from "../core/turns.js";
 import { beginDeadline } from "../engine/deadlineTimer.js";
 import { scheduleEntry } from "../engine/entry.js";
 import type { Plans } from "../validators.js";
@@ -16,8 +16,9 @@ async function passTurn(ctx: MutationCtx, { workflow, key }: Of): Promise<void> 
   for (;;) {
     const of = { workflow, key };
     const first = await turnsIn(ctx, of, "waits").first();
-    const last = first && (await turnsIn(ctx, of, "waits").order("desc").first());
-    const next = last?.replaces === true ? last : first;
+    // Starts join behind the last: who reads that conflicts with them.
+    const replaces = first?.replaces === true;
+    const next = replaces ? await turnsIn(ctx, of, "waits").order("desc").first() : first;
     if (next === null) return;
     const waiting = await waitingWith(ctx, next);
     if (waiting === null) continue;
@@ -52,6 +53,19 @@ async function begin(ctx: MutationCtx, { run, step }: Waiting): Promise<void> {
 async function drop(ctx: MutationCtx, turn: Turn): Promise<void> {
   await ctx.db.delete("turns", turn._id);
   if (turn.state === "has it") await passTurn(ctx, turn);
+}
+
+/** A run that was to be skipped begins after all. @returns false if its key is taken. */
+export async function beginIfFree(ctx: MutationCtx, waiting: Waiting): Promise<boolean> {
+  if (!(await takeTurn(ctx, waiting.run))) return false;
+  await begin(ctx, waiting);
+  return true;
+}
+
+/** A run that only waits will not begin: what it did before a restart is undone without a turn. */
+export async function giveUpWaiting(ctx: MutationCtx, { _id, one }: Run): Promise<void> {
+  const turn = one === undefined ? null : await turnOf(ctx, _id);
+  if (turn !== null && turn.state !== "has it") await ctx.db.delete("turns", turn._id);
 }
 
 /** A run has ended: another of its key begins, unless its `onEnd` goes on. */

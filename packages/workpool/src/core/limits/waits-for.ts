@@ -19,7 +19,7 @@ export const vWaitsFor = v.object({
 /** What a work waits for that one of its limits keeps back. */
 export type WaitsFor = Infer<typeof vWaitsFor>;
 
-/** Undefined if the work waits for no limit, or if there is room by now. */
+/** What a work waits for, as its line was looked at last; undefined if it waits for no limit. */
 export async function waitsForLimit(
   ctx: HostQueryCtx,
   work: string,
@@ -37,10 +37,13 @@ export async function waitsForLimit(
     .query("permits")
     .withIndex("by_name", (q) => q.eq("name", blockedBy))
     .take(MOST_COUNTED);
-  const before = await queries
+  // Those that came in one transaction are in the order of their rows.
+  const upToOwn = await queries
     .query("limited")
-    .withIndex("by_line", (q) => q.eq("line", permits).lt("at", row.at))
+    .withIndex("by_line", (q) => q.eq("line", permits).lte("at", row.at))
     .take(MOST_COUNTED);
+  const at = upToOwn.findIndex(({ _id }) => _id === row._id);
+  const place = (at === -1 ? upToOwn.length : at) + 1;
   const { name: limit, key } = whichOf(blockedBy);
-  return { limit, key, running: held.length, atMost, place: before.length + 1 };
+  return { limit, key, running: held.length, atMost, place };
 }
