@@ -211,6 +211,8 @@ function removed(title: string, count: number, perSecond: number): Load {
 const chain = { kind: "busyAction", length: 10 };
 const fanOut = { kind: "busyFanOut", length: 50 };
 
+const long = (load: Load): Load => ({ ...load, isLong: true });
+
 /** The rows of the load table, by the names they are asked for with. */
 export const LOADS: Readonly<Record<string, Load>> = {
   ...Object.fromEntries(
@@ -233,13 +235,10 @@ export const LOADS: Readonly<Record<string, Load>> = {
   delayed: delayed("300 delayed works due at one moment, pool of 50", 300, 50),
   "waiting-1000": batches("a batch of 1,000, pool of 100", 1_000, 100, 10),
   "waiting-20000": batches("20,000 in batches of 1,000, 10 a second, pool of 100", 20_000, 100, 10),
-  "waiting-100000": batches(
-    "100,000 in batches of 1,000, 5 a second, pool of 100",
-    100_000,
-    100,
-    5,
+  "waiting-100000": long(
+    batches("100,000 in batches of 1,000, 5 a second, pool of 100", 100_000, 100, 5),
   ),
-  "canceled-50000": canceled("50,000 that wait, canceled at once, pool of 100", 50_000, 100),
+  "canceled-50000": long(canceled("50,000 that wait, canceled at once, pool of 100", 50_000, 100)),
   "pools-20": pools("2,000 single enqueues over 20 pools of 5, 200 a second", 2_000, 20, 5, 10_000),
   "large-s16": enqueues(
     "300 works of 200 KB within 30 s, pool of 6, class S16",
@@ -265,16 +264,14 @@ export const LOADS: Readonly<Record<string, Load>> = {
   "chains-at-once": runs("1,000 chains of 10 at once, pool of 50", 1_000, chain, 50, 0),
   "fan-outs-50": runs("100 fan-outs of 50 at once, pool of 50", 100, fanOut, 50, 0),
   "fan-outs-100": runs("100 fan-outs of 50 at once, pool of 100", 100, fanOut, 100, 0),
-  "children-10000": runs(
-    "1 fan-out of 10,000, pool of 100",
-    1,
-    { kind: "busyFanOut", length: 10_000 },
-    100,
-    0,
+  "children-10000": long(
+    runs("1 fan-out of 10,000, pool of 100", 1, { kind: "busyFanOut", length: 10_000 }, 100, 0),
   ),
   "sleepers-5000": sleepers("5,000 sleeps that end at one moment, pool of 100", 5_000, 100),
   "events-1000": answered("1,000 events at one moment, pool of 100", 1_000, 100),
-  "removed-20000": removed("20,000 runs of a mutation, each removed, 200 a second", 20_000, 200),
+  "removed-20000": long(
+    removed("20,000 runs of a mutation, each removed, 200 a second", 20_000, 200),
+  ),
   ...Object.fromEntries(
     [8, 16, 32].map((places) => [
       `places-${places}`,

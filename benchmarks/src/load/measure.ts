@@ -20,6 +20,8 @@ export interface Load {
   readonly mostMs?: number;
   /** It lasts until nothing is left to do. Default: until the actions have ended. */
   readonly toRest?: boolean;
+  /** It takes so long that it is measured with one seed only, and the usual mutations. */
+  readonly isLong?: boolean;
 }
 
 type Args = Record<string, unknown>;
