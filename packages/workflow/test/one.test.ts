@@ -309,3 +309,16 @@ test("[S219] a restarted run that is canceled while it waits leaves its line, an
   expect((await use.app.log()).at(-1)).toBe("next ended");
   expect(await turns()).toEqual([]);
 });
+
+test("[S219] the time of a loop that a restart goes on with counts from the turn", async () => {
+  const again = await start("oneLoops", { key: "k", name: "again", fails: true });
+  await use.app.drive();
+  expect(await stateOf("oneLoops", again)).toBe("failed");
+  await start("oneLoops", { key: "k", name: "holds" });
+  const args = { name: "oneLoops", runId: again, from: "rounds" };
+  await use.app.t.mutation(internal.manager.restart, args);
+  await use.app.drive();
+  const seen = await use.app.status("oneLoops", again);
+  expect(seen).toMatchObject({ state: "completed" });
+  await use.app.expectNothingLeft();
+});

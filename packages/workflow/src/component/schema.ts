@@ -6,6 +6,7 @@ import {
   reception,
   vBadEnd,
   vBeginning,
+  vDeadline,
   vError,
   vEvent,
   vGiven,
@@ -184,6 +185,8 @@ export default defineSchema({
     permanent: v.optional(v.boolean()),
     /** Of one of many children: the parent's record. It does not begin once that has ended. */
     parentOfMany: v.optional(v.id("steps")),
+    /** While a restarted run waits for its turn: the time of the loop that it goes on with. */
+    deadline: v.optional(vDeadline),
     /** Of an `onEnd`: the next run of its key begins when it has ended. */
     passesTurn: v.optional(v.boolean()),
     undoable: v.optional(v.boolean()),

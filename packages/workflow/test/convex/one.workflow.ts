@@ -68,3 +68,23 @@ export const oneSecret = defineWorkflow({
   one: { key: ({ input }) => input.secret, otherwise: "wait" },
   sensitive: ["input.secret"],
 }).step("begin", { query: () => 1 });
+
+/** Its loop takes 20 minutes of 25, and fails on demand until another run has gone through it. */
+export const oneLoops = defineWorkflow({
+  input: Turn,
+  one: { key, otherwise: "wait" },
+}).loop("rounds", {
+  initial: () => null,
+  body: (b) =>
+    b.sleep("rest", "10m").step("round", {
+      mutation: async (ctx, { input, loop }) => {
+        const before = await ctx.db.query("log").collect();
+        if (input.fails && loop.iteration === 2 && before.length === 1)
+          throw new Error("asked to fail");
+        await ctx.db.insert("log", { text: input.name });
+      },
+    }),
+  until: ({ loop }) => loop.iteration === 2,
+  maxIterations: 2,
+  timeout: "25m",
+});

@@ -15,8 +15,8 @@ import {
   tokenOf,
 } from "../core/steps.js";
 import { joinLine, takeTurn } from "../core/turns.js";
-import type { ActionFunction, Stage } from "../validators.js";
-import { beginDeadline } from "./deadlineTimer.js";
+import type { ActionFunction, Deadline, Stage } from "../validators.js";
+import { beginDeadline, setDeadline } from "./deadlineTimer.js";
 import { type EntryOptions, failStep, scheduleEntry } from "./entry.js";
 
 /** A larger scope is loaded by the function: arguments are kept for a week. */
@@ -65,23 +65,29 @@ export function knownInput(input: unknown): Known {
   return new Map([[keyOf({ stage: "input" }), input]]);
 }
 
-/** Begins a new run at its first stage. @param how `start` gets its work. @returns its result. */
+interface Begins {
+  /** Gets its work. */
+  start?: typeof startWork;
+  parentOfMany?: StepId | undefined;
+  /** The time of a loop that a restart goes on with. It begins with the run. */
+  deadline?: Deadline | undefined;
+}
+
+/** Begins a new run at its first stage. @returns what `start` does. */
 export async function beginRun(
   ctx: MutationCtx,
   run: Run,
   first: Stage,
-  {
-    start = startWork,
-    parentOfMany,
-  }: { start?: typeof startWork; parentOfMany?: StepId | undefined },
+  { start = startWork, parentOfMany, deadline }: Begins,
 ): Promise<boolean> {
   const { _id, _creationTime: createdAt, generation, plan, paused, timeoutMs } = run;
   const of = { run: _id, createdAt, generation, plan, paused, parentOfMany };
   if (!(await takeTurn(ctx, run))) {
-    await waitForTurn(ctx, run, of, first);
+    await waitForTurn(ctx, run, of, first, deadline);
     return true;
   }
   if (timeoutMs !== undefined) await beginDeadline(ctx, _id, timeoutMs);
+  if (deadline !== undefined) await setDeadline(ctx, _id, deadline);
   const known = new Map(run.input === undefined ? [] : knownInput(run.input));
   if (run.within !== undefined) known.set(ABOVE, run.parentRun);
   if (first.action !== undefined && paused !== true)
@@ -96,8 +102,9 @@ export async function waitForTurn(
   run: Run,
   of: RunOf & Pick<Step, "paused">,
   first: Stage,
+  deadline?: Deadline,
 ): Promise<void> {
-  const record = { ...newRecord(of, first), ...marksOf(first), paused: of.paused };
+  const record = { ...newRecord(of, first), ...marksOf(first), paused: of.paused, deadline };
   const id = await ctx.db.insert("steps", { ...record, kind: "turn", state: "waiting" });
   if (run.parentRun === undefined) await ctx.db.patch("runs", run._id, { state: "pending" });
   await joinLine(ctx, run, { _id: id, paused: of.paused });

@@ -8,7 +8,6 @@ import { isHolding } from "../core/kinds.js";
 import { logStarted } from "../core/log.js";
 import { stepRead } from "../core/steps.js";
 import { beginRun, replaceInput } from "../engine/begin.js";
-import { setDeadline } from "../engine/deadlineTimer.js";
 import { vBeginning, vDeadline, vOne } from "../validators.js";
 import { undoNext } from "./compensation.js";
 import { finishUndone } from "./ending.js";
@@ -246,9 +245,9 @@ async function begin(
   const isFirst = at === undefined || at === nodes[0];
   if (resumed !== undefined && loop !== undefined && at !== undefined) {
     await resumeLoop(ctx, run, at.name, resumed);
-    if (loop.deadline !== undefined) await setDeadline(ctx, run._id, loop.deadline);
+    const { first: stage, deadline } = loop;
     const iterations = [resumed.iteration];
-    await beginRun(ctx, run, { stage: loop.first, iterations, reads: [] }, {});
+    await beginRun(ctx, run, { stage, iterations, reads: [] }, { deadline });
   } else await beginRun(ctx, run, isFirst ? begin.first : { stage: at.stage, reads: [] }, {});
   // It may wait for its turn.
   if (run.one !== undefined && (await ctx.db.get("runs", run._id))?.state !== "running") return;

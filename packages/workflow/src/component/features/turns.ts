@@ -3,7 +3,7 @@ import { continuation, continueLater, hasRoomInPage } from "../core/continuation
 import type { MutationCtx, Run, RunId, Step } from "../core/documents.js";
 import { hasNotEnded } from "../core/steps.js";
 import { holderOf, takeTurn, type Turn, turnOf, turnsIn } from "../core/turns.js";
-import { beginDeadline } from "../engine/deadlineTimer.js";
+import { beginDeadline, setDeadline } from "../engine/deadlineTimer.js";
 import { scheduleEntry } from "../engine/entry.js";
 import type { Plans } from "../validators.js";
 
@@ -47,7 +47,8 @@ async function begin(ctx: MutationCtx, { run, step }: Waiting): Promise<void> {
     await ctx.db.patch("runs", run._id, { startedAt: Date.now() });
     if (run.timeoutMs !== undefined) await beginDeadline(ctx, run._id, run.timeoutMs);
   }
-  await scheduleEntry(ctx, step, {}, { kind: "entry", state: "pending" });
+  if (step.deadline !== undefined) await setDeadline(ctx, run._id, step.deadline);
+  await scheduleEntry(ctx, step, {}, { kind: "entry", state: "pending", deadline: undefined });
 }
 
 async function drop(ctx: MutationCtx, turn: Turn): Promise<void> {
