@@ -1,5 +1,4 @@
 /* What a component exports as `limits`. Apart from the core, which the types of each app go through. */
 
 export type { ListedLimit, SeenLimit } from "./client.js";
-export * from "./seen.js";
-export * from "./steer.js";
+export { limitFunctions } from "./functions.js";

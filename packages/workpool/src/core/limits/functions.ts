@@ -1,0 +1,40 @@
+import { queryGeneric } from "convex/server";
+import { v } from "convex/values";
+import type { Host, HostCtx, HostQueryCtx } from "../context.js";
+import { mutationsOf } from "../continuations.js";
+import type { ListedLimit, SeenLimit } from "./client.js";
+import { listLimits, seeLimit, vListedLimit, vSeenLimit } from "./seen.js";
+import {
+  overrideArgs,
+  overrideLimit,
+  pauseArgs,
+  pauseLimit,
+  resetLimit,
+  resumeLimit,
+  whichArgs,
+} from "./steer.js";
+
+/** What an operator says of limits while the app runs, and sees: a host exports all from `limits`. */
+export function limitFunctions(host: Host) {
+  const { publicMutation } = mutationsOf<HostCtx>();
+  return {
+    /** Has other numbers hold for a limit, or one of its keys, until `reset`. */
+    override: publicMutation(overrideArgs, (ctx, given) => overrideLimit(ctx, host, given)),
+    /** Lets nothing of a limit, or of one of its keys, start until `resume`. */
+    pause: publicMutation(pauseArgs, (ctx, given) => pauseLimit(ctx, host, given)),
+    resume: publicMutation(whichArgs, (ctx, which) => resumeLimit(ctx, host, which)),
+    reset: publicMutation(whichArgs, (ctx, which) => resetLimit(ctx, host, which)),
+    get: queryGeneric({
+      args: whichArgs,
+      returns: v.union(vSeenLimit, v.null()),
+      handler: async (ctx: HostQueryCtx, which): Promise<SeenLimit | null> =>
+        await seeLimit(ctx, which),
+    }),
+    /** All limits, that of the pool itself first. */
+    list: queryGeneric({
+      args: {},
+      returns: v.array(vListedLimit),
+      handler: async (ctx: HostQueryCtx): Promise<ListedLimit[]> => await listLimits(ctx),
+    }),
+  };
+}
