@@ -67,7 +67,10 @@ const CHILDREN = 3;
 /** … and so many runs below each that is listed. A page stays cheap; one run is enough to see. */
 const BELOW = 6;
 
-/** Where a run is; undefined unless it goes on or waits for its turn, and if there is no room to read that. */
+/**
+ * Where a run is. Undefined unless it goes on or waits for its turn, and if there is no room to
+ * read that.
+ */
 export async function placeOfRun(ctx: QueryCtx, run: Run): Promise<At | undefined> {
   const waits = run.state === "pending" && run.one !== undefined;
   if (run.state !== "running" && run.state !== "compensating" && !waits) return undefined;
