@@ -34,6 +34,11 @@ export async function endAttempt(
   outcome: Outcome,
   how?: Reporting,
 ): Promise<void> {
+  if (outcome.kind === "gone" && work.canceled !== true) {
+    await core.setAside(ctx, work._id, outcome.error);
+    const ended = { work: work._id, slot, executes: isExecuted(work) };
+    return await core.completeWork(ctx, host, { ...ended, ...how });
+  }
   const attempt = work.attempts + 1;
   const retry = outcome.kind === "failed" && outcome.retryable ? work.retry : undefined;
   if (retry === undefined || attempt >= retry.maxAttempts) {

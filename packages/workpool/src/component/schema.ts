@@ -79,6 +79,8 @@ export const vAttempt = { workId: v.id("works"), attempt: v.number(), slot: v.id
 export const vOutcome = v.union(
   v.object({ kind: v.literal("success"), returnValue: v.any() }),
   v.object({ kind: v.literal("failed"), error: v.string(), retryable: v.boolean() }),
+  /** It could not be begun, as its arguments are gone. */
+  v.object({ kind: v.literal("gone"), error: v.string() }),
 );
 export type Outcome = Infer<typeof vOutcome>;
 

@@ -2,7 +2,7 @@ import { type Infer, v } from "convex/values";
 import { enqueueWork, takeBack } from "../core/index.js";
 import { mutation, query } from "./_generated/server.js";
 import { host } from "./host.js";
-import { findWork, workOf } from "./work.js";
+import { argsOfWork, findWork, workOf } from "./work.js";
 
 const vSetAside = v.object({
   workId: v.string(),
@@ -47,7 +47,7 @@ export const retry = mutation({
     const work = await findWork(ctx, id);
     if (work === null) return true;
     if (work.canceled === true) await ctx.db.patch("works", work._id, { canceled: undefined });
-    await enqueueWork(ctx, await workOf(ctx, work), host);
+    await enqueueWork(ctx, await workOf(ctx, work, await argsOfWork(ctx, work)), host);
     return true;
   },
 });

@@ -36,11 +36,10 @@ export async function scheduledArgs(
   given?: Record<string, Value>,
 ): Promise<Record<string, unknown>> {
   const { settles, fn, largeArgs } = work;
-  // Also if they are large: a work whose arguments are gone is set aside before it starts.
-  const args = given ?? (await argsOfWork(ctx, work));
-  if (settles === true) return { ...args, token: attemptOf(work) };
   // A deployment stores what is scheduled: large arguments would be stored twice.
-  return { ...attemptOf(work), fn, ...(largeArgs === undefined ? { args } : { largeArgs }) };
+  if (settles !== true && largeArgs !== undefined) return { ...attemptOf(work), fn, largeArgs };
+  const args = given ?? (await argsOfWork(ctx, work));
+  return settles === true ? { ...args, token: attemptOf(work) } : { ...attemptOf(work), fn, args };
 }
 
 /** Names the next attempt of a work: the only one whose completion counts. */
@@ -92,8 +91,12 @@ export async function storeValue(ctx: MutationCtx, value: Value, what: string): 
 async function storedValue(ctx: MutationCtx, stored: Stored): Promise<Value | undefined> {
   if (stored.large === undefined) return stored.inline;
   const document = await ctx.db.get("largeValues", stored.large);
-  if (document === null) throw new Error(`The large value "${stored.large}" of a work is gone`);
+  if (document === null) throw new Error(goneValue(stored.large));
   return document.value;
+}
+
+export function goneValue(id: Id<"largeValues"> | undefined): string {
+  return `The large value "${id}" of a work is gone`;
 }
 
 /** Calls a work's callback, nested and once. Call it last, when nothing of the work is left. */

@@ -25,7 +25,7 @@ import { voidMutation } from "./continuations.js";
 import { logStarted, logWaiting } from "./events.js";
 import { type Outcome, vAttempt } from "./schema.js";
 import { host } from "./host.js";
-import { argsOfWork, removeWork, workOf } from "./work.js";
+import { argsOfWork, goneValue, removeWork, workOf } from "./work.js";
 
 export const vAction = v.object({
   ...vAttempt,
@@ -52,11 +52,10 @@ export async function performAttempt(
 ): Promise<void> {
   const since = Date.now();
   const given = largeArgs === undefined ? args : await loadArgs(ctx, largeArgs, since);
-  const outcome = await outcomeOf(async () => {
-    // Nobody waits for such a work: its record goes with them.
-    if (given === null) throw new Error("Its arguments are gone");
-    return await ctx.runAction(fn as FunctionHandle<"action">, given);
-  });
+  const outcome: Outcome =
+    given === null
+      ? { kind: "gone", error: goneValue(largeArgs) }
+      : await outcomeOf(() => ctx.runAction(fn as FunctionHandle<"action">, given));
   await report(ctx, { ...attempt, outcome }, since);
 }
 
