@@ -124,7 +124,7 @@ ${names.map((name) => row(answers, name, seeds)).join("\n")}
 
 With a pool of 50, chains cannot reach 225 steps a second here: a slot is busy for 241 to 261 ms per action of 200 ms, so the limit is about 190 to 207.
 
-Batches of 1,000 come 5 times a second where there are 50,000 works or more. At 10 a second for longer, Stepwise is refused 8% of them, and the peer none: with the entries of indexes, Stepwise writes 930 bytes for a work, and S256 takes 8 MiB a second.
+Batches of 1,000 come 5 times a second where there are 50,000 works or more. At 10 a second for longer, Stepwise is refused 2% of them, and the peer none: with the entries of indexes, Stepwise writes 830 bytes for a work, and S256 takes 8 MiB a second.
 
 ## Calls refused with shorter and longer mutations
 

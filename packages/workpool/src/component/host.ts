@@ -11,7 +11,7 @@ export const host: PoolHost = {
   functions: internal.watchdog,
   executes: {
     attemptOf: async (ctx: MutationCtx, { work: id, fn }) => {
-      if (fn !== (await createFunctionHandle(internal.worker.runAction))) return null;
+      if (fn !== undefined) return null;
       const work = await findWork(ctx, id);
       const isLarge = work?.largeArgs !== undefined;
       return work === null || isLarge ? null : await scheduledArgs(ctx, work, work.args);
@@ -22,6 +22,7 @@ export const host: PoolHost = {
       return await ctx.scheduler.runAfter(0, internal.executor.execute, args);
     },
   },
+  runner: async () => await createFunctionHandle(internal.worker.runAction),
   argsOf: async (ctx: MutationCtx, id) => {
     const work = await findWork(ctx, id);
     if (work === null) throw new Error(`The work "${id}" was in the queue, but its record is gone`);

@@ -26,7 +26,7 @@ export async function workOf(
   const args = await scheduledArgs(ctx, work, given);
   const action = { work: _id, args, argsInRecord: true, permits };
   if (work.settles === true) return { ...action, fn: work.fn, isMutation, timeoutMs };
-  return { ...action, fn: await createFunctionHandle(internal.worker.runAction) };
+  return action;
 }
 
 /** The arguments of an action's function; one that settles itself gets its own and the token. */

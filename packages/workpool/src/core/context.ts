@@ -39,6 +39,8 @@ export interface Host {
   readonly mayStart?: (ctx: HostCtx, work: Work) => Promise<boolean>;
   /** Told of a work that has left the queue for a slot. Default: nobody is. */
   readonly started?: (ctx: HostCtx, work: string) => Promise<void>;
+  /** The handle of the function that runs works without one of their own. */
+  readonly runner?: () => Promise<string>;
   /** The arguments of a work that was enqueued with `argsInRecord`. */
   readonly argsOf?: (ctx: HostCtx, work: string) => Promise<Record<string, unknown>>;
   /** For works that may run in executors. Default: each has a function of its own. */
@@ -76,8 +78,11 @@ export interface Host {
 export interface Work {
   /** Names the work towards the pool: the id of the host's own record of it. */
   readonly work: string;
-  /** The handle of its function, which gets `args` and `slot`, and calls `completeWork`. */
-  readonly fn: string;
+  /**
+   * The handle of its function, which gets `args` and `slot`, and calls `completeWork`. Default:
+   * that of `Host.runner`.
+   */
+  readonly fn?: string | undefined;
   readonly args: Readonly<Record<string, unknown>>;
   /** Says whether the host's record holds the arguments: see `Host.argsOf`. Default: false. */
   readonly argsInRecord?: boolean;

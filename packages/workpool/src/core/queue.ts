@@ -27,10 +27,10 @@ import { queuedOf, workOfQueued } from "./queued.js";
 import { poolTx } from "./transaction.js";
 
 export async function joinQueue(ctx: MutationCtx, gate: Gate, work: Work): Promise<void> {
-  const line = work.permits === undefined ? undefined : lineOf(work.permits);
+  const group = work.permits === undefined ? work.group : lineOf(work.permits);
   const lane = Math.floor(Math.random() * lanesOf(gate));
-  const id = await ctx.db.insert("waiting", { ...(await queuedOf(ctx, work)), lane, line });
-  if (line !== undefined) poolTx(ctx).queued.push(id);
+  const id = await ctx.db.insert("waiting", { ...(await queuedOf(ctx, work)), lane, group });
+  if (work.permits !== undefined) poolTx(ctx).queued.push(id);
 }
 
 /** How many lanes the queue has: one per slot, or more if the pool had more when works came. */

@@ -6,7 +6,7 @@ import { setAside } from "./set-aside.js";
 const QUEUED_ARGS_BYTES = 512;
 
 /** What is kept of a work that waits; `at` is the order in which they have come. */
-export type Queued = Omit<Doc<"waiting">, "_id" | "_creationTime" | "lane" | "line">;
+export type Queued = Omit<Doc<"waiting">, "_id" | "_creationTime" | "lane">;
 
 /** Stores a work that is to wait. */
 export async function queuedOf(
@@ -27,7 +27,7 @@ export async function queuedOf(
   return {
     work,
     fn,
-    args: large || argsInRecord ? null : args,
+    args: large || argsInRecord ? undefined : args,
     largeArgs: large ? await ctx.db.insert("largeArgs", { args }) : undefined,
     timeoutMs,
     isMutation,
@@ -42,9 +42,8 @@ export async function workOfQueued(ctx: MutationCtx, row: Queued): Promise<Work 
   const { work, fn, timeoutMs, isMutation, group, permits } = row;
   const rest = { work, fn, timeoutMs, isMutation, group, permits };
   if (row.largeArgs === undefined) {
-    // Arguments are never null, but for those that the host keeps.
-    const argsInRecord = row.args === null;
-    return { ...rest, args: argsInRecord ? {} : row.args, argsInRecord };
+    const args = row.args ?? undefined;
+    return { ...rest, args: args ?? {}, argsInRecord: args === undefined };
   }
   const large = await ctx.db.get("largeArgs", row.largeArgs);
   if (large === null) {

@@ -9,14 +9,15 @@ import { vBegan } from "./watch.js";
 /** What is kept of a work that waits. */
 const queuedFields = {
   work: v.string(),
-  fn: v.string(),
-  /** Null where they are large, or where the host keeps them. */
-  args: v.any(),
+  /** Absent where the host's `runner` runs it. */
+  fn: v.optional(v.string()),
+  /** Absent, or null in rows of earlier versions, where they are large or the host keeps them. */
+  args: v.optional(v.any()),
   /** In the place of `args` where they are large. */
   largeArgs: v.optional(v.id("largeArgs")),
   timeoutMs: v.optional(v.number()),
   isMutation: v.optional(v.boolean()),
-  /** What `lastWaitingOf` finds it by. */
+  /** What it is found by while it waits in the queue: its line if it has limits, or its group. */
   group: v.optional(v.string()),
   /** The names of the permits that it needs to start. */
   permits: v.optional(v.array(v.string())),
@@ -141,13 +142,10 @@ export const poolTables = {
     ...queuedFields,
     /** A random part of the queue, so that ends of one moment take from different ones. */
     lane: v.optional(v.number()),
-    /** Where it has limits: the line that it belongs to. */
-    line: v.optional(v.string()),
   })
     .index("by_commit", ["at"])
     .index("by_lane", ["lane", "at"])
     .index("by_group", ["group", "at"])
-    .index("by_line", ["line"])
     .index("by_work", ["work"]),
 
   /** Works that wait for a limit, in lines: see limits/lines.ts. Not in the queue meanwhile. */

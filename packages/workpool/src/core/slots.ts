@@ -220,13 +220,15 @@ export async function cancelStart(ctx: HostCtx, { job, shared }: Slot): Promise<
 /** @throws if the function no longer exists. A carrier finds that out when it calls it. */
 async function scheduleWork(
   ctx: MutationCtx,
-  { functions }: Host,
+  { functions, runner }: Host,
   slot: SlotId,
-  { work, fn, args, isMutation }: Work,
+  { work, fn: own, args, isMutation }: Work,
 ): Promise<Pick<Slot, "job" | "mayTake">> {
+  const fn = own ?? (await runner?.());
+  if (fn === undefined) throw new Error(`The work "${work}" has no function, nor has its Host`);
   if (isMutation === true || !(await lacksPlaces(ctx))) {
-    const own = fn as FunctionHandle<"action" | "mutation">;
-    return { job: await ctx.scheduler.runAfter(0, own, { ...args, slot }), mayTake: undefined };
+    const handle = fn as FunctionHandle<"action" | "mutation">;
+    return { job: await ctx.scheduler.runAfter(0, handle, { ...args, slot }), mayTake: undefined };
   }
   const carried = { slot, work, fn, args, at: Date.now() };
   return { job: await ctx.scheduler.runAfter(0, functions.carry, carried), mayTake: true };

@@ -27,7 +27,7 @@ export async function lookAtLine(
   }
   const queued = await ctx.db
     .query("waiting")
-    .withIndex("by_line", (q) => q.eq("line", line))
+    .withIndex("by_group", (q) => q.eq("group", line))
     .take(most);
   return { held, queued: queued.length };
 }
