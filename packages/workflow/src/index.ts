@@ -37,7 +37,7 @@ export type { Retry } from "./client/status.js";
 export type { TimelineEntry } from "./client/timeline.js";
 export type { Wait } from "./client/waits.js";
 export type { RunOrKey, WhichRun } from "./client/which-run.js";
-export { RetryAfter } from "./errors/retry-after.js";
+export { RetryAfter, retryAfter, type RetryAfterOptions } from "./errors/retry-after.js";
 export type { WorkflowReference } from "./runtime/reference.js";
 // With a star, so that the generated `declare module` can add to `Register`.
 export * from "./definition/index.js";

@@ -152,6 +152,8 @@ export default defineSchema({
     kind: vStepKind,
     state: vStepState,
     attempt: v.number(),
+    /** How many attempts its `retry` does not count: they have held a limit. */
+    uncounted: v.optional(v.number()),
     startedAt: v.number(),
     /** Of an action: when its attempt began, written when that ends. */
     beganAt: v.optional(v.number()),

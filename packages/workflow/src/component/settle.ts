@@ -1,4 +1,4 @@
-import { completeWork, isOwnJob, poolTx, type SlotId } from "@stepwise/workpool/core";
+import { completeWork, holdLimit, isOwnJob, poolTx, type SlotId } from "@stepwise/workpool/core";
 import { v } from "convex/values";
 import { withoutValues } from "../errors/failure.js";
 import { voidMutation } from "./core/continuations.js";
@@ -65,6 +65,8 @@ export async function settle(ctx: MutationCtx, settlement: Settlement) {
   const ids = new Map([[keyOf(step), step._id]]);
   const progress: Progress = { step, ids, known: new Map(), loops: [] };
   await recordOutcome(ctx, progress, settlement);
+  if (outcome.kind === "retry" && outcome.holds !== undefined)
+    await holdLimit(ctx, pool, step.permits, { holds: outcome.holds, at: outcome.dueAt });
   if (settlement.reduced !== undefined) await storeReduced(ctx, step.run, settlement.reduced);
   for (const stage of fused) await recordFused(ctx, progress, stage, settlement);
   for (const deadline of settlement.deadlines ?? []) await setDeadline(ctx, step.run, deadline);

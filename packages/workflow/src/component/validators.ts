@@ -147,6 +147,8 @@ export const vToken = v.object({
   run: v.string(),
   step: v.string(),
   attempt: v.number(),
+  /** How many attempts before it do not count. */
+  uncounted: v.optional(v.number()),
   iterations: v.optional(vIterations),
   /** Absent in a run that was never restarted. */
   generation: v.optional(v.number()),
@@ -257,7 +259,13 @@ export const vOutcome = v.union(
     ...ofEvent,
   }),
   v.object({ kind: v.literal("failed"), error: vError }),
-  v.object({ kind: v.literal("retry"), error: vError, dueAt: v.number() }),
+  /** `holds`: a limit of the step that starts nothing until then; then the attempt does not count. */
+  v.object({
+    kind: v.literal("retry"),
+    error: vError,
+    dueAt: v.number(),
+    holds: v.optional(v.string()),
+  }),
   /** Nothing yet: the run has only arrived there. */
   v.object({ kind: v.literal("open") }),
 );
@@ -344,11 +352,12 @@ const began = { beganAt: v.optional(v.number()) };
 /** What an action has reported. */
 export const vReported = v.union(
   v.object({ kind: v.literal("success"), output: v.any(), ...began }),
-  /** `retryAt`: when it asks to be tried again, in ms since the epoch. */
+  /** `retryAt`: when it asks to be tried again, in ms since the epoch; `holds`: a limit till then. */
   v.object({
     kind: v.literal("failed"),
     error: vError,
     retryAt: v.optional(v.number()),
+    holds: v.optional(v.string()),
     ...began,
   }),
 );

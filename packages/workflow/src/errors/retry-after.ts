@@ -1,25 +1,32 @@
-import { ConvexError, type Value } from "convex/values";
+import {
+  type Answered,
+  RetryAfter as Core,
+  retryAfterMs,
+  type RetryAfterOptions as Options,
+} from "@stepwise/workpool/core";
+import type { Value } from "convex/values";
+import type { Registered } from "../definition/limits.js";
 import { atMostYear, type Duration, durationMs } from "../rules.js";
 
-const MARKER = "~retryAfter";
+export { askedBy } from "@stepwise/workpool/core";
+
+/** What a {@link RetryAfter} says beside the time. */
+export type RetryAfterOptions = Options<keyof Registered & string>;
 
 /**
  * Thrown by the action of a step that may be tried again: says when. Its data marks it, also when it
  * comes out of a nested call.
  */
-export class RetryAfter extends ConvexError<{ [MARKER]: number; message: string; data: Value }> {
+export class RetryAfter extends Core {
   /**
    * @param after how long from now, or the time itself; at most a year.
-   * @param message default: says the time.
+   * @param options with `holds: "openai"`, a limit of the step starts nothing until then, and the
+   *   attempt does not count. A text is the message. Default: a message that says the time.
    * @param data kept as the error's data, as that of a `ConvexError` is. Default: null.
    * @throws if it is neither a duration nor a date.
    */
-  constructor(after: Duration | Date, message?: string, data: Value = null) {
-    const at = timeOf(after);
-    const text = message ?? `Asked to be tried again at ${new Date(at).toISOString()}`;
-    super({ [MARKER]: at, message: text, data });
-    this.name = "RetryAfter";
-    this.message = text;
+  constructor(after: Duration | Date, options?: string | RetryAfterOptions, data?: Value) {
+    super(new Date(timeOf(after)), options, data);
   }
 }
 
@@ -30,9 +37,18 @@ function timeOf(after: Duration | Date): number {
   return Date.now() + atMostYear(after.getTime() - Date.now(), what, after.toISOString());
 }
 
-/** What was thrown as a {@link RetryAfter}, even by another copy of this package. */
-export function askedBy(thrown: unknown): { at: number; message: string; data: Value } | undefined {
-  if (!(thrown instanceof ConvexError)) return undefined;
-  const { [MARKER]: at, message, data } = Object(thrown.data) as RetryAfter["data"];
-  return typeof at === "number" ? { at, message, data } : undefined;
+/**
+ * Makes the {@link RetryAfter} to throw of a response of `fetch` that was refused for now, such as
+ * one of 429 or 503. Its header `Retry-After` says when to call again.
+ * @param options.otherwise how long from now, without that header. Default: `"10s"`.
+ * @example
+ * const response = await fetch(url, { signal: info.signal });
+ * if (response.status === 429) throw retryAfter(response, { holds: "openai" });
+ */
+export function retryAfter(
+  response: Answered,
+  { otherwise = "10s", ...options }: RetryAfterOptions & { otherwise?: Duration } = {},
+): RetryAfter {
+  const message = `Answered with status ${response.status}`;
+  return new RetryAfter(retryAfterMs(response) ?? otherwise, { message, ...options });
 }

@@ -78,17 +78,18 @@ export async function report(
   attempt: Promise<Value> | { error: StepError },
 ): Promise<null> {
   const at = { workflow, node: stage, attempt: token.attempt };
-  const failed = (error: StepError, retryAt?: number) => ({
+  const failed = (error: StepError, asked?: ReturnType<typeof askedBy>) => ({
     kind: "failed" as const,
     error,
-    retryAt,
+    retryAt: asked?.at,
+    holds: asked?.holds,
   });
   const outcome =
     "error" in attempt
       ? failed(attempt.error)
       : await attempt.then(
           (output) => ({ kind: "success" as const, output }),
-          (error: unknown) => failed({ ...describeThrown(error), ...at }, askedBy(error)?.at),
+          (error: unknown) => failed({ ...describeThrown(error), ...at }, askedBy(error)),
         );
   const report = { ...outcome, beganAt };
   const completion = functions.completion(stage);

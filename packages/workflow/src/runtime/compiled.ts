@@ -34,7 +34,8 @@ import { INPUT, inputAtBeginning } from "./begins.js";
 import { checkMatch, eventsOf, received } from "./nodes/event.js";
 import { casesOf, onEndOf, withOnEnd } from "./nodes/kinds.js";
 import type { GENERATED_FORMAT } from "../rules.js";
-import { retryAt } from "./options.js";
+import { limitOfStage } from "./limits.js";
+import { type Again, nextAttempt } from "./options.js";
 import {
   checkFormat,
   checkNotRenamed,
@@ -142,13 +143,15 @@ export function compiled(
       // The component knows a branch by its storage name.
       return await run.failed(withPresentKeys(error, casesOf(node)), null, next, path);
     }
-    const { attempt } = token;
+    const { attempt, uncounted } = token;
     // An action that has not begun is not there any more: what is there now runs.
     if (replaced.has(stage) && ["lost", "removedNode"].includes(error.kind))
-      return await run.failed(error, Date.now(), next);
-    let again: number | null;
+      return await run.failed(error, { dueAt: Date.now() }, next);
+    let again: Again | null;
     try {
-      again = retryAt(own, stage, { ...error, attempt }, reported.retryAt);
+      const holds = limitOfStage(own, stage, reported.holds);
+      const asked = { retryAt: reported.retryAt, holds, uncounted };
+      again = nextAttempt(own, stage, { ...error, attempt }, asked);
     } catch (thrown) {
       const { message, ...rest } = describeThrown(thrown);
       const where = `The retry.when of "${placeOf(definition, stage).called}" failed`;

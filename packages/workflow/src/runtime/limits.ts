@@ -38,6 +38,12 @@ export function hasKeys(own: Bound, stage: string): boolean {
   return entries.some(([, key]) => typeof key === "function");
 }
 
+/** The limit, if the stage names it. */
+export function limitOfStage(own: Bound, stage: string, limit: string | undefined) {
+  const entries = usesOf(own, stage).flatMap((use) => use.entries);
+  return entries.some(([name]) => name === limit) ? limit : undefined;
+}
+
 /** The scope, in which what is sensitive throws when it is read. */
 function withoutSecrets(own: Bound, stage: string, scope: object, names: Reads): object {
   const hidden = secretNames(own, stage, names);

@@ -43,27 +43,42 @@ export async function actionFunction(
 
 const RETRIED: readonly ErrorKind[] = ["thrown", "timedOut", "lost"];
 
+/** When an action is tried again, in ms since the epoch, and the limit that is held until then. */
+export interface Again {
+  readonly dueAt: number;
+  readonly holds?: string;
+}
+
+/** What an attempt has asked for itself, and how many before it do not count. */
+interface Asked {
+  readonly retryAt?: number | undefined;
+  /** A limit that it takes part in. */
+  readonly holds?: string | undefined;
+  readonly uncounted?: number | undefined;
+}
+
 /**
- * When the next attempt of an action begins, in ms since the epoch; null if never.
- * @param at the time that it has asked for itself.
+ * When the next attempt of an action begins; null if never. One that holds a limit does not count.
  * @throws what the `when` of its `retry` throws, or if that gives no boolean.
  */
-export function retryAt(
+export function nextAttempt(
   { definition, retry: usual = false }: Bound,
   stage: string,
   error: StepError,
-  at: number | undefined,
-): number | null {
+  { retryAt, holds, uncounted = 0 }: Asked,
+): Again | null {
+  if (retryAt !== undefined && holds !== undefined) return { dueAt: retryAt, holds };
   const retry = placeOf(definition, stage).policy.retry ?? definition.options.retry ?? usual;
   const behavior = RETRIED.includes(error.kind) ? retryBehavior(retry) : undefined;
-  if (behavior === undefined || error.attempt >= behavior.maxAttempts) return null;
+  const counted = error.attempt - uncounted;
+  if (behavior === undefined || counted >= behavior.maxAttempts) return null;
   if (typeof retry === "object" && retry.when !== undefined) {
     const is: unknown = retry.when(error);
     if (typeof is !== "boolean")
       throw new Error(`it gave ${literalText(is)}, and must give true or false`);
     if (!is) return null;
   }
-  return at ?? Date.now() + retryDelayMs(behavior, error.attempt);
+  return { dueAt: retryAt ?? Date.now() + retryDelayMs(behavior, counted) };
 }
 
 function retryBehavior(retry: Retry): RetryBehavior | undefined {

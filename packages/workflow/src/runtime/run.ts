@@ -11,6 +11,7 @@ import { event } from "./nodes/event.js";
 import { endIteration, loop } from "./nodes/loop.js";
 import { sleep } from "./nodes/sleep.js";
 import { action, mutation, query } from "./nodes/step.js";
+import type { Again } from "./options.js";
 import { hasUndoables, type Place } from "./place.js";
 import { Transaction } from "./transaction.js";
 
@@ -154,10 +155,10 @@ export class Run extends Transaction {
   }
 
   /** It is tried again, recovers, or fails. @param at the stage, or its node. */
-  async failed(problem: Problem, retryAt: number | null, next?: Arrive, at = this.stage) {
+  async failed(problem: Problem, retry: Again | null, next?: Arrive, at = this.stage) {
     const error = this.errorAt(at, problem, this.token.attempt);
-    if (retryAt !== null) {
-      this.outcome = { kind: "retry", error, dueAt: retryAt };
+    if (retry !== null) {
+      this.outcome = { kind: "retry", error, ...retry };
       this.goOn({ kind: "wait" });
       return undefined;
     }

@@ -40,19 +40,41 @@ export async function endAttempt(
     return await core.completeWork(ctx, host, { ...ended, ...how });
   }
   const attempt = work.attempts + 1;
-  const retry = outcome.kind === "failed" && outcome.retryable ? work.retry : undefined;
-  if (retry === undefined || attempt >= retry.maxAttempts) {
+  const again = await nextAttempt(ctx, work, outcome);
+  if (again === null) {
     await endWork(ctx, work, slot, resultOf(outcome), attempt, how);
   } else if (work.canceled === true) {
     await endWork(ctx, work, slot, { kind: "canceled" }, attempt, how);
   } else {
-    await delayWork(ctx, work._id, Date.now() + core.retryDelayMs(retry, attempt), attempt);
+    await delayWork(ctx, work._id, again.at, { attempts: attempt, uncounted: again.uncounted });
     const counted = countEnd("retries");
     const ended = { work: work._id, slot, count: counted.count, executes: isExecuted(work) };
     await core.completeWork(ctx, host, { ...ended, ...how });
     await logCompleted(ctx, work, "retrying", attempt);
     await counted.report(ctx);
   }
+}
+
+/**
+ * When a work is tried again, in ms since the epoch, and how many attempts are not counted by then;
+ * null if it is not. What the attempt asks to be held is held.
+ */
+async function nextAttempt(
+  ctx: MutationCtx,
+  { attempts, uncounted = 0, retry, permits }: Doc<"works">,
+  outcome: Outcome,
+): Promise<(Pick<Doc<"works">, "uncounted"> & { at: number }) | null> {
+  if (outcome.kind !== "failed") return null;
+  const { at, holds } = outcome.asked ?? {};
+  if (at !== undefined && holds !== undefined)
+    if (await core.holdLimit(ctx, host, permits, { holds, at }))
+      return { at, uncounted: uncounted + 1 };
+  const counted = attempts + 1 - uncounted;
+  if (!outcome.retryable || retry === undefined || counted >= retry.maxAttempts) return null;
+  return {
+    at: at ?? Date.now() + core.retryDelayMs(retry, counted),
+    uncounted: uncounted || undefined,
+  };
 }
 
 /** Takes in how attempts of an executor ended. @returns the next ones, and how many it has done. */

@@ -38,8 +38,13 @@ export async function enqueueAll(
 }
 
 /** Starts a work again later. Until then it holds no slot, and one scheduled function. */
-export async function delayWork(ctx: MutationCtx, workId: Id<"works">, at: number, attempts = 0) {
-  await ctx.db.patch("works", workId, { attempts, due: await scheduleStart(ctx, at) });
+export async function delayWork(
+  ctx: MutationCtx,
+  workId: Id<"works">,
+  at: number,
+  fields: Partial<Pick<Doc<"works">, "attempts" | "uncounted">> = {},
+): Promise<void> {
+  await ctx.db.patch("works", workId, { ...fields, due: await scheduleStart(ctx, at) });
 }
 
 async function insertWork(

@@ -91,9 +91,9 @@ async function repairPage(
 
 /** Starts a work again, now or when it is due. One that cannot start is set aside. */
 async function rearm(ctx: MutationCtx, work: Doc<"works">): Promise<void> {
-  const { _id, due, name, fn, attempts } = work;
+  const { _id, due, name, fn } = work;
   if (due === undefined) return;
-  if (due.at > Date.now()) return await delayWork(ctx, _id, due.at, attempts);
+  if (due.at > Date.now()) return await delayWork(ctx, _id, due.at);
   if (due.job !== undefined)
     await warn(ctx, `The start of "${name ?? fn}" (${_id}) did not come: it starts now`);
   await enqueueDue(ctx, work);

@@ -22,6 +22,8 @@ export default defineSchema({
     timeoutMs: v.optional(v.number()),
     /** Attempts that have ended. Only the completion of the next one counts. */
     attempts: v.number(),
+    /** Those of them that its retry policy does not count: they have held a limit. */
+    uncounted: v.optional(v.number()),
     /** Absent if a failure is not tried again. */
     retry: v.optional(vRetryBehavior),
     /** The names of the permits that each attempt needs; absent if it has no limits. */
@@ -78,7 +80,13 @@ export const vAttempt = { workId: v.id("works"), attempt: v.number(), slot: v.id
 
 export const vOutcome = v.union(
   v.object({ kind: v.literal("success"), returnValue: v.any() }),
-  v.object({ kind: v.literal("failed"), error: v.string(), retryable: v.boolean() }),
+  v.object({
+    kind: v.literal("failed"),
+    error: v.string(),
+    retryable: v.boolean(),
+    /** When it asks to be tried again, and the limit that is held until then. */
+    asked: v.optional(v.object({ at: v.number(), holds: v.optional(v.string()) })),
+  }),
   /** It could not be begun, as its arguments are gone. */
   v.object({ kind: v.literal("gone"), error: v.string() }),
 );

@@ -1,6 +1,7 @@
 import type { FunctionHandle } from "convex/server";
 import { type Infer, type Value, v } from "convex/values";
 import {
+  askedBy,
   enqueueWork,
   HALF_OF_A_TRANSACTION,
   hasRoom,
@@ -158,7 +159,9 @@ export async function outcomeOf(run: () => Promise<unknown>): Promise<Outcome> {
     // A function that returns nothing has returned null to Convex.
     return { kind: "success", returnValue: (await run()) ?? null };
   } catch (error) {
-    return { kind: "failed", error: messageOf(error), retryable: !isNonRetryableError(error) };
+    const { at, holds, message = messageOf(error) } = askedBy(error) ?? {};
+    const asked = at === undefined ? undefined : { at, holds };
+    return { kind: "failed", error: message, retryable: !isNonRetryableError(error), asked };
   }
 }
 

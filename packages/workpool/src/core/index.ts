@@ -3,6 +3,7 @@ export * from "./config.js";
 export * from "./continuations.js";
 export * from "./jobs.js";
 export * from "./limits/client.js";
+export { holdLimit } from "./limits/hold.js";
 export * from "./limits/limits.js";
 export { POOL, type Which } from "./limits/overrides.js";
 export * from "./limits/waits-for.js";
@@ -11,6 +12,7 @@ export { setMaxParallelism } from "./parallelism.js";
 export * from "./pool.js";
 export * from "./report.js";
 export * from "./result.js";
+export * from "./retry-after.js";
 export * from "./set-aside.js";
 export {
   type Host as PoolHost,

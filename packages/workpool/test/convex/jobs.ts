@@ -1,5 +1,5 @@
 import { v } from "convex/values";
-import { NonRetryableError } from "../../src/client/index.js";
+import { NonRetryableError, RetryAfter } from "../../src/client/index.js";
 import { internal } from "./_generated/api.js";
 import { internalAction, internalMutation, internalQuery } from "./_generated/server.js";
 
@@ -135,5 +135,21 @@ export const count = internalQuery({
       .withIndex("by_label", (q) => q.eq("label", label))
       .collect();
     return events.length;
+  },
+});
+
+/** Is told, `times` times, to come again, as a service answers that is asked too often. */
+export const refused = internalAction({
+  args: {
+    label: v.string(),
+    times: v.number(),
+    afterMs: v.number(),
+    holds: v.optional(v.string()),
+  },
+  returns: v.number(),
+  handler: async (ctx, { label, times, afterMs, holds }): Promise<number> => {
+    const attempt = await ctx.runMutation(internal.jobs.record, { what: "attempt", label });
+    if (attempt > times) return attempt;
+    throw new RetryAfter(afterMs, { holds });
   },
 });

@@ -280,6 +280,7 @@ export type ComponentApi<Name extends string | undefined = string | undefined> =
           run: string;
           step: string;
           attempt: number;
+          uncounted?: number;
           iterations?: Array<number>;
           generation?: number;
           plan?: string;
@@ -297,6 +298,7 @@ export type ComponentApi<Name extends string | undefined = string | undefined> =
           run: string;
           step: string;
           attempt: number;
+          uncounted?: number;
           iterations?: Array<number>;
           generation?: number;
           plan?: string;
@@ -315,6 +317,7 @@ export type ComponentApi<Name extends string | undefined = string | undefined> =
           run: string;
           step: string;
           attempt: number;
+          uncounted?: number;
           iterations?: Array<number>;
           generation?: number;
           plan?: string;
@@ -348,6 +351,7 @@ export type ComponentApi<Name extends string | undefined = string | undefined> =
                 compensationErrors?: Array<any>;
               };
               retryAt?: number;
+              holds?: string;
               beganAt?: number;
             };
       },
@@ -407,6 +411,7 @@ export type ComponentApi<Name extends string | undefined = string | undefined> =
           run: string;
           step: string;
           attempt: number;
+          uncounted?: number;
           iterations?: Array<number>;
           generation?: number;
           plan?: string;
@@ -426,6 +431,7 @@ export type ComponentApi<Name extends string | undefined = string | undefined> =
           run: string;
           step: string;
           attempt: number;
+          uncounted?: number;
           iterations?: Array<number>;
           generation?: number;
           plan?: string;
@@ -520,6 +526,7 @@ export type ComponentApi<Name extends string | undefined = string | undefined> =
                 compensationErrors?: Array<any>;
               };
               dueAt: number;
+              holds?: string;
             }
           | { kind: "open" };
         beganAt?: number;
@@ -831,6 +838,7 @@ export type ComponentApi<Name extends string | undefined = string | undefined> =
           run: string;
           step: string;
           attempt: number;
+          uncounted?: number;
           iterations?: Array<number>;
           generation?: number;
           plan?: string;
@@ -848,6 +856,7 @@ export type ComponentApi<Name extends string | undefined = string | undefined> =
           run: string;
           step: string;
           attempt: number;
+          uncounted?: number;
           iterations?: Array<number>;
           generation?: number;
           plan?: string;

@@ -91,11 +91,13 @@ export async function lastOwnUndo(ctx: QueryCtx, run: RunId): Promise<Doc<"undos
 }
 
 export type RunOf = Pick<Step, "run" | "generation" | "plan" | "createdAt" | "parentOfMany">;
-export type StepOf = Omit<RunOf, "createdAt"> & Pick<Step, "_id" | "attempt" | "iterations">;
+export type StepOf = Omit<RunOf, "createdAt"> &
+  Pick<Step, "_id" | "attempt" | "iterations"> &
+  Partial<Pick<Step, "uncounted">>;
 
-export function tokenOf({ _id: step, run, attempt, iterations, ...of }: StepOf): Token {
+export function tokenOf({ _id: step, run, attempt, uncounted, iterations, ...of }: StepOf): Token {
   const { generation, plan, parentOfMany } = of;
-  return { run, step, attempt, iterations, generation, plan, parentOfMany };
+  return { run, step, attempt, uncounted, iterations, generation, plan, parentOfMany };
 }
 
 export function newRecord(

@@ -65,7 +65,8 @@ export async function recordOutcome(
     const retry = { attempt: failed, ...began, failedAt: Date.now(), nextAt: Math.floor(dueAt) };
     const retries = [...(step.retries ?? []), retry].slice(-MAX_RETRIES);
     const attempt = failed + 1;
-    const fields = { state: "waiting" as const, attempt, errors, retries, dueAt };
+    const uncounted = outcome.holds === undefined ? step.uncounted : (step.uncounted ?? 0) + 1;
+    const fields = { state: "waiting" as const, attempt, uncounted, errors, retries, dueAt };
     await scheduleEntry(ctx, step, { at: dueAt }, fields);
   } else if (isParent(step) && step.event !== undefined) {
     // The run goes on after the children; their record waits for the finalize.

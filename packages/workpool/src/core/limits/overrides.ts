@@ -27,11 +27,13 @@ export interface Which {
   name: string;
   key?: string | undefined;
 }
-/** Without numbers it is a pause. Of a limit or a key there is one of each at most. */
+/** Without numbers it is a pause. Of a limit or a key there is one of each at most, and a hold. */
 export interface Override extends Which, Limit {
   until?: number;
   by?: string;
   at: number;
+  /** No operator has said so, but a work: see hold.ts. It stands beside a pause. */
+  isHold?: boolean;
 }
 
 /** Where a pool has limits, and what was said of them. */
@@ -44,14 +46,18 @@ export const isPause = ({ total, perKey }: Limit): boolean =>
   total === undefined && perKey === undefined;
 
 const of =
-  (wanted: boolean) =>
+  (fits: (each: Override) => boolean) =>
   ({ overrides = [] }: Limited, { name, key }: Which): Override | undefined =>
-    overrides.find((each) => each.name === name && each.key === key && isPause(each) === wanted);
+    overrides.find((each) => each.name === name && each.key === key && fits(each));
 
-/** The pause of the limit or key itself. */
-export const ownPause = of(true);
+const ownHold = of(({ isHold }) => isHold === true);
+const ownPauseAlone = of((each) => isPause(each) && each.isHold !== true);
+
+/** The pause of the limit or key itself: that of an operator, or a hold. */
+export const ownPause = (gate: Limited, which: Which): Override | undefined =>
+  ownPauseAlone(gate, which) ?? ownHold(gate, which);
 /** The numbers of the limit or key itself. */
-export const ownNumbers = of(false);
+export const ownNumbers = of((each) => !isPause(each));
 
 /** The pause that holds for a limit or a key: its own, or that of the limit. */
 export function pauseOf(gate: Limited, { name, key }: Which): Override | undefined {

@@ -77,11 +77,12 @@ async function say(ctx: HostCtx, host: Host, config: Config, given: Given): Prom
   const { limits, overrides = [] } = await ensureGate(ctx);
   check(given, limits);
   const others = overrides.filter(
-    (each) => !isSame(each, given) || isPause(each) !== isPause(given),
+    (each) => !isSame(each, given) || isPause(each) !== isPause(given) || each.isHold === true,
   );
-  if (others.length >= MOST_OVERRIDES)
+  const said = others.filter(({ isHold }) => isHold !== true);
+  if (said.length >= MOST_OVERRIDES)
     throw new Error(
-      `There are ${others.length} overrides and pauses of limits: a pool has at most ${MOST_OVERRIDES}`,
+      `There are ${said.length} overrides and pauses of limits: a pool has at most ${MOST_OVERRIDES}`,
     );
   await put(ctx, host, [...others, { ...given, at: Date.now() }]);
   if (given.until !== undefined)
