@@ -34,13 +34,13 @@ export function markedGuards() {
  * trace, so that nothing conflicts with it. With `else`, that takes the place of the value.
  */
 export function withoutGuard(text, guard) {
+  const marks = [...text.matchAll(MARKER)].filter(([, name]) => name === guard);
+  if (marks.length === 0) return text;
   const file = ts.createSourceFile("guarded.ts", text, ts.ScriptTarget.Latest, true);
-  const edits = [...text.matchAll(MARKER)]
-    .filter(([, name]) => name === guard)
-    .map(({ index, 0: { length }, 2: instead }) => {
-      const at = index + length + text.slice(index + length).search(/\S/);
-      return editOf(nodeAt(file, at), instead);
-    });
+  const edits = marks.map(({ index, 0: { length }, 2: instead }) => {
+    const at = index + length + text.slice(index + length).search(/\S/);
+    return editOf(nodeAt(file, at), instead);
+  });
   let edited = text;
   for (const { from, to, put } of edits.toSorted((one, other) => other.from - one.from))
     edited = edited.slice(0, from) + put + edited.slice(to);
@@ -117,20 +117,31 @@ function mutated(path, text, { guard, file = "", find, replace }) {
   return { text: text.replace(new RegExp(pattern), () => replace), places };
 }
 
-/** How often a mutation's text occurs in the sources. */
-export function placesOf(mutation) {
-  let sum = 0;
+/** What a mutation makes of each source, and how often it changes that. */
+function* allMutated(mutation) {
   for (const name of ["workpool", "workflow"]) {
     const folder = join(packages, name, "src");
     for (const file of readdirSync(folder, { recursive: true }))
       if (file.endsWith(".ts") && !file.includes("_generated"))
-        sum += mutated(
-          `/${name}/src/${file}`,
-          readFileSync(join(folder, file), "utf8"),
-          mutation,
-        ).places;
+        yield mutated(`/${name}/src/${file}`, readFileSync(join(folder, file), "utf8"), mutation);
   }
+}
+
+/** How often a mutation's text occurs in the sources. */
+export function placesOf(mutation) {
+  let sum = 0;
+  for (const { places } of allMutated(mutation)) sum += places;
   return sum;
+}
+
+/** Says whether what a mutation makes of the sources can be parsed. */
+export function isWellFormed(mutation) {
+  for (const { text, places } of allMutated(mutation)) {
+    if (places === 0) continue;
+    const { diagnostics } = ts.transpileModule(text, { reportDiagnostics: true });
+    if (diagnostics.length > 0) return false;
+  }
+  return true;
 }
 
 /** A plugin for esbuild that makes a mutation in the sources of the components. */

@@ -424,7 +424,7 @@ export const MUTANTS = [
     says: "what a child can undo is forgotten",
     file: "workflow/src/component/features/concurrency.ts",
     find: 'if (isUndoable && child.state === "completed") await addChildUndo(ctx, child);',
-    replace: "",
+    replace: "if (false) await addChildUndo(ctx, child);",
   },
   {
     name: "pause-not-released",

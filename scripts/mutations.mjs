@@ -2,11 +2,11 @@
 // what catches it: a seed of the simulator, or else the test that is named. `npm run mutations --
 // [--list guards|mutants] [--seeds 1000] [name …]`: all whose names begin so. No file is changed: the mutation is made while
 // bundling. With --check it only says whether each is found in the sources.
-import { spawnSync } from "node:child_process";
 import { availableParallelism } from "node:os";
 import { parseArgs } from "node:util";
-import { markedGuards, placesOf } from "./guards.mjs";
+import { isWellFormed, markedGuards, placesOf } from "./guards.mjs";
 import { GUARDS, MUTANTS } from "./mutants.mjs";
+import { failsWith } from "./named-test.mjs";
 import { bundleSimulator, playSeeds } from "./simulator.mjs";
 
 const { values, positionals } = parseArgs({
@@ -31,6 +31,10 @@ const problems = [
   ...MUTANTS.filter((mutant) => placesOf(mutant) !== 1).map(
     ({ name }) => `the code of the mutant ${name} does not occur once`,
   ),
+  // A module that is loaded only in a test would have that fail.
+  ...[...GUARDS, ...MUTANTS]
+    .filter((each) => !isWellFormed(each))
+    .map(({ guard, name = guard }) => `what ${name} makes of the sources is no code`),
 ];
 for (const problem of problems) console.log(problem);
 
@@ -60,11 +64,7 @@ async function caughtBy(mutation, { profile = "mixed", class: of = "s16", test }
     return undefined;
   }
   const [file, name] = test;
-  const { status } = spawnSync("npx", ["vitest", "run", "--maxWorkers=1", file, "-t", name], {
-    env: { ...process.env, SIM_MUTATION: JSON.stringify(mutation) },
-    stdio: "ignore",
-  });
-  return status === 0 ? undefined : `the test "${name}" in ${file}`;
+  return failsWith(mutation, test) ? `the test "${name}" in ${file}` : undefined;
 }
 
 let missed = problems.length;
@@ -74,9 +74,17 @@ for (const { guard, name = guard, says, ...how } of values.check || missed > 0
   if (positionals.length > 0 && !positionals.some((begins) => name.startsWith(begins))) continue;
   const { find, replace, file } = how;
   const mutation = guard === undefined ? { file, find, replace } : { guard };
-  const caught = await caughtBy(mutation, how);
-  if (caught === undefined) missed += 1;
-  console.log(`${caught === undefined ? "MISSED" : "caught"}  ${name}: ${says}`);
-  if (caught !== undefined) console.log(`        ${caught}`);
+  // Before it is tried: what throws or hangs is known by that.
+  console.log(`${name}: ${says}`);
+  let outcome;
+  try {
+    const caught = await caughtBy(mutation, how);
+    if (caught === undefined) missed += 1;
+    outcome = caught === undefined ? "MISSED" : `caught by ${caught}`;
+  } catch (error) {
+    missed += 1;
+    outcome = `NOT TRIED: ${error.message}`;
+  }
+  console.log(`        ${outcome}`);
 }
 process.exitCode = missed === 0 ? 0 : 1;

@@ -109,7 +109,7 @@ export default defineSchema({
     .index("by_root_workflow", ["root", "workflow"])
     .index("by_root_workflow_state", ["root", "workflow", "state"])
     .index("by_root_state", ["root", "state"])
-    .index("by_ending", ["ending", "parentStep"])
+    .index("by_ending", ["ending"])
     .index("by_expiry", ["expiresAt"]),
 
   /** The tags of runs of the top level, to list these by them. `at`: when the run was created. */

@@ -118,14 +118,26 @@ export const manyEnds = defineWorkflow({ input: z.object({ count: z.number() }) 
   children: ({ input }) => Array.from({ length: input.count }, () => child(endsDeep, {})),
 });
 
-/** A loop with a child whose end takes longer than very many iterations. */
+/** Its child is a run below a run that has ended, while it goes on. */
+export const aroundAnnounced = defineWorkflow({ input: z.object({}) }).child(
+  "inner",
+  announced,
+  () => ({}),
+);
+
+/** A loop with runs below it whose ends take longer than very many iterations. */
 export const endsInLoop = defineWorkflow({ input: z.object({ count: z.number() }) }).loop(
   "rounds",
   {
     initial: () => 0,
     body: (round) =>
       round.parent("some", {
-        children: ({ loop }) => (loop.iteration === 3 ? [child(announced, {})] : []),
+        children: ({ loop }) =>
+          loop.iteration === 3
+            ? [child(announced, {})]
+            : loop.iteration === 5
+              ? [child(aroundAnnounced, {})]
+              : [],
         finalize: { query: () => 0 },
       }),
     until: ({ loop, input }) => loop.iteration === input.count,

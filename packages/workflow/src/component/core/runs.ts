@@ -1,6 +1,6 @@
 import type { StepError } from "../../definition/context.js";
 import { type Infer, v } from "convex/values";
-import type { QueryCtx, Run, RunId, StepId } from "./documents.js";
+import type { QueryCtx, Run, RunId } from "./documents.js";
 
 /** Which run: by its id, or by the key that it was started with. */
 export const vRunOrKey = v.union(v.object({ runId: v.string() }), v.object({ key: v.string() }));
@@ -55,12 +55,9 @@ export async function hasEnded(ctx: QueryCtx, { _id, endedAt }: Run): Promise<bo
   return compensating === null;
 }
 
-/** Says whether an `onEnd` of a tree has not ended. @param parent only of its children. */
-export async function isAnyEnding(ctx: QueryCtx, root: RunId, parent?: StepId): Promise<boolean> {
-  const some = ctx.db.query("runs").withIndex("by_ending", (q) => {
-    const all = q.eq("ending", root);
-    return parent === undefined ? all : all.eq("parentStep", parent);
-  });
+/** Says whether an `onEnd` of a tree has not ended. */
+async function isAnyEnding(ctx: QueryCtx, root: RunId): Promise<boolean> {
+  const some = ctx.db.query("runs").withIndex("by_ending", (q) => q.eq("ending", root));
   return (await some.first()) !== null;
 }
 

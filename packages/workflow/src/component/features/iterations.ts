@@ -4,7 +4,7 @@ import { continuation, continueLater } from "../core/continuations.js";
 import type { MutationCtx, RunId, Step, StepId } from "../core/documents.js";
 import { isParent } from "../core/kinds.js";
 import type { LoopStep } from "../engine/transition.js";
-import { removeChildren } from "./retention.js";
+import { removeParent } from "./retention.js";
 
 /** The first and so many of the newest iterations keep their records; twice as many meanwhile. */
 const RECORDED_ITERATIONS = 100;
@@ -70,8 +70,8 @@ async function removeSome(ctx: MutationCtx, old: Old, loop: Step): Promise<Old |
     for await (const step of query) {
       const stays = !isInside(loop, step) || undoable.has(iterationOf(old, step));
       if (!stays && step.endedAt !== undefined)
-        if (!isParent(step) || (await removeChildren(ctx, step)))
-          await ctx.db.delete("steps", step._id);
+        if (isParent(step)) await removeParent(ctx, step);
+        else await ctx.db.delete("steps", step._id);
       if (!(await hasRoom(ctx, ROOM_TO_COMPLETE))) return from(positionOf(step));
     }
   return null;

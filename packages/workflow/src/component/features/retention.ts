@@ -1,6 +1,7 @@
 import { cancelPending, isOwnJob, takeBack } from "@stepwise/workpool/core";
 import { internal } from "../_generated/api.js";
 import {
+  continuation,
   continueLater,
   deleteInPage,
   hasRoomInPage,
@@ -10,10 +11,11 @@ import {
 import type { Doc, MutationCtx, QueryCtx, Run, RunId, Step, StepId } from "../core/documents.js";
 import { giveBack } from "../core/inbox.js";
 import { isAction, isParent } from "../core/kinds.js";
-import { hasEnded, isAnyEnding } from "../core/runs.js";
+import { hasEnded } from "../core/runs.js";
 import { isLost, LATE_MS } from "../core/scheduled.js";
 import { removeTags } from "../core/tags.js";
-import { childrenFrom, hasChildIn, UNENDED } from "../core/childRuns.js";
+import { childrenFrom } from "../core/childRuns.js";
+import { lookBelow, type Seen } from "../core/descendants.js";
 import { stopStep } from "../engine/closing.js";
 import { liftDeadlines } from "../engine/deadlineTimer.js";
 import { dropPages } from "./childPages.js";
@@ -71,20 +73,39 @@ export async function repairRetention(ctx: MutationCtx): Promise<void> {
     await scheduleRemoval(ctx, next, Math.max(next.at, Date.now()));
 }
 
-/** Removes children in an old iteration. @returns false if they go on or can be undone. */
-export async function removeChildren(ctx: MutationCtx, { _id: parent, run }: Step) {
+/** Removes a parent in an old iteration, unless something below it goes on or can be undone. */
+export async function removeParent(ctx: MutationCtx, { _id: step }: Step): Promise<void> {
+  const rest = await removeIfOver(ctx, { step, seen: { from: 0, way: [] } });
+  if (rest !== null) await continueLater(ctx, internal.features.retention.removeWhenSeen, rest);
+}
+
+type Looking = {
+  step: StepId;
+  seen: Seen;
+};
+
+/** @returns how far it has looked, or null. */
+async function removeIfOver(ctx: MutationCtx, { step, seen }: Looking): Promise<Looking | null> {
   const undo = await ctx.db
     .query("undos")
-    .withIndex("by_step", (q) => q.eq("step", parent))
+    .withIndex("by_step", (q) => q.eq("step", step))
     .first();
-  if (undo !== null) return false;
-  const root = (await ctx.db.get("runs", run))?.root ?? run;
-  if ((await isAnyEnding(ctx, root, parent)) || (await hasChildIn(ctx, parent, UNENDED)))
-    return false;
-  if (!(await removeFamily(ctx, parent)))
-    await continueLater(ctx, internal.features.retention.removeMoreChildren, parent);
-  return true;
+  if (undo !== null) return null;
+  const what = await lookBelow(ctx, step, seen);
+  if (what === "goes on") return null;
+  if (what !== "over") return { step, seen: what };
+  if (!(await removeFamily(ctx, step)))
+    await continueLater(ctx, internal.features.retention.removeMoreChildren, step);
+  await ctx.db.delete("steps", step);
+  return null;
 }
+
+export const removeWhenSeen = continuation<Looking>(async (ctx, looking) => {
+  // A restart may have removed it.
+  return (await ctx.db.get("steps", looking.step)) === null
+    ? null
+    : await removeIfOver(ctx, looking);
+});
 
 export const removeMoreChildren = removal((ctx, parent: StepId) => removeFamily(ctx, parent));
 
