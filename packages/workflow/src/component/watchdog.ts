@@ -19,6 +19,7 @@ export const {
   seeForOwner,
   lookAtLine,
   endOverrides,
+  endWaits,
   wakeLines,
   carry,
   take,

@@ -1,6 +1,7 @@
 import { getConvexSize, type Value } from "convex/values";
-import type { Doc, MutationCtx, Work } from "./context.js";
+import type { Doc, Host, MutationCtx, Work } from "./context.js";
 import { setAside } from "./set-aside.js";
+import { endWait, waitOf } from "./wait-timers.js";
 
 /** Larger arguments are stored apart: a completion reads many rows of the queue. */
 const QUEUED_ARGS_BYTES = 512;
@@ -11,6 +12,7 @@ export type Queued = Omit<Doc<"waiting">, "_id" | "_creationTime" | "lane" | "li
 /** Stores a work that is to wait. */
 export async function queuedOf(
   ctx: MutationCtx,
+  host: Host,
   {
     work,
     fn,
@@ -21,6 +23,7 @@ export async function queuedOf(
     group,
     permits,
     at = ctx.db.vars.commitTs,
+    ...rest
   }: Work,
 ): Promise<Queued> {
   const large = !argsInRecord && getConvexSize(args as Value) >= QUEUED_ARGS_BYTES;
@@ -33,14 +36,16 @@ export async function queuedOf(
     isMutation,
     group,
     permits: permits === undefined ? undefined : [...permits],
+    ...(await waitOf(ctx, host, rest)),
     at,
   };
 }
 
 /** The work of a row that is no more; null if it had to be set aside. */
 export async function workOfQueued(ctx: MutationCtx, row: Queued): Promise<Work | null> {
-  const { work, fn, timeoutMs, isMutation, group, permits } = row;
-  const rest = { work, fn, timeoutMs, isMutation, group, permits };
+  const { work, fn, timeoutMs, isMutation, group, permits, until } = row;
+  const rest = { work, fn, timeoutMs, isMutation, group, permits, until };
+  await endWait(ctx, row);
   if (row.largeArgs === undefined) {
     // Arguments are never null, but for those that the host keeps.
     const argsInRecord = row.args === null;

@@ -20,6 +20,9 @@ const queuedFields = {
   group: v.optional(v.string()),
   /** The names of the permits that it needs to start. */
   permits: v.optional(v.array(v.string())),
+  /** When it fails if it still waits, and what sees to that if it is alone: see wait-timers.ts. */
+  until: v.optional(v.number()),
+  timer: v.optional(v.id("_scheduled_functions")),
   /** The order of commits: no row can appear before one that was seen. */
   at: v.commitTs(),
 };
@@ -148,11 +151,13 @@ export const poolTables = {
     .index("by_lane", ["lane", "at"])
     .index("by_group", ["group", "at"])
     .index("by_line", ["line"])
+    .index("by_until", ["until"])
     .index("by_work", ["work"]),
 
   /** Works that wait for a limit, in lines: see limits/lines.ts. Not in the queue meanwhile. */
   limited: defineTable({ ...queuedFields, line: v.string() })
     .index("by_line", ["line", "at"])
+    .index("by_until", ["until"])
     .index("by_work", ["work"]),
 
   /** One per line of works with the same limits and keys, while there are works in it. */
