@@ -48,7 +48,7 @@ export type EnqueueOptions<
   /** The limits that the work counts for: with the key, or `true` if it has none. Default: none. */
   limits?: Keys;
   /**
-   * How many ms it waits at most, each attempt anew, for a slot and its limits. Then it fails, and
+   * How many ms it waits at most, counted for each attempt, for a slot and its limits. Then it fails, and
    * is not retried. Default: it waits for as long as it takes.
    */
   waitAtMost?: number;
@@ -155,7 +155,14 @@ export async function commonOf(
   options: EnqueueOptions<OnComplete> & EnqueueSettings = {},
 ): Promise<Common> {
   const { onComplete, context, onCompleteExcludeKinds: excludeKinds, runAt, runAfter } = options;
-  const { maxParallelism, logLevel, retryBehavior: retry, definedLimits, limits, waitAtMost } = options;
+  const {
+    maxParallelism,
+    logLevel,
+    retryBehavior: retry,
+    definedLimits,
+    limits,
+    waitAtMost,
+  } = options;
   const name = options.name ?? pathOf(fn);
   if (runAt !== undefined && runAfter !== undefined)
     throw new Error(

@@ -338,6 +338,7 @@ export type ComponentApi<Name extends string | undefined = string | undefined> =
                   | "tooLarge"
                   | "lost"
                   | "removedNode";
+                reason?: "waiting";
                 data?: any;
                 workflow: string;
                 node: string;
@@ -452,6 +453,7 @@ export type ComponentApi<Name extends string | undefined = string | undefined> =
                   | "tooLarge"
                   | "lost"
                   | "removedNode";
+                reason?: "waiting";
                 data?: any;
                 workflow: string;
                 node: string;
@@ -485,6 +487,7 @@ export type ComponentApi<Name extends string | undefined = string | undefined> =
                   | "tooLarge"
                   | "lost"
                   | "removedNode";
+                reason?: "waiting";
                 data?: any;
                 workflow: string;
                 node: string;
@@ -510,6 +513,7 @@ export type ComponentApi<Name extends string | undefined = string | undefined> =
                   | "tooLarge"
                   | "lost"
                   | "removedNode";
+                reason?: "waiting";
                 data?: any;
                 workflow: string;
                 node: string;
@@ -556,6 +560,7 @@ export type ComponentApi<Name extends string | undefined = string | undefined> =
               | "tooLarge"
               | "lost"
               | "removedNode";
+            reason?: "waiting";
             data?: any;
             workflow: string;
             node: string;
@@ -597,7 +602,12 @@ export type ComponentApi<Name extends string | undefined = string | undefined> =
                 iterations?: Array<number>;
                 called?: string;
                 part?: "output" | "finalize" | "compensate";
-                action?: { fn: string; timeoutMs?: number; permits?: Array<string> };
+                action?: {
+                  fn: string;
+                  timeoutMs?: number;
+                  waitAtMostMs?: number;
+                  permits?: Array<string>;
+                };
                 reads: Array<{
                   name: string;
                   stage: string;
@@ -634,7 +644,12 @@ export type ComponentApi<Name extends string | undefined = string | undefined> =
                     iterations?: Array<number>;
                     called?: string;
                     part?: "output" | "finalize" | "compensate";
-                    action?: { fn: string; timeoutMs?: number; permits?: Array<string> };
+                    action?: {
+                      fn: string;
+                      timeoutMs?: number;
+                      waitAtMostMs?: number;
+                      permits?: Array<string>;
+                    };
                     reads: Array<{
                       name: string;
                       stage: string;
@@ -681,6 +696,7 @@ export type ComponentApi<Name extends string | undefined = string | undefined> =
                         | "tooLarge"
                         | "lost"
                         | "removedNode";
+                      reason?: "waiting";
                       data?: any;
                       workflow: string;
                       node: string;
@@ -739,6 +755,7 @@ export type ComponentApi<Name extends string | undefined = string | undefined> =
                   | "tooLarge"
                   | "lost"
                   | "removedNode";
+                reason?: "waiting";
                 data?: any;
                 workflow: string;
                 node: string;
@@ -772,7 +789,12 @@ export type ComponentApi<Name extends string | undefined = string | undefined> =
             iterations?: Array<number>;
             called?: string;
             part?: "output" | "finalize" | "compensate";
-            action?: { fn: string; timeoutMs?: number; permits?: Array<string> };
+            action?: {
+              fn: string;
+              timeoutMs?: number;
+              waitAtMostMs?: number;
+              permits?: Array<string>;
+            };
             reads: Array<{
               name: string;
               stage: string;
@@ -1083,6 +1105,7 @@ export type ComponentApi<Name extends string | undefined = string | undefined> =
               | "tooLarge"
               | "lost"
               | "removedNode";
+            reason?: "waiting";
             data?: any;
             workflow: string;
             node: string;
@@ -1146,6 +1169,7 @@ export type ComponentApi<Name extends string | undefined = string | undefined> =
             | "tooLarge"
             | "lost"
             | "removedNode";
+          reason?: "waiting";
           data?: any;
           workflow: string;
           node: string;
@@ -1203,6 +1227,7 @@ export type ComponentApi<Name extends string | undefined = string | undefined> =
               | "tooLarge"
               | "lost"
               | "removedNode";
+            reason?: "waiting";
             data?: any;
             workflow: string;
             node: string;
@@ -1296,7 +1321,12 @@ export type ComponentApi<Name extends string | undefined = string | undefined> =
             iterations?: Array<number>;
             called?: string;
             part?: "output" | "finalize" | "compensate";
-            action?: { fn: string; timeoutMs?: number; permits?: Array<string> };
+            action?: {
+              fn: string;
+              timeoutMs?: number;
+              waitAtMostMs?: number;
+              permits?: Array<string>;
+            };
             reads: Array<{
               name: string;
               stage: string;
@@ -1407,6 +1437,7 @@ export type ComponentApi<Name extends string | undefined = string | undefined> =
             | "tooLarge"
             | "lost"
             | "removedNode";
+          reason?: "waiting";
           data?: any;
           workflow: string;
           node: string;
@@ -1465,6 +1496,7 @@ export type ComponentApi<Name extends string | undefined = string | undefined> =
               | "tooLarge"
               | "lost"
               | "removedNode";
+            reason?: "waiting";
             data?: any;
             workflow: string;
             node: string;
@@ -1551,6 +1583,7 @@ export type ComponentApi<Name extends string | undefined = string | undefined> =
               | "tooLarge"
               | "lost"
               | "removedNode";
+            reason?: "waiting";
             data?: any;
             workflow: string;
             node: string;
@@ -1606,6 +1639,7 @@ export type ComponentApi<Name extends string | undefined = string | undefined> =
                 | "tooLarge"
                 | "lost"
                 | "removedNode";
+              reason?: "waiting";
               data?: any;
               workflow: string;
               node: string;

@@ -36,7 +36,12 @@ export async function lineBlockedBy(ctx: QueryCtx, permit: string): Promise<Line
 }
 
 /** Has a work wait in its line. */
-export async function joinLine(ctx: MutationCtx, host: Host, line: string, work: Work): Promise<void> {
+export async function joinLine(
+  ctx: MutationCtx,
+  host: Host,
+  line: string,
+  work: Work,
+): Promise<void> {
   await ctx.db.insert("limited", { ...(await queuedOf(ctx, host, work)), line });
 }
 
