@@ -110,6 +110,39 @@ describe("a limit of the config that a step names", () => {
     await expectNothingLeft();
   });
 
+  test("[S185] a step that has waited as long as it may fails as timed out, is not tried again, and says what it has waited for", async () => {
+    await use.app.start("hurried", { name: "holds", ms: 20 * MINUTE });
+    await use.app.drive(async () => (await begun()).length === 1);
+    const late = await use.app.start("hurried", { name: "late" });
+    const other = await use.app.start("hurried", { name: "other", org: "else" });
+    await use.app.advance(6 * MINUTE);
+    expect(await use.app.status("hurried", late)).toMatchObject({
+      state: "completed",
+      output:
+        'timedOut waiting 1: Its action has waited for the limit "tenant" of "acme" as long as its `waitAtMost` allows',
+    });
+    expect(await use.app.status("hurried", other)).toMatchObject({ output: "other" });
+    await use.app.drive();
+    expect(await begun()).toEqual(["begin holds", "begin other"]);
+    await expectNothingLeft();
+  });
+
+  test("[S185] a step waits anew when its run is resumed, and in each attempt", async () => {
+    await use.app.start("ofTenant", { name: "holds", org: "a", ms: MINUTE });
+    const failing = await use.app.start("hurried", { name: "failing", org: "org a", fails: 1 });
+    await use.app.drive(async () => (await begun()).length === 1);
+    await use.app.t.mutation(internal.manager.pause, { runId: failing });
+    await use.app.advance(10 * MINUTE);
+    await use.app.t.mutation(hold, { paused: true, key: "org a" });
+    await use.app.t.mutation(internal.manager.resume, { runId: failing });
+    await use.app.advance(4 * MINUTE);
+    expect((await use.app.status("hurried", failing))?.state).toBe("running");
+    await use.app.t.mutation(hold, { paused: false, key: "org a" });
+    await use.app.drive();
+    expect(await use.app.status("hurried", failing)).toMatchObject({ output: "failing" });
+    await expectNothingLeft();
+  });
+
   test("[S233] a step that waits for a limit says which, how many run, and where it stands", async () => {
     await use.app.start("ofTenant", { name: "holds", ms: MINUTE });
     await use.app.drive(async () => (await begun()).length === 1);

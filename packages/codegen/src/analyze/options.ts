@@ -139,9 +139,9 @@ export function reportUnknown(
   code: CodeName = "noEffect",
 ): void {
   // Of what has no handler, the options of one are reported as what has no effect there; `limits`
-  // are for steps alone.
+  // and `waitAtMost` are for steps alone.
   const isWhole = known.includes("mutation") || known.includes("input") || code !== "noEffect";
-  const others = ["limits", ...(isWhole ? [] : policies)];
+  const others = ["limits", "waitAtMost", ...(isWhole ? [] : policies)];
   for (const { name, nameNode, elsewhere } of options.values()) {
     // What others share may be for other nodes too.
     if (known.includes(name) || others.includes(name) || elsewhere !== undefined) continue;

@@ -70,6 +70,7 @@ const rules: Readonly<Record<string, Rule>> = {
   input: each((value) => isObject(value), "write a schema: `input: z.object({ … })`"),
   retry: checkRetry,
   timeout: duration,
+  waitAtMost: duration,
   retention: duration,
   isolate: flag,
   // Of a workflow it may be a list of paths, which their types check.
@@ -109,6 +110,7 @@ const areFor = {
   timeout: "actions, parents, loops and events",
   isolate: "mutations and queries",
   limits: "steps with an action",
+  waitAtMost: "steps with an action",
 } as const;
 
 export const checkOptions = ({ name, given, nodes }: WorkflowPlan): Diagnostic[] => [
@@ -160,7 +162,7 @@ function checkEffects({ label, stages, given, isStep }: Owner): Diagnostic[] {
     const { place, isUnsure = false } = given.get(name) ?? {};
     // Of a compensation it is told that `isolate` is no option at all.
     const isTold = name === "isolate" && stages.every(({ isAside }) => isAside);
-    const isFor = name !== "limits" || isStep;
+    const isFor = isStep || (name !== "limits" && name !== "waitAtMost");
     const hasEffect = isFor && stages.some(({ kind }) => stageKind(kind).options.includes(name));
     if (place === undefined || isUnsure || isTold || hasEffect) return [];
     const message = `\`${name}\` has no effect on ${label}`;

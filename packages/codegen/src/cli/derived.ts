@@ -123,13 +123,14 @@ function rowsOf(node: NodeExplained): string[][] {
 }
 
 function runs(stage: StageExplained, node: NodeExplained): string {
-  const { kind, reference, isCompensation, limits = [] } = stage;
+  const { kind, reference, isCompensation, limits = [], waitAtMostMs } = stage;
   if (node.maxIterations !== undefined)
     return node.maxIterations === null ? "loop" : `loop, at most ${node.maxIterations} iterations`;
   const which = whichRun[stageKind(kind).bodies ?? ""];
   if (which !== undefined) return `${kind}, ${which(node.bodies?.length ?? 0)}`;
   const within = limits.map((limit) => `, ${mostOf(limit)}`).join("");
-  const what = `${reference === undefined ? kind : `${kind} ${reference}`}${within}`;
+  const wait = waitAtMostMs === undefined ? "" : `, waits at most ${duration(waitAtMostMs)}`;
+  const what = `${reference === undefined ? kind : `${kind} ${reference}`}${within}${wait}`;
   return isCompensation === true ? `${what}, to undo it` : what;
 }
 

@@ -57,6 +57,8 @@ export interface StageExplained extends WorstCase {
   readonly isCompensation?: true;
   /** The most that its limits let through. For how long it waits for them is not in any sum. */
   readonly limits?: readonly LimitExplained[];
+  /** How long each attempt waits at most before it begins. In no sum either. */
+  readonly waitAtMostMs?: number | undefined;
 }
 
 interface LimitExplained {
@@ -178,6 +180,7 @@ class Walk {
       ...worst,
       ...(isAside && !isOnEnd(node) ? { isCompensation: true } : {}),
       ...(limits.length > 0 ? { limits } : {}),
+      waitAtMostMs: isAside ? undefined : durationMs(node.options["waitAtMost"]),
     };
   }
 

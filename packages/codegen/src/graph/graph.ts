@@ -129,6 +129,7 @@ const timeOfDayText = ({ at, zone }: Readonly<Record<string, Value>>): string =>
 const policyTexts: Readonly<Record<string, (value: Value) => string | undefined>> = {
   retry: (value) => (value === false ? undefined : `retry ${retryOf(value).maxAttempts}×`),
   timeout: (value) => `timeout ${durationText(value)}`,
+  waitAtMost: (value) => `waits at most ${durationText(value)}`,
   duration: durationText,
   maxIterations: (value) => `at most ${String(value)} iterations`,
   concurrency: (value) => `${String(value)} at once`,

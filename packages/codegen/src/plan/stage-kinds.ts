@@ -21,7 +21,7 @@ interface StageKind {
    */
   readonly bodies?: "cases" | "iteration" | "branches" | "rivals" | "item";
   /** Which of the options that not every node has are for it. */
-  readonly options: readonly ("retry" | "timeout" | "isolate" | "limits")[];
+  readonly options: readonly ("retry" | "timeout" | "isolate" | "limits" | "waitAtMost")[];
   /** Of a kind that waits for something else than to be tried again. */
   readonly waits?: (time: string | undefined, events: string) => string;
 }
@@ -40,7 +40,7 @@ export const stageKinds = {
     goes: "queued",
     takes: "attempts",
     shape: "run",
-    options: ["retry", "timeout", "limits"],
+    options: ["retry", "timeout", "limits", "waitAtMost"],
   },
   mutation: { goes: "within", takes: "transaction", shape: "run", options: ["isolate"] },
   query: { goes: "within", takes: "transaction", shape: "run", options: ["isolate"] },

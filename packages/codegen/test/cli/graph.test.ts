@@ -60,7 +60,9 @@ test("retries, timeouts and references are in the drawing", async () => {
 test("the limits that a step names are in the drawing", async () => {
   await use("limits");
   const { out } = await workflowCodegen("graph", "answer");
-  expect(out).toContain("exported<br/>action<br/>limit exports<br/>limit both");
+  expect(out).toContain(
+    "exported<br/>action<br/>waits at most 10m<br/>limit exports<br/>limit both",
+  );
 });
 
 test("sleeps, events, branches, loops and children are told apart, and where a run goes from each", async () => {

@@ -24,6 +24,7 @@ export const vErrorKind = oneOf(...ERROR_KINDS);
 export const vError = v.object({
   message: v.string(),
   kind: vErrorKind,
+  reason: v.optional(v.literal("waiting")),
   data: v.optional(v.any()),
   workflow: v.string(),
   node: v.string(),
@@ -123,10 +124,11 @@ export type Read = Infer<typeof vRead>;
 /** The names of the permits that an action needs of the pool's limits. Default: none. */
 export const vPermits = v.optional(v.array(v.string()));
 
-/** The function of an action stage: its handle, and how long an attempt may take. */
+/** The function of an action stage: its handle, and how long an attempt may take, and wait. */
 export const vActionFunction = v.object({
   fn: v.string(),
   timeoutMs: v.optional(v.number()),
+  waitAtMostMs: v.optional(v.number()),
   permits: vPermits,
 });
 export type ActionFunction = Infer<typeof vActionFunction>;

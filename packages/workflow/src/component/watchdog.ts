@@ -5,7 +5,7 @@ import { voidMutation } from "./core/continuations.js";
 import { pool, vFound } from "./core/poolHost.js";
 import { attemptFailed } from "./engine/entry.js";
 import { findLate, watchDeadlines, watchEntries, watchSetAside } from "./features/watch.js";
-import { vErrorKind } from "./validators.js";
+import { vError } from "./validators.js";
 
 /* The pool's watchdog, registered in this component: it finds actions that will never report. */
 
@@ -19,6 +19,7 @@ export const {
   seeForOwner,
   lookAtLine,
   endOverrides,
+  endWaits,
   wakeLines,
   carry,
   take,
@@ -40,7 +41,9 @@ export const watchAll = internalMutation({
   },
 });
 
+const { kind, reason, message } = vError.fields;
+
 export const failAttempt = voidMutation(
-  { step: v.string(), kind: vErrorKind, message: v.string() },
-  async (ctx, { step, kind, message }) => await attemptFailed(ctx, step, kind, message),
+  { step: v.string(), kind, reason, message },
+  async (ctx, { step, ...problem }) => await attemptFailed(ctx, step, problem),
 );

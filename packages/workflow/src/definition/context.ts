@@ -66,6 +66,8 @@ export type ErrorKind = (typeof ERROR_KINDS)[number];
 export type StepError = {
   message: string;
   kind: ErrorKind;
+  /** Of what has timed out before it began: it has waited longer than its `waitAtMost`. */
+  reason?: "waiting" | undefined;
   /** The `data` of a `ConvexError`; absent if over 64 KiB, or nested more than 6 deep. */
   data?: Value | undefined;
   /** The workflow of the run that failed. */

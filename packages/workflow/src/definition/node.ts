@@ -133,6 +133,12 @@ interface StepOptions<Scope, Result, Recovered, Undo extends AnyUndo> extends Po
    */
   limits?: LimitsOption<Scope>;
   /**
+   * For an action: how long each attempt waits at most for a slot and its limits. Then the step
+   * fails as `timedOut` with the reason `waiting`, and is not tried again. Default: as long as it
+   * takes.
+   */
+  waitAtMost?: Duration;
+  /**
    * Undoes the completed step when the run fails, times out or is canceled later. Compensations run
    * one by one, newest step first. Each is retried like a step; if one fails for good, the others
    * still run.

@@ -28,17 +28,20 @@ export function optionOf({ definition, workflow }: Bound, stage: string, option:
   return `The ${option} of "${placeOf(definition, stage).called}" in workflow "${workflow}"`;
 }
 
-/** An action stage for the component. @throws if its `timeout` or `retry` is invalid. */
+/** An action stage for the component. @throws if one of its times or its `retry` is invalid. */
 export async function actionFunction(
   own: Bound,
   stage: string,
   permits: string[] | undefined,
 ): Promise<ActionFunction> {
-  const { timeout, retry = own.definition.options.retry } = placeOf(own.definition, stage).policy;
+  const { policy } = placeOf(own.definition, stage);
+  const { timeout, waitAtMost, retry = own.definition.options.retry } = policy;
   checkRetry(optionOf(own, stage, "retry"), retry);
   const fn = await createFunctionHandle(own.functions.action(stage));
-  if (timeout === undefined) return { fn, permits };
-  return { fn, permits, timeoutMs: durationMs(timeout, optionOf(own, stage, "timeout")) };
+  const ms = (given: Duration | undefined, option: string) =>
+    given === undefined ? undefined : durationMs(given, optionOf(own, stage, option));
+  const waitAtMostMs = ms(waitAtMost, "waitAtMost");
+  return { fn, permits, timeoutMs: ms(timeout, "timeout"), waitAtMostMs };
 }
 
 const RETRIED: readonly ErrorKind[] = ["thrown", "timedOut", "lost"];
@@ -69,7 +72,9 @@ export function nextAttempt(
 ): Again | null {
   if (retryAt !== undefined && holds !== undefined) return { dueAt: retryAt, holds };
   const retry = placeOf(definition, stage).policy.retry ?? definition.options.retry ?? usual;
-  const behavior = RETRIED.includes(error.kind) ? retryBehavior(retry) : undefined;
+  // What has waited too long would only wait again.
+  const isRetried = RETRIED.includes(error.kind) && error.reason !== "waiting";
+  const behavior = isRetried ? retryBehavior(retry) : undefined;
   const counted = error.attempt - uncounted;
   if (behavior === undefined || counted >= behavior.maxAttempts) return null;
   if (typeof retry === "object" && retry.when !== undefined) {

@@ -2,7 +2,7 @@ import type { StepError } from "../definition/context.js";
 import type { AnyDefinition } from "../definition/definition.js";
 import type { LimitsOption } from "../definition/limits.js";
 import type { Policy } from "../definition/node.js";
-import { GENERATED_FORMAT } from "../rules.js";
+import { type Duration, GENERATED_FORMAT } from "../rules.js";
 import {
   type AnyNode,
   insideOf,
@@ -49,7 +49,10 @@ export interface Place extends Pick<StageOf, "runs" | "sees"> {
   /** The parts of the node, in the order in which a run comes to them. */
   readonly parts: readonly string[];
   /** The options that it runs by: its node's; a finalize and a compensation have their own. */
-  readonly policy: Policy & { readonly limits?: LimitsOption<never> };
+  readonly policy: Policy & {
+    readonly limits?: LimitsOption<never>;
+    readonly waitAtMost?: Duration;
+  };
   /** The first stage of the node. */
   readonly first: string;
   /** Where its output is recorded: a parent's finalize makes the parent's. */

@@ -112,3 +112,16 @@ export const badLater = defineWorkflow({ input: z.object({ org: z.string() }) })
 export const free = defineWorkflow({ input: Work }).step("work", {
   action: async (ctx, { input }) => await work(ctx, input),
 });
+
+/** It waits five minutes at most, for a slot or its limit, and says so when that was too short. */
+export const hurried = defineWorkflow({ input: Work, retry: true })
+  .step("work", {
+    action: async (ctx, { input }, info) => await work(ctx, input, info.attempt),
+    limits: { tenant: ({ input }) => input.org },
+    waitAtMost: "5m",
+    recover: ({ kind, reason, message, attempt }) => {
+      if (reason === undefined) throw new Error(message);
+      return `${kind} ${reason} ${attempt}: ${message}`;
+    },
+  })
+  .step("after", { query: (_ctx, { work: worked }) => worked });

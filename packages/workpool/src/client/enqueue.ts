@@ -47,6 +47,11 @@ export type EnqueueOptions<
   onCompleteExcludeKinds?: RunResult["kind"][];
   /** The limits that the work counts for: with the key, or `true` if it has none. Default: none. */
   limits?: Keys;
+  /**
+   * How many ms it waits at most, counted for each attempt, for a slot and its limits. Then it fails, and
+   * is not retried. Default: it waits for as long as it takes.
+   */
+  waitAtMost?: number;
   /** Names the work in logs and messages. Default: the path of its function. */
   name?: string;
 } & ContextOption<FunctionArgs<Callback>["context"]> &
@@ -150,18 +155,30 @@ export async function commonOf(
   options: EnqueueOptions<OnComplete> & EnqueueSettings = {},
 ): Promise<Common> {
   const { onComplete, context, onCompleteExcludeKinds: excludeKinds, runAt, runAfter } = options;
-  const { maxParallelism, logLevel, retryBehavior: retry, definedLimits, limits } = options;
+  const {
+    maxParallelism,
+    logLevel,
+    retryBehavior: retry,
+    definedLimits,
+    limits,
+    waitAtMost,
+  } = options;
   const name = options.name ?? pathOf(fn);
   if (runAt !== undefined && runAfter !== undefined)
     throw new Error(
       `Enqueueing ${name ?? `a ${kind}`}: both runAt and runAfter are given; give one of them`,
     );
   checkExcludeKinds(excludeKinds);
+  if (waitAtMost !== undefined && !(waitAtMost > 0))
+    throw new Error(
+      `Enqueueing ${name ?? `a ${kind}`}: waitAtMost is ${waitAtMost}: it must be a number of ms above 0`,
+    );
   return {
     maxParallelism,
     logLevel,
     limits: definedLimits,
     permits: limits === undefined ? undefined : permitsFor(limits, definedLimits),
+    waitAtMostMs: waitAtMost,
     retry,
     kind,
     fn: await handleOf(fn),

@@ -44,6 +44,12 @@ export const host: PoolHost = {
     await reportAlong(ctx, idle);
     return at;
   },
+  waitedTooLong: async (ctx: MutationCtx, id, what) => {
+    const work = await findWork(ctx, id);
+    const ms = work?.waitAtMostMs ?? 0;
+    const error = `Timed out waiting: it has waited ${ms} ms ${what}, its waitAtMost`;
+    await continueLater(ctx, host, internal.complete.endGone, { id, error });
+  },
   // Its callback may use up a transaction, which here is that of others.
   functionGone: async (ctx: MutationCtx, id, error) =>
     void (await continueLater(ctx, host, internal.complete.endGone, { id, error })),

@@ -28,6 +28,8 @@ export default defineSchema({
     retry: v.optional(vRetryBehavior),
     /** The names of the permits that each attempt needs; absent if it has no limits. */
     permits: v.optional(v.array(v.string())),
+    /** How long each attempt waits at most for a slot and its permits. Default: for ever. */
+    waitAtMostMs: v.optional(v.number()),
     onComplete: v.optional(
       v.object({
         fn: v.string(),
@@ -103,6 +105,8 @@ export const enqueueFields = {
   retry: v.optional(vRetryBehavior),
   /** The names of the permits that each of them needs, from `permitsFor`. Default: none. */
   permits: v.optional(v.array(v.string())),
+  /** How long each attempt waits at most for a slot and its permits. Default: for ever. */
+  waitAtMostMs: v.optional(v.number()),
   /** The handle of the mutation to call at the end, its context, and the results to skip. */
   onComplete: v.optional(
     v.object({

@@ -17,14 +17,14 @@ export async function workOf(
   work: Doc<"works">,
   given?: Record<string, Value>,
 ): Promise<Work> {
-  const { _id, timeoutMs, permits } = work;
+  const { _id, timeoutMs, permits, waitAtMostMs } = work;
   const isMutation = work.kind !== "action";
   if (isMutation && work.settles !== true) {
     const fn = await createFunctionHandle(internal.worker.runMutation);
-    return { work: _id, fn, args: attemptOf(work), isMutation, permits };
+    return { work: _id, fn, args: attemptOf(work), isMutation, permits, waitAtMostMs };
   }
   const args = await scheduledArgs(ctx, work, given);
-  const action = { work: _id, args, argsInRecord: true, permits };
+  const action = { work: _id, args, argsInRecord: true, permits, waitAtMostMs };
   if (work.settles === true) return { ...action, fn: work.fn, isMutation, timeoutMs };
   return action;
 }

@@ -34,6 +34,11 @@ export interface Host {
   /** A work was lost: a failed attempt. If this throws, it is set aside. @param why for errors. */
   readonly lost: (ctx: HostCtx, work: string, slot: SlotId, why: string) => Promise<void>;
   /**
+   * Ends a work that has waited for as long as it may. It has left the queue, and has no slot.
+   * @param what it waited for, as "for a slot of the pool".
+   */
+  readonly waitedTooLong: (ctx: HostCtx, work: string, what: string) => Promise<void>;
+  /**
    * Says whether a work that leaves the queue may start; if not, the host ends it. Default: it may.
    */
   readonly mayStart?: (ctx: HostCtx, work: Work) => Promise<boolean>;
@@ -96,6 +101,10 @@ export interface Work {
   readonly group?: string;
   /** The names of the permits that it needs, from `permitsFor`. Default: none. */
   readonly permits?: readonly string[] | undefined;
+  /** How long it waits at most for a slot and its permits: then it fails. Default: for ever. */
+  readonly waitAtMostMs?: number | undefined;
+  /** When that is over, of a work that has begun to wait. */
+  readonly until?: number | undefined;
   /** Those that it holds: it is about to start. */
   readonly held?: readonly GenericId<"permits">[] | undefined;
   /** Its place in the order of the queue, if it had one. */

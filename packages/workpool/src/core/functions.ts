@@ -26,6 +26,7 @@ import { wakeArgs, wakeSome } from "./limits/wake.js";
 import { lookAtLanes, looksArgs, vSeen } from "./queue.js";
 import { freeSlotArgs, freeSlotsFrom, vFreeSlots } from "./slots.js";
 import { inspectSlots, recoverSlot, sweepSlots } from "./sweep.js";
+import { endWaits, endWaitsArgs } from "./waits.js";
 import { inspectArgs, recoverArgs, sweepArgs, vInspected } from "./watch.js";
 
 interface HostFunctions {
@@ -77,6 +78,7 @@ export function poolFunctions(host: Host, { inspect, call = runAction }: HostFun
       handler: lookAtLine,
     }),
     endOverrides: voidMutation({}, async (ctx) => await endOverrides(ctx, host)),
+    endWaits: voidMutation(endWaitsArgs, async (ctx, args) => await endWaits(ctx, host, args)),
     wakeLines: voidMutation(wakeArgs, async (ctx, args) => await wakeSome(ctx, host, args)),
     carry: internalActionGeneric({
       args: carryArgs,

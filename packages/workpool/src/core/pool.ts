@@ -66,7 +66,7 @@ export async function enqueueWorks(
   }
   for (const work of works.slice(started.length)) {
     await giveBack(ctx, work.held);
-    await joinQueue(ctx, gate, work);
+    await joinQueue(ctx, host, gate, work);
   }
   if (gate.open) {
     // guard: gate-closes
@@ -177,7 +177,7 @@ async function queueBehindOthers(
     if (!(await tryStart(ctx, host, slot, successor))) await handOver(ctx, host, gate, slot);
     return;
   }
-  await joinQueue(ctx, gate, successor);
+  await joinQueue(ctx, host, gate, successor);
   await handOver(ctx, host, gate, slot);
 }
 

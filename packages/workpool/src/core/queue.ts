@@ -26,10 +26,15 @@ import { freePermits, limitedBy, type PermitId, takePermits } from "./limits/per
 import { queuedOf, workOfQueued } from "./queued.js";
 import { poolTx } from "./transaction.js";
 
-export async function joinQueue(ctx: MutationCtx, gate: Gate, work: Work): Promise<void> {
+export async function joinQueue(
+  ctx: MutationCtx,
+  host: Host,
+  gate: Gate,
+  work: Work,
+): Promise<void> {
   const group = work.permits === undefined ? work.group : lineOf(work.permits);
   const lane = Math.floor(Math.random() * lanesOf(gate));
-  const id = await ctx.db.insert("waiting", { ...(await queuedOf(ctx, work)), lane, group });
+  const id = await ctx.db.insert("waiting", { ...(await queuedOf(ctx, host, work)), lane, group });
   if (work.permits !== undefined) poolTx(ctx).queued.push(id);
 }
 

@@ -1,6 +1,7 @@
 import { getConvexSize, type Value } from "convex/values";
-import type { Doc, MutationCtx, Work } from "./context.js";
+import type { Doc, Host, MutationCtx, Work } from "./context.js";
 import { setAside } from "./set-aside.js";
+import { beginWait, endWait } from "./wait-timers.js";
 
 /** Larger arguments are stored apart: a completion reads many rows of the queue. */
 const QUEUED_ARGS_BYTES = 512;
@@ -11,6 +12,7 @@ export type Queued = Omit<Doc<"waiting">, "_id" | "_creationTime" | "lane">;
 /** Stores a work that is to wait. */
 export async function queuedOf(
   ctx: MutationCtx,
+  host: Host,
   {
     work,
     fn,
@@ -21,6 +23,8 @@ export async function queuedOf(
     group,
     permits,
     at = ctx.db.vars.commitTs,
+    until,
+    waitAtMostMs,
   }: Work,
 ): Promise<Queued> {
   const large = !argsInRecord && getConvexSize(args as Value) >= QUEUED_ARGS_BYTES;
@@ -33,6 +37,7 @@ export async function queuedOf(
     isMutation,
     group,
     permits: permits === undefined ? undefined : [...permits],
+    wait: await beginWait(ctx, host, { work, until, waitAtMostMs }),
     at,
   };
 }
@@ -40,7 +45,8 @@ export async function queuedOf(
 /** The work of a row that is no more; null if it had to be set aside. */
 export async function workOfQueued(ctx: MutationCtx, row: Queued): Promise<Work | null> {
   const { work, fn, timeoutMs, isMutation, group, permits } = row;
-  const rest = { work, fn, timeoutMs, isMutation, group, permits };
+  const until = await endWait(ctx, row);
+  const rest = { work, fn, timeoutMs, isMutation, group, permits, until };
   if (row.largeArgs === undefined) {
     const args = row.args ?? undefined;
     return { ...rest, args: args ?? {}, argsInRecord: args === undefined };

@@ -21,6 +21,8 @@ const queuedFields = {
   group: v.optional(v.string()),
   /** The names of the permits that it needs to start. */
   permits: v.optional(v.array(v.string())),
+  /** Where it says when it fails if it still waits. Absent if it may wait for ever. */
+  wait: v.optional(v.id("waits")),
   /** The order of commits: no row can appear before one that was seen. */
   at: v.commitTs(),
 };
@@ -152,6 +154,14 @@ export const poolTables = {
   limited: defineTable({ ...queuedFields, line: v.string() })
     .index("by_line", ["line", "at"])
     .index("by_work", ["work"]),
+
+  /** One per work in the queue or a line that fails if it waits until then: see wait-timers.ts. */
+  waits: defineTable({
+    until: v.number(),
+    work: v.string(),
+    /** What sees to that, if it is for this work alone. */
+    job: v.optional(v.id("_scheduled_functions")),
+  }).index("by_until", ["until"]),
 
   /** One per line of works with the same limits and keys, while there are works in it. */
   lines: defineTable({

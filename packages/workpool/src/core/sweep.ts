@@ -11,6 +11,7 @@ import { sweptByHost } from "./rest.js";
 import { hasRoom, leaveRoom, ROOM_TO_COMPLETE, ROOM_TO_INSPECT, ROOM_TO_RECOVER } from "./room.js";
 import { setAside } from "./set-aside.js";
 import { isIdle, seeFreeSlots } from "./slots.js";
+import { endLateWaits } from "./waits.js";
 import {
   dropSweep,
   GRACE_MS,
@@ -132,6 +133,7 @@ async function finish(ctx: MutationCtx, host: Host, seen: Seen, found: Inspected
 /** Begins a drain if one is on and may be lost, or if works wait while slots are free. */
 async function drainAlong(ctx: MutationCtx, host: Host): Promise<boolean> {
   await endOverrides(ctx, host);
+  await endLateWaits(ctx, host);
   const gate = await readGate(ctx);
   if (gate === null || gate.maxParallelism === 0) return false;
   await ringAllLines(ctx, host);

@@ -19,6 +19,8 @@ export class PoolTx {
   readonly givenBack = new Map<string, readonly number[]>();
   /** Works with limits that were put in the queue, where a stale snapshot does not show them. */
   readonly queued: GenericId<"waiting">[] = [];
+  /** How many works that began to wait do so until a time. */
+  readonly timers = new Map<number, number>();
 }
 
 /** By the database of the transaction, as contexts are copied on the way. */

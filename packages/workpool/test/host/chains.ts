@@ -17,6 +17,7 @@ const host: PoolHost = {
     await ctx.db.insert("gone", { work, message });
   },
   lost: async () => {},
+  waitedTooLong: async () => {},
 };
 
 export const {
@@ -29,6 +30,7 @@ export const {
   seeForOwner,
   lookAtLine,
   endOverrides,
+  endWaits,
   wakeLines,
   carry,
   take,

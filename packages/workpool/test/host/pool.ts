@@ -30,6 +30,7 @@ export const host: PoolHost = {
     if (work.startsWith("poison")) throw new Error("it cannot be recovered");
     await ctx.db.insert("gone", { work, message: why });
   },
+  waitedTooLong: async () => {},
   alsoSweep: async (ctx: MutationCtx) => {
     for (const chore of await ctx.db.query("chores").withIndex("by_at").collect()) {
       if (chore.at > Date.now()) return chore.at;
@@ -51,6 +52,7 @@ export const {
   seeForOwner,
   lookAtLine,
   endOverrides,
+  endWaits,
   wakeLines,
   carry,
   take,

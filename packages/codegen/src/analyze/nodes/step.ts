@@ -3,7 +3,7 @@ import { ofAside, readHandler, readHeld, readLimits, readRecover } from "../hand
 import { handlerKinds, policies } from "../options.js";
 import { type NodeKind, ofNode, ofPart, type Read, stagePlan } from "./node-kind.js";
 
-const planned = [...policies, "sensitive"];
+const planned = [...policies, "waitAtMost", "sensitive"];
 
 /** `.step(name, { action | mutation | query, … })`: its function, and what undoes it. */
 export const step: NodeKind = {

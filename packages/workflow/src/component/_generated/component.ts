@@ -341,6 +341,7 @@ export type ComponentApi<Name extends string | undefined = string | undefined> =
                   | "tooLarge"
                   | "lost"
                   | "removedNode";
+                reason?: "waiting";
                 data?: any;
                 workflow: string;
                 node: string;
@@ -458,6 +459,7 @@ export type ComponentApi<Name extends string | undefined = string | undefined> =
                   | "tooLarge"
                   | "lost"
                   | "removedNode";
+                reason?: "waiting";
                 data?: any;
                 workflow: string;
                 node: string;
@@ -491,6 +493,7 @@ export type ComponentApi<Name extends string | undefined = string | undefined> =
                   | "tooLarge"
                   | "lost"
                   | "removedNode";
+                reason?: "waiting";
                 data?: any;
                 workflow: string;
                 node: string;
@@ -516,6 +519,7 @@ export type ComponentApi<Name extends string | undefined = string | undefined> =
                   | "tooLarge"
                   | "lost"
                   | "removedNode";
+                reason?: "waiting";
                 data?: any;
                 workflow: string;
                 node: string;
@@ -563,6 +567,7 @@ export type ComponentApi<Name extends string | undefined = string | undefined> =
               | "tooLarge"
               | "lost"
               | "removedNode";
+            reason?: "waiting";
             data?: any;
             workflow: string;
             node: string;
@@ -604,7 +609,12 @@ export type ComponentApi<Name extends string | undefined = string | undefined> =
                 iterations?: Array<number>;
                 called?: string;
                 part?: "output" | "finalize" | "compensate";
-                action?: { fn: string; timeoutMs?: number; permits?: Array<string> };
+                action?: {
+                  fn: string;
+                  timeoutMs?: number;
+                  waitAtMostMs?: number;
+                  permits?: Array<string>;
+                };
                 reads: Array<{
                   name: string;
                   stage: string;
@@ -641,7 +651,12 @@ export type ComponentApi<Name extends string | undefined = string | undefined> =
                     iterations?: Array<number>;
                     called?: string;
                     part?: "output" | "finalize" | "compensate";
-                    action?: { fn: string; timeoutMs?: number; permits?: Array<string> };
+                    action?: {
+                      fn: string;
+                      timeoutMs?: number;
+                      waitAtMostMs?: number;
+                      permits?: Array<string>;
+                    };
                     reads: Array<{
                       name: string;
                       stage: string;
@@ -688,6 +703,7 @@ export type ComponentApi<Name extends string | undefined = string | undefined> =
                         | "tooLarge"
                         | "lost"
                         | "removedNode";
+                      reason?: "waiting";
                       data?: any;
                       workflow: string;
                       node: string;
@@ -746,6 +762,7 @@ export type ComponentApi<Name extends string | undefined = string | undefined> =
                   | "tooLarge"
                   | "lost"
                   | "removedNode";
+                reason?: "waiting";
                 data?: any;
                 workflow: string;
                 node: string;
@@ -779,7 +796,12 @@ export type ComponentApi<Name extends string | undefined = string | undefined> =
             iterations?: Array<number>;
             called?: string;
             part?: "output" | "finalize" | "compensate";
-            action?: { fn: string; timeoutMs?: number; permits?: Array<string> };
+            action?: {
+              fn: string;
+              timeoutMs?: number;
+              waitAtMostMs?: number;
+              permits?: Array<string>;
+            };
             reads: Array<{
               name: string;
               stage: string;
@@ -1092,6 +1114,7 @@ export type ComponentApi<Name extends string | undefined = string | undefined> =
               | "tooLarge"
               | "lost"
               | "removedNode";
+            reason?: "waiting";
             data?: any;
             workflow: string;
             node: string;
@@ -1155,6 +1178,7 @@ export type ComponentApi<Name extends string | undefined = string | undefined> =
             | "tooLarge"
             | "lost"
             | "removedNode";
+          reason?: "waiting";
           data?: any;
           workflow: string;
           node: string;
@@ -1212,6 +1236,7 @@ export type ComponentApi<Name extends string | undefined = string | undefined> =
               | "tooLarge"
               | "lost"
               | "removedNode";
+            reason?: "waiting";
             data?: any;
             workflow: string;
             node: string;
@@ -1305,7 +1330,12 @@ export type ComponentApi<Name extends string | undefined = string | undefined> =
             iterations?: Array<number>;
             called?: string;
             part?: "output" | "finalize" | "compensate";
-            action?: { fn: string; timeoutMs?: number; permits?: Array<string> };
+            action?: {
+              fn: string;
+              timeoutMs?: number;
+              waitAtMostMs?: number;
+              permits?: Array<string>;
+            };
             reads: Array<{
               name: string;
               stage: string;
@@ -1416,6 +1446,7 @@ export type ComponentApi<Name extends string | undefined = string | undefined> =
             | "tooLarge"
             | "lost"
             | "removedNode";
+          reason?: "waiting";
           data?: any;
           workflow: string;
           node: string;
@@ -1474,6 +1505,7 @@ export type ComponentApi<Name extends string | undefined = string | undefined> =
               | "tooLarge"
               | "lost"
               | "removedNode";
+            reason?: "waiting";
             data?: any;
             workflow: string;
             node: string;
@@ -1560,6 +1592,7 @@ export type ComponentApi<Name extends string | undefined = string | undefined> =
               | "tooLarge"
               | "lost"
               | "removedNode";
+            reason?: "waiting";
             data?: any;
             workflow: string;
             node: string;
@@ -1615,6 +1648,7 @@ export type ComponentApi<Name extends string | undefined = string | undefined> =
                 | "tooLarge"
                 | "lost"
                 | "removedNode";
+              reason?: "waiting";
               data?: any;
               workflow: string;
               node: string;

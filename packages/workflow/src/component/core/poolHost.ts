@@ -14,6 +14,11 @@ export const pool: PoolHost = {
     const failed = { step, message: `Its function no longer exists: ${message}` };
     await ctx.runMutation(internal.watchdog.failAttempt, { ...failed, kind: "removedNode" });
   },
+  waitedTooLong: async (ctx: MutationCtx, step, what) => {
+    const message = `Its action has waited ${what} as long as its \`waitAtMost\` allows`;
+    const failed = { step, kind: "timedOut" as const, message, reason: "waiting" as const };
+    await ctx.runMutation(internal.watchdog.failAttempt, failed);
+  },
   /** An action that settles itself takes 2 executions: with 4 sweeps, one of 9 minutes takes 6. */
   firstSweepMs: 10_000,
   alsoSweep: async (ctx: MutationCtx, idle, inspected) => {

@@ -7,7 +7,7 @@ import {
 } from "@stepwise/workpool/core";
 import type { FunctionHandle } from "convex/server";
 import { v } from "convex/values";
-import type { ErrorKind } from "../../definition/context.js";
+import type { StepError } from "../../definition/context.js";
 import { describeThrown, type Problem } from "../../errors/failure.js";
 import { internal } from "../_generated/api.js";
 import { voidMutation } from "../core/continuations.js";
@@ -182,13 +182,12 @@ export async function failStep(
 
 /**
  * An action will not report itself: its run is told, and decides by its retry settings. Its attempt
- * began when it got its slot, or now, if it had none.
+ * began when it got its slot, or now, if it had none; or never, if it has waited too long.
  */
 export async function attemptFailed(
   ctx: MutationCtx,
   work: string,
-  kind: ErrorKind,
-  message: string,
+  problem: Pick<StepError, "kind" | "reason" | "message">,
 ): Promise<void> {
   const step = await stepWithId(ctx, work);
   const run = step === null ? null : await ctx.db.get("runs", step.run);
@@ -202,9 +201,10 @@ export async function attemptFailed(
   )
     return;
   const workflow = workflowOf(run);
-  const error = { message, kind, workflow, node: step.stage, attempt: step.attempt };
+  const error = { ...problem, workflow, node: step.stage, attempt: step.attempt };
   const slot = await slotOf(ctx, work);
-  const beganAt = slot === null ? Date.now() : (slot.beganAt ?? slot.startedAt);
+  const began = slot === null ? Date.now() : (slot.beganAt ?? slot.startedAt);
+  const beganAt = problem.reason === "waiting" ? undefined : began;
   await scheduleEntry(ctx, step, { event: { kind: "failed", error, beganAt } });
-  if (kind === "lost") await logStep(ctx, "lost", step.run, error, step.sensitive);
+  if (problem.kind === "lost") await logStep(ctx, "lost", step.run, error, step.sensitive);
 }

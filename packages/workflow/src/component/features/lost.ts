@@ -88,6 +88,9 @@ export async function recoverStranded(ctx: MutationCtx, step: Step): Promise<voi
 export const recover = voidMutation({ step: v.id("steps") }, async (ctx, { step: id }) => {
   const step = await ctx.db.get("steps", id);
   if (step !== null && (await isStranded(ctx, step)))
-    await attemptFailed(ctx, id, "lost", "Its action was lost: the pool could not recover it");
+    await attemptFailed(ctx, id, {
+      kind: "lost",
+      message: "Its action was lost: the pool could not recover it",
+    });
   await core.takeBack(ctx, id);
 });

@@ -46,6 +46,7 @@ export type ComponentApi<Name extends string | undefined = string | undefined> =
           maxBackoffMs?: number;
         };
         permits?: Array<string>;
+        waitAtMostMs?: number;
         onComplete?: {
           fn: string;
           context?: any;
@@ -74,6 +75,7 @@ export type ComponentApi<Name extends string | undefined = string | undefined> =
           maxBackoffMs?: number;
         };
         permits?: Array<string>;
+        waitAtMostMs?: number;
         onComplete?: {
           fn: string;
           context?: any;
@@ -223,6 +225,7 @@ export type ComponentApi<Name extends string | undefined = string | undefined> =
           maxBackoffMs?: number;
         };
         permits?: Array<string>;
+        waitAtMostMs?: number;
         onComplete?: {
           fn: string;
           context?: any;

@@ -42,7 +42,7 @@ export async function admit(
   if (work.permits === undefined) return work;
   const line = lineOf(work.permits);
   if ((await findLine(ctx, line)) !== null) {
-    await joinLine(ctx, line, work);
+    await joinLine(ctx, host, line, work);
     return null;
   }
   const names = limitedBy(gate, work.permits);
@@ -52,7 +52,7 @@ export async function admit(
     : await queueable(ctx, gate, line, names, look);
   if (free !== null && "full" in free) {
     await blockLine(ctx, line, free.full);
-    await joinLine(ctx, line, work);
+    await joinLine(ctx, host, line, work);
     return null;
   }
   if (free === null) return work;

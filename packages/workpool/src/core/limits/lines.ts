@@ -36,8 +36,13 @@ export async function lineBlockedBy(ctx: QueryCtx, permit: string): Promise<Line
 }
 
 /** Has a work wait in its line. */
-export async function joinLine(ctx: MutationCtx, line: string, work: Work): Promise<void> {
-  await ctx.db.insert("limited", { ...(await queuedOf(ctx, work)), line });
+export async function joinLine(
+  ctx: MutationCtx,
+  host: Host,
+  line: string,
+  work: Work,
+): Promise<void> {
+  await ctx.db.insert("limited", { ...(await queuedOf(ctx, host, work)), line });
 }
 
 /** Says of which permit a line waits for one; begins the line if there is none. */

@@ -102,7 +102,7 @@ async function goOn(
   const work = await leaveLine(ctx, row);
   if (work === null) return "refused";
   if (slot === undefined) {
-    await joinQueue(ctx, gate, { ...work, at: row.at });
+    await joinQueue(ctx, host, gate, { ...work, at: row.at });
     if (gate.open) {
       await closeGate(ctx, gate);
       await ringDrain(ctx, host, await readDrain(ctx));

@@ -1,0 +1,145 @@
+import { describe, expect, test } from "vitest";
+import { type EnqueueOptions, Workpool } from "../src/client/index.js";
+import { NOTHING_LEFT, TestApp, virtualTime } from "./app.js";
+import { components, internal } from "./convex/_generated/api.js";
+
+/* Works that wait at most for a time. */
+
+virtualTime();
+
+const limits = { tenant: { perKey: 1 }, exports: { total: 5 } };
+const { flaky, sleep } = internal.jobs;
+const onComplete = internal.callbacks.ended;
+
+function waiting(maxParallelism = 10) {
+  const app = new TestApp();
+  const pool = new Workpool(components.workpool, { maxParallelism, limits });
+  const enqueue = (
+    label: string,
+    options: Pick<EnqueueOptions, "waitAtMost" | "limits" | "runAfter"> = {},
+    ms = 10_000,
+  ) =>
+    app.t.mutation(async (ctx) => {
+      const all = { onComplete, context: label, ...options };
+      return await pool.enqueueAction(ctx, sleep, { label, ms }, all as object);
+    });
+  const pendingTimers = () =>
+    app.inPool(async (ctx) =>
+      (await ctx.db.system.query("_scheduled_functions").collect()).filter(
+        ({ name, state }) => name.endsWith("endWaits") && state.kind === "pending",
+      ),
+    );
+  /** Each end, by the contexts. */
+  const ended = async () =>
+    (await app.events("ended")).map(({ data }) => {
+      const { context, result } = data;
+      return `${context}: ${result.kind === "failed" ? result.error : result.kind}`;
+    });
+  return { app, pool, enqueue, pendingTimers, ended };
+}
+
+const tooLong = (label: string, ms: number, what: string) =>
+  `${label}: Timed out waiting: it has waited ${ms} ms ${what}, its waitAtMost`;
+
+describe("a work that waits at most for a time", () => {
+  test("[S184] fails if it has got no slot by then, and says so; one that has got one runs on", async () => {
+    const { app, enqueue, pendingTimers, ended } = waiting(1);
+    await enqueue("first", { waitAtMost: 1 });
+    expect(await pendingTimers()).toHaveLength(0);
+    await enqueue("short", { waitAtMost: 4_000 });
+    await enqueue("second", { waitAtMost: 15_000 });
+    await enqueue("long", { waitAtMost: 18_000 });
+    await app.drive(5_000);
+    expect(await ended()).toEqual([tooLong("short", 4_000, "for a slot of the pool")]);
+    await app.drive();
+    const long = tooLong("long", 18_000, "for a slot of the pool");
+    expect((await ended()).slice(1)).toEqual(["first: success", long, "second: success"]);
+    expect(await pendingTimers()).toHaveLength(0);
+    expect(await app.leftovers()).toEqual(NOTHING_LEFT);
+  });
+
+  test("[S184] fails if a limit has kept it back, and says which; those behind it go on", async () => {
+    const { app, enqueue, pendingTimers, ended } = waiting();
+    for (const label of ["first", "short", "second"])
+      await enqueue(label, {
+        limits: { tenant: "a" },
+        ...(label === "short" && { waitAtMost: 2_000 }),
+      });
+    await app.drive();
+    const short = tooLong("short", 2_000, 'for the limit "tenant" of "a"');
+    expect(await ended()).toEqual([short, "first: success", "second: success"]);
+    expect(await pendingTimers()).toHaveLength(0);
+    expect(await app.leftovers()).toEqual(NOTHING_LEFT);
+  });
+
+  test("[S184] leaves nothing behind when it is canceled, and counts from when it is due", async () => {
+    const { app, pool, enqueue, pendingTimers, ended } = waiting(1);
+    const options = { waitAtMost: 3_000, limits: { exports: true } } as const;
+    await enqueue("first", { limits: { exports: true } });
+    const canceled = await enqueue("canceled", options);
+    await enqueue("later", { ...options, runAfter: 5_000 });
+    await app.drive(1_000);
+    await app.t.mutation((ctx) => pool.cancel(ctx, canceled));
+    expect(await pendingTimers()).toHaveLength(0);
+    await app.drive(6_500);
+    expect(await ended()).toEqual(["canceled: canceled"]);
+    await app.drive();
+    expect((await ended()).slice(1)).toEqual([
+      tooLong("later", 3_000, "for a slot of the pool"),
+      "first: success",
+    ]);
+    expect(await app.leftovers()).toEqual(NOTHING_LEFT);
+  });
+
+  test("[S184] waits anew at each attempt, and is not tried again if it has waited too long", async () => {
+    const { app, pool, enqueue, ended } = waiting(1);
+    const retry = { maxAttempts: 3, initialBackoffMs: 1_000, base: 1 };
+    const args = { label: "flaky", ms: 100, succeedsAt: 9 };
+    await app.t.mutation((ctx) =>
+      pool.enqueueAction(ctx, flaky, args, {
+        retry,
+        waitAtMost: 4_000,
+        onComplete,
+        context: "flaky",
+      }),
+    );
+    await app.drive(500);
+    await enqueue("other");
+    await app.drive();
+    expect(await ended()).toEqual([
+      tooLong("flaky", 4_000, "for a slot of the pool"),
+      "other: success",
+    ]);
+  });
+
+  test("[S184] of a batch needs two timers, and fails all the same", async () => {
+    const { app, pool, enqueue, pendingTimers } = waiting(1);
+    await enqueue("first");
+    const argsList = Array.from({ length: 30 }, () => ({ label: "many", ms: 1 }));
+    await app.t.mutation((ctx) =>
+      pool.enqueueActionBatch(ctx, sleep, argsList, { waitAtMost: 2_000 }),
+    );
+    expect(await pendingTimers()).toHaveLength(2);
+    await app.drive();
+    expect(await app.labels("start")).toEqual(["first"]);
+    expect(await pendingTimers()).toHaveLength(0);
+    expect(await app.leftovers()).toEqual(NOTHING_LEFT);
+  });
+
+  test("[S184] fails though its timer was lost: the watchdog finds it", async () => {
+    const { app, enqueue, pendingTimers, ended } = waiting(1);
+    await enqueue("first", {}, 120_000);
+    await enqueue("short", { waitAtMost: 1 });
+    await app.setJob((await pendingTimers())[0]!._id, "gone");
+    await app.drive(100_000);
+    expect(await ended()).toEqual([tooLong("short", 1, "for a slot of the pool")]);
+  });
+
+  test("is refused if that is no time above 0", async () => {
+    const { enqueue } = waiting();
+    for (const waitAtMost of [0, -1, NaN])
+      await expect(enqueue("x", { waitAtMost })).rejects.toThrow(
+        `Enqueueing jobs:sleep: waitAtMost is ${waitAtMost}: it must be a number of ms above 0`,
+      );
+  });
+});
