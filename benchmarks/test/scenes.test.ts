@@ -1,6 +1,7 @@
 import { type Deployment, S256, textOf } from "@stepwise/testing";
 import { describe, expect, test } from "vitest";
 import { deployed } from "../src/load/engines.js";
+import { LIMITED, measureLimits } from "../src/load/limited.js";
 import { LOADS } from "../src/load/loads.js";
 import { type Load, measure } from "../src/load/measure.js";
 
@@ -204,3 +205,26 @@ async function queued(name: keyof typeof LOADS) {
   });
   return { ...measured, waits };
 }
+
+describe("works with limits", { tags: ["large"] }, () => {
+  test.each([
+    ["hot-key", { conflicts: 0.05, documents: 16 }],
+    ["keys-full", { conflicts: 0.05, documents: 16, waitMs: 100 }],
+    ["flood", { conflicts: 0.1, documents: 24, waitMs: 2_000 }],
+    // Without a choice among the first works of a line, ends of one moment lose 1.5 times each, and
+    // 64 of 600 use up their attempts.
+    ["moved", { conflicts: 0.4, documents: 50 }],
+    ["crossing", { conflicts: 0.3, documents: 65 }],
+  ])(
+    "[S186] [S187] of the load %s: none is refused, never too many run, and none waits beside a free slot",
+    async (name, most) => {
+      const seen = await measureLimits(LIMITED[name]!, 1, SOURCES);
+      expect(seen.refused).toBe(0);
+      expect(seen.tooMany).toBe(0);
+      expect(seen.idleMs).toBeLessThanOrEqual(2_000);
+      expect(seen.conflicts).toBeLessThanOrEqual(most.conflicts);
+      expect(seen.documentsRead).toBeLessThanOrEqual(most.documents);
+      if ("waitMs" in most) expect(seen.waitMs).toBeLessThanOrEqual(most.waitMs!);
+    },
+  );
+});

@@ -1,6 +1,7 @@
 import { parseArgs } from "node:util";
 import { CLASSES, S256, type DeploymentClass } from "@stepwise/testing";
 import type { Engine } from "./engines.js";
+import { LIMITED, measureLimits } from "./limited.js";
 import { LOADS } from "./loads.js";
 import { measure } from "./measure.js";
 
@@ -21,11 +22,12 @@ const { values, positionals } = parseArgs({
 });
 const print = (text: string) => process.stdout.write(`${text}\n`);
 
-if (positionals.length === 0) print(Object.keys(LOADS).join("\n"));
+if (positionals.length === 0) print([...Object.keys(LOADS), ...Object.keys(LIMITED)].join("\n"));
 for (const name of positionals) {
-  const load = LOADS[name];
+  const limited = LIMITED[name];
+  const load = LOADS[name] ?? limited;
   if (load === undefined)
-    throw new Error(`There is no load "${name}"; there are ${Object.keys(LOADS).join(", ")}.`);
+    throw new Error(`There is no load "${name}": without a name, all are listed.`);
   const named = CLASSES[values.class as keyof typeof CLASSES] ?? load.class ?? S256;
   const span = values.mutation?.split("-").map(Number) as [number, number] | undefined;
   const of: DeploymentClass = {
@@ -34,7 +36,11 @@ for (const name of positionals) {
     ...(values.places === undefined ? {} : { scheduledAtOnce: Number(values.places) }),
   };
   const began = process.hrtime.bigint();
-  const told = await measure({ ...load, class: of }, values.engine as Engine, Number(values.seed));
+  const seed = Number(values.seed);
+  const told =
+    limited === undefined
+      ? await measure({ ...load, class: of }, values.engine as Engine, seed)
+      : await measureLimits({ ...limited, class: of }, seed);
   const wall = Number(process.hrtime.bigint() - began) / 1e9;
   if (values.json) {
     const { exhausted: all, conflictsOf: _of, failures: _failed, deployment: _all, ...rest } = told;

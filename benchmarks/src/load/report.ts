@@ -1,12 +1,14 @@
 import { S16, S256 } from "@stepwise/testing";
 import type { Engine } from "./engines.js";
+import { LIMITED, type MeasuredLimits } from "./limited.js";
 import { LOADS } from "./loads.js";
 import type { Measured } from "./measure.js";
 
 /** What is said of one load, as `main.ts` prints it with `--json`. */
-export type Told = Omit<Measured, "exhausted" | "conflictsOf" | "failures" | "deployment"> & {
-  readonly exhausted: number;
-};
+export type Told = Omit<Measured, "exhausted" | "conflictsOf" | "failures" | "deployment"> &
+  Partial<Pick<MeasuredLimits, "tooMany" | "idleMs" | "waitMs">> & { readonly exhausted: number };
+
+type Counted = Exclude<keyof Told, keyof Pick<MeasuredLimits, "tooMany" | "idleMs" | "waitMs">>;
 
 /** One measurement of the page. */
 export interface Asked {
@@ -20,7 +22,7 @@ export interface Asked {
 /** The mutations that loads are also put under. */
 const OTHER_MUTATIONS = ["3-8", "30-60"] as const;
 
-const isLong = (name: string): boolean => LOADS[name]?.isLong === true;
+const isLong = (name: string): boolean => (LOADS[name] ?? LIMITED[name])?.isLong === true;
 
 /** What the page needs, the most telling first. */
 export function asked(names: readonly string[], seeds: readonly number[]): Asked[] {
@@ -30,6 +32,11 @@ export function asked(names: readonly string[], seeds: readonly number[]): Asked
     ...seeds.flatMap((seed, index) =>
       engines.flatMap((engine) =>
         (index === 0 ? names : short).map((name) => ({ name, engine, seed })),
+      ),
+    ),
+    ...Object.keys(LIMITED).flatMap((name) =>
+      (isLong(name) ? seeds.slice(0, 1) : seeds).map(
+        (seed) => ({ name, engine: "ours", seed }) as const,
       ),
     ),
     ...OTHER_MUTATIONS.flatMap((mutation) =>
@@ -52,7 +59,7 @@ function row(answers: Answers, name: string, seeds: readonly number[]): string {
   const told = (engine: Engine) =>
     seeds.flatMap((seed) => answers.get(keyOf({ name, engine, seed })) ?? []);
   const of = { ours: told("ours"), peer: told("peer") };
-  const column = (what: keyof Told | ((told: Told) => number), digits: number) =>
+  const column = (what: Counted | ((told: Told) => number), digits: number) =>
     (["ours", "peer"] as const)
       .map((engine) =>
         span(
@@ -73,6 +80,29 @@ function row(answers: Answers, name: string, seeds: readonly number[]): string {
     column(dollars, 1),
   ];
   return `| ${cells.join(" | ")} |`;
+}
+
+/** One row of what Stepwise does with limits. */
+function limitedRow(answers: Answers, name: string, seeds: readonly number[]): string {
+  const all = seeds.flatMap((seed) => answers.get(keyOf({ name, engine: "ours", seed })) ?? []);
+  const cells = (
+    [
+      ["refused", 0],
+      ["tooMany", 0],
+      ["idleMs", 0],
+      ["waitMs", 0],
+      ["conflicts", 2],
+      ["exhausted", 0],
+      ["calls", 1],
+      ["documentsRead", 0],
+    ] as const
+  ).map(([what, digits]) =>
+    span(
+      all.map((told) => told[what] ?? NaN),
+      digits,
+    ),
+  );
+  return `| ${[LIMITED[name]?.title ?? name, ...cells].join(" | ")} |`;
 }
 
 /** Convex's public prices beyond what a plan includes: per million calls, and per GB read. */
@@ -125,6 +155,20 @@ ${names.map((name) => row(answers, name, seeds)).join("\n")}
 With a pool of 50, chains cannot reach 225 steps a second here: a slot is busy for 241 to 261 ms per action of 200 ms, so the limit is about 190 to 207.
 
 Batches of 1,000 come 5 times a second where there are 50,000 works or more. At 10 a second for longer, Stepwise is refused 2% of them, and the peer none: with the entries of indexes, Stepwise writes 830 bytes for a work, and S256 takes 8 MiB a second.
+
+## With limits
+
+Stepwise only, on a pool of 50. [Limits](../docs/language.md#limits) hold for works of the pool and for steps of workflows alike.
+
+| load | refused | too many | idle ms | wait ms | conflicts each | used up | calls | documents |
+| --- | --- | --- | --- | --- | --- | --- | --- | --- |
+${Object.keys(LIMITED)
+  .map((name) => limitedRow(answers, name, seeds))
+  .join("\n")}
+
+- _Too many_: starts at which more works ran than a limit says, checked at every commit.
+- _Idle_: for how long at most a work could have started and did not, while a slot was free.
+- _Wait_: how long 19 of 20 works waited at most: those of the small teams, those of the free key, or else all.
 
 ## Calls refused with shorter and longer mutations
 

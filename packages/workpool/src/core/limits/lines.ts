@@ -17,6 +17,9 @@ export function lineOf(permits: readonly string[]): string {
   return JSON.stringify(permits);
 }
 
+/** What the works of a line need. */
+export const permitsIn = ({ line }: Pick<Line, "line">): string[] => JSON.parse(line) as string[];
+
 export async function findLine(ctx: QueryCtx, line: string): Promise<Line | null> {
   return await ctx.db
     .query("lines")
@@ -52,7 +55,7 @@ export async function blockLine(ctx: MutationCtx, line: string, blockedBy: strin
   else if (found.blockedBy !== blockedBy) await ctx.db.patch("lines", found._id, { blockedBy });
 }
 
-/** The first works of a line. */
+/** The first work of a line. */
 export async function firstOf(ctx: QueryCtx, { line }: Pick<Line, "line">) {
   return await ctx.db
     .query("limited")
@@ -92,8 +95,9 @@ export async function seeLine(
   { functions }: Host,
   line: string,
   permits: readonly string[],
+  { most = MAX_PARALLELISM_LIMIT, first }: { most?: number; first?: number } = {},
 ) {
-  const args = { line, permits: [...permits], most: MAX_PARALLELISM_LIMIT };
+  const args = { line, permits: [...permits], most, first };
   return await ctx.runQuery(functions.lookAtLine, args, { useStaleSnapshot: true });
 }
 

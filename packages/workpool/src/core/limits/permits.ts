@@ -5,12 +5,20 @@ import { limitOf } from "./limits.js";
 
 export type PermitId = GenericId<"permits">;
 
-export const lookAtLineArgs = { line: v.string(), permits: v.array(v.string()), most: v.number() };
+export const lookAtLineArgs = {
+  line: v.string(),
+  permits: v.array(v.string()),
+  /** So many works of the line are counted in the queue. */
+  most: v.number(),
+  /** So many of its first works are told. Default: none. */
+  first: v.optional(v.number()),
+};
 export const vLook = v.object({
   /** The numbers that are held, for each of the permits. */
   held: v.array(v.array(v.number())),
   /** How many works of the line are in the queue. */
   queued: v.number(),
+  first: v.array(v.id("limited")),
 });
 
 export type Look = Infer<typeof vLook>;
@@ -18,7 +26,7 @@ export type Look = Infer<typeof vLook>;
 /** What is held and queued of a line. From a stale snapshot it is no proof. */
 export async function lookAtLine(
   ctx: HostQueryCtx,
-  { line, permits, most }: ObjectType<typeof lookAtLineArgs>,
+  { line, permits, most, first = 0 }: ObjectType<typeof lookAtLineArgs>,
 ): Promise<Look> {
   const held: number[][] = [];
   for (const name of permits) {
@@ -29,7 +37,11 @@ export async function lookAtLine(
     .query("waiting")
     .withIndex("by_group", (q) => q.eq("group", line))
     .take(most);
-  return { held, queued: queued.length };
+  const rows: Doc<"limited">[] = await ctx.db
+    .query("limited")
+    .withIndex("by_line", (q) => q.eq("line", line))
+    .take(first);
+  return { held, queued: queued.length, first: rows.map(({ _id }) => _id) };
 }
 
 /** The permits of a name that are held, of these numbers. */
