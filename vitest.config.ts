@@ -66,7 +66,7 @@ export function packages(
     execArgv: ["--max-semi-space-size=64"],
     // The peer's test module finds its functions with `import.meta.glob`, which only what Vite
     // transforms knows.
-    server: { deps: { inline: ["@convex-dev/workpool"] } },
+    server: { deps: { inline: [/@convex-dev\/(workpool|rate-limiter|batch-worker)/] } },
   });
 }
 

@@ -35,9 +35,10 @@ export async function endAttempt(
   how?: Reporting,
 ): Promise<void> {
   if (outcome.kind === "gone" && work.canceled !== true) {
-    await core.setAside(ctx, work._id, outcome.error);
-    const ended = { work: work._id, slot, executes: isExecuted(work) };
-    return await core.completeWork(ctx, host, { ...ended, ...how });
+    const { _id } = work;
+    await core.setAside(ctx, _id, outcome.error);
+    const executes = isExecuted(work);
+    return await core.completeWork(ctx, host, { work: _id, slot, executes, ...how });
   }
   const attempt = work.attempts + 1;
   const again = await nextAttempt(ctx, work, outcome);
