@@ -1224,6 +1224,58 @@ describe.skipIf(!existsSync(executablePath))("in a browser", () => {
     await isShown("say");
   });
 
+  test("a graph is made larger and moved about by buttons, by keys and by the wheel", async () => {
+    const names = Array.from({ length: 12 }, (_, index) => `quiteLongNode${index}`);
+    const part = { kind: "step", shape: "run", runs: ["action"], policies: [] };
+    const edges = names.slice(1).map((to) => ({ from: names[0], to }));
+    const nodes = names.map((name) => ({ ...part, name }));
+    const plans = {
+      workflows: [{ name: "wide", file: "wide.workflow.ts", nodes, edges }],
+      children: [],
+      hashes: {},
+      comparedHashes: {},
+      costs: [],
+      against: { from: "" },
+      changes: [],
+    };
+    const served = await serveAnswers({ workflows: [] }, { plans: () => plans });
+    await page.setViewportSize({ width: 390, height: 844 });
+    await page.goto(served.url);
+    await page.goto(`${new URL("/", served.url).href}#/workflows/wide`);
+    const drawing = page.getByRole("img", { name: "Graph of wide" });
+    const width = async () => (await drawing.boundingBox())!.width;
+    const view = page.getByRole("group", { name: /^Graph/ });
+    const scrolled = async () => await view.evaluate((element) => element.scrollLeft);
+    const fitted = await width();
+    // Its first node is in view, and its smallest text is no smaller than 10 px.
+    const first = (await drawing
+      .getByText(/^quiteLongNode0$/)
+      .last()
+      .boundingBox())!;
+    expect(first.x).toBeGreaterThan(0);
+    expect(first.x + first.width).toBeLessThan(390);
+    expect(fitted).toBeGreaterThanOrEqual((10 / 12) * Number(await drawing.getAttribute("width")));
+    await button("Zoom in").click();
+    expect(await width()).toBeCloseTo(1.25 * fitted, 0);
+    await view.press("-");
+    await view.press("-");
+    expect(await width()).toBeCloseTo(fitted / 1.25, 0);
+    await button("Fit").click();
+    expect(await width()).toBeCloseTo(fitted, 0);
+    const before = await scrolled();
+    await view.press("ArrowRight");
+    await eventually(async () => expect(await scrolled()).toBeGreaterThan(before));
+    await view.hover();
+    await page.keyboard.down("Control");
+    await page.mouse.wheel(0, -300);
+    await page.keyboard.up("Control");
+    await eventually(async () => expect(await width()).toBeCloseTo(Math.E * fitted, -1));
+    expect(await page.evaluate(() => devicePixelRatio)).toBe(1);
+    const isWide = await page.evaluate(() => document.documentElement.scrollWidth > innerWidth);
+    expect(isWide).toBe(false);
+    await served.close();
+  });
+
   test("on a phone nothing is wider than the screen", async () => {
     const long = "aNameThatIsLongerThanAPhoneIsWideAndHasNoPlaceToBreak";
     await start(long, {});
