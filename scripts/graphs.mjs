@@ -29,7 +29,10 @@ for (const [app, workflow] of Object.entries(drawn)) {
   const html = renderToStaticMarkup(createElement(WorkflowGraph, { graph }));
   const [style] = /<style>.*?<\/style>/s.exec(html);
   const [svg] = /<svg.*<\/svg>/s.exec(html);
-  const styled = svg.replace("<svg", '<svg class="stepwise"').replace("<defs>", `${style}<defs>`);
+  // As a picture it has its own size.
+  const styled = svg
+    .replace(/<svg([^>]*?) style="[^"]*"/, '<svg class="stepwise"$1')
+    .replace("<defs>", `${style}<defs>`);
   keep(`examples/${app}/graph.svg`, `${styled}\n`);
   const readme = readFileSync(join(cwd, "README.md"), "utf8");
   const shownDefinition = /(?<=^```ts\n\/\/ (convex\/\w+\.workflow\.ts)\n)[^]*?(?=^```)/m;

@@ -1,6 +1,6 @@
-// Prints what each entry point adds to an app's bundle, minified and without `convex`, and fails if
-// one is over its limit.
-import { readdirSync } from "node:fs";
+// Prints what each entry point adds to an app's bundle, minified and without `convex`, and what the
+// page of the studio loads, and fails if one is over its limit.
+import { readdirSync, readFileSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { gzipSync } from "node:zlib";
 import { build } from "esbuild";
@@ -56,3 +56,14 @@ for (const [title, files, limit] of entries) {
   );
   if (isOver) process.exitCode = 1;
 }
+
+/** Its limit is in KB, gzipped: it is a page of its own, and not in any app's bundle. */
+const PAGE_LIMIT = 250;
+const page = dist("studio", "page", "assets");
+const loaded = readdirSync(page).map((file) => gzipSync(readFileSync(join(page, file))).length);
+const pageKb = loaded.reduce((sum, each) => sum + each, 0) / 1000;
+const isTooLarge = pageKb > PAGE_LIMIT;
+console.log(
+  `The page of the studio: ${pageKb.toFixed(1)} KB gzipped, limit ${PAGE_LIMIT} KB${isTooLarge ? ": TOO LARGE" : ""}`,
+);
+if (isTooLarge) process.exitCode = 1;

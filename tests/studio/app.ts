@@ -141,6 +141,16 @@ const trips = `
 
   export const slow = defineWorkflow({ input: z.object({}) })
     .step("wait", { action: async () => await globalThis.held });
+
+  export const call = defineWorkflow({
+    input: z.object({ org: z.string() }),
+    limits: { org: ({ input }) => input.org },
+  }).step("dial", { action: async () => await globalThis.held });
+`;
+
+const config = `
+  import { defineConfig } from "@stepwise/workflow";
+  export default defineConfig({ limits: { org: { perKey: 1, total: 4 } } });
 `;
 
 /** A second mount of the component has runs of its own. */
@@ -166,7 +176,7 @@ export const writeShopWithoutStudio = (): Promise<TestApp> =>
   writeApp({ "convex.config.ts": convexConfig(), "shop.workflow.ts": shop });
 /** The same, with a trip that fails in its child and cannot be undone, and a step to hold. */
 export const writeShopWithTrips = (): Promise<TestApp> =>
-  writeShop(convexConfig(), { "trips.workflow.ts": trips });
+  writeShop(convexConfig(), { "trips.workflow.ts": trips, "stepwise.config.ts": config });
 /** The same, with a second mount of the component. */
 export const writeShopTwice = (): Promise<TestApp> => writeShop(both);
 

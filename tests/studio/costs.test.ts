@@ -147,6 +147,7 @@ const pages: [page: string, most: number, watches: () => Watch[]][] = [
   ],
   // All slots, whether in use or not.
   ["pool", 20, () => [["pool", {}]]],
+  ["limits", 20, () => [["limits", {}]]],
 ];
 
 test.each(pages)(

@@ -101,6 +101,24 @@ test("an agent pauses, resumes and removes a run", async () => {
   await eventually(async () => expect(await run()).toBeNull());
 });
 
+test("an agent sees, pauses, overrides and gives back what a limit lets run", async () => {
+  const pool = { name: "maxParallelism" };
+  const now = async () => (await call("list_limits")).value[0];
+  await call("pause_limit", { ...pool, lasts: "1h" });
+  expect(await now()).toMatchObject({
+    ...pool,
+    paused: { by: "studio", until: expect.any(Number) },
+  });
+  await call("resume_limit", pool);
+  await call("override_limit", { ...pool, total: 7 });
+  expect(await now()).toMatchObject({ total: 7, origin: "override" });
+  expect(await now()).not.toHaveProperty("paused");
+  await call("reset_limit", pool);
+  expect(await now()).toMatchObject({ origin: "code" });
+  const wrong = await call("pause_limit", { ...pool, lasts: "soon" });
+  expect(wrong.text).toContain('"soon"');
+});
+
 test("an agent runs a workflow to its end without waiting for its time", async () => {
   const parcel = { workflow: "parcel", input: { item: "a" } };
   expect((await call("run_skipping_time", parcel)).value).toMatchObject({

@@ -584,6 +584,57 @@ describe.skipIf(!existsSync(executablePath))("in a browser", () => {
         await page.getByText(tile).waitFor();
     });
 
+    test("a limit and a key are changed, paused and given back from the page of the pool", async () => {
+      let release = () => {};
+      const held = { held: new Promise<void>((resolve) => (release = resolve)) };
+      Object.assign(globalThis, held);
+      for (const org of ["acme", "acme", "acme", "other"])
+        await ask("/write/start", { workflow: "call", input: { org } });
+      await eventually(async () =>
+        expect((await ask("/read/limits", {}))[1]).toMatchObject({ running: 2, waiting: 2 }),
+      );
+      await open("pool");
+      const limits = page.getByRole("region", { name: "Limits" });
+      const keys = limits.getByRole("list", { name: "Keys of org" });
+      await limits.getByText(/^2 of 4 running, 1 of each key, 2 waiting, the first/).waitFor();
+      await keys.getByText(/^1 of 1 running, 2 waiting, the first/).waitFor();
+      await keys.getByText("1 of 1 running, 0 waiting").waitFor();
+      const say = async (name: string, fill?: () => Promise<unknown>) => {
+        const opens = limits.getByRole("button", { name, exact: true });
+        await opens.click();
+        await fill?.();
+        const text = (await opens.textContent())!;
+        await dialog().getByRole("button", { name: text, exact: true }).click();
+        await dialog().waitFor({ state: "hidden" });
+      };
+      await say("Change org: acme", async () => {
+        await dialog().getByLabel("Of this key").fill("2");
+        await dialog().getByLabel("Holds").selectOption("for 1 hour");
+      });
+      await keys.getByText(/^2 of 2 running, 1 waiting, the first/).waitFor();
+      await keys
+        .getByText(/^Overridden by studio .*, until .*:.* The code says 1 of each/)
+        .waitFor();
+      await say("Reset org: acme");
+      await keys.getByText(/^2 of 1 running, 1 waiting/).waitFor();
+      await say("Pause org");
+      await limits.getByText(/^Paused by studio .*, until it is ended.$/).waitFor();
+      // Its keys are paused with it, and go on with it.
+      expect(await keys.getByRole("button", { name: /^Resume/ }).count()).toBe(0);
+      await say("Resume org");
+      await say("Change another key of org", async () => {
+        await dialog().getByLabel("Key", { exact: true }).fill("third");
+        await dialog().getByLabel("Of this key").fill("3");
+      });
+      await keys.getByText("0 of 3 running, 0 waiting").waitFor();
+      await say("Reset org: third");
+      await keys.getByText("third").waitFor({ state: "detached" });
+      await page.setViewportSize({ width: 390, height: 844 });
+      const isWide = await page.evaluate(() => document.documentElement.scrollWidth > innerWidth);
+      expect(isWide).toBe(false);
+      release();
+    });
+
     ofPage("texts from outside are shown as text, and cut if they are long", async () => {
       const script = "<img src=x onerror=alert(1)>";
       const value = { [script]: script.repeat(30_000) };
@@ -1063,7 +1114,7 @@ describe.skipIf(!existsSync(executablePath))("in a browser", () => {
         await seen(alert);
         const colorOf = async (of: Locator) =>
           await of.evaluate((element) => getComputedStyle(element).color);
-        const full = page.getByText(`${onCall.slots} of ${onCall.slots}`);
+        const full = page.getByText(`${onCall.slots} of ${onCall.slots}`, { exact: true });
         expect(await colorOf(full)).toBe(await colorOf(alert));
         await page.getByText(/^slow: 5, the first .* ago$/).waitFor();
         const holder = page.getByRole("listitem").filter({ hasText: /^slow › wait, .* ago$/ });
@@ -1078,8 +1129,9 @@ describe.skipIf(!existsSync(executablePath))("in a browser", () => {
       await dialog()
         .getByLabel("maxParallelism")
         .fill(String(onCall.slots + 20));
-      await dialog().getByRole("button", { name: "Change maxParallelism" }).click();
-      await page.getByText(`${onCall.slots + seeded.queued} of ${onCall.slots + 20}`).waitFor();
+      await dialog().getByRole("button", { name: "Change" }).click();
+      const used = `${onCall.slots + seeded.queued} of ${onCall.slots + 20}`;
+      await page.getByText(used, { exact: true }).waitFor();
       expect(await page.getByText("All slots are in use").count()).toBe(0);
       await page.getByRole("link", { name: "Runs", exact: true }).click();
       await chip("stalled").click();
@@ -1170,6 +1222,58 @@ describe.skipIf(!existsSync(executablePath))("in a browser", () => {
     // The next test begins when this has been taken in too.
     await writeFile(file, text);
     await isShown("say");
+  });
+
+  test("a graph is made larger and moved about by buttons, by keys and by the wheel", async () => {
+    const names = Array.from({ length: 12 }, (_, index) => `quiteLongNode${index}`);
+    const part = { kind: "step", shape: "run", runs: ["action"], policies: [] };
+    const edges = names.slice(1).map((to) => ({ from: names[0], to }));
+    const nodes = names.map((name) => ({ ...part, name }));
+    const plans = {
+      workflows: [{ name: "wide", file: "wide.workflow.ts", nodes, edges }],
+      children: [],
+      hashes: {},
+      comparedHashes: {},
+      costs: [],
+      against: { from: "" },
+      changes: [],
+    };
+    const served = await serveAnswers({ workflows: [] }, { plans: () => plans });
+    await page.setViewportSize({ width: 390, height: 844 });
+    await page.goto(served.url);
+    await page.goto(`${new URL("/", served.url).href}#/workflows/wide`);
+    const drawing = page.getByRole("img", { name: "Graph of wide" });
+    const width = async () => (await drawing.boundingBox())!.width;
+    const view = page.getByRole("group", { name: /^Graph/ });
+    const scrolled = async () => await view.evaluate((element) => element.scrollLeft);
+    const fitted = await width();
+    // Its first node is in view, and its smallest text is no smaller than 10 px.
+    const first = (await drawing
+      .getByText(/^quiteLongNode0$/)
+      .last()
+      .boundingBox())!;
+    expect(first.x).toBeGreaterThan(0);
+    expect(first.x + first.width).toBeLessThan(390);
+    expect(fitted).toBeGreaterThanOrEqual((10 / 12) * Number(await drawing.getAttribute("width")));
+    await button("Zoom in").click();
+    expect(await width()).toBeCloseTo(1.25 * fitted, 0);
+    await view.press("-");
+    await view.press("-");
+    expect(await width()).toBeCloseTo(fitted / 1.25, 0);
+    await button("Fit").click();
+    expect(await width()).toBeCloseTo(fitted, 0);
+    const before = await scrolled();
+    await view.press("ArrowRight");
+    await eventually(async () => expect(await scrolled()).toBeGreaterThan(before));
+    await view.hover();
+    await page.keyboard.down("Control");
+    await page.mouse.wheel(0, -300);
+    await page.keyboard.up("Control");
+    await eventually(async () => expect(await width()).toBeCloseTo(Math.E * fitted, -1));
+    expect(await page.evaluate(() => devicePixelRatio)).toBe(1);
+    const isWide = await page.evaluate(() => document.documentElement.scrollWidth > innerWidth);
+    expect(isWide).toBe(false);
+    await served.close();
   });
 
   test("on a phone nothing is wider than the screen", async () => {

@@ -47,6 +47,9 @@ const filterFields = {
   outdated: v.optional(v.boolean()),
 };
 
+const limitFields = { name: v.string(), key: v.optional(v.string()) };
+const limitSaidFields = { ...limitFields, lasts: v.optional(v.string()) };
+
 const vRead = v.union(
   v.object({ name: v.literal("workflows"), args: v.object({}) }),
   v.object({ name: v.literal("runs"), args: v.object({ ...filterFields, cursor }) }),
@@ -61,6 +64,7 @@ const vRead = v.union(
   v.object({ name: v.literal("steps"), args: v.object({ runId, cursor }) }),
   v.object({ name: v.literal("pool"), args: v.object({}) }),
   v.object({ name: v.literal("poolUse"), args: v.object({}) }),
+  v.object({ name: v.literal("limits"), args: v.object({}) }),
 );
 
 const vWrite = v.union(
@@ -112,7 +116,19 @@ const vWrite = v.union(
   }),
   v.object({ name: v.literal("stopBulk"), args: v.object({ bulkId: v.string() }) }),
   v.object({ name: v.literal("repair"), args: v.object({}) }),
-  v.object({ name: v.literal("setMaxParallelism"), args: v.object({ to: v.number() }) }),
+  v.object({
+    name: v.literal("overrideLimit"),
+    args: v.object({
+      ...limitSaidFields,
+      total: v.optional(v.number()),
+      perKey: v.optional(v.number()),
+    }),
+  }),
+  v.object({ name: v.literal("pauseLimit"), args: v.object(limitSaidFields) }),
+  v.object({
+    name: v.union(v.literal("resetLimit"), v.literal("resumeLimit")),
+    args: v.object(limitFields),
+  }),
 );
 
 /** What somebody wants to see or do. */

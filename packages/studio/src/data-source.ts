@@ -2,6 +2,7 @@ import type {
   BulkOptions,
   BulkStatus,
   Doing,
+  ListedLimit,
   ListedRun,
   Page,
   RunState,
@@ -49,6 +50,17 @@ export type RunsFilter = Omit<RunsArgs, "cursor">;
 export type BulkArgs = Pick<BulkOptions<unknown>, "do" | "perSecond"> & {
   readonly where: RunsFilter;
 };
+
+/** A limit, or one of its keys. The pool itself is called `maxParallelism`. */
+export interface LimitArgs {
+  readonly name: string;
+  readonly key?: string;
+}
+
+export interface LimitSaidArgs extends LimitArgs {
+  /** For how long that holds, such as `1h` or `3 days`. Default: until it is ended. */
+  readonly lasts?: string;
+}
 
 /** An event that some node of a workflow takes. */
 export interface EventSummary {
@@ -99,6 +111,8 @@ export interface Reads {
   pool(args: Record<string, never>): FunctionReturnType<ComponentApi["views"]["pool"]>;
   /** Which steps hold its slots, and of which workflows and keys those that wait are. */
   poolUse(args: Record<string, never>): FunctionReturnType<ComponentApi["listing"]["poolUse"]>;
+  /** What there is of each limit and its keys, of the pool itself first. */
+  limits(args: Record<string, never>): ListedLimit[];
 }
 
 /** What the pages do. All fail with the error that the `WorkflowManager` throws. */
@@ -126,8 +140,13 @@ export interface Writes {
   stopBulk(args: { bulkId: string }): boolean;
   /** Re-arms all whose scheduled function was lost, in every run. */
   repair(args: Record<string, never>): null;
-  /** Overrides how many steps run at once; 0 pauses the pool. */
-  setMaxParallelism(args: { to: number }): null;
+  /** Has other numbers hold for a limit or a key than those of the code. */
+  overrideLimit(args: LimitSaidArgs & { total?: number; perKey?: number }): null;
+  /** Has the code's numbers hold again. */
+  resetLimit(args: LimitArgs): null;
+  /** Lets nothing of a limit or a key start. What runs, runs on. */
+  pauseLimit(args: LimitSaidArgs): null;
+  resumeLimit(args: LimitArgs): null;
 }
 
 export type ReadName = keyof Reads;
@@ -149,6 +168,7 @@ export const READS = [
   "steps",
   "pool",
   "poolUse",
+  "limits",
 ] as const satisfies ReadName[];
 export const WRITES = [
   "start",
@@ -161,7 +181,10 @@ export const WRITES = [
   "startBulk",
   "stopBulk",
   "repair",
-  "setMaxParallelism",
+  "overrideLimit",
+  "resetLimit",
+  "pauseLimit",
+  "resumeLimit",
 ] as const satisfies WriteName[];
 
 /** Where the studio gets its runs from: the embedded back end, or a deployment. */

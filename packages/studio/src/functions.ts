@@ -1,6 +1,8 @@
 import {
   type MutationRunner,
+  type OverrideOptions,
   type QueryRunner,
+  type Until,
   WorkflowManager,
   type WorkflowReference,
 } from "@stepwise/workflow";
@@ -88,6 +90,7 @@ export function readFunctions(component: ComponentApi, workflows: Workflows): Re
       (await ctx.runQuery(component.views.input, { runId })) as Value,
     pool: async (ctx) => await ctx.runQuery(component.views.pool, {}),
     poolUse: async (ctx) => await ctx.runQuery(component.listing.poolUse, {}),
+    limits: async (ctx) => await manager.limits.list(ctx),
     steps: async (ctx, { runId, cursor }) => {
       const workflow = await workflowOf(ctx, component, workflows, runId);
       return await manager.steps(ctx, workflow, runId, { numItems: STEPS, cursor });
@@ -129,17 +132,35 @@ export function writeFunctions(component: ComponentApi, workflows: Workflows): W
       await manager.repair(ctx, workflows);
       return null;
     },
-    setMaxParallelism: async (ctx, { to }) => {
-      const of = "maxParallelism";
-      if (to === 0) await manager.limits.pause(ctx, of, { by: "studio" });
-      else {
-        await manager.limits.override(ctx, of, { total: to, by: "studio" });
-        await manager.limits.resume(ctx, of);
-      }
+    overrideLimit: async (ctx, { name, lasts, ...numbers }) => {
+      // The component refuses a key with a total.
+      const said = { ...numbers, ...saidFor(lasts) } as OverrideOptions<Until>;
+      await manager.limits.override(ctx, name, said);
+      return null;
+    },
+    resetLimit: async (ctx, { name, key }) => {
+      await manager.limits.reset(ctx, name, { key });
+      return null;
+    },
+    pauseLimit: async (ctx, { name, key, lasts }) => {
+      await manager.limits.pause(ctx, name, {
+        ...(key !== undefined && { key }),
+        ...saidFor(lasts),
+      });
+      return null;
+    },
+    resumeLimit: async (ctx, { name, key }) => {
+      await manager.limits.resume(ctx, name, { key });
       return null;
     },
   };
 }
+
+/** Who says something of a limit, and for how long. The manager refuses what is no duration. */
+const saidFor = (lasts: string | undefined) => ({
+  until: lasts as Until | undefined,
+  by: "studio",
+});
 
 /** A filter as the manager takes it. @throws if the app has no such workflow */
 function filterOf(workflows: Workflows, { workflow, ...filter }: RunsFilter) {

@@ -66,6 +66,18 @@ const filter = {
   outdated: z.boolean().optional().describe("only runs of older plans of the workflow"),
 };
 
+const limit = {
+  name: z.string().describe('of list_limits, such as "maxParallelism"'),
+  key: z.string().optional().describe("one key of it; default: the limit with all of its keys"),
+};
+const saidOfLimit = {
+  ...limit,
+  lasts: z
+    .string()
+    .optional()
+    .describe('for how long, such as "1h" or "3 days"; default: until it is ended'),
+};
+
 /** Offers workflows and their runs to an agent over stdin and stdout, until it closes stdin. */
 export async function serveMcp(options: McpOptions): Promise<void> {
   const server = new McpServer({ name: "stepwise", version: options.version });
@@ -181,10 +193,35 @@ export async function serveMcp(options: McpOptions): Promise<void> {
     write("repair", {}),
   );
   tool(
-    "set_max_parallelism",
-    "Override how many steps run at once, until that is reset. 0 pauses the pool.",
-    { to: z.number().int().min(0).max(200) },
-    (args) => write("setMaxParallelism", args),
+    "list_limits",
+    "How many steps each limit and its keys let run at once, how many run and wait, and what was said of it. maxParallelism, that of all steps, is the first.",
+    {},
+    () => read("limits", {}),
+  );
+  tool(
+    "override_limit",
+    "Override the numbers of a limit, or of one key of it: perKey of each key, total in all. That of maxParallelism is its total.",
+    {
+      ...saidOfLimit,
+      total: z.number().int().min(0).optional(),
+      perKey: z.number().int().min(0).optional(),
+    },
+    (args) => write("overrideLimit", args),
+  );
+  tool("reset_limit", "End an override: the numbers of the code hold again.", limit, (args) =>
+    write("resetLimit", args),
+  );
+  tool(
+    "pause_limit",
+    "Let no step of a limit, or of one key of it, start until it is resumed. Those that run, run on.",
+    saidOfLimit,
+    (args) => write("pauseLimit", args),
+  );
+  tool(
+    "resume_limit",
+    "Let the steps of a limit, or of one key of it, start again.",
+    limit,
+    (args) => write("resumeLimit", args),
   );
   tool(
     "run_skipping_time",

@@ -28,7 +28,7 @@ export function Chips({ state, doing }: { state: string; doing: string }) {
 }
 
 function Chip({ of, isHere }: { of: { state: "failed" } | { doing: Doing }; isHere: boolean }) {
-  const value = useReadAgain("count", of);
+  const { value } = useReadAgain("count", of);
   const { tone, sign, label } = badgeOf("state" in of ? of.state : of.doing);
   return (
     <a

@@ -67,6 +67,7 @@ export function Problem({ error }: { error: Error | undefined }) {
 /** A button that asks before it does something, and says what went wrong. */
 export function ActionButton({
   label,
+  text = label,
   question,
   tone,
   act,
@@ -74,6 +75,8 @@ export function ActionButton({
   children,
 }: {
   label: string;
+  /** What stands on it, if beside what tells the rest. */
+  text?: string;
   question: string;
   /** Default: neither. */
   tone?: "primary" | "danger";
@@ -102,8 +105,13 @@ export function ActionButton({
   };
   return (
     <>
-      <button type="button" className={tone} onClick={open}>
-        {label}
+      <button
+        type="button"
+        className={tone}
+        aria-label={text === label ? undefined : label}
+        onClick={open}
+      >
+        {text}
       </button>
       <dialog ref={dialog} aria-labelledby={title} onClose={() => setError(undefined)}>
         <form onSubmit={submit}>
@@ -115,7 +123,7 @@ export function ActionButton({
               Back
             </button>
             <button type="submit" className={tone ?? "primary"} disabled={isBusy}>
-              {label}
+              {text}
             </button>
           </div>
         </form>

@@ -1,7 +1,8 @@
 import { durationText, useNow } from "@stepwise/workflow/react";
 import type { ReadResult } from "../data-source.js";
-import { ActionButton, Ago, cut, Problem, Time } from "./parts.js";
-import { useReadAgain, useStudio, useWatched } from "./studio.js";
+import { Limits } from "./limits.js";
+import { Ago, cut, Problem, Time } from "./parts.js";
+import { useReadAgain, useWatched } from "./studio.js";
 
 /** How busy the app's pool is. */
 export function PoolPage() {
@@ -10,10 +11,7 @@ export function PoolPage() {
   const isFull = value !== undefined && value.waiting > 0 && value.running >= value.maxParallelism;
   return (
     <main>
-      <div className="head">
-        <h1>Pool</h1>
-        {value !== undefined && <SlotsButton now={value.maxParallelism} />}
-      </div>
+      <h1>Pool</h1>
       <Problem error={error} />
       {isFull && (
         <p role="alert" className="problem">
@@ -43,6 +41,7 @@ export function PoolPage() {
           </Tile>
         </dl>
       )}
+      <Limits />
       <Use />
       <p>
         <a href="#/runs?doing=running">Running runs</a>,{" "}
@@ -52,38 +51,10 @@ export function PoolPage() {
   );
 }
 
-/** Says how many steps run at once from now on. */
-function SlotsButton({ now }: { now: number }) {
-  const { server } = useStudio();
-  return (
-    <ActionButton
-      label="Change maxParallelism"
-      question="How many steps may run at once?"
-      act={async (form) =>
-        await server.write("setMaxParallelism", { to: Number(form.get("maxParallelism")) })
-      }
-    >
-      <p>It overrides your code at once, and through deploys, until it is reset. 0 pauses.</p>
-      <label>
-        maxParallelism
-        <input
-          key={now}
-          name="maxParallelism"
-          type="number"
-          min={0}
-          max={200}
-          defaultValue={now}
-          required
-        />
-      </label>
-    </ActionButton>
-  );
-}
-
 /** Which steps hold the slots, and whose steps are in the queue. */
 function Use() {
-  const use = useReadAgain("poolUse", {});
-  const { holders = [], queue = [], limited = [], isMore = false } = use ?? {};
+  const { value } = useReadAgain("poolUse", {});
+  const { holders = [], queue = [], limited = [], isMore = false } = value ?? {};
   return (
     <>
       <Queue title="In the queue" of={queue} isMore={isMore} />

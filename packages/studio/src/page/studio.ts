@@ -47,13 +47,17 @@ export function useWatched<Name extends ReadName>(
 /** What costs more than a page is read again at most so often, in ms, after a change. */
 const PAUSE_MS = 5_000;
 
-/** Reads again some time after something has changed. What cannot be read now keeps its value. */
+/**
+ * Reads again some time after something has changed, or when `again` is called. What cannot be read
+ * now keeps its value.
+ */
 export function useReadAgain<Name extends ReadName>(
   name: Name,
   args: ReadArgs<Name>,
-): ReadResult<Name> | undefined {
+): { value?: ReadResult<Name>; again: () => void } {
   const { server } = useStudio();
   const [value, setValue] = useState<ReadResult<Name>>();
+  const [times, setTimes] = useState(0);
   const key = JSON.stringify([name, args]);
   useEffect(() => {
     let pause: ReturnType<typeof setTimeout> | undefined;
@@ -72,6 +76,7 @@ export function useReadAgain<Name extends ReadName>(
       clearTimeout(pause);
     };
     // The arguments are the same while their text is.
-  }, [server, key]);
-  return value;
+  }, [server, key, times]);
+  const again = () => setTimes((before) => before + 1);
+  return value === undefined ? { again } : { value, again };
 }

@@ -1,8 +1,9 @@
-import { useId, useMemo, type ReactNode } from "react";
-import { layoutOf, type Layout, type PlanGraph } from "./layout.js";
+import { useId, useMemo, type CSSProperties, type ReactNode } from "react";
+import { layoutOf, type Layout, type PlanGraph, type Point } from "./layout.js";
 import { badgeOf, badgesOfNodes, type Step } from "./states.js";
 import { STYLES } from "./styles.js";
 import type { LiveRun } from "./use-run.js";
+import { Zoomable } from "./zoomable.js";
 
 export interface WorkflowGraphProps {
   /** What `workflow-codegen graph --format json` writes. */
@@ -35,7 +36,16 @@ export function WorkflowGraph({
   return (
     <figure className="stepwise stepwise-graph">
       <style>{STYLES}</style>
-      <GraphDrawing layout={layout} badges={badges} label={label ?? `Graph of ${layout.name}`} />
+      <Zoomable width={layout.width} first={layout.nodes[0]?.x ?? 0}>
+        {(style) => (
+          <GraphDrawing
+            layout={layout}
+            badges={badges}
+            label={label ?? `Graph of ${layout.name}`}
+            style={style}
+          />
+        )}
+      </Zoomable>
       <ol className="stepwise-hidden">
         {layout.nodes.map(({ node: { name }, details }) => {
           const state = badges.size > 0 ? [(badges.get(name) ?? badgeOf(undefined)).label] : [];
@@ -50,9 +60,11 @@ interface DrawingProps {
   layout: Layout;
   badges: ReturnType<typeof badgesOfNodes>;
   label: string;
+  style: CSSProperties;
 }
 
-function GraphDrawing({ layout: { width, height, nodes, edges }, badges, label }: DrawingProps) {
+function GraphDrawing({ layout, badges, label, style }: DrawingProps) {
+  const { width, height, nodes, frames, edges } = layout;
   const arrow = useId();
   return (
     <svg
@@ -62,6 +74,7 @@ function GraphDrawing({ layout: { width, height, nodes, edges }, badges, label }
       width={width}
       height={height}
       viewBox={`0 0 ${width} ${height}`}
+      style={style}
     >
       <defs>
         <marker
@@ -76,6 +89,17 @@ function GraphDrawing({ layout: { width, height, nodes, edges }, badges, label }
           <path className="stepwise-arrow" d="M0 0 8 4 0 8Z" />
         </marker>
       </defs>
+      {frames.map(({ id, x, y, width: across, height: down }) => (
+        <rect
+          key={id}
+          className="stepwise-frame"
+          x={round(x - across / 2)}
+          y={round(y - down / 2)}
+          width={round(across)}
+          height={round(down)}
+          rx={8}
+        />
+      ))}
       {edges.map(({ points, label: when, x, y }, index) => (
         <g key={index}>
           <path className="stepwise-edge" d={curve(points)} markerEnd={`url(#${arrow})`} />
@@ -98,7 +122,7 @@ interface NodeProps {
   badge: ReturnType<typeof badgeOf> | undefined;
 }
 
-function GraphNode({ place: { node, details, x, y, width, height }, badge }: NodeProps) {
+function GraphNode({ place: { node, short, details, x, y, width, height }, badge }: NodeProps) {
   const { tone, sign, label } = badge ?? badgeOf(undefined);
   const top = -height / 2;
   const shape = shapes[node.shape] ?? box;
@@ -112,7 +136,7 @@ function GraphNode({ place: { node, details, x, y, width, height }, badge }: Nod
       <path className="stepwise-shape" d={shape(round(width), round(height))} />
       <text y={round(top + 20)}>
         {sign !== "" && <tspan className="stepwise-sign">{sign} </tspan>}
-        {node.name}
+        {short}
       </text>
       {details.map((line, index) => (
         <text key={index} className="stepwise-detail" y={round(top + 36 + index * 15)}>
@@ -154,13 +178,32 @@ const shapes: Readonly<Record<string, Shape>> = {
   end: (w, h) => rounded(w, h) + rounded(w - 8, h - 8),
 };
 
+/** How far from a corner a line begins to turn, in px. */
+const TURN = 10;
+
 /** A line through points, with its corners rounded. */
 function curve(points: Layout["edges"][number]["points"]): string {
-  const [first, ...rest] = points.map(({ x, y }) => ({ x: round(x), y: round(y) }));
+  const [first, ...rest] = points;
   if (first === undefined) return "";
-  return rest.reduce((path, point, index) => {
-    const next = rest[index + 1];
-    if (next === undefined) return `${path}L${point.x} ${point.y}`;
-    return `${path}Q${point.x} ${point.y} ${round((point.x + next.x) / 2)} ${round((point.y + next.y) / 2)}`;
-  }, `M${first.x} ${first.y}`);
+  let before = first;
+  return rest.reduce(
+    (path, point, index) => {
+      const next = rest[index + 1];
+      const [from, to] = [towards(point, before), next && towards(point, next)];
+      before = point;
+      return to === undefined
+        ? `${path}L${at(point)}`
+        : `${path}L${at(from)}Q${at(point)} ${at(to)}`;
+    },
+    `M${at(first)}`,
+  );
+}
+
+const at = ({ x, y }: Point): string => `${round(x)} ${round(y)}`;
+
+/** A little way from one point to another, at most half of it. */
+function towards(point: Point, other: Point): Point {
+  const [dx, dy] = [other.x - point.x, other.y - point.y];
+  const part = Math.min(0.5, TURN / Math.hypot(dx, dy));
+  return { x: point.x + dx * part, y: point.y + dy * part };
 }

@@ -51,9 +51,15 @@ export const STYLES = `
   .stepwise-row { grid-template-columns: 1fr auto; padding-block: .3em; }
   .stepwise-bars, .stepwise-gaps > .stepwise-bars { grid-column: 1 / -1; }
 }
-.stepwise svg { block-size: auto; display: block; max-inline-size: 100%; }
+.stepwise-view { cursor: grab; max-block-size: max(75vh, 20em); overflow: auto; user-select: none; }
+.stepwise-view:active { cursor: grabbing; }
+.stepwise-view svg { block-size: auto; display: block; margin-inline: auto; }
+.stepwise-zoom { display: flex; gap: .4em; justify-content: end; margin-block-end: .4em; }
+.stepwise-zoom button { background: var(--stepwise-surface); border: 1px solid var(--stepwise-line); border-radius: 6px;
+  color: inherit; cursor: pointer; font: inherit; min-block-size: 2.2em; min-inline-size: 2.2em; padding: 0 .6em; }
+.stepwise .stepwise-frame { fill: color-mix(in srgb, var(--stepwise-line) 22%, transparent); stroke: var(--stepwise-line); }
 .stepwise text { fill: var(--stepwise-text); font-family: system-ui, sans-serif; font-size: 13px; text-anchor: middle; }
-.stepwise .stepwise-detail { fill: var(--stepwise-muted); font-size: 11px; }
+.stepwise .stepwise-detail { fill: var(--stepwise-muted); font-size: 12px; }
 .stepwise .stepwise-shape { fill: var(--stepwise-surface); stroke: var(--tone); stroke-width: 1.5; }
 .stepwise [data-reached] .stepwise-shape { stroke-width: 2.5; }
 .stepwise [data-reached] .stepwise-sign { fill: var(--tone); font-weight: 600; }
