@@ -19,6 +19,7 @@ export const {
   seeForOwner,
   lookAtLine,
   endOverrides,
+  releaseRate,
   wakeLines,
   carry,
   take,

@@ -16,6 +16,7 @@ export const {
   seeForOwner,
   lookAtLine,
   endOverrides,
+  releaseRate,
   wakeLines,
   carry,
   take,

@@ -91,6 +91,8 @@ export interface Work {
   readonly group?: string;
   /** The names of the permits that it needs, from `permitsFor`. Default: none. */
   readonly permits?: readonly string[] | undefined;
+  /** Says whether it has had an attempt: a rate may count works alone. Default: false. */
+  readonly isAgain?: boolean | undefined;
   /** Those that it holds: it is about to start. */
   readonly held?: readonly GenericId<"permits">[] | undefined;
   /** Its place in the order of the queue, if it had one. */

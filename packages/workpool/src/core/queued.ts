@@ -20,6 +20,7 @@ export async function queuedOf(
     isMutation,
     group,
     permits,
+    isAgain,
     at = ctx.db.vars.commitTs,
   }: Work,
 ): Promise<Queued> {
@@ -33,14 +34,15 @@ export async function queuedOf(
     isMutation,
     group,
     permits: permits === undefined ? undefined : [...permits],
+    isAgain: (permits !== undefined && isAgain) || undefined,
     at,
   };
 }
 
 /** The work of a row that is no more; null if it had to be set aside. */
 export async function workOfQueued(ctx: MutationCtx, row: Queued): Promise<Work | null> {
-  const { work, fn, timeoutMs, isMutation, group, permits } = row;
-  const rest = { work, fn, timeoutMs, isMutation, group, permits };
+  const { work, fn, timeoutMs, isMutation, group, permits, isAgain } = row;
+  const rest = { work, fn, timeoutMs, isMutation, group, permits, isAgain };
   if (row.largeArgs === undefined) {
     // Arguments are never null, but for those that the host keeps.
     const argsInRecord = row.args === null;

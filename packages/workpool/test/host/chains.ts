@@ -29,6 +29,7 @@ export const {
   seeForOwner,
   lookAtLine,
   endOverrides,
+  releaseRate,
   wakeLines,
   carry,
   take,

@@ -51,6 +51,7 @@ export const {
   seeForOwner,
   lookAtLine,
   endOverrides,
+  releaseRate,
   wakeLines,
   carry,
   take,

@@ -182,7 +182,19 @@ export type ComponentApi<Name extends string | undefined = string | undefined> =
       {
         maxParallelism?: number;
         logLevel?: "DEBUG" | "TRACE" | "INFO" | "REPORT" | "WARN" | "ERROR";
-        limits?: Record<string, { total?: number; perKey?: number }>;
+        limits?: Record<
+          string,
+          {
+            total?: number;
+            perKey?: number;
+            rate?: {
+              limit: number;
+              per: number | string;
+              burst?: number;
+              count?: "attempts" | "works";
+            };
+          }
+        >;
       },
       null,
       Name
@@ -818,7 +830,19 @@ export type ComponentApi<Name extends string | undefined = string | undefined> =
         onComplete?: { fn: string; context: any };
         maxParallelism?: number;
         logLevel?: "DEBUG" | "TRACE" | "INFO" | "REPORT" | "WARN" | "ERROR";
-        limits?: Record<string, { total?: number; perKey?: number }>;
+        limits?: Record<
+          string,
+          {
+            total?: number;
+            perKey?: number;
+            rate?: {
+              limit: number;
+              per: number | string;
+              burst?: number;
+              count?: "attempts" | "works";
+            };
+          }
+        >;
       },
       Array<{ runId: string; started: boolean }>,
       Name
@@ -879,11 +903,39 @@ export type ComponentApi<Name extends string | undefined = string | undefined> =
         waiting: number;
         waitingIsAtLeast: boolean;
         oldest?: number;
+        left?: number;
         total?: number;
         perKey?: number;
-        asked: { total?: number; perKey?: number };
+        rate?: {
+          limit: number;
+          per: number | string;
+          burst?: number;
+          count?: "attempts" | "works";
+        };
+        asked: {
+          total?: number;
+          perKey?: number;
+          rate?: {
+            limit: number;
+            per: number | string;
+            burst?: number;
+            count?: "attempts" | "works";
+          };
+        };
         origin: "code" | "config" | "override";
-        override?: { total?: number; perKey?: number; by?: string; at: number; until?: number };
+        override?: {
+          total?: number;
+          perKey?: number;
+          rate?: {
+            limit: number;
+            per: number | string;
+            burst?: number;
+            count?: "attempts" | "works";
+          };
+          by?: string;
+          at: number;
+          until?: number;
+        };
         paused?: { by?: string; at: number; until?: number };
       } | null,
       Name
@@ -899,11 +951,39 @@ export type ComponentApi<Name extends string | undefined = string | undefined> =
         waiting: number;
         waitingIsAtLeast: boolean;
         oldest?: number;
+        left?: number;
         total?: number;
         perKey?: number;
-        asked: { total?: number; perKey?: number };
+        rate?: {
+          limit: number;
+          per: number | string;
+          burst?: number;
+          count?: "attempts" | "works";
+        };
+        asked: {
+          total?: number;
+          perKey?: number;
+          rate?: {
+            limit: number;
+            per: number | string;
+            burst?: number;
+            count?: "attempts" | "works";
+          };
+        };
         origin: "code" | "config" | "override";
-        override?: { total?: number; perKey?: number; by?: string; at: number; until?: number };
+        override?: {
+          total?: number;
+          perKey?: number;
+          rate?: {
+            limit: number;
+            per: number | string;
+            burst?: number;
+            count?: "attempts" | "works";
+          };
+          by?: string;
+          at: number;
+          until?: number;
+        };
         paused?: { by?: string; at: number; until?: number };
         keys: Array<{
           name: string;
@@ -912,11 +992,39 @@ export type ComponentApi<Name extends string | undefined = string | undefined> =
           waiting: number;
           waitingIsAtLeast: boolean;
           oldest?: number;
+          left?: number;
           total?: number;
           perKey?: number;
-          asked: { total?: number; perKey?: number };
+          rate?: {
+            limit: number;
+            per: number | string;
+            burst?: number;
+            count?: "attempts" | "works";
+          };
+          asked: {
+            total?: number;
+            perKey?: number;
+            rate?: {
+              limit: number;
+              per: number | string;
+              burst?: number;
+              count?: "attempts" | "works";
+            };
+          };
           origin: "code" | "config" | "override";
-          override?: { total?: number; perKey?: number; by?: string; at: number; until?: number };
+          override?: {
+            total?: number;
+            perKey?: number;
+            rate?: {
+              limit: number;
+              per: number | string;
+              burst?: number;
+              count?: "attempts" | "works";
+            };
+            by?: string;
+            at: number;
+            until?: number;
+          };
           paused?: { by?: string; at: number; until?: number };
         }>;
       }>,
@@ -932,10 +1040,28 @@ export type ComponentApi<Name extends string | undefined = string | undefined> =
         by?: string;
         total?: number;
         perKey?: number;
+        rate?: {
+          limit: number;
+          per: number | string;
+          burst?: number;
+          count?: "attempts" | "works";
+        };
         config?: {
           maxParallelism?: number;
           logLevel?: "DEBUG" | "TRACE" | "INFO" | "REPORT" | "WARN" | "ERROR";
-          limits?: Record<string, { total?: number; perKey?: number }>;
+          limits?: Record<
+            string,
+            {
+              total?: number;
+              perKey?: number;
+              rate?: {
+                limit: number;
+                per: number | string;
+                burst?: number;
+                count?: "attempts" | "works";
+              };
+            }
+          >;
         };
       },
       null,
@@ -952,7 +1078,19 @@ export type ComponentApi<Name extends string | undefined = string | undefined> =
         config?: {
           maxParallelism?: number;
           logLevel?: "DEBUG" | "TRACE" | "INFO" | "REPORT" | "WARN" | "ERROR";
-          limits?: Record<string, { total?: number; perKey?: number }>;
+          limits?: Record<
+            string,
+            {
+              total?: number;
+              perKey?: number;
+              rate?: {
+                limit: number;
+                per: number | string;
+                burst?: number;
+                count?: "attempts" | "works";
+              };
+            }
+          >;
         };
       },
       null,
@@ -1194,6 +1332,7 @@ export type ComponentApi<Name extends string | undefined = string | undefined> =
             running: number;
             atMost: number;
             place: number;
+            nextAt?: number;
           };
           dueAt?: number;
           came?: string | null;
@@ -1456,6 +1595,7 @@ export type ComponentApi<Name extends string | undefined = string | undefined> =
             running: number;
             atMost: number;
             place: number;
+            nextAt?: number;
           };
           dueAt?: number;
           came?: string | null;
@@ -1597,6 +1737,7 @@ export type ComponentApi<Name extends string | undefined = string | undefined> =
               running: number;
               atMost: number;
               place: number;
+              nextAt?: number;
             };
             dueAt?: number;
             came?: string | null;

@@ -22,7 +22,19 @@ export type ComponentApi<Name extends string | undefined = string | undefined> =
       {
         maxParallelism?: number;
         logLevel?: "DEBUG" | "TRACE" | "INFO" | "REPORT" | "WARN" | "ERROR";
-        limits?: Record<string, { total?: number; perKey?: number }>;
+        limits?: Record<
+          string,
+          {
+            total?: number;
+            perKey?: number;
+            rate?: {
+              limit: number;
+              per: number | string;
+              burst?: number;
+              count?: "attempts" | "works";
+            };
+          }
+        >;
       },
       null,
       Name
@@ -53,7 +65,19 @@ export type ComponentApi<Name extends string | undefined = string | undefined> =
         };
         maxParallelism?: number;
         logLevel?: "DEBUG" | "TRACE" | "INFO" | "REPORT" | "WARN" | "ERROR";
-        limits?: Record<string, { total?: number; perKey?: number }>;
+        limits?: Record<
+          string,
+          {
+            total?: number;
+            perKey?: number;
+            rate?: {
+              limit: number;
+              per: number | string;
+              burst?: number;
+              count?: "attempts" | "works";
+            };
+          }
+        >;
         args: any;
       },
       string,
@@ -81,7 +105,19 @@ export type ComponentApi<Name extends string | undefined = string | undefined> =
         };
         maxParallelism?: number;
         logLevel?: "DEBUG" | "TRACE" | "INFO" | "REPORT" | "WARN" | "ERROR";
-        limits?: Record<string, { total?: number; perKey?: number }>;
+        limits?: Record<
+          string,
+          {
+            total?: number;
+            perKey?: number;
+            rate?: {
+              limit: number;
+              per: number | string;
+              burst?: number;
+              count?: "attempts" | "works";
+            };
+          }
+        >;
         argsList: Array<any>;
       },
       Array<string>,
@@ -115,11 +151,39 @@ export type ComponentApi<Name extends string | undefined = string | undefined> =
         waiting: number;
         waitingIsAtLeast: boolean;
         oldest?: number;
+        left?: number;
         total?: number;
         perKey?: number;
-        asked: { total?: number; perKey?: number };
+        rate?: {
+          limit: number;
+          per: number | string;
+          burst?: number;
+          count?: "attempts" | "works";
+        };
+        asked: {
+          total?: number;
+          perKey?: number;
+          rate?: {
+            limit: number;
+            per: number | string;
+            burst?: number;
+            count?: "attempts" | "works";
+          };
+        };
         origin: "code" | "config" | "override";
-        override?: { total?: number; perKey?: number; by?: string; at: number; until?: number };
+        override?: {
+          total?: number;
+          perKey?: number;
+          rate?: {
+            limit: number;
+            per: number | string;
+            burst?: number;
+            count?: "attempts" | "works";
+          };
+          by?: string;
+          at: number;
+          until?: number;
+        };
         paused?: { by?: string; at: number; until?: number };
       } | null,
       Name
@@ -135,11 +199,39 @@ export type ComponentApi<Name extends string | undefined = string | undefined> =
         waiting: number;
         waitingIsAtLeast: boolean;
         oldest?: number;
+        left?: number;
         total?: number;
         perKey?: number;
-        asked: { total?: number; perKey?: number };
+        rate?: {
+          limit: number;
+          per: number | string;
+          burst?: number;
+          count?: "attempts" | "works";
+        };
+        asked: {
+          total?: number;
+          perKey?: number;
+          rate?: {
+            limit: number;
+            per: number | string;
+            burst?: number;
+            count?: "attempts" | "works";
+          };
+        };
         origin: "code" | "config" | "override";
-        override?: { total?: number; perKey?: number; by?: string; at: number; until?: number };
+        override?: {
+          total?: number;
+          perKey?: number;
+          rate?: {
+            limit: number;
+            per: number | string;
+            burst?: number;
+            count?: "attempts" | "works";
+          };
+          by?: string;
+          at: number;
+          until?: number;
+        };
         paused?: { by?: string; at: number; until?: number };
         keys: Array<{
           name: string;
@@ -148,11 +240,39 @@ export type ComponentApi<Name extends string | undefined = string | undefined> =
           waiting: number;
           waitingIsAtLeast: boolean;
           oldest?: number;
+          left?: number;
           total?: number;
           perKey?: number;
-          asked: { total?: number; perKey?: number };
+          rate?: {
+            limit: number;
+            per: number | string;
+            burst?: number;
+            count?: "attempts" | "works";
+          };
+          asked: {
+            total?: number;
+            perKey?: number;
+            rate?: {
+              limit: number;
+              per: number | string;
+              burst?: number;
+              count?: "attempts" | "works";
+            };
+          };
           origin: "code" | "config" | "override";
-          override?: { total?: number; perKey?: number; by?: string; at: number; until?: number };
+          override?: {
+            total?: number;
+            perKey?: number;
+            rate?: {
+              limit: number;
+              per: number | string;
+              burst?: number;
+              count?: "attempts" | "works";
+            };
+            by?: string;
+            at: number;
+            until?: number;
+          };
           paused?: { by?: string; at: number; until?: number };
         }>;
       }>,
@@ -168,10 +288,28 @@ export type ComponentApi<Name extends string | undefined = string | undefined> =
         by?: string;
         total?: number;
         perKey?: number;
+        rate?: {
+          limit: number;
+          per: number | string;
+          burst?: number;
+          count?: "attempts" | "works";
+        };
         config?: {
           maxParallelism?: number;
           logLevel?: "DEBUG" | "TRACE" | "INFO" | "REPORT" | "WARN" | "ERROR";
-          limits?: Record<string, { total?: number; perKey?: number }>;
+          limits?: Record<
+            string,
+            {
+              total?: number;
+              perKey?: number;
+              rate?: {
+                limit: number;
+                per: number | string;
+                burst?: number;
+                count?: "attempts" | "works";
+              };
+            }
+          >;
         };
       },
       null,
@@ -188,7 +326,19 @@ export type ComponentApi<Name extends string | undefined = string | undefined> =
         config?: {
           maxParallelism?: number;
           logLevel?: "DEBUG" | "TRACE" | "INFO" | "REPORT" | "WARN" | "ERROR";
-          limits?: Record<string, { total?: number; perKey?: number }>;
+          limits?: Record<
+            string,
+            {
+              total?: number;
+              perKey?: number;
+              rate?: {
+                limit: number;
+                per: number | string;
+                burst?: number;
+                count?: "attempts" | "works";
+              };
+            }
+          >;
         };
       },
       null,
@@ -230,7 +380,19 @@ export type ComponentApi<Name extends string | undefined = string | undefined> =
         };
         maxParallelism?: number;
         logLevel?: "DEBUG" | "TRACE" | "INFO" | "REPORT" | "WARN" | "ERROR";
-        limits?: Record<string, { total?: number; perKey?: number }>;
+        limits?: Record<
+          string,
+          {
+            total?: number;
+            perKey?: number;
+            rate?: {
+              limit: number;
+              per: number | string;
+              burst?: number;
+              count?: "attempts" | "works";
+            };
+          }
+        >;
         timeoutMs?: number;
         argsList: Array<any>;
       },

@@ -1,16 +1,24 @@
 import { type GenericId, type Infer, type ObjectType, v } from "convex/values";
 import type { Doc, Gate, HostQueryCtx, MutationCtx, QueryCtx } from "../context.js";
 import { poolTx } from "../transaction.js";
+import { findBucket } from "./buckets.js";
 import { limitOf } from "./limits.js";
 
 export type PermitId = GenericId<"permits">;
 
-export const lookAtLineArgs = { line: v.string(), permits: v.array(v.string()), most: v.number() };
+export const lookAtLineArgs = {
+  line: v.string(),
+  permits: v.array(v.string()),
+  /** Of the rates that its works need. Default: none. */
+  buckets: v.optional(v.array(v.string())),
+  most: v.number(),
+};
 export const vLook = v.object({
   /** The numbers that are held, for each of the permits. */
   held: v.array(v.array(v.number())),
   /** How many works of the line are in the queue. */
   queued: v.number(),
+  buckets: v.array(v.union(v.null(), v.object({ taken: v.number(), at: v.number() }))),
 });
 
 export type Look = Infer<typeof vLook>;
@@ -18,7 +26,7 @@ export type Look = Infer<typeof vLook>;
 /** What is held and queued of a line. From a stale snapshot it is no proof. */
 export async function lookAtLine(
   ctx: HostQueryCtx,
-  { line, permits, most }: ObjectType<typeof lookAtLineArgs>,
+  { line, permits, buckets = [], most }: ObjectType<typeof lookAtLineArgs>,
 ): Promise<Look> {
   const held: number[][] = [];
   for (const name of permits) {
@@ -29,7 +37,12 @@ export async function lookAtLine(
     .query("waiting")
     .withIndex("by_line", (q) => q.eq("line", line))
     .take(most);
-  return { held, queued: queued.length };
+  const seen: Look["buckets"] = [];
+  for (const name of buckets) {
+    const bucket = await findBucket(ctx, name);
+    seen.push(bucket && { taken: bucket.taken, at: bucket.at });
+  }
+  return { held, queued: queued.length, buckets: seen };
 }
 
 /** The permits of a name that are held, of these numbers. */

@@ -8,10 +8,12 @@ import { HALF_OF_A_TRANSACTION, hasRoom, MOST_REFUSED, ROOM_TO_COMPLETE } from "
 import { claimable, type HandOvers } from "../slots.js";
 import { poolTx } from "../transaction.js";
 import { queueable } from "./admission.js";
+import { keepOfBuckets, seenKeptBack, spentBy } from "./buckets.js";
 import {
   blockLine,
   endLine,
   firstOf,
+  type Full,
   leaveLine,
   lineBlockedBy,
   ringLines,
@@ -53,7 +55,7 @@ async function wakeLine(ctx: HostCtx, host: Host, name: string, offer?: Offer): 
     if (next === "none") continue;
     if (next.full === name) return false;
     if (next.full !== undefined) {
-      await blockLine(ctx, line.line, next.full);
+      await blockLine(ctx, host, line.line, next);
       continue;
     }
     const took = await goOn(ctx, host, gate, next, offer);
@@ -70,26 +72,32 @@ interface First {
 }
 
 /** The first work of a line, if its permits are free; the line ends if there is none. */
-async function firstFree(
+export async function firstFree(
   ctx: MutationCtx,
   host: Host,
   gate: Gate,
   line: Doc<"lines">,
-): Promise<First | { readonly full: string } | "none"> {
+): Promise<First | Full | "none"> {
   const row = await firstOf(ctx, line);
   if (row === null) {
     await endLine(ctx, line);
     return "none";
   }
   const names = limitedBy(gate, row.permits);
+  const spent = spentBy(gate, row);
   const isKnown = names.every((name) => poolTx(ctx).givenBack.has(name));
-  const seen = isKnown ? undefined : (await seeLine(ctx, host, line.line, names)).held;
-  const free = await freePermits(ctx, gate, names, seen);
-  return "full" in free ? free : { row, numbers: free.numbers };
+  const isSeen = !isKnown || spent.length > 0;
+  const look = isSeen ? await seeLine(ctx, host, line.line, names, spent) : undefined;
+  const free = await freePermits(ctx, gate, names, look?.held);
+  if ("full" in free) return free;
+  const keptBack =
+    (look && seenKeptBack(ctx, spent, look.buckets, gate.open ? 0 : look.queued)) ??
+    (await keepOfBuckets(ctx, gate, row));
+  return keptBack ?? { row, numbers: free.numbers };
 }
 
 /** Starts the first work of a line in the slot that is offered, or in another, or queues it. */
-async function goOn(
+export async function goOn(
   ctx: HostCtx,
   host: Host,
   gate: Gate,
@@ -160,7 +168,7 @@ async function wakeWhole(ctx: HostCtx, host: Host, line: Doc<"lines">): Promise<
       next.full === undefined
         ? await queueable(ctx, gate, line.line, limitedBy(gate, next.row.permits))
         : next;
-    if (full !== null) await blockLine(ctx, line.line, full.full);
+    if (full !== null) await blockLine(ctx, host, line.line, full);
     if (full !== null || next.full !== undefined) return true;
     await goOn(ctx, host, gate, next);
   }
