@@ -6,19 +6,29 @@ import type { Doc } from "../../packages/workpool/src/component/_generated/dataM
 export interface WorkLimits {
   readonly tenant?: string;
   readonly exports?: true;
+  readonly api?: true;
 }
+
+/** A rate that does not change, so that what it allows is known without what the pool says. */
+const API = { limit: 20, burst: 10, perMs: 1_000 };
 
 /** Limits that a scenario begins with, or changes to. */
 export function limitsOf(random: () => number): Limits {
+  const rate = { limit: API.limit, per: API.perMs, burst: API.burst };
   const upTo = (count: number) => 1 + Math.floor(random() * count);
-  return { tenant: { perKey: upTo(3), total: upTo(6) }, exports: { total: upTo(3) } };
+  return {
+    tenant: { perKey: upTo(3), total: upTo(6) },
+    exports: { total: upTo(3) },
+    api: { rate },
+  };
 }
 
 export function limitsOfWork(random: () => number): { readonly limits?: WorkLimits } {
   const share = random();
   const tenant = random() < 0.6 ? { tenant: "abc"[Math.floor(random() * 3)]! } : {};
   const exports = random() < 0.4 ? { exports: true as const } : {};
-  return share < 0.3 ? {} : { limits: { ...tenant, ...exports } };
+  const api = share > 0.8 ? { api: true as const } : {};
+  return share < 0.3 ? {} : { limits: { ...tenant, ...exports, ...api } };
 }
 
 /** No commit starts a work beyond a limit, and permits are those of works in slots. */
@@ -26,6 +36,8 @@ export class PoolLimits {
   readonly #needs = new Map<string, readonly string[]>();
   readonly #running = new Map<string, number>();
   #held = 0;
+  #left = API.burst;
+  #leftAt = 0;
   #permits = 0;
 
   constructor(
@@ -56,8 +68,20 @@ export class PoolLimits {
     for (const name of new Set(started.flatMap((work) => this.#needsOf(work))))
       if (gate !== undefined && this.#running.get(name)! > limitOf(gate, name))
         this.problems.push(`${by} runs ${this.#running.get(name)} of ${name}`);
+    const ofApi = started.filter((work) => this.#needsOf(work).includes("api")).length;
+    if (ofApi > 0) this.#take(by, ofApi);
     if (this.#held !== this.#permits)
       this.problems.push(`${by}: works in slots hold ${this.#held} of ${this.#permits} permits`);
+  }
+
+  /** A transaction has begun up to 50 ms before its commit, so one more may be there. */
+  #take(by: string, count: number): void {
+    const now = this.deployment.clock.now();
+    const back = ((now - this.#leftAt) * API.limit) / API.perMs;
+    this.#left = Math.min(API.burst, this.#left + back) - count;
+    this.#leftAt = now;
+    if (this.#left < -1)
+      this.problems.push(`${by} starts ${-this.#left} of api more than its rate`);
   }
 
   #needsOf(work: string): readonly string[] {

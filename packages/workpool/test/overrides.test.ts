@@ -242,7 +242,7 @@ describe("[S198] what is refused", () => {
     ["an unknown limit", "tenants", { perKey: 1 }, /no limit "tenants": the limits are/],
     ["a number that the limit has not", "exports", { perKey: 1 }, /"exports" has no perKey/],
     ["0, as that is a pause", "exports", { total: 0 }, /total of the limit "exports" is 0/],
-    ["nothing", "exports", {}, /says nothing: give total or perKey/],
+    ["nothing", "exports", {}, /says nothing: give total, perKey or rate/],
     ["a key of a limit without", "exports", { key: "a", perKey: 1 }, /takes no key/],
     ["a total of a key", "tenant", { key: "a", total: 1 }, /not of a key/],
     ["a time that is over", "exports", { total: 1, until: 5 }, /a time that is to come/],

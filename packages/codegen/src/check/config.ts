@@ -39,6 +39,25 @@ const rules: Readonly<Record<string, Rule>> = {
 
 const someOf = each((value) => isWhole(value, 1), "write a whole number from 1");
 
+const rateFields: Readonly<Record<string, Rule>> = {
+  limit: someOf,
+  per: duration,
+  burst: someOf,
+  count: each((value) => value === "attempts" || value === "works", 'write "attempts" or "works"'),
+};
+
+function checkRate(name: string, given: Given): Problem[] {
+  const hint = 'write a rate, such as { limit: 500, per: "1m" }';
+  const fields = isObject(given.value) ? given.value.fields : new Map<string, Given>();
+  if (!fields.has("limit") || !fields.has("per")) return [{ name, given, hint }];
+  return [...fields].flatMap(([field, value]) => {
+    const of = `${name}.${field}`;
+    const rule = Object.hasOwn(rateFields, field) ? rateFields[field] : undefined;
+    const fieldsAre = `its fields are ${Object.keys(rateFields).join(", ")}`;
+    return rule === undefined ? [{ name: of, given: value, hint: fieldsAre }] : rule(of, value);
+  });
+}
+
 /** Checks limits as the pool does, which gets them with the first start. */
 function checkLimits(name: string, given: Given): Problem[] {
   const hint =
@@ -51,11 +70,12 @@ function checkLimits(name: string, given: Given): Problem[] {
     if (limit === "maxParallelism")
       return [{ ...own, hint: "choose another name: this one stands for the whole app" }];
     const fields = isObject(at.value) ? [...at.value.fields] : [];
-    if (fields.length === 0) return [{ ...own, hint: "give it total, perKey or both" }];
+    if (fields.length === 0) return [{ ...own, hint: "give it total, perKey or rate" }];
     return fields.flatMap(([field, number]) => {
       const of = `${own.name}.${field}`;
       if (field === "total" || field === "perKey") return someOf(of, number);
-      return [{ name: of, given: number, hint: "its fields are total and perKey" }];
+      if (field === "rate") return checkRate(of, number);
+      return [{ name: of, given: number, hint: "its fields are total, perKey and rate" }];
     });
   });
 }

@@ -134,12 +134,26 @@ function runs(stage: StageExplained, node: NodeExplained): string {
   return isCompensation === true ? `${what}, to undo it` : what;
 }
 
-function mostOf({ name, total, perKey }: NonNullable<StageExplained["limits"]>[number]): string {
+function mostOf({
+  name,
+  total,
+  perKey,
+  rate,
+}: NonNullable<StageExplained["limits"]>[number]): string {
   const most = [
     ...(total === undefined ? [] : [`${total} at once`]),
     ...(perKey === undefined ? [] : [`${perKey} at once of each key`]),
+    ...(rate === undefined ? [] : [rateOf(rate, perKey !== undefined)]),
   ];
   return `within limit ${name}${most.length === 0 ? "" : ` (${most.join(", ")})`}`;
+}
+
+type Rate = NonNullable<NonNullable<StageExplained["limits"]>[number]["rate"]>;
+
+function rateOf({ limit, per, burst }: Rate, hasKeys: boolean): string {
+  const time = typeof per === "number" ? `${per}ms` : per;
+  const atOnce = burst === undefined ? "" : `, ${burst} of them at once`;
+  return `${limit} per ${time}${hasKeys ? " of each key" : ""}${atOnce}`;
 }
 
 /** Which of the bodies inside it a run goes through. */

@@ -14,10 +14,10 @@ export function limitChanges(before: WrittenPlan, now: WrittenPlan): Change[] {
   });
   return [
     ...gone.map((name) => about(name, "removed or renamed: actions that wait for it begin")),
-    ...Object.entries(limits).flatMap(([name, { total, perKey }]) => {
+    ...Object.entries(limits).flatMap(([name, limit]) => {
       const old = Object.hasOwn(then, name) ? then[name] : undefined;
       if (old === undefined) return [about(name, "new: actions that run already do not count")];
-      if (old.total === total && old.perKey === perKey) return [];
+      if (JSON.stringify(old) === JSON.stringify(limit)) return [];
       return [about(name, "changed: actions that it lets through now begin, and none is ended")];
     }),
   ];

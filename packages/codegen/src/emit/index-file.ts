@@ -40,10 +40,16 @@ ${exportedConst("workflow", "WorkflowManager", manager)}
 /** For the names of limits in definitions, and which of them have keys. */
 function typeOf(limits: NonNullable<AppConfig["limits"]>): string {
   const lines = Object.entries(limits).map(([name, limit]) => {
-    const fields = Object.keys(limit).map((field) => `${field}: number`);
-    return `      ${name}: { ${fields.join("; ")} };\n`;
+    return `      ${name}: ${typeOfValue(limit)};\n`;
   });
   return lines.length === 0 ? "{}" : `{\n${lines.join("")}    }`;
+}
+
+function typeOfValue(value: unknown): string {
+  if (typeof value === "string") return quoted(value);
+  if (typeof value !== "object" || value === null) return typeof value;
+  const fields = Object.entries(value).map(([field, each]) => `${field}: ${typeOfValue(each)}`);
+  return `{ ${fields.join("; ")} }`;
 }
 
 export const listHead =

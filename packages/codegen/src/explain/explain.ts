@@ -1,7 +1,14 @@
 import { durationMs } from "../plan/constants.js";
 import { allNodes, stagesOf } from "../plan/flow.js";
 import { isOnEnd } from "../plan/on-end.js";
-import type { BodyPlan, NodePlan, ProjectPlan, StagePlan, WorkflowPlan } from "../plan/schema.js";
+import type {
+  AppConfig,
+  BodyPlan,
+  NodePlan,
+  ProjectPlan,
+  StagePlan,
+  WorkflowPlan,
+} from "../plan/schema.js";
 import {
   hasBodies,
   hasRivals,
@@ -66,6 +73,8 @@ interface LimitExplained {
   /** How many actions run at once that name it: in all, and of each key. Absent if it is open. */
   readonly total?: number;
   readonly perKey?: number;
+  /** How many start in a time: of each key, if it has keys. */
+  readonly rate?: NonNullable<AppConfig["limits"]>[string]["rate"];
 }
 
 export function explain({ workflows }: ProjectPlan, only?: string) {

@@ -121,6 +121,14 @@ export const tombstones = z.object({
 });
 export type Tombstones = z.infer<typeof tombstones>;
 
+const rate = z.object({
+  limit: z.number(),
+  per: z.union([z.number(), z.string()]),
+  burst: z.number().optional(),
+  count: z.enum(["attempts", "works"]).optional(),
+});
+const limit = z.object({ total: z.number(), perKey: z.number(), rate }).partial();
+
 export const appConfig = z.object({
   /** The name under which the component is mounted. Default: `workflow`. */
   component: identifier.optional(),
@@ -128,10 +136,8 @@ export const appConfig = z.object({
   logLevel: z.enum(logLevels).optional(),
   retention: z.union([z.string(), z.number()]).optional(),
   retry: z.json().optional(),
-  /** By name: how many actions that name a limit run at once, in all or of each key. */
-  limits: z
-    .record(z.string(), z.object({ total: z.number(), perKey: z.number() }).partial())
-    .optional(),
+  /** By name: how many actions that name a limit run at once, and how many start in a time. */
+  limits: z.record(z.string(), limit).optional(),
   /** The folder that generated code stands in. Default: `_workflows`. */
   output: z.string().refine(isOutputFolder, "is no folder for generated code").optional(),
 });

@@ -35,7 +35,10 @@ export function toWritten({ config, workflows, removed = [] }: ProjectPlan): Wri
 function configOf(settings: AppConfig): AppConfig {
   const { limits } = settings;
   if (limits === undefined) return settings;
-  const each = Object.entries(limits).map(([name, { total, perKey }]) => [name, { total, perKey }]);
+  const each = Object.entries(limits).map(([name, { total, perKey, rate }]) => {
+    const { limit, per, burst, count } = rate ?? {};
+    return [name, { total, perKey, rate: rate && { limit, per, burst, count } }];
+  });
   return { ...settings, limits: Object.fromEntries(each) };
 }
 

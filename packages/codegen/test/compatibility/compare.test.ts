@@ -617,11 +617,23 @@ test("[S197] limits that are new, changed, removed or renamed are told, and end 
     ...plan,
     config: { limits },
   });
-  const before = withLimits({ tenant: { perKey: 3 }, exports: { total: 5 }, old: { total: 1 } });
-  const now = withLimits({ tenant: { perKey: 3 }, exports: { total: 2 }, mails: { total: 1 } });
+  const rate = (limit: number) => ({ api: { rate: { limit, per: "1m" } } });
+  const before = withLimits({
+    ...rate(5),
+    tenant: { perKey: 3 },
+    exports: { total: 5 },
+    old: { total: 1 },
+  });
+  const now = withLimits({
+    ...rate(6),
+    tenant: { perKey: 3 },
+    exports: { total: 2 },
+    mails: { total: 1 },
+  });
   expect(compare(before, now)).toEqual(
     [
       'the limit "old" is removed or renamed: actions that wait for it begin',
+      'the limit "api" is changed: actions that it lets through now begin, and none is ended',
       'the limit "exports" is changed: actions that it lets through now begin, and none is ended',
       'the limit "mails" is new: actions that run already do not count',
     ].map((message) => ({ workflow: "", compatibility: "safe", message })),

@@ -62,9 +62,17 @@ export interface Reached<Workflow> {
   beganAt?: number;
   /**
    * For an action that a limit keeps back: which, how many run and may, and its place among those
-   * with the same limits and keys: 201 if more than 200 come before it.
+   * with the same limits and keys: 201 if more than 200 come before it. With `nextAt` it is the
+   * limit's rate: when that lets the next one start, and how many of its burst are used up.
    */
-  waitsFor?: { limit: string; key?: string; running: number; atMost: number; place: number };
+  waitsFor?: {
+    limit: string;
+    key?: string;
+    running: number;
+    atMost: number;
+    place: number;
+    nextAt?: number;
+  };
   /** Until when it waits, in ms since the epoch. */
   dueAt?: number;
   /** For an event: the names that it waits for. */

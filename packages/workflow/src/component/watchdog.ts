@@ -20,6 +20,7 @@ export const {
   lookAtLine,
   endOverrides,
   endWaits,
+  releaseRate,
   wakeLines,
   carry,
   take,

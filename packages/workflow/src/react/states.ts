@@ -54,10 +54,19 @@ export function badgeOf(state: State | undefined): Badge {
 }
 
 /** Such as `tenant acme (3 of 3 running), 41st`. */
-function limitShown({ limit, key, running, atMost, place }: NonNullable<Step["waitsFor"]>): string {
+function limitShown({
+  limit,
+  key,
+  running,
+  atMost,
+  place,
+  nextAt,
+}: NonNullable<Step["waitsFor"]>): string {
   const name = key === undefined ? limit : `${limit} ${key}`;
   const first = place > MOST_COUNTED ? `after more than ${MOST_COUNTED}` : ordinal(place);
-  const why = atMost === 0 ? "paused" : `${running} of ${atMost} running`;
+  const isRate = nextAt !== undefined;
+  const of = `${running} of ${atMost}`;
+  const why = atMost === 0 ? "paused" : isRate ? `rate used up, ${of}` : `${of} running`;
   return `${name} (${why}), ${first}`;
 }
 

@@ -43,5 +43,7 @@ test("another name, another key, and a key of a limit that takes none are refuse
 });
 
 test("[S198] what is overridden and paused is a limit of the config, or maxParallelism", () => {
-  expectTypeOf<SteeredLimit>().toEqualTypeOf<"tenant" | "exports" | "both" | "maxParallelism">();
+  expectTypeOf<SteeredLimit>().toEqualTypeOf<
+    "tenant" | "exports" | "api" | "both" | "maxParallelism"
+  >();
 });

@@ -17,6 +17,7 @@ export const {
   lookAtLine,
   endOverrides,
   endWaits,
+  releaseRate,
   wakeLines,
   carry,
   take,

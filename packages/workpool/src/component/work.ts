@@ -18,13 +18,14 @@ export async function workOf(
   given?: Record<string, Value>,
 ): Promise<Work> {
   const { _id, timeoutMs, permits, waitAtMostMs } = work;
+  const limited = { permits, waitAtMostMs, isAgain: work.attempts > 0 };
   const isMutation = work.kind !== "action";
   if (isMutation && work.settles !== true) {
     const fn = await createFunctionHandle(internal.worker.runMutation);
-    return { work: _id, fn, args: attemptOf(work), isMutation, permits, waitAtMostMs };
+    return { work: _id, fn, args: attemptOf(work), isMutation, ...limited };
   }
   const args = await scheduledArgs(ctx, work, given);
-  const action = { work: _id, args, argsInRecord: true, permits, waitAtMostMs };
+  const action = { work: _id, args, argsInRecord: true, ...limited };
   if (work.settles === true) return { ...action, fn: work.fn, isMutation, timeoutMs };
   return action;
 }

@@ -105,6 +105,8 @@ export interface Work {
   readonly waitAtMostMs?: number | undefined;
   /** When that is over, of a work that has begun to wait. */
   readonly until?: number | undefined;
+  /** Says whether it has had an attempt: a rate may count works alone. Default: false. */
+  readonly isAgain?: boolean | undefined;
   /** Those that it holds: it is about to start. */
   readonly held?: readonly GenericId<"permits">[] | undefined;
   /** Its place in the order of the queue, if it had one. */

@@ -21,6 +21,7 @@ import { drainArgs } from "./drain.js";
 import { drainQueue } from "./drain-queue.js";
 import { seeArgs, seeForOwner, vSeenByOwner } from "./executors.js";
 import { lookAtLine, lookAtLineArgs, vLook } from "./limits/permits.js";
+import { releaseRate } from "./limits/release.js";
 import { endOverrides } from "./limits/steer.js";
 import { wakeArgs, wakeSome } from "./limits/wake.js";
 import { lookAtLanes, looksArgs, vSeen } from "./queue.js";
@@ -79,6 +80,10 @@ export function poolFunctions(host: Host, { inspect, call = runAction }: HostFun
     }),
     endOverrides: voidMutation({}, async (ctx) => await endOverrides(ctx, host)),
     endWaits: voidMutation(endWaitsArgs, async (ctx, args) => await endWaits(ctx, host, args)),
+    releaseRate: voidMutation(
+      { name: v.string() },
+      async (ctx, args) => await releaseRate(ctx, host, args),
+    ),
     wakeLines: voidMutation(wakeArgs, async (ctx, args) => await wakeSome(ctx, host, args)),
     carry: internalActionGeneric({
       args: carryArgs,

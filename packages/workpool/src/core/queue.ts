@@ -22,6 +22,7 @@ import {
   ringLines,
   seeLine,
 } from "./limits/lines.js";
+import { keepOfBuckets } from "./limits/buckets.js";
 import { freePermits, limitedBy, type PermitId, takePermits } from "./limits/permits.js";
 import { queuedOf, workOfQueued } from "./queued.js";
 import { poolTx } from "./transaction.js";
@@ -259,14 +260,15 @@ async function permitsOf(
   const names = limitedBy(gate, permits);
   const { held: seen } = await seeLine(ctx, host, line, names);
   const free = await freePermits(ctx, gate, names, seen);
-  if ("numbers" in free) return await takePermits(ctx, row.work, free.numbers);
+  const full = "full" in free ? free : await keepOfBuckets(ctx, gate, row, true);
+  if (full === null && "numbers" in free) return await takePermits(ctx, row.work, free.numbers);
   await ctx.db.insert("limited", { ...row, line });
-  await blockLine(ctx, line, free.full);
+  if (full !== null) await blockLine(ctx, host, line, full);
   // It no longer stands for those that wait for the others.
   await ringLines(
     ctx,
     host,
-    names.filter((name) => name !== free.full),
+    names.filter((name) => name !== full?.full),
   );
   return null;
 }

@@ -22,6 +22,7 @@ export async function queuedOf(
     isMutation,
     group,
     permits,
+    isAgain,
     at = ctx.db.vars.commitTs,
     until,
     waitAtMostMs,
@@ -38,15 +39,16 @@ export async function queuedOf(
     group,
     permits: permits === undefined ? undefined : [...permits],
     wait: await beginWait(ctx, host, { work, until, waitAtMostMs }),
+    isAgain: (permits !== undefined && isAgain) || undefined,
     at,
   };
 }
 
 /** The work of a row that is no more; null if it had to be set aside. */
 export async function workOfQueued(ctx: MutationCtx, row: Queued): Promise<Work | null> {
-  const { work, fn, timeoutMs, isMutation, group, permits } = row;
+  const { work, fn, timeoutMs, isMutation, group, permits, isAgain } = row;
   const until = await endWait(ctx, row);
-  const rest = { work, fn, timeoutMs, isMutation, group, permits, until };
+  const rest = { work, fn, timeoutMs, isMutation, group, permits, isAgain, until };
   if (row.largeArgs === undefined) {
     const args = row.args ?? undefined;
     return { ...rest, args: args ?? {}, argsInRecord: args === undefined };

@@ -23,6 +23,8 @@ const queuedFields = {
   permits: v.optional(v.array(v.string())),
   /** Where it says when it fails if it still waits. Absent if it may wait for ever. */
   wait: v.optional(v.id("waits")),
+  /** It has had an attempt: rates may count works. */
+  isAgain: v.optional(v.boolean()),
   /** The order of commits: no row can appear before one that was seen. */
   at: v.commitTs(),
 };
@@ -179,6 +181,22 @@ export const poolTables = {
     "by_name",
     ["name", "number"],
   ),
+
+  /** One per rate, or per key of one, that was used: written by starts, or by its releaser. */
+  buckets: defineTable({
+    /** That of the permit of its limit, or of its key. */
+    name: v.string(),
+    /** How many were taken when a start last wrote it, and when that was, in ms since the epoch. */
+    taken: v.number(),
+    at: v.number(),
+    /** When it is full again, as far as was known then. */
+    fullAt: v.number(),
+    /** While works wait for it: what lets them go on, and when. */
+    job: v.optional(v.id("_scheduled_functions")),
+    dueAt: v.optional(v.number()),
+  })
+    .index("by_name", ["name"])
+    .index("by_full", ["job", "fullAt"]),
 
   /** Arguments of waiting works from `QUEUED_ARGS_BYTES`, written and deleted with their rows. */
   largeArgs: defineTable({ args: v.any() }),

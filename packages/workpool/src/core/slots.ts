@@ -15,6 +15,7 @@ import type {
 import { takeCounts } from "./counts.js";
 import { lacksPlaces, slotsWithPlace } from "./gate.js";
 import { cancelPending, isPending } from "./jobs.js";
+import { spend } from "./limits/buckets.js";
 
 export const freeSlotArgs = { from: v.number(), count: v.number(), upTo: v.number() };
 
@@ -180,13 +181,16 @@ export async function startInSlot(
   await holdSlot(ctx, slot, { ...work, timeoutMs }, { ...scheduled, ...since });
 }
 
-/** Writes a work into its slot, with the function that runs it. */
+type Starting = Pick<Work, "work" | "timeoutMs" | "held" | "permits" | "isAgain">;
+
+/** Writes a work into its slot, with the function that runs it, and spends what its rates take. */
 export async function holdSlot(
   ctx: MutationCtx,
   slot: SlotId,
-  { work, timeoutMs, held: ofLimits }: Pick<Work, "work" | "timeoutMs" | "held">,
+  { work, timeoutMs, held: ofLimits, ...asks }: Starting,
   how: Partial<Slot>,
 ): Promise<void> {
+  await spend(ctx, asks);
   const now = Date.now();
   const fresh = {
     beganAt: undefined,

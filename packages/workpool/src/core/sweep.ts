@@ -3,6 +3,7 @@ import type { Host, HostCtx, HostQueryCtx, MutationCtx, Slot, Watch } from "./co
 import { readDrain, ringDrain } from "./drain.js";
 import { readGate } from "./gate.js";
 import { isPending } from "./jobs.js";
+import { removeFullBuckets } from "./limits/buckets.js";
 import { ringAllLines } from "./limits/lines.js";
 import { endOverrides } from "./limits/steer.js";
 import { completeWork } from "./pool.js";
@@ -137,6 +138,7 @@ async function drainAlong(ctx: MutationCtx, host: Host): Promise<boolean> {
   const gate = await readGate(ctx);
   if (gate === null || gate.maxParallelism === 0) return false;
   await ringAllLines(ctx, host);
+  if (gate.limits !== undefined) await removeFullBuckets(ctx, gate);
   const drain = await readDrain(ctx);
   if (drain?.on !== true && (gate.open || (await seeFreeSlots(ctx, host, gate)).length === 0))
     return false;

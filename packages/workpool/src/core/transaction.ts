@@ -17,6 +17,10 @@ export class PoolTx {
   readonly counts = new Map<SlotId, SlotCounts>();
   /** The permits that were given back: the numbers by name. Nobody else has them. */
   readonly givenBack = new Map<string, readonly number[]>();
+  /** What is kept of buckets for works that are about to start, by name. */
+  readonly kept = new Map<string, number>();
+  /** The buckets of which this is the releaser. */
+  readonly releasing = new Set<string>();
   /** Works with limits that were put in the queue, where a stale snapshot does not show them. */
   readonly queued: GenericId<"waiting">[] = [];
   /** How many works that began to wait do so until a time. */

@@ -31,6 +31,7 @@ export const {
   lookAtLine,
   endOverrides,
   endWaits,
+  releaseRate,
   wakeLines,
   carry,
   take,

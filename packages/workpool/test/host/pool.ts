@@ -53,6 +53,7 @@ export const {
   lookAtLine,
   endOverrides,
   endWaits,
+  releaseRate,
   wakeLines,
   carry,
   take,

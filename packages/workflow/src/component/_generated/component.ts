@@ -182,7 +182,19 @@ export type ComponentApi<Name extends string | undefined = string | undefined> =
       {
         maxParallelism?: number;
         logLevel?: "DEBUG" | "TRACE" | "INFO" | "REPORT" | "WARN" | "ERROR";
-        limits?: Record<string, { total?: number; perKey?: number }>;
+        limits?: Record<
+          string,
+          {
+            total?: number;
+            perKey?: number;
+            rate?: {
+              limit: number;
+              per: number | string;
+              burst?: number;
+              count?: "attempts" | "works";
+            };
+          }
+        >;
       },
       null,
       Name
@@ -840,7 +852,19 @@ export type ComponentApi<Name extends string | undefined = string | undefined> =
         onComplete?: { fn: string; context: any };
         maxParallelism?: number;
         logLevel?: "DEBUG" | "TRACE" | "INFO" | "REPORT" | "WARN" | "ERROR";
-        limits?: Record<string, { total?: number; perKey?: number }>;
+        limits?: Record<
+          string,
+          {
+            total?: number;
+            perKey?: number;
+            rate?: {
+              limit: number;
+              per: number | string;
+              burst?: number;
+              count?: "attempts" | "works";
+            };
+          }
+        >;
       },
       Array<{ runId: string; started: boolean }>,
       Name
@@ -901,11 +925,39 @@ export type ComponentApi<Name extends string | undefined = string | undefined> =
         waiting: number;
         waitingIsAtLeast: boolean;
         oldest?: number;
+        left?: number;
         total?: number;
         perKey?: number;
-        asked: { total?: number; perKey?: number };
+        rate?: {
+          limit: number;
+          per: number | string;
+          burst?: number;
+          count?: "attempts" | "works";
+        };
+        asked: {
+          total?: number;
+          perKey?: number;
+          rate?: {
+            limit: number;
+            per: number | string;
+            burst?: number;
+            count?: "attempts" | "works";
+          };
+        };
         origin: "code" | "config" | "override";
-        override?: { total?: number; perKey?: number; by?: string; at: number; until?: number };
+        override?: {
+          total?: number;
+          perKey?: number;
+          rate?: {
+            limit: number;
+            per: number | string;
+            burst?: number;
+            count?: "attempts" | "works";
+          };
+          by?: string;
+          at: number;
+          until?: number;
+        };
         paused?: { by?: string; at: number; until?: number };
       } | null,
       Name
@@ -921,11 +973,39 @@ export type ComponentApi<Name extends string | undefined = string | undefined> =
         waiting: number;
         waitingIsAtLeast: boolean;
         oldest?: number;
+        left?: number;
         total?: number;
         perKey?: number;
-        asked: { total?: number; perKey?: number };
+        rate?: {
+          limit: number;
+          per: number | string;
+          burst?: number;
+          count?: "attempts" | "works";
+        };
+        asked: {
+          total?: number;
+          perKey?: number;
+          rate?: {
+            limit: number;
+            per: number | string;
+            burst?: number;
+            count?: "attempts" | "works";
+          };
+        };
         origin: "code" | "config" | "override";
-        override?: { total?: number; perKey?: number; by?: string; at: number; until?: number };
+        override?: {
+          total?: number;
+          perKey?: number;
+          rate?: {
+            limit: number;
+            per: number | string;
+            burst?: number;
+            count?: "attempts" | "works";
+          };
+          by?: string;
+          at: number;
+          until?: number;
+        };
         paused?: { by?: string; at: number; until?: number };
         keys: Array<{
           name: string;
@@ -934,11 +1014,39 @@ export type ComponentApi<Name extends string | undefined = string | undefined> =
           waiting: number;
           waitingIsAtLeast: boolean;
           oldest?: number;
+          left?: number;
           total?: number;
           perKey?: number;
-          asked: { total?: number; perKey?: number };
+          rate?: {
+            limit: number;
+            per: number | string;
+            burst?: number;
+            count?: "attempts" | "works";
+          };
+          asked: {
+            total?: number;
+            perKey?: number;
+            rate?: {
+              limit: number;
+              per: number | string;
+              burst?: number;
+              count?: "attempts" | "works";
+            };
+          };
           origin: "code" | "config" | "override";
-          override?: { total?: number; perKey?: number; by?: string; at: number; until?: number };
+          override?: {
+            total?: number;
+            perKey?: number;
+            rate?: {
+              limit: number;
+              per: number | string;
+              burst?: number;
+              count?: "attempts" | "works";
+            };
+            by?: string;
+            at: number;
+            until?: number;
+          };
           paused?: { by?: string; at: number; until?: number };
         }>;
       }>,
@@ -954,10 +1062,28 @@ export type ComponentApi<Name extends string | undefined = string | undefined> =
         by?: string;
         total?: number;
         perKey?: number;
+        rate?: {
+          limit: number;
+          per: number | string;
+          burst?: number;
+          count?: "attempts" | "works";
+        };
         config?: {
           maxParallelism?: number;
           logLevel?: "DEBUG" | "TRACE" | "INFO" | "REPORT" | "WARN" | "ERROR";
-          limits?: Record<string, { total?: number; perKey?: number }>;
+          limits?: Record<
+            string,
+            {
+              total?: number;
+              perKey?: number;
+              rate?: {
+                limit: number;
+                per: number | string;
+                burst?: number;
+                count?: "attempts" | "works";
+              };
+            }
+          >;
         };
       },
       null,
@@ -974,7 +1100,19 @@ export type ComponentApi<Name extends string | undefined = string | undefined> =
         config?: {
           maxParallelism?: number;
           logLevel?: "DEBUG" | "TRACE" | "INFO" | "REPORT" | "WARN" | "ERROR";
-          limits?: Record<string, { total?: number; perKey?: number }>;
+          limits?: Record<
+            string,
+            {
+              total?: number;
+              perKey?: number;
+              rate?: {
+                limit: number;
+                per: number | string;
+                burst?: number;
+                count?: "attempts" | "works";
+              };
+            }
+          >;
         };
       },
       null,
@@ -1218,6 +1356,7 @@ export type ComponentApi<Name extends string | undefined = string | undefined> =
             running: number;
             atMost: number;
             place: number;
+            nextAt?: number;
           };
           dueAt?: number;
           came?: string | null;
@@ -1487,6 +1626,7 @@ export type ComponentApi<Name extends string | undefined = string | undefined> =
             running: number;
             atMost: number;
             place: number;
+            nextAt?: number;
           };
           dueAt?: number;
           came?: string | null;
@@ -1630,6 +1770,7 @@ export type ComponentApi<Name extends string | undefined = string | undefined> =
               running: number;
               atMost: number;
               place: number;
+              nextAt?: number;
             };
             dueAt?: number;
             came?: string | null;

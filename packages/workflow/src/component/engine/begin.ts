@@ -165,7 +165,8 @@ export async function actionWork(
   const args = { token: tokenOf(step), scope, previousError };
   // A later attempt has the keys of the first.
   const { permits = action.permits, place } = step;
-  return { work: step._id, ...action, args, group: step.parentOfMany, permits, at: place };
+  const isAgain = step.attempt > 1;
+  return { work: step._id, ...action, args, group: step.parentOfMany, permits, isAgain, at: place };
 }
 
 async function scopeArgument(

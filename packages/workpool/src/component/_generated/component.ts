@@ -22,7 +22,19 @@ export type ComponentApi<Name extends string | undefined = string | undefined> =
       {
         maxParallelism?: number;
         logLevel?: "DEBUG" | "TRACE" | "INFO" | "REPORT" | "WARN" | "ERROR";
-        limits?: Record<string, { total?: number; perKey?: number }>;
+        limits?: Record<
+          string,
+          {
+            total?: number;
+            perKey?: number;
+            rate?: {
+              limit: number;
+              per: number | string;
+              burst?: number;
+              count?: "attempts" | "works";
+            };
+          }
+        >;
       },
       null,
       Name
@@ -54,7 +66,19 @@ export type ComponentApi<Name extends string | undefined = string | undefined> =
         };
         maxParallelism?: number;
         logLevel?: "DEBUG" | "TRACE" | "INFO" | "REPORT" | "WARN" | "ERROR";
-        limits?: Record<string, { total?: number; perKey?: number }>;
+        limits?: Record<
+          string,
+          {
+            total?: number;
+            perKey?: number;
+            rate?: {
+              limit: number;
+              per: number | string;
+              burst?: number;
+              count?: "attempts" | "works";
+            };
+          }
+        >;
         args: any;
       },
       string,
@@ -83,7 +107,19 @@ export type ComponentApi<Name extends string | undefined = string | undefined> =
         };
         maxParallelism?: number;
         logLevel?: "DEBUG" | "TRACE" | "INFO" | "REPORT" | "WARN" | "ERROR";
-        limits?: Record<string, { total?: number; perKey?: number }>;
+        limits?: Record<
+          string,
+          {
+            total?: number;
+            perKey?: number;
+            rate?: {
+              limit: number;
+              per: number | string;
+              burst?: number;
+              count?: "attempts" | "works";
+            };
+          }
+        >;
         argsList: Array<any>;
       },
       Array<string>,
@@ -117,11 +153,39 @@ export type ComponentApi<Name extends string | undefined = string | undefined> =
         waiting: number;
         waitingIsAtLeast: boolean;
         oldest?: number;
+        left?: number;
         total?: number;
         perKey?: number;
-        asked: { total?: number; perKey?: number };
+        rate?: {
+          limit: number;
+          per: number | string;
+          burst?: number;
+          count?: "attempts" | "works";
+        };
+        asked: {
+          total?: number;
+          perKey?: number;
+          rate?: {
+            limit: number;
+            per: number | string;
+            burst?: number;
+            count?: "attempts" | "works";
+          };
+        };
         origin: "code" | "config" | "override";
-        override?: { total?: number; perKey?: number; by?: string; at: number; until?: number };
+        override?: {
+          total?: number;
+          perKey?: number;
+          rate?: {
+            limit: number;
+            per: number | string;
+            burst?: number;
+            count?: "attempts" | "works";
+          };
+          by?: string;
+          at: number;
+          until?: number;
+        };
         paused?: { by?: string; at: number; until?: number };
       } | null,
       Name
@@ -137,11 +201,39 @@ export type ComponentApi<Name extends string | undefined = string | undefined> =
         waiting: number;
         waitingIsAtLeast: boolean;
         oldest?: number;
+        left?: number;
         total?: number;
         perKey?: number;
-        asked: { total?: number; perKey?: number };
+        rate?: {
+          limit: number;
+          per: number | string;
+          burst?: number;
+          count?: "attempts" | "works";
+        };
+        asked: {
+          total?: number;
+          perKey?: number;
+          rate?: {
+            limit: number;
+            per: number | string;
+            burst?: number;
+            count?: "attempts" | "works";
+          };
+        };
         origin: "code" | "config" | "override";
-        override?: { total?: number; perKey?: number; by?: string; at: number; until?: number };
+        override?: {
+          total?: number;
+          perKey?: number;
+          rate?: {
+            limit: number;
+            per: number | string;
+            burst?: number;
+            count?: "attempts" | "works";
+          };
+          by?: string;
+          at: number;
+          until?: number;
+        };
         paused?: { by?: string; at: number; until?: number };
         keys: Array<{
           name: string;
@@ -150,11 +242,39 @@ export type ComponentApi<Name extends string | undefined = string | undefined> =
           waiting: number;
           waitingIsAtLeast: boolean;
           oldest?: number;
+          left?: number;
           total?: number;
           perKey?: number;
-          asked: { total?: number; perKey?: number };
+          rate?: {
+            limit: number;
+            per: number | string;
+            burst?: number;
+            count?: "attempts" | "works";
+          };
+          asked: {
+            total?: number;
+            perKey?: number;
+            rate?: {
+              limit: number;
+              per: number | string;
+              burst?: number;
+              count?: "attempts" | "works";
+            };
+          };
           origin: "code" | "config" | "override";
-          override?: { total?: number; perKey?: number; by?: string; at: number; until?: number };
+          override?: {
+            total?: number;
+            perKey?: number;
+            rate?: {
+              limit: number;
+              per: number | string;
+              burst?: number;
+              count?: "attempts" | "works";
+            };
+            by?: string;
+            at: number;
+            until?: number;
+          };
           paused?: { by?: string; at: number; until?: number };
         }>;
       }>,
@@ -170,10 +290,28 @@ export type ComponentApi<Name extends string | undefined = string | undefined> =
         by?: string;
         total?: number;
         perKey?: number;
+        rate?: {
+          limit: number;
+          per: number | string;
+          burst?: number;
+          count?: "attempts" | "works";
+        };
         config?: {
           maxParallelism?: number;
           logLevel?: "DEBUG" | "TRACE" | "INFO" | "REPORT" | "WARN" | "ERROR";
-          limits?: Record<string, { total?: number; perKey?: number }>;
+          limits?: Record<
+            string,
+            {
+              total?: number;
+              perKey?: number;
+              rate?: {
+                limit: number;
+                per: number | string;
+                burst?: number;
+                count?: "attempts" | "works";
+              };
+            }
+          >;
         };
       },
       null,
@@ -190,7 +328,19 @@ export type ComponentApi<Name extends string | undefined = string | undefined> =
         config?: {
           maxParallelism?: number;
           logLevel?: "DEBUG" | "TRACE" | "INFO" | "REPORT" | "WARN" | "ERROR";
-          limits?: Record<string, { total?: number; perKey?: number }>;
+          limits?: Record<
+            string,
+            {
+              total?: number;
+              perKey?: number;
+              rate?: {
+                limit: number;
+                per: number | string;
+                burst?: number;
+                count?: "attempts" | "works";
+              };
+            }
+          >;
         };
       },
       null,
@@ -233,7 +383,19 @@ export type ComponentApi<Name extends string | undefined = string | undefined> =
         };
         maxParallelism?: number;
         logLevel?: "DEBUG" | "TRACE" | "INFO" | "REPORT" | "WARN" | "ERROR";
-        limits?: Record<string, { total?: number; perKey?: number }>;
+        limits?: Record<
+          string,
+          {
+            total?: number;
+            perKey?: number;
+            rate?: {
+              limit: number;
+              per: number | string;
+              burst?: number;
+              count?: "attempts" | "works";
+            };
+          }
+        >;
         timeoutMs?: number;
         argsList: Array<any>;
       },

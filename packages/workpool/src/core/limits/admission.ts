@@ -1,12 +1,13 @@
-import type { Gate, Host, MutationCtx, Work } from "../context.js";
+import type { Gate, Host, HostCtx, MutationCtx, Work } from "../context.js";
 import { MAX_PARALLELISM_LIMIT } from "../gate.js";
+import { keepOfBuckets, seenKeptBack, spentBy } from "./buckets.js";
 import { limitOf } from "./limits.js";
 import { blockLine, findLine, joinLine, lineOf, seeLine } from "./lines.js";
 import { freePermits, limitedBy, type Look, lookAtLine, takePermits } from "./permits.js";
 
 /** Those of the works that no limit keeps back. The others join their lines. */
 export async function admitted(
-  ctx: MutationCtx,
+  ctx: HostCtx,
   host: Host,
   gate: Gate,
   works: readonly Work[],
@@ -33,7 +34,7 @@ interface Admission {
  * then it has joined its line, and the end of a work that holds such a permit looks at that.
  */
 export async function admit(
-  ctx: MutationCtx,
+  ctx: HostCtx,
   host: Host,
   gate: Gate,
   work: Work,
@@ -46,16 +47,23 @@ export async function admit(
     return null;
   }
   const names = limitedBy(gate, work.permits);
-  const look = isAlone && names.length > 0 ? await seeLine(ctx, host, line, names) : undefined;
+  const spent = spentBy(gate, work);
+  const isSeen = isAlone && names.length + spent.length > 0;
+  const look = isSeen ? await seeLine(ctx, host, line, names, { spent }) : undefined;
   const free = starts
     ? await freePermits(ctx, gate, names, look?.held)
     : await queueable(ctx, gate, line, names, look);
-  if (free !== null && "full" in free) {
-    await blockLine(ctx, line, free.full);
+  const full =
+    free !== null && "full" in free
+      ? free
+      : ((look && seenKeptBack(ctx, spent, look.buckets, starts ? 0 : look.queued)) ??
+        (starts ? await keepOfBuckets(ctx, gate, work) : null));
+  if (full !== null) {
+    await blockLine(ctx, host, line, full);
     await joinLine(ctx, host, line, work);
     return null;
   }
-  if (free === null) return work;
+  if (free === null || "full" in free) return work;
   return { ...work, held: await takePermits(ctx, work.work, free.numbers) };
 }
 

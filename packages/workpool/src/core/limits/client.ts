@@ -3,12 +3,14 @@ import type { MutationRunner, QueryRunner } from "../calls.js";
 import type { Config } from "../config.js";
 import type { Limits } from "./limits.js";
 import type { POOL } from "./overrides.js";
+import type { Rate } from "./rate.js";
 
 /* Types as they are written out: those of validators take the compiler longer. */
 
 interface Numbers {
   total?: number;
   perKey?: number;
+  rate?: Rate;
 }
 
 /** Who has said something of a limit, when, and until when it holds; ms since the epoch. */
@@ -33,6 +35,8 @@ export interface SeenLimit extends Numbers {
   asked: Numbers;
   /** Where the numbers come from: the code, `config.update`, or an override. */
   origin: "code" | "config" | "override";
+  /** How many may start at once by its rate; below zero if more was spent. Of keys, by key. */
+  left?: number;
   /** The numbers that an operator has set: of the key, or of all keys. */
   override?: Numbers & SaidOf;
   /** Nothing of it starts: the key is paused, or the limit. */
@@ -51,6 +55,7 @@ type Steered = {
   key?: string;
   total?: number;
   perKey?: number;
+  rate?: Rate;
   until?: number;
   by?: string;
 };
@@ -88,13 +93,15 @@ export interface Said<Until = Date | number> {
 
 export type OverrideOptions<Until = Date | number> = Said<Until> &
   (
-    | { key?: undefined; total?: number; perKey?: number }
+    | { key?: undefined; total?: number; perKey?: number; rate?: Rate }
     | {
         /** One key of the limit. Default: the limit, with all of its keys. */
         key: string;
         total?: undefined;
         perKey: number;
+        rate?: Rate;
       }
+    | { key: string; total?: undefined; perKey?: number; rate: Rate }
   );
 
 export type PauseOptions<Until = Date | number> = Said<Until> & {

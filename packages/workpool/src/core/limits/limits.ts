@@ -1,6 +1,7 @@
 import { type Infer, v } from "convex/values";
 import { MAX_PARALLELISM_LIMIT } from "../gate.js";
 import { inForce, type Limited, ownPause, POOL, type Which } from "./overrides.js";
+import { checkRate, vRate } from "./rate.js";
 
 /*
  * A limit has a name, and says how many works run at once that name it: in all, or of each key. A
@@ -13,10 +14,12 @@ export const vLimit = v.object({
   total: v.optional(v.number()),
   /** How many works of each key run at once. Default: the limit takes no keys. */
   perKey: v.optional(v.number()),
+  /** How many works start in a time; with `perKey`, of each key. Default: as many as may run. */
+  rate: v.optional(vRate),
 });
 export const vLimits = v.record(v.string(), vLimit);
 
-/** How many works of a limit run at once: in all (`total`), of each key (`perKey`), or both. */
+/** How many works of a limit run at once, in all or of each key, and how many start in a time. */
 export type Limit = Infer<typeof vLimit>;
 export type Limits = Infer<typeof vLimits>;
 
@@ -55,15 +58,16 @@ export function checkLimits(limits: Limits): void {
       );
     if (name === POOL)
       throw new Error(`A limit cannot be called "${POOL}": that is the limit of the whole pool`);
-    const { total, perKey } = limit;
-    if (total === undefined && perKey === undefined)
-      throw new Error(`The limit "${name}" limits nothing: give it total, perKey or both`);
+    const { total, perKey, rate } = limit;
+    if (total === undefined && perKey === undefined && rate === undefined)
+      throw new Error(`The limit "${name}" limits nothing: give it total, perKey or rate`);
+    if (rate !== undefined) checkRate(name, rate);
     checkNumbers(name, { total, perKey });
   }
 }
 
 /** @throws if one is given that is no whole number above 0. */
-export function checkNumbers(name: string, { total, perKey }: Limit): void {
+export function checkNumbers(name: string, { total, perKey }: Omit<Limit, "rate">): void {
   for (const [field, value] of Object.entries({ total, perKey }))
     if (value !== undefined && !(Number.isSafeInteger(value) && value > 0))
       throw new Error(
@@ -111,11 +115,23 @@ function shown(key: unknown): string {
   return typeof key === "string" ? `one of ${key.length}` : String(key);
 }
 
-/** The limit of a permit, and its key. */
+/** The limit of a permit, or of what a line waits for, and its key. */
 export function whichOf(permit: string): Which {
   const at = permit.indexOf(":");
-  return at === -1 ? { name: permit } : { name: permit.slice(0, at), key: permit.slice(at + 1) };
+  const name = (at === -1 ? permit : permit.slice(0, at)).replace(RATE, "");
+  return at === -1 ? { name } : { name, key: permit.slice(at + 1) };
 }
+
+/** Ends the name of a limit where a line waits for its rate. No name of a limit has it. */
+export const RATE = "%";
+
+/** What a line waits for that waits for the rate of a permit's limit; or that permit, of this. */
+export function permitOfRate(permit: string, isRate = true): string {
+  const { name, key } = whichOf(permit);
+  return `${name}${isRate ? RATE : ""}${key === undefined ? "" : `:${key}`}`;
+}
+
+export const isRate = (blockedBy: string): boolean => /^\w+%/.test(blockedBy);
 
 /** How many permits of a name there are. No limit that has been removed holds anybody up. */
 export function limitOf(gate: Limited, permit: string): number {

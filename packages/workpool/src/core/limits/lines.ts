@@ -1,6 +1,7 @@
 import type { Doc, Host, HostCtx, HostQueryCtx, MutationCtx, QueryCtx, Work } from "../context.js";
 import { MAX_PARALLELISM_LIMIT } from "../gate.js";
 import { queuedOf, workOfQueued } from "../queued.js";
+import { type Spent, waitForBucket } from "./buckets.js";
 import { giveBack } from "./permits.js";
 
 /*
@@ -11,6 +12,12 @@ import { giveBack } from "./permits.js";
  */
 
 type Line = Doc<"lines">;
+
+/** A permit of which none is free; or a rate, with the time at which it may be. */
+export interface Full {
+  readonly full: string;
+  readonly at?: number;
+}
 
 /** Names the line of works that need these permits. */
 export function lineOf(permits: readonly string[]): string {
@@ -38,6 +45,14 @@ export async function lineBlockedBy(ctx: QueryCtx, permit: string): Promise<Line
   return (await between(at, 1)) ?? (await between(0, at));
 }
 
+/** Lines that wait for the permit. */
+export async function linesBlockedBy(ctx: QueryCtx, permit: string, most: number) {
+  return await ctx.db
+    .query("lines")
+    .withIndex("by_blocked", (q) => q.eq("blockedBy", permit))
+    .take(most);
+}
+
 /** Has a work wait in its line. */
 export async function joinLine(
   ctx: MutationCtx,
@@ -49,7 +64,13 @@ export async function joinLine(
 }
 
 /** Says of which permit a line waits for one; begins the line if there is none. */
-export async function blockLine(ctx: MutationCtx, line: string, blockedBy: string): Promise<void> {
+export async function blockLine(
+  ctx: HostCtx,
+  host: Host,
+  line: string,
+  { full: blockedBy, at }: Full,
+): Promise<void> {
+  if (at !== undefined) await waitForBucket(ctx, host, { full: blockedBy, at });
   const found = await findLine(ctx, line);
   if (found === null) await ctx.db.insert("lines", { line, blockedBy, hash: Math.random() });
   else if (found.blockedBy !== blockedBy) await ctx.db.patch("lines", found._id, { blockedBy });
@@ -95,9 +116,14 @@ export async function seeLine(
   { functions }: Host,
   line: string,
   permits: readonly string[],
-  { most = MAX_PARALLELISM_LIMIT, first }: { most?: number; first?: number } = {},
+  {
+    spent = [],
+    most = MAX_PARALLELISM_LIMIT,
+    first,
+  }: { spent?: readonly Spent[]; most?: number; first?: number } = {},
 ) {
-  const args = { line, permits: [...permits], most, first };
+  const buckets = spent.length === 0 ? undefined : spent.map(({ name }) => name);
+  const args = { line, permits: [...permits], buckets, most, first };
   return await ctx.runQuery(functions.lookAtLine, args, { useStaleSnapshot: true });
 }
 

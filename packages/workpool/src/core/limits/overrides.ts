@@ -1,5 +1,6 @@
 import { v } from "convex/values";
 import type { Limit, Limits } from "./limits.js";
+import { vRate } from "./rate.js";
 
 /*
  * What an operator says of a limit or of one of its keys, beside what the code says: other numbers,
@@ -16,7 +17,11 @@ const vBy = {
   /** Who has said so. */
   by: v.optional(v.string()),
 };
-const vNumbers = { total: v.optional(v.number()), perKey: v.optional(v.number()) };
+const vNumbers = {
+  total: v.optional(v.number()),
+  perKey: v.optional(v.number()),
+  rate: v.optional(vRate),
+};
 
 /** Of a limit or, with `key`, of one of its keys. */
 export const vWhich = { name: v.string(), key: v.optional(v.string()) };
@@ -42,8 +47,8 @@ export interface Limited {
   readonly overrides?: readonly Override[];
 }
 
-export const isPause = ({ total, perKey }: Limit): boolean =>
-  total === undefined && perKey === undefined;
+export const isPause = ({ total, perKey, rate }: Limit): boolean =>
+  total === undefined && perKey === undefined && rate === undefined;
 
 const of =
   (fits: (each: Override) => boolean) =>
@@ -68,13 +73,14 @@ export function pauseOf(gate: Limited, { name, key }: Which): Override | undefin
 export function numbersOf(gate: Limited, { name, key }: Which): Override | undefined {
   const ofLimit = ownNumbers(gate, { name });
   if (key === undefined) return ofLimit;
-  return ownNumbers(gate, { name, key }) ?? (ofLimit?.perKey === undefined ? undefined : ofLimit);
+  const isOfKeys = ofLimit?.perKey !== undefined || ofLimit?.rate !== undefined;
+  return ownNumbers(gate, { name, key }) ?? (isOfKeys ? ofLimit : undefined);
 }
 
-/** How many works run at once, in all or of each key: an override changes what the code gives. */
+/** What holds of a limit or a key: an override changes numbers that the code gives. */
 export function inForce(gate: Limited, asked: Limit, { name, key }: Which): Limit {
   const numbers = numbersOf(gate, { name, key });
-  const of = (field: keyof Limit) =>
+  const of = <Field extends keyof Limit>(field: Field): Limit[Field] =>
     asked[field] === undefined ? undefined : (numbers?.[field] ?? asked[field]);
-  return { total: of("total"), perKey: of("perKey") };
+  return { total: of("total"), perKey: of("perKey"), rate: of("rate") };
 }

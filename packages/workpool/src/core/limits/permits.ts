@@ -1,6 +1,7 @@
 import { type GenericId, type Infer, type ObjectType, v } from "convex/values";
 import type { Doc, Gate, HostQueryCtx, MutationCtx, QueryCtx } from "../context.js";
 import { poolTx } from "../transaction.js";
+import { findBucket } from "./buckets.js";
 import { limitOf } from "./limits.js";
 
 export type PermitId = GenericId<"permits">;
@@ -8,6 +9,8 @@ export type PermitId = GenericId<"permits">;
 export const lookAtLineArgs = {
   line: v.string(),
   permits: v.array(v.string()),
+  /** Of the rates that its works need. Default: none. */
+  buckets: v.optional(v.array(v.string())),
   /** So many works of the line are counted in the queue. */
   most: v.number(),
   /** So many of its first works are told. Default: none. */
@@ -19,6 +22,7 @@ export const vLook = v.object({
   /** How many works of the line are in the queue. */
   queued: v.number(),
   first: v.array(v.id("limited")),
+  buckets: v.array(v.union(v.null(), v.object({ taken: v.number(), at: v.number() }))),
 });
 
 export type Look = Infer<typeof vLook>;
@@ -26,7 +30,7 @@ export type Look = Infer<typeof vLook>;
 /** What is held and queued of a line. From a stale snapshot it is no proof. */
 export async function lookAtLine(
   ctx: HostQueryCtx,
-  { line, permits, most, first = 0 }: ObjectType<typeof lookAtLineArgs>,
+  { line, permits, buckets = [], most, first = 0 }: ObjectType<typeof lookAtLineArgs>,
 ): Promise<Look> {
   const held: number[][] = [];
   for (const name of permits) {
@@ -41,7 +45,17 @@ export async function lookAtLine(
     .query("limited")
     .withIndex("by_line", (q) => q.eq("line", line))
     .take(first);
-  return { held, queued: queued.length, first: rows.map(({ _id }) => _id) };
+  const seen: Look["buckets"] = [];
+  for (const name of buckets) {
+    const bucket = await findBucket(ctx, name);
+    seen.push(bucket && { taken: bucket.taken, at: bucket.at });
+  }
+  return {
+    held,
+    queued: queued.length,
+    first: rows.map(({ _id }) => _id),
+    buckets: seen,
+  };
 }
 
 /** The permits of a name that are held, of these numbers. */

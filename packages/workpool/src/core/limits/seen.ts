@@ -1,10 +1,12 @@
-import { v } from "convex/values";
+import { compareValues, v } from "convex/values";
 import type { Doc, Gate, HostQueryCtx, Slot } from "../context.js";
 import { MAX_PARALLELISM_LIMIT, readGate } from "../gate.js";
+import { findBucket, rateOf } from "./buckets.js";
 import type { ListedLimit, SeenLimit } from "./client.js";
 import { configuredOf } from "../parallelism.js";
-import { type Limit, vLimit, whichOf } from "./limits.js";
+import { type Limit, permitOfRate, vLimit, whichOf } from "./limits.js";
 import { inForce, numbersOf, type Override, pauseOf, POOL, type Which } from "./overrides.js";
+import { fullAtOf, leftOf, paceOf } from "./rate.js";
 
 const vSaid = { by: v.optional(v.string()), at: v.number(), until: v.optional(v.number()) };
 
@@ -16,6 +18,7 @@ const seenFields = {
   waiting: v.number(),
   waitingIsAtLeast: v.boolean(),
   oldest: v.optional(v.number()),
+  left: v.optional(v.number()),
   ...vLimit.fields,
   asked: vLimit,
   origin: v.union(v.literal("code"), v.literal("config"), v.literal("override")),
@@ -35,7 +38,18 @@ export async function seeLimit(ctx: HostQueryCtx, which: Which): Promise<SeenLim
   const gate = await readGate(ctx);
   if (gate === null || !isKnown(gate, which.name)) return null;
   if (which.name === POOL) return await seePool(ctx, gate);
-  return factsOf(gate, which, (await usesOf(ctx, which, MOST_READ)).all);
+  const facts = factsOf(gate, which, (await usesOf(ctx, which, MOST_READ)).all);
+  return { ...facts, left: await leftIn(ctx, gate, which) };
+}
+
+/** How many may start at once by the rate of a limit; undefined without, or if keys have their own. */
+async function leftIn(ctx: HostQueryCtx, gate: Gate, { name, key }: Which) {
+  const permit = key === undefined ? name : `${name}:${key}`;
+  const rate = rateOf(gate, permit);
+  const hasOwn = key === undefined && gate.limits?.[name]?.perKey !== undefined;
+  if (rate === undefined || hasOwn) return undefined;
+  const [pace, now] = [paceOf(rate), Date.now()];
+  return leftOf(pace, fullAtOf(pace, await findBucket(ctx, permit), now), now);
 }
 
 /** What there is of all limits, of the pool itself first. */
@@ -51,7 +65,7 @@ export async function listLimits(ctx: HostQueryCtx): Promise<ListedLimit[]> {
     for (const { key } of said.filter((each) => each.name === name))
       if (key !== undefined && !byKey.has(key)) byKey.set(key, new Uses());
     const keys = [...byKey].map(([key, uses]) => factsOf(gate, { name, key }, uses));
-    listed.push({ ...factsOf(gate, { name }, all), keys });
+    listed.push({ ...factsOf(gate, { name }, all), left: await leftIn(ctx, gate, { name }), keys });
   }
   return listed;
 }
@@ -84,8 +98,11 @@ async function usesOf(ctx: HostQueryCtx, { name, key }: Which, most: number) {
   };
   // The next text after it, and the texts that begin with the name and a colon.
   const own = key === undefined ? name : `${name}:${key}`;
-  const ranges: (readonly [string, string])[] = [[own, `${own}\0`]];
-  if (key === undefined) ranges.push([`${name}:`, `${name};`]);
+  const ranges: (readonly [string, string])[] = [own, permitOfRate(own)].map(
+    (each) => [each, `${each}\0`] as const,
+  );
+  if (key === undefined)
+    for (const each of [name, permitOfRate(name)]) ranges.push([`${each}:`, `${each};`]);
   let left = most;
   for (const [from, to] of ranges) {
     const permits: Doc<"permits">[] = await ctx.db
@@ -116,14 +133,13 @@ async function usesOf(ctx: HostQueryCtx, { name, key }: Which, most: number) {
 const saidBy = ({ by, at, until }: Override) => ({ by, at, until });
 
 function factsOf(gate: Gate, { name, key }: Which, uses: Uses): SeenLimit {
-  const ofKey = ({ total, perKey }: Limit): Limit =>
-    key === undefined ? { total, perKey } : { perKey };
+  const ofKey = ({ total, perKey, rate }: Limit): Limit =>
+    key === undefined ? { total, perKey, rate } : { perKey, rate };
   const stored = gate.limits?.[name] ?? {};
   const asked = ofKey(gate.asked?.limits?.[name] ?? {});
   const numbers = numbersOf(gate, { name, key });
   const pause = pauseOf(gate, { name, key });
-  const isAsked = stored.total === asked.total && stored.perKey === asked.perKey;
-  const isOfKey = key !== undefined && stored.perKey === asked.perKey;
+  const isAsked = compareValues(ofKey(stored), asked) === 0;
   return {
     name,
     key,
@@ -133,7 +149,7 @@ function factsOf(gate: Gate, { name, key }: Which, uses: Uses): SeenLimit {
     oldest: uses.oldest,
     ...ofKey(inForce(gate, stored, { name, key })),
     asked,
-    origin: numbers !== undefined ? "override" : isAsked || isOfKey ? "code" : "config",
+    origin: numbers !== undefined ? "override" : isAsked ? "code" : "config",
     override: numbers && { ...ofKey(numbers), ...saidBy(numbers) },
     paused: pause && saidBy(pause),
   };

@@ -5,6 +5,7 @@ import { ensureGate, MAX_PARALLELISM_LIMIT, readGate } from "../gate.js";
 import { applyOverrides } from "../parallelism.js";
 import { checkKey, checkNumbers, knownLimit, type Limit, type Limits } from "./limits.js";
 import { ringAllLines } from "./lines.js";
+import { checkRate } from "./rate.js";
 import {
   isPause,
   type Override,
@@ -41,7 +42,7 @@ export async function overrideLimit(
 ): Promise<void> {
   if (isPause(given))
     throw new Error(
-      `An override of the limit "${given.name}" says nothing: give total or perKey. To stop works, use pause`,
+      `An override of the limit "${given.name}" says nothing: give total, perKey or rate. To stop works, use pause`,
     );
   await say(ctx, host, config, given);
 }
@@ -90,8 +91,8 @@ async function say(ctx: HostCtx, host: Host, config: Config, given: Given): Prom
 }
 
 /** @throws if there is no such limit, key or number. */
-function check({ name, key, total, perKey, until, by }: Given, limits?: Limits): void {
-  const limit = name === POOL ? { total: MAX_PARALLELISM_LIMIT } : knownLimit(name, limits);
+function check({ name, key, total, perKey, rate, until, by }: Given, limits?: Limits): void {
+  const limit: Limit = name === POOL ? { total: MAX_PARALLELISM_LIMIT } : knownLimit(name, limits);
   if (key !== undefined) checkKey(name, key);
   const isKeyed = limit.perKey !== undefined;
   if (key !== undefined && !isKeyed) throw new Error(`The limit "${name}" takes no key`);
@@ -101,6 +102,9 @@ function check({ name, key, total, perKey, until, by }: Given, limits?: Limits):
     throw new Error(
       `The limit "${name}" has no ${perKey !== undefined && !isKeyed ? "perKey" : "total"} that could be overridden`,
     );
+  if (rate !== undefined && limit.rate === undefined)
+    throw new Error(`The limit "${name}" has no rate that could be overridden`);
+  if (rate !== undefined) checkRate(name, rate);
   checkNumbers(name, { total, perKey });
   if (name === POOL && (total ?? 0) > MAX_PARALLELISM_LIMIT)
     throw new Error(`${POOL} is at most ${MAX_PARALLELISM_LIMIT}: ${total} was given`);

@@ -1,8 +1,10 @@
 import { type Infer, v } from "convex/values";
-import type { HostQueryCtx, QueryCtx } from "../context.js";
+import type { Gate, HostQueryCtx, QueryCtx } from "../context.js";
 import { readGate } from "../gate.js";
-import { limitOf, whichOf } from "./limits.js";
+import { findBucket, rateOf } from "./buckets.js";
+import { isRate, limitOf, permitOfRate, whichOf } from "./limits.js";
 import { findLine, limitedRow } from "./lines.js";
+import { fullAtOf, leftOf, mayStartAt, paceOf } from "./rate.js";
 
 /** So many works that come before one are counted, and so many that run. */
 const MOST_COUNTED = 200;
@@ -15,6 +17,8 @@ export const vWaitsFor = v.object({
   atMost: v.number(),
   /** Its place among those with the same limits and keys, from 1; 201 if more than 200 come first. */
   place: v.number(),
+  /** If its rate is used up: when the next may start. Then it is of the burst that so many are. */
+  nextAt: v.optional(v.number()),
 });
 /** What a work waits for that one of its limits keeps back. */
 export type WaitsFor = Infer<typeof vWaitsFor>;
@@ -29,14 +33,10 @@ export async function waitsForLimit(
   const gate = line === null ? null : await readGate(ctx);
   if (row === null || line === null || gate === null) return undefined;
   const { line: permits, blockedBy } = line;
-  const atMost = limitOf(gate, blockedBy);
+  const uses = await usesOf(ctx, gate, blockedBy);
   // The limit was removed a moment ago.
-  if (atMost === Infinity) return undefined;
+  if (uses === undefined) return undefined;
   const queries: QueryCtx["db"] = ctx.db;
-  const held = await queries
-    .query("permits")
-    .withIndex("by_name", (q) => q.eq("name", blockedBy))
-    .take(MOST_COUNTED);
   // Those that came in one transaction are in the order of their rows.
   const upToOwn = await queries
     .query("limited")
@@ -45,5 +45,33 @@ export async function waitsForLimit(
   const at = upToOwn.findIndex(({ _id }) => _id === row._id);
   const place = (at === -1 ? upToOwn.length : at) + 1;
   const { name: limit, key } = whichOf(blockedBy);
-  return { limit, key, running: held.length, atMost, place };
+  return { limit, key, ...uses, place };
+}
+
+type Uses = Pick<WaitsFor, "running" | "atMost" | "nextAt">;
+
+/** How much of a permit, or of a rate, is used; undefined if there is no such limit. */
+async function usesOf(ctx: HostQueryCtx, gate: Gate, blockedBy: string): Promise<Uses | undefined> {
+  if (isRate(blockedBy)) return await usesOfRate(ctx, gate, permitOfRate(blockedBy, false));
+  const atMost = limitOf(gate, blockedBy);
+  if (atMost === Infinity) return undefined;
+  const queries: QueryCtx["db"] = ctx.db;
+  const held = await queries
+    .query("permits")
+    .withIndex("by_name", (q) => q.eq("name", blockedBy))
+    .take(MOST_COUNTED);
+  return { running: held.length, atMost };
+}
+
+async function usesOfRate(ctx: HostQueryCtx, gate: Gate, name: string): Promise<Uses | undefined> {
+  const rate = rateOf(gate, name);
+  if (rate === undefined) return undefined;
+  const [pace, now] = [paceOf(rate), Date.now()];
+  const fullAt = fullAtOf(pace, await findBucket(ctx, name), now);
+  const running = pace.burst - leftOf(pace, fullAt, now);
+  return {
+    running,
+    atMost: pace.burst,
+    nextAt: Math.ceil(Math.max(now, mayStartAt(pace, fullAt, 1))),
+  };
 }

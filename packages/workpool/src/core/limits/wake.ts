@@ -8,10 +8,12 @@ import { HALF_OF_A_TRANSACTION, hasRoom, MOST_REFUSED, ROOM_TO_COMPLETE } from "
 import { claimable, type HandOvers } from "../slots.js";
 import { poolTx } from "../transaction.js";
 import { queueable } from "./admission.js";
+import { keepOfBuckets, seenKeptBack, spentBy } from "./buckets.js";
 import {
   blockLine,
   endLine,
   firstOf,
+  type Full,
   leaveLine,
   lineBlockedBy,
   permitsIn,
@@ -61,7 +63,7 @@ async function wakeLine(
     if (next === "none") continue;
     if (next.full === name) return false;
     if (next.full !== undefined) {
-      await blockLine(ctx, line.line, next.full);
+      await blockLine(ctx, host, line.line, next);
       continue;
     }
     const took = await goOn(ctx, host, gate, next, offer);
@@ -87,28 +89,37 @@ interface First {
  * The first work of a line, if its permits are free; the line ends if there is none.
  * @param most one of so many at its beginning, or of as many as may run at once. Default: the first.
  */
-async function firstFree(
+export async function firstFree(
   ctx: MutationCtx,
   host: Host,
   gate: Gate,
   line: Doc<"lines">,
   most = 1,
-): Promise<First | { readonly full: string } | "none"> {
-  const names = limitedBy(gate, permitsIn(line));
+): Promise<First | Full | "none"> {
+  const permits = permitsIn(line);
+  const names = limitedBy(gate, permits);
   const isKnown = names.every((name) => poolTx(ctx).givenBack.has(name));
   const among = Math.min(most, ...names.map((name) => limitOf(gate, name)));
-  const first = among > 1 ? among : 0;
-  const look =
-    first === 0 && isKnown
-      ? undefined
-      : await seeLine(ctx, host, line.line, isKnown ? [] : names, { most: 0, first });
-  const row = (await oneOf(ctx, look?.first)) ?? (await firstOf(ctx, line));
+  // Those that wait for a rate are released by one function, in their order.
+  const isChosen = among > 1 && spentBy(gate, { permits }).length === 0;
+  const beginning = isChosen
+    ? await seeLine(ctx, host, line.line, isKnown ? [] : names, { most: 0, first: among })
+    : undefined;
+  const row = (await oneOf(ctx, beginning?.first)) ?? (await firstOf(ctx, line));
   if (row === null) {
     await endLine(ctx, line);
     return "none";
   }
+  const spent = spentBy(gate, row);
+  const isSeen = !isKnown || spent.length > 0;
+  const look =
+    beginning ?? (isSeen ? await seeLine(ctx, host, line.line, names, { spent }) : undefined);
   const free = await freePermits(ctx, gate, names, isKnown ? undefined : look?.held);
-  return "full" in free ? free : { row, numbers: free.numbers };
+  if ("full" in free) return free;
+  const keptBack =
+    (look && seenKeptBack(ctx, spent, look.buckets, gate.open ? 0 : look.queued)) ??
+    (await keepOfBuckets(ctx, gate, row));
+  return keptBack ?? { row, numbers: free.numbers };
 }
 
 /** One of these at random, if it is there still. */
@@ -118,7 +129,7 @@ async function oneOf(ctx: MutationCtx, seen: readonly GenericId<"limited">[] = [
 }
 
 /** Starts the first work of a line in the slot that is offered, or in another, or queues it. */
-async function goOn(
+export async function goOn(
   ctx: HostCtx,
   host: Host,
   gate: Gate,
@@ -189,7 +200,7 @@ async function wakeWhole(ctx: HostCtx, host: Host, line: Doc<"lines">): Promise<
       next.full === undefined
         ? await queueable(ctx, gate, line.line, limitedBy(gate, next.row.permits))
         : next;
-    if (full !== null) await blockLine(ctx, line.line, full.full);
+    if (full !== null) await blockLine(ctx, host, line.line, full);
     if (full !== null || next.full !== undefined) return true;
     await goOn(ctx, host, gate, next);
   }

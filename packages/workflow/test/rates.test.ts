@@ -1,0 +1,31 @@
+import { expect, test } from "vitest";
+import { internal } from "./limited/_generated/api.js";
+import { type Modules, useTestApp } from "./harness.js";
+
+/* Limits of steps that say how many start in a time. */
+
+const modules: Modules = import.meta.glob(["./limited/**/*.{ts,js}", "!./limited/**/*.*.ts"]);
+await Promise.all(Object.values(modules).map((load) => load()));
+const use = useTestApp({ modules });
+
+test("[S216] [S217] steps begin as the rate of their limit lets them, say what they wait for, and leave nothing when canceled or paused", async () => {
+  const runs: string[] = [];
+  for (const name of ["a", "b", "c", "d", "e"]) runs.push(await use.app.start("rated", { name }));
+  await use.app.advance(1_000);
+  expect(await use.app.log()).toHaveLength(2);
+  const [third, fourth] = [runs[2]!, runs[3]!];
+  expect((await use.app.status("rated", third))?.active).toMatchObject([
+    {
+      doing: "queued",
+      waitsFor: { limit: "api", running: 2, atMost: 2, place: 1, nextAt: expect.any(Number) },
+    },
+  ]);
+  await use.app.t.mutation(internal.runs.cancel, { runId: third });
+  await use.app.t.mutation(internal.manager.pause, { runId: fourth });
+  await use.app.advance(60_000);
+  expect(await use.app.log()).toEqual(["a", "b", "e"].map((name) => `begin ${name}`));
+  await use.app.t.mutation(internal.manager.resume, { runId: fourth });
+  await use.app.drive();
+  expect(await use.app.log()).toHaveLength(4);
+  await use.app.expectNothingLeft();
+});

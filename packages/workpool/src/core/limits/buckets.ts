@@ -1,0 +1,185 @@
+import type {
+  Doc,
+  Gate,
+  Host,
+  HostCtx,
+  HostQueryCtx,
+  MutationCtx,
+  QueryCtx,
+  Work,
+} from "../context.js";
+import { poolTx } from "../transaction.js";
+import { permitOfRate, whichOf } from "./limits.js";
+import { inForce, type Limited } from "./overrides.js";
+import {
+  fullAtOf,
+  mayStartAt,
+  type Pace,
+  paceOf,
+  type Rate,
+  ROUND_MS,
+  type Stored,
+} from "./rate.js";
+
+/*
+ * The buckets of rates: a document each, from the first start on. A start spends in the transaction
+ * that gives the slot. While somebody waits for a bucket, a releaser (release.ts) is scheduled, and
+ * whoever else would start something of it leaves that to the releaser: it alone writes.
+ */
+
+export type Bucket = Doc<"buckets">;
+type Asking = Pick<Work, "permits" | "isAgain">;
+
+/** A bucket that a work needs, and how much it takes of it. */
+export interface Spent extends Pace {
+  /** Names the bucket as the permit of the limit, or of the key if it has keys. */
+  readonly name: string;
+  readonly cost: number;
+}
+
+/** What a start of a work takes of buckets. No rate that has been removed holds anybody up. */
+export function spentBy(gate: Gate, { permits = [], isAgain = false }: Asking): Spent[] {
+  return permits.flatMap((name, index) => {
+    // That of a key comes after that of its limit.
+    const next = permits[index + 1];
+    const isOfKeys = next !== undefined && whichOf(next).name === whichOf(name).name;
+    const rate = isOfKeys ? undefined : rateOf(gate, name);
+    if (rate === undefined || (rate.count === "works" && isAgain)) return [];
+    return [{ ...paceOf(rate), name, cost: 1 }];
+  });
+}
+
+/** The rate that holds for a limit or a key. */
+export function rateOf(gate: Limited, permit: string): Rate | undefined {
+  const which = whichOf(permit);
+  const asked = gate.limits?.[which.name];
+  return asked && inForce(gate, asked, which).rate;
+}
+
+/** Written so soon before, a bucket is probably being written now by others too. */
+const CONTENDED_MS = 25;
+
+export async function findBucket(ctx: HostQueryCtx, name: string): Promise<Bucket | null> {
+  return await ctx.db
+    .query("buckets")
+    .withIndex("by_name", (q) => q.eq("name", name))
+    .first();
+}
+
+/** Why a work may not start yet: what its line waits for, and when to look again. */
+export interface KeptBack {
+  readonly full: string;
+  readonly at: number;
+}
+
+/**
+ * Null if the buckets have what the work takes, which this transaction then keeps for it; else the
+ * one that it waits for.
+ * @param takes it leaves the queue for a slot: nobody else can start it.
+ */
+export async function keepOfBuckets(
+  ctx: MutationCtx,
+  gate: Gate,
+  work: Asking,
+  takes = false,
+): Promise<KeptBack | null> {
+  const spent = spentBy(gate, work);
+  const { kept, releasing } = poolTx(ctx);
+  const now = Date.now();
+  for (const { name, cost, ...pace } of spent) {
+    const bucket = await findBucket(ctx, name);
+    const isWriter = takes || releasing.has(name);
+    const full = permitOfRate(name);
+    const fullAt = fullAtOf(pace, bucket, now) + (kept.get(name) ?? 0) * pace.everyMs;
+    const at = mayStartAt(pace, fullAt, cost);
+    if (at > now || (!isWriter && bucket?.job !== undefined)) return { full, at };
+  }
+  for (const { name, cost } of spent) kept.set(name, (kept.get(name) ?? 0) + cost);
+  return null;
+}
+
+/**
+ * Null if a stale snapshot shows room for a work and for those of its line in the queue, and no
+ * start a moment ago; else the bucket that it is to wait for.
+ * @param queued how many of the line are in the queue, if this one would join it.
+ */
+export function seenKeptBack(
+  ctx: MutationCtx,
+  spent: readonly Spent[],
+  seen: readonly (Stored | null)[],
+  queued: number,
+): KeptBack | null {
+  const now = Date.now();
+  for (const [index, { name, cost, ...pace }] of spent.entries()) {
+    const bucket = seen[index] ?? null;
+    const full = permitOfRate(name);
+    const isContended = bucket !== null && now < bucket.at + CONTENDED_MS;
+    if (isContended && !poolTx(ctx).releasing.has(name)) return { full, at: now + ROUND_MS };
+    const fullAt = fullAtOf(pace, bucket, now);
+    if (mayStartAt(pace, fullAt + queued * cost * pace.everyMs, cost) <= now) continue;
+    // Those in the queue wait for slots, and not for the bucket.
+    return {
+      full,
+      at: Math.max(mayStartAt(pace, fullAt, cost), now + 2 * ROUND_MS * Math.sign(queued)),
+    };
+  }
+  return null;
+}
+
+/** Spends what a start takes. It is called where a work gets its slot. */
+export async function spend(ctx: MutationCtx, work: Asking): Promise<void> {
+  const tx = poolTx(ctx);
+  if (work.permits === undefined || tx.gate == null) return;
+  const now = Date.now();
+  for (const { name, cost, ...pace } of spentBy(tx.gate, work)) {
+    const bucket = await findBucket(ctx, name);
+    const before = (fullAtOf(pace, bucket, now) - now) / pace.everyMs;
+    const fullAt = now + (before + cost) * pace.everyMs;
+    const fields = { taken: before + cost, at: now, fullAt };
+    if (bucket === null) await ctx.db.insert("buckets", { name, ...fields });
+    else await ctx.db.patch("buckets", bucket._id, fields);
+    tx.kept.set(name, Math.max(0, (tx.kept.get(name) ?? 0) - cost));
+  }
+}
+
+/** A releaser that is so late was lost. */
+const LOST_MS = 10_000;
+
+/** Has a releaser look at the lines that wait for a bucket, at a time or soon after it. */
+export async function waitForBucket(
+  ctx: HostCtx,
+  host: Host,
+  { full, at }: KeptBack,
+): Promise<void> {
+  const name = permitOfRate(full, false);
+  const now = Date.now();
+  const dueAt = Math.ceil(Math.max(at, now));
+  const bucket = await findBucket(ctx, name);
+  const { job, dueAt: before = 0 } = bucket ?? {};
+  const isInTime = before <= dueAt + ROUND_MS && before > now - LOST_MS;
+  if (job !== undefined && isInTime) return;
+  if (job !== undefined) await ctx.scheduler.cancel(job);
+  const args = { name };
+  const fields = { job: await ctx.scheduler.runAt(dueAt, host.functions.releaseRate, args), dueAt };
+  if (bucket === null)
+    await ctx.db.insert("buckets", { name, taken: 0, at: 0, fullAt: 0, ...fields });
+  else await ctx.db.patch("buckets", bucket._id, fields);
+}
+
+/** A sweep removes so many buckets that are full again. */
+const MOST_REMOVED = 50;
+
+export async function removeFullBuckets(ctx: HostCtx, gate: Gate): Promise<void> {
+  const queries: QueryCtx["db"] = ctx.db;
+  const now = Date.now();
+  const full = await queries
+    .query("buckets")
+    .withIndex("by_full", (q) => q.eq("job", undefined).lt("fullAt", now))
+    .take(MOST_REMOVED);
+  for (const bucket of full) {
+    const rate = rateOf(gate, bucket.name);
+    // It may have been lowered since.
+    if (rate === undefined || fullAtOf(paceOf(rate), bucket, now) <= now)
+      await ctx.db.delete("buckets", bucket._id);
+  }
+}

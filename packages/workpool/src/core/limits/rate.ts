@@ -1,0 +1,94 @@
+import { type Infer, v } from "convex/values";
+
+/*
+ * How often works of a limit start: a token bucket (GCRA). `fullAt` is the time at which the bucket
+ * is full again. Each start moves it on by what that start takes to come back.
+ */
+
+export const vRate = v.object({
+  /** How many works start in each `per`. */
+  limit: v.number(),
+  /** Ms, or text such as `"1m"`. */
+  per: v.union(v.number(), v.string()),
+  /** How many may start at once after a quiet time. Default: `limit`. */
+  burst: v.optional(v.number()),
+  /** With `"works"`, only the first attempt of a work counts. Default: `"attempts"`. */
+  count: v.optional(v.union(v.literal("attempts"), v.literal("works"))),
+});
+/** How many works of a limit start in a time: `{ limit: 500, per: "1m" }`. */
+export type Rate = Infer<typeof vRate>;
+
+/** Those that have waited start in groups, so often; a bucket holds at least what two of these are. */
+export const ROUND_MS = 250;
+
+const SECOND = 1_000;
+const UNITS: Readonly<Record<string, number>> = {
+  ms: 1,
+  s: SECOND,
+  second: SECOND,
+  m: 60 * SECOND,
+  minute: 60 * SECOND,
+  h: 3_600 * SECOND,
+  hour: 3_600 * SECOND,
+  d: 86_400 * SECOND,
+  day: 86_400 * SECOND,
+  week: 7 * 86_400 * SECOND,
+};
+const YEAR_MS = 365 * 86_400 * SECOND;
+
+/** A time in ms; NaN if it is none. */
+function msOf(per: number | string): number {
+  if (typeof per === "number") return per;
+  const [, amount, unit = ""] = /^(\d+(?:\.\d+)?) ?([a-z]+)$/.exec(per) ?? [];
+  const single = Object.hasOwn(UNITS, unit) ? unit : unit.replace(/s$/, "");
+  return Number(amount) * (UNITS[single] ?? NaN);
+}
+
+/** @throws if a number or the time is not allowed. */
+export function checkRate(name: string, { limit, per, burst }: Rate): void {
+  for (const [field, value] of Object.entries({ limit, burst }))
+    if (value !== undefined && !(Number.isSafeInteger(value) && value > 0))
+      throw new Error(
+        `The rate.${field} of the limit "${name}" is ${value}: it must be a whole number above 0`,
+      );
+  const ms = msOf(per);
+  if (!(ms > 0 && ms <= YEAR_MS))
+    throw new Error(
+      `The rate.per of the limit "${name}" is ${per}: it must be a number of ms, or text such as "1m", and a year at most`,
+    );
+}
+
+/** How long one takes to come back, in ms, and how many there are at most. */
+export interface Pace {
+  readonly everyMs: number;
+  readonly burst: number;
+}
+
+export function paceOf({ limit, per, burst = limit }: Rate): Pace {
+  const everyMs = msOf(per) / limit;
+  return { everyMs, burst: Math.max(burst, Math.ceil((2 * ROUND_MS) / everyMs)) };
+}
+
+/** A bucket as it is stored: how many were taken at a time, so that the pace may change. */
+export interface Stored {
+  readonly taken: number;
+  readonly at: number;
+}
+
+/** When a bucket is full again; now, if it is. */
+export function fullAtOf({ everyMs }: Pace, bucket: Stored | null, now: number): number {
+  return bucket === null ? now : Math.max(now, bucket.at + bucket.taken * everyMs);
+}
+
+/** Fractions of a ms are not exact. */
+const NEARLY_MS = 0.001;
+
+/** When a start that takes so many may come. One that takes more than there are waits for all. */
+export function mayStartAt({ everyMs, burst }: Pace, fullAt: number, cost: number): number {
+  return fullAt - (burst - Math.min(cost, burst)) * everyMs - NEARLY_MS;
+}
+
+/** How many there are now; below zero if more was taken than there were. */
+export function leftOf({ everyMs, burst }: Pace, fullAt: number, now: number): number {
+  return Math.floor(burst - (fullAt - now) / everyMs + NEARLY_MS);
+}
