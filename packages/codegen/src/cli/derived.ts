@@ -134,10 +134,16 @@ function runs(stage: StageExplained, node: NodeExplained): string {
   return isCompensation === true ? `${what}, to undo it` : what;
 }
 
-function mostOf({ name, total, perKey }: NonNullable<StageExplained["limits"]>[number]): string {
+function mostOf({
+  name,
+  total,
+  perKey,
+  maxWaiting,
+}: NonNullable<StageExplained["limits"]>[number]): string {
   const most = [
     ...(total === undefined ? [] : [`${total} at once`]),
     ...(perKey === undefined ? [] : [`${perKey} at once of each key`]),
+    ...(maxWaiting === undefined ? [] : [`at most ${maxWaiting} waiting`]),
   ];
   return `within limit ${name}${most.length === 0 ? "" : ` (${most.join(", ")})`}`;
 }

@@ -66,6 +66,8 @@ interface LimitExplained {
   /** How many actions run at once that name it: in all, and of each key. Absent if it is open. */
   readonly total?: number;
   readonly perKey?: number;
+  /** How many wait for it at most, or for each key. */
+  readonly maxWaiting?: number;
 }
 
 export function explain({ workflows }: ProjectPlan, only?: string) {

@@ -107,6 +107,11 @@ export const workflow = z.object({
   computed: z.string().optional(),
   /** Its `one`: what it does otherwise, if that is seen, and a hash of its source. */
   one: z.object({ otherwise: z.string().optional(), hash: z.string() }).optional(),
+  /**
+   * The limits that it names, each with a hash of the source of its key; "" without a key. `*` stands
+   * for those that are not seen. Absent without any.
+   */
+  limits: z.record(z.string(), z.string()).optional(),
   nodes: z.array(node),
 });
 
@@ -130,7 +135,10 @@ export const appConfig = z.object({
   retry: z.json().optional(),
   /** By name: how many actions that name a limit run at once, in all or of each key. */
   limits: z
-    .record(z.string(), z.object({ total: z.number(), perKey: z.number() }).partial())
+    .record(
+      z.string(),
+      z.object({ total: z.number(), perKey: z.number(), maxWaiting: z.number() }).partial(),
+    )
     .optional(),
   /** The folder that generated code stands in. Default: `_workflows`. */
   output: z.string().refine(isOutputFolder, "is no folder for generated code").optional(),

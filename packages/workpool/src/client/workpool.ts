@@ -44,7 +44,8 @@ export interface WorkpoolOptions<Defined extends Limits = {}> extends WorkpoolRe
   logLevel?: LogLevel;
   /**
    * How many works that name a limit run at once: `{ perKey: 3 }` for each key, `{ total: 5 }` in
-   * all, or both. Works name them in `limits` of an enqueue. Default: the stored ones, at first none.
+   * all, or both. Works name them in `limits` of an enqueue. With `maxWaiting`, an enqueue throws a
+   * `LimitError` where so many wait. Default: the stored ones, at first none.
    */
   limits?: Defined;
 }

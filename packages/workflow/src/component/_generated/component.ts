@@ -182,7 +182,7 @@ export type ComponentApi<Name extends string | undefined = string | undefined> =
       {
         maxParallelism?: number;
         logLevel?: "DEBUG" | "TRACE" | "INFO" | "REPORT" | "WARN" | "ERROR";
-        limits?: Record<string, { total?: number; perKey?: number }>;
+        limits?: Record<string, { total?: number; perKey?: number; maxWaiting?: number }>;
       },
       null,
       Name
@@ -833,7 +833,7 @@ export type ComponentApi<Name extends string | undefined = string | undefined> =
         onComplete?: { fn: string; context: any };
         maxParallelism?: number;
         logLevel?: "DEBUG" | "TRACE" | "INFO" | "REPORT" | "WARN" | "ERROR";
-        limits?: Record<string, { total?: number; perKey?: number }>;
+        limits?: Record<string, { total?: number; perKey?: number; maxWaiting?: number }>;
       },
       Array<{ runId: string; started: boolean }>,
       Name
@@ -894,9 +894,17 @@ export type ComponentApi<Name extends string | undefined = string | undefined> =
         oldest?: number;
         total?: number;
         perKey?: number;
-        asked: { total?: number; perKey?: number };
+        maxWaiting?: number;
+        asked: { total?: number; perKey?: number; maxWaiting?: number };
         origin: "code" | "config" | "override";
-        override?: { total?: number; perKey?: number; by?: string; at: number; until?: number };
+        override?: {
+          total?: number;
+          perKey?: number;
+          maxWaiting?: number;
+          by?: string;
+          at: number;
+          until?: number;
+        };
         paused?: { by?: string; at: number; until?: number };
       } | null,
       Name
@@ -914,9 +922,17 @@ export type ComponentApi<Name extends string | undefined = string | undefined> =
         oldest?: number;
         total?: number;
         perKey?: number;
-        asked: { total?: number; perKey?: number };
+        maxWaiting?: number;
+        asked: { total?: number; perKey?: number; maxWaiting?: number };
         origin: "code" | "config" | "override";
-        override?: { total?: number; perKey?: number; by?: string; at: number; until?: number };
+        override?: {
+          total?: number;
+          perKey?: number;
+          maxWaiting?: number;
+          by?: string;
+          at: number;
+          until?: number;
+        };
         paused?: { by?: string; at: number; until?: number };
         keys: Array<{
           name: string;
@@ -927,9 +943,17 @@ export type ComponentApi<Name extends string | undefined = string | undefined> =
           oldest?: number;
           total?: number;
           perKey?: number;
-          asked: { total?: number; perKey?: number };
+          maxWaiting?: number;
+          asked: { total?: number; perKey?: number; maxWaiting?: number };
           origin: "code" | "config" | "override";
-          override?: { total?: number; perKey?: number; by?: string; at: number; until?: number };
+          override?: {
+            total?: number;
+            perKey?: number;
+            maxWaiting?: number;
+            by?: string;
+            at: number;
+            until?: number;
+          };
           paused?: { by?: string; at: number; until?: number };
         }>;
       }>,
@@ -948,7 +972,7 @@ export type ComponentApi<Name extends string | undefined = string | undefined> =
         config?: {
           maxParallelism?: number;
           logLevel?: "DEBUG" | "TRACE" | "INFO" | "REPORT" | "WARN" | "ERROR";
-          limits?: Record<string, { total?: number; perKey?: number }>;
+          limits?: Record<string, { total?: number; perKey?: number; maxWaiting?: number }>;
         };
       },
       null,
@@ -965,7 +989,7 @@ export type ComponentApi<Name extends string | undefined = string | undefined> =
         config?: {
           maxParallelism?: number;
           logLevel?: "DEBUG" | "TRACE" | "INFO" | "REPORT" | "WARN" | "ERROR";
-          limits?: Record<string, { total?: number; perKey?: number }>;
+          limits?: Record<string, { total?: number; perKey?: number; maxWaiting?: number }>;
         };
       },
       null,

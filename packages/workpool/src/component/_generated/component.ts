@@ -22,7 +22,7 @@ export type ComponentApi<Name extends string | undefined = string | undefined> =
       {
         maxParallelism?: number;
         logLevel?: "DEBUG" | "TRACE" | "INFO" | "REPORT" | "WARN" | "ERROR";
-        limits?: Record<string, { total?: number; perKey?: number }>;
+        limits?: Record<string, { total?: number; perKey?: number; maxWaiting?: number }>;
       },
       null,
       Name
@@ -54,7 +54,7 @@ export type ComponentApi<Name extends string | undefined = string | undefined> =
         };
         maxParallelism?: number;
         logLevel?: "DEBUG" | "TRACE" | "INFO" | "REPORT" | "WARN" | "ERROR";
-        limits?: Record<string, { total?: number; perKey?: number }>;
+        limits?: Record<string, { total?: number; perKey?: number; maxWaiting?: number }>;
         args: any;
       },
       string,
@@ -83,7 +83,7 @@ export type ComponentApi<Name extends string | undefined = string | undefined> =
         };
         maxParallelism?: number;
         logLevel?: "DEBUG" | "TRACE" | "INFO" | "REPORT" | "WARN" | "ERROR";
-        limits?: Record<string, { total?: number; perKey?: number }>;
+        limits?: Record<string, { total?: number; perKey?: number; maxWaiting?: number }>;
         argsList: Array<any>;
       },
       Array<string>,
@@ -119,9 +119,17 @@ export type ComponentApi<Name extends string | undefined = string | undefined> =
         oldest?: number;
         total?: number;
         perKey?: number;
-        asked: { total?: number; perKey?: number };
+        maxWaiting?: number;
+        asked: { total?: number; perKey?: number; maxWaiting?: number };
         origin: "code" | "config" | "override";
-        override?: { total?: number; perKey?: number; by?: string; at: number; until?: number };
+        override?: {
+          total?: number;
+          perKey?: number;
+          maxWaiting?: number;
+          by?: string;
+          at: number;
+          until?: number;
+        };
         paused?: { by?: string; at: number; until?: number };
       } | null,
       Name
@@ -139,9 +147,17 @@ export type ComponentApi<Name extends string | undefined = string | undefined> =
         oldest?: number;
         total?: number;
         perKey?: number;
-        asked: { total?: number; perKey?: number };
+        maxWaiting?: number;
+        asked: { total?: number; perKey?: number; maxWaiting?: number };
         origin: "code" | "config" | "override";
-        override?: { total?: number; perKey?: number; by?: string; at: number; until?: number };
+        override?: {
+          total?: number;
+          perKey?: number;
+          maxWaiting?: number;
+          by?: string;
+          at: number;
+          until?: number;
+        };
         paused?: { by?: string; at: number; until?: number };
         keys: Array<{
           name: string;
@@ -152,9 +168,17 @@ export type ComponentApi<Name extends string | undefined = string | undefined> =
           oldest?: number;
           total?: number;
           perKey?: number;
-          asked: { total?: number; perKey?: number };
+          maxWaiting?: number;
+          asked: { total?: number; perKey?: number; maxWaiting?: number };
           origin: "code" | "config" | "override";
-          override?: { total?: number; perKey?: number; by?: string; at: number; until?: number };
+          override?: {
+            total?: number;
+            perKey?: number;
+            maxWaiting?: number;
+            by?: string;
+            at: number;
+            until?: number;
+          };
           paused?: { by?: string; at: number; until?: number };
         }>;
       }>,
@@ -173,7 +197,7 @@ export type ComponentApi<Name extends string | undefined = string | undefined> =
         config?: {
           maxParallelism?: number;
           logLevel?: "DEBUG" | "TRACE" | "INFO" | "REPORT" | "WARN" | "ERROR";
-          limits?: Record<string, { total?: number; perKey?: number }>;
+          limits?: Record<string, { total?: number; perKey?: number; maxWaiting?: number }>;
         };
       },
       null,
@@ -190,7 +214,7 @@ export type ComponentApi<Name extends string | undefined = string | undefined> =
         config?: {
           maxParallelism?: number;
           logLevel?: "DEBUG" | "TRACE" | "INFO" | "REPORT" | "WARN" | "ERROR";
-          limits?: Record<string, { total?: number; perKey?: number }>;
+          limits?: Record<string, { total?: number; perKey?: number; maxWaiting?: number }>;
         };
       },
       null,
@@ -233,7 +257,7 @@ export type ComponentApi<Name extends string | undefined = string | undefined> =
         };
         maxParallelism?: number;
         logLevel?: "DEBUG" | "TRACE" | "INFO" | "REPORT" | "WARN" | "ERROR";
-        limits?: Record<string, { total?: number; perKey?: number }>;
+        limits?: Record<string, { total?: number; perKey?: number; maxWaiting?: number }>;
         timeoutMs?: number;
         argsList: Array<any>;
       },
