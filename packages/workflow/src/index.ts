@@ -1,5 +1,7 @@
 export {
   type Limit,
+  LimitError,
+  type LimitReached,
   type LimitControls,
   type Limits,
   type ListedLimit,

@@ -143,6 +143,21 @@ describe("a limit of the config that a step names", () => {
     await expectNothingLeft();
   });
 
+  test("[S209] a start is refused that would have to wait for a limit with maxWaiting, and no run is there; later steps wait", async () => {
+    const start = (name: string) => use.app.start("scarce", { name, ms: 1_000 });
+    for (const name of ["a", "b"]) await start(name);
+    await expect(start("c")).rejects.toMatchObject({
+      data: { limit: "scarce", waiting: 1, message: expect.stringContaining("Too many wait") },
+    });
+    // The second step of the first run, and the first one of the next, wait by turns.
+    await use.app.drive();
+    expect((await begun()).toSorted()).toEqual(["begin a", "begin a", "begin b", "begin b"]);
+    await start("d");
+    await use.app.drive();
+    expect(await begun()).toHaveLength(6);
+    await expectNothingLeft();
+  });
+
   test("[S233] a step that waits for a limit says which, how many run, and where it stands", async () => {
     await use.app.start("ofTenant", { name: "holds", ms: MINUTE });
     await use.app.drive(async () => (await begun()).length === 1);

@@ -24,6 +24,7 @@ import {
 import type { Options } from "./options.js";
 import { readOnEnd } from "./nodes/on-end.js";
 import { readOne } from "./one.js";
+import { readWorkflowLimits } from "./workflow-limits.js";
 import { nodeKinds } from "./nodes/table.js";
 import { sourceHash } from "./tokens.js";
 
@@ -56,6 +57,7 @@ export function workflowPlan(
     hasUnreadNodes: read.hasUnreadNodes || definition.isPart,
     hasUnknownNames: read.hasUnknownNames || definition.isPart,
     one: readOne(options, file),
+    limits: readWorkflowLimits(options, file),
     renamings: options === undefined ? [] : readRenamings(options, name, file),
     limitNames: options && readLimits(options, ["input"], file)?.names,
     given,

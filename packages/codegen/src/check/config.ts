@@ -38,6 +38,7 @@ const rules: Readonly<Record<string, Rule>> = {
 };
 
 const someOf = each((value) => isWhole(value, 1), "write a whole number from 1");
+const someWait = each((value) => isWhole(value, 0, 1_000), "write a whole number from 0 to 1000");
 
 const rateFields: Readonly<Record<string, Rule>> = {
   limit: someOf,
@@ -70,12 +71,16 @@ function checkLimits(name: string, given: Given): Problem[] {
     if (limit === "maxParallelism")
       return [{ ...own, hint: "choose another name: this one stands for the whole app" }];
     const fields = isObject(at.value) ? [...at.value.fields] : [];
-    if (fields.length === 0) return [{ ...own, hint: "give it total, perKey or rate" }];
+    if (!fields.some(([field]) => field !== "maxWaiting"))
+      return [{ ...own, hint: "give it total, perKey or rate" }];
     return fields.flatMap(([field, number]) => {
       const of = `${own.name}.${field}`;
       if (field === "total" || field === "perKey") return someOf(of, number);
       if (field === "rate") return checkRate(of, number);
-      return [{ name: of, given: number, hint: "its fields are total, perKey and rate" }];
+      if (field === "maxWaiting") return someWait(of, number);
+      return [
+        { name: of, given: number, hint: "its fields are total, perKey, rate and maxWaiting" },
+      ];
     });
   });
 }

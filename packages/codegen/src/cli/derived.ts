@@ -139,11 +139,13 @@ function mostOf({
   total,
   perKey,
   rate,
+  maxWaiting,
 }: NonNullable<StageExplained["limits"]>[number]): string {
   const most = [
     ...(total === undefined ? [] : [`${total} at once`]),
     ...(perKey === undefined ? [] : [`${perKey} at once of each key`]),
     ...(rate === undefined ? [] : [rateOf(rate, perKey !== undefined)]),
+    ...(maxWaiting === undefined ? [] : [`at most ${maxWaiting} waiting`]),
   ];
   return `within limit ${name}${most.length === 0 ? "" : ` (${most.join(", ")})`}`;
 }

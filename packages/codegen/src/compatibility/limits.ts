@@ -1,6 +1,7 @@
 import { quote } from "../diagnostics/diagnostic.js";
 import type { WrittenPlan } from "../plan/schema.js";
-import type { Change } from "./lines.js";
+import { storedAs } from "../plan/workflow-names.js";
+import type { Change, WorkflowThen } from "./lines.js";
 
 /** Tells which limits of the config are new, changed or gone: works store their names. */
 export function limitChanges(before: WrittenPlan, now: WrittenPlan): Change[] {
@@ -18,7 +19,31 @@ export function limitChanges(before: WrittenPlan, now: WrittenPlan): Change[] {
       const old = Object.hasOwn(then, name) ? then[name] : undefined;
       if (old === undefined) return [about(name, "new: actions that run already do not count")];
       if (JSON.stringify(old) === JSON.stringify(limit)) return [];
+      const { maxWaiting } = limit;
+      if (JSON.stringify({ ...old, maxWaiting }) === JSON.stringify({ ...limit, maxWaiting }))
+        return [about(name, "changed: from now on, starts are refused by its new maxWaiting")];
       return [about(name, "changed: actions that it lets through now begin, and none is ended")];
     }),
+    ...now.workflows.flatMap((workflow) => {
+      const old = before.workflows.find((each) => storedAs(each) === storedAs(workflow));
+      return old === undefined ? [] : ofWorkflow(old, workflow, gone);
+    }),
   ];
+}
+
+/** An action keeps the keys that it was begun with. @param gone of these nobody waits any more. */
+function ofWorkflow(before: WorkflowThen, now: WorkflowThen, gone: readonly string[]): Change[] {
+  const [then, limits] = [before.limits ?? {}, now.limits ?? {}];
+  const names = new Set([...Object.keys(then), ...Object.keys(limits)]);
+  return [...names].flatMap((name): Change[] => {
+    if (then[name] === limits[name] || gone.includes(name)) return [];
+    const which = name === "*" ? "what it says of limits" : `its limit ${quote(name)}`;
+    const message =
+      limits[name] === undefined
+        ? `${which} is removed: actions that have begun or wait for it count as before, and those that runs come to from now on do not`
+        : then[name] === undefined
+          ? `${which} is added: it holds for the actions that runs come to from now on`
+          : `${which} has another key: actions that have begun or wait keep theirs`;
+    return [{ workflow: now.name, compatibility: "safe", message }];
+  });
 }

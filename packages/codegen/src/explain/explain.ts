@@ -75,6 +75,8 @@ interface LimitExplained {
   readonly perKey?: number;
   /** How many start in a time: of each key, if it has keys. */
   readonly rate?: NonNullable<AppConfig["limits"]>[string]["rate"];
+  /** How many wait for it at most, or for each key. */
+  readonly maxWaiting?: number;
 }
 
 export function explain({ workflows }: ProjectPlan, only?: string) {

@@ -1,5 +1,5 @@
 import { allNodes, goesOn, stagesOf } from "../plan/flow.js";
-import type { NodePlan, ProjectPlan, StagePlan } from "../plan/schema.js";
+import type { NodePlan, ProjectPlan, StagePlan, WorkflowPlan } from "../plan/schema.js";
 import { isOnEnd, withoutOnEnd } from "../plan/on-end.js";
 import { retryOf } from "../plan/retry.js";
 import {
@@ -36,13 +36,23 @@ export function graphOf({ workflows }: ProjectPlan, only?: string) {
   const names = new Set(drawn.map(({ name }) => name));
   const started = new Set(children.flatMap(({ child }) => child ?? []));
   return {
-    workflows: drawn.map(({ name, file, nodes }) => {
-      return { name, file, nodes: allNodes(nodes).map(graphNode), edges: edgesOf(nodes) };
+    workflows: drawn.map((workflow) => {
+      const { name, file, nodes } = workflow;
+      const policies = policiesOf(workflow);
+      return { name, file, policies, nodes: allNodes(nodes).map(graphNode), edges: edgesOf(nodes) };
     }),
     /** Workflows that are started as children, but not drawn themselves. */
     others: [...started].filter((name) => !names.has(name)).sort(),
     children,
   };
+}
+
+/** What holds for its runs and actions together: `limit tenant`, `one run of a key, …`. */
+function policiesOf({ limitNames = [], one }: WorkflowPlan): string[] {
+  const limits = limitNames.map(({ name }) => `limit ${name}`);
+  if (one === undefined) return limits;
+  const otherwise = one.otherwise === undefined ? "" : `, otherwise ${one.otherwise}`;
+  return [...limits, `one run of a key${otherwise}`];
 }
 
 type Exit = Omit<GraphEdge, "to">;
@@ -173,10 +183,10 @@ export function dot(graph: Graph): string {
   return `${lines.join("\n")}\n`;
 }
 
-function cluster({ name, nodes, edges }: GraphWorkflow): string[] {
+function cluster({ name, policies, nodes, edges }: GraphWorkflow): string[] {
   return [
     `  subgraph ${text(`cluster_${name}`)} {`,
-    `    label=${text(name)};`,
+    `    label=${text([name, ...policies].join("\n"))};`,
     ...nodes.map((node) => {
       const label = text(linesOf(node).join("\n"));
       return `    ${id(name, node.name)} [label=${label}${shapes[node.shape].attributes}];`;
@@ -219,9 +229,9 @@ export function mermaid(graph: Graph): string {
   ].join("\n");
 }
 
-function subgraph({ name, nodes, edges }: GraphWorkflow): string[] {
+function subgraph({ name, policies, nodes, edges }: GraphWorkflow): string[] {
   return [
-    `  subgraph ${workflowId(name)}[${label([name])}]`,
+    `  subgraph ${workflowId(name)}[${label([name, ...policies])}]`,
     ...nodes.map((node) => `    ${nodeId(name, node.name)}${shaped(node)}`),
     ...edges.map((edge) => {
       const when = edge.label === undefined ? "" : `|${label([edge.label])}|`;

@@ -107,6 +107,11 @@ export const workflow = z.object({
   computed: z.string().optional(),
   /** Its `one`: what it does otherwise, if that is seen, and a hash of its source. */
   one: z.object({ otherwise: z.string().optional(), hash: z.string() }).optional(),
+  /**
+   * The limits that it names, each with a hash of the source of its key; "" without a key. `*` stands
+   * for those that are not seen. Absent without any.
+   */
+  limits: z.record(z.string(), z.string()).optional(),
   nodes: z.array(node),
 });
 
@@ -127,7 +132,9 @@ const rate = z.object({
   burst: z.number().optional(),
   count: z.enum(["attempts", "works"]).optional(),
 });
-const limit = z.object({ total: z.number(), perKey: z.number(), rate }).partial();
+const limit = z
+  .object({ total: z.number(), perKey: z.number(), rate, maxWaiting: z.number() })
+  .partial();
 
 export const appConfig = z.object({
   /** The name under which the component is mounted. Default: `workflow`. */

@@ -35,20 +35,20 @@ export function toWritten({ config, workflows, removed = [] }: ProjectPlan): Wri
 function configOf(settings: AppConfig): AppConfig {
   const { limits } = settings;
   if (limits === undefined) return settings;
-  const each = Object.entries(limits).map(([name, { total, perKey, rate }]) => {
+  const each = Object.entries(limits).map(([name, { total, perKey, rate, maxWaiting }]) => {
     const { limit, per, burst, count } = rate ?? {};
-    return [name, { total, perKey, rate: rate && { limit, per, burst, count } }];
+    return [name, { total, perKey, rate: rate && { limit, per, burst, count }, maxWaiting }];
   });
   return { ...settings, limits: Object.fromEntries(each) };
 }
 
 /** Made once: a watching compiler writes most workflows again and again. */
 const writtenWorkflowOf = once((placed: WorkflowPlan): WrittenWorkflow => {
-  const { name, storage, file, fields, options, computed, one } = placed;
+  const { name, storage, file, fields, options, computed, one, limits } = placed;
   const input = placed.input.hash;
   const nodes = placed.nodes.map(nodeOf);
   type Unhashed = Every<Omit<WrittenWorkflow, "hash">>;
-  const own = { name, storage, file, input, fields, options, computed, one };
+  const own = { name, storage, file, input, fields, options, computed, one, limits };
   const workflow: Unhashed = { ...own, nodes };
   return { ...workflow, hash: hashOf(JSON.stringify(workflow)) };
 });
@@ -87,7 +87,8 @@ function stageOf(stage: StagePlan): Every<WrittenStage> {
 /** A workflow whose written form has been made before, though only its hash is at hand. */
 export function knowWritten(workflow: WorkflowPlan, hash: string, load: () => WorkflowPlan): void {
   const { name, file } = workflow;
-  const fields = ["name", "file", "input", "fields", "options", "computed", "one", "nodes", "hash"];
+  const own = ["name", "file", "input", "fields", "options", "computed", "one", "limits"];
+  const fields = [...own, "nodes", "hash"];
   const known = { name, file, hash };
   writtenWorkflowOf.keep(
     workflow,

@@ -128,7 +128,7 @@ test("of limits is told what they let through at most, and that no sum has the w
   const tenant = "within limit tenant (3 at once of each key)";
   expect(out).toMatch(/^ +found +action, within limit tenant \(3 at once of each key\)  /m);
   expect(out).toContain(
-    `action, ${tenant}, within limit exports (5 at once), within limit api (25 at once, 500 per 1m, 50 of them at once), within limit both (9 at once, 1 at once of each key), waits at most 10 m`,
+    `action, ${tenant}, within limit exports (5 at once, at most 100 waiting), within limit api (25 at once, 500 per 1m, 50 of them at once), within limit both (9 at once, 1 at once of each key), waits at most 10 m`,
   );
   expect(out).toMatch(/, without what it waits for limits\.$/m);
   const free = await workflowCodegen("explain", "free");

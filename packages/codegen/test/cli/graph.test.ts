@@ -57,12 +57,18 @@ test("retries, timeouts and references are in the drawing", async () => {
   expect(policies.length).toBeGreaterThan(0);
 });
 
-test("the limits that a step names are in the drawing", async () => {
+test("the limits that a workflow and a step name are in the drawing, and its one", async () => {
   await use("limits");
   const { out } = await workflowCodegen("graph", "answer");
+  expect(out).toContain('subgraph w_answer["answer<br/>limit tenant"]');
+  const { out: drawn } = await workflowCodegen("graph", "answer", "--format", "dot");
+  expect(drawn).toContain('label="answer\\nlimit tenant";');
   expect(out).toContain(
     "exported<br/>action<br/>waits at most 10m<br/>limit exports<br/>limit both",
   );
+  await use("one");
+  const { out: one } = await workflowCodegen("graph", "sync");
+  expect(one).toContain('["sync<br/>one run of a key, otherwise cancelOld"]');
 });
 
 test("sleeps, events, branches, loops and children are told apart, and where a run goes from each", async () => {

@@ -10,6 +10,7 @@ async function planOf(
   more = "",
   options = "",
   before?: WrittenPlan,
+  config?: string,
 ): Promise<WrittenPlan> {
   const text = `import { child, defineWorkflow } from "@stepwise/workflow";
 import { z } from "zod";
@@ -17,7 +18,9 @@ import { internal } from "./_generated/api";
 export const leaf = defineWorkflow({ input: z.object({}) }).step("only", { query: () => 1 });
 export const flow = defineWorkflow({ input: z.object({})${options} })${nodes};
 ${more}`;
-  const { plan, diagnostics } = await compileSources([{ file: "flow.workflow.ts", text }], before);
+  const sources = [{ file: "flow.workflow.ts", text }];
+  if (config !== undefined) sources.push({ file: "stepwise.config.ts", text: config });
+  const { plan, diagnostics } = await compileSources(sources, before);
   expect(diagnostics.map(({ message }) => message)).toEqual([]);
   return toWritten(plan);
 }
@@ -611,6 +614,39 @@ test("[S221] a one that is added, changed or removed is told, and stops nothing"
   expect(await told('"k"', '"k"')).toEqual([]);
 });
 
+test("[S197] limits of a workflow that are added, removed or have another key are told", async () => {
+  const all = "tenant: { perKey: 3 }, old: { total: 1 }";
+  const exports = "exports: { total: 5 }, ";
+  const withLimits = async (of: string, then?: WrittenPlan, limits = exports + all) => {
+    const config = `import { defineConfig } from "@stepwise/workflow";
+export default defineConfig({ limits: { ${limits} } });`;
+    return await planOf(a, "const shared = f();", of && `, limits: ${of}`, then, config);
+  };
+  const told = async (from: string, to: string, limits?: string) => {
+    const before = await withLimits(from);
+    return compare(before, await withLimits(to, before, limits)).map(
+      ({ workflow, compatibility, message }) => `${workflow} ${compatibility}: ${message}`,
+    );
+  };
+  const gone = (name: string) =>
+    `flow safe: its limit "${name}" is removed: actions that have begun or wait for it count as before, and those that runs come to from now on do not`;
+  const added =
+    'flow safe: its limit "old" is added: it holds for the actions that runs come to from now on';
+  const keyed = '["exports", { tenant: ({ input }) => "a" }]';
+  expect(await told(keyed, '["old"]')).toEqual([gone("exports"), gone("tenant"), added]);
+  expect(await told(keyed, '{ tenant: ({ input }) => "b", exports: true }')).toEqual([
+    'flow safe: its limit "tenant" has another key: actions that have begun or wait keep theirs',
+  ]);
+  // Nobody waits for a limit that the config does not have any more.
+  expect(await told(keyed, "", all)).toEqual([
+    expect.stringContaining('"exports" is removed or renamed: actions that wait for it begin'),
+    gone("tenant"),
+  ]);
+  // The names are not seen, so they may be others.
+  expect(await told(keyed, "shared")).toHaveLength(3);
+  expect(await told("shared", "shared")).toEqual([]);
+});
+
 test("[S197] limits that are new, changed, removed or renamed are told, and end nothing", async () => {
   const plan = await planOf(a);
   const withLimits = (limits: NonNullable<WrittenPlan["config"]>["limits"]) => ({
@@ -618,23 +654,23 @@ test("[S197] limits that are new, changed, removed or renamed are told, and end 
     config: { limits },
   });
   const rate = (limit: number) => ({ api: { rate: { limit, per: "1m" } } });
+  const same = { tenant: { perKey: 3 } };
   const before = withLimits({
     ...rate(5),
-    tenant: { perKey: 3 },
+    ...same,
     exports: { total: 5 },
+    asks: { total: 1 },
     old: { total: 1 },
   });
-  const now = withLimits({
-    ...rate(6),
-    tenant: { perKey: 3 },
-    exports: { total: 2 },
-    mails: { total: 1 },
-  });
+  const asks = { total: 1, maxWaiting: 9 };
+  const changed = { exports: { total: 2 }, asks, mails: { total: 1 } };
+  const now = withLimits({ ...rate(6), ...same, ...changed });
   expect(compare(before, now)).toEqual(
     [
       'the limit "old" is removed or renamed: actions that wait for it begin',
       'the limit "api" is changed: actions that it lets through now begin, and none is ended',
       'the limit "exports" is changed: actions that it lets through now begin, and none is ended',
+      'the limit "asks" is changed: from now on, starts are refused by its new maxWaiting',
       'the limit "mails" is new: actions that run already do not count',
     ].map((message) => ({ workflow: "", compatibility: "safe", message })),
   );

@@ -120,7 +120,8 @@ export class WorkflowManager {
    * @returns the run's id; if the `key` names a run already, or the `one` of the workflow skips the
    *   start, that of the run that goes on.
    * @throws if the input does not fit, naming the workflow and each bad field, is too large, or an
-   *   option is invalid. Then there is no run, and the caller's transaction can go on.
+   *   option is invalid. A `LimitError` if its first action would have to wait for a limit whose
+   *   `maxWaiting` is reached. Then there is no run, and the caller's transaction can go on.
    */
   async start<Input, Callback extends OnComplete = OnComplete>(
     ctx: MutationRunner,

@@ -1,4 +1,10 @@
-import { type Limits, type LogLevel, type MutationRunner, partsOf } from "@stepwise/workpool/core";
+import {
+  type Limits,
+  type LogLevel,
+  type MutationRunner,
+  partsOf,
+  withLimitError,
+} from "@stepwise/workpool/core";
 import {
   createFunctionHandle,
   type FunctionArgs,
@@ -162,8 +168,10 @@ export async function startAll(
   const items = begin.timeoutMs === undefined ? BATCH_FUNCTIONS : BATCH_FUNCTIONS / 2;
   const started = [];
   const sizeOf = (start: Starts["starts"][number]) => getConvexSize(start as Value);
-  for (const part of partsOf(tagged, sizeOf, { items, bytes: BATCH_BYTES }))
-    started.push(...(await ctx.runMutation(component.lib.start, { ...common, starts: part })));
+  for (const part of partsOf(tagged, sizeOf, { items, bytes: BATCH_BYTES })) {
+    const run = () => ctx.runMutation(component.lib.start, { ...common, starts: part });
+    started.push(...(await withLimitError(run)));
+  }
   return started;
 }
 

@@ -249,7 +249,8 @@ async function startRuns(ctx: MutationCtx, { starts, ...together }: Starts) {
     results.push({ runId: run, started: true });
     if (begins) begun.push(run);
   }
-  await core.enqueueWorks(ctx, works, pool, gate);
+  const atOnce = await core.enqueueWorks(ctx, works, pool, gate);
+  await core.refuseIfTooManyWait(ctx, pool, works, atOnce);
   await logStarted(ctx, workflowOf(together.begin), begun);
   return results;
 }

@@ -18,6 +18,7 @@ export const {
   recover,
   seeForOwner,
   lookAtLine,
+  countWaiting,
   endOverrides,
   endWaits,
   releaseRate,

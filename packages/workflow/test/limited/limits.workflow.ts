@@ -125,3 +125,8 @@ export const hurried = defineWorkflow({ input: Work, retry: true })
     },
   })
   .step("after", { query: (_ctx, { work: worked }) => worked });
+
+/** Only one may wait for its limit when it starts; its second step waits all the same. */
+export const scarce = defineWorkflow({ input: Work, limits: ["scarce"] })
+  .step("first", { action: async (ctx, { input }) => await work(ctx, input) })
+  .step("second", { action: async (ctx, { input }) => await work(ctx, input) });

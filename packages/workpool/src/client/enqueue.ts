@@ -15,6 +15,7 @@ import {
   permitsFor,
   type RetryBehavior,
   type RunResult,
+  withLimitError,
 } from "../core/index.js";
 import type { WorkId } from "./validators.js";
 
@@ -105,7 +106,8 @@ const BATCH_WORKS = 4_000;
  * Enqueues one work, as `Workpool` does; for code that gets a component as a parameter.
  * @param component the component, as `components.workpool`.
  * @param options of the enqueue and of the pool. Default: stored pool options stay; no retries.
- * @throws if an option is invalid, or the arguments or the context are larger than 1 MB.
+ * @throws if an option is invalid, or the arguments or the context are larger than 1 MB; and a
+ *   `LimitError` if it would have to wait for a limit whose `maxWaiting` is reached.
  */
 export async function enqueue<
   Kind extends WorkKind,
@@ -121,7 +123,8 @@ export async function enqueue<
 ): Promise<WorkId> {
   const common = await commonOf(kind, fn, options);
   // The component's ids are strings to others; this is where they get their type.
-  return (await ctx.runMutation(component.lib.enqueue, { ...common, args })) as WorkId;
+  const run = () => ctx.runMutation(component.lib.enqueue, { ...common, args });
+  return (await withLimitError(run)) as WorkId;
 }
 
 /**
@@ -143,8 +146,10 @@ export async function enqueueBatch<
 ): Promise<WorkId[]> {
   const common = await commonOf(kind, fn, options);
   const ids: string[] = [];
-  for (const part of batchesOf(common, argsList))
-    ids.push(...(await ctx.runMutation(component.lib.enqueueBatch, { ...common, argsList: part })));
+  for (const part of batchesOf(common, argsList)) {
+    const run = () => ctx.runMutation(component.lib.enqueueBatch, { ...common, argsList: part });
+    ids.push(...(await withLimitError(run)));
+  }
   return ids as WorkId[];
 }
 

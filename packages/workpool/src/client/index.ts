@@ -2,6 +2,8 @@ export {
   DEFAULT_RETRY_BEHAVIOR,
   isNonRetryableError,
   type KeysOf,
+  LimitError,
+  type LimitReached,
   type Limit,
   type LimitControls,
   type LimitKeys,

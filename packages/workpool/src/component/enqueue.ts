@@ -28,7 +28,9 @@ export async function enqueueAll(
     await logEnqueued(ctx, works, due?.at ?? at);
   } else {
     const ready = works.map((work, index) => workOf(ctx, work, argsList[index]));
-    const started = await core.enqueueWorks(ctx, await Promise.all(ready), host, gate);
+    const all = await Promise.all(ready);
+    const started = await core.enqueueWorks(ctx, all, host, gate);
+    await core.refuseIfTooManyWait(ctx, host, all, started);
     const isStarted = new Set(started.map(({ work }) => work));
     await logEnqueued(ctx, works, at);
     for (const work of works.slice(0, core.MOST_LOGGED_AT_ONCE))

@@ -15,6 +15,7 @@ export const {
   recover,
   seeForOwner,
   lookAtLine,
+  countWaiting,
   endOverrides,
   endWaits,
   releaseRate,

@@ -22,6 +22,7 @@ import { drainQueue } from "./drain-queue.js";
 import { seeArgs, seeForOwner, vSeenByOwner } from "./executors.js";
 import { lookAtLine, lookAtLineArgs, vLook } from "./limits/permits.js";
 import { releaseRate } from "./limits/release.js";
+import { countWaiting, countWaitingArgs } from "./limits/refuse.js";
 import { endOverrides } from "./limits/steer.js";
 import { wakeArgs, wakeSome } from "./limits/wake.js";
 import { lookAtLanes, looksArgs, vSeen } from "./queue.js";
@@ -77,6 +78,11 @@ export function poolFunctions(host: Host, { inspect, call = runAction }: HostFun
       args: lookAtLineArgs,
       returns: vLook,
       handler: lookAtLine,
+    }),
+    countWaiting: internalQueryGeneric({
+      args: countWaitingArgs,
+      returns: v.number(),
+      handler: countWaiting,
     }),
     endOverrides: voidMutation({}, async (ctx) => await endOverrides(ctx, host)),
     endWaits: voidMutation(endWaitsArgs, async (ctx, args) => await endWaits(ctx, host, args)),

@@ -29,6 +29,7 @@ export const {
   recover,
   seeForOwner,
   lookAtLine,
+  countWaiting,
   endOverrides,
   endWaits,
   releaseRate,

@@ -51,6 +51,7 @@ export const {
   recover,
   seeForOwner,
   lookAtLine,
+  countWaiting,
   endOverrides,
   endWaits,
   releaseRate,

@@ -193,6 +193,7 @@ export type ComponentApi<Name extends string | undefined = string | undefined> =
               burst?: number;
               count?: "attempts" | "works";
             };
+            maxWaiting?: number;
           }
         >;
       },
@@ -863,6 +864,7 @@ export type ComponentApi<Name extends string | undefined = string | undefined> =
               burst?: number;
               count?: "attempts" | "works";
             };
+            maxWaiting?: number;
           }
         >;
       },
@@ -934,6 +936,7 @@ export type ComponentApi<Name extends string | undefined = string | undefined> =
           burst?: number;
           count?: "attempts" | "works";
         };
+        maxWaiting?: number;
         asked: {
           total?: number;
           perKey?: number;
@@ -943,6 +946,7 @@ export type ComponentApi<Name extends string | undefined = string | undefined> =
             burst?: number;
             count?: "attempts" | "works";
           };
+          maxWaiting?: number;
         };
         origin: "code" | "config" | "override";
         override?: {
@@ -954,6 +958,7 @@ export type ComponentApi<Name extends string | undefined = string | undefined> =
             burst?: number;
             count?: "attempts" | "works";
           };
+          maxWaiting?: number;
           by?: string;
           at: number;
           until?: number;
@@ -982,6 +987,7 @@ export type ComponentApi<Name extends string | undefined = string | undefined> =
           burst?: number;
           count?: "attempts" | "works";
         };
+        maxWaiting?: number;
         asked: {
           total?: number;
           perKey?: number;
@@ -991,6 +997,7 @@ export type ComponentApi<Name extends string | undefined = string | undefined> =
             burst?: number;
             count?: "attempts" | "works";
           };
+          maxWaiting?: number;
         };
         origin: "code" | "config" | "override";
         override?: {
@@ -1002,6 +1009,7 @@ export type ComponentApi<Name extends string | undefined = string | undefined> =
             burst?: number;
             count?: "attempts" | "works";
           };
+          maxWaiting?: number;
           by?: string;
           at: number;
           until?: number;
@@ -1023,6 +1031,7 @@ export type ComponentApi<Name extends string | undefined = string | undefined> =
             burst?: number;
             count?: "attempts" | "works";
           };
+          maxWaiting?: number;
           asked: {
             total?: number;
             perKey?: number;
@@ -1032,6 +1041,7 @@ export type ComponentApi<Name extends string | undefined = string | undefined> =
               burst?: number;
               count?: "attempts" | "works";
             };
+            maxWaiting?: number;
           };
           origin: "code" | "config" | "override";
           override?: {
@@ -1043,6 +1053,7 @@ export type ComponentApi<Name extends string | undefined = string | undefined> =
               burst?: number;
               count?: "attempts" | "works";
             };
+            maxWaiting?: number;
             by?: string;
             at: number;
             until?: number;
@@ -1082,6 +1093,7 @@ export type ComponentApi<Name extends string | undefined = string | undefined> =
                 burst?: number;
                 count?: "attempts" | "works";
               };
+              maxWaiting?: number;
             }
           >;
         };
@@ -1111,6 +1123,7 @@ export type ComponentApi<Name extends string | undefined = string | undefined> =
                 burst?: number;
                 count?: "attempts" | "works";
               };
+              maxWaiting?: number;
             }
           >;
         };

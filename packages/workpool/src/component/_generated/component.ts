@@ -33,6 +33,7 @@ export type ComponentApi<Name extends string | undefined = string | undefined> =
               burst?: number;
               count?: "attempts" | "works";
             };
+            maxWaiting?: number;
           }
         >;
       },
@@ -77,6 +78,7 @@ export type ComponentApi<Name extends string | undefined = string | undefined> =
               burst?: number;
               count?: "attempts" | "works";
             };
+            maxWaiting?: number;
           }
         >;
         args: any;
@@ -118,6 +120,7 @@ export type ComponentApi<Name extends string | undefined = string | undefined> =
               burst?: number;
               count?: "attempts" | "works";
             };
+            maxWaiting?: number;
           }
         >;
         argsList: Array<any>;
@@ -162,6 +165,7 @@ export type ComponentApi<Name extends string | undefined = string | undefined> =
           burst?: number;
           count?: "attempts" | "works";
         };
+        maxWaiting?: number;
         asked: {
           total?: number;
           perKey?: number;
@@ -171,6 +175,7 @@ export type ComponentApi<Name extends string | undefined = string | undefined> =
             burst?: number;
             count?: "attempts" | "works";
           };
+          maxWaiting?: number;
         };
         origin: "code" | "config" | "override";
         override?: {
@@ -182,6 +187,7 @@ export type ComponentApi<Name extends string | undefined = string | undefined> =
             burst?: number;
             count?: "attempts" | "works";
           };
+          maxWaiting?: number;
           by?: string;
           at: number;
           until?: number;
@@ -210,6 +216,7 @@ export type ComponentApi<Name extends string | undefined = string | undefined> =
           burst?: number;
           count?: "attempts" | "works";
         };
+        maxWaiting?: number;
         asked: {
           total?: number;
           perKey?: number;
@@ -219,6 +226,7 @@ export type ComponentApi<Name extends string | undefined = string | undefined> =
             burst?: number;
             count?: "attempts" | "works";
           };
+          maxWaiting?: number;
         };
         origin: "code" | "config" | "override";
         override?: {
@@ -230,6 +238,7 @@ export type ComponentApi<Name extends string | undefined = string | undefined> =
             burst?: number;
             count?: "attempts" | "works";
           };
+          maxWaiting?: number;
           by?: string;
           at: number;
           until?: number;
@@ -251,6 +260,7 @@ export type ComponentApi<Name extends string | undefined = string | undefined> =
             burst?: number;
             count?: "attempts" | "works";
           };
+          maxWaiting?: number;
           asked: {
             total?: number;
             perKey?: number;
@@ -260,6 +270,7 @@ export type ComponentApi<Name extends string | undefined = string | undefined> =
               burst?: number;
               count?: "attempts" | "works";
             };
+            maxWaiting?: number;
           };
           origin: "code" | "config" | "override";
           override?: {
@@ -271,6 +282,7 @@ export type ComponentApi<Name extends string | undefined = string | undefined> =
               burst?: number;
               count?: "attempts" | "works";
             };
+            maxWaiting?: number;
             by?: string;
             at: number;
             until?: number;
@@ -310,6 +322,7 @@ export type ComponentApi<Name extends string | undefined = string | undefined> =
                 burst?: number;
                 count?: "attempts" | "works";
               };
+              maxWaiting?: number;
             }
           >;
         };
@@ -339,6 +352,7 @@ export type ComponentApi<Name extends string | undefined = string | undefined> =
                 burst?: number;
                 count?: "attempts" | "works";
               };
+              maxWaiting?: number;
             }
           >;
         };
@@ -394,6 +408,7 @@ export type ComponentApi<Name extends string | undefined = string | undefined> =
               burst?: number;
               count?: "attempts" | "works";
             };
+            maxWaiting?: number;
           }
         >;
         timeoutMs?: number;

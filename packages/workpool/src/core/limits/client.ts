@@ -31,6 +31,8 @@ export interface SeenLimit extends Numbers {
   waitingIsAtLeast: boolean;
   /** Since when the one that has waited longest does, of those; ms since the epoch. */
   oldest?: number;
+  /** How many wait for it at most, or for each of its keys. */
+  maxWaiting?: number;
   /** What the code asked for last. Empty if the limit is gone. */
   asked: Numbers;
   /** Where the numbers come from: the code, `config.update`, or an override. */

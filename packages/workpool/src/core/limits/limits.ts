@@ -16,6 +16,8 @@ export const vLimit = v.object({
   perKey: v.optional(v.number()),
   /** How many works start in a time; with `perKey`, of each key. Default: as many as may run. */
   rate: v.optional(vRate),
+  /** How many works wait for it at most; of a limit with keys, for each key. Default: any number. */
+  maxWaiting: v.optional(v.number()),
 });
 export const vLimits = v.record(v.string(), vLimit);
 
@@ -41,6 +43,8 @@ type KeyOf<Of extends Limit> = Of extends { perKey: number }
 const NAME = /^[A-Za-z][A-Za-z0-9_]{0,63}$/;
 /** A key is part of index entries, and shown in messages. */
 const LONGEST_KEY = 256;
+/** A start that has to wait counts those that do. */
+const MOST_WAITING = 1_000;
 /** A start looks at the permits of each of its limits. */
 const MOST_OF_A_WORK = 8;
 /** The gate holds them, and each enqueue reads that. */
@@ -58,11 +62,15 @@ export function checkLimits(limits: Limits): void {
       );
     if (name === POOL)
       throw new Error(`A limit cannot be called "${POOL}": that is the limit of the whole pool`);
-    const { total, perKey, rate } = limit;
+    const { total, perKey, rate, maxWaiting = 0 } = limit;
     if (total === undefined && perKey === undefined && rate === undefined)
       throw new Error(`The limit "${name}" limits nothing: give it total, perKey or rate`);
     if (rate !== undefined) checkRate(name, rate);
     checkNumbers(name, { total, perKey });
+    if (!(Number.isInteger(maxWaiting) && maxWaiting >= 0 && maxWaiting <= MOST_WAITING))
+      throw new Error(
+        `The maxWaiting of the limit "${name}" is ${maxWaiting}: it must be a whole number from 0 to ${MOST_WAITING}`,
+      );
   }
 }
 

@@ -148,6 +148,7 @@ function factsOf(gate: Gate, { name, key }: Which, uses: Uses): SeenLimit {
     waitingIsAtLeast: uses.isAtLeast,
     oldest: uses.oldest,
     ...ofKey(inForce(gate, stored, { name, key })),
+    maxWaiting: stored.maxWaiting,
     asked,
     origin: numbers !== undefined ? "override" : isAsked ? "code" : "config",
     override: numbers && { ...ofKey(numbers), ...saidBy(numbers) },

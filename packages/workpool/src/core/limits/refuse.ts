@@ -1,0 +1,81 @@
+import { type ObjectType, v } from "convex/values";
+import type { Doc, Gate, Host, HostCtx, HostQueryCtx, Work } from "../context.js";
+import { readGate } from "../gate.js";
+import { poolTx } from "../transaction.js";
+import { LimitError } from "./limit-error.js";
+import { whichOf } from "./limits.js";
+import { lineOf } from "./lines.js";
+
+/*
+ * A limit may say how many works wait for it at most, or for one of its keys. Then a start is
+ * refused that would have to wait too. Nobody counts them: a stale snapshot is read.
+ */
+
+/** The most works that wait for a permit; undefined if there may be any number. */
+function mostWaiting({ limits = {} }: Gate, permit: string): number | undefined {
+  const { name, key } = whichOf(permit);
+  const limit = limits[name];
+  return (limit?.perKey === undefined) === (key === undefined) ? limit?.maxWaiting : undefined;
+}
+
+/**
+ * For works that were just enqueued, and are refused together.
+ * @param started those of them that do not wait. @throws a LimitError if too many wait.
+ */
+export async function refuseIfTooManyWait(
+  ctx: HostCtx,
+  host: Host,
+  works: readonly Work[],
+  started: readonly Work[],
+): Promise<void> {
+  if (started.length === works.length) return;
+  const gate = poolTx(ctx).gate ?? (await readGate(ctx));
+  if (gate === null) return;
+  const isStarted = new Set(started.map(({ work }) => work));
+  const added = new Map<string, { count: number; lines: Set<string> }>();
+  for (const { work, permits = [] } of works)
+    for (const permit of permits) {
+      if (isStarted.has(work) || mostWaiting(gate, permit) === undefined) continue;
+      const { count = 0, lines = new Set<string>() } = added.get(permit) ?? {};
+      added.set(permit, { count: count + 1, lines: lines.add(lineOf(permits)) });
+    }
+  for (const [permit, { count, lines }] of added) {
+    const most = mostWaiting(gate, permit) ?? Infinity;
+    const args = { permit, lines: [...lines], most: Math.max(0, most - count) + 1 };
+    const before = await ctx.runQuery(host.functions.countWaiting, args, {
+      useStaleSnapshot: true,
+    });
+    if (before + count <= most) continue;
+    const { name, key } = whichOf(permit);
+    throw new LimitError({ limit: name, key, waiting: before });
+  }
+}
+
+export const countWaitingArgs = {
+  permit: v.string(),
+  /** Lines that may wait for another permit meanwhile. */
+  lines: v.array(v.string()),
+  most: v.number(),
+};
+
+/** How many works wait for a permit: for one of it, or for a slot; `most` at the most. */
+export async function countWaiting(
+  ctx: HostQueryCtx,
+  { permit, lines: own, most }: ObjectType<typeof countWaitingArgs>,
+): Promise<number> {
+  const blocked: Doc<"lines">[] = await ctx.db
+    .query("lines")
+    .withIndex("by_blocked", (q) => q.eq("blockedBy", permit))
+    .take(most);
+  let count = 0;
+  for (const line of new Set([...own, ...blocked.map((each) => each.line)]))
+    for (const table of ["limited", "waiting"] as const) {
+      if (count >= most) return most;
+      const rows = await ctx.db
+        .query(table)
+        .withIndex("by_line", (q) => q.eq("line", line))
+        .take(most - count);
+      count += rows.length;
+    }
+  return count;
+}
