@@ -93,6 +93,8 @@ export const body = z.object({
   },
 });
 
+const seen = z.union([z.string(), z.number()]).optional();
+
 export const workflow = z.object({
   name: workflowName,
   /** The name that its runs are stored under: its first one. Absent when it is its name. */
@@ -107,6 +109,17 @@ export const workflow = z.object({
   computed: z.string().optional(),
   /** Its `one`: what it does otherwise, if that is seen, and a hash of its source. */
   one: z.object({ otherwise: z.string().optional(), hash: z.string() }).optional(),
+  /** Its `collect`: what is seen of it, and hashes of the source of its key and of all of it. */
+  collect: z
+    .object({
+      keep: seen,
+      quiet: seen,
+      atMost: seen,
+      size: seen,
+      key: z.string().optional(),
+      hash: z.string(),
+    })
+    .optional(),
   nodes: z.array(node),
 });
 

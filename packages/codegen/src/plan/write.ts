@@ -41,11 +41,11 @@ function configOf(settings: AppConfig): AppConfig {
 
 /** Made once: a watching compiler writes most workflows again and again. */
 const writtenWorkflowOf = once((placed: WorkflowPlan): WrittenWorkflow => {
-  const { name, storage, file, fields, options, computed, one } = placed;
+  const { name, storage, file, fields, options, computed, one, collect } = placed;
   const input = placed.input.hash;
   const nodes = placed.nodes.map(nodeOf);
   type Unhashed = Every<Omit<WrittenWorkflow, "hash">>;
-  const own = { name, storage, file, input, fields, options, computed, one };
+  const own = { name, storage, file, input, fields, options, computed, one, collect };
   const workflow: Unhashed = { ...own, nodes };
   return { ...workflow, hash: hashOf(JSON.stringify(workflow)) };
 });
@@ -84,7 +84,18 @@ function stageOf(stage: StagePlan): Every<WrittenStage> {
 /** A workflow whose written form has been made before, though only its hash is at hand. */
 export function knowWritten(workflow: WorkflowPlan, hash: string, load: () => WorkflowPlan): void {
   const { name, file } = workflow;
-  const fields = ["name", "file", "input", "fields", "options", "computed", "one", "nodes", "hash"];
+  const fields = [
+    "name",
+    "file",
+    "input",
+    "fields",
+    "options",
+    "computed",
+    "one",
+    "collect",
+    "nodes",
+    "hash",
+  ];
   const known = { name, file, hash };
   writtenWorkflowOf.keep(
     workflow,

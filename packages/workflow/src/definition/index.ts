@@ -10,6 +10,7 @@ export {
 export { defineConfig, type Config } from "./definition.js";
 export type { ActionCtx, CallInfo, Info, MutationCtx, QueryCtx, Register } from "./context.js";
 export type {
+  Collect,
   Definition,
   EndedRun,
   Tags,

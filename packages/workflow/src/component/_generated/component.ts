@@ -50,6 +50,7 @@ export type ComponentApi<Name extends string | undefined = string | undefined> =
             | "retrying"
             | "waitingForEvent"
             | "sleeping"
+            | "collecting"
             | "waitingForTurn";
         };
         atMost?: number;
@@ -110,6 +111,7 @@ export type ComponentApi<Name extends string | undefined = string | undefined> =
               | "retrying"
               | "waitingForEvent"
               | "sleeping"
+              | "collecting"
               | "waitingForTurn";
           };
           atMost?: number;
@@ -158,6 +160,7 @@ export type ComponentApi<Name extends string | undefined = string | undefined> =
             | "retrying"
             | "waitingForEvent"
             | "sleeping"
+            | "collecting"
             | "waitingForTurn";
         };
         atMost?: number;
@@ -270,6 +273,43 @@ export type ComponentApi<Name extends string | undefined = string | undefined> =
       "internal",
       { stage: string; fn: string; args: any },
       any,
+      Name
+    >;
+    gather: FunctionReference<
+      "mutation",
+      "internal",
+      {
+        token: {
+          run: string;
+          step: string;
+          attempt: number;
+          iterations?: Array<number>;
+          generation?: number;
+          plan?: string;
+          parentOfMany?: string;
+        };
+        how?: { size?: number; keep?: "last" | "first" | "all" };
+      },
+      { input: any; given?: { value?: any } } | null,
+      Name
+    >;
+    gathered: FunctionReference<
+      "mutation",
+      "internal",
+      {
+        token: {
+          run: string;
+          step: string;
+          attempt: number;
+          iterations?: Array<number>;
+          generation?: number;
+          plan?: string;
+          parentOfMany?: string;
+        };
+        one?: { key: string; otherwise: "wait" | "skip" | "cancelOld" | "newestWaits" };
+        tags?: Record<string, string | number | boolean>;
+      },
+      null,
       Name
     >;
     isCalledOff: FunctionReference<
@@ -532,6 +572,7 @@ export type ComponentApi<Name extends string | undefined = string | undefined> =
             | "input"
             | "entry"
             | "turn"
+            | "collect"
             | "action"
             | "mutation"
             | "query"
@@ -804,6 +845,13 @@ export type ComponentApi<Name extends string | undefined = string | undefined> =
           key?: string;
           tags?: Record<string, string | number | boolean>;
           one?: { key: string; otherwise: "wait" | "skip" | "cancelOld" | "newestWaits" };
+          collect?: {
+            key: string;
+            quietMs: number;
+            atMostMs: number;
+            size?: number;
+            keep: "last" | "first" | "all";
+          };
           permits?: Array<string>;
         }>;
         reuse?: "ended" | "failed";
@@ -976,6 +1024,7 @@ export type ComponentApi<Name extends string | undefined = string | undefined> =
           | "retrying"
           | "waitingForEvent"
           | "sleeping"
+          | "collecting"
           | "waitingForTurn";
         upTo?: number;
       },
@@ -995,6 +1044,7 @@ export type ComponentApi<Name extends string | undefined = string | undefined> =
           | "retrying"
           | "waitingForEvent"
           | "sleeping"
+          | "collecting"
           | "waitingForTurn";
         since: number;
         dueAt?: number;
@@ -1036,6 +1086,7 @@ export type ComponentApi<Name extends string | undefined = string | undefined> =
           | "retrying"
           | "waitingForEvent"
           | "sleeping"
+          | "collecting"
           | "waitingForTurn";
         places?: boolean;
         page: {
@@ -1106,6 +1157,7 @@ export type ComponentApi<Name extends string | undefined = string | undefined> =
               | "retrying"
               | "waitingForEvent"
               | "sleeping"
+              | "collecting"
               | "waitingForTurn";
             since: number;
             dueAt?: number;
@@ -1164,6 +1216,7 @@ export type ComponentApi<Name extends string | undefined = string | undefined> =
             | "input"
             | "entry"
             | "turn"
+            | "collect"
             | "action"
             | "mutation"
             | "query"
@@ -1419,6 +1472,7 @@ export type ComponentApi<Name extends string | undefined = string | undefined> =
         input?: any;
         tags?: Record<string, string | number | boolean>;
         waitsFor?: { key: string; runId?: string; place: number };
+        collecting?: { key: string; items: number; until: number };
         expiresAt?: number;
         timesOutAt?: number;
         active: Array<{
@@ -1426,6 +1480,7 @@ export type ComponentApi<Name extends string | undefined = string | undefined> =
             | "input"
             | "entry"
             | "turn"
+            | "collect"
             | "action"
             | "mutation"
             | "query"
@@ -1497,6 +1552,7 @@ export type ComponentApi<Name extends string | undefined = string | undefined> =
             | "retrying"
             | "waitingForEvent"
             | "sleeping"
+            | "collecting"
             | "waitingForTurn";
         }>;
         stalled: boolean;
@@ -1567,6 +1623,7 @@ export type ComponentApi<Name extends string | undefined = string | undefined> =
               | "input"
               | "entry"
               | "turn"
+              | "collect"
               | "action"
               | "mutation"
               | "query"
