@@ -266,13 +266,13 @@ function checkCollect(name: string, given: Given): Problem[] {
   const needed = ["key", "quiet", "keep"];
   const hint = 'write { key: ({ input }) => input.id, quiet: "30s", keep: "last" }';
   const wrong = checkFields(name, given, { fields: collectFields, needed, hint });
-  const { value } = given;
-  const ms = (field: string) =>
-    isObject(value!) ? durationMs(value.fields.get(field)?.value) : undefined;
-  const [quiet, atMost] = [ms("quiet"), ms("atMost")];
-  if (quiet === undefined || atMost === undefined || atMost >= quiet) return wrong;
+  const fieldOf = (field: string) =>
+    given.value !== undefined && isObject(given.value) ? given.value.fields.get(field) : undefined;
+  const atMost = fieldOf("atMost");
+  const [quietMs, atMostMs] = [fieldOf("quiet"), atMost].map((each) => durationMs(each?.value));
+  if (atMost === undefined || atMostMs === undefined || atMostMs >= (quietMs ?? 0)) return wrong;
   const least = "write a time that is not less than quiet, or leave it out: it is 10 times quiet";
-  return [...wrong, { name: `${name}.atMost`, given, hint: least }];
+  return [...wrong, { name: `${name}.atMost`, given: atMost, hint: least }];
 }
 
 function checkTolerate(name: string, given: Given): Problem[] {

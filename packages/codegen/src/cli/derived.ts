@@ -111,9 +111,10 @@ function textOf(workflow: WorkflowExplained, colors: ReturnType<typeof printTo>[
 
 /** What it costs to collect: rows of starts, and looks whether they are quiet. */
 function collects({ keep, quiet, atMost, size }: NonNullable<WorkflowExplained["collect"]>) {
-  const most = atMost === undefined ? "10 times as long" : `${atMost}`;
+  const time = (given: string | number) => (typeof given === "number" ? duration(given) : given);
+  const most = atMost === undefined ? "10 times as long" : time(atMost);
   const full = size === undefined ? "" : `, or when there are ${size}`;
-  return `  Starts with one key are collected (${keep}): a run begins after ${quiet} without one, at most ${most} after the first${full}. It adds 2 root executions, and 1 each time that starts have come meanwhile.`;
+  return `  Starts with one key are collected (${keep}): a run begins after ${time(quiet)} without one, at most ${most} after the first${full}. It adds 2 root executions, and 1 each time that starts have come meanwhile.`;
 }
 
 /** A node's own stages, then those of the nodes inside it. */

@@ -80,7 +80,7 @@ export const vCollects = v.object({
   rest: v.optional(v.id("runs")),
 });
 
-/** How a run that begins takes its items. Without `keep` each is for a run of its own. */
+/** How a run that begins takes its items. Without `keep` its workflow collects no more. */
 export const vGathering = v.object({ size: v.optional(v.number()), keep: v.optional(vKeep) });
 export type Gathering = Infer<typeof vGathering>;
 

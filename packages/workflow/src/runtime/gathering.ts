@@ -20,7 +20,7 @@ export async function begunWithItems(
   const { options, nodes } = own.definition;
   const { collect } = options;
   const isRemoved = Object.keys(nodes).length === 0;
-  const how = collect === undefined ? { size: 1 } : { size: sizeOf(collect), keep: collect.keep };
+  const how = collect === undefined ? {} : { size: sizeOf(collect), keep: collect.keep };
   const kept = await ctx.runMutation(gather, { token, how: isRemoved ? undefined : how });
   if (kept === null || (options.one === undefined && options.tags === undefined)) return null;
   const reference = referenceTo(own, own.definition);

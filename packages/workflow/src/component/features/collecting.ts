@@ -172,18 +172,23 @@ async function takeItems(ctx: MutationCtx, run: Run, step: Step): Promise<boolea
   }
 }
 
-/** Gives a run its items. @param how by its workflow as it is now. @returns its input. */
+/**
+ * Gives a run its items. @param given how, by its workflow as it is now: without `keep` it collects
+ * no more, and each of the items that were all kept is for a run of its own. @returns its input.
+ */
 export async function gather(
   ctx: MutationCtx,
   run: Run,
   step: Step,
-  how: Gathering | undefined = run.collects,
+  given: Gathering | undefined = run.collects,
 ): Promise<Input> {
   const source = sourceOf(run);
+  const isOver = given?.keep === undefined && run.collects?.keep !== "all";
+  const { keep, size } = (isOver ? run.collects : given) ?? {};
   const { input, isMore } =
-    how?.keep === "last" || how?.keep === "first"
-      ? await oneOf(ctx, source, how.keep)
-      : await several(ctx, source, how ?? {});
+    keep === "last" || keep === "first"
+      ? await oneOf(ctx, source, keep)
+      : await several(ctx, source, { keep, size: keep === undefined ? 1 : size });
   const fields = await replaceInput(ctx, run._id, input);
   await ctx.db.patch("runs", run._id, { ...fields, collects: undefined });
   if (isMore) await beginWithRest(ctx, run, step);
