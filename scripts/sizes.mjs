@@ -19,13 +19,13 @@ const modulesOf = (name) =>
  * Those of steps have added as much to the manager, and 2 KB to the run time, for keys. Bulks, and
  * what holds the slots, have added 6.5 KB to the workflow component, 1.5 KB to the manager and 0.8 KB
  * to the run time. Overrides and pauses of limits have added 7 KB to the components, and 1 KB to the
- * manager and the pool's class. A workflow's `one` has added 6 KB to its component, and its `collect`
- * as much.
+ * manager and the pool's class. A workflow's `one` has added 6 KB to its component; its `collect` as
+ * much, and 2 KB to the manager and the run time.
  */
 const entries = [
-  ["@stepwise/workflow", [dist("workflow", "index.js")], 48],
-  ["@stepwise/workflow/runtime", [dist("workflow", "runtime/index.js")], 75],
-  ["@stepwise/workflow, the component", modulesOf("workflow"), 202],
+  ["@stepwise/workflow", [dist("workflow", "index.js")], 51],
+  ["@stepwise/workflow/runtime", [dist("workflow", "runtime/index.js")], 77],
+  ["@stepwise/workflow, the component", modulesOf("workflow"), 211],
   ["@stepwise/workpool", [dist("workpool", "client/index.js")], 11],
   ["@stepwise/workpool, the component", modulesOf("workpool"), 108],
 ];

@@ -40,13 +40,13 @@ export type Collected<Input, Kept> = Kept extends "all" ? { items: Input[] } : I
 export interface Collect<Scope, Kept extends Keep = Keep> {
   /** Made at each start, of its own input. Without one, a start begins a run at once. */
   key: (scope: Scope) => string | undefined;
-  /** The run begins when nothing was started for so long … */
+  /** The run begins when nothing was started for so long. */
   quiet: Duration;
-  /** … or so long after the first start. Default: 10 times `quiet`. */
+  /** It begins at the latest so long after the first start. Default: 10 times `quiet`. */
   atMost?: Duration;
   /**
-   * … or when so many starts are collected, from 1 to 1,000. Default: 1,000 for `all`, else no
-   * limit. A run has no more of them; those that came at the same moment are in a run after it.
+   * It begins as soon as it has so many starts, from 1 to 1,000. Default: 1,000 for `all`, else no
+   * limit. With `all` it gets no more: what came at the same moment is in a run after it.
    */
   size?: number;
   /**

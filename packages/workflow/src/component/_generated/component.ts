@@ -1147,6 +1147,7 @@ export type ComponentApi<Name extends string | undefined = string | undefined> =
           childKey?: string;
           tags?: Record<string, string | number | boolean>;
           waitsFor?: { key: string; runId?: string; place: number };
+          collecting?: { key: string; items: number; until: number };
           input?: string;
           at?: {
             path: string;
