@@ -148,6 +148,8 @@ function checkCollected(
 const BATCH_BYTES = 4_000_000;
 /** … and schedules at most so many functions: one for each run and each timeout. */
 const BATCH_FUNCTIONS = 500;
+/** A start that opens a run and closes it schedules its time, a check of that, and its beginning. */
+const FUNCTIONS_TO_COLLECT = 3;
 
 /** Starts runs, or finds those of the same keys, in as few calls as possible. */
 export async function startAll(
@@ -189,7 +191,12 @@ export async function startAll(
     logLevel,
     limits,
   };
-  const items = begin.timeoutMs === undefined ? BATCH_FUNCTIONS : BATCH_FUNCTIONS / 2;
+  const each = tagged.some(({ collect }) => collect !== undefined)
+    ? FUNCTIONS_TO_COLLECT
+    : begin.timeoutMs === undefined
+      ? 1
+      : 2;
+  const items = Math.floor(BATCH_FUNCTIONS / each);
   const started = [];
   const sizeOf = (start: Starts["starts"][number]) => getConvexSize(start as Value);
   for (const part of partsOf(tagged, sizeOf, { items, bytes: BATCH_BYTES }))

@@ -153,7 +153,7 @@ export interface Waiting {
 /** Of a run that collects starts, as the `collect` of its workflow says. */
 export interface Collecting {
   key: string;
-  /** How many starts it has. */
+  /** How many starts it has. 101: or more, if its `collect` has no `size`. */
   items: number;
   /** When it begins at the latest, in ms since the epoch. */
   until: number;

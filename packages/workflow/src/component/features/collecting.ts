@@ -5,7 +5,14 @@ import { describeThrown } from "../../errors/failure.js";
 import { MAX_VALUE_BYTES } from "../../values.js";
 import { internal } from "../_generated/api.js";
 import { internalMutation, internalQuery } from "../_generated/server.js";
-import { type Collector, collectorOf, counted, rowsOf, sourceOf } from "../core/collected.js";
+import {
+  type Collector,
+  collectorOf,
+  counted,
+  lastOf,
+  rowsOf,
+  sourceOf,
+} from "../core/collected.js";
 import { continueLater, deleteInPage, removal } from "../core/continuations.js";
 import type { Doc, MutationCtx, Run, RunId, Step } from "../core/documents.js";
 import type { Input } from "../core/input.js";
@@ -70,8 +77,12 @@ export async function collectStart(
 
 /** Counts what is collected, if that matters. It is stale: who reads it would conflict. */
 async function seenOf(ctx: MutationCtx, run: RunId, { size }: Collect, all: AllSeen) {
-  const before = size === undefined ? undefined : (await look(ctx, run)).counted;
-  return all.get(run) ?? { before, items: 0, bytes: 0 };
+  const known = all.get(run);
+  if (known !== undefined) return known;
+  const { count } = internal.features.collecting;
+  const stale = { useStaleSnapshot: true } as const;
+  const before = size === undefined ? undefined : await ctx.runQuery(count, { run }, stale);
+  return { before, items: 0, bytes: 0 };
 }
 
 /** Says whether a run has as many starts as it may, or would have with some bytes more. */
@@ -80,14 +91,18 @@ function isFull({ before, items, bytes }: Seen, { size, keep }: Collect, more = 
   return keep === "all" && (before?.bytes ?? 0) + bytes + more > MAX_VALUE_BYTES;
 }
 
-const look = async (ctx: MutationCtx, run: RunId) =>
-  await ctx.runQuery(internal.features.collecting.seen, { run }, { useStaleSnapshot: true });
-
-/** What has been collected for a run, and when the last start was. */
-export const seen = internalQuery({
+/** What has been collected for a run. */
+export const count = internalQuery({
   args: { run: v.id("runs") },
-  returns: v.object({ counted: vCounted, lastAt: v.optional(v.number()) }),
+  returns: vCounted,
   handler: async (ctx, { run }) => await counted(ctx, run),
+});
+
+/** When the last start was collected. */
+export const lastAt = internalQuery({
+  args: { run: v.id("runs") },
+  returns: v.number(),
+  handler: async (ctx, { run }) => (await lastOf(ctx, run))?._creationTime ?? 0,
 });
 
 async function openFor(
@@ -143,8 +158,9 @@ export const due = internalMutation({
     if (step === null || run?.collects === undefined) return true;
     if (run.collects.isClosed === true) return await takeItems(ctx, run, step);
     const { quietMs, until, key } = run.collects;
-    const { lastAt = 0 } = await look(ctx, run._id);
-    const at = Math.min(Math.floor(lastAt) + quietMs, until);
+    const { lastAt } = internal.features.collecting;
+    const last = await ctx.runQuery(lastAt, { run: run._id }, { useStaleSnapshot: true });
+    const at = Math.min(Math.floor(last) + quietMs, until);
     if (at > Date.now()) {
       await scheduleEntry(ctx, step, { at });
       return false;
