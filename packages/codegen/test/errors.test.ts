@@ -14,6 +14,7 @@ const promises: Readonly<Record<string, string>> = {
   bodies: "[S3]",
   branches: "[S3] [S8] [S124]",
   children: "[S10] [S124]",
+  collect: "[S215]",
   "changed-later": "[S3]",
   "child-named": "[S124]",
   "child-nodes": "[S10]",

@@ -30,6 +30,7 @@ const vDoing = v.union(
   v.literal("retrying"),
   v.literal("waitingForEvent"),
   v.literal("sleeping"),
+  v.literal("collecting"),
   v.literal("waitingForTurn"),
 );
 

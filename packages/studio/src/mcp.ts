@@ -49,6 +49,7 @@ const filter = {
       "retrying",
       "waitingForEvent",
       "sleeping",
+      "collecting",
       "waitingForTurn",
     ])
     .optional()

@@ -44,6 +44,9 @@ function parseText(text: string): number {
   return Number(amount) * (factor ?? NaN);
 }
 
+/** A run collects so many starts at most: their rows go in the transaction that begins it. */
+export const MOST_ITEMS = 1_000;
+
 /** A duration in ms. @param what whose it is. @throws if it is none, or over a year. */
 export function durationMs(duration: Duration, what?: string): number {
   const ms = parseDuration(duration);

@@ -16,6 +16,7 @@ export const modules: Record<string, () => Promise<unknown>> = {
   "./component/events.js": () => import("./component/events.js"),
   "./component/features/childPages.js": () => import("./component/features/childPages.js"),
   "./component/features/children.js": () => import("./component/features/children.js"),
+  "./component/features/collecting.js": () => import("./component/features/collecting.js"),
   "./component/features/concurrency.js": () => import("./component/features/concurrency.js"),
   "./component/features/deadlines.js": () => import("./component/features/deadlines.js"),
   "./component/features/ending.js": () => import("./component/features/ending.js"),

@@ -23,6 +23,7 @@ import {
 } from "./options.js";
 import type { Options } from "./options.js";
 import { readOnEnd } from "./nodes/on-end.js";
+import { readCollect } from "./collect.js";
 import { readOne } from "./one.js";
 import { readWorkflowLimits } from "./workflow-limits.js";
 import { nodeKinds } from "./nodes/table.js";
@@ -58,6 +59,7 @@ export function workflowPlan(
     hasUnknownNames: read.hasUnknownNames || definition.isPart,
     one: readOne(options, file),
     limits: readWorkflowLimits(options, file),
+    collect: readCollect(options, file),
     renamings: options === undefined ? [] : readRenamings(options, name, file),
     limitNames: options && readLimits(options, ["input"], file)?.names,
     given,
@@ -116,7 +118,7 @@ function readRenamedFrom(
 }
 
 /** What is read by itself. */
-const own = ["input", "tags", "limits", "one", ON_END];
+const own = ["input", "tags", "limits", "one", "collect", ON_END];
 const planned = ["retry", "timeout", "retention", "sensitive", "renamed", "renamedFrom"];
 
 function nodesOf(calls: readonly NodeCall[], context: NodeContext): ReadNodes {

@@ -1,5 +1,11 @@
 import { diagnostic, type Diagnostic, quote } from "../diagnostics/diagnostic.js";
-import { durationMs, isTimeZone, MAX_DURATION_MS, parseTimeOfDay } from "../plan/constants.js";
+import {
+  durationMs,
+  isTimeZone,
+  MAX_DURATION_MS,
+  MOST_ITEMS,
+  parseTimeOfDay,
+} from "../plan/constants.js";
 import { allNodes } from "../plan/flow.js";
 import { asyncFunction, isObject, textOf } from "../plan/known.js";
 import type { Given, GivenOptions, Known, KnownObject } from "../plan/known.js";
@@ -97,7 +103,8 @@ const rules: Readonly<Record<string, Rule>> = {
   tolerate: checkTolerate,
   first: each((value) => value === "any", 'write "any", or leave it out'),
   compensateLosers: flag,
-  one: checkOne,
+  one: (name, given) => checkOne(name, given),
+  collect: checkCollect,
   maxIterations: each(
     (value) => isWhole(value, 1, 100_000),
     "write a whole number from 1 to 100000",
@@ -211,19 +218,63 @@ const oneFields: Readonly<Record<string, Rule>> = {
 };
 const keyIsFunction = each(() => false, "write a function: `key: ({ input }) => input.id`");
 
-function checkOne(name: string, given: Given): Problem[] {
+const checkOne: Rule = (name, given) =>
+  checkFields(name, given, {
+    fields: oneFields,
+    needed: Object.keys(oneFields),
+    hint: 'write { key: ({ input }) => input.id, otherwise: "wait" }',
+  });
+
+interface Fielded {
+  readonly fields: Readonly<Record<string, Rule>>;
+  readonly needed: readonly string[];
+  readonly hint: string;
+}
+
+/** An option that is an object of fields of its own. */
+function checkFields(name: string, given: Given, { fields, needed, hint }: Fielded): Problem[] {
   const { value } = given;
   if (value === undefined) return [];
-  const needed = 'write { key: ({ input }) => input.id, otherwise: "wait" }';
-  if (!isObject(value)) return [{ name, given, hint: needed }];
-  const lacks = value.isWhole && Object.keys(oneFields).some((field) => !value.fields.has(field));
+  if (!isObject(value)) return [{ name, given, hint }];
+  const lacks = value.isWhole && needed.some((field) => !value.fields.has(field));
+  const known = listed(Object.keys(fields));
   const wrong = [...value.fields].flatMap(
     ([field, each]) =>
-      oneFields[field]?.(`${name}.${field}`, each) ?? [
-        { name: `${name}.${field}`, given: each, hint: "its fields are key and otherwise" },
+      fields[field]?.(`${name}.${field}`, each) ?? [
+        { name: `${name}.${field}`, given: each, hint: `its fields are ${known}` },
       ],
   );
-  return lacks ? [{ name, given, hint: needed }, ...wrong] : wrong;
+  return lacks ? [{ name, given, hint }, ...wrong] : wrong;
+}
+
+const listed = (names: readonly string[]): string =>
+  `${names.slice(0, -1).join(", ")} and ${names.at(-1)}`;
+
+const collectFields: Readonly<Record<string, Rule>> = {
+  key: oneFields["key"]!,
+  quiet: duration,
+  atMost: duration,
+  size: each(
+    (value) => isWhole(value, 1, MOST_ITEMS),
+    `write a whole number from 1 to ${MOST_ITEMS}`,
+  ),
+  keep: each(
+    (value) => ["last", "first", "all"].includes(value as string),
+    'write "last", "first" or "all"',
+  ),
+};
+
+function checkCollect(name: string, given: Given): Problem[] {
+  const needed = ["key", "quiet", "keep"];
+  const hint = 'write { key: ({ input }) => input.id, quiet: "30s", keep: "last" }';
+  const wrong = checkFields(name, given, { fields: collectFields, needed, hint });
+  const fieldOf = (field: string) =>
+    given.value !== undefined && isObject(given.value) ? given.value.fields.get(field) : undefined;
+  const atMost = fieldOf("atMost");
+  const [quietMs, atMostMs] = [fieldOf("quiet"), atMost].map((each) => durationMs(each?.value));
+  if (atMost === undefined || atMostMs === undefined || atMostMs >= (quietMs ?? 0)) return wrong;
+  const least = "write a time that is not less than quiet, or leave it out: it is 10 times quiet";
+  return [...wrong, { name: `${name}.atMost`, given: atMost, hint: least }];
 }
 
 function checkTolerate(name: string, given: Given): Problem[] {

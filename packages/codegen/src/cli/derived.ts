@@ -105,7 +105,16 @@ function textOf(workflow: WorkflowExplained, colors: ReturnType<typeof printTo>[
     ...(workflow.one === undefined
       ? []
       : [`  Of the runs with one key, one goes on at a time; another meanwhile: ${workflow.one}.`]),
+    ...(workflow.collect === undefined ? [] : [collects(workflow.collect)]),
   ].join("\n");
+}
+
+/** What it costs to collect: rows of starts, and looks whether they are quiet. */
+function collects({ keep, quiet, atMost, size }: NonNullable<WorkflowExplained["collect"]>) {
+  const time = (given: string | number) => (typeof given === "number" ? duration(given) : given);
+  const most = atMost === undefined ? "10 times as long" : time(atMost);
+  const full = size === undefined ? "" : `, or when there are ${size}`;
+  return `  Starts with one key are collected (${keep}): a run begins after ${time(quiet)} without one, at most ${most} after the first${full}. It adds 2 root executions, and 1 each time that starts have come meanwhile.`;
 }
 
 /** A node's own stages, then those of the nodes inside it. */

@@ -167,5 +167,6 @@ function waitOf(step: TreeStep): string | undefined {
   const isTimed = dueAt !== undefined && startedAt !== undefined;
   const time = isTimed ? duration(dueAt - startedAt) : undefined;
   if (kind === "turn" && state === "waiting") return "waiting for another run of its key";
+  if (kind === "collect" && state === "waiting") return "collecting starts";
   return state === "waiting" ? recordKind(kind)?.waits?.(time, eventNames(step)) : undefined;
 }

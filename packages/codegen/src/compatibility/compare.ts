@@ -5,6 +5,7 @@ import type { WrittenPlan } from "../plan/schema.js";
 import { sortedBy } from "../plan/sorted.js";
 import { stageKind } from "../plan/stage-kinds.js";
 import { storedAs } from "../plan/workflow-names.js";
+import { collectChanges } from "./collect.js";
 import { type Change, type WorkflowThen, linePairs, type NodeThen } from "./lines.js";
 import { limitChanges } from "./limits.js";
 import { compareLine } from "./nodes.js";
@@ -109,6 +110,7 @@ function compareWorkflow(before: WorkflowThen, now: WorkflowThen): Change[] {
     }),
     ...onEndChanges(before, now),
     ...oneChanges(before, now),
+    ...collectChanges(before, now),
     ...pairs.flatMap((pair) => compareLine(pair, now.name, eventsOf(now))),
   ];
 }

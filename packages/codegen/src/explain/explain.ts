@@ -91,6 +91,8 @@ export function explain({ workflows }: ProjectPlan, only?: string) {
       ...whole,
       /** What becomes of a run while another of its key goes on. Absent without a `one`. */
       ...(workflow.one && { one: workflow.one.otherwise ?? "computed" }),
+      /** How its starts are collected. Absent without a `collect`. */
+      ...(workflow.collect && { collect: collectOf(workflow.collect) }),
       /** Says whether not every run costs as much: it has branches or loops. */
       isAtMost: allNodes(workflow.nodes).some(
         (node) => hasStage(hasBodies)(node) || hasRivals(node),
@@ -105,6 +107,13 @@ export function explain({ workflows }: ProjectPlan, only?: string) {
     };
   });
 }
+
+const collectOf = ({ keep, quiet, atMost, size }: NonNullable<WorkflowPlan["collect"]>) => ({
+  keep: keep ?? "computed",
+  quiet: quiet ?? "computed",
+  ...(atMost !== undefined && { atMost }),
+  ...(size !== undefined && { size }),
+});
 
 /** Starts from the timeouts, and shortens by what is known of the others until none changes. */
 function longestRuns(workflows: readonly WorkflowPlan[]): LongestRuns {

@@ -14,6 +14,7 @@ export {
   GENERATED_FORMAT,
   isTimeZone,
   LONGEST_DAY_MS,
+  MOST_ITEMS,
   MAX_DURATION_MS,
   parseDuration as durationMs,
   parseTimeOfDay,

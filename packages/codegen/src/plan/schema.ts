@@ -93,6 +93,8 @@ export const body = z.object({
   },
 });
 
+const seen = z.union([z.string(), z.number()]).optional();
+
 export const workflow = z.object({
   name: workflowName,
   /** The name that its runs are stored under: its first one. Absent when it is its name. */
@@ -112,6 +114,17 @@ export const workflow = z.object({
    * for those that are not seen. Absent without any.
    */
   limits: z.record(z.string(), z.string()).optional(),
+  /** Its `collect`: what is seen of it, and hashes of the source of its key and of all of it. */
+  collect: z
+    .object({
+      keep: seen,
+      quiet: seen,
+      atMost: seen,
+      size: seen,
+      key: z.string().optional(),
+      hash: z.string(),
+    })
+    .optional(),
   nodes: z.array(node),
 });
 

@@ -122,6 +122,17 @@ test("[S220] of a one is told what becomes of other runs with the key", async ()
   expect(out).toMatch(/one key, one goes on at a time; another meanwhile: cancelOld\.$/m);
 });
 
+test("[S204] of a collect is told when its runs begin", async () => {
+  await use("collect");
+  const { out } = await workflowCodegen("explain");
+  expect(out).toContain(
+    "(last): a run begins after 30s without one, at most 10 times as long after",
+  );
+  expect(out).toContain(
+    "(all): a run begins after 1 m without one, at most 1m after the first, or",
+  );
+});
+
 test("of limits is told what they let through at most, and that no sum has the wait for them", async () => {
   await use("limits");
   const { out } = await workflowCodegen("explain", "answer");

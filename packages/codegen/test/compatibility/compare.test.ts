@@ -676,3 +676,29 @@ test("[S197] limits that are new, changed, removed or renamed are told, and end 
   );
   expect(compare(before, before)).toEqual([]);
 });
+
+test("[S214] a collect that is added, changed or removed is told, and stops runs if their input is another", async () => {
+  const told = async (from: string | undefined, to: string | undefined) => {
+    const of = async (fields: string | undefined, then?: WrittenPlan) => {
+      const collect = `, collect: { key: ({ input }) => "k", quiet: "30s", ${fields} }`;
+      return await planOf(a, "", fields === undefined ? "" : collect, then);
+    };
+    const before = await of(from);
+    return compare(before, await of(to, before)).map(
+      ({ compatibility, message }) => `${compatibility}: ${message}`,
+    );
+  };
+  const [last, all] = ['keep: "last"', 'keep: "all"'];
+  const rows = [
+    [undefined, last, /^safe: the collect is added: starts from now on are collected$/],
+    [last, 'keep: "first"', /^safe: the collect is changed: a run that collects already begins/],
+    [all, `${all}, size: 5`, /^safe: the collect is changed/],
+    [last, undefined, /^safe: the collect is removed: what is collected begins when it would/],
+    [last, all, /^stops: the collect is changed: the input of runs is `\{ items \}` and was/],
+    [undefined, all, /^stops: the collect is added/],
+    [all, undefined, /^stops: the collect is removed: .* with a run for each start$/],
+    ["...more", all, /^stops: the collect is changed/],
+  ] as const;
+  for (const [from, to, message] of rows)
+    expect(await told(from, to)).toEqual([expect.stringMatching(message)]);
+});

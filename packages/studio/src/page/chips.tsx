@@ -8,6 +8,7 @@ const DOING = [
   "retrying",
   "waitingForEvent",
   "sleeping",
+  "collecting",
   "waitingForTurn",
   "running",
 ] as const satisfies Doing[];

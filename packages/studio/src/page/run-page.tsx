@@ -289,6 +289,16 @@ function Facts({ status }: { status: ShownRun }) {
       </span>,
     ]);
   }
+  if (status.collecting !== undefined) {
+    const { key, items, until } = status.collecting;
+    facts.push([
+      "Collects",
+      <span key="collects">
+        starts with the key <code>{key}</code>: {items} so far, until <Time at={until} /> at the
+        latest
+      </span>,
+    ]);
+  }
   if (status.stalled)
     facts.push(["Stalled", "its scheduled function was lost: repair it, or call workflow.repair"]);
   return (

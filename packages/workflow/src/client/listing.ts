@@ -5,7 +5,7 @@ import type { StepError } from "../definition/context.js";
 import type { TagValue } from "../definition/definition.js";
 import type { WorkflowReference } from "../runtime/reference.js";
 import { nodeNamed, type NodePath, stagesAt } from "./nodes.js";
-import type { Doing, RunFacts, RunState, Waiting } from "./status.js";
+import type { Collecting, Doing, RunFacts, RunState, Waiting } from "./status.js";
 
 /** Which page, as `usePaginatedQuery` asks for it. Its other options have no effect. */
 export type PageOptions = Pick<PaginationOptions, "numItems" | "cursor" | "maximumRowsRead"> & {
@@ -69,6 +69,8 @@ export interface ListedRun extends RunFacts {
   tags?: Record<string, TagValue>;
   /** With `places` or `doing`: for whom a run waits with its turn. */
   waitsFor?: Waiting;
+  /** With `places` or `doing`: what a run has collected that begins when no more starts come. */
+  collecting?: Collecting;
   /** Of a run without a key and tags: the beginning of its input as JSON, if that is small. */
   input?: string;
   /**

@@ -151,8 +151,9 @@ export class WorkflowManager {
 
   /**
    * Starts a run for each input. Each call into the component starts up to 500 (250 for a workflow
-   * with a `timeout`) or 4 MB of inputs. A mutation can schedule 1,000 functions: one for each run
-   * that does not wait for a slot, and one for each `timeout`.
+   * with a `timeout`, 166 for one with a `collect`) or 4 MB of inputs. A mutation can schedule 1,000
+   * functions: one for each run that does not wait for a slot, one for each `timeout`, and up to
+   * three for each run that collects.
    * @param options as for {@link start}; `key` is a function that gives each run its own.
    * @returns the ids, in the order of the inputs.
    * @throws as {@link start} does, before anything is started; the message says which input it is.

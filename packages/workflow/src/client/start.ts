@@ -18,6 +18,7 @@ import type { StepError } from "../definition/context.js";
 import { Failure } from "../errors/failure.js";
 import { checkStorable } from "../values.js";
 import { type Duration, durationMs } from "../rules.js";
+import { asWhole, collectOf } from "../runtime/collect.js";
 import { inputOf, PASS_AN_ID } from "../runtime/input.js";
 import { oneOf } from "../runtime/one.js";
 import type { WorkflowReference } from "../runtime/reference.js";
@@ -126,10 +127,35 @@ function checkKey(workflow: string, key: unknown): void {
     throw new Failure("invalidInput", `Starting "${workflow}": key must be a string`);
 }
 
+/** @throws if a start that is collected has an option that only a run of its own can have. */
+function checkCollected(
+  workflow: string,
+  key: string | undefined,
+  { runAt, runAfter, onComplete }: Options<OnComplete, unknown>,
+): void {
+  const refused = (option: string, hint: string) =>
+    new Error(
+      `Starting "${workflow}": its \`collect\` makes one run of several starts, so this one has no ${option} of its own; ${hint}`,
+    );
+  if (key !== undefined)
+    throw refused(
+      "key",
+      "name the run by the id that start returns, or leave doubles out in its first step",
+    );
+  if (runAt !== undefined || runAfter !== undefined)
+    throw refused(
+      runAt === undefined ? "runAfter" : "runAt",
+      "it begins as `quiet` and `atMost` say",
+    );
+  if (onComplete !== undefined) throw refused("onComplete", "give the workflow an `onEnd`");
+}
+
 /** One call into the component carries at most so many bytes of inputs, … */
 const BATCH_BYTES = 4_000_000;
 /** … and schedules at most so many functions: one for each run and each timeout. */
 const BATCH_FUNCTIONS = 500;
+/** A start that opens a run and closes it schedules its time, a check of that, and its beginning. */
+const FUNCTIONS_TO_COLLECT = 3;
 
 /** Starts runs, or finds those of the same keys, in as few calls as possible. */
 export async function startAll(
@@ -148,10 +174,16 @@ export async function startAll(
   for (const { key } of starts) checkKey(workflow.name, key);
   const tagged: Starts["starts"] = [];
   for (const start of starts) {
-    // Of a later start they are made again, when it begins.
-    const permits = await workflow.permits(start.input);
-    const [tags, one] = [tagsOf(workflow, start.input), oneOf(workflow, start.input)];
-    tagged.push({ ...start, tags, one, permits });
+    // What is made of a start that is collected is made again, when its run begins.
+    const collect = collectOf(workflow, start.input);
+    if (collect !== undefined) checkCollected(workflow.name, start.key, options);
+    const whole = asWhole(workflow, start);
+    const [tags, one] = [tagsOf(workflow, whole.input), oneOf(workflow, whole.input)];
+    if (collect !== undefined) tagged.push({ ...start, tags, collect });
+    else {
+      const permits = await workflow.permits(whole.input);
+      tagged.push({ ...start, ...whole, tags, one, permits });
+    }
   }
   const common = {
     begin,
@@ -165,7 +197,12 @@ export async function startAll(
     logLevel,
     limits,
   };
-  const items = begin.timeoutMs === undefined ? BATCH_FUNCTIONS : BATCH_FUNCTIONS / 2;
+  const each = tagged.some(({ collect }) => collect !== undefined)
+    ? FUNCTIONS_TO_COLLECT
+    : begin.timeoutMs === undefined
+      ? 1
+      : 2;
+  const items = Math.floor(BATCH_FUNCTIONS / each);
   const started = [];
   const sizeOf = (start: Starts["starts"][number]) => getConvexSize(start as Value);
   for (const part of partsOf(tagged, sizeOf, { items, bytes: BATCH_BYTES })) {

@@ -19,12 +19,13 @@ export interface ChildCounts {
 
 /**
  * The kind of a stage. `entry`: a stage that the run is about to enter. `turn`: one that it enters
- * when the run before it that has the same key has ended.
+ * when the run before it that has the same key has ended. `collect`: when no more starts come.
  */
 export type NodeKind =
   | (
       | "entry"
       | "turn"
+      | "collect"
       | "action"
       | "mutation"
       | "query"
@@ -112,11 +113,12 @@ export interface ActiveNode<Workflow = unknown> extends Reached<Workflow> {
 
 /**
  * What a run does at a node. `queued`: an action waits for a slot of the pool. `retrying`: it waits
- * for its next attempt. `waitingForTurn`: the run begins when another with its key has ended.
+ * for its next attempt. `waitingForTurn`: the run begins when another with its key has ended. `collecting`: it begins
+ * when no more starts come to it.
  */
 export type Doing =
   | ("stalled" | "running" | "queued" | "retrying" | "waitingForEvent" | "sleeping")
-  | "waitingForTurn";
+  | ("collecting" | "waitingForTurn");
 
 /** The states of a run. */
 export type RunState =
@@ -156,12 +158,23 @@ export interface Waiting {
   place: number;
 }
 
+/** Of a run that collects starts, as the `collect` of its workflow says. */
+export interface Collecting {
+  key: string;
+  /** How many starts it has. 101: or more, if its `collect` has no `size`. */
+  items: number;
+  /** When it begins at the latest, in ms since the epoch. */
+  until: number;
+}
+
 interface Common<Workflow> extends RunFacts {
   /** What the run was started with, as its schema has parsed it. Absent if it is not shown. */
   input?: InputOf<Workflow>;
   tags?: Record<string, TagValue>;
   /** Absent unless it waits for its turn. */
   waitsFor?: Waiting;
+  /** Absent unless it collects starts. It has no `input` yet. */
+  collecting?: Collecting;
   /** Says whether the workflow has another plan by now. */
   isOutdated: boolean;
   active: ActiveNode<Workflow>[];

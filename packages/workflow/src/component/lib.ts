@@ -27,12 +27,20 @@ import {
 import { beginDeadline } from "./engine/deadlineTimer.js";
 import { scheduleEntry } from "./engine/entry.js";
 import { errorsBeside } from "./engine/transition.js";
+import {
+  type AllSeen,
+  collectStart,
+  gather as gatherItems,
+  noteMade,
+} from "./features/collecting.js";
 import { unlockTurn } from "./features/turns.js";
 import { settle as settleStep } from "./settle.js";
 import {
   recordArgs,
   settleArgs,
   vBeginning,
+  vCollect,
+  vGathering,
   vOne,
   vPermits,
   vRead,
@@ -49,6 +57,8 @@ const vStart = v.object({
   tags: v.optional(vTags),
   /** Of the runs of a workflow with the same key of these, one goes on at a time. */
   one: v.optional(vOne),
+  /** It is collected with others of its key. */
+  collect: v.optional(vCollect),
   /** What its first action needs of limits, if that has keys. */
   permits: vPermits,
 });
@@ -153,6 +163,29 @@ export const reparsed = mutation({
   },
 });
 
+/** Gives a run that begins the starts that it has collected. @returns its input. */
+export const gather = mutation({
+  args: { token: vToken, how: v.optional(vGathering) },
+  returns: v.union(v.object(inputFields), v.null()),
+  handler: async (ctx, { token, how }) => {
+    const step = await stepWithId(ctx, token.step);
+    const run = step === null ? null : await ctx.db.get("runs", step.run);
+    if (step === null || run?.collects === undefined || !isActive(step, token)) return null;
+    return await gatherItems(ctx, run, step, how);
+  },
+});
+
+/** What the workflow of such a run makes of its input. */
+export const gathered = mutation({
+  args: { token: vToken, one: v.optional(vOne), tags: v.optional(vTags) },
+  returns: v.null(),
+  handler: async (ctx, { token, ...made }) => {
+    const step = await stepWithId(ctx, token.step);
+    if (step !== null && isActive(step, token)) await noteMade(ctx, step.run, made);
+    return null;
+  },
+});
+
 /** The workflow of a run that begins has no `one` any more: all that wait for its key begin. */
 export const unlock = mutation({
   args: { token: vToken },
@@ -231,12 +264,21 @@ async function startRuns(ctx: MutationCtx, { starts, ...together }: Starts) {
   const results: Infer<typeof vStarted>[] = [];
   const works: core.Work[] = [];
   const begun: RunId[] = [];
+  const seen: AllSeen = new Map();
   let gate: Parameters<typeof core.enqueueWorks>[3];
   for (const start of starts) {
     const { key } = start;
     const same = key === undefined ? null : await runWithKey(ctx, together.begin.workflow, key);
     if (same !== null && !(await mayReuseKey(ctx, same, together.reuse))) {
       results.push({ runId: same._id, started: false });
+      continue;
+    }
+    const { collect, input, given, tags } = start;
+    if (collect !== undefined) {
+      const of = { collect, input, given, tags };
+      const { run, isNew } = await collectStart(ctx, of, together.begin, seen);
+      if (isNew) gate ??= await core.applyConfig(ctx, pool, together);
+      results.push({ runId: run, started: isNew });
       continue;
     }
     const other = await runInstead(ctx, start, together);

@@ -11,6 +11,7 @@ import { hasRoomToRead, LIMITS } from "./core/room.js";
 import { findRun, runWithId } from "./core/runs.js";
 import { stepWithId } from "./core/steps.js";
 import { tagsOf } from "./core/tags.js";
+import { collectingOf, vCollecting } from "./core/collected.js";
 import { vWaiting, waitingOf } from "./core/turns.js";
 import { type At, atStep, placeOfRun, vAt } from "./features/doing.js";
 import { findRuns } from "./features/finding.js";
@@ -27,6 +28,7 @@ export const vListed = v.object({
   /** Runs of the top level may have them. */
   tags: v.optional(vTags),
   waitsFor: v.optional(vWaiting),
+  collecting: v.optional(vCollecting),
   /** Of a run without a key and tags: the beginning of its input as JSON, if that is small. */
   input: v.optional(v.string()),
   /** Runs that go on are somewhere; told if that was asked for. */
@@ -59,9 +61,11 @@ export const runs = query({
     const rows: Infer<typeof vListed>[] = [];
     const isAsked = places === true || doing !== undefined;
     for (const run of page) {
-      const waitsFor =
-        isAsked && (await hasRoomToRead(ctx)) ? await waitingOf(ctx, run) : undefined;
-      rows.push({ ...(await rowOf(ctx, run, await at(run))), waitsFor });
+      const told =
+        isAsked && (await hasRoomToRead(ctx))
+          ? { waitsFor: await waitingOf(ctx, run), collecting: await collectingOf(ctx, run) }
+          : {};
+      rows.push({ ...(await rowOf(ctx, run, await at(run))), ...told });
     }
     return { ...found, page: rows };
   },

@@ -6,6 +6,8 @@ import {
   reception,
   vBadEnd,
   vBeginning,
+  vCollects,
+  vCounted,
   vDeadline,
   vError,
   vEvent,
@@ -47,6 +49,7 @@ export default defineSchema({
     restarting: v.optional(v.boolean()),
     startKey: v.optional(v.string()),
     one: v.optional(vOne),
+    collects: v.optional(vCollects),
     /** Of a child: the run and the record above it, its place, and its key if it has one. */
     parentRun: v.optional(v.id("runs")),
     parentStep: v.optional(v.id("steps")),
@@ -132,6 +135,26 @@ export default defineSchema({
   })
     .index("by_key", ["workflow", "key", "state", "at"])
     .index("by_run", ["run"]),
+
+  /** Of each key of a `collect`: the run that collects its starts, with its first record. */
+  collectors: defineTable({
+    workflow: v.string(),
+    key: v.string(),
+    run: v.id("runs"),
+    step: v.id("steps"),
+  }).index("by_key", ["workflow", "key"]),
+
+  /** The starts that a run collects. Nothing is written to them, so that these do not conflict. */
+  collected: defineTable({
+    run: v.id("runs"),
+    at: v.commitTs(),
+    /** Absent if it is not kept. */
+    input: v.optional(v.any()),
+    given: v.optional(vGiven),
+    bytes: v.number(),
+    /** The rows before it that its start has seen. */
+    counted: v.optional(vCounted),
+  }).index("by_run", ["run", "at"]),
 
   /** The context of `onComplete`. Written by `start`, read at the run's end. */
   contexts: defineTable({ run: v.id("runs"), context: v.any() }).index("by_run", ["run"]),

@@ -43,6 +43,7 @@ export const DOING = [
   "retrying",
   "waitingForEvent",
   "sleeping",
+  "collecting",
   "waitingForTurn",
 ] as const;
 export const vDoing = oneOf(...DOING);
@@ -55,6 +56,39 @@ export const vOne = v.object({
 });
 export type One = Infer<typeof vOne>;
 
+/** Which of the starts that a run collects give its input. */
+const vKeep = oneOf("last", "first", "all");
+
+/** How a start is collected with others of its key. */
+export const vCollect = v.object({
+  key: v.string(),
+  /** How long nothing is started before the run begins, and how long that takes at most. */
+  quietMs: v.number(),
+  atMostMs: v.number(),
+  size: v.optional(v.number()),
+  keep: vKeep,
+});
+export type Collect = Infer<typeof vCollect>;
+
+/** A run that collects starts. */
+export const vCollects = v.object({
+  ...vCollect.omit("atMostMs").fields,
+  /** When it begins at the latest. */
+  until: v.number(),
+  /** No start comes to it any more. */
+  isClosed: v.optional(v.boolean()),
+  /** The run whose starts it has, after that has taken as many as it may have. Default: its own. */
+  rest: v.optional(v.id("runs")),
+});
+
+/** How a run that begins takes its items. Without `keep` its workflow collects no more. */
+export const vGathering = v.object({ size: v.optional(v.number()), keep: v.optional(vKeep) });
+export type Gathering = Infer<typeof vGathering>;
+
+/** Which rows of a collecting run were counted, and how many and how much they are. */
+export const vCounted = v.object({ upTo: v.int64(), items: v.number(), bytes: v.number() });
+export type Counted = Infer<typeof vCounted>;
+
 /** A paused run lets those behind it begin before it. */
 export const vTurnState = oneOf("has it", "waits", "paused");
 export type TurnState = Infer<typeof vTurnState>;
@@ -62,6 +96,7 @@ export type TurnState = Infer<typeof vTurnState>;
 /** What a tag of a run says. */
 export const vTagValue = v.union(v.string(), v.number(), v.boolean());
 export const vTags = v.record(v.string(), vTagValue);
+export type Tags = Infer<typeof vTags>;
 
 /** Somebody steered a run; `from`: of a restart, its node. */
 export const vSteered = v.object({

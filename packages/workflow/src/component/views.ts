@@ -19,6 +19,7 @@ import { isLost } from "./core/scheduled.js";
 import { childProgress, keyShown, vChildren } from "./core/childRuns.js";
 import { activeSteps, nameOf } from "./core/steps.js";
 import { tagsOf } from "./core/tags.js";
+import { collectingOf, vCollecting } from "./core/collected.js";
 import { vWaiting, waitingOf } from "./core/turns.js";
 import { isUnder } from "./engine/deadlineTimer.js";
 import { parentBeingUndone } from "./features/compensation.js";
@@ -138,6 +139,7 @@ export const vStatus = v.object({
   input: v.optional(v.any()),
   tags: v.optional(vTags),
   waitsFor: v.optional(vWaiting),
+  collecting: v.optional(vCollecting),
   expiresAt: v.optional(v.number()),
   timesOutAt: v.optional(v.number()),
   active: v.array(vActiveNode),
@@ -170,9 +172,10 @@ export const status = query({
     const isSensitive = last?.sensitive;
     return {
       ...factsOf(run),
-      input: await shownInput(ctx, run),
+      input: run.collects === undefined ? await shownInput(ctx, run) : undefined,
       tags: await tagsOf(ctx, run),
       waitsFor: await waitingOf(ctx, run),
+      collecting: await collectingOf(ctx, run),
       expiresAt: run.expiresAt,
       timesOutAt: deadlines.find(({ stage }) => stage === undefined)?.at,
       active,

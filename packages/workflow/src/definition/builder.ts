@@ -9,7 +9,14 @@ import type {
   Winner,
 } from "./concurrent.js";
 import { Definer } from "./definer.js";
-import type { Definition, Ended, Finalized, WorkflowOptions } from "./definition.js";
+import type {
+  Definition,
+  Ended,
+  Finalized,
+  InputFrom,
+  Keep,
+  WorkflowOptions,
+} from "./definition.js";
 import type {
   CaseKey,
   EndingOfCase,
@@ -407,9 +414,13 @@ export interface Builder<
  * export const greet = defineWorkflow({ input: z.object({ name: z.string() }) })
  *   .step("greeting", { action: async (ctx, { input }) => `Hello ${input.name}` });
  */
-export function defineWorkflow<Schema extends AnySchema, OnEnd extends AnyUndo = AnyUndo>(
-  options: WorkflowOptions<Schema, OnEnd>,
-): Builder<InferInput<Schema>, [["input", InferOutput<Schema>]], null> {
+export function defineWorkflow<
+  Schema extends AnySchema,
+  OnEnd extends AnyUndo = AnyUndo,
+  Kept extends Keep = "last",
+>(
+  options: WorkflowOptions<Schema, OnEnd, Kept>,
+): Builder<InferInput<Schema>, [["input", InputFrom<Schema, Kept>]], null> {
   // The builder's type grows with every call; its value is one and the same object. The type of
   // the options' paths depends on the schema, which the value does not.
   return new Definer(options as never) as never;

@@ -1,8 +1,8 @@
-import type { WorkflowOptions } from "./definition.js";
-import { literalText } from "../rules.js";
-import type { AnySchema } from "./values.js";
+import { durationMs, literalText, MOST_ITEMS } from "../rules.js";
+import type { AnyDefinition } from "./definition.js";
 
 type Nodes = Record<string, unknown>;
+type AnyOptions = AnyDefinition["options"];
 type Keyed = Readonly<Record<string, unknown>>;
 
 interface MatchOptions {
@@ -182,10 +182,11 @@ class Inside extends Sequence {
 
 /** A whole workflow. */
 export class Definer extends Sequence {
-  constructor(readonly options: WorkflowOptions<AnySchema>) {
+  constructor(readonly options: AnyOptions) {
     super(new Set());
     checkSensitive(options.sensitive);
     checkOne(options.one);
+    checkCollect(options.collect);
     fixed(options);
     Object.freeze(this);
   }
@@ -218,7 +219,7 @@ function checkSensitive(sensitive: unknown): void {
 const OTHERWISE = ["wait", "skip", "cancelOld", "newestWaits"];
 
 /** Types check it, as far as there are any. */
-function checkOne(one: WorkflowOptions<AnySchema>["one"]): void {
+function checkOne(one: AnyOptions["one"]): void {
   if (one === undefined) return;
   const { key, otherwise }: { key?: unknown; otherwise?: unknown } = Object(one);
   if (typeof key === "function" && OTHERWISE.includes(otherwise as string)) return;
@@ -227,8 +228,28 @@ function checkOne(one: WorkflowOptions<AnySchema>["one"]): void {
   );
 }
 
+const KEEPS = ["last", "first", "all"];
+
+function checkCollect(collect: AnyOptions["collect"]): void {
+  if (collect === undefined) return;
+  const { key, quiet, atMost, size, keep }: Partial<typeof collect> = Object(collect);
+  const isWhole = typeof key === "function" && quiet !== undefined && KEEPS.includes(keep!);
+  const isSize = Number.isInteger(size) && size! >= 1 && size! <= MOST_ITEMS;
+  const wrong = (hint: string) =>
+    new TypeError(`The collect of a workflow is ${literalText(collect)}: ${hint}`);
+  if (!isWhole)
+    throw wrong(
+      'write { key: ({ input }) => …, quiet: "30s", keep: "last" }, or keep "first" or "all"',
+    );
+  if (size !== undefined && !isSize)
+    throw wrong(`its size may be a whole number from 1 to ${MOST_ITEMS}`);
+  const quietMs = durationMs(quiet, "The quiet of a collect");
+  if (atMost !== undefined && durationMs(atMost, "The atMost of a collect") < quietMs)
+    throw wrong("its atMost may not be less than its quiet");
+}
+
 /** Options that hold options themselves … */
-const NESTED = "finalize compensate onEnd one retry tolerate reduce".split(" ");
+const NESTED = "finalize compensate onEnd one collect retry tolerate reduce".split(" ");
 /** … and those that hold what the app has named: one of these may be called as an option is. */
 const OF_NAMES = "limits anyOf renamed cases branches sensitive".split(" ");
 

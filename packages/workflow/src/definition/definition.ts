@@ -30,8 +30,41 @@ export interface One<Scope> {
   otherwise: "wait" | "skip" | "cancelOld" | "newestWaits";
 }
 
+/** Of the starts that one run collects, those whose input it gets. */
+export type Keep = "last" | "first" | "all";
+
+/** The input of a run that has collected starts. */
+export type Collected<Input, Kept> = Kept extends "all" ? { items: Input[] } : Input;
+
+/** How starts of a workflow with one key become one run. */
+export interface Collect<Scope, Kept extends Keep = Keep> {
+  /** Made at each start, of its own input. Without one, a start begins a run at once. */
+  key: (scope: Scope) => string | undefined;
+  /** The run begins when nothing was started for so long. */
+  quiet: Duration;
+  /** It begins at the latest so long after the first start. Default: 10 times `quiet`. */
+  atMost?: Duration;
+  /**
+   * It begins as soon as it has so many starts, from 1 to 1,000. Default: 1,000 for `all`, else no
+   * limit. With `all` it gets no more: what came at the same moment is in a run after it.
+   */
+  size?: number;
+  /**
+   * What the run's `input` is: that of the `last` or the `first` start, or `{ items }` with those of
+   * `all`, in order. These are at most 1 MB together: what is more is in a run after it.
+   */
+  keep: Kept;
+}
+
+/** What handlers see as `input`. */
+export type InputFrom<Schema extends AnySchema, Kept> = Collected<InferOutput<Schema>, Kept>;
+
 /** The options of a whole workflow. */
-export interface WorkflowOptions<Schema extends AnySchema, OnEnd extends AnyUndo = AnyUndo> {
+export interface WorkflowOptions<
+  Schema extends AnySchema,
+  OnEnd extends AnyUndo = AnyUndo,
+  Kept extends Keep = "last",
+> {
   /** Parses the input of `workflow.start`: any Standard Schema, or Convex's `v.object`. */
   input: Schema;
   /** For every action of the workflow without a `retry`. Default: one attempt. */
@@ -40,13 +73,19 @@ export interface WorkflowOptions<Schema extends AnySchema, OnEnd extends AnyUndo
    * For every action of the workflow: the limits of the app's config that it takes part in. A step
    * may have others, and other keys for the same ones. Default: none.
    */
-  limits?: LimitsOption<{ input: InferOutput<Schema> }>;
+  limits?: LimitsOption<{ input: InputFrom<Schema, Kept> }>;
   /**
    * Of the runs of the workflow with one key, children too, at most one goes on at a time. A run
    * below one with the same key is part of that. A key that is undefined is none. Keys are shown,
    * so what is `sensitive` cannot be read here. Default: all may run at once.
    */
-  one?: One<{ input: InferOutput<Schema> }>;
+  one?: One<{ input: InputFrom<Schema, Kept> }>;
+  /**
+   * Starts with one key are collected into one run: a debounce, a batch, or both. Each returns the
+   * id of the run that collects, which is `pending`. Children are not collected. Keys are shown, so
+   * what is `sensitive` cannot be read there. Default: each start begins a run.
+   */
+  collect?: Collect<{ input: InferOutput<Schema> }, Kept>;
   /** Limits a whole run: it then ends as `timedOut`, and is rolled back. Default: none. */
   timeout?: Duration;
   /** How long a run is kept after its end, before it is removed. Default: forever. */
@@ -57,19 +96,19 @@ export interface WorkflowOptions<Schema extends AnySchema, OnEnd extends AnyUndo
    * compensations; an action after that, with its own `retry`. If it fails, the run's result stays,
    * and `status` has an `onEndError`.
    */
-  onEnd?: Compensation<{ input: InferOutput<Schema>; run: EndedRun }, OnEnd>;
+  onEnd?: Compensation<{ input: InputFrom<Schema, Kept>; run: EndedRun }, OnEnd>;
   /**
    * What runs are found by, in `list` and the studio: at most 10 of each, by name, such as
    * `{ org: input.org }`. They are set by the start of a run, and by a restart with another input;
    * children have none. They are shown, so what is `sensitive` cannot be read here.
    */
-  tags?: (scope: { input: InferOutput<Schema> }) => Tags;
+  tags?: (scope: { input: InputFrom<Schema, Kept> }) => Tags;
   /**
    * Values of the input that are neither shown, logged, nor passed to a scheduled function, by
    * their paths, such as `["input.card"]`; a path goes through lists. `true`: the whole input, and
    * every node is `sensitive`. Default: none.
    */
-  sensitive?: boolean | readonly SensitivePath<InferOutput<Schema>>[];
+  sensitive?: boolean | readonly SensitivePath<InputFrom<Schema, Kept>>[];
   /**
    * Renamed nodes, `{ old: "new" }`: they keep their results, and runs in flight go on. A node
    * inside another is named by its path, such as `"agent.think"` or `"route.big.x"`. An entry may
@@ -163,7 +202,7 @@ export interface Definition<Input, Scope, Output, Name extends string = string, 
   readonly "~output"?: () => Output;
   readonly "~events"?: () => Events;
   readonly "~names"?: () => Name;
-  readonly options: WorkflowOptions<AnySchema>;
+  readonly options: WorkflowOptions<AnySchema, AnyUndo, Keep>;
   /**
    * The nodes by name, each with its `kind`, `finalize` under that name. A sleep is `{ duration }`,
    * a child `{ workflow, args }`; the `body` of a loop or an each, each of the `cases` of a branch

@@ -10,8 +10,12 @@ export {
 export { defineConfig, type Config } from "./definition.js";
 export type { ActionCtx, CallInfo, Info, MutationCtx, QueryCtx, Register } from "./context.js";
 export type {
+  Collect,
+  Collected,
   Definition,
   EndedRun,
+  InputFrom,
+  Keep,
   Tags,
   TagValue,
   WorkflowInput,

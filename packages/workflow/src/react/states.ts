@@ -28,6 +28,7 @@ const BADGES: Readonly<Record<State, Badge>> = {
   queued: { tone: "waiting", sign: "◷", label: "queued" },
   retrying: { tone: "waiting", sign: "↻", label: "waiting for a retry" },
   waitingForEvent: { tone: "waiting", sign: "◷", label: "waiting for an event" },
+  collecting: { tone: "waiting", sign: "◷", label: "collecting starts" },
   waitingForTurn: { tone: "waiting", sign: "◷", label: "waiting for its turn" },
   sleeping: { tone: "waiting", sign: "◷", label: "sleeping" },
   completed: { tone: "good", sign: "✓", label: "completed" },

@@ -54,7 +54,8 @@ export function RunTimeline({
   const scale = timeScale([...rows.flatMap(({ spans }) => spans), ...ofChildren]);
   // A node that only holds others does nothing itself.
   const first = known?.active.find(({ doing }) => doing)?.doing;
-  const isShown = known?.state === "running" || first === "waitingForTurn";
+  const waits = first === "waitingForTurn" || first === "collecting";
+  const isShown = known?.state === "running" || waits;
   const doing = isShown ? first : undefined;
   const { sign, label: state, tone } = badgeOf(doing ?? run.state);
   const title = known && `${known.workflow} · ${timeOf(known, now)}`;

@@ -2,6 +2,7 @@ import type { GenericActionCtx } from "convex/server";
 import type { Token } from "../component/validators.js";
 import type { StepError } from "../definition/context.js";
 import { describeThrown } from "../errors/failure.js";
+import { parserOf } from "./collect.js";
 import type { Bound } from "./functions.js";
 import { parsedAgain } from "./input.js";
 import { referenceTo } from "./reference.js";
@@ -29,7 +30,7 @@ export async function inputAtBeginning(
   const isOpen = own.definition.options.one === undefined;
   if (hasTurn === true && isOpen) await ctx.runMutation(unlock, { token });
   try {
-    const again = parsedAgain(referenceTo(own, own.definition).parse, input);
+    const again = parsedAgain(parserOf(referenceTo(own, own.definition)), input);
     if (again === undefined) return {};
     await ctx.runMutation(reparsed, { token, ...again });
     return { input: again.input };

@@ -34,6 +34,7 @@ import { INPUT, inputAtBeginning } from "./begins.js";
 import { checkMatch, eventsOf, received } from "./nodes/event.js";
 import { casesOf, onEndOf, withOnEnd } from "./nodes/kinds.js";
 import type { GENERATED_FORMAT } from "../rules.js";
+import { begunWithItems } from "./gathering.js";
 import { limitOfStage } from "./limits.js";
 import { type Again, nextAttempt } from "./options.js";
 import {
@@ -295,6 +296,7 @@ export function compiled(
         returns: v.union(v.null(), v.string()),
         handler: async (ctx, { token, stage, event, nested, ...options }) => {
           if (event.kind === "restart") return await restart(ctx, token.run, event);
+          if (event.kind === "collected") return await begunWithItems(ctx, own, token);
           // Its parent may have ended already, and cancel its many children in pages.
           const mayBeCalledOff = event.kind === "arrive" && token.parentOfMany !== undefined;
           if (mayBeCalledOff && (await ctx.runQuery(component.lib.isCalledOff, { token })))

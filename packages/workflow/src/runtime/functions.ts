@@ -42,10 +42,13 @@ const vRestart = v.object({
   retentionMs: v.optional(v.number()),
 });
 
+/** A run that has collected starts gets their items. */
+const vCollected = v.object({ kind: v.literal("collected") });
+
 export const entryArgs = {
   token: vToken,
   stage: v.string(),
-  event: v.union(...vEvent.members, vRestart),
+  event: v.union(...vEvent.members, vRestart, vCollected),
   scope: v.any(),
   fuse: v.boolean(),
   slot: v.optional(v.string()),

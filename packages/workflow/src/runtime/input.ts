@@ -9,7 +9,7 @@ import { misshapeOf } from "../shape.js";
 import { checkStorable, copied, MAX_VALUE_BYTES } from "../values.js";
 
 /** Of a document's 16 levels: inputs are stored in a page of children, events in a union. */
-const MAX_DEPTH = 13;
+export const MAX_DEPTH = 13;
 
 interface Named {
   readonly subject: string;

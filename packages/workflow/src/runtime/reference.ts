@@ -6,6 +6,7 @@ import type { AnyDefinition } from "../definition/definition.js";
 import type { Receives } from "../definition/event.js";
 import type { InferInput } from "../definition/values.js";
 import { durationMs } from "../rules.js";
+import { itemPaths } from "./collect.js";
 import type { Bound } from "./functions.js";
 import { parseValue } from "./input.js";
 import { hasOnEnd, kindOf, type Nodes, outputsIn } from "./nodes/kinds.js";
@@ -71,6 +72,7 @@ export function referenceTo(own: Bound, given: AnyDefinition): WorkflowReference
   const { workflow: name, storedAs, definition, plan = "" } = own;
   const { input } = definition.options;
   const sensitive = sensitivePaths(definition.options);
+  const ofItem = itemPaths({ definition }, sensitive);
   const ms = (option: "timeout" | "retention") => {
     const given = definition.options[option];
     const what = `The ${option} of workflow "${name}"`;
@@ -93,7 +95,7 @@ export function referenceTo(own: Bound, given: AnyDefinition): WorkflowReference
     },
     parse: (value) =>
       parseValue(
-        { subject: `The input of workflow "${name}"`, root: "input", sensitive },
+        { subject: `The input of workflow "${name}"`, root: "input", sensitive: ofItem },
         input,
         value,
       ),

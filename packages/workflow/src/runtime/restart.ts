@@ -3,6 +3,7 @@ import type { FunctionArgs, FunctionReturnType } from "convex/server";
 import type { ComponentApi } from "../component/_generated/component.js";
 import type { Beginning } from "../component/validators.js";
 import { durationMs } from "../rules.js";
+import { asWhole, parserOf } from "./collect.js";
 import { inputOf, parsedAgain } from "./input.js";
 import { insideOf, outputsIn } from "./nodes/kinds.js";
 import { oneOf } from "./one.js";
@@ -47,11 +48,11 @@ export async function restartBy(
   const { stored } = workflow;
   // What reads another input is done again, as if it read the first node.
   const replaced = input === undefined ? undefined : from;
-  const given = input === undefined ? undefined : inputOf(workflow, input);
+  const given = input === undefined ? undefined : asWhole(workflow, inputOf(workflow, input));
   const keeps = { runId, workflow: workflow.storedAs };
   const kept = given === undefined ? await ctx.runQuery(steering.keptInput, keeps) : null;
   // The kept one is replaced if the present schema gives something else.
-  const next = given ?? (kept === null ? undefined : parsedAgain(workflow.parse, kept));
+  const next = given ?? (kept === null ? undefined : parsedAgain(parserOf(workflow), kept));
   // There is none of a run that cannot be restarted, which the component says.
   const begins = next ?? kept;
   return await ctx.runMutation(steering.restart, {

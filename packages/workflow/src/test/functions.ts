@@ -1,7 +1,7 @@
 import { v } from "convex/values";
 import type { Doc } from "../component/_generated/dataModel.js";
 import { query } from "../component/_generated/server.js";
-import { isEntry, isTimed } from "../component/core/kinds.js";
+import { isCollecting, isEntry, isTimed } from "../component/core/kinds.js";
 import { nameOf } from "../component/core/steps.js";
 
 /* Queries of the component's tables. They are mounted beside its own functions, in tests only. */
@@ -41,7 +41,7 @@ export const timers = query({
 /** What the record of a stage waits for. */
 function kindOf(step: Doc<"steps">) {
   if (isTimed(step)) return step.kind;
-  return isEntry(step) ? "start" : "retry";
+  return isEntry(step) || isCollecting(step) ? "start" : "retry";
 }
 
 export const started = query({

@@ -13,6 +13,7 @@ import type * as engine_entry from "../engine/entry.js";
 import type * as events from "../events.js";
 import type * as features_childPages from "../features/childPages.js";
 import type * as features_children from "../features/children.js";
+import type * as features_collecting from "../features/collecting.js";
 import type * as features_concurrency from "../features/concurrency.js";
 import type * as features_deadlines from "../features/deadlines.js";
 import type * as features_ending from "../features/ending.js";
@@ -44,6 +45,7 @@ const fullApi: ApiFromModules<{
   events: typeof events;
   "features/childPages": typeof features_childPages;
   "features/children": typeof features_children;
+  "features/collecting": typeof features_collecting;
   "features/concurrency": typeof features_concurrency;
   "features/deadlines": typeof features_deadlines;
   "features/ending": typeof features_ending;

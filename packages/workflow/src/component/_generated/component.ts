@@ -50,6 +50,7 @@ export type ComponentApi<Name extends string | undefined = string | undefined> =
             | "retrying"
             | "waitingForEvent"
             | "sleeping"
+            | "collecting"
             | "waitingForTurn";
         };
         atMost?: number;
@@ -110,6 +111,7 @@ export type ComponentApi<Name extends string | undefined = string | undefined> =
               | "retrying"
               | "waitingForEvent"
               | "sleeping"
+              | "collecting"
               | "waitingForTurn";
           };
           atMost?: number;
@@ -158,6 +160,7 @@ export type ComponentApi<Name extends string | undefined = string | undefined> =
             | "retrying"
             | "waitingForEvent"
             | "sleeping"
+            | "collecting"
             | "waitingForTurn";
         };
         atMost?: number;
@@ -283,6 +286,45 @@ export type ComponentApi<Name extends string | undefined = string | undefined> =
       "internal",
       { stage: string; fn: string; args: any },
       any,
+      Name
+    >;
+    gather: FunctionReference<
+      "mutation",
+      "internal",
+      {
+        token: {
+          run: string;
+          step: string;
+          attempt: number;
+          uncounted?: number;
+          iterations?: Array<number>;
+          generation?: number;
+          plan?: string;
+          parentOfMany?: string;
+        };
+        how?: { size?: number; keep?: "last" | "first" | "all" };
+      },
+      { input: any; given?: { value?: any } } | null,
+      Name
+    >;
+    gathered: FunctionReference<
+      "mutation",
+      "internal",
+      {
+        token: {
+          run: string;
+          step: string;
+          attempt: number;
+          uncounted?: number;
+          iterations?: Array<number>;
+          generation?: number;
+          plan?: string;
+          parentOfMany?: string;
+        };
+        one?: { key: string; otherwise: "wait" | "skip" | "cancelOld" | "newestWaits" };
+        tags?: Record<string, string | number | boolean>;
+      },
+      null,
       Name
     >;
     isCalledOff: FunctionReference<
@@ -556,6 +598,7 @@ export type ComponentApi<Name extends string | undefined = string | undefined> =
             | "input"
             | "entry"
             | "turn"
+            | "collect"
             | "action"
             | "mutation"
             | "query"
@@ -846,6 +889,13 @@ export type ComponentApi<Name extends string | undefined = string | undefined> =
           key?: string;
           tags?: Record<string, string | number | boolean>;
           one?: { key: string; otherwise: "wait" | "skip" | "cancelOld" | "newestWaits" };
+          collect?: {
+            key: string;
+            quietMs: number;
+            atMostMs: number;
+            size?: number;
+            keep: "last" | "first" | "all";
+          };
           permits?: Array<string>;
         }>;
         reuse?: "ended" | "failed";
@@ -1158,6 +1208,7 @@ export type ComponentApi<Name extends string | undefined = string | undefined> =
           | "retrying"
           | "waitingForEvent"
           | "sleeping"
+          | "collecting"
           | "waitingForTurn";
         upTo?: number;
       },
@@ -1177,6 +1228,7 @@ export type ComponentApi<Name extends string | undefined = string | undefined> =
           | "retrying"
           | "waitingForEvent"
           | "sleeping"
+          | "collecting"
           | "waitingForTurn";
         since: number;
         dueAt?: number;
@@ -1218,6 +1270,7 @@ export type ComponentApi<Name extends string | undefined = string | undefined> =
           | "retrying"
           | "waitingForEvent"
           | "sleeping"
+          | "collecting"
           | "waitingForTurn";
         places?: boolean;
         page: {
@@ -1279,6 +1332,7 @@ export type ComponentApi<Name extends string | undefined = string | undefined> =
           childKey?: string;
           tags?: Record<string, string | number | boolean>;
           waitsFor?: { key: string; runId?: string; place: number };
+          collecting?: { key: string; items: number; until: number };
           input?: string;
           at?: {
             path: string;
@@ -1289,6 +1343,7 @@ export type ComponentApi<Name extends string | undefined = string | undefined> =
               | "retrying"
               | "waitingForEvent"
               | "sleeping"
+              | "collecting"
               | "waitingForTurn";
             since: number;
             dueAt?: number;
@@ -1348,6 +1403,7 @@ export type ComponentApi<Name extends string | undefined = string | undefined> =
             | "input"
             | "entry"
             | "turn"
+            | "collect"
             | "action"
             | "mutation"
             | "query"
@@ -1611,6 +1667,7 @@ export type ComponentApi<Name extends string | undefined = string | undefined> =
         input?: any;
         tags?: Record<string, string | number | boolean>;
         waitsFor?: { key: string; runId?: string; place: number };
+        collecting?: { key: string; items: number; until: number };
         expiresAt?: number;
         timesOutAt?: number;
         active: Array<{
@@ -1618,6 +1675,7 @@ export type ComponentApi<Name extends string | undefined = string | undefined> =
             | "input"
             | "entry"
             | "turn"
+            | "collect"
             | "action"
             | "mutation"
             | "query"
@@ -1691,6 +1749,7 @@ export type ComponentApi<Name extends string | undefined = string | undefined> =
             | "retrying"
             | "waitingForEvent"
             | "sleeping"
+            | "collecting"
             | "waitingForTurn";
         }>;
         stalled: boolean;
@@ -1762,6 +1821,7 @@ export type ComponentApi<Name extends string | undefined = string | undefined> =
               | "input"
               | "entry"
               | "turn"
+              | "collect"
               | "action"
               | "mutation"
               | "query"

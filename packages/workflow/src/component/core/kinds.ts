@@ -18,6 +18,8 @@ export const stepKinds = {
   entry: {},
   /** The same: its run waits for another of its key, and has not begun. */
   turn: {},
+  /** The same: its run collects starts, and looks then whether it may begin. */
+  collect: {},
   action: { runs: "in pool" },
   mutation: { runs: "within" },
   query: { runs: "within" },
@@ -41,6 +43,10 @@ const factsOf = ({ kind }: OfKind): Facts => stepKinds[kind];
 export const isInput = ({ kind }: OfKind): boolean => kind === "input";
 export const isEntry = ({ kind }: OfKind): boolean => kind === "entry";
 export const isTurn = ({ kind }: OfKind): boolean => kind === "turn";
+export const isCollecting = ({ kind }: OfKind): boolean => kind === "collect";
+/** The run comes to its stage later. */
+export const isUnreached = (step: OfKind): boolean =>
+  isEntry(step) || isTurn(step) || isCollecting(step);
 export const isAction = (step: OfKind): boolean => factsOf(step).runs === "in pool";
 export const runsWithin = (step: OfKind): boolean => factsOf(step).runs === "within";
 export const runsFunction = (step: OfKind): boolean => factsOf(step).runs !== undefined;

@@ -1,11 +1,8 @@
-import type { Infer } from "convex/values";
-import type { vTags } from "../validators.js";
+import type { Tags } from "../validators.js";
 import type { MutationCtx, QueryCtx, Run, RunId } from "./documents.js";
 
 /** A run has at most so many: each is a row that its start writes and its removal deletes. */
 export const MOST_TAGS = 10;
-
-type Tags = Infer<typeof vTags>;
 
 const rowsOf = (ctx: QueryCtx, run: RunId) =>
   ctx.db

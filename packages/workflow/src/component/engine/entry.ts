@@ -140,12 +140,17 @@ export function arrivalAt({ permits }: Pick<Step, "permits">): Event {
 /** Enters again without fusion what fails: a scheduled mutation that throws is gone. */
 export async function enterNow(
   ctx: MutationCtx,
-  run: Run,
+  of: Run,
   step: Step,
   { scope = null, slot, otherwise = failStep, ...given }: EnterOptions,
 ): Promise<void> {
   const token = tokenOf(step);
   await cancelCheck(ctx, step);
+  let run = of;
+  if (of.collects !== undefined) {
+    if (!(await ctx.runMutation(internal.features.collecting.due, { step: step._id }))) return;
+    run = (await ctx.db.get("runs", of._id)) ?? of;
+  }
   if (run.state === "pending") {
     // guard: one-at-a-time
     if (!(await takeTurn(ctx, run))) return await joinLine(ctx, run, step);

@@ -4,6 +4,7 @@ import { childrenIn } from "../core/childRuns.js";
 import type { QueryCtx, Run, Step } from "../core/documents.js";
 import {
   isAction,
+  isCollecting,
   isEntry,
   isHolding,
   isInPool,
@@ -35,6 +36,7 @@ export function doingOf({ kind, state }: Pick<Step, "kind" | "state">): Doing | 
   const step = { kind };
   if (isHolding(step) || isParent(step) || isEntry(step)) return undefined;
   if (isTurn(step)) return "waitingForTurn";
+  if (isCollecting(step)) return "collecting";
   if (isAction(step) && state === "pending") return "queued";
   if (state !== "waiting") return "running";
   if (isAction(step)) return "retrying";
@@ -68,18 +70,18 @@ const CHILDREN = 3;
 const BELOW = 6;
 
 /**
- * Where a run is. Undefined unless it goes on or waits for its turn, and if there is no room to
- * read that.
+ * Where a run is. Undefined unless it goes on, collects starts or waits for its turn, and if there
+ * is no room to read that.
  */
 export async function placeOfRun(ctx: QueryCtx, run: Run): Promise<At | undefined> {
-  const waits = run.state === "pending" && run.one !== undefined;
+  const waits = run.state === "pending" && (run.one ?? run.collects) !== undefined;
   if (run.state !== "running" && run.state !== "compensating" && !waits) return undefined;
   let left = BELOW;
   let found: At | undefined;
   const look = async (at: Run, above: string): Promise<void> => {
     if (!(await hasRoomToRead(ctx))) return;
     const step = await innermost(ctx, at._id);
-    if (step === undefined || (waits && !isTurn(step))) return;
+    if (step === undefined || (waits && !isTurn(step) && !isCollecting(step))) return;
     const path = above + placeIn(step, at);
     const children = isParent(step)
       ? await childrenIn(ctx, step._id, "running").take(CHILDREN)

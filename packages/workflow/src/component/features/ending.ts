@@ -17,6 +17,7 @@ import { beginOnEnd } from "./onEnd.js";
 import { liftDeadlines } from "../engine/deadlineTimer.js";
 import type { BadEnd } from "../validators.js";
 import { dropPages } from "./childPages.js";
+import { dropCollected } from "./collecting.js";
 import { childOfClosedEnded, lastUndo, undoAbove, undoNext } from "./compensation.js";
 import { childEnded } from "./concurrency.js";
 import { endRecount } from "./failing.js";
@@ -55,7 +56,12 @@ interface Completed {
 type End = Completed | Bad;
 
 /** The fields that only a run that goes on has. */
-const NOT_GOING = { first: undefined, paused: undefined, sensitiveError: undefined };
+const NOT_GOING = {
+  first: undefined,
+  paused: undefined,
+  sensitiveError: undefined,
+  collects: undefined,
+};
 
 /**
  * Ends a run; its parent goes on. One that fails with something to undo is `compensating`
@@ -131,6 +137,7 @@ async function finishRun(ctx: MutationCtx, run: Run, end: End): Promise<Work | u
   await logKept(ctx, run, await keptEvents(ctx, run._id));
   if (run.onEnd === true) await beginOnEnd(ctx, { ...run, ...ended });
   await leaveLine(ctx, run);
+  await dropCollected(ctx, run);
   if (run.parentStep === undefined) {
     const sensitive = state !== "completed" && end.sensitive === true;
     await callOnComplete(ctx, { ...run, ...ended }, sensitive);

@@ -166,6 +166,7 @@ function stepsDoing(ctx: QueryCtx, doing: Exclude<Doing, "stalled">): QueryStrea
       retrying: "action",
       waitingForEvent: "event",
       sleeping: "sleep",
+      collecting: "collect",
       waitingForTurn: "turn",
     } as const
   )[doing];

@@ -4,7 +4,7 @@ import { v } from "convex/values";
 import { internal } from "../_generated/api.js";
 import { voidMutation } from "../core/continuations.js";
 import type { MutationCtx, QueryCtx, Step } from "../core/documents.js";
-import { isAction, isEntry, isInPool, isTimed } from "../core/kinds.js";
+import { isAction, isCollecting, isEntry, isInPool, isTimed } from "../core/kinds.js";
 import { logThrown } from "../core/log.js";
 import { pool } from "../core/poolHost.js";
 import { isToCome, stateOfJob } from "../core/scheduled.js";
@@ -68,7 +68,10 @@ function eventOf(step: Step): Event | undefined {
   const { state, event, dueAt } = step;
   if (event !== undefined) return event;
   const isToArrive =
-    isEntry(step) || state === "pending" || (isAction(step) && state === "waiting");
+    isEntry(step) ||
+    isCollecting(step) ||
+    state === "pending" ||
+    (isAction(step) && state === "waiting");
   if (isToArrive) return arrivalAt(step);
   return dueAt !== undefined && isTimed(step) ? { kind: "due" } : undefined;
 }

@@ -2,7 +2,7 @@ import { isOwnJob } from "@stepwise/workpool/core";
 import { type Infer, v } from "convex/values";
 import { childrenFrom, childrenIn, isWaitingForChildren } from "../core/childRuns.js";
 import type { MutationCtx, Run, Step } from "../core/documents.js";
-import { isEntry, takesEvents } from "../core/kinds.js";
+import { isUnreached, takesEvents } from "../core/kinds.js";
 import { goesOn } from "../core/runs.js";
 import { stepRead } from "../core/steps.js";
 import { reception } from "../validators.js";
@@ -75,7 +75,7 @@ export async function isAhead(ctx: MutationCtx, run: Run, receiver: Receiver): P
   const record = await recordOf(at);
   if (loop !== undefined) return record?.endedAt === undefined;
   // A node that is being entered has a record already.
-  if (record === null || isEntry(record)) return true;
+  if (record === null || isUnreached(record)) return true;
   if (race === undefined || !isWaitingForChildren(record)) return false;
   for await (const one of childrenFrom(ctx, record._id))
     if (one.childKey === race.case && goesOn(one)) return await isAhead(ctx, one, receiver);

@@ -8,6 +8,7 @@ import { rearmDeadline } from "../engine/deadlineTimer.js";
 import { scheduleEntry } from "../engine/entry.js";
 import schema from "../schema.js";
 import type { Plans } from "../validators.js";
+import { repairCollector } from "./collecting.js";
 import { isStranded, rearmLate, recoverStranded } from "./lost.js";
 import { repairRetention } from "./retention.js";
 import { repairTurn } from "./turns.js";
@@ -16,7 +17,7 @@ import { repairTurn } from "./turns.js";
 const PAGE = 100;
 const MAX_PAGE_BYTES = 4 << 20;
 /** What is repaired, in this order. Events only if plans are given. */
-const ORDER = ["steps", "deadlines", "turns", "actions", "events"] as const;
+const ORDER = ["steps", "deadlines", "turns", "collectors", "actions", "events"] as const;
 
 /** Where a repair is. `most`: how many rows there was room for. */
 type Place = { what: (typeof ORDER)[number]; cursor: string | null; most?: number; plans?: Plans };
@@ -47,7 +48,8 @@ async function repairPage(ctx: MutationCtx, { what, cursor, most = PAGE, ...rest
     // No cursor points behind the rows that are done, so the page begins anew, and ends there.
     if (!(await hasRoomInPage(ctx)))
       return { what, cursor, ...rest, ...(done > 0 ? { most: done } : {}) };
-    if ("workflow" in row) await repairTurn(ctx, row, rest.plans);
+    if ("workflow" in row && !("state" in row)) await repairCollector(ctx, row);
+    else if ("workflow" in row) await repairTurn(ctx, row, rest.plans);
     else if ("at" in row) await rearmDeadline(ctx, row);
     else await repairStep(ctx, what, row, rest.plans ?? []);
   }
@@ -67,6 +69,8 @@ async function rowsOf(
     return await rows.query("deadlines").withIndex("by_creation_time").paginate(page);
   if (what === "turns")
     return await rows.query("turns").withIndex("by_creation_time").paginate(page);
+  if (what === "collectors")
+    return await rows.query("collectors").withIndex("by_creation_time").paginate(page);
   const steps = rows.query("steps");
   if (what === "steps")
     return await steps.withIndex("by_entry", (q) => q.gt("entersAt", undefined)).paginate(page);

@@ -4,6 +4,7 @@ import type { Beginning, NewChild, NewChildren } from "../../component/validator
 import type { Child, EachChild } from "../../definition/parent.js";
 import { describeThrown, Failure } from "../../errors/failure.js";
 import { checkedOutput, copied, fromPages, MAX_VALUE_BYTES } from "../../values.js";
+import { asWhole } from "../collect.js";
 import { inputOf } from "../input.js";
 import { oneOf } from "../one.js";
 import { checkConcurrency, checkTolerate, optionOf } from "../options.js";
@@ -280,7 +281,7 @@ function isChild(value: unknown): value is Child<unknown> {
 /** A child's input, parsed, and the key of its `one`; if it does not fit its schema, why. */
 export function parsedInput(reference: WorkflowReference<never>, input: unknown) {
   try {
-    const parsed = inputOf(reference, input);
+    const parsed = asWhole(reference, inputOf(reference, input));
     return { ...parsed, one: oneOf(reference, parsed.input) };
   } catch (error) {
     const at = { workflow: reference.name, node: "input", attempt: 1 };

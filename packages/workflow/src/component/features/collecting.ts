@@ -1,0 +1,305 @@
+import { cancelPending } from "@stepwise/workpool/core";
+import type { FunctionHandle } from "convex/server";
+import { getConvexSize, v, type Value } from "convex/values";
+import { describeThrown } from "../../errors/failure.js";
+import { MAX_VALUE_BYTES } from "../../values.js";
+import { internal } from "../_generated/api.js";
+import { internalMutation, internalQuery } from "../_generated/server.js";
+import {
+  type Collector,
+  collectorOf,
+  counted,
+  lastOf,
+  rowsOf,
+  sourceOf,
+} from "../core/collected.js";
+import { continueLater, deleteInPage, removal } from "../core/continuations.js";
+import type { Doc, MutationCtx, Run, RunId, Step } from "../core/documents.js";
+import type { Input } from "../core/input.js";
+import { hasNotEnded, marksOf, newRecord, tokenOf } from "../core/steps.js";
+import { insertTags, removeTags } from "../core/tags.js";
+import { beginStage, replaceInput } from "../engine/begin.js";
+import { failStep, scheduleEntry } from "../engine/entry.js";
+import {
+  type Beginning,
+  type Collect,
+  type Counted,
+  type Gathering,
+  type One,
+  type Tags,
+  vCounted,
+} from "../validators.js";
+
+/* Starts of one key are collected into a run, which is pending until they are quiet. */
+
+/** What others have collected for a run, and what this transaction has itself. */
+interface Seen {
+  readonly before: Counted | undefined;
+  items: number;
+  bytes: number;
+}
+/** What a transaction knows of the runs that it has collected for. */
+export type AllSeen = Map<RunId, Seen>;
+
+interface Start extends Input {
+  collect: Collect;
+  tags?: Tags | undefined;
+}
+
+const sizeOf = ({ input, given }: Input): number =>
+  getConvexSize(input as Value) + getConvexSize(given?.value as Value | undefined);
+
+/** Adds a start to the run that collects those of its key, or opens one. */
+export async function collectStart(
+  ctx: MutationCtx,
+  start: Start,
+  begin: Beginning,
+  all: AllSeen,
+): Promise<{ run: RunId; isNew: boolean }> {
+  const { collect, tags: _tags, ...input } = start;
+  const open = await collectorOf(ctx, begin.workflow, collect.key);
+  const before = open && (await seenOf(ctx, open.run, collect, all));
+  const joins = before !== null && !isFull(before, collect, sizeOf(input));
+  if (open !== null && !joins) await close(ctx, open);
+  const collector = open !== null && joins ? open : await openFor(ctx, start, begin);
+  const { run } = collector;
+  const seen = joins ? before : { before: undefined, items: 0, bytes: 0 };
+  all.set(run, seen);
+  const bytes = joins && collect.keep === "first" ? 0 : sizeOf(input);
+  const kept = bytes === 0 ? {} : input;
+  const at = ctx.db.vars.commitTs;
+  await ctx.db.insert("collected", { run, at, ...kept, bytes, counted: seen.before });
+  seen.items += 1;
+  seen.bytes += bytes;
+  if (isFull(seen, collect)) await close(ctx, collector);
+  return { run, isNew: !joins };
+}
+
+/** Counts what is collected, if that matters. It is stale: who reads it would conflict. */
+async function seenOf(ctx: MutationCtx, run: RunId, { size }: Collect, all: AllSeen) {
+  const known = all.get(run);
+  if (known !== undefined) return known;
+  const { count } = internal.features.collecting;
+  const stale = { useStaleSnapshot: true } as const;
+  const before = size === undefined ? undefined : await ctx.runQuery(count, { run }, stale);
+  return { before, items: 0, bytes: 0 };
+}
+
+/** Says whether a run has as many starts as it may, or would have with some bytes more. */
+function isFull({ before, items, bytes }: Seen, { size, keep }: Collect, more = 0): boolean {
+  if (size !== undefined && (before?.items ?? 0) + items >= size) return true;
+  return keep === "all" && (before?.bytes ?? 0) + bytes + more > MAX_VALUE_BYTES;
+}
+
+/** What has been collected for a run. */
+export const count = internalQuery({
+  args: { run: v.id("runs") },
+  returns: vCounted,
+  handler: async (ctx, { run }) => await counted(ctx, run),
+});
+
+/** When the last start was collected. */
+export const lastAt = internalQuery({
+  args: { run: v.id("runs") },
+  returns: v.number(),
+  handler: async (ctx, { run }) => (await lastOf(ctx, run))?._creationTime ?? 0,
+});
+
+async function openFor(
+  ctx: MutationCtx,
+  { collect, tags }: Start,
+  { first, undoable: _undoable, ...ofRun }: Beginning,
+): Promise<Pick<Collector, "_id" | "run" | "step">> {
+  const { workflow, plan } = ofRun;
+  const { atMostMs, ...how } = collect;
+  const now = Date.now();
+  const collects = { ...how, until: now + atMostMs };
+  const fresh = { state: "pending" as const, index: 0, startedAt: now, tagged: tags && true };
+  const run = await ctx.db.insert("runs", { ...ofRun, ...fresh, collects });
+  const { _creationTime: createdAt = now } = (await ctx.db.get("runs", run)) ?? {};
+  if (tags !== undefined) await insertTags(ctx, run, tags, Math.floor(createdAt));
+  const record = { ...newRecord({ run, plan, createdAt }, first), ...marksOf(first) };
+  const waits = { kind: "collect", state: "waiting", dueAt: collects.until } as const;
+  const step = await ctx.db.insert("steps", { ...record, ...waits });
+  const at = now + Math.min(collect.quietMs, atMostMs);
+  await scheduleEntry(ctx, { ...record, _id: step }, { at });
+  const of = { workflow, key: collect.key, run, step };
+  return { ...of, _id: await ctx.db.insert("collectors", of) };
+}
+
+/** No start comes to a run any more: it begins as soon as this transaction has committed. */
+async function close(ctx: MutationCtx, { _id, run: id, step: first }: Closed): Promise<void> {
+  await ctx.db.delete("collectors", _id);
+  const run = await ctx.db.get("runs", id);
+  const step = await ctx.db.get("steps", first);
+  if (run?.collects === undefined || step === null || !hasNotEnded(step)) return;
+  if (step.job !== undefined) await cancelPending(ctx, step.job);
+  await closeRun(ctx, run, step);
+}
+type Closed = Pick<Collector, "_id" | "run" | "step">;
+
+async function closeRun(ctx: MutationCtx, { _id, collects }: Run, step: Step): Promise<void> {
+  await ctx.db.patch("runs", _id, { collects: collects && { ...collects, isClosed: true } });
+  const fields = { kind: "entry", state: "pending", dueAt: undefined } as const;
+  await scheduleEntry(ctx, step, { isGuarded: true }, fields);
+}
+
+/**
+ * The time of a run that collects has come. It begins if it takes no more starts; else it is closed
+ * in this transaction, which reads no rows, and takes them in the next.
+ * @returns whether it begins.
+ */
+export const due = internalMutation({
+  args: { step: v.id("steps") },
+  returns: v.boolean(),
+  handler: async (ctx, { step: id }) => {
+    const step = await ctx.db.get("steps", id);
+    const run = step === null ? null : await ctx.db.get("runs", step.run);
+    if (step === null || run?.collects === undefined) return true;
+    if (run.collects.isClosed === true) return await takeItems(ctx, run, step);
+    const { quietMs, until, key } = run.collects;
+    const { lastAt } = internal.features.collecting;
+    const last = await ctx.runQuery(lastAt, { run: run._id }, { useStaleSnapshot: true });
+    const at = Math.min(Math.floor(last) + quietMs, until);
+    if (at > Date.now()) {
+      await scheduleEntry(ctx, step, { at });
+      return false;
+    }
+    const collector = await collectorOf(ctx, run.workflow, key);
+    if (collector?.run === run._id) await ctx.db.delete("collectors", collector._id);
+    await closeRun(ctx, run, step);
+    return false;
+  },
+});
+
+/** The app says what a run gets, and what follows from that. @returns false if that fails. */
+async function takeItems(ctx: MutationCtx, run: Run, step: Step): Promise<boolean> {
+  const { stage } = step;
+  const event = { kind: "collected" } as const;
+  const args = { token: tokenOf(step), stage, event, scope: null, fuse: false, nested: true };
+  try {
+    await ctx.runMutation(run.entry as FunctionHandle<"mutation">, args);
+    return true;
+  } catch (failure) {
+    // With its items it can be restarted.
+    await gather(ctx, run, step);
+    await failStep(ctx, step._id, describeThrown(failure));
+    return false;
+  }
+}
+
+/**
+ * Gives a run its items. @param given how, by its workflow as it is now: without `keep` it collects
+ * no more, and each of the items that were all kept is for a run of its own. @returns its input.
+ */
+export async function gather(
+  ctx: MutationCtx,
+  run: Run,
+  step: Step,
+  given: Gathering | undefined = run.collects,
+): Promise<Input> {
+  const source = sourceOf(run);
+  const isOver = given?.keep === undefined && run.collects?.keep !== "all";
+  const { keep, size } = (isOver ? run.collects : given) ?? {};
+  const { input, isMore } =
+    keep === "last" || keep === "first"
+      ? await oneOf(ctx, source, keep)
+      : await several(ctx, source, { keep, size: keep === undefined ? 1 : size });
+  const fields = await replaceInput(ctx, run._id, input);
+  await ctx.db.patch("runs", run._id, { ...fields, collects: undefined });
+  if (isMore) await beginWithRest(ctx, run, step);
+  return input;
+}
+
+async function oneOf(ctx: MutationCtx, source: RunId, keep: "last" | "first") {
+  const rows = (order: "asc" | "desc") => rowsOf(ctx, source).order(order);
+  const last = keep === "last" ? await rows("desc").first() : null;
+  // While it was opened it may have kept the first.
+  const row = last?.input === undefined ? await rows("asc").first() : last;
+  const input = inputOf(row);
+  await drop(ctx, source);
+  return { input, isMore: false };
+}
+
+const inputOf = (row: Doc<"collected"> | null): Input => ({
+  input: row?.input ?? null,
+  ...(row?.given && { given: row.given }),
+});
+
+/** The first items, as many as one run may have. Without `keep` one is its whole input. */
+async function several(ctx: MutationCtx, source: RunId, { keep, size = Infinity }: Gathering) {
+  const taken: Input[] = [];
+  let bytes = 0;
+  let isMore = false;
+  for await (const row of rowsOf(ctx, source)) {
+    const isKept = row.input !== undefined;
+    isMore =
+      isKept && (taken.length >= size || (taken.length > 0 && bytes + row.bytes > MAX_VALUE_BYTES));
+    if (isMore) break;
+    if (isKept) taken.push(inputOf(row));
+    bytes += row.bytes;
+    await ctx.db.delete("collected", row._id);
+  }
+  const input = keep === undefined ? (taken[0] ?? inputOf(null)) : together(taken);
+  return { input, isMore };
+}
+
+function together(items: readonly Input[]): Input {
+  const input = { items: items.map(({ input }) => input as Value) };
+  if (items.every(({ given }) => given === undefined)) return { input };
+  const isWhole = items.every(({ given }) => given === undefined || given.value !== undefined);
+  const raw = items.map(({ input, given }) => (given?.value ?? input) as Value);
+  return { input, given: isWhole ? { value: { items: raw } } : {} };
+}
+
+/** What one run may not have is for another, which begins at once. */
+async function beginWithRest(ctx: MutationCtx, run: Run, step: Step): Promise<void> {
+  const { workflow, workflowName, entry, plan, timeoutMs, retentionMs, sensitive, onEnd } = run;
+  const of = { workflow, workflowName, entry, plan, timeoutMs, retentionMs, sensitive, onEnd };
+  const collects = run.collects && { ...run.collects, isClosed: true, rest: sourceOf(run) };
+  const fresh = { state: "pending" as const, index: 0, startedAt: Date.now(), collects };
+  const rest = await ctx.db.insert("runs", { ...of, ...fresh });
+  const { _creationTime: createdAt = Date.now() } = (await ctx.db.get("runs", rest)) ?? {};
+  const { stage, called, part, iterations } = step;
+  const first = { stage, called, part, iterations, reads: [], ...marksOf(step) };
+  await beginStage(ctx, { run: rest, plan, createdAt }, first, new Map());
+}
+
+/** What is made of the items of a run that begins. */
+export async function noteMade(
+  ctx: MutationCtx,
+  id: RunId,
+  { one, tags }: { one?: One | undefined; tags?: Tags | undefined },
+): Promise<void> {
+  const run = await ctx.db.get("runs", id);
+  if (run === null) return;
+  await removeTags(ctx, run);
+  await ctx.db.patch("runs", id, { one, tagged: tags && true });
+  if (tags !== undefined) await insertTags(ctx, id, tags, Math.floor(run._creationTime));
+}
+
+/** A run that collects has ended: what it has collected is dropped. */
+export async function dropCollected(ctx: MutationCtx, run: Run): Promise<void> {
+  const { collects, workflow } = run;
+  if (collects === undefined) return;
+  const collector = await collectorOf(ctx, workflow, collects.key);
+  if (collector?.run === run._id) await ctx.db.delete("collectors", collector._id);
+  await drop(ctx, sourceOf(run));
+}
+
+async function drop(ctx: MutationCtx, source: RunId): Promise<void> {
+  if (!(await dropSome(ctx, source)))
+    await continueLater(ctx, internal.features.collecting.dropMore, source);
+}
+
+const dropSome = async (ctx: MutationCtx, source: RunId): Promise<boolean> =>
+  await deleteInPage(ctx, "collected", rowsOf(ctx, source));
+
+export const dropMore = removal(dropSome);
+
+/** What a restore from a backup may have left. */
+export async function repairCollector(ctx: MutationCtx, collector: Collector): Promise<void> {
+  const run = await ctx.db.get("runs", collector.run);
+  const collects = run !== null && run.endedAt === undefined && run.collects !== undefined;
+  if (!collects) await ctx.db.delete("collectors", collector._id);
+}

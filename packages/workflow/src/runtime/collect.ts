@@ -1,0 +1,72 @@
+import type { Value } from "convex/values";
+import type { Collect } from "../component/validators.js";
+import { durationMs, MOST_ITEMS } from "../rules.js";
+import { checkStorable } from "../values.js";
+import { type inputOf, MAX_DEPTH, PASS_AN_ID } from "./input.js";
+import { keyMade } from "./keys.js";
+import type { WorkflowReference } from "./reference.js";
+import { sensitivePaths } from "./secrets.js";
+
+type Reference = Pick<WorkflowReference<never>, "name" | "definition">;
+type Input = ReturnType<typeof inputOf>;
+
+/** How long a collect lasts at most, in times of its `quiet`. */
+const TIMES_QUIET = 10;
+
+const keepsAll = ({ definition }: Pick<Reference, "definition">): boolean =>
+  definition.options.collect?.keep === "all";
+
+/**
+ * How the start with this input is collected; undefined without a `collect` or a key.
+ * @throws if the key is none, or is made of what is sensitive.
+ */
+export function collectOf(workflow: Reference, input: unknown): Collect | undefined {
+  const { collect, sensitive } = workflow.definition.options;
+  if (collect === undefined) return undefined;
+  const paths = itemPaths(workflow, sensitivePaths({ sensitive }));
+  const key = keyMade(workflow, { option: "collect", key: collect.key, sensitive: paths }, input);
+  if (key === undefined) return undefined;
+  const { keep } = collect;
+  const quietMs = durationMs(collect.quiet);
+  const atMostMs =
+    collect.atMost === undefined ? TIMES_QUIET * quietMs : durationMs(collect.atMost);
+  return { key, quietMs, atMostMs, size: sizeOf(collect), keep };
+}
+
+/** How many starts a run has at most. */
+export const sizeOf = ({ keep, size }: { keep: string; size?: number }): number | undefined =>
+  size ?? (keep === "all" ? MOST_ITEMS : undefined);
+
+/** The paths in one item: `input.items.card` is its `input.card`. */
+export const itemPaths = (of: Pick<Reference, "definition">, paths: readonly string[]) =>
+  keepsAll(of) ? paths.map((path) => path.replace(/^input\.items(?=\.|$)/, "input")) : paths;
+
+/** The input of a run that has this one item, or starts without a key. @throws if it is too large. */
+export function asWhole(workflow: Reference, { input, given }: Input): Input {
+  if (!keepsAll(workflow)) return { input, ...(given && { given }) };
+  const items = (each: Value): Value => ({ items: [each] });
+  checkStorable(items(input), {
+    subject: `The input of workflow "${workflow.name}"`,
+    root: "input",
+    maxDepth: MAX_DEPTH,
+    kind: "invalidInput",
+    cannot: "cannot be collected",
+    advice: PASS_AN_ID,
+  });
+  if (given === undefined) return { input: items(input) };
+  const { value } = given;
+  return { input: items(input), given: value === undefined ? {} : { value: items(value) } };
+}
+
+/** Parses the whole input of a run, as {@link WorkflowReference.parse} does that of a start. */
+export function parserOf(
+  workflow: Pick<WorkflowReference<never>, "definition" | "parse">,
+): (whole: unknown) => Value {
+  const { parse } = workflow;
+  if (!keepsAll(workflow)) return parse;
+  return (whole) => {
+    const { items }: { items?: unknown } = Object(whole);
+    // A run that was started before its workflow had a `collect`.
+    return { items: Array.isArray(items) ? items.map((each) => parse(each)) : [parse(whole)] };
+  };
+}
