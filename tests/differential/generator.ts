@@ -18,10 +18,19 @@ export interface Generated {
  * @param seed the same for the same workflows.
  * @param random where its numbers come from; by default from the seed.
  * @param isWide with many children, long loops and large values.
+ * @param isLimited with runs that have a `one`, and actions that take part in {@link LIMITS}.
  */
-export function generated(seed: number, random = randomOf(seed), isWide = false): Generated {
-  return new Generator(seed, random, isWide).file();
+export function generated(
+  seed: number,
+  random = randomOf(seed),
+  isWide = false,
+  isLimited = false,
+): Generated {
+  return new Generator(seed, random, isWide, isLimited).file();
 }
+
+/** The limits that actions may name, as they are at first. */
+export const LIMITS = { tenant: { perKey: 1, total: 3 }, exports: { total: 2 } };
 
 /**
  * How deep nodes stand inside each other, and how many workflows are beside the one that is
@@ -48,6 +57,7 @@ class Generator extends HandlerWriter {
     seed: number,
     random: () => number,
     readonly isWide: boolean,
+    readonly isLimited: boolean,
   ) {
     super(random);
     this.#prefix = `w${seed}`;
@@ -80,6 +90,7 @@ class Generator extends HandlerWriter {
       ...(this.chance(0.2) ? [`retry: ${this.retry()}`] : []),
       ...(this.chance(isKid ? 0.04 : 0.15) ? [`timeout: ${this.long()}`] : []),
       ...(this.chance(0.25) ? [this.onEnd()] : []),
+      ...(this.isLimited ? this.#shared(isKid) : []),
     ];
     const names: string[] = [];
     const around = () => ({ names, isInLoop: false, depth: 0 });
@@ -102,6 +113,29 @@ class Generator extends HandlerWriter {
       nodes.push(`.finalize({ ${this.handler("finalize", around())}${this.policy()} })`);
     else if (this.chance(0.3)) nodes.push(this.#end(around()));
     return `export const ${name} = defineWorkflow({ ${options.join(", ")} })\n${nodes.join("\n")};\n`;
+  }
+
+  /**
+   * What a workflow shares with others. All runs of a child have one key: with several, two might
+   * wait for each other's children.
+   */
+  #shared(isKid: boolean): string[] {
+    const otherwise = this.oneOf(["wait", "wait", "skip", "cancelOld", "newestWaits"]);
+    const keys = isKid ? '["a"]' : this.oneOf(['["a"]', '["a", "b"]']);
+    const key = `({ input }) => pick("one", { input }, ${keys})`;
+    return [
+      ...(this.chance(isKid ? 0.35 : 0.7)
+        ? [`one: { key: ${key}, otherwise: "${otherwise}" }`]
+        : []),
+      ...(this.chance(0.4) ? [`limits: ${this.#limits(["input"])}`] : []),
+    ];
+  }
+
+  /** @param given what a key may be made of. */
+  #limits(given: readonly string[]): string {
+    const of = `{ ${given.join(", ")} }`;
+    const key = `{ tenant: (${of}) => pick("tenant", ${of}, ["a", "b"]) }`;
+    return this.oneOf(['["exports"]', key, `["exports", ${key}]`]);
   }
 
   /** @returns the name under which its output is read, if it has one, and its text. */
@@ -144,7 +178,10 @@ class Generator extends HandlerWriter {
     const compensate = this.chance(0.35)
       ? `, compensate: { ${this.compensation(`${name}.compensate`, around)} }`
       : "";
-    return [name, `.step("${name}", { ${handler}${this.policy(kind)}${recover}${compensate} })`];
+    const isLimited = this.isLimited && kind === "action" && this.chance(0.6);
+    const limits = isLimited ? `, limits: ${this.#limits(basics(around))}` : "";
+    const options = `${handler}${this.policy(kind)}${recover}${compensate}${limits}`;
+    return [name, `.step("${name}", { ${options} })`];
   }
 
   /** A step that neither fails nor takes time. */

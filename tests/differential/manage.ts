@@ -1,27 +1,32 @@
+import { LIMITS } from "./generator.js";
+
 /** A file of the app: what is called from outside. */
 export const MANAGE = `
 import { WorkflowManager } from "@stepwise/workflow";
 import { internalMutationGeneric, internalQueryGeneric, makeFunctionReference } from "convex/server";
 import { components } from "./_generated/api";
 import { workflows } from "./_workflows/index";
+// Of one that was renamed, the runs are stored under its old name.
+const of = (name) => workflows[name] ?? workflows[name + "Anew"];
 const workflow = new WorkflowManager(components.workflow);
 const onEnd = makeFunctionReference("manage:ended");
+const limited = new WorkflowManager(components.workflow, { limits: ${JSON.stringify(LIMITS)} });
 const brief = new WorkflowManager(components.workflow, { retention: "5m" });
-export const start = internalMutationGeneric((ctx, { name, input, refuses, expires, ...options }) =>
-  (expires ? brief : workflow).start(ctx, workflows[name], input, { ...options, onComplete: { fn: onEnd, context: { name, refuses } } }));
+export const start = internalMutationGeneric((ctx, { name, input, refuses, expires, isLimited, ...options }) =>
+  (isLimited ? limited : expires ? brief : workflow).start(ctx, of(name), input, { ...options, onComplete: { fn: onEnd, context: { name, refuses } } }));
 export const send = internalMutationGeneric((ctx, { name, runId, event, value }) =>
-  workflow.sendEvent(ctx, workflows[name], runId, event, value));
+  workflow.sendEvent(ctx, of(name), runId, event, value));
 const greedy = async ({ db }) => { for (;;) await db.query("large").filter((q) => q.eq(1, 2)).first(); };
 export const all = internalQueryGeneric(async (ctx, { name }) =>
-  (await workflow.list(ctx, { workflow: workflows[name] }, { cursor: null, numItems: 100 })).page.map(({ runId, state }) => [runId, state]));
+  (await workflow.list(ctx, { workflow: of(name) }, { cursor: null, numItems: 100 })).page.map(({ runId, state }) => [runId, state]));
 export const cancel = internalMutationGeneric((ctx, { runId }) => workflow.cancel(ctx, runId));
 export const pause = internalMutationGeneric((ctx, { runId }) => workflow.pause(ctx, runId));
 export const resume = internalMutationGeneric((ctx, { runId }) => workflow.resume(ctx, runId));
 export const restart = internalMutationGeneric((ctx, { name, runId, ...options }) =>
-  workflow.restart(ctx, workflows[name], runId, options));
+  workflow.restart(ctx, of(name), runId, options));
 export const look = internalQueryGeneric(async (ctx, { name, runId }) => {
-  const { page } = await workflow.steps(ctx, workflows[name], runId, { cursor: null, numItems: 100 });
-  const status = await workflow.status(ctx, workflows[name], runId);
+  const { page } = await workflow.steps(ctx, of(name), runId, { cursor: null, numItems: 100 });
+  const status = await workflow.status(ctx, of(name), runId);
   await ctx.runQuery(components.workflow.views.tree, { runId });
   await ctx.runQuery(components.workflow.views.input, { runId });
   await ctx.runQuery(components.workflow.views.pool, {});
@@ -30,10 +35,17 @@ export const look = internalQueryGeneric(async (ctx, { name, runId }) => {
 });
 export const cleanup = internalMutationGeneric((ctx, { runId }) => workflow.cleanup(ctx, runId));
 export const repair = internalMutationGeneric((ctx) => workflow.repair(ctx));
-export const limit = internalMutationGeneric((ctx, { maxParallelism }) =>
-  ctx.runMutation(components.workflow.config.update, { maxParallelism }));
+export const limit = internalMutationGeneric((ctx, config) =>
+  ctx.runMutation(components.workflow.config.update, config));
+export const steerLimit = internalMutationGeneric((ctx, { does, name, key, numbers }) =>
+  does === "override" ? limited.limits.override(ctx, name, numbers) : limited.limits[does](ctx, name, { key }));
+export const bulk = internalMutationGeneric((ctx, { name, where, ...options }) =>
+  workflow.bulk.start(ctx, { ...options, where: { ...where, ...(name && { workflow: of(name) }) } }));
+export const stopBulk = internalMutationGeneric((ctx, { bulkId }) => workflow.bulk.stop(ctx, bulkId));
+export const bulks = internalQueryGeneric(async (ctx) =>
+  (await workflow.bulk.list(ctx, { cursor: null, numItems: 100 })).page);
 export const ended = internalMutationGeneric(async (ctx, { runId, context: { name, refuses }, result }) => {
-  const status = await workflow.status(ctx, workflows[name], runId);
+  const status = await workflow.status(ctx, of(name), runId);
   await ctx.db.insert("ends", { runId, state: result.state, seen: status?.state });
   if (refuses === "greedy") await greedy(ctx);
   if (refuses) throw new Error("onComplete refuses");

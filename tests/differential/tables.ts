@@ -12,6 +12,10 @@ export const UNDER_WAY = [
   "waiting",
   "largeArgs",
   "setAside",
+  "limited",
+  "lines",
+  "permits",
+  "turns",
 ] as const satisfies readonly TableNames[];
 /**
  * Those besides that have no row when all runs are gone. What stays is the pool's own, and when

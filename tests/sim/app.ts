@@ -3,10 +3,11 @@ import type { Part } from "@stepwise/testing";
 import { modules, schema } from "@stepwise/workflow/test";
 import { defineSchema } from "convex/server";
 import type { Workflows } from "../differential/definition.js";
+import { LIMITS } from "../differential/generator.js";
 import { MANAGE } from "../differential/manage.js";
 import { type Files, Releases, type Version } from "../edits/releases.js";
 import type { Change } from "../../packages/codegen/src/compatibility/lines.js";
-import { verdicts, versions } from "./deploys.js";
+import { nameBefore, verdicts, versions } from "./deploys.js";
 import type { Scenario } from "./scenario.js";
 
 /** An app with the workflows of some scenarios, compiled by the real compiler. */
@@ -22,6 +23,11 @@ const PROBE = `
 import { defineWorkflow } from "@stepwise/workflow";
 import { z } from "zod";
 export const probe = defineWorkflow({ input: z.object({}) }).step("act", { action: () => "done" });
+`;
+
+const CONFIG = `
+import { defineConfig } from "@stepwise/workflow";
+export default defineConfig({ limits: ${JSON.stringify(LIMITS)} });
 `;
 
 const releases = new Releases();
@@ -61,6 +67,7 @@ async function filesOf(definitions: Files): Promise<Files> {
     "behaviour.ts": behaviour,
     "manage.ts": MANAGE,
     "probe.workflow.ts": PROBE,
+    "stepwise.config.ts": CONFIG,
     ...definitions,
   };
 }
@@ -68,9 +75,10 @@ async function filesOf(definitions: Files): Promise<Files> {
 async function appOf(version: Version): Promise<App> {
   const index = await version.modules["./convex/_workflows/index.js"]!();
   const app = { "./convex/_generated/api.js": async () => ({}), ...version.modules };
+  // What the compiler has written has one.
+  const workflows = Object.entries((index as { workflows: Workflows }).workflows);
   return {
-    // What the compiler has written has one.
-    workflows: (index as { workflows: Workflows }).workflows,
+    workflows: Object.fromEntries(workflows.map(([name, each]) => [nameBefore(name), each])),
     parts: [
       { path: "", schema: defineSchema({}, { schemaValidation: false }), modules: app },
       { path: "workflow", schema, modules },

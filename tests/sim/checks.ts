@@ -75,6 +75,9 @@ export async function checkRest(stage: Stage): Promise<void> {
   if (stage.rows("drain").some(({ on }) => on)) stage.problems.push("a drain is on");
   if (stage.rows("watch").some(({ watched, forHost }) => watched || forHost))
     stage.problems.push("the watchdog is on");
+  for (const { _id, state, done, atMost = Infinity } of stage.rows("bulks"))
+    if (state === "running" || done > atMost)
+      stage.problems.push(`the bulk ${_id} is ${state} after ${done} of ${atMost} runs`);
   const runs = new Set<string>(stage.runs().map(({ _id }) => _id));
   for (const table of ["steps", "undos", "inbox", "contexts", "deadlines"] as const)
     for (const { run } of stage.rows(table))

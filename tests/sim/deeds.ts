@@ -1,11 +1,12 @@
 import type { Backup } from "@stepwise/testing";
+import type { Limits } from "@stepwise/workpool";
 import { isEnd } from "../differential/definition.js";
 import { eventsIn } from "../differential/events-in.js";
 import type { RunRow } from "../differential/rest.js";
 import { isUnwatched } from "../differential/tables.js";
 import { look } from "./look.js";
 import { ENCORE } from "./scenario.js";
-import type { Blow, Clash, Deed, Entry, Start } from "./scenario.js";
+import type { Blow, Clash, Deed, Entry, LimitSteering, Start, ToMany } from "./scenario.js";
 import { JOBS, type Stage } from "./stage.js";
 
 /** What is done to one run. */
@@ -102,7 +103,10 @@ export class Deeds {
     if (deed.does === "look") return await look(this.#stage);
     if (deed.does === "storm")
       return void (await Promise.all(deed.deeds.map((each) => this.#do(each))));
-    if (deed.does === "limit") return await this.limit(deed.maxParallelism);
+    if (deed.does === "limit") return await this.limit(deed.maxParallelism, deed.limits);
+    if (deed.does === "steer limit") return await this.#steerLimit(deed);
+    if (deed.does === "bulk") return await this.#bulk(deed);
+    if (deed.does === "stop bulk") return await this.#stopBulk(deed.which);
     if (deed.does === "repair") return void (await this.#stage.call("repair", {}));
     const run = this.#runFor(deed);
     if (run === undefined) return;
@@ -206,12 +210,44 @@ export class Deeds {
       options.runAt === undefined ? undefined : this.#stage.deployment.wall() + options.runAt;
     const given = { key, reuse, runAfter, runAt, expires };
     const named = Object.entries(given).filter(([, value]) => value !== undefined);
-    const args = { name: this.#stage.scenario.top, input, refuses, ...Object.fromEntries(named) };
+    const { top, profile } = this.#stage.scenario;
+    const isLimited = profile === "limits" ? { isLimited: true } : {};
+    const args = { name: top, input, refuses, ...isLimited, ...Object.fromEntries(named) };
     await this.#stage.call("start", args);
   }
 
-  async limit(maxParallelism: number): Promise<void> {
+  async limit(maxParallelism: number, limits?: Limits): Promise<void> {
     this.#stage.watch.mostParallel = Math.max(this.#stage.watch.mostParallel, maxParallelism);
-    await this.#stage.call("limit", { maxParallelism });
+    await this.#stage.call("limit", { maxParallelism, ...(limits && { limits }) });
+  }
+
+  /** No limit is paused or overridden any more. */
+  async freeLimits(): Promise<void> {
+    for (const name of ["tenant", "exports"] as const)
+      for (const key of name === "tenant" ? [undefined, "a", "b"] : [undefined])
+        for (const how of ["resume", "reset"] as const)
+          await this.#stage.done(this.#steerLimit({ how, name, ...(key && { key }) }));
+  }
+
+  async #steerLimit({ how, name, key, numbers }: Omit<LimitSteering, "does">): Promise<void> {
+    await this.#stage.call("steerLimit", { does: how, name, ...(key && { key }), numbers });
+  }
+
+  async #bulk({ to, ofTop = false, state, from, atMost, perSecond }: ToMany): Promise<void> {
+    const { top } = this.#stage.scenario;
+    const at = to === "restart" && ofTop && from !== undefined ? { from } : {};
+    const options = { do: to, where: state === undefined ? {} : { state }, atMost, perSecond };
+    const given = Object.entries({
+      ...options,
+      ...this.#placeOf(top, { does: "restart", run: 0, ...at }),
+    });
+    const args = Object.fromEntries(given.filter(([, value]) => value !== undefined));
+    await this.#stage.call("bulk", { ...args, ...(ofTop ? { name: top } : {}) });
+  }
+
+  async #stopBulk(which: number): Promise<void> {
+    const going = this.#stage.rows("bulks").filter((bulk) => bulk.state === "running");
+    const bulk = going[Math.floor(which * going.length)];
+    if (bulk !== undefined) await this.#stage.call("stopBulk", { bulkId: bulk._id });
   }
 }

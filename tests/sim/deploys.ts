@@ -34,6 +34,8 @@ interface Version {
   readonly options?: string;
   /** A field more of the input. */
   readonly more?: string;
+  /** Which of the two has another name. */
+  readonly anew?: "top" | "kid";
 }
 
 function changed(name: string, from: string, to: string): Nodes {
@@ -121,6 +123,8 @@ const EDITS: Readonly<Record<string, Version>> = {
   "one child at a time": { nodes: changed("kids", "concurrency: 2", "concurrency: 1") },
   "the child's node removed": { kid: KID.slice(KID.indexOf(".step(")) },
   "the child's node added": { kid: `${KID}.sleep("more", 10_000)` },
+  "the workflow renamed": { anew: "top" },
+  "the child renamed": { anew: "kid" },
 };
 
 const IMPORTS = `
@@ -130,13 +134,25 @@ import { act, below, change, lasts, pick } from "./behaviour";
 `;
 const INPUT = "at: z.string(), n: z.number(), more: z.string().optional()";
 
+/** What a workflow is called that has been renamed: its runs stay those of the old name. */
+const ANEW = "Anew";
+export const nameBefore = (name: string): string => name.replace(new RegExp(`${ANEW}$`), "");
+
 /** Both workflows of a family's member. */
-function textOf(index: number, { nodes = NODES, kid = KID, options = "", more = "" }: Version) {
-  const define = (name: string, text: string) =>
-    `export const ${name} = defineWorkflow({ input: z.object({ ${INPUT}${more} })${options} })${text};\n`;
-  const top = Object.values(nodes).join("\n").replaceAll("KID", `e${index}kid`);
+function textOf(
+  index: number,
+  { nodes = NODES, kid = KID, options = "", more = "", anew }: Version,
+) {
+  const kidName = `e${index}kid`;
+  const define = (which: "top" | "kid", fields: string, others: string, text: string) => {
+    const name = `e${index}${which}`;
+    const before = which === anew ? `, renamedFrom: "${name}"` : "";
+    return `export const ${name}${which === anew ? ANEW : ""} = defineWorkflow({ input: z.object({ ${fields} })${others}${before} })${text};\n`;
+  };
+  const called = anew === "kid" ? kidName + ANEW : kidName;
+  const top = Object.values(nodes).join("\n").replaceAll("KID", called);
   // The child has no part in what is renamed.
-  return `export const e${index}kid = defineWorkflow({ input: z.object({ ${INPUT} }) })${kid};\n${define(`e${index}top`, top)}`;
+  return define("kid", INPUT, "", kid) + define("top", INPUT + more, options, top);
 }
 
 const names = Object.keys(EDITS);

@@ -31,10 +31,12 @@ export class Laws {
   ) {}
 
   see({ by, writes }: Commit): void {
+    const fresh = new Set(writes.filter(({ old }) => old === undefined).map(({ id }) => id));
     for (const { table, id, old, next } of writes) {
       // What a table holds is for its schema to say.
       if (table.path === "workflow/runs") this.#run(by, { old, next } as Change<RunRow>);
-      else if (table.path === "workflow/steps") this.#step(id, { old, next } as Change<StepRow>);
+      else if (table.path === "workflow/steps")
+        this.#step(id, { old, next } as Change<StepRow>, fresh);
     }
     // Only now, as the last child may have ended in the same commit.
     for (const { table, old, next } of writes)
@@ -90,11 +92,14 @@ export class Laws {
     return own;
   }
 
-  #step(id: string, { old, next }: Change<StepRow>): void {
+  #step(id: string, { old, next }: Change<StepRow>, fresh: ReadonlySet<string>): void {
     if (old !== undefined) this.#ofKey(old).delete(id);
     if (next === undefined) return;
     if (this.#ofKey(next).add(id).size > 1) this.problems.add(`${keyOf(next)} has several records`);
     if (old?.paused !== true || old.state !== "waiting") return;
+    // Its finalize ran as it was paused.
+    const finalize = this.#ofKey({ ...next, stage: `${next.stage}.finalize` });
+    if ([...finalize].some((each) => !fresh.has(each))) return;
     // It goes on only once it is resumed.
     if (next.state === "completed" || (next.state === "running" && next.paused === true))
       this.problems.add(`${keyOf(next)} is paused, and goes on`);

@@ -31,9 +31,17 @@ export function limitsOfWork(random: () => number): { readonly limits?: WorkLimi
   return share < 0.3 ? {} : { limits: { ...tenant, ...exports, ...api } };
 }
 
+/** Where works say what they need. */
+interface Place {
+  readonly component: string;
+  readonly works: string;
+}
+
 /** No commit starts a work beyond a limit, and permits are those of works in slots. */
 export class PoolLimits {
   readonly #needs = new Map<string, readonly string[]>();
+  /** By work, which of these count. */
+  readonly #begun = new Map<string, readonly string[]>();
   readonly #running = new Map<string, number>();
   #held = 0;
   #left = API.burst;
@@ -42,36 +50,61 @@ export class PoolLimits {
 
   constructor(
     readonly deployment: Deployment,
-    readonly problems: string[],
+    readonly tell: (problem: string) => void,
+    readonly place: Place = { component: "workpool", works: "works" },
   ) {}
 
+  /** What there is now is not what it has seen. */
+  forget(): void {
+    const { component, works } = this.place;
+    this.#running.clear();
+    const all = this.deployment.rows<Doc<"works">>(component, works as "works");
+    for (const { _id, permits = [] } of all) this.#needs.set(_id, permits);
+    const slots = this.deployment.rows<Doc<"slots">>(component, "slots");
+    const names = new Map(
+      this.deployment.rows<Doc<"permits">>(component, "permits").map((one) => [one._id, one.name]),
+    );
+    for (const { work, permits = [] } of slots) {
+      if (work === undefined) continue;
+      this.#begun.set(
+        work,
+        permits.flatMap((id) => names.get(id) ?? []),
+      );
+      this.#count(work, 1);
+    }
+    this.#held = slots.reduce((sum, { permits = [] }) => sum + permits.length, 0);
+    this.#permits = this.deployment.rows(component, "permits").length;
+  }
+
   see({ by, writes }: Commit): void {
+    const { component, works } = this.place;
     const [left, entered] = [new Set<string>(), new Set<string>()];
     for (const { table, old, next } of writes) {
-      if (table.path === "workpool/works" && next !== undefined) {
+      if (table.path === `${component}/${works}` && next !== undefined) {
         const { _id, permits = [] } = next as unknown as Doc<"works">;
         this.#needs.set(_id, permits);
       }
-      if (table.path === "workpool/permits")
+      if (table.path === `${component}/permits`)
         this.#permits += Number(next !== undefined) - Number(old !== undefined);
-      if (table.path !== "workpool/slots") continue;
+      if (table.path !== `${component}/slots`) continue;
       const [had, has] = [old, next] as unknown as (Doc<"slots"> | undefined)[];
       this.#held += (has?.permits?.length ?? 0) - (had?.permits?.length ?? 0);
       if (had?.work !== undefined) left.add(had.work);
       if (has?.work !== undefined) entered.add(has.work);
     }
     for (const work of left) this.#count(work, -1);
-    for (const work of entered) this.#count(work, 1);
     // One whose slot is only written to goes on, also if its limit was lowered.
     const started = [...entered].filter((work) => !left.has(work));
-    const [gate] = this.deployment.rows<Doc<"gate">>("workpool", "gate");
-    for (const name of new Set(started.flatMap((work) => this.#needsOf(work))))
+    const [gate] = this.deployment.rows<Doc<"gate">>(component, "gate");
+    for (const work of started) this.#begin(work, gate);
+    for (const work of entered) this.#count(work, 1);
+    for (const name of new Set(started.flatMap((work) => this.#begun.get(work) ?? [])))
       if (gate !== undefined && this.#running.get(name)! > limitOf(gate, name))
-        this.problems.push(`${by} runs ${this.#running.get(name)} of ${name}`);
-    const ofApi = started.filter((work) => this.#needsOf(work).includes("api")).length;
+        this.tell(`${by} runs ${this.#running.get(name)} of ${name}`);
+    const ofApi = started.filter((work) => this.#needs.get(work)?.includes("api")).length;
     if (ofApi > 0) this.#take(by, ofApi);
     if (this.#held !== this.#permits)
-      this.problems.push(`${by}: works in slots hold ${this.#held} of ${this.#permits} permits`);
+      this.tell(`${by}: works in slots hold ${this.#held} of ${this.#permits} permits`);
   }
 
   /** A transaction has begun up to 50 ms before its commit, so one more may be there. */
@@ -80,16 +113,18 @@ export class PoolLimits {
     const back = ((now - this.#leftAt) * API.limit) / API.perMs;
     this.#left = Math.min(API.burst, this.#left + back) - count;
     this.#leftAt = now;
-    if (this.#left < -1)
-      this.problems.push(`${by} starts ${-this.#left} of api more than its rate`);
+    if (this.#left < -1) this.tell(`${by} starts ${-this.#left} of api more than its rate`);
   }
 
-  #needsOf(work: string): readonly string[] {
-    return this.#needs.get(work) ?? [];
+  /** A limit that is added counts what begins from then on. */
+  #begin(work: string, gate: Doc<"gate"> | undefined): void {
+    const needs = this.#needs.get(work) ?? [];
+    const counted = needs.filter((name) => gate !== undefined && limitOf(gate, name) !== Infinity);
+    this.#begun.set(work, counted);
   }
 
   #count(work: string, change: number): void {
-    for (const name of this.#needsOf(work))
+    for (const name of this.#begun.get(work) ?? [])
       this.#running.set(name, (this.#running.get(name) ?? 0) + change);
   }
 }

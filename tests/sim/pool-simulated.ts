@@ -106,7 +106,7 @@ class PoolSimulation {
   /** What must hold after every commit. */
   #watch(): void {
     let held = 0;
-    const limits = new PoolLimits(this.#deployment, this.#problems);
+    const limits = new PoolLimits(this.#deployment, (problem) => this.#problems.push(problem));
     this.#deployment.onCommit((commit) => {
       limits.see(commit);
       const { by, writes } = commit;

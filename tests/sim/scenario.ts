@@ -1,4 +1,7 @@
 import { type ActionFault, type CallFault, CLASSES, seeded } from "@stepwise/testing";
+import { LIMITS } from "../differential/generator.js";
+import { limitsOf } from "./pool-limits.js";
+import type { Limits } from "@stepwise/workpool";
 import { FAMILY, topOf, versions } from "./deploys.js";
 import { generated } from "../differential/generator.js";
 
@@ -33,7 +36,31 @@ export type Deed =
       readonly child?: boolean;
     }
   | Clash
-  | { readonly does: "limit"; readonly maxParallelism: number };
+  | { readonly does: "limit"; readonly maxParallelism: number; readonly limits?: Limits }
+  | LimitSteering
+  | ToMany
+  | { readonly does: "stop bulk"; readonly which: number };
+
+/** What an operator says of a limit. */
+export interface LimitSteering {
+  readonly does: "steer limit";
+  readonly how: "override" | "pause" | "resume" | "reset";
+  readonly name: keyof typeof LIMITS;
+  readonly key?: string;
+  readonly numbers?: Limits[string];
+}
+
+/** A bulk. */
+export interface ToMany {
+  readonly does: "bulk";
+  readonly to: "cancel" | "pause" | "resume" | "restart" | "cleanup";
+  /** To those of the workflow that is started. Default: to all. */
+  readonly ofTop?: boolean;
+  readonly state?: "running" | "failed" | "completed";
+  readonly from?: number;
+  readonly atMost?: number;
+  readonly perSecond?: number;
+}
 
 /**
  * Several things are done to one run, at once or in turn: mostly to one that waits. `aroundMs`: how
@@ -86,7 +113,7 @@ export type Entry = { readonly nth: number } & (
 );
 
 /** All that a simulation depends on. */
-export const PROFILES = ["plain", "wide", "steer", "restore", "deploy", "pool"] as const;
+export const PROFILES = ["plain", "wide", "steer", "restore", "deploy", "limits", "pool"] as const;
 export type Profile = (typeof PROFILES)[number];
 
 export interface Scenario {
@@ -114,7 +141,8 @@ export interface Scenario {
 export function profileOf(seed: number): Profile {
   const share = (seed * 0.618_034) % 1;
   const upTo = {
-    plain: 0.44,
+    plain: 0.38,
+    limits: 0.44,
     wide: 0.49,
     steer: 0.69,
     restore: 0.74,
@@ -133,8 +161,8 @@ export function scenarioOf(
 ): Scenario {
   const random = seeded(seed ^ 0x5eed);
   if (profile === "deploy") return deployOf(seed, of, random);
-  const { text, top } = generated(seed, draws, profile === "wide");
-  const isCalm = random() < 0.25 && profile !== "restore";
+  const { text, top } = generated(seed, draws, profile === "wide", profile === "limits");
+  const isCalm = random() < 0.25 && profile !== "restore" && profile !== "limits";
   const plain = {
     seed,
     profile,
@@ -228,6 +256,40 @@ function clashing(random: () => number): Deed {
     ...(random() < 0.5 ? { child: true } : {}),
     ...(random() < 0.5 ? { inTurn: true } : {}),
     ...(isAround ? { aroundMs: Math.floor(random() * 80) - 40 } : {}),
+  };
+}
+
+/** What is done to limits, to many runs, and starts of runs with the same keys. */
+function sharing(random: () => number): Deed {
+  const upTo = (count: number) => Math.floor(random() * count);
+  const oneOf = <Each>(all: readonly Each[]): Each => all[upTo(all.length)]!;
+  const share = random();
+  if (share < 0.4)
+    return {
+      does: "start",
+      ...(random() < 0.2 ? { runAfter: upTo(100_000) } : {}),
+      ...(random() < 0.2 ? { key: `key${upTo(2)}`, reuse: "ended" as const } : {}),
+    };
+  if (share < 0.55) {
+    const limits = random() < 0.8 ? limitsOf(random) : {};
+    return { does: "limit", maxParallelism: upTo(6), limits };
+  }
+  if (share < 0.75) {
+    const how = oneOf(["override", "pause", "resume", "reset"] as const);
+    const name = oneOf(["tenant", "exports"] as const);
+    const numbers =
+      name === "tenant" ? { perKey: 1 + upTo(3), total: 1 + upTo(4) } : { total: 1 + upTo(4) };
+    const key = name === "tenant" && random() < 0.5 ? { key: oneOf(["a", "b"]) } : {};
+    return { does: "steer limit", how, name, ...(how === "override" ? { numbers } : key) };
+  }
+  if (share > 0.97) return { does: "stop bulk", which: random() };
+  return {
+    does: "bulk",
+    to: oneOf(["cancel", "pause", "resume", "resume", "restart", "restart", "cleanup"] as const),
+    ...(random() < 0.6 ? { ofTop: true, ...(random() < 0.5 ? { from: random() } : {}) } : {}),
+    ...(random() < 0.5 ? { state: oneOf(["running", "failed", "completed"] as const) } : {}),
+    ...(random() < 0.2 ? { atMost: 1 + upTo(3) } : {}),
+    ...(random() < 0.2 ? { perSecond: 0.2 + random() } : {}),
   };
 }
 
@@ -325,8 +387,9 @@ function planOf(random: () => number, profile: Profile): Entry[] {
       () => ({ does: "limit", maxParallelism: upTo(4) }),
     ])();
   };
-  if (profile === "steer" || profile === "wide") {
-    const steers = () => steering(random);
+  if (profile === "steer" || profile === "wide" || profile === "limits") {
+    const isLimited = profile === "limits";
+    const steers = () => (isLimited && random() < 0.6 ? sharing(random) : steering(random));
     const storm = (): Deed => ({ does: "storm", deeds: Array.from({ length: 64 }, steers) });
     const at = () => ({ on: "event" as const, nth: nth(profile === "wide" ? 2_000 : 600) });
     const many = Array.from({ length: 3 + upTo(20) }, () => ({ ...at(), ...steers() }));

@@ -6,6 +6,8 @@ import type { RunRow, Steered, StepRow, Still } from "../differential/rest.js";
 import type { Job } from "../edits/deployed.js";
 import { isEnd } from "../differential/definition.js";
 import { Laws } from "./laws.js";
+import { PoolLimits } from "./pool-limits.js";
+import { Turns } from "./turns.js";
 
 /** What one write has made of a document. */
 interface Change<Table extends TableNames> {
@@ -41,11 +43,16 @@ export class Watch {
   #drain = 0;
   readonly #going = new Map<string, number>();
   readonly #laws: Laws;
+  readonly #limits: PoolLimits;
+  readonly #turns: Turns;
   /** What the watchdog took for lost. */
   readonly lost: string[] = [];
 
   constructor(readonly deployment: Deployment) {
+    const tell = (problem: string) => void this.problems.add(problem);
     this.#laws = new Laws(deployment, this.problems);
+    this.#limits = new PoolLimits(deployment, tell, { component: "workflow", works: "steps" });
+    this.#turns = new Turns(deployment, tell);
     deployment.onCommit((commit) => this.#see(commit));
     deployment.onHappening((event) => {
       if (event.what === "crash") this.#acting = 0;
@@ -60,6 +67,7 @@ export class Watch {
     this.steered.clear();
     this.#going.clear();
     this.#laws.forget();
+    this.#limits.forget();
     this.#held = this.#slots().filter(({ work }) => work !== undefined).length;
     this.log.splice(0, Infinity, ...this.deployment.rows<Line>("", "log"));
     this.stills.length = 0;
@@ -81,6 +89,8 @@ export class Watch {
   #see(commit: Commit): void {
     const { by, writes } = commit;
     this.#laws.see(commit);
+    this.#limits.see(commit);
+    this.#turns.see(commit);
     for (const write of writes) {
       if (write.old === undefined && write.table.path === "workflow/_scheduled_functions")
         this.#scheduled(write.next as unknown as Job);

@@ -24,8 +24,8 @@ async function testHost(maxParallelism: number) {
   await t.mutation(internal.chains.setMax, { maxParallelism });
   return {
     t,
-    start: (chain: string, length: number, ms: number) =>
-      t.mutation(internal.chains.start, { chain, link: 0, length, ms }),
+    start: (chain: string, length: number, ms: number, permits?: string[]) =>
+      t.mutation(internal.chains.start, { chain, link: 0, length, ms, permits }),
     drive: () => counter.drive({ timers: vitestTimers(vi) }),
     runs: () => t.run((ctx) => ctx.db.query("runs").collect()),
     state: () =>
@@ -82,6 +82,24 @@ describe("handing a slot over", () => {
     await host.start("a", 12, 300);
     await host.drive();
     expect(await host.runs()).toHaveLength(12);
+    expect(await host.state()).toEqual({ open: true, held: 0, waiting: 0 });
+  });
+
+  /* Seed 300 of the profile `limits`: it took its slot without the permit. */
+  test("[S186] a successor that must queue, but that nobody is before, waits for its limit", async () => {
+    const host = await testHost(3);
+    await host.t.mutation(internal.chains.setTotals, { limits: { one: { total: 1 } } });
+    await host.start("a", 2, 3_000, ["one"]);
+    await host.start("b", 2, 3_010, ["one"]);
+    await host.start("busy", 1, 2_950);
+    // It closes the gate, and soon starts.
+    setTimeout(() => void host.start("c", 1, 10), 2_900);
+    const startedAt = Date.now();
+    await host.drive();
+    const seconds = (await host.runs()).filter(({ link }) => link === 1);
+    expect(seconds.map(({ chain }) => chain)).toEqual(["a", "b"]);
+    expect(seconds[1]!.at - startedAt).toBeGreaterThanOrEqual(6_000);
+    expect(await host.t.run((ctx) => ctx.db.query("permits").collect())).toEqual([]);
     expect(await host.state()).toEqual({ open: true, held: 0, waiting: 0 });
   });
 

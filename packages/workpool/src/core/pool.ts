@@ -174,7 +174,10 @@ async function queueBehindOthers(
 ): Promise<void> {
   const { free, others } = await seeQueueFor(ctx, host, gate, slot);
   if (free.length + others.length === 0) {
-    if (!(await tryStart(ctx, host, slot, successor))) await handOver(ctx, host, gate, slot);
+    // It was to join the queue, where it would need no permits yet.
+    const next = await admit(ctx, host, gate, successor, { starts: true });
+    const starts = next !== null && (await tryStart(ctx, host, slot, next));
+    if (!starts) await handOver(ctx, host, gate, slot);
     return;
   }
   await joinQueue(ctx, host, gate, successor);

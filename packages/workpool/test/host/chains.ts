@@ -1,10 +1,11 @@
 import { createFunctionHandle } from "convex/server";
-import { v } from "convex/values";
+import { type ObjectType, v } from "convex/values";
 import {
   completeWork,
   enqueueWork,
   poolFunctions,
   type PoolHost,
+  setConfig,
   setMaxParallelism,
   type Work,
 } from "../../src/core/index.js";
@@ -39,11 +40,19 @@ export const {
   toTake,
 } = poolFunctions(host);
 
-const chainArgs = { chain: v.string(), link: v.number(), length: v.number(), ms: v.number() };
+const chainArgs = {
+  chain: v.string(),
+  link: v.number(),
+  length: v.number(),
+  ms: v.number(),
+  /** Of each work but the first. */
+  permits: v.optional(v.array(v.string())),
+};
 
-async function workOf(args: { chain: string; link: number; length: number; ms: number }) {
+async function workOf(args: ObjectType<typeof chainArgs>) {
   const fn = await createFunctionHandle(internal.chains.link);
-  return { work: `${args.chain}/${args.link}`, fn, args } satisfies Work;
+  const permits = args.link === 0 ? undefined : args.permits;
+  return { work: `${args.chain}/${args.link}`, fn, args, permits } satisfies Work;
 }
 
 /** Starts a chain. */
@@ -111,6 +120,15 @@ export const startGone = internalMutation({
   returns: v.null(),
   handler: async (ctx, { work }): Promise<null> => {
     await enqueueWork(ctx, { work, fn: GONE, args: {} }, host);
+    return null;
+  },
+});
+
+export const setTotals = internalMutation({
+  args: { limits: v.record(v.string(), v.object({ total: v.number() })) },
+  returns: v.null(),
+  handler: async (ctx, config): Promise<null> => {
+    await setConfig(ctx, host, config);
     return null;
   },
 });
