@@ -7,12 +7,19 @@ import { modules as componentModules, testKit, type KitOptions } from "../src/te
 import { components } from "./convex/_generated/api.js";
 import { workflow, workflows } from "./convex/_workflows/index.js";
 import schema from "./convex/schema.js";
+import {
+  workflow as limitedWorkflow,
+  workflows as limitedWorkflows,
+} from "./limited/_workflows/index.js";
+import limitedSchema from "./limited/schema.js";
 
 const modules = import.meta.glob([
   "./convex/**/*.{ts,js}",
   // As for Convex's bundler, a name with two dots is no module of its own.
   "!./convex/**/*.*.ts",
 ]);
+
+const limited = import.meta.glob(["./limited/**/*.{ts,js}", "!./limited/**/*.*.ts"]);
 
 const realSetTimeout = setTimeout;
 const MINUTE = 60_000;
@@ -69,6 +76,40 @@ describe("runToEnd", () => {
       async (ctx) => await workflow.sendEvent(ctx, workflows.approval, runId, "decision", decision),
     );
     expect(await kit.runToEnd(workflows.approval, runId)).toMatchObject({ output: "Ada true" });
+  });
+
+  test("[S234] a run that is kept back: it says by what", async () => {
+    const { kit, t } = newApp();
+    const [input, key] = [{ name: "a" }, { key: "k" }];
+    const first = await kit.start(workflows.oneReplaces, { ...input, ...key });
+    const second = await kit.start(workflows.oneReplaces, { ...input, ...key });
+    await kit.settle();
+    await t.mutation(async (ctx) => await workflow.pause(ctx, first));
+    await expect(kit.runToEnd(workflows.oneReplaces, first)).rejects.toThrow(
+      "rest waiting, paused",
+    );
+    await expect(kit.runToEnd(workflows.oneReplaces, second)).rejects.toThrow(
+      `rest waiting, waiting for its turn with the key "k", place 1, after the run ${first}`,
+    );
+    await t.mutation(async (ctx) => await workflow.limits.pause(ctx, "maxParallelism"));
+    const third = await kit.start(workflows.oneCancels, input);
+    await expect(kit.runToEnd(workflows.oneCancels, third)).rejects.toThrow(
+      "begin pending, waiting for a slot: maxParallelism is paused",
+    );
+  });
+
+  test("[S234] a run that a limit keeps back: it says which", async () => {
+    const t = convexTest({ schema: limitedSchema, modules: limited, transactionLimits: true });
+    const kit = testKit(t, vi);
+    const input = { name: "a", org: "acme" };
+    const runId = await kit.start(limitedWorkflows.allOfTenant, input);
+    await kit.runToEnd(limitedWorkflows.allOfTenant, runId);
+    const key = { key: "acme" };
+    await t.mutation(async (ctx) => await limitedWorkflow.limits.pause(ctx, "tenant", key));
+    const kept = await kit.start(limitedWorkflows.allOfTenant, input);
+    await expect(kit.runToEnd(limitedWorkflows.allOfTenant, kept)).rejects.toThrow(
+      "first pending, waiting for the limit tenant acme (paused), place 1",
+    );
   });
 
   test("of a run that is none, or of another workflow", async () => {

@@ -252,6 +252,18 @@ test("[S220] a child whose key is taken by another run waits, and is canceled if
   expect(waited!.startedAt - top!.startedAt).toBeGreaterThanOrEqual(10 * MINUTE);
 });
 
+test("[S220] a child that is skipped is not shown as one that waits", async () => {
+  await start("oneSkips", { key: "k" });
+  const id = await start("oneAround", { key: "k", below: ["oneSkips"], name: "x" });
+  const seen: unknown[] = [];
+  await use.app.drive(async () => {
+    const [, child] = await use.app.tree(id);
+    if (child !== undefined) seen.push(...child.steps.map(({ state }) => state));
+    return false;
+  });
+  expect(new Set(seen)).toEqual(new Set(["canceled"]));
+});
+
 test("[S202] a key is a short text, and made of nothing that is sensitive", async () => {
   await expect(start("oneWaits", { key: "" })).rejects.toThrow(/key of the one.*1 to 256/s);
   await expect(start("oneSecret", { secret: "s" })).rejects.toThrow(/input\.secret.*sensitive/s);

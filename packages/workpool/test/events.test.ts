@@ -125,6 +125,12 @@ describe("the log level", () => {
     expect(console.warn).toHaveBeenCalledTimes(1);
   });
 
+  test("it holds for what is set with it", async () => {
+    const app = new TestApp({ maxParallelism: 9, logLevel: "ERROR" }, undefined, "s16");
+    await app.t.mutation((ctx) => app.pool.enqueueMutation(ctx, write, { label: "a" }));
+    expect(console.warn).not.toHaveBeenCalled();
+  });
+
   test("set by config.update, it stands until another comes from the class", async () => {
     const app = new TestApp({ logLevel: "WARN" }, undefined, "s16");
     const enqueue = () =>

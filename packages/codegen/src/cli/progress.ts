@@ -132,10 +132,12 @@ function* factsOf(step: TreeStep, run: TreeRun, seenAt: number): Generator<Fact>
   if (!hasEnded(state)) {
     const wait = waitOf(step);
     if (wait !== undefined) yield fact(startedAt, ["waits", kind], wait);
-    const isQueued = kind === "action" && state === "pending";
-    if (isQueued) yield fact(startedAt, ["queued"], `queued${keptBackBy(step)}`);
+    const { queuedAt = startedAt, beganAt = startedAt } = step;
+    const queued = `queued${keptBackBy(step)}`;
+    if (kind === "action" && state === "pending") yield fact(queuedAt, [queued], queued);
     else if (state !== "pending")
-      yield fact(startedAt, ["began"], wait === undefined ? state : undefined);
+      // A record that waited for a turn goes on as what it is.
+      yield fact(beganAt, ["began", kind], wait === undefined ? state : undefined);
   }
   for (const { kind: why, message, attempt: failed } of step.errors) {
     if (failed >= attempt) continue;

@@ -110,6 +110,18 @@ describe("the lines", () => {
     expect(lines(queued, at(step("think", "running")))).toEqual([
       "  0.00 s  document › think: running",
     ]);
+    const waitsFor = { limit: "tenant", key: "acme", running: 1, atMost: 1, place: 1 };
+    const keptBack = at(step("think", "pending", { waitsFor }));
+    expect(lines(queued, keptBack)).toEqual([
+      "  0.00 s  document › think: queued, waiting for tenant acme",
+    ]);
+    const began = at(step("think", "running", { queuedAt: 1000, beganAt: 1500 }));
+    expect(lines(keptBack, began)).toEqual(["  0.50 s  document › think: running"]);
+    const turn = at(step("think", "waiting", { kind: "turn" }));
+    expect(lines(at(), turn)).toEqual([
+      "  0.00 s  document › think: waiting for another run of its key",
+    ]);
+    expect(lines(turn, began)).toEqual(["  0.50 s  document › think: running"]);
     expect(lines(at(), at(asked))).toEqual([
       '  0.00 s  document › ok: waiting for the event "ok", at most 1 m',
     ]);

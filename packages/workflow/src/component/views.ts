@@ -12,12 +12,12 @@ import { query, type QueryCtx } from "./_generated/server.js";
 import type { Doc, Run, Step } from "./core/documents.js";
 import { shownInput } from "./core/input.js";
 import { keptEvents, vKept } from "./core/inbox.js";
-import { isAction, isEntry, isInPool, isInput, isParent } from "./core/kinds.js";
+import { isAction, isEntry, isInPool, isInput, isParent, isTurn } from "./core/kinds.js";
 import { hasRoomToRead } from "./core/room.js";
 import { findRun, runWithId, whichRun } from "./core/runs.js";
 import { isLost } from "./core/scheduled.js";
 import { childProgress, keyShown, vChildren } from "./core/childRuns.js";
-import { activeSteps, nameOf } from "./core/steps.js";
+import { activeSteps, hasNotEnded, nameOf } from "./core/steps.js";
 import { tagsOf } from "./core/tags.js";
 import { collectingOf, vCollecting } from "./core/collected.js";
 import { vWaiting, waitingOf } from "./core/turns.js";
@@ -317,7 +317,10 @@ async function treeRun(ctx: QueryCtx, run: Run): Promise<Infer<typeof vTreeRun>>
   for await (const step of ctx.db.query("steps").withIndex("by_run", (q) => q.eq("run", run._id))) {
     const { startedAt, endedAt } = step;
     const facts = await stepFactsOf(ctx, step);
-    if (!isInput(step)) steps.push({ ...facts, stage: nameOf(step), startedAt, endedAt });
+    // It does nothing: in a moment it is canceled, or begins after all.
+    const isSkipped = isTurn(step) && hasNotEnded(step) && run.one?.otherwise === "skip";
+    if (!isInput(step) && !isSkipped)
+      steps.push({ ...facts, stage: nameOf(step), startedAt, endedAt });
     if (steps.length === MAX_TREE_STEPS || !(await hasRoomToRead(ctx))) break;
   }
   const parent = run.parentStep === undefined ? null : await ctx.db.get("steps", run.parentStep);

@@ -34,6 +34,7 @@ export interface TestedApp extends Scheduled {
 type Tables = ApiFromModules<{ tables: typeof functions }>["tables"];
 type Records = FunctionReturnType<ComponentApi["listing"]["steps"]>;
 type StepRecord = NonNullable<Records>["records"][number];
+type RunStatus = FunctionReturnType<ComponentApi["views"]["status"]>;
 type Children = FunctionReturnType<ComponentApi["listing"]["runs"]>;
 
 /** How many records or children are asked for at once. */
@@ -62,7 +63,10 @@ export interface KitOptions {
    * is started, if it names some itself.
    */
   limits?: NonNullable<WorkflowManagerOptions["limits"]>;
-  /** How much the component logs. Default: `ERROR`, so that tests of failing runs are quiet. */
+  /**
+   * How much the component logs, from the first call of the kit that starts a run or moves time.
+   * Default: `ERROR`, so that tests of failing runs are quiet.
+   */
   logLevel?: NonNullable<WorkflowManagerOptions["logLevel"]>;
 }
 
@@ -97,6 +101,7 @@ export class TestKit {
     input: NoInfer<Input>,
     options: StartOptions = {},
   ): Promise<RunId> {
+    await this.#time.prepare();
     return await this.t.mutation(
       async (ctx) => await this.#manager.start(ctx, workflow, input, options),
     );
@@ -139,7 +144,8 @@ export class TestKit {
 
   /**
    * Moves the clock until a run has ended. @returns its status then.
-   * @throws if there is no such run, or it will not end by itself, but waits for an event.
+   * @throws if there is no such run, or it will not end by itself: it waits for an event, for its
+   *   turn or for a limit, or is paused. The message shows where.
    */
   async runToEnd<Workflow extends WorkflowReference<never>>(
     workflow: Workflow,
@@ -180,7 +186,8 @@ export class TestKit {
    * A line for each node that a run has reached, in their order: `charge completed, 2 attempts`, or
    * `agent.think #3 completed` in the third iteration of a loop. Below a parent, indented, are its
    * children and their lines; neighbors with the same lines share them: `[0..99] importRecord
-   * completed`. A branch or an item has no workflow: `[thumb] completed`.
+   * completed`. A branch or an item has no workflow: `[thumb] completed`. One that is kept back says
+   * by what: `charge pending, waiting for the limit tenant acme (1 of 1 running), place 2`.
    * @throws if there is no such run.
    */
   async timeline(runId: RunId): Promise<string[]> {
@@ -193,11 +200,36 @@ export class TestKit {
         const { stage, called = stage, iterations = [], state, attempt } = record;
         const inLoops = iterations.length === 0 ? "" : ` #${iterations.join(".")}`;
         const attempts = attempt === 1 ? "" : `, ${attempt} attempts`;
-        lines.push(`${called}${inLoops} ${state}${attempts}`, ...(await this.#childLines(record)));
+        const why = record.endedAt === undefined ? await this.#whyNot(record, runId) : "";
+        const line = `${called}${inLoops} ${state}${attempts}${why}`;
+        lines.push(line, ...(await this.#childLines(record)));
       }
       if (page.isDone) return lines;
       cursor = page.continueCursor;
     }
+  }
+
+  /** What keeps back a step, if that is a pause, a limit, or another run of its key. */
+  async #whyNot({ kind, state, paused, waitsFor }: StepRecord, runId: RunId): Promise<string> {
+    if (paused) return ", paused";
+    if (waitsFor !== undefined) {
+      const { limit, key, running, atMost, place } = waitsFor;
+      const of = key === undefined ? limit : `${limit} ${key}`;
+      const why = atMost === 0 ? "paused" : `${running} of ${atMost} running`;
+      return `, waiting for the limit ${of} (${why}), place ${place}`;
+    }
+    if (kind === "turn" && state === "waiting") {
+      const args = { run: { runId } };
+      const status: RunStatus = await this.#query(this.#component.views.status, args);
+      const { key, place, runId: holder } = status?.waitsFor ?? {};
+      const after = holder === undefined ? "" : `, after the run ${holder}`;
+      return key === undefined
+        ? ""
+        : `, waiting for its turn with the key ${JSON.stringify(key)}, place ${place}${after}`;
+    }
+    if (kind !== "action" || state !== "pending") return "";
+    const pool = await this.#query(this.#component.limits.get, { name: "maxParallelism" });
+    return pool?.paused === undefined ? "" : ", waiting for a slot: maxParallelism is paused";
   }
 
   /** The lines of the runs that began at a step. Neighbors with the same lines share them. */

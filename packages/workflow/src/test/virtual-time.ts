@@ -53,10 +53,15 @@ export class VirtualTime {
     spanLongTimers();
   }
 
+  /** Has everything there before anything runs. */
+  async prepare(): Promise<void> {
+    await (this.#loaded ??= this.load());
+  }
+
   /** Runs everything that is due now, and what follows from it at once. The clock stands still. */
   async settle(): Promise<void> {
     this.#check();
-    await (this.#loaded ??= this.load());
+    await this.prepare();
     for (;;) {
       const haveEnded = this.#watchRunning();
       for (let turns = 0; !haveEnded() && turns < TURNS; turns++) await turn();

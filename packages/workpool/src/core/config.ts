@@ -31,6 +31,7 @@ export async function setConfig(ctx: HostCtx, host: Host, config: Config): Promi
 
 async function set(ctx: HostCtx, host: Host, config: Config): Promise<void> {
   const { maxParallelism, logLevel, limits } = config;
+  if (logLevel !== undefined) await setLogLevel(ctx, logLevel);
   if (maxParallelism !== undefined) {
     await setMaxParallelism(ctx, host, maxParallelism);
     const places = await placesOf(ctx);
@@ -39,7 +40,6 @@ async function set(ctx: HostCtx, host: Host, config: Config): Promise<void> {
         `maxParallelism is ${maxParallelism}: this deployment runs ${places} scheduled functions at once, so several actions share one, and other scheduled functions may wait`,
       );
   }
-  if (logLevel !== undefined) await setLogLevel(ctx, logLevel);
   if (limits !== undefined) await setLimits(ctx, host, limits);
 }
 
