@@ -64,7 +64,7 @@ test("the limits that a workflow and a step name are in the drawing, and its one
   const { out: drawn } = await workflowCodegen("graph", "answer", "--format", "dot");
   expect(drawn).toContain('label="answer\\nlimit tenant";');
   expect(out).toContain(
-    "exported<br/>action<br/>waits at most 10m<br/>limit exports<br/>limit both",
+    "exported<br/>action<br/>waits at most 10m<br/>limit exports<br/>limit api<br/>limit both",
   );
   await use("one");
   const { out: one } = await workflowCodegen("graph", "sync");
