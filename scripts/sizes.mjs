@@ -20,14 +20,14 @@ const modulesOf = (name) =>
  * what holds the slots, have added 6.5 KB to the workflow component, 1.5 KB to the manager and 0.8 KB
  * to the run time. Overrides and pauses of limits have added 7 KB to the components, and 1 KB to the
  * manager and the pool's class. A workflow's `one` has added 6 KB to its component. `RetryAfter` has
- * added 0.6 KB to the pool's class. Rates have added 5.5 KB to the components, and 1 KB to the manager
+ * added 0.6 KB to the pool's class. Rates and budgets have added 7 KB to the components, and 1.5 KB to the manager
  * and the pool's class.
  */
 const entries = [
   ["@stepwise/workflow", [dist("workflow", "index.js")], 52],
   ["@stepwise/workflow/runtime", [dist("workflow", "runtime/index.js")], 79],
   ["@stepwise/workflow, the component", modulesOf("workflow"), 216],
-  ["@stepwise/workpool", [dist("workpool", "client/index.js")], 13],
+  ["@stepwise/workpool", [dist("workpool", "client/index.js")], 14],
   ["@stepwise/workpool, the component", modulesOf("workpool"), 120],
 ];
 

@@ -39,6 +39,11 @@ const rules: Readonly<Record<string, Rule>> = {
 
 const someOf = each((value) => isWhole(value, 1), "write a whole number from 1");
 
+const unitOf = each(
+  (value) => typeof value === "string" && value !== "",
+  'write what the rate counts, such as "tokens"',
+);
+
 const rateFields: Readonly<Record<string, Rule>> = {
   limit: someOf,
   per: duration,
@@ -75,7 +80,8 @@ function checkLimits(name: string, given: Given): Problem[] {
       const of = `${own.name}.${field}`;
       if (field === "total" || field === "perKey") return someOf(of, number);
       if (field === "rate") return checkRate(of, number);
-      return [{ name: of, given: number, hint: "its fields are total, perKey and rate" }];
+      if (field === "unit") return unitOf(of, number);
+      return [{ name: of, given: number, hint: "its fields are total, perKey, rate and unit" }];
     });
   });
 }

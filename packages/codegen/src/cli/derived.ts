@@ -138,21 +138,22 @@ function mostOf({
   total,
   perKey,
   rate,
+  unit,
 }: NonNullable<StageExplained["limits"]>[number]): string {
   const most = [
     ...(total === undefined ? [] : [`${total} at once`]),
     ...(perKey === undefined ? [] : [`${perKey} at once of each key`]),
-    ...(rate === undefined ? [] : [rateOf(rate, perKey !== undefined)]),
+    ...(rate === undefined ? [] : [rateOf(rate, perKey !== undefined, unit)]),
   ];
   return `within limit ${name}${most.length === 0 ? "" : ` (${most.join(", ")})`}`;
 }
 
 type Rate = NonNullable<NonNullable<StageExplained["limits"]>[number]["rate"]>;
 
-function rateOf({ limit, per, burst }: Rate, hasKeys: boolean): string {
+function rateOf({ limit, per, burst }: Rate, hasKeys: boolean, unit?: string): string {
   const time = typeof per === "number" ? `${per}ms` : per;
   const atOnce = burst === undefined ? "" : `, ${burst} of them at once`;
-  return `${limit} per ${time}${hasKeys ? " of each key" : ""}${atOnce}`;
+  return `${limit}${unit === undefined ? "" : ` ${unit}`} per ${time}${hasKeys ? " of each key" : ""}${atOnce}`;
 }
 
 /** Which of the bodies inside it a run goes through. */

@@ -73,6 +73,8 @@ interface LimitExplained {
   readonly perKey?: number;
   /** How many start in a time: of each key, if it has keys. */
   readonly rate?: NonNullable<AppConfig["limits"]>[string]["rate"];
+  /** What the rate counts. Default: starts. */
+  readonly unit?: string;
 }
 
 export function explain({ workflows }: ProjectPlan, only?: string) {

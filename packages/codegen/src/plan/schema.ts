@@ -127,7 +127,7 @@ const rate = z.object({
   burst: z.number().optional(),
   count: z.enum(["attempts", "works"]).optional(),
 });
-const limit = z.object({ total: z.number(), perKey: z.number(), rate }).partial();
+const limit = z.object({ total: z.number(), perKey: z.number(), rate, unit: z.string() }).partial();
 
 export const appConfig = z.object({
   /** The name under which the component is mounted. Default: `workflow`. */

@@ -35,9 +35,9 @@ export function toWritten({ config, workflows, removed = [] }: ProjectPlan): Wri
 function configOf(settings: AppConfig): AppConfig {
   const { limits } = settings;
   if (limits === undefined) return settings;
-  const each = Object.entries(limits).map(([name, { total, perKey, rate }]) => {
+  const each = Object.entries(limits).map(([name, { total, perKey, rate, unit }]) => {
     const { limit, per, burst, count } = rate ?? {};
-    return [name, { total, perKey, rate: rate && { limit, per, burst, count } }];
+    return [name, { total, perKey, rate: rate && { limit, per, burst, count }, unit }];
   });
   return { ...settings, limits: Object.fromEntries(each) };
 }

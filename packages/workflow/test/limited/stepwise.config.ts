@@ -6,5 +6,6 @@ export default defineConfig({
     exports: { total: 2 },
     both: { perKey: 1, total: 2 },
     api: { rate: { limit: 2, per: "1m" } },
+    tokens: { rate: { limit: 1_000, per: "1m" }, unit: "tokens" },
   },
 });

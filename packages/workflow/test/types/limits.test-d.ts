@@ -44,6 +44,6 @@ test("another name, another key, and a key of a limit that takes none are refuse
 
 test("[S198] what is overridden and paused is a limit of the config, or maxParallelism", () => {
   expectTypeOf<SteeredLimit>().toEqualTypeOf<
-    "tenant" | "exports" | "api" | "both" | "maxParallelism"
+    "tenant" | "exports" | "api" | "tokens" | "both" | "maxParallelism"
   >();
 });

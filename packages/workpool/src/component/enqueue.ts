@@ -49,7 +49,7 @@ export async function delayWork(
 
 async function insertWork(
   ctx: MutationCtx,
-  { kind, fn, name, retry, permits, onComplete }: Enqueue,
+  { kind, fn, name, retry, permits, spends, onComplete }: Enqueue,
   args: Record<string, Value>,
   special: Special,
 ): Promise<Doc<"works">> {
@@ -64,6 +64,7 @@ async function insertWork(
     attempts: 0,
     retry,
     permits,
+    spends,
     onComplete: await storeCallback(ctx, onComplete, label),
     ...special,
   };

@@ -28,6 +28,8 @@ export default defineSchema({
     retry: v.optional(vRetryBehavior),
     /** The names of the permits that each attempt needs; absent if it has no limits. */
     permits: v.optional(v.array(v.string())),
+    /** By limit: where its result says what it has used. */
+    spends: v.optional(v.record(v.string(), v.string())),
     onComplete: v.optional(
       v.object({
         fn: v.string(),
@@ -101,6 +103,8 @@ export const enqueueFields = {
   retry: v.optional(vRetryBehavior),
   /** The names of the permits that each of them needs, from `permitsFor`. Default: none. */
   permits: v.optional(v.array(v.string())),
+  /** By limit: where their results say what they have used. Default: as was estimated. */
+  spends: v.optional(v.record(v.string(), v.string())),
   /** The handle of the mutation to call at the end, its context, and the results to skip. */
   onComplete: v.optional(
     v.object({

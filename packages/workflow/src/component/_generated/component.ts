@@ -193,6 +193,7 @@ export type ComponentApi<Name extends string | undefined = string | undefined> =
               burst?: number;
               count?: "attempts" | "works";
             };
+            unit?: string;
           }
         >;
       },
@@ -480,6 +481,7 @@ export type ComponentApi<Name extends string | undefined = string | undefined> =
                 compensationErrors?: Array<any>;
               };
               loop?: any;
+              used?: Record<string, number>;
               took?: {
                 name?: string;
                 within?: Array<string>;
@@ -841,6 +843,7 @@ export type ComponentApi<Name extends string | undefined = string | undefined> =
               burst?: number;
               count?: "attempts" | "works";
             };
+            unit?: string;
           }
         >;
       },
@@ -912,6 +915,7 @@ export type ComponentApi<Name extends string | undefined = string | undefined> =
           burst?: number;
           count?: "attempts" | "works";
         };
+        unit?: string;
         asked: {
           total?: number;
           perKey?: number;
@@ -921,6 +925,7 @@ export type ComponentApi<Name extends string | undefined = string | undefined> =
             burst?: number;
             count?: "attempts" | "works";
           };
+          unit?: string;
         };
         origin: "code" | "config" | "override";
         override?: {
@@ -932,6 +937,7 @@ export type ComponentApi<Name extends string | undefined = string | undefined> =
             burst?: number;
             count?: "attempts" | "works";
           };
+          unit?: string;
           by?: string;
           at: number;
           until?: number;
@@ -960,6 +966,7 @@ export type ComponentApi<Name extends string | undefined = string | undefined> =
           burst?: number;
           count?: "attempts" | "works";
         };
+        unit?: string;
         asked: {
           total?: number;
           perKey?: number;
@@ -969,6 +976,7 @@ export type ComponentApi<Name extends string | undefined = string | undefined> =
             burst?: number;
             count?: "attempts" | "works";
           };
+          unit?: string;
         };
         origin: "code" | "config" | "override";
         override?: {
@@ -980,6 +988,7 @@ export type ComponentApi<Name extends string | undefined = string | undefined> =
             burst?: number;
             count?: "attempts" | "works";
           };
+          unit?: string;
           by?: string;
           at: number;
           until?: number;
@@ -1001,6 +1010,7 @@ export type ComponentApi<Name extends string | undefined = string | undefined> =
             burst?: number;
             count?: "attempts" | "works";
           };
+          unit?: string;
           asked: {
             total?: number;
             perKey?: number;
@@ -1010,6 +1020,7 @@ export type ComponentApi<Name extends string | undefined = string | undefined> =
               burst?: number;
               count?: "attempts" | "works";
             };
+            unit?: string;
           };
           origin: "code" | "config" | "override";
           override?: {
@@ -1021,6 +1032,7 @@ export type ComponentApi<Name extends string | undefined = string | undefined> =
               burst?: number;
               count?: "attempts" | "works";
             };
+            unit?: string;
             by?: string;
             at: number;
             until?: number;
@@ -1060,6 +1072,7 @@ export type ComponentApi<Name extends string | undefined = string | undefined> =
                 burst?: number;
                 count?: "attempts" | "works";
               };
+              unit?: string;
             }
           >;
         };
@@ -1089,6 +1102,7 @@ export type ComponentApi<Name extends string | undefined = string | undefined> =
                 burst?: number;
                 count?: "attempts" | "works";
               };
+              unit?: string;
             }
           >;
         };

@@ -33,6 +33,7 @@ export type ComponentApi<Name extends string | undefined = string | undefined> =
               burst?: number;
               count?: "attempts" | "works";
             };
+            unit?: string;
           }
         >;
       },
@@ -58,6 +59,7 @@ export type ComponentApi<Name extends string | undefined = string | undefined> =
           maxBackoffMs?: number;
         };
         permits?: Array<string>;
+        spends?: Record<string, string>;
         onComplete?: {
           fn: string;
           context?: any;
@@ -76,6 +78,7 @@ export type ComponentApi<Name extends string | undefined = string | undefined> =
               burst?: number;
               count?: "attempts" | "works";
             };
+            unit?: string;
           }
         >;
         args: any;
@@ -98,6 +101,7 @@ export type ComponentApi<Name extends string | undefined = string | undefined> =
           maxBackoffMs?: number;
         };
         permits?: Array<string>;
+        spends?: Record<string, string>;
         onComplete?: {
           fn: string;
           context?: any;
@@ -116,6 +120,7 @@ export type ComponentApi<Name extends string | undefined = string | undefined> =
               burst?: number;
               count?: "attempts" | "works";
             };
+            unit?: string;
           }
         >;
         argsList: Array<any>;
@@ -160,6 +165,7 @@ export type ComponentApi<Name extends string | undefined = string | undefined> =
           burst?: number;
           count?: "attempts" | "works";
         };
+        unit?: string;
         asked: {
           total?: number;
           perKey?: number;
@@ -169,6 +175,7 @@ export type ComponentApi<Name extends string | undefined = string | undefined> =
             burst?: number;
             count?: "attempts" | "works";
           };
+          unit?: string;
         };
         origin: "code" | "config" | "override";
         override?: {
@@ -180,6 +187,7 @@ export type ComponentApi<Name extends string | undefined = string | undefined> =
             burst?: number;
             count?: "attempts" | "works";
           };
+          unit?: string;
           by?: string;
           at: number;
           until?: number;
@@ -208,6 +216,7 @@ export type ComponentApi<Name extends string | undefined = string | undefined> =
           burst?: number;
           count?: "attempts" | "works";
         };
+        unit?: string;
         asked: {
           total?: number;
           perKey?: number;
@@ -217,6 +226,7 @@ export type ComponentApi<Name extends string | undefined = string | undefined> =
             burst?: number;
             count?: "attempts" | "works";
           };
+          unit?: string;
         };
         origin: "code" | "config" | "override";
         override?: {
@@ -228,6 +238,7 @@ export type ComponentApi<Name extends string | undefined = string | undefined> =
             burst?: number;
             count?: "attempts" | "works";
           };
+          unit?: string;
           by?: string;
           at: number;
           until?: number;
@@ -249,6 +260,7 @@ export type ComponentApi<Name extends string | undefined = string | undefined> =
             burst?: number;
             count?: "attempts" | "works";
           };
+          unit?: string;
           asked: {
             total?: number;
             perKey?: number;
@@ -258,6 +270,7 @@ export type ComponentApi<Name extends string | undefined = string | undefined> =
               burst?: number;
               count?: "attempts" | "works";
             };
+            unit?: string;
           };
           origin: "code" | "config" | "override";
           override?: {
@@ -269,6 +282,7 @@ export type ComponentApi<Name extends string | undefined = string | undefined> =
               burst?: number;
               count?: "attempts" | "works";
             };
+            unit?: string;
             by?: string;
             at: number;
             until?: number;
@@ -308,6 +322,7 @@ export type ComponentApi<Name extends string | undefined = string | undefined> =
                 burst?: number;
                 count?: "attempts" | "works";
               };
+              unit?: string;
             }
           >;
         };
@@ -337,6 +352,7 @@ export type ComponentApi<Name extends string | undefined = string | undefined> =
                 burst?: number;
                 count?: "attempts" | "works";
               };
+              unit?: string;
             }
           >;
         };
@@ -373,6 +389,7 @@ export type ComponentApi<Name extends string | undefined = string | undefined> =
           maxBackoffMs?: number;
         };
         permits?: Array<string>;
+        spends?: Record<string, string>;
         onComplete?: {
           fn: string;
           context?: any;
@@ -391,6 +408,7 @@ export type ComponentApi<Name extends string | undefined = string | undefined> =
               burst?: number;
               count?: "attempts" | "works";
             };
+            unit?: string;
           }
         >;
         timeoutMs?: number;
