@@ -21,15 +21,15 @@ const modulesOf = (name) =>
  * to the run time. Overrides and pauses of limits have added 7 KB to the components, and 1 KB to the
  * manager and the pool's class. A workflow's `one` has added 6 KB to its component; its `collect` as
  * much, and 2 KB to the manager and the run time. `RetryAfter` has added 0.6 KB to the pool's class.
- * Waits that end, and lines that may get full, have added 3 KB to the components. Rates have added
- * 5.5 KB to them, and 1 KB to the manager and the pool's class.
+ * Waits that end, and lines that may get full, have added 3 KB to the components. Rates and
+ * budgets have added 7 KB to them, and 1.5 KB to the manager and the pool's class.
  */
 const entries = [
-  ["@stepwise/workflow", [dist("workflow", "index.js")], 55],
-  ["@stepwise/workflow/runtime", [dist("workflow", "runtime/index.js")], 82],
-  ["@stepwise/workflow, the component", modulesOf("workflow"), 230],
-  ["@stepwise/workpool", [dist("workpool", "client/index.js")], 14],
-  ["@stepwise/workpool, the component", modulesOf("workpool"), 126],
+  ["@stepwise/workflow", [dist("workflow", "index.js")], 57],
+  ["@stepwise/workflow/runtime", [dist("workflow", "runtime/index.js")], 84],
+  ["@stepwise/workflow, the component", modulesOf("workflow"), 235],
+  ["@stepwise/workpool", [dist("workpool", "client/index.js")], 15],
+  ["@stepwise/workpool, the component", modulesOf("workpool"), 130],
 ];
 
 for (const [title, files, limit] of entries) {

@@ -29,3 +29,26 @@ test("[S216] [S217] steps begin as the rate of their limit lets them, say what t
   expect(await use.app.log()).toHaveLength(4);
   await use.app.expectNothingLeft();
 });
+
+test("[S223] [S224] a step books what its output says it has used, in place of the estimate", async () => {
+  const begin = async (name: string, used: number, fails = false) => {
+    await use.app.start("counted", { name, used, fails });
+    await use.app.advance(1_000);
+  };
+  const taken = async () =>
+    await use.app.inComponent(async (ctx) => {
+      const [bucket] = await ctx.db.query("buckets").collect();
+      return Math.round(bucket!.taken - (Date.now() - bucket!.at) / 60);
+    });
+  await begin("little", 10);
+  expect(await taken()).toBe(0);
+  await begin("fails", 0, true);
+  expect(await taken()).toBeGreaterThan(370);
+  await begin("much", 2_000);
+  expect(await taken()).toBeGreaterThan(2_300);
+  await begin("waits", 1);
+  expect(await use.app.log()).not.toContain("begin waits");
+  await use.app.drive();
+  expect(await use.app.log()).toContain("begin waits");
+  await use.app.expectNothingLeft();
+});

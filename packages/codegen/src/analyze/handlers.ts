@@ -144,9 +144,15 @@ export function readLimits(
     }
     const keys = optionsIn(each, file);
     const made = [...keys.values()].map((key): Reads => {
-      const isKeyless = key.value.kind === ts.SyntaxKind.TrueKeyword;
-      names.push({ name: key.name, place: fileOf(key, file).placeOf(key.nameNode), isKeyless });
-      return isKeyless ? [] : scopeReads(key, fileOf(key, file));
+      const of = fileOf(key, file);
+      const given = unwrap(key.value);
+      // An estimate, and how the key is made: what it has used is made of the output alone.
+      const budget = ts.isObjectLiteralExpression(given) ? optionsIn(given, of) : undefined;
+      const made = budget === undefined ? key : budget.get("key");
+      const isKeyless = made === undefined || made.value.kind === ts.SyntaxKind.TrueKeyword;
+      names.push({ name: key.name, place: of.placeOf(key.nameNode), isKeyless });
+      if (budget?.rest !== undefined) return "*";
+      return isKeyless ? [] : scopeReads(made, fileOf(made, of));
     });
     return keys.rest === undefined ? allReads(made) : "*";
   });

@@ -40,6 +40,11 @@ const rules: Readonly<Record<string, Rule>> = {
 const someOf = each((value) => isWhole(value, 1), "write a whole number from 1");
 const someWait = each((value) => isWhole(value, 0, 1_000), "write a whole number from 0 to 1000");
 
+const unitOf = each(
+  (value) => typeof value === "string" && value !== "",
+  'write what the rate counts, such as "tokens"',
+);
+
 const rateFields: Readonly<Record<string, Rule>> = {
   limit: someOf,
   per: duration,
@@ -59,6 +64,8 @@ function checkRate(name: string, given: Given): Problem[] {
   });
 }
 
+const fieldsAre = "its fields are total, perKey, rate, unit and maxWaiting";
+
 /** Checks limits as the pool does, which gets them with the first start. */
 function checkLimits(name: string, given: Given): Problem[] {
   const hint =
@@ -71,16 +78,15 @@ function checkLimits(name: string, given: Given): Problem[] {
     if (limit === "maxParallelism")
       return [{ ...own, hint: "choose another name: this one stands for the whole app" }];
     const fields = isObject(at.value) ? [...at.value.fields] : [];
-    if (!fields.some(([field]) => field !== "maxWaiting"))
+    if (fields.every(([field]) => field === "maxWaiting" || field === "unit"))
       return [{ ...own, hint: "give it total, perKey or rate" }];
     return fields.flatMap(([field, number]) => {
       const of = `${own.name}.${field}`;
       if (field === "total" || field === "perKey") return someOf(of, number);
       if (field === "rate") return checkRate(of, number);
       if (field === "maxWaiting") return someWait(of, number);
-      return [
-        { name: of, given: number, hint: "its fields are total, perKey, rate and maxWaiting" },
-      ];
+      if (field === "unit") return unitOf(of, number);
+      return [{ name: of, given: number, hint: fieldsAre }];
     });
   });
 }

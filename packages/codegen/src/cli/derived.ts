@@ -149,11 +149,12 @@ function mostOf({
   perKey,
   rate,
   maxWaiting,
+  unit,
 }: NonNullable<StageExplained["limits"]>[number]): string {
   const most = [
     ...(total === undefined ? [] : [`${total} at once`]),
     ...(perKey === undefined ? [] : [`${perKey} at once of each key`]),
-    ...(rate === undefined ? [] : [rateOf(rate, perKey !== undefined)]),
+    ...(rate === undefined ? [] : [rateOf(rate, perKey !== undefined, unit)]),
     ...(maxWaiting === undefined ? [] : [`at most ${maxWaiting} waiting`]),
   ];
   return `within limit ${name}${most.length === 0 ? "" : ` (${most.join(", ")})`}`;
@@ -161,10 +162,10 @@ function mostOf({
 
 type Rate = NonNullable<NonNullable<StageExplained["limits"]>[number]["rate"]>;
 
-function rateOf({ limit, per, burst }: Rate, hasKeys: boolean): string {
+function rateOf({ limit, per, burst }: Rate, hasKeys: boolean, unit?: string): string {
   const time = typeof per === "number" ? `${per}ms` : per;
   const atOnce = burst === undefined ? "" : `, ${burst} of them at once`;
-  return `${limit} per ${time}${hasKeys ? " of each key" : ""}${atOnce}`;
+  return `${limit}${unit === undefined ? "" : ` ${unit}`} per ${time}${hasKeys ? " of each key" : ""}${atOnce}`;
 }
 
 /** Which of the bodies inside it a run goes through. */

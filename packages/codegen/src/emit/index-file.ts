@@ -37,18 +37,26 @@ ${exportedConst("workflow", "WorkflowManager", manager)}
 `;
 }
 
-/** For the names of limits in definitions, and which of them have keys. */
+/** For the names of limits in definitions, and which of them have keys, or count a unit. */
 function typeOf(limits: NonNullable<AppConfig["limits"]>): string {
-  const lines = Object.entries(limits).map(([name, limit]) => {
-    return `      ${name}: ${typeOfValue(limit)};\n`;
-  });
+  const lines = Object.entries(limits).map(([name, limit]) => fieldType(name, limit, "      "));
   return lines.length === 0 ? "{}" : `{\n${lines.join("")}    }`;
 }
 
-function typeOfValue(value: unknown): string {
+const WIDTH = 80;
+
+/** A line, or several if it would be too long. */
+function fieldType(name: string, value: unknown, indent: string): string {
+  const line = `${indent}${name}: ${valueType(value)};`;
+  if (line.length <= WIDTH || typeof value !== "object" || value === null) return `${line}\n`;
+  const fields = Object.entries(value).map(([field, of]) => fieldType(field, of, `${indent}  `));
+  return `${indent}${name}: {\n${fields.join("")}${indent}};\n`;
+}
+
+function valueType(value: unknown): string {
   if (typeof value === "string") return quoted(value);
   if (typeof value !== "object" || value === null) return typeof value;
-  const fields = Object.entries(value).map(([field, each]) => `${field}: ${typeOfValue(each)}`);
+  const fields = Object.entries(value).map(([field, each]) => `${field}: ${valueType(each)}`);
   return `{ ${fields.join("; ")} }`;
 }
 

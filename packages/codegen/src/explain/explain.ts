@@ -77,6 +77,8 @@ interface LimitExplained {
   readonly rate?: NonNullable<AppConfig["limits"]>[string]["rate"];
   /** How many wait for it at most, or for each key. */
   readonly maxWaiting?: number;
+  /** What the rate counts. Default: starts. */
+  readonly unit?: string;
 }
 
 export function explain({ workflows }: ProjectPlan, only?: string) {

@@ -146,7 +146,13 @@ const rate = z.object({
   count: z.enum(["attempts", "works"]).optional(),
 });
 const limit = z
-  .object({ total: z.number(), perKey: z.number(), rate, maxWaiting: z.number() })
+  .object({
+    total: z.number(),
+    perKey: z.number(),
+    rate,
+    unit: z.string(),
+    maxWaiting: z.number(),
+  })
   .partial();
 
 export const appConfig = z.object({

@@ -35,9 +35,9 @@ export function toWritten({ config, workflows, removed = [] }: ProjectPlan): Wri
 function configOf(settings: AppConfig): AppConfig {
   const { limits } = settings;
   if (limits === undefined) return settings;
-  const each = Object.entries(limits).map(([name, { total, perKey, rate, maxWaiting }]) => {
+  const each = Object.entries(limits).map(([name, { total, perKey, rate, unit, maxWaiting }]) => {
     const { limit, per, burst, count } = rate ?? {};
-    return [name, { total, perKey, rate: rate && { limit, per, burst, count }, maxWaiting }];
+    return [name, { total, perKey, rate: rate && { limit, per, burst, count }, unit, maxWaiting }];
   });
   return { ...settings, limits: Object.fromEntries(each) };
 }

@@ -1,3 +1,4 @@
+import { costOf } from "@stepwise/workpool/core";
 import { paginator } from "convex-helpers/server/pagination";
 import { paginationOptsValidator } from "convex/server";
 import { v, type Infer } from "convex/values";
@@ -146,7 +147,8 @@ export const poolUse = query({
     }
     const grouped = async (rows: readonly Pick<Doc<"waiting">, Waits>[]) => {
       const groups = new Map<string, Infer<typeof vQueued>>();
-      for (const { work, permits, _creationTime: since } of rows.slice(0, QUEUED)) {
+      for (const { work, permits: needs, _creationTime: since } of rows.slice(0, QUEUED)) {
+        const permits = needs?.filter((each) => costOf(each) === undefined);
         const { workflow } = (await placed(work))?.top ?? {};
         if (workflow === undefined) continue;
         const name = JSON.stringify([workflow, permits]);

@@ -1,4 +1,11 @@
-import { completeWork, holdLimit, isOwnJob, poolTx, type SlotId } from "@stepwise/workpool/core";
+import {
+  bookSpent,
+  completeWork,
+  holdLimit,
+  isOwnJob,
+  poolTx,
+  type SlotId,
+} from "@stepwise/workpool/core";
 import { v } from "convex/values";
 import { withoutValues } from "../errors/failure.js";
 import { voidMutation } from "./core/continuations.js";
@@ -65,6 +72,8 @@ export async function settle(ctx: MutationCtx, settlement: Settlement) {
   const ids = new Map([[keyOf(step), step._id]]);
   const progress: Progress = { step, ids, known: new Map(), loops: [] };
   await recordOutcome(ctx, progress, settlement);
+  if (outcome.kind === "success" && outcome.used !== undefined)
+    await bookSpent(ctx, pool, step.permits, outcome.used);
   if (outcome.kind === "retry" && outcome.holds !== undefined)
     await holdLimit(ctx, pool, step.permits, { holds: outcome.holds, at: outcome.dueAt });
   if (settlement.reduced !== undefined) await storeReduced(ctx, step.run, settlement.reduced);

@@ -293,6 +293,8 @@ export const vOutcome = v.union(
     output: v.any(),
     error: v.optional(vError),
     loop: v.optional(v.any()),
+    /** What it has used of limits that count a unit. */
+    used: v.optional(v.record(v.string(), v.number())),
     ...ofEvent,
   }),
   v.object({ kind: v.literal("failed"), error: vError }),

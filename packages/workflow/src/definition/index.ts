@@ -25,7 +25,7 @@ export type {
 } from "./definition.js";
 export type { Duration, LocalTime } from "../rules.js";
 export type { Retry } from "./node.js";
-export type { LimitsOption } from "./limits.js";
+export type { BudgetOption, LimitsOption } from "./limits.js";
 export type { AnySchema, InferInput, InferOutput } from "./values.js";
 export type { Each, Entries, Loop, NamesOf, ScopeOf } from "./scope.js";
 // The types of definitions are made of these, so declarations of an app have to name them.

@@ -35,7 +35,7 @@ import { checkMatch, eventsOf, received } from "./nodes/event.js";
 import { casesOf, onEndOf, withOnEnd } from "./nodes/kinds.js";
 import type { GENERATED_FORMAT } from "../rules.js";
 import { begunWithItems } from "./gathering.js";
-import { limitOfStage } from "./limits.js";
+import { limitOfStage, usedBy } from "./limits.js";
 import { type Again, nextAttempt } from "./options.js";
 import {
   checkFormat,
@@ -132,7 +132,8 @@ export function compiled(
   const ended = async (run: Run, reported: CompletionArgs["report"], next: Arrive | undefined) => {
     run.noted = { beganAt: reported.beganAt };
     if (reported.kind === "success") {
-      await run.succeeded(reported.output);
+      const used = usedBy(own, run.stage, reported.output);
+      await run.succeeded(reported.output, used && { used });
       return next;
     }
     const { stage, token } = run;

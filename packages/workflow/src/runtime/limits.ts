@@ -1,5 +1,5 @@
-import { type LimitKeys, permitsFor } from "@stepwise/workpool/core";
-import type { LimitsOption } from "../definition/limits.js";
+import { isAmount, type LimitKeys, permitsFor } from "@stepwise/workpool/core";
+import type { BudgetOption, LimitsOption } from "../definition/limits.js";
 import type { Bound } from "./functions.js";
 import { copied } from "../values.js";
 import { optionOf } from "./options.js";
@@ -23,25 +23,54 @@ const usesOf = onceForEach(({ definition, reads }: Bound, stage) => {
   );
 });
 
-type Key = true | ((scope: never) => string | undefined) | undefined;
+type KeyOf = (scope: never) => string | undefined;
+type Given = true | KeyOf | BudgetOption<never> | undefined;
+
+/** How the key of a limit is made; undefined if it has none. */
+const keyOf = (given: Given): KeyOf | undefined => {
+  if (typeof given === "object") return given.key;
+  return typeof given === "function" ? given : undefined;
+};
 
 /** A list has names, and objects with keys. Types have checked it, as far as there are any. */
-function entriesOf(given: LimitsOption<never>): [string, Key][] {
-  const of = (each: unknown): [string, Key][] =>
-    typeof each === "string" ? [[each, true]] : Object.entries(Object(each) as Record<string, Key>);
+function entriesOf(given: LimitsOption<never>): [string, Given][] {
+  const of = (each: unknown): [string, Given][] =>
+    typeof each === "string"
+      ? [[each, true]]
+      : Object.entries(Object(each) as Record<string, Given>);
   return Array.isArray(given) ? given.flatMap(of) : of(given);
 }
 
 /** Says whether the limits of a stage have keys, which are made of its scope. */
 export function hasKeys(own: Bound, stage: string): boolean {
   const entries = usesOf(own, stage).flatMap((use) => use.entries);
-  return entries.some(([, key]) => typeof key === "function");
+  return entries.some(([, given]) => keyOf(given) !== undefined);
 }
 
 /** The limit, if the stage names it. */
 export function limitOfStage(own: Bound, stage: string, limit: string | undefined) {
   const entries = usesOf(own, stage).flatMap((use) => use.entries);
   return entries.some(([name]) => name === limit) ? limit : undefined;
+}
+
+/**
+ * What a stage has used of limits that count a unit, as its output says; undefined if none is told.
+ * If that cannot be made, the estimate stays.
+ */
+export function usedBy(own: Bound, stage: string, output: unknown) {
+  const used: Record<string, number> = {};
+  for (const [name, given] of usesOf(own, stage).flatMap((use) => use.entries)) {
+    if (typeof given !== "object" || given.spend === undefined) continue;
+    try {
+      const amount: unknown = given.spend({ output });
+      if (!isAmount(amount)) throw new Error(`it gave ${String(amount)}, and must give a number`);
+      used[name] = amount;
+    } catch (error) {
+      const what = `The spend of the limit "${name}" of "${stage}"`;
+      console.error(`${what} failed, so the estimate stays: ${(error as Error).message}`);
+    }
+  }
+  return Object.keys(used).length === 0 ? undefined : used;
 }
 
 /** The scope, in which what is sensitive throws when it is read. */
@@ -73,11 +102,18 @@ export async function permitsOf(own: Bound, stage: string, scopeOf?: ScopeOf) {
   if (uses.length === 0) return undefined;
   const keys: Record<string, LimitKeys[string]> = {};
   for (const { entries, names } of uses) {
-    const isKeyed = entries.some(([, key]) => typeof key === "function");
+    const isKeyed = entries.some(([, given]) => keyOf(given) !== undefined);
     const scope =
       isKeyed && scopeOf ? withoutSecrets(own, stage, await scopeOf(names), names) : undefined;
-    for (const [name, key] of entries)
-      keys[name] = typeof key === "function" ? key(scope as never) : key;
+    for (const [name, given] of entries) {
+      const key = keyOf(given);
+      const made = key?.(scope as never);
+      // Without a key, the limit does not hold.
+      const isOpen = key !== undefined && made === undefined;
+      if (typeof given !== "object") keys[name] = key === undefined ? (given as true) : made;
+      else
+        keys[name] = isOpen ? undefined : { estimate: given.estimate, ...(made && { key: made }) };
+    }
   }
   try {
     return permitsFor(keys, own.limits);

@@ -146,7 +146,7 @@ export class Run extends Transaction {
   /** The token's stage has ended well. @param how `error`: why it has not, before it recovered. */
   async succeeded(
     output: Value,
-    how: Pick<Extract<Outcome, { kind: "success" }>, "error" | "took" | "timedOut"> = {},
+    how: Pick<Extract<Outcome, { kind: "success" }>, "error" | "took" | "timedOut" | "used"> = {},
   ): Promise<void> {
     const loopSeen = await this.loopSeen(this.stage);
     this.outcome = { kind: "success", output, ...how, ...loopSeen };

@@ -9,3 +9,15 @@ export const rated = defineWorkflow({ input: z.object({ name: z.string() }) }).s
   },
   limits: ["api"],
 });
+
+/** A limit that counts what its output says. */
+export const counted = defineWorkflow({
+  input: z.object({ name: z.string(), used: z.number(), fails: z.boolean().default(false) }),
+}).step("asked", {
+  action: async (ctx, { input }) => {
+    await ctx.runMutation(internal.app.log, { text: `begin ${input.name}` });
+    if (input.fails) throw new Error("refused");
+    return { usage: { total: input.used } };
+  },
+  limits: { tokens: { estimate: 400, spend: ({ output }) => output.usage.total } },
+});

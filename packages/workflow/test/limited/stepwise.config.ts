@@ -7,5 +7,6 @@ export default defineConfig({
     both: { perKey: 1, total: 2 },
     api: { rate: { limit: 2, per: "1m" } },
     scarce: { total: 1, maxWaiting: 1 },
+    tokens: { rate: { limit: 1_000, per: "1m" }, unit: "tokens" },
   },
 });

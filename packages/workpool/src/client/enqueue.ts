@@ -184,6 +184,7 @@ export async function commonOf(
     limits: definedLimits,
     permits: limits === undefined ? undefined : permitsFor(limits, definedLimits),
     waitAtMostMs: waitAtMost,
+    spends: limits === undefined ? undefined : spendsOf(limits),
     retry,
     kind,
     fn: await handleOf(fn),
@@ -191,6 +192,14 @@ export async function commonOf(
     runAt: runAfter === undefined ? runAt : Date.now() + runAfter,
     onComplete: onComplete ? { fn: await handleOf(onComplete), context, excludeKinds } : undefined,
   };
+}
+
+/** Where results say what was used, by limit; undefined if none does. */
+function spendsOf(limits: LimitKeys): Record<string, string> | undefined {
+  const spends = Object.entries(limits).flatMap(([name, given]) =>
+    typeof given === "object" && given.spend !== undefined ? [[name, given.spend] as const] : [],
+  );
+  return spends.length === 0 ? undefined : Object.fromEntries(spends);
 }
 
 /** @throws if one is not a kind of result. */

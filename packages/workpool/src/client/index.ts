@@ -1,4 +1,5 @@
 export {
+  type Budget,
   DEFAULT_RETRY_BEHAVIOR,
   isNonRetryableError,
   type KeysOf,

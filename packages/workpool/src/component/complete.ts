@@ -148,6 +148,8 @@ export async function endRemovedWork(
   const { work, context, slot, how } = ended;
   const counted = countEnd(result.kind === "success" ? "succeeded" : result.kind);
   const mayEnqueue = work.onComplete !== undefined;
+  if (work.spends !== undefined && result.kind === "success")
+    await core.bookSpent(ctx, host, work.permits, core.usedIn(result.returnValue, work.spends));
   const end = { work: work._id, slot, count: counted.count, executes: isExecuted(work) };
   await core.completeWork(ctx, host, { ...end, mayEnqueue, ...how });
   await logCompleted(ctx, work, result.kind, attempts);

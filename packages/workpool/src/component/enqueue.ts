@@ -51,7 +51,7 @@ export async function delayWork(
 
 async function insertWork(
   ctx: MutationCtx,
-  { kind, fn, name, retry, permits, waitAtMostMs, onComplete }: Enqueue,
+  { kind, fn, name, retry, permits, spends, waitAtMostMs, onComplete }: Enqueue,
   args: Record<string, Value>,
   special: Special,
 ): Promise<Doc<"works">> {
@@ -67,6 +67,7 @@ async function insertWork(
     retry,
     permits,
     waitAtMostMs,
+    spends,
     onComplete: await storeCallback(ctx, onComplete, label),
     ...special,
   };

@@ -30,6 +30,8 @@ export default defineSchema({
     permits: v.optional(v.array(v.string())),
     /** How long each attempt waits at most for a slot and its permits. Default: for ever. */
     waitAtMostMs: v.optional(v.number()),
+    /** By limit: where its result says what it has used. */
+    spends: v.optional(v.record(v.string(), v.string())),
     onComplete: v.optional(
       v.object({
         fn: v.string(),
@@ -107,6 +109,8 @@ export const enqueueFields = {
   permits: v.optional(v.array(v.string())),
   /** How long each attempt waits at most for a slot and its permits. Default: for ever. */
   waitAtMostMs: v.optional(v.number()),
+  /** By limit: where their results say what they have used. Default: as was estimated. */
+  spends: v.optional(v.record(v.string(), v.string())),
   /** The handle of the mutation to call at the end, its context, and the results to skip. */
   onComplete: v.optional(
     v.object({

@@ -2,6 +2,7 @@ export * from "./calls.js";
 export * from "./config.js";
 export * from "./continuations.js";
 export * from "./jobs.js";
+export { bookSpent, isAmount, usedIn } from "./limits/budgets.js";
 export * from "./limits/client.js";
 export { holdLimit } from "./limits/hold.js";
 export * from "./limits/limit-error.js";

@@ -197,6 +197,7 @@ export type ComponentApi<Name extends string | undefined = string | undefined> =
               count?: "attempts" | "works";
             };
             maxWaiting?: number;
+            unit?: string;
           }
         >;
       },
@@ -525,6 +526,7 @@ export type ComponentApi<Name extends string | undefined = string | undefined> =
                 compensationErrors?: Array<any>;
               };
               loop?: any;
+              used?: Record<string, number>;
               took?: {
                 name?: string;
                 within?: Array<string>;
@@ -915,6 +917,7 @@ export type ComponentApi<Name extends string | undefined = string | undefined> =
               count?: "attempts" | "works";
             };
             maxWaiting?: number;
+            unit?: string;
           }
         >;
       },
@@ -987,6 +990,7 @@ export type ComponentApi<Name extends string | undefined = string | undefined> =
           count?: "attempts" | "works";
         };
         maxWaiting?: number;
+        unit?: string;
         asked: {
           total?: number;
           perKey?: number;
@@ -997,6 +1001,7 @@ export type ComponentApi<Name extends string | undefined = string | undefined> =
             count?: "attempts" | "works";
           };
           maxWaiting?: number;
+          unit?: string;
         };
         origin: "code" | "config" | "override";
         override?: {
@@ -1009,6 +1014,7 @@ export type ComponentApi<Name extends string | undefined = string | undefined> =
             count?: "attempts" | "works";
           };
           maxWaiting?: number;
+          unit?: string;
           by?: string;
           at: number;
           until?: number;
@@ -1038,6 +1044,7 @@ export type ComponentApi<Name extends string | undefined = string | undefined> =
           count?: "attempts" | "works";
         };
         maxWaiting?: number;
+        unit?: string;
         asked: {
           total?: number;
           perKey?: number;
@@ -1048,6 +1055,7 @@ export type ComponentApi<Name extends string | undefined = string | undefined> =
             count?: "attempts" | "works";
           };
           maxWaiting?: number;
+          unit?: string;
         };
         origin: "code" | "config" | "override";
         override?: {
@@ -1060,6 +1068,7 @@ export type ComponentApi<Name extends string | undefined = string | undefined> =
             count?: "attempts" | "works";
           };
           maxWaiting?: number;
+          unit?: string;
           by?: string;
           at: number;
           until?: number;
@@ -1082,6 +1091,7 @@ export type ComponentApi<Name extends string | undefined = string | undefined> =
             count?: "attempts" | "works";
           };
           maxWaiting?: number;
+          unit?: string;
           asked: {
             total?: number;
             perKey?: number;
@@ -1092,6 +1102,7 @@ export type ComponentApi<Name extends string | undefined = string | undefined> =
               count?: "attempts" | "works";
             };
             maxWaiting?: number;
+            unit?: string;
           };
           origin: "code" | "config" | "override";
           override?: {
@@ -1104,6 +1115,7 @@ export type ComponentApi<Name extends string | undefined = string | undefined> =
               count?: "attempts" | "works";
             };
             maxWaiting?: number;
+            unit?: string;
             by?: string;
             at: number;
             until?: number;
@@ -1144,6 +1156,7 @@ export type ComponentApi<Name extends string | undefined = string | undefined> =
                 count?: "attempts" | "works";
               };
               maxWaiting?: number;
+              unit?: string;
             }
           >;
         };
@@ -1174,6 +1187,7 @@ export type ComponentApi<Name extends string | undefined = string | undefined> =
                 count?: "attempts" | "works";
               };
               maxWaiting?: number;
+              unit?: string;
             }
           >;
         };

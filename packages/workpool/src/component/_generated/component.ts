@@ -34,6 +34,7 @@ export type ComponentApi<Name extends string | undefined = string | undefined> =
               count?: "attempts" | "works";
             };
             maxWaiting?: number;
+            unit?: string;
           }
         >;
       },
@@ -60,6 +61,7 @@ export type ComponentApi<Name extends string | undefined = string | undefined> =
         };
         permits?: Array<string>;
         waitAtMostMs?: number;
+        spends?: Record<string, string>;
         onComplete?: {
           fn: string;
           context?: any;
@@ -79,6 +81,7 @@ export type ComponentApi<Name extends string | undefined = string | undefined> =
               count?: "attempts" | "works";
             };
             maxWaiting?: number;
+            unit?: string;
           }
         >;
         args: any;
@@ -102,6 +105,7 @@ export type ComponentApi<Name extends string | undefined = string | undefined> =
         };
         permits?: Array<string>;
         waitAtMostMs?: number;
+        spends?: Record<string, string>;
         onComplete?: {
           fn: string;
           context?: any;
@@ -121,6 +125,7 @@ export type ComponentApi<Name extends string | undefined = string | undefined> =
               count?: "attempts" | "works";
             };
             maxWaiting?: number;
+            unit?: string;
           }
         >;
         argsList: Array<any>;
@@ -166,6 +171,7 @@ export type ComponentApi<Name extends string | undefined = string | undefined> =
           count?: "attempts" | "works";
         };
         maxWaiting?: number;
+        unit?: string;
         asked: {
           total?: number;
           perKey?: number;
@@ -176,6 +182,7 @@ export type ComponentApi<Name extends string | undefined = string | undefined> =
             count?: "attempts" | "works";
           };
           maxWaiting?: number;
+          unit?: string;
         };
         origin: "code" | "config" | "override";
         override?: {
@@ -188,6 +195,7 @@ export type ComponentApi<Name extends string | undefined = string | undefined> =
             count?: "attempts" | "works";
           };
           maxWaiting?: number;
+          unit?: string;
           by?: string;
           at: number;
           until?: number;
@@ -217,6 +225,7 @@ export type ComponentApi<Name extends string | undefined = string | undefined> =
           count?: "attempts" | "works";
         };
         maxWaiting?: number;
+        unit?: string;
         asked: {
           total?: number;
           perKey?: number;
@@ -227,6 +236,7 @@ export type ComponentApi<Name extends string | undefined = string | undefined> =
             count?: "attempts" | "works";
           };
           maxWaiting?: number;
+          unit?: string;
         };
         origin: "code" | "config" | "override";
         override?: {
@@ -239,6 +249,7 @@ export type ComponentApi<Name extends string | undefined = string | undefined> =
             count?: "attempts" | "works";
           };
           maxWaiting?: number;
+          unit?: string;
           by?: string;
           at: number;
           until?: number;
@@ -261,6 +272,7 @@ export type ComponentApi<Name extends string | undefined = string | undefined> =
             count?: "attempts" | "works";
           };
           maxWaiting?: number;
+          unit?: string;
           asked: {
             total?: number;
             perKey?: number;
@@ -271,6 +283,7 @@ export type ComponentApi<Name extends string | undefined = string | undefined> =
               count?: "attempts" | "works";
             };
             maxWaiting?: number;
+            unit?: string;
           };
           origin: "code" | "config" | "override";
           override?: {
@@ -283,6 +296,7 @@ export type ComponentApi<Name extends string | undefined = string | undefined> =
               count?: "attempts" | "works";
             };
             maxWaiting?: number;
+            unit?: string;
             by?: string;
             at: number;
             until?: number;
@@ -323,6 +337,7 @@ export type ComponentApi<Name extends string | undefined = string | undefined> =
                 count?: "attempts" | "works";
               };
               maxWaiting?: number;
+              unit?: string;
             }
           >;
         };
@@ -353,6 +368,7 @@ export type ComponentApi<Name extends string | undefined = string | undefined> =
                 count?: "attempts" | "works";
               };
               maxWaiting?: number;
+              unit?: string;
             }
           >;
         };
@@ -390,6 +406,7 @@ export type ComponentApi<Name extends string | undefined = string | undefined> =
         };
         permits?: Array<string>;
         waitAtMostMs?: number;
+        spends?: Record<string, string>;
         onComplete?: {
           fn: string;
           context?: any;
@@ -409,6 +426,7 @@ export type ComponentApi<Name extends string | undefined = string | undefined> =
               count?: "attempts" | "works";
             };
             maxWaiting?: number;
+            unit?: string;
           }
         >;
         timeoutMs?: number;

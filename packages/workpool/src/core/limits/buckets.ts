@@ -9,7 +9,7 @@ import type {
   Work,
 } from "../context.js";
 import { poolTx } from "../transaction.js";
-import { permitOfRate, whichOf } from "./limits.js";
+import { costOf, permitOfRate, whichOf } from "./limits.js";
 import { inForce, type Limited } from "./overrides.js";
 import {
   fullAtOf,
@@ -45,7 +45,9 @@ export function spentBy(gate: Gate, { permits = [], isAgain = false }: Asking): 
     const isOfKeys = next !== undefined && whichOf(next).name === whichOf(name).name;
     const rate = isOfKeys ? undefined : rateOf(gate, name);
     if (rate === undefined || (rate.count === "works" && isAgain)) return [];
-    return [{ ...paceOf(rate), name, cost: 1 }];
+    const isCounted = gate.limits?.[whichOf(name).name]?.unit !== undefined;
+    const cost = isCounted ? (costOf(name) ?? 1) : 1;
+    return [{ ...paceOf(rate), name: permitOfRate(name, false), cost }];
   });
 }
 

@@ -11,6 +11,7 @@ interface Numbers {
   total?: number;
   perKey?: number;
   rate?: Rate;
+  unit?: string;
 }
 
 /** Who has said something of a limit, when, and until when it holds; ms since the epoch. */

@@ -18,6 +18,8 @@ export const vLimit = v.object({
   rate: v.optional(vRate),
   /** How many works wait for it at most; of a limit with keys, for each key. Default: any number. */
   maxWaiting: v.optional(v.number()),
+  /** What the rate counts, such as `"tokens"`: works say how many. Default: it counts starts. */
+  unit: v.optional(v.string()),
 });
 export const vLimits = v.record(v.string(), vLimit);
 
@@ -25,19 +27,31 @@ export const vLimits = v.record(v.string(), vLimit);
 export type Limit = Infer<typeof vLimit>;
 export type Limits = Infer<typeof vLimits>;
 
-/** What a work says of its limits: the key, or `true` for a limit that takes none. */
-export type LimitKeys = Readonly<Record<string, string | true | undefined>>;
+/** What a work says of a limit with a `unit`. */
+export interface Budget {
+  /** How much it will use, as far as is known before. Its start takes so much. */
+  readonly estimate: number;
+  /** Where its result has what it has used: `"usage.totalTokens"`. Default: the estimate stays. */
+  readonly spend?: string;
+  /** Its key, for a limit with `perKey`. */
+  readonly key?: string;
+}
+
+/** What a work says of its limits: the key, or `true` for a limit that takes none; or a budget. */
+export type LimitKeys = Readonly<Record<string, string | true | Budget | undefined>>;
 
 /** What a work may say of these limits. */
 export type KeysOf<Defined extends Limits> = [keyof Defined] extends [never]
   ? Readonly<Record<string, never>>
   : { readonly [Name in keyof Defined]?: KeyOf<Defined[Name]> };
 
-type KeyOf<Of extends Limit> = Of extends { perKey: number }
-  ? string
-  : "perKey" extends keyof Of
-    ? string | true
-    : true;
+type KeyOf<Of extends Limit> = Of extends { unit: string }
+  ? Budget
+  : Of extends { perKey: number }
+    ? string
+    : "perKey" extends keyof Of
+      ? string | true
+      : true;
 
 /** A limit is a field of the gate: a name of letters is allowed there, and needs no quotes. */
 const NAME = /^[A-Za-z][A-Za-z0-9_]{0,63}$/;
@@ -62,7 +76,9 @@ export function checkLimits(limits: Limits): void {
       );
     if (name === POOL)
       throw new Error(`A limit cannot be called "${POOL}": that is the limit of the whole pool`);
-    const { total, perKey, rate, maxWaiting = 0 } = limit;
+    const { total, perKey, rate, unit, maxWaiting = 0 } = limit;
+    if (unit !== undefined && rate === undefined)
+      throw new Error(`The limit "${name}" has the unit ${unit}, and no rate that counts it`);
     if (total === undefined && perKey === undefined && rate === undefined)
       throw new Error(`The limit "${name}" limits nothing: give it total, perKey or rate`);
     if (rate !== undefined) checkRate(name, rate);
@@ -75,7 +91,10 @@ export function checkLimits(limits: Limits): void {
 }
 
 /** @throws if one is given that is no whole number above 0. */
-export function checkNumbers(name: string, { total, perKey }: Omit<Limit, "rate">): void {
+export function checkNumbers(
+  name: string,
+  { total, perKey }: Pick<Limit, "total" | "perKey">,
+): void {
   for (const [field, value] of Object.entries({ total, perKey }))
     if (value !== undefined && !(Number.isSafeInteger(value) && value > 0))
       throw new Error(
@@ -100,8 +119,24 @@ export function checkKey(name: string, key: unknown): void {
   );
 }
 
-function permitsOf(name: string, key: string | true, limits: Limits): string[] {
+function permitsOf(name: string, given: string | true | Budget, limits: Limits): string[] {
   const limit = knownLimit(name, limits);
+  if (typeof given !== "object") {
+    if (limit.unit === undefined) return permitsOfKey(name, given, limit);
+    throw new Error(`The limit "${name}" counts ${limit.unit}: give { estimate: 2_000 }`);
+  }
+  const { estimate, key = true } = given;
+  if (limit.unit === undefined)
+    throw new Error(`The limit "${name}" has no unit: it takes no estimate`);
+  if (!(Number.isSafeInteger(estimate) && estimate > 0))
+    throw new Error(
+      `The estimate for the limit "${name}" is ${estimate}: it must be a whole number above 0`,
+    );
+  const permits = permitsOfKey(name, key, limit);
+  return [...permits, `${name}${COST}${estimate}${key === true ? "" : `:${key}`}`];
+}
+
+function permitsOfKey(name: string, key: string | true, limit: Limit): string[] {
   if (limit.perKey === undefined) {
     if (key === true) return [name];
     throw new Error(`The limit "${name}" takes no key: it has no perKey. Give true`);
@@ -126,8 +161,17 @@ function shown(key: unknown): string {
 /** The limit of a permit, or of what a line waits for, and its key. */
 export function whichOf(permit: string): Which {
   const at = permit.indexOf(":");
-  const name = (at === -1 ? permit : permit.slice(0, at)).replace(RATE, "");
+  const name = (at === -1 ? permit : permit.slice(0, at)).replace(/[%=].*$/, "");
   return at === -1 ? { name } : { name, key: permit.slice(at + 1) };
+}
+
+/** Stands between the name of a limit and how much a work takes of it. No name has it. */
+const COST = "=";
+
+/** How much a work takes of a limit with a unit: that is no permit. Undefined for a permit. */
+export function costOf(permit: string): number | undefined {
+  const [, cost] = /^\w+=(\d+)/.exec(permit) ?? [];
+  return cost === undefined ? undefined : Number(cost);
 }
 
 /** Ends the name of a limit where a line waits for its rate. No name of a limit has it. */
@@ -145,7 +189,7 @@ export const isRate = (blockedBy: string): boolean => /^\w+%/.test(blockedBy);
 export function limitOf(gate: Limited, permit: string): number {
   const which = whichOf(permit);
   const asked = gate.limits?.[which.name];
-  if (asked === undefined) return Infinity;
+  if (asked === undefined || costOf(permit) !== undefined) return Infinity;
   if (ownPause(gate, which) !== undefined) return 0;
   const of = inForce(gate, asked, which)[which.key === undefined ? "total" : "perKey"];
   // No pool runs more at once.

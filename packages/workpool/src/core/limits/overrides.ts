@@ -82,5 +82,5 @@ export function inForce(gate: Limited, asked: Limit, { name, key }: Which): Limi
   const numbers = numbersOf(gate, { name, key });
   const of = <Field extends keyof Limit>(field: Field): Limit[Field] =>
     asked[field] === undefined ? undefined : (numbers?.[field] ?? asked[field]);
-  return { total: of("total"), perKey: of("perKey"), rate: of("rate") };
+  return { total: of("total"), perKey: of("perKey"), rate: of("rate"), unit: asked.unit };
 }

@@ -133,8 +133,8 @@ async function usesOf(ctx: HostQueryCtx, { name, key }: Which, most: number) {
 const saidBy = ({ by, at, until }: Override) => ({ by, at, until });
 
 function factsOf(gate: Gate, { name, key }: Which, uses: Uses): SeenLimit {
-  const ofKey = ({ total, perKey, rate }: Limit): Limit =>
-    key === undefined ? { total, perKey, rate } : { perKey, rate };
+  const ofKey = ({ total, perKey, rate, unit }: Limit): Limit =>
+    key === undefined ? { total, perKey, rate, unit } : { perKey, rate, unit };
   const stored = gate.limits?.[name] ?? {};
   const asked = ofKey(gate.asked?.limits?.[name] ?? {});
   const numbers = numbersOf(gate, { name, key });

@@ -1,0 +1,56 @@
+import type { Host, HostCtx } from "../context.js";
+import { ensureGate } from "../gate.js";
+import { findBucket, spentBy, waitForBucket } from "./buckets.js";
+import { permitOfRate, whichOf } from "./limits.js";
+import { fullAtOf } from "./rate.js";
+
+/*
+ * A limit with a `unit` counts what attempts use: a start takes what was estimated, and the end of
+ * a work that succeeds books the difference. Any other end leaves it at the estimate.
+ */
+
+/** Books what a work has used in the place of what was estimated. @param used by limit. */
+export async function bookSpent(
+  ctx: HostCtx,
+  host: Host,
+  permits: readonly string[] | undefined,
+  used: Readonly<Record<string, number>>,
+): Promise<void> {
+  const gate = await ensureGate(ctx);
+  const now = Date.now();
+  for (const { name, cost, ...pace } of spentBy(gate, { permits })) {
+    const limit = whichOf(name).name;
+    const more = (used[limit] ?? cost) - cost;
+    if (gate.limits?.[limit]?.unit === undefined || more === 0) continue;
+    const bucket = await findBucket(ctx, name);
+    const before = (fullAtOf(pace, bucket, now) - now) / pace.everyMs;
+    const taken = Math.max(0, before + more);
+    const fields = { taken, at: now, fullAt: now + taken * pace.everyMs };
+    if (bucket === null) await ctx.db.insert("buckets", { name, ...fields });
+    else await ctx.db.patch("buckets", bucket._id, fields);
+    // Who waits may go on earlier.
+    if (bucket?.job === undefined || more > 0) continue;
+    const at = (bucket.dueAt ?? now) + more * pace.everyMs;
+    await waitForBucket(ctx, host, { full: permitOfRate(name), at });
+  }
+}
+
+/** What a result says of what was used: numbers at these paths, such as `usage.totalTokens`. */
+export function usedIn(
+  result: unknown,
+  paths: Readonly<Record<string, string>>,
+): Record<string, number> {
+  const used: Record<string, number> = {};
+  for (const [limit, path] of Object.entries(paths)) {
+    let value = result;
+    for (const field of path.split("."))
+      value = Object.hasOwn(Object(value) as object, field) ? Object(value)[field] : undefined;
+    if (isAmount(value)) used[limit] = value;
+  }
+  return used;
+}
+
+/** Says whether it can have been used. */
+export function isAmount(value: unknown): value is number {
+  return typeof value === "number" && Number.isFinite(value) && value >= 0;
+}
