@@ -1,5 +1,5 @@
 import { type ObjectType, v } from "convex/values";
-import type { Doc, Gate, Host, HostCtx, HostQueryCtx, Work } from "../context.js";
+import type { Doc, Gate, Host, HostCtx, HostQueryCtx, QueryCtx, Work } from "../context.js";
 import { readGate } from "../gate.js";
 import { poolTx } from "../transaction.js";
 import { LimitError } from "./limit-error.js";
@@ -68,14 +68,13 @@ export async function countWaiting(
     .withIndex("by_blocked", (q) => q.eq("blockedBy", permit))
     .take(most);
   let count = 0;
-  for (const line of new Set([...own, ...blocked.map((each) => each.line)]))
-    for (const table of ["limited", "waiting"] as const) {
-      if (count >= most) return most;
-      const rows = await ctx.db
-        .query(table)
-        .withIndex("by_line", (q) => q.eq("line", line))
-        .take(most - count);
-      count += rows.length;
-    }
+  const queries: QueryCtx["db"] = ctx.db;
+  for (const line of new Set([...own, ...blocked.map((each) => each.line)])) {
+    const inLine = queries.query("limited").withIndex("by_line", (q) => q.eq("line", line));
+    count += (await inLine.take(most - count)).length;
+    const inQueue = queries.query("waiting").withIndex("by_group", (q) => q.eq("group", line));
+    count += (await inQueue.take(most - count)).length;
+    if (count >= most) return most;
+  }
   return count;
 }
