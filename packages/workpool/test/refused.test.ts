@@ -93,6 +93,20 @@ describe("a limit with maxWaiting", () => {
     expect(await app.leftovers()).toEqual(NOTHING_LEFT);
   });
 
+  test("[S208] counts those that wait for its rate, of all keys of other limits", async () => {
+    const app = new TestApp();
+    const rate = { limit: 1, per: "1h" };
+    const pool = new Workpool(components.workpool, {
+      limits: { api: { rate, maxWaiting: 2 }, tenant: { perKey: 5 } },
+    });
+    const enqueue = (tenant: string) =>
+      app.t.mutation((ctx) =>
+        pool.enqueueAction(ctx, sleep, { label: tenant, ms: 1 }, { limits: { api: true, tenant } }),
+      );
+    for (const tenant of ["a", "b", "c"]) await enqueue(tenant);
+    await expect(enqueue("d")).rejects.toMatchObject({ data: { limit: "api", waiting: 2 } });
+  });
+
   test("[S208] is refused if it is no whole number from 0 to 1,000", () => {
     for (const maxWaiting of [-1, 0.5, 1_001, NaN])
       expect(

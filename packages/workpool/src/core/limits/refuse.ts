@@ -1,10 +1,10 @@
 import { type ObjectType, v } from "convex/values";
-import type { Doc, Gate, Host, HostCtx, HostQueryCtx, Work } from "../context.js";
+import type { Gate, Host, HostCtx, HostQueryCtx, QueryCtx, Work } from "../context.js";
 import { readGate } from "../gate.js";
 import { poolTx } from "../transaction.js";
 import { LimitError } from "./limit-error.js";
-import { whichOf } from "./limits.js";
-import { lineOf } from "./lines.js";
+import { permitOfRate, whichOf } from "./limits.js";
+import { lineOf, linesBlockedBy } from "./lines.js";
 
 /*
  * A limit may say how many works wait for it at most, or for one of its keys. Then a start is
@@ -58,24 +58,22 @@ export const countWaitingArgs = {
   most: v.number(),
 };
 
-/** How many works wait for a permit: for one of it, or for a slot; `most` at the most. */
+/** How many works wait for a permit: for one of it, its rate, or a slot; `most` at the most. */
 export async function countWaiting(
   ctx: HostQueryCtx,
   { permit, lines: own, most }: ObjectType<typeof countWaitingArgs>,
 ): Promise<number> {
-  const blocked: Doc<"lines">[] = await ctx.db
-    .query("lines")
-    .withIndex("by_blocked", (q) => q.eq("blockedBy", permit))
-    .take(most);
+  const queries: QueryCtx["db"] = ctx.db;
+  const among = new Set(own);
+  for (const full of [permit, permitOfRate(permit)])
+    for (const { line } of await linesBlockedBy(ctx, full, most)) among.add(line);
   let count = 0;
-  for (const line of new Set([...own, ...blocked.map((each) => each.line)]))
-    for (const table of ["limited", "waiting"] as const) {
-      if (count >= most) return most;
-      const rows = await ctx.db
-        .query(table)
-        .withIndex("by_line", (q) => q.eq("line", line))
-        .take(most - count);
-      count += rows.length;
-    }
+  for (const line of among) {
+    const inLine = queries.query("limited").withIndex("by_line", (q) => q.eq("line", line));
+    count += (await inLine.take(most - count)).length;
+    const inQueue = queries.query("waiting").withIndex("by_group", (q) => q.eq("group", line));
+    count += (await inQueue.take(most - count)).length;
+    if (count >= most) return most;
+  }
   return count;
 }
