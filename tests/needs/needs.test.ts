@@ -130,6 +130,16 @@ const NEEDS: Readonly<Record<string, Need>> = {
       expect(mostIn(calls, 60_000)).toBeLessThanOrEqual(200);
     },
   },
+  answers: {
+    title: "40,000 tokens a minute, 240 answers",
+    inputs: each(240, (n) => ({ n })),
+    config: "tokens",
+    check: (calls) => {
+      expect(calls).toHaveLength(240);
+      // 120,000 tokens, of which a bucket has saved up 40,000.
+      expect(calls.at(-1)!.at - calls[0]!.at).toBeGreaterThan(110_000);
+    },
+  },
 };
 
 /** The most calls in so many ms. */

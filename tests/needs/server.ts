@@ -52,3 +52,9 @@ export async function request(n: number): Promise<Response> {
     ? new Response(null, { status: 429, headers: { "Retry-After": seconds } })
     : new Response();
 }
+
+/** Takes 300 to 700 tokens. */
+export async function answer(n: number): Promise<{ text: string; tokens: number }> {
+  await serve(`answer ${n}`, "all", 1_000);
+  return { text: "…", tokens: 300 + ((n * 37) % 401) };
+}

@@ -7,6 +7,7 @@ import {
   type FilterApi,
   type FunctionReference,
 } from "convex/server";
+import type * as answers from "../answers.js";
 import type * as orders from "../orders.js";
 import type * as requests from "../requests.js";
 import type * as videos from "../videos.js";
@@ -15,6 +16,7 @@ import type * as videos from "../videos.js";
 
 const api: FilterApi<
   ApiFromModules<{
+    answers: typeof answers;
     orders: typeof orders;
     requests: typeof requests;
     videos: typeof videos;
