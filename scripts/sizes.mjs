@@ -20,8 +20,8 @@ const modulesOf = (name) =>
  * what holds the slots, have added 6.5 KB to the workflow component, 1.5 KB to the manager and 0.8 KB
  * to the run time. Overrides and pauses of limits have added 7 KB to the components, and 1 KB to the
  * manager and the pool's class. A workflow's `one` has added 6 KB to its component. `RetryAfter` has
- * added 0.6 KB to the pool's class. Rates and budgets have added 7 KB to the components, and 1.5 KB to the manager
- * and the pool's class.
+ * added 0.6 KB to the pool's class. Rates and budgets have added 7 KB to the components, and
+ * 1.5 KB to the manager and the pool's class.
  */
 const entries = [
   ["@stepwise/workflow", [dist("workflow", "index.js")], 52],
