@@ -178,26 +178,25 @@ test.each(Object.keys(NEEDS))(
       need.check(calls);
       refused.push(calls.filter(({ what }) => what.startsWith("refuse")).length);
     }
-    const count = need.inputs.length;
-    const of = (what: "rootExecutions" | "documentsRead" | "documentsWritten", digits: number) =>
-      costs.map((totals) => (totals[what] / count).toFixed(digits)).join(" / ");
-    const cells = [
-      need.title,
-      (await linesOf(name, need)).join(" / "),
-      of("rootExecutions", 1),
-      of("documentsRead", 0),
-      of("documentsWritten", 0),
-      refused.join(" / "),
-    ];
-    const rows = guide.split("\n").filter((line) => line.startsWith("|"));
-    expect(
-      rows.map((row) =>
-        row
-          .split("|")
-          .map((cell) => cell.trim())
-          .slice(1, -1),
-      ),
-    ).toContainEqual(cells);
+    const of = (what: "rootExecutions" | "documentsRead" | "documentsWritten") =>
+      costs.map((totals) => totals[what] / need.inputs.length);
+    const seen = [
+      await linesOf(name, need),
+      of("rootExecutions"),
+      of("documentsRead"),
+      of("documentsWritten"),
+      refused,
+    ].flat();
+    const row = guide.split("\n").find((line) => line.startsWith(`| ${need.title} `));
+    const told =
+      row
+        ?.replace(need.title, "")
+        .match(/[\d.]+/g)
+        ?.map(Number) ?? [];
+    expect(told).toHaveLength(seen.length);
+    // Both draw at random which of several documents they look at.
+    for (const [index, value] of told.entries())
+      expect(Math.abs(value - seen[index]!), `${value}`).toBeLessThan(0.06 + 0.03 * value);
   },
 );
 
