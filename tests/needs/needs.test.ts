@@ -194,9 +194,11 @@ test.each(Object.keys(NEEDS))(
         .match(/[\d.]+/g)
         ?.map(Number) ?? [];
     expect(told).toHaveLength(seen.length);
-    // Both draw at random which of several documents they look at.
-    for (const [index, value] of told.entries())
-      expect(Math.abs(value - seen[index]!), `${value}`).toBeLessThan(0.06 + 0.03 * value);
+    // Documents are told in whole numbers. Both draw at random which of several they look at.
+    for (const [index, value] of told.entries()) {
+      const most = 0.03 * value + (index < 4 ? 0.06 : 0.6);
+      expect(Math.abs(value - seen[index]!), `${value}`).toBeLessThan(most);
+    }
   },
 );
 
