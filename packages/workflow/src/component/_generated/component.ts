@@ -1233,6 +1233,7 @@ export type ComponentApi<Name extends string | undefined = string | undefined> =
             running: number;
             atMost: number;
             place: number;
+            until?: number;
           };
           dueAt?: number;
           came?: string | null;
@@ -1502,6 +1503,7 @@ export type ComponentApi<Name extends string | undefined = string | undefined> =
             running: number;
             atMost: number;
             place: number;
+            until?: number;
           };
           dueAt?: number;
           came?: string | null;
@@ -1645,6 +1647,7 @@ export type ComponentApi<Name extends string | undefined = string | undefined> =
               running: number;
               atMost: number;
               place: number;
+              until?: number;
             };
             dueAt?: number;
             came?: string | null;

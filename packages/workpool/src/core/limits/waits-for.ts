@@ -15,6 +15,8 @@ export const vWaitsFor = v.object({
   atMost: v.number(),
   /** Its place among those with the same limits and keys, from 1; 201 if more than 200 come first. */
   place: v.number(),
+  /** When it fails if it still waits, in ms since the epoch. Default: never. */
+  until: v.optional(v.number()),
 });
 /** What a work waits for that one of its limits keeps back. */
 export type WaitsFor = Infer<typeof vWaitsFor>;
@@ -45,5 +47,5 @@ export async function waitsForLimit(
   const at = upToOwn.findIndex(({ _id }) => _id === row._id);
   const place = (at === -1 ? upToOwn.length : at) + 1;
   const { name: limit, key } = whichOf(blockedBy);
-  return { limit, key, running: held.length, atMost, place };
+  return { limit, key, running: held.length, atMost, place, until: row.until };
 }
