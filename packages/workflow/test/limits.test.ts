@@ -115,7 +115,11 @@ describe("a limit of the config that a step names", () => {
     await use.app.drive(async () => (await begun()).length === 1);
     const late = await use.app.start("hurried", { name: "late" });
     const other = await use.app.start("hurried", { name: "other", org: "else" });
-    await use.app.advance(6 * MINUTE);
+    await use.app.advance(4 * MINUTE);
+    expect((await use.app.status("hurried", late))?.active).toMatchObject([
+      { waitsFor: { limit: "tenant", until: Date.now() + MINUTE } },
+    ]);
+    await use.app.advance(2 * MINUTE);
     expect(await use.app.status("hurried", late)).toMatchObject({
       state: "completed",
       output:

@@ -24,9 +24,17 @@ async function deployed(maxParallelism: number) {
   const pool = new Workpool(components.workpool, { maxParallelism, logLevel: "ERROR", limits });
   const calls = {
     wait: internalMutation({
-      args: { name: v.string(), ms: v.number(), limits: vKeys },
-      handler: async (ctx, { ms, ...options }) =>
-        await pool.enqueueAction(ctx, internal.jobs.wait, { ms }, options),
+      args: {
+        name: v.string(),
+        ms: v.number(),
+        limits: vKeys,
+        waitAtMost: v.optional(v.number()),
+      },
+      handler: async (ctx, { ms, ...options }) => {
+        const { name: context } = options;
+        const all = { ...options, onComplete: internal.callbacks.ended, context };
+        return await pool.enqueueAction(ctx, internal.jobs.wait, { ms }, all);
+      },
     }),
     steer: internalMutation({
       args: { tenant: v.string(), perKey: v.number(), total: v.number(), until: v.number() },
@@ -39,6 +47,7 @@ async function deployed(maxParallelism: number) {
   };
   const modules = {
     "./convex/_generated/api.js": () => import("./convex/_generated/api.js"),
+    "./convex/callbacks.js": () => import("./convex/callbacks.js"),
     "./convex/calls.js": async () => calls,
     "./convex/jobs.js": () => import("./convex/jobs.js"),
   };
@@ -76,10 +85,10 @@ async function deployed(maxParallelism: number) {
   deployment.onHappening((event) => {
     if (event.what === "conflict" && textOf(event.path) === "calls:wait") conflicts.calls += 1;
   });
-  const enqueue = (at: number, name: string, limits: Keys, ms: number): void =>
+  const enqueue = (at: number, name: string, limits: Keys, ms: number, waitAtMost?: number): void =>
     void deployment.at(at, () => {
       asked.set(name, deployment.clock.now());
-      return deployment.mutation("calls:wait", { name, ms, limits });
+      return deployment.mutation("calls:wait", { name, ms, limits, waitAtMost });
     });
   /** How long works waited whose name begins so, the longest wait last. */
   const waitsOf = (like: string) =>
@@ -129,6 +138,30 @@ describe("limits where transactions run at once", () => {
       expect(left()).toEqual([]);
     },
   );
+
+  test("[S184] works that wait at most for as long as others take, by turns: each begins or fails, once, and nothing is left", async () => {
+    const { deployment, enqueue, waits, over, left } = await deployed(4);
+    for (let n = 0; n < 24; n++)
+      enqueue(n % 4, `${n}`, n % 3 === 0 ? {} : { tenant: `t${n % 2}` }, 50, 50 * (1 + (n % 5)));
+    await deployment.drive();
+    const ended = deployment
+      .rows<{ label: string; data: { context: string } }>("", "events")
+      .map(({ label, data }) => [data.context, label] as const);
+    expect(ended.map(([name]) => name).toSorted()).toEqual(
+      Array.from({ length: 24 }, (_, n) => String(n)).toSorted(),
+    );
+    const failed = ended.filter(([, label]) => label === "failed").map(([name]) => name);
+    expect(failed.length).toBeGreaterThan(5);
+    expect(failed.filter((name) => waits.has(name))).toEqual([]);
+    expect(waits.size).toBe(24 - failed.length);
+    expect(over).toEqual([]);
+    expect(left()).toEqual([]);
+    const jobs = deployment.rows<{ name: string; state: { kind: string } }>(
+      "workpool",
+      "_scheduled_functions",
+    );
+    expect(jobs.filter(({ state }) => state.kind === "pending")).toEqual([]);
+  });
 
   test("[S187] works of other keys, and works without, start beside a flood of one key as if it were not there", async () => {
     const { deployment, enqueue, waitsOf, over, left } = await deployed(8);

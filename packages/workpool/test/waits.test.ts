@@ -135,6 +135,26 @@ describe("a work that waits at most for a time", () => {
     expect(await ended()).toEqual([tooLong("short", 1, "for a slot of the pool")]);
   });
 
+  test("costs no function call if it begins in time, and one more in all for those of a batch", async () => {
+    const { app, pool } = waiting();
+    const options = { limits: { tenant: "a" }, waitAtMost: 60_000 };
+    const { echo } = internal.jobs;
+    const calls = async () => {
+      await app.drive();
+      // The watchdog comes in time, whatever there is to do.
+      const others = ["inline", "watchdog:sweep"];
+      const { rootExecutions } = app.counter.totals(({ name }) => !others.includes(name));
+      app.counter.clear();
+      return rootExecutions;
+    };
+    for (let value = 0; value < 10; value++)
+      await app.t.mutation((ctx) => pool.enqueueAction(ctx, echo, { value }, options));
+    expect(await calls()).toBe(3 * 10);
+    const argsList = Array.from({ length: 10 }, (_, value) => ({ value }));
+    await app.t.mutation((ctx) => pool.enqueueActionBatch(ctx, echo, argsList, options));
+    expect(await calls()).toBe(3 * 10 + 1);
+  });
+
   test("is refused if that is no time above 0", async () => {
     const { enqueue } = waiting();
     for (const waitAtMost of [0, -1, NaN])

@@ -1440,6 +1440,7 @@ export type ComponentApi<Name extends string | undefined = string | undefined> =
             atMost: number;
             place: number;
             nextAt?: number;
+            until?: number;
           };
           dueAt?: number;
           came?: string | null;
@@ -1712,6 +1713,7 @@ export type ComponentApi<Name extends string | undefined = string | undefined> =
             atMost: number;
             place: number;
             nextAt?: number;
+            until?: number;
           };
           dueAt?: number;
           came?: string | null;
@@ -1858,6 +1860,7 @@ export type ComponentApi<Name extends string | undefined = string | undefined> =
               atMost: number;
               place: number;
               nextAt?: number;
+              until?: number;
             };
             dueAt?: number;
             came?: string | null;

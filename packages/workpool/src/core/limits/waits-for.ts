@@ -1,5 +1,5 @@
 import { type Infer, v } from "convex/values";
-import type { Gate, HostQueryCtx, QueryCtx } from "../context.js";
+import type { Doc, Gate, HostQueryCtx, QueryCtx } from "../context.js";
 import { readGate } from "../gate.js";
 import { findBucket, rateOf } from "./buckets.js";
 import { isRate, limitOf, permitOfRate, whichOf } from "./limits.js";
@@ -19,6 +19,8 @@ export const vWaitsFor = v.object({
   place: v.number(),
   /** If its rate is used up: when the next may start. Then it is of the burst that so many are. */
   nextAt: v.optional(v.number()),
+  /** When it fails if it still waits, in ms since the epoch. Default: never. */
+  until: v.optional(v.number()),
 });
 /** What a work waits for that one of its limits keeps back. */
 export type WaitsFor = Infer<typeof vWaitsFor>;
@@ -45,7 +47,12 @@ export async function waitsForLimit(
   const at = upToOwn.findIndex(({ _id }) => _id === row._id);
   const place = (at === -1 ? upToOwn.length : at) + 1;
   const { name: limit, key } = whichOf(blockedBy);
-  return { limit, key, ...uses, place };
+  return { limit, key, ...uses, place, until: await untilOf(ctx, row) };
+}
+
+async function untilOf(ctx: HostQueryCtx, { wait }: Doc<"limited">): Promise<number | undefined> {
+  const row: Doc<"waits"> | null = wait === undefined ? null : await ctx.db.get("waits", wait);
+  return row?.until;
 }
 
 type Uses = Pick<WaitsFor, "running" | "atMost" | "nextAt">;
