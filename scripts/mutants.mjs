@@ -117,15 +117,7 @@ export const MUTANTS = [
     file: "workflow/src/component/features/collecting.ts",
     find: 'if (collector?.run === run._id) await ctx.db.delete("collectors", collector._id); await closeRun',
     replace: "await closeRun",
-    test: ["packages/workflow/test/collect-deployed.test.ts", "in exactly one run"],
-  },
-  {
-    name: "collected-twice",
-    says: "what one run has taken is there for the next, too",
-    file: "workflow/src/component/features/collecting.ts",
-    find: 'bytes += row.bytes; await ctx.db.delete("collected", row._id);',
-    replace: "bytes += row.bytes;",
-    test: ["packages/workflow/test/collect.test.ts", "is in a run after it"],
+    test: ["packages/workflow/test/collect.test.ts", "with the input of the last start"],
   },
   {
     name: "attempt-not-counted",
