@@ -104,6 +104,22 @@ export const MUTANTS = [
     profile: "pool",
   },
   {
+    name: "starts-are-read",
+    says: "a start counts the others, and so conflicts with them",
+    file: "workflow/src/component/features/collecting.ts",
+    find: "const stale = { useStaleSnapshot: true } as const;",
+    replace: "const stale = {} as const;",
+    test: ["packages/workflow/test/collect-deployed.test.ts", "conflicts with nobody"],
+  },
+  {
+    name: "collector-stays",
+    says: "a run that collects begins, and starts still come to it",
+    file: "workflow/src/component/features/collecting.ts",
+    find: 'if (collector?.run === run._id) await ctx.db.delete("collectors", collector._id); await closeRun',
+    replace: "await closeRun",
+    test: ["packages/workflow/test/collect.test.ts", "with the input of the last start"],
+  },
+  {
     name: "attempt-not-counted",
     says: "the attempt of a retry is not counted",
     file: "workflow/src/component/engine/transition.ts",

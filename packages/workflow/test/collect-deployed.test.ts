@@ -143,7 +143,10 @@ test("[S206] a storm of 1,000 starts does not either", { tags: ["large"] }, asyn
 test("[S206] of starts that come while runs are opened and closed, each item is in exactly one run", async () => {
   const collect = { quiet: 100, atMost: 400, size: 8, keep: "all" as const };
   const { deployment, conflicts, refused, start } = await deployed(collect, 2);
-  for (const n of from(0, 80)) start(7 * n, n);
+  // Runs of these are full …
+  for (const n of from(0, 40)) start(7 * n, n);
+  // … and those of these have been quiet, just as others come.
+  for (const n of from(40, 80)) start(400 + 128 * Math.floor(n / 5 - 8) + 7 * (n % 5), n);
   deployment.at(300, () => deployment.crash());
   await deployment.drive();
   const outputs = await outputsOf(deployment);

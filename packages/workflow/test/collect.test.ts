@@ -294,3 +294,22 @@ test("[S215] if what is made of the items fails, so does the run, which keeps th
   });
   expect(await rows()).toEqual([]);
 });
+
+test("[S206] a start that is added writes one document, and the run takes two executions to begin", async () => {
+  const cost = async (what: () => Promise<unknown>) => {
+    use.app.counter.clear();
+    await what();
+    const { rootExecutions, documentsRead, documentsWritten } = use.app.counter.totals(
+      ({ name }) => !name.startsWith("watchdog:"),
+    );
+    return { rootExecutions, documentsRead, documentsWritten };
+  };
+  const opened = await cost(async () => await start("collectsFirst", { key: "k", n: 1 }));
+  const added = await cost(async () => await start("collectsFirst", { key: "k", n: 2 }));
+  const begun = await cost(async () => await use.app.drive());
+  expect(added).toEqual({ rootExecutions: 1, documentsRead: 1, documentsWritten: 1 });
+  // Its run and record, the collector, the item, and when the record is due.
+  expect(opened.documentsWritten).toBe(5);
+  // It is closed, and begins.
+  expect(begun.rootExecutions).toBe(2);
+});

@@ -142,6 +142,17 @@ describe("time", () => {
     expect(Date.now()).toBe(begun + 70 * MINUTE);
   });
 
+  test("skipToNextTimer and runToEnd go on with a run that collects starts", async () => {
+    const { kit, begun } = newApp();
+    const runId = await kit.start(workflows.collectsAll, { key: "k", n: 1 });
+    expect(await kit.start(workflows.collectsAll, { key: "k", n: 2 })).toBe(runId);
+    expect(await kit.skipToNextTimer()).toEqual([
+      { runId, workflow: "collectsAll", kind: "start", node: "count", at: begun + 30_000 },
+    ]);
+    const { state } = await kit.runToEnd(workflows.collectsAll, runId);
+    expect(state).toBe("completed");
+  });
+
   test("skipToNextTimer goes from wait to wait, and tells what was over", async () => {
     const { kit, begun } = newApp();
     const runId = await kit.start(workflows.sleeps, { ms: 5 * MINUTE }, { runAfter: "1h" });
