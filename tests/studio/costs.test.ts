@@ -256,6 +256,12 @@ test("a search of 10,000 runs reads 500 of them at a time, whatever it finds, an
 /** Debian's package `chromium`. */
 const executablePath = process.env["CHROMIUM"] ?? "/usr/bin/chromium";
 
+/**
+ * How many documents lists of runs have read. The counts above them are read again 5 s after a
+ * change, and on a busy machine that is in the middle of the next one.
+ */
+const listed = () => back.counter.totals(({ name }) => name === "listing:runs").documentsRead;
+
 /** @param look gets a page with the studio, and the address of the studio */
 const inBrowser = (look: (page: Page, at: string) => Promise<void>) => async () => {
   const source = localSource(local());
@@ -310,15 +316,15 @@ test.skipIf(!existsSync(executablePath))(
       });
       expect(await list.getByRole("row").count()).toBeLessThan(60);
     }
-    expect(back.counter.totals().documentsRead).toBeLessThanOrEqual(6 * 50);
+    expect(listed()).toBeLessThanOrEqual(6 * 50);
     // What it has scrolled to may still be read when something changes for the first time.
     await eventually(async () => {
       back.counter.clear();
       for (const listener of listeners) listener();
-      await eventually(() => expect(back.counter.totals().documentsRead).toBeGreaterThan(0));
+      await eventually(() => expect(listed()).toBeGreaterThan(0));
       // The page shows what has changed when all that is watched has been read.
       await page.getByRole("heading", { name: "Runs" }).waitFor();
-      expect(back.counter.totals().documentsRead).toBeLessThanOrEqual(2 * 50);
+      expect(listed()).toBeLessThanOrEqual(2 * 50);
     });
     await list.evaluate((element) => element.scrollTo(0, 0));
     await list.getByText("box 9999").waitFor();
@@ -336,7 +342,7 @@ test.skipIf(!existsSync(executablePath))(
       await eventually(async () =>
         expect(await cells.allTextContents()).toEqual(keys.map((key) => `box ${key}`)),
       );
-      return back.counter.totals().documentsRead;
+      return listed();
     };
     const address = `${at}#/runs?workflow=parcel&outdated=true`;
     expect(await seen(() => page.goto(address), 50, [9951])).toBeLessThanOrEqual(50);
@@ -353,9 +359,7 @@ test.skipIf(!existsSync(executablePath))(
           }),
       );
       for (const listener of listeners) listener();
-      await eventually(() =>
-        expect(back.counter.totals().documentsRead).toBeGreaterThanOrEqual(200),
-      );
+      await eventually(() => expect(listed()).toBeGreaterThanOrEqual(200));
     };
     expect(await seen(come, 450, [9951, 9751, 9551])).toBeLessThanOrEqual(4 * 50);
     await page.goto(`${at}#/runs?parent=${order}&state=failed`);

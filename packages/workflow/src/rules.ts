@@ -98,9 +98,13 @@ export function isTimeZone(zone: unknown): zone is string {
   }
 }
 
+/** More of a text is cut off in a message. */
+const SHOWN = 100;
+
 /** A value as it is written in a definition: `NaN`, `"10 minuts"`, `{ failures: -1 }`. */
 export function literalText(value: unknown): string {
-  if (typeof value === "string") return JSON.stringify(value);
+  if (typeof value === "string")
+    return JSON.stringify(value.length > SHOWN ? `${value.slice(0, SHOWN)}…` : value);
   if (typeof value === "function") return "a function";
   if (value instanceof Date) return "a Date";
   if (Array.isArray(value)) return "a list";

@@ -93,6 +93,14 @@ test("[S183] a bulk stops by itself when more than half of 100 runs are refused,
   ]);
 });
 
+test("[S183] a bulk comes to the oldest runs first", async () => {
+  const ids = await failMany(3);
+  await bulk({ do: "restart", where: failed, atMost: 1 });
+  await bulk({ do: "restart", where: { state: "failed" }, atMost: 2 });
+  const seen = ids.map(async (id) => (await use.app.status("leaf", id))?.generation);
+  expect(await Promise.all(seen)).toEqual([3, 2, 1]);
+});
+
 test("[S183] a bulk keeps to atMost and perSecond, and is stopped at once", async () => {
   await failMany(12);
   const first = await begin({ do: "cleanup", where: failed, atMost: 5 });

@@ -266,6 +266,8 @@ test("[S220] a child that is skipped is not shown as one that waits", async () =
 
 test("[S202] a key is a short text, and made of nothing that is sensitive", async () => {
   await expect(start("oneWaits", { key: "" })).rejects.toThrow(/key of the one.*1 to 256/s);
+  const long = start("oneWaits", { key: "k".repeat(300) });
+  await expect(long).rejects.toThrow(/is "k{100}…": it may be a text/);
   await expect(start("oneSecret", { secret: "s" })).rejects.toThrow(/input\.secret.*sensitive/s);
 });
 

@@ -292,6 +292,7 @@ describe("[S191] a limit is refused", () => {
     ["a key that it does not take", { exports: "a" }, /"exports" takes no key/],
     ["no key", { tenant: true }, /"tenant" needs a key/],
     ["an empty key", { tenant: "" }, /a text of 1 to 256 characters/],
+    ["a list", ["exports"], /limits is a list: write an object/],
     ["a key of 257 characters", { tenant: "x".repeat(257) }, /one of 257 was given/],
   ])("at the enqueue with %s", async (_, keys, message) => {
     const { enqueue } = limited(limits);

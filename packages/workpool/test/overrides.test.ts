@@ -246,6 +246,7 @@ describe("[S198] what is refused", () => {
     ["a key of a limit without", "exports", { key: "a", perKey: 1 }, /takes no key/],
     ["a total of a key", "tenant", { key: "a", total: 1 }, /not of a key/],
     ["a time that is over", "exports", { total: 1, until: 5 }, /a time that is to come/],
+    ["a duration", "exports", { total: 1, until: "1h" }, /until is "1h": give a Date, or ms/],
     ["too many slots", "maxParallelism", { total: 201 }, /at most 200/],
   ])("%s", async (_, name, options, message) => {
     const { say } = limited();

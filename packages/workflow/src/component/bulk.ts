@@ -131,7 +131,8 @@ export const nextPage = continuation<Page>(
     const options = { cursor, numItems: size, maximumRowsRead: READ };
     // guard: once-in-a-bulk, else () => false
     const isPast = (run: Run) => run.bulks?.includes(id) === true;
-    const found = await findRuns(ctx, where, options, isPast);
+    // Who came first is helped first.
+    const found = await findRuns(ctx, where, options, { drops: isPast, order: "asc" });
     const tally = new Tally(bulk);
     let come = 0;
     let isCut = false;

@@ -39,12 +39,18 @@ interface Found {
   steps: ReadonlyMap<RunId, Step>;
 }
 
-/** Runs, the newest first, in pages; those of a key in its order. @param drops some of them. */
+type Order = "asc" | "desc";
+
+/**
+ * Runs, the newest first, in pages; those of a key in its order.
+ * @param how.drops some of them.
+ * @param how.order of their creation, unless they are found by where they are or what they do.
+ */
 export async function findRuns(
   ctx: QueryCtx,
   where: Where,
   options: PaginationOptions,
-  drops: (run: Run) => boolean = () => false,
+  { drops = () => false, order = "desc" }: { drops?: (run: Run) => boolean; order?: Order } = {},
 ): Promise<Found> {
   /** A run that does it twice is in a page once. */
   const steps = new Map<RunId, Step>();
@@ -70,7 +76,7 @@ export async function findRuns(
     }
     return { page, isDone: true, continueCursor: "", read, steps };
   }
-  const runs = doing === undefined ? runsOf(ctx, where) : stepsDoing(ctx, doing).map(ofStep);
+  const runs = doing === undefined ? runsOf(ctx, where, order) : stepsDoing(ctx, doing).map(ofStep);
   const found = await runs?.filterWith(isFound).paginate({ ...LIMITS, ...options });
   const { page = [], isDone = true, continueCursor = "" } = found ?? {};
   return { page, isDone, continueCursor, read, steps };
@@ -84,20 +90,20 @@ const within =
     q.gte("_creationTime", since).lt("_creationTime", until);
 
 /** @returns undefined if their parent is none. */
-function runsOf(ctx: QueryCtx, where: Where): QueryStream<Run> | undefined {
+function runsOf(ctx: QueryCtx, where: Where, order: Order): QueryStream<Run> | undefined {
   if (where.parent !== undefined) return childrenOf(ctx, where, where.parent);
   if (where.stages !== undefined) return runsAt(ctx, where.stages);
   const [tag] = Object.entries(where.tag ?? {});
-  if (tag === undefined) return runsWith(ctx, where);
+  if (tag === undefined) return runsWith(ctx, where, order);
   const [name, value] = tag;
   return stream(ctx.db, schema)
     .query("tags")
     .withIndex("by_tag", (q) => q.eq("name", name).eq("value", value))
-    .order("desc")
+    .order(order)
     .map(async ({ run }: Doc<"tags">) => await ctx.db.get("runs", run));
 }
 
-function runsWith(ctx: QueryCtx, where: Where) {
+function runsWith(ctx: QueryCtx, where: Where, order: Order) {
   const { workflow, state, children, key } = where;
   const inTime = within(where);
   const all = paginator(ctx.db, schema).query("runs");
@@ -121,7 +127,7 @@ function runsWith(ctx: QueryCtx, where: Where) {
       inTime(q.eq("root", undefined).eq("workflow", workflow).eq("state", state)),
     );
   };
-  return indexed().order(key === undefined ? "desc" : "asc");
+  return indexed().order(key === undefined ? order : "asc");
 }
 
 function childrenOf(ctx: QueryCtx, where: Where, parent: string) {

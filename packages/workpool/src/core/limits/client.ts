@@ -179,6 +179,9 @@ export class LimitControls<Name extends string = string, Until = Date | number> 
   }
 }
 
-/** A time in ms since the epoch. */
-export const timeOf = (time: Date | number): number =>
-  time instanceof Date ? time.getTime() : time;
+/** A time in ms since the epoch. @throws if it is neither a date nor such a time. */
+export function timeOf(time: Date | number): number {
+  const ms: unknown = time instanceof Date ? time.getTime() : time;
+  if (typeof ms === "number") return ms;
+  throw new Error(`until is ${JSON.stringify(ms)}: give a Date, or ms since the epoch`);
+}

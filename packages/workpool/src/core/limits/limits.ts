@@ -104,6 +104,8 @@ export function checkNumbers(
 
 /** The names of the permits that a work needs, in order. @throws if a name or key is not valid. */
 export function permitsFor(keys: LimitKeys, limits: Limits = {}): string[] | undefined {
+  if (Array.isArray(keys))
+    throw new Error("limits is a list: write an object, such as { exports: true, tenant: key }");
   const names = Object.keys(keys).filter((name) => keys[name] !== undefined);
   if (names.length > MOST_OF_A_WORK)
     throw new Error(`limits has ${names.length} names: a work has at most ${MOST_OF_A_WORK}`);
