@@ -1,6 +1,6 @@
 // @module-tag large
 import { readdir, readFile } from "node:fs/promises";
-import limiter from "@convex-dev/rate-limiter/test";
+import { register as registerLimiter } from "@convex-dev/rate-limiter/test";
 import { register as registerPool } from "@convex-dev/workpool/test";
 import { Counter, type Totals, vitestTimers } from "@stepwise/testing";
 import { makeFunctionReference } from "convex/server";
@@ -27,7 +27,7 @@ type Test = ReturnType<Counter["convexTest"]>;
 const components: Parameters<Test["registerComponent"]>[] = [];
 const noted = { registerComponent: (...component) => void components.push(component) } as Test;
 registerPool(noted, "workpool");
-limiter.register(noted, "rateLimiter");
+registerLimiter(noted, "rateLimiter");
 // What is loaded while a test drives virtual time would take real time then.
 for (const some of [modules, ...components.map(([, , own]) => own)])
   for (const [path, load] of Object.entries(some))
