@@ -31,7 +31,11 @@ export const GUARDS = [
     says: "the snapshot in which a child looks for siblings is old",
     test: ["packages/workflow/test/in-turn.test.ts", "have had their turn"],
   },
-  { guard: "inserting", says: "the last child ends while others are still to be inserted" },
+  {
+    guard: "inserting",
+    says: "the last child ends while others are still to be inserted",
+    test: ["packages/workflow/test/inserting-children.test.ts", "are waited for, though all"],
+  },
   { guard: "settled", says: "a child ends after its parent has failed" },
   { guard: "settled-again", says: "the next function is gone, or its arguments are too large" },
   {
@@ -45,8 +49,16 @@ export const GUARDS = [
     says: "a pause while steps are executed",
     test: ["packages/workflow/test/self-steering.test.ts", "by its own action: pause"],
   },
-  { guard: "page-of-pause", says: "a resume before all pages of the pause are done" },
-  { guard: "page-of-restart", says: "a cancel or restart while a restart removes records" },
+  {
+    guard: "page-of-pause",
+    says: "a resume before all pages of the pause are done",
+    test: ["packages/workflow/test/manager-pause.test.ts", "after a resume, as they were lost"],
+  },
+  {
+    guard: "page-of-restart",
+    says: "a cancel or restart while a restart removes records",
+    test: ["packages/workflow/test/manager-restart.test.ts", "canceled before all pages"],
+  },
   {
     guard: "once-in-a-bulk",
     says: "what a bulk does to a run lists it again",
@@ -439,8 +451,9 @@ export const MUTANTS = [
     name: "child-undo-lost",
     says: "what a child can undo is forgotten",
     file: "workflow/src/component/features/concurrency.ts",
-    find: 'if (isUndoable && child.state === "completed") await addChildUndo(ctx, child);',
-    replace: "if (false) await addChildUndo(ctx, child);",
+    find: "await addChildUndo(ctx, child); else if (isUndoable && parent",
+    replace: "{} else if (isUndoable && parent",
+    test: ["packages/workflow/test/on-end.test.ts", "still goes on while that is undone"],
   },
   {
     name: "pause-not-released",
@@ -457,6 +470,7 @@ export const MUTANTS = [
     file: "workflow/src/component/features/concurrency.ts",
     find: "if (!isWaitingForChildren(parent) || parent.paused) return; if (await",
     replace: "if (!isWaitingForChildren(parent)) return; if (await",
+    test: ["packages/workflow/test/inserting-children.test.ts", "into a run that is paused"],
   },
   {
     name: "lost-not-found",

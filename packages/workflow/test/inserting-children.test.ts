@@ -29,6 +29,46 @@ async function restore(): Promise<void> {
   );
 }
 
+describe("children whose next page is still to come", () => {
+  const rows = async (table: "childPages" | "runs") =>
+    await use.app.inComponent(async (ctx) => (await ctx.db.query(table).collect()).length);
+
+  /** All that are there have ended, and others are to come. */
+  const someEnded = async () => {
+    await use.app.drive(async () => {
+      const ended = (await use.app.log()).length;
+      return ended > 0 && ended === (await rows("runs")) - 1 && (await rows("childPages")) > 0;
+    });
+    expect(await rows("childPages")).toBeGreaterThan(0);
+  };
+
+  test("[S43] [S59] are waited for, though all that are there have ended", async () => {
+    const id = await use.app.start("weightyInTurn", { of: 5 });
+    await someEnded();
+    await use.app.drive();
+    expect(await use.app.status("weightyInTurn", id)).toMatchObject({
+      state: "completed",
+      output: 5,
+    });
+    expect(await use.app.log()).toHaveLength(5);
+    await use.app.expectNothingLeft();
+  });
+
+  test("[S59] [S103] are inserted into a run that is paused, and do not begin before it is resumed", async () => {
+    const id = await use.app.start("weightyInTurn", { of: 5 });
+    await someEnded();
+    const begun = (await use.app.log()).length;
+    await pause(id);
+    await use.app.drive();
+    expect(await rows("childPages")).toBe(0);
+    expect(await use.app.log()).toHaveLength(begun);
+    await resume(id);
+    await use.app.drive();
+    expect(await use.app.status("weightyInTurn", id)).toMatchObject({ output: 5 });
+    await use.app.expectNothingLeft();
+  });
+});
+
 describe("children that are still being inserted", () => {
   const inserting = async () =>
     await use.app.inComponent(async (ctx) => (await ctx.db.query("childPages").collect()).length);

@@ -389,6 +389,28 @@ describe("pause", () => {
   );
 
   test(
+    "[S103] pages of a pause that come after a resume, as they were lost, pause nothing",
+    { tags: ["large"] },
+    async () => {
+      const id = await use.app.start("napping", { of: 300 });
+      await use.app.advance(1_000);
+      await pause(id);
+      await use.app.counter.uncounted(() =>
+        use.app.inComponent(async (ctx) => {
+          const [page] = await ctx.db.query("continuations").collect();
+          await ctx.scheduler.cancel(page!.job!);
+        }),
+      );
+      await resume(id);
+      await use.app.advance(60_000);
+      await use.app.t.mutation(internal.manager.repair, {});
+      await use.app.drive();
+      expect(await use.app.status("napping", id)).toMatchObject({ output: 300 });
+      await use.app.expectNothingLeft();
+    },
+  );
+
+  test(
     "[S103] a child paused while the pages of a resume from above are still to come stays paused",
     { tags: ["large"] },
     async () => {

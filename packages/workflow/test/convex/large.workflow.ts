@@ -1,5 +1,6 @@
 import { child, defineWorkflow } from "@stepwise/workflow";
 import { z } from "zod";
+import { internal } from "./_generated/api";
 import { leaf } from "./parents.workflow";
 
 /* Runs of a size that meets the platform's limits. */
@@ -27,6 +28,19 @@ export const reduces = defineWorkflow({ input: z.object({ of: z.number() }) }).p
     initial: { sum: 0, last: -1 },
     step: ({ sum, last }, n) => ({ sum: sum + n, last: last === n - 1 ? n : NaN }),
   },
+});
+
+export const weighty = defineWorkflow({ input: z.object({ text: z.string() }) }).step("n", {
+  mutation: internal.app.log,
+  args: ({ input }) => ({ text: `weighty ${input.text.length}` }),
+});
+
+/** Too much for one transaction: its children come in pages, and begin one after the other. */
+export const weightyInTurn = defineWorkflow({ input: z.object({ of: z.number() }) }).parent("all", {
+  children: ({ input }) =>
+    Array.from({ length: input.of }, () => child(weighty, { text: "x".repeat(800_000) })),
+  concurrency: 1,
+  finalize: { query: (_ctx, { children }) => children.length },
 });
 
 export const longLoop = defineWorkflow({ input: z.object({ iterations: z.number() }) })
