@@ -1091,6 +1091,7 @@ describe.skipIf(!existsSync(executablePath))("in a browser", () => {
         const timeline = page.getByRole("region", { name: "Timeline of rental" });
         expect(await seen(timeline.getByText("undone").first())).toBeGreaterThan(error);
         for (const name of ["Restart", "Run again", "Remove"]) await seen(button(name));
+        await shown(`undone-${width}-${colorScheme}`);
         await from(chip("failed"), row("trip").getByRole("link"));
         await seen(page.getByText("Its failed children"));
         await from(chip("stalled"), row("lost").getByRole("link"));
@@ -1119,6 +1120,7 @@ describe.skipIf(!existsSync(executablePath))("in a browser", () => {
         await page.getByText(/^slow: 5, the first .* ago$/).waitFor();
         const holder = page.getByRole("listitem").filter({ hasText: /^slow › wait, .* ago$/ });
         await eventually(async () => expect(await holder.count()).toBe(onCall.slots));
+        await shown(`pool-${width}-${colorScheme}`);
       },
     );
 
