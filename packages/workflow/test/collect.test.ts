@@ -161,6 +161,18 @@ test("[S207] a canceled run drops what it has collected, and the next start open
   await use.app.expectNothingLeft();
 });
 
+test("[S207] a run that is canceled while it collects has no input, so its `onEnd` is not called", async () => {
+  const run = await start("collectsEnding", { key: "k", n: 1 });
+  await steer("cancel", "collectsEnding", run);
+  await start("collectsEnding", { key: "k", n: 2 });
+  await use.app.drive();
+  const status = await use.app.status("collectsEnding", run);
+  expect(status).toMatchObject({ state: "canceled" });
+  expect(status).not.toHaveProperty("onEndError");
+  expect(await use.app.log()).toEqual(["completed: 1"]);
+  await use.app.expectNothingLeft();
+});
+
 test("[S207] a paused run collects on, and begins when it is resumed; a full one leaves the next start to another", async () => {
   const first = await start("collectsAll", { key: "k", n: 1 });
   await steer("pause", "collectsAll", first);

@@ -145,6 +145,35 @@ test("[S222] a releaser that was lost is found by the watchdog", async () => {
   expect(await app.leftovers()).toEqual(NOTHING_LEFT);
 });
 
+test.each(["limits.pause", "config.update"])(
+  "[S217] while %s stops the pool nothing looks again and again, and all go on after it",
+  async (how) => {
+    const { app, pool, many, starts } = rated({
+      api: { rate: { limit: 60, per: "1m", burst: 1 } },
+    });
+    const set = (maxParallelism: number) =>
+      app.t.mutation(async (ctx) => {
+        if (how === "config.update")
+          await ctx.runMutation(components.workpool.config.update, { maxParallelism });
+        else if (maxParallelism === 0) await pool.limits.pause(ctx, "maxParallelism");
+        else await pool.limits.resume(ctx, "maxParallelism");
+      });
+    await many(1, {});
+    await app.drive(SECOND);
+    await set(0);
+    await many(4, { api: true });
+    await app.drive(60 * SECOND);
+    const releases = app.counter.calls.filter(({ name }) => name.endsWith("releaseRate")).length;
+    expect(releases).toBeLessThanOrEqual(4);
+    expect(starts).toHaveLength(1);
+    await set(20);
+    await app.drive(10 * SECOND);
+    expect(starts).toHaveLength(5);
+    await app.drive();
+    expect(await app.leftovers()).toEqual(NOTHING_LEFT);
+  },
+);
+
 test.each([
   ["no whole limit", { limit: 0.5, per: "1m" }, /rate.limit of the limit "api" is 0.5/],
   ["no time", { limit: 1, per: "soon" }, /rate.per of the limit "api" is soon/],

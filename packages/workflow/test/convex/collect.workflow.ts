@@ -77,3 +77,12 @@ export const collectsBelow = defineWorkflow({
 }).parent("below", {
   children: ({ input }) => input.ns.map((n) => child(collectsAll, { key: "k", n })),
 });
+
+export const collectsEnding = defineWorkflow({
+  input: Change,
+  collect: { key, quiet: "10s", keep: "all" },
+  onEnd: {
+    mutation: async (ctx, { input, run }) =>
+      void (await ctx.db.insert("log", { text: `${run.state}: ${input.items.length}` })),
+  },
+}).step("begin", { query: (_ctx, { input }) => input.items.length });

@@ -1,6 +1,7 @@
 import type { Gate, Host, HostCtx } from "./context.js";
 import { readDrain, ringDrain } from "./drain.js";
 import { addSlots, checkMaxParallelism, ensureGate } from "./gate.js";
+import { ringAllLines } from "./limits/lines.js";
 import { numbersOf, pauseOf, POOL } from "./limits/overrides.js";
 import { anyWaits, lanesOf } from "./queue.js";
 import { keepSweeping, reviveWatch } from "./watch.js";
@@ -18,8 +19,11 @@ export const configuredOf = ({ configured, maxParallelism }: Gate): number =>
 export async function setMaxParallelism(ctx: HostCtx, host: Host, maxParallelism: number) {
   checkMaxParallelism(maxParallelism);
   const gate = await ensureGate(ctx, maxParallelism);
-  if (!isOverridden(gate)) return await setSlots(ctx, host, gate, maxParallelism);
-  await ctx.db.patch("gate", gate._id, { configured: maxParallelism });
+  if (isOverridden(gate))
+    return await ctx.db.patch("gate", gate._id, { configured: maxParallelism });
+  await setSlots(ctx, host, gate, maxParallelism);
+  // While it was 0, nobody came back for those that wait for a rate.
+  if (gate.maxParallelism === 0) await ringAllLines(ctx, host);
 }
 
 /** Has what was said of the pool hold, or no longer: see limits/overrides.ts. */

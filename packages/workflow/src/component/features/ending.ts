@@ -128,14 +128,16 @@ async function finishRun(ctx: MutationCtx, run: Run, end: End): Promise<Work | u
       : { error: end.error };
   const endedAt = Date.now();
   const startedAt = run.state === "pending" ? endedAt : run.startedAt;
-  const ending = run.onEnd === true ? (run.root ?? run._id) : undefined;
+  // One that collects starts has no input yet, which an `onEnd` may read.
+  const hasOnEnd = run.onEnd === true && run.collects === undefined;
+  const ending = hasOnEnd ? (run.root ?? run._id) : undefined;
   const over = { ...NOT_GOING, endsAs: undefined, ending };
   const ended = { state, ...result, ...over, startedAt, endedAt };
   await ctx.db.patch("runs", run._id, { ...ended, ...(await expireLater(ctx, run)) });
   await liftDeadlines(ctx, run._id);
   await logEnded(ctx, run, end);
   await logKept(ctx, run, await keptEvents(ctx, run._id));
-  if (run.onEnd === true) await beginOnEnd(ctx, { ...run, ...ended });
+  if (hasOnEnd) await beginOnEnd(ctx, { ...run, ...ended });
   await leaveLine(ctx, run);
   await dropCollected(ctx, run);
   if (run.parentStep === undefined) {

@@ -22,7 +22,8 @@ export async function releaseRate(
   await ctx.db.patch("buckets", bucket._id, { job: undefined, dueAt: undefined });
   poolTx(ctx).releasing.add(name);
   const next = await releaseSome(ctx, host, permitOfRate(name));
-  if (next === null) return;
+  // What ends a pause of the pool has all lines looked at.
+  if (next === null || (await ensureGate(ctx)).maxParallelism === 0) return;
   await waitForBucket(ctx, host, { ...next, at: Math.max(next.at, Date.now() + ROUND_MS) });
 }
 
