@@ -36,7 +36,7 @@ export async function endAttempt(
 ): Promise<void> {
   if (outcome.kind === "gone" && work.canceled !== true) {
     const { _id } = work;
-    await core.setAside(ctx, _id, outcome.error);
+    if (!(await core.isSetAside(ctx, _id))) await core.setAside(ctx, _id, outcome.error);
     const executes = isExecuted(work);
     return await core.completeWork(ctx, host, { work: _id, slot, executes, ...how });
   }
