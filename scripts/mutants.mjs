@@ -533,8 +533,8 @@ export const MUTANTS = [
     name: "on-end-of-root-only",
     says: "a child has no onEnd",
     file: "workflow/src/component/features/ending.ts",
-    find: "if (run.onEnd === true) await beginOnEnd(",
-    replace: "if (run.onEnd === true && run.parentStep === undefined) await beginOnEnd(",
+    find: "run.onEnd === true && run.collects === undefined;",
+    replace: "run.onEnd === true && run.parentStep === undefined;",
     test: ["packages/workflow/test/on-end.test.ts", "runs for each child"],
   },
   {

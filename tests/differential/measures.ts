@@ -124,8 +124,10 @@ function timed(
       const run = byId.get(step.run);
       if (run === undefined) return [];
       const timeout = handlerOf(definitionOf(workflows, run.workflow), stage)?.timeout;
+      // The time of a parent goes on while its handler waits for a limit.
+      const since = stage.endsWith(".output") ? step._creationTime : beganAt;
       if (kind === "action" && errors?.at(-1)?.kind === "timedOut" && state === "timedOut")
-        return look(keyOf(step), endedAt - beganAt, timeout, true);
+        return look(keyOf(step), endedAt - since, timeout, true);
       if (kind !== "children" && kind !== "loop") return [];
       // What times out inside ends what is around it, too.
       const isOver = run.error?.kind === "timedOut" && run.error.node === stage;

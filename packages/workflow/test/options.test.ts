@@ -95,7 +95,9 @@ describe("durations", () => {
   test.each(["5 ss", "3 mss", "1 hs", "1e3s", "-5m", "soon", "", "5", "9".repeat(400) + "d"])(
     "[S6] %j is none",
     (text) => {
-      expect(() => durationMs(text as "5s")).toThrow(`${JSON.stringify(text)} is not a duration`);
+      const given = () => durationMs(text as "5s");
+      expect(given).toThrow(JSON.stringify(text).slice(0, 100));
+      expect(given).toThrow("is not a duration");
     },
   );
 

@@ -364,6 +364,9 @@ describe("a work that cannot be processed", () => {
   test("can be canceled instead", async () => {
     const { app, id } = await withBrokenRecord();
     await app.drive();
+    await app.inPool((ctx) =>
+      ctx.db.patch("works", ctx.db.normalizeId("works", id)!, { largeArgs: undefined }),
+    );
     await app.t.mutation((ctx) => app.pool.cancel(ctx, id));
     expect(await app.labels("ended")).toEqual(["canceled"]);
     expect(await app.leftovers()).toEqual(NOTHING_LEFT);

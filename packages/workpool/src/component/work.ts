@@ -58,18 +58,9 @@ export async function removeWork(ctx: MutationCtx, work: Doc<"works">): Promise<
   const storedContext = { inline: work.onComplete?.context, large: work.onComplete?.largeContext };
   const context = await storedValue(ctx, storedContext);
   for (const { large } of [storedContext, storedArgs(work)])
-    if (large !== undefined) await removeValue(ctx, large);
+    if (large !== undefined) await ctx.db.delete("largeValues", large);
   await ctx.db.delete("works", work._id);
   return context;
-}
-
-/** Also one that was removed by hand: a work without its arguments can be canceled. */
-async function removeValue(ctx: MutationCtx, id: Id<"largeValues">): Promise<void> {
-  try {
-    await ctx.db.delete("largeValues", id);
-  } catch (error) {
-    if ((await ctx.db.get("largeValues", id)) !== null) throw error;
-  }
 }
 
 function storedArgs(work: Doc<"works">): Stored {
