@@ -628,7 +628,7 @@ describe.skipIf(!existsSync(executablePath))("in a browser", () => {
       });
       await keys.getByText("0 of 3 running, 0 waiting").waitFor();
       await say("Reset org: third");
-      await keys.getByText("third").waitFor({ state: "detached" });
+      await keys.getByText("third", { exact: true }).waitFor({ state: "detached" });
       await page.setViewportSize({ width: 390, height: 844 });
       const isWide = await page.evaluate(() => document.documentElement.scrollWidth > innerWidth);
       expect(isWide).toBe(false);
