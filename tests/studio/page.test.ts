@@ -1140,6 +1140,8 @@ describe.skipIf(!existsSync(executablePath))("in a browser", () => {
       await row("lost").getByRole("link").click();
       await button("Repair").click();
       await dialog().getByRole("button", { name: "Repair" }).click();
+      // It has a button of that name, too.
+      await dialog().waitFor({ state: "detached" });
       await button("Repair").waitFor({ state: "detached" });
       await page.getByText("its scheduled function was lost").waitFor({ state: "detached" });
     });
