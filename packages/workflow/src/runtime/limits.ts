@@ -63,7 +63,8 @@ export function usedBy(own: Bound, stage: string, output: unknown) {
     if (typeof given !== "object" || given.spend === undefined) continue;
     try {
       const amount: unknown = given.spend({ output });
-      if (!isAmount(amount)) throw new Error(`it gave ${String(amount)}, and must give a number`);
+      // What it gave instead may be of an output that is not to be shown.
+      if (!isAmount(amount)) throw new Error("it must give a number from 0");
       used[name] = amount;
     } catch (error) {
       const what = `The spend of the limit "${name}" of "${stage}"`;
