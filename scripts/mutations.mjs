@@ -1,7 +1,8 @@
 // Takes out one guard of the components at a time, or makes another mistake in them, and looks for
 // what catches it: a seed of the simulator, or else the test that is named. `npm run mutations --
-// [--list guards|mutants] [--seeds 1000] [name …]`: all whose names begin so. No file is changed: the mutation is made while
-// bundling. With --check it only says whether each is found in the sources.
+// [--list guards|mutants] [--seeds 1000] [name …]`: all whose names begin so. No file is changed:
+// the mutation is made while bundling. With --check it only says whether each is found in the
+// sources.
 import { availableParallelism } from "node:os";
 import { parseArgs } from "node:util";
 import { isWellFormed, markedGuards, placesOf } from "./guards.mjs";

@@ -8,7 +8,7 @@ const options = {
   seeds: { type: "string", default: "100" },
   from: { type: "string", default: "1" },
   class: { type: "string", default: "s16" },
-  /** wide, steer, deploy, restore, limits, pool or scenes. Default: each seed has one of them, or none. */
+  /** wide, steer, deploy, restore, limits, pool or scenes. Default: each seed has one, or none. */
   profile: { type: "string", default: "mixed" },
   shrink: { type: "string", default: "true" },
   processes: { type: "string", default: String(availableParallelism()) },

@@ -113,8 +113,8 @@ export interface ActiveNode<Workflow = unknown> extends Reached<Workflow> {
 
 /**
  * What a run does at a node. `queued`: an action waits for a slot of the pool. `retrying`: it waits
- * for its next attempt. `waitingForTurn`: the run begins when another with its key has ended. `collecting`: it begins
- * when no more starts come to it.
+ * for its next attempt. `waitingForTurn`: the run begins when another with its key has ended.
+ * `collecting`: it begins when no more starts come to it.
  */
 export type Doing =
   | ("stalled" | "running" | "queued" | "retrying" | "waitingForEvent" | "sleeping")

@@ -156,7 +156,10 @@ function isWhole(value: unknown): value is number {
   return typeof value === "number" && Number.isInteger(value) && value >= 1;
 }
 
-/** How long a wait is, in ms: a duration, a date, a time of day, or a function of one. May be negative. */
+/**
+ * How long a wait is, in ms: a duration, a date, a time of day, or a function of one. It may be
+ * negative.
+ */
 export async function msUntil(
   own: Bound,
   stage: string,

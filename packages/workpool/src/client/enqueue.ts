@@ -49,8 +49,8 @@ export type EnqueueOptions<
   /** The limits that the work counts for: with the key, or `true` if it has none. Default: none. */
   limits?: Keys;
   /**
-   * How many ms it waits at most, counted for each attempt, for a slot and its limits. Then it fails, and
-   * is not retried. Default: it waits for as long as it takes.
+   * How many ms it waits at most, counted for each attempt, for a slot and its limits. Then it
+   * fails, and is not retried. Default: it waits for as long as it takes.
    */
   waitAtMost?: number;
   /** Names the work in logs and messages. Default: the path of its function. */
