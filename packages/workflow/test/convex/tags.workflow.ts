@@ -10,7 +10,13 @@ const tagged = z.object({
 /** Has tags of its input, and gets more of its steps: a mutation, an action and a branch. */
 export const tagging = defineWorkflow({
   input: tagged,
-  tags: ({ input }) => ({ org: input.org, plan: input.plan, seats: input.seats }),
+  tags: ({ input }) => ({
+    org: input.org,
+    plan: input.plan,
+    seats: input.seats,
+    risk: undefined,
+    side: undefined,
+  }),
 })
   .step("risk", {
     mutation: async (_ctx, { input }, info) => {
