@@ -1,9 +1,16 @@
 import { quote } from "../diagnostics/diagnostic.js";
-import { type GivenOptions, isObject, toJson } from "../plan/known.js";
 import { type Node, ts, type TypeScript } from "../typescript.js";
 import { calleeName, callsIn } from "./descendants.js";
-import { type FunctionNode, functionOf, isFunctionNode, stringOf, wrapping } from "./functions.js";
+import {
+  type FunctionNode,
+  functionOf,
+  isFunctionNode,
+  stringOf,
+  unwrap,
+  wrapping,
+} from "./functions.js";
 import { bindingOf } from "./handlers.js";
+import { constantText } from "./known.js";
 import { fileOf, type Options, optionsIn } from "./options.js";
 import type { DefinitionFile } from "./parser.js";
 import { referencesIn } from "./scoping.js";
@@ -16,11 +23,14 @@ const ofItems = /^(map|flatMap|filter|find|findLast|findIndex|some|every|forEach
 /** Told of a path of the scope, such as `input.card`, wherever a function reads it. */
 type Seen = (path: string, at: Node) => void;
 
-/** Follows what a parameter or a variable is bound to. @param path of its value; empty of the scope */
-function follow(bound: TypeScript.BindingName, path: string, fn: FunctionNode, seen: Seen): void {
+/**
+ * Follows what a parameter or a variable is bound to.
+ * @param path of its value; empty of the scope. @param within the function or block that declares it.
+ */
+function follow(bound: TypeScript.BindingName, path: string, within: Node, seen: Seen): void {
   if (ts.isIdentifier(bound)) {
-    for (const id of referencesIn(fn, (text) => text === bound.text, fn))
-      if (id !== bound) followUse(id, path, fn, seen);
+    for (const id of referencesIn(within, (text) => text === bound.text, within))
+      if (id !== bound) followUse(id, path, seen);
     return;
   }
   for (const element of bound.elements) {
@@ -30,11 +40,11 @@ function follow(bound: TypeScript.BindingName, path: string, fn: FunctionNode, s
     const inside = ts.isArrayBindingPattern(bound) ? path : below(path, textOf(key));
     if (inside === undefined) continue;
     seen(inside, key);
-    follow(name, inside, fn, seen);
+    follow(name, inside, within, seen);
   }
 }
 
-function followUse(node: Node, path: string, fn: FunctionNode, seen: Seen): void {
+function followUse(node: Node, path: string, seen: Seen): void {
   seen(path, node);
   const use = wrapping(node);
   const { parent } = use;
@@ -43,39 +53,49 @@ function followUse(node: Node, path: string, fn: FunctionNode, seen: Seen): void
     const call = wrapping(parent).parent;
     const [first] = ts.isCallExpression(call) && ofItems.test(text) ? call.arguments : [];
     const [item] = first !== undefined && isFunctionNode(first) ? first.parameters : [];
-    if (item !== undefined) follow(item.name, path, fn, seen);
-    else followUse(parent, `${path === "" ? "" : `${path}.`}${text}`, fn, seen);
+    if (first !== undefined && item !== undefined) follow(item.name, path, first, seen);
+    else followUse(parent, below(path, text), seen);
   } else if (ts.isElementAccessExpression(parent) && parent.expression === use) {
     const { argumentExpression: key } = parent;
     const inside = ts.isNumericLiteral(key) ? path : below(path, stringOf(key));
-    if (inside !== undefined) followUse(parent, inside, fn, seen);
+    if (inside !== undefined) followUse(parent, inside, seen);
   } else if (ts.isVariableDeclaration(parent) && parent.initializer === use)
-    follow(parent.name, path, fn, seen);
+    follow(parent.name, path, ts.findAncestor(parent, ts.isBlock) ?? parent, seen);
 }
 
-const below = (path: string, name: string | undefined): string | undefined =>
+const below = <Name extends string | undefined>(path: string, name: Name): Name | string =>
   name === undefined || path === "" ? name : `${path}.${name}`;
 
 const textOf = (key: Node): string | undefined =>
   ts.isIdentifier(key) ? key.text : stringOf(ts.isComputedPropertyName(key) ? key.expression : key);
 
 /** The paths that the `sensitive` of a workflow names, if that can be seen. */
-export function sensitivePaths(given: GivenOptions): readonly string[] {
-  const value = toJson(given.get("sensitive")?.value);
-  if (value === true) return ["input"];
-  return Array.isArray(value) ? value.filter((each) => typeof each === "string") : [];
+export function sensitivePaths(options: Options, definition: DefinitionFile): readonly string[] {
+  const option = options.get("sensitive");
+  if (option === undefined) return [];
+  const value = unwrap(option.value);
+  if (value.kind === ts.SyntaxKind.TrueKeyword) return ["input"];
+  if (!ts.isArrayLiteralExpression(value)) return [];
+  const file = fileOf(option, definition);
+  return value.elements.flatMap((each) => constantText(unwrap(each), file) ?? []);
 }
 
 /** Reports what the tags and the keys of a workflow read that is sensitive. */
 export function reportSecretReads(
   options: Options,
-  sensitive: readonly string[],
   workflow: string,
   definition: DefinitionFile,
 ): void {
+  const sensitive = sensitivePaths(options, definition);
   if (sensitive.length === 0) return;
   const named = `workflow ${quote(workflow)}`;
-  const report = (holder: Options, name: string, what: string, paths = sensitive, of = definition) => {
+  const report = (
+    holder: Options,
+    name: string,
+    what: string,
+    paths = sensitive,
+    of = definition,
+  ) => {
     const option = holder.get(name);
     const file = fileOf(option, of);
     const fn = option && functionOf(option.value, file);
@@ -118,7 +138,7 @@ export function reportSecretTags(
     const told = new Set<Node>();
     follow(binding, "", fn, (path, at) => {
       const secret = sensitive.find((each) => `${path}.`.startsWith(`${each}.`));
-      const call = secret && tagging.find(({ arguments: given }) => given.some(holds(at)));
+      const call = tagging.find(({ arguments: given }) => given.some(holds(at)));
       if (secret === undefined || call === undefined || told.has(call)) return;
       told.add(call);
       const what = `an info.tag of workflow ${quote(workflow)} is made of`;
@@ -129,12 +149,13 @@ export function reportSecretTags(
 
 const holds = (at: Node) => (part: Node) => part.pos <= at.pos && at.end <= part.end;
 
+/** The handler, written in its node, that a call is in. */
 function handlerAround(call: Node, within: Node): FunctionNode | undefined {
   for (let each = call; each !== within; each = each.parent) {
-    const owner = ts.isMethodDeclaration(each) ? each : wrapping(each).parent;
-    const name = ts.isPropertyAssignment(owner) || owner === each ? owner : undefined;
-    const { text } = { text: "", ...(name && "name" in name ? { text: name.name.getText() } : {}) };
-    if (isFunctionNode(each) && /^(action|mutation|query)$/.test(text)) return each;
+    if (!isFunctionNode(each)) continue;
+    const option = ts.isMethodDeclaration(each) ? each : wrapping(each).parent;
+    const isOption = ts.isMethodDeclaration(option) || ts.isPropertyAssignment(option);
+    if (isOption && /^(action|mutation|query)$/.test(option.name.getText())) return each;
   }
   return undefined;
 }
