@@ -56,6 +56,7 @@ const promises: Readonly<Record<string, string>> = {
   sleeps: "[S6] [S67]",
   structure: "[S8]",
   syntax: "[S12]",
+  tags: "[S182]",
   tolerance: "[S7]",
   "workflow-names": "[S1] [S4]",
   "workflow-options": "[S6]",

@@ -25,6 +25,8 @@ import type { Options } from "./options.js";
 import { readOnEnd } from "./nodes/on-end.js";
 import { readCollect } from "./collect.js";
 import { readOne } from "./one.js";
+import { reportSecretReads, reportSecretTags, sensitivePaths } from "./secret-reads.js";
+import { reportTags } from "./tags.js";
 import { readWorkflowLimits } from "./workflow-limits.js";
 import { nodeKinds } from "./nodes/table.js";
 import { sourceHash } from "./tokens.js";
@@ -44,6 +46,14 @@ export function workflowPlan(
     nodesOf(calls, { file, ...inside, workflow: name, workflows, readNodes });
   const given = givenOptions(options ?? new Map(), file);
   const values = plannedValues(given, planned);
+  if (options !== undefined) {
+    reportTags(options, name, file);
+    reportSecretReads(options, name, file);
+    const sensitive = sensitivePaths(options, file);
+    for (const part of root.arguments) reportSecretTags(part, sensitive, name, file);
+    for (const { call, file: of = file } of definition.nodes)
+      for (const part of call.arguments) reportSecretTags(part, sensitive, name, of);
+  }
   const renamedFrom = options && readRenamedFrom(options, name, file);
   const read = readNodes(definition.nodes, { prefix: "", code: [], scope: ["input"] });
   return {

@@ -2,7 +2,7 @@ import type { QueryRunner } from "@stepwise/workpool/core";
 import type { PaginationOptions } from "convex/server";
 import type { ComponentApi } from "../component/_generated/component.js";
 import type { StepError } from "../definition/context.js";
-import type { TagValue } from "../definition/definition.js";
+import type { DeclaredTags, TagValue } from "../definition/definition.js";
 import type { WorkflowReference } from "../runtime/reference.js";
 import { nodeNamed, type NodePath, stagesAt } from "./nodes.js";
 import type { Collecting, Doing, RunFacts, RunState, Waiting } from "./status.js";
@@ -45,7 +45,7 @@ export interface ListFilter<Workflow> {
    */
   doing?: Doing;
   /** Only runs of the top level with this tag. Not together with `node`, `parent` or `key`. */
-  tag?: { readonly [Name in string]: TagValue };
+  tag?: { readonly [Name in TagsOf<Workflow>]?: TagValue };
   /** Says whether to list children too. Default: runs of the top level only. */
   children?: boolean;
   /**
@@ -54,6 +54,11 @@ export interface ListFilter<Workflow> {
    */
   places?: boolean;
 }
+
+/** The names of a workflow's tags; any, if it is not given, or computes the names. */
+type TagsOf<Workflow> = Workflow extends { readonly "~definition": infer D }
+  ? DeclaredTags<D>
+  : string;
 
 /** A run in a list. */
 export interface ListedRun extends RunFacts {
@@ -100,11 +105,14 @@ export function whereOf<Workflow extends WorkflowReference<never>>({
     throw new Error(
       `Runs are listed by node, parent, key, tag or what they do, not by two of them`,
     );
-  if (tag !== undefined && Object.values(tag).filter((value) => value !== undefined).length !== 1)
+  const tags = Object.entries<TagValue | undefined>(tag ?? {}).flatMap(
+    ([name, value]): [string, TagValue][] => (value === undefined ? [] : [[name, value]]),
+  );
+  if (tag !== undefined && tags.length !== 1)
     throw new Error(`Listing runs by tag needs one tag, such as { org: "acme" }`);
   return {
     ...others,
-    tag: tag && { ...tag },
+    tag: tag && Object.fromEntries(tags),
     workflow: workflow?.storedAs,
     notOfPlan: outdated ? workflow?.plan : undefined,
     stages:

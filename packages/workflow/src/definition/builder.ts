@@ -15,6 +15,9 @@ import type {
   Finalized,
   InputFrom,
   Keep,
+  TaggedBy,
+  TagName,
+  Tags,
   WorkflowOptions,
 } from "./definition.js";
 import type {
@@ -41,7 +44,7 @@ import type {
   Returned,
 } from "./node.js";
 import type { Absent, Children, ParentNode, ParentOutput, Starts, Tolerate } from "./parent.js";
-import type { Entries, Free, InEach, InLoop, Inside, NamesOf, ScopeOf } from "./scope.js";
+import type { Entries, Free, InEach, InLoop, Inside, NamesOf, ScopeOf, TagOf } from "./scope.js";
 import type {
   AnySchema,
   Given,
@@ -125,11 +128,11 @@ export interface Builder<
   /** One Convex function: an inline handler `(ctx, scope, info)`, or a reference with `args`. */
   step<const Name extends string, Result, Recovered = never, Undo extends AnyUndo = AnyUndo>(
     name: Free<Scope, Name>,
-    node: InlineStep<ScopeOf<Scope>, Result, Recovered, Undo, Hint>,
+    node: InlineStep<ScopeOf<Scope>, Result, Recovered, Undo, TagOf<Scope>, Hint>,
   ): With<Input, Scope, Name, Stored<Result> | Stored<Given<Recovered>>, Events, Hint>;
   step<const Name extends string, Reference, Recovered = never, Undo extends AnyUndo = AnyUndo>(
     name: Free<Scope, Name>,
-    node: ReferenceStep<Reference, ScopeOf<Scope>, Recovered, Undo>,
+    node: ReferenceStep<Reference, ScopeOf<Scope>, Recovered, Undo, TagOf<Scope>>,
   ): With<Input, Scope, Name, Returned<Reference> | Stored<Given<Recovered>>, Events, Hint>;
 
   /** Runs `children` in parallel, after its handler if it has one, and gathers their outputs. */
@@ -144,7 +147,17 @@ export interface Builder<
     Recovered = never,
   >(
     name: Free<Scope, Name>,
-    node: ParentNode<ScopeOf<Scope>, C, Handled, Tolerated, Reduced, Result, Final, Recovered>,
+    node: ParentNode<
+      ScopeOf<Scope>,
+      C,
+      Handled,
+      Tolerated,
+      Reduced,
+      Result,
+      Final,
+      Recovered,
+      TagOf<Scope>
+    >,
   ): With<
     Input,
     Scope,
@@ -397,7 +410,7 @@ export interface Builder<
 
   /** The last node: its result is the workflow's output. */
   finalize<Result, Final extends AnyReference = AnyReference>(
-    node: FinalizeNode<ScopeOf<Scope>, Result, Final>,
+    node: FinalizeNode<ScopeOf<Scope>, Result, Final, TagOf<Scope>>,
   ): Finalized<
     Input,
     ScopeOf<Scope>,
@@ -418,9 +431,15 @@ export function defineWorkflow<
   Schema extends AnySchema,
   OnEnd extends AnyUndo = AnyUndo,
   Kept extends Keep = "last",
+  Given extends Tags = never,
 >(
-  options: WorkflowOptions<Schema, OnEnd, Kept>,
-): Builder<InferInput<Schema>, [["input", InputFrom<Schema, Kept>]], null> {
+  options: WorkflowOptions<Schema, OnEnd, Kept, Given>,
+): Builder<
+  InferInput<Schema>,
+  [["input", InputFrom<Schema, Kept>, TagName<Given>]],
+  null,
+  TaggedBy<Given>
+> {
   // The builder's type grows with every call; its value is one and the same object. The type of
   // the options' paths depends on the schema, which the value does not.
   return new Definer(options as never) as never;

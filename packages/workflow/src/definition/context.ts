@@ -30,8 +30,14 @@ type Signal = typeof globalThis extends { AbortSignal: { prototype: infer Known 
       removeEventListener(type: "abort", listener: () => void): void;
     };
 
-/** The third parameter of a handler: what it can ask about its own execution. */
-export interface Info {
+/* By its method, so that a function of the app that takes an `Info` is given any. */
+type Tagging<Tag> = { tag(name: Tag, value: string | number | boolean): Promise<void> }["tag"];
+
+/**
+ * The third parameter of a handler: what it can ask about its own execution.
+ * @typeParam Tag the names of the tags that it can give, such as `"risk"`. Default: any.
+ */
+export interface Info<Tag = string> {
   /** The run's id, as `workflow.start` returned it; in a branch or an item, that of its own run. */
   readonly runId: string;
   /** Which attempt this is, from 1. */
@@ -51,8 +57,9 @@ export interface Info {
   /**
    * Gives the run a tag by which it is found, or changes it; below another run, that gets it. In a
    * mutation it is part of the transaction. A run has at most 10. Not in a query.
+   * @param name one that the `tags` of the workflow declare; `{ risk: undefined }` only declares.
    */
-  readonly tag: (name: string, value: string | number | boolean) => Promise<void>;
+  readonly tag: Tagging<Tag>;
 }
 
 /** The kinds of failures. Errors are told apart by these, never by class. */

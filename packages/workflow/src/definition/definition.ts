@@ -9,8 +9,25 @@ import type { AnySchema, InferOutput, SensitivePath } from "./values.js";
 
 /** What a tag of a run says. */
 export type TagValue = string | number | boolean;
-/** Tags by their names. One that is undefined is none. */
+/** Tags by their names. One that is undefined is none: it only declares its name. */
 export type Tags = { readonly [Name in string]: TagValue | undefined };
+
+/** The names of tags, of all members of a union. */
+type NamesOfTags<Given> = Given extends unknown ? keyof Given & string : never;
+
+type NoTags =
+  "the workflow declares no tags before this: give it `tags: ({ input }) => ({ name: … })`";
+
+/** What a handler may tag its run with, or why it may not. */
+export type TagName<Given> = [Given] extends [never] ? NoTags : NamesOfTags<Given>;
+
+/** A definition has such tags, among what its type says of its nodes. */
+export interface Tagged<Name extends string> {
+  readonly tag: Name;
+}
+
+/** The same for what `tags` gives: nothing without it. */
+export type TaggedBy<Given> = [Given] extends [never] ? never : Tagged<NamesOfTags<Given>>;
 
 /** How a run has ended, as the `onEnd` of its workflow sees it. */
 export type EndedRun =
@@ -64,6 +81,7 @@ export interface WorkflowOptions<
   Schema extends AnySchema,
   OnEnd extends AnyUndo = AnyUndo,
   Kept extends Keep = "last",
+  Given extends Tags = Tags,
 > {
   /** Parses the input of `workflow.start`: any Standard Schema, or Convex's `v.object`. */
   input: Schema;
@@ -96,13 +114,17 @@ export interface WorkflowOptions<
    * compensations; an action after that, with its own `retry`. If it fails, the run's result stays,
    * and `status` has an `onEndError`.
    */
-  onEnd?: Compensation<{ input: InputFrom<Schema, Kept>; run: EndedRun }, OnEnd>;
+  onEnd?: Compensation<
+    { input: InputFrom<Schema, Kept>; run: EndedRun },
+    OnEnd,
+    TagName<NoInfer<Given>>
+  >;
   /**
    * What runs are found by, in `list` and the studio: at most 10 of each, by name, such as
    * `{ org: input.org }`. They are set by the start of a run, and by a restart with another input;
    * children have none. They are shown, so what is `sensitive` cannot be read here.
    */
-  tags?: (scope: { input: InputFrom<Schema, Kept> }) => Tags;
+  tags?: (scope: { input: InputFrom<Schema, Kept> }) => Given;
   /**
    * Values of the input that are neither shown, logged, nor passed to a scheduled function, by
    * their paths, such as `["input.card"]`; a path goes through lists. `true`: the whole input, and
@@ -250,6 +272,13 @@ export type WorkflowOutput<D> = D extends { readonly "~output"?: () => infer Out
   : never;
 /** `input` and the outputs of all nodes of a workflow, by name. */
 export type WorkflowScope<D> = D extends { readonly "~scope"?: () => infer Scope } ? Scope : never;
+
+/** The names of its tags, or that there are none. */
+export type DeclaredTags<D> = D extends { readonly "~events"?: () => infer Events }
+  ? [Extract<Events, Tagged<string>>] extends [never]
+    ? NoTags
+    : Extract<Events, Tagged<string>>["tag"]
+  : string;
 
 /** The settings of all workflows of an app. */
 export interface Config {

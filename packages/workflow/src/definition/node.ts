@@ -27,16 +27,32 @@ export type Retry =
     };
 
 type MaybePromise<T> = T | Promise<T>;
-type Handler<Ctx, Scope, Result> = (ctx: Ctx, scope: Scope, info: Info) => MaybePromise<Result>;
+type Handler<Ctx, Scope, Result, Tag> = (
+  ctx: Ctx,
+  scope: Scope,
+  info: Info<Tag>,
+) => MaybePromise<Result>;
 
 /**
  * An inline handler: exactly one of the three kinds. @typeParam Hint what it may be meant to give:
  * it keeps literals, and is never inferred from.
  */
-export type Inline<Scope, Result, Hint = never> =
-  | { action: Handler<ActionCtx, Scope, Result | NoInfer<Hint>>; mutation?: never; query?: never }
-  | { mutation: Handler<MutationCtx, Scope, Result | NoInfer<Hint>>; action?: never; query?: never }
-  | { query: Handler<QueryCtx, Scope, Result | NoInfer<Hint>>; action?: never; mutation?: never };
+export type Inline<Scope, Result, Tag, Hint = never> =
+  | {
+      action: Handler<ActionCtx, Scope, Result | NoInfer<Hint>, Tag>;
+      mutation?: never;
+      query?: never;
+    }
+  | {
+      mutation: Handler<MutationCtx, Scope, Result | NoInfer<Hint>, Tag>;
+      action?: never;
+      query?: never;
+    }
+  | {
+      query: Handler<QueryCtx, Scope, Result | NoInfer<Hint>, Tag>;
+      action?: never;
+      mutation?: never;
+    };
 export type NoHandler = { action?: never; mutation?: never; query?: never };
 
 export interface Policy {
@@ -72,20 +88,20 @@ interface ArgsFor<Scope, Reference> {
  * the step's result, and `error`, why the run is being undone. Its own result is dropped, but a
  * referenced function fails if its result is no Convex value.
  */
-export type Compensation<Scope, Undo extends AnyUndo> =
-  | ActionUndo<Scope>
-  | MutationUndo<Scope>
+export type Compensation<Scope, Undo extends AnyUndo, Tag> =
+  | ActionUndo<Scope, Tag>
+  | MutationUndo<Scope, Tag>
   | ActionReferenceUndo<Scope, Undo>
   | MutationReferenceUndo<Scope, Undo>;
 
 type UndoPolicy = Pick<Policy, "retry" | "timeout">;
-interface ActionUndo<Scope> extends UndoPolicy {
-  action: Handler<ActionCtx, Scope, unknown>;
+interface ActionUndo<Scope, Tag> extends UndoPolicy {
+  action: Handler<ActionCtx, Scope, unknown, Tag>;
   mutation?: never;
   args?: never;
 }
-interface MutationUndo<Scope> extends UndoPolicy {
-  mutation: Handler<MutationCtx, Scope, unknown>;
+interface MutationUndo<Scope, Tag> extends UndoPolicy {
+  mutation: Handler<MutationCtx, Scope, unknown, Tag>;
   action?: never;
   args?: never;
 }
@@ -113,7 +129,7 @@ export interface Recovering<Scope, Recovered> {
  * A step's options. The order matters to inference: handler, recover, compensate. A generic base
  * would cost the compiler more than its members do.
  */
-interface StepOptions<Scope, Result, Recovered, Undo extends AnyUndo> extends Policy {
+interface StepOptions<Scope, Result, Recovered, Undo extends AnyUndo, Tag> extends Policy {
   /**
    * Gives a value to go on with when the step has failed for good; the timeline keeps the error. If
    * it throws, the run fails with that, and the step's error is its `cause`. Not called when the
@@ -145,17 +161,19 @@ interface StepOptions<Scope, Result, Recovered, Undo extends AnyUndo> extends Po
    */
   compensate?: Compensation<
     Simplify<Scope & { output: Result | Stored<Given<Recovered>>; error: StepError }>,
-    Undo
+    Undo,
+    Tag
   >;
 }
 
-export type InlineStep<Scope, Result, Recovered, Undo extends AnyUndo, Hint = never> = Inline<
+export type InlineStep<Scope, Result, Recovered, Undo extends AnyUndo, Tag, Hint = never> = Inline<
   Scope,
   Result,
+  Tag,
   Hint
 > & {
   args?: never;
-} & StepOptions<Scope, Stored<Result>, Recovered, Undo> &
+} & StepOptions<Scope, Stored<Result>, Recovered, Undo, Tag> &
   Valid<Result> &
   ValidAt<"recover", Recovered>;
 
@@ -174,18 +192,18 @@ type Referenced<Reference, Kind extends FunctionKind> =
 
 type WithArticle<Kind extends FunctionKind> = Kind extends "action" ? "an action" : `a ${Kind}`;
 
-export type ReferenceStep<Reference, Scope, Recovered, Undo extends AnyUndo> = (
+export type ReferenceStep<Reference, Scope, Recovered, Undo extends AnyUndo, Tag> = (
   | { action: Referenced<Reference, "action">; mutation?: never; query?: never }
   | { mutation: Referenced<Reference, "mutation">; action?: never; query?: never }
   | { query: Referenced<Reference, "query">; action?: never; mutation?: never }
 ) &
   ArgsFor<Scope, Reference> &
-  StepOptions<Scope, Returned<Reference>, Recovered, Undo> &
+  StepOptions<Scope, Returned<Reference>, Recovered, Undo, Tag> &
   ValidAt<"recover", Recovered>;
 
 /** Makes the output of a workflow or of a parent: inline, or a reference with `args`. */
-export type FinalizeNode<Scope, Result, Final extends AnyReference> = (
-  | (Inline<Scope, Result> & { args?: never } & Valid<Result>)
+export type FinalizeNode<Scope, Result, Final extends AnyReference, Tag> = (
+  | (Inline<Scope, Result, Tag> & { args?: never } & Valid<Result>)
   | ((
       | { action: Final & AnyReference<"action">; mutation?: never; query?: never }
       | { mutation: Final & AnyReference<"mutation">; action?: never; query?: never }

@@ -55,7 +55,8 @@ export type ParentNode<
   Result,
   Final extends AnyReference,
   Recovered,
-> = (NoHandler | Inline<Scope, Handled>) &
+  Tag,
+> = (NoHandler | Inline<Scope, Handled, Tag>) &
   Valid<Handled> &
   ValidAt<"reduce", Reduced> &
   ValidAt<"recover", Recovered> &
@@ -90,7 +91,8 @@ export type ParentNode<
     finalize?: FinalizeNode<
       Simplify<Scope & HandlerOutput<Handled> & { children: Gathered<C, Tolerated, Reduced> }>,
       Result,
-      Final
+      Final,
+      Tag
     >;
   };
 

@@ -51,9 +51,12 @@ export const collectsInTurn = defineWorkflow({
   })
   .sleep("rest", "1m");
 
+/** What another function reads, the compiler does not see. */
+const secretOf = ({ secret }: { secret: string }) => secret;
+
 export const collectsSecret = defineWorkflow({
   input: Change,
-  collect: { key: ({ input }) => input.secret, quiet: "10s", keep: "all" },
+  collect: { key: ({ input }) => secretOf(input), quiet: "10s", keep: "all" },
   sensitive: ["input.items.secret"],
 }).step("begin", { query: () => 1 });
 

@@ -63,9 +63,12 @@ export const oneAround = defineWorkflow({
   tolerate: "all",
 });
 
+/** What another function reads, the compiler does not see. */
+const secretOf = ({ secret }: { secret: string }) => secret;
+
 export const oneSecret = defineWorkflow({
   input: Turn,
-  one: { key: ({ input }) => input.secret, otherwise: "wait" },
+  one: { key: ({ input }) => secretOf(input), otherwise: "wait" },
   sensitive: ["input.secret"],
 }).step("begin", { query: () => 1 });
 

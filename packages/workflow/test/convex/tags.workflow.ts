@@ -10,7 +10,13 @@ const tagged = z.object({
 /** Has tags of its input, and gets more of its steps: a mutation, an action and a branch. */
 export const tagging = defineWorkflow({
   input: tagged,
-  tags: ({ input }) => ({ org: input.org, plan: input.plan, seats: input.seats }),
+  tags: ({ input }) => ({
+    org: input.org,
+    plan: input.plan,
+    seats: input.seats,
+    risk: undefined,
+    side: undefined,
+  }),
 })
   .step("risk", {
     mutation: async (_ctx, { input }, info) => {
@@ -32,11 +38,12 @@ export const tagging = defineWorkflow({
 /** The same without tags. */
 export const untagged = defineWorkflow({ input: tagged }).step("count", { query: () => 1 });
 
+/** What is read of what a method gives, the compiler does not see. */
 export const tagsSecrets = defineWorkflow({
   input: z.object({ org: z.string(), cards: z.array(z.object({ number: z.string() })) }),
   tags: ({ input }) => ({
     org: input.org,
-    ...(input.org === "leaky" && { card: input.cards[0]!.number }),
+    ...(input.org === "leaky" && { card: input.cards.at(0)!.number }),
   }),
   sensitive: ["input.cards.number"],
 }).step("count", { query: (_ctx, { input }) => input.cards.length });

@@ -71,7 +71,10 @@ const leaf = defineWorkflow({ input: z.object({ n: z.number() }) }).step("n", {
   action: async (_ctx, { input }) => input.n,
 });
 export const others = [leaf, childNamed, child, internal];
-export const chain = defineWorkflow({ input: z.object({ id: z.string() }) })
+export const chain = defineWorkflow({
+  input: z.object({ id: z.string() }),
+  tags: ({ input }) => ({ id: input.id, risk: undefined }),
+})
   ${first}
   .finalize({ mutation: async () => ({ isDone: true }) });
 `;

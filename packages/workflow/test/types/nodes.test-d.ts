@@ -216,7 +216,8 @@ describe("step", () => {
           mutation: async (ctx, { input, output, error }, info) => {
             expectTypeOf(output).toEqualTypeOf<{ reserved: number }>();
             expectTypeOf(error).toEqualTypeOf<StepError>();
-            expectTypeOf(info).toEqualTypeOf<Info>();
+            expectTypeOf(info).toExtend<Info>();
+            expectTypeOf(info.attempt).toEqualTypeOf<number>();
             expectTypeOf(input.email).toEqualTypeOf<string>();
             await ctx.scheduler.runAfter(0, internal.users.save, { email: error.message });
           },
