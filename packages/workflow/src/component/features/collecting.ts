@@ -25,6 +25,7 @@ import {
   type Collect,
   type Counted,
   type Gathering,
+  type Tags,
   vCounted,
   vOne,
   vStanding,
