@@ -45,7 +45,6 @@ import {
   vPermits,
   vRead,
   vReported,
-  vTags,
   vTagValue,
   vToken,
 } from "./validators.js";
