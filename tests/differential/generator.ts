@@ -44,6 +44,8 @@ const MOST_KIDS = 2;
 
 class Generator extends HandlerWriter {
   readonly #prefix: string;
+  /** Drawn apart, so that the rest of a seed's workflows is the same without it. */
+  readonly #order: () => number;
   /** The workflows that may be children by now. */
   readonly #kids: string[] = [];
   #workflow = "";
@@ -61,6 +63,7 @@ class Generator extends HandlerWriter {
   ) {
     super(random);
     this.#prefix = `w${seed}`;
+    this.#order = randomOf(seed ^ 0x0bde2);
   }
 
   file(): Generated {
@@ -91,6 +94,9 @@ class Generator extends HandlerWriter {
       ...(this.chance(isKid ? 0.04 : 0.15) ? [`timeout: ${this.long()}`] : []),
       ...(this.chance(0.25) ? [this.onEnd()] : []),
       ...(this.isLimited ? this.#shared(isKid) : []),
+      ...(this.isLimited && this.#order() < 0.4
+        ? [`priority: ({ input }) => pick("priority", { input }, ["0s", "5s", "1m"]) as "5s"`]
+        : []),
     ];
     const names: string[] = [];
     const around = () => ({ names, isInLoop: false, depth: 0 });

@@ -27,6 +27,7 @@ export interface Work {
   readonly more?: number;
   readonly cancelsItself?: boolean;
   readonly limits?: WorkLimits;
+  readonly priority?: number;
   /** `enqueues`: another work like it. */
   readonly callback?: "throws" | "greedy" | "enqueues";
 }
@@ -64,8 +65,8 @@ const PAGE = { paginationOpts: { cursor: null, numItems: 100 } };
 async function enqueue(ctx: any, works: readonly Work[]): Promise<void> {
   const [first] = works;
   if (first === undefined) return;
-  const { kind, maxAttempts, runAfter, limits } = first;
-  const options = { onComplete: ended, context: first, runAfter, limits };
+  const { kind, maxAttempts, runAfter, limits, priority } = first;
+  const options = { onComplete: ended, context: first, runAfter, limits, priority };
   const by = limits === undefined ? pool : limited;
   const retry = { maxAttempts, initialBackoffMs: 1_000, base: 2 };
   const args = works.map((work) => ({ work, more: "x".repeat(work.more ?? 0) }));

@@ -31,6 +31,11 @@ export function limitsOfWork(random: () => number): { readonly limits?: WorkLimi
   return share < 0.3 ? {} : { limits: { ...tenant, ...exports, ...api } };
 }
 
+/** How a work goes among those that wait. */
+export function orderOfWork(random: () => number): { readonly priority?: number } {
+  return random() < 0.4 ? { priority: Math.floor(random() * 60_000) } : {};
+}
+
 /** Where works say what they need. */
 interface Place {
   readonly component: string;

@@ -1,7 +1,7 @@
 import { seeded } from "@stepwise/testing";
 import type { Limits } from "@stepwise/workpool";
 import type { Work } from "./pool-app.js";
-import { limitsOf, limitsOfWork } from "./pool-limits.js";
+import { limitsOf, limitsOfWork, orderOfWork } from "./pool-limits.js";
 import { type Blow, type Entry, faultsOf, type Scenario } from "./scenario.js";
 
 /** What is done from outside to a pool of its own. Which work: a number from 0 to 1. */
@@ -30,6 +30,8 @@ export function poolScenarioOf(seed: number, of: Scenario["class"]): PoolScenari
   // Drawn apart, so that the rest of a seed's scenario is the same without them.
   const ofLimits = seeded(seed ^ 0x11317);
   const hasLimits = ofLimits() < 0.6;
+  const ofOrder = seeded(seed ^ 0x0bde2);
+  const hasOrder = ofOrder() < 0.4;
   let count = 0;
   const work = (): Work => {
     const kind = (["action", "action", "action", "mutation", "query"] as const)[upTo(5)]!;
@@ -42,6 +44,7 @@ export function poolScenarioOf(seed: number, of: Scenario["class"]): PoolScenari
       ...(random() < 0.25 ? { runAfter: upTo(60_000) } : {}),
       ...(random() < 0.15 ? { more: 2 ** (9 + upTo(10)) } : {}),
       ...(hasLimits ? limitsOfWork(ofLimits) : {}),
+      ...(hasOrder ? orderOfWork(ofOrder) : {}),
       ...(kind === "mutation" && random() < 0.3 ? { cancelsItself: true } : {}),
       ...(random() < 0.35
         ? { callback: (["throws", "greedy", "enqueues", "enqueues"] as const)[upTo(4)]! }

@@ -104,6 +104,8 @@ const rules: Readonly<Record<string, Rule>> = {
   first: each((value) => value === "any", 'write "any", or leave it out'),
   compensateLosers: flag,
   one: (name, given) => checkOne(name, given),
+  priority: (name, given) =>
+    (typeof given.value === "object" && !isObject(given.value) ? sync : duration)(name, given),
   collect: checkCollect,
   maxIterations: each(
     (value) => isWhole(value, 1, 100_000),

@@ -105,9 +105,13 @@ function textOf(workflow: WorkflowExplained, colors: ReturnType<typeof printTo>[
     ...(workflow.one === undefined
       ? []
       : [`  Of the runs with one key, one goes on at a time; another meanwhile: ${workflow.one}.`]),
+    ...(workflow.priority === undefined ? [] : [goesEarlier(workflow.priority)]),
     ...(workflow.collect === undefined ? [] : [collects(workflow.collect)]),
   ].join("\n");
 }
+
+const goesEarlier = (by: string | number): string =>
+  `  Of the actions that wait for the same, its own go as if they had come earlier: ${typeof by === "number" ? duration(by) : by}.`;
 
 /** What it costs to collect: rows of starts, and looks whether they are quiet. */
 function collects({ keep, quiet, atMost, size }: NonNullable<WorkflowExplained["collect"]>) {

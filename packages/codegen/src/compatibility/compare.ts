@@ -12,6 +12,7 @@ import { compareLine } from "./nodes.js";
 import { onEndChanges } from "./on-end.js";
 import { oneChanges } from "./one.js";
 import { eventsOf, inputChanges } from "./schemas.js";
+import { standingChanges } from "./standing.js";
 
 /** What changed between two plans, and what becomes of runs in flight: see docs/deploying.md. */
 export function compare(before: WrittenPlan, now: WrittenPlan): Change[] {
@@ -110,6 +111,7 @@ function compareWorkflow(before: WorkflowThen, now: WorkflowThen): Change[] {
     }),
     ...onEndChanges(before, now),
     ...oneChanges(before, now),
+    ...standingChanges(before, now),
     ...collectChanges(before, now),
     ...pairs.flatMap((pair) => compareLine(pair, now.name, eventsOf(now))),
   ];

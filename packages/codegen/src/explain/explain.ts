@@ -93,6 +93,8 @@ export function explain({ workflows }: ProjectPlan, only?: string) {
       ...whole,
       /** What becomes of a run while another of its key goes on. Absent without a `one`. */
       ...(workflow.one && { one: workflow.one.otherwise ?? "computed" }),
+      /** By how much earlier its actions go. Absent without a `priority`. */
+      ...(workflow.priority && { priority: workflow.priority.by ?? "computed" }),
       /** How its starts are collected. Absent without a `collect`. */
       ...(workflow.collect && { collect: collectOf(workflow.collect) }),
       /** Says whether not every run costs as much: it has branches or loops. */

@@ -109,6 +109,8 @@ export const workflow = z.object({
   computed: z.string().optional(),
   /** Its `one`: what it does otherwise, if that is seen, and a hash of its source. */
   one: z.object({ otherwise: z.string().optional(), hash: z.string() }).optional(),
+  /** Its `priority`, if that is seen, and a hash of its source. */
+  priority: z.object({ by: seen, hash: z.string() }).optional(),
   /**
    * The limits that it names, each with a hash of the source of its key; "" without a key. `*` stands
    * for those that are not seen. Absent without any.

@@ -614,6 +614,23 @@ test("[S221] a one that is added, changed or removed is told, and stops nothing"
   expect(await told('"k"', '"k"')).toEqual([]);
 });
 
+test("[S210] a priority that is added, changed or removed is told, and stops nothing", async () => {
+  const told = async (from: string, to: string) => {
+    const before = await planOf(a, "", from);
+    return compare(before, await planOf(a, "", to, before)).map(
+      ({ compatibility, message }) => `${compatibility}: ${message}`,
+    );
+  };
+  const safe = (what: string) => [
+    `safe: the priority is ${what}: runs that were started before keep what they have`,
+  ];
+  const [some, other] = [', priority: "30s"', ", priority: ({ input }) => 5"];
+  expect(await told("", some)).toEqual(safe("added"));
+  expect(await told(some, other)).toEqual(safe("changed"));
+  expect(await told(other, "")).toEqual(safe("removed"));
+  expect(await told(other, other)).toEqual([]);
+});
+
 test("[S197] limits of a workflow that are added, removed or have another key are told", async () => {
   const all = "tenant: { perKey: 3 }, old: { total: 1 }";
   const exports = "exports: { total: 5 }, ";

@@ -20,10 +20,9 @@ import { checkStorable } from "../values.js";
 import { type Duration, durationMs } from "../rules.js";
 import { asWhole, collectOf } from "../runtime/collect.js";
 import { inputOf, PASS_AN_ID } from "../runtime/input.js";
-import { oneOf } from "../runtime/one.js";
+import { madeOf } from "../runtime/made.js";
 import type { WorkflowReference } from "../runtime/reference.js";
 import { beginningOf } from "../runtime/restart.js";
-import { tagsOf } from "../runtime/tags.js";
 
 interface CommonOptions<Callback extends OnComplete> {
   /**
@@ -178,11 +177,11 @@ export async function startAll(
     const collect = collectOf(workflow, start.input);
     if (collect !== undefined) checkCollected(workflow.name, start.key, options);
     const whole = asWhole(workflow, start);
-    const [tags, one] = [tagsOf(workflow, whole.input), oneOf(workflow, whole.input)];
-    if (collect !== undefined) tagged.push({ ...start, tags, collect });
+    const made = madeOf(workflow, whole.input);
+    if (collect !== undefined) tagged.push({ ...start, tags: made.tags, collect });
     else {
       const permits = await workflow.permits(whole.input);
-      tagged.push({ ...start, ...whole, tags, one, permits });
+      tagged.push({ ...start, ...whole, ...made, permits });
     }
   }
   const common = {

@@ -31,6 +31,7 @@ import {
   type AllSeen,
   collectStart,
   gather as gatherItems,
+  madeFields,
   noteMade,
 } from "./features/collecting.js";
 import { unlockTurn } from "./features/turns.js";
@@ -41,11 +42,9 @@ import {
   vBeginning,
   vCollect,
   vGathering,
-  vOne,
   vPermits,
   vRead,
   vReported,
-  vTags,
   vTagValue,
   vToken,
 } from "./validators.js";
@@ -54,9 +53,7 @@ const vStart = v.object({
   ...inputFields,
   /** Of all runs of the workflow that have not ended, only one has it. */
   key: v.optional(v.string()),
-  tags: v.optional(vTags),
-  /** Of the runs of a workflow with the same key of these, one goes on at a time. */
-  one: v.optional(vOne),
+  ...madeFields,
   /** It is collected with others of its key. */
   collect: v.optional(vCollect),
   /** What its first action needs of limits, if that has keys. */
@@ -177,11 +174,11 @@ export const gather = mutation({
 
 /** What the workflow of such a run makes of its input. */
 export const gathered = mutation({
-  args: { token: vToken, one: v.optional(vOne), tags: v.optional(vTags) },
+  args: { token: vToken, ...madeFields },
   returns: v.null(),
   handler: async (ctx, { token, ...made }) => {
     const step = await stepWithId(ctx, token.step);
-    if (step !== null && isActive(step, token)) await noteMade(ctx, step.run, made);
+    if (step !== null && isActive(step, token)) await noteMade(ctx, step, made);
     return null;
   },
 });
@@ -318,7 +315,7 @@ const isLater = (at: number | undefined): at is number => at !== undefined && at
 /** @param works its first work is added here. @returns of the run also whether it begins now. */
 async function startRun(
   ctx: MutationCtx,
-  { key, tags, permits, one, ...kept }: Starts["starts"][number],
+  { key, tags, permits, one, standing, ...kept }: Starts["starts"][number],
   { begin, at, onComplete }: Omit<Starts, "starts">,
   works: core.Work[],
 ): Promise<{ run: RunId; begins: boolean }> {
@@ -330,6 +327,7 @@ async function startRun(
     ...ofRun,
     startKey: key,
     one,
+    standing,
     state: later === undefined ? ("running" as const) : ("pending" as const),
     index: 0,
     startedAt: now,
@@ -343,7 +341,7 @@ async function startRun(
   const inserted = await ctx.db.get("runs", run);
   const { _creationTime: createdAt = now } = inserted ?? {};
   if (tags !== undefined) await insertTags(ctx, run, tags, Math.floor(createdAt));
-  const of = { run, plan, createdAt };
+  const of = { run, plan, createdAt, standing };
   if (inserted !== null && later === undefined && !(await takeTurn(ctx, inserted))) {
     await waitForTurn(ctx, inserted, of, first);
     return { run, begins: false };

@@ -14,6 +14,7 @@ import {
   vGiven,
   vNewChild,
   vOne,
+  vStanding,
   vIterations,
   vPart,
   vPermits,
@@ -49,6 +50,7 @@ export default defineSchema({
     restarting: v.optional(v.boolean()),
     startKey: v.optional(v.string()),
     one: v.optional(vOne),
+    standing: v.optional(vStanding),
     collects: v.optional(vCollects),
     /** Of a child: the run and the record above it, its place, and its key if it has one. */
     parentRun: v.optional(v.id("runs")),
@@ -188,6 +190,8 @@ export default defineSchema({
     retries: v.optional(v.array(vRetry)),
     /** Of an action: what it needs of limits, as it was when the run came to it. */
     permits: vPermits,
+    /** As its run's, so that a work needs no other record. */
+    standing: v.optional(vStanding),
     /** While it is paused: its place among those that wait for the same. */
     place: v.optional(v.commitTs()),
     /** Until when it waits: for its next attempt, the end of a sleep, or an event. */

@@ -177,7 +177,8 @@ async function beginNext(
       const { permits = action.permits } = step;
       const reached = { startedAt: reachedAt(step), ...marksOf(next.stage), permits, place };
       await ctx.db.patch("steps", step._id, { ...fields, ...reached });
-      return await actionWork(ctx, step, action, { reads }, known);
+      const { startedAt } = reached;
+      return await actionWork(ctx, { ...step, startedAt }, action, { reads }, known);
     }
     case "children":
       await startChildren(ctx, step, arrived(next.children) ? step : null, next.children);

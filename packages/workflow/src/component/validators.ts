@@ -56,6 +56,13 @@ export const vOne = v.object({
 });
 export type One = Infer<typeof vOne>;
 
+/** How the actions of a run stand among those that wait. */
+export const vStanding = v.object({
+  /** They go as if they had come so many ms earlier. */
+  priorityMs: v.optional(v.number()),
+});
+export type Standing = Infer<typeof vStanding>;
+
 /** Which of the starts that a run collects give its input. */
 const vKeep = oneOf("last", "first", "all");
 
@@ -247,6 +254,8 @@ export const vNewChild = v.object({
   input: v.any(),
   given: v.optional(vGiven),
   one: v.optional(vOne),
+  /** What its workflow says itself. Default: that of its parent. */
+  standing: v.optional(vStanding),
   /** Its input was refused: it is inserted as failed. */
   error: v.optional(vError),
 });

@@ -99,6 +99,12 @@ export interface WorkflowOptions<
    */
   one?: One<{ input: InputFrom<Schema, Kept> }>;
   /**
+   * By how much earlier the actions of a run go, of those that wait for the same limits, or for a
+   * slot: as if the run had come to them so long before. It is made once, when the run is started.
+   * Children have that of their parent, unless their workflow says so itself. Default: none.
+   */
+  priority?: Duration | ((scope: { input: InputFrom<Schema, Kept> }) => Duration | undefined);
+  /**
    * Starts with one key are collected into one run: a debounce, a batch, or both. Each returns the
    * id of the run that collects, which is `pending`. Children are not collected. Keys are shown, so
    * what is `sensitive` cannot be read there. Default: each start begins a run.

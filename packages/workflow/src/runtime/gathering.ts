@@ -3,9 +3,8 @@ import type { Token } from "../component/validators.js";
 import { parserOf, sizeOf } from "./collect.js";
 import type { Bound } from "./functions.js";
 import { parsedAgain } from "./input.js";
-import { oneOf } from "./one.js";
+import { madeOf, makesSomething } from "./made.js";
 import { referenceTo } from "./reference.js";
-import { tagsOf } from "./tags.js";
 
 /**
  * A run that has collected starts begins: it gets their items, by the `collect` as it is now, and
@@ -22,12 +21,11 @@ export async function begunWithItems(
   const isRemoved = Object.keys(nodes).length === 0;
   const how = collect === undefined ? {} : { size: sizeOf(collect), keep: collect.keep };
   const kept = await ctx.runMutation(gather, { token, how: isRemoved ? undefined : how });
-  if (kept === null || (options.one === undefined && options.tags === undefined)) return null;
+  if (kept === null || !makesSomething(options)) return null;
   const reference = referenceTo(own, own.definition);
   const isSame = own.plan === undefined || own.plan === token.plan;
   const again = isSame ? undefined : parsedAgain(parserOf(reference), kept);
   const { input } = again ?? kept;
-  const made = { one: oneOf(reference, input), tags: tagsOf(reference, input) };
-  await ctx.runMutation(gathered, { token, ...made });
+  await ctx.runMutation(gathered, { token, ...madeOf(reference, input) });
   return null;
 }

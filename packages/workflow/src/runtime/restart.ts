@@ -7,6 +7,7 @@ import { asWhole, parserOf } from "./collect.js";
 import { inputOf, parsedAgain } from "./input.js";
 import { insideOf, outputsIn } from "./nodes/kinds.js";
 import { oneOf } from "./one.js";
+import { standingOf } from "./standing.js";
 import { placeOf } from "./place.js";
 import type { WorkflowReference } from "./reference.js";
 import { tagsOf } from "./tags.js";
@@ -67,6 +68,7 @@ export async function restartBy(
     loop: loopAt(workflow, from, iteration),
     input: next,
     one: begins === null ? undefined : oneOf(workflow, begins.input),
+    standing: begins === null ? undefined : standingOf(workflow, begins.input),
     tags: given && tagsOf(workflow, given.input),
   });
 }

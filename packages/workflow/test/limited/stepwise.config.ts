@@ -4,6 +4,7 @@ export default defineConfig({
   limits: {
     tenant: { perKey: 1 },
     exports: { total: 2 },
+    single: { total: 1 },
     both: { perKey: 1, total: 2 },
     api: { rate: { limit: 2, per: "1m" } },
     scarce: { total: 1, maxWaiting: 1 },

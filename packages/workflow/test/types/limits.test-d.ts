@@ -43,6 +43,7 @@ test("another name, another key, and a key of a limit that takes none are refuse
 });
 
 test("[S198] what is overridden and paused is a limit of the config, or maxParallelism", () => {
-  type Named = "tenant" | "exports" | "api" | "tokens" | "both" | "scarce" | "maxParallelism";
+  type Named =
+    "tenant" | "exports" | "single" | "api" | "tokens" | "both" | "scarce" | "maxParallelism";
   expectTypeOf<SteeredLimit>().toEqualTypeOf<Named>();
 });

@@ -53,6 +53,11 @@ export type EnqueueOptions<
    * fails, and is not retried. Default: it waits for as long as it takes.
    */
   waitAtMost?: number;
+  /**
+   * How many ms earlier than it has come it goes, of the works that wait for the same. A later
+   * attempt has the place of the first. Default: 0.
+   */
+  priority?: number;
   /** Names the work in logs and messages. Default: the path of its function. */
   name?: string;
 } & ContextOption<FunctionArgs<Callback>["context"]> &
@@ -96,6 +101,9 @@ export type EnqueueSettings = Pick<Common, "maxParallelism" | "logLevel"> & {
   /** All limits that the pool has, as `limits` of `WorkpoolOptions`. Default: the stored ones stay. */
   definedLimits?: Limits;
 };
+
+/** A year: what is beyond that is a mistake. */
+const MOST_PRIORITY_MS = 365 * 24 * 60 * 60 * 1000;
 
 /** How many bytes one call into the component carries at most … */
 const BATCH_BYTES = 8_000_000;
@@ -167,6 +175,7 @@ export async function commonOf(
     definedLimits,
     limits,
     waitAtMost,
+    priority,
   } = options;
   const name = options.name ?? pathOf(fn);
   if (runAt !== undefined && runAfter !== undefined)
@@ -178,12 +187,17 @@ export async function commonOf(
     throw new Error(
       `Enqueueing ${name ?? `a ${kind}`}: waitAtMost is ${waitAtMost}: it must be a number of ms above 0`,
     );
+  if (priority !== undefined && !(priority >= 0 && priority <= MOST_PRIORITY_MS))
+    throw new Error(
+      `Enqueueing ${name ?? `a ${kind}`}: priority is ${priority}: it must be a number of ms from 0 to ${MOST_PRIORITY_MS}`,
+    );
   return {
     maxParallelism,
     logLevel,
     limits: definedLimits,
     permits: limits === undefined ? undefined : permitsFor(limits, definedLimits),
     waitAtMostMs: waitAtMost,
+    priorityMs: priority === 0 ? undefined : priority,
     spends: limits === undefined ? undefined : spendsOf(limits),
     retry,
     kind,

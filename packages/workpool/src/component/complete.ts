@@ -9,7 +9,7 @@ import { logCompleted, logEvent } from "./events.js";
 import { type Outcome, vAttempt, vOutcome } from "./schema.js";
 import { host } from "./host.js";
 import { countEnd, countWithoutSlot } from "./reports.js";
-import { callBack, findWork, removeWork } from "./work.js";
+import { callBack, cameAt, findWork, removeWork } from "./work.js";
 
 /** Takes in how the attempt of an action ended. A repeated or stale report changes nothing. */
 export const complete = voidMutation(
@@ -47,7 +47,8 @@ export async function endAttempt(
   } else if (work.canceled === true) {
     await endWork(ctx, work, slot, { kind: "canceled" }, attempt, how);
   } else {
-    await delayWork(ctx, work._id, again.at, { attempts: attempt, uncounted: again.uncounted });
+    const { at, uncounted } = again;
+    await delayWork(ctx, work._id, at, { attempts: attempt, uncounted, cameAt: cameAt(work) });
     const counted = countEnd("retries");
     const ended = { work: work._id, slot, count: counted.count, executes: isExecuted(work) };
     await core.completeWork(ctx, host, { ...ended, ...how });

@@ -44,14 +44,14 @@ export async function delayWork(
   ctx: MutationCtx,
   workId: Id<"works">,
   at: number,
-  fields: Partial<Pick<Doc<"works">, "attempts" | "uncounted">> = {},
+  fields: Partial<Pick<Doc<"works">, "attempts" | "uncounted" | "cameAt">> = {},
 ): Promise<void> {
   await ctx.db.patch("works", workId, { ...fields, due: await scheduleStart(ctx, at) });
 }
 
 async function insertWork(
   ctx: MutationCtx,
-  { kind, fn, name, retry, permits, spends, waitAtMostMs, onComplete }: Enqueue,
+  { kind, fn, name, retry, permits, spends, waitAtMostMs, priorityMs, onComplete }: Enqueue,
   args: Record<string, Value>,
   special: Special,
 ): Promise<Doc<"works">> {
@@ -67,6 +67,7 @@ async function insertWork(
     retry,
     permits,
     waitAtMostMs,
+    priorityMs,
     spends,
     onComplete: await storeCallback(ctx, onComplete, label),
     ...special,

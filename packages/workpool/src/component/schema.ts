@@ -30,6 +30,10 @@ export default defineSchema({
     permits: v.optional(v.array(v.string())),
     /** How long each attempt waits at most for a slot and its permits. Default: for ever. */
     waitAtMostMs: v.optional(v.number()),
+    /** It goes as if it had come so many ms earlier. Default: 0. */
+    priorityMs: v.optional(v.number()),
+    /** When it first could start, once an attempt has failed: its order does not change. */
+    cameAt: v.optional(v.number()),
     /** By limit: where its result says what it has used. */
     spends: v.optional(v.record(v.string(), v.string())),
     onComplete: v.optional(
@@ -109,6 +113,8 @@ export const enqueueFields = {
   permits: v.optional(v.array(v.string())),
   /** How long each attempt waits at most for a slot and its permits. Default: for ever. */
   waitAtMostMs: v.optional(v.number()),
+  /** They go as if they had come so many ms earlier. Default: 0. */
+  priorityMs: v.optional(v.number()),
   /** By limit: where their results say what they have used. Default: as was estimated. */
   spends: v.optional(v.record(v.string(), v.string())),
   /** The handle of the mutation to call at the end, its context, and the results to skip. */

@@ -1,6 +1,13 @@
 import { createFunctionHandle, type FunctionHandle } from "convex/server";
 import { getConvexSize, type Value } from "convex/values";
-import { leaveRoom, messageOf, ROOM_TO_RECORD, type RunResult, type Work } from "../core/index.js";
+import {
+  leaveRoom,
+  messageOf,
+  placeOf,
+  ROOM_TO_RECORD,
+  type RunResult,
+  type Work,
+} from "../core/index.js";
 import { internal } from "./_generated/api.js";
 import type { Doc, Id } from "./_generated/dataModel.js";
 import type { MutationCtx, QueryCtx } from "./_generated/server.js";
@@ -17,8 +24,10 @@ export async function workOf(
   work: Doc<"works">,
   given?: Record<string, Value>,
 ): Promise<Work> {
-  const { _id, timeoutMs, permits, waitAtMostMs } = work;
-  const limited = { permits, waitAtMostMs, isAgain: work.attempts > 0 };
+  const { _id, timeoutMs, permits, waitAtMostMs, priorityMs } = work;
+  const isAgain = work.attempts > 0;
+  const at = placeOf({ cameAt: cameAt(work), priorityMs, isAgain });
+  const limited = { permits, waitAtMostMs, isAgain, at };
   const isMutation = work.kind !== "action";
   if (isMutation && work.settles !== true) {
     const fn = await createFunctionHandle(internal.worker.runMutation);
@@ -28,6 +37,11 @@ export async function workOf(
   const action = { work: _id, args, argsInRecord: true, ...limited };
   if (work.settles === true) return { ...action, fn: work.fn, isMutation, timeoutMs };
   return action;
+}
+
+/** When a work first could start, in ms since the epoch. */
+export function cameAt({ cameAt: known, due, readyAt, _creationTime }: Doc<"works">): number {
+  return known ?? due?.at ?? readyAt ?? _creationTime;
 }
 
 /** The arguments of an action's function; one that settles itself gets its own and the token. */

@@ -39,6 +39,26 @@ export async function joinQueue(
   if (work.permits !== undefined) poolTx(ctx).queued.push(id);
 }
 
+/** A place in the order of commits: before what was committed from that time on, in ms. */
+const placeAt = (ms: number): bigint => BigInt(Math.floor(ms)) * 1_000_000n;
+
+/**
+ * The place of a work that comes at a time: by its commit, or earlier by its priority. A later
+ * attempt has that of the first.
+ */
+export function placeOf({ cameAt, priorityMs = 0, isAgain }: Coming): bigint | undefined {
+  return isAgain || priorityMs > 0 ? placeAt(cameAt - priorityMs) : undefined;
+}
+
+interface Coming {
+  /** When it could have started first, in ms since the epoch. */
+  readonly cameAt: number;
+  /** By how many ms it goes earlier. Default: 0. */
+  readonly priorityMs?: number | undefined;
+  /** It has had an attempt. */
+  readonly isAgain: boolean;
+}
+
 /** How many lanes the queue has: one per slot, or more if the pool had more when works came. */
 export function lanesOf({ maxParallelism, lanes = 1 }: Gate): number {
   return Math.max(lanes, maxParallelism);

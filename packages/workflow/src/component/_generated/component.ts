@@ -322,8 +322,9 @@ export type ComponentApi<Name extends string | undefined = string | undefined> =
           plan?: string;
           parentOfMany?: string;
         };
-        one?: { key: string; otherwise: "wait" | "skip" | "cancelOld" | "newestWaits" };
         tags?: Record<string, string | number | boolean>;
+        one?: { key: string; otherwise: "wait" | "skip" | "cancelOld" | "newestWaits" };
+        standing?: { priorityMs?: number };
       },
       null,
       Name
@@ -748,6 +749,7 @@ export type ComponentApi<Name extends string | undefined = string | undefined> =
                     input: any;
                     given?: { value?: any };
                     one?: { key: string; otherwise: "wait" | "skip" | "cancelOld" | "newestWaits" };
+                    standing?: { priorityMs?: number };
                     error?: {
                       message: string;
                       kind:
@@ -891,6 +893,7 @@ export type ComponentApi<Name extends string | undefined = string | undefined> =
           key?: string;
           tags?: Record<string, string | number | boolean>;
           one?: { key: string; otherwise: "wait" | "skip" | "cancelOld" | "newestWaits" };
+          standing?: { priorityMs?: number };
           collect?: {
             key: string;
             quietMs: number;
@@ -1587,6 +1590,7 @@ export type ComponentApi<Name extends string | undefined = string | undefined> =
         nodes: Array<{ name: string; stage: string; reads: Array<string> }>;
         from?: string;
         one?: { key: string; otherwise: "wait" | "skip" | "cancelOld" | "newestWaits" };
+        standing?: { priorityMs?: number };
         loop?: {
           first: string;
           last: string | null;

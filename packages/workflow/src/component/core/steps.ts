@@ -90,7 +90,10 @@ export async function lastOwnUndo(ctx: QueryCtx, run: RunId): Promise<Doc<"undos
     .first();
 }
 
-export type RunOf = Pick<Step, "run" | "generation" | "plan" | "createdAt" | "parentOfMany">;
+export type RunOf = Pick<
+  Step,
+  "run" | "generation" | "plan" | "createdAt" | "parentOfMany" | "standing"
+>;
 export type StepOf = Omit<RunOf, "createdAt"> &
   Pick<Step, "_id" | "attempt" | "iterations"> &
   Partial<Pick<Step, "uncounted">>;
@@ -101,12 +104,13 @@ export function tokenOf({ _id: step, run, attempt, uncounted, iterations, ...of 
 }
 
 export function newRecord(
-  { run, generation, plan, createdAt, parentOfMany }: RunOf,
+  { run, generation, plan, createdAt, parentOfMany, standing }: RunOf,
   { stage, called, part, iterations }: Pick<Stage, "stage" | "called" | "part" | "iterations">,
 ) {
   const inLoops = iterations?.length === 0 ? undefined : iterations;
   const where = { run, createdAt, stage, called, part, iterations: inLoops };
-  return { ...where, generation, plan, parentOfMany, attempt: 1, startedAt: Date.now() };
+  const of = { generation, plan, parentOfMany, standing };
+  return { ...where, ...of, attempt: 1, startedAt: Date.now() };
 }
 
 /** When a step was reached: by a run that was started for later, when that was entered. */

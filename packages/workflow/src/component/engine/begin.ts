@@ -80,8 +80,8 @@ export async function beginRun(
   first: Stage,
   { start = startWork, parentOfMany, deadline }: Begins,
 ): Promise<boolean> {
-  const { _id, _creationTime: createdAt, generation, plan, paused, timeoutMs } = run;
-  const of = { run: _id, createdAt, generation, plan, paused, parentOfMany };
+  const { _id, _creationTime: createdAt, generation, plan, paused, timeoutMs, standing } = run;
+  const of = { run: _id, createdAt, generation, plan, paused, parentOfMany, standing };
   if (!(await takeTurn(ctx, run))) {
     await waitForTurn(ctx, run, of, first, deadline);
     return true;
@@ -155,7 +155,7 @@ export async function beginStage(
 
 export async function actionWork(
   ctx: MutationCtx,
-  step: StepOf & Pick<Step, "errors" | "permits"> & Partial<Pick<Step, "place">>,
+  step: StepOf & Pick<Step, "errors" | "permits" | "startedAt"> & Partial<Pick<Step, "place">>,
   action: ActionFunction,
   { reads }: Pick<Stage, "reads">,
   known: Known,
@@ -164,9 +164,10 @@ export async function actionWork(
   const previousError = step.errors?.at(-1) ?? null;
   const args = { token: tokenOf(step), scope, previousError };
   // A later attempt has the keys of the first.
-  const { permits = action.permits, place } = step;
+  const { permits = action.permits, startedAt: cameAt, standing, parentOfMany: group } = step;
   const isAgain = step.attempt > 1;
-  return { work: step._id, ...action, args, group: step.parentOfMany, permits, isAgain, at: place };
+  const at = step.place ?? core.placeOf({ cameAt, isAgain, ...standing });
+  return { work: step._id, ...action, args, group, permits, isAgain, at };
 }
 
 async function scopeArgument(

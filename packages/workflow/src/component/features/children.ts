@@ -27,7 +27,7 @@ async function insertPage(
   const now = Date.now();
   for (const [
     offset,
-    { begin, key, called, input, given, one, error },
+    { begin, key, called, input, given, one, standing, error },
   ] of page.children.entries()) {
     const beginning = page.begins[begin];
     if (beginning === undefined) throw new Error(`A child of "${parent.stage}" has no workflow`);
@@ -47,6 +47,7 @@ async function insertPage(
       index,
       childKey: key,
       one,
+      standing: (standing ?? parent.standing) && { ...parent.standing, ...standing },
       called,
       within,
       root,

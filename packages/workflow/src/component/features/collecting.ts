@@ -1,6 +1,6 @@
 import { cancelPending } from "@stepwise/workpool/core";
 import type { FunctionHandle } from "convex/server";
-import { getConvexSize, v, type Value } from "convex/values";
+import { getConvexSize, type ObjectType, v, type Value } from "convex/values";
 import { describeThrown } from "../../errors/failure.js";
 import { MAX_VALUE_BYTES } from "../../values.js";
 import { internal } from "../_generated/api.js";
@@ -25,9 +25,11 @@ import {
   type Collect,
   type Counted,
   type Gathering,
-  type One,
   type Tags,
   vCounted,
+  vOne,
+  vStanding,
+  vTags,
 } from "../validators.js";
 
 /* Starts of one key are collected into a run, which is pending until they are quiet. */
@@ -265,16 +267,24 @@ async function beginWithRest(ctx: MutationCtx, run: Run, step: Step): Promise<vo
   await beginStage(ctx, { run: rest, plan, createdAt }, first, new Map());
 }
 
-/** What is made of the items of a run that begins. */
+/** What is made of the input of a run, once. */
+export const madeFields = {
+  tags: v.optional(vTags),
+  one: v.optional(vOne),
+  standing: v.optional(vStanding),
+};
+
+/** Stores what is made of the items of a run that begins. */
 export async function noteMade(
   ctx: MutationCtx,
-  id: RunId,
-  { one, tags }: { one?: One | undefined; tags?: Tags | undefined },
+  { _id: step, run: id }: Pick<Step, "_id" | "run">,
+  { tags, one, standing }: ObjectType<typeof madeFields>,
 ): Promise<void> {
   const run = await ctx.db.get("runs", id);
   if (run === null) return;
   await removeTags(ctx, run);
-  await ctx.db.patch("runs", id, { one, tagged: tags && true });
+  await ctx.db.patch("runs", id, { one, standing, tagged: tags && true });
+  if (standing !== undefined) await ctx.db.patch("steps", step, { standing });
   if (tags !== undefined) await insertTags(ctx, id, tags, Math.floor(run._creationTime));
 }
 

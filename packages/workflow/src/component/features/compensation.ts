@@ -71,11 +71,12 @@ export async function undoNext(ctx: MutationCtx, id: RunId): Promise<Run | null>
   // Nothing else of a run that is undone is active, except for the `onEnd` of a child.
   for await (const active of activeSteps(ctx, id))
     if (run.endedAt === undefined || active.undo !== undefined) return null;
-  const { iterations, generation, createdAt, sensitive } = step;
+  const { iterations, generation, createdAt, standing, sensitive } = step;
   const part = "compensate" as const;
   const called = step.called === undefined ? undefined : `${step.called}.${part}`;
   const stage = { stage: `${step.stage}.${part}`, called, part, iterations, sensitive, reads: [] };
-  await beginStage(ctx, { run: id, generation, createdAt }, stage, new Map(), { undo: undo._id });
+  const of = { run: id, generation, createdAt, standing };
+  await beginStage(ctx, of, stage, new Map(), { undo: undo._id });
   return null;
 }
 

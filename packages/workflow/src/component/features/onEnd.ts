@@ -15,8 +15,8 @@ export const ON_END = "onEnd";
  * plan nor a parent's record: nothing calls it off, and the input stays as it is.
  */
 export async function beginOnEnd(ctx: MutationCtx, run: Run): Promise<void> {
-  const { _id, _creationTime: createdAt, generation } = run;
-  const record = newRecord({ run: _id, createdAt, generation }, { stage: ON_END });
+  const { _id, _creationTime: createdAt, generation, standing } = run;
+  const record = newRecord({ run: _id, createdAt, generation, standing }, { stage: ON_END });
   const passesTurn = run.one && true;
   const pending = { ...record, passesTurn, kind: "entry", state: "pending" } as const;
   const step = await ctx.db.insert("steps", pending);

@@ -8,7 +8,7 @@ import { isHolding } from "../core/kinds.js";
 import { logStarted } from "../core/log.js";
 import { stepRead } from "../core/steps.js";
 import { beginRun, replaceInput } from "../engine/begin.js";
-import { vBeginning, vDeadline, vOne } from "../validators.js";
+import { vBeginning, vDeadline, vOne, vStanding } from "../validators.js";
 import { undoNext } from "./compensation.js";
 import { finishUndone } from "./ending.js";
 import { removeStep } from "./retention.js";
@@ -31,6 +31,7 @@ export const restartFields = {
   /** Keeps the results that do not depend on this node. Default: everything is done again. */
   from: v.optional(v.string()),
   one: v.optional(vOne),
+  standing: v.optional(vStanding),
   /** The node is a loop. */
   loop: v.optional(vLoop),
 };
@@ -75,6 +76,7 @@ export async function restartRun(
     sensitive,
     onEnd,
     one: restart.one,
+    standing: restart.standing,
     onEndError: undefined,
     retained: undefined,
     startedAt: Date.now(),

@@ -7,6 +7,7 @@ import { checkedOutput, copied, fromPages, MAX_VALUE_BYTES } from "../../values.
 import { asWhole } from "../collect.js";
 import { inputOf } from "../input.js";
 import { oneOf } from "../one.js";
+import { standingOf } from "../standing.js";
 import { checkConcurrency, checkTolerate, optionOf } from "../options.js";
 import { canWait, type Place, presentKey } from "../place.js";
 import type { WorkflowReference } from "../reference.js";
@@ -282,7 +283,8 @@ function isChild(value: unknown): value is Child<unknown> {
 export function parsedInput(reference: WorkflowReference<never>, input: unknown) {
   try {
     const parsed = asWhole(reference, inputOf(reference, input));
-    return { ...parsed, one: oneOf(reference, parsed.input) };
+    const standing = standingOf(reference, parsed.input);
+    return { ...parsed, one: oneOf(reference, parsed.input), standing };
   } catch (error) {
     const at = { workflow: reference.name, node: "input", attempt: 1 };
     return { input: null, error: { ...describeThrown(error), ...at } };

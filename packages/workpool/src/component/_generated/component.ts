@@ -61,6 +61,7 @@ export type ComponentApi<Name extends string | undefined = string | undefined> =
         };
         permits?: Array<string>;
         waitAtMostMs?: number;
+        priorityMs?: number;
         spends?: Record<string, string>;
         onComplete?: {
           fn: string;
@@ -105,6 +106,7 @@ export type ComponentApi<Name extends string | undefined = string | undefined> =
         };
         permits?: Array<string>;
         waitAtMostMs?: number;
+        priorityMs?: number;
         spends?: Record<string, string>;
         onComplete?: {
           fn: string;
@@ -406,6 +408,7 @@ export type ComponentApi<Name extends string | undefined = string | undefined> =
         };
         permits?: Array<string>;
         waitAtMostMs?: number;
+        priorityMs?: number;
         spends?: Record<string, string>;
         onComplete?: {
           fn: string;

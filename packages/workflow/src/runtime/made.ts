@@ -1,0 +1,19 @@
+import type { AnyDefinition } from "../definition/definition.js";
+import { oneOf } from "./one.js";
+import type { WorkflowReference } from "./reference.js";
+import { standingOf } from "./standing.js";
+import { tagsOf } from "./tags.js";
+
+/** What a workflow makes of the input of a run of the top level, once, beside its permits. */
+export const madeOf = (
+  workflow: Pick<WorkflowReference<never>, "name" | "definition">,
+  input: unknown,
+) => ({
+  tags: tagsOf(workflow, input),
+  one: oneOf(workflow, input),
+  standing: standingOf(workflow, input),
+});
+
+/** Says whether it makes anything. */
+export const makesSomething = ({ tags, one, priority }: AnyDefinition["options"]): boolean =>
+  [tags, one, priority].some((option) => option !== undefined);
