@@ -127,7 +127,7 @@ export const MUTANTS = [
     name: "collector-stays",
     says: "a run that collects begins, and starts still come to it",
     file: "workflow/src/component/features/collecting.ts",
-    find: 'if (collector?.run === run._id) await ctx.db.delete("collectors", collector._id); await closeRun',
+    find: "await endCollector(ctx, run, key); await closeRun",
     replace: "await closeRun",
     test: ["packages/workflow/test/collect.test.ts", "with the input of the last start"],
   },

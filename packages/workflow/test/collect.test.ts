@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import type { ListedRun, Page } from "../src/index.js";
 import { internal } from "./convex/_generated/api.js";
-import { useTestApp } from "./harness.js";
+import { TestApp, useTestApp } from "./harness.js";
 
 /* Starts of one key of a workflow's `collect`, which become one run. */
 
@@ -324,4 +324,58 @@ test("[S206] a start that is added writes one document, and the run takes two ex
   expect(opened.documentsWritten).toBe(5);
   // It is closed, and begins.
   expect(begun.rootExecutions).toBe(2);
+});
+
+/** Inserts rows as starts of one moment do, none of which sees the others. */
+const insertRows = async (run: string, count: number, row: (n: number) => object) =>
+  await use.app.counter.uncounted(() =>
+    use.app.inComponent(async (ctx) => {
+      const id = (await ctx.db.query("runs").collect()).find(({ _id }) => _id === run)!._id;
+      for (let n = 0; n < count; n++)
+        await ctx.db.insert("collected", {
+          run: id,
+          at: ctx.db.vars.commitTs,
+          bytes: 0,
+          ...row(n),
+        });
+    }),
+  );
+
+test("[S214] starts that a `keep` did not keep go in pages when all are kept from then on", async () => {
+  const run = await start("collectsInTurn", { key: "k", n: 1 });
+  await insertRows(run, 1_800, () => ({}));
+  await insertRows(run, 1, () => ({ input: { key: "k", n: 2 }, bytes: 10 }));
+  use.app.counter.clear();
+  await use.app.drive();
+  expect(
+    Math.max(...use.app.counter.calls.map(({ total }) => total.documentsWritten)),
+  ).toBeLessThan(1_100);
+  expect(await use.app.log()).toEqual(["1", "2"]);
+  expect(await rows()).toEqual([]);
+});
+
+test("[S215] a run that cannot begin keeps what it has collected, whatever became of its entry", async () => {
+  const app = new TestApp({ fails: (name) => name === "engine/entry:enter" });
+  const begin = async (n: number) =>
+    await app.t.mutation(internal.manager.start, {
+      name: "collectsInTurn",
+      input: { key: "k", n },
+    });
+  const run = await begin(1);
+  await begin(2);
+  await app.advance(3_600 * SECOND);
+  const status = await app.status("collectsInTurn", run);
+  expect(status).toMatchObject({ state: "failed", input: all(1, 2) });
+  expect(await begin(3)).not.toBe(run);
+});
+
+test("[S207] a restart of a run that has collected nothing says that it needs an input", async () => {
+  const run = await start("collectsAll", { key: "k", n: 1 });
+  await steer("cancel", "collectsAll", run);
+  const restart = async (how: object) =>
+    await use.app.t.mutation(internal.manager.restart, { name: "collectsAll", runId: run, ...how });
+  await expect(restart({})).rejects.toThrow(/has no input: give one/);
+  await restart({ input: { n: 5 } });
+  await use.app.drive();
+  expect(await use.app.status("collectsAll", run)).toMatchObject({ output: { count: [5] } });
 });

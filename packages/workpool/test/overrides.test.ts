@@ -110,6 +110,26 @@ describe("an override of a limit", () => {
     expect(await app.leftovers()).toEqual(NOTHING_LEFT);
   });
 
+  test.each(["exports", "maxParallelism"] as const)(
+    "[S199] of %s whose end was lost is ended though nothing runs",
+    async (name) => {
+      const { app, many, running, say } = limited(600_000);
+      // The limits are known once a work has started.
+      await many(1, { exports: true });
+      await app.drive();
+      const until = Date.now() + 120_000;
+      await say((controls, ctx) => controls.pause(ctx, name as "exports", { until }));
+      await many(2, { exports: true });
+      expect(await app.losePending("watchdog:endOverrides")).toBe(1);
+      await app.drive(100_000);
+      expect(await running()).toBe(0);
+      await app.drive(100_000);
+      expect(await running()).toBe(2);
+      await app.drive();
+      expect(await app.leftovers()).toEqual(NOTHING_LEFT);
+    },
+  );
+
   test("[S198] of a limit that the code removes holds nobody up, and can be reset", async () => {
     const { app, made, enqueue, many, running, say, get } = limited();
     await many(3, { exports: true });

@@ -145,6 +145,18 @@ test("[S222] a releaser that was lost is found by the watchdog", async () => {
   expect(await app.leftovers()).toEqual(NOTHING_LEFT);
 });
 
+test("[S222] a releaser that was lost is found though nothing runs", async () => {
+  const { app, many, starts } = rated({ api: { rate: { limit: 1, per: "30s" } } });
+  await many(3, { api: true });
+  await app.drive(SECOND);
+  expect(starts).toHaveLength(1);
+  expect(await app.losePending("watchdog:releaseRate")).toBe(1);
+  await app.drive(240 * SECOND);
+  expect(starts).toHaveLength(3);
+  await app.drive();
+  expect(await app.leftovers()).toEqual(NOTHING_LEFT);
+});
+
 test.each(["limits.pause", "config.update"])(
   "[S217] while %s stops the pool nothing looks again and again, and all go on after it",
   async (how) => {

@@ -135,6 +135,19 @@ describe("a work that waits at most for a time", () => {
     expect(await ended()).toEqual([tooLong("short", 1, "for a slot of the pool")]);
   });
 
+  test("[S184] fails though its timer was lost while nothing runs", async () => {
+    const { app, pool, enqueue, pendingTimers, ended } = waiting();
+    await enqueue("first", { limits: { exports: true } });
+    await app.drive();
+    await app.t.mutation((ctx) => pool.limits.pause(ctx, "exports"));
+    await enqueue("second", { limits: { exports: true }, waitAtMost: 1_000 });
+    await app.setJob((await pendingTimers())[0]!._id, "gone");
+    await app.drive(100_000);
+    expect((await ended()).slice(1)).toEqual([tooLong("second", 1_000, 'for the limit "exports"')]);
+    await app.drive();
+    expect(await app.leftovers()).toEqual(NOTHING_LEFT);
+  });
+
   test("costs no function call if it begins in time, and one more in all for those of a batch", async () => {
     const { app, pool } = waiting();
     const options = { limits: { tenant: "a" }, waitAtMost: 60_000 };

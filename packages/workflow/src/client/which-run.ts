@@ -45,12 +45,13 @@ export const REFUSALS: Readonly<Record<string, string>> = {
   "key taken": "another run with its key goes on; cancel that, or wait until it has ended",
   "no iteration":
     "the loop has not come to that iteration, or the result of the one before is not kept; the first is",
+  "no input": "it was canceled while it collected starts, so it has no input: give one",
 };
 
 export function refusal(
   verb: string,
   runId: string,
-  why: "unknown" | "child" | "goes on" | "key taken" | "no iteration",
+  why: "unknown" | "child" | "goes on" | "key taken" | "no iteration" | "no input",
 ): Error {
   if (why === "unknown") return unknownRun(verb, [runId]);
   const child = `it is the child of another run; ${verb} the one at the top`;

@@ -32,6 +32,7 @@ import { setDeadline } from "./engine/deadlineTimer.js";
 import { scheduleEntry } from "./engine/entry.js";
 import { type Progress, recordFused, recordOutcome } from "./engine/transition.js";
 import { startChildren } from "./features/children.js";
+import { keepCollected } from "./features/collecting.js";
 import { undone } from "./features/compensation.js";
 import { endRun, finishUndone } from "./features/ending.js";
 import { removeOldIterations } from "./features/iterations.js";
@@ -104,6 +105,7 @@ export const failStep = voidMutation(
     const step = await ctx.db.get("steps", id);
     const run = step === null ? null : await ctx.db.get("runs", step.run);
     if (step === null || run === null) return;
+    await keepCollected(ctx, run, step);
     const { event, stage, attempt } = step;
     const shown = step.sensitive === true ? withoutValues(problem) : problem;
     const error = { ...shown, workflow: workflowOf(run), node: nameOf(step), attempt };

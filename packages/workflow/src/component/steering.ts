@@ -3,7 +3,7 @@ import { v, type ObjectType } from "convex/values";
 import { mutation, query } from "./_generated/server.js";
 import { publicMutation } from "./core/continuations.js";
 import type { MutationCtx, QueryCtx, Run, RunId } from "./core/documents.js";
-import { inputFields, keptInput as inputOf } from "./core/input.js";
+import { hasInput, inputFields, keptInput as inputOf } from "./core/input.js";
 import { findRun, hasEnded, runWithId, unendedWithKey, whichRun } from "./core/runs.js";
 import { stepRead } from "./core/steps.js";
 import { putTags } from "./core/tags.js";
@@ -70,7 +70,15 @@ async function refusalOf(ctx: QueryCtx, run: Run | null) {
 /** Begins a new generation of a run that has ended, whole or from a node. */
 export const restart = mutation({
   args: { runId: v.string(), ...restartFields, input: vNewInput, tags: v.optional(vTags) },
-  returns: oneOf("restarted", "goes on", "key taken", "no iteration", "child", "unknown"),
+  returns: oneOf(
+    "restarted",
+    "goes on",
+    "key taken",
+    "no iteration",
+    "no input",
+    "child",
+    "unknown",
+  ),
   handler: async (ctx, { runId, input, tags, ...restart }) => {
     const { workflow } = restart.begin;
     const run = await findRun(ctx, { runId }, workflow);
@@ -84,6 +92,7 @@ export const restart = mutation({
       return "key taken";
     const resumed = await resumedAt(ctx, run._id, restart);
     if (resumed === null) return "no iteration";
+    if (input === undefined && !(await hasInput(ctx, run))) return "no input";
     if (tags !== undefined) await putTags(ctx, run, tags);
     await logSteering(ctx, run._id, "restarted", restart.from);
     await restartRun(ctx, run, restart, input, resumed);
@@ -97,7 +106,8 @@ export const keptInput = query({
   returns: v.union(v.object(inputFields), v.null()),
   handler: async (ctx, { runId, workflow }) => {
     const run = await findRun(ctx, { runId }, workflow);
-    return run === null || (await refusalOf(ctx, run)) !== null ? null : await inputOf(ctx, run);
+    if (run === null || (await refusalOf(ctx, run)) !== null) return null;
+    return (await hasInput(ctx, run)) ? await inputOf(ctx, run) : null;
   },
 });
 

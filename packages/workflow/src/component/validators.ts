@@ -87,6 +87,7 @@ export const vCollects = v.object({
   /** The run whose starts it has, after that has taken as many as it may have. Default: its own. */
   rest: v.optional(v.id("runs")),
 });
+export type Collects = Infer<typeof vCollects>;
 
 /** How a run that begins takes its items. Without `keep` its workflow collects no more. */
 export const vGathering = v.object({ size: v.optional(v.number()), keep: v.optional(vKeep) });

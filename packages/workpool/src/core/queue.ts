@@ -24,6 +24,7 @@ import {
 } from "./limits/lines.js";
 import { keepOfBuckets } from "./limits/buckets.js";
 import { freePermits, limitedBy, type PermitId, takePermits } from "./limits/permits.js";
+import { watchWait } from "./limits/unattended.js";
 import { queuedOf, workOfQueued } from "./queued.js";
 import { poolTx } from "./transaction.js";
 
@@ -37,6 +38,7 @@ export async function joinQueue(
   const lane = Math.floor(Math.random() * lanesOf(gate));
   const id = await ctx.db.insert("waiting", { ...(await queuedOf(ctx, host, work)), lane, group });
   if (work.permits !== undefined) poolTx(ctx).queued.push(id);
+  await watchWait(ctx, host, work);
 }
 
 /** A place in the order of commits: before what was committed from that time on, in ms. */

@@ -1,5 +1,6 @@
 import type { Host, HostCtx, MutationCtx } from "./context.js";
 import { reviveContinuations } from "./continuations.js";
+import { nextForWaiting } from "./limits/unattended.js";
 import { messageOf } from "./result.js";
 import { hasRoom, ROOM_TO_RECOVER } from "./room.js";
 import { isIdle } from "./slots.js";
@@ -44,6 +45,7 @@ export async function sweptByHost(
     // It is still to be checked.
     wanted = Infinity;
   }
+  if (idle) wanted = least(wanted, await nextForWaiting(ctx));
   // Last, as the host may have begun a continuation.
   return least(wanted, await reviveContinuations(ctx, idle, continued));
 }

@@ -1607,7 +1607,7 @@ export type ComponentApi<Name extends string | undefined = string | undefined> =
         input?: { input: any; given?: { value?: any } };
         tags?: Record<string, string | number | boolean>;
       },
-      "restarted" | "goes on" | "key taken" | "no iteration" | "child" | "unknown",
+      "restarted" | "goes on" | "key taken" | "no iteration" | "no input" | "child" | "unknown",
       Name
     >;
     resume: FunctionReference<

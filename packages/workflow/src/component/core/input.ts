@@ -14,6 +14,11 @@ export async function keptInput(ctx: QueryCtx, { _id, input, given }: Run): Prom
   return { input: record?.output ?? null, given: record?.given };
 }
 
+/** Says whether a run has an input: one that was canceled while it collected has none. */
+export async function hasInput(ctx: QueryCtx, { _id, input }: Run): Promise<boolean> {
+  return input !== undefined || (await stepRead(ctx, _id, { stage: "input" })) !== null;
+}
+
 /** What views show of a run's input: what is sensitive is left out. */
 export async function shownInput(ctx: QueryCtx, run: Run): Promise<unknown> {
   return masked((await keptInput(ctx, run)).input, run.sensitive);

@@ -1,7 +1,8 @@
-import { cancelPending } from "@stepwise/workpool/core";
+import { cancelPending, leaveRoom, ROOM_TO_COMPLETE } from "@stepwise/workpool/core";
 import type { FunctionHandle } from "convex/server";
 import { getConvexSize, type ObjectType, v, type Value } from "convex/values";
 import { describeThrown } from "../../errors/failure.js";
+import { MOST_ITEMS } from "../../rules.js";
 import { MAX_VALUE_BYTES } from "../../values.js";
 import { internal } from "../_generated/api.js";
 import { internalMutation, internalQuery } from "../_generated/server.js";
@@ -13,7 +14,7 @@ import {
   rowsOf,
   sourceOf,
 } from "../core/collected.js";
-import { continueLater, deleteInPage, removal } from "../core/continuations.js";
+import { continuation, continueLater, deleteInPage, removal } from "../core/continuations.js";
 import type { Doc, MutationCtx, Run, RunId, Step } from "../core/documents.js";
 import type { Input } from "../core/input.js";
 import { hasNotEnded, marksOf, newRecord, tokenOf } from "../core/steps.js";
@@ -23,6 +24,7 @@ import { failStep, scheduleEntry } from "../engine/entry.js";
 import {
   type Beginning,
   type Collect,
+  type Collects,
   type Counted,
   type Gathering,
   type Tags,
@@ -167,12 +169,24 @@ export const due = internalMutation({
       await scheduleEntry(ctx, step, { at });
       return false;
     }
-    const collector = await collectorOf(ctx, run.workflow, key);
-    if (collector?.run === run._id) await ctx.db.delete("collectors", collector._id);
+    await endCollector(ctx, run, key);
     await closeRun(ctx, run, step);
     return false;
   },
 });
+
+async function endCollector(ctx: MutationCtx, { _id, workflow }: Run, key: string): Promise<void> {
+  const collector = await collectorOf(ctx, workflow, key);
+  if (collector?.run === _id) await ctx.db.delete("collectors", collector._id);
+}
+
+/** What must be left to fail a run that has to keep what it has collected. */
+const ROOM_TO_KEEP = {
+  ...ROOM_TO_COMPLETE,
+  bytesWritten: 4 * ROOM_TO_COMPLETE.bytesWritten,
+  documentsRead: 4 * MOST_ITEMS,
+  documentsWritten: 4 * MOST_ITEMS,
+};
 
 /** The app says what a run gets, and what follows from that. @returns false if that fails. */
 async function takeItems(ctx: MutationCtx, run: Run, step: Step): Promise<boolean> {
@@ -180,14 +194,21 @@ async function takeItems(ctx: MutationCtx, run: Run, step: Step): Promise<boolea
   const event = { kind: "collected" } as const;
   const args = { token: tokenOf(step), stage, event, scope: null, fuse: false, nested: true };
   try {
-    await ctx.runMutation(run.entry as FunctionHandle<"mutation">, args);
+    await ctx.runMutation(run.entry as FunctionHandle<"mutation">, args, {
+      transactionLimits: await leaveRoom(ctx, ROOM_TO_KEEP),
+    });
     return true;
   } catch (failure) {
-    // With its items it can be restarted.
-    await gather(ctx, run, step);
     await failStep(ctx, step._id, describeThrown(failure));
     return false;
   }
+}
+
+/** A run that has not begun fails for good. With what it has collected it can be restarted. */
+export async function keepCollected(ctx: MutationCtx, run: Run, step: Step): Promise<void> {
+  if (run.collects === undefined) return;
+  await endCollector(ctx, run, run.collects.key);
+  await gather(ctx, run, step);
 }
 
 /**
@@ -201,15 +222,20 @@ export async function gather(
   given: Gathering | undefined = run.collects,
 ): Promise<Input> {
   const source = sourceOf(run);
-  const isOver = given?.keep === undefined && run.collects?.keep !== "all";
-  const { keep, size } = (isOver ? run.collects : given) ?? {};
+  const { collects } = run;
+  const isOver = given?.keep === undefined && collects?.keep !== "all";
+  const { keep, size } = (isOver ? collects : given) ?? {};
   const { input, isMore } =
     keep === "last" || keep === "first"
       ? await oneOf(ctx, source, keep)
       : await several(ctx, source, { keep, size: keep === undefined ? 1 : size });
   const fields = await replaceInput(ctx, run._id, input);
   await ctx.db.patch("runs", run._id, { ...fields, collects: undefined });
-  if (isMore) await beginWithRest(ctx, run, step);
+  if (isMore && collects !== undefined) {
+    const rest = { ...ofRest(run, step), collects, source };
+    const { beginRestLater } = internal.features.collecting;
+    if (!(await beginRest(ctx, rest))) await continueLater(ctx, beginRestLater, rest);
+  }
   return input;
 }
 
@@ -228,15 +254,20 @@ const inputOf = (row: Doc<"collected"> | null): Input => ({
   ...(row?.given && { given: row.given }),
 });
 
+/** So many rows of starts that are not kept go in one transaction, besides those that are. */
+const MOST_UNKEPT = 500;
+
 /** The first items, as many as one run may have. Without `keep` one is its whole input. */
 async function several(ctx: MutationCtx, source: RunId, { keep, size = Infinity }: Gathering) {
   const taken: Input[] = [];
-  let bytes = 0;
+  let [bytes, unkept] = [0, 0];
   let isMore = false;
   for await (const row of rowsOf(ctx, source)) {
     const isKept = row.input !== undefined;
-    isMore =
-      isKept && (taken.length >= size || (taken.length > 0 && bytes + row.bytes > MAX_VALUE_BYTES));
+    if (!isKept) unkept += 1;
+    const isFull =
+      taken.length >= size || (taken.length > 0 && bytes + row.bytes > MAX_VALUE_BYTES);
+    isMore = isKept ? isFull : unkept > MOST_UNKEPT;
     if (isMore) break;
     if (isKept) taken.push(inputOf(row));
     bytes += row.bytes;
@@ -254,17 +285,42 @@ function together(items: readonly Input[]): Input {
   return { input, given: isWhole ? { value: { items: raw } } : {} };
 }
 
-/** What one run may not have is for another, which begins at once. */
-async function beginWithRest(ctx: MutationCtx, run: Run, step: Step): Promise<void> {
+/** Of which workflow a run is that takes what another may not have, and where it begins. */
+function ofRest(run: Run, step: Step) {
   const { workflow, workflowName, entry, plan, timeoutMs, retentionMs, sensitive, onEnd } = run;
   const of = { workflow, workflowName, entry, plan, timeoutMs, retentionMs, sensitive, onEnd };
-  const collects = run.collects && { ...run.collects, isClosed: true, rest: sourceOf(run) };
-  const fresh = { state: "pending" as const, index: 0, startedAt: Date.now(), collects };
-  const rest = await ctx.db.insert("runs", { ...of, ...fresh });
-  const { _creationTime: createdAt = Date.now() } = (await ctx.db.get("runs", rest)) ?? {};
   const { stage, called, part, iterations } = step;
-  const first = { stage, called, part, iterations, reads: [], ...marksOf(step) };
-  await beginStage(ctx, { run: rest, plan, createdAt }, first, new Map());
+  return { of, first: { stage, called, part, iterations, reads: [], ...marksOf(step) } };
+}
+type Rest = ReturnType<typeof ofRest> & { collects: Collects; source: RunId };
+
+/**
+ * What one run may not have is for another, which begins at once. Starts that are not kept are
+ * removed before that, in pages: there may be none behind them. @returns false if there are more.
+ */
+async function beginRest(ctx: MutationCtx, rest: Rest): Promise<boolean> {
+  let unkept = 0;
+  for await (const row of rowsOf(ctx, rest.source)) {
+    if (row.input !== undefined) {
+      await insertRest(ctx, rest);
+      return true;
+    }
+    if (++unkept > MOST_UNKEPT) return false;
+    await ctx.db.delete("collected", row._id);
+  }
+  return true;
+}
+
+export const beginRestLater = continuation<Rest>(async (ctx, rest) =>
+  (await beginRest(ctx, rest)) ? null : rest,
+);
+
+async function insertRest(ctx: MutationCtx, { of, first, collects, source }: Rest) {
+  const fresh = { state: "pending" as const, index: 0, startedAt: Date.now() };
+  const taken = { ...collects, isClosed: true, rest: source };
+  const rest = await ctx.db.insert("runs", { ...of, ...fresh, collects: taken });
+  const { _creationTime: createdAt = Date.now() } = (await ctx.db.get("runs", rest)) ?? {};
+  await beginStage(ctx, { run: rest, plan: of.plan, createdAt }, first, new Map());
 }
 
 /** What is made of the input of a run, once. */

@@ -1,8 +1,10 @@
 import type { Doc, Host, HostCtx, HostQueryCtx, MutationCtx, QueryCtx, Work } from "../context.js";
 import { MAX_PARALLELISM_LIMIT } from "../gate.js";
 import { queuedOf, workOfQueued } from "../queued.js";
+import { keepSweeping } from "../watch.js";
 import { type Spent, waitForBucket } from "./buckets.js";
 import { giveBack } from "./permits.js";
+import { watchWait } from "./unattended.js";
 
 /*
  * Works with the same limits and keys that wait for one of them are a line, in the order in which
@@ -54,13 +56,9 @@ export async function linesBlockedBy(ctx: QueryCtx, permit: string, most: number
 }
 
 /** Has a work wait in its line. */
-export async function joinLine(
-  ctx: MutationCtx,
-  host: Host,
-  line: string,
-  work: Work,
-): Promise<void> {
+export async function joinLine(ctx: HostCtx, host: Host, line: string, work: Work): Promise<void> {
   await ctx.db.insert("limited", { ...(await queuedOf(ctx, host, work)), line });
+  await watchWait(ctx, host, work);
 }
 
 /** Says of which permit a line waits for one; begins the line if there is none. */
@@ -72,8 +70,11 @@ export async function blockLine(
 ): Promise<void> {
   if (at !== undefined) await waitForBucket(ctx, host, { full: blockedBy, at });
   const found = await findLine(ctx, line);
-  if (found === null) await ctx.db.insert("lines", { line, blockedBy, hash: Math.random() });
-  else if (found.blockedBy !== blockedBy) await ctx.db.patch("lines", found._id, { blockedBy });
+  if (found === null) {
+    await ctx.db.insert("lines", { line, blockedBy, hash: Math.random() });
+    // Nothing may run while it waits for a rate.
+    if (at !== undefined) await keepSweeping(ctx, host);
+  } else if (found.blockedBy !== blockedBy) await ctx.db.patch("lines", found._id, { blockedBy });
 }
 
 /** The first work of a line. */
@@ -136,12 +137,14 @@ export async function ringLines(ctx: HostCtx, host: Host, permits: readonly stri
   for (const name of permits) if ((await lineBlockedBy(ctx, name)) !== null) waitedFor.push(name);
   if (waitedFor.length === 0) return;
   await ctx.scheduler.runAfter(0, host.functions.wakeLines, { permits: waitedFor });
+  await keepSweeping(ctx, host);
 }
 
 /** Has all lines looked at, as limits have changed, or if what was to look at one was lost. */
-export async function ringAllLines(ctx: HostCtx, { functions }: Host): Promise<void> {
+export async function ringAllLines(ctx: HostCtx, host: Host): Promise<void> {
   if ((await ctx.db.query("lines").first()) === null) return;
-  await ctx.scheduler.runAfter(0, functions.wakeLines, {});
+  await ctx.scheduler.runAfter(0, host.functions.wakeLines, {});
+  await keepSweeping(ctx, host);
 }
 
 /** Gives the permits of a work back that was about to start, and does not. */
