@@ -48,6 +48,8 @@ export class PoolRates {
     readonly place: Place,
     /** By work, what ends in a commit has used, by limit. */
     readonly used: (commit: Commit) => ReadonlyMap<string, Readonly<Record<string, number>>>,
+    /** A clock that was moved says nothing of what came back meanwhile. */
+    readonly isMoved: boolean,
   ) {}
 
   see(commit: Commit): void {
@@ -69,6 +71,9 @@ export class PoolRates {
         level.taken = Math.max(0, level.taken + (used[limit] ?? cost) - cost);
       }
     for (const work of entered) if (!left.has(work)) this.#start(commit.by, work);
+    for (const { table, next } of commit.writes)
+      if (table.path === `${component}/buckets` && next !== undefined && !this.isMoved)
+        this.#agrees(commit.by, next as unknown as Doc<"buckets">);
   }
 
   #start(by: string, work: string): void {
@@ -83,19 +88,25 @@ export class PoolRates {
     }
   }
 
-  /** What the rows say now is what was taken. */
+  /** At the end every bucket is full, or says what was taken. */
   atRest(): void {
     const rows = this.deployment.rows<Doc<"buckets">>(this.place.component, "buckets");
-    const now = this.deployment.wall();
-    for (const name of new Set([...rows.map((row) => row.name), ...this.#levels.keys()])) {
-      const { everyMs } = this.#paceOf(name.split(":")[0]!);
-      const row = rows.find((each) => each.name === name);
-      const shown = row === undefined ? 0 : Math.max(0, row.taken - (now - row.at) / everyMs);
-      const { taken } = this.#level(name);
-      if (Math.abs(shown - taken) > LATE_MS / everyMs + 0.01)
-        this.tell(`of ${name} ${taken.toFixed(1)} are taken, and the bucket says ${shown}`);
-      if (row?.job !== undefined) this.tell(`somebody is to let go on who waits for ${name}`);
+    for (const row of rows) {
+      if (!this.isMoved) this.#agrees("the end", row);
+      if (row.job !== undefined) this.tell(`somebody is to let go on who waits for ${row.name}`);
     }
+    for (const name of this.#levels.keys())
+      if (!this.isMoved && !rows.some((row) => row.name === name))
+        this.#agrees("the end", { name, taken: 0, at: this.deployment.wall() });
+  }
+
+  /** What a row says now is what was taken. */
+  #agrees(by: string, { name, taken, at }: Pick<Doc<"buckets">, "name" | "taken" | "at">): void {
+    const { everyMs } = this.#paceOf(name.split(":")[0]!);
+    const shown = Math.max(0, taken - (this.deployment.wall() - at) / everyMs);
+    const known = this.#level(name).taken;
+    if (Math.abs(shown - known) > LATE_MS / everyMs + 0.01)
+      this.tell(`${by}: of ${name} ${known.toFixed(1)} are taken, the bucket says ${shown}`);
   }
 
   #takes(work: string): Taken[] {

@@ -114,7 +114,13 @@ class PoolSimulation {
     const tell = (problem: string) => void this.#problems.push(problem);
     const limits = new PoolLimits(this.#deployment, tell);
     const place = { component: "workpool", works: "works" };
-    const rates = new PoolRates(this.#deployment, tell, place, (commit) => this.#used(commit));
+    const rates = new PoolRates(
+      this.#deployment,
+      tell,
+      place,
+      (commit) => this.#used(commit),
+      this.#isMoved,
+    );
     const { maxWaiting } = FIRST_LIMITS.scarce;
     const waits = new PoolWaits(this.#deployment, tell, "workpool", maxWaiting);
     [this.#rates, this.#waits] = [rates, waits];
@@ -359,7 +365,7 @@ class PoolSimulation {
   }
 
   async #checkRest(): Promise<void> {
-    if (!this.#isMoved) this.#rates.atRest();
+    this.#rates.atRest();
     for (const table of AT_REST) {
       const { length } = this.#rows(table);
       if (length > 0 && this.#rows("setAside").length === 0)
