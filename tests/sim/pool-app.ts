@@ -1,5 +1,5 @@
 import type { Part } from "@stepwise/testing";
-import { type Limits, type WorkId, Workpool } from "@stepwise/workpool";
+import { LimitError, type Limits, RetryAfter, type WorkId, Workpool } from "@stepwise/workpool";
 import { modules, schema } from "@stepwise/workpool/test";
 import {
   componentsGeneric,
@@ -12,7 +12,7 @@ import {
 } from "convex/server";
 import { v } from "convex/values";
 import type { ComponentApi } from "../../packages/workpool/src/component/_generated/component.js";
-import type { WorkLimits } from "./pool-limits.js";
+import { FIRST_LIMITS, type WorkLimits } from "./pool-limits.js";
 
 /** A work: what it does, and what its callback does. */
 export interface Work {
@@ -28,6 +28,12 @@ export interface Work {
   readonly cancelsItself?: boolean;
   readonly limits?: WorkLimits;
   readonly priority?: number;
+  /** How many ms it waits at most. */
+  readonly waitAtMost?: number;
+  /** How many attempts, before any other, are told to come again later, and hold this limit. */
+  readonly held?: { readonly times: number; readonly ms: number; readonly limit: string };
+  /** What its result says that it has used. */
+  readonly uses?: number;
   /** `enqueues`: another work like it. */
   readonly callback?: "throws" | "greedy" | "enqueues";
 }
@@ -37,12 +43,20 @@ export type Asked = { readonly _creationTime: number } & (
   | { readonly asks: "work"; readonly work: Work; readonly workId: string; readonly at: number }
   | { readonly asks: "cancel"; readonly label: string }
   | { readonly asks: "cancel all" }
+  | { readonly asks: "in vain"; readonly work: Work }
 );
+/** A result, as far as it is looked at. */
+interface Ended {
+  readonly kind: "success" | "failed" | "canceled";
+  readonly error?: string;
+}
 /** A row of what has happened. */
 export interface Happened {
   readonly label: string;
   readonly what: "begins" | "ends" | "changes" | "success" | "failed" | "canceled";
   readonly at: number;
+  /** Why it has failed. */
+  readonly error?: string;
 }
 
 const components = componentsGeneric() as unknown as { workpool: ComponentApi };
@@ -50,7 +64,7 @@ const pool = new Workpool(components.workpool, { logLevel: "DEBUG" });
 /** For works with limits: how much each lets through at first. */
 const limited = new Workpool(components.workpool, {
   logLevel: "DEBUG",
-  limits: { tenant: { perKey: 2, total: 4 }, exports: { total: 2 } },
+  limits: FIRST_LIMITS,
 });
 
 const act = makeFunctionReference<"action", { work: Work; more: string }>("works:act");
@@ -65,8 +79,9 @@ const PAGE = { paginationOpts: { cursor: null, numItems: 100 } };
 async function enqueue(ctx: any, works: readonly Work[]): Promise<void> {
   const [first] = works;
   if (first === undefined) return;
-  const { kind, maxAttempts, runAfter, limits, priority } = first;
-  const options = { onComplete: ended, context: first, runAfter, limits, priority };
+  const { kind, maxAttempts, runAfter, limits, priority, waitAtMost } = first;
+  const given = { runAfter, limits, priority, waitAtMost };
+  const options = { onComplete: ended, context: first, ...given };
   const by = limits === undefined ? pool : limited;
   const retry = { maxAttempts, initialBackoffMs: 1_000, base: 2 };
   const args = works.map((work) => ({ work, more: "x".repeat(work.more ?? 0) }));
@@ -86,8 +101,18 @@ async function enqueue(ctx: any, works: readonly Work[]): Promise<void> {
     });
 }
 
-const happens = async (ctx: any, label: string, what: Happened["what"]) =>
-  await ctx.db.insert("happened", { label, what, at: Date.now() });
+/** What waits for a limit at most says so, and the others are enqueued all the same. */
+async function tryEnqueue(ctx: any, work: Work): Promise<void> {
+  try {
+    await enqueue(ctx, [work]);
+  } catch (error) {
+    if (!(error instanceof LimitError)) throw error;
+    await ctx.db.insert("asked", { asks: "in vain", work });
+  }
+}
+
+const happens = async (ctx: any, label: string, what: Happened["what"], error?: string) =>
+  await ctx.db.insert("happened", { label, what, at: Date.now(), ...(error && { error }) });
 
 async function idOf(ctx: any, label: string): Promise<WorkId | undefined> {
   const found = await ctx.db
@@ -100,13 +125,16 @@ async function idOf(ctx: any, label: string): Promise<WorkId | undefined> {
 const works = {
   /** Works that are alike share a batch; each has a callback of its own context only alone. */
   enqueue: internalMutationGeneric(async (ctx, { works: some }: { works: Work[] }) => {
-    for (const work of some) await enqueue(ctx, [work]);
+    for (const work of some) await tryEnqueue(ctx, work);
   }),
   act: internalActionGeneric(async (ctx, { work }: { work: Work }) => {
     const attempt = await ctx.runMutation(log, { label: work.label, what: "begins" });
     if (work.ms > 0) await new Promise((resolve) => setTimeout(resolve, work.ms));
-    if (attempt <= work.fails) throw new Error(`attempt ${attempt} fails`);
+    const { times, ms, limit } = work.held ?? { times: 0, ms: 0, limit: "" };
+    if (attempt <= times) throw new RetryAfter(ms, { holds: limit });
+    if (attempt - times <= work.fails) throw new Error(`attempt ${attempt} fails`);
     await ctx.runMutation(log, { label: work.label, what: "ends" });
+    return { used: { tokens: work.uses } };
   }),
   change: internalMutationGeneric(async (ctx, { work }: { work: Work }) => {
     await happens(ctx, work.label, "changes");
@@ -129,8 +157,8 @@ const works = {
     return (await own.collect()).length;
   }),
   ended: internalMutationGeneric(
-    async (ctx, { context: work, result }: { context: Work; result: { kind: any } }) => {
-      await happens(ctx, work.label, result.kind);
+    async (ctx, { context: work, result }: { context: Work; result: Ended }) => {
+      await happens(ctx, work.label, result.kind, result.error);
       if (work.callback === "throws") throw new Error("the callback throws");
       if (work.callback === "greedy")
         for (;;)
@@ -139,7 +167,7 @@ const works = {
             .filter((q) => q.eq(1, 2))
             .first();
       const { callback: _, ...next } = work;
-      if (work.callback === "enqueues") await enqueue(ctx, [{ ...next, label: `${work.label}'` }]);
+      if (work.callback === "enqueues") await tryEnqueue(ctx, { ...next, label: `${work.label}'` });
     },
   ),
   cancel: internalMutationGeneric(async (ctx, { label }: { label: string }) => {

@@ -1,34 +1,78 @@
 import type { Commit, Deployment } from "@stepwise/testing";
 import { limitOf, type Limits } from "@stepwise/workpool/core";
 import type { Doc } from "../../packages/workpool/src/component/_generated/dataModel.js";
+import type { Work } from "./pool-app.js";
 
 /** What a work says of the limits that a scenario has. */
 export interface WorkLimits {
   readonly tenant?: string;
   readonly exports?: true;
   readonly api?: true;
+  /** Of keys, each with a rate that counts works. */
+  readonly calls?: string;
+  readonly tokens?: { readonly estimate: number; readonly spend?: string };
+  readonly scarce?: true;
 }
 
-/** A rate that does not change, so that what it allows is known without what the pool says. */
-const API = { limit: 20, burst: 10, perMs: 1_000 };
+/** Those that do not change. */
+const SAME = {
+  api: { rate: { limit: 20, per: 1_000, burst: 10 } },
+  calls: { perKey: 3, rate: { limit: 30, per: 60_000, burst: 3, count: "works" } },
+  tokens: { rate: { limit: 1_000, per: 10_000 }, unit: "tokens" },
+  scarce: { total: 1, maxWaiting: 3 },
+} satisfies Limits;
+
+/** How much each lets through at first. */
+export const FIRST_LIMITS = {
+  tenant: { perKey: 2, total: 4 },
+  exports: { total: 2 },
+  ...SAME,
+} satisfies Limits;
 
 /** Limits that a scenario begins with, or changes to. */
 export function limitsOf(random: () => number): Limits {
-  const rate = { limit: API.limit, per: API.perMs, burst: API.burst };
   const upTo = (count: number) => 1 + Math.floor(random() * count);
   return {
     tenant: { perKey: upTo(3), total: upTo(6) },
     exports: { total: upTo(3) },
-    api: { rate },
+    ...SAME,
   };
 }
 
-export function limitsOfWork(random: () => number): { readonly limits?: WorkLimits } {
+/** What a work says of limits, and how it waits for them. */
+export function limitsOfWork(random: () => number): Pick<Work, "limits" | "waitAtMost"> {
   const share = random();
-  const tenant = random() < 0.6 ? { tenant: "abc"[Math.floor(random() * 3)]! } : {};
+  const upTo = (count: number) => Math.floor(random() * count);
+  const tenant = random() < 0.6 ? { tenant: "abc"[upTo(3)]! } : {};
   const exports = random() < 0.4 ? { exports: true as const } : {};
   const api = share > 0.8 ? { api: true as const } : {};
-  return share < 0.3 ? {} : { limits: { ...tenant, ...exports, ...api } };
+  const waits = random() < 0.2 ? { waitAtMost: 1_000 + upTo(30_000) } : {};
+  if (share < 0.3) return waits;
+  const estimate = 50 + upTo(500);
+  const more = [
+    { calls: "ab"[upTo(2)]! },
+    { tokens: { estimate, ...(random() < 0.7 ? { spend: "used.tokens" } : {}) } },
+    { scarce: true as const },
+    {},
+    {},
+    {},
+  ][upTo(6)];
+  return { limits: { ...tenant, ...exports, ...api, ...more }, ...waits };
+}
+
+/** What an action does that is about limits: it holds one of its own, or uses some of a budget. */
+export function usesOfLimits(
+  random: () => number,
+  limits: WorkLimits,
+): Pick<Work, "held" | "uses"> {
+  const names = Object.keys(limits);
+  const limit = names[Math.floor(random() * names.length)];
+  const isHeld = random() < 0.2 && limit !== undefined;
+  const held = { times: 1 + Math.floor(random() * 2), ms: Math.floor(random() * 20_000) };
+  return {
+    ...(isHeld ? { held: { ...held, limit } } : {}),
+    ...(limits.tokens?.spend === undefined ? {} : { uses: Math.floor(random() * 1_500) }),
+  };
 }
 
 /** How a work goes among those that wait. */
@@ -37,7 +81,7 @@ export function orderOfWork(random: () => number): { readonly priority?: number 
 }
 
 /** Where works say what they need. */
-interface Place {
+export interface Place {
   readonly component: string;
   readonly works: string;
 }
@@ -49,8 +93,6 @@ export class PoolLimits {
   readonly #begun = new Map<string, readonly string[]>();
   readonly #running = new Map<string, number>();
   #held = 0;
-  #left = API.burst;
-  #leftAt = 0;
   #permits = 0;
 
   constructor(
@@ -106,19 +148,8 @@ export class PoolLimits {
     for (const name of new Set(started.flatMap((work) => this.#begun.get(work) ?? [])))
       if (gate !== undefined && this.#running.get(name)! > limitOf(gate, name))
         this.tell(`${by} runs ${this.#running.get(name)} of ${name}`);
-    const ofApi = started.filter((work) => this.#needs.get(work)?.includes("api")).length;
-    if (ofApi > 0) this.#take(by, ofApi);
     if (this.#held !== this.#permits)
       this.tell(`${by}: works in slots hold ${this.#held} of ${this.#permits} permits`);
-  }
-
-  /** A transaction has begun up to 50 ms before its commit, so one more may be there. */
-  #take(by: string, count: number): void {
-    const now = this.deployment.clock.now();
-    const back = ((now - this.#leftAt) * API.limit) / API.perMs;
-    this.#left = Math.min(API.burst, this.#left + back) - count;
-    this.#leftAt = now;
-    if (this.#left < -1) this.tell(`${by} starts ${-this.#left} of api more than its rate`);
   }
 
   /** A limit that is added counts what begins from then on. */

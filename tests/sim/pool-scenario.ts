@@ -1,7 +1,7 @@
 import { seeded } from "@stepwise/testing";
 import type { Limits } from "@stepwise/workpool";
 import type { Work } from "./pool-app.js";
-import { limitsOf, limitsOfWork, orderOfWork } from "./pool-limits.js";
+import { limitsOf, limitsOfWork, orderOfWork, usesOfLimits } from "./pool-limits.js";
 import { type Blow, type Entry, faultsOf, type Scenario } from "./scenario.js";
 
 /** What is done from outside to a pool of its own. Which work: a number from 0 to 1. */
@@ -33,9 +33,14 @@ export function poolScenarioOf(seed: number, of: Scenario["class"]): PoolScenari
   const ofOrder = seeded(seed ^ 0x0bde2);
   const hasOrder = ofOrder() < 0.4;
   let count = 0;
+  const limited = (kind: Work["kind"]) => {
+    const of = limitsOfWork(ofLimits);
+    const does = kind === "action" && of.limits ? usesOfLimits(ofLimits, of.limits) : {};
+    return { ...of, ...does };
+  };
   const work = (): Work => {
     const kind = (["action", "action", "action", "mutation", "query"] as const)[upTo(5)]!;
-    return {
+    const made: Work = {
       label: `work${++count}`,
       kind,
       fails: random() < 0.6 ? 0 : 1 + upTo(3),
@@ -43,13 +48,16 @@ export function poolScenarioOf(seed: number, of: Scenario["class"]): PoolScenari
       ms: random() < 0.3 ? 0 : upTo(20_000),
       ...(random() < 0.25 ? { runAfter: upTo(60_000) } : {}),
       ...(random() < 0.15 ? { more: 2 ** (9 + upTo(10)) } : {}),
-      ...(hasLimits ? limitsOfWork(ofLimits) : {}),
+      ...(hasLimits ? limited(kind) : {}),
       ...(hasOrder ? orderOfWork(ofOrder) : {}),
       ...(kind === "mutation" && random() < 0.3 ? { cancelsItself: true } : {}),
       ...(random() < 0.35
         ? { callback: (["throws", "greedy", "enqueues", "enqueues"] as const)[upTo(4)]! }
         : {}),
     };
+    const { callback: _, ...told } = made;
+    // Only what is told is known to have been used.
+    return made.uses === undefined || made.callback === "enqueues" ? made : told;
   };
   const deed = (): PoolDeed => {
     const share = random();

@@ -1,4 +1,4 @@
-import { CLASSES, Deployment, type Faults, textOf } from "@stepwise/testing";
+import { CLASSES, type Commit, Deployment, type Faults, textOf } from "@stepwise/testing";
 import type { Limits } from "@stepwise/workpool";
 import type {
   Doc,
@@ -10,7 +10,9 @@ import type { PoolEntry, PoolScenario } from "./pool-scenario.js";
 import type { Outcome } from "./simulated.js";
 import { Idle } from "./idle.js";
 import { plantLarge } from "./large.js";
-import { PoolLimits } from "./pool-limits.js";
+import { FIRST_LIMITS, PoolLimits } from "./pool-limits.js";
+import { PoolRates } from "./pool-rates.js";
+import { PoolWaits } from "./pool-waits.js";
 import { isUnread } from "./unread.js";
 
 const JOBS = "_scheduled_functions";
@@ -25,6 +27,7 @@ const AT_REST = [
   "largeArgs",
   "largeValues",
   "continuations",
+  "waits",
 ] as const;
 
 /** Plays a scenario of a pool of its own. @returns what does not hold. */
@@ -37,6 +40,8 @@ class PoolSimulation {
   readonly #problems: string[] = [];
   #deployment!: Deployment;
   #idle!: Idle;
+  #rates!: PoolRates;
+  #waits!: PoolWaits;
   #events = 0;
   #uses = 0;
   /** In the order of commits. */
@@ -106,9 +111,23 @@ class PoolSimulation {
   /** What must hold after every commit. */
   #watch(): void {
     let held = 0;
-    const limits = new PoolLimits(this.#deployment, (problem) => this.#problems.push(problem));
+    const tell = (problem: string) => void this.#problems.push(problem);
+    const limits = new PoolLimits(this.#deployment, tell);
+    const place = { component: "workpool", works: "works" };
+    const rates = new PoolRates(
+      this.#deployment,
+      tell,
+      place,
+      (commit) => this.#used(commit),
+      this.#isMoved,
+    );
+    const { maxWaiting } = FIRST_LIMITS.scarce;
+    const waits = new PoolWaits(this.#deployment, tell, "workpool", maxWaiting);
+    [this.#rates, this.#waits] = [rates, waits];
     this.#deployment.onCommit((commit) => {
       limits.see(commit);
+      rates.see(commit);
+      waits.see(commit);
       const { by, writes } = commit;
       for (const { table, old, next } of writes) {
         if (table.path === "workpool/slots") {
@@ -130,6 +149,20 @@ class PoolSimulation {
       if (event.what === "began") this.#mostActing = Math.max(this.#mostActing, ++this.#acting);
       else if (event.what === "ended") this.#acting -= 1;
     });
+  }
+
+  /** What works have used that end in a commit, as far as they say. */
+  #used({ writes }: Commit): Map<string, Record<string, number>> {
+    const used = new Map<string, Record<string, number>>();
+    for (const { table, next } of writes) {
+      // What the app has written itself.
+      const { label, what } = (next ?? {}) as Partial<Happened>;
+      if (table.path !== "happened" || what !== "success") continue;
+      const asked = this.#asked.find((one) => one.asks === "work" && one.work.label === label);
+      if (asked?.asks === "work" && asked.work.uses !== undefined)
+        used.set(asked.workId, { tokens: asked.work.uses });
+    }
+    return used;
   }
 
   async #drive(): Promise<void> {
@@ -261,7 +294,7 @@ class PoolSimulation {
       );
       const own = happened.filter(({ label }) => label === one.work.label);
       const told = failed.filter(({ workId }) => workId === one.workId).length;
-      this.#checkWork(one, own, told, wasCanceled);
+      this.#checkWork(one, own, told, wasCanceled, this.#waits.waited.get(one.workId));
     }
     if (!this.#hasFaults && this.#mostActing > this.#mostParallel)
       this.#problems.push(`${this.#mostActing} actions ran at once of ${this.#mostParallel}`);
@@ -278,8 +311,11 @@ class PoolSimulation {
     own: readonly Happened[],
     failedCallbacks: number,
     wasCanceled: boolean,
+    waited: number | undefined,
   ): void {
-    const { label, kind, fails, maxAttempts, callback, runAfter = 0 } = work;
+    const { label, kind, fails, callback, runAfter = 0, waitAtMost, held } = work;
+    // What holds a limit does not count as an attempt.
+    const maxAttempts = work.maxAttempts + (held?.times ?? 0);
     const wrong = (what: string) =>
       this.#problems.push(`${label}: ${what}: ${JSON.stringify([work, own])}`);
     const results = own.filter(({ what }) => /^(success|failed|canceled)$/.test(what));
@@ -288,10 +324,7 @@ class PoolSimulation {
       wrong(`it was told ${results.length} times, and failed to be ${failedCallbacks} times`);
     const begins = own.filter(({ what }) => what === "begins");
     if (begins.length > maxAttempts) wrong(`${begins.length} attempts of ${maxAttempts} began`);
-    const isMoved = this.scenario.plan.some(
-      (entry) => entry.on === "event" && entry.does === "jump",
-    );
-    if (!isMoved && own.some((each) => each.what === "begins" && each.at < at + runAfter))
+    if (!this.#isMoved && own.some((each) => each.what === "begins" && each.at < at + runAfter))
       wrong("it began too soon");
     const [result] = results;
     if (result === undefined) return;
@@ -305,22 +338,34 @@ class PoolSimulation {
     if (kind === "mutation" && changes !== Number(result.what === "success"))
       wrong(`it took effect ${changes} times`);
     if (kind === "action" && result.what === "success" && ends === 0) wrong("it has not ended");
+    const isTooLong = result.error?.startsWith("Timed out waiting") === true;
+    if (isTooLong && !this.#isMoved) {
+      const problem = PoolWaits.told(waited, waitAtMost ?? Infinity, this.#hasFaults);
+      if (problem !== undefined) wrong(problem);
+    }
     if (this.#hasFaults) return;
     if (result.what === "failed" && ends > 0) wrong("it was completed");
-    if (wasCanceled) return;
-    const attempts = Math.min(fails + 1, maxAttempts);
-    const wanted = fails >= maxAttempts ? "failed" : "success";
+    if (wasCanceled || isTooLong) return;
+    const attempts = Math.min(fails + 1, work.maxAttempts) + (held?.times ?? 0);
+    const wanted = fails >= work.maxAttempts ? "failed" : "success";
     if (result.what !== wanted) wrong(`it should be a ${wanted}`);
     if (kind === "action" && begins.length !== attempts) wrong(`it takes ${attempts} attempts`);
     // So long after an attempt has failed the next one begins: 1 s, 2 s, … with some jitter.
-    for (const [index, { at: began }] of begins.entries()) {
-      const before = begins[index - 1];
-      if (before !== undefined && began - before.at - work.ms < 450 * 2 ** (index - 1))
+    for (const [index, { at: began }] of begins.slice(held?.times ?? 0).entries()) {
+      const before = begins[index - 1 + (held?.times ?? 0)];
+      if (index > 0 && before !== undefined && began - before.at - work.ms < 450 * 2 ** (index - 1))
         wrong("it was tried again too soon");
     }
   }
 
+  /** A clock that was moved says nothing of how long something took. */
+  get #isMoved(): boolean {
+    const { plan } = this.scenario;
+    return plan.some((entry) => entry.on === "event" && entry.does === "jump");
+  }
+
   async #checkRest(): Promise<void> {
+    this.#rates.atRest();
     for (const table of AT_REST) {
       const { length } = this.#rows(table);
       if (length > 0 && this.#rows("setAside").length === 0)

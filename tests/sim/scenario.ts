@@ -137,19 +137,20 @@ export interface Scenario {
   readonly fullOfTen?: number;
 }
 
-/** Mostly plain ones; wide ones take longest. */
+/** Up to which share of seeds each profile comes, in this order. Wide ones take longest. */
+const SHARES: readonly (readonly [Profile, number])[] = [
+  ["plain", 0.38],
+  ["limits", 0.44],
+  ["wide", 0.49],
+  ["steer", 0.69],
+  ["restore", 0.74],
+  ["deploy", 0.82],
+  ["pool", 1],
+];
+
 export function profileOf(seed: number): Profile {
   const share = (seed * 0.618_034) % 1;
-  const upTo = {
-    plain: 0.38,
-    limits: 0.44,
-    wide: 0.49,
-    steer: 0.69,
-    restore: 0.74,
-    deploy: 0.82,
-    pool: 1,
-  } as const;
-  return PROFILES.find((profile) => share < upTo[profile]) ?? "plain";
+  return SHARES.find(([, upTo]) => share < upTo)?.[0] ?? "plain";
 }
 
 /** @param draws where the definition's numbers come from; by default from the seed. */

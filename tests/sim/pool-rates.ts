@@ -1,0 +1,138 @@
+import type { Commit, Deployment } from "@stepwise/testing";
+import type { Limits } from "@stepwise/workpool/core";
+import type { Doc } from "../../packages/workpool/src/component/_generated/dataModel.js";
+import type { Place } from "./pool-limits.js";
+
+/** A transaction commits up to so long after its time. */
+const LATE_MS = 60;
+
+/** The releaser starts works that have waited so often, in groups: a bucket holds two of them. */
+const ROUND_MS = 250;
+
+/** What is taken of a rate, at a time. */
+interface Level {
+  taken: number;
+  at: number;
+}
+
+/** How a bucket is named, and how much a work takes of it. */
+interface Taken {
+  readonly bucket: string;
+  readonly limit: string;
+  readonly cost: number;
+}
+
+/** What a work takes of each rate when it starts. */
+function takenBy(limits: Limits, permits: readonly string[], isAgain: boolean): Taken[] {
+  return Object.entries(limits).flatMap(([limit, { rate, unit, perKey }]) => {
+    const own = permits.filter((permit) => permit.split(/[:=]/)[0] === limit);
+    if (rate === undefined || own.length === 0 || (rate.count === "works" && isAgain)) return [];
+    const keyed = own.find((permit) => permit.startsWith(`${limit}:`));
+    const cost = own.flatMap((permit) => /^\w+=(\d+)/.exec(permit)?.[1] ?? [])[0];
+    const bucket = perKey === undefined ? limit : (keyed ?? limit);
+    return [{ bucket, limit, cost: unit === undefined ? 1 : Number(cost ?? 1) }];
+  });
+}
+
+/**
+ * No more starts in any time than a rate allows: of each one it is known what was taken, from what
+ * has started and ended alone.
+ */
+export class PoolRates {
+  readonly #levels = new Map<string, Level>();
+  readonly #works = new Map<string, { permits: readonly string[]; isAgain: boolean }>();
+
+  constructor(
+    readonly deployment: Deployment,
+    readonly tell: (problem: string) => void,
+    readonly place: Place,
+    /** By work, what ends in a commit has used, by limit. */
+    readonly used: (commit: Commit) => ReadonlyMap<string, Readonly<Record<string, number>>>,
+    /** A clock that was moved says nothing of what came back meanwhile. */
+    readonly isMoved: boolean,
+  ) {}
+
+  see(commit: Commit): void {
+    const { component, works } = this.place;
+    const [left, entered] = [new Set<string>(), new Set<string>()];
+    for (const { table, old, next } of commit.writes) {
+      // What a table holds is for its schema to say.
+      if (table.path === `${component}/${works}` && next !== undefined) {
+        const { _id, permits = [], attempts = 0 } = next as unknown as Doc<"works">;
+        this.#works.set(_id, { permits, isAgain: attempts > 0 });
+      }
+      if (table.path !== `${component}/slots`) continue;
+      if (old?.["work"] !== undefined) left.add(String(old["work"]));
+      if (next?.["work"] !== undefined) entered.add(String(next["work"]));
+    }
+    for (const [work, used] of this.used(commit))
+      for (const { bucket, limit, cost } of this.#takes(work)) {
+        const level = this.#level(bucket);
+        level.taken = Math.max(0, level.taken + (used[limit] ?? cost) - cost);
+      }
+    for (const work of entered) if (!left.has(work)) this.#start(commit.by, work);
+    for (const { table, next } of commit.writes)
+      if (table.path === `${component}/buckets` && next !== undefined && !this.isMoved)
+        this.#agrees(commit.by, next as unknown as Doc<"buckets">);
+  }
+
+  #start(by: string, work: string): void {
+    for (const { bucket, limit, cost } of this.#takes(work)) {
+      const { everyMs, burst } = this.#paceOf(limit);
+      const level = this.#level(bucket);
+      // One that takes more than there can be waits for all.
+      const over = level.taken + Math.min(cost, burst) - burst;
+      if (over > LATE_MS / everyMs + 0.01)
+        this.tell(`${by} takes ${cost} of ${bucket}, ${over.toFixed(1)} more than there are`);
+      level.taken += cost;
+    }
+  }
+
+  /** At the end every bucket is full, or says what was taken. */
+  atRest(): void {
+    const rows = this.deployment.rows<Doc<"buckets">>(this.place.component, "buckets");
+    for (const row of rows) {
+      if (!this.isMoved) this.#agrees("the end", row);
+      if (row.job !== undefined) this.tell(`somebody is to let go on who waits for ${row.name}`);
+    }
+    for (const name of this.#levels.keys())
+      if (!this.isMoved && !rows.some((row) => row.name === name))
+        this.#agrees("the end", { name, taken: 0, at: this.deployment.wall() });
+  }
+
+  /** What a row says now is what was taken. */
+  #agrees(by: string, { name, taken, at }: Pick<Doc<"buckets">, "name" | "taken" | "at">): void {
+    const { everyMs } = this.#paceOf(name.split(":")[0]!);
+    const shown = Math.max(0, taken - (this.deployment.wall() - at) / everyMs);
+    const known = this.#level(name).taken;
+    if (Math.abs(shown - known) > LATE_MS / everyMs + 0.01)
+      this.tell(`${by}: of ${name} ${known.toFixed(1)} are taken, the bucket says ${shown}`);
+  }
+
+  #takes(work: string): Taken[] {
+    const { permits = [], isAgain = false } = this.#works.get(work) ?? {};
+    return takenBy(this.#limits(), permits, isAgain);
+  }
+
+  #limits(): Limits {
+    const [gate] = this.deployment.rows<Doc<"gate">>(this.place.component, "gate");
+    return gate?.limits ?? {};
+  }
+
+  #paceOf(limit: string) {
+    const { limit: most = 1, per = 1, burst = most } = this.#limits()[limit]?.rate ?? {};
+    const everyMs = Number(per) / most;
+    return { everyMs, burst: Math.max(burst, Math.ceil((2 * ROUND_MS) / everyMs)) };
+  }
+
+  /** What is taken now. */
+  #level(bucket: string): Level {
+    const now = this.deployment.wall();
+    const level = this.#levels.get(bucket) ?? { taken: 0, at: now };
+    const back = Math.max(0, now - level.at) / this.#paceOf(bucket.split(":")[0]!).everyMs;
+    level.taken = Math.max(0, level.taken - back);
+    level.at = now;
+    this.#levels.set(bucket, level);
+    return level;
+  }
+}

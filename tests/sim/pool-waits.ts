@@ -1,0 +1,102 @@
+import type { Commit, Deployment } from "@stepwise/testing";
+import type { Doc } from "../../packages/workpool/src/component/_generated/dataModel.js";
+
+/** A transaction commits up to so long after its time. */
+const LATE_MS = 60;
+/** By then a timer that is due has been seen to. */
+const SOON_MS = 5_000;
+/** A stale snapshot lacks at most so many commits. */
+const STALE_COMMITS = 40;
+/** The limit that only some may wait for. */
+const SCARCE = "scarce";
+
+/** A work that waits: since when, and since which commit. */
+interface Wait {
+  readonly since: number;
+  readonly commit: number;
+  readonly isScarce: boolean;
+  /** Those with the same limits and keys wait in one line. */
+  readonly line: string;
+}
+type Document = Readonly<Record<string, unknown>>;
+type Row = Pick<Doc<"waiting">, "work" | "permits">;
+
+/** Looks at how long works wait, and how many for a limit that says how many may. */
+export class PoolWaits {
+  readonly #waits = new Map<string, Wait>();
+  /** By work, how long its last wait took, if that is over. */
+  readonly waited = new Map<string, number>();
+  /** At which commits one has ended that was for the scarce limit. */
+  readonly #left: number[] = [];
+  /** Of lines that this limit keeps back, since which commit. */
+  readonly #blocked = new Map<string, number>();
+  #commit = 0;
+
+  constructor(
+    readonly deployment: Deployment,
+    readonly tell: (problem: string) => void,
+    readonly component: string,
+    readonly maxWaiting: number,
+  ) {}
+
+  see({ by, writes }: Commit): void {
+    this.#commit += 1;
+    const [left, joined] = [new Set<string>(), new Map<string, Row>()];
+    for (const { table, old, next } of writes) {
+      if (table.path === `${this.component}/lines`) this.#see(old, next);
+      if (!/\/(waiting|limited)$/.test(table.path)) continue;
+      // What a table holds is for its schema to say.
+      if (old !== undefined) left.add((old as unknown as Row).work);
+      if (next !== undefined) joined.set(String(next["work"]), next as unknown as Row);
+    }
+    const now = this.deployment.clock.now();
+    for (const work of left) {
+      const wait = this.#waits.get(work);
+      if (wait === undefined || joined.has(work)) continue;
+      this.waited.set(work, now - wait.since);
+      this.#waits.delete(work);
+      if (wait.isScarce) this.#left.push(this.#commit);
+    }
+    const added: Wait[] = [];
+    for (const [work, { permits = [] }] of joined) {
+      if (this.#waits.has(work)) continue;
+      const isScarce = permits.includes(SCARCE);
+      const wait = { since: now, commit: this.#commit, isScarce, line: JSON.stringify(permits) };
+      if (isScarce) added.push(wait);
+      this.#waits.set(work, wait);
+    }
+    if (writes.some(({ table, next }) => table.path === "asked" && next?.["asks"] === "in vain")) {
+      const recent = this.#left.filter((commit) => commit >= this.#commit - STALE_COMMITS).length;
+      const all = [...this.#waits.values()].filter(({ isScarce }) => isScarce).length + recent;
+      if (all < this.maxWaiting) this.tell(`one was refused, as ${all} wait for ${SCARCE}`);
+    }
+    // Other calls of this mutation do not count, nor do attempts and delayed works.
+    for (const { line } of by.endsWith("works:enqueue") ? added : []) {
+      const before = this.#seenFrom(line);
+      if (before >= this.maxWaiting) this.tell(`one begins to wait for ${SCARCE}, as ${before} do`);
+    }
+  }
+
+  /** How many any snapshot shows to one that joins a line. */
+  #seenFrom(own: string): number {
+    const isSeen = (commit: number) => commit < this.#commit - STALE_COMMITS;
+    const counts = ({ isScarce, commit, line }: Wait) =>
+      isScarce &&
+      isSeen(commit) &&
+      (line === own || isSeen(this.#blocked.get(line) ?? this.#commit));
+    return [...this.#waits.values()].filter(counts).length;
+  }
+
+  #see(old: Document | undefined, next: Document | undefined): void {
+    const line = (row: Document) => String(row["line"]);
+    if (next?.["blockedBy"] !== SCARCE) this.#blocked.delete(line((old ?? next)!));
+    else if (!this.#blocked.has(line(next))) this.#blocked.set(line(next), this.#commit);
+  }
+
+  /** @returns what is wrong with a work that has failed since it has waited for as long as it may. */
+  static told(waited: number | undefined, atMost: number, mayBeLate: boolean): string | undefined {
+    if (waited === undefined) return "it has not waited";
+    if (waited < atMost - LATE_MS) return `it has waited for ${waited} ms only`;
+    return !mayBeLate && waited > atMost + SOON_MS ? `it has waited for ${waited} ms` : undefined;
+  }
+}
