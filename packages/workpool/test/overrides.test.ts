@@ -242,6 +242,8 @@ test("[S200] get and list say who runs and waits, since when, which numbers hold
   expect(a).toMatchObject({ asked: { perKey: 1 }, origin: "override" });
   expect(a).toMatchObject({ override: { perKey: 2, until, by: "ada" } });
   expect(a!.oldest).toBeGreaterThanOrEqual(at);
+  // A whole number, as all times are that are told.
+  expect(a!.oldest! % 1).toBe(0);
   expect(await get("tenant")).toMatchObject({ running: 3, waiting: 1, perKey: 1, origin: "code" });
   const listed = await app.t.query((ctx) => pool.limits.list(ctx));
   expect(listed.map(({ name, running, waiting }) => [name, running, waiting])).toEqual([

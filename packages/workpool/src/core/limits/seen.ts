@@ -78,7 +78,7 @@ class Uses {
 
   wait(since: number): void {
     this.waiting += 1;
-    this.oldest = Math.min(this.oldest ?? since, since);
+    this.oldest = Math.min(this.oldest ?? Infinity, Math.floor(since));
   }
 }
 
@@ -174,7 +174,7 @@ async function seePool(ctx: HostQueryCtx, gate: Gate): Promise<SeenLimit> {
     running: slots.length,
     waiting: Math.min(queue.length, MOST_READ),
     waitingIsAtLeast: queue.length > MOST_READ,
-    oldest: queue[0]?._creationTime,
+    oldest: queue[0] && Math.floor(queue[0]._creationTime),
     total: numbers?.total ?? configured,
     asked: { total: asked },
     origin: numbers !== undefined ? "override" : isAsked ? "code" : "config",
