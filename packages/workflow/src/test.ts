@@ -1,3 +1,4 @@
+import { logUsually } from "@stepwise/workpool/core";
 import type { convexTest } from "convex-test";
 import schema from "./component/schema.js";
 import { type KitOptions, type TestedApp, TestKit } from "./test/kit.js";
@@ -47,6 +48,7 @@ type Registry = Pick<ReturnType<typeof convexTest>, "registerComponent">;
  * @param name the name under which the app mounts it. Default: `workflow`.
  */
 export function register(t: Registry, name = "workflow"): void {
+  logUsually();
   t.registerComponent(name, schema, modules);
 }
 

@@ -1,4 +1,5 @@
 import { Counter, type CounterOptions, vitestTimers } from "@stepwise/testing";
+import { logUsually } from "@stepwise/workpool/core";
 import { makeFunctionReference, mutationGeneric } from "convex/server";
 import { v } from "convex/values";
 import { afterEach, beforeEach, expect, vi } from "vitest";
@@ -169,6 +170,7 @@ export class TestApp {
     const all = { ...parts, "./component/lib.js": async () => faulty };
     const { fails } = faults;
     const faultyComponent = fails === undefined ? all : failing(all, fails);
+    logUsually();
     this.t.registerComponent("workflow", componentSchema, faultyComponent);
   }
 

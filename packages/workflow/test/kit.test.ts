@@ -562,7 +562,14 @@ test("the kit needs nothing that a user has not: no private package, no vitest, 
   const packages = Object.values(sources).flatMap((source) =>
     [...source.matchAll(/from "([^."][^"]*)"/g)].map(([, name]) => name),
   );
-  expect([...new Set(packages)].sort()).toEqual(["convex-test", "convex/server", "convex/values"]);
+  // The pool comes with the package: its component runs on it.
+  const own = "@stepwise/workpool/core";
+  expect([...new Set(packages)].sort()).toEqual([
+    own,
+    "convex-test",
+    "convex/server",
+    "convex/values",
+  ]);
 });
 
 test("runsOf finds what the app has started itself", async () => {

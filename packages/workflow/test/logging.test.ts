@@ -398,6 +398,17 @@ describe("levels", () => {
     await expect(setLevel("LOUD" as LogLevel)).rejects.toThrow("LOUD");
   });
 
+  test("tests with the kit are so from their first call, though it is one of the app", async () => {
+    for (const logLevel of ["ERROR", "WARN"] as const) {
+      printed = "";
+      const t = convexTest({ schema, modules, transactionLimits: true });
+      testKit(t, vi, logLevel === "ERROR" ? {} : { logLevel });
+      const manager = new WorkflowManager(components.workflow, { maxParallelism: 100 });
+      await t.mutation(async (ctx) => await manager.start(ctx, workflows.leaf, { n: 1 }));
+      expect(printed.includes("maxParallelism is 100")).toBe(logLevel === "WARN");
+    }
+  });
+
   test(
     "tests with the kit are quiet, but for errors; unless they say otherwise",
     { tags: ["large"] },

@@ -142,6 +142,15 @@ describe("[S143] a sensitive input", () => {
     await expectNothingShown("givesCards", id);
   });
 
+  test("is not shown of a field whose name has a dot or a colon in it", async () => {
+    const input = { "v1.2": "s3cret", a: { "b.c": "s3cret", d: "d" }, "e:f": "s3cret" };
+    const id = await use.app.start("oddlyNamed", input);
+    expect(await shown(id)).toEqual({ a: { d: "d" } });
+    await expect(use.app.start("oddlyNamed", { ...input, "e:f": "an s3cret" })).rejects.toThrow(
+      /input\.e:f: why is not shown, as it is sensitive$/,
+    );
+  });
+
   test.each(["works", "fails"])("of `true`, every node is sensitive too: %s", async (user) => {
     const id = await use.app.start("allSecret", { user, cards: CARDS });
     await use.app.drive(

@@ -105,7 +105,7 @@ function parse(named: Named, schema: StandardSchemaV1, value: unknown): Value {
   if (result.issues === undefined) return result.value as Value;
   const issues = result.issues.map(({ message, path = [] }) => {
     const place = path.map((part) => String(typeof part === "object" ? part.key : part)).join(".");
-    return `  ${place === "" ? root : `${root}.${place}`}: ${message}`;
+    return { place: place === "" ? root : `${root}.${place}`, message };
   });
   throw invalid(named, issues);
 }
@@ -115,14 +115,20 @@ function check(named: Named, validator: GenericValidator, value: unknown): Value
   return value as Value;
 }
 
-/** Which parts of a value do not fit. Of a union it is not known which member was meant. */
-function misfits(validator: GenericValidator, value: unknown, path: string): string[] {
-  if (validate(validator, value)) return [];
-  const inside = misfitsInside(validator, value, path);
-  return inside.length > 0 ? inside : [`  ${path}: ${reason(validator, value)}`];
+/** What does not fit, and where: `input.card`. */
+interface Issue {
+  readonly place: string;
+  readonly message: string;
 }
 
-function misfitsInside(validator: GenericValidator, value: unknown, path: string): string[] {
+/** Which parts of a value do not fit. Of a union it is not known which member was meant. */
+function misfits(validator: GenericValidator, value: unknown, path: string): Issue[] {
+  if (validate(validator, value)) return [];
+  const inside = misfitsInside(validator, value, path);
+  return inside.length > 0 ? inside : [{ place: path, message: reason(validator, value) }];
+}
+
+function misfitsInside(validator: GenericValidator, value: unknown, path: string): Issue[] {
   if (validator.kind === "array" && Array.isArray(value))
     return value.flatMap((each, index) => misfits(validator.element, each, `${path}.${index}`));
   // Such as a Date: its fields are not what does not fit.
@@ -141,7 +147,10 @@ function misfitsInside(validator: GenericValidator, value: unknown, path: string
     ...Object.entries(fields).flatMap(([name, of]) => misfits(of, given[name], `${path}.${name}`)),
     ...Object.entries(given)
       .filter(([name, each]) => fields[name] === undefined && each !== undefined)
-      .map(([name, each]) => `  ${path}.${name}: Expected \`nothing\`, got \`${typeof each}\``),
+      .map(([name, each]) => {
+        const message = `Expected \`nothing\`, got \`${typeof each}\``;
+        return { place: `${path}.${name}`, message };
+      }),
   ];
 }
 
@@ -159,19 +168,18 @@ function reason(validator: GenericValidator, value: unknown): string {
   }
 }
 
-function invalid({ subject, sensitive = [] }: Named, issues: string[]): Failure {
+function invalid({ subject, sensitive = [] }: Named, issues: Issue[]): Failure {
   const shown = new Set(issues.map((issue) => withoutSensitive(issue, sensitive)));
-  const text = [...shown].join("\n");
+  const text = [...shown].map((issue) => `  ${issue}`).join("\n");
   return new Misfit("invalidInput", `${subject} does not fit its schema:\n${text}`);
 }
 
-/** An issue, `  input.card: …`, without its message if that may tell of what is sensitive. */
-function withoutSensitive(issue: string, sensitive: readonly string[]): string {
-  const [, place = ""] = /^ *([^:]*)/.exec(issue) ?? [];
+/** An issue, `input.card: …`, without its message if that may tell of what is sensitive. */
+function withoutSensitive({ place, message }: Issue, sensitive: readonly string[]): string {
   const path = place.replace(/\.\d+(?=\.|$)/g, "");
   const hidden = sensitive.find((each) => isInside(path, each) || isInside(each, path));
-  if (hidden === undefined) return issue;
-  return `  ${isInside(path, hidden) ? hidden : place}: why is not shown, as it is sensitive`;
+  if (hidden === undefined) return `${place}: ${message}`;
+  return `${isInside(path, hidden) ? hidden : place}: why is not shown, as it is sensitive`;
 }
 
 const isInside = (path: string, around: string): boolean => `${path}.`.startsWith(`${around}.`);

@@ -8,6 +8,7 @@ import {
   type GenericMutationCtx,
   type GenericQueryCtx,
 } from "convex/server";
+import { logUsually } from "@stepwise/workpool/core";
 import { type RunId, WorkflowManager, type WorkflowManagerOptions } from "../client/manager.js";
 import type { StagePath } from "../client/nodes.js";
 import type { StartOptions } from "../client/start.js";
@@ -64,8 +65,8 @@ export interface KitOptions {
    */
   limits?: NonNullable<WorkflowManagerOptions["limits"]>;
   /**
-   * How much the component logs, from the first call of the kit that starts a run or moves time.
-   * Default: `ERROR`, so that tests of failing runs are quiet.
+   * How much the component logs if the app does not say it. Default: `ERROR`, so that tests of
+   * failing runs are quiet.
    */
   logLevel?: NonNullable<WorkflowManagerOptions["logLevel"]>;
 }
@@ -87,11 +88,9 @@ export class TestKit {
     const component = componentsGeneric()[name] as unknown as ComponentApi & { tables: Tables };
     this.#manager = new WorkflowManager(component, { ...(limits && { limits }) });
     this.#component = component;
-    const prepare = async () => {
-      await load();
-      await t.mutation((ctx) => ctx.runMutation(component.config.update, { logLevel }));
-    };
-    this.#time = new VirtualTime(t, vi, prepare, patienceMs);
+    this.#time = new VirtualTime(t, vi, load, patienceMs);
+    // Nothing is stored: the first call may be a mutation of the app.
+    logUsually(logLevel);
     clearStubs();
   }
 

@@ -89,6 +89,16 @@ export const card = z.object({
 });
 
 /** A part of its input is secret. It goes through actions, a sleep and a compensation. */
+/** Its fields have names with signs that stand in paths and messages. */
+export const oddlyNamed = defineWorkflow({
+  input: z.object({
+    "v1.2": z.string(),
+    a: z.object({ "b.c": z.string(), d: z.string() }),
+    "e:f": z.string().regex(/^s/, { error: ({ input }) => `not ${String(input)}` }),
+  }),
+  sensitive: ["input.v1.2", "input.a.b.c", "input.e:f"],
+}).event("go", { schema: z.null() });
+
 export const paysByCard = defineWorkflow({ input: card, sensitive: ["input.cards.number"] })
   .step("charged", {
     action: async (_ctx, { input }) => input.cards.length,

@@ -11,6 +11,14 @@ export const vLogLevel = oneOf(...LEVELS);
 export type LogLevel = Infer<typeof vLogLevel>;
 const DEFAULT_LOG_LEVEL: LogLevel = "REPORT";
 
+/** How much is logged where nothing is stored. Only tests change it. */
+let usual: LogLevel = DEFAULT_LOG_LEVEL;
+
+/** Sets how much is logged in tests, from before the first function of the app is called. */
+export function logUsually(level: LogLevel = DEFAULT_LOG_LEVEL): void {
+  usual = level;
+}
+
 /** @throws if it is none of the levels. */
 export function checkLogLevel(logLevel: LogLevel): void {
   if (LEVELS.includes(logLevel)) return;
@@ -23,7 +31,7 @@ export function checkLogLevel(logLevel: LogLevel): void {
 export async function logLevelOf(ctx: HostQueryCtx): Promise<LogLevel> {
   const seen = poolTx(ctx).gate;
   const gate = seen === undefined ? await readGate(ctx) : seen;
-  return gate?.logLevel ?? DEFAULT_LOG_LEVEL;
+  return gate?.logLevel ?? usual;
 }
 
 /** A function's log holds 256 lines: of many events at once, no more than this are logged. */

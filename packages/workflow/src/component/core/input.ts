@@ -39,13 +39,18 @@ export function briefInput({ input, sensitive }: Run): string | undefined {
 /** An input without what stands at its sensitive paths; null if that is all of it. */
 function masked(input: unknown, sensitive: readonly string[] = []): unknown {
   if (sensitive.includes("input")) return null;
-  return sensitive.reduce((shown, path) => without(shown, path.split(".").slice(1)), input);
+  return sensitive.reduce((shown, path) => without(shown, path.slice("input.".length)), input);
 }
 
-/** A copy without the field at a path, which goes through lists. */
-function without(value: unknown, [name = "", ...inside]: readonly string[]): unknown {
-  if (Array.isArray(value)) return value.map((each) => without(each, [name, ...inside]));
-  if (typeof value !== "object" || value === null || !Object.hasOwn(value, name)) return value;
-  const { [name]: field, ...others } = value as Record<string, unknown>;
-  return inside.length === 0 ? others : { ...others, [name]: without(field, inside) };
+/** A copy without the fields at a path, which goes through lists. A name may have a dot in it. */
+function without(value: unknown, path: string): unknown {
+  if (Array.isArray(value)) return value.map((each) => without(each, path));
+  if (typeof value !== "object" || value === null || value instanceof ArrayBuffer) return value;
+  const others = Object.entries(value).filter(([name]) => name !== path);
+  return Object.fromEntries(
+    others.map(([name, field]) => {
+      const isOnPath = path.startsWith(`${name}.`);
+      return [name, isOnPath ? without(field, path.slice(name.length + 1)) : field];
+    }),
+  );
 }
