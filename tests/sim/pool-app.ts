@@ -12,7 +12,7 @@ import {
 } from "convex/server";
 import { v } from "convex/values";
 import type { ComponentApi } from "../../packages/workpool/src/component/_generated/component.js";
-import type { WorkLimits } from "./pool-limits.js";
+import type { WorkLimits, WorkOrder } from "./pool-limits.js";
 
 /** A work: what it does, and what its callback does. */
 export interface Work {
@@ -27,7 +27,8 @@ export interface Work {
   readonly more?: number;
   readonly cancelsItself?: boolean;
   readonly limits?: WorkLimits;
-  readonly priority?: number;
+  readonly priority?: WorkOrder["priority"];
+  readonly fairness?: WorkOrder["fairness"];
   /** `enqueues`: another work like it. */
   readonly callback?: "throws" | "greedy" | "enqueues";
 }
@@ -65,8 +66,8 @@ const PAGE = { paginationOpts: { cursor: null, numItems: 100 } };
 async function enqueue(ctx: any, works: readonly Work[]): Promise<void> {
   const [first] = works;
   if (first === undefined) return;
-  const { kind, maxAttempts, runAfter, limits, priority } = first;
-  const options = { onComplete: ended, context: first, runAfter, limits, priority };
+  const { kind, maxAttempts, runAfter, limits, priority, fairness } = first;
+  const options = { onComplete: ended, context: first, runAfter, limits, priority, fairness };
   const by = limits === undefined ? pool : limited;
   const retry = { maxAttempts, initialBackoffMs: 1_000, base: 2 };
   const args = works.map((work) => ({ work, more: "x".repeat(work.more ?? 0) }));

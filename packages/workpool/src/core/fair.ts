@@ -149,11 +149,10 @@ async function oneOfEach(ctx: HostQueryCtx, most: number): Promise<Row[]> {
  * random number on tell.
  */
 async function heldBy(ctx: HostQueryCtx, key: string | undefined, slots: number, most: number) {
+  const slotsOf: QueryInitializer<PoolDataModel["slots"]> = ctx.db.query("slots");
   const begin = Math.floor(Math.random() * slots);
   const of = (from: number, to: number) =>
-    ctx.db
-      .query("slots")
-      .withIndex("by_fair", (q) => q.eq("fair", key).gte("number", from).lt("number", to));
+    slotsOf.withIndex("by_fair", (q) => q.eq("fair", key).gte("number", from).lt("number", to));
   const seen: Doc<"slots">[] = await of(begin, Infinity).take(most);
   if (seen.length < most) seen.push(...(await of(0, begin).take(most - seen.length)));
   const held = seen.filter(({ work }) => work !== undefined).length;
