@@ -210,7 +210,7 @@ describe("works with limits", { tags: ["large"] }, () => {
   test.each([
     ["hot-key", { conflicts: 0.05, documents: 16 }],
     ["keys-full", { conflicts: 0.05, documents: 16, waitMs: 100 }],
-    ["fair", { conflicts: 0.1, documents: 24, waitMs: 2_000 }],
+    ["fair", { conflicts: 0.1, documents: 20, waitMs: 2_000 }],
     ["flood", { conflicts: 0.1, documents: 24, waitMs: 2_000 }],
     // Without a choice among the first works of a line, ends of one moment lose 1.5 times each, and
     // 64 of 600 use up their attempts.

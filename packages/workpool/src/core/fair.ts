@@ -1,5 +1,5 @@
 import type { QueryInitializer } from "convex/server";
-import { type GenericId, type Infer, type ObjectType, v } from "convex/values";
+import { type Infer, type ObjectType, v } from "convex/values";
 import type { Doc, Gate, HostQueryCtx, PoolDataModel, Work } from "./context.js";
 
 /*
