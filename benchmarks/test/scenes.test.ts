@@ -210,13 +210,14 @@ describe("works with limits", { tags: ["large"] }, () => {
   test.each([
     ["hot-key", { conflicts: 0.05, documents: 16 }],
     ["keys-full", { conflicts: 0.05, documents: 16, waitMs: 100 }],
+    ["fair", { conflicts: 0.1, documents: 20, waitMs: 2_000 }],
     ["flood", { conflicts: 0.1, documents: 24, waitMs: 2_000 }],
     // Without a choice among the first works of a line, ends of one moment lose 1.5 times each, and
     // 64 of 600 use up their attempts.
     ["moved", { conflicts: 0.4, documents: 50 }],
     ["crossing", { conflicts: 0.3, documents: 65 }],
   ])(
-    "[S186] [S187] of the load %s: none is refused, never too many run, and none waits beside a free slot",
+    "[S186] [S187] [S211] of the load %s: none is refused, never too many run, and none waits beside a free slot",
     async (name, most) => {
       const seen = await measureLimits(LIMITED[name]!, 1, SOURCES);
       expect(seen.refused).toBe(0);

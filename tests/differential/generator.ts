@@ -95,6 +95,9 @@ class Generator extends HandlerWriter {
       ...(this.chance(0.25) ? [this.onEnd()] : []),
       ...(this.isLimited ? this.#shared(isKid) : []),
       ...(this.isLimited && this.#order() < 0.4
+        ? [`fairness: { key: ({ input }) => pick("fair", { input }, ["a", "b"]), weight: 2 }`]
+        : []),
+      ...(this.isLimited && this.#order() < 0.4
         ? [`priority: ({ input }) => pick("priority", { input }, ["0s", "5s", "1m"]) as "5s"`]
         : []),
     ];

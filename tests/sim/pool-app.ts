@@ -12,7 +12,7 @@ import {
 } from "convex/server";
 import { v } from "convex/values";
 import type { ComponentApi } from "../../packages/workpool/src/component/_generated/component.js";
-import { FIRST_LIMITS, type WorkLimits } from "./pool-limits.js";
+import { FIRST_LIMITS, type WorkLimits, type WorkOrder } from "./pool-limits.js";
 
 /** A work: what it does, and what its callback does. */
 export interface Work {
@@ -27,7 +27,8 @@ export interface Work {
   readonly more?: number;
   readonly cancelsItself?: boolean;
   readonly limits?: WorkLimits;
-  readonly priority?: number;
+  readonly priority?: WorkOrder["priority"];
+  readonly fairness?: WorkOrder["fairness"];
   /** How many ms it waits at most. */
   readonly waitAtMost?: number;
   /** How many attempts, before any other, are told to come again later, and hold this limit. */
@@ -79,8 +80,8 @@ const PAGE = { paginationOpts: { cursor: null, numItems: 100 } };
 async function enqueue(ctx: any, works: readonly Work[]): Promise<void> {
   const [first] = works;
   if (first === undefined) return;
-  const { kind, maxAttempts, runAfter, limits, priority, waitAtMost } = first;
-  const given = { runAfter, limits, priority, waitAtMost };
+  const { kind, maxAttempts, runAfter, limits, priority, fairness, waitAtMost } = first;
+  const given = { runAfter, limits, priority, fairness, waitAtMost };
   const options = { onComplete: ended, context: first, ...given };
   const by = limits === undefined ? pool : limited;
   const retry = { maxAttempts, initialBackoffMs: 1_000, base: 2 };

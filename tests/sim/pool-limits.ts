@@ -76,8 +76,16 @@ export function usesOfLimits(
 }
 
 /** How a work goes among those that wait. */
-export function orderOfWork(random: () => number): { readonly priority?: number } {
-  return random() < 0.4 ? { priority: Math.floor(random() * 60_000) } : {};
+export function orderOfWork(random: () => number): WorkOrder {
+  const priority = random() < 0.4 ? { priority: Math.floor(random() * 60_000) } : {};
+  const weight = random() < 0.5 ? { weight: 1 + Math.floor(random() * 3) } : {};
+  const key = "xyz"[Math.floor(random() * 3)]!;
+  return { ...priority, ...(random() < 0.6 ? { fairness: { key, ...weight } } : {}) };
+}
+
+export interface WorkOrder {
+  readonly priority?: number;
+  readonly fairness?: { readonly key: string; readonly weight?: number };
 }
 
 /** Where works say what they need. */

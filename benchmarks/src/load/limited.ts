@@ -7,13 +7,14 @@ interface Named {
   readonly tenant?: string;
   readonly team?: string;
   readonly model?: boolean;
+  readonly owner?: string;
 }
 
 export interface Limited extends Load {
   /** How many works of a permit may run, some ms after the beginning. Default: as declared. */
   readonly allows?: (permit: string, at: number) => number;
-  /** The works whose waits are told apart, by their permits. */
-  readonly small?: (permits: readonly string[]) => boolean;
+  /** The works whose waits are told apart, by their permits and their keys of fairness. */
+  readonly small?: (permits: readonly string[], owner: string | undefined) => boolean;
 }
 
 const POOL = 50;
@@ -87,6 +88,14 @@ export const LIMITED: Readonly<Record<string, Limited>> = {
     ],
     { small: (permits) => !permits.includes("team:flood") },
   ),
+  fair: load(
+    "2,000 of one owner at once, and 10 owners that get 1 each 2 s, works of 1 s, by fairness",
+    [
+      enqueue(0, { owner: "flood" }, 1_000, 2_000),
+      ...each(300, (n) => enqueue(1_000 + n * 200, { owner: `small ${n % 10}` }, 1_000)),
+    ],
+    { small: (_permits, owner) => owner !== "flood" },
+  ),
   moved: load(
     "20 a second of a limit that goes from 10 to 2 and to 30, works of 500 ms",
     [
@@ -135,6 +144,7 @@ export interface MeasuredLimits extends Measured {
 
 interface Work {
   readonly permits?: readonly string[];
+  readonly fairness?: { readonly key: string };
 }
 interface Slot {
   readonly work?: string;
@@ -145,7 +155,10 @@ class Watcher {
   readonly waits: number[] = [];
   tooMany = 0;
   idleMs = 0;
-  readonly #works = new Map<string, { permits: readonly string[]; at: number; waits: boolean }>();
+  readonly #works = new Map<
+    string,
+    { permits: readonly string[]; owner: string | undefined; at: number; waits: boolean }
+  >();
   readonly #slots = new Map<string, string | undefined>();
   readonly #running = new Map<string, number>();
   readonly #waiting = new Map<string, number>();
@@ -185,7 +198,8 @@ class Watcher {
   #work(id: string, old: Work | undefined, next: Work | undefined): void {
     if (old === undefined && next !== undefined) {
       const permits = next.permits ?? [];
-      this.#works.set(id, { permits, at: this.#at, waits: true });
+      const owner = next.fairness?.key;
+      this.#works.set(id, { permits, owner, at: this.#at, waits: true });
       this.#count(this.#waiting, JSON.stringify(permits), 1);
     } else if (next === undefined) {
       this.#begins(id);
@@ -198,7 +212,7 @@ class Watcher {
     if (work?.waits !== true) return;
     work.waits = false;
     this.#count(this.#waiting, JSON.stringify(work.permits), -1);
-    if (this.load.small?.(work.permits) !== false) this.waits.push(this.#at - work.at);
+    if (this.load.small?.(work.permits, work.owner) !== false) this.waits.push(this.#at - work.at);
   }
 
   #leave(slot: string): void {

@@ -19,17 +19,20 @@ const vNamed = v.object({
   tenant: v.optional(v.string()),
   team: v.optional(v.string()),
   model: v.optional(v.boolean()),
+  /** Has no limit: whose the works are, where slots are shared. */
+  owner: v.optional(v.string()),
 });
 
 /** Enqueues works with these limits. */
 export const enqueue = internalMutationGeneric({
   args: { count: v.number(), maxParallelism: v.number(), ms: v.number(), named: vNamed },
   returns: v.null(),
-  handler: async (ctx, { count, maxParallelism, ms, named: { model, ...keys } }) => {
+  handler: async (ctx, { count, maxParallelism, ms, named: { model, owner, ...keys } }) => {
     const pool = new Workpool(component, { maxParallelism, limits });
     const args = Array.from({ length: count }, (_, n) => ({ n, ms }));
     const named = { ...keys, ...(model === true ? { model: true as const } : {}) };
-    await pool.enqueueActionBatch(ctx, steps.actFor, args, { limits: named });
+    const fairness = owner === undefined ? undefined : { key: owner };
+    await pool.enqueueActionBatch(ctx, steps.actFor, args, { limits: named, fairness });
     return null;
   },
 });

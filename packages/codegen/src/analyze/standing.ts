@@ -20,3 +20,14 @@ export function readPriority(
     hash: sourceHash(optionSource(new Map([[option.name, option]])), file),
   };
 }
+
+/** By which keys its actions share the slots of the pool. */
+export function readFairness(
+  all: Options | undefined,
+  definition: DefinitionFile,
+): string | undefined {
+  const option = all?.get("fairness");
+  return (
+    option && sourceHash(optionSource(new Map([[option.name, option]])), fileOf(option, definition))
+  );
+}

@@ -27,7 +27,7 @@ import { readCollect } from "./collect.js";
 import { readOne } from "./one.js";
 import { reportSecretReads, reportSecretTags, sensitivePaths } from "./secret-reads.js";
 import { reportTags } from "./tags.js";
-import { readPriority } from "./standing.js";
+import { readFairness, readPriority } from "./standing.js";
 import { readWorkflowLimits } from "./workflow-limits.js";
 import { nodeKinds } from "./nodes/table.js";
 import { sourceHash } from "./tokens.js";
@@ -70,6 +70,7 @@ export function workflowPlan(
     hasUnknownNames: read.hasUnknownNames || definition.isPart,
     one: readOne(options, file),
     priority: readPriority(options, file),
+    fairness: readFairness(options, file),
     limits: readWorkflowLimits(options, file),
     collect: readCollect(options, file),
     renamings: options === undefined ? [] : readRenamings(options, name, file),
@@ -130,7 +131,7 @@ function readRenamedFrom(
 }
 
 /** What is read by itself. */
-const own = ["input", "tags", "limits", "one", "priority", "collect", ON_END];
+const own = ["input", "tags", "limits", "one", "priority", "fairness", "collect", ON_END];
 const planned = ["retry", "timeout", "retention", "sensitive", "renamed", "renamedFrom"];
 
 function nodesOf(calls: readonly NodeCall[], context: NodeContext): ReadNodes {

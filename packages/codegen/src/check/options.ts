@@ -104,6 +104,7 @@ const rules: Readonly<Record<string, Rule>> = {
   first: each((value) => value === "any", 'write "any", or leave it out'),
   compensateLosers: flag,
   one: (name, given) => checkOne(name, given),
+  fairness: (name, given) => checkFairness(name, given),
   priority: (name, given) =>
     (typeof given.value === "object" && !isObject(given.value) ? sync : duration)(name, given),
   collect: checkCollect,
@@ -226,6 +227,20 @@ const checkOne: Rule = (name, given) =>
     needed: Object.keys(oneFields),
     hint: 'write { key: ({ input }) => input.id, otherwise: "wait" }',
   });
+
+const checkFairness: Rule = (name, given) =>
+  checkFields(name, given, {
+    fields: {
+      key: oneFields["key"]!,
+      weight: (field, each) => (typeof each.value === "object" ? sync : weight)(field, each),
+    },
+    needed: ["key"],
+    hint: "write { key: ({ input }) => input.id, weight: 3 }",
+  });
+const weight = each(
+  (value) => typeof value === "number" && value >= 0.001 && value <= 1_000,
+  "write a number from 0.001 to 1000",
+);
 
 interface Fielded {
   readonly fields: Readonly<Record<string, Rule>>;

@@ -106,6 +106,7 @@ function textOf(workflow: WorkflowExplained, colors: ReturnType<typeof printTo>[
       ? []
       : [`  Of the runs with one key, one goes on at a time; another meanwhile: ${workflow.one}.`]),
     ...(workflow.priority === undefined ? [] : [goesEarlier(workflow.priority)]),
+    ...(workflow.isFair ? ["  Its actions share the slots of the pool by keys."] : []),
     ...(workflow.collect === undefined ? [] : [collects(workflow.collect)]),
   ].join("\n");
 }

@@ -95,6 +95,8 @@ export function explain({ workflows }: ProjectPlan, only?: string) {
       ...(workflow.one && { one: workflow.one.otherwise ?? "computed" }),
       /** By how much earlier its actions go. Absent without a `priority`. */
       ...(workflow.priority && { priority: workflow.priority.by ?? "computed" }),
+      /** Says whether its actions share the slots of the pool by keys. */
+      ...(workflow.fairness !== undefined && { isFair: true as const }),
       /** How its starts are collected. Absent without a `collect`. */
       ...(workflow.collect && { collect: collectOf(workflow.collect) }),
       /** Says whether not every run costs as much: it has branches or loops. */

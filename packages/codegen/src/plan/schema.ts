@@ -111,6 +111,8 @@ export const workflow = z.object({
   one: z.object({ otherwise: z.string().optional(), hash: z.string() }).optional(),
   /** Its `priority`, if that is seen, and a hash of its source. */
   priority: z.object({ by: seen, hash: z.string() }).optional(),
+  /** A hash of the source of its `fairness`. */
+  fairness: z.string().optional(),
   /**
    * The limits that it names, each with a hash of the source of its key; "" without a key. `*` stands
    * for those that are not seen. Absent without any.

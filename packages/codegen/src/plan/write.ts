@@ -44,11 +44,23 @@ function configOf(settings: AppConfig): AppConfig {
 
 /** Made once: a watching compiler writes most workflows again and again. */
 const writtenWorkflowOf = once((placed: WorkflowPlan): WrittenWorkflow => {
-  const { name, storage, file, fields, options, computed, one, priority, limits, collect } = placed;
+  const {
+    name,
+    storage,
+    file,
+    fields,
+    options,
+    computed,
+    one,
+    priority,
+    fairness,
+    limits,
+    collect,
+  } = placed;
   const input = placed.input.hash;
   const nodes = placed.nodes.map(nodeOf);
   type Unhashed = Every<Omit<WrittenWorkflow, "hash">>;
-  const seen = { fields, options, computed, one, priority, limits, collect };
+  const seen = { fields, options, computed, one, priority, fairness, limits, collect };
   const own = { name, storage, file, input, ...seen };
   const workflow: Unhashed = { ...own, nodes };
   return { ...workflow, hash: hashOf(JSON.stringify(workflow)) };
@@ -88,7 +100,16 @@ function stageOf(stage: StagePlan): Every<WrittenStage> {
 /** A workflow whose written form has been made before, though only its hash is at hand. */
 export function knowWritten(workflow: WorkflowPlan, hash: string, load: () => WorkflowPlan): void {
   const { name, file } = workflow;
-  const seen = ["fields", "options", "computed", "one", "priority", "limits", "collect"];
+  const seen = [
+    "fields",
+    "options",
+    "computed",
+    "one",
+    "priority",
+    "fairness",
+    "limits",
+    "collect",
+  ];
   const fields = ["name", "file", "input", ...seen, "nodes", "hash"];
   const known = { name, file, hash };
   writtenWorkflowOf.keep(

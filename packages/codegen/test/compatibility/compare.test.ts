@@ -631,6 +631,24 @@ test("[S210] a priority that is added, changed or removed is told, and stops not
   expect(await told(other, other)).toEqual([]);
 });
 
+test("[S211] a fairness that is added, changed or removed is told, and stops nothing", async () => {
+  const told = async (from: string, to: string) => {
+    const of = (weight: string) =>
+      weight === "" ? "" : `, fairness: { key: ({ input }) => "k", weight: ${weight} }`;
+    const before = await planOf(a, "", of(from));
+    return compare(before, await planOf(a, "", of(to), before)).map(
+      ({ compatibility, message }) => `${compatibility}: ${message}`,
+    );
+  };
+  const safe = (what: string) => [
+    `safe: the fairness is ${what}: runs that were started before keep what they have`,
+  ];
+  expect(await told("", "1")).toEqual(safe("added"));
+  expect(await told("1", "2")).toEqual(safe("changed"));
+  expect(await told("2", "")).toEqual(safe("removed"));
+  expect(await told("2", "2")).toEqual([]);
+});
+
 test("[S197] limits of a workflow that are added, removed or have another key are told", async () => {
   const all = "tenant: { perKey: 3 }, old: { total: 1 }";
   const exports = "exports: { total: 5 }, ";

@@ -1,4 +1,4 @@
-import { oneOf } from "@stepwise/workpool/core";
+import { oneOf, vFair } from "@stepwise/workpool/core";
 import { type Infer, type ObjectType, v } from "convex/values";
 import { ERROR_KINDS, type StepError } from "../definition/context.js";
 import { stepKindNames, timedKinds } from "./core/kinds.js";
@@ -60,6 +60,8 @@ export type One = Infer<typeof vOne>;
 export const vStanding = v.object({
   /** They go as if they had come so many ms earlier. */
   priorityMs: v.optional(v.number()),
+  /** Whose they are, where slots are shared by keys. */
+  fairness: v.optional(vFair),
 });
 export type Standing = Infer<typeof vStanding>;
 

@@ -17,6 +17,7 @@ export const {
   inspect,
   recover,
   seeForOwner,
+  lookFairly,
   lookAtLine,
   countWaiting,
   endOverrides,

@@ -186,6 +186,7 @@ export class Definer extends Sequence {
     super(new Set());
     checkSensitive(options.sensitive);
     checkOne(options.one);
+    checkFairness(options.fairness);
     checkCollect(options.collect);
     fixed(options);
     Object.freeze(this);
@@ -228,6 +229,15 @@ function checkOne(one: AnyOptions["one"]): void {
   );
 }
 
+function checkFairness(fairness: AnyOptions["fairness"]): void {
+  if (fairness === undefined) return;
+  const { key, weight = 1 }: { key?: unknown; weight?: unknown } = Object(fairness);
+  if (typeof key === "function" && ["number", "function"].includes(typeof weight)) return;
+  throw new TypeError(
+    `The fairness of a workflow is ${literalText(fairness)}: write { key: ({ input }) => …, weight: 3 }`,
+  );
+}
+
 const KEEPS = ["last", "first", "all"];
 
 function checkCollect(collect: AnyOptions["collect"]): void {
@@ -249,7 +259,7 @@ function checkCollect(collect: AnyOptions["collect"]): void {
 }
 
 /** Options that hold options themselves … */
-const NESTED = "finalize compensate onEnd one collect retry tolerate reduce".split(" ");
+const NESTED = "finalize compensate onEnd one fairness collect retry tolerate reduce".split(" ");
 /** … and those that hold what the app has named: one of these may be called as an option is. */
 const OF_NAMES = "limits anyOf renamed cases branches sensitive".split(" ");
 

@@ -53,6 +53,17 @@ export type Keep = "last" | "first" | "all";
 /** The input of a run that has collected starts. */
 export type Collected<Input, Kept> = Kept extends "all" ? { items: Input[] } : Input;
 
+/** Whose a run is, where the slots of the pool are shared by keys. */
+export interface Fairness<Scope> {
+  /** Made once, when the run is started. One that is undefined is none. */
+  key: (scope: Scope) => string | undefined;
+  /**
+   * How many slots it gets for each of a key of weight 1, from 0.001 to 1,000. It is made with the
+   * key. Default: 1.
+   */
+  weight?: number | ((scope: Scope) => number);
+}
+
 /** How starts of a workflow with one key become one run. */
 export interface Collect<Scope, Kept extends Keep = Keep> {
   /** Made at each start, of its own input. Without one, a start begins a run at once. */
@@ -98,6 +109,13 @@ export interface WorkflowOptions<
    * so what is `sensitive` cannot be read here. Default: all may run at once.
    */
   one?: One<{ input: InputFrom<Schema, Kept> }>;
+  /**
+   * While actions wait for a slot of the pool, each slot goes to the key that holds the fewest for
+   * its weight. Actions without one are one key together. Children have that of their parent, unless
+   * their workflow has one itself. Keys are shown, so what is `sensitive` cannot be read here.
+   * Default: slots go to the oldest.
+   */
+  fairness?: Fairness<{ input: InputFrom<Schema, Kept> }>;
   /**
    * By how much earlier the actions of a run go, of those that wait for the same limits, or for a
    * slot: as if the run had come to them so long before. It is made once, when the run is started.

@@ -7,7 +7,7 @@ const MOST_CHARACTERS = 256;
 
 /** An option of a workflow that has a key. */
 interface Keyed {
-  readonly option: "one" | "collect";
+  readonly option: "one" | "collect" | "fairness";
   readonly key: (scope: never) => unknown;
   /** The paths of the input that are not shown. */
   readonly sensitive: readonly string[];

@@ -15,5 +15,10 @@ export const madeOf = (
 });
 
 /** Says whether it makes anything. */
-export const makesSomething = ({ tags, one, priority }: AnyDefinition["options"]): boolean =>
-  [tags, one, priority].some((option) => option !== undefined);
+export const makesSomething = ({
+  tags,
+  one,
+  priority,
+  fairness,
+}: AnyDefinition["options"]): boolean =>
+  [tags, one, priority, fairness].some((option) => option !== undefined);

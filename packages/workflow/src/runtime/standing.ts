@@ -1,5 +1,7 @@
+import { fairFor } from "@stepwise/workpool/core";
 import type { Standing } from "../component/validators.js";
 import { durationMs } from "../rules.js";
+import { keyMade } from "./keys.js";
 import type { WorkflowReference } from "./reference.js";
 import { sensitivePaths } from "./secrets.js";
 import { guarded } from "./tags.js";
@@ -9,17 +11,33 @@ import { guarded } from "./tags.js";
  * says nothing. It is made once, and stored. @throws if it is not valid, or made of what is sensitive.
  */
 export function standingOf(
-  { name: workflow, definition }: Pick<WorkflowReference<never>, "name" | "definition">,
+  workflow: Pick<WorkflowReference<never>, "name" | "definition">,
   input: unknown,
 ): Standing | undefined {
-  const { priority, sensitive } = definition.options;
-  if (priority === undefined) return undefined;
-  const what = `The priority of workflow "${workflow}"`;
-  const refuse = (path: string): never => {
-    throw new Error(`${what} reads ${path}, which is sensitive: leave it out`);
+  const { priority, fairness, sensitive } = workflow.definition.options;
+  if (priority === undefined && fairness === undefined) return undefined;
+  const paths = sensitivePaths({ sensitive });
+  const made = <Value>(
+    what: string,
+    option: Value | ((scope: { input: never }) => Value),
+  ): Value => {
+    if (typeof option !== "function") return option;
+    const refuse = (path: string): never => {
+      throw new Error(`${what} reads ${path}, which is sensitive: leave it out`);
+    };
+    const scope = guarded({ input }, "", new Set(paths), refuse) as { input: never };
+    return (option as (scope: { input: never }) => Value)(scope);
   };
-  const secret = new Set(sensitivePaths({ sensitive }));
-  const scope = guarded({ input }, "", secret, refuse) as { input: never };
-  const made = typeof priority === "function" ? priority(scope) : priority;
-  return made === undefined ? undefined : { priorityMs: durationMs(made, what) };
+  const standing: Standing = {};
+  const ofPriority = `The priority of workflow "${workflow.name}"`;
+  const by = made(ofPriority, priority);
+  if (by !== undefined) standing.priorityMs = durationMs(by, ofPriority);
+  const key =
+    fairness &&
+    keyMade(workflow, { option: "fairness", key: fairness.key, sensitive: paths }, input);
+  if (fairness !== undefined && key !== undefined) {
+    const what = `The weight of the fairness of workflow "${workflow.name}"`;
+    standing.fairness = fairFor({ key, weight: made(what, fairness.weight) });
+  }
+  return Object.keys(standing).length === 0 ? undefined : standing;
 }

@@ -35,3 +35,14 @@ export const parent = defineWorkflow({ input: Input, priority: "1m" }).parent("b
     child(urgent, { name: `${input.name} own`, priority: "2s" }),
   ],
 });
+
+/** Without a limit: the slots of the pool are shared by names. */
+export const owned = defineWorkflow({
+  input: Input,
+  fairness: { key: ({ input }) => input.name, weight: ({ input }) => input.name.length },
+}).step("called", {
+  action: async (ctx, { input }) => {
+    await ctx.runMutation(internal.app.log, { text: input.name });
+    await new Promise((resolve) => setTimeout(resolve, 5_000));
+  },
+});

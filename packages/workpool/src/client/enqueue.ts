@@ -12,6 +12,7 @@ import {
   type Limits,
   type MutationRunner,
   partsOf,
+  fairFor,
   permitsFor,
   type RetryBehavior,
   type RunResult,
@@ -58,6 +59,12 @@ export type EnqueueOptions<
    * attempt has the place of the first. Default: 0.
    */
   priority?: number;
+  /**
+   * Whose it is: while works wait for a slot, each goes to the key that holds the fewest for its
+   * weight. One of weight 3 gets three times as many as one of weight 1, which is the default.
+   * Works without it are one key together, of weight 1.
+   */
+  fairness?: { key: string; weight?: number };
   /** Names the work in logs and messages. Default: the path of its function. */
   name?: string;
 } & ContextOption<FunctionArgs<Callback>["context"]> &
@@ -176,6 +183,7 @@ export async function commonOf(
     limits,
     waitAtMost,
     priority,
+    fairness,
   } = options;
   const name = options.name ?? pathOf(fn);
   if (runAt !== undefined && runAfter !== undefined)
@@ -197,6 +205,7 @@ export async function commonOf(
     limits: definedLimits,
     permits: limits === undefined ? undefined : permitsFor(limits, definedLimits),
     waitAtMostMs: waitAtMost,
+    fairness: fairness && fairFor(fairness),
     priorityMs: priority === 0 ? undefined : priority,
     spends: limits === undefined ? undefined : spendsOf(limits),
     retry,

@@ -51,7 +51,18 @@ export async function delayWork(
 
 async function insertWork(
   ctx: MutationCtx,
-  { kind, fn, name, retry, permits, spends, waitAtMostMs, priorityMs, onComplete }: Enqueue,
+  {
+    kind,
+    fn,
+    name,
+    retry,
+    permits,
+    spends,
+    waitAtMostMs,
+    priorityMs,
+    fairness,
+    onComplete,
+  }: Enqueue,
   args: Record<string, Value>,
   special: Special,
 ): Promise<Doc<"works">> {
@@ -68,6 +79,7 @@ async function insertWork(
     permits,
     waitAtMostMs,
     priorityMs,
+    fairness,
     spends,
     onComplete: await storeCallback(ctx, onComplete, label),
     ...special,

@@ -1,6 +1,14 @@
 import { defineSchema, defineTable } from "convex/server";
 import { type Infer, type ObjectType, v } from "convex/values";
-import { oneOf, poolTables, vCounts, vConfig, vResultKind, vRetryBehavior } from "../core/index.js";
+import {
+  oneOf,
+  poolTables,
+  vCounts,
+  vConfig,
+  vFair,
+  vResultKind,
+  vRetryBehavior,
+} from "../core/index.js";
 
 /** What is enqueued. Queries run in a mutation, as their result has to be recorded. */
 export const vWorkKind = oneOf("action", "mutation", "query");
@@ -30,6 +38,8 @@ export default defineSchema({
     permits: v.optional(v.array(v.string())),
     /** How long each attempt waits at most for a slot and its permits. Default: for ever. */
     waitAtMostMs: v.optional(v.number()),
+    /** Whose it is, where slots are shared by keys. */
+    fairness: v.optional(vFair),
     /** It goes as if it had come so many ms earlier. Default: 0. */
     priorityMs: v.optional(v.number()),
     /** When it first could start, once an attempt has failed: its order does not change. */
@@ -113,6 +123,8 @@ export const enqueueFields = {
   permits: v.optional(v.array(v.string())),
   /** How long each attempt waits at most for a slot and its permits. Default: for ever. */
   waitAtMostMs: v.optional(v.number()),
+  /** Whose they are, where slots are shared by keys. Default: nobody's. */
+  fairness: v.optional(vFair),
   /** They go as if they had come so many ms earlier. Default: 0. */
   priorityMs: v.optional(v.number()),
   /** By limit: where their results say what they have used. Default: as was estimated. */

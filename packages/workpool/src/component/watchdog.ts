@@ -14,6 +14,7 @@ export const {
   inspect,
   recover,
   seeForOwner,
+  lookFairly,
   lookAtLine,
   countWaiting,
   endOverrides,

@@ -24,10 +24,10 @@ export async function workOf(
   work: Doc<"works">,
   given?: Record<string, Value>,
 ): Promise<Work> {
-  const { _id, timeoutMs, permits, waitAtMostMs, priorityMs } = work;
+  const { _id, timeoutMs, permits, waitAtMostMs, priorityMs, fairness: fair } = work;
   const isAgain = work.attempts > 0;
   const at = placeOf({ cameAt: cameAt(work), priorityMs, isAgain });
-  const limited = { permits, waitAtMostMs, isAgain, at };
+  const limited = { permits, fair, waitAtMostMs, isAgain, at };
   const isMutation = work.kind !== "action";
   if (isMutation && work.settles !== true) {
     const fn = await createFunctionHandle(internal.worker.runMutation);

@@ -6,6 +6,7 @@ import type {
 } from "convex/server";
 import type { GenericId } from "convex/values";
 import type { poolTables } from "./schema.js";
+import type { Fair } from "./fair.js";
 import type { PoolFunctions } from "./functions.js";
 
 export type PoolDataModel = DataModelFromSchemaDefinition<
@@ -101,6 +102,8 @@ export interface Work {
   readonly group?: string;
   /** The names of the permits that it needs, from `permitsFor`. Default: none. */
   readonly permits?: readonly string[] | undefined;
+  /** Whose it is, where slots are shared by keys. Default: nobody's. */
+  readonly fair?: Fair | undefined;
   /** How long it waits at most for a slot and its permits: then it fails. Default: for ever. */
   readonly waitAtMostMs?: number | undefined;
   /** When that is over, of a work that has begun to wait. */

@@ -13,6 +13,7 @@ import type {
   Work,
 } from "./context.js";
 import { PAUSE_MS } from "./drain.js";
+import { isFair, lookFairly } from "./fair.js";
 import { ensureGate, readGate } from "./gate.js";
 import {
   isLeftToOwner,
@@ -62,6 +63,8 @@ export const seeArgs = {
   count: v.number(),
   /** Says whether free slots of the range are wanted too. */
   slots: v.boolean(),
+  /** Slots are shared by keys: how many lanes and slots the pool has. */
+  fairly: v.optional(v.object({ lanes: v.number(), slots: v.number() })),
 };
 export const vSeenByOwner = v.object({
   rows: v.array(v.id("waiting")),
@@ -73,9 +76,13 @@ export const vSeenByOwner = v.object({
 /** Up to `count` works for a range: of its lanes from one on, then of others. Read it stale. */
 export async function seeForOwner(
   ctx: HostQueryCtx,
-  { lo, hi, first, end, lane, shares, count, slots }: ObjectType<typeof seeArgs>,
+  { lo, hi, first, end, lane, shares, count, slots, fairly }: ObjectType<typeof seeArgs>,
 ): Promise<Infer<typeof vSeenByOwner>> {
   const free = slots ? (await freeSlotsIn(ctx, lo, hi)).map(({ _id }) => _id) : [];
+  if (fairly !== undefined) {
+    const { rows } = await lookFairly(ctx, { count, ...fairly });
+    return { rows, free, lane };
+  }
   const waiting: QueryInitializer<PoolDataModel["waiting"]> = ctx.db.query("waiting");
   if (!shares) {
     const oldest = await waiting.withIndex("by_commit").take(count);
@@ -202,9 +209,11 @@ async function refill(
   const { first, end } = lanesOfRange(ranges, range, lanesOf(gate));
   const span = { lo, hi, first, end, lane: Math.max(lane, first) };
   const shares = ranges.cap > ranges.width;
+  const pool = { lanes: lanesOf(gate), slots: gate.maxParallelism };
+  const how = { shares, fairly: isFair(gate) ? pool : undefined };
   const seen = await ctx.runQuery(
     host.functions.seeForOwner,
-    { ...span, shares, count: room, slots: room > freed.length },
+    { ...span, ...how, count: room, slots: room > freed.length },
     { useStaleSnapshot: true },
   );
   // Those that waited for a permit which has been given back here come first.

@@ -20,6 +20,7 @@ import { findLostContinuations, mutationsOf } from "./continuations.js";
 import { drainArgs } from "./drain.js";
 import { drainQueue } from "./drain-queue.js";
 import { seeArgs, seeForOwner, vSeenByOwner } from "./executors.js";
+import { fairlyArgs, lookFairly, vFairly } from "./fair.js";
 import { lookAtLine, lookAtLineArgs, vLook } from "./limits/permits.js";
 import { releaseRate } from "./limits/release.js";
 import { countWaiting, countWaitingArgs } from "./limits/refuse.js";
@@ -73,6 +74,11 @@ export function poolFunctions(host: Host, { inspect, call = runAction }: HostFun
       args: seeArgs,
       returns: vSeenByOwner,
       handler: seeForOwner,
+    }),
+    lookFairly: internalQueryGeneric({
+      args: fairlyArgs,
+      returns: vFairly,
+      handler: lookFairly,
     }),
     lookAtLine: internalQueryGeneric({
       args: lookAtLineArgs,

@@ -45,7 +45,12 @@ export async function closeForMoment(ctx: MutationCtx, gate: Gate): Promise<void
 }
 
 export async function openGate(ctx: MutationCtx, gate: Gate): Promise<void> {
-  await ctx.db.patch("gate", gate._id, { open: true, closedAt: undefined, lanes: undefined });
+  await ctx.db.patch("gate", gate._id, {
+    open: true,
+    closedAt: undefined,
+    lanes: undefined,
+    fair: undefined,
+  });
   // From here on it holds in this transaction too.
   await readGate(ctx);
 }

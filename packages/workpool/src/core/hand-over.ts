@@ -3,7 +3,7 @@ import type { Gate, Host, MutationCtx, Slot, Work } from "./context.js";
 import { isDrainLate, PAUSE_MS, readDrain, ringDrain, stopDrain } from "./drain.js";
 import { LATE_BEGIN_MS, lacksPlaces, mayOpen, openGate } from "./gate.js";
 import { giveBackUnused } from "./limits/lines.js";
-import { anyWaits, leaveQueueAmong, leaveQueueFirst, seeQueueFor } from "./queue.js";
+import { anyWaits, LARGE_POOL, leaveQueueAmong, leaveQueueFirst, seeQueueFor } from "./queue.js";
 import { isLeftToOwner, isOwned } from "./owners.js";
 import { messageOf } from "./result.js";
 import { hasRoom, MOST_REFUSED, MOST_TRIED, ROOM_TO_COMPLETE } from "./room.js";
@@ -67,9 +67,6 @@ export async function handOver(
   const drain = await readDrain(ctx);
   if (drain?.on !== true) await ringDrain(ctx, host, drain);
 }
-
-/** Ends of a smaller pool seldom meet, and leaving works to the drain costs 0.7 calls for each. */
-const LARGE_POOL = 16;
 
 /** Starts one of these works, or else the one that has waited longest. */
 export async function startFirst(

@@ -29,6 +29,7 @@ export { poolFunctions } from "./functions.js";
 export { reportArgs, type Reported, reportTogether, vReported } from "./executors.js";
 export { ASKS_EVERY_MS, LEFT_MS, TAKES_MS } from "./owners.js";
 export { checkMaxParallelism, defaultMaxParallelism, readGate } from "./gate.js";
+export { fairFor, vFair } from "./fair.js";
 export { isCrowded, isWaiting, lastWaitingOf, leaveQueueCanceled, placeOf } from "./queue.js";
 export { restAfter } from "./rest.js";
 export * from "./room.js";

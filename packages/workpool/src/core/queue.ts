@@ -12,6 +12,7 @@ import type {
   Slot,
   Work,
 } from "./context.js";
+import { isFair, randomLane } from "./fair.js";
 import { ensureGate, readGate } from "./gate.js";
 import {
   blockLine,
@@ -35,7 +36,12 @@ export async function joinQueue(
   work: Work,
 ): Promise<void> {
   const group = work.permits === undefined ? work.group : lineOf(work.permits);
-  const lane = Math.floor(Math.random() * lanesOf(gate));
+  const lane = randomLane(work, lanesOf(gate));
+  if (work.fair !== undefined && !isFair(poolTx(ctx).gate ?? gate)) {
+    await ctx.db.patch("gate", gate._id, { fair: true });
+    // From here on it holds in this transaction too.
+    await readGate(ctx);
+  }
   const id = await ctx.db.insert("waiting", { ...(await queuedOf(ctx, host, work)), lane, group });
   if (work.permits !== undefined) poolTx(ctx).queued.push(id);
   await watchWait(ctx, host, work);
@@ -86,6 +92,9 @@ export const LOOK = 8;
  * that load, as they compete for the few.
  */
 const FEW_PER_LANE = 0.5;
+
+/** Ends of a smaller pool seldom meet, and leaving works to the drain costs 0.7 calls for each. */
+export const LARGE_POOL = 16;
 
 const vLook = v.object({ lane: v.number(), count: v.number() });
 type Look = Infer<typeof vLook>;
@@ -153,6 +162,18 @@ async function look(ctx: MutationCtx, host: Host, looks: Look[]): Promise<Seen[]
   return await ctx.runQuery(host.functions.lookAtLanes, { looks }, { useStaleSnapshot: true });
 }
 
+/** The same for so many slots, where slots are shared by keys. */
+async function lookForKeys(
+  ctx: MutationCtx,
+  host: Host,
+  gate: Gate,
+  count: number,
+  tells?: boolean,
+) {
+  const args = { count, lanes: lanesOf(gate), slots: gate.maxParallelism, tells };
+  return await ctx.runQuery(host.functions.lookFairly, args, { useStaleSnapshot: true });
+}
+
 /** What the slot of a work that ends may take. */
 export async function seeQueueFor(
   ctx: MutationCtx,
@@ -160,6 +181,11 @@ export async function seeQueueFor(
   gate: Gate,
   slot: Pick<Slot, "number">,
 ): Promise<Seen> {
+  if (isFair(gate)) {
+    const tells = gate.maxParallelism >= LARGE_POOL;
+    const { rows, areFew } = await lookForKeys(ctx, host, gate, 1, tells);
+    return { free: rows, others: [], areFew, areAll: areFew };
+  }
   const count = Math.min(LOOK, gate.maxParallelism);
   const [seen] = await look(ctx, host, [{ lane: laneFor(gate, slot), count }]);
   return seen!;
@@ -175,6 +201,7 @@ export async function seeQueueForAll(
   gate: Gate,
   slots: readonly Pick<Slot, "number">[],
 ): Promise<GenericId<"waiting">[]> {
+  if (isFair(gate)) return (await lookForKeys(ctx, host, gate, slots.length)).rows;
   const [some] = await look(ctx, host, [{ lane: 0, count: slots.length }]);
   const { free, others, areAll } = some!;
   if (areAll) return [...free, ...others];

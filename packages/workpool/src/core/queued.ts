@@ -22,6 +22,7 @@ export async function queuedOf(
     isMutation,
     group,
     permits,
+    fair,
     isAgain,
     at = ctx.db.vars.commitTs,
     until,
@@ -38,6 +39,7 @@ export async function queuedOf(
     isMutation,
     group,
     permits: permits === undefined ? undefined : [...permits],
+    fair,
     wait: await beginWait(ctx, host, { work, until, waitAtMostMs }),
     isAgain: (permits !== undefined && isAgain) || undefined,
     at,
@@ -46,9 +48,9 @@ export async function queuedOf(
 
 /** The work of a row that is no more; null if it had to be set aside. */
 export async function workOfQueued(ctx: MutationCtx, row: Queued): Promise<Work | null> {
-  const { work, fn, timeoutMs, isMutation, group, permits, isAgain } = row;
+  const { work, fn, timeoutMs, isMutation, group, permits, fair, isAgain } = row;
   const until = await endWait(ctx, row);
-  const rest = { work, fn, timeoutMs, isMutation, group, permits, isAgain, until };
+  const rest = { work, fn, timeoutMs, isMutation, group, permits, fair, isAgain, until };
   if (row.largeArgs === undefined) {
     const args = row.args ?? undefined;
     return { ...rest, args: args ?? {}, argsInRecord: args === undefined };

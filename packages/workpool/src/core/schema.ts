@@ -1,6 +1,7 @@
 import { defineTable } from "convex/server";
 import { v } from "convex/values";
 import { vConfig } from "./config.js";
+import { vFair } from "./fair.js";
 import { vLimits } from "./limits/limits.js";
 import { vLogLevel } from "./log.js";
 import { vSlotCounts } from "./counts.js";
@@ -21,6 +22,8 @@ const queuedFields = {
   group: v.optional(v.string()),
   /** The names of the permits that it needs to start. */
   permits: v.optional(v.array(v.string())),
+  /** Whose it is, where slots are shared by keys. */
+  fair: v.optional(vFair),
   /** Where it says when it fails if it still waits. Absent if it may wait for ever. */
   wait: v.optional(v.id("waits")),
   /** It has had an attempt: rates may count works. */
@@ -53,6 +56,8 @@ export const poolTables = {
     asked: v.optional(vConfig),
     /** The lanes of the queue, if `maxParallelism` was lowered while works waited in more. */
     lanes: v.optional(v.number()),
+    /** Works with a key of fairness have joined the queue since it was closed: see fair.ts. */
+    fair: v.optional(v.boolean()),
     /** When an enqueue closed it: it stays closed for a while. Absent if it may open at once. */
     closedAt: v.optional(v.number()),
   }),
@@ -111,6 +116,8 @@ export const poolTables = {
     mayTake: v.optional(v.boolean()),
     /** `job` is an executor, which runs other works too: executors.ts. */
     shared: v.optional(v.boolean()),
+    /** The key of fairness of its work. */
+    fair: v.optional(v.string()),
     /** What its work holds of its limits: given back with the slot. */
     permits: v.optional(v.array(v.id("permits"))),
     /** When another carrier has begun the work. */
@@ -127,6 +134,7 @@ export const poolTables = {
     counts: v.optional(vSlotCounts),
   })
     .index("by_number", ["number"])
+    .index("by_fair", ["fair", "number"])
     .index("by_may_take", ["mayTake", "number"])
     // By number, so that enqueues read different free slots.
     .index("by_work", ["work", "number"]),
@@ -144,7 +152,10 @@ export const poolTables = {
   /** The queue: works that are due and have no slot. Small rows, as completions read many. */
   waiting: defineTable({
     ...queuedFields,
-    /** A random part of the queue, so that ends of one moment take from different ones. */
+    /**
+     * A random part of the queue, or of its key's, so that ends of one moment take from different
+     * ones.
+     */
     lane: v.optional(v.number()),
   })
     .index("by_commit", ["at"])

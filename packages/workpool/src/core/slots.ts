@@ -181,7 +181,7 @@ export async function startInSlot(
   await holdSlot(ctx, slot, { ...work, timeoutMs }, { ...scheduled, ...since });
 }
 
-type Starting = Pick<Work, "work" | "timeoutMs" | "held" | "permits" | "isAgain">;
+type Starting = Pick<Work, "work" | "timeoutMs" | "held" | "permits" | "isAgain" | "fair">;
 
 /** Writes a work into its slot, with the function that runs it, and spends what its rates take. */
 export async function holdSlot(
@@ -199,7 +199,8 @@ export async function holdSlot(
     startedTheWatch: undefined,
   };
   const permits = ofLimits && [...ofLimits];
-  const held = { work, timeoutMs, permits, startedAt: now, heldSince: now, handOvers: 0 };
+  const whose = { fair: asks.fair?.key, permits };
+  const held = { work, timeoutMs, ...whose, startedAt: now, heldSince: now, handOvers: 0 };
   const counts = takeCounts(ctx, slot);
   await ctx.db.patch("slots", slot, { ...fresh, reporting: undefined, ...held, ...how, ...counts });
 }
@@ -257,6 +258,6 @@ export async function watchReport(
 /** @param work who it is for. Default: everybody. */
 export async function freeSlot(ctx: MutationCtx, slot: SlotId, work?: typeof OFFERED) {
   const none = { job: undefined, mayTake: undefined, shared: undefined, permits: undefined };
-  const free = { work, ...none, heldSince: Date.now() };
+  const free = { work, ...none, fair: undefined, heldSince: Date.now() };
   await ctx.db.patch("slots", slot, { ...free, ...takeCounts(ctx, slot) });
 }

@@ -29,6 +29,7 @@ export const {
   inspect,
   recover,
   seeForOwner,
+  lookFairly,
   lookAtLine,
   countWaiting,
   endOverrides,

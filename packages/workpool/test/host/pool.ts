@@ -50,6 +50,7 @@ export const {
   inspect,
   recover,
   seeForOwner,
+  lookFairly,
   lookAtLine,
   countWaiting,
   endOverrides,

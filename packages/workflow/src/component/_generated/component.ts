@@ -324,7 +324,7 @@ export type ComponentApi<Name extends string | undefined = string | undefined> =
         };
         tags?: Record<string, string | number | boolean>;
         one?: { key: string; otherwise: "wait" | "skip" | "cancelOld" | "newestWaits" };
-        standing?: { priorityMs?: number };
+        standing?: { priorityMs?: number; fairness?: { key: string; weight: number } };
       },
       null,
       Name
@@ -749,7 +749,7 @@ export type ComponentApi<Name extends string | undefined = string | undefined> =
                     input: any;
                     given?: { value?: any };
                     one?: { key: string; otherwise: "wait" | "skip" | "cancelOld" | "newestWaits" };
-                    standing?: { priorityMs?: number };
+                    standing?: { priorityMs?: number; fairness?: { key: string; weight: number } };
                     error?: {
                       message: string;
                       kind:
@@ -893,7 +893,7 @@ export type ComponentApi<Name extends string | undefined = string | undefined> =
           key?: string;
           tags?: Record<string, string | number | boolean>;
           one?: { key: string; otherwise: "wait" | "skip" | "cancelOld" | "newestWaits" };
-          standing?: { priorityMs?: number };
+          standing?: { priorityMs?: number; fairness?: { key: string; weight: number } };
           collect?: {
             key: string;
             quietMs: number;
@@ -1590,7 +1590,7 @@ export type ComponentApi<Name extends string | undefined = string | undefined> =
         nodes: Array<{ name: string; stage: string; reads: Array<string> }>;
         from?: string;
         one?: { key: string; otherwise: "wait" | "skip" | "cancelOld" | "newestWaits" };
-        standing?: { priorityMs?: number };
+        standing?: { priorityMs?: number; fairness?: { key: string; weight: number } };
         loop?: {
           first: string;
           last: string | null;

@@ -167,7 +167,8 @@ export async function actionWork(
   const { permits = action.permits, startedAt: cameAt, standing, parentOfMany: group } = step;
   const isAgain = step.attempt > 1;
   const at = step.place ?? core.placeOf({ cameAt, isAgain, ...standing });
-  return { work: step._id, ...action, args, group, permits, isAgain, at };
+  const fair = standing?.fairness;
+  return { work: step._id, ...action, args, group, permits, fair, isAgain, at };
 }
 
 async function scopeArgument(

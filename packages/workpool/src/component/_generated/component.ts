@@ -61,6 +61,7 @@ export type ComponentApi<Name extends string | undefined = string | undefined> =
         };
         permits?: Array<string>;
         waitAtMostMs?: number;
+        fairness?: { key: string; weight: number };
         priorityMs?: number;
         spends?: Record<string, string>;
         onComplete?: {
@@ -106,6 +107,7 @@ export type ComponentApi<Name extends string | undefined = string | undefined> =
         };
         permits?: Array<string>;
         waitAtMostMs?: number;
+        fairness?: { key: string; weight: number };
         priorityMs?: number;
         spends?: Record<string, string>;
         onComplete?: {
@@ -408,6 +410,7 @@ export type ComponentApi<Name extends string | undefined = string | undefined> =
         };
         permits?: Array<string>;
         waitAtMostMs?: number;
+        fairness?: { key: string; weight: number };
         priorityMs?: number;
         spends?: Record<string, string>;
         onComplete?: {

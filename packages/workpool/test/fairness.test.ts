@@ -1,0 +1,43 @@
+import { expect, test } from "vitest";
+import { type EnqueueOptions, Workpool } from "../src/client/index.js";
+import { NOTHING_LEFT, TestApp, virtualTime } from "./app.js";
+import { components, internal } from "./convex/_generated/api.js";
+
+virtualTime();
+
+function shared(maxParallelism: number) {
+  const app = new TestApp();
+  const pool = new Workpool(components.workpool, { maxParallelism });
+  const { sleep } = internal.jobs;
+  const enqueue = (label: string, options: Pick<EnqueueOptions, "fairness" | "priority"> = {}) =>
+    app.t.mutation(
+      async (ctx) => await pool.enqueueAction(ctx, sleep, { label, ms: 5_000 }, options as object),
+    );
+  return { app, enqueue, begun: async () => await app.labels("start") };
+}
+
+test("[S211] a slot goes to the key that holds the fewest, then to the oldest; within a key the order stays", async () => {
+  const { app, enqueue, begun } = shared(1);
+  for (const label of ["a1", "a2", "a3", "a4"]) await enqueue(label, { fairness: { key: "a" } });
+  await enqueue("b1", { fairness: { key: "b" } });
+  await enqueue("none");
+  await enqueue("b2", { fairness: { key: "b" }, priority: 30_000 });
+  await app.drive();
+  // The slot that becomes free counts for the key whose work has ended.
+  expect(await begun()).toEqual("a1 b2 a2 b1 a3 none a4".split(" "));
+  expect(await app.leftovers()).toEqual(NOTHING_LEFT);
+});
+
+test("[S211] of slots that are shared each key gets as many as its weight says", async () => {
+  const { app, enqueue, begun } = shared(8);
+  await enqueue("first");
+  for (let n = 0; n < 24; n++) await enqueue("a", { fairness: { key: "a" } });
+  for (let n = 0; n < 24; n++) await enqueue("b", { fairness: { key: "b", weight: 3 } });
+  await app.drive(22_000);
+  const seen = (await begun()).slice(9);
+  expect(seen.filter((label) => label === "b").length).toBeGreaterThanOrEqual(
+    2 * seen.filter((label) => label === "a").length,
+  );
+  await app.drive();
+  expect(await begun()).toHaveLength(49);
+});
