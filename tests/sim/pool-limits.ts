@@ -19,7 +19,7 @@ const SAME = {
   api: { rate: { limit: 20, per: 1_000, burst: 10 } },
   calls: { perKey: 3, rate: { limit: 30, per: 60_000, burst: 3, count: "works" } },
   tokens: { rate: { limit: 1_000, per: 10_000 }, unit: "tokens" },
-  scarce: { total: 1, maxWaiting: 3 },
+  scarce: { total: 1, maxWaiting: 2 },
 } satisfies Limits;
 
 /** How much each lets through at first. */
@@ -53,7 +53,7 @@ export function limitsOfWork(random: () => number): Pick<Work, "limits" | "waitA
     { calls: "ab"[upTo(2)]! },
     { tokens: { estimate, ...(random() < 0.7 ? { spend: "used.tokens" } : {}) } },
     { scarce: true as const },
-    {},
+    { scarce: true as const },
     {},
     {},
   ][upTo(6)];

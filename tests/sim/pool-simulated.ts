@@ -11,6 +11,7 @@ import type { Outcome } from "./simulated.js";
 import { Idle } from "./idle.js";
 import { plantLarge } from "./large.js";
 import { FIRST_LIMITS, PoolLimits } from "./pool-limits.js";
+import { PoolHolds } from "./pool-holds.js";
 import { PoolRates } from "./pool-rates.js";
 import { PoolWaits } from "./pool-waits.js";
 import { isUnread } from "./unread.js";
@@ -122,12 +123,15 @@ class PoolSimulation {
       this.#isMoved,
     );
     const { maxWaiting } = FIRST_LIMITS.scarce;
-    const waits = new PoolWaits(this.#deployment, tell, "workpool", maxWaiting);
+    const waits = new PoolWaits(this.#deployment, tell, maxWaiting);
     [this.#rates, this.#waits] = [rates, waits];
+    const holds = new PoolHolds(this.#deployment, tell, (id) => this.#workOf(id));
     this.#deployment.onCommit((commit) => {
       limits.see(commit);
       rates.see(commit);
       waits.see(commit);
+      // An attempt that is lost has asked for nothing.
+      if (!this.#hasFaults) holds.see(commit);
       const { by, writes } = commit;
       for (const { table, old, next } of writes) {
         if (table.path === "workpool/slots") {
@@ -391,6 +395,10 @@ class PoolSimulation {
 
   #note(what: string): void {
     this.#history.push(`${this.#events} ${what}`);
+  }
+  #workOf(id: string): Work | undefined {
+    const one = this.#asked.find((each) => each.asks === "work" && each.workId === id);
+    return one?.asks === "work" ? one.work : undefined;
   }
   #works(): Work[] {
     return this.#asked.flatMap((one) => (one.asks === "work" ? [one.work] : []));

@@ -18,7 +18,6 @@ interface Wait {
   /** Those with the same limits and keys wait in one line. */
   readonly line: string;
 }
-type Document = Readonly<Record<string, unknown>>;
 type Row = Pick<Doc<"waiting">, "work" | "permits">;
 
 /** Looks at how long works wait, and how many for a limit that says how many may. */
@@ -28,14 +27,11 @@ export class PoolWaits {
   readonly waited = new Map<string, number>();
   /** At which commits one has ended that was for the scarce limit. */
   readonly #left: number[] = [];
-  /** Of lines that this limit keeps back, since which commit. */
-  readonly #blocked = new Map<string, number>();
   #commit = 0;
 
   constructor(
     readonly deployment: Deployment,
     readonly tell: (problem: string) => void,
-    readonly component: string,
     readonly maxWaiting: number,
   ) {}
 
@@ -43,7 +39,6 @@ export class PoolWaits {
     this.#commit += 1;
     const [left, joined] = [new Set<string>(), new Map<string, Row>()];
     for (const { table, old, next } of writes) {
-      if (table.path === `${this.component}/lines`) this.#see(old, next);
       if (!/\/(waiting|limited)$/.test(table.path)) continue;
       // What a table holds is for its schema to say.
       if (old !== undefined) left.add((old as unknown as Row).work);
@@ -77,20 +72,11 @@ export class PoolWaits {
     }
   }
 
-  /** How many any snapshot shows to one that joins a line. */
+  /** How many any snapshot shows in the line that one joins. */
   #seenFrom(own: string): number {
-    const isSeen = (commit: number) => commit < this.#commit - STALE_COMMITS;
     const counts = ({ isScarce, commit, line }: Wait) =>
-      isScarce &&
-      isSeen(commit) &&
-      (line === own || isSeen(this.#blocked.get(line) ?? this.#commit));
+      isScarce && line === own && commit < this.#commit - STALE_COMMITS;
     return [...this.#waits.values()].filter(counts).length;
-  }
-
-  #see(old: Document | undefined, next: Document | undefined): void {
-    const line = (row: Document) => String(row["line"]);
-    if (next?.["blockedBy"] !== SCARCE) this.#blocked.delete(line((old ?? next)!));
-    else if (!this.#blocked.has(line(next))) this.#blocked.set(line(next), this.#commit);
   }
 
   /** @returns what is wrong with a work that has failed since it has waited for as long as it may. */
