@@ -1,9 +1,8 @@
 import type { Gate, Host, HostCtx, MutationCtx, Work } from "../context.js";
 import { MAX_PARALLELISM_LIMIT } from "../gate.js";
 import { keepOfBuckets, seenKeptBack, spentBy } from "./buckets.js";
-import { limitOf } from "./limits.js";
 import { blockLine, findLine, joinLine, lineOf, seeLine } from "./lines.js";
-import { freePermits, limitedBy, type Look, lookAtLine, takePermits } from "./permits.js";
+import { freePermits, limitedBy, type Look, lookAtLine, numbered, takePermits } from "./permits.js";
 
 /** Those of the works that no limit keeps back. The others join their lines. */
 export async function admitted(
@@ -48,10 +47,13 @@ export async function admit(
   }
   const names = limitedBy(gate, work.permits);
   const spent = spentBy(gate, work);
-  const isSeen = isAlone && names.length + spent.length > 0;
-  const look = isSeen ? await seeLine(ctx, host, line, names, { spent }) : undefined;
+  const counted = starts
+    ? undefined
+    : { permits: numbered(gate, names), most: MAX_PARALLELISM_LIMIT };
+  const isSeen = isAlone && (spent.length > 0 || (!starts && names.length > 0));
+  const look = isSeen ? await seeLine(ctx, host, line, { spent, ...counted }) : undefined;
   const free = starts
-    ? await freePermits(ctx, gate, names, look?.held)
+    ? await freePermits(ctx, gate, names, isAlone ? host : undefined)
     : await queueable(ctx, gate, line, names, look);
   const full =
     free !== null && "full" in free
@@ -78,10 +80,9 @@ export async function queueable(
   names: readonly string[],
   seen?: Look,
 ): Promise<{ full: string } | null> {
-  const full = ({ held, queued }: Look) =>
-    names.find((name, index) => held[index]!.length + queued >= limitOf(gate, name));
+  const full = ({ free }: Look) => names.find((_, index) => free[index] === null);
   if (seen !== undefined && full(seen) === undefined) return null;
-  const most = MAX_PARALLELISM_LIMIT;
-  const sure = full(await lookAtLine(ctx, { line, permits: [...names], most }));
+  const asked = { line, permits: numbered(gate, names), most: MAX_PARALLELISM_LIMIT };
+  const sure = full(await lookAtLine(ctx, asked));
   return sure === undefined ? null : { full: sure };
 }
