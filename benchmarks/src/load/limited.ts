@@ -87,12 +87,12 @@ const rated = (count: number): Limited =>
 /** Works that use 100 to 900 tokens, and are estimated to use 500. */
 const budgeted = (count: number): Limited =>
   load(
-    `${count} within ${count / 15} s that use 100 to 900 tokens, of 4,000 a second, works of 200 ms`,
-    each(count, (n) => [
-      (n * 1_000) / 15,
-      "limited:enqueueUsing",
-      { count: 1, maxParallelism: POOL, ms: 200, used: 100 + ((n * 370) % 801) },
-    ]),
+    `${count} within ${count / 15} s that use 100 to 900 tokens, of 4,000 a second, 2 tokens a ms`,
+    each(count, (n) => {
+      const used = 100 + ((n * 370) % 801);
+      const args = { count: 1, maxParallelism: POOL, ms: used / 2, used };
+      return [(n * 1_000) / 15, "limited:enqueueUsing", args];
+    }),
   );
 
 /** The pool of those that are refused at once. */

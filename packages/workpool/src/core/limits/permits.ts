@@ -116,7 +116,7 @@ export function limitedBy(gate: Gate, permits: readonly string[] = []): string[]
 
 /**
  * Finds free permits: of those that a stale snapshot shows as free, one at random, so that starts of
- * one moment take different ones. If it shows none, it reads them all: then it conflicts with ends.
+ * one moment take different ones. If it shows none, it reads them for sure: it conflicts with ends.
  * @param host sees the snapshot. Default: nothing is known of it.
  */
 export async function freePermits(
@@ -136,7 +136,7 @@ export async function freePermits(
       number = seen[index] ?? null;
       if (number !== null && !(await isFree(ctx, name, number))) number = null;
     }
-    number ??= await freeForSure(ctx, name, limit);
+    number ??= await freeNumber(ctx, name, limit, 0);
     if (number === null) return { full: name };
     numbers.set(name, number);
   }
@@ -158,17 +158,6 @@ async function seeFree(ctx: MutationCtx, host: Host, gate: Gate, names: readonly
 async function givenBackOf(ctx: MutationCtx, name: string, limit: number): Promise<number | null> {
   for (const number of poolTx(ctx).givenBack.get(name) ?? [])
     if (number < limit && (await isFree(ctx, name, number))) return number;
-  return null;
-}
-
-/** A free number at random; null if there is none. */
-async function freeForSure(ctx: MutationCtx, name: string, limit: number): Promise<number | null> {
-  const held = await permitsNamed(ctx, name).take(limit);
-  if (held.length >= limit) return null;
-  const taken = new Set(held.map(({ number }) => number).filter((number) => number < limit));
-  let left = Math.floor(Math.random() * (limit - taken.size));
-  for (let number = 0; number < limit; number++)
-    if (!taken.has(number) && left-- === 0) return number;
   return null;
 }
 

@@ -6,6 +6,7 @@ import { startQueued } from "../hand-over.js";
 import { joinQueue } from "../queue.js";
 import { HALF_OF_A_TRANSACTION, hasRoom, MOST_REFUSED, ROOM_TO_COMPLETE } from "../room.js";
 import { claimable, type HandOvers } from "../slots.js";
+import { poolTx } from "../transaction.js";
 import { queueable } from "./admission.js";
 import { keepOfBuckets, type KeptBack, seenKeptBack, spentBy } from "./buckets.js";
 import {
@@ -107,9 +108,20 @@ export async function firstFree(
     await endLine(ctx, line);
     return "none";
   }
-  const free = await freePermits(ctx, gate, names, host);
+  return await startable(ctx, host, gate, line, row);
+}
+
+/** A work of a line with what it takes to start; or what keeps it back. */
+export async function startable(
+  ctx: MutationCtx,
+  host: Host,
+  gate: Gate,
+  { line }: Pick<Doc<"lines">, "line">,
+  row: Doc<"limited">,
+): Promise<First | Full> {
+  const free = await freePermits(ctx, gate, limitedBy(gate, row.permits), host);
   if ("full" in free) return free;
-  const keptBack = await keptBackOf(ctx, host, gate, line.line, row);
+  const keptBack = await keptBackOf(ctx, host, gate, line, row);
   return keptBack ?? { row, numbers: free.numbers };
 }
 
@@ -122,7 +134,10 @@ async function keptBackOf(
   row: Doc<"limited">,
 ): Promise<KeptBack | null> {
   const spent = spentBy(gate, row);
-  if (spent.length === 0) return null;
+  const { releasing } = poolTx(ctx);
+  // Of what it releases it reads the bucket itself; those in the queue will take of it too.
+  if (gate.open && spent.every(({ name }) => releasing.has(name)))
+    return await keepOfBuckets(ctx, gate, row);
   const most = gate.open ? 0 : MAX_PARALLELISM_LIMIT;
   const { buckets, queued } = await seeLine(ctx, host, line, { spent, most });
   return seenKeptBack(ctx, spent, buckets, queued) ?? (await keepOfBuckets(ctx, gate, row));
