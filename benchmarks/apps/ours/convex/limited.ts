@@ -19,7 +19,7 @@ const limits = {
   team: { perKey: 10 },
   model: { total: 10 },
   api: { rate: { limit: 10, per: "1s" } },
-  fast: { rate: { limit: 1_000, per: "1s" } },
+  fast: { rate: { limit: 1_000, per: "1s", burst: 50 } },
   tokens: { rate: { limit: 4_000, per: "1s" }, unit: "tokens" },
   service: { total: 200 },
 } as const;
