@@ -170,7 +170,7 @@ ${Object.keys(LIMITED)
 - _Idle_: for how long at most a work could have started and did not, while a slot was free.
 - _Wait_: how long 19 of 20 works waited at most: those of the small teams, those of the free key, or else all.
 
-A work that gets a 429 has two attempts. What its end reads and loses is mostly of the moment at which all of them come back.
+A work that gets a 429 has two attempts. Most of what it reads, and of its conflicts, comes when all of them are due again.
 
 ## Calls refused with shorter and longer mutations
 
