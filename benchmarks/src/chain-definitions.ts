@@ -74,6 +74,8 @@ const SHAPES = {
   wakes: () => ['  .sleep("slept", ({ input }) => input.ms)', AFTERWARDS],
   /** An event, and then an action. */
   answered: () => ['  .event("asked", { anyOf: { one: z.number() } })', AFTERWARDS],
+  /** An action, for the last of starts that come together. */
+  collected: () => [AFTERWARDS],
 } satisfies Record<string, (length: number) => string[]>;
 
 /** An action of 200 ms, as those of the loads are. */
@@ -112,11 +114,13 @@ export function chainDefinitions(chains: readonly Chain[]): string {
 
 const FIRST: Previous = { name: "input", value: "input.n" };
 
-const HEAD = (name: string) =>
-  `export const ${name} = defineWorkflow({ input: z.object({ n: z.number(), ms: z.number() }) })`;
+const HEAD = (name: string, options = "") =>
+  `export const ${name} = defineWorkflow({ input: z.object({ n: z.number(), ms: z.number() })${options} })`;
+const COLLECT = ', collect: { key: () => "one", quiet: "2s", atMost: "1m", keep: "last" }';
 
 function definition({ kind, length }: Chain): string {
-  return [HEAD(`${kind}${length}`), ...nodes(kind, length)].join("\n");
+  const head = HEAD(`${kind}${length}`, kind === "collected" ? COLLECT : "");
+  return [head, ...nodes(kind, length)].join("\n");
 }
 
 function nodes(kind: Chain["kind"], length: number): string[] {

@@ -1,7 +1,7 @@
 import { type Deployment, S256, textOf } from "@stepwise/testing";
 import { describe, expect, test } from "vitest";
 import { deployed } from "../src/load/engines.js";
-import { LIMITED, measureLimits } from "../src/load/limited.js";
+import { LIMITED, measureLimits, SMALL } from "../src/load/limited.js";
 import { LOADS } from "../src/load/loads.js";
 import { type Load, measure } from "../src/load/measure.js";
 
@@ -211,11 +211,11 @@ describe("works with limits", { tags: ["large"] }, () => {
     ["hot-key", { conflicts: 0.05, documents: 16 }],
     ["keys-full", { conflicts: 0.05, documents: 16, waitMs: 100 }],
     ["fair", { conflicts: 0.1, documents: 20, waitMs: 2_000 }],
-    ["flood", { conflicts: 0.1, documents: 24, waitMs: 2_000 }],
+    ["flood", { conflicts: 0.1, documents: 19, waitMs: 2_000 }],
     // Without a choice among the first works of a line, ends of one moment lose 1.5 times each, and
     // 64 of 600 use up their attempts.
-    ["moved", { conflicts: 0.4, documents: 50 }],
-    ["crossing", { conflicts: 0.3, documents: 65 }],
+    ["moved", { conflicts: 0.4, documents: 31 }],
+    ["crossing", { conflicts: 0.3, documents: 32 }],
   ])(
     "[S186] [S187] [S211] of the load %s: none is refused, never too many run, and none waits beside a free slot",
     async (name, most) => {
@@ -226,6 +226,25 @@ describe("works with limits", { tags: ["large"] }, () => {
       expect(seen.conflicts).toBeLessThanOrEqual(most.conflicts);
       expect(seen.documentsRead).toBeLessThanOrEqual(most.documents);
       if ("waitMs" in most) expect(seen.waitMs).toBeLessThanOrEqual(most.waitMs!);
+    },
+  );
+
+  test.each([
+    ["rate", "S216", { conflicts: 0.05, documents: 26, calls: 3.5 }],
+    ["budget", "S223", { conflicts: 0.8, documents: 50, calls: 3.7 }],
+    ["refused", "S213", { conflicts: 3, documents: 115, calls: 7.5 }],
+    // Each start reads the collector, and inserts what it has got.
+    ["collected", "S206", { conflicts: 0.05, documents: 5, calls: 0.1 }],
+  ])(
+    "of the load %s, made small, none is refused or comes too early, and none waits beside a free slot [%s]",
+    async (name, _promise, most) => {
+      const seen = await measureLimits(SMALL[name]!, 1, SOURCES);
+      expect(seen.refused).toBe(0);
+      expect(seen.tooMany).toBe(0);
+      expect(seen.idleMs).toBeLessThanOrEqual(2_000);
+      expect(seen.conflicts).toBeLessThanOrEqual(most.conflicts);
+      expect(seen.documentsRead).toBeLessThanOrEqual(most.documents);
+      expect(seen.calls).toBeLessThanOrEqual(most.calls);
     },
   );
 });

@@ -14,6 +14,7 @@ const CHAINS: readonly Chain[] = [
   { kind: "wakes", length: 1 },
   { kind: "answered", length: 1 },
   { kind: "mutation", length: 1 },
+  { kind: "collected", length: 1 },
 ];
 
 const OF_POOL = /^workpool(?=\/|$)/;

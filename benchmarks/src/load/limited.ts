@@ -8,6 +8,8 @@ interface Named {
   readonly team?: string;
   readonly model?: boolean;
   readonly owner?: string;
+  readonly api?: boolean;
+  readonly fast?: boolean;
 }
 
 export interface Limited extends Load {
@@ -15,11 +17,15 @@ export interface Limited extends Load {
   readonly allows?: (permit: string, at: number) => number;
   /** The works whose waits are told apart, by their permits and their keys of fairness. */
   readonly small?: (permits: readonly string[], owner: string | undefined) => boolean;
+  /** How many runs of workflows there are to be. Default: it is not looked at. */
+  readonly runs?: number;
 }
 
 const POOL = 50;
 const DECLARED: Readonly<Record<string, number>> = { model: 10 };
 const PER_KEY: Readonly<Record<string, number>> = { tenant: 1, team: 10 };
+/** How many start a second, or how many tokens they take; as many at once after a quiet time. */
+const RATES: Readonly<Record<string, number>> = { api: 10, fast: 1_000, tokens: 4_000 };
 
 /** As the app declares them. A name alone is that of all keys together. */
 function declared(permit: string): number {
@@ -27,7 +33,12 @@ function declared(permit: string): number {
   return (key === undefined ? DECLARED[name] : PER_KEY[name]) ?? Infinity;
 }
 
-const works = (named: Named, ms: number, count = 1) => ({ count, maxParallelism: POOL, ms, named });
+const works = (named: Named, ms: number, count = 1, pool = POOL) => ({
+  count,
+  maxParallelism: pool,
+  ms,
+  named,
+});
 
 function load(
   title: string,
@@ -64,6 +75,42 @@ const allowedOfModel = (at: number): number =>
       ({ from }, index) => from <= at && (MOVED[index + 1]?.from ?? Infinity) > at - 1_000,
     ).map(({ total }) => total),
   );
+
+/** As many as wait for a rate at once. */
+const rated = (count: number): Limited =>
+  load(`${count.toLocaleString("en")} at once of a limit of 10 a second, works of 50 ms`, [
+    enqueue(0, { api: true }, 50, Math.min(count, 1_000)),
+    ...each(Math.ceil(count / 1_000) - 1, (n) =>
+      enqueue(200 * (n + 1), { api: true }, 50, Math.min(count - 1_000 * (n + 1), 1_000)),
+    ),
+  ]);
+
+/** Works that use 100 to 900 tokens, and are estimated to use 500. */
+const budgeted = (count: number): Limited =>
+  load(
+    `${count} within ${count / 15} s that use 100 to 900 tokens, of 4,000 a second, 2 tokens a ms`,
+    each(count, (n) => {
+      const used = 100 + ((n * 370) % 801);
+      const args = { count: 1, maxParallelism: POOL, ms: used / 2, used };
+      return [(n * 1_000) / 15, "limited:enqueueUsing", args];
+    }),
+  );
+
+/** The pool of those that are refused at once. */
+const WIDE = 100;
+const HELD_MS = 10_000;
+
+/** Starts of one key of a `collect`. */
+const collected = (count: number): Limited => ({
+  ...load(
+    `a storm of ${count.toLocaleString("en")} starts of one key of a \`collect\`, 50 a second`,
+    each(count, (n) => [n * 20, "runs:start", { kind: "collected", length: 1, ms: 0 }]),
+  ),
+  actions: count,
+  warmUp: ["runs:start", { kind: "collected", length: 1, ms: 0 }],
+  toRest: true,
+  runs: 1,
+});
 
 /** The rows of the table, by name. */
 export const LIMITED: Readonly<Record<string, Limited>> = {
@@ -131,10 +178,33 @@ export const LIMITED: Readonly<Record<string, Limited>> = {
       isLong: true,
     },
   ),
+  rate: rated(5_000),
+  budget: budgeted(300),
+  refused: load(
+    `${WIDE} that get a 429 at once and hold their limit for 10 s, pool of ${WIDE}, works of 50 ms`,
+    [[0, "limited:enqueueRefused", { count: WIDE, maxParallelism: WIDE, ms: 50 }]],
+    {
+      pool: WIDE,
+      warmUp: ["limited:enqueue", works({}, 100, 1, WIDE)],
+      toRest: true,
+      // They are told so within a second, each with its own end.
+      allows: (permit, at) =>
+        permit === "service" && at > 1_000 && at < HELD_MS ? 0 : declared(permit),
+    },
+  ),
+  collected: collected(1_000),
+};
+
+/** Some of them with fewer works, for tests. */
+export const SMALL: Readonly<Record<string, Limited>> = {
+  rate: rated(300),
+  budget: budgeted(150),
+  refused: LIMITED["refused"]!,
+  collected: collected(300),
 };
 
 export interface MeasuredLimits extends Measured {
-  /** Starts at which more ran than a limit says. */
+  /** Starts at which more ran than a limit says, or that came before a rate allows them. */
   readonly tooMany: number;
   /** For how long at most a work could have started and did not, with a slot free, in ms. */
   readonly idleMs: number;
@@ -145,9 +215,49 @@ export interface MeasuredLimits extends Measured {
 interface Work {
   readonly permits?: readonly string[];
   readonly fairness?: { readonly key: string };
+  readonly args?: { readonly used?: number };
+}
+interface Waiting {
+  readonly work: string;
 }
 interface Slot {
   readonly work?: string;
+}
+
+/** A transaction has the time of its begin, and is seen when it commits. */
+const SKEW_MS = 60;
+
+/** What there is of a rate, as time, starts and ends make it. */
+class Bucket {
+  #left: number;
+  #at = 0;
+
+  constructor(readonly perSecond: number) {
+    this.#left = perSecond;
+  }
+
+  left(at: number): number {
+    this.take(0, at);
+    return this.#left;
+  }
+
+  /** @returns whether that was too much. */
+  take(cost: number, at: number): boolean {
+    this.#left = Math.min(this.perSecond, this.#left + ((at - this.#at) * this.perSecond) / 1_000);
+    this.#left -= cost;
+    this.#at = at;
+    return cost > 0 && this.#left < -(this.perSecond * SKEW_MS) / 1_000 - 0.5;
+  }
+}
+
+/** How much a start takes of a rate, by its permits: `tokens=500` is an estimate. */
+function costsOf(permits: readonly string[]): Map<string, number> {
+  const costs = new Map<string, number>();
+  for (const permit of permits) {
+    const [name = "", cost] = permit.split(/[=:]/);
+    if (name in RATES) costs.set(name, cost === undefined ? 1 : Number(cost));
+  }
+  return costs;
 }
 
 /** Sees at each commit which works run and which wait, and holds that against the limits. */
@@ -155,13 +265,13 @@ class Watcher {
   readonly waits: number[] = [];
   tooMany = 0;
   idleMs = 0;
-  readonly #works = new Map<
-    string,
-    { permits: readonly string[]; owner: string | undefined; at: number; waits: boolean }
-  >();
+  runs = 0;
+  readonly #works = new Map<string, Work>();
   readonly #slots = new Map<string, string | undefined>();
   readonly #running = new Map<string, number>();
-  readonly #waiting = new Map<string, number>();
+  readonly #buckets = new Map<string, Bucket>();
+  /** Since when each work waits, oldest first, of works with the same limits and keys. */
+  readonly #waiting = new Map<string, Map<string, number>>();
   readonly #began: number;
   /** Of works with the same limits and keys: since when one could start. */
   readonly #idleSince = new Map<string, number>();
@@ -172,15 +282,22 @@ class Watcher {
     readonly load: Limited,
   ) {
     this.#began = deployment.clock.now();
+    for (const [name, perSecond] of Object.entries(RATES))
+      this.#buckets.set(name, new Bucket(perSecond));
     for (const { _id, work } of deployment.rows<Slot & { _id: string }>("workpool", "slots"))
       this.#slots.set(_id, work);
     deployment.onCommit(({ writes }) => {
-      const own = writes.filter(({ table }) => table.component === "workpool");
-      for (const { table, id, old, next } of own)
-        if (table.name === "works")
-          this.#work(id, old as Work | undefined, next as Work | undefined);
+      const of = (name: string, component = "workpool") =>
+        writes.filter(({ table }) => table.component === component && table.name === name);
+      for (const { old } of of("runs", "workflow")) if (old === undefined) this.runs += 1;
+      for (const { id, next } of of("works"))
+        if (next !== undefined) this.#works.set(id, next as Work);
+      const queued = [...of("waiting"), ...of("limited")];
+      for (const { next } of queued) this.#wait(next as Waiting | undefined);
       // What ends and what begins may be in different slots, in any order.
-      const slots = own.filter(({ table }) => table.name === "slots");
+      const slots = of("slots").filter(
+        ({ id, next }) => this.#slots.get(id) !== (next as Slot | undefined)?.work,
+      );
       for (const { id } of slots) this.#leave(id);
       for (const { id, next } of slots) this.#take(id, (next as Slot | undefined)?.work);
       this.#sample();
@@ -195,47 +312,47 @@ class Watcher {
     return (this.load.allows ?? declared)(permit, this.#at);
   }
 
-  #work(id: string, old: Work | undefined, next: Work | undefined): void {
-    if (old === undefined && next !== undefined) {
-      const permits = next.permits ?? [];
-      const owner = next.fairness?.key;
-      this.#works.set(id, { permits, owner, at: this.#at, waits: true });
-      this.#count(this.#waiting, JSON.stringify(permits), 1);
-    } else if (next === undefined) {
-      this.#begins(id);
-    }
-  }
-
-  /** It does not wait any more. */
-  #begins(id: string): void {
-    const work = this.#works.get(id);
-    if (work?.waits !== true) return;
-    work.waits = false;
-    this.#count(this.#waiting, JSON.stringify(work.permits), -1);
-    if (this.load.small?.(work.permits, work.owner) !== false) this.waits.push(this.#at - work.at);
+  /** It waits, in the queue or in a line, or goes from one to the other. */
+  #wait(row: Waiting | undefined): void {
+    if (row === undefined) return;
+    const line = JSON.stringify(this.#permitsOf(row.work));
+    const works = this.#waiting.get(line) ?? new Map<string, number>();
+    this.#waiting.set(line, works);
+    if (!works.has(row.work)) works.set(row.work, this.#at);
   }
 
   #leave(slot: string): void {
-    for (const permit of this.#permitsOf(this.#slots.get(slot)))
-      this.#count(this.#running, permit, -1);
+    const work = this.#slots.get(slot);
+    for (const permit of this.#permitsOf(work)) this.#count(permit, -1);
+    const { permits = [], args } = this.#works.get(work ?? "") ?? {};
+    if (args?.used !== undefined)
+      for (const [name, cost] of costsOf(permits))
+        this.#buckets.get(name)!.take(args.used - cost, this.#at);
   }
 
   #take(slot: string, work: string | undefined): void {
-    const isNew = this.#slots.get(slot) !== work;
     this.#slots.set(slot, work);
-    for (const permit of this.#permitsOf(work)) {
-      this.#count(this.#running, permit, 1);
-      if (isNew && this.#running.get(permit)! > this.#allowed(permit)) this.tooMany += 1;
+    if (work === undefined) return;
+    const permits = this.#permitsOf(work);
+    for (const permit of permits) {
+      this.#count(permit, 1);
+      if (this.#running.get(permit)! > this.#allowed(permit)) this.tooMany += 1;
     }
-    if (work !== undefined) this.#begins(work);
+    for (const [name, cost] of costsOf(permits))
+      if (this.#buckets.get(name)!.take(cost, this.#at)) this.tooMany += 1;
+    const waiting = this.#waiting.get(JSON.stringify(permits));
+    const since = waiting?.get(work) ?? this.#at;
+    waiting?.delete(work);
+    const owner = this.#works.get(work)?.fairness?.key;
+    if (this.load.small?.(permits, owner) !== false) this.waits.push(this.#at - since);
   }
 
   #permitsOf(work: string | undefined): readonly string[] {
-    return work === undefined ? [] : (this.#works.get(work)?.permits ?? []);
+    return this.#works.get(work ?? "")?.permits ?? [];
   }
 
-  #count(counts: Map<string, number>, key: string, more: number): void {
-    counts.set(key, (counts.get(key) ?? 0) + more);
+  #count(permit: string, more: number): void {
+    this.#running.set(permit, (this.#running.get(permit) ?? 0) + more);
   }
 
   #sample(): void {
@@ -243,20 +360,23 @@ class Watcher {
     if (at < this.#sampledAt + 100) return;
     this.#sampledAt = at;
     const isFree = [...this.#slots.values()].some((work) => work === undefined);
-    for (const [line, count] of this.#waiting) {
-      const mayStart =
-        isFree &&
-        count > 0 &&
-        (JSON.parse(line) as string[]).every(
-          (permit) => (this.#running.get(permit) ?? 0) < this.#allowed(permit),
-        );
-      if (!mayStart) this.#idleSince.delete(line);
-      else {
-        const since = this.#idleSince.get(line) ?? at;
-        this.#idleSince.set(line, since);
-        this.idleMs = Math.max(this.idleMs, at - since);
+    for (const [line, works] of this.#waiting) {
+      const [oldest] = works.values();
+      if (!isFree || oldest === undefined || !this.#mayStart(JSON.parse(line) as string[])) {
+        this.#idleSince.delete(line);
+        continue;
       }
+      const since = this.#idleSince.get(line) ?? at;
+      this.#idleSince.set(line, since);
+      this.idleMs = Math.max(this.idleMs, at - Math.max(since, oldest));
     }
+  }
+
+  #mayStart(permits: readonly string[]): boolean {
+    return (
+      permits.every((permit) => (this.#running.get(permit) ?? 0) < this.#allowed(permit)) &&
+      [...costsOf(permits)].every(([name, cost]) => this.#buckets.get(name)!.left(this.#at) >= cost)
+    );
   }
 }
 
@@ -270,7 +390,8 @@ export async function measureLimits(
   const measured = await measure(load, "ours", seed, conditions, (deployment) => {
     watcher = new Watcher(deployment, load);
   });
-  const { tooMany, idleMs, waits } = watcher!;
+  const { idleMs, waits, runs } = watcher!;
+  const tooMany = watcher!.tooMany + (load.runs === undefined ? 0 : Math.abs(runs - load.runs));
   const waitMs = waits.sort((a, b) => a - b)[Math.floor(0.95 * waits.length)] ?? 0;
   return { ...measured, tooMany, idleMs, waitMs };
 }

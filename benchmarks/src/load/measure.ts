@@ -51,7 +51,7 @@ export interface Measured {
 }
 
 const REST_MS = 120_000;
-const ACTION = /(^|\/)(steps:act|steps:fail|settling:act)/;
+const ACTION = /(^|\/)(steps:act|steps:fail|settling:act|limited:act)/;
 
 /** @param watch gets the deployment before the load begins. */
 export async function measure(

@@ -158,7 +158,7 @@ Batches of 1,000 come 5 times a second where there are 50,000 works or more. At 
 
 ## With limits
 
-Stepwise only, on a pool of 50. [Limits](../docs/language.md#limits) hold for works of the pool and for steps of workflows alike.
+Stepwise only, on a pool of 50 unless a row says otherwise. [Limits](../docs/language.md#limits) hold for works of the pool and for steps of workflows alike.
 
 | load | refused | too many | idle ms | wait ms | conflicts each | used up | calls | documents |
 | --- | --- | --- | --- | --- | --- | --- | --- | --- |
@@ -166,9 +166,11 @@ ${Object.keys(LIMITED)
   .map((name) => limitedRow(answers, name, seeds))
   .join("\n")}
 
-- _Too many_: starts at which more works ran than a limit says, checked at every commit.
+- _Too many_: starts at which more works ran than a limit says, or that a rate does not allow yet, checked at every commit; with \`collect\`, runs beyond the one that there is to be.
 - _Idle_: for how long at most a work could have started and did not, while a slot was free.
 - _Wait_: how long 19 of 20 works waited at most: those of the small teams, those of the free key, or else all.
+
+A work that gets a 429 has two attempts. Most of what it reads, and of its conflicts, comes when all of them are due again.
 
 ## Calls refused with shorter and longer mutations
 

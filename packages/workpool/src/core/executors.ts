@@ -61,8 +61,9 @@ export const seeArgs = {
   /** Says whether there are other ranges. */
   shares: v.boolean(),
   count: v.number(),
-  /** Says whether free slots of the range are wanted too. */
-  slots: v.boolean(),
+  /** Works that are to be taken besides, and slots that are there already. */
+  queued: v.number(),
+  kept: v.number(),
   /** Slots are shared by keys: how many lanes and slots the pool has. */
   fairly: v.optional(v.object({ lanes: v.number(), slots: v.number() })),
 };
@@ -73,20 +74,27 @@ export const vSeenByOwner = v.object({
   lane: v.number(),
 });
 
-/** Up to `count` works for a range: of its lanes from one on, then of others. Read it stale. */
+/** Up to `count` works for a range, and free slots of it for them. Read it from a stale snapshot. */
 export async function seeForOwner(
   ctx: HostQueryCtx,
-  { lo, hi, first, end, lane, shares, count, slots, fairly }: ObjectType<typeof seeArgs>,
+  args: ObjectType<typeof seeArgs>,
 ): Promise<Infer<typeof vSeenByOwner>> {
-  const free = slots ? (await freeSlotsIn(ctx, lo, hi)).map(({ _id }) => _id) : [];
-  if (fairly !== undefined) {
-    const { rows } = await lookFairly(ctx, { count, ...fairly });
-    return { rows, free, lane };
-  }
+  const { lo, hi, count, queued, kept } = args;
+  const { rows, lane } = await seeWorks(ctx, args);
+  const free = await freeSlotsIn(ctx, lo, hi, Math.min(rows.length + queued, count) - kept);
+  return { rows, free: free.map(({ _id }) => _id), lane };
+}
+
+/** Up to `count` works: of the lanes of a range from one on, then of others. */
+async function seeWorks(
+  ctx: HostQueryCtx,
+  { first, end, lane, shares, count, fairly }: ObjectType<typeof seeArgs>,
+): Promise<Pick<Infer<typeof vSeenByOwner>, "rows" | "lane">> {
+  if (fairly !== undefined) return { ...(await lookFairly(ctx, { count, ...fairly })), lane };
   const waiting: QueryInitializer<PoolDataModel["waiting"]> = ctx.db.query("waiting");
   if (!shares) {
     const oldest = await waiting.withIndex("by_commit").take(count);
-    return { rows: oldest.map(({ _id }) => _id), free, lane };
+    return { rows: oldest.map(({ _id }) => _id), lane };
   }
   const rows: GenericId<"waiting">[] = [];
   let next = lane;
@@ -109,7 +117,7 @@ export async function seeForOwner(
       if (isOwn) next = (row.lane ?? 0) + 1;
     }
   }
-  return { rows, free, lane: next < end ? next : first };
+  return { rows, lane: next < end ? next : first };
 }
 
 /** What an executor runs of a work; null if the work has a function of its own. */
@@ -211,13 +219,14 @@ async function refill(
   const shares = ranges.cap > ranges.width;
   const pool = { lanes: lanesOf(gate), slots: gate.maxParallelism };
   const how = { shares, fairly: isFair(gate) ? pool : undefined };
+  // Those that waited for a permit which has been given back here come first.
+  const { queued } = poolTx(ctx);
   const seen = await ctx.runQuery(
     host.functions.seeForOwner,
-    { ...span, ...how, count: room, slots: room > freed.length },
+    { ...span, ...how, count: room, queued: queued.length, kept: freed.length },
     { useStaleSnapshot: true },
   );
-  // Those that waited for a permit which has been given back here come first.
-  const rows = [...poolTx(ctx).queued, ...seen.rows];
+  const rows = [...queued, ...seen.rows];
   const { taken, left } = await take(ctx, host, rows, freed, seen.free);
   for (const slot of left) await freeSlot(ctx, slot._id);
   const holds = running + taken.length;
@@ -237,7 +246,7 @@ async function refill(
   const isEmpty = holds === 0 && rows.length === 0;
   if (isEmpty && (await openAtEnd(ctx, host, gate, { freed: left.length, calledAt })))
     return { next, asks, lane };
-  if (mayBeFree && (await freeSlotsIn(ctx, lo, hi)).length > 0)
+  if (mayBeFree && (await freeSlotsIn(ctx, lo, hi, 1)).length > 0)
     await ringUnlessOn(ctx, host, PAUSE_MS);
   return { next, asks, lane: seen.lane };
 }

@@ -36,7 +36,10 @@ const CLOSED_AT_LEAST_MS = 2_000;
 
 /** Call it if few slots are free: enqueues then join the queue. */
 export async function closeGate(ctx: MutationCtx, gate: Gate): Promise<void> {
-  await ctx.db.patch("gate", gate._id, { open: false, closedAt: Date.now() });
+  const fields = { open: false, closedAt: Date.now() };
+  await ctx.db.patch("gate", gate._id, fields);
+  // From here on it holds in this transaction too.
+  poolTx(ctx).gate = { ...gate, ...fields };
 }
 
 /** Closes the gate for whoever enqueues at this moment; it may open again at once. */

@@ -21,7 +21,6 @@ import {
   limitedRow,
   lineOf,
   ringLines,
-  seeLine,
 } from "./limits/lines.js";
 import { keepOfBuckets } from "./limits/buckets.js";
 import { freePermits, limitedBy, type PermitId, takePermits } from "./limits/permits.js";
@@ -307,8 +306,7 @@ async function permitsOf(
   const gate = poolTx(ctx).gate ?? (await ensureGate(ctx));
   const line = lineOf(permits);
   const names = limitedBy(gate, permits);
-  const { held: seen } = await seeLine(ctx, host, line, names);
-  const free = await freePermits(ctx, gate, names, seen);
+  const free = await freePermits(ctx, gate, names, host);
   const full = "full" in free ? free : await keepOfBuckets(ctx, gate, row, true);
   if (full === null && "numbers" in free) return await takePermits(ctx, row.work, free.numbers);
   await ctx.db.insert("limited", { ...row, line });

@@ -205,12 +205,18 @@ export async function holdSlot(
   await ctx.db.patch("slots", slot, { ...fresh, reporting: undefined, ...held, ...how, ...counts });
 }
 
-/** The free slots numbered `from` up to, but without, `to`: it conflicts with whoever frees one. */
-export async function freeSlotsIn(ctx: QueryCtx, from: number, to: number): Promise<Slot[]> {
+/** The first free slots numbered from `from` up to, but without, `to`: `most` at most. */
+export async function freeSlotsIn(
+  ctx: QueryCtx,
+  from: number,
+  to: number,
+  most: number,
+): Promise<Slot[]> {
+  if (most <= 0) return [];
   return await ctx.db
     .query("slots")
     .withIndex("by_work", (q) => q.eq("work", undefined).gte("number", from).lt("number", to))
-    .collect();
+    .take(most);
 }
 
 /**

@@ -21,6 +21,8 @@ export class PoolTx {
   readonly kept = new Map<string, number>();
   /** The buckets of which this is the releaser. */
   readonly releasing = new Set<string>();
+  /** How many works of a line were let into the queue here. */
+  readonly joining = new Map<string, number>();
   /** Works with limits that were put in the queue, where a stale snapshot does not show them. */
   readonly queued: GenericId<"waiting">[] = [];
   /** How many works that began to wait do so until a time. */

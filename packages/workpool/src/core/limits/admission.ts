@@ -1,9 +1,9 @@
 import type { Gate, Host, HostCtx, MutationCtx, Work } from "../context.js";
 import { MAX_PARALLELISM_LIMIT } from "../gate.js";
+import { poolTx } from "../transaction.js";
 import { keepOfBuckets, seenKeptBack, spentBy } from "./buckets.js";
-import { limitOf } from "./limits.js";
 import { blockLine, findLine, joinLine, lineOf, seeLine } from "./lines.js";
-import { freePermits, limitedBy, type Look, lookAtLine, takePermits } from "./permits.js";
+import { freePermits, limitedBy, type Look, lookAtLine, numbered, takePermits } from "./permits.js";
 
 /** Those of the works that no limit keeps back. The others join their lines. */
 export async function admitted(
@@ -14,8 +14,9 @@ export async function admitted(
 ): Promise<readonly Work[]> {
   if (works.every(({ permits }) => permits === undefined)) return works;
   const ready: Work[] = [];
+  const looks = new Map<string, Look>();
   for (const work of works) {
-    const how = { starts: gate.open, isAlone: works.length === 1 };
+    const how = { starts: gate.open, isAlone: works.length === 1, looks };
     const next = await admit(ctx, host, gate, work, how);
     if (next !== null) ready.push(next);
   }
@@ -27,6 +28,8 @@ interface Admission {
   readonly starts: boolean;
   /** A stale snapshot shows all that there is to see. Default: true. */
   readonly isAlone?: boolean;
+  /** What was seen for the works before it, by line. */
+  readonly looks?: Map<string, Look>;
 }
 
 /**
@@ -38,7 +41,7 @@ export async function admit(
   host: Host,
   gate: Gate,
   work: Work,
-  { starts, isAlone = true }: Admission,
+  { starts, isAlone = true, looks = new Map() }: Admission,
 ): Promise<Work | null> {
   if (work.permits === undefined) return work;
   const line = lineOf(work.permits);
@@ -48,21 +51,28 @@ export async function admit(
   }
   const names = limitedBy(gate, work.permits);
   const spent = spentBy(gate, work);
-  const isSeen = isAlone && names.length + spent.length > 0;
-  const look = isSeen ? await seeLine(ctx, host, line, names, { spent }) : undefined;
+  const isCounted = isAlone && !starts && names.length > 0;
+  const isRated = spent.length > 0 && (isAlone || !starts);
+  const counted = { permits: isCounted ? numbered(gate, names) : [], most: MAX_PARALLELISM_LIMIT };
+  const asked = { spent, ...(starts ? {} : counted) };
+  const look =
+    isCounted || isRated ? (looks.get(line) ?? (await seeLine(ctx, host, line, asked))) : undefined;
   const free = starts
-    ? await freePermits(ctx, gate, names, look?.held)
-    : await queueable(ctx, gate, line, names, look);
+    ? await freePermits(ctx, gate, names, isAlone ? host : undefined)
+    : await queueable(ctx, gate, line, names, isCounted ? look : undefined);
+  const here = poolTx(ctx).joining.get(line) ?? 0;
   const full =
     free !== null && "full" in free
       ? free
-      : ((look && seenKeptBack(ctx, spent, look.buckets, starts ? 0 : look.queued)) ??
+      : ((look && seenKeptBack(ctx, spent, look.buckets, starts ? 0 : look.queued + here)) ??
         (starts ? await keepOfBuckets(ctx, gate, work) : null));
   if (full !== null) {
     await blockLine(ctx, host, line, full);
     await joinLine(ctx, host, line, work);
     return null;
   }
+  if (look !== undefined) looks.set(line, look);
+  if (!starts) poolTx(ctx).joining.set(line, here + 1);
   if (free === null || "full" in free) return work;
   return { ...work, held: await takePermits(ctx, work.work, free.numbers) };
 }
@@ -78,10 +88,10 @@ export async function queueable(
   names: readonly string[],
   seen?: Look,
 ): Promise<{ full: string } | null> {
-  const full = ({ held, queued }: Look) =>
-    names.find((name, index) => held[index]!.length + queued >= limitOf(gate, name));
+  if (names.length === 0) return null;
+  const full = ({ free }: Look) => names.find((_, index) => free[index] === null);
   if (seen !== undefined && full(seen) === undefined) return null;
-  const most = MAX_PARALLELISM_LIMIT;
-  const sure = full(await lookAtLine(ctx, { line, permits: [...names], most }));
+  const asked = { line, permits: numbered(gate, names), most: MAX_PARALLELISM_LIMIT };
+  const sure = full(await lookAtLine(ctx, asked));
   return sure === undefined ? null : { full: sure };
 }

@@ -1,9 +1,9 @@
+import type { ObjectType } from "convex/values";
 import type { Doc, Host, HostCtx, HostQueryCtx, MutationCtx, QueryCtx, Work } from "../context.js";
-import { MAX_PARALLELISM_LIMIT } from "../gate.js";
 import { queuedOf, workOfQueued } from "../queued.js";
 import { keepSweeping } from "../watch.js";
 import { type Spent, waitForBucket } from "./buckets.js";
-import { giveBack } from "./permits.js";
+import { giveBack, type lookAtLineArgs } from "./permits.js";
 import { watchWait } from "./unattended.js";
 
 /*
@@ -116,16 +116,31 @@ export async function seeLine(
   ctx: MutationCtx,
   { functions }: Host,
   line: string,
-  permits: readonly string[],
   {
     spent = [],
-    most = MAX_PARALLELISM_LIMIT,
-    first,
-  }: { spent?: readonly Spent[]; most?: number; first?: number } = {},
+    most = 0,
+    ...asked
+  }: Partial<Omit<ObjectType<typeof lookAtLineArgs>, "line">> & { spent?: readonly Spent[] },
 ) {
   const buckets = spent.length === 0 ? undefined : spent.map(({ name }) => name);
-  const args = { line, permits: [...permits], buckets, most, first };
+  const args = { line, most, buckets, ...asked };
   return await ctx.runQuery(functions.lookAtLine, args, { useStaleSnapshot: true });
+}
+
+/**
+ * One of so many works at the beginning of a line, as a stale snapshot shows them, at random; null
+ * if that is the first.
+ */
+export async function oneOfFirst(
+  ctx: MutationCtx,
+  host: Host,
+  { line }: Pick<Line, "line">,
+  among: number,
+): Promise<Doc<"limited"> | null> {
+  const place = Math.floor(Math.random() * among);
+  if (place === 0) return null;
+  const { work } = await seeLine(ctx, host, line, { place });
+  return work === null ? null : await ctx.db.get("limited", work);
 }
 
 /**

@@ -1,5 +1,5 @@
 import { type GenericId, type Infer, type ObjectType, v } from "convex/values";
-import type { Doc, Gate, HostQueryCtx, MutationCtx, QueryCtx } from "../context.js";
+import type { Doc, Gate, Host, HostQueryCtx, MutationCtx, QueryCtx } from "../context.js";
 import { poolTx } from "../transaction.js";
 import { findBucket } from "./buckets.js";
 import { limitOf } from "./limits.js";
@@ -8,54 +8,54 @@ export type PermitId = GenericId<"permits">;
 
 export const lookAtLineArgs = {
   line: v.string(),
-  permits: v.array(v.string()),
+  /** A number of each is looked for. Default: of none. */
+  permits: v.optional(v.array(v.object({ name: v.string(), limit: v.number() }))),
+  /** So many works of the line are counted in the queue; each of them needs a number too. */
+  most: v.number(),
   /** Of the rates that its works need. Default: none. */
   buckets: v.optional(v.array(v.string())),
-  /** So many works of the line are counted in the queue. */
-  most: v.number(),
-  /** So many of its first works are told. Default: none. */
-  first: v.optional(v.number()),
+  /** The work at this place of the line is looked for. Default: none. */
+  place: v.optional(v.number()),
 };
 export const vLook = v.object({
-  /** The numbers that are held, for each of the permits. */
-  held: v.array(v.array(v.number())),
+  /** Of each permit, a number that nobody holds; null if there is none beyond what is queued. */
+  free: v.array(v.union(v.null(), v.number())),
   /** How many works of the line are in the queue. */
   queued: v.number(),
-  first: v.array(v.id("limited")),
   buckets: v.array(v.union(v.null(), v.object({ taken: v.number(), at: v.number() }))),
+  /** The work at the place; one of those before it if the line is shorter. */
+  work: v.union(v.null(), v.id("limited")),
 });
 
 export type Look = Infer<typeof vLook>;
 
-/** What is held and queued of a line. From a stale snapshot it is no proof. */
+/** What is free and queued of a line. From a stale snapshot it is no proof. */
 export async function lookAtLine(
   ctx: HostQueryCtx,
-  { line, permits, buckets = [], most, first = 0 }: ObjectType<typeof lookAtLineArgs>,
+  { line, permits = [], most, buckets = [], place }: ObjectType<typeof lookAtLineArgs>,
 ): Promise<Look> {
-  const held: number[][] = [];
-  for (const name of permits) {
-    const rows: Doc<"permits">[] = await permitsNamed(ctx, name).collect();
-    held.push(rows.map(({ number }) => number));
-  }
-  const queued = await ctx.db
-    .query("waiting")
-    .withIndex("by_group", (q) => q.eq("group", line))
-    .take(most);
-  const rows: Doc<"limited">[] = await ctx.db
-    .query("limited")
-    .withIndex("by_line", (q) => q.eq("line", line))
-    .take(first);
+  const queued = most === 0 ? 0 : (await queuedOfLine(ctx, line).take(most)).length;
+  const free: Look["free"] = [];
+  for (const { name, limit } of permits) free.push(await freeNumber(ctx, name, limit, queued));
   const seen: Look["buckets"] = [];
   for (const name of buckets) {
     const bucket = await findBucket(ctx, name);
     seen.push(bucket && { taken: bucket.taken, at: bucket.at });
   }
-  return {
-    held,
-    queued: queued.length,
-    first: rows.map(({ _id }) => _id),
-    buckets: seen,
-  };
+  const work = place === undefined ? null : await workAt(ctx, line, place);
+  return { free, queued, buckets: seen, work };
+}
+
+const queuedOfLine = (ctx: QueryCtx, line: string) =>
+  ctx.db.query("waiting").withIndex("by_group", (q) => q.eq("group", line));
+
+async function workAt(ctx: HostQueryCtx, line: string, place: number) {
+  const first: Doc<"limited">[] = await ctx.db
+    .query("limited")
+    .withIndex("by_line", (q) => q.eq("line", line))
+    .take(place + 1);
+  const at = first.length > place ? place : Math.floor(Math.random() * first.length);
+  return first[at]?._id ?? null;
 }
 
 /** The permits of a name that are held, of these numbers. */
@@ -63,6 +63,48 @@ const permitsNamed = (ctx: QueryCtx, name: string, from = 0, to = Infinity) =>
   ctx.db
     .query("permits")
     .withIndex("by_name", (q) => q.eq("name", name).gte("number", from).lt("number", to));
+
+/** A number below the limit that nobody holds, if more are free than works are queued. */
+async function freeNumber(
+  ctx: QueryCtx,
+  name: string,
+  limit: number,
+  queued: number,
+): Promise<number | null> {
+  // Works that began before the limit was lowered may hold more than there are.
+  if (await isLowered(ctx, name, limit))
+    if ((await permitsNamed(ctx, name).collect()).length + queued >= limit) return null;
+  // Starts of one moment look from different ones on.
+  const from = Math.floor(Math.random() * limit);
+  const above = await freeIn(ctx, name, { from, to: limit }, queued + 1);
+  const left = queued + 1 - above.length;
+  const below = left > 0 ? await freeIn(ctx, name, { from: 0, to: from }, left) : [];
+  return below.length < left ? null : (above[0] ?? below[0]!);
+}
+
+/** The first numbers of a range that nobody holds. It reads few of those that are held. */
+async function freeIn(
+  ctx: QueryCtx,
+  name: string,
+  { from, to }: { from: number; to: number },
+  most: number,
+): Promise<number[]> {
+  const free: number[] = [];
+  let next = from;
+  for (let page = 1; next < to && free.length < most; page *= 2) {
+    const held = await permitsNamed(ctx, name, next, to).take(page);
+    for (const { number } of held) {
+      for (; next < number; next++) free.push(next);
+      next = number + 1;
+    }
+    if (held.length < page) for (; next < to; next++) free.push(next);
+  }
+  return free.slice(0, most);
+}
+
+async function isLowered(ctx: QueryCtx, name: string, limit: number): Promise<boolean> {
+  return (await permitsNamed(ctx, name, limit).first()) !== null;
+}
 
 /** A number of each permit that is free; or the name of one of which none is, for sure. */
 export type Free = { readonly numbers: ReadonlyMap<string, number> } | { readonly full: string };
@@ -74,57 +116,53 @@ export function limitedBy(gate: Gate, permits: readonly string[] = []): string[]
 
 /**
  * Finds free permits: of those that a stale snapshot shows as free, one at random, so that starts of
- * one moment take different ones. If it shows none, it reads them all: then it conflicts with ends.
- * @param seen the numbers that are held, for each of `names`. Default: none is known.
+ * one moment take different ones. If it shows none, it reads them for sure: it conflicts with ends.
+ * @param host sees the snapshot. Default: nothing is known of it.
  */
 export async function freePermits(
   ctx: MutationCtx,
   gate: Gate,
   names: readonly string[],
-  seen?: readonly (readonly number[])[],
+  host?: Host,
 ): Promise<Free> {
   const numbers = new Map<string, number>();
+  let seen: Look["free"] | undefined;
   for (const [index, name] of names.entries()) {
-    const number = await freeNumber(ctx, name, limitOf(gate, name), seen?.[index]);
+    const limit = limitOf(gate, name);
+    const lowered = await isLowered(ctx, name, limit);
+    let number = lowered ? null : await givenBackOf(ctx, name, limit);
+    if (number === null && !lowered && host !== undefined) {
+      seen ??= await seeFree(ctx, host, gate, names);
+      number = seen[index] ?? null;
+      if (number !== null && !(await isFree(ctx, name, number))) number = null;
+    }
+    number ??= await freeNumber(ctx, name, limit, 0);
     if (number === null) return { full: name };
     numbers.set(name, number);
   }
   return { numbers };
 }
 
-async function freeNumber(
-  ctx: MutationCtx,
-  name: string,
-  limit: number,
-  seen: readonly number[] | undefined,
-): Promise<number | null> {
-  // Works that began before the limit was lowered may hold more than there are.
-  const above = await permitsNamed(ctx, name, limit).first();
-  if (above === null) {
-    for (const number of poolTx(ctx).givenBack.get(name) ?? [])
-      if (number < limit && (await isFree(ctx, name, number))) return number;
-    const number = seen === undefined ? null : oneFree(seen, limit);
-    if (number !== null && (await isFree(ctx, name, number))) return number;
-  }
-  const held = await permitsNamed(ctx, name).take(limit);
-  if (held.length >= limit) return null;
-  return oneFree(
-    held.map(({ number }) => number),
-    limit,
-  );
+/** Permits with their limits. */
+export function numbered(gate: Gate, names: readonly string[]) {
+  return names.map((name) => ({ name, limit: limitOf(gate, name) }));
+}
+
+/** What a stale snapshot shows of each. */
+async function seeFree(ctx: MutationCtx, host: Host, gate: Gate, names: readonly string[]) {
+  const args = { line: "", permits: numbered(gate, names), most: 0 };
+  return (await ctx.runQuery(host.functions.lookAtLine, args, { useStaleSnapshot: true })).free;
+}
+
+/** One that this transaction has given back, and not taken again. */
+async function givenBackOf(ctx: MutationCtx, name: string, limit: number): Promise<number | null> {
+  for (const number of poolTx(ctx).givenBack.get(name) ?? [])
+    if (number < limit && (await isFree(ctx, name, number))) return number;
+  return null;
 }
 
 async function isFree(ctx: QueryCtx, name: string, number: number): Promise<boolean> {
   return (await permitsNamed(ctx, name, number, number + 1).first()) === null;
-}
-
-/** A number below the limit that is not among these, at random; null if there is none. */
-function oneFree(held: readonly number[], limit: number): number | null {
-  const taken = new Set(held.filter((number) => number < limit));
-  let left = Math.floor(Math.random() * (limit - taken.size));
-  for (let number = 0; number < limit; number++)
-    if (!taken.has(number) && left-- === 0) return number;
-  return null;
 }
 
 /** Takes permits for a work, which is started in the same transaction. */

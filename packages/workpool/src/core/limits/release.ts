@@ -4,13 +4,14 @@ import { HALF_OF_A_TRANSACTION, hasRoom } from "../room.js";
 import { poolTx } from "../transaction.js";
 import { findBucket, type KeptBack, waitForBucket } from "./buckets.js";
 import { permitOfRate } from "./limits.js";
-import { blockLine, firstOf, lineBlockedBy, linesBlockedBy } from "./lines.js";
+import { blockLine, endLine, firstOf, lineBlockedBy, linesBlockedBy } from "./lines.js";
 import { ROUND_MS } from "./rate.js";
-import { firstFree, goOn } from "./wake.js";
+import { goOn, startable } from "./wake.js";
 
 /**
  * Has works that wait for a bucket go on, as far as it has come back, and looks again when it will
- * have more: at most four times a second, and no longer once nobody waits.
+ * have more: at most four times a second, but for what is too much for one transaction, and no
+ * longer once nobody waits.
  */
 export async function releaseRate(
   ctx: HostCtx,
@@ -24,26 +25,37 @@ export async function releaseRate(
   const next = await releaseSome(ctx, host, permitOfRate(name));
   // What ends a pause of the pool has all lines looked at.
   if (next === null || (await ensureGate(ctx)).maxParallelism === 0) return;
-  await waitForBucket(ctx, host, { ...next, at: Math.max(next.at, Date.now() + ROUND_MS) });
+  const { isUsedUp, ...full } = next;
+  const notBefore = Date.now() + (isUsedUp === true ? 0 : ROUND_MS);
+  await waitForBucket(ctx, host, { ...full, at: Math.max(full.at, notBefore) });
 }
 
+/** @param isUsedUp the transaction is, and the bucket may not be. */
+type Next = KeptBack & { readonly isUsedUp?: boolean };
+
 /** @returns when to look again; null if nobody waits. */
-async function releaseSome(ctx: HostCtx, host: Host, full: string): Promise<KeptBack | null> {
+async function releaseSome(ctx: HostCtx, host: Host, full: string): Promise<Next | null> {
   for (let released = 0; await hasRoom(ctx, HALF_OF_A_TRANSACTION);) {
     const line = await lineBlockedBy(ctx, full);
     if (line === null) return null;
-    // A line that was busy stays for a round: who enqueues then reads it alone.
-    const isLast = released > 0 && (await linesBlockedBy(ctx, full, 2)).length === 1;
-    if (isLast && (await firstOf(ctx, line)) === null) return { full, at: 0 };
-    const gate = await ensureGate(ctx);
-    const next = await firstFree(ctx, host, gate, line);
-    if (next === "none") continue;
+    const row = await firstOf(ctx, line);
+    if (row === null) {
+      // A line that was busy stays for a round: who enqueues then reads it alone.
+      const stays = released > 0 && (await linesBlockedBy(ctx, full, 2)).length === 1;
+      if (stays) return { full, at: 0 };
+      await endLine(ctx, line);
+      continue;
+    }
+    const gate = poolTx(ctx).gate ?? (await ensureGate(ctx));
+    const next = await startable(ctx, host, gate, line, row);
     if (next.full === full) return { full, at: next.at ?? 0 };
     if (next.full !== undefined) {
       await blockLine(ctx, host, line.line, next);
       continue;
     }
     if ((await goOn(ctx, host, gate, next)) !== "refused") released += 1;
+    // A callback of the one that does not start may have closed it.
+    else await ensureGate(ctx);
   }
-  return { full, at: 0 };
+  return { full, at: 0, isUsedUp: true };
 }

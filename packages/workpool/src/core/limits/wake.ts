@@ -1,14 +1,14 @@
-import { type GenericId, type ObjectType, v } from "convex/values";
+import { type ObjectType, v } from "convex/values";
 import type { Doc, Gate, Host, HostCtx, MutationCtx, Slot } from "../context.js";
 import { readDrain, ringDrain } from "../drain.js";
-import { closeGate, ensureGate } from "../gate.js";
+import { closeGate, ensureGate, MAX_PARALLELISM_LIMIT } from "../gate.js";
 import { startQueued } from "../hand-over.js";
 import { joinQueue } from "../queue.js";
 import { HALF_OF_A_TRANSACTION, hasRoom, MOST_REFUSED, ROOM_TO_COMPLETE } from "../room.js";
 import { claimable, type HandOvers } from "../slots.js";
 import { poolTx } from "../transaction.js";
 import { queueable } from "./admission.js";
-import { keepOfBuckets, seenKeptBack, spentBy } from "./buckets.js";
+import { keepOfBuckets, type KeptBack, seenKeptBack, spentBy } from "./buckets.js";
 import {
   blockLine,
   endLine,
@@ -16,6 +16,7 @@ import {
   type Full,
   leaveLine,
   lineBlockedBy,
+  oneOfFirst,
   permitsIn,
   ringLines,
   seeLine,
@@ -55,10 +56,10 @@ async function wakeLine(
   most: number,
   offer?: Offer,
 ): Promise<boolean> {
-  const gate = await ensureGate(ctx);
   for (let tried = 0; tried < MOST_REFUSED && (await hasRoom(ctx, ROOM_TO_COMPLETE)); tried++) {
     const line = await lineBlockedBy(ctx, name);
     if (line === null) return false;
+    const gate = await ensureGate(ctx);
     const next = await firstFree(ctx, host, gate, line, most);
     if (next === "none") continue;
     if (next.full === name) return false;
@@ -98,34 +99,48 @@ export async function firstFree(
 ): Promise<First | Full | "none"> {
   const permits = permitsIn(line);
   const names = limitedBy(gate, permits);
-  const isKnown = names.every((name) => poolTx(ctx).givenBack.has(name));
   const among = Math.min(most, ...names.map((name) => limitOf(gate, name)));
   // Those that wait for a rate are released by one function, in their order.
   const isChosen = among > 1 && spentBy(gate, { permits }).length === 0;
-  const beginning = isChosen
-    ? await seeLine(ctx, host, line.line, isKnown ? [] : names, { most: 0, first: among })
-    : undefined;
-  const row = (await oneOf(ctx, beginning?.first)) ?? (await firstOf(ctx, line));
+  const chosen = isChosen ? await oneOfFirst(ctx, host, line, among) : null;
+  const row = chosen ?? (await firstOf(ctx, line));
   if (row === null) {
     await endLine(ctx, line);
     return "none";
   }
-  const spent = spentBy(gate, row);
-  const isSeen = !isKnown || spent.length > 0;
-  const look =
-    beginning ?? (isSeen ? await seeLine(ctx, host, line.line, names, { spent }) : undefined);
-  const free = await freePermits(ctx, gate, names, isKnown ? undefined : look?.held);
+  return await startable(ctx, host, gate, line, row);
+}
+
+/** A work of a line with what it takes to start; or what keeps it back. */
+export async function startable(
+  ctx: MutationCtx,
+  host: Host,
+  gate: Gate,
+  { line }: Pick<Doc<"lines">, "line">,
+  row: Doc<"limited">,
+): Promise<First | Full> {
+  const free = await freePermits(ctx, gate, limitedBy(gate, row.permits), host);
   if ("full" in free) return free;
-  const keptBack =
-    (look && seenKeptBack(ctx, spent, look.buckets, gate.open ? 0 : look.queued)) ??
-    (await keepOfBuckets(ctx, gate, row));
+  const keptBack = await keptBackOf(ctx, host, gate, line, row);
   return keptBack ?? { row, numbers: free.numbers };
 }
 
-/** One of these at random, if it is there still. */
-async function oneOf(ctx: MutationCtx, seen: readonly GenericId<"limited">[] = []) {
-  const id = seen[Math.floor(Math.random() * seen.length)];
-  return id === undefined ? null : await ctx.db.get("limited", id);
+/** The bucket that keeps a work back; null if none does. */
+async function keptBackOf(
+  ctx: MutationCtx,
+  host: Host,
+  gate: Gate,
+  line: string,
+  row: Doc<"limited">,
+): Promise<KeptBack | null> {
+  const spent = spentBy(gate, row);
+  const { releasing } = poolTx(ctx);
+  // Of what it releases it reads the bucket itself; those in the queue will take of it too.
+  if (gate.open && spent.every(({ name }) => releasing.has(name)))
+    return await keepOfBuckets(ctx, gate, row);
+  const most = gate.open ? 0 : MAX_PARALLELISM_LIMIT;
+  const { buckets, queued } = await seeLine(ctx, host, line, { spent, most });
+  return seenKeptBack(ctx, spent, buckets, queued) ?? (await keepOfBuckets(ctx, gate, row));
 }
 
 /** Starts the first work of a line in the slot that is offered, or in another, or queues it. */
