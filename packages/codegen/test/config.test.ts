@@ -69,6 +69,21 @@ test.each(["../stepwise.config.ts", "stepwise.config.js"])(
 );
 
 test.each([
+  ["an option", "const limits = { exports: { total: 5 } };", "{ limits }"],
+  ["a limit", "export const exports = { total: 5 } as const;", "{ limits: { exports } }"],
+  ["a part", "const five = { total: 5 };", "{ limits: { exports: { ...five } } }"],
+  ["all of it", "const all = { limits: { exports: { total: 5 } } };", "all"],
+])("a config may be held in consts of its file: %s", async (_what, held, options) => {
+  const text = config(options).replace("export default", `${held}\nexport default`);
+  const exportedByName = `${text.replace("export default", "const given =")}\nexport { given as default };`;
+  for (const each of [text, exportedByName]) {
+    const { diagnostics, plan } = await new Compiler().compileSources(sources, reading(each));
+    expect(diagnostics).toEqual([]);
+    expect(plan.config?.values.limits).toEqual({ exports: { total: 5 } });
+  }
+});
+
+test.each([
   ["assigned", "given.retry = true;"],
   ["handed to what may change it", "Object.assign(given, { retry: true });"],
 ])("a config that is changed later is refused: it is %s", async (_how, change) => {

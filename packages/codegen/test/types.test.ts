@@ -79,6 +79,8 @@ export const text = defineWorkflow({ input }).step("s", { query: () => "text" })
 export const either = defineWorkflow({ input }).step("s", { query: (): string | null => null });
 ${parent("same", '[childNamed<string>("text", {}), child(either, {})]')}
 ${parent("wider", '({ a: childNamed<string | null>("text", {}) })')}
+${parent("oneOrNone", '(1 > 2 ? { a: childNamed<string>("text", {}) } : {})')}
+${parent("oneOrOther", '(1 > 2 ? { a: childNamed<string>("text", {}) } : { b: child(either, {}) })')}
 ${parent("unknown", '[childNamed<unknown>("text", {})]')}
 ${parent("unseen", '[...others, childNamed<string>("text", {})]')}
 const others: ReturnType<typeof childNamed<string>>[] = [];

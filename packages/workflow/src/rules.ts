@@ -100,16 +100,21 @@ export function isTimeZone(zone: unknown): zone is string {
 
 /** More of a text is cut off in a message. */
 const SHOWN = 100;
+const MOST_LEVELS = 3;
 
 /** A value as it is written in a definition: `NaN`, `"10 minuts"`, `{ failures: -1 }`. */
-export function literalText(value: unknown): string {
+export function literalText(value: unknown, depth = 0): string {
   if (typeof value === "string")
     return JSON.stringify(value.length > SHOWN ? `${value.slice(0, SHOWN)}…` : value);
   if (typeof value === "function") return "a function";
   if (value instanceof Date) return "a Date";
   if (Array.isArray(value)) return "a list";
   if (typeof value !== "object" || value === null) return String(value);
-  const fields = Object.entries(value).map(([name, field]) => `${name}: ${literalText(field)}`);
+  // It may be in itself.
+  if (depth === MOST_LEVELS) return "{ … }";
+  const fields = Object.entries(value).map(
+    ([name, field]) => `${name}: ${literalText(field, depth + 1)}`,
+  );
   return fields.length === 0 ? "{}" : `{ ${fields.join(", ")} }`;
 }
 
@@ -130,7 +135,8 @@ export function nearest(name: string, known: Iterable<string>): string | undefin
 
 /** What a message says after an unknown name: the nearest known one, or all of them. */
 export function suggestion(name: string, known: readonly string[]): string {
-  const likely = nearest(name, known);
+  // Types are not checked at run time.
+  const likely = nearest(String(name), known);
   if (likely !== undefined) return `. Did you mean "${likely}"?`;
   return known.length === 0 ? "" : `; there is ${known.map((one) => `"${one}"`).join(", ")}`;
 }

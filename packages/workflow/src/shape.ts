@@ -1,3 +1,5 @@
+import { HALF_PAIR, wellFormed } from "@stepwise/workpool/core";
+
 const MAX_ELEMENTS = 8_192;
 const MAX_FIELDS = 1_024;
 
@@ -19,7 +21,7 @@ export function misshapeOf(
   if (typeof value === "bigint" && BigInt.asIntN(64, value) !== value)
     return { isTooLarge: false, text: `${path} is a bigint that does not fit into 64 bits` };
   // A back end that reads JSON strictly refuses the whole call that carries it.
-  if (typeof value === "string" && hasHalfPair(value))
+  if (typeof value === "string" && wellFormed(value) !== value)
     return { isTooLarge: false, text: `${path} is a text with ${HALF_PAIR}` };
   if (typeof value !== "object" || value === null || value instanceof ArrayBuffer) return undefined;
   if (depth > maxDepth)
@@ -48,12 +50,6 @@ export function misshapeOf(
         },
   );
 }
-
-/* In a `u` expression, a surrogate is one without its other half. Node 18 has no `isWellFormed`. */
-const HALF_PAIR =
-  "half a surrogate pair, as of an emoji that was cut in two: cut it by [...text], not by its units";
-
-const hasHalfPair = (text: string): boolean => /\p{Surrogate}/u.test(text);
 
 const tooLarge = (what: string): Misshape => ({ isTooLarge: true, text: `has ${what}` });
 

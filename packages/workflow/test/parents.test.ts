@@ -335,6 +335,9 @@ describe("parents", () => {
   test("[S43] [S44] a record of children, and one without any", async () => {
     expect(await use.app.output("recordOf", { names: ["b", "a"] })).toEqual({ b: 0, a: 10 });
     expect(await use.app.output("recordOf", { names: [] })).toEqual({});
+    // A field that is undefined is no child.
+    const { children } = (await use.app.output("record", { n: 2 })) as { children: object };
+    expect(children).toEqual({ left: 20, right: 30, third: 40 });
   });
 
   test("[S47] an action that finalizes is tried again by its own settings, and nothing before it is", async () => {

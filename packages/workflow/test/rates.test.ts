@@ -1,4 +1,4 @@
-import { expect, test } from "vitest";
+import { expect, test, vi } from "vitest";
 import { internal } from "./limited/_generated/api.js";
 import { type Modules, useTestApp } from "./harness.js";
 
@@ -27,6 +27,13 @@ test("[S216] [S217] steps begin as the rate of their limit lets them, say what t
   await use.app.t.mutation(internal.manager.resume, { runId: fourth });
   await use.app.drive();
   expect(await use.app.log()).toHaveLength(4);
+  await use.app.expectNothingLeft();
+});
+
+test("[S131] [S217] steps that wait for a rate: finishAllScheduledFunctions ends", async () => {
+  for (let n = 0; n < 7; n++) await use.app.start("rated", { name: `r${n}` });
+  await use.app.t.finishAllScheduledFunctions(vi.runAllTimers);
+  expect(await use.app.log()).toHaveLength(7);
   await use.app.expectNothingLeft();
 });
 

@@ -1,4 +1,4 @@
-import { ts, type TypeScript } from "../typescript.js";
+import { type Node, ts, type TypeScript } from "../typescript.js";
 import type { Diagnostic } from "../diagnostics/diagnostic.js";
 import { nearest } from "../diagnostics/nearest.js";
 import { isObject, type Known } from "../plan/known.js";
@@ -6,7 +6,7 @@ import { configFile } from "../plan/paths.js";
 import type { AppConfig, ConfigPlan } from "../plan/schema.js";
 import { type DefinitionFile, Parser } from "./parser.js";
 import { constantOf, unwrap } from "./functions.js";
-import { knownValue } from "./known.js";
+import { knownValue, objectOf as objectHeld } from "./known.js";
 import { isImported } from "./modules.js";
 import { tooDeep, unlessTooDeep } from "./depth.js";
 import { usesOf } from "./scoping.js";
@@ -82,25 +82,36 @@ function optionsOf(file: DefinitionFile): Options | undefined {
   return options;
 }
 
+/** What a file exports as its default: `export default made`, or `export { made as default }`. */
+function defaultExport({ source }: DefinitionFile): Node | undefined {
+  for (const each of source.statements) {
+    if (ts.isExportAssignment(each) && each.isExportEquals !== true) return each.expression;
+    const { exportClause: names } = ts.isExportDeclaration(each) ? each : {};
+    if (names === undefined || !ts.isNamedExports(names)) continue;
+    const found = names.elements.find(({ name }) => name.text === "default");
+    if (found !== undefined) return found.propertyName ?? found.name;
+  }
+  return undefined;
+}
+
 /** The argument of `defineConfig`; undefined, and reported, if that is no default export. */
 function objectOf(file: DefinitionFile): TypeScript.ObjectLiteralExpression | undefined {
-  const exported = file.source.statements
-    .filter(ts.isExportAssignment)
-    .find((each) => each.isExportEquals !== true);
-  const given = exported && unwrap(exported.expression);
+  const exported = defaultExport(file);
+  const given = exported && unwrap(exported);
   // One with other uses may be changed there.
   const isHeld = given && ts.isIdentifier(given) && usesOf(given.text, file.source).length === 1;
   const call = isHeld ? (constantOf(given, file) ?? given) : given;
   const isConfig =
     call && ts.isCallExpression(call) && isImported(call.expression, file.imports, "defineConfig");
   const argument = isConfig ? call.arguments[0] : undefined;
-  const object = argument && unwrap(argument);
-  if (object && ts.isObjectLiteralExpression(object)) return object;
+  const written = argument && unwrap(argument);
+  const object = written && objectHeld(written, file);
+  if (object !== undefined) return object;
   const noCall =
     exported === undefined
       ? `${configFile} has no default export`
       : `the default export of ${configFile} is no call of \`defineConfig\``;
-  const at = isConfig ? (object ?? call) : (given ?? file.source.statements[0]);
+  const at = isConfig ? (written ?? call) : (given ?? file.source.statements[0]);
   const message = isConfig ? "the config is not written out as an object" : noCall;
   return file.report("unreadableConfig", at ?? file.source, message, form);
 }

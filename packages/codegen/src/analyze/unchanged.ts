@@ -58,4 +58,4 @@ const isMemberOf = (of: Node, node: Node): boolean =>
   (ts.isPropertyAccessExpression(node) || ts.isElementAccessExpression(node)) &&
   node.expression === of;
 
-const takers = ["defineWorkflow", "child", "childNamed"];
+const takers = ["defineWorkflow", "defineConfig", "child", "childNamed"];

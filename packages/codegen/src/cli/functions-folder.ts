@@ -20,6 +20,8 @@ export function functionsFolder(cwd: string, dir: string | undefined): string {
 
 /** The same, but the folder need not exist yet. */
 export function wantedFolder(cwd: string, dir: string | undefined): string {
+  // As of a variable of the shell that is not set: not the folder that the app itself is in.
+  if (dir === "") throw new UsageError("--dir is empty: give the folder of your functions.");
   if (dir !== undefined) return resolve(cwd, dir);
   const app = packageFolder(cwd);
   if (app !== undefined && app !== cwd && isIn(functionsOf(app), cwd))

@@ -40,6 +40,7 @@ type OpenSource = Awaited<ReturnType<typeof openSource>>;
 export async function studio(options: StudioOptions, terminal: Terminal): Promise<0 | 1> {
   checkSource(options);
   const functionsDir = functionsFolder(terminal.cwd, options.dir);
+  await checkSeed(options);
   const { out, err, colors } = printTo(terminal);
   const stop = new AbortController();
   interruptOf(terminal).addEventListener("abort", () => stop.abort(), { once: true });
@@ -98,10 +99,19 @@ function checkSource({ url, module, seed }: StudioOptions): void {
     );
 }
 
+/** @throws UsageError if the seed cannot be read */
+async function checkSeed({ seed }: StudioOptions): Promise<void> {
+  if (seed === undefined) return;
+  await readSeed(seed).catch((error: Error) => {
+    throw new UsageError(error.message, { cause: error });
+  });
+}
+
 /** Offers the workflows and their runs to a coding agent, until it closes stdin. */
 export async function mcp(options: StudioOptions, terminal: Terminal): Promise<0 | 1> {
   checkSource(options);
   const functionsDir = functionsFolder(terminal.cwd, options.dir);
+  await checkSeed(options);
   const baseline = await baselineFor(undefined, functionsDir, terminal.cwd);
   const { serveMcp } = await import("@stepwise/studio/mcp");
   let opened: OpenSource | undefined;

@@ -43,6 +43,19 @@ test("a port that is in use ends the studio, with the reason", async () => {
   expect(said).toMatch(/The studio cannot listen on port \d+: .*EADDRINUSE/);
 });
 
+test("a seed that cannot be read ends them at once", async () => {
+  firstApp();
+  for (const command of ["studio", "mcp"])
+    expect(await failing(command, "--seed", "none.json")).toMatch(
+      /^--seed cannot be read: there is no none.json.\n?$/,
+    );
+});
+
+test("an empty --dir is an error, and not the folder of the app itself", async () => {
+  firstApp();
+  expect(await failing("generate", "--dir", "")).toContain("--dir is empty");
+});
+
 test("--module without --url is an error", async () => {
   for (const command of ["studio", "mcp"])
     expect(await failing(command, "--module", "ops")).toContain("--module needs --url");

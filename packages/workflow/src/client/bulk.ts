@@ -1,6 +1,7 @@
 import type { MutationRunner, QueryRunner } from "@stepwise/workpool/core";
 import type { FunctionReturnType } from "convex/server";
 import type { ComponentApi } from "../component/_generated/component.js";
+import { literalText } from "../rules.js";
 import type { WorkflowReference } from "../runtime/reference.js";
 import { type ListFilter, type Page, type PageOptions, whereOf } from "./listing.js";
 import { nodeNamed, type NodeName } from "./nodes.js";
@@ -13,6 +14,8 @@ export type BulkId = string;
 
 /** Which runs a bulk is for: what `list` takes, without `places`. */
 export type BulkFilter<Workflow> = Omit<ListFilter<Workflow>, "places">;
+
+const VERBS: readonly unknown[] = ["cancel", "pause", "resume", "restart", "cleanup"];
 
 /** What to do to many runs. */
 export interface BulkOptions<Workflow> {
@@ -73,6 +76,13 @@ export class Bulk {
   ): Promise<BulkId> {
     const { do: verb, where, from, atMost, perSecond } = options;
     const refuse = (why: string) => new Error(`Starting a bulk: ${why}`);
+    if (Object(where) !== where) throw refuse("where says for which runs it is; {} is for all");
+    if ("workflow" in where && where.workflow === undefined)
+      throw refuse("the workflow in `where` is undefined; leave it out for the runs of all");
+    if (!VERBS.includes(verb))
+      throw refuse(
+        `do is ${literalText(verb)}: write ${VERBS.map((each) => `"${each}"`).join(", ")}`,
+      );
     if (atMost !== undefined && !(Number.isInteger(atMost) && atMost > 0))
       throw refuse(`atMost is ${atMost}, and not a whole number from 1`);
     if (perSecond !== undefined && !(Number.isFinite(perSecond) && perSecond > 0))
@@ -124,6 +134,8 @@ export class Bulk {
     where: BulkFilter<Workflow>,
     upTo = 1_000,
   ): Promise<{ count: number; isMore: boolean }> {
+    if (!(Number.isInteger(upTo) && upTo > 0))
+      throw new Error(`Counting runs: upTo is ${upTo}, and not a whole number from 1`);
     return await ctx.runQuery(this.component.listing.count, { ...whereOf(where), upTo });
   }
 

@@ -10,7 +10,7 @@ import { parsedOf, parseValue, PASS_AN_ID } from "../runtime/input.js";
 import { eventNamed, receiversOf, storedEvent } from "../runtime/nodes/event.js";
 import { type Found, placeOf } from "../runtime/place.js";
 import type { WorkflowReference } from "../runtime/reference.js";
-import { described, runArgs, type RunOrKey } from "./which-run.js";
+import { checkCompiled, described, runArgs, type RunOrKey } from "./which-run.js";
 
 /** The payloads by event; unknown of a workflow that is known by its reference only. */
 type EventsOf<Workflow> = Workflow extends { readonly "~events"?: () => infer Events }
@@ -52,6 +52,7 @@ export async function sendEvent(
   name: string,
   payload: unknown,
 ): Promise<"taken" | "kept"> {
+  checkCompiled(reference);
   const { storedAs: workflow, stored } = reference;
   const { problems, ...event } = parsed(reference.name, stored, name, payload);
   const run = runArgs([reference, which]);

@@ -6,6 +6,7 @@ import type { DeclaredTags, TagValue } from "../definition/definition.js";
 import type { WorkflowReference } from "../runtime/reference.js";
 import { nodeNamed, type NodePath, stagesAt } from "./nodes.js";
 import type { Collecting, Doing, RunFacts, RunState, Waiting } from "./status.js";
+import { checkCompiled } from "./which-run.js";
 
 /** Which page, as `usePaginatedQuery` asks for it. Its other options have no effect. */
 export type PageOptions = Pick<PaginationOptions, "numItems" | "cursor" | "maximumRowsRead"> & {
@@ -97,6 +98,7 @@ export function whereOf<Workflow extends WorkflowReference<never>>({
   ...others
 }: ListFilter<Workflow>) {
   const { parent, key, doing, tag } = others;
+  if (workflow !== undefined) checkCompiled(workflow);
   if (workflow === undefined && [node, outdated, key].some((each) => each !== undefined))
     throw new Error(
       `Listing runs by node or key, or outdated ones, needs a workflow: give that too`,

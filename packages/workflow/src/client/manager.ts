@@ -26,7 +26,6 @@ import {
 import { type SteeredLimit, type Until, untilTime } from "./limits.js";
 import { asCalled, named, nodeNamed } from "./nodes.js";
 import {
-  checkCompiled,
   type OnComplete,
   parsedAt,
   startAll,
@@ -38,7 +37,14 @@ import type { RestartOptions } from "./restart.js";
 import type { Status } from "./status.js";
 import { type TimelineEntry, timelineOf } from "./timeline.js";
 import type { Wait } from "./waits.js";
-import { refusal, runArgs, type RunOrKey, unknownRun, type WhichRun } from "./which-run.js";
+import {
+  checkCompiled,
+  refusal,
+  runArgs,
+  type RunOrKey,
+  unknownRun,
+  type WhichRun,
+} from "./which-run.js";
 
 type AnyWorkflow = WorkflowReference<never>;
 
@@ -165,7 +171,10 @@ export class WorkflowManager {
     options: StartBatchOptions<NoInfer<Input>, Callback> = {},
   ): Promise<RunId[]> {
     checkCompiled(workflow);
-    const starts = inputs.map((input, index) => ({
+    if (!Array.isArray(inputs))
+      throw new TypeError(`Starting "${workflow.name}": the inputs are no list`);
+    // Not `map`, which leaves out what a list has no value for.
+    const starts = Array.from(inputs as typeof inputs & unknown[], (input, index) => ({
       ...parsedAt(workflow, input, index),
       key: options.key?.(input, index),
     }));
@@ -318,6 +327,7 @@ export class WorkflowManager {
     runId: RunId,
     { from, iteration, input }: RestartOptions<Workflow> = {},
   ): Promise<void> {
+    checkCompiled(workflow);
     const first = from && nodeNamed(workflow, from, { onTop: true });
     const { retentionMs } = this.#settings;
     const how = { from: first, iteration, input, retentionMs };

@@ -17,7 +17,7 @@ import { vBadEnd, vError } from "../component/validators.js";
 import type { StepError } from "../definition/context.js";
 import { Failure } from "../errors/failure.js";
 import { checkStorable } from "../values.js";
-import { type Duration, durationMs } from "../rules.js";
+import { atMostYear, type Duration, durationMs, literalText } from "../rules.js";
 import { asWhole, collectOf } from "../runtime/collect.js";
 import { inputOf, PASS_AN_ID } from "../runtime/input.js";
 import { madeOf } from "../runtime/made.js";
@@ -83,13 +83,7 @@ export interface StartSettings {
 
 type Starts = FunctionArgs<ComponentApi["lib"]["start"]>;
 
-/** @throws if it is something else than its type says, such as the definition. */
-export function checkCompiled(workflow: WorkflowReference<never>): void {
-  if (typeof workflow?.parse === "function") return;
-  throw new TypeError(
-    "What is started is one of the `workflows` that workflow-codegen generates, such as `workflows.order`, and not its definition",
-  );
-}
+const REUSES: readonly unknown[] = ["never", "ended", "failed"];
 
 /** When a run begins, in ms since the epoch. @throws if the options do not go together. */
 function startTime(
@@ -97,6 +91,10 @@ function startTime(
   { key, reuse, runAt, runAfter }: Options<OnComplete, unknown>,
 ) {
   const wrong = (why: string) => new Error(`Starting "${workflow}": ${why}`);
+  if (reuse !== undefined && !REUSES.includes(reuse))
+    throw wrong(
+      `reuse is ${literalText(reuse)}: write ${REUSES.map((each) => `"${each}"`).join(", ")}`,
+    );
   if (reuse !== undefined && key === undefined)
     throw wrong("reuse has no effect without a key; give a key too");
   if (runAt !== undefined && runAfter !== undefined)
@@ -106,6 +104,7 @@ function startTime(
   if (runAt === undefined) return undefined;
   const at = runAt instanceof Date ? runAt.getTime() : runAt;
   if (!Number.isFinite(at)) throw wrong("runAt is no time");
+  atMostYear(at - Date.now(), `Starting "${workflow}": runAt`, literalText(runAt));
   return at;
 }
 
@@ -124,6 +123,13 @@ function checkKey(workflow: string, key: unknown): void {
   if (key === undefined) return;
   if (typeof checkOption(workflow, "key", key) !== "string")
     throw new Failure("invalidInput", `Starting "${workflow}": key must be a string`);
+}
+
+function checkCallback(workflow: string, fn: unknown): void {
+  if (typeof fn === "string" || Object(fn) === fn) return;
+  throw new TypeError(
+    `Starting "${workflow}": onComplete.fn is ${literalText(fn)}: give a mutation, such as internal.orders.ended`,
+  );
 }
 
 /** @throws if a start that is collected has an option that only a run of its own can have. */
@@ -168,6 +174,7 @@ export async function startAll(
   const { reuse, onComplete } = options;
   const { maxParallelism, logLevel, limits = workflow.limits } = settings;
   const at = startTime(workflow.name, options);
+  if (onComplete !== undefined) checkCallback(workflow.name, onComplete?.fn);
   const begin = await beginningOf(workflow, settings.retentionMs, true);
   const context = checkOption(workflow.name, "onComplete.context", onComplete?.context ?? null);
   for (const { key } of starts) checkKey(workflow.name, key);

@@ -14,11 +14,20 @@ export type WhichRun =
 
 type RunArgs = FunctionArgs<ComponentApi["steering"]["cancel"]>;
 
+/** @throws if it is something else than its type says, such as the definition. */
+export function checkCompiled(workflow: WorkflowReference<never> | undefined): void {
+  if (typeof workflow?.parse === "function") return;
+  throw new TypeError(
+    "A workflow is given as one of the `workflows` that workflow-codegen generates, such as `workflows.order`, and not as its definition or its name",
+  );
+}
+
 /** A run as the component is given it. @throws if there is no id, and no key of a workflow. */
 export function runArgs([first, second]: WhichRun): RunArgs {
   if (typeof first === "string") return { run: { runId: first } };
   const run = typeof second === "string" ? { runId: second } : second;
-  if (run === undefined || typeof first?.storedAs !== "string")
+  const isRun = run && ("runId" in run || typeof run.key === "string");
+  if (!isRun || typeof first?.storedAs !== "string")
     throw new TypeError("A run is given by its id, or by its workflow and { key }");
   return { run, workflow: first.storedAs };
 }

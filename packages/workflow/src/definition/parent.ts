@@ -115,8 +115,12 @@ export type ChildrenOf<Events, Node extends string> = unknown extends Events
   ? any
   : Extract<Events, Starts<Node, unknown>>["children"];
 
-/** What `children` may give: a list or a record of `child(workflow, input)`. */
-export type Children = readonly Child<unknown>[] | Readonly<Record<string, Child<unknown>>>;
+/**
+ * What `children` may give: a list or a record of `child(workflow, input)`. A field of the record that
+ * is undefined is no child.
+ */
+export type Children =
+  readonly Child<unknown>[] | Readonly<Record<string, Child<unknown> | undefined>>;
 
 /** How many children may fail. A percentage, from 0 to 100, is rounded down. */
 export type Tolerate = { failures: number } | { percentage: number } | "all";
@@ -130,11 +134,13 @@ type OutputOf<C, Tolerated> =
 /** The outputs of the children, or with `tolerate` their results, in order or by key. */
 export type ChildrenOutput<C, Tolerated = undefined> = C extends readonly unknown[]
   ? OutputOf<C[number], Tolerated>[]
-  : { [Key in keyof C]: OutputOf<C[Key], Tolerated> };
+  : { [Key in keyof C]: OutputOf<C[Key], Tolerated> | Extract<C[Key], undefined> };
 
 export type ChildOutput<C, Tolerated> = OutputOf<EachChild<C>, Tolerated>;
 
-export type EachChild<C> = C extends readonly unknown[] ? C[number] : C[keyof C];
+export type EachChild<C> = C extends readonly unknown[]
+  ? C[number]
+  : Exclude<C[keyof C], undefined>;
 
 /**
  * One child of a parent, for its `children`.

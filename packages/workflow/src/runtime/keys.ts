@@ -1,3 +1,4 @@
+import { HALF_PAIR, wellFormed } from "@stepwise/workpool/core";
 import { literalText } from "../rules.js";
 import type { WorkflowReference } from "./reference.js";
 import { guarded } from "./tags.js";
@@ -29,6 +30,8 @@ export function keyMade(
     sensitive.length === 0 ? { input } : guarded({ input }, "", new Set(sensitive), refuse);
   const key = make(scope as never);
   if (key === undefined) return undefined;
+  if (typeof key === "string" && wellFormed(key) !== key)
+    throw new Error(`${subject} has ${HALF_PAIR}`);
   if (typeof key === "string" && key !== "" && key.length <= MOST_CHARACTERS) return key;
   throw new Error(
     `${subject} is ${literalText(key)}: it may be a text of 1 to ${MOST_CHARACTERS} characters, or undefined`,

@@ -1,3 +1,4 @@
+import { HALF_PAIR, wellFormed } from "@stepwise/workpool/core";
 import type { GenericActionCtx } from "convex/server";
 import type { ComponentApi } from "../component/_generated/component.js";
 import type { TagValue, Tags } from "../definition/definition.js";
@@ -25,6 +26,10 @@ export function tagsOf(
   };
   const scope = guarded({ input }, "", secret, refuse) as { input: never };
   const given: Tags = secret.size === 0 ? tags({ input: input as never }) : tags(scope);
+  if (literalText(given)[0] !== "{")
+    throw new Error(
+      `The tags of workflow "${workflow}" are ${literalText(given)}: give an object, such as { org: input.org }`,
+    );
   const all = Object.entries(given).flatMap(([name, value]): [string, TagValue][] =>
     value === undefined ? [] : [[name, checkedTag(`A tag of workflow "${workflow}"`, name, value)]],
   );
@@ -55,6 +60,8 @@ export function guarded(
 }
 
 function checkedTag(subject: string, name: string, value: unknown): TagValue {
+  if (typeof value === "string" && wellFormed(value) !== value)
+    throw new Error(`${subject}, "${name}", has ${HALF_PAIR}`);
   const isText = typeof value === "string" && value.length <= MOST_CHARACTERS;
   if (name === "" || name.length > MOST_CHARACTERS || !/^[ -~]*$/.test(name))
     throw new Error(`${subject} has the name ${literalText(name)}: write a short one, in ASCII`);

@@ -33,6 +33,7 @@ export const record = defineWorkflow({ input: z.object({ n: z.number() }) }).par
   children: ({ input }) => ({
     left: child(leaf, { n: input.n, ms: 50 }),
     right: child(leaf, { n: input.n + 1 }),
+    third: input.n > 1 ? child(leaf, { n: input.n + 2 }) : undefined,
   }),
 });
 

@@ -23,7 +23,7 @@ describe("an app and its generated code", () => {
       plain: { inserted: null };
     }>();
     expectTypeOf<OutputOf<typeof workflows.record>>().toEqualTypeOf<{
-      children: { left: number; right: number };
+      children: { left: number; right: number; third: number | undefined };
     }>();
   });
 

@@ -713,6 +713,22 @@ describe("child", () => {
     expectTypeOf<WorkflowScope<typeof walk>["below"]>().toEqualTypeOf<{ children: number[] }>();
   });
 
+  test("a child of a record may be left out, as undefined or as a field of another record", () => {
+    const left = defineWorkflow({ input: z.object({ n: z.number() }) })
+      .parent("some", {
+        children: ({ input }) => ({ a: input.n > 1 ? child(leaf, { topic: "" }) : undefined }),
+      })
+      .parent("others", {
+        children: ({ input }) => (input.n > 1 ? { b: child(leaf, { topic: "" }) } : {}),
+      });
+    type Words = { words: number };
+    expectTypeOf<WorkflowScope<typeof left>["some"]>().toEqualTypeOf<{
+      children: { a: Words | undefined };
+    }>();
+    const { children } = {} as WorkflowScope<typeof left>["others"];
+    expectTypeOf(children.b).toEqualTypeOf<Words | undefined>();
+  });
+
   test("so do two workflows that call each other, beside children by definition", () => {
     const ping = defineWorkflow({ input: z.object({ n: z.number() }) }).parent("next", {
       children: ({ input }) => ({

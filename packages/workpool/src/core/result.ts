@@ -92,6 +92,10 @@ export function messageOf(error: unknown): string {
   return wellFormed(error instanceof Error ? withCauses(error.message, error) : String(error));
 }
 
+/** What a message says of a text that has one. */
+export const HALF_PAIR =
+  "half a surrogate pair, as of an emoji that was cut in two: cut it by [...text], not by its units";
+
 /** A text without half surrogate pairs, which a strict JSON parser of the back end refuses. */
 export const wellFormed = (text: string): string => text.replace(/\p{Surrogate}/gu, "\uFFFD");
 

@@ -268,7 +268,9 @@ function entriesOf(stage: string, given: unknown): [string, Child<unknown>][] {
     throw unfit(
       "not be async: have the parent's handler look up what they need, and read its output",
     );
-  const entries = entriesIn(given);
+  // A field of a record that is undefined is no child.
+  const isGiven = (child: unknown) => Array.isArray(given) || child !== undefined;
+  const entries = entriesIn(given)?.filter(([, child]) => isGiven(child));
   const wrong = entries?.find(([, child]) => !isChild(child));
   if (entries !== undefined && wrong === undefined) return entries as [string, Child<unknown>][];
   const where = wrong === undefined ? "" : `; at ${wrong[0]} there is something else`;

@@ -8,6 +8,7 @@ import type {
   QueryCtx,
   Work,
 } from "../context.js";
+import { cancelPending } from "../jobs.js";
 import { poolTx } from "../transaction.js";
 import { costOf, permitOfRate, whichOf } from "./limits.js";
 import { inForce, type Limited } from "./overrides.js";
@@ -160,7 +161,7 @@ export async function waitForBucket(
   const { job, dueAt: before = 0 } = bucket ?? {};
   const isInTime = before <= dueAt + ROUND_MS && before > now - LOST_MS;
   if (job !== undefined && isInTime) return;
-  if (job !== undefined) await ctx.scheduler.cancel(job);
+  if (job !== undefined) await cancelPending(ctx, job);
   const args = { name };
   const fields = { job: await ctx.scheduler.runAt(dueAt, host.functions.releaseRate, args), dueAt };
   if (bucket === null)

@@ -183,5 +183,7 @@ export class LimitControls<Name extends string = string, Until = Date | number> 
 export function timeOf(time: Date | number): number {
   const ms: unknown = time instanceof Date ? time.getTime() : time;
   if (typeof ms === "number") return ms;
-  throw new Error(`until is ${JSON.stringify(ms)}: give a Date, or ms since the epoch`);
+  throw new Error(
+    `until is ${typeof ms === "string" ? `"${ms}"` : String(ms)}: give a Date, or ms since the epoch`,
+  );
 }

@@ -1,5 +1,6 @@
 import { type Infer, v } from "convex/values";
 import { MAX_PARALLELISM_LIMIT } from "../gate.js";
+import { HALF_PAIR, wellFormed } from "../result.js";
 import { inForce, type Limited, ownPause, POOL, type Which } from "./overrides.js";
 import { checkRate, vRate } from "./rate.js";
 
@@ -115,6 +116,8 @@ export function permitsFor(keys: LimitKeys, limits: Limits = {}): string[] | und
 
 /** @throws if it is no key. */
 export function checkKey(name: string, key: unknown): void {
+  if (typeof key === "string" && wellFormed(key) !== key)
+    throw new Error(`The key of the limit "${name}" has ${HALF_PAIR}`);
   if (typeof key === "string" && key.length > 0 && key.length <= LONGEST_KEY) return;
   throw new Error(
     `The limit "${name}" needs a key, a text of 1 to ${LONGEST_KEY} characters: ${shown(key)} was given`,
@@ -123,7 +126,7 @@ export function checkKey(name: string, key: unknown): void {
 
 function permitsOf(name: string, given: string | true | Budget, limits: Limits): string[] {
   const limit = knownLimit(name, limits);
-  if (typeof given !== "object") {
+  if (typeof given !== "object" || given === null) {
     if (limit.unit === undefined) return permitsOfKey(name, given, limit);
     throw new Error(`The limit "${name}" counts ${limit.unit}: give { estimate: 2_000 }`);
   }

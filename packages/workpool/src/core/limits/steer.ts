@@ -5,6 +5,7 @@ import { ensureGate, MAX_PARALLELISM_LIMIT, readGate } from "../gate.js";
 import { applyOverrides } from "../parallelism.js";
 import { checkKey, checkNumbers, knownLimit, type Limit, type Limits } from "./limits.js";
 import { ringAllLines } from "./lines.js";
+import { HALF_PAIR, wellFormed } from "../result.js";
 import { checkRate } from "./rate.js";
 import {
   isPause,
@@ -19,6 +20,8 @@ import {
 /** The gate holds them, and each start reads that. */
 const MOST_OVERRIDES = 100;
 const LONGEST_NAME = 100;
+/** A function cannot be scheduled for any later time. */
+const YEAR_MS = 366 * 24 * 3_600_000;
 
 /** What the class asks for: it may know limits that no start has told of yet. */
 const ofClass = { config: v.optional(vConfig) };
@@ -110,8 +113,11 @@ function check({ name, key, total, perKey, rate, until, by }: Given, limits?: Li
     throw new Error(`${POOL} is at most ${MAX_PARALLELISM_LIMIT}: ${total} was given`);
   if (until !== undefined && !(Number.isFinite(until) && until > Date.now()))
     throw new Error(`until of the limit "${name}" is ${until}: it must be a time that is to come`);
+  if (until !== undefined && until > Date.now() + YEAR_MS)
+    throw new Error(`until of the limit "${name}" is ${until}: it must be within a year`);
   if (by !== undefined && by.length > LONGEST_NAME)
     throw new Error(`by has ${by.length} characters: ${LONGEST_NAME} are the most`);
+  if (by !== undefined && wellFormed(by) !== by) throw new Error(`by has ${HALF_PAIR}`);
 }
 
 async function keep(ctx: HostCtx, host: Host, stays: (each: Override) => boolean) {
