@@ -28,7 +28,7 @@ const entries = [
   ["@stepwise/workflow", [dist("workflow", "index.js")], 57],
   ["@stepwise/workflow/runtime", [dist("workflow", "runtime/index.js")], 84],
   ["@stepwise/workflow, the component", modulesOf("workflow"), 235],
-  ["@stepwise/workpool", [dist("workpool", "client/index.js")], 15],
+  ["@stepwise/workpool", [dist("workpool", "client/index.js")], 16],
   ["@stepwise/workpool, the component", modulesOf("workpool"), 130],
 ];
 
