@@ -13,10 +13,10 @@ import type {
   Definition,
   Ended,
   Finalized,
+  InputEntry,
   InputFrom,
   Keep,
   TaggedBy,
-  TagName,
   Tags,
   WorkflowOptions,
 } from "./definition.js";
@@ -436,7 +436,7 @@ export function defineWorkflow<
   options: WorkflowOptions<Schema, OnEnd, Kept, Given>,
 ): Builder<
   InferInput<Schema>,
-  [["input", InputFrom<Schema, Kept>, TagName<Given>]],
+  [InputEntry<InputFrom<Schema, Kept>, Given>],
   null,
   TaggedBy<Given>
 > {

@@ -15,11 +15,10 @@ export type Tags = { readonly [Name in string]: TagValue | undefined };
 /** The names of tags, of all members of a union. */
 type NamesOfTags<Given> = Given extends unknown ? keyof Given & string : never;
 
-type NoTags =
-  "the workflow declares no tags before this: give it `tags: ({ input }) => ({ name: … })`";
-
-/** What a handler may tag its run with, or why it may not. */
-export type TagName<Given> = [Given] extends [never] ? NoTags : NamesOfTags<Given>;
+/** The entry of `input`, with the names of the tags that the workflow declares. */
+export type InputEntry<Input, Given> = [Given] extends [never]
+  ? ["input", Input]
+  : ["input", Input, NamesOfTags<Given>];
 
 /** A definition has such tags, among what its type says of its nodes. */
 export interface Tagged<Name extends string> {
@@ -138,11 +137,7 @@ export interface WorkflowOptions<
    * compensations; an action after that, with its own `retry`. If it fails, the run's result stays,
    * and `status` has an `onEndError`.
    */
-  onEnd?: Compensation<
-    { input: InputFrom<Schema, Kept>; run: EndedRun },
-    OnEnd,
-    TagName<NoInfer<Given>>
-  >;
+  onEnd?: Compensation<{ input: InputFrom<Schema, Kept>; run: EndedRun }, OnEnd, string>;
   /**
    * What runs are found by, in `list` and the studio: at most 10 of each, by name, such as
    * `{ org: input.org }`. They are set by the start of a run, and by a restart with another input;
@@ -297,10 +292,10 @@ export type WorkflowOutput<D> = D extends { readonly "~output"?: () => infer Out
 /** `input` and the outputs of all nodes of a workflow, by name. */
 export type WorkflowScope<D> = D extends { readonly "~scope"?: () => infer Scope } ? Scope : never;
 
-/** The names of its tags, or that there are none. */
+/** The names of the tags that it declares; any, if it declares none. */
 export type DeclaredTags<D> = D extends { readonly "~events"?: () => infer Events }
   ? [Extract<Events, Tagged<string>>] extends [never]
-    ? NoTags
+    ? string
     : Extract<Events, Tagged<string>>["tag"]
   : string;
 
