@@ -14,6 +14,8 @@ const first = [
   ["the run time's test app compiles", "node", "scripts/test-app.mjs"],
 ];
 const checks = [
+  // The first of them, as it packs: others that pack a package write the same copies of pages.
+  ["quick start in an empty folder, with packed packages", "node", "scripts/quick-start.mjs"],
   ["types", "npx", "turbo", "run", "types", "--output-logs=errors-only"],
   ["format", "npx", "prettier", "--check", "."],
   ["lint", "npx", "oxlint", "--deny-warnings"],

@@ -88,7 +88,6 @@ export const card = z.object({
   cards: z.array(z.object({ number: z.string().min(6, "is short: s3cret"), kind: z.string() })),
 });
 
-/** A part of its input is secret. It goes through actions, a sleep and a compensation. */
 /** Its fields have names with signs that stand in paths and messages. */
 export const oddlyNamed = defineWorkflow({
   input: z.object({
@@ -99,6 +98,7 @@ export const oddlyNamed = defineWorkflow({
   sensitive: ["input.v1.2", "input.a.b.c", "input.e:f"],
 }).event("go", { schema: z.null() });
 
+/** A part of its input is secret. It goes through actions, a sleep and a compensation. */
 export const paysByCard = defineWorkflow({ input: card, sensitive: ["input.cards.number"] })
   .step("charged", {
     action: async (_ctx, { input }) => input.cards.length,
