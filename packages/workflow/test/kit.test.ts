@@ -110,6 +110,37 @@ describe("runToEnd", () => {
     await expect(kit.runToEnd(limitedWorkflows.allOfTenant, kept)).rejects.toThrow(
       "first pending, waiting for the limit tenant acme (paused), place 1",
     );
+    const ends = { ...key, until: Date.now() + 60_000, by: "ada" };
+    await t.mutation(async (ctx) => await limitedWorkflow.limits.pause(ctx, "tenant", ends));
+    const until = new Date(ends.until).toISOString();
+    expect(await kit.timeline(kept)).toEqual([
+      `first pending, waiting for the limit tenant acme (paused by ada until ${until}), place 1`,
+    ]);
+  });
+
+  test("[S234] a step that holds its limit, and one that waits as long as it may", async () => {
+    const t = convexTest({ schema: limitedSchema, modules: limited, transactionLimits: true });
+    const kit = testKit(t, vi);
+    const asked = await kit.start(limitedWorkflows.asksOften, { name: "a", times: 1 });
+    await kit.settle();
+    const holds = { kind: "retry", node: "asked" };
+    const [line] = await kit.timeline(asked);
+    const [{ at } = { at: 0 }] = await kit.skipToNextTimer().then((found) => {
+      expect(found).toMatchObject([holds]);
+      return found;
+    });
+    const until = new Date(at).toISOString();
+    expect(line).toBe(
+      `asked waiting, 1 attempt beside 1 held, held until ${until}, as the limit exports is`,
+    );
+    const key = { key: "acme" };
+    await t.mutation(async (ctx) => await limitedWorkflow.limits.pause(ctx, "tenant", key));
+    const late = await kit.start(limitedWorkflows.hurried, { name: "late", org: "acme" });
+    const wait = { runId: late, workflow: "hurried", kind: "waitAtMost", node: "work" };
+    expect(await kit.skipToNextTimer()).toMatchObject([wait]);
+    expect((await kit.timeline(late))[0]).toBe(
+      'work completed, waited too long for the limit "tenant" of "acme"',
+    );
   });
 
   test("of a run that is none, or of another workflow", async () => {
@@ -146,6 +177,11 @@ describe("time", () => {
     const { kit, begun } = newApp();
     const runId = await kit.start(workflows.collectsAll, { key: "k", n: 1 });
     expect(await kit.start(workflows.collectsAll, { key: "k", n: 2 })).toBe(runId);
+    await kit.settle();
+    const latest = new Date(begun + 300_000).toISOString();
+    expect(await kit.timeline(runId)).toEqual([
+      `count waiting, collecting 2 starts with the key "k", begins at the latest at ${latest}`,
+    ]);
     expect(await kit.skipToNextTimer()).toEqual([
       { runId, workflow: "collectsAll", kind: "start", node: "count", at: begun + 30_000 },
     ]);

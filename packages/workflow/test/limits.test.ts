@@ -13,6 +13,7 @@ const use = useTestApp({ modules });
 const MINUTE = 60_000;
 /* Those that the other test app does not have. */
 const hold = makeFunctionReference<"mutation">("manager:hold");
+const pauseAll = makeFunctionReference<"mutation">("manager:pauseAll");
 const override = makeFunctionReference<"mutation">("manager:override");
 const seenOf = makeFunctionReference<"query">("manager:seen");
 
@@ -176,6 +177,19 @@ describe("a limit of the config that a step names", () => {
       { doing: "queued", waitsFor: { ...waitsFor, place: 1 } },
       { doing: "queued", waitsFor: { ...waitsFor, place: 2 } },
     ]);
+    await use.app.drive();
+    await expectNothingLeft();
+  });
+
+  test("[S233] a step that a pause keeps back says so, with its end, whatever else is full", async () => {
+    await use.app.start("ofTenant", { name: "holds", ms: 5 * MINUTE });
+    await use.app.drive(async () => (await begun()).length === 1);
+    const runId = await use.app.start("ofTenant", { name: "waits" });
+    await use.app.advance(1_000);
+    await use.app.t.mutation(pauseAll, {});
+    const paused = { by: "ada", until: Date.now() + 10 * MINUTE };
+    const { waitsFor } = (await use.app.status("ofTenant", runId))!.active[0]!;
+    expect(waitsFor).toEqual({ limit: "tenant", running: 0, atMost: 0, place: 1, paused });
     await use.app.drive();
     await expectNothingLeft();
   });

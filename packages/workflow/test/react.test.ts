@@ -99,12 +99,38 @@ test.each([
   ],
   [{ limit: "exports", running: 5, atMost: 5, place: 12 }, "exports (5 of 5 running), 12th"],
   [{ limit: "exports", running: 2, atMost: 0, place: 1 }, "exports (paused), 1st"],
+  [
+    {
+      limit: "exports",
+      running: 2,
+      atMost: 0,
+      place: 1,
+      paused: { by: "RetryAfter", until: 5_000 },
+    },
+    `exports (paused by RetryAfter until ${new Date(5_000).toLocaleString()}), 1st`,
+  ],
   [{ limit: "exports", running: 5, atMost: 5, place: 201 }, "running), after more than 200"],
 ])("[S233] one that a limit keeps back says which: %o", (waitsFor, shown) => {
   const [row] = rows([
     step("ship", { state: "pending", queuedAt: 0, endedAt: undefined, waitsFor }),
   ]).slice(-1);
   expect(row).toContain(shown);
+});
+
+test("[S205] one that collects says until when, one that a hold keeps back too, and one that waited too long for what", () => {
+  const error = { kind: "timedOut" as const, workflow: "w", attempt: 1, message: "late" };
+  const late = { ...error, node: "late", waitedFor: "for a slot of the pool" };
+  const [collects, turn, held, waited] = rows([
+    step("all", { kind: "collect", state: "waiting", dueAt: 5_000, endedAt: undefined }),
+    step("next", { kind: "turn", state: "waiting", endedAt: undefined }),
+    step("ask", { state: "waiting", holds: "api", dueAt: 5_000, endedAt: undefined }),
+    step("late", { state: "timedOut", errors: [late] }),
+  ]).slice(-4);
+  const at = new Date(5_000).toLocaleString();
+  expect(collects).toContain(`collecting starts, begins at the latest at ${at}`);
+  expect(turn).toContain("waiting for its turn");
+  expect(held).toContain(`held until ${at}, as api is`);
+  expect(waited).toContain("waited too long for a slot of the pool");
 });
 
 test("[S149] a wait that timed out is not shown as completed, and one of several events by its name", () => {

@@ -150,17 +150,26 @@ function* factsOf(step: TreeStep, run: TreeRun, seenAt: number): Generator<Fact>
   const queuedMs = queueTime(step, seenAt);
   const took = isTimed ? ` after ${duration(endedAt - startedAt - queuedMs)}` : "";
   const queued = queuedMs > 0 ? ` and ${duration(queuedMs)} in the queue` : "";
-  const last = attempt > 1 ? `, at attempt ${attempt}` : "";
+  const { held = 0 } = step;
+  const counted = attempt - held;
+  const last = counted > 1 ? `, at attempt ${counted}` : "";
+  const beside = held > 0 ? `, held ${held === 1 ? "once" : `${held} times`} before` : "";
+  const late = step.errors.at(-1)?.waitedFor;
+  const ended = state === "timedOut" && late !== undefined ? `waited too long ${late}` : state;
   const how = cameOf(step);
-  const outcome = how === undefined ? state : how.startsWith("by") ? `${state} ${how}` : how;
-  yield fact(endedAt, ["ended", state, attempt], `${outcome}${took}${queued}${last}`);
+  const outcome = how === undefined ? ended : how.startsWith("by") ? `${ended} ${how}` : how;
+  yield fact(endedAt, ["ended", state, attempt], `${outcome}${took}${queued}${last}${beside}`);
 }
 
 /** The limit that keeps an action back. */
 function keptBackBy({ waitsFor }: TreeStep): string {
   if (waitsFor === undefined) return "";
-  const { limit, key } = waitsFor;
-  return `, waiting for ${limit}${key === undefined ? "" : ` ${key}`}`;
+  const { limit, key, paused } = waitsFor;
+  const { by, until } = paused ?? {};
+  const byWhom = by === undefined ? "" : ` by ${by}`;
+  const ends = until === undefined ? "" : ` until ${new Date(until).toISOString()}`;
+  const stopped = paused === undefined ? "" : `, paused${byWhom}${ends}`;
+  return `, waiting for ${limit}${key === undefined ? "" : ` ${key}`}${stopped}`;
 }
 
 /** What it waits for, if not to be tried again, which is told. */
@@ -169,6 +178,9 @@ function waitOf(step: TreeStep): string | undefined {
   const isTimed = dueAt !== undefined && startedAt !== undefined;
   const time = isTimed ? duration(dueAt - startedAt) : undefined;
   if (kind === "turn" && state === "waiting") return "waiting for another run of its key";
-  if (kind === "collect" && state === "waiting") return "collecting starts";
+  if (kind === "collect" && state === "waiting")
+    return `collecting starts${time === undefined ? "" : `, begins after ${time} at the latest`}`;
+  if (step.holds !== undefined && dueAt !== undefined)
+    return `held until ${new Date(dueAt).toISOString()}, as ${step.holds} is`;
   return state === "waiting" ? recordKind(kind)?.waits?.(time, eventNames(step)) : undefined;
 }

@@ -115,8 +115,20 @@ describe("the lines", () => {
     expect(lines(queued, keptBack)).toEqual([
       "  0.00 s  document › think: queued, waiting for tenant acme",
     ]);
+    const paused = { ...waitsFor, paused: { by: "ada", until: 5_000 } };
+    expect(lines(keptBack, at(step("think", "pending", { waitsFor: paused })))).toEqual([
+      "  0.00 s  document › think: queued, waiting for tenant acme, paused by ada until 1970-01-01T00:00:05.000Z",
+    ]);
     const began = at(step("think", "running", { queuedAt: 1000, beganAt: 1500 }));
     expect(lines(keptBack, began)).toEqual(["  0.50 s  document › think: running"]);
+    const held = { holds: "api", held: 1, attempt: 2, dueAt: 5_000 };
+    expect(lines(at(), at(step("think", "waiting", held)))).toEqual([
+      "  0.00 s  document › think: held until 1970-01-01T00:00:05.000Z, as api is",
+    ]);
+    const collects = { kind: "collect" as const, startedAt: 1_000, dueAt: 301_000 };
+    expect(lines(at(), at(step("think", "waiting", collects)))).toEqual([
+      "  0.00 s  document › think: collecting starts, begins after 5 m at the latest",
+    ]);
     const turn = at(step("think", "waiting", { kind: "turn" }));
     expect(lines(at(), turn)).toEqual([
       "  0.00 s  document › think: waiting for another run of its key",

@@ -43,6 +43,8 @@ export interface Retry {
   beganAt?: number;
   failedAt: number;
   nextAt: number;
+  /** The limit that it held until then, by a `RetryAfter`. The retry policy does not count it. */
+  holds?: string;
   /** How long it waited for a slot, and how long it ran: only in a timeline. */
   queuedMs?: number;
   durationMs?: number;
@@ -55,6 +57,10 @@ export interface Reached<Workflow> {
   iterations?: number[];
   /** The current or the last attempt, from 1. */
   attempt: number;
+  /** How many of its attempts have held a limit by a `RetryAfter`, which no retry policy counts. */
+  held?: number;
+  /** While it waits for an attempt because its last one holds a limit: which. Until `dueAt`. */
+  holds?: string;
   /**
    * For an action: since when that attempt could begin, and when it did, in ms since the epoch. While
    * it waits for a slot it has not begun. One that runs, or was lost, began when it got its slot.
@@ -64,7 +70,9 @@ export interface Reached<Workflow> {
   /**
    * For an action that a limit keeps back: which, how many run and may, and its place among those
    * with the same limits and keys: 201 if more than 200 come before it. With `nextAt` it is the
-   * limit's rate: when that lets the next one start, and how many of its burst are used up.
+   * limit's rate: when that lets the next one start, and how many of its burst are used up. With
+   * `paused` nothing of it starts: who has said so, and until when, in ms since the epoch; a
+   * `RetryAfter` that holds the limit is such a pause. `until`: when its `waitAtMost` is over.
    */
   waitsFor?: {
     limit: string;
@@ -73,6 +81,8 @@ export interface Reached<Workflow> {
     atMost: number;
     place: number;
     nextAt?: number;
+    paused?: { by?: string; until?: number };
+    until?: number;
   };
   /** Until when it waits, in ms since the epoch. */
   dueAt?: number;

@@ -25,6 +25,7 @@ export const vError = v.object({
   message: v.string(),
   kind: vErrorKind,
   reason: v.optional(v.literal("waiting")),
+  waitedFor: v.optional(v.string()),
   data: v.optional(v.any()),
   workflow: v.string(),
   node: v.string(),
@@ -122,6 +123,8 @@ export const vRetry = v.object({
   beganAt: v.optional(v.number()),
   failedAt: v.number(),
   nextAt: v.number(),
+  /** The limit that it held until then, by a `RetryAfter`. */
+  holds: v.optional(v.string()),
 });
 
 /** Of a wait: the storage name of the event that came, of several; null if its time was over. */

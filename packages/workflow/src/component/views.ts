@@ -74,6 +74,9 @@ export const stepFields = {
   iterations: v.optional(vIterations),
   state: vStepState,
   attempt: v.number(),
+  /** Of an action: how many of its attempts have held a limit, and which it holds now. */
+  held: v.optional(v.number()),
+  holds: v.optional(v.string()),
   /** Of an action: since when its attempt could begin, and when it did. */
   queuedAt: v.optional(v.number()),
   beganAt: v.optional(v.number()),
@@ -101,7 +104,9 @@ async function stepFactsOf(ctx: QueryCtx, step: Step) {
   const due = step.retries?.at(-1)?.nextAt ?? step.startedAt;
   // A deploy or a pause may have brought its attempt forward.
   const queuedAt = isAction(step) ? Math.min(due, beganAt ?? due) : undefined;
-  const times = { queuedAt, beganAt, waitsFor, dueAt };
+  const holds = state === "waiting" ? step.retries?.at(-1)?.holds : undefined;
+  const holding = { held: step.uncounted, holds };
+  const times = { ...holding, queuedAt, beganAt, waitsFor, dueAt };
   return { kind, iterations, state, attempt, ...times, events, iteration, came, errors };
 }
 

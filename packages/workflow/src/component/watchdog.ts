@@ -44,9 +44,9 @@ export const watchAll = internalMutation({
   },
 });
 
-const { kind, reason, message } = vError.fields;
+const { kind, reason, waitedFor, message } = vError.fields;
 
 export const failAttempt = voidMutation(
-  { step: v.string(), kind, reason, message },
+  { step: v.string(), kind, reason, waitedFor, message },
   async (ctx, { step, ...problem }) => await attemptFailed(ctx, step, problem),
 );

@@ -75,6 +75,8 @@ export type StepError = {
   kind: ErrorKind;
   /** Of what has timed out before it began: it has waited longer than its `waitAtMost`. */
   reason?: "waiting" | undefined;
+  /** … and for what: `for the limit "tenant" of "acme"`, or `for a slot of the pool`. */
+  waitedFor?: string | undefined;
   /** The `data` of a `ConvexError`; absent if over 64 KiB, or nested more than 6 deep. */
   data?: Value | undefined;
   /** The workflow of the run that failed. */

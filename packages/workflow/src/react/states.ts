@@ -62,14 +62,27 @@ function limitShown({
   atMost,
   place,
   nextAt,
+  paused,
 }: NonNullable<Step["waitsFor"]>): string {
   const name = key === undefined ? limit : `${limit} ${key}`;
   const first = place > MOST_COUNTED ? `after more than ${MOST_COUNTED}` : ordinal(place);
   const isRate = nextAt !== undefined;
   const of = `${running} of ${atMost}`;
-  const why = atMost === 0 ? "paused" : isRate ? `rate used up, ${of}` : `${of} running`;
+  const { by, until } = paused ?? {};
+  const byWhom = by === undefined ? "" : ` by ${by}`;
+  const ends = until === undefined ? "" : ` until ${timeShown(until)}`;
+  const isPaused = paused !== undefined || atMost === 0;
+  const stopped = isPaused ? `paused${byWhom}${ends}` : undefined;
+  const why = stopped ?? (isRate ? `rate used up, ${of}` : `${of} running`);
   return `${name} (${why}), ${first}`;
 }
+
+const timeShown = (at: number): string => new Date(at).toLocaleString();
+
+const latestShown = ({ dueAt }: Step): string =>
+  dueAt === undefined
+    ? BADGES.collecting.label
+    : `collecting starts, begins at the latest at ${timeShown(dueAt)}`;
 
 const ENDINGS: Readonly<Record<string, string>> = { one: "st", two: "nd", few: "rd" };
 const rules = new Intl.PluralRules("en", { type: "ordinal" });
@@ -90,6 +103,9 @@ export function badgeOfStep(step: Step, steps: readonly Step[]): Badge {
     return steps.some(hasFailedToUndo) ? NOT_UNDONE : UNDONE;
   if (isPaused === true) return { tone: "stopped", sign: "‖", label: "paused" };
   if (isTimedOut === true) return TIMED_OUT;
+  const late = step.errors.at(-1)?.waitedFor;
+  if (state === "timedOut" && late !== undefined)
+    return { ...BADGES.timedOut, label: `waited too long ${late}` };
   if (state === "pending" && waitsFor !== undefined)
     return { ...QUEUED, label: `queued, waiting for ${limitShown(waitsFor)}` };
   if (state === "pending" && queuedAt !== undefined) return QUEUED;
@@ -97,6 +113,13 @@ export function badgeOfStep(step: Step, steps: readonly Step[]): Badge {
   if (inside !== undefined) return badgeOfStep(inside, steps);
   // An event's row says which one it waits for.
   if (state !== "waiting" || takesEvents({ kind })) return badgeOf(state);
+  if (kind === "collect") return { ...BADGES.collecting, label: latestShown(step) };
+  if (kind === "turn") return BADGES.waitingForTurn;
+  if (step.holds !== undefined && step.dueAt !== undefined)
+    return {
+      ...BADGES.retrying,
+      label: `held until ${timeShown(step.dueAt)}, as ${step.holds} is`,
+    };
   return isAction({ kind })
     ? BADGES.retrying
     : isTimed({ kind })

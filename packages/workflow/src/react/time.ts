@@ -59,9 +59,15 @@ export function spansOf(
     if (to > from) add({ from, to, kind: "waiting", isQueued: true }, what);
     from = Math.max(from, to);
   };
-  for (const { attempt: failed, beganAt, failedAt, nextAt } of of.retries ?? []) {
+  const retries = of.retries ?? [];
+  // The retry policy does not count those that held a limit. Older ones may be left out here.
+  let held = (of.held ?? 0) - retries.filter(({ holds }) => holds !== undefined).length;
+  for (const { attempt: failed, beganAt, failedAt, nextAt, holds } of retries) {
     queued(beganAt);
-    add({ from, to: failedAt, kind: "running", hasFailed: true }, `attempt ${failed} failed after`);
+    if (holds !== undefined) held += 1;
+    const what =
+      holds === undefined ? `attempt ${failed - held} failed after` : `held ${holds} after`;
+    add({ from, to: failedAt, kind: "running", hasFailed: true }, what);
     // A deploy or a pause may have brought the next attempt forward.
     const to = Math.max(failedAt, Math.min(nextAt, endedAt ?? now));
     add({ from: failedAt, to, kind: "waiting" }, "waited");
@@ -81,7 +87,7 @@ export function spansOf(
   else if (!runsFunction({ kind })) add({ from, to, kind: "waiting" }, "waited");
   else if (state !== "waiting") {
     const hasFailed = state === "failed" || state === "timedOut";
-    const which = (of.retries ?? []).length > 0 ? `attempt ${attempt}` : "one attempt";
+    const which = retries.length > 0 ? `attempt ${attempt - held}` : "one attempt";
     add(
       { from, to, kind: "running", hasFailed },
       hasFailed ? `${which} failed after` : `${which} ran for`,

@@ -58,7 +58,9 @@ export function RunTimeline({
   const isShown = known?.state === "running" || waits;
   const doing = isShown ? first : undefined;
   const { sign, label: state, tone } = badgeOf(doing ?? run.state);
-  const title = known && `${known.workflow} · ${timeOf(known, now)}`;
+  const items = known?.collecting?.items;
+  const collected = items === undefined ? "" : `${items} ${items === 1 ? "start" : "starts"} · `;
+  const title = known && `${known.workflow} · ${collected}${timeOf(known, now)}`;
   return (
     <section
       className="stepwise"
@@ -104,10 +106,15 @@ export function RunTimeline({
 const MOST_OPEN = 8;
 
 /** How long a run has gone on, or when one begins that was started for later. */
-function timeOf({ state, startedAt, active }: Exclude<LiveRun, Unknown>, now: number): string {
+function timeOf(
+  { state, startedAt, active, collecting }: Exclude<LiveRun, Unknown>,
+  now: number,
+): string {
   const [{ dueAt } = {}] = active;
   if (state !== "pending") return durationText(Math.max(0, now - startedAt));
-  return dueAt === undefined ? "" : `begins in ${durationText(Math.max(0, dueAt - now))}`;
+  if (dueAt === undefined) return "";
+  const latest = collecting === undefined ? "" : " at the latest";
+  return `begins in ${durationText(Math.max(0, dueAt - now))}${latest}`;
 }
 type Unknown = { state: "loading" | "missing" };
 

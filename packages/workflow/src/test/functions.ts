@@ -2,7 +2,7 @@ import { v } from "convex/values";
 import type { Doc } from "../component/_generated/dataModel.js";
 import { query } from "../component/_generated/server.js";
 import { isCollecting, isEntry, isTimed } from "../component/core/kinds.js";
-import { nameOf } from "../component/core/steps.js";
+import { nameOf, stepWithId } from "../component/core/steps.js";
 
 /* Queries of the component's tables. They are mounted beside its own functions, in tests only. */
 
@@ -15,6 +15,7 @@ export const timers = query({
       .withIndex("by_entry", (q) => q.gt("entersAt", Date.now()))
       .collect();
     const deadlines = await ctx.db.query("deadlines").collect();
+    const waits = await ctx.db.query("waits").collect();
     const slots = await ctx.db.query("slots").collect();
     const found = [
       ...waiting
@@ -29,6 +30,11 @@ export const timers = query({
         return { run, node: called, kind: "timeout" as const, at };
       }),
     ];
+    for (const { work, until: at } of waits) {
+      const step = await stepWithId(ctx, work);
+      if (step !== null)
+        found.push({ run: step.run, node: nameOf(step), kind: "waitAtMost" as const, at });
+    }
     const all = [];
     for (const { run, at = 0, ...timer } of found) {
       const workflow = (await ctx.db.get("runs", run))?.workflow;

@@ -118,7 +118,7 @@ export class TestKit {
 
   /**
    * Moves the clock to the next time at which a run goes on by itself: the end of a sleep or a
-   * timeout, the next attempt of a step, the start of a run.
+   * timeout, a `waitAtMost`, the next attempt of a step, the start of a run.
    * @returns what fell due; empty if no run waits for a time. Then the clock has not moved.
    */
   async skipToNextTimer(): Promise<Timer[]> {
@@ -196,11 +196,16 @@ export class TestKit {
       const page: Records = await this.#query(steps, { runId, page: { numItems: PAGE, cursor } });
       if (page === null) throw new Error(`There is no run "${runId}"`);
       for (const record of page.records) {
-        const { stage, called = stage, iterations = [], state, attempt } = record;
+        const { stage, called = stage, iterations = [], state, attempt, held = 0 } = record;
         const inLoops = iterations.length === 0 ? "" : ` #${iterations.join(".")}`;
-        const attempts = attempt === 1 ? "" : `, ${attempt} attempts`;
+        const counted = attempt - held;
+        const beside = held === 0 ? "" : ` beside ${held} held`;
+        const attempts =
+          attempt === 1 ? "" : `, ${counted} ${counted === 1 ? "attempt" : "attempts"}${beside}`;
+        const late = record.errors.at(-1)?.waitedFor;
+        const tooLong = late !== undefined ? `, waited too long ${late}` : "";
         const why = record.endedAt === undefined ? await this.#whyNot(record, runId) : "";
-        const line = `${called}${inLoops} ${state}${attempts}${why}`;
+        const line = `${called}${inLoops} ${state}${tooLong}${attempts}${why}`;
         lines.push(line, ...(await this.#childLines(record)));
       }
       if (page.isDone) return lines;
@@ -208,27 +213,44 @@ export class TestKit {
     }
   }
 
-  /** What keeps back a step, if that is a pause, a limit, or another run of its key. */
-  async #whyNot({ kind, state, paused, waitsFor }: StepRecord, runId: RunId): Promise<string> {
+  /** What keeps back a step: a pause, a limit, a hold, another run of its key, or more starts. */
+  async #whyNot(record: StepRecord, runId: RunId): Promise<string> {
+    const { kind, state, paused, waitsFor, holds, dueAt } = record;
     if (paused) return ", paused";
+    if (holds !== undefined && dueAt !== undefined)
+      return `, held until ${new Date(dueAt).toISOString()}, as the limit ${holds} is`;
     if (waitsFor !== undefined) {
-      const { limit, key, running, atMost, place } = waitsFor;
+      const { limit, key, running, atMost, place, paused: pause } = waitsFor;
       const of = key === undefined ? limit : `${limit} ${key}`;
-      const why = atMost === 0 ? "paused" : `${running} of ${atMost} running`;
+      const { by, until } = pause ?? {};
+      const byWhom = by === undefined ? "" : ` by ${by}`;
+      const ends = until === undefined ? "" : ` until ${new Date(until).toISOString()}`;
+      const why = pause ? `paused${byWhom}${ends}` : `${running} of ${atMost} running`;
       return `, waiting for the limit ${of} (${why}), place ${place}`;
     }
     if (kind === "turn" && state === "waiting") {
-      const args = { run: { runId } };
-      const status: RunStatus = await this.#query(this.#component.views.status, args);
+      const status = await this.#statusOf(runId);
       const { key, place, runId: holder } = status?.waitsFor ?? {};
       const after = holder === undefined ? "" : `, after the run ${holder}`;
       return key === undefined
         ? ""
         : `, waiting for its turn with the key ${JSON.stringify(key)}, place ${place}${after}`;
     }
+    if (kind === "collect" && state === "waiting") {
+      const status = await this.#statusOf(runId);
+      if (status?.collecting === undefined) return "";
+      const { key, items, until } = status.collecting;
+      const starts = `${items} ${items === 1 ? "start" : "starts"}`;
+      const latest = new Date(until).toISOString();
+      return `, collecting ${starts} with the key ${JSON.stringify(key)}, begins at the latest at ${latest}`;
+    }
     if (kind !== "action" || state !== "pending") return "";
     const pool = await this.#query(this.#component.limits.get, { name: "maxParallelism" });
     return pool?.paused === undefined ? "" : ", waiting for a slot: maxParallelism is paused";
+  }
+
+  async #statusOf(runId: RunId): Promise<RunStatus> {
+    return await this.#query(this.#component.views.status, { run: { runId } });
   }
 
   /** The lines of the runs that began at a step. Neighbors with the same lines share them. */

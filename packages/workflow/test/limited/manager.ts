@@ -18,6 +18,12 @@ export const hold = internalMutation({
     await workflow.limits[paused ? "pause" : "resume"](ctx, "tenant", { key }),
 });
 
+export const pauseAll = internalMutation({
+  args: {},
+  returns: v.null(),
+  handler: async (ctx) => await workflow.limits.pause(ctx, "tenant", { until: "10m", by: "ada" }),
+});
+
 export const seen = internalQuery({
   args: { key: v.string() },
   returns: v.any(),

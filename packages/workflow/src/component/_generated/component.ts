@@ -399,6 +399,7 @@ export type ComponentApi<Name extends string | undefined = string | undefined> =
                   | "lost"
                   | "removedNode";
                 reason?: "waiting";
+                waitedFor?: string;
                 data?: any;
                 workflow: string;
                 node: string;
@@ -517,6 +518,7 @@ export type ComponentApi<Name extends string | undefined = string | undefined> =
                   | "lost"
                   | "removedNode";
                 reason?: "waiting";
+                waitedFor?: string;
                 data?: any;
                 workflow: string;
                 node: string;
@@ -552,6 +554,7 @@ export type ComponentApi<Name extends string | undefined = string | undefined> =
                   | "lost"
                   | "removedNode";
                 reason?: "waiting";
+                waitedFor?: string;
                 data?: any;
                 workflow: string;
                 node: string;
@@ -578,6 +581,7 @@ export type ComponentApi<Name extends string | undefined = string | undefined> =
                   | "lost"
                   | "removedNode";
                 reason?: "waiting";
+                waitedFor?: string;
                 data?: any;
                 workflow: string;
                 node: string;
@@ -627,6 +631,7 @@ export type ComponentApi<Name extends string | undefined = string | undefined> =
               | "lost"
               | "removedNode";
             reason?: "waiting";
+            waitedFor?: string;
             data?: any;
             workflow: string;
             node: string;
@@ -764,6 +769,7 @@ export type ComponentApi<Name extends string | undefined = string | undefined> =
                         | "lost"
                         | "removedNode";
                       reason?: "waiting";
+                      waitedFor?: string;
                       data?: any;
                       workflow: string;
                       node: string;
@@ -823,6 +829,7 @@ export type ComponentApi<Name extends string | undefined = string | undefined> =
                   | "lost"
                   | "removedNode";
                 reason?: "waiting";
+                waitedFor?: string;
                 data?: any;
                 workflow: string;
                 node: string;
@@ -1336,6 +1343,7 @@ export type ComponentApi<Name extends string | undefined = string | undefined> =
               | "lost"
               | "removedNode";
             reason?: "waiting";
+            waitedFor?: string;
             data?: any;
             workflow: string;
             node: string;
@@ -1402,6 +1410,7 @@ export type ComponentApi<Name extends string | undefined = string | undefined> =
             | "lost"
             | "removedNode";
           reason?: "waiting";
+          waitedFor?: string;
           data?: any;
           workflow: string;
           node: string;
@@ -1434,6 +1443,8 @@ export type ComponentApi<Name extends string | undefined = string | undefined> =
           state:
             "pending" | "running" | "waiting" | "completed" | "failed" | "canceled" | "timedOut";
           attempt: number;
+          held?: number;
+          holds?: string;
           queuedAt?: number;
           beganAt?: number;
           waitsFor?: {
@@ -1443,6 +1454,7 @@ export type ComponentApi<Name extends string | undefined = string | undefined> =
             atMost: number;
             place: number;
             nextAt?: number;
+            paused?: { by?: string; until?: number };
             until?: number;
           };
           dueAt?: number;
@@ -1463,6 +1475,7 @@ export type ComponentApi<Name extends string | undefined = string | undefined> =
               | "lost"
               | "removedNode";
             reason?: "waiting";
+            waitedFor?: string;
             data?: any;
             workflow: string;
             node: string;
@@ -1482,7 +1495,13 @@ export type ComponentApi<Name extends string | undefined = string | undefined> =
             running: number;
             isEstimate?: boolean;
           };
-          retries?: Array<{ attempt: number; beganAt?: number; failedAt: number; nextAt: number }>;
+          retries?: Array<{
+            attempt: number;
+            beganAt?: number;
+            failedAt: number;
+            nextAt: number;
+            holds?: string;
+          }>;
           id?: string;
           single?: boolean;
           stage: string;
@@ -1674,6 +1693,7 @@ export type ComponentApi<Name extends string | undefined = string | undefined> =
             | "lost"
             | "removedNode";
           reason?: "waiting";
+          waitedFor?: string;
           data?: any;
           workflow: string;
           node: string;
@@ -1708,6 +1728,8 @@ export type ComponentApi<Name extends string | undefined = string | undefined> =
           state:
             "pending" | "running" | "waiting" | "completed" | "failed" | "canceled" | "timedOut";
           attempt: number;
+          held?: number;
+          holds?: string;
           queuedAt?: number;
           beganAt?: number;
           waitsFor?: {
@@ -1717,6 +1739,7 @@ export type ComponentApi<Name extends string | undefined = string | undefined> =
             atMost: number;
             place: number;
             nextAt?: number;
+            paused?: { by?: string; until?: number };
             until?: number;
           };
           dueAt?: number;
@@ -1737,6 +1760,7 @@ export type ComponentApi<Name extends string | undefined = string | undefined> =
               | "lost"
               | "removedNode";
             reason?: "waiting";
+            waitedFor?: string;
             data?: any;
             workflow: string;
             node: string;
@@ -1756,7 +1780,13 @@ export type ComponentApi<Name extends string | undefined = string | undefined> =
             running: number;
             isEstimate?: boolean;
           };
-          retries?: Array<{ attempt: number; beganAt?: number; failedAt: number; nextAt: number }>;
+          retries?: Array<{
+            attempt: number;
+            beganAt?: number;
+            failedAt: number;
+            nextAt: number;
+            holds?: string;
+          }>;
           node: string;
           since: number;
           timesOutAt?: number;
@@ -1825,6 +1855,7 @@ export type ComponentApi<Name extends string | undefined = string | undefined> =
               | "lost"
               | "removedNode";
             reason?: "waiting";
+            waitedFor?: string;
             data?: any;
             workflow: string;
             node: string;
@@ -1855,6 +1886,8 @@ export type ComponentApi<Name extends string | undefined = string | undefined> =
             state:
               "pending" | "running" | "waiting" | "completed" | "failed" | "canceled" | "timedOut";
             attempt: number;
+            held?: number;
+            holds?: string;
             queuedAt?: number;
             beganAt?: number;
             waitsFor?: {
@@ -1864,6 +1897,7 @@ export type ComponentApi<Name extends string | undefined = string | undefined> =
               atMost: number;
               place: number;
               nextAt?: number;
+              paused?: { by?: string; until?: number };
               until?: number;
             };
             dueAt?: number;
@@ -1884,6 +1918,7 @@ export type ComponentApi<Name extends string | undefined = string | undefined> =
                 | "lost"
                 | "removedNode";
               reason?: "waiting";
+              waitedFor?: string;
               data?: any;
               workflow: string;
               node: string;

@@ -16,8 +16,8 @@ export const pool: PoolHost = {
   },
   waitedTooLong: async (ctx: MutationCtx, step, what) => {
     const message = `Its action has waited ${what} as long as its \`waitAtMost\` allows`;
-    const failed = { step, kind: "timedOut" as const, message, reason: "waiting" as const };
-    await ctx.runMutation(internal.watchdog.failAttempt, failed);
+    const why = { kind: "timedOut" as const, reason: "waiting" as const, waitedFor: what };
+    await ctx.runMutation(internal.watchdog.failAttempt, { step, message, ...why });
   },
   /** An action that settles itself takes 2 executions: with 4 sweeps, one of 9 minutes takes 6. */
   firstSweepMs: 10_000,

@@ -192,7 +192,7 @@ export async function failStep(
 export async function attemptFailed(
   ctx: MutationCtx,
   work: string,
-  problem: Pick<StepError, "kind" | "reason" | "message">,
+  problem: Pick<StepError, "kind" | "reason" | "waitedFor" | "message">,
 ): Promise<void> {
   const step = await stepWithId(ctx, work);
   const run = step === null ? null : await ctx.db.get("runs", step.run);

@@ -62,7 +62,8 @@ export async function recordOutcome(
     const { dueAt } = outcome;
     const errors = withError(step, outcome.error);
     const { attempt: failed } = step;
-    const retry = { attempt: failed, ...began, failedAt: Date.now(), nextAt: Math.floor(dueAt) };
+    const times = { ...began, failedAt: Date.now(), nextAt: Math.floor(dueAt) };
+    const retry = { attempt: failed, ...times, holds: outcome.holds };
     const retries = [...(step.retries ?? []), retry].slice(-MAX_RETRIES);
     const attempt = failed + 1;
     const uncounted = outcome.holds === undefined ? step.uncounted : (step.uncounted ?? 0) + 1;

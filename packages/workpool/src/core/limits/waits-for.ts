@@ -3,7 +3,8 @@ import type { Doc, Gate, HostQueryCtx, QueryCtx } from "../context.js";
 import { readGate } from "../gate.js";
 import { findBucket, rateOf } from "./buckets.js";
 import { isRate, limitOf, permitOfRate, whichOf } from "./limits.js";
-import { findLine, limitedRow } from "./lines.js";
+import { findLine, limitedRow, permitsIn } from "./lines.js";
+import { ownPause } from "./overrides.js";
 import { fullAtOf, leftOf, mayStartAt, paceOf } from "./rate.js";
 
 /** So many works that come before one are counted, and so many that run. */
@@ -19,13 +20,18 @@ export const vWaitsFor = v.object({
   place: v.number(),
   /** If its rate is used up: when the next may start. Then it is of the burst that so many are. */
   nextAt: v.optional(v.number()),
+  /** If the limit or the key is paused, or held: by whom, and until when. */
+  paused: v.optional(v.object({ by: v.optional(v.string()), until: v.optional(v.number()) })),
   /** When it fails if it still waits, in ms since the epoch. Default: never. */
   until: v.optional(v.number()),
 });
 /** What a work waits for that one of its limits keeps back. */
 export type WaitsFor = Infer<typeof vWaitsFor>;
 
-/** What a work waits for, as its line was looked at last; undefined if it waits for no limit. */
+/**
+ * What a work waits for: a pause of one of its limits; else as its line was looked at last.
+ * Undefined if it waits for no limit.
+ */
 export async function waitsForLimit(
   ctx: HostQueryCtx,
   work: string,
@@ -34,7 +40,10 @@ export async function waitsForLimit(
   const line = row === null ? null : await findLine(ctx, row.line);
   const gate = line === null ? null : await readGate(ctx);
   if (row === null || line === null || gate === null) return undefined;
-  const { line: permits, blockedBy } = line;
+  const { line: permits } = line;
+  const pause = pauseOfLine(gate, permitsIn(line));
+  // What else was full then has room again before a pause ends.
+  const blockedBy = pause?.of ?? line.blockedBy;
   const uses = await usesOf(ctx, gate, blockedBy);
   // The limit was removed a moment ago.
   if (uses === undefined) return undefined;
@@ -47,7 +56,24 @@ export async function waitsForLimit(
   const at = upToOwn.findIndex(({ _id }) => _id === row._id);
   const place = (at === -1 ? upToOwn.length : at) + 1;
   const { name: limit, key } = whichOf(blockedBy);
-  return { limit, key, ...uses, place, until: await untilOf(ctx, row) };
+  return { limit, key, ...uses, place, paused: pause?.paused, until: await untilOf(ctx, row) };
+}
+
+type Paused = NonNullable<WaitsFor["paused"]>;
+
+/** Of the pauses that keep a line back the one that ends last, and the permit that it is of. */
+function pauseOfLine(
+  gate: Gate,
+  permits: readonly string[],
+): { of: string; paused: Paused } | undefined {
+  const endOf = ({ until = Infinity }: Paused) => until;
+  return permits
+    .flatMap((permit) => {
+      const isStopped = limitOf(gate, permit) === 0;
+      const { by, until } = (isStopped ? ownPause(gate, whichOf(permit)) : undefined) ?? {};
+      return isStopped ? [{ of: permit, paused: { by, until } }] : [];
+    })
+    .toSorted((one, other) => endOf(other.paused) - endOf(one.paused))[0];
 }
 
 async function untilOf(ctx: HostQueryCtx, { wait }: Doc<"limited">): Promise<number | undefined> {
