@@ -43,7 +43,11 @@ export const GUARDS = [
     says: "an action is taken for lost, but reports after all",
     test: ["packages/workflow/test/faults.test.ts", "that should take it in fails too"],
   },
-  { guard: "entered-once", says: "an event arrives as its timeout fires" },
+  {
+    guard: "entered-once",
+    says: "an event arrives as its timeout fires",
+    test: ["packages/workflow/test/entries-twice.test.ts", "of a run that has ended, as after"],
+  },
   {
     guard: "paused",
     says: "a pause while steps are executed",
@@ -383,7 +387,7 @@ export const MUTANTS = [
     file: "workflow/src/component/features/iterations.ts",
     find: "const stays = !isInside(loop, step) || undoable.has(iterationOf(old, step));",
     replace: "const stays = !isInside(loop, step);",
-    profile: "wide",
+    test: ["packages/workflow/test/adversarial-nodes.test.ts", "of an iteration long ago sees"],
   },
   {
     name: "tolerance-one-more",

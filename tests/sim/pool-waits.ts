@@ -19,6 +19,7 @@ interface Wait {
   readonly line: string;
 }
 type Row = Pick<Doc<"waiting">, "work" | "permits">;
+type Line = Pick<Doc<"lines">, "line" | "blockedBy">;
 
 /** Looks at how long works wait, and how many for a limit that says how many may. */
 export class PoolWaits {
@@ -27,6 +28,8 @@ export class PoolWaits {
   readonly waited = new Map<string, number>();
   /** At which commits one has ended that was for the scarce limit. */
   readonly #left: number[] = [];
+  /** By line, the limit that it waits for, and since which commit. */
+  readonly #blocked = new Map<string, { readonly by: string; readonly commit: number }>();
   #commit = 0;
 
   constructor(
@@ -39,6 +42,7 @@ export class PoolWaits {
     this.#commit += 1;
     const [left, joined] = [new Set<string>(), new Map<string, Row>()];
     for (const { table, old, next } of writes) {
+      if (table.path.endsWith("/lines")) this.#seeLine(old, next);
       if (!/\/(waiting|limited)$/.test(table.path)) continue;
       // What a table holds is for its schema to say.
       if (old !== undefined) left.add((old as unknown as Row).work);
@@ -72,10 +76,22 @@ export class PoolWaits {
     }
   }
 
-  /** How many any snapshot shows in the line that one joins. */
+  #seeLine(old?: Commit["writes"][number]["old"], next?: Commit["writes"][number]["next"]): void {
+    const { line: left } = (old ?? {}) as Partial<Line>;
+    if (left !== undefined && next === undefined) this.#blocked.delete(left);
+    const { line, blockedBy } = (next ?? {}) as Partial<Line>;
+    if (line === undefined || this.#blocked.get(line)?.by === blockedBy) return;
+    this.#blocked.set(line, { by: String(blockedBy), commit: this.#commit });
+  }
+
+  /** How many any snapshot shows: in the line that one joins, and in those that wait for the limit. */
   #seenFrom(own: string): number {
-    const counts = ({ isScarce, commit, line }: Wait) =>
-      isScarce && line === own && commit < this.#commit - STALE_COMMITS;
+    const isOld = (commit: number) => commit < this.#commit - STALE_COMMITS;
+    const isSeen = (line: string) => {
+      const blocked = this.#blocked.get(line);
+      return line === own || (blocked?.by === SCARCE && isOld(blocked.commit));
+    };
+    const counts = ({ isScarce, commit, line }: Wait) => isScarce && isOld(commit) && isSeen(line);
     return [...this.#waits.values()].filter(counts).length;
   }
 

@@ -94,6 +94,28 @@ describe("an entry that comes again does nothing", () => {
     expect(await app.status("sleeper", runId)).toMatchObject({ state: "completed" });
   });
 
+  test("[S133] of a run that has ended, as after a partial restore, does nothing", async () => {
+    const app = new TestApp();
+    await app.start("naps", {});
+    await app.advance(1_000);
+    const entered = () =>
+      app.counter.calls.filter(({ name }) => name.startsWith("_workflows/naps")).length;
+    const before = entered();
+    // Its record is of a later time than what is scheduled.
+    await app.inComponent(async (ctx) => {
+      const over = { state: "canceled", endedAt: Date.now() } as const;
+      for (const { _id } of await ctx.db.query("runs").collect())
+        await ctx.db.patch("runs", _id, over);
+      for (const { _id } of await ctx.db.query("steps").collect())
+        await ctx.db.patch("steps", _id, over);
+    });
+    await app.drive();
+    // Nor is the app's function called, only to be rolled back.
+    expect(app.counter.calls.filter(isOf("engine/entry:enter"))).toHaveLength(1);
+    expect(entered()).toBe(before);
+    expect(await app.log()).toEqual([]);
+  });
+
   test("[S133] an event that is sent while the entry of its timeout comes again is taken once", async () => {
     const app = new TestApp({ twice: true });
     const runId = await app.start("awaited", {});

@@ -58,6 +58,9 @@ export const countWaitingArgs = {
   most: v.number(),
 };
 
+/** Lines whose works have gone on, or were canceled, stay for a while: so many are looked at too. */
+const MOST_EMPTY = 500;
+
 /** How many works wait for a permit: for one of it, its rate, or a slot; `most` at the most. */
 export async function countWaiting(
   ctx: HostQueryCtx,
@@ -66,7 +69,7 @@ export async function countWaiting(
   const queries: QueryCtx["db"] = ctx.db;
   const among = new Set(own);
   for (const full of [permit, permitOfRate(permit)])
-    for (const { line } of await linesBlockedBy(ctx, full, most)) among.add(line);
+    for (const { line } of await linesBlockedBy(ctx, full, most + MOST_EMPTY)) among.add(line);
   let count = 0;
   for (const line of among) {
     const inLine = queries.query("limited").withIndex("by_line", (q) => q.eq("line", line));
