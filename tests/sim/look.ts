@@ -20,7 +20,9 @@ export async function look(stage: Stage): Promise<void> {
     // Pages of waits are of 100 runs, of which it is the first.
     if (waits !== wait && wait === isWaiting())
       stage.problems.push(`${runId} ${wait} for an event, and is shown so that it ${waits}`);
-    if (seen?.stalled === true && (stage.isOver || !stage.hasFaults))
+    // What a restore has taken away stands still until it is repaired.
+    const isSound = stage.isOver ? !stage.needsRepair : !stage.hasFaults;
+    if (seen?.stalled === true && isSound)
       stage.problems.push(`${runId} is ${state}, and shown as stalled`);
   }
   const name = stage.scenario.top;

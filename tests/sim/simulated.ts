@@ -74,6 +74,7 @@ async function settle(stage: Stage, deeds: Deeds): Promise<void> {
   stage.isOver = true;
   if (stage.needsRepair) await stage.insist("repair", {});
   await stage.drive();
+  stage.needsRepair = false;
   // Only now, as a call that pauses may have been under way.
   if (stage.scenario.maxParallelism !== undefined) await stage.done(deeds.limit(3));
   if (stage.scenario.profile === "limits") await deeds.freeLimits();
