@@ -8,7 +8,7 @@ import { describeThrown, Failure } from "../errors/failure.js";
 import { askedBy } from "../errors/retry-after.js";
 import { durationMs } from "../rules.js";
 import { checkedOutput } from "../values.js";
-import type { Bound } from "./functions.js";
+import type { Bound, Reported } from "./functions.js";
 
 type Identity = Pick<Token, "run" | "iterations" | "generation">;
 
@@ -69,14 +69,15 @@ export async function attemptOf(
 
 /**
  * Calls the completion after an attempt, then without fusion; then the component stores the result.
+ * Without a slot it returns what it would report: an executor does.
  */
 export async function report(
   ctx: GenericActionCtx<any>,
   { component, workflow, functions }: Bound,
   stage: string,
-  { token, slot, beganAt }: { token: Token; slot: string; beganAt: number },
+  { token, slot, beganAt }: { token: Token; slot: string | undefined; beganAt: number },
   attempt: Promise<Value> | { error: StepError },
-): Promise<null> {
+): Promise<Reported | null> {
   const at = { workflow, node: stage, attempt: token.attempt };
   const failed = (error: StepError, asked?: ReturnType<typeof askedBy>) => ({
     kind: "failed" as const,
@@ -92,6 +93,7 @@ export async function report(
           (error: unknown) => failed({ ...describeThrown(error), ...at }, askedBy(error)),
         );
   const report = { ...outcome, beganAt };
+  if (slot === undefined) return report;
   const completion = functions.completion(stage);
   const complete = (fuse: boolean) => () =>
     ctx.runMutation(completion, { token, slot, report, fuse });

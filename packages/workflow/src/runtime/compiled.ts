@@ -9,6 +9,7 @@ import {
 } from "convex/server";
 import { type ObjectType, v } from "convex/values";
 import type { ComponentApi } from "../component/_generated/component.js";
+import { vReported } from "../component/validators.js";
 import type { Info } from "../definition/context.js";
 import type { AnyDefinition } from "../definition/definition.js";
 import type { Retry } from "../definition/node.js";
@@ -165,7 +166,7 @@ export function compiled(
   const actionOf = (stage: string, handler: ActionHandler): StepAction =>
     internalActionGeneric({
       args: actionArgs,
-      returns: v.null(),
+      returns: v.union(v.null(), vReported),
       handler: async (ctx, { token, slot, scope, previousError }) => {
         const beganAt = Date.now();
         const info = {
@@ -328,8 +329,7 @@ export function compiled(
             const { output, ...took } = received(node, events, event);
             await run.succeeded(output, took);
           }
-          await follow(run, arrive);
-          return null;
+          return await follow(run, arrive);
         },
       });
     },
@@ -371,11 +371,11 @@ function contextFor(ctx: GenericActionCtx<any>, policy: object, stage: string): 
 }
 
 /** Goes where the generated function says, and reports. */
-async function follow(run: Run, arrive: Arrive | undefined): Promise<void> {
+async function follow(run: Run, arrive: Arrive | undefined): Promise<string | null> {
   try {
     await arrive?.(run);
   } catch (error) {
     run.failAt(run.stage, run.errorAt(run.stage, describeThrown(error), 1));
   }
-  await run.commit();
+  return await run.commit();
 }

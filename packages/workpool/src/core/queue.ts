@@ -36,6 +36,7 @@ export async function joinQueue(
   const group = work.permits === undefined ? work.group : lineOf(work.permits);
   const lane = Math.floor(Math.random() * lanesOf(gate));
   const id = await ctx.db.insert("waiting", { ...(await queuedOf(ctx, host, work)), lane, group });
+  poolTx(ctx).joined.set(work.work, id);
   if (work.permits !== undefined) poolTx(ctx).queued.push(id);
 }
 

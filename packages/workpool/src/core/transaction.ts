@@ -23,6 +23,8 @@ export class PoolTx {
   readonly releasing = new Set<string>();
   /** Works with limits that were put in the queue, where a stale snapshot does not show them. */
   readonly queued: GenericId<"waiting">[] = [];
+  /** The row of each work that was put in the queue. */
+  readonly joined = new Map<string, GenericId<"waiting">>();
   /** How many works that began to wait do so until a time. */
   readonly timers = new Map<number, number>();
 }
