@@ -1,6 +1,9 @@
 import * as core from "@stepwise/workpool/core";
 import type { FunctionHandle } from "convex/server";
 import { getConvexSize, type Infer, v, type Value } from "convex/values";
+import { attemptOf, reportOf } from "../attempts.js";
+import { callFor } from "../errors/failure.js";
+import type { Duration } from "../rules.js";
 import { api, internal } from "./_generated/api.js";
 import type { Id } from "./_generated/dataModel.js";
 import {
@@ -13,7 +16,7 @@ import {
 import { voidMutation } from "./core/continuations.js";
 import { pool } from "./core/poolHost.js";
 import { isActive, stepWithId } from "./core/steps.js";
-import { vReported, vToken } from "./validators.js";
+import { type Call, type Token, type vFollows, vReported, vToken } from "./validators.js";
 
 /*
  * Actions that have waited run in executors: see the pool. Their functions return what they would
@@ -26,7 +29,8 @@ const vAttempt = v.object({
   /** What its function gets. */
   args: v.object({ token: vToken, scope: v.any(), previousError: v.any() }),
 });
-type Attempt = Infer<typeof vAttempt>;
+/** `call`: what its function would only call. */
+type Attempt = Infer<typeof vAttempt> & { readonly call?: Call | undefined };
 
 const endedFields = {
   slot: v.id("slots"),
@@ -60,8 +64,9 @@ function executesOf(ctx: ActionCtx): core.Executes<Attempt, Ended> {
       return await ctx.runQuery(toBegin, { job, works: attempts });
     },
     attemptOf: (slot, args) => ({ ...args, slot }),
-    perform: async ({ slot, fn, args }) => {
+    perform: async ({ slot, fn, args, call }) => {
       const ended = { slot, fn, token: args.token };
+      if (call !== undefined) return { ...ended, report: await refer(ctx, args.token, call) };
       try {
         const report: Ended["report"] | null = await ctx.runAction(
           fn as FunctionHandle<"action">,
@@ -79,6 +84,21 @@ function executesOf(ctx: ActionCtx): core.Executes<Attempt, Ended> {
     later: async (ended) =>
       void (await ctx.scheduler.runAfter(0, recordAlone, { ...ended, fuse: false })),
   };
+}
+
+/** Calls what an action is a reference to, as its own function would. */
+async function refer(
+  ctx: ActionCtx,
+  { attempt }: Token,
+  { fn, args, workflow, node, called, timeout, isVoid }: Call,
+): Promise<Ended["report"]> {
+  const beganAt = Date.now();
+  const run = () => ctx.runAction(fn as FunctionHandle<"action">, args);
+  const made = attemptOf(called, timeout as Duration | undefined, async () => {
+    const result: unknown = await callFor(called, args, run);
+    return isVoid === true ? null : result;
+  });
+  return await reportOf(made, { workflow, node, attempt }, beganAt);
 }
 
 /** Reports an end as its function would have done; if it cannot be stored, as a loss. */
@@ -159,7 +179,7 @@ async function record(
   }
   const step = await stepWithId(ctx, work);
   const run = step === null ? null : await ctx.db.get("runs", step.run);
-  let next: string | null = null;
+  let next: Infer<typeof vFollows> | null = null;
   if (step !== null && run !== null && isActive(step, token)) {
     next = await ctx.runMutation(
       run.entry as FunctionHandle<"mutation">,
@@ -178,6 +198,7 @@ async function record(
   }
   // An earlier attempt gave its slot back when the next was due, which may hold it by now.
   if (step !== null && step.attempt !== token.attempt) return;
-  const row = next === null ? null : ctx.db.normalizeId("waiting", next);
-  await core.completeWork(ctx, pool, { work, slot, kept, executes: true, next: row ?? undefined });
+  const row = next === null ? null : ctx.db.normalizeId("waiting", next.row);
+  const follows = row === null ? undefined : { row, with: { call: next?.call } };
+  await core.completeWork(ctx, pool, { work, slot, kept, executes: true, next: follows });
 }

@@ -43,6 +43,7 @@ import {
   vGathering,
   vOne,
   vPermits,
+  vQueued,
   vRead,
   vReported,
   vTags,
@@ -86,7 +87,7 @@ export const start = mutation({
 
 export const settle = mutation({
   args: settleArgs,
-  returns: v.object({ stale: v.boolean(), queued: v.optional(v.string()) }),
+  returns: v.object({ stale: v.boolean(), queued: v.optional(vQueued) }),
   handler: async (ctx, settlement) => await settleStep(ctx, settlement),
 });
 

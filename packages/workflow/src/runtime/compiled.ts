@@ -8,15 +8,17 @@ import {
   internalQueryGeneric,
 } from "convex/server";
 import { type ObjectType, v } from "convex/values";
+import { attemptOf } from "../attempts.js";
 import type { ComponentApi } from "../component/_generated/component.js";
-import { vReported } from "../component/validators.js";
+import { type Queued, vFollows, vReported } from "../component/validators.js";
 import type { Info } from "../definition/context.js";
 import type { AnyDefinition } from "../definition/definition.js";
 import type { Retry } from "../definition/node.js";
 import type { AnySchema } from "../definition/values.js";
 import { callFor, describeThrown, Failure } from "../errors/failure.js";
 import { checkedOutput } from "../values.js";
-import { attemptOf, identityOf, nestedInfo, report } from "./attempt.js";
+import { identityOf, nestedInfo, report } from "./attempt.js";
+import { callOf } from "./call.js";
 import {
   actionArgs,
   type Bound,
@@ -181,7 +183,8 @@ export function compiled(
         // A scope that cannot be loaded is a failure of the attempt like any other.
         const begun = await inputAtBeginning(ctx, own, token);
         if ("error" in begun) return await report(ctx, own, stage, { token, slot, beganAt }, begun);
-        const attempt = attemptOf(called, policy, info, async (full) => {
+        const attempt = attemptOf(called, policy.timeout, async (signal) => {
+          const full = { ...info, signal };
           const stub = stubOf(definition, stage);
           const names = stub === undefined ? undefined : ["*"];
           const all = readsOf(own, stage, token.iterations, names);
@@ -295,7 +298,7 @@ export function compiled(
       own.recovered = new Map(Object.entries(ways.recovered ?? {}));
       return internalMutationGeneric({
         args: entryArgs,
-        returns: v.union(v.null(), v.string()),
+        returns: v.union(v.null(), v.string(), vFollows),
         handler: async (ctx, { token, stage, event, nested, ...options }) => {
           if (event.kind === "restart") return await restart(ctx, token.run, event);
           if (event.kind === "collected") return await begunWithItems(ctx, own, token);
@@ -329,7 +332,8 @@ export function compiled(
             const { output, ...took } = received(node, events, event);
             await run.succeeded(output, took);
           }
-          return await follow(run, arrive);
+          const queued = await follow(run, arrive);
+          return queued && { row: queued.row, call: await callOf(run, queued) };
         },
       });
     },
@@ -371,7 +375,7 @@ function contextFor(ctx: GenericActionCtx<any>, policy: object, stage: string): 
 }
 
 /** Goes where the generated function says, and reports. */
-async function follow(run: Run, arrive: Arrive | undefined): Promise<string | null> {
+async function follow(run: Run, arrive: Arrive | undefined): Promise<Queued | null> {
   try {
     await arrive?.(run);
   } catch (error) {

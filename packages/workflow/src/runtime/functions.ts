@@ -8,7 +8,14 @@ import {
 } from "convex/server";
 import { v, type Infer, type ObjectType } from "convex/values";
 import type { ComponentApi } from "../component/_generated/component.js";
-import { vError, vEvent, vIterations, vReported, vToken } from "../component/validators.js";
+import {
+  vError,
+  vEvent,
+  type vFollows,
+  vIterations,
+  vReported,
+  vToken,
+} from "../component/validators.js";
 import type { AnyDefinition } from "../definition/definition.js";
 import type { Retry } from "../definition/node.js";
 import type { Reads } from "./reads.js";
@@ -77,11 +84,11 @@ export type StepAction = RegisteredAction<
 export type StepMutation = RegisteredMutation<"internal", NestedArgs, Promise<unknown>>;
 export type StepQuery = RegisteredQuery<"internal", NestedArgs, Promise<unknown>>;
 export type Completion = RegisteredMutation<"internal", CompletionArgs, Promise<null>>;
-/** It returns what became of a restart, or where what it began waits in the pool, else null. */
+/** It returns what became of a restart, or what follows in the pool's queue, else null. */
 export type Entry = RegisteredMutation<
   "internal",
   ObjectType<typeof entryArgs>,
-  Promise<string | null>
+  Promise<string | Infer<typeof vFollows> | null>
 >;
 
 /** `chapters.finalize` → `chaptersFinalize`: the function of a stage. */

@@ -10,6 +10,7 @@ import type {
   Fused,
   Next,
   Outcome,
+  Queued,
   Settlement,
   Token,
 } from "../component/validators.js";
@@ -41,7 +42,7 @@ export interface TransactionOptions {
 
 interface Settled {
   readonly stale: boolean;
-  readonly queued?: string | undefined;
+  readonly queued?: Queued | undefined;
 }
 
 /** One transaction of a run: what it reads, and what it reports to the component, in one call. */
@@ -241,6 +242,12 @@ export class Transaction {
     return { kind: "fail", error, stage, sensitive: this.facts(stage).sensitive };
   }
 
+  /** The action that comes next; undefined if something else does. */
+  get nextAction(): string | undefined {
+    const next = this.#next;
+    return next?.kind === "stage" && next.stage.action !== undefined ? next.stage.stage : undefined;
+  }
+
   failAt(stage: string, error: StepError): undefined {
     if (this.isArrivalAt(stage)) this.outcome = { kind: "failed", error };
     this.goOn(this.failing(stage, error));
@@ -249,9 +256,9 @@ export class Transaction {
   /**
    * Reports to the component. If the next stage cannot start, the run fails, with this recorded.
    * @throws if the caller should call again, or the run went another way: all is rolled back.
-   * @returns where what comes next waits in the pool's queue; null if it does not.
+   * @returns the action that comes next, if it waits in the pool's queue; else null.
    */
-  async commit(): Promise<string | null> {
+  async commit(): Promise<Queued | null> {
     if (this.refused !== undefined) throw this.refused;
     const next = this.#next;
     if (next === undefined)

@@ -35,9 +35,9 @@ function executesOf(ctx: ActionCtx): Executes<ActionAttempt, EndedAttempt> {
       return await ctx.runQuery(internal.executor.toBegin, { works: attempts });
     },
     attemptOf: (slot, args) => ({ ...args, slot }),
-    perform: async ({ fn, args, largeArgs: _, ...attempt }) => {
+    perform: async ({ fn, args, workId, attempt, slot }) => {
       const call = () => ctx.runAction(fn as FunctionHandle<"action">, args);
-      return { ...attempt, outcome: await outcomeOf(call) };
+      return { workId, attempt, slot, outcome: await outcomeOf(call) };
     },
     bytesOf: ({ outcome }) => getConvexSize(outcome),
     together: async (ended, told) =>

@@ -51,7 +51,7 @@ export interface Host {
   /** For works that may run in executors. Default: each has a function of its own. */
   readonly executes?: {
     /** What an executor gets of a work to run it; null if the work has a function of its own. */
-    readonly attemptOf: (ctx: HostCtx, work: Work) => Promise<unknown>;
+    readonly attemptOf: (ctx: HostCtx, work: Work) => Promise<object | null>;
     readonly schedule: (
       ctx: HostCtx,
       executor: {

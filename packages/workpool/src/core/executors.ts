@@ -62,10 +62,15 @@ export type Taken = AttemptToRun & {
   readonly handOvers?: HandOvers | undefined;
 };
 
-/** A slot whose work has ended in a report, and what has joined the queue to follow it. */
+/** What has joined the queue to follow a work, and what an executor gets beside. */
+export interface Follows {
+  readonly row: GenericId<"waiting">;
+  readonly with: object;
+}
+/** A slot whose work has ended in a report. */
 export interface Kept {
   readonly slot: Slot;
-  readonly next: GenericId<"waiting"> | undefined;
+  readonly next: Follows | undefined;
 }
 
 export const seeArgs = {
@@ -272,11 +277,17 @@ async function follow(
   for (const { slot, next } of kept) {
     const goesOn =
       next !== undefined && mayHandOver(slot) && (await hasRoom(ctx, ROOM_TO_COMPLETE));
-    const work = goesOn ? await leaveQueueAt(ctx, host, next) : null;
+    const work = goesOn ? await leaveQueueAt(ctx, host, next.row) : null;
     const args = work === null ? null : await attemptOf(ctx, host, work);
     const handOvers = { count: slot.handOvers + 1, since: slot.heldSince };
     if (work !== null && args !== null)
-      followed.push({ slot: slot._id, args, work, held: slot, handOvers });
+      followed.push({
+        slot: slot._id,
+        args: { ...args, ...next?.with },
+        work,
+        held: slot,
+        handOvers,
+      });
     else if (work === null || !(await startQueued(ctx, host, slot, work, handOvers)))
       freed.push(slot);
   }

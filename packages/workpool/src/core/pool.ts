@@ -1,7 +1,6 @@
-import type { GenericId } from "convex/values";
 import type { Gate, Host, HostCtx, MutationCtx, Slot, SlotId, Watch, Work } from "./context.js";
 import { readDrain, ringDrain } from "./drain.js";
-import type { Kept } from "./executors.js";
+import type { Follows, Kept } from "./executors.js";
 import { closeForMoment, closeGate, ensureGate, hasFewPlaces, lacksPlaces } from "./gate.js";
 import { admit, admitted } from "./limits/admission.js";
 import { giveBack } from "./limits/permits.js";
@@ -117,7 +116,7 @@ export interface Ended {
   /** For an executor's report: with the gate closed, the slot is put here, and stays held. */
   readonly kept?: Kept[] | undefined;
   /** What has joined the queue to follow it, for such a report. */
-  readonly next?: GenericId<"waiting"> | undefined;
+  readonly next?: Follows | undefined;
   /** Says whether this transaction may still enqueue, and then calls `endOffer`. Default: false. */
   readonly mayEnqueue?: boolean;
 }

@@ -18,7 +18,8 @@ export const pool: PoolHost = {
       return getConvexSize(args as Value) > MOST_ARGS_BYTES ? null : { fn, args };
     },
     schedule: async (ctx: MutationCtx, { works, ...executor }) => {
-      const attempts = works.map(({ slot, args }) => ({ ...args, slot }));
+      // Only what the queue has had is stored with a scheduled function.
+      const attempts = works.map(({ slot, args: { fn, args } }) => ({ slot, fn, args }));
       const args = { ...executor, works: attempts };
       return await ctx.scheduler.runAfter(0, internal.executor.execute, args);
     },
