@@ -53,10 +53,10 @@ export interface Host {
     /** What an executor gets of a work to run it; null if the work has a function of its own. */
     readonly attemptOf: (ctx: HostCtx, work: Work) => Promise<object | null>;
     /**
-     * Says whether the start that wakes the pool closes the gate for a moment, on the smallest class:
-     * a burst joins the queue at once, and one work more costs a drain. Default: false.
+     * Says whether bursts begin in executors where the scheduler has few places: then the start that
+     * wakes the pool closes the gate for a moment, and starts beyond those places wait. Default: false.
      */
-    readonly awaitsBursts?: boolean;
+    readonly isForBursts?: boolean;
     readonly schedule: (
       ctx: HostCtx,
       executor: {
