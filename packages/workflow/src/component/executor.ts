@@ -146,11 +146,7 @@ export const recordTogether = internalMutation({
       for (const each of ended) {
         const isFull = done > 0 && performance.now() - since > MOST_MS;
         if (isFull || (done > 0 && !(await core.hasRoom(ctx, core.HALF_OF_A_TRANSACTION)))) break;
-        try {
-          await record(ctx, each, { fuse: true, kept });
-        } catch {
-          refused.push(done);
-        }
+        if (!(await record(ctx, each, { fuse: true, kept, isShared: true }))) refused.push(done);
         done += 1;
       }
       return report.running + ended.length - done + refused.length;
@@ -161,44 +157,50 @@ export const recordTogether = internalMutation({
 
 export const recordAlone = voidMutation(
   { ...endedFields, fuse: v.boolean() },
-  async (ctx, { fuse, ...ended }) => await record(ctx, ended, { fuse }),
+  async (ctx, { fuse, ...ended }) => void (await record(ctx, ended, { fuse })),
 );
 
-/** Enters a run with the report of an action. @param how `kept`: for slots that a report keeps. */
+interface Recording {
+  readonly fuse: boolean;
+  /** For slots that a report keeps. */
+  readonly kept?: core.Kept[] | undefined;
+  /** Says whether others are in the transaction: if it fails, it may lack room. Default: false. */
+  readonly isShared?: boolean;
+}
+
+/** Enters a run with the report of an action. @returns false if it was refused. */
 async function record(
   ctx: MutationCtx,
   { token, slot, fn, report, error }: Ended,
-  { fuse, kept }: { fuse: boolean; kept?: core.Kept[] | undefined },
-): Promise<void> {
+  { fuse, kept, isShared = false }: Recording,
+): Promise<boolean> {
   const work = token.step;
+  const step = await stepWithId(ctx, work);
   if (report === undefined) {
-    const held = await core.slotOf(ctx, work);
+    const held = step?.attempt === token.attempt ? await core.slotOf(ctx, work) : null;
     if (held?._id === slot && held.job !== undefined)
       await core.recovered(ctx, pool, { slot, job: held.job, call: { fn, error } });
-    return;
+    return true;
   }
-  const step = await stepWithId(ctx, work);
   const run = step === null ? null : await ctx.db.get("runs", step.run);
   let next: Infer<typeof vFollows> | null = null;
   if (step !== null && run !== null && isActive(step, token)) {
-    next = await ctx.runMutation(
-      run.entry as FunctionHandle<"mutation">,
-      {
-        token,
-        stage: step.stage,
-        event: report,
-        scope: null,
-        fuse,
-        slot: kept === undefined ? slot : undefined,
-        nested: true,
-      },
-      { transactionLimits: await core.leaveRoom(ctx, core.ROOM_TO_COMPLETE) },
-    );
-    if (kept === undefined) return;
+    const given = kept === undefined ? slot : undefined;
+    const told = { token, stage: step.stage, event: report, scope: null, fuse, nested: true };
+    const transactionLimits = await core.leaveRoom(ctx, core.ROOM_TO_COMPLETE);
+    try {
+      const entry = run.entry as FunctionHandle<"mutation">;
+      next = await ctx.runMutation(entry, { ...told, slot: given }, { transactionLimits });
+    } catch (failure) {
+      if (!isShared) throw failure;
+      return false;
+    }
+    if (kept === undefined) return true;
   }
   // An earlier attempt gave its slot back when the next was due, which may hold it by now.
-  if (step !== null && step.attempt !== token.attempt) return;
+  if (step !== null && step.attempt !== token.attempt) return true;
   const row = next === null ? null : ctx.db.normalizeId("waiting", next.row);
   const follows = row === null ? undefined : { row, with: { call: next?.call } };
   await core.completeWork(ctx, pool, { work, slot, kept, executes: true, next: follows });
+  return true;
 }
