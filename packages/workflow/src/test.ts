@@ -15,6 +15,7 @@ export const modules: Record<string, () => Promise<unknown>> = {
   "./component/engine/entry.js": () => import("./component/engine/entry.js"),
   "./component/bulk.js": () => import("./component/bulk.js"),
   "./component/events.js": () => import("./component/events.js"),
+  "./component/executor.js": () => import("./component/executor.js"),
   "./component/features/childPages.js": () => import("./component/features/childPages.js"),
   "./component/features/children.js": () => import("./component/features/children.js"),
   "./component/features/collecting.js": () => import("./component/features/collecting.js"),

@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import { type Info, RetryAfter } from "../src/index.js";
 import { describeThrown } from "../src/errors/failure.js";
-import { attemptOf } from "../src/runtime/attempt.js";
+import { attemptOf } from "../src/attempts.js";
 import { internal } from "./convex/_generated/api.js";
 import { useTestApp } from "./harness.js";
 
@@ -119,8 +119,8 @@ describe("an attempt that computes without a pause", () => {
   beforeEach(() => void vi.useFakeTimers());
   afterEach(() => void vi.useRealTimers());
 
-  const attempt = async (handler: (info: Info) => unknown) =>
-    await attemptOf("busy", { timeout: 1_000 }, {} as Omit<Info, "signal">, handler).then(
+  const attempt = async (handler: (info: Pick<Info, "signal">) => unknown) =>
+    await attemptOf("busy", 1_000, (signal) => handler({ signal })).then(
       (output) => ({ kind: "success", output }),
       (error: unknown) => ({ kind: "failed", problem: describeThrown(error) }),
     );

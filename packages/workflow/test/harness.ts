@@ -6,7 +6,7 @@ import { afterEach, beforeEach, expect, vi } from "vitest";
 import type { MutationCtx } from "../src/component/_generated/server.js";
 import { clearStubs } from "../src/runtime/stubs.js";
 import * as lib from "../src/component/lib.js";
-import { settleArgs, type Settlement } from "../src/component/validators.js";
+import { type Queued, settleArgs, type Settlement, vQueued } from "../src/component/validators.js";
 import type { Status } from "../src/index.js";
 import { modules as component, schema as componentSchema } from "../src/test.js";
 import { type ComponentFunction, isOf } from "./component.js";
@@ -40,11 +40,11 @@ export interface Faults {
 
 function settleWith({ settle: fails = () => false, writes }: Faults): typeof lib.settle {
   const real = lib.settle as unknown as {
-    _handler(ctx: MutationCtx, args: Settlement): Promise<{ stale: boolean }>;
+    _handler(ctx: MutationCtx, args: Settlement): Promise<{ stale: boolean; queued?: Queued }>;
   };
   return mutationGeneric({
     args: settleArgs,
-    returns: v.object({ stale: v.boolean() }),
+    returns: v.object({ stale: v.boolean(), queued: v.optional(vQueued) }),
     handler: async (ctx, args) => {
       if (fails(args)) throw new Error("injected fault");
       return await real._handler(writes ? watched(ctx, (id) => writes(args, id)) : ctx, args);

@@ -99,7 +99,7 @@ describe("children", () => {
       const many = { leaves: Array.from({ length: 100 }, (_none, n) => ({ n, ms: 50 })) };
       expect(await app.output("twoAtOnce", many)).toBe(100);
       expect(await app.output("list", many)).toEqual(many.leaves.map(({ n }) => n * 10));
-      const joined = app.counter.calls.filter(({ name }) => name.endsWith("list:afterDone"));
+      const joined = app.counter.calls.filter(({ name }) => name.endsWith("list:after"));
       expect(joined).toHaveLength(1);
       await app.expectNothingLeft();
     },

@@ -6,7 +6,7 @@ import {
   type Run,
   type WorkflowReference,
 } from "@stepwise/workflow/runtime";
-import { type PoolMutationCtx, setMaxParallelism } from "@stepwise/workpool/core";
+import { ASKS_EVERY_MS, type PoolMutationCtx, setMaxParallelism } from "@stepwise/workpool/core";
 import type { GenericMutationCtx } from "convex/server";
 import { afterEach, beforeEach, vi } from "vitest";
 import { z } from "zod";
@@ -125,7 +125,7 @@ function create(): PoolWithSuccessors {
   };
   return {
     firstSweepMs: 10_000,
-    looksEveryMs: 20,
+    looksEveryMs: ASKS_EVERY_MS,
     // What `lib.start` does with the manager's option, without the run.
     setMaxParallelism: (n) => inComponent((ctx) => setMaxParallelism(ctx, pool, n)),
     enqueue: (label, ms) => start(WORKFLOWS.one.reference, { label, ms }),

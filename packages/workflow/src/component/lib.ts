@@ -43,6 +43,7 @@ import {
   vCollect,
   vGathering,
   vPermits,
+  vQueued,
   vRead,
   vReported,
   vTagValue,
@@ -83,7 +84,7 @@ export const start = mutation({
 
 export const settle = mutation({
   args: settleArgs,
-  returns: v.object({ stale: v.boolean() }),
+  returns: v.object({ stale: v.boolean(), queued: v.optional(vQueued) }),
   handler: async (ctx, settlement) => await settleStep(ctx, settlement),
 });
 
@@ -216,7 +217,7 @@ export const keep = publicMutation(
         report.kind === "success" ? { errors: errorsBeside(step.errors, report.output) } : {};
       job = await scheduleEntry(ctx, step, { event: report, isGuarded: true, slot: id }, made);
     }
-    const held = { work: token.step, slot };
+    const held = { work: token.step, slot, executes: true };
     if (job !== undefined) await core.watchReport(ctx, held, job);
     // As in `settle`: an earlier attempt gave its slot back when the next was due.
     else if (step === null || step.attempt === token.attempt)

@@ -37,17 +37,28 @@ import { undone } from "./features/compensation.js";
 import { endRun, finishUndone } from "./features/ending.js";
 import { removeOldIterations } from "./features/iterations.js";
 import { onEndDone, onEndFailed } from "./features/onEnd.js";
-import { type Fused, type Next, type Outcome, type Settlement, vErrorKind } from "./validators.js";
+import {
+  type Fused,
+  type Next,
+  type Outcome,
+  type Queued,
+  type Settlement,
+  vErrorKind,
+} from "./validators.js";
 
 /**
- * The transition: records what happened, and begins what comes next. A stale or repeated token only
+ * The transition: records what happened, and begins what comes next, which it tells without a slot
+ * if that is queued. A stale or repeated token only
  * gives back its slot. It is not stale if a step cancels its own run: what it did stays.
  * @throws if the run is paused and stages were executed here: the caller reports without them.
  */
-export async function settle(ctx: MutationCtx, settlement: Settlement) {
+export async function settle(
+  ctx: MutationCtx,
+  settlement: Settlement,
+): Promise<{ stale: boolean; queued?: Queued | undefined }> {
   const { token, slot, outcome, fused, next } = settlement;
   const found = await stepWithId(ctx, token.step);
-  const ended = { work: token.step, slot: slot as SlotId | undefined };
+  const ended = { work: token.step, slot: slot as SlotId | undefined, executes: true };
   if (
     found === null ||
     // guard: token
@@ -83,6 +94,7 @@ export async function settle(ctx: MutationCtx, settlement: Settlement) {
   const successor = await beginNext(ctx, progress, settlement);
   if (slot !== undefined) await completeWork(ctx, pool, ended, successor);
   else if (successor !== undefined) await startWork(ctx, successor);
+  const row = slot === undefined && successor && poolTx(ctx).joined.get(successor.work);
   if (outcome.kind === "retry") {
     const retryAt = Math.floor(outcome.dueAt);
     await logStep(ctx, "retrying", step.run, outcome.error, step.sensitive, { retryAt });
@@ -91,7 +103,7 @@ export async function settle(ctx: MutationCtx, settlement: Settlement) {
   const hasArrived = outcome.kind === "open" && isEntry(step);
   // The run does not stay here, for example at a node that a restart has not done again.
   if (hasArrived && !isRecorded(step, fused, next)) await ctx.db.delete("steps", step._id);
-  return { stale: false };
+  return { stale: false, queued: row ? { row, scope: successor?.args["scope"] } : undefined };
 }
 
 /** The run cannot go on at a step. What its action reported is recorded, and so undone. */

@@ -416,6 +416,26 @@ export const vReported = v.union(
   }),
 );
 
+/** The action that follows an end in the pool's queue, and what it reads; null if that is large. */
+export const vQueued = v.object({ row: v.string(), scope: v.any() });
+export type Queued = Infer<typeof vQueued>;
+
+/** How an executor calls the function that an action is a reference to, in place of its own. */
+export const vCall = v.object({
+  fn: v.string(),
+  args: v.any(),
+  workflow: v.string(),
+  /** The stage, and what messages call it. */
+  node: v.string(),
+  called: v.string(),
+  timeout: v.optional(v.union(v.number(), v.string())),
+  /** What it gives does not count. Default: false. */
+  isVoid: v.optional(v.boolean()),
+});
+export type Call = Infer<typeof vCall>;
+/** What follows an end in the pool's queue. */
+export const vFollows = v.object({ row: v.string(), call: v.optional(vCall) });
+
 /** Why the component enters a workflow. */
 export const vEvent = v.union(
   /** `hasKeys`: the keys of its limits are made already. */

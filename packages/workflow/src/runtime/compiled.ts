@@ -8,14 +8,17 @@ import {
   internalQueryGeneric,
 } from "convex/server";
 import { type ObjectType, v } from "convex/values";
+import { attemptOf } from "../attempts.js";
 import type { ComponentApi } from "../component/_generated/component.js";
+import { type Queued, vFollows, vReported } from "../component/validators.js";
 import type { Info } from "../definition/context.js";
 import type { AnyDefinition } from "../definition/definition.js";
 import type { Retry } from "../definition/node.js";
 import type { AnySchema } from "../definition/values.js";
 import { callFor, describeThrown, Failure } from "../errors/failure.js";
 import { checkedOutput } from "../values.js";
-import { attemptOf, identityOf, nestedInfo, report } from "./attempt.js";
+import { identityOf, nestedInfo, report } from "./attempt.js";
+import { callOf } from "./call.js";
 import {
   actionArgs,
   type Bound,
@@ -165,7 +168,7 @@ export function compiled(
   const actionOf = (stage: string, handler: ActionHandler): StepAction =>
     internalActionGeneric({
       args: actionArgs,
-      returns: v.null(),
+      returns: v.union(v.null(), vReported),
       handler: async (ctx, { token, slot, scope, previousError }) => {
         const beganAt = Date.now();
         const info = {
@@ -180,7 +183,8 @@ export function compiled(
         // A scope that cannot be loaded is a failure of the attempt like any other.
         const begun = await inputAtBeginning(ctx, own, token);
         if ("error" in begun) return await report(ctx, own, stage, { token, slot, beganAt }, begun);
-        const attempt = attemptOf(called, policy, info, async (full) => {
+        const attempt = attemptOf(called, policy.timeout, async (signal) => {
+          const full = { ...info, signal };
           const stub = stubOf(definition, stage);
           const names = stub === undefined ? undefined : ["*"];
           const all = readsOf(own, stage, token.iterations, names);
@@ -294,7 +298,7 @@ export function compiled(
       own.recovered = new Map(Object.entries(ways.recovered ?? {}));
       return internalMutationGeneric({
         args: entryArgs,
-        returns: v.union(v.null(), v.string()),
+        returns: v.union(v.null(), v.string(), vFollows),
         handler: async (ctx, { token, stage, event, nested, ...options }) => {
           if (event.kind === "restart") return await restart(ctx, token.run, event);
           if (event.kind === "collected") return await begunWithItems(ctx, own, token);
@@ -328,8 +332,8 @@ export function compiled(
             const { output, ...took } = received(node, events, event);
             await run.succeeded(output, took);
           }
-          await follow(run, arrive);
-          return null;
+          const queued = await follow(run, arrive);
+          return queued && { row: queued.row, call: await callOf(run, queued) };
         },
       });
     },
@@ -371,11 +375,11 @@ function contextFor(ctx: GenericActionCtx<any>, policy: object, stage: string): 
 }
 
 /** Goes where the generated function says, and reports. */
-async function follow(run: Run, arrive: Arrive | undefined): Promise<void> {
+async function follow(run: Run, arrive: Arrive | undefined): Promise<Queued | null> {
   try {
     await arrive?.(run);
   } catch (error) {
     run.failAt(run.stage, run.errorAt(run.stage, describeThrown(error), 1));
   }
-  await run.commit();
+  return await run.commit();
 }

@@ -6,9 +6,16 @@ import {
   type RegisteredMutation,
   type RegisteredQuery,
 } from "convex/server";
-import { v, type ObjectType } from "convex/values";
+import { v, type Infer, type ObjectType } from "convex/values";
 import type { ComponentApi } from "../component/_generated/component.js";
-import { vError, vEvent, vIterations, vReported, vToken } from "../component/validators.js";
+import {
+  vError,
+  vEvent,
+  type vFollows,
+  vIterations,
+  vReported,
+  vToken,
+} from "../component/validators.js";
 import type { AnyDefinition } from "../definition/definition.js";
 import type { Retry } from "../definition/node.js";
 import type { Reads } from "./reads.js";
@@ -19,7 +26,8 @@ import type { Arrive } from "./run.js";
 
 export const actionArgs = {
   token: vToken,
-  slot: v.string(),
+  /** Absent in an executor, which reports what the action returns. */
+  slot: v.optional(v.string()),
   /** The values it reads, by name; null if they are too large to pass along. */
   scope: v.any(),
   previousError: v.union(vError, v.null()),
@@ -64,18 +72,23 @@ export const nestedArgs = {
   scope: v.any(),
 };
 
+export type Reported = Infer<typeof vReported>;
 type NestedArgs = ObjectType<typeof nestedArgs>;
 export type CompletionArgs = ObjectType<typeof completionArgs>;
 
-export type StepAction = RegisteredAction<"internal", ObjectType<typeof actionArgs>, Promise<null>>;
+export type StepAction = RegisteredAction<
+  "internal",
+  ObjectType<typeof actionArgs>,
+  Promise<Reported | null>
+>;
 export type StepMutation = RegisteredMutation<"internal", NestedArgs, Promise<unknown>>;
 export type StepQuery = RegisteredQuery<"internal", NestedArgs, Promise<unknown>>;
 export type Completion = RegisteredMutation<"internal", CompletionArgs, Promise<null>>;
-/** It returns what became of a restart, else null. */
+/** It returns what became of a restart, or what follows in the pool's queue, else null. */
 export type Entry = RegisteredMutation<
   "internal",
   ObjectType<typeof entryArgs>,
-  Promise<string | null>
+  Promise<string | Infer<typeof vFollows> | null>
 >;
 
 /** `chapters.finalize` → `chaptersFinalize`: the function of a stage. */

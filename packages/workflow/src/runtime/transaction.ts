@@ -10,6 +10,7 @@ import type {
   Fused,
   Next,
   Outcome,
+  Queued,
   Settlement,
   Token,
 } from "../component/validators.js";
@@ -37,6 +38,11 @@ export interface TransactionOptions {
   readonly hasKeys?: boolean | undefined;
   /** What the stage reads, by name, if that came with the call. */
   readonly scope?: Readonly<Record<string, unknown>> | null;
+}
+
+interface Settled {
+  readonly stale: boolean;
+  readonly queued?: Queued | undefined;
 }
 
 /** One transaction of a run: what it reads, and what it reports to the component, in one call. */
@@ -236,6 +242,12 @@ export class Transaction {
     return { kind: "fail", error, stage, sensitive: this.facts(stage).sensitive };
   }
 
+  /** The action that comes next; undefined if something else does. */
+  get nextAction(): string | undefined {
+    const next = this.#next;
+    return next?.kind === "stage" && next.stage.action !== undefined ? next.stage.stage : undefined;
+  }
+
   failAt(stage: string, error: StepError): undefined {
     if (this.isArrivalAt(stage)) this.outcome = { kind: "failed", error };
     this.goOn(this.failing(stage, error));
@@ -244,20 +256,23 @@ export class Transaction {
   /**
    * Reports to the component. If the next stage cannot start, the run fails, with this recorded.
    * @throws if the caller should call again, or the run went another way: all is rolled back.
+   * @returns the action that comes next, if it waits in the pool's queue; else null.
    */
-  async commit(): Promise<void> {
+  async commit(): Promise<Queued | null> {
     if (this.refused !== undefined) throw this.refused;
     const next = this.#next;
     if (next === undefined)
       throw new Error(`Nothing follows "${this.stage}" in "${this.own.workflow}"`);
-    const { stale } = await this.#settle(next).catch((error) => this.#settleAgain(next, error));
+    const settled = await this.#settle(next).catch((error) => this.#settleAgain(next, error));
+    const { stale, queued = null } = settled;
     // guard: stale
     if (stale && this.#fused.length > 0)
       throw new Failure("canceled", `The run went another way while "${this.stage}" was ending`);
+    return queued;
   }
 
   /** The report has thrown: nothing of it stays. It may have failed only for a moment. */
-  async #settleAgain(next: Next, failure: unknown): Promise<{ stale: boolean }> {
+  async #settleAgain(next: Next, failure: unknown): Promise<Settled> {
     const { fuse } = this.options;
     if (fuse && this.#fused.length > 0) throw failure;
     return await this.#settle(next).catch(async (error: unknown) => {
@@ -275,7 +290,7 @@ export class Transaction {
     });
   }
 
-  async #settle(next: Next): Promise<{ stale: boolean }> {
+  async #settle(next: Next): Promise<Settled> {
     const { entry } = this.own.functions;
     const isEntered = next.kind === "stage" && next.stage.action === undefined;
     return await this.ctx.runMutation(this.own.component.lib.settle, {

@@ -10,6 +10,7 @@ import type {
   MutationCtx,
   PoolDataModel,
   Slot,
+  SlotId,
   Work,
 } from "./context.js";
 import { PAUSE_MS } from "./drain.js";
@@ -28,7 +29,14 @@ import {
 import { lanesOf, leaveQueueAt } from "./queue.js";
 import { openAtEnd, startQueued } from "./hand-over.js";
 import { hasRoom, ROOM_TO_COMPLETE } from "./room.js";
-import { confirmFree, freeSlot, freeSlotsIn, holdSlot } from "./slots.js";
+import {
+  confirmFree,
+  freeSlot,
+  freeSlotsIn,
+  type HandOvers,
+  holdSlot,
+  mayHandOver,
+} from "./slots.js";
 import { poolTx } from "./transaction.js";
 import { isWatchedAsBefore, keepWatch, readWatch } from "./watch.js";
 
@@ -48,7 +56,23 @@ const OTHERS_MS = 100;
 export const vAttemptToRun = v.object({ slot: v.id("slots"), args: v.any() });
 export type AttemptToRun = Infer<typeof vAttemptToRun>;
 /** A work that an executor is to run in a slot that it holds. */
-export type Taken = AttemptToRun & { readonly work: Work; readonly held: Slot };
+export type Taken = AttemptToRun & {
+  readonly work: Work;
+  readonly held: Slot;
+  /** If it follows the one that held the slot before. */
+  readonly handOvers?: HandOvers | undefined;
+};
+
+/** What has joined the queue to follow a work, and what an executor gets beside. */
+export interface Follows {
+  readonly row: GenericId<"waiting">;
+  readonly with: object;
+}
+/** A slot whose work has ended in a report. */
+export interface Kept {
+  readonly slot: Slot;
+  readonly next: Follows | undefined;
+}
 
 export const seeArgs = {
   /** The range's first slot, and that of the next one. */
@@ -137,12 +161,18 @@ export async function startExecutor(
   const asks = works.length < hi - lo;
   const attempts = works.map(({ slot, args }) => ({ slot, args }));
   const job = await host.executes!.schedule(ctx, { range, asks, works: attempts });
-  for (const taken of works) await hold(ctx, host, taken, job);
+  for (const taken of works) await hold(ctx, host, taken, { job });
   await own(ctx, await ownerOf(ctx, range), range, { job, asks });
 }
 
-async function hold(ctx: MutationCtx, host: Host, { work, held }: Taken, job: JobId) {
-  await holdSlot(ctx, held._id, work, { job, shared: true });
+async function hold(
+  ctx: MutationCtx,
+  host: Host,
+  { work, held, handOvers }: Taken,
+  by: { readonly job: JobId; readonly beganAt?: number },
+) {
+  const since = handOvers && { handOvers: handOvers.count, heldSince: handOvers.since };
+  await holdSlot(ctx, held._id, work, { ...by, ...since, shared: true });
   if (!isWatchedAsBefore(held, work)) await keepWatch(ctx, host, work, await readWatch(ctx));
   await host.started?.(ctx, work.work);
 }
@@ -158,7 +188,7 @@ export const reportArgs = {
   /** Another is to go on in its place. */
   isOver: v.boolean(),
 };
-type Report = ObjectType<typeof reportArgs>;
+export type Report = ObjectType<typeof reportArgs>;
 
 export const vReported = v.object({
   next: v.array(vAttemptToRun),
@@ -175,11 +205,11 @@ export async function reportTogether(
   ctx: HostCtx,
   host: Host,
   report: Report,
-  end: (kept: Slot[] | undefined) => Promise<number>,
+  end: (kept: Kept[] | undefined) => Promise<number>,
 ): Promise<Reported> {
   const { range, lane } = report;
   const before = await readGate(ctx);
-  const kept: Slot[] = [];
+  const kept: Kept[] = [];
   const running = await end(before?.open === false ? kept : undefined);
   const gate = await ensureGate(ctx);
   const owner = await ownerOf(ctx, range);
@@ -188,7 +218,7 @@ export async function reportTogether(
   if (isOwner && !gate.open && gate.maxParallelism > 0)
     return await refill(ctx, host, gate, owner, { ...report, running }, kept);
   if (isOwner) await own(ctx, owner, range, { job: undefined, asks: false });
-  for (const slot of kept) await leaveSlot(ctx, host, gate, slot);
+  for (const { slot } of kept) await leaveSlot(ctx, host, gate, slot);
   return { next: [], asks: false, lane };
 }
 
@@ -206,14 +236,15 @@ async function refill(
   gate: Gate,
   owner: Executor,
   { range, running, inVain, lane, calledAt, isOver }: Report,
-  kept: readonly Slot[],
+  kept: readonly Kept[],
 ): Promise<Reported> {
   const ranges = await rangesOf(ctx, gate);
   const { lo, hi } = spanOf(ranges, range);
-  const freed = kept.filter(({ number }) => number < hi);
-  for (const slot of kept) if (slot.number >= hi) await leaveSlot(ctx, host, gate, slot);
+  const here = kept.filter(({ slot }) => slot.number < hi);
+  for (const { slot } of kept) if (slot.number >= hi) await leaveSlot(ctx, host, gate, slot);
+  const { followed, freed } = await follow(ctx, host, here);
   // If the pool has become smaller, some of what it runs is in slots that are no more.
-  const room = Math.max(freed.length, hi - lo - running);
+  const room = Math.max(freed.length, hi - lo - running - followed.length);
   const { first, end } = lanesOfRange(ranges, range, lanesOf(gate));
   const span = { lo, hi, first, end, lane: Math.max(lane, first) };
   const shares = ranges.cap > ranges.width;
@@ -221,13 +252,14 @@ async function refill(
   const how = { shares, fairly: isFair(gate) ? pool : undefined };
   // Those that waited for a permit which has been given back here come first.
   const { queued } = poolTx(ctx);
-  const seen = await ctx.runQuery(
-    host.functions.seeForOwner,
-    { ...span, ...how, count: room, queued: queued.length, kept: freed.length },
-    { useStaleSnapshot: true },
-  );
+  const look = { ...span, ...how, count: room, queued: queued.length, kept: freed.length };
+  const seen =
+    room === 0
+      ? { rows: [], free: [], lane: span.lane }
+      : await ctx.runQuery(host.functions.seeForOwner, look, { useStaleSnapshot: true });
   const rows = [...queued, ...seen.rows];
-  const { taken, left } = await take(ctx, host, rows, freed, seen.free);
+  const { taken: others, left } = await take(ctx, host, rows, freed, seen.free);
+  const taken = [...followed, ...others];
   for (const slot of left) await freeSlot(ctx, slot._id);
   const holds = running + taken.length;
   const next = taken.map(({ slot, args }) => ({ slot, args }));
@@ -235,7 +267,8 @@ async function refill(
     await startExecutor(ctx, host, ranges, range, taken);
     return { next: [], asks: false, lane };
   }
-  for (const each of taken) await hold(ctx, host, each, owner.job!);
+  const by = { job: owner.job!, beganAt: Date.now() };
+  for (const each of taken) await hold(ctx, host, each, by);
   const found = taken.length > 0 || left.length > 0;
   const asks = holds > 0 && !isOver && holds < hi - lo && (found || inVain < MOST_IN_VAIN);
   const ends = isOver || holds === 0;
@@ -249,6 +282,34 @@ async function refill(
   if (mayBeFree && (await freeSlotsIn(ctx, lo, hi, 1)).length > 0)
     await ringUnlessOn(ctx, host, PAUSE_MS);
   return { next, asks, lane: seen.lane };
+}
+
+/** Gives slots to what follows in them, unless others have waited long. `freed`: the others. */
+async function follow(
+  ctx: MutationCtx,
+  host: Host,
+  kept: readonly Kept[],
+): Promise<{ followed: Taken[]; freed: Slot[] }> {
+  const followed: Taken[] = [];
+  const freed: Slot[] = [];
+  for (const { slot, next } of kept) {
+    const goesOn =
+      next !== undefined && mayHandOver(slot) && (await hasRoom(ctx, ROOM_TO_COMPLETE));
+    const work = goesOn ? await leaveQueueAt(ctx, host, next.row) : null;
+    const args = work === null ? null : await attemptOf(ctx, host, work);
+    const handOvers = { count: slot.handOvers + 1, since: slot.heldSince };
+    if (work !== null && args !== null)
+      followed.push({
+        slot: slot._id,
+        args: { ...args, ...next?.with },
+        work,
+        held: slot,
+        handOvers,
+      });
+    else if (work === null || !(await startQueued(ctx, host, slot, work, handOvers)))
+      freed.push(slot);
+  }
+  return { followed, freed };
 }
 
 /** Takes works off the queue for slots: those that have just been freed, then other free ones. */
@@ -281,4 +342,21 @@ async function take(
     }
   }
   return { taken, left };
+}
+
+/**
+ * Which works an executor is still to begin: others have been canceled.
+ * @param job the executor, if a work may be in its slot again with a function of its own.
+ */
+export async function leftToBegin(
+  ctx: HostQueryCtx,
+  works: readonly { readonly slot: SlotId; readonly work: string }[],
+  job?: JobId,
+): Promise<SlotId[]> {
+  const slots: (Slot | null)[] = await Promise.all(
+    works.map(({ slot }) => ctx.db.get("slots", slot)),
+  );
+  const isLeft = (held: Slot | null, work: string) =>
+    held?.work === work && (job === undefined || held.job === job);
+  return works.flatMap(({ slot, work }, at) => (isLeft(slots[at] ?? null, work) ? [slot] : []));
 }

@@ -26,14 +26,23 @@ export {
 } from "./context.js";
 export { type Counts, type SlotCounts, vCounts } from "./counts.js";
 export { poolFunctions } from "./functions.js";
-export { reportArgs, type Reported, reportTogether, vReported } from "./executors.js";
-export { ASKS_EVERY_MS, LEFT_MS, TAKES_MS } from "./owners.js";
+export { type Executes, Execution } from "./execution.js";
+export {
+  type Kept,
+  leftToBegin,
+  reportArgs,
+  type Reported,
+  reportTogether,
+  vReported,
+} from "./executors.js";
+export { ASKS_EVERY_MS } from "./owners.js";
 export { checkMaxParallelism, defaultMaxParallelism, readGate } from "./gate.js";
 export { fairFor, vFair } from "./fair.js";
 export { isCrowded, isWaiting, lastWaitingOf, leaveQueueCanceled, placeOf } from "./queue.js";
 export { restAfter } from "./rest.js";
 export * from "./room.js";
 export { poolTables } from "./schema.js";
+export { recovered } from "./sweep.js";
 export { cancelStart, endOffer, isIdle, slotOf, watchReport } from "./slots.js";
 export { poolTx } from "./transaction.js";
 export { keepSweeping, sweepNow } from "./watch.js";

@@ -1,20 +1,24 @@
 import type { Gate, Host, HostCtx, MutationCtx, Slot, SlotId, Watch, Work } from "./context.js";
 import { readDrain, ringDrain } from "./drain.js";
+import type { Follows, Kept } from "./executors.js";
 import { closeForMoment, closeGate, ensureGate, hasFewPlaces, lacksPlaces } from "./gate.js";
 import { admit, admitted } from "./limits/admission.js";
 import { giveBack } from "./limits/permits.js";
 import { wakeLines } from "./limits/wake.js";
 import { joinQueue, seeQueueFor } from "./queue.js";
 import { handOver, tryStart } from "./hand-over.js";
-import { claimable, freeSlot, freeSlots, OFFERED, slotOf, startInSlot } from "./slots.js";
+import {
+  claimable,
+  freeSlot,
+  freeSlots,
+  mayHandOver,
+  OFFERED,
+  slotOf,
+  startInSlot,
+} from "./slots.js";
 import type { SlotCounts } from "./counts.js";
 import { poolTx } from "./transaction.js";
 import { keepWatch, least, readWatch, type Started, wakerOf, watchTheWatchdog } from "./watch.js";
-
-/** How often a slot is handed to a successor in a row while others wait … */
-const MAX_HAND_OVERS = 10;
-/** … and for how long, in ms; then the successor queues. */
-const MAX_HELD_MS = 2_000;
 
 /** What is enqueued so soon after the start that has woken the pool belongs to one burst. */
 const MOMENT_MS = 150;
@@ -58,7 +62,7 @@ export async function enqueueWorks(
     await startInSlot(ctx, host, free[index]!._id, work, undefined, startedTheWatch);
   if (started.length === works.length) {
     const wakes = started.length > 0 && watch?.watched !== true;
-    if (wakes && host.executes !== undefined && (await hasFewPlaces(ctx))) {
+    if (wakes && host.executes?.isForBursts === true && (await hasFewPlaces(ctx))) {
       await closeForMoment(ctx, gate);
       await ringDrain(ctx, host, await readDrain(ctx), MOMENT_MS);
     }
@@ -110,7 +114,9 @@ export interface Ended {
   /** When the transaction was called for. Default: now. */
   readonly calledAt?: number | undefined;
   /** For an executor's report: with the gate closed, the slot is put here, and stays held. */
-  readonly kept?: Slot[] | undefined;
+  readonly kept?: Kept[] | undefined;
+  /** What has joined the queue to follow it, for such a report. */
+  readonly next?: Follows | undefined;
   /** Says whether this transaction may still enqueue, and then calls `endOffer`. Default: false. */
   readonly mayEnqueue?: boolean;
 }
@@ -139,7 +145,7 @@ async function goesOn(
   successor: Work | undefined,
 ): Promise<boolean> {
   if (ended.kept !== undefined) {
-    ended.kept.push(slot);
+    ended.kept.push({ slot, next: ended.next });
     return false;
   }
   const gate = await ensureGate(ctx);
@@ -182,8 +188,4 @@ async function queueBehindOthers(
   }
   await joinQueue(ctx, host, gate, successor);
   await handOver(ctx, host, gate, slot);
-}
-
-function mayHandOver(slot: Slot): boolean {
-  return slot.handOvers < MAX_HAND_OVERS && Date.now() - slot.heldSince < MAX_HELD_MS;
 }

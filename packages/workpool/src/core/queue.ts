@@ -42,6 +42,7 @@ export async function joinQueue(
     await readGate(ctx);
   }
   const id = await ctx.db.insert("waiting", { ...(await queuedOf(ctx, host, work)), lane, group });
+  poolTx(ctx).joined.set(work.work, id);
   if (work.permits !== undefined) poolTx(ctx).queued.push(id);
   await watchWait(ctx, host, work);
 }

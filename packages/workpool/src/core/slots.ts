@@ -163,6 +163,15 @@ export interface HandOvers {
   readonly since: number;
 }
 
+/** How often a slot is handed to a successor in a row while others wait … */
+const MAX_HAND_OVERS = 10;
+/** … and for how long, in ms; then the successor queues. */
+const MAX_HELD_MS = 2_000;
+
+export function mayHandOver({ handOvers, heldSince }: Slot): boolean {
+  return handOvers < MAX_HAND_OVERS && Date.now() - heldSince < MAX_HELD_MS;
+}
+
 /**
  * Schedules a work and writes it into its slot.
  * @param startedTheWatch whether it has turned the watchdog on.

@@ -25,6 +25,8 @@ export class PoolTx {
   readonly joining = new Map<string, number>();
   /** Works with limits that were put in the queue, where a stale snapshot does not show them. */
   readonly queued: GenericId<"waiting">[] = [];
+  /** The row of each work that was put in the queue. */
+  readonly joined = new Map<string, GenericId<"waiting">>();
   /** How many works that began to wait do so until a time. */
   readonly timers = new Map<number, number>();
 }

@@ -11,6 +11,7 @@ import type * as bulk from "../bulk.js";
 import type * as config from "../config.js";
 import type * as engine_entry from "../engine/entry.js";
 import type * as events from "../events.js";
+import type * as executor from "../executor.js";
 import type * as features_childPages from "../features/childPages.js";
 import type * as features_children from "../features/children.js";
 import type * as features_collecting from "../features/collecting.js";
@@ -43,6 +44,7 @@ const fullApi: ApiFromModules<{
   config: typeof config;
   "engine/entry": typeof engine_entry;
   events: typeof events;
+  executor: typeof executor;
   "features/childPages": typeof features_childPages;
   "features/children": typeof features_children;
   "features/collecting": typeof features_collecting;

@@ -846,7 +846,7 @@ export type ComponentApi<Name extends string | undefined = string | undefined> =
           | { kind: "undone" }
           | { kind: "wait" };
       },
-      { stale: boolean },
+      { stale: boolean; queued?: { row: string; scope: any } },
       Name
     >;
     start: FunctionReference<

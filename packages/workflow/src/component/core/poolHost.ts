@@ -1,13 +1,29 @@
 import type { PoolHost } from "@stepwise/workpool/core";
-import { type Infer, v } from "convex/values";
+import { getConvexSize, type Infer, type Value, v } from "convex/values";
 import { internal } from "../_generated/api.js";
 import type { MutationCtx, QueryCtx } from "../_generated/server.js";
 import type { Token } from "../validators.js";
 import { isCalledOff } from "./childRuns.js";
 
+/** An action with larger arguments has a function of its own: executors hold those of many. */
+const MOST_ARGS_BYTES = 8_000;
+
 /** What the pool needs of this component: function references, so that everything may use it. */
 export const pool: PoolHost = {
   functions: internal.watchdog,
+  executes: {
+    attemptOf: async (ctx: MutationCtx, { fn, args }) => {
+      // One that may not start, and one with large arguments, is left to its own function.
+      if (await isCalledOff(ctx, (args as { token: Token }).token)) return null;
+      return getConvexSize(args as Value) > MOST_ARGS_BYTES ? null : { fn, args };
+    },
+    schedule: async (ctx: MutationCtx, { works, ...executor }) => {
+      // Only what the queue has had is stored with a scheduled function.
+      const attempts = works.map(({ slot, args: { fn, args } }) => ({ slot, fn, args }));
+      const args = { ...executor, works: attempts };
+      return await ctx.scheduler.runAfter(0, internal.executor.execute, args);
+    },
+  },
   mayStart: async (ctx: MutationCtx, { args }) =>
     !(await isCalledOff(ctx, (args as { token: Token }).token)),
   functionGone: async (ctx: MutationCtx, step, message) => {

@@ -64,7 +64,8 @@ export async function stopStep(ctx: MutationCtx, step: Step): Promise<number | u
 /** Gives back the slot of an action whose report was still to be recorded. */
 export async function releaseSlot(ctx: MutationCtx, step: StepId): Promise<void> {
   const slot = await core.slotOf(ctx, step);
-  if (slot !== null) await core.completeWork(ctx, pool, { work: step, slot: slot._id });
+  if (slot !== null)
+    await core.completeWork(ctx, pool, { work: step, slot: slot._id, executes: true });
 }
 
 /**
@@ -78,9 +79,9 @@ export async function withdraw(ctx: MutationCtx, step: StepId) {
   if (
     slot?.job === undefined ||
     // guard: slot-of-running
-    !(await core.cancelPending(ctx, slot.job))
+    !(await core.cancelStart(ctx, slot))
   )
     return { isAhead: false, beganAt: slot?.beganAt ?? slot?.startedAt };
-  await core.completeWork(ctx, pool, { work: step, slot: slot._id });
+  await core.completeWork(ctx, pool, { work: step, slot: slot._id, executes: true });
   return { isAhead: true };
 }

@@ -1,0 +1,62 @@
+import { expect, test } from "vitest";
+import { components, internal } from "./convex/_generated/api.js";
+import { useTestApp } from "./harness.js";
+
+/* Steps that wait for a slot run in executors: what they promise is the same there. */
+
+const use = useTestApp();
+
+/** Has the pool run two actions at once, and both be busy for 5 s. */
+async function busy(): Promise<void> {
+  await use.app.t.mutation(components.workflow.config.update, { maxParallelism: 2 });
+  for (let n = 0; n < 2; n++) await use.app.start("slow", { ms: 5_000 });
+}
+
+const executors = () =>
+  use.app.counter.calls.filter(({ name }) => name === "executor:execute").length;
+
+const states = async (name: string, ids: readonly string[]) =>
+  await Promise.all(ids.map(async (id) => (await use.app.status(name, id))?.state));
+
+test("actions that wait share an executor, and all come to their ends", async () => {
+  await busy();
+  const ids: string[] = [];
+  for (let n = 0; n < 8; n++) ids.push(await use.app.start("slow", { ms: 1_000 }));
+  use.app.counter.clear();
+  await use.app.drive();
+  expect(await states("slow", ids)).toEqual(ids.map(() => "completed"));
+  expect(executors()).toBeGreaterThan(0);
+  expect(executors()).toBeLessThan(3);
+  await use.app.expectNothingLeft();
+});
+
+test("an action that fails there is tried again as often, and times out as soon", async () => {
+  await busy();
+  const capped = await use.app.start("capped", {});
+  const slow = await use.app.start("slow", { ms: 60_000 });
+  await use.app.drive();
+  expect(await use.app.status("capped", capped)).toMatchObject({
+    state: "failed",
+    error: { attempt: 5 },
+  });
+  expect(await use.app.status("slow", slow)).toMatchObject({
+    state: "failed",
+    error: { kind: "timedOut", attempt: 2 },
+  });
+  expect(executors()).toBeGreaterThan(0);
+  await use.app.expectNothingLeft();
+});
+
+test("one that is canceled before its executor takes it does not begin", async () => {
+  await busy();
+  const [kept, canceled] = [
+    await use.app.start("slow", { ms: 1_000 }),
+    await use.app.start("slow", { ms: 1_001 }),
+  ];
+  await use.app.t.mutation(internal.runs.cancel, { runId: canceled });
+  await use.app.drive();
+  expect(await states("slow", [kept, canceled])).toEqual(["completed", "canceled"]);
+  const begun = use.app.counter.calls.filter(({ name }) => name.endsWith("slow:wait"));
+  expect(begun).toHaveLength(3);
+  await use.app.expectNothingLeft();
+});
