@@ -53,11 +53,6 @@ export interface Host {
   readonly executes?: {
     /** What an executor gets of a work to run it; null if the work has a function of its own. */
     readonly attemptOf: (ctx: HostCtx, work: Work) => Promise<object | null>;
-    /**
-     * Says whether bursts begin in executors where the scheduler has few places: then the start that
-     * wakes the pool closes the gate for a moment, and starts beyond those places wait. Default: false.
-     */
-    readonly isForBursts?: boolean;
     readonly schedule: (
       ctx: HostCtx,
       executor: {

@@ -108,6 +108,8 @@ async function handOut(
   ranges?: Ranges,
 ): Promise<readonly SlotId[]> {
   const ids = await seeQueueForAll(ctx, host, gate, free);
+  // For a lone work, an executor would only be one more function.
+  const executes = ids.length > 1 || free.length === 1;
   const together = new Map<number, Taken[]>();
   const filled: SlotId[] = [];
   for (const { _id } of free) {
@@ -116,8 +118,8 @@ async function handOut(
     for (let taken = slot === null; !taken && ids.length > 0;) {
       const work = await leaveQueueAt(ctx, host, ids.shift()!);
       if (work === null) continue;
-      const args = ranges === undefined ? null : await attemptOf(ctx, host, work);
-      if (ranges !== undefined && args !== null) {
+      const args = ranges && executes ? await attemptOf(ctx, host, work) : null;
+      if (ranges && args !== null) {
         const range = Math.floor(slot!.number / ranges.width);
         const of = together.get(range) ?? [];
         together.set(range, [...of, { slot: _id, args, work, held: slot! }]);

@@ -105,14 +105,14 @@ export async function lacksPlaces(ctx: HostQueryCtx): Promise<boolean> {
 
 /**
  * How many slots enqueues may take. Where the scheduler has fewer places, works beyond them would
- * wait for one in functions of their own: an executor runs many in one place, if it is for bursts.
+ * wait for one in functions of their own: an executor runs many in one place.
  */
 export async function slotsWithPlace(
   ctx: HostQueryCtx,
   host: Host,
   { maxParallelism }: Gate,
 ): Promise<number> {
-  const isShort = host.executes?.isForBursts === true && (await lacksPlaces(ctx));
+  const isShort = host.executes !== undefined && (await lacksPlaces(ctx));
   return isShort ? (await placesOf(ctx)) - LEFT_TO_THE_APP : maxParallelism;
 }
 
