@@ -314,8 +314,10 @@ class Generator extends HandlerWriter {
       ["kind", "kind"],
       ["at: { kind", "at.kind"],
     ] as const);
-    const given = `pick("${of}", ${this.seen()}, ${JSON.stringify(keys)})`;
-    const value = made === "" ? given : `({ ${made}: ${given}${"}".repeat(by.split(".").length)})`;
+    const value = () => {
+      const given = `pick("${of}", ${this.seen()}, ${JSON.stringify(keys)})`;
+      return made === "" ? given : `({ ${made}: ${given}${"}".repeat(by.split(".").length)})`;
+    };
     const within = { ...around, names: [...around.names, of] };
     const written = keys.slice(0, 1 + this.upTo(3)).filter((key) => key !== "default");
     const oneCase = (key: string) => `(b) => b${this.#inside(within, key === "?" ? 0 : 1).text}`;
@@ -324,7 +326,7 @@ class Generator extends HandlerWriter {
     const path = by === "" ? "" : `by: "${by}", `;
     return [
       name,
-      `.step("${of}", { query: (_ctx, ${this.param(around)}) => ${value} })` +
+      `.step("${of}", { query: (_ctx, ${this.param(around)}) => ${value()} })` +
         `.match("${name}", { of: "${of}", ${path}cases: { ${cases.join(", ")} }${rest} })`,
     ];
   }

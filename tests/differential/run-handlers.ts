@@ -116,7 +116,7 @@ export abstract class RunHandlers extends RunLife {
         if (Date.now() > began) this.world.moved(this.owner(stage));
       });
       const result = await Promise.race([given, expired]);
-      // What a compensation gives is dropped, whatever it is.
+      // What a compensation or an `onEnd` gives is dropped, whatever it is.
       const output = isUndoing ? null : stored(result);
       this.world.log.push(...written);
       return { output };

@@ -409,6 +409,15 @@ describe("stub", () => {
     expect(await kit.timeline(runId)).toEqual(["last completed", "onEnd completed"]);
   });
 
+  test("[S171] an onEnd that gives what Convex cannot store has run all the same", async () => {
+    const { kit } = newApp();
+    kit.stub(workflows.announced, "onEnd", () => new Date());
+    const runId = await kit.start(workflows.announced, {});
+    await kit.runToEnd(workflows.announced, runId);
+    await kit.settle();
+    expect(await kit.timeline(runId)).toEqual(["last completed", "onEnd completed"]);
+  });
+
   test("one that throws is retried, recovered from and told as any other", async () => {
     const { kit } = newApp();
     const tried = vi.fn(() => {

@@ -88,13 +88,13 @@ function executesOf(ctx: ActionCtx): core.Executes<Attempt, Ended> {
 async function refer(
   ctx: ActionCtx,
   { attempt }: Token,
-  { fn, args, workflow, node, called, timeout, isVoid }: Call,
+  { fn, args, workflow, node, called, timeout, makesNothing }: Call,
 ): Promise<Ended["report"]> {
   const beganAt = Date.now();
   const run = () => core.untilBegun(() => ctx.runAction(fn as FunctionHandle<"action">, args));
   const made = attemptOf(called, timeout as Duration | undefined, async () => {
     const result: unknown = await callFor(called, args, run);
-    return isVoid === true ? null : result;
+    return makesNothing === true ? null : result;
   });
   return await reportOf(made, { workflow, node, attempt }, beganAt);
 }

@@ -430,7 +430,7 @@ export const vCall = v.object({
   called: v.string(),
   timeout: v.optional(v.union(v.number(), v.string())),
   /** What it gives does not count. Default: false. */
-  isVoid: v.optional(v.boolean()),
+  makesNothing: v.optional(v.boolean()),
 });
 export type Call = Infer<typeof vCall>;
 /** What follows an end in the pool's queue. */

@@ -3,6 +3,7 @@ import { getConvexSize, type Value } from "convex/values";
 import type { Call, Queued } from "../component/validators.js";
 import type { AnyReference, Policy } from "../definition/node.js";
 import { nestedInfo } from "./attempt.js";
+import { isVoid } from "./place.js";
 import { readableScope } from "./reads.js";
 import type { Run } from "./run.js";
 import { stubOf } from "./stubs.js";
@@ -24,7 +25,8 @@ interface Referring extends Policy {
 export async function callOf(run: Run, { scope }: Queued): Promise<Call | undefined> {
   const { own, token, nextAction: stage } = run;
   if (stage === undefined || scope === null || stubOf(own.definition, stage)) return undefined;
-  const { called, policy, part } = run.place(stage);
+  const place = run.place(stage);
+  const { called, policy } = place;
   const { action, args, timeout }: Referring = policy;
   if (action === undefined || typeof action === "function" || args === undefined) return undefined;
   const { iterations } = run.at(stage);
@@ -34,8 +36,8 @@ export async function callOf(run: Run, { scope }: Queued): Promise<Call | undefi
     const given = args(readableScope(own, stage, "args", scope), info) ?? {};
     if (getConvexSize(given as Value) > MOST_ARGS_BYTES) return undefined;
     const fn = await createFunctionHandle(action);
-    const isVoid = part === "compensate" || undefined;
-    return { fn, args: given, workflow: own.workflow, node: stage, called, timeout, isVoid };
+    const makesNothing = isVoid(place) || undefined;
+    return { fn, args: given, workflow: own.workflow, node: stage, called, timeout, makesNothing };
   } catch {
     // Its own function fails in the same way, which counts as an attempt.
     return undefined;

@@ -64,9 +64,12 @@ export interface Place extends Pick<StageOf, "runs" | "sees"> {
   readonly apart: readonly Apart[];
 }
 
-/** What a stage makes of the result of its function: a compensation makes nothing. */
-export const madeOf = ({ part }: Place, result: unknown): unknown =>
-  part === "compensate" ? null : result;
+/** Says whether a stage makes nothing, whatever its function gives. */
+export const isVoid = ({ part, kind }: Place): boolean =>
+  part === "compensate" || kind.isAfterEnd === true;
+
+/** What a stage makes of the result of its function. */
+export const madeOf = (place: Place, result: unknown): unknown => (isVoid(place) ? null : result);
 
 const places = new WeakMap<AnyDefinition, Map<string, Place>>();
 

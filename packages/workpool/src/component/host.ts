@@ -10,6 +10,7 @@ import { findWork, scheduledArgs } from "./work.js";
 export const host: PoolHost = {
   functions: internal.watchdog,
   executes: {
+    isForBursts: true,
     attemptOf: async (ctx: MutationCtx, { work: id, fn }) => {
       if (fn !== undefined) return null;
       const work = await findWork(ctx, id);

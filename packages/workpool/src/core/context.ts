@@ -53,6 +53,12 @@ export interface Host {
   readonly executes?: {
     /** What an executor gets of a work to run it; null if the work has a function of its own. */
     readonly attemptOf: (ctx: HostCtx, work: Work) => Promise<object | null>;
+    /**
+     * Says whether the start that wakes the pool closes the gate for a moment where the scheduler has
+     * few places: starts of one moment then conflict once, and a lone one costs a call more. Default:
+     * false.
+     */
+    readonly isForBursts?: boolean;
     readonly schedule: (
       ctx: HostCtx,
       executor: {

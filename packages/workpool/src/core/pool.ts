@@ -62,7 +62,7 @@ export async function enqueueWorks(
     await startInSlot(ctx, host, free[index]!._id, work, undefined, startedTheWatch);
   if (started.length === works.length) {
     const wakes = started.length > 0 && watch?.watched !== true;
-    if (wakes && host.executes !== undefined && (await hasFewPlaces(ctx))) {
+    if (wakes && host.executes?.isForBursts === true && (await hasFewPlaces(ctx))) {
       await closeForMoment(ctx, gate);
       await ringDrain(ctx, host, await readDrain(ctx), MOMENT_MS);
     }
