@@ -13,7 +13,7 @@ async function seen(app: TestApp, name: string, id: string) {
   const steps = top?.steps.map(({ stage, state, attempt, iterations, errors, kind }) => ({
     ...{ stage, state, attempt, iterations, errors, kind },
   }));
-  const { state, output, error } = status ?? {};
+  const { state, output, error } = (status ?? {}) as Record<string, unknown>;
   return JSON.parse(
     JSON.stringify({ state, output, error, steps }, (_key, value: unknown) =>
       typeof value === "bigint" ? `${value}n` : value,
