@@ -24,6 +24,12 @@ function changeOf<Table extends TableNames>(
   return written.path === `workflow/${table}` ? ({ old, next } as Change<Table>) : undefined;
 }
 
+/** The idempotency key of a step record. */
+function keyOf({ run, stage, iterations = [], generation = 1 }: StepRow): string {
+  const inLoops = iterations.length === 0 ? "" : `#${iterations.join(".")}`;
+  return `${run}/${stage}${inLoops}${generation === 1 ? "" : `~${generation}`}`;
+}
+
 /** Looks at every commit: what must hold after each, and what is to be known of runs in the end. */
 export class Watch {
   readonly problems = new Set<string>();
@@ -45,6 +51,8 @@ export class Watch {
   readonly #laws: Laws;
   readonly #limits: PoolLimits;
   readonly #turns: Turns;
+  /** Attempts that an executor was still to begin when their steps ended badly. */
+  readonly #dropped = new Set<string>();
   /** What the watchdog took for lost. */
   readonly lost: string[] = [];
 
@@ -71,6 +79,7 @@ export class Watch {
     this.#held = this.#slots().filter(({ work }) => work !== undefined).length;
     this.log.splice(0, Infinity, ...this.deployment.rows<Line>("", "log"));
     this.stills.length = 0;
+    this.#dropped.clear();
     for (const run of this.deployment.rows<RunRow>("workflow", "runs")) {
       this.#siblings(undefined, run);
       // Its earlier generations were not seen, and what it began since may still be scheduled.
@@ -95,7 +104,7 @@ export class Watch {
       if (write.old === undefined && write.table.path === "workflow/_scheduled_functions")
         this.#scheduled(write.next as unknown as Job);
       if (write.table.path === "log" && write.old === undefined)
-        this.log.push(write.next as unknown as Line);
+        this.#logged(write.next as unknown as Line);
       const run = changeOf("runs", write);
       if (run !== undefined) this.#run(write.id, run);
       const { old, next } = changeOf("steps", write) ?? {};
@@ -176,9 +185,17 @@ export class Watch {
       if (slot?.work !== old._id || slot.job === undefined || slot.reporting === true) continue;
       const jobs = this.deployment.store.table("workflow", "_scheduled_functions").documents;
       const job = jobs.documents.get(slot.job) as unknown as Job | undefined;
-      if (job?.state.kind === "pending" && !job.name.endsWith("pool:carry"))
-        this.problems.add(`${old.stage} of ${old.run} has ended, and is about to begin`);
+      if (job?.state.kind !== "pending" || job.name.endsWith("pool:carry")) continue;
+      // An executor begins, and leaves it out.
+      if (slot.shared === true) this.#dropped.add(`${keyOf(old)} ${old.attempt}`);
+      else this.problems.add(`${old.stage} of ${old.run} has ended, and is about to begin`);
     }
+  }
+
+  #logged(line: Line): void {
+    this.log.push(line);
+    if (line.what === "begins" && this.#dropped.has(`${line.key} ${line.attempt}`))
+      this.problems.add(`${line.text} had ended when its executor began, and begins`);
   }
 
   /** No more children of a parent go on than may. */

@@ -143,7 +143,7 @@ export async function act(
       limit = clock.after(of.actionLimitMs, () => die("The action took too long."));
       if (fault === "dies at start") return die("Transient error while executing action");
       if (fault === "hangs") return;
-      backend.invoke(frame, args).then(resolve, reject);
+      backend.invoke(frame, args).then(resolve, (thrown) => reject(thrownBy(thrown)));
     });
   } catch (error) {
     backend.told({ what: "failed", path, error: (error as CallError).message });
@@ -154,6 +154,12 @@ export async function act(
     if (limit !== undefined) limit.isCanceled = true;
     actionPermits.release();
   }
+}
+
+/** [48] Its caller can tell a refusal that code has thrown on from one of the function itself. */
+function thrownBy(thrown: unknown): unknown {
+  if (!(thrown instanceof CallError) || thrown.kind !== "permits") return thrown;
+  return new CallError(`Uncaught Error: ${thrown.message}`, "user");
 }
 
 /** What is to happen to an action that runs. */

@@ -68,10 +68,8 @@ function executesOf(ctx: ActionCtx): core.Executes<Attempt, Ended> {
       const ended = { slot, fn, token: args.token };
       if (call !== undefined) return { ...ended, report: await refer(ctx, args.token, call) };
       try {
-        const report: Ended["report"] | null = await ctx.runAction(
-          fn as FunctionHandle<"action">,
-          args,
-        );
+        const call = () => ctx.runAction(fn as FunctionHandle<"action">, args);
+        const report: Ended["report"] | null = await core.untilBegun(call);
         return report === null ? ended : { ...ended, report };
       } catch (error) {
         return { ...ended, error: core.messageOf(error) };
@@ -93,7 +91,7 @@ async function refer(
   { fn, args, workflow, node, called, timeout, makesNothing }: Call,
 ): Promise<Ended["report"]> {
   const beganAt = Date.now();
-  const run = () => ctx.runAction(fn as FunctionHandle<"action">, args);
+  const run = () => core.untilBegun(() => ctx.runAction(fn as FunctionHandle<"action">, args));
   const made = attemptOf(called, timeout as Duration | undefined, async () => {
     const result: unknown = await callFor(called, args, run);
     return makesNothing === true ? null : result;

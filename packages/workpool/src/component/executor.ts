@@ -1,6 +1,6 @@
 import type { FunctionHandle } from "convex/server";
 import { getConvexSize, v } from "convex/values";
-import { type Executes, Execution, leftToBegin } from "../core/index.js";
+import { type Executes, Execution, leftToBegin, untilBegun } from "../core/index.js";
 import { internal } from "./_generated/api.js";
 import type { Id } from "./_generated/dataModel.js";
 import { type ActionCtx, internalAction, internalQuery } from "./_generated/server.js";
@@ -36,7 +36,8 @@ function executesOf(ctx: ActionCtx): Executes<ActionAttempt, EndedAttempt> {
     },
     attemptOf: (slot, args) => ({ ...args, slot }),
     perform: async ({ fn, args, workId, attempt, slot }) => {
-      const call = () => ctx.runAction(fn as FunctionHandle<"action">, args);
+      const run = () => ctx.runAction(fn as FunctionHandle<"action">, args);
+      const call = () => untilBegun(run);
       return { workId, attempt, slot, outcome: await outcomeOf(call) };
     },
     bytesOf: ({ outcome }) => getConvexSize(outcome),

@@ -17,6 +17,29 @@ const REFUSED = /\btoo ?many ?(?:writes|concurrent ?requests)/i;
 const PERMANENT =
   /^Uncaught |ValidationError|Validator error|\b(?:is|are) too (?:large|long|nested)|\bToo much |too many (?:bytes|fields)|allows at most|^Could not find|not a supported Convex type/i;
 
+/** What code throws has another beginning. */
+const NOT_BEGUN = /^too ?many ?concurrent ?requests/i;
+
+/**
+ * Calls an action. One that finds no permit within seconds has not begun: then it is called again.
+ */
+export async function untilBegun<Result>(call: () => Promise<Result>): Promise<Result> {
+  const until = Date.now() + REPEATS_MS;
+  for (;;) {
+    try {
+      return await call();
+    } catch (error) {
+      if (!NOT_BEGUN.test(messageOf(error)) || Date.now() > until) throw error;
+    }
+    await pause(FIRST_PAUSE_MS);
+  }
+}
+
+/** Those that were refused together must not come back together. */
+async function pause(ms: number): Promise<void> {
+  await new Promise((resolve) => setTimeout(resolve, ms * (0.5 + Math.random())));
+}
+
 /**
  * Reports from an action what it has done. A way that fails gives way to the next; what passes by
  * is waited for. A success is never given up for that.
@@ -44,8 +67,6 @@ export async function reportBy(
       }
     }
     if (Date.now() + pauseMs > since + REPEATS_MS) return void (await later());
-    // Those that were refused together must not come back together.
-    const ms = pauseMs * (0.5 + Math.random());
-    await new Promise((resolve) => setTimeout(resolve, ms));
+    await pause(pauseMs);
   }
 }

@@ -5,6 +5,7 @@ import type * as _workflows_kinds from "../_workflows/kinds.js";
 import type * as adversarial from "../adversarial.js";
 import type * as app from "../app.js";
 import type * as ballast from "../ballast.js";
+import type * as handed from "../handed.js";
 import type * as manager from "../manager.js";
 import type * as refusals from "../refusals.js";
 import type * as review from "../review.js";
@@ -18,6 +19,7 @@ declare const fullApi: ApiFromModules<{
   adversarial: typeof adversarial;
   app: typeof app;
   ballast: typeof ballast;
+  handed: typeof handed;
   manager: typeof manager;
   refusals: typeof refusals;
   review: typeof review;
