@@ -16,7 +16,12 @@ function watched() {
   const place = { component: "workpool", works: "works" };
   // As much of a deployment as it asks.
   const of = deployment as unknown as Deployment;
-  const rates = new PoolRates(of, (problem) => void problems.push(problem), place, () => new Map());
+  const rates = new PoolRates(
+    of,
+    (problem) => void problems.push(problem),
+    place,
+    () => new Map(),
+  );
   const write = (name: string, next: object) =>
     rates.see({
       by: "test",
