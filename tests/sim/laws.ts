@@ -40,7 +40,8 @@ export class Laws {
     }
     // Only now, as the last child may have ended in the same commit.
     for (const { table, old, next } of writes)
-      if (table.path === "workflow/steps") this.#settled({ old, next } as Change<StepRow>);
+      if (table.path === "workflow/steps")
+        this.#settled({ old, next } as Change<StepRow>, replacedIn(writes));
     for (const { table, old, next } of writes)
       if (table.path === "workflow/runs" && old !== undefined)
         this.#endedBadly({ old, next } as Change<RunRow>);
@@ -121,18 +122,30 @@ export class Laws {
   }
 
   /** A parent goes on when the last child has ended, and fails when too many have failed. */
-  #settled({ old, next }: Change<StepRow>): void {
+  #settled({ old, next }: Change<StepRow>, replaced: readonly (string | undefined)[]): void {
     if (next?.settled !== true || old?.settled === true) return;
     const { event } = next;
     const count = this.#unended.get(next._id) ?? 0;
     if (event?.kind === "settled" && (count > 0 || next.inserting === true))
       this.problems.add(`${keyOf(next)} goes on, and ${count} children have not ended`);
     if (event?.kind !== "failed" || event.error.kind !== "childFailed") return;
-    // One may have failed in this commit; the others are canceled with the parent.
-    const bad = (this.#bad.get(next._id) ?? 0) + 1;
+    // One may have failed in this commit; the others are canceled with the parent, or are replaced.
+    const here = Math.max(1, replaced.filter((parent) => parent === next._id).length);
+    const bad = (this.#bad.get(next._id) ?? 0) + here;
     // A race fails when all of its cases have.
     const most = next.race === undefined ? mostTolerated(next) : (next.total ?? 0) - 1;
     if (bad <= most)
       this.problems.add(`${keyOf(next)} fails as ${bad} of ${next.total} children did`);
   }
+}
+
+/** The parents' records of the runs that a commit cancels, if a newer run of their key may do so. */
+function replacedIn(writes: Commit["writes"]): (string | undefined)[] {
+  return writes.flatMap(({ table, old, next }) => {
+    if (table.path !== "workflow/runs") return [];
+    const [before, run] = [old, next] as (RunRow | undefined)[];
+    const isCanceled = run?.state === "canceled" && before?.state !== "canceled";
+    const gives = run?.one?.otherwise === "cancelOld" || run?.one?.otherwise === "newestWaits";
+    return isCanceled && gives ? [run.parentStep] : [];
+  });
 }
