@@ -57,5 +57,11 @@ test("[S223] [S224] a step books what its output says it has used, in place of t
   expect(await use.app.log()).not.toContain("begin waits");
   await use.app.drive();
   expect(await use.app.log()).toContain("begin waits");
+  // A use that is no amount counts as estimated, and the log says so.
+  const told = vi.spyOn(console, "error").mockImplementation(() => {});
+  const before = await taken();
+  await begin("odd", -1);
+  expect(await taken()).toBeGreaterThan(before + 370);
+  expect(told.mock.calls).toEqual([[expect.stringContaining('spend of the limit "tokens"')]]);
   await use.app.expectNothingLeft();
 });

@@ -2,10 +2,12 @@ import { expect, test } from "vitest";
 import { Workpool } from "../src/client/index.js";
 import { NOTHING_LEFT, TestApp, virtualTime } from "./app.js";
 import { components, internal } from "./convex/_generated/api.js";
+import { loggedEvents, watchLog } from "./logged.js";
 
 /* Limits that count what works use, such as tokens. */
 
 virtualTime();
+watchLog();
 const { echo, flaky } = internal.jobs;
 const limits = {
   tokens: { rate: { limit: 1_000, per: "10s" }, unit: "tokens" },
@@ -82,6 +84,8 @@ test("[S223] an attempt that fails, or whose result does not say, is booked as e
   const now = (await left())!;
   expect(now).toBeGreaterThanOrEqual(500);
   expect(now).toBeLessThan(515);
+  // One that succeeds and does not say is told.
+  expect(loggedEvents("uncounted")).toMatchObject([{ limit: "tokens", spend: "usage.tokens" }]);
   await app.drive();
 });
 

@@ -4,8 +4,9 @@ import type { FunctionKind, LimitName, Read } from "../plan/schema.js";
 import type { DefinitionFile } from "./parser.js";
 import { functionOf, isCalled, referencePath, stringOf, unwrap, wrapping } from "./functions.js";
 import type { FunctionNode, Option } from "./functions.js";
-import { fileOf, handlerKinds, type Options, optionsIn, policyOf, readOptions } from "./options.js";
-import { reportUnknown, slipHint, slipOf } from "./options.js";
+import { fileOf, givenOptions, handlerKinds, type Options, optionsIn } from "./options.js";
+import { policyOf, readOptions, reportUnknown, slipHint, slipOf } from "./options.js";
+import { knownValue } from "./known.js";
 import { identifiersIn } from "./descendants.js";
 import { isReference, namesIn, referencesIn } from "./scoping.js";
 
@@ -139,7 +140,7 @@ export function readLimits(
   const reads = list.map((each): Reads => {
     const name = stringOf(each);
     if (name !== undefined) {
-      names.push({ name, place: file.placeOf(each), isKeyless: true });
+      names.push({ name, place: file.placeOf(each), isKeyless: true, gives: "name" });
       return [];
     }
     const keys = optionsIn(each, file);
@@ -150,13 +151,32 @@ export function readLimits(
       const budget = ts.isObjectLiteralExpression(given) ? optionsIn(given, of) : undefined;
       const made = budget === undefined ? key : budget.get("key");
       const isKeyless = made === undefined || made.value.kind === ts.SyntaxKind.TrueKeyword;
-      names.push({ name: key.name, place: of.placeOf(key.nameNode), isKeyless });
+      const place = of.placeOf(key.nameNode);
+      names.push({ name: key.name, place, isKeyless, ...givenFor(budget, made, of) });
       if (budget?.rest !== undefined) return "*";
       return isKeyless ? [] : scopeReads(made, fileOf(made, of));
     });
     return keys.rest === undefined ? allReads(made) : "*";
   });
   return { reads: allReads(reads), visible, names };
+}
+
+/** What is given for a limit, as far as it is seen. */
+function givenFor(
+  budget: Options | undefined,
+  key: Option | undefined,
+  file: DefinitionFile,
+): Pick<LimitName, "gives" | "estimate"> {
+  if (budget !== undefined) {
+    const estimate = givenOptions(budget, file).get("estimate");
+    const isThere = estimate !== undefined || budget.rest !== undefined;
+    return { gives: "budget", estimate: isThere ? estimate : "missing" };
+  }
+  if (key?.value.kind === ts.SyntaxKind.TrueKeyword) return { gives: "name" };
+  const body = key && functionOf(key.value, fileOf(key, file))?.body;
+  if (body === undefined) return {};
+  const isNumber = typeof knownValue(unwrap(body), file) === "number";
+  return { gives: isNumber ? "number" : "key" };
 }
 
 /** What each kind of function in a definition is called with, in order. */

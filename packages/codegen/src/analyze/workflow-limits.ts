@@ -1,7 +1,7 @@
 import { ts } from "../typescript.js";
 import type { WorkflowPlan } from "../plan/schema.js";
 import { sortedBy } from "../plan/sorted.js";
-import { stringOf, unwrap } from "./functions.js";
+import { type Option, stringOf, unwrap } from "./functions.js";
 import { fileOf, type Options, optionsIn } from "./options.js";
 import type { DefinitionFile } from "./parser.js";
 import { sourceHash } from "./tokens.js";
@@ -24,11 +24,21 @@ export function readWorkflowLimits(
       continue;
     }
     const keys = optionsIn(each, file);
-    for (const { value: key, ...of } of keys.values()) {
-      const isKeyless = key.kind === ts.SyntaxKind.TrueKeyword;
-      found.set(of.name, isKeyless ? "" : sourceHash([key], of.elsewhere ?? file));
-    }
+    for (const option of keys.values())
+      found.set(option.name, hashOf(option, fileOf(option, file)));
     if (keys.rest !== undefined) found.set("*", sourceHash([value], file));
   }
   return Object.fromEntries(sortedBy(found, ([name]) => name));
+}
+
+/** Of what is given for a limit: of its key, and of its estimate. */
+function hashOf({ value }: Option, file: DefinitionFile): string {
+  const given = unwrap(value);
+  if (given.kind === ts.SyntaxKind.TrueKeyword) return "";
+  const budget = ts.isObjectLiteralExpression(given) ? optionsIn(given, file) : undefined;
+  // What it has used is asked of each output: nothing is stored of that.
+  if (budget === undefined || budget.rest !== undefined) return sourceHash([value], file);
+  const of = (option: Option | undefined) =>
+    option === undefined ? "" : sourceHash([option.value], fileOf(option, file));
+  return `${of(budget.get("key"))}=${of(budget.get("estimate"))}`;
 }

@@ -1,26 +1,27 @@
 import { diagnostic, type Diagnostic, quote } from "../diagnostics/diagnostic.js";
 import { meant } from "../diagnostics/nearest.js";
 import { stagesOf } from "../plan/flow.js";
-import type { AppConfig, WorkflowPlan } from "../plan/schema.js";
+import { textOf } from "../plan/known.js";
+import type { AppConfig, LimitName, WorkflowPlan } from "../plan/schema.js";
+import { isWhole } from "./options.js";
 
-/** Names of limits that the config does not have, or that need a key. @param limits of the config */
+type Limits = NonNullable<AppConfig["limits"]>;
+
+/**
+ * Names of limits that the config does not have, and what is given for one that it does not take.
+ * @param limits of the config
+ */
 export function checkLimitNames(
   { name, nodes, limitNames = [] }: WorkflowPlan,
   limits: AppConfig["limits"] = {},
 ): Diagnostic[] {
   const known = Object.keys(limits);
-  const needsKey = (limit: string) =>
-    Object.hasOwn(limits, limit) && limits[limit]!.perKey !== undefined;
   const ofStages = stagesOf({ nodes }).map((each) => [each.label, each.limitNames ?? []] as const);
   const all = [[`workflow ${quote(name)}`, limitNames] as const, ...ofStages];
   return all.flatMap(([of, names]) => [
     ...names
-      .filter((each) => each.isKeyless === true && needsKey(each.name))
-      .map(({ name: limit, place }) => {
-        const message = `${of} names the limit ${quote(limit)} without a key, which its perKey needs`;
-        const hint = `write \`limits: { ${limit}: ({ input }) => … }\``;
-        return diagnostic("optionValue", place, message, hint);
-      }),
+      .filter((each) => known.includes(each.name))
+      .flatMap((each) => misgiven(of, each, limits)),
     ...names
       .filter((each) => !known.includes(each.name))
       .map(({ name: limit, place }) => {
@@ -32,4 +33,31 @@ export function checkLimitNames(
         return diagnostic("optionValue", place, message, meant(limit, known, are));
       }),
   ]);
+}
+
+/** What is wrong with what is given for a limit of the config: one thing at a time. */
+function misgiven(of: string, given: LimitName, limits: Limits): Diagnostic[] {
+  const { name, place, gives, estimate } = given;
+  const { perKey, unit } = limits[name]!;
+  const key = perKey === undefined ? "" : "({ input }) => …";
+  const right =
+    unit === undefined ? key || "true" : `{ estimate: 2_000${key === "" ? "" : `, key: ${key}`} }`;
+  const wrong = (what: string, hint = `write \`limits: { ${name}: ${right} }\``) => [
+    diagnostic("optionValue", place, `${of} ${what}`, hint),
+  ];
+  const limit = `the limit ${quote(name)}`;
+  if (unit !== undefined && ((gives ?? "budget") !== "budget" || estimate === "missing"))
+    return wrong(`names ${limit} without an estimate of the ${unit} that it counts`);
+  if (gives === "budget" && unit === undefined)
+    return wrong(`gives an estimate for ${limit}, which has no unit`);
+  if (given.isKeyless === true && perKey !== undefined)
+    return wrong(`names ${limit} without a key, which its perKey needs`);
+  if (gives === "number") return wrong(`makes a number the key of ${limit}: a key is a text`);
+  if (given.isKeyless !== true && gives !== undefined && perKey === undefined)
+    return wrong(`gives a key for ${limit}, which has no perKey`);
+  if (typeof estimate !== "object" || estimate.value === undefined || isWhole(estimate.value, 1))
+    return [];
+  const message = `gives \`estimate: ${textOf(estimate.value)}\` for ${limit}, which cannot be`;
+  const hint = "write a whole number from 1";
+  return [diagnostic("optionValue", estimate.place, `${of} ${message}`, hint)];
 }

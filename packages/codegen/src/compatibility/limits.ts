@@ -22,6 +22,10 @@ export function limitChanges(before: WrittenPlan, now: WrittenPlan): Change[] {
       const { maxWaiting } = limit;
       if (JSON.stringify({ ...old, maxWaiting }) === JSON.stringify({ ...limit, maxWaiting }))
         return [about(name, "changed: from now on, starts are refused by its new maxWaiting")];
+      if (old.unit !== limit.unit && limit.unit !== undefined)
+        return [about(name, `changed: it counts ${limit.unit}, and an action that waits takes 1`)];
+      if (old.unit !== limit.unit)
+        return [about(name, `changed: it counts starts now, and no ${old.unit}`)];
       return [about(name, "changed: actions that it lets through now begin, and none is ended")];
     }),
     ...now.workflows.flatMap((workflow) => {
@@ -43,7 +47,22 @@ function ofWorkflow(before: WorkflowThen, now: WorkflowThen, gone: readonly stri
         ? `${which} is removed: actions that have begun or wait for it count as before, and those that runs come to from now on do not`
         : then[name] === undefined
           ? `${which} is added: it holds for the actions that runs come to from now on`
-          : `${which} has another key: actions that have begun or wait keep theirs`;
+          : `${which} has ${otherOf(then[name], limits[name])}: actions that have begun or wait keep theirs`;
     return [{ workflow: now.name, compatibility: "safe", message }];
   });
+}
+
+/** What differs of what is given for a limit: its key, its estimate or both. */
+function otherOf(then: string, now: string): string {
+  const [key, estimate] = then.split("=");
+  const [newKey, newEstimate] = now.split("=");
+  const keys = key === newKey ? [] : ["another key"];
+  if (estimate === newEstimate) return keys.join();
+  const other =
+    newEstimate === undefined
+      ? "no estimate any more"
+      : estimate === undefined
+        ? "an estimate"
+        : "another estimate";
+  return [...keys, other].join(" and ");
 }

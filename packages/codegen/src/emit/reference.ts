@@ -67,7 +67,7 @@ function ofDefinition(workflow: WorkflowPlan): string[] {
 
 /** A base of an interface is worked out with it; what a member is, only where that is asked. */
 function referenceType(
-  { name, input: from, nodes }: WorkflowPlan,
+  { name, input: from, nodes, given }: WorkflowPlan,
   file: FileScope,
   input: string,
   payloads: string,
@@ -82,6 +82,7 @@ function referenceType(
     ...(isSeen(from)
       ? []
       : [member("~input", `(input: ${file.runtime("WorkflowInput")}<${definition}>) => void`)]),
+    ...(given.has("collect") ? [member("~collects", "true")] : []),
     member("~events", `() => ${payloads}`),
     namesMember(withoutOnEnd(nodes)),
   ];

@@ -1,6 +1,6 @@
 import * as z from "zod";
 import type { Place } from "../diagnostics/diagnostic.js";
-import type { GivenOptions } from "./known.js";
+import type { Given, GivenOptions } from "./known.js";
 import { logLevels, planVersion } from "./constants.js";
 import { isOutputFolder, maxPathSegment } from "./paths.js";
 import { isStageName, isWorkflowName } from "./names.js";
@@ -114,8 +114,9 @@ export const workflow = z.object({
   /** A hash of the source of its `fairness`. */
   fairness: z.string().optional(),
   /**
-   * The limits that it names, each with a hash of the source of its key; "" without a key. `*` stands
-   * for those that are not seen. Absent without any.
+   * The limits that it names, each with a hash of the source of its key; "" without a key. Of one
+   * with an estimate, `=` and a hash of that come after it. `*` stands for those that are not seen.
+   * Absent without any.
    */
   limits: z.record(z.string(), z.string()).optional(),
   /** Its `collect`: what is seen of it, and hashes of the source of its key and of all of it. */
@@ -240,9 +241,14 @@ export interface StagePlan extends z.infer<typeof stage> {
   readonly limitNames?: readonly LimitName[] | undefined;
 }
 
-/** A limit that is named. `isKeyless`: without a key. Default: with one, or that is not seen. */
+/** A limit that is named, with what is seen of what is given for it. */
 export interface LimitName extends Read {
+  /** Without a key. Default: with one, or that is not seen. */
   readonly isKeyless?: boolean;
+  /** What is given: nothing but its name, a key, a key that is a number, an object with an estimate. */
+  readonly gives?: "name" | "key" | "number" | "budget";
+  /** Of such an object. Absent if it may have one that is not seen. */
+  readonly estimate?: Given | "missing" | undefined;
 }
 
 export interface NodePlan extends z.infer<typeof node> {

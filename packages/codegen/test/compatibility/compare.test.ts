@@ -657,8 +657,8 @@ test("[S197] limits of a workflow that are added, removed or have another key ar
 export default defineConfig({ limits: { ${limits} } });`;
     return await planOf(a, "const shared = f();", of && `, limits: ${of}`, then, config);
   };
-  const told = async (from: string, to: string, limits?: string) => {
-    const before = await withLimits(from);
+  const told = async (from: string, to: string, limits?: string, then?: string) => {
+    const before = await withLimits(from, undefined, then);
     return compare(before, await withLimits(to, before, limits)).map(
       ({ workflow, compatibility, message }) => `${workflow} ${compatibility}: ${message}`,
     );
@@ -672,6 +672,25 @@ export default defineConfig({ limits: { ${limits} } });`;
   expect(await told(keyed, '{ tenant: ({ input }) => "b", exports: true }')).toEqual([
     'flow safe: its limit "tenant" has another key: actions that have begun or wait keep theirs',
   ]);
+  const other = (what: string) => [
+    `flow safe: its limit "old" has ${what}: actions that have begun or wait keep theirs`,
+  ];
+  const spend = "spend: ({ output }) => output";
+  const counts = 'old: { perKey: 1, rate: { limit: 5, per: "1m" }, unit: "tokens" }';
+  const starts = counts.replace(', unit: "tokens"', "");
+  const key = '({ input }) => "a"';
+  const estimated = `{ old: { estimate: 1, key: ${key} } }`;
+  const ofEstimates = async (from: string, to: string, config = counts) =>
+    (await told(from, to, config, counts)).filter((each) => each.startsWith("flow"));
+  expect(await ofEstimates(estimated, `{ old: { key: ${key}, estimate: 2, ${spend} } }`)).toEqual(
+    other("another estimate"),
+  );
+  expect(await ofEstimates(estimated, `{ old: { key: ${key}, estimate: 1, ${spend} } }`)).toEqual(
+    [],
+  );
+  expect(await ofEstimates(estimated, `{ old: ${key} }`, starts)).toEqual(
+    other("no estimate any more"),
+  );
   // Nobody waits for a limit that the config does not have any more.
   expect(await told(keyed, "", all)).toEqual([
     expect.stringContaining('"exports" is removed or renamed: actions that wait for it begin'),
@@ -690,15 +709,19 @@ test("[S197] limits that are new, changed, removed or renamed are told, and end 
   });
   const rate = (limit: number) => ({ api: { rate: { limit, per: "1m" } } });
   const same = { tenant: { perKey: 3 } };
+  const api = rate(5);
   const before = withLimits({
-    ...rate(5),
+    ...api,
+    used: { ...api.api, unit: "tokens" },
+    uses: api.api,
     ...same,
     exports: { total: 5 },
     asks: { total: 1 },
     old: { total: 1 },
   });
   const asks = { total: 1, maxWaiting: 9 };
-  const changed = { exports: { total: 2 }, asks, mails: { total: 1 } };
+  const counted = { used: { rate: api.api.rate }, uses: { ...api.api, unit: "tokens" } };
+  const changed = { exports: { total: 2 }, asks, mails: { total: 1 }, ...counted };
   const now = withLimits({ ...rate(6), ...same, ...changed });
   expect(compare(before, now)).toEqual(
     [
@@ -707,6 +730,8 @@ test("[S197] limits that are new, changed, removed or renamed are told, and end 
       'the limit "exports" is changed: actions that it lets through now begin, and none is ended',
       'the limit "asks" is changed: from now on, starts are refused by its new maxWaiting',
       'the limit "mails" is new: actions that run already do not count',
+      'the limit "used" is changed: it counts starts now, and no tokens',
+      'the limit "uses" is changed: it counts tokens, and an action that waits takes 1',
     ].map((message) => ({ workflow: "", compatibility: "safe", message })),
   );
   expect(compare(before, before)).toEqual([]);

@@ -10,6 +10,7 @@ import {
 } from "@stepwise/workpool/core";
 import { v } from "convex/values";
 import type { ComponentApi } from "../component/_generated/component.js";
+import type { Registered } from "../definition/limits.js";
 import { type Duration, durationMs } from "../rules.js";
 import { inputOf } from "../runtime/input.js";
 import type { WorkflowReference } from "../runtime/reference.js";
@@ -26,12 +27,14 @@ import {
 import { type SteeredLimit, type Until, untilTime } from "./limits.js";
 import { asCalled, named, nodeNamed } from "./nodes.js";
 import {
+  type Collecting,
   type OnComplete,
   parsedAt,
   startAll,
   type StartBatchOptions,
   type StartOptions,
   type StartSettings,
+  type WithoutCollect,
 } from "./start.js";
 import type { RestartOptions } from "./restart.js";
 import type { Status } from "./status.js";
@@ -92,7 +95,7 @@ export class WorkflowManager {
   /** Does something to many runs, in the background. */
   readonly bulk: Bulk;
   /** Pauses and overrides limits while the app runs, and shows them. */
-  readonly limits: LimitControls<SteeredLimit, Until>;
+  readonly limits: LimitControls<SteeredLimit, Until, Registered>;
 
   /** @param component `components.workflow`. @throws if an option is out of its range. */
   constructor(
@@ -122,18 +125,19 @@ export class WorkflowManager {
   /**
    * Starts a run, as soon as the caller's transaction has committed.
    * @param input parsed with the workflow's schema; handlers see the result.
-   * @param options `key` and `reuse`, `runAt` or `runAfter`, `onComplete`.
+   * @param options `key` and `reuse`, `runAt` or `runAfter`, `onComplete`. None of these for a
+   *   workflow with a `collect`.
    * @returns the run's id; if the `key` names a run already, or the `one` of the workflow skips the
    *   start, that of the run that goes on.
    * @throws if the input does not fit, naming the workflow and each bad field, is too large, or an
    *   option is invalid. A `LimitError` if its first action would have to wait for a limit whose
    *   `maxWaiting` is reached. Then there is no run, and the caller's transaction can go on.
    */
-  async start<Input, Callback extends OnComplete = OnComplete>(
+  async start<Input, Callback extends OnComplete = OnComplete, Collects = false>(
     ctx: MutationRunner,
-    workflow: WorkflowReference<Input>,
+    workflow: WorkflowReference<Input> & Collecting<Collects>,
     input: NoInfer<Input>,
-    options: StartOptions<Callback> = {},
+    options?: StartOptions<Callback> & WithoutCollect<Collects>,
   ): Promise<RunId> {
     return (await this.startOrGet(ctx, workflow, input, options)).runId;
   }
@@ -142,15 +146,22 @@ export class WorkflowManager {
    * Does what {@link start} does. @returns also `started`: false if the `key` named a run already, or
    * if the `one` of the workflow skips the start. Then it is the id of the run that goes on.
    */
-  async startOrGet<Input, Callback extends OnComplete = OnComplete>(
+  async startOrGet<Input, Callback extends OnComplete = OnComplete, Collects = false>(
     ctx: MutationRunner,
-    workflow: WorkflowReference<Input>,
+    workflow: WorkflowReference<Input> & Collecting<Collects>,
     input: NoInfer<Input>,
-    options: StartOptions<Callback> = {},
+    options?: StartOptions<Callback> & WithoutCollect<Collects>,
   ): Promise<{ runId: RunId; started: boolean }> {
     checkCompiled(workflow);
-    const starts = [{ ...inputOf(workflow, input), key: options.key }];
-    const all = await startAll(this.component, ctx, workflow, starts, options, this.#settings);
+    const starts = [{ ...inputOf(workflow, input), key: options?.key }];
+    const all = await startAll(
+      this.component,
+      ctx,
+      workflow,
+      starts,
+      options ?? {},
+      this.#settings,
+    );
     // There is one result for each start.
     return all[0]!;
   }
@@ -164,11 +175,11 @@ export class WorkflowManager {
    * @returns the ids, in the order of the inputs.
    * @throws as {@link start} does, before anything is started; the message says which input it is.
    */
-  async startBatch<Input, Callback extends OnComplete = OnComplete>(
+  async startBatch<Input, Callback extends OnComplete = OnComplete, Collects = false>(
     ctx: MutationRunner,
-    workflow: WorkflowReference<Input>,
+    workflow: WorkflowReference<Input> & Collecting<Collects>,
     inputs: readonly NoInfer<Input>[],
-    options: StartBatchOptions<NoInfer<Input>, Callback> = {},
+    options?: StartBatchOptions<NoInfer<Input>, Callback> & WithoutCollect<Collects>,
   ): Promise<RunId[]> {
     checkCompiled(workflow);
     if (!Array.isArray(inputs))
@@ -176,9 +187,16 @@ export class WorkflowManager {
     // Not `map`, which leaves out what a list has no value for.
     const starts = Array.from(inputs as typeof inputs & unknown[], (input, index) => ({
       ...parsedAt(workflow, input, index),
-      key: options.key?.(input, index),
+      key: options?.key?.(input, index),
     }));
-    const all = await startAll(this.component, ctx, workflow, starts, options, this.#settings);
+    const all = await startAll(
+      this.component,
+      ctx,
+      workflow,
+      starts,
+      options ?? {},
+      this.#settings,
+    );
     return all.map(({ runId }) => runId);
   }
 

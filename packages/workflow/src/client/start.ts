@@ -73,6 +73,22 @@ export type StartBatchOptions<Input, Callback extends OnComplete = OnComplete> =
   (input: Input, index: number) => string
 >;
 
+/** A workflow that may have a `collect`. */
+export interface Collecting<Collects> {
+  readonly "~collects"?: Collects;
+}
+
+/** Several starts become one run, so that none of them has a key, a time or a callback of its own. */
+export type WithoutCollect<Collects> = [Collects] extends [true]
+  ? {
+      key?: undefined;
+      reuse?: undefined;
+      runAt?: undefined;
+      runAfter?: undefined;
+      onComplete?: undefined;
+    }
+  : unknown;
+
 /** What the manager adds to every start. */
 export interface StartSettings {
   readonly maxParallelism: number | undefined;

@@ -5,43 +5,53 @@ import type { Register } from "./context.js";
 export type Registered = Register extends { limits: infer Of extends Limits } ? Of : Limits;
 
 type Names = keyof Registered & string;
-/** Those that have keys, or may have. */
-type KeyedNames = {
-  [Name in Names]: "perKey" extends keyof Registered[Name] ? Name : never;
+/** Those whose limit has a field, or may have it. */
+type NamesWith<Field extends string> = {
+  [Name in Names]: Field extends keyof Registered[Name] ? Name : never;
 }[Names];
-/** Those that have none, or may have none: all if the config is not known. */
+/** Those that have keys, and those that count a unit. All if the config is not known. */
+type KeyedNames = NamesWith<"perKey">;
+type UnitNames = NamesWith<"unit">;
+/** Those that have neither: all if the config is not known. */
 type PlainNames = string extends Names ? string : Exclude<Names, KeyedNames | UnitNames>;
 
 /** How the key of a limit is made. One that is undefined is none: the limit does not hold. */
 type KeyOf<Scope> = (scope: Scope) => string | undefined;
 
-/** Those that count a unit, or may count one. */
-type UnitNames = {
-  [Name in Names]: "unit" extends keyof Registered[Name] ? Name : never;
-}[Names];
-
-/** What an action says of a limit that counts a `unit`. */
-export interface BudgetOption<Scope> {
+interface Estimated<Output> {
   /** How much it will use, as far as is known before: its start takes so much. */
   readonly estimate: number;
   /**
-   * How much it has used, of its output. Default: as was estimated. Its output is `any`: a type
-   * that is inferred from the action is not known yet where its limits are read.
+   * How much it has used, of its output: a number from 0. Write the handler before `limits`, so that
+   * `output` has its type. Default: as was estimated.
    */
-  readonly spend?: (of: { output: any }) => number;
-  /** For a limit with `perKey`. */
+  readonly spend?: (of: { output: Output }) => number;
+}
+
+/** What an action says of a limit that counts a `unit`. @typeParam Output that of the action */
+export interface BudgetOption<Scope, Output = any> extends Estimated<Output> {
+  /** For a limit with `perKey`, which needs it. */
   readonly key?: KeyOf<Scope>;
 }
 
-type Keyed<Scope> = {
-  readonly [Name in Names]?:
-    | (Name extends KeyedNames ? KeyOf<Scope> : never)
-    | (Name extends PlainNames ? true : never)
-    | (Name extends UnitNames ? BudgetOption<Scope> : never);
-};
+/** What is given for a limit of the config. */
+type For<Name extends Names, Scope, Output> = string extends Names
+  ? KeyOf<Scope> | true | BudgetOption<Scope, Output>
+  : Name extends UnitNames
+    ? Name extends KeyedNames
+      ? Estimated<Output> & { readonly key: KeyOf<Scope> }
+      : Estimated<Output> & { readonly key?: undefined }
+    : Name extends KeyedNames
+      ? KeyOf<Scope>
+      : true;
+
+type Keyed<Scope, Output> = { readonly [Name in Names]?: For<Name, Scope, Output> };
 
 /**
  * The limits of an action: the names of those without keys, `["exports"]`, and how keys are made,
  * `{ tenant: ({ input }) => input.org }`, or both in one list. Keys are shown.
+ * @typeParam Output that of the action, of which is told what it has used. Default: any, as the
+ *   actions of a workflow have several.
  */
-export type LimitsOption<Scope> = Keyed<Scope> | readonly (PlainNames | Keyed<Scope>)[];
+export type LimitsOption<Scope, Output = any> =
+  Keyed<Scope, Output> | readonly (PlainNames | Keyed<Scope, Output>)[];

@@ -147,7 +147,7 @@ interface StepOptions<Scope, Result, Recovered, Undo extends AnyUndo, Tag> exten
    * `{ tenant: ({ input }) => input.org }` for one with keys. It waits until each has room. Default:
    * those of the workflow.
    */
-  limits?: LimitsOption<Scope>;
+  limits?: LimitsOption<Scope, Result>;
   /**
    * For an action: how long each attempt waits at most for a slot and its limits. Then the step
    * fails as `timedOut` with the reason `waiting`, and is not tried again. Default: as long as it

@@ -18,8 +18,9 @@ import { sensitivePaths } from "./secrets.js";
 
 /**
  * A compiled workflow, as `workflow.start` and a parent's children take it. A generated interface
- * adds `~events`, `~nodes` and `~definition`, through which outputs are found. They are not members
- * of this type: comparing a reference with it would ask for their types.
+ * adds `~events`, `~nodes` and `~definition`, through which outputs are found, and `~collects` if it
+ * has a `collect`. They are not members of this type: comparing a reference with it would ask for
+ * their types.
  */
 export interface WorkflowReference<Input> {
   readonly "~input"?: (input: Input) => void;

@@ -9,5 +9,6 @@ export default defineConfig({
     api: { rate: { limit: 2, per: "1m" } },
     scarce: { total: 1, maxWaiting: 1 },
     tokens: { rate: { limit: 1_000, per: "1m" }, unit: "tokens" },
+    credits: { perKey: 2, rate: { limit: 100, per: "1m" }, unit: "credits" },
   },
 });

@@ -1,11 +1,14 @@
+import type { GenericDataModel, GenericMutationCtx } from "convex/server";
 import { expectTypeOf, test } from "vitest";
 import { z } from "zod";
 import {
   type Collected,
   defineWorkflow,
   type WorkflowInput,
+  WorkflowManager,
   type WorkflowScope,
 } from "../../src/index.js";
+import { workflows } from "../convex/_workflows/index.js";
 
 const input = z.object({ org: z.string(), n: z.coerce.number() });
 type Item = { org: string; n: number };
@@ -40,4 +43,19 @@ test("what is no collect is refused", () => {
   defineWorkflow({ input, collect: { key: ({ input }) => input.n, quiet, keep: "all" } });
   // @ts-expect-error a soon is no duration
   defineWorkflow({ input, collect: { key, quiet: "soon", keep: "first" } });
+});
+
+test("[S215] a start that is collected has no key, time or callback of its own", () => {
+  const { start, startBatch, startOrGet } = WorkflowManager.prototype;
+  const ctx = {} as GenericMutationCtx<GenericDataModel>;
+  const { collectsAll, collectsBelow } = workflows;
+  void (() => start(ctx, collectsAll, { n: 1 }));
+  void (() => startBatch(ctx, collectsAll, [{ n: 1 }], {}));
+  // @ts-expect-error one run may be of several starts
+  void (() => start(ctx, collectsAll, { n: 1 }, { key: "k" }));
+  // @ts-expect-error the same
+  void (() => startOrGet(ctx, collectsAll, { n: 1 }, { runAfter: "1m" }));
+  // @ts-expect-error the same
+  void (() => startBatch(ctx, collectsAll, [{ n: 1 }], { key: (_input, index) => `${index}` }));
+  void (() => start(ctx, collectsBelow, { ns: [1] }, { key: "k", runAfter: "1m" }));
 });

@@ -72,7 +72,7 @@ export interface WorkpoolRetryOptions {
  */
 export class Workpool<Defined extends Limits = {}> {
   /** Pauses and overrides limits while the app runs, and shows them. */
-  readonly limits: LimitControls<SteeredName<Defined>>;
+  readonly limits: LimitControls<SteeredName<Defined>, Date | number, Defined>;
 
   /** @param component such as `components.workpool`. @throws if an option is out of its range. */
   constructor(

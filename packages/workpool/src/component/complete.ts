@@ -5,7 +5,7 @@ import type { Doc, Id } from "./_generated/dataModel.js";
 import { internalMutation, type MutationCtx } from "./_generated/server.js";
 import { continuation, voidMutation } from "./continuations.js";
 import { delayWork } from "./enqueue.js";
-import { logCompleted, logEvent } from "./events.js";
+import { logCompleted, logEvent, logUncounted } from "./events.js";
 import { type Outcome, vAttempt, vOutcome } from "./schema.js";
 import { host } from "./host.js";
 import { countEnd, countWithoutSlot } from "./reports.js";
@@ -149,8 +149,12 @@ export async function endRemovedWork(
   const { work, context, slot, how } = ended;
   const counted = countEnd(result.kind === "success" ? "succeeded" : result.kind);
   const mayEnqueue = work.onComplete !== undefined;
-  if (work.spends !== undefined && result.kind === "success")
-    await core.bookSpent(ctx, host, work.permits, core.usedIn(result.returnValue, work.spends));
+  if (work.spends !== undefined && result.kind === "success") {
+    const used = core.usedIn(result.returnValue, work.spends);
+    for (const [limit, spend] of Object.entries(work.spends))
+      if (used[limit] === undefined) await logUncounted(ctx, work, limit, spend);
+    await core.bookSpent(ctx, host, work.permits, used);
+  }
   const end = { work: work._id, slot, count: counted.count, executes: isExecuted(work) };
   await core.completeWork(ctx, host, { ...end, mayEnqueue, ...how });
   await logCompleted(ctx, work, result.kind, attempts);

@@ -50,6 +50,16 @@ export async function logCompleted(
   await logEvent(ctx, "INFO", "completed", { ...namesOf(work), status, attempts, completedAt });
 }
 
+/** Its result has no number where it was to say what it has used: it counts as estimated. */
+export async function logUncounted(
+  ctx: MutationCtx,
+  work: Doc<"works">,
+  limit: string,
+  spend: string,
+): Promise<void> {
+  await logEvent(ctx, "ERROR", "uncounted", { ...namesOf(work), limit, spend });
+}
+
 function namesOf({ _id, name, kind }: Doc<"works">) {
   return { workId: _id, name, kind };
 }

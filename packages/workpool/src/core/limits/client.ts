@@ -107,6 +107,17 @@ export type OverrideOptions<Until = Date | number> = Said<Until> &
     | { key: string; total?: undefined; perKey?: number; rate: Rate }
   );
 
+type Overridable = "total" | "perKey" | "rate";
+
+/** Refuses numbers that a limit does not have, and a key if it has none. */
+type Fitting<Defined extends Limits, Name> = Name extends keyof Defined
+  ? {
+      [Field in Exclude<Overridable, keyof Defined[Name]>]?: undefined;
+    } & ("perKey" extends keyof Defined[Name] ? unknown : { key?: undefined })
+  : Name extends typeof POOL
+    ? { perKey?: undefined; rate?: undefined; key?: undefined }
+    : unknown;
+
 export type PauseOptions<Until = Date | number> = Said<Until> & {
   /** One key of the limit. Default: the limit, with all of its keys. */
   key?: string;
@@ -123,7 +134,11 @@ export type SteeredName<Defined extends Limits> = (keyof Defined & string) | typ
  * Changes limits while the app runs, and shows them. What is set here stays through deploys and
  * starts, whatever numbers the code has.
  */
-export class LimitControls<Name extends string = string, Until = Date | number> {
+export class LimitControls<
+  Name extends string = string,
+  Until = Date | number,
+  Defined extends Limits = Limits,
+> {
   constructor(
     private readonly functions: LimitFunctions,
     private readonly config: Config,
@@ -136,7 +151,11 @@ export class LimitControls<Name extends string = string, Until = Date | number> 
    * @param name a limit, or `"maxParallelism"` for the whole pool.
    * @throws if there is no such limit, it has no such number, or there are more than 100 overrides.
    */
-  async override(ctx: MutationRunner, name: Name, options: OverrideOptions<Until>): Promise<void> {
+  async override<Of extends Name>(
+    ctx: MutationRunner,
+    name: Of,
+    options: OverrideOptions<Until> & Fitting<Defined, Of>,
+  ): Promise<void> {
     await ctx.runMutation(this.functions.override, this.argsOf(name, options));
   }
 
