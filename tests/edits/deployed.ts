@@ -31,6 +31,9 @@ export interface Faults {
   readonly lag?: () => number;
 }
 
+/** It runs as many scheduled functions at once as the pool of these apps has slots. */
+const CLASS = { deploymentClass: "s256" } as const;
+
 const LIB = "./component/lib.js";
 type Settle = { _handler(ctx: unknown, args: unknown): Promise<unknown> };
 
@@ -59,7 +62,7 @@ export class Deployment {
 
   /** One in which something goes wrong. */
   static async withFaults(version: Version, faults: Faults): Promise<Deployment> {
-    return new Deployment(version, [], await faulty(faults), new Counter(faults));
+    return new Deployment(version, [], await faulty(faults), new Counter({ ...CLASS, ...faults }));
   }
 
   /** What virtual time is driven with. */
@@ -70,7 +73,7 @@ export class Deployment {
     version: Version,
     later: readonly Version[] = [],
     modules: Modules = component,
-    counter = new Counter(),
+    counter = new Counter(CLASS),
   ) {
     this.counter = counter;
     this.#current = version.modules;

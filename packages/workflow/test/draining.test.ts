@@ -18,6 +18,9 @@ test.each([
   ["an event with a timeout", "unanswered", {}, "completed"],
   ["a run whose time is over", "oversleeps", {}, "timedOut"],
   ["a parent whose time is over", "outlasts", {}, "failed"],
+  ["a race whose time is over", "hurriedRace", { ms: 60_000 }, "completed"],
+  ["a race that is won in time", "hurriedRace", { ms: 500 }, "completed"],
+  ["a start that is collected", "collectsLast", { key: "a", n: 1 }, "completed"],
 ])("[S131] %s: finishAllScheduledFunctions ends", async (_what, name, input, state) => {
   const runId = await use.app.start(name, input);
   await drain();
@@ -30,6 +33,8 @@ test.each([
   ["outlasts", {}],
   ["unanswered", {}],
   ["choosy", { asks: true }],
+  ["hurriedRace", { ms: 60_000 }],
+  ["collectsLast", { key: "a", n: 1 }],
   ["list", { leaves: leaves(30) }],
 ])("[S131] %s, canceled: finishAllScheduledFunctions ends", async (name, input) => {
   const runId = await use.app.start(name, input);

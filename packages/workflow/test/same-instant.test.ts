@@ -32,6 +32,14 @@ test.each(["its time", "a resume after its time"])(
   },
 );
 
+test("[S55] [S92] a branch that goes on as its sibling fails leaves nothing that is not undone", async () => {
+  const id = await use.app.start("atOneMoment", {});
+  await use.app.drive();
+  expect(await use.app.status("atOneMoment", id)).toMatchObject({ state: "failed" });
+  const log = await use.app.log();
+  expect(log).toEqual(log.includes("held") ? ["held", "undone"] : []);
+});
+
 describe("at the very moment", () => {
   const limits = { attempt: 10 * MINUTE, run: HOUR, parent: 10 * MINUTE };
   const moments = Object.entries(limits).flatMap(([what, ms]) =>

@@ -247,3 +247,30 @@ export const polled = defineWorkflow({ input: z.object({ names: z.array(z.string
       }),
   })
   .event("approval", { schema: z.string() });
+
+export const quickNap = defineWorkflow({ input: z.object({}) }).sleep("rest", 1_000);
+
+const naps = () => [child(quickNap, {}), child(quickNap, {})];
+
+/** Both branches go on at one moment, of which one fails. */
+export const atOneMoment = defineWorkflow({ input: z.object({}) }).parallel("both", {
+  branches: {
+    fails: (b) =>
+      b.parent("slept", { children: naps }).branch("chosen", {
+        on: (): "some" => {
+          throw new Error("fails");
+        },
+        cases: { some: (c) => c },
+      }),
+    holds: (b) =>
+      b
+        .parent("rested", { children: naps })
+        .step("held", {
+          mutation: async (ctx) => void (await ctx.db.insert("log", { text: "held" })),
+          compensate: {
+            mutation: async (ctx) => void (await ctx.db.insert("log", { text: "undone" })),
+          },
+        })
+        .sleep("rest", "1h"),
+  },
+});
