@@ -54,9 +54,9 @@ export interface Host {
     /** What an executor gets of a work to run it; null if the work has a function of its own. */
     readonly attemptOf: (ctx: HostCtx, work: Work) => Promise<object | null>;
     /**
-     * Says whether the start that wakes the pool closes the gate for a moment where the scheduler has
-     * few places: starts of one moment then conflict once, and a lone one costs a call more. Default:
-     * false.
+     * Says whether works come in bursts. Then executors begin with a lone one too, and where the
+     * scheduler has few places, the start that wakes the pool closes the gate for a moment: starts of
+     * one moment conflict once, and a lone one costs a call more. Default: false.
      */
     readonly isForBursts?: boolean;
     readonly schedule: (

@@ -108,8 +108,8 @@ async function handOut(
   ranges?: Ranges,
 ): Promise<readonly SlotId[]> {
   const ids = await seeQueueForAll(ctx, host, gate, free);
-  // For a lone work, an executor would only be one more function.
-  const executes = ids.length > 1 || free.length === 1;
+  // For a lone work an executor is one more function, unless others follow soon.
+  const executes = host.executes?.isForBursts === true || ids.length > 1 || free.length === 1;
   const together = new Map<number, Taken[]>();
   const filled: SlotId[] = [];
   for (const { _id } of free) {
