@@ -85,7 +85,7 @@ describe("a RetryAfter that holds a limit", () => {
   });
 });
 
-test("[S213] of many at one moment one is written, none is refused, and all go on after it", async () => {
+test("[S213] of many at one moment one is written, none is refused, and all go on after it, together and in no line", async () => {
   const pool = new Workpool(components.workpool, { maxParallelism: 100, limits });
   const calls = {
     start: internalMutation({
@@ -112,18 +112,21 @@ test("[S213] of many at one moment one is written, none is refused, and all go o
   ];
   const deployment = await Deployment.of(parts, { class: S256 });
   let written = 0;
+  let lined = 0;
   const attempts: number[] = [];
   deployment.onCommit(({ writes }) => {
     for (const { table, old, next } of writes) {
       const said = (row?: object) => JSON.stringify((row as { overrides?: [] })?.overrides ?? []);
       if (table.path === "workpool/gate" && said(next) !== said(old) && said(next) !== "[]")
         written += 1;
+      if (table.path === "workpool/limited") lined += 1;
       if (table.name === "events" && next !== undefined) attempts.push(deployment.clock.now());
     }
   });
   deployment.at(0, () => deployment.mutation("calls:start", { count: 30 }));
   await deployment.drive();
   expect(written).toBe(1);
+  expect(lined).toBe(0);
   expect(attempts).toHaveLength(60);
   expect(attempts[30]! - attempts[0]!).toBeGreaterThanOrEqual(20_000);
   expect(attempts[59]! - attempts[0]!).toBeLessThan(30_000);

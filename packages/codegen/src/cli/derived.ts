@@ -8,6 +8,7 @@ import { nearest, suggestion } from "../diagnostics/nearest.js";
 import { explain as explained } from "../explain/explain.js";
 import type { NodeExplained, StageExplained, WorkflowExplained } from "../explain/explain.js";
 import { dot, type Graph, graphOf, mermaid } from "../graph/graph.js";
+import { durationMs } from "../plan/constants.js";
 import type { ProjectPlan } from "../plan/schema.js";
 import { stageKind } from "../plan/stage-kinds.js";
 import { duration } from "./counts.js";
@@ -167,10 +168,17 @@ function mostOf({
 
 type Rate = NonNullable<NonNullable<StageExplained["limits"]>[number]["rate"]>;
 
+/** Each start writes the bucket of its rate: with more, those that wait for a slot conflict there. */
+const MOST_A_SECOND = 100;
+
 function rateOf({ limit, per, burst }: Rate, hasKeys: boolean, unit?: string): string {
+  const aSecond = (limit * 1_000) / (durationMs(per) ?? Infinity);
+  // How many starts it is, of a unit, depends on what they use.
+  const isFast = unit === undefined && aSecond > MOST_A_SECOND;
+  const some = isFast ? `, some ${MOST_A_SECOND} a second while actions wait for slots too` : "";
   const time = typeof per === "number" ? `${per}ms` : per;
   const atOnce = burst === undefined ? "" : `, ${burst} of them at once`;
-  return `${limit}${unit === undefined ? "" : ` ${unit}`} per ${time}${hasKeys ? " of each key" : ""}${atOnce}`;
+  return `${limit}${unit === undefined ? "" : ` ${unit}`} per ${time}${hasKeys ? " of each key" : ""}${atOnce}${some}`;
 }
 
 /** Which of the bodies inside it a run goes through. */

@@ -1,4 +1,4 @@
-import { cp, mkdir, writeFile } from "node:fs/promises";
+import { cp, mkdir, readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import type { WorkflowExplained } from "../../src/explain/explain.js";
@@ -431,4 +431,16 @@ test("children that take turns, or may be any, are said to have no limit", async
   expect(out).toContain("2 for each countWords of pages");
   expect(out).toContain("and those of each child of unknown");
   expect(out).toContain("no worst case: no fixed limit for pages.");
+});
+
+test("of a rate that the pool cannot give while actions wait for slots is told what it can", async () => {
+  await use("limits");
+  const file = join(app(), "convex/stepwise.config.ts");
+  const config = await readFile(file, "utf8");
+  const some = "some 100 a second while actions wait for slots too";
+  expect((await workflowCodegen("explain", "answer")).out).not.toContain(some);
+  await writeFile(file, config.replace("limit: 500", "limit: 6_001"));
+  expect((await workflowCodegen("explain", "answer")).out).toContain(
+    `within limit api (25 at once, 6001 per 1m, 50 of them at once, ${some})`,
+  );
 });

@@ -47,8 +47,9 @@ export async function endAttempt(
   } else if (work.canceled === true) {
     await endWork(ctx, work, slot, { kind: "canceled" }, attempt, how);
   } else {
-    const { at, uncounted } = again;
-    await delayWork(ctx, work._id, at, { attempts: attempt, uncounted, cameAt: cameAt(work) });
+    const { at, uncounted, isHeld } = again;
+    const fields = { attempts: attempt, uncounted, cameAt: cameAt(work) };
+    await delayWork(ctx, work._id, at, fields, isHeld);
     const counted = countEnd("retries");
     const ended = { work: work._id, slot, count: counted.count, executes: isExecuted(work) };
     await core.completeWork(ctx, host, { ...ended, ...how });
@@ -65,12 +66,13 @@ async function nextAttempt(
   ctx: MutationCtx,
   { attempts, uncounted = 0, retry, permits }: Doc<"works">,
   outcome: Outcome,
-): Promise<(Pick<Doc<"works">, "uncounted"> & { at: number }) | null> {
+): Promise<(Pick<Doc<"works">, "uncounted"> & { at: number; isHeld?: boolean }) | null> {
   if (outcome.kind !== "failed") return null;
   const { at, holds } = outcome.asked ?? {};
-  if (at !== undefined && holds !== undefined)
-    if (await core.holdLimit(ctx, host, permits, { holds, at }))
-      return { at, uncounted: uncounted + 1 };
+  if (at !== undefined && holds !== undefined) {
+    const until = await core.holdLimit(ctx, host, permits, { holds, at });
+    if (until !== null) return { at: until, uncounted: uncounted + 1, isHeld: true };
+  }
   const counted = attempts + 1 - uncounted;
   if (!outcome.retryable || retry === undefined || counted >= retry.maxAttempts) return null;
   return {

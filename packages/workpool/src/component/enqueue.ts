@@ -39,14 +39,19 @@ export async function enqueueAll(
   return works.map((work) => work._id);
 }
 
-/** Starts a work again later. Until then it holds no slot, and one scheduled function. */
+/**
+ * Starts a work again later. Until then it holds no slot, and one scheduled function.
+ * @param isShared others are probably due at that moment: one function starts them. Default: alone.
+ */
 export async function delayWork(
   ctx: MutationCtx,
   workId: Id<"works">,
   at: number,
   fields: Partial<Pick<Doc<"works">, "attempts" | "uncounted" | "cameAt">> = {},
+  isShared = false,
 ): Promise<void> {
-  await ctx.db.patch("works", workId, { ...fields, due: await scheduleStart(ctx, at) });
+  const due = await (isShared ? shareStart : scheduleStart)(ctx, at);
+  await ctx.db.patch("works", workId, { ...fields, due });
 }
 
 async function insertWork(

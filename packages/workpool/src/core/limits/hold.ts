@@ -8,24 +8,29 @@ import { isPause, type Override } from "./overrides.js";
  * a pause with an end, beside those of operators. Many say so at one moment, and one of them writes.
  */
 
-/** Times that differ by no more are one: works that were told the same end one after another. */
+/**
+ * Times that differ by no more are one: works that were told the same end one after another. Holds
+ * end at multiples of it, so that works that were held together are tried again together.
+ */
 const SAME_MS = 250;
 /** The gate holds them, and each start reads that. With more, only the works themselves wait. */
 const MOST_HOLDS = 100;
 
 /**
  * Has nothing of a limit start until then: of the work's key, if the limit has keys.
- * @param permits those that the work needs. @returns whether the limit is one of them.
+ * @param permits those that the work needs.
+ * @returns when the work may be tried again: then or a little later; null if it is none of its limits.
  */
 export async function holdLimit(
   ctx: HostCtx,
   host: Host,
   permits: readonly string[] | undefined,
-  { holds: name, at: until }: { holds: string; at: number },
-): Promise<boolean> {
+  { holds: name, at }: { holds: string; at: number },
+): Promise<number | null> {
+  const until = at > Date.now() ? Math.ceil(at / SAME_MS) * SAME_MS : at;
   // That of a key comes after that of its limit.
   const permit = permits?.findLast((each) => whichOf(each).name === name);
-  if (permit === undefined) return false;
+  if (permit === undefined) return null;
   const which = whichOf(permit);
   const gate = await ensureGate(ctx);
   const { limits = {}, overrides = [] }: { limits?: object; overrides?: Override[] } = gate;
@@ -33,12 +38,12 @@ export async function holdLimit(
     isPause(each) && each.isHold === true && each.name === name && each.key === which.key;
   const others = overrides.filter((each) => !isOfIt(each));
   const heldUntil = overrides.find(isOfIt)?.until ?? Date.now();
-  if (until <= heldUntil + SAME_MS && heldUntil > Date.now()) return true;
+  if (until <= heldUntil + SAME_MS && heldUntil > Date.now()) return until;
   const isFull = others.filter(({ isHold }) => isHold === true).length >= MOST_HOLDS;
-  if (until <= Date.now() || isFull || !Object.hasOwn(limits, name)) return true;
+  if (until <= Date.now() || isFull || !Object.hasOwn(limits, name)) return until;
   const hold: Override = { ...which, by: "RetryAfter", at: Date.now(), until, isHold: true };
   await ctx.db.patch("gate", gate._id, { overrides: [...others, hold] });
   await ctx.scheduler.runAt(until, host.functions.endOverrides, {});
   await readGate(ctx);
-  return true;
+  return until;
 }

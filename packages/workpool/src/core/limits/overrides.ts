@@ -55,8 +55,10 @@ const of =
   ({ overrides = [] }: Limited, { name, key }: Which): Override | undefined =>
     overrides.find((each) => each.name === name && each.key === key && fits(each));
 
-const ownHold = of(({ isHold }) => isHold === true);
-const ownPauseAlone = of((each) => isPause(each) && each.isHold !== true);
+/** What is over may stand there for a moment: works that were held start at the end of the hold. */
+const isOn = ({ until = Infinity }: Override) => until > Date.now();
+const ownHold = of((each) => each.isHold === true && isOn(each));
+const ownPauseAlone = of((each) => isPause(each) && each.isHold !== true && isOn(each));
 
 /** The pause of the limit or key itself: that of an operator, or a hold. */
 export const ownPause = (gate: Limited, which: Which): Override | undefined =>
