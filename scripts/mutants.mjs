@@ -13,7 +13,11 @@ export const GUARDS = [
   { guard: "stale", says: "a cancel while fused mutations run" },
   { guard: "slot-of-running", says: "a cancel while an action runs" },
   { guard: "not-begun", says: "a cancel before the action has begun" },
-  { guard: "closed-while-entered", says: "a cancel while an event arrives" },
+  {
+    guard: "closed-while-entered",
+    says: "a cancel while an event arrives",
+    profile: "scenes",
+  },
   { guard: "compensating", says: "a cancel while the run compensates" },
   {
     guard: "running-sibling",
@@ -37,7 +41,11 @@ export const GUARDS = [
     test: ["packages/workflow/test/inserting-children.test.ts", "are waited for, though all"],
   },
   { guard: "settled", says: "a child ends after its parent has failed" },
-  { guard: "settled-again", says: "the next function is gone, or its arguments are too large" },
+  {
+    guard: "settled-again",
+    says: "the next function is gone, or its arguments are too large",
+    test: ["packages/workflow/test/faults.test.ts", "nor after a mutation"],
+  },
   {
     guard: "has-reported",
     says: "an action is taken for lost, but reports after all",
@@ -87,7 +95,11 @@ export const GUARDS = [
   { guard: "gate-closes", says: "works begin to wait, and completions are to serve them" },
   { guard: "drain-begins", says: "an enqueue finds all slots taken as the last one is freed" },
   { guard: "drain-after-end", says: "an enqueue joins the queue as a completion finds it empty" },
-  { guard: "drain-is-read", says: "a drain sees no free slot as a completion frees one" },
+  {
+    guard: "drain-is-read",
+    says: "a drain sees no free slot as a completion frees one",
+    test: ["packages/workpool/test/read-write-sets.test.ts", "leaves its slot to a drain"],
+  },
   { guard: "drain-generation", says: "a drain goes on when another has begun" },
   { guard: "gate-is-read", says: "an enqueue joins the queue as somebody opens the gate" },
   { guard: "watch-is-read", says: "the watchdog ends as a work starts from idle" },
@@ -111,6 +123,14 @@ export const GUARDS = [
  * Mistakes that somebody might make. Each text must occur once in the sources, white space aside.
  */
 export const MUTANTS = [
+  {
+    name: "lanes-do-not-turn",
+    says: "a slot always takes works of the same lane",
+    file: "workpool/src/core/queue.ts",
+    find: "return (number + Math.floor(Date.now() / TURN_MS)) % lanesOf(gate);",
+    replace: "return number % lanesOf(gate);",
+    test: ["packages/workpool/test/lanes.test.ts", "serves the lanes of all slots in turn"],
+  },
   {
     name: "attempts-one-more",
     says: "a work of the pool is tried once more than it may be",

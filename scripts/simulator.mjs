@@ -16,7 +16,7 @@ const entry = join(tests, "sim/main.ts");
  * Bundled from their sources, so that a mutation reaches them, and coverage too; everything else is
  * used as it is built.
  */
-const fromSource = /^@stepwise\/(workflow\/test|workpool(\/(core|test))?)$/;
+const fromSource = /^@stepwise\/(workflow\/test|workpool(\/(core(\/limits)?|test))?)$/;
 
 /**
  * Bundles the simulator into a folder of its own.
@@ -36,8 +36,9 @@ export async function bundleSimulator({ mutation, isFromSource = mutation !== un
     name: "sources",
     setup({ onResolve }) {
       onResolve({ filter: fromSource }, ({ path }) => {
-        const [, name, module] = path.split("/");
-        const file = module === "test" ? "test.ts" : `${module ?? "client"}/index.ts`;
+        const [, name, ...modules] = path.split("/");
+        const module = modules.join("/") || "client";
+        const file = module === "test" ? "test.ts" : `${module}/index.ts`;
         return { path: join(packages, name, "src", file) };
       });
       onResolve({ filter: /^[^./]/ }, ({ kind }) =>

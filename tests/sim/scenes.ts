@@ -32,6 +32,23 @@ export const endsTogether = defineWorkflow({ input })
   .step("after", { mutation: async (ctx, { input }, info) => change(ctx, info, "after", { input }) });
 `,
   ),
+  // Of a cancel and an event one comes first, and the other finds that.
+  scene(
+    "canceledAsItComes",
+    `
+export const canceledAsItComes = defineWorkflow({ input })
+  .event("before", { schema: z.string() })
+  .step("after", { mutation: async (ctx, { input }, info) => change(ctx, info, "after", { input }), isolate: true });
+`,
+    [
+      ...Array.from({ length: 11 }, () => ({ on: "event", nth: 1, does: "start" }) as const),
+      ...Array.from({ length: 12 }, (_, index) => {
+        const to = { on: "event", run: index / 12 } as const;
+        const sent = { ...to, nth: 85, does: "send", event: 0 } as const;
+        return [sent, { ...to, nth: 86 + index, does: "cancel" } as const];
+      }).flat(),
+    ],
+  ),
 ].map((each, index) => ({ ...each, seed: index + 1 }));
 
 /** With nothing in its plan: whether it is held against the interpreter, and comes to the same. */

@@ -64,6 +64,14 @@ describe("a completion that fails twice, and then no more", () => {
     await app.expectNothingLeft();
   });
 
+  test("[S92] [S109] nor after a mutation: what that did stays, and is recorded", async () => {
+    const app = new TestApp({ settle: ({ next }) => next.kind !== "fail" });
+    const { runId, ...status } = await app.run("approval", {});
+    expect(status).toMatchObject({ state: "failed" });
+    expect(await app.log()).toEqual(["asked"]);
+    expect(await app.steps(runId)).toEqual(["asked completed"]);
+  });
+
   test("[S92] [S109] the same in a loop: what undoes it sees the iteration", async () => {
     const app = new TestApp({
       settle: ({ outcome, token }) => outcome.kind === "success" && token.iterations?.[0] === 2,

@@ -81,3 +81,20 @@ describe("100 works that end at once, and others that are enqueued meanwhile", (
     },
   );
 });
+
+test("an end that leaves its slot to a drain has read it, so that this does not end at the same moment", async () => {
+  const app = new HostApp();
+  await app.setMaxParallelism(16);
+  for (let i = 0; i < 16; i++) await app.enqueue({ label: `r${i}`, ms: i < 2 ? 1_000 : 60_000 });
+  for (let i = 0; i < 2; i++) await app.enqueue({ label: `w${i}`, ms: 60_000 });
+  await app.drive(500);
+  const drain = await app.t.run(async (ctx) => await ctx.db.query("drain").first());
+  expect(drain?.on).toBe(false);
+  transactions.length = 0;
+  await app.drive(600);
+  const [first, second] = transactions.filter(({ name }) => name === "complete");
+  // The first one begins the drain.
+  expect(first?.writes).toContain(drain?._id);
+  expect(second?.writes).not.toContain(drain?._id);
+  expect(second?.reads).toContain(drain?._id);
+});

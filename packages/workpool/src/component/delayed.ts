@@ -1,4 +1,4 @@
-import { cancelPending } from "../core/index.js";
+import { cancelPending, isPending } from "../core/index.js";
 import { internal } from "./_generated/api.js";
 import type { Doc, Id } from "./_generated/dataModel.js";
 import type { MutationCtx, QueryCtx } from "./_generated/server.js";
@@ -91,8 +91,6 @@ export async function findLostStarts(ctx: QueryCtx): Promise<Delayed> {
 
 /** Says whether a work that waits for its time, or for its next attempt, waits in vain. */
 export async function isStartLost(ctx: QueryCtx, { due }: Doc<"works">): Promise<boolean> {
-  if (due === undefined) return false;
-  const job =
-    due.job === undefined ? null : await ctx.db.system.get("_scheduled_functions", due.job);
-  return job === null || !["pending", "inProgress"].includes(job.state.kind);
+  // While it runs, it is pending still: to all but itself.
+  return due !== undefined && !(await isPending(ctx, due.job));
 }
