@@ -150,7 +150,7 @@ export class PoolLimits {
     for (const work of left) this.#count(work, -1);
     // One whose slot is only written to goes on, also if its limit was lowered.
     const started = [...entered].filter((work) => !left.has(work));
-    const [gate] = this.deployment.rows<Doc<"gate">>(component, "gate");
+    const gate = this.#gate();
     for (const work of started) this.#begin(work, gate);
     for (const work of entered) this.#count(work, 1);
     for (const name of new Set(started.flatMap((work) => this.#begun.get(work) ?? [])))
@@ -158,6 +158,14 @@ export class PoolLimits {
         this.tell(`${by} runs ${this.#running.get(name)} of ${name}`);
     if (this.#held !== this.#permits)
       this.tell(`${by}: works in slots hold ${this.#held} of ${this.#permits} permits`);
+  }
+
+  /** The gate without the overrides that are over: by the clock of this process, none is. */
+  #gate(): Doc<"gate"> | undefined {
+    const [gate] = this.deployment.rows<Doc<"gate">>(this.place.component, "gate");
+    const now = this.deployment.wall();
+    const isOn = ({ until = Infinity }: { until?: number | undefined }) => until > now;
+    return gate && { ...gate, overrides: gate.overrides?.filter(isOn) };
   }
 
   /** A limit that is added counts what begins from then on. */
