@@ -53,6 +53,9 @@ function versionOf(plan: string, collect: Collecting | undefined) {
     start: internalMutationGeneric(
       async (ctx, given: any) => await workflow.start(ctx, works, given),
     ),
+    restart: internalMutationGeneric(async (ctx, { runId }: any) =>
+      workflow.restart(ctx, works, runId as string),
+    ),
     cancel: internalMutationGeneric(async (ctx, { runId }: any) =>
       workflow.cancel(ctx, runId as string),
     ),
@@ -194,5 +197,24 @@ test("[S214] a run that collects keeps what its workflow says when it begins, an
     start(100, 3);
     await deployment.advance(10_000);
     expect(await outputsOf(deployment)).toEqual([got]);
+  }
+});
+
+test("[S214] what a run has collected stays its input without the collect: one item alone, or all", async () => {
+  for (const [count, got] of [
+    [1, [0]],
+    [2, [0, 1]],
+  ] as const) {
+    const { deployment, start } = await deployed({ quiet: 500, keep: "all" });
+    for (const n of from(0, count)) start(n, n);
+    await deployment.drive();
+    await deployment.deploy(versionOf("second", undefined));
+    const [{ _id: runId } = { _id: "" }] = runsOf(deployment);
+    deployment.at(1, () => deployment.mutation("manage:restart", { runId }));
+    await deployment.drive();
+    expect(await outputsOf(deployment)).toEqual([got]);
+    expect(runsOf(deployment)[0]?.input).toEqual(
+      count === 1 ? { key: "a", n: 0 } : { items: from(0, 2).map((n) => ({ key: "a", n })) },
+    );
   }
 });

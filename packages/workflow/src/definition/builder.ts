@@ -11,7 +11,6 @@ import type {
 import { Definer } from "./definer.js";
 import type {
   Definition,
-  Ended,
   Finalized,
   InputEntry,
   InputFrom,
@@ -30,7 +29,7 @@ import type {
   Sequence,
   Whole,
 } from "./cases.js";
-import type { Ends, EndsIn, Kept, Literal } from "./ending.js";
+import type { Ended, Ends, EndsIn, Kept, Literal } from "./ending.js";
 import type { CasesOf, MatchNode, Rest } from "./matching.js";
 import type { Awaited, EventNode, EventOutput, Named, Schemas } from "./event.js";
 import type {

@@ -267,17 +267,6 @@ export interface Finalized<Input, Scope, Output, Name extends string, Events> ex
   readonly nodes: Nodes<OnTop<Name> | "finalize", Name, "", Events>;
 }
 
-/** A line of nodes that has its `.end`: nothing follows it, and nothing of it goes on. */
-export interface Ended<Input, Scope, Output, Name extends string, Events> extends Definition<
-  Input,
-  Scope,
-  Output,
-  Name,
-  Events
-> {
-  readonly "~last"?: () => never;
-}
-
 /* Any definition: `never` in the place of a parameter's type fits all. */
 export interface AnyDefinition extends Omit<Definition<never, unknown, unknown>, "nodes"> {
   readonly nodes: Readonly<Record<string, CompiledNode<string, string>>>;

@@ -1,3 +1,16 @@
+import type { Definition } from "./definition.js";
+
+/** A line of nodes that has its `.end`: nothing follows it, and nothing of it goes on. */
+export interface Ended<Input, Scope, Output, Name extends string, Events> extends Definition<
+  Input,
+  Scope,
+  Output,
+  Name,
+  Events
+> {
+  readonly "~last"?: () => never;
+}
+
 /** The output of an `.end`, among what a definition's type says of its nodes. */
 export interface Ends<Output> {
   readonly ends: Output;

@@ -29,8 +29,8 @@ export type { BudgetOption, LimitsOption } from "./limits.js";
 export type { AnySchema, InferInput, InferOutput } from "./values.js";
 export type { Each, Entries, Loop, NamesOf, ScopeOf } from "./scope.js";
 // The types of definitions are made of these, so declarations of an app have to name them.
-export type { Ended, Finalized } from "./definition.js";
-export type { Ends } from "./ending.js";
+export type { Finalized } from "./definition.js";
+export type { Ended, Ends } from "./ending.js";
 export type { Awaited, Named, Receives } from "./event.js";
 export type { Absent, Starts } from "./parent.js";
 export type { Sequence } from "./cases.js";

@@ -1,5 +1,6 @@
 import { useId, useMemo, type CSSProperties, type ReactNode } from "react";
 import { layoutOf, type Layout, type PlanGraph, type Point } from "./layout.js";
+import { shapeOf } from "./shapes.js";
 import { badgeOf, badgesOfNodes, type Step } from "./states.js";
 import { STYLES } from "./styles.js";
 import type { LiveRun } from "./use-run.js";
@@ -125,7 +126,7 @@ interface NodeProps {
 function GraphNode({ place: { node, short, details, x, y, width, height }, badge }: NodeProps) {
   const { tone, sign, label } = badge ?? badgeOf(undefined);
   const top = -height / 2;
-  const shape = shapes[node.shape] ?? box;
+  const { outline } = shapeOf(node.shape);
   return (
     <g
       transform={`translate(${round(x)} ${round(y)})`}
@@ -133,7 +134,7 @@ function GraphNode({ place: { node, short, details, x, y, width, height }, badge
       data-reached={badge && tone !== "idle" ? "" : undefined}
     >
       <title>{badge === undefined ? node.name : `${node.name}: ${label}`}</title>
-      <path className="stepwise-shape" d={shape(round(width), round(height))} />
+      <path className="stepwise-shape" d={outline(round(width), round(height))} />
       <text y={round(top + 20)}>
         {sign !== "" && <tspan className="stepwise-sign">{sign} </tspan>}
         {short}
@@ -148,35 +149,6 @@ function GraphNode({ place: { node, short, details, x, y, width, height }, badge
 }
 
 const round = (pixels: number): number => Math.round(pixels * 10) / 10;
-
-type Shape = (width: number, height: number) => string;
-
-/** A box whose sides point outwards by so much. */
-const pointed =
-  (slant: number): Shape =>
-  (w, h) =>
-    `M${-w / 2} 0 ${-w / 2 + slant} ${-h / 2}H${w / 2 - slant}L${w / 2} 0 ${w / 2 - slant} ${h / 2}H${-w / 2 + slant}Z`;
-const box: Shape = (w, h) => `M${-w / 2} ${-h / 2}H${w / 2}V${h / 2}H${-w / 2}Z`;
-const rounded: Shape = (w, h) => {
-  const r = Math.min(18, h / 2);
-  const corner = (x: number, y: number) => `a${r} ${r} 0 0 1 ${x * r} ${y * r}`;
-  return (
-    `M${-w / 2 + r} ${-h / 2}h${w - 2 * r}${corner(1, 1)}v${h - 2 * r}${corner(-1, 1)}` +
-    `h${2 * r - w}${corner(-1, -1)}v${2 * r - h}${corner(1, -1)}Z`
-  );
-};
-/**
- * Functions are boxes, parents have two borders, waits are round, decisions are pointed, ends are
- * doubly round.
- */
-const shapes: Readonly<Record<string, Shape>> = {
-  run: box,
-  fanOut: (w, h) => box(w, h) + box(w - 8, h - 8),
-  wait: rounded,
-  decision: pointed(26),
-  loop: pointed(14),
-  end: (w, h) => rounded(w, h) + rounded(w - 8, h - 8),
-};
 
 /** How far from a corner a line begins to turn, in px. */
 const TURN = 10;

@@ -1,4 +1,5 @@
 import { Graph, layout } from "@dagrejs/dagre";
+import { shapeOf } from "./shapes.js";
 
 /** A plan's graph, as `workflow-codegen graph --format json` writes it. */
 export interface PlanGraph {
@@ -58,16 +59,6 @@ const NAME_HEIGHT = 18;
 const DETAIL_HEIGHT = 15;
 const MARGIN = 8;
 const LABEL_HEIGHT = 16;
-/** Shapes with slanted sides need more room for the same text. */
-const ROOM: Readonly<Record<string, number>> = {
-  run: 24,
-  fanOut: 32,
-  wait: 36,
-  decision: 64,
-  loop: 52,
-  end: 44,
-};
-
 /** Places the nodes of a workflow from top to bottom. @throws if the graph has no such workflow */
 export function layoutOf(graph: PlanGraph, name: string | undefined) {
   const workflow = graph.workflows.find((each) => name === undefined || each.name === name);
@@ -92,7 +83,7 @@ export function layoutOf(graph: PlanGraph, name: string | undefined) {
       ...lines.map((line) => line.length * SMALL_LETTER),
     );
     const height = NAME_HEIGHT + lines.length * DETAIL_HEIGHT + 14;
-    drawing.setNode(node.name, { width: text + (ROOM[node.shape] ?? 24), height });
+    drawing.setNode(node.name, { width: text + shapeOf(node.shape).room, height });
     drawing.setParent(node.name, frames.get(node.name)?.id);
     return lines;
   });

@@ -63,10 +63,33 @@ export function parserOf(
   workflow: Pick<WorkflowReference<never>, "definition" | "parse">,
 ): (whole: unknown) => Value {
   const { parse } = workflow;
-  if (!keepsAll(workflow)) return parse;
+  if (!keepsAll(workflow)) return (whole) => withoutCollect(parse, whole);
   return (whole) => {
     const { items }: { items?: unknown } = Object(whole);
     // A run that was started before its workflow had a `collect`.
     return { items: Array.isArray(items) ? items.map((each) => parse(each)) : [parse(whole)] };
   };
+}
+
+/** A run may have collected its items before its workflow had no such `collect` any more. */
+function withoutCollect(parse: (whole: unknown) => Value, whole: unknown): Value {
+  const { items, ...rest }: { items?: unknown } = Object(whole);
+  if (!Array.isArray(items) || items.length === 0 || Object.keys(rest).length > 0)
+    return parse(whole);
+  try {
+    const own = parse(whole);
+    if (Object.hasOwn(Object(own), "items")) return own;
+  } catch (error) {
+    try {
+      return itemsParsed(parse, items);
+    } catch {
+      throw error;
+    }
+  }
+  return itemsParsed(parse, items);
+}
+
+function itemsParsed(parse: (whole: unknown) => Value, items: readonly unknown[]): Value {
+  const [first, ...others] = items.map((each) => parse(each));
+  return first !== undefined && others.length === 0 ? first : { items: [first!, ...others] };
 }

@@ -63,7 +63,7 @@ export interface NodeKind {
   /** Those that belong into the plan where their values can be seen. */
   readonly planned?: readonly string[];
   /** Its name, if nothing follows it, so that it has none of its own. */
-  readonly lastName?: "finalize" | "end";
+  readonly lastName?: string;
   parts(read: Read): NodeParts;
 }
 
@@ -154,7 +154,7 @@ function nameOfLast(name: string, { kindNode: at }: NodeCall, context: NodeConte
   const { file, prefix, code } = context;
   const path = `${prefix}${name}`;
   const label = prefix === "" ? name : `the end of ${quote(prefix.slice(0, -1))}`;
-  if (prefix === "" || name === "end") return { name, at, path, code: [...code, name], label };
+  if (prefix === "" || name !== "finalize") return { name, at, path, code: [...code, name], label };
   const message = `a finalize stands inside ${quote(prefix.slice(0, -1))}; only a workflow has one`;
   const hint = "make it a step: the last node of a case or a body gives its output";
   return file.report("finalizeInBody", at, message, hint);
