@@ -1,6 +1,7 @@
 import type { Commit, Deployment } from "@stepwise/testing";
 import type { Limits } from "@stepwise/workpool/core";
 import type { Doc } from "../../packages/workpool/src/component/_generated/dataModel.js";
+import type { Job } from "../edits/deployed.js";
 import type { Place } from "./pool-limits.js";
 
 /** A transaction commits up to so long after its time. */
@@ -11,8 +12,8 @@ const ROUND_MS = 250;
 
 /** What is taken of a rate, at a time. */
 interface Level {
-  taken: number;
-  at: number;
+  readonly taken: number;
+  readonly at: number;
 }
 
 /** How a bucket is named, and how much a work takes of it. */
@@ -41,6 +42,8 @@ function takenBy(limits: Limits, permits: readonly string[], isAgain: boolean): 
 export class PoolRates {
   readonly #levels = new Map<string, Level>();
   readonly #works = new Map<string, { permits: readonly string[]; isAgain: boolean }>();
+  /** How far the clock has been moved, and when that was seen, by a clock that is not. */
+  #moved: { readonly by: number; readonly at: number } | undefined;
 
   constructor(
     readonly deployment: Deployment,
@@ -48,12 +51,18 @@ export class PoolRates {
     readonly place: Place,
     /** By work, what ends in a commit has used, by limit. */
     readonly used: (commit: Commit) => ReadonlyMap<string, Readonly<Record<string, number>>>,
-    /** A clock that was moved says nothing of what came back meanwhile. */
-    readonly isMoved: boolean,
   ) {}
+
+  /** What there is now is not what it has seen. */
+  forget(): void {
+    const rows = this.#rows();
+    this.#levels.clear();
+    for (const { name, taken, at } of rows) this.#levels.set(name, { taken, at });
+  }
 
   see(commit: Commit): void {
     const { component, works } = this.place;
+    const isMoving = this.#isMoving();
     const [left, entered] = [new Set<string>(), new Set<string>()];
     for (const { table, old, next } of commit.writes) {
       // What a table holds is for its schema to say.
@@ -67,43 +76,61 @@ export class PoolRates {
     }
     for (const [work, used] of this.used(commit))
       for (const { bucket, limit, cost } of this.#takes(work)) {
-        const level = this.#level(bucket);
-        level.taken = Math.max(0, level.taken + (used[limit] ?? cost) - cost);
+        const { taken, at } = this.#level(bucket);
+        const booked = Math.max(0, taken + (used[limit] ?? cost) - cost);
+        this.#levels.set(bucket, { taken: booked, at });
       }
-    for (const work of entered) if (!left.has(work)) this.#start(commit.by, work);
+    for (const work of entered) if (!left.has(work)) this.#start(commit.by, work, isMoving);
+    if (isMoving) return this.forget();
     for (const { table, next } of commit.writes)
-      if (table.path === `${component}/buckets` && next !== undefined && !this.isMoved)
-        this.#agrees(commit.by, next as unknown as Doc<"buckets">);
+      if (table.path === `${component}/buckets` && next !== undefined) {
+        const bucket = next as unknown as Doc<"buckets">;
+        this.#levels.set(bucket.name, this.#level(bucket.name));
+        this.#agrees(commit.by, bucket);
+      }
   }
 
-  #start(by: string, work: string): void {
+  /** A transaction that had begun when the clock was moved has another time than its commit. */
+  #isMoving(): boolean {
+    const now = this.deployment.clock.now();
+    const by = Math.round(this.deployment.wall() - now);
+    if (this.#moved?.by !== by)
+      this.#moved = { by, at: this.#moved === undefined ? -Infinity : now };
+    return now <= this.#moved.at + LATE_MS;
+  }
+
+  #start(by: string, work: string, isMoving: boolean): void {
     for (const { bucket, limit, cost } of this.#takes(work)) {
       const { everyMs, burst } = this.#paceOf(limit);
       const level = this.#level(bucket);
       // One that takes more than there can be waits for all.
       const over = level.taken + Math.min(cost, burst) - burst;
-      if (over > LATE_MS / everyMs + 0.01)
+      if (over > LATE_MS / everyMs + 0.01 && !isMoving)
         this.tell(`${by} takes ${cost} of ${bucket}, ${over.toFixed(1)} more than there are`);
-      level.taken += cost;
+      this.#levels.set(bucket, { taken: level.taken + cost, at: level.at });
     }
   }
 
   /** At the end every bucket is full, or says what was taken. */
   atRest(): void {
-    const rows = this.deployment.rows<Doc<"buckets">>(this.place.component, "buckets");
+    const rows = this.#rows();
+    const jobs = this.deployment.rows<Job>(this.place.component, "_scheduled_functions");
     for (const row of rows) {
-      if (!this.isMoved) this.#agrees("the end", row);
-      if (row.job !== undefined) this.tell(`somebody is to let go on who waits for ${row.name}`);
+      this.#agrees("the end", row);
+      const job = jobs.find(({ _id }) => _id === row.job);
+      // Whoever waits for it next replaces one that was lost.
+      if (job !== undefined && !/^(failed|canceled)$/.test(job.state.kind))
+        this.tell(`somebody is to let go on who waits for ${row.name}`);
     }
     for (const name of this.#levels.keys())
-      if (!this.isMoved && !rows.some((row) => row.name === name))
+      if (!rows.some((row) => row.name === name))
         this.#agrees("the end", { name, taken: 0, at: this.deployment.wall() });
   }
 
   /** What a row says now is what was taken. */
   #agrees(by: string, { name, taken, at }: Pick<Doc<"buckets">, "name" | "taken" | "at">): void {
     const { everyMs } = this.#paceOf(name.split(":")[0]!);
-    const shown = Math.max(0, taken - (this.deployment.wall() - at) / everyMs);
+    const shown = Math.max(0, taken - Math.max(0, this.deployment.wall() - at) / everyMs);
     const known = this.#level(name).taken;
     if (Math.abs(shown - known) > LATE_MS / everyMs + 0.01)
       this.tell(`${by}: of ${name} ${known.toFixed(1)} are taken, the bucket says ${shown}`);
@@ -125,14 +152,15 @@ export class PoolRates {
     return { everyMs, burst: Math.max(burst, Math.ceil((2 * ROUND_MS) / everyMs)) };
   }
 
-  /** What is taken now. */
+  #rows(): Doc<"buckets">[] {
+    return this.deployment.rows<Doc<"buckets">>(this.place.component, "buckets");
+  }
+
+  /** What is taken now. If the clock went back, nothing comes back until the bucket is written. */
   #level(bucket: string): Level {
     const now = this.deployment.wall();
-    const level = this.#levels.get(bucket) ?? { taken: 0, at: now };
-    const back = Math.max(0, now - level.at) / this.#paceOf(bucket.split(":")[0]!).everyMs;
-    level.taken = Math.max(0, level.taken - back);
-    level.at = now;
-    this.#levels.set(bucket, level);
-    return level;
+    const { taken, at } = this.#levels.get(bucket) ?? { taken: 0, at: now };
+    const back = Math.max(0, now - at) / this.#paceOf(bucket.split(":")[0]!).everyMs;
+    return { taken: Math.max(0, taken - back), at: now };
   }
 }

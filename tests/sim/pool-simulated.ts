@@ -115,13 +115,7 @@ class PoolSimulation {
     const tell = (problem: string) => void this.#problems.push(problem);
     const limits = new PoolLimits(this.#deployment, tell);
     const place = { component: "workpool", works: "works" };
-    const rates = new PoolRates(
-      this.#deployment,
-      tell,
-      place,
-      (commit) => this.#used(commit),
-      this.#isMoved,
-    );
+    const rates = new PoolRates(this.#deployment, tell, place, (commit) => this.#used(commit));
     const { maxWaiting } = FIRST_LIMITS.scarce;
     const waits = new PoolWaits(this.#deployment, tell, maxWaiting);
     [this.#rates, this.#waits] = [rates, waits];

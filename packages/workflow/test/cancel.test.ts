@@ -142,6 +142,12 @@ describe("cancel", () => {
       const [, ...children] = await use.app.tree(id);
       const begun = children.flatMap(({ steps }) => steps.map(({ kind }) => kind));
       expect(new Set(begun)).toEqual(new Set(["entry"]));
+      // They are about to be canceled, and not lost.
+      const { status } = components.workflow.views;
+      for (const { runId } of children)
+        expect(await use.app.t.query(status, { run: { runId } })).toMatchObject({
+          stalled: false,
+        });
       await use.app.drive();
       expect(await use.app.log()).not.toContain("make 0");
       await use.app.expectNothingLeft();

@@ -8,6 +8,11 @@ import { TestApp } from "./harness.js";
 beforeEach(() => void vi.useFakeTimers());
 afterEach(() => void vi.useRealTimers());
 
+/** Nobody but the platform writes scheduled functions; convex-test lets a test do it. */
+interface Restoring {
+  patch(id: string, fields: { state: { kind: "pending" } }): Promise<void>;
+}
+
 /** What a run did, and what is left of it. */
 async function whatItDid(app: TestApp, name: string, runId: string) {
   const runs = await app.tree(runId);
@@ -114,6 +119,26 @@ describe("an entry that comes again does nothing", () => {
     expect(app.counter.calls.filter(isOf("engine/entry:enter"))).toHaveLength(1);
     expect(entered()).toBe(before);
     expect(await app.log()).toEqual([]);
+  });
+
+  test("[S133] of a run that was canceled, as after a partial restore, it takes no effect", async () => {
+    // convex-test says that it was rolled back.
+    vi.spyOn(console, "error").mockImplementation(() => {});
+    const app = new TestApp();
+    const runId = await app.start("approval", {});
+    await app.t.mutation(internal.manager.steer, { how: "cancel", name: "approval", run: runId });
+    // What was scheduled is of an earlier time than the records.
+    await app.inComponent(async (ctx) => {
+      const jobs = await ctx.db.system.query("_scheduled_functions").collect();
+      const canceled = jobs.filter(({ state }) => state.kind === "canceled");
+      expect(canceled.map(({ name }) => name)).toContain("_workflows/approval:entry");
+      for (const { _id } of canceled)
+        await (ctx.db as unknown as Restoring).patch(_id, { state: { kind: "pending" } });
+    });
+    await app.drive();
+    expect(app.counter.calls.map(({ name }) => name)).toContain("_workflows/approval:entry");
+    expect(await app.log()).toEqual([]);
+    expect(await app.status("approval", runId)).toMatchObject({ state: "canceled" });
   });
 
   test("[S133] an event that is sent while the entry of its timeout comes again is taken once", async () => {

@@ -1,4 +1,4 @@
-import { expect, test } from "vitest";
+import { expect, test, vi } from "vitest";
 import { type Limits, Workpool } from "../src/client/index.js";
 import { NOTHING_LEFT, TestApp, virtualTime } from "./app.js";
 import { components, internal } from "./convex/_generated/api.js";
@@ -128,6 +128,21 @@ test("[S222] a rate that is removed releases who waits, one that is raised or ov
   await many(1, {}, made({}));
   await app.drive(SECOND);
   expect(starts).toHaveLength(9);
+  await app.drive();
+  expect(await app.leftovers()).toEqual(NOTHING_LEFT);
+});
+
+test("[S216] if the clock goes back, what was taken comes back from then on, in the same time", async () => {
+  const { app, many, starts } = rated({ api: { rate: { limit: 1, per: "1s", burst: 2 } } });
+  await many(3, { api: true });
+  const begin = (await app.drive(500), Date.now() - 3_600 * SECOND);
+  expect(starts).toHaveLength(2);
+  vi.setSystemTime(begin);
+  await many(2, { api: true });
+  await app.drive(6 * SECOND);
+  expect(starts).toHaveLength(5);
+  expect(starts[2]! - begin).toBeGreaterThanOrEqual(SECOND);
+  expect(starts[4]! - starts[2]!).toBeGreaterThanOrEqual(2 * SECOND - 500);
   await app.drive();
   expect(await app.leftovers()).toEqual(NOTHING_LEFT);
 });

@@ -1,33 +1,62 @@
 import { toJson } from "../plan/known.js";
 import type { WorkflowPlan } from "../plan/schema.js";
+import { type Option, stringOf, unwrap } from "./functions.js";
 import { knownValue } from "./known.js";
 import { optionSource } from "./nodes/node-kind.js";
-import { fileOf, type Options } from "./options.js";
+import { fileOf, type Options, optionsIn } from "./options.js";
 import type { DefinitionFile } from "./parser.js";
 import { sourceHash } from "./tokens.js";
 
-/** By how much earlier the actions of a workflow go, as far as it is seen. */
-export function readPriority(
+/** What a workflow says of how its runs stand to others, as far as it is seen. */
+export function readStanding(
   all: Options | undefined,
   definition: DefinitionFile,
-): NonNullable<WorkflowPlan["priority"]> | undefined {
-  const option = all?.get("priority");
-  if (option === undefined) return undefined;
-  const file = fileOf(option, definition);
-  const by = toJson(knownValue(option.value, file));
+): Pick<WorkflowPlan, "one" | "priority" | "fairness" | "collect"> {
+  const [one, priority] = [all?.get("one"), all?.get("priority")];
+  const [fairness, collect] = [all?.get("fairness"), all?.get("collect")];
   return {
-    by: typeof by === "string" || typeof by === "number" ? by : undefined,
-    hash: sourceHash(optionSource(new Map([[option.name, option]])), file),
+    one: one && readOne(one, fileOf(one, definition)),
+    priority: priority && readPriority(priority, fileOf(priority, definition)),
+    fairness: fairness && hashOf(fairness, fileOf(fairness, definition)),
+    collect: collect && readCollect(collect, fileOf(collect, definition)),
   };
 }
 
-/** By which keys its actions share the slots of the pool. */
-export function readFairness(
-  all: Options | undefined,
-  definition: DefinitionFile,
-): string | undefined {
-  const option = all?.get("fairness");
-  return (
-    option && sourceHash(optionSource(new Map([[option.name, option]])), fileOf(option, definition))
-  );
+const hashOf = (option: Option, file: DefinitionFile) =>
+  sourceHash(optionSource(new Map([[option.name, option]])), file);
+
+/** Of runs with the same key. */
+function readOne(option: Option, file: DefinitionFile): WorkflowPlan["one"] {
+  const otherwise = optionsIn(option.value, file).get("otherwise");
+  return { otherwise: otherwise && stringOf(unwrap(otherwise.value)), hash: hashOf(option, file) };
+}
+
+/** By how much earlier its actions go. */
+const readPriority = (option: Option, file: DefinitionFile): WorkflowPlan["priority"] => ({
+  by: scalarOf(option, file),
+  hash: hashOf(option, file),
+});
+
+/** How it collects its starts. */
+function readCollect(option: Option, file: DefinitionFile): WorkflowPlan["collect"] {
+  const options = optionsIn(option.value, file);
+  const valueOf = (name: string) => {
+    const given = options.get(name);
+    return given && scalarOf(given, fileOf(given, file));
+  };
+  const key = options.get("key");
+  return {
+    keep: valueOf("keep"),
+    quiet: valueOf("quiet"),
+    atMost: valueOf("atMost"),
+    size: valueOf("size"),
+    key: key && hashOf(key, file),
+    hash: hashOf(option, file),
+  };
+}
+
+/** A string or a number that is seen. */
+function scalarOf({ value }: Option, file: DefinitionFile): string | number | undefined {
+  const seen = toJson(knownValue(value, file));
+  return typeof seen === "string" || typeof seen === "number" ? seen : undefined;
 }

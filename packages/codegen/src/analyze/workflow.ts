@@ -23,11 +23,9 @@ import {
 } from "./options.js";
 import type { Options } from "./options.js";
 import { readOnEnd } from "./nodes/on-end.js";
-import { readCollect } from "./collect.js";
-import { readOne } from "./one.js";
 import { reportSecretReads, reportSecretTags, sensitivePaths } from "./secret-reads.js";
 import { reportTags } from "./tags.js";
-import { readFairness, readPriority } from "./standing.js";
+import { readStanding } from "./standing.js";
 import { readWorkflowLimits } from "./workflow-limits.js";
 import { nodeKinds } from "./nodes/table.js";
 import { sourceHash } from "./tokens.js";
@@ -68,11 +66,8 @@ export function workflowPlan(
     nodes: [...read.nodes, ...readOnEnd(options, name, file)],
     hasUnreadNodes: read.hasUnreadNodes || definition.isPart,
     hasUnknownNames: read.hasUnknownNames || definition.isPart,
-    one: readOne(options, file),
-    priority: readPriority(options, file),
-    fairness: readFairness(options, file),
+    ...readStanding(options, file),
     limits: readWorkflowLimits(options, file),
-    collect: readCollect(options, file),
     renamings: options === undefined ? [] : readRenamings(options, name, file),
     limitNames: options && readLimits(options, ["input"], file)?.names,
     given,

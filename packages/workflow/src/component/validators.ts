@@ -102,7 +102,6 @@ export type Counted = Infer<typeof vCounted>;
 
 /** A paused run lets those behind it begin before it. */
 export const vTurnState = oneOf("has it", "waits", "paused");
-export type TurnState = Infer<typeof vTurnState>;
 
 /** What a tag of a run says. */
 export const vTagValue = v.union(v.string(), v.number(), v.boolean());

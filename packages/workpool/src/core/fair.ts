@@ -99,8 +99,11 @@ export async function lookFairly(
     keys.push({ first, weight, held, rows: [], isWhole: false });
   }
   for (let left = count; left > 0;) {
-    const open = keys.filter(({ isWhole }) => !isWhole);
-    const shares = shared(open, left);
+    const open = keys
+      .filter(({ isWhole }) => !isWhole)
+      .map((key) => ({ ...key, key, held: key.held + key.rows.length, left: Infinity }));
+    const shares = new Map<Key, number>();
+    for (const { key } of inTurn(open, left)) shares.set(key, (shares.get(key) ?? 0) + 1);
     if (shares.size === 0) break;
     for (const [key, share] of shares) {
       const had = key.rows.length;
@@ -109,7 +112,8 @@ export async function lookFairly(
       left -= key.rows.length - had;
     }
   }
-  const wanted = inOrder(keys, count);
+  const owners = keys.map((key) => ({ ...key, inLine: [...key.rows], left: key.rows.length }));
+  const wanted = inTurn(owners, count).map(({ inLine }) => inLine.shift()!);
   const others = keys.toSorted(byShare).map(({ first }) => first);
   const rows = [...new Set([...wanted, ...others].map(({ _id }) => _id))];
   return { rows, areFew: tells === true && (await seemFew(ctx, keys, lanes)) };
@@ -184,28 +188,16 @@ function byShare(one: Share, other: Share): number {
   return share !== 0 ? share : one.first.at < other.first.at ? -1 : 1;
 }
 
-/** Who gets how many of so many slots. What they get is counted as held. */
-function shared(keys: readonly Key[], count: number): Map<Key, number> {
-  const shares = new Map<Key, number>();
-  const open = keys.map((key) => ({ ...key, held: key.held + key.rows.length, key }));
-  for (let left = count; left > 0 && open.length > 0; left--) {
+/** Whose each of so many slots is. A key gets none beyond what is `left`, and holds what it gets. */
+function inTurn<Of extends Share & { left: number }>(keys: readonly Of[], count: number): Of[] {
+  const turns: Of[] = [];
+  while (turns.length < count) {
+    const open = keys.filter(({ left }) => left > 0);
+    if (open.length === 0) break;
     const next = open.reduce((one, other) => (byShare(other, one) < 0 ? other : one));
     next.held += 1;
-    shares.set(next.key, (shares.get(next.key) ?? 0) + 1);
+    next.left -= 1;
+    turns.push(next);
   }
-  return shares;
-}
-
-/** The works that were read of the keys, in the order in which they are to start. */
-function inOrder(keys: readonly Key[], count: number): Row[] {
-  const open = keys.map((key) => ({ ...key, left: [...key.rows] }));
-  const rows: Row[] = [];
-  while (rows.length < count) {
-    const some = open.filter(({ left }) => left.length > 0);
-    if (some.length === 0) break;
-    const next = some.reduce((one, other) => (byShare(other, one) < 0 ? other : one));
-    rows.push(next.left.shift()!);
-    next.held += 1;
-  }
-  return rows;
+  return turns;
 }

@@ -51,7 +51,10 @@ export function isWaitingForChildren(parent: Step | null): parent is Step {
 /**
  * Says whether a child must not begin: its parent waits no more, and cancels its children in pages.
  */
-export async function isCalledOff(ctx: QueryCtx, { parentOfMany }: Token): Promise<boolean> {
+export async function isCalledOff(
+  ctx: QueryCtx,
+  { parentOfMany }: Pick<Token, "parentOfMany">,
+): Promise<boolean> {
   if (parentOfMany === undefined) return false;
   return !isWaitingForChildren(await stepWithId(ctx, parentOfMany));
 }

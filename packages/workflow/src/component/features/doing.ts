@@ -1,6 +1,6 @@
 import { isWaiting, slotOf } from "@stepwise/workpool/core";
 import { type Infer, v } from "convex/values";
-import { childrenIn } from "../core/childRuns.js";
+import { childrenIn, isCalledOff } from "../core/childRuns.js";
 import type { QueryCtx, Run, Step } from "../core/documents.js";
 import {
   isAction,
@@ -51,6 +51,11 @@ async function doingNow(ctx: QueryCtx, step: Step): Promise<Doing> {
 
 /** Says whether a step is stuck: the watchdog finds what is due soon, and a repair everything. */
 export async function isStalled(ctx: QueryCtx, step: Step): Promise<boolean> {
+  // What is called off has done nothing where it was due, and is about to be canceled.
+  return (await isStuck(ctx, step)) && !(await isCalledOff(ctx, step));
+}
+
+async function isStuck(ctx: QueryCtx, step: Step): Promise<boolean> {
   if (step.paused === true) return false;
   if (await isStranded(ctx, step)) return true;
   if (isInPool(step) && step.entersAt === undefined) {

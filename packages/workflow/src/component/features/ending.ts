@@ -1,4 +1,4 @@
-import { hasRoom, type Work } from "@stepwise/workpool/core";
+import { hasRoom, isOwnJob, type Work } from "@stepwise/workpool/core";
 import { v } from "convex/values";
 import type { StepError } from "../../definition/context.js";
 import { internal } from "../_generated/api.js";
@@ -189,10 +189,11 @@ async function closeSteps(
 }
 
 async function closeStep(ctx: MutationCtx, step: Step, state: BadEnd, page: Page) {
-  // The job stays: it may be the one that ends the run.
-  const { job: _job, check: _check, ...noEntry } = NO_ENTRY;
+  const { check: _check, ...noEntry } = NO_ENTRY;
+  // What the function did that ends the run stays: `settle` knows it by this.
+  const job = (await isOwnJob(ctx, step.job)) ? step.job : undefined;
   const keepsDone = isParent(step) ? page.keepsDone : undefined;
-  const closed = { ...noEntry, state, endedAt: Date.now(), paused: undefined, keepsDone };
+  const closed = { ...noEntry, job, state, endedAt: Date.now(), paused: undefined, keepsDone };
   const beganAt = await stopStep(ctx, step);
   await ctx.db.patch("steps", step._id, { ...closed, beganAt });
   if (!isParent(step)) return;

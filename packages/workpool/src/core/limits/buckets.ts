@@ -116,7 +116,7 @@ export function seenKeptBack(
   for (const [index, { name, cost, ...pace }] of spent.entries()) {
     const bucket = seen[index] ?? null;
     const full = permitOfRate(name);
-    const isContended = bucket !== null && now < bucket.at + CONTENDED_MS;
+    const isContended = bucket !== null && Math.abs(now - bucket.at) < CONTENDED_MS;
     if (isContended && !poolTx(ctx).releasing.has(name)) return { full, at: now + ROUND_MS };
     const fullAt = fullAtOf(pace, bucket, now);
     if (mayStartAt(pace, fullAt + queued * cost * pace.everyMs, cost) <= now) continue;
@@ -145,6 +145,9 @@ export async function spend(ctx: MutationCtx, work: Asking): Promise<void> {
   }
 }
 
+/** Its time, but now if the clock went back since: what it lacks comes back from now on. */
+export const notLater = ({ at }: Stored): number => Math.min(at, Date.now());
+
 /** A releaser that is so late was lost. */
 const LOST_MS = 10_000;
 
@@ -166,7 +169,7 @@ export async function waitForBucket(
   const fields = { job: await ctx.scheduler.runAt(dueAt, host.functions.releaseRate, args), dueAt };
   if (bucket === null)
     await ctx.db.insert("buckets", { name, taken: 0, at: 0, fullAt: 0, ...fields });
-  else await ctx.db.patch("buckets", bucket._id, fields);
+  else await ctx.db.patch("buckets", bucket._id, { ...fields, at: notLater(bucket) });
 }
 
 /** A sweep removes so many buckets that are full again. */

@@ -75,9 +75,12 @@ export interface Stored {
   readonly at: number;
 }
 
-/** When a bucket is full again; now, if it is. */
+/**
+ * When a bucket is full again; now, if it is. If the clock went back, nothing has come back until
+ * the bucket is next written.
+ */
 export function fullAtOf({ everyMs }: Pace, bucket: Stored | null, now: number): number {
-  return bucket === null ? now : Math.max(now, bucket.at + bucket.taken * everyMs);
+  return bucket === null ? now : Math.max(now, Math.min(bucket.at, now) + bucket.taken * everyMs);
 }
 
 /** Fractions of a ms are not exact. */

@@ -2,7 +2,7 @@ import type { Host, HostCtx } from "../context.js";
 import { ensureGate } from "../gate.js";
 import { HALF_OF_A_TRANSACTION, hasRoom } from "../room.js";
 import { poolTx } from "../transaction.js";
-import { findBucket, type KeptBack, waitForBucket } from "./buckets.js";
+import { findBucket, type KeptBack, notLater, waitForBucket } from "./buckets.js";
 import { permitOfRate } from "./limits.js";
 import { blockLine, endLine, firstOf, lineBlockedBy, linesBlockedBy } from "./lines.js";
 import { ROUND_MS } from "./rate.js";
@@ -20,7 +20,8 @@ export async function releaseRate(
 ): Promise<void> {
   const bucket = await findBucket(ctx, name);
   if (bucket === null) return;
-  await ctx.db.patch("buckets", bucket._id, { job: undefined, dueAt: undefined });
+  const written = { job: undefined, dueAt: undefined, at: notLater(bucket) };
+  await ctx.db.patch("buckets", bucket._id, written);
   poolTx(ctx).releasing.add(name);
   const next = await releaseSome(ctx, host, permitOfRate(name));
   // What ends a pause of the pool has all lines looked at.

@@ -1,0 +1,72 @@
+import type { Commit, Deployment } from "@stepwise/testing";
+import { expect, test } from "vitest";
+import { PoolRates } from "./pool-rates.js";
+
+/** A pool of which one row at a time is written, on a clock that is moved by hand. */
+function watched() {
+  const problems: string[] = [];
+  const gate = { limits: { api: { rate: { limit: 100, per: 1_000, burst: 50 } } } };
+  const now = { clock: 0, wall: 0 };
+  const rows = { gate: [gate], buckets: [] as object[] } as Record<string, object[]>;
+  const deployment = {
+    wall: () => now.wall,
+    clock: { now: () => now.clock },
+    rows: (_component: string, table: string) => rows[table] ?? [],
+  };
+  const place = { component: "workpool", works: "works" };
+  // As much of a deployment as it asks.
+  const of = deployment as unknown as Deployment;
+  const rates = new PoolRates(
+    of,
+    (problem) => void problems.push(problem),
+    place,
+    () => new Map(),
+  );
+  const write = (name: string, next: object) =>
+    rates.see({
+      by: "test",
+      writes: [{ table: { path: `workpool/${name}` }, id: "", old: undefined, next }],
+    } as unknown as Commit);
+  let count = 0;
+  return {
+    problems,
+    pass: (ms: number) => ((now.clock += ms), (now.wall += ms)),
+    jump: (ms: number) => (now.wall += ms),
+    wall: () => now.wall,
+    /** Starts so many, as of a time, and says what the bucket says then. */
+    start: (many: number, at: number, taken: number) => {
+      for (let n = 0; n < many; n++) {
+        const work = `w${++count}`;
+        write("works", { _id: work, permits: ["api"] });
+        write("slots", { work });
+      }
+      rows["buckets"] = [{ name: "api", taken, at }];
+      write("buckets", { name: "api", taken, at });
+    },
+  };
+}
+
+test("a bucket that differs from what was taken is a problem, and one start too many", () => {
+  const { problems, start } = watched();
+  start(50, 0, 40);
+  expect(problems.join()).toMatch(/of api 50.0 are taken, the bucket says 40/);
+  problems.length = 0;
+  start(10, 0, 60);
+  expect(problems.join()).toMatch(/10.0 more than there are/);
+});
+
+/** Found by seed 910142 of the pool. */
+test("a clock that is moved while a transaction runs says nothing of what it takes", () => {
+  const { problems, pass, jump, wall, start } = watched();
+  start(0, 0, 0);
+  const began = wall();
+  jump(200);
+  pass(20);
+  start(50, began, 50);
+  pass(280);
+  // 500 ms since it began: all have come back.
+  start(50, wall(), 50);
+  expect(problems).toEqual([]);
+  start(20, wall(), 70);
+  expect(problems.join()).toMatch(/more than there are/);
+});
