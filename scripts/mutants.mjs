@@ -14,6 +14,11 @@ export const GUARDS = [
   { guard: "slot-of-running", says: "a cancel while an action runs" },
   { guard: "not-begun", says: "a cancel before the action has begun" },
   { guard: "closed-while-entered", says: "a cancel while an event arrives" },
+  {
+    guard: "left-to-begin",
+    says: "a cancel meets the begin of an executor",
+    test: ["packages/workpool/test/executors.test.ts", "canceled"],
+  },
   { guard: "compensating", says: "a cancel while the run compensates" },
   {
     guard: "running-sibling",
@@ -111,6 +116,22 @@ export const GUARDS = [
  * Mistakes that somebody might make. Each text must occur once in the sources, white space aside.
  */
 export const MUTANTS = [
+  {
+    name: "refused-is-lost",
+    says: "an action that found no permit in an executor is taken for one that has failed",
+    file: "workpool/src/core/report.ts",
+    find: "if (!NOT_BEGUN.test(messageOf(error)) || Date.now() > until) throw error;",
+    replace: "throw error;",
+    test: ["packages/workflow/test/executors-deployed.test.ts", "finds no permit in time"],
+  },
+  {
+    name: "refused-among-others",
+    says: "what was refused in a report of several is not reported alone",
+    file: "workflow/src/component/executor.ts",
+    find: "refused.push(done);",
+    replace: "void done;",
+    test: ["packages/workflow/test/executors.test.ts", "is reported alone"],
+  },
   {
     name: "attempts-one-more",
     says: "a work of the pool is tried once more than it may be",
