@@ -17,7 +17,7 @@ export const GUARDS = [
   {
     guard: "left-to-begin",
     says: "a cancel meets the begin of an executor",
-    test: ["packages/workpool/test/executors.test.ts", "canceled"],
+    test: ["packages/workpool/test/executors.test.ts", "has not begun never runs"],
   },
   { guard: "compensating", says: "a cancel while the run compensates" },
   {
