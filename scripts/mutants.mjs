@@ -18,6 +18,11 @@ export const GUARDS = [
     says: "a cancel while an event arrives",
     profile: "scenes",
   },
+  {
+    guard: "left-to-begin",
+    says: "a cancel meets the begin of an executor",
+    test: ["packages/workpool/test/executors.test.ts", "has not begun never runs"],
+  },
   { guard: "compensating", says: "a cancel while the run compensates" },
   {
     guard: "running-sibling",
@@ -130,6 +135,22 @@ export const MUTANTS = [
     find: "return (number + Math.floor(Date.now() / TURN_MS)) % lanesOf(gate);",
     replace: "return number % lanesOf(gate);",
     test: ["packages/workpool/test/lanes.test.ts", "serves the lanes of all slots in turn"],
+  },
+  {
+    name: "refused-is-lost",
+    says: "an action that found no permit in an executor is taken for one that has failed",
+    file: "workpool/src/core/report.ts",
+    find: "if (!NOT_BEGUN.test(messageOf(error)) || Date.now() > until) throw error;",
+    replace: "throw error;",
+    test: ["packages/workflow/test/executors-deployed.test.ts", "finds no permit in time"],
+  },
+  {
+    name: "refused-among-others",
+    says: "what was refused in a report of several is not reported alone",
+    file: "workflow/src/component/executor.ts",
+    find: "refused.push(done);",
+    replace: "void done;",
+    test: ["packages/workflow/test/executors.test.ts", "is reported alone"],
   },
   {
     name: "attempts-one-more",

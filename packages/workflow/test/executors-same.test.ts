@@ -10,9 +10,14 @@ const use = useTestApp();
 async function seen(app: TestApp, name: string, id: string) {
   const status = await app.status(name, id);
   const [top] = await app.tree(id);
-  const steps = top?.steps.map(({ stage, state, attempt, iterations, errors }) => {
-    return { stage, state, attempt, iterations, errors };
-  });
+  const steps = top?.steps.map(({ stage, state, attempt, iterations, errors, kind }) => ({
+    stage,
+    state,
+    attempt,
+    iterations,
+    errors,
+    kind,
+  }));
   const { state, output, error } = (status ?? {}) as Record<string, unknown>;
   return JSON.parse(
     JSON.stringify({ state, output, error, steps }, (_key, value: unknown) =>

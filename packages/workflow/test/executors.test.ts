@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { components, internal } from "./convex/_generated/api.js";
-import { useTestApp } from "./harness.js";
+import { TestApp, useTestApp } from "./harness.js";
 
 /* Steps that wait for a slot run in executors: what they promise is the same there. */
 
@@ -59,4 +59,40 @@ test("one that is canceled before its executor takes it does not begin", async (
   const begun = use.app.counter.calls.filter(({ name }) => name.endsWith("slow:wait"));
   expect(begun).toHaveLength(3);
   await use.app.expectNothingLeft();
+});
+
+test("one that is canceled when its executor is scheduled does not begin", async () => {
+  await busy();
+  const ids: string[] = [];
+  for (let n = 0; n < 2; n++) ids.push(await use.app.start("slow", { ms: 1_000 }));
+  await use.app.drive(async () =>
+    use.app.inComponent(async (ctx) => {
+      const jobs = await ctx.db.system.query("_scheduled_functions").collect();
+      return jobs.some(
+        ({ name, state }) => name === "executor:execute" && state.kind === "pending",
+      );
+    }),
+  );
+  await use.app.t.mutation(internal.runs.cancel, { runId: ids[0]! });
+  await use.app.drive();
+  expect(await states("slow", ids)).toEqual(["canceled", "completed"]);
+  const begun = use.app.counter.calls.filter(({ name }) => name.endsWith("slow:wait"));
+  expect(begun).toHaveLength(3);
+  await use.app.expectNothingLeft();
+});
+
+test("[S156] what is refused among others is reported alone, and is no attempt more", async () => {
+  // In a report of several, the end of an action comes without its slot.
+  const app = new TestApp({
+    settle: ({ slot, outcome }) => slot === undefined && outcome.kind === "success",
+  });
+  await app.t.mutation(components.workflow.config.update, { maxParallelism: 2 });
+  for (let n = 0; n < 2; n++) await app.start("slow", { ms: 5_000 });
+  const ids: string[] = [];
+  for (let n = 0; n < 4; n++) ids.push(await app.start("handed", { what: "does well" }));
+  await app.drive();
+  for (const id of ids)
+    expect(await app.status("handed", id)).toMatchObject({ state: "completed" });
+  expect(app.counter.calls.filter(({ name }) => name === "executor:recordAlone")).not.toEqual([]);
+  expect(await app.slotsHeld()).toBe(0);
 });

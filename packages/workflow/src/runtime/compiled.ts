@@ -116,6 +116,8 @@ export function compiled(
   const actions = new Set<string>();
   /** Stages whose actions are something else now. */
   const replaced = new Set<string>();
+  /** Stages whose actions are gone. */
+  const removed = new Set<string>();
   const reads = new Map(Object.entries(settings.reads ?? {}));
   const facts = { component, workflow, storedAs, definition, functions, plan, retry, limits };
   const own: Bound = {
@@ -285,7 +287,10 @@ export function compiled(
       return completionOf(stage, next);
     },
     /** The completion of a removed action: takes the report of one that still runs, and fails. */
-    removedCompletion: (stage: string) => completionOf(stage),
+    removedCompletion(stage: string) {
+      removed.add(stage);
+      return completionOf(stage);
+    },
     /**
      * An internal mutation: the component enters the workflow at a stage, or after a wait.
      * @param ways.recovered what follows a parent or a `.child` that has recovered.
@@ -319,7 +324,8 @@ export function compiled(
           const isAhead = event.kind === "arrive" && token.attempt === 1 && part === "output";
           if (isAhead && node?.children !== undefined) arrive ??= entry(at, path);
           if (event.kind === "success" || event.kind === "failed") arrive = following.get(stage);
-          if (arrive === undefined && event.kind !== "failed") await failRemoved(run);
+          if (arrive === undefined && (event.kind !== "failed" || removed.has(stage)))
+            await failRemoved(run);
           else if ("error" in begun) arrive = run.failAt(stage, begun.error);
           else if (event.kind === "success" || event.kind === "failed")
             arrive = await ended(run, event, arrive);

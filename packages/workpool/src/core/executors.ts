@@ -357,6 +357,7 @@ export async function leftToBegin(
     works.map(({ slot }) => ctx.db.get("slots", slot)),
   );
   const isLeft = (held: Slot | null, work: string) =>
-    held?.work === work && (job === undefined || held.job === job);
+    // guard: left-to-begin
+    held?.work === work && (job === undefined || held?.job === job);
   return works.flatMap(({ slot, work }, at) => (isLeft(slots[at] ?? null, work) ? [slot] : []));
 }
