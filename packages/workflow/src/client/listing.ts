@@ -1,8 +1,8 @@
 import type { QueryRunner } from "@stepwise/workpool/core";
 import type { PaginationOptions } from "convex/server";
 import type { ComponentApi } from "../component/_generated/component.js";
-import type { StepError } from "../definition/context.js";
-import type { DeclaredTags, TagValue } from "../definition/definition.js";
+import type { AnyTags, StepError, TagValue } from "../definition/context.js";
+import type { DeclaredTags } from "../definition/definition.js";
 import type { WorkflowReference } from "../runtime/reference.js";
 import { nodeNamed, type NodePath, stagesAt } from "./nodes.js";
 import type { Collecting, Doing, RunFacts, RunState, Waiting } from "./status.js";
@@ -46,7 +46,7 @@ export interface ListFilter<Workflow> {
    */
   doing?: Doing;
   /** Only runs of the top level with this tag. Not together with `node`, `parent` or `key`. */
-  tag?: { readonly [Name in TagsOf<Workflow>]?: TagValue };
+  tag?: Partial<TagsOf<Workflow>>;
   /** Says whether to list children too. Default: runs of the top level only. */
   children?: boolean;
   /**
@@ -56,10 +56,10 @@ export interface ListFilter<Workflow> {
   places?: boolean;
 }
 
-/** The names of a workflow's tags; any, if it is not given, or computes the names. */
+/** A workflow's tags by name; any, if it is not given, or declares none. */
 type TagsOf<Workflow> = Workflow extends { readonly "~definition": infer D }
   ? DeclaredTags<D>
-  : string;
+  : AnyTags;
 
 /** A run in a list. */
 export interface ListedRun extends RunFacts {

@@ -1,5 +1,5 @@
-import type { StepError } from "../definition/context.js";
-import type { TagValue, WorkflowOutput, WorkflowScope } from "../definition/definition.js";
+import type { StepError, TagValue } from "../definition/context.js";
+import type { WorkflowOutput, WorkflowScope } from "../definition/definition.js";
 import type { EventName } from "./events.js";
 import type { StagePath } from "./nodes.js";
 

@@ -55,8 +55,8 @@ export type ParentNode<
   Result,
   Final extends AnyReference,
   Recovered,
-  Tag,
-> = (NoHandler | Inline<Scope, Handled, Tag>) &
+  Tags,
+> = (NoHandler | Inline<Scope, Handled, Tags>) &
   Valid<Handled> &
   ValidAt<"reduce", Reduced> &
   ValidAt<"recover", Recovered> &
@@ -92,7 +92,7 @@ export type ParentNode<
       Simplify<Scope & HandlerOutput<Handled> & { children: Gathered<C, Tolerated, Reduced> }>,
       Result,
       Final,
-      Tag
+      Tags
     >;
   };
 
