@@ -1,14 +1,6 @@
 import { quote } from "../diagnostics/diagnostic.js";
 import { type Node, ts, type TypeScript } from "../typescript.js";
-import { calleeName, callsIn } from "./descendants.js";
-import {
-  type FunctionNode,
-  functionOf,
-  isFunctionNode,
-  stringOf,
-  unwrap,
-  wrapping,
-} from "./functions.js";
+import { functionOf, isFunctionNode, stringOf, unwrap, wrapping } from "./functions.js";
 import { bindingOf } from "./handlers.js";
 import { constantText } from "./known.js";
 import { fileOf, type Options, optionsIn } from "./options.js";
@@ -25,7 +17,8 @@ type Seen = (path: string, at: Node) => void;
 
 /**
  * Follows what a parameter or a variable is bound to.
- * @param path of its value; empty of the scope. @param within the function or block that declares it.
+ * @param path of its value; empty of the scope. @param within the function or block that declares
+ * it.
  */
 export function follow(
   bound: TypeScript.BindingName,

@@ -3,7 +3,10 @@ import { meant } from "../diagnostics/nearest.js";
 import { stagesOf } from "../plan/flow.js";
 import type { AppConfig, WorkflowPlan } from "../plan/schema.js";
 
-/** Names of limits that the config does not have, or that need a key. @param limits of the config */
+/**
+ * Names of limits that the config does not have, or that need a key.
+ * @param limits of the config
+ */
 export function checkLimitNames(
   { name, nodes, limitNames = [] }: WorkflowPlan,
   limits: AppConfig["limits"] = {},

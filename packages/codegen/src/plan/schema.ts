@@ -114,8 +114,8 @@ export const workflow = z.object({
   /** A hash of the source of its `fairness`. */
   fairness: z.string().optional(),
   /**
-   * The limits that it names, each with a hash of the source of its key; "" without a key. `*` stands
-   * for those that are not seen. Absent without any.
+   * The limits that it names, each with a hash of the source of its key; "" without a key. `*`
+   * stands for those that are not seen. Absent without any.
    */
   limits: z.record(z.string(), z.string()).optional(),
   /** Its `collect`: what is seen of it, and hashes of the source of its key and of all of it. */

@@ -168,8 +168,8 @@ export interface Builder<
   >;
 
   /**
-   * Waits, without holding a slot, for a time, until a date, or until a time of day in a zone. It has
-   * no output.
+   * Waits, without holding a slot, for a time, until a date, or until a time of day in a zone. It
+   * has no output.
    * @param duration at most a year. Zero, a negative number or a past date does not wait. `{ at:
    * "02:30", zone: "Europe/Berlin" }` waits until the clocks there show it next.
    */

@@ -90,8 +90,8 @@ export interface Collect<Scope, Kept extends Keep = Keep> {
    */
   size?: number;
   /**
-   * What the run's `input` is: that of the `last` or the `first` start, or `{ items }` with those of
-   * `all`, in order. These are at most 1 MB together: what is more is in a run after it.
+   * What the run's `input` is: that of the `last` or the `first` start, or `{ items }` with those
+   * of `all`, in order. These are at most 1 MB together: what is more is in a run after it.
    */
   keep: Kept;
 }
@@ -123,9 +123,9 @@ export interface WorkflowOptions<
   one?: One<{ input: InputFrom<Schema, Kept> }>;
   /**
    * While actions wait for a slot of the pool, each slot goes to the key that holds the fewest for
-   * its weight. Actions without one are one key together. Children have that of their parent, unless
-   * their workflow has one itself. Keys are shown, so what is `sensitive` cannot be read here.
-   * Default: slots go to the oldest.
+   * its weight. Actions without one are one key together. Children have that of their parent,
+   * unless their workflow has one itself. Keys are shown, so what is `sensitive` cannot be read
+   * here. Default: slots go to the oldest.
    */
   fairness?: Fairness<{ input: InputFrom<Schema, Kept> }>;
   /**
@@ -159,7 +159,7 @@ export interface WorkflowOptions<
   tags?: (scope: { input: InputFrom<Schema, Kept> }) => Given;
   /**
    * Values of the input that are neither shown, logged, nor passed to a scheduled function, by
-   * their paths, such as `["input.card"]`; a path goes through lists. `true`: the whole input, and
+   * their paths, such as `["input.card"]`. A path goes through lists. `true`: the whole input, and
    * every node is `sensitive`. Default: none.
    */
   sensitive?: boolean | readonly SensitivePath<InputFrom<Schema, Kept>>[];
@@ -259,8 +259,8 @@ export interface Definition<Input, Scope, Output, Name extends string = string, 
   readonly options: WorkflowOptions<AnySchema, AnyUndo, Keep>;
   /**
    * The nodes by name, each with its `kind`, `finalize` under that name. A sleep is `{ duration }`,
-   * a child `{ workflow, args }`; the `body` of a loop or an each, each of the `cases` of a branch
-   * or a race, and each of the `branches` of a parallel are nodes by name again.
+   * a child `{ workflow, args }`. The `body` of a loop or an each has nodes by name again. So has
+   * each of the `cases` of a branch or a race, and each of the `branches` of a parallel.
    */
   readonly nodes: Nodes<OnTop<Name>, Name, "", Events>;
 }
@@ -323,8 +323,8 @@ export interface Config {
   /**
    * How many actions that name a limit run at once: `{ perKey: 3 }` of each key, `{ total: 5 }` in
    * all, or both; and how many start in a time: `{ rate: { limit: 500, per: "1m" } }`. With
-   * `maxWaiting`, a start throws a `LimitError` where so many wait. Default: what is stored; none at
-   * first.
+   * `maxWaiting`, a start throws a `LimitError` where so many wait. Default: what is stored; none
+   * at first.
    */
   limits?: Limits;
   /** How long a run of a workflow without a `retention` is kept after its end. Default: forever. */

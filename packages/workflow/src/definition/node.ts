@@ -60,8 +60,8 @@ export interface Policy {
   retry?: Retry;
   /**
    * Limits one attempt of an action. Default: the platform's (30 minutes; 10 in Node). With it, an
-   * action that died with its machine is found within seconds; without it, 10, 30, 90, 270 or 810 s
-   * after the pool became busy, then every 540 s.
+   * action that died with its machine is found within seconds. Without it, that takes 10, 30, 90,
+   * 270 or 810 s after the pool became busy, then every 540 s.
    */
   timeout?: Duration;
   /** Runs a mutation or query in a transaction of its own. Default: false. */
@@ -144,8 +144,8 @@ interface StepOptions<Scope, Result, Recovered, Undo extends AnyUndo, Tags> exte
   sensitive?: boolean;
   /**
    * For an action: the limits of the app's config that it takes part in, such as `["exports"]`, or
-   * `{ tenant: ({ input }) => input.org }` for one with keys. It waits until each has room. Default:
-   * those of the workflow.
+   * `{ tenant: ({ input }) => input.org }` for one with keys. It waits until each has room.
+   * Default: those of the workflow.
    */
   limits?: LimitsOption<Scope>;
   /**

@@ -96,7 +96,9 @@ export type ParentNode<
     >;
   };
 
-/** A child to start, which only {@link child} and {@link childNamed} make: the compiler sees those. */
+/**
+ * A child to start, which only {@link child} and {@link childNamed} make: the compiler sees those.
+ */
 export interface Child<Output> {
   /** Exists in types only. */
   readonly "~output": () => Output;
@@ -116,8 +118,8 @@ export type ChildrenOf<Events, Node extends string> = unknown extends Events
   : Extract<Events, Starts<Node, unknown>>["children"];
 
 /**
- * What `children` may give: a list or a record of `child(workflow, input)`. A field of the record that
- * is undefined is no child.
+ * What `children` may give: a list or a record of `child(workflow, input)`. A field of the record
+ * that is undefined is no child.
  */
 export type Children =
   readonly Child<unknown>[] | Readonly<Record<string, Child<unknown> | undefined>>;

@@ -118,7 +118,9 @@ function timeOf(
 }
 type Unknown = { state: "loading" | "missing" };
 
-/** A child as a row of its own, below its parent: a run waits and works, which its row leaves open. */
+/**
+ * A child as a row of its own, below its parent: a run waits and works, which its row leaves open.
+ */
 function childStep({ state, index = 0, childKey, within, ...child }: ChildRun, parent: string) {
   const which = childKey ?? `#${index}`;
   const node = `${parent}.${within === undefined ? `${child.workflow} ${which}` : which}`;
