@@ -1016,6 +1016,19 @@ describe.skipIf(!existsSync(executablePath))("in a browser", () => {
         "waiting for a slot",
       ])
         await timeline.getByText(text).waitFor();
+      // None is done, so nothing of its bar is green.
+      const shares = timeline.getByRole("progressbar").locator("span");
+      const drawn = await shares.evaluateAll((all) =>
+        all.map((each) => [each.getAttribute("data-tone"), each.getBoundingClientRect().width]),
+      );
+      const [bar = 0] = await timeline
+        .getByRole("progressbar")
+        .evaluateAll((all) => all.map((each) => each.getBoundingClientRect().width));
+      expect(drawn).toEqual([
+        ["good", 0],
+        ["bad", expect.closeTo(bar / 4, 0)],
+        ["stopped", expect.closeTo((3 * bar) / 4, 0)],
+      ]);
       const links = await timeline.getByRole("link").allTextContents();
       expect(links).toEqual(["pack #0", "pack #1", "pack #2", "pack #3"]);
       const bars = await timeline.getByTitle("waited for a slot 17 s").count();

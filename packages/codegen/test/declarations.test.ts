@@ -127,6 +127,24 @@ export const noted = <Input, Events>(
   b: Builder<Input, [["input", { n: number }]], null, Events>,
 ) => b.step("noted", { query: (_ctx, { input }) => input.n });
 export const outside = noted(defineWorkflow({ input }));
+export const tagged = defineWorkflow({
+  input,
+  tags: ({ input }) => ({ n: input.n, risk: undefined as "low" | "high" | undefined }),
+}).step("a", { action: async (_ctx, _scope, info) => await info.tag("risk", "low") });
+export const notedTags = noted(defineWorkflow({ input, tags: ({ input }) => ({ n: input.n }) }))
+  .step("after", { query: (_ctx, { noted }) => noted });
+/** The same as types of the app's own, for a case and for the body of an each. */
+type Own = Builder<{ n: number }, [["input", { n: number }]], null>;
+type InItem = Builder<{ n: number }, [["input", { n: number }], ["each", Each<string[]>]], null>;
+export const own = (b: Own) => b.step("own", { query: (_ctx, { input }) => input.n });
+export const inItem = (b: InItem) => b.step("own", { query: (_ctx, { each }) => each.item });
+const tags = ({ input }: { input: { n: number } }) => ({ n: input.n });
+export const fitsCase = defineWorkflow({ input, tags })
+  .branch("way", { on: () => "own" as const, cases: { own } });
+export const fitsBranch = defineWorkflow({ input, tags }).parallel("all", { branches: { own } });
+export const fitsItem = defineWorkflow({ input, tags }).each("all", { of: () => ["a"], body: inItem });
+export const countsTagged = defineWorkflow({ input, tags })
+  .each("all", { of: () => ["a"], body: counted });
 `;
 
 /** What a compiler says of the workflows. */

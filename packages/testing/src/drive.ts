@@ -27,8 +27,8 @@ export interface DriveOptions {
   readonly checkEvery?: number;
   /**
    * Real ms to wait, before the next timer, for functions that are still running without moving.
-   * Needed by actions that do real input and output; the default 0 gives them some hundred turns
-   * of the event loop, which is enough for promises, blobs and hashes.
+   * Needed by actions that do real input and output. The default 0 gives them some hundred turns of
+   * the event loop, which is enough for promises, blobs and hashes.
    */
   readonly patienceMs?: number;
 }
@@ -43,7 +43,7 @@ export interface Drive {
 
 /**
  * Drives virtual time exactly: lets everything settle, fires the one timer that is due next, lets
- * everything settle, … A function takes no virtual time unless it waits for a timer itself, so the
+ * everything settle, … A function takes no virtual time unless it waits for a timer itself. So the
  * virtual time of a run is what the code under test put into its own schedules.
  */
 export async function drive(watched: Activity | Settling, options: DriveOptions): Promise<Drive> {

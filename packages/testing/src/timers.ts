@@ -17,7 +17,7 @@ export interface VitestClock {
 
 /**
  * The fake timers of vitest. Its `advanceTimersToNextTimer` fires all the timers that are due at
- * one instant together; with `installTimers`, which works in vitest as well, they are fired one by
+ * one instant together. With `installTimers`, which works in vitest as well, they are fired one by
  * one, each when the one before it has settled.
  *
  * @example

@@ -166,6 +166,14 @@ test("a timeline tells states, errors, undone steps and children in words", () =
   ]).slice(-4);
   expect(html[0]).toContain("undone");
   expect(html[1]).toContain("12 of 40 done, 1 failed, 3 canceled, 8 running");
+  // Each in its own colour: one that failed is not drawn as one that is done.
+  expect(html[1]).toMatch(/aria-valuemax="40" aria-valuenow="16"/);
+  for (const part of [
+    'data-tone="good" style="inline-size:30%"',
+    'data-tone="bad" style="inline-size:2.5%"',
+    'data-tone="stopped" style="inline-size:7.5%"',
+  ])
+    expect(html[1]).toContain(part);
   expect(html[2]).toContain("waiting for decision");
   expect(html[3]).toContain("skipped");
 });

@@ -1,14 +1,6 @@
 import { quote } from "../diagnostics/diagnostic.js";
 import { type Node, ts, type TypeScript } from "../typescript.js";
-import { calleeName, callsIn } from "./descendants.js";
-import {
-  type FunctionNode,
-  functionOf,
-  isFunctionNode,
-  stringOf,
-  unwrap,
-  wrapping,
-} from "./functions.js";
+import { functionOf, isFunctionNode, stringOf, unwrap, wrapping } from "./functions.js";
 import { bindingOf } from "./handlers.js";
 import { constantText } from "./known.js";
 import { fileOf, type Options, optionsIn } from "./options.js";
@@ -25,9 +17,15 @@ type Seen = (path: string, at: Node) => void;
 
 /**
  * Follows what a parameter or a variable is bound to.
- * @param path of its value; empty of the scope. @param within the function or block that declares it.
+ * @param path of its value; empty of the scope. @param within the function or block that declares
+ * it.
  */
-function follow(bound: TypeScript.BindingName, path: string, within: Node, seen: Seen): void {
+export function follow(
+  bound: TypeScript.BindingName,
+  path: string,
+  within: Node,
+  seen: Seen,
+): void {
   if (ts.isIdentifier(bound)) {
     for (const id of referencesIn(within, (text) => text === bound.text, within))
       if (id !== bound) followUse(id, path, seen);
@@ -122,45 +120,7 @@ export function reportSecretReads(
 
 const pathInItem = (path: string): string => path.replace(/^input\.items(?=\.|$)/, "input");
 
-/** Reports what the handlers of a node give `info.tag` that is sensitive. */
-export function reportSecretTags(
-  node: Node,
-  sensitive: readonly string[],
-  workflow: string,
-  file: DefinitionFile,
-): void {
-  if (sensitive.length === 0) return;
-  const tagging = callsIn(node).filter((call) => calleeName(call) === "tag");
-  const handlers = new Set(tagging.flatMap((call) => handlerAround(call, node) ?? []));
-  for (const fn of handlers) {
-    const binding = bindingOf(fn, "handler", "scope");
-    if (binding === undefined || binding === "hidden") continue;
-    const told = new Set<Node>();
-    follow(binding, "", fn, (path, at) => {
-      const secret = sensitive.find((each) => `${path}.`.startsWith(`${each}.`));
-      const call = tagging.find(({ arguments: given }) => given.some(holds(at)));
-      if (secret === undefined || call === undefined || told.has(call)) return;
-      told.add(call);
-      const what = `an info.tag of workflow ${quote(workflow)} is made of`;
-      reportRead(what, secret, at, file);
-    });
-  }
-}
-
-const holds = (at: Node) => (part: Node) => part.pos <= at.pos && at.end <= part.end;
-
-/** The handler, written in its node, that a call is in. */
-function handlerAround(call: Node, within: Node): FunctionNode | undefined {
-  for (let each = call; each !== within; each = each.parent) {
-    if (!isFunctionNode(each)) continue;
-    const option = ts.isMethodDeclaration(each) ? each : wrapping(each).parent;
-    const isOption = ts.isMethodDeclaration(option) || ts.isPropertyAssignment(option);
-    if (isOption && /^(action|mutation|query)$/.test(option.name.getText())) return each;
-  }
-  return undefined;
-}
-
-function reportRead(what: string, path: string, at: Node, file: DefinitionFile): void {
+export function reportRead(what: string, path: string, at: Node, file: DefinitionFile): void {
   const message = `${what} ${path}, which is sensitive`;
   const hint = "tags and keys are shown to everybody who sees runs: leave it out";
   file.report("sensitiveRead", at, message, hint);

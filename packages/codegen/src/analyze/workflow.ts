@@ -23,7 +23,8 @@ import {
 } from "./options.js";
 import type { Options } from "./options.js";
 import { readOnEnd } from "./nodes/on-end.js";
-import { reportSecretReads, reportSecretTags, sensitivePaths } from "./secret-reads.js";
+import { reportSecretReads } from "./secret-reads.js";
+import { secretTags } from "./secret-tags.js";
 import { reportTags } from "./tags.js";
 import { readStanding } from "./standing.js";
 import { readWorkflowLimits } from "./workflow-limits.js";
@@ -41,20 +42,20 @@ export function workflowPlan(
   if (options !== undefined) reportUnknown(options, [...own, ...planned], label, file);
   const input = options && readInput(options, at, name, file);
   const schema = options?.get("input");
+  const secrets = secretTags(options, name, file);
   const readNodes: NodeContext["readNodes"] = (calls, inside) =>
-    nodesOf(calls, { file, ...inside, workflow: name, workflows, readNodes });
+    secrets.inLine(() =>
+      nodesOf(calls, { file, ...inside, workflow: name, workflows, secrets, readNodes }),
+    );
   const given = givenOptions(options ?? new Map(), file);
   const values = plannedValues(given, planned);
   if (options !== undefined) {
     reportTags(options, name, file);
     reportSecretReads(options, name, file);
-    const sensitive = sensitivePaths(options, file);
-    for (const part of root.arguments) reportSecretTags(part, sensitive, name, file);
-    for (const { call, file: of = file } of definition.nodes)
-      for (const part of call.arguments) reportSecretTags(part, sensitive, name, of);
   }
   const renamedFrom = options && readRenamedFrom(options, name, file);
   const read = readNodes(definition.nodes, { prefix: "", code: [], scope: ["input"] });
+  secrets.reportOnEnd(root.arguments, read.nodes);
   return {
     name,
     file: file.file,
@@ -139,6 +140,7 @@ function nodesOf(calls: readonly NodeCall[], context: NodeContext): ReadNodes {
     const named = node?.name ?? literalName(call, file);
     hasUnknownNames ||= named === undefined || isOpen(node);
     if (named !== undefined && !(node && makesNothing(node))) scope.push(named);
+    context.secrets.report(call, node, file);
     return node ?? [];
   });
   return { nodes, hasUnreadNodes: nodes.length < calls.length, hasUnknownNames };

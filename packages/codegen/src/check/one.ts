@@ -9,9 +9,9 @@ interface Way {
 }
 
 /**
- * Workflows with a `one` that start each other as children: a run of each may wait for the turn that
- * a run above the other has. One that only starts itself is left out: with the same key, which is
- * why one does it, its runs do not wait.
+ * Workflows with a `one` that start each other as children: a run of each may wait for the turn
+ * that a run above the other has. One that only starts itself is left out: with the same key, which
+ * is why one does it, its runs do not wait.
  */
 export function checkTurns(workflows: readonly WorkflowPlan[]): Diagnostic[] {
   const keyed = workflows.filter((workflow) => digestOf(workflow).waitsForTurn);

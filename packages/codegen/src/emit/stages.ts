@@ -217,7 +217,9 @@ interface Wording {
   readonly output?: string;
 }
 
-/** Branches, cases or items, each of which is a run that goes through a part of the same functions. */
+/**
+ * Branches, cases or items, each of which is a run that goes through a part of the same functions.
+ */
 const concurrent = (
   what: string,
   one: (body: BodyPlan) => string,

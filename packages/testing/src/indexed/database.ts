@@ -70,7 +70,7 @@ interface Pending {
 
 /**
  * Replaces the methods of `database` with which convex-test looks through and sorts all of a
- * component's documents for every query, by ones over sorted indexes; the results are the same. Two
+ * component's documents for every query, by ones over sorted indexes. The results are the same. Two
  * things are not kept that convex-test keeps for ever: the results of a query that were read, and,
  * once its transaction is over, those that were not.
  *

@@ -40,14 +40,18 @@ export interface BulkStatus {
   /** `stopped` by `bulk.stop`; `halted` by itself, as most of its runs were refused. */
   state: "running" | "completed" | "stopped" | "halted";
   from?: string;
-  /** The filter that was given, with the workflow's name. `until` is at most the time of its start. */
+  /**
+   * The filter that was given, with the workflow's name. `until` is at most the time of its start.
+   */
   where: Omit<BulkFilter<unknown>, "workflow" | "node" | "outdated"> & { workflow?: string };
   atMost?: number;
   perSecond?: number;
   /** How many runs it has changed, and how many were refused. */
   done: number;
   refused: number;
-  /** Why they were refused, how many, and the first of them. Other reasons than ten count as one. */
+  /**
+   * Why they were refused, how many, and the first of them. Other reasons than ten count as one.
+   */
   refusals: { why: string; count: number; runId: string }[];
   /** In ms since the epoch. */
   startedAt: number;
@@ -64,9 +68,9 @@ export class Bulk {
   ) {}
 
   /**
-   * Starts to do something to all runs of a filter, in pages of up to 50 runs, each a transaction. It
-   * comes once to each run that was created before it, and leaves those that do not fit the filter
-   * by then. It stops by itself when more than half of the last 100 runs were refused.
+   * Starts to do something to all runs of a filter, in pages of up to 50 runs, each a transaction.
+   * It comes once to each run that was created before it, and leaves those that do not fit the
+   * filter by then. It stops by itself when more than half of the last 100 runs were refused.
    * @returns its id.
    * @throws as `list` does, and if the workflow has no such node, or an option is out of its range.
    */

@@ -1,8 +1,8 @@
 import type { QueryRunner } from "@stepwise/workpool/core";
 import type { PaginationOptions } from "convex/server";
 import type { ComponentApi } from "../component/_generated/component.js";
-import type { StepError } from "../definition/context.js";
-import type { DeclaredTags, TagValue } from "../definition/definition.js";
+import type { AnyTags, StepError, TagValue } from "../definition/context.js";
+import type { DeclaredTags } from "../definition/definition.js";
 import type { WorkflowReference } from "../runtime/reference.js";
 import { nodeNamed, type NodePath, stagesAt } from "./nodes.js";
 import type { Collecting, Doing, RunFacts, RunState, Waiting } from "./status.js";
@@ -41,25 +41,26 @@ export interface ListFilter<Workflow> {
    */
   parent?: string;
   /**
-   * Only runs that do this now, or have a child that does, those that began it last first. A run that
-   * does it in several places may come on several pages. Not together with `node`, `parent` or `key`.
+   * Only runs that do this now, or have a child that does, those that began it last first. A run
+   * that does it in several places may come on several pages. Not together with `node`, `parent` or
+   * `key`.
    */
   doing?: Doing;
   /** Only runs of the top level with this tag. Not together with `node`, `parent` or `key`. */
-  tag?: { readonly [Name in TagsOf<Workflow>]?: TagValue };
+  tag?: Partial<TagsOf<Workflow>>;
   /** Says whether to list children too. Default: runs of the top level only. */
   children?: boolean;
   /**
-   * Says whether to tell where each run is that goes on. That reads its step record, and some of its
-   * children's. Default: only with `doing`.
+   * Says whether to tell where each run is that goes on. That reads its step record, and some of
+   * its children's. Default: only with `doing`.
    */
   places?: boolean;
 }
 
-/** The names of a workflow's tags; any, if it is not given, or computes the names. */
+/** A workflow's tags by name; any, if it is not given, or declares none. */
 type TagsOf<Workflow> = Workflow extends { readonly "~definition": infer D }
   ? DeclaredTags<D>
-  : string;
+  : AnyTags;
 
 /** A run in a list. */
 export interface ListedRun extends RunFacts {
@@ -81,10 +82,10 @@ export interface ListedRun extends RunFacts {
   input?: string;
   /**
    * Where a run is that goes on, with `places` or `doing`: its path from the run down, such as
-   * `reviews/2/approve` in child 2 of `reviews`; what it does there, since when, and until when it
-   * waits, in ms since the epoch. A run that does several things at once is shown at one that is
-   * stalled, running, queued, to be tried again, waiting for an event or sleeping, in this order,
-   * among the first of its children.
+   * `reviews/2/approve` in child 2 of `reviews`. It also says what the run does there, since when,
+   * and until when it waits, in ms since the epoch. A run that does several things at once is shown
+   * at one of them, among the first of its children. Stalled comes first, then running, queued, to
+   * be tried again, waiting for an event, and sleeping.
    */
   at?: { path: string; doing: Doing; since: number; dueAt?: number };
 }

@@ -70,12 +70,12 @@ export interface WorkflowManagerOptions {
   logLevel?: LogLevel;
   /**
    * How long a run that starts from now on is kept after its end, if its workflow has no
-   * `retention`; then it is removed in the background. Default: forever.
+   * `retention`. Then it is removed in the background. Default: forever.
    */
   retention?: Duration;
   /**
-   * The names of renamed workflows, by the first ones that they had, for lists of runs. The generated
-   * `workflow` has them.
+   * The names of renamed workflows, by the first ones that they had, for lists of runs. The
+   * generated `workflow` has them.
    */
   renamed?: Readonly<Record<string, string>>;
   /**
@@ -143,8 +143,8 @@ export class WorkflowManager {
   }
 
   /**
-   * Does what {@link start} does. @returns also `started`: false if the `key` named a run already, or
-   * if the `one` of the workflow skips the start. Then it is the id of the run that goes on.
+   * Does what {@link start} does. @returns also `started`: false if the `key` named a run already,
+   * or if the `one` of the workflow skips the start. Then it is the id of the run that goes on.
    */
   async startOrGet<Input, Callback extends OnComplete = OnComplete, Collects = false>(
     ctx: MutationRunner,
@@ -168,9 +168,9 @@ export class WorkflowManager {
 
   /**
    * Starts a run for each input. Each call into the component starts up to 500 (250 for a workflow
-   * with a `timeout`, 166 for one with a `collect`) or 4 MB of inputs. A mutation can schedule 1,000
-   * functions: one for each run that does not wait for a slot, one for each `timeout`, and up to
-   * three for each run that collects.
+   * with a `timeout`, 166 for one with a `collect`) or 4 MB of inputs. A mutation can schedule
+   * 1,000 functions: one for each run that does not wait for a slot, one for each `timeout`, and up
+   * to three for each run that collects.
    * @param options as for {@link start}; `key` is a function that gives each run its own.
    * @returns the ids, in the order of the inputs.
    * @throws as {@link start} does, before anything is started; the message says which input it is.
@@ -237,8 +237,8 @@ export class WorkflowManager {
   }
 
   /**
-   * The events that a run and those below it wait for, such as the questions of an agent's children,
-   * in the order in which the runs began.
+   * The events that a run and those below it wait for, in the order in which the runs began. Such
+   * are the questions of an agent's children.
    * @param page a page can be shorter than asked for, or empty, and not be the last. Default: the
    *   first 100 runs that wait.
    * @returns an empty page if there is no such run.
@@ -273,9 +273,9 @@ export class WorkflowManager {
    * @param name the name of the event's node, or one of the names in its `anyOf`.
    * @param payload parsed with the node's schema.
    * @returns whether it was `taken` by a node that waits, or `kept`.
-   * @throws if no node of the workflow waits for such an event, the payload does not fit, there is
-   *   no such run, or it has ended, is past all nodes that take it, or would keep more than a
-   *   document holds.
+   * @throws if no node of the workflow waits for such an event, the payload does not fit, or there
+   *   is no such run. Also if the run has ended, is past all nodes that take the event, or would
+   *   keep more than a document holds.
    */
   async sendEvent<Workflow extends AnyWorkflow, const Name extends EventName<Workflow>>(
     ctx: MutationRunner,
@@ -333,11 +333,12 @@ export class WorkflowManager {
    * @param options.iteration if that is a loop: where it begins, with 1 from its `initial`. The
    *   records of that before must be kept. Default: the iteration in which the loop has failed.
    * @param options.input takes the place of the run's input, parsed as by {@link start}. Default:
-   *   the same input. With `from`, the completed nodes before it keep the results that they made
-   *   of the old input; from there on, each node that reads the input runs again.
-   *   The input that is kept is parsed, too, if the schema may have changed.
-   * @throws if there is no such run of the workflow, no such node or iteration, the input does not
-   *   fit, the run goes on or is being undone, another run of its key goes on, or it is a child.
+   *   the same input. With `from`, the completed nodes before it keep the results that they made of
+   *   the old input. From there on, each node that reads the input runs again. The input that is
+   *   kept is parsed, too, if the schema may have changed.
+   * @throws if there is no such run of the workflow, no such node or iteration, or the input does
+   *   not fit. Also if the run goes on, is being undone or is a child, or another run of its key
+   *   goes on.
    */
   async restart<Workflow extends AnyWorkflow>(
     ctx: MutationRunner & QueryRunner,

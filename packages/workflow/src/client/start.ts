@@ -175,7 +175,9 @@ function checkCollected(
 const BATCH_BYTES = 4_000_000;
 /** … and schedules at most so many functions: one for each run and each timeout. */
 const BATCH_FUNCTIONS = 500;
-/** A start that opens a run and closes it schedules its time, a check of that, and its beginning. */
+/**
+ * A start that opens a run and closes it schedules its time, a check of that, and its beginning.
+ */
 const FUNCTIONS_TO_COLLECT = 3;
 
 /** Starts runs, or finds those of the same keys, in as few calls as possible. */

@@ -1,5 +1,5 @@
-import type { StepError } from "../definition/context.js";
-import type { TagValue, WorkflowOutput, WorkflowScope } from "../definition/definition.js";
+import type { StepError, TagValue } from "../definition/context.js";
+import type { WorkflowOutput, WorkflowScope } from "../definition/definition.js";
 import type { EventName } from "./events.js";
 import type { StagePath } from "./nodes.js";
 
@@ -62,8 +62,9 @@ export interface Reached<Workflow> {
   /** While it waits for an attempt because its last one holds a limit: which. Until `dueAt`. */
   holds?: string;
   /**
-   * For an action: since when that attempt could begin, and when it did, in ms since the epoch. While
-   * it waits for a slot it has not begun. One that runs, or was lost, began when it got its slot.
+   * For an action: since when that attempt could begin, and when it did, in ms since the epoch.
+   * While it waits for a slot it has not begun. One that runs, or was lost, began when it got its
+   * slot.
    */
   queuedAt?: number;
   beganAt?: number;
@@ -152,8 +153,8 @@ export interface RunFacts {
    */
   within?: string;
   /**
-   * When it was created and when it began, in ms since the epoch: the same until it begins. One that
-   * has never begun has the time of its end.
+   * When it was created and when it began, in ms since the epoch: the same until it begins. One
+   * that has never begun has the time of its end.
    */
   createdAt: number;
   startedAt: number;
@@ -220,8 +221,8 @@ interface Ended {
 }
 
 /**
- * What `workflow.status` returns; `state` tells its variants apart. `pending`: the run begins later,
- * or is about to be restarted. `compensating`: the run is being undone.
+ * What `workflow.status` returns; `state` tells its variants apart. `pending`: the run begins
+ * later, or is about to be restarted. `compensating`: the run is being undone.
  */
 export type Status<Workflow> = Common<Workflow> &
   (

@@ -8,8 +8,8 @@ export interface Wait {
   /** The key that it was started with. */
   key?: string;
   /**
-   * Where it is in the tree: `approve`, or `reviews/2/approve` in child 2 of `reviews`. A child of a
-   * record has its key there, and a node in a loop its iterations: `agent.ask#3`.
+   * Where it is in the tree: `approve`, or `reviews/2/approve` in child 2 of `reviews`. A child of
+   * a record has its key there, and a node in a loop its iterations: `agent.ask#3`.
    */
   path: string;
   /** The node by its path in its workflow, and the iterations of the loops around it. */

@@ -167,7 +167,9 @@ export default defineSchema({
     stage: v.string(),
     /** What its node was called when the run came to it, if that is not its storage name. */
     called: v.optional(v.string()),
-    /** Which part of its node it is. Default: the node itself, or a part that is in its name only. */
+    /**
+     * Which part of its node it is. Default: the node itself, or a part that is in its name only.
+     */
     part: v.optional(vPart),
     iterations: v.optional(vIterations),
     generation: v.optional(v.number()),
@@ -190,7 +192,7 @@ export default defineSchema({
     retries: v.optional(v.array(vRetry)),
     /** Of an action: what it needs of limits, as it was when the run came to it. */
     permits: vPermits,
-    /** As its run's, so that a work needs no other record. */
+    /** That of its run, copied so that a work needs no other record. */
     standing: v.optional(vStanding),
     /** While it is paused: its place among those that wait for the same. */
     place: v.optional(v.commitTs()),

@@ -312,7 +312,9 @@ export const vOutcome = v.union(
     ...ofEvent,
   }),
   v.object({ kind: v.literal("failed"), error: vError }),
-  /** `holds`: a limit of the step that starts nothing until then; then the attempt does not count. */
+  /**
+   * `holds`: a limit of the step that starts nothing until then; then the attempt does not count.
+   */
   v.object({
     kind: v.literal("retry"),
     error: vError,
@@ -405,7 +407,9 @@ const began = { beganAt: v.optional(v.number()) };
 /** What an action has reported. */
 export const vReported = v.union(
   v.object({ kind: v.literal("success"), output: v.any(), ...began }),
-  /** `retryAt`: when it asks to be tried again, in ms since the epoch; `holds`: a limit till then. */
+  /**
+   * `retryAt`: when it asks to be tried again, in ms since the epoch; `holds`: a limit till then.
+   */
   v.object({
     kind: v.literal("failed"),
     error: vError,

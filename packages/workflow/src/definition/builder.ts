@@ -43,7 +43,7 @@ import type {
   Returned,
 } from "./node.js";
 import type { Absent, Children, ParentNode, ParentOutput, Starts, Tolerate } from "./parent.js";
-import type { Entries, Free, InEach, InLoop, Inside, NamesOf, ScopeOf, TagOf } from "./scope.js";
+import type { Entries, Free, InEach, InLoop, Inside, NamesOf, ScopeOf, TagsIn } from "./scope.js";
 import type {
   AnySchema,
   Given,
@@ -127,11 +127,11 @@ export interface Builder<
   /** One Convex function: an inline handler `(ctx, scope, info)`, or a reference with `args`. */
   step<const Name extends string, Result, Recovered = never, Undo extends AnyUndo = AnyUndo>(
     name: Free<Scope, Name>,
-    node: InlineStep<ScopeOf<Scope>, Result, Recovered, Undo, TagOf<Scope>, Hint>,
+    node: InlineStep<ScopeOf<Scope>, Result, Recovered, Undo, TagsIn<Scope>, Hint>,
   ): With<Input, Scope, Name, Stored<Result> | Stored<Given<Recovered>>, Events, Hint>;
   step<const Name extends string, Reference, Recovered = never, Undo extends AnyUndo = AnyUndo>(
     name: Free<Scope, Name>,
-    node: ReferenceStep<Reference, ScopeOf<Scope>, Recovered, Undo, TagOf<Scope>>,
+    node: ReferenceStep<Reference, ScopeOf<Scope>, Recovered, Undo, TagsIn<Scope>>,
   ): With<Input, Scope, Name, Returned<Reference> | Stored<Given<Recovered>>, Events, Hint>;
 
   /** Runs `children` in parallel, after its handler if it has one, and gathers their outputs. */
@@ -155,7 +155,7 @@ export interface Builder<
       Result,
       Final,
       Recovered,
-      TagOf<Scope>
+      TagsIn<Scope>
     >,
   ): With<
     Input,
@@ -167,8 +167,8 @@ export interface Builder<
   >;
 
   /**
-   * Waits, without holding a slot, for a time, until a date, or until a time of day in a zone. It has
-   * no output.
+   * Waits, without holding a slot, for a time, until a date, or until a time of day in a zone. It
+   * has no output.
    * @param duration at most a year. Zero, a negative number or a past date does not wait. `{ at:
    * "02:30", zone: "Europe/Berlin" }` waits until the clocks there show it next.
    */
@@ -409,7 +409,7 @@ export interface Builder<
 
   /** The last node: its result is the workflow's output. */
   finalize<Result, Final extends AnyReference = AnyReference>(
-    node: FinalizeNode<ScopeOf<Scope>, Result, Final, TagOf<Scope>>,
+    node: FinalizeNode<ScopeOf<Scope>, Result, Final, TagsIn<Scope>>,
   ): Finalized<
     Input,
     ScopeOf<Scope>,

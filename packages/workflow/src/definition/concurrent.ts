@@ -40,7 +40,9 @@ export type Racing<Scope, First, Recovered> = {
   first?: First;
   /** With false, what the other cases have done is not undone. Default: true. */
   compensateLosers?: boolean;
-  /** Limits the time until a case has won. When it is over, all cases are canceled. Default: none. */
+  /**
+   * Limits the time until a case has won. When it is over, all cases are canceled. Default: none.
+   */
   timeout?: Duration;
 } & Recovering<Scope, Recovered> &
   ValidAt<"recover", Recovered>;

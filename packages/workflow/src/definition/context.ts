@@ -30,14 +30,21 @@ type Signal = typeof globalThis extends { AbortSignal: { prototype: infer Known 
       removeEventListener(type: "abort", listener: () => void): void;
     };
 
+/** What a tag of a run says. */
+export type TagValue = string | number | boolean;
+/** The tags of a run whose workflow does not say which there are. */
+export type AnyTags = { readonly [Name in string]: TagValue };
+
 /* By its method, so that a function of the app that takes an `Info` is given any. */
-type Tagging<Tag> = { tag(name: Tag, value: string | number | boolean): Promise<void> }["tag"];
+type Tagging<Tags> = {
+  tag<Name extends keyof Tags & string>(name: Name, value: Tags[Name]): Promise<void>;
+}["tag"];
 
 /**
  * The third parameter of a handler: what it can ask about its own execution.
- * @typeParam Tag the names of the tags that it can give, such as `"risk"`. Default: any.
+ * @typeParam Tags the tags that it can give, such as `{ risk: "low" | "high" }`. Default: any.
  */
-export interface Info<Tag = string> {
+export interface Info<Tags = AnyTags> {
   /** The run's id, as `workflow.start` returned it; in a branch or an item, that of its own run. */
   readonly runId: string;
   /** Which attempt this is, from 1. */
@@ -58,8 +65,9 @@ export interface Info<Tag = string> {
    * Gives the run a tag by which it is found, or changes it; below another run, that gets it. In a
    * mutation it is part of the transaction. A run has at most 10. Not in a query.
    * @param name one that the `tags` of the workflow declare; `{ risk: undefined }` only declares.
+   * @param value of the type that they declare; of any, if they only declare the name.
    */
-  readonly tag: Tagging<Tag>;
+  readonly tag: Tagging<Tags>;
 }
 
 /** The kinds of failures. Errors are told apart by these, never by class. */

@@ -1,32 +1,45 @@
 import type { Limits, LogLevel } from "@stepwise/workpool/core";
 import type { Duration } from "../rules.js";
-import type { StepError } from "./context.js";
+import type { AnyTags, StepError, TagValue } from "./context.js";
 import type { NodeKind } from "./definer.js";
 import type { LimitsOption } from "./limits.js";
 import type { AnyReference, AnyUndo, Compensation, Retry } from "./node.js";
 import type { ChildrenOf } from "./parent.js";
 import type { AnySchema, InferOutput, SensitivePath } from "./values.js";
 
-/** What a tag of a run says. */
-export type TagValue = string | number | boolean;
 /** Tags by their names. One that is undefined is none: it only declares its name. */
 export type Tags = { readonly [Name in string]: TagValue | undefined };
 
 /** The names of tags, of all members of a union. */
 type NamesOfTags<Given> = Given extends unknown ? keyof Given & string : never;
 
-/** The entry of `input`, with the names of the tags that the workflow declares. */
-export type InputEntry<Input, Given> = [Given] extends [never]
-  ? ["input", Input]
-  : ["input", Input, NamesOfTags<Given>];
+/** The values that `tags` gives a tag, in all members of a union. */
+type ValuesOfTag<Given, Name> = Given extends unknown
+  ? Name extends keyof Given
+    ? Exclude<Given[Name], undefined>
+    : never
+  : never;
 
-/** A definition has such tags, among what its type says of its nodes. */
-export interface Tagged<Name extends string> {
-  readonly tag: Name;
+/** A tag that is only declared may say anything, and one that is `true` may become `false`. */
+type Declared<Value> = [Value] extends [never] ? TagValue : Value extends boolean ? boolean : Value;
+
+/** What each tag may be, by its name. */
+type DeclaredBy<Given> = {
+  readonly [Name in NamesOfTags<Given>]: Declared<ValuesOfTag<Given, Name>>;
+};
+
+/** The tags that a workflow declares, as the types of its scope and of its nodes carry them. */
+export interface Tagged<Declared> {
+  readonly tags: Declared;
 }
 
+/** The entry of `input`, with those tags: optional, so that a body fits whose own type has none. */
+export type InputEntry<Input, Given> = [Given] extends [never]
+  ? ["input", Input]
+  : ["input", Input] & Partial<Tagged<DeclaredBy<Given>>>;
+
 /** The same for what `tags` gives: nothing without it. */
-export type TaggedBy<Given> = [Given] extends [never] ? never : Tagged<NamesOfTags<Given>>;
+export type TaggedBy<Given> = [Given] extends [never] ? never : Tagged<DeclaredBy<Given>>;
 
 /** How a run has ended, as the `onEnd` of its workflow sees it. */
 export type EndedRun =
@@ -77,8 +90,8 @@ export interface Collect<Scope, Kept extends Keep = Keep> {
    */
   size?: number;
   /**
-   * What the run's `input` is: that of the `last` or the `first` start, or `{ items }` with those of
-   * `all`, in order. These are at most 1 MB together: what is more is in a run after it.
+   * What the run's `input` is: that of the `last` or the `first` start, or `{ items }` with those
+   * of `all`, in order. These are at most 1 MB together: what is more is in a run after it.
    */
   keep: Kept;
 }
@@ -110,9 +123,9 @@ export interface WorkflowOptions<
   one?: One<{ input: InputFrom<Schema, Kept> }>;
   /**
    * While actions wait for a slot of the pool, each slot goes to the key that holds the fewest for
-   * its weight. Actions without one are one key together. Children have that of their parent, unless
-   * their workflow has one itself. Keys are shown, so what is `sensitive` cannot be read here.
-   * Default: slots go to the oldest.
+   * its weight. Actions without one are one key together. Children have that of their parent,
+   * unless their workflow has one itself. Keys are shown, so what is `sensitive` cannot be read
+   * here. Default: slots go to the oldest.
    */
   fairness?: Fairness<{ input: InputFrom<Schema, Kept> }>;
   /**
@@ -137,7 +150,7 @@ export interface WorkflowOptions<
    * compensations; an action after that, with its own `retry`. If it fails, the run's result stays,
    * and `status` has an `onEndError`.
    */
-  onEnd?: Compensation<{ input: InputFrom<Schema, Kept>; run: EndedRun }, OnEnd, string>;
+  onEnd?: Compensation<{ input: InputFrom<Schema, Kept>; run: EndedRun }, OnEnd, AnyTags>;
   /**
    * What runs are found by, in `list` and the studio: at most 10 of each, by name, such as
    * `{ org: input.org }`. They are set by the start of a run, and by a restart with another input;
@@ -146,7 +159,7 @@ export interface WorkflowOptions<
   tags?: (scope: { input: InputFrom<Schema, Kept> }) => Given;
   /**
    * Values of the input that are neither shown, logged, nor passed to a scheduled function, by
-   * their paths, such as `["input.card"]`; a path goes through lists. `true`: the whole input, and
+   * their paths, such as `["input.card"]`. A path goes through lists. `true`: the whole input, and
    * every node is `sensitive`. Default: none.
    */
   sensitive?: boolean | readonly SensitivePath<InputFrom<Schema, Kept>>[];
@@ -246,8 +259,8 @@ export interface Definition<Input, Scope, Output, Name extends string = string, 
   readonly options: WorkflowOptions<AnySchema, AnyUndo, Keep>;
   /**
    * The nodes by name, each with its `kind`, `finalize` under that name. A sleep is `{ duration }`,
-   * a child `{ workflow, args }`; the `body` of a loop or an each, each of the `cases` of a branch
-   * or a race, and each of the `branches` of a parallel are nodes by name again.
+   * a child `{ workflow, args }`. The `body` of a loop or an each has nodes by name again. So has
+   * each of the `cases` of a branch or a race, and each of the `branches` of a parallel.
    */
   readonly nodes: Nodes<OnTop<Name>, Name, "", Events>;
 }
@@ -281,12 +294,12 @@ export type WorkflowOutput<D> = D extends { readonly "~output"?: () => infer Out
 /** `input` and the outputs of all nodes of a workflow, by name. */
 export type WorkflowScope<D> = D extends { readonly "~scope"?: () => infer Scope } ? Scope : never;
 
-/** The names of the tags that it declares; any, if it declares none. */
+/** The tags that it declares, by name; any, if it declares none. */
 export type DeclaredTags<D> = D extends { readonly "~events"?: () => infer Events }
-  ? [Extract<Events, Tagged<string>>] extends [never]
-    ? string
-    : Extract<Events, Tagged<string>>["tag"]
-  : string;
+  ? [Extract<Events, Tagged<unknown>>] extends [never]
+    ? AnyTags
+    : Extract<Events, Tagged<unknown>>["tags"]
+  : AnyTags;
 
 /** The settings of all workflows of an app. */
 export interface Config {
@@ -299,8 +312,8 @@ export interface Config {
   /**
    * How many actions that name a limit run at once: `{ perKey: 3 }` of each key, `{ total: 5 }` in
    * all, or both; and how many start in a time: `{ rate: { limit: 500, per: "1m" } }`. With
-   * `maxWaiting`, a start throws a `LimitError` where so many wait. Default: what is stored; none at
-   * first.
+   * `maxWaiting`, a start throws a `LimitError` where so many wait. Default: what is stored; none
+   * at first.
    */
   limits?: Limits;
   /** How long a run of a workflow without a `retention` is kept after its end. Default: forever. */

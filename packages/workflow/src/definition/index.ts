@@ -8,7 +8,15 @@ export {
   type Tolerate,
 } from "./parent.js";
 export { defineConfig, type Config } from "./definition.js";
-export type { ActionCtx, CallInfo, Info, MutationCtx, QueryCtx, Register } from "./context.js";
+export type {
+  ActionCtx,
+  CallInfo,
+  Info,
+  MutationCtx,
+  QueryCtx,
+  Register,
+  TagValue,
+} from "./context.js";
 export type {
   Collect,
   Collected,
@@ -17,7 +25,6 @@ export type {
   InputFrom,
   Keep,
   Tags,
-  TagValue,
   WorkflowInput,
   WorkflowOptions,
   WorkflowOutput,
@@ -29,7 +36,7 @@ export type { BudgetOption, LimitsOption } from "./limits.js";
 export type { AnySchema, InferInput, InferOutput } from "./values.js";
 export type { Each, Entries, Loop, NamesOf, ScopeOf } from "./scope.js";
 // The types of definitions are made of these, so declarations of an app have to name them.
-export type { Finalized } from "./definition.js";
+export type { Finalized, Tagged } from "./definition.js";
 export type { Ended, Ends } from "./ending.js";
 export type { Awaited, Named, Receives } from "./event.js";
 export type { Absent, Starts } from "./parent.js";

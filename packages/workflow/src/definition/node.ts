@@ -27,29 +27,29 @@ export type Retry =
     };
 
 type MaybePromise<T> = T | Promise<T>;
-type Handler<Ctx, Scope, Result, Tag> = (
+type Handler<Ctx, Scope, Result, Tags> = (
   ctx: Ctx,
   scope: Scope,
-  info: Info<Tag>,
+  info: Info<Tags>,
 ) => MaybePromise<Result>;
 
 /**
  * An inline handler: exactly one of the three kinds. @typeParam Hint what it may be meant to give:
  * it keeps literals, and is never inferred from.
  */
-export type Inline<Scope, Result, Tag, Hint = never> =
+export type Inline<Scope, Result, Tags, Hint = never> =
   | {
-      action: Handler<ActionCtx, Scope, Result | NoInfer<Hint>, Tag>;
+      action: Handler<ActionCtx, Scope, Result | NoInfer<Hint>, Tags>;
       mutation?: never;
       query?: never;
     }
   | {
-      mutation: Handler<MutationCtx, Scope, Result | NoInfer<Hint>, Tag>;
+      mutation: Handler<MutationCtx, Scope, Result | NoInfer<Hint>, Tags>;
       action?: never;
       query?: never;
     }
   | {
-      query: Handler<QueryCtx, Scope, Result | NoInfer<Hint>, Tag>;
+      query: Handler<QueryCtx, Scope, Result | NoInfer<Hint>, Tags>;
       action?: never;
       mutation?: never;
     };
@@ -60,8 +60,8 @@ export interface Policy {
   retry?: Retry;
   /**
    * Limits one attempt of an action. Default: the platform's (30 minutes; 10 in Node). With it, an
-   * action that died with its machine is found within seconds; without it, 10, 30, 90, 270 or 810 s
-   * after the pool became busy, then every 540 s.
+   * action that died with its machine is found within seconds. Without it, that takes 10, 30, 90,
+   * 270 or 810 s after the pool became busy, then every 540 s.
    */
   timeout?: Duration;
   /** Runs a mutation or query in a transaction of its own. Default: false. */
@@ -88,20 +88,20 @@ interface ArgsFor<Scope, Reference> {
  * the step's result, and `error`, why the run is being undone. Its own result is dropped, but a
  * referenced function fails if its result is no Convex value.
  */
-export type Compensation<Scope, Undo extends AnyUndo, Tag> =
-  | ActionUndo<Scope, Tag>
-  | MutationUndo<Scope, Tag>
+export type Compensation<Scope, Undo extends AnyUndo, Tags> =
+  | ActionUndo<Scope, Tags>
+  | MutationUndo<Scope, Tags>
   | ActionReferenceUndo<Scope, Undo>
   | MutationReferenceUndo<Scope, Undo>;
 
 type UndoPolicy = Pick<Policy, "retry" | "timeout">;
-interface ActionUndo<Scope, Tag> extends UndoPolicy {
-  action: Handler<ActionCtx, Scope, unknown, Tag>;
+interface ActionUndo<Scope, Tags> extends UndoPolicy {
+  action: Handler<ActionCtx, Scope, unknown, Tags>;
   mutation?: never;
   args?: never;
 }
-interface MutationUndo<Scope, Tag> extends UndoPolicy {
-  mutation: Handler<MutationCtx, Scope, unknown, Tag>;
+interface MutationUndo<Scope, Tags> extends UndoPolicy {
+  mutation: Handler<MutationCtx, Scope, unknown, Tags>;
   action?: never;
   args?: never;
 }
@@ -129,7 +129,7 @@ export interface Recovering<Scope, Recovered> {
  * A step's options. The order matters to inference: handler, recover, compensate. A generic base
  * would cost the compiler more than its members do.
  */
-interface StepOptions<Scope, Result, Recovered, Undo extends AnyUndo, Tag> extends Policy {
+interface StepOptions<Scope, Result, Recovered, Undo extends AnyUndo, Tags> extends Policy {
   /**
    * Gives a value to go on with when the step has failed for good; the timeline keeps the error. If
    * it throws, the run fails with that, and the step's error is its `cause`. Not called when the
@@ -144,8 +144,8 @@ interface StepOptions<Scope, Result, Recovered, Undo extends AnyUndo, Tag> exten
   sensitive?: boolean;
   /**
    * For an action: the limits of the app's config that it takes part in, such as `["exports"]`, or
-   * `{ tenant: ({ input }) => input.org }` for one with keys. It waits until each has room. Default:
-   * those of the workflow.
+   * `{ tenant: ({ input }) => input.org }` for one with keys. It waits until each has room.
+   * Default: those of the workflow.
    */
   limits?: LimitsOption<Scope, Result>;
   /**
@@ -162,18 +162,18 @@ interface StepOptions<Scope, Result, Recovered, Undo extends AnyUndo, Tag> exten
   compensate?: Compensation<
     Simplify<Scope & { output: Result | Stored<Given<Recovered>>; error: StepError }>,
     Undo,
-    Tag
+    Tags
   >;
 }
 
-export type InlineStep<Scope, Result, Recovered, Undo extends AnyUndo, Tag, Hint = never> = Inline<
+export type InlineStep<Scope, Result, Recovered, Undo extends AnyUndo, Tags, Hint = never> = Inline<
   Scope,
   Result,
-  Tag,
+  Tags,
   Hint
 > & {
   args?: never;
-} & StepOptions<Scope, Stored<Result>, Recovered, Undo, Tag> &
+} & StepOptions<Scope, Stored<Result>, Recovered, Undo, Tags> &
   Valid<Result> &
   ValidAt<"recover", Recovered>;
 
@@ -192,18 +192,18 @@ type Referenced<Reference, Kind extends FunctionKind> =
 
 type WithArticle<Kind extends FunctionKind> = Kind extends "action" ? "an action" : `a ${Kind}`;
 
-export type ReferenceStep<Reference, Scope, Recovered, Undo extends AnyUndo, Tag> = (
+export type ReferenceStep<Reference, Scope, Recovered, Undo extends AnyUndo, Tags> = (
   | { action: Referenced<Reference, "action">; mutation?: never; query?: never }
   | { mutation: Referenced<Reference, "mutation">; action?: never; query?: never }
   | { query: Referenced<Reference, "query">; action?: never; mutation?: never }
 ) &
   ArgsFor<Scope, Reference> &
-  StepOptions<Scope, Returned<Reference>, Recovered, Undo, Tag> &
+  StepOptions<Scope, Returned<Reference>, Recovered, Undo, Tags> &
   ValidAt<"recover", Recovered>;
 
 /** Makes the output of a workflow or of a parent: inline, or a reference with `args`. */
-export type FinalizeNode<Scope, Result, Final extends AnyReference, Tag> = (
-  | (Inline<Scope, Result, Tag> & { args?: never } & Valid<Result>)
+export type FinalizeNode<Scope, Result, Final extends AnyReference, Tags> = (
+  | (Inline<Scope, Result, Tags> & { args?: never } & Valid<Result>)
   | ((
       | { action: Final & AnyReference<"action">; mutation?: never; query?: never }
       | { mutation: Final & AnyReference<"mutation">; action?: never; query?: never }

@@ -55,8 +55,8 @@ export type ParentNode<
   Result,
   Final extends AnyReference,
   Recovered,
-  Tag,
-> = (NoHandler | Inline<Scope, Handled, Tag>) &
+  Tags,
+> = (NoHandler | Inline<Scope, Handled, Tags>) &
   Valid<Handled> &
   ValidAt<"reduce", Reduced> &
   ValidAt<"recover", Recovered> &
@@ -92,11 +92,13 @@ export type ParentNode<
       Simplify<Scope & HandlerOutput<Handled> & { children: Gathered<C, Tolerated, Reduced> }>,
       Result,
       Final,
-      Tag
+      Tags
     >;
   };
 
-/** A child to start, which only {@link child} and {@link childNamed} make: the compiler sees those. */
+/**
+ * A child to start, which only {@link child} and {@link childNamed} make: the compiler sees those.
+ */
 export interface Child<Output> {
   /** Exists in types only. */
   readonly "~output": () => Output;
@@ -116,8 +118,8 @@ export type ChildrenOf<Events, Node extends string> = unknown extends Events
   : Extract<Events, Starts<Node, unknown>>["children"];
 
 /**
- * What `children` may give: a list or a record of `child(workflow, input)`. A field of the record that
- * is undefined is no child.
+ * What `children` may give: a list or a record of `child(workflow, input)`. A field of the record
+ * that is undefined is no child.
  */
 export type Children =
   readonly Child<unknown>[] | Readonly<Record<string, Child<unknown> | undefined>>;

@@ -1,15 +1,17 @@
+import type { AnyTags } from "./context.js";
+
 /*
  * A scope is a tuple of [name, output], and becomes an object only for a handler: no other form can
  * be checked for hundreds of nodes. A node without an output, or inside another, is [never, name or
- * path]: taken, but no handler sees it. The first entry, `input`, also has the names of tags that a
- * handler may give: a parameter of its own would be one more in every type.
+ * path]: taken, but no handler sees it. The first entry, `input`, also has the tags that a handler
+ * may give: a parameter of its own would be one more in every type.
  */
-export type Entries = readonly (readonly [string, unknown, unknown?])[];
+export type Entries = readonly (readonly [string, unknown])[];
 
 /** What handlers may tag their run with. A scope that the app has written itself does not say. */
-export type TagOf<Scope extends Entries> = Scope[0] extends readonly [string, unknown, infer Tag]
-  ? Tag
-  : string;
+export type TagsIn<Scope extends Entries> = "tags" extends keyof Scope[0]
+  ? Exclude<Scope[0]["tags"], undefined>
+  : AnyTags;
 
 /** Writes an object type out, so that the editor shows its members and not how it was made. */
 export type Simplify<T> = { [K in keyof T]: T[K] } & {};

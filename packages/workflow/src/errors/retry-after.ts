@@ -14,8 +14,8 @@ export { askedBy } from "@stepwise/workpool/core";
 export type RetryAfterOptions = Options<keyof Registered & string>;
 
 /**
- * Thrown by the action of a step that may be tried again: says when. Its data marks it, also when it
- * comes out of a nested call.
+ * Thrown by the action of a step that may be tried again: says when. Its data marks it, also when
+ * it comes out of a nested call.
  */
 export class RetryAfter extends Core {
   /**

@@ -38,7 +38,7 @@ export const STYLES = `
 .stepwise-bars [data-failed] { background: var(--stepwise-bad); }
 .stepwise-gaps { border: 0; color: var(--stepwise-muted); font-size: .8em; }
 .stepwise-gaps > .stepwise-bars { grid-column: 3; }
-.stepwise-gaps > .stepwise-bars > span { position: absolute; transform: translateX(-50%); white-space: nowrap; }
+.stepwise-gaps > .stepwise-bars > span { position: absolute; white-space: nowrap; }
 .stepwise-errors, .stepwise-counts { padding-block: .3em; padding-inline-start: .9em; }
 .stepwise-row + .stepwise-counts { display: block; }
 .stepwise a { color: inherit; }
@@ -46,7 +46,9 @@ export const STYLES = `
 .stepwise summary > .stepwise-counts { padding: 0; }
 .stepwise > ol { margin-block-start: .4em; }
 .stepwise-errors li { color: var(--stepwise-bad); overflow-wrap: anywhere; }
-.stepwise-counts progress { accent-color: var(--stepwise-good); inline-size: 8em; margin-inline-end: .6em; }
+.stepwise-share { background: color-mix(in srgb, var(--stepwise-line) 60%, transparent); block-size: .6em; border-radius: 3px;
+  display: inline-flex; inline-size: 8em; margin-inline-end: .6em; overflow: hidden; }
+.stepwise-share > span { background: var(--tone); flex: none; }
 @container (max-width: 560px) {
   .stepwise-row { grid-template-columns: 1fr auto; padding-block: .3em; }
   .stepwise-bars, .stepwise-gaps > .stepwise-bars { grid-column: 1 / -1; }

@@ -118,7 +118,9 @@ function timeOf(
 }
 type Unknown = { state: "loading" | "missing" };
 
-/** A child as a row of its own, below its parent: a run waits and works, which its row leaves open. */
+/**
+ * A child as a row of its own, below its parent: a run waits and works, which its row leaves open.
+ */
 function childStep({ state, index = 0, childKey, within, ...child }: ChildRun, parent: string) {
   const which = childKey ?? `#${index}`;
   const node = `${parent}.${within === undefined ? `${child.workflow} ${which}` : which}`;
@@ -226,13 +228,24 @@ function Counts({ counts }: { counts: ChildCounts }) {
     canceled > 0 && `${canceled} canceled`,
     running > 0 && `${running} running`,
   ];
+  const parts = { good: done, bad: failed, stopped: canceled };
   return (
     <span className="stepwise-counts">
-      <progress
-        max={total}
-        value={done + failed + canceled}
+      <span
+        className="stepwise-share"
+        role="progressbar"
         aria-label="children that have ended"
-      />
+        aria-valuemax={total}
+        aria-valuenow={done + failed + canceled}
+      >
+        {Object.entries(parts).map(([tone, count]) => (
+          <span
+            key={tone}
+            data-tone={tone}
+            style={{ inlineSize: percent(count / Math.max(1, total)) }}
+          />
+        ))}
+      </span>
       {isEstimate === true ? "about " : ""}
       {text.filter(Boolean).join(", ")}
     </span>
@@ -245,7 +258,11 @@ function Gaps({ scale }: { scale: TimeScale }) {
     <li className="stepwise-row stepwise-gaps" aria-hidden>
       <span className="stepwise-bars">
         {scale.gaps.map(({ at, ms }) => (
-          <span key={at} style={{ insetInlineStart: percent(at) }}>
+          // About in the middle of its gap, and at either end within the row.
+          <span
+            key={at}
+            style={{ insetInlineStart: percent(at), transform: `translateX(-${percent(at)})` }}
+          >
             {durationText(ms)}
           </span>
         ))}

@@ -14,8 +14,8 @@ const [SMALLEST, LARGEST] = [0.2, 4];
 const STEP = 1.25;
 
 /**
- * A drawing as wide as there is room for, and larger or smaller by buttons, by keys, and by the wheel
- * with Ctrl. What does not fit is scrolled to, or dragged.
+ * A drawing as wide as there is room for, and larger or smaller by buttons, by keys, and by the
+ * wheel with Ctrl. What does not fit is scrolled to, or dragged.
  */
 export function Zoomable(props: {
   /** Of the drawing, in px, at its own size. */

@@ -41,7 +41,10 @@ export const sizeOf = ({ keep, size }: { keep: string; size?: number }): number 
 export const itemPaths = (of: Pick<Reference, "definition">, paths: readonly string[]) =>
   keepsAll(of) ? paths.map((path) => path.replace(/^input\.items(?=\.|$)/, "input")) : paths;
 
-/** The input of a run that has this one item, or starts without a key. @throws if it is too large. */
+/**
+ * The input of a run that has this one item, or starts without a key.
+ * @throws if it is too large.
+ */
 export function asWhole(workflow: Reference, { input, given }: Input): Input {
   if (!keepsAll(workflow)) return { input, ...(given && { given }) };
   const items = (each: Value): Value => ({ items: [each] });

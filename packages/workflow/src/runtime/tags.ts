@@ -1,7 +1,8 @@
 import { HALF_PAIR, wellFormed } from "@stepwise/workpool/core";
 import type { GenericActionCtx } from "convex/server";
 import type { ComponentApi } from "../component/_generated/component.js";
-import type { TagValue, Tags } from "../definition/definition.js";
+import type { TagValue } from "../definition/context.js";
+import type { Tags } from "../definition/definition.js";
 import { literalText } from "../rules.js";
 import type { WorkflowReference } from "./reference.js";
 import { sensitivePaths } from "./secrets.js";

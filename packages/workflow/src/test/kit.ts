@@ -54,14 +54,14 @@ export interface KitOptions {
   /** The name under which the app mounts the component. Default: `workflow`. */
   name?: string;
   /**
-   * How many real ms the kit waits for functions that have not ended, before it assumes that they
-   * wait for a timer and moves the clock. For actions that do real input and output; use 0 if there
-   * are none. Default: 100.
+   * How many real ms the kit waits for functions that have not ended. Then it assumes that they
+   * wait for a timer, and moves the clock. For actions that do real input and output; use 0 if
+   * there are none. Default: 100.
    */
   patienceMs?: number;
   /**
-   * The limits of the app, such as those of `stepwise.config.ts`. Default: those of the workflow that
-   * is started, if it names some itself.
+   * The limits of the app, such as those of `stepwise.config.ts`. Default: those of the workflow
+   * that is started, if it names some itself.
    */
   limits?: NonNullable<WorkflowManagerOptions["limits"]>;
   /**
@@ -185,8 +185,8 @@ export class TestKit {
    * A line for each node that a run has reached, in their order: `charge completed, 2 attempts`, or
    * `agent.think #3 completed` in the third iteration of a loop. Below a parent, indented, are its
    * children and their lines; neighbors with the same lines share them: `[0..99] importRecord
-   * completed`. A branch or an item has no workflow: `[thumb] completed`. One that is kept back says
-   * by what: `charge pending, waiting for the limit tenant acme (1 of 1 running), place 2`.
+   * completed`. A branch or an item has no workflow: `[thumb] completed`. One that is kept back
+   * says by what: `charge pending, waiting for the limit tenant acme (1 of 1 running), place 2`.
    * @throws if there is no such run.
    */
   async timeline(runId: RunId): Promise<string[]> {

@@ -105,7 +105,9 @@ type Common = Omit<FunctionArgs<ComponentApi["lib"]["enqueue"]>, "args">;
 export type EnqueueSettings = Pick<Common, "maxParallelism" | "logLevel"> & {
   /** How a failed attempt of an action is tried again. Default: it is not. */
   retryBehavior?: RetryBehavior;
-  /** All limits that the pool has, as `limits` of `WorkpoolOptions`. Default: the stored ones stay. */
+  /**
+   * All limits that the pool has, as `limits` of `WorkpoolOptions`. Default: the stored ones stay.
+   */
   definedLimits?: Limits;
 };
 
@@ -121,7 +123,7 @@ const BATCH_WORKS = 4_000;
  * Enqueues one work, as `Workpool` does; for code that gets a component as a parameter.
  * @param component the component, as `components.workpool`.
  * @param options of the enqueue and of the pool. Default: stored pool options stay; no retries.
- * @throws if an option is invalid, or the arguments or the context are larger than 1 MB; and a
+ * @throws if an option is invalid, or the arguments or the context are larger than 1 MB. A
  *   `LimitError` if it would have to wait for a limit whose `maxWaiting` is reached.
  */
 export async function enqueue<

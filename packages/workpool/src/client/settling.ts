@@ -39,8 +39,8 @@ export type SettlingOptions<Callback extends OnComplete> = EnqueueOptions<Callba
   };
 
 /**
- * Enqueues works that settle themselves: a function is scheduled as it is, and calls {@link settle}
- * in the mutation that records its result, so an action takes 2 root executions, not 3. An action
+ * Enqueues works that settle themselves. A function is scheduled as it is, and calls {@link settle}
+ * in the mutation that records its result. So an action takes 2 root executions, not 3. An action
  * that ends without having settled has failed.
  *
  * @param component the component, as `components.workpool`.

@@ -45,8 +45,8 @@ export interface WorkpoolOptions<Defined extends Limits = {}> extends WorkpoolRe
   /**
    * How many works that name a limit run at once: `{ perKey: 3 }` for each key, `{ total: 5 }` in
    * all, or both; `{ rate: { limit: 500, per: "1m" } }` says how many start in a time. Works name
-   * them in `limits` of an enqueue. With `maxWaiting`, an enqueue throws a `LimitError` where so many
-   * wait. Default: the stored ones, at first none.
+   * them in `limits` of an enqueue. With `maxWaiting`, an enqueue throws a `LimitError` where so
+   * many wait. Default: the stored ones, at first none.
    */
   limits?: Defined;
 }

@@ -98,7 +98,9 @@ export const vSeenByOwner = v.object({
   lane: v.number(),
 });
 
-/** Up to `count` works for a range, and free slots of it for them. Read it from a stale snapshot. */
+/**
+ * Up to `count` works for a range, and free slots of it for them. Read it from a stale snapshot.
+ */
 export async function seeForOwner(
   ctx: HostQueryCtx,
   args: ObjectType<typeof seeArgs>,

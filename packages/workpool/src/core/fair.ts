@@ -3,10 +3,10 @@ import { type Infer, type ObjectType, v } from "convex/values";
 import type { Doc, Gate, HostQueryCtx, PoolDataModel, Work } from "./context.js";
 
 /*
- * Works with a key of fairness have lanes of their own in the queue, so that a look finds one work of
- * each of several keys. A slot goes to the key that holds the fewest slots per weight, of those that
- * are seen; ties go to the oldest. All works without a key are one key more. Slots say whose they
- * are, so that what a key holds is read, and no counter can drift.
+ * Works with a key of fairness have lanes of their own in the queue, so that a look finds one work
+ * of each of several keys. A slot goes to the key that holds the fewest slots per weight, of those
+ * that are seen; ties go to the oldest. All works without a key are one key more. Slots say whose
+ * they are, so that what a key holds is read, and no counter can drift.
  */
 
 /** Whose a work is, and how many slots that one gets for each of one of weight 1. */
@@ -149,8 +149,8 @@ async function oneOfEach(ctx: HostQueryCtx, most: number): Promise<Row[]> {
 }
 
 /**
- * How many slots a key holds: exactly if these are fewer than `most`, else as far as the ones from a
- * random number on tell.
+ * How many slots a key holds: exactly if these are fewer than `most`, else as far as the ones from
+ * a random number on tell.
  */
 async function heldBy(ctx: HostQueryCtx, key: string | undefined, slots: number, most: number) {
   const slotsOf: QueryInitializer<PoolDataModel["slots"]> = ctx.db.query("slots");

@@ -255,8 +255,8 @@ export async function leaveQueueFirst(ctx: MutationCtx, host: Host) {
 }
 
 /**
- * Takes a work that shall not run now out of the queue, or out of its line. @returns its place there,
- * for `at` of a work that is to have it again; null if it was not waiting.
+ * Takes a work that shall not run now out of the queue, or out of its line. @returns its place
+ * there, for `at` of a work that is to have it again; null if it was not waiting.
  */
 export async function leaveQueueCanceled(ctx: HostCtx, host: Host, work: string) {
   const row = await waitingRow(ctx, work);

@@ -19,6 +19,7 @@ import {
 import { fieldsOf } from "../fields.js";
 import { sourceHash } from "../tokens.js";
 import type { Reads } from "../handlers.js";
+import type { SecretTags } from "../secret-tags.js";
 
 /** Where a line of nodes stands: a workflow's own, that of a case, or the body of a loop. */
 export interface Surroundings {
@@ -41,6 +42,7 @@ export interface NodeContext extends Surroundings {
   readonly file: DefinitionFile;
   readonly workflow: string;
   readonly workflows: Workflows;
+  readonly secrets: SecretTags;
   readonly readNodes: (calls: readonly NodeCall[], inside: Surroundings) => ReadNodes;
 }
 

@@ -12,7 +12,10 @@ export function placeIn(step: Step, { within = "" }: Pick<Run, "within"> = {}): 
   return [inside, ...(step.iterations ?? [])].join("#");
 }
 
-/** Where a child is, with a slash at its end. @param at where its parent is, whose record is given */
+/**
+ * Where a child is, with a slash at its end.
+ * @param at where its parent is, whose record is given
+ */
 export function pathBelow(at: string, parent: Step, child: Run): string {
   return parent.single === true ? `${at}/` : `${at}/${keyShown(child) ?? child.index}/`;
 }

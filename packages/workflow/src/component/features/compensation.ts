@@ -156,7 +156,7 @@ export function withListed(of: StepError, errors: readonly StepError[]): StepErr
 const MAX_LISTED = 20;
 const MAX_LISTED_BYTES = 512 * 1024;
 
-/** A child has ended after its parent: the run above may be undone now. As {@link undoNext}. */
+/** Does what {@link undoNext} does, as a child has ended after its parent: the run may be undone. */
 export async function childOfClosedEnded(
   ctx: MutationCtx,
   parent: Step,

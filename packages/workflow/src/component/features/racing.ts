@@ -43,7 +43,9 @@ export async function goOnAfterLosers(ctx: MutationCtx, race: Step): Promise<voi
   await scheduleEntry(ctx, race, { event: { kind: "settled" } });
 }
 
-/** What the data of the errors of all cases may take together: the run's document has the errors. */
+/**
+ * What the data of the errors of all cases may take together: the run's document has the errors.
+ */
 const MAX_DATA_BYTES = 256 * 1024;
 
 /** All cases have ended, and none has won. */

@@ -102,7 +102,10 @@ async function nesting(run: Run): Promise<Nesting> {
   };
 }
 
-/** The same for references: it tells which results Convex refuses. @param checks rolls them back. */
+/**
+ * The same for references: it tells which results Convex refuses.
+ * @param checks rolls them back.
+ */
 async function referencing(run: Run, called: string, checks: boolean): Promise<Nesting> {
   const { runMutation, runQuery } = await nesting(run);
   const { checked } = run.own.component.lib;

@@ -146,8 +146,8 @@ export class LimitControls<
   ) {}
 
   /**
-   * Has other numbers hold for a limit, or for one of its keys, until `reset`. Works that wait begin
-   * if they have room now; those that run, run on. It takes the place of an earlier override.
+   * Has other numbers hold for a limit, or for one of its keys, until `reset`. Works that wait
+   * begin if they have room now; those that run, run on. It takes the place of an earlier override.
    * @param name a limit, or `"maxParallelism"` for the whole pool.
    * @throws if there is no such limit, it has no such number, or there are more than 100 overrides.
    */

@@ -14,7 +14,9 @@ import {
   whichArgs,
 } from "./steer.js";
 
-/** What an operator says of limits while the app runs, and sees: a host exports all from `limits`. */
+/**
+ * What an operator says of limits while the app runs, and sees: a host exports all from `limits`.
+ */
 export function limitFunctions(host: Host) {
   const { publicMutation } = mutationsOf<HostCtx>();
   return {

@@ -5,7 +5,8 @@ import { isPause, type Override } from "./overrides.js";
 
 /*
  * A work may say that its limit is to start nothing for a while, as a service has told it: that is
- * a pause with an end, beside those of operators. Many say so at one moment, and one of them writes.
+ * a pause with an end, beside those of operators. Many say so at one moment, and one of them
+ * writes.
  */
 
 /**

@@ -17,7 +17,9 @@ export const vLimit = v.object({
   perKey: v.optional(v.number()),
   /** How many works start in a time; with `perKey`, of each key. Default: as many as may run. */
   rate: v.optional(vRate),
-  /** How many works wait for it at most; of a limit with keys, for each key. Default: any number. */
+  /**
+   * How many works wait for it at most; of a limit with keys, for each key. Default: any number.
+   */
   maxWaiting: v.optional(v.number()),
   /** What the rate counts, such as `"tokens"`: works say how many. Default: it counts starts. */
   unit: v.optional(v.string()),

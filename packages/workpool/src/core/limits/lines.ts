@@ -36,7 +36,9 @@ export async function findLine(ctx: QueryCtx, line: string): Promise<Line | null
     .first();
 }
 
-/** A line that waits for the permit: one at random, so that ends of one moment take different ones. */
+/**
+ * A line that waits for the permit: one at random, so that ends of one moment take different ones.
+ */
 export async function lineBlockedBy(ctx: QueryCtx, permit: string): Promise<Line | null> {
   const at = Math.random();
   const between = (from: number, to: number): Promise<Line | null> =>

@@ -115,8 +115,9 @@ export function limitedBy(gate: Gate, permits: readonly string[] = []): string[]
 }
 
 /**
- * Finds free permits: of those that a stale snapshot shows as free, one at random, so that starts of
- * one moment take different ones. If it shows none, it reads them for sure: it conflicts with ends.
+ * Finds free permits: of those that a stale snapshot shows as free, one at random, so that starts
+ * of one moment take different ones. If it shows none, it reads them for sure: it conflicts with
+ * ends.
  * @param host sees the snapshot. Default: nothing is known of it.
  */
 export async function freePermits(

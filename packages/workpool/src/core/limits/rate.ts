@@ -18,7 +18,9 @@ export const vRate = v.object({
 /** How many works of a limit start in a time: `{ limit: 500, per: "1m" }`. */
 export type Rate = Infer<typeof vRate>;
 
-/** Those that have waited start in groups, so often; a bucket holds at least what two of these are. */
+/**
+ * Those that have waited start in groups, so often; a bucket holds at least what two of these are.
+ */
 export const ROUND_MS = 250;
 
 const SECOND = 1_000;

@@ -58,7 +58,9 @@ export const countWaitingArgs = {
   most: v.number(),
 };
 
-/** Lines whose works have gone on, or were canceled, stay for a while: so many are looked at too. */
+/**
+ * Lines whose works have gone on, or were canceled, stay for a while: so many are looked at too.
+ */
 const MOST_EMPTY = 500;
 
 /** How many works wait for a permit: for one of it, its rate, or a slot; `most` at the most. */

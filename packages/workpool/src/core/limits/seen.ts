@@ -10,7 +10,7 @@ import { fullAtOf, leftOf, paceOf } from "./rate.js";
 
 const vSaid = { by: v.optional(v.string()), at: v.number(), until: v.optional(v.number()) };
 
-/** As {@link SeenLimit}. */
+/** The fields of a {@link SeenLimit}. */
 const seenFields = {
   name: v.string(),
   key: v.optional(v.string()),
@@ -42,7 +42,9 @@ export async function seeLimit(ctx: HostQueryCtx, which: Which): Promise<SeenLim
   return { ...facts, left: await leftIn(ctx, gate, which) };
 }
 
-/** How many may start at once by the rate of a limit; undefined without, or if keys have their own. */
+/**
+ * How many may start at once by the rate of a limit; undefined without, or if keys have their own.
+ */
 async function leftIn(ctx: HostQueryCtx, gate: Gate, { name, key }: Which) {
   const permit = key === undefined ? name : `${name}:${key}`;
   const rate = rateOf(gate, permit);

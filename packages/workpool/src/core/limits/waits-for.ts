@@ -16,7 +16,9 @@ export const vWaitsFor = v.object({
   /** How many run that hold it, and how many may: 0 while it is paused. */
   running: v.number(),
   atMost: v.number(),
-  /** Its place among those with the same limits and keys, from 1; 201 if more than 200 come first. */
+  /**
+   * Its place among those with the same limits and keys, from 1; 201 if more than 200 come first.
+   */
   place: v.number(),
   /** If its rate is used up: when the next may start. Then it is of the burst that so many are. */
   nextAt: v.optional(v.number()),

@@ -88,7 +88,8 @@ interface First {
 
 /**
  * The first work of a line, if its permits are free; the line ends if there is none.
- * @param most one of so many at its beginning, or of as many as may run at once. Default: the first.
+ * @param most one of so many at its beginning, or of as many as may run at once. Default: the
+ * first.
  */
 export async function firstFree(
   ctx: MutationCtx,
