@@ -1,5 +1,6 @@
 import type { Commit, Deployment } from "@stepwise/testing";
 import { limitOf, type Limits } from "@stepwise/workpool/core";
+import { isPause, type Override } from "../../packages/workpool/src/core/limits/overrides.js";
 import type { Doc } from "../../packages/workpool/src/component/_generated/dataModel.js";
 import type { Work } from "./pool-app.js";
 
@@ -150,7 +151,12 @@ export class PoolLimits {
     for (const work of left) this.#count(work, -1);
     // One whose slot is only written to goes on, also if its limit was lowered.
     const started = [...entered].filter((work) => !left.has(work));
-    const [gate] = this.deployment.rows<Doc<"gate">>(component, "gate");
+    const [stored] = this.deployment.rows<Doc<"gate">>(component, "gate");
+    const now = this.deployment.clock.now();
+    // A pause that is over holds nobody, though it may stand there for a moment.
+    const isOver = (each: Override) => isPause(each) && (each.until ?? Infinity) <= now;
+    const overrides = stored?.overrides?.filter((each) => !isOver(each));
+    const gate = stored && { ...stored, overrides };
     for (const work of started) this.#begin(work, gate);
     for (const work of entered) this.#count(work, 1);
     for (const name of new Set(started.flatMap((work) => this.#begun.get(work) ?? [])))
