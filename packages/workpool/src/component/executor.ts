@@ -4,6 +4,7 @@ import {
   ASKS_EVERY_MS,
   LEFT_MS,
   messageOf,
+  MIB,
   reportBy,
   type Reported,
   TAKES_MS,
@@ -13,9 +14,6 @@ import type { Id } from "./_generated/dataModel.js";
 import { type ActionCtx, internalAction, internalQuery } from "./_generated/server.js";
 import { vAttempt } from "./schema.js";
 import { type ActionAttempt, type EndedAttempt, outcomeOf, report, vAction } from "./worker.js";
-
-/** Results of so many bytes are reported together, or one that is larger. */
-const MOST_BYTES = 1 << 20;
 
 const executorFields = { range: v.number(), asks: v.boolean() };
 
@@ -103,7 +101,7 @@ class Execution {
     let bytes = 0;
     const fits = ({ outcome }: EndedAttempt, index: number): boolean => {
       bytes += getConvexSize(outcome);
-      return index === 0 || (index < this.#most && bytes <= MOST_BYTES);
+      return index === 0 || (index < this.#most && bytes <= MIB);
     };
     const end = this.#ended.findIndex((each, index) => !fits(each, index));
     return this.#ended.splice(0, end === -1 ? this.#ended.length : end);

@@ -1,6 +1,7 @@
 import type { QueryInitializer } from "convex/server";
 import { type Infer, type ObjectType, v } from "convex/values";
 import type { Doc, Gate, HostQueryCtx, PoolDataModel, Work } from "./context.js";
+import { LONGEST_KEY } from "./limits/limits.js";
 
 /*
  * Works with a key of fairness have lanes of their own in the queue, so that a look finds one work of
@@ -13,8 +14,6 @@ import type { Doc, Gate, HostQueryCtx, PoolDataModel, Work } from "./context.js"
 export const vFair = v.object({ key: v.string(), weight: v.number() });
 export type Fair = Infer<typeof vFair>;
 
-/** A key is shown, and part of index entries. */
-const LONGEST_KEY = 256;
 /** How far weights may be from 1. */
 const MOST_WEIGHT = 1_000;
 

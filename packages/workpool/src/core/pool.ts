@@ -9,15 +9,20 @@ import { handOver, tryStart } from "./hand-over.js";
 import { claimable, freeSlot, freeSlots, OFFERED, slotOf, startInSlot } from "./slots.js";
 import type { SlotCounts } from "./counts.js";
 import { poolTx } from "./transaction.js";
-import { keepWatch, least, readWatch, type Started, wakerOf, watchTheWatchdog } from "./watch.js";
+import {
+  keepWatch,
+  least,
+  MOMENT_MS,
+  readWatch,
+  type Started,
+  wakerOf,
+  watchTheWatchdog,
+} from "./watch.js";
 
 /** How often a slot is handed to a successor in a row while others wait … */
 const MAX_HAND_OVERS = 10;
 /** … and for how long, in ms; then the successor queues. */
 const MAX_HELD_MS = 2_000;
-
-/** What is enqueued so soon after the start that has woken the pool belongs to one burst. */
-const MOMENT_MS = 150;
 
 /** Does what {@link enqueueWorks} does, for one work. */
 export async function enqueueWork(ctx: HostCtx, work: Work, host: Host) {

@@ -1,17 +1,13 @@
 import type { HostCtx, Host } from "../context.js";
 import { ensureGate, readGate } from "../gate.js";
-import { whichOf } from "./limits.js";
+import { MOST_IN_GATE, whichOf } from "./limits.js";
 import { isPause, type Override } from "./overrides.js";
+import { ROUND_MS } from "./rate.js";
 
 /*
  * A work may say that its limit is to start nothing for a while, as a service has told it: that is
  * a pause with an end, beside those of operators. Many say so at one moment, and one of them writes.
  */
-
-/** Times that differ by no more are one: works that were told the same end one after another. */
-const SAME_MS = 250;
-/** The gate holds them, and each start reads that. With more, only the works themselves wait. */
-const MOST_HOLDS = 100;
 
 /**
  * Has nothing of a limit start until then: of the work's key, if the limit has keys.
@@ -33,8 +29,10 @@ export async function holdLimit(
     isPause(each) && each.isHold === true && each.name === name && each.key === which.key;
   const others = overrides.filter((each) => !isOfIt(each));
   const heldUntil = overrides.find(isOfIt)?.until ?? Date.now();
-  if (until <= heldUntil + SAME_MS && heldUntil > Date.now()) return true;
-  const isFull = others.filter(({ isHold }) => isHold === true).length >= MOST_HOLDS;
+  // Works of one round were told the same end one after another.
+  if (until <= heldUntil + ROUND_MS && heldUntil > Date.now()) return true;
+  // With more, only the works themselves wait.
+  const isFull = others.filter(({ isHold }) => isHold === true).length >= MOST_IN_GATE;
   if (until <= Date.now() || isFull || !Object.hasOwn(limits, name)) return true;
   const hold: Override = { ...which, by: "RetryAfter", at: Date.now(), until, isHold: true };
   await ctx.db.patch("gate", gate._id, { overrides: [...others, hold] });

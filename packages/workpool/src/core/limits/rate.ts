@@ -1,4 +1,5 @@
 import { type Infer, v } from "convex/values";
+import { YEAR_MS } from "../times.js";
 
 /*
  * How often works of a limit start: a token bucket (GCRA). `fullAt` is the time at which the bucket
@@ -34,7 +35,6 @@ const UNITS: Readonly<Record<string, number>> = {
   day: 86_400 * SECOND,
   week: 7 * 86_400 * SECOND,
 };
-const YEAR_MS = 365 * 86_400 * SECOND;
 
 /** A time in ms; NaN if it is none. */
 function msOf(per: number | string): number {
