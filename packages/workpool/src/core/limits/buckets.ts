@@ -22,6 +22,7 @@ import {
   type Rate,
   ROUND_MS,
   type Stored,
+  takenAt,
 } from "./rate.js";
 
 /*
@@ -138,9 +139,8 @@ export async function spend(ctx: MutationCtx, work: Asking): Promise<void> {
   const now = Date.now();
   for (const { name, cost, ...pace } of spentBy(tx.gate, work)) {
     const bucket = await findBucket(ctx, name);
-    const before = (fullAtOf(pace, bucket, now) - now) / pace.everyMs;
-    const fullAt = now + (before + cost) * pace.everyMs;
-    const fields = { taken: before + cost, at: now, fullAt };
+    const taken = takenAt(pace, bucket, now) + cost;
+    const fields = { taken, at: now, fullAt: now + taken * pace.everyMs };
     if (bucket === null) await ctx.db.insert("buckets", { name, ...fields });
     else await ctx.db.patch("buckets", bucket._id, fields);
     tx.kept.set(name, Math.max(0, (tx.kept.get(name) ?? 0) - cost));

@@ -1,0 +1,217 @@
+/**
+ * The numbers of the pool and of the workflow component, each with the test that fails if it is
+ * eight times as large or as small. `npm run mutations -- --list constants` tries them; its --check
+ * says which number stands in no table. A number without a test says here what tells its value.
+ */
+import { readdirSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+
+const packages = fileURLToPath(new URL("../packages/", import.meta.url));
+const FOLDERS = ["workpool/src/core", "workpool/src/component", "workflow/src/component"];
+/** A number that is written out; one that others make up has their reasons. */
+const NUMBER = /^(?:export )?const ([A-Z][A-Z0-9_]*)(?:: number)? =\s+([\d_.e\s+*()<-]+);/gm;
+
+const larger = (file, test) => ({ by: "* 8", file, test });
+const smaller = (file, test) => ({ by: "/ 8", file, test });
+
+/** By package and file, how a number is changed, and the test that then fails. */
+const TABLE = {
+  "workpool/src/core": {
+    "carrier.ts": {
+      MOST_CARRIED: smaller("carriers", "two places run twelve works at once"),
+      FIRST_TAKE_MS: larger("carriers", "two places run twelve works at once"),
+    },
+    "drain-queue.ts": {
+      QUIET_ROUNDS: larger("gate", "opens when nothing waits any more: one by one"),
+    },
+    "drain.ts": {
+      PAUSE_MS: larger("gate", "opens when nothing waits any more: one by one"),
+      LATE_MS: larger("carriers", "two places run twelve works at once"),
+    },
+    "executors.ts": {
+      MOST_IN_VAIN: larger("executors", "long works among short ones cost no call each 50 ms"),
+    },
+    "fair.ts": {
+      MOST_WEIGHT: larger("fairness", "WEIGHT"),
+    },
+    "gate.ts": {
+      MAX_PARALLELISM_LIMIT: larger("start", "an enqueue that cannot be meant is refused"),
+      FEWEST_PLACES: larger("gate", "is 6 on the smallest class"),
+      LEFT_TO_THE_APP: larger("gate", "is 6 on the smallest class"),
+      MOST_BY_DEFAULT: larger("gate", "until something sets it"),
+      LATE_BEGIN_MS: smaller("carriers", "a lone short work costs one execution more"),
+    },
+    "limits/buckets.ts": {
+      CONTENDED_MS: larger("budgets", "the end books the difference, either way"),
+    },
+    "limits/limits.ts": {
+      LONGEST_KEY: larger("limits", "at the enqueue with an empty key"),
+      MOST_WAITING: larger("refused", "is refused if it is no whole number from 0 to 1,000"),
+      MOST_OF_A_WORK: smaller("limits", "a work takes all that it needs, or nothing"),
+    },
+    "limits/rate.ts": {
+      ROUND_MS: larger("rates-deployed", "enqueues at a rate of 100/s"),
+      SECOND: larger("rates-deployed", "enqueues at a rate of 10/s"),
+    },
+    "log.ts": {
+      MOST_LOGGED_AT_ONCE: larger("events", "of a large batch the first 100 are logged"),
+    },
+    "owners.ts": {
+      WIDTH: smaller("executors", "no other waits beside a free slot"),
+      ASKS_EVERY_MS: larger("executors", "goes on to its end, and is not tried again"),
+    },
+    "pool.ts": {
+      MAX_HAND_OVERS: larger("conformance", "at most 10 times while others wait"),
+      MAX_HELD_MS: larger("hand-over", "for at most 2 s of hand-overs"),
+    },
+    "report.ts": {
+      REPEATS_MS: smaller("throttled", "is scheduled at the end of the action's time"),
+      LONGEST_PAUSE_MS: larger("throttled", "is scheduled at the end of the action's time"),
+    },
+    "room.ts": {
+      MIB: smaller("on-complete", "does not keep the work from ending"),
+      READS_OF_REFUSED: smaller("saturation", "is enough for all that it may read of the queue"),
+      PAGE: larger("repair", "is repaired: what is overdue starts at once"),
+    },
+    "slots.ts": {
+      ENQUEUE_MS: larger("cost", "a delayed start or a retry: 1 more"),
+      SLOTS_PER_ENQUEUE: smaller("conformance", "closes its gate when a work finds no slot"),
+    },
+    "sweep.ts": {
+      STALE_MS: larger("timeouts", "once none so short runs any more"),
+    },
+    "times.ts": {
+      YEAR_MS: larger("retry", "no wait is longer than maxBackoffMs, or than a year"),
+      LATE_MS: larger("waits", "fails though its timer was lost: the watchdog finds it"),
+      CHECK_AGAIN_MS: larger("continuations", "when it has done so twice more, alone"),
+    },
+    "watch.ts": {
+      FIRST_SWEEP_MS: larger("recovery", "soon after another that was lost is seen 30 s after"),
+      SHORTEST_PAUSE_MS: larger("recovery", "a mutation's is seen 10 s after its start"),
+      LONGEST_PAUSE_MS: larger("recovery", "for 30 minutes takes at most 6 sweeps"),
+      GRACE_MS: larger("timeouts", "that has not reported 5 s after it is lost"),
+      RESERVE_MS: larger("recovery", "is made up for by the one in reserve, a minute later"),
+      MOMENT_MS: smaller("carriers", "the timeout of a carried work counts from its own begin"),
+      FIRST_SEEN_MS: larger("timeouts", "counted from when a sweep first saw it run"),
+    },
+  },
+  "workpool/src/component": {
+    "cancelAll.ts": {
+      LARGEST_PAGE: larger("cancel-all", "a page size that cannot be meant is refused"),
+    },
+    "delayed.ts": {
+      TOGETHER_MS: larger("start", "none before its time, and none later than 50 ms"),
+      TOGETHER_SHARE: larger("start", "works that are due within 50 ms"),
+    },
+    "reports.ts": {
+      REPORT_EVERY_MS: larger("report", "comes once a minute while works end"),
+      NO_PROGRESS_MS: larger("report", "is warned of: works wait"),
+      MOST_COUNTED: larger("views", "does not count without end"),
+    },
+    "views.ts": {
+      LARGEST_PAGE: larger("views", "keep to the limits of a transaction"),
+      OVERDUE_MS: larger("repair", "is seen to be stalled, and overdue"),
+    },
+    "work.ts": {
+      INLINE_BYTES: larger("cost", "large arguments are written once, for one call more"),
+      LARGEST_VALUE_BYTES: smaller("completion", "large arguments"),
+    },
+  },
+  "workflow/src/component": {
+    "bulk.ts": {
+      PAGE: larger("bulk", "in pages of 50, though what it does lists the runs again"),
+      RECENT: larger("bulk", "stops by itself when more than half of 100 runs are refused"),
+      SMALLER: smaller("bulk", "until the first of them is refused"),
+      MOST_FAILURES: larger("bulk", "until the first of them is refused"),
+    },
+    "core/log.ts": {
+      MAX_MESSAGE_LENGTH: larger("logging", "a message that is very long is cut"),
+    },
+    "core/room.ts": {
+      MOST_COUNTED: larger("doing", "no more than 100 are counted and read for that"),
+      MOST_KEPT: larger("manager-restart", "how a run was steered, and when: the newest 20 times"),
+      PAGE_BYTES: larger("shown", "in pages: each once, however large the inputs are"),
+      ROOM_BYTES: smaller("manager-views", "results that are large together make pages"),
+    },
+    "core/childRuns.ts": {
+      RUNS_AT_ONCE: larger("guards", "of more children than one page, those that run are canceled"),
+      FEW: larger("cancel", "FEW"),
+      MOST: larger("manager-views", "of 1,500 children it reads a bounded number"),
+    },
+    "core/tags.ts": {
+      MOST_TAGS: larger("tags", "at most"),
+    },
+    "engine/transition.ts": {
+      MAX_RECORD_BYTES: larger("steps", "a large output after long errors fits"),
+      MAX_RETRIES: larger("steps", "the errors of many attempts fit"),
+    },
+    "events.ts": {
+      MAX_KEPT_BYTES: larger("manager-events", "what is too large to be kept for all of them"),
+      LOOK: larger("matches", "of ever so many that wait"),
+    },
+    "core/scope.ts": {
+      MAX_GATHERED_BYTES: larger("parents", "beyond, the parent fails with tooLarge"),
+    },
+    "features/iterations.ts": {
+      RECORDED_ITERATIONS: larger("guards", "take no more memory"),
+    },
+    "features/failing.ts": {
+      RECOUNT_AFTER_MS: smaller("tolerance", "a second has one recount at most"),
+    },
+    "features/retention.ts": {
+      BATCH_MS: larger("manager-removal", "a shorter retention comes first"),
+    },
+    "features/children.ts": {
+      MAX_AT_ONCE: larger("concurrency", "they are started in pages, whatever their number"),
+      MAX_BYTES_AT_ONCE: larger("adversarial-nodes", "children with inputs as large as they may"),
+    },
+  },
+};
+
+const placed = Object.entries(TABLE).flatMap(([folder, files]) =>
+  Object.entries(files).flatMap(([name, constants]) =>
+    Object.entries(constants).map(([constant, how]) => ({ folder, name, constant, how })),
+  ),
+);
+
+/** Each number that is in the sources: by its place, its text. */
+const written = new Map(
+  FOLDERS.flatMap((folder) =>
+    readdirSync(join(packages, folder), { recursive: true })
+      .filter((file) => file.endsWith(".ts") && !file.includes("_generated"))
+      .flatMap((file) =>
+        [...readFileSync(join(packages, folder, file), "utf8").matchAll(NUMBER)].map(
+          ([, constant, value]) => [`${folder}/${file}: ${constant}`, value],
+        ),
+      ),
+  ),
+);
+
+/** As a list of mutants. */
+export const CONSTANTS = placed.flatMap(({ folder, name, constant, how }) => {
+  const at = `${folder}/${name}: ${constant}`;
+  const value = written.get(at);
+  if (value === undefined) return [];
+  return {
+    name: at,
+    says: how.by === "* 8" ? "is eight times as large" : "is an eighth",
+    file: `${folder}/${name}`,
+    find: `const ${constant} = ${value};`,
+    replace: `const ${constant} = Math.ceil((${value}) ${how.by});`,
+    test: [`packages/${folder.split("/")[0]}/test/${how.file}.test.ts`, how.test],
+  };
+});
+
+/** Numbers without a row, rows without a number, and tests that are not there. */
+export function* problemsOfConstants() {
+  const listed = new Set(
+    placed.map(({ folder, name, constant }) => `${folder}/${name}: ${constant}`),
+  );
+  for (const at of written.keys())
+    if (!listed.has(at)) yield `no test is named for the number ${at}`;
+  for (const at of listed) if (!written.has(at)) yield `the number ${at} is listed, and not there`;
+  for (const { name, test } of CONSTANTS)
+    if (!readFileSync(join(packages, "..", test[0]), "utf8").includes(test[1]))
+      yield `the test of ${name} is not there: "${test[1]}" in ${test[0]}`;
+}
