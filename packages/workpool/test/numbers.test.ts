@@ -1,6 +1,6 @@
 import { describe, expect, test, vi } from "vitest";
 import { Workpool } from "../src/client/index.js";
-import { checkLimits, messageOf, waitsForLimit } from "../src/core/index.js";
+import { checkLimits, waitsForLimit } from "../src/core/index.js";
 import { fullAtOf, leftOf, mayStartAt, paceOf, takenAt } from "../src/core/limits/rate.js";
 import { reportBy } from "../src/core/report.js";
 import { TestApp, virtualTime } from "./app.js";
@@ -17,14 +17,6 @@ const limitsOf = (count: number) =>
 test("the gate holds 100 limits, and no more: each enqueue reads it", () => {
   checkLimits(limitsOf(100));
   expect(() => checkLimits(limitsOf(101))).toThrow(/101 limits: a pool has at most 100/);
-});
-
-test("a message tells of five causes: a chain of them may be a circle", () => {
-  const chain = [..."abcdefg"].reduceRight<Error | undefined>(
-    (cause, name) => new Error(name, { cause }),
-    undefined,
-  );
-  expect(messageOf(chain)).toBe("a: b: c: d: e: f");
 });
 
 test("what a rate gives back is whole, though fractions of a ms are not exact", () => {

@@ -1,4 +1,5 @@
 import { ConvexError, type Value } from "convex/values";
+import { wellFormed } from "./result.js";
 import { YEAR_MS } from "./times.js";
 
 const MARKER = "~retryAfter";
@@ -64,7 +65,12 @@ export function askedBy(
   if (!(thrown instanceof ConvexError)) return undefined;
   const { [MARKER]: at, message, data, holds } = Object(thrown.data) as Marked;
   if (typeof at !== "number") return undefined;
-  return { at, message, data, holds: typeof holds === "string" ? holds : undefined };
+  return {
+    at,
+    message: wellFormed(message),
+    data,
+    holds: typeof holds === "string" ? holds : undefined,
+  };
 }
 
 /** The part of a response of `fetch` that says when to call again. */
