@@ -36,7 +36,12 @@ describe("of many that wait for a limit", () => {
     const pool = new Workpool(components.workpool, { maxParallelism: 2, limits: limitsOf(limits) });
     const keys = { limits: { limit0: true as const } };
     const ids = await app.t.mutation((ctx) =>
-      pool.enqueueActionBatch(ctx, sleep, Array(works).fill({ label: "a", ms: 60_000 }), keys),
+      pool.enqueueActionBatch(
+        ctx,
+        sleep,
+        Array.from({ length: works }, () => ({ label: "a", ms: 60_000 })),
+        keys,
+      ),
     );
     return { app, pool, last: ids.at(-1)! };
   }
