@@ -1,10 +1,11 @@
 // Takes out one guard of the components at a time, or makes another mistake in them, and looks for
 // what catches it: a seed of the simulator, or else the test that is named. `npm run mutations --
-// [--list guards|mutants] [--seeds 1000] [name …]`: all whose names begin so. No file is changed:
-// the mutation is made while bundling. With --check it only says whether each is found in the
-// sources.
+// [--list guards|mutants|constants] [--seeds 1000] [name …]`: all whose names begin so. No file is
+// changed: the mutation is made while bundling. With --check it only says whether each is found in
+// the sources.
 import { availableParallelism } from "node:os";
 import { parseArgs } from "node:util";
+import { CONSTANTS, problemsOfConstants } from "./constants.mjs";
 import { isWellFormed, markedGuards, placesOf } from "./guards.mjs";
 import { GUARDS, MUTANTS } from "./mutants.mjs";
 import { failsWith } from "./named-test.mjs";
@@ -21,7 +22,7 @@ const { values, positionals } = parseArgs({
 });
 
 const marked = markedGuards();
-const all = { guards: GUARDS, mutants: MUTANTS };
+const all = { guards: GUARDS, mutants: MUTANTS, constants: CONSTANTS };
 const problems = [
   ...[...marked.keys()]
     .filter((name) => !GUARDS.some(({ guard }) => guard === name))
@@ -32,6 +33,7 @@ const problems = [
   ...MUTANTS.filter((mutant) => placesOf(mutant) !== 1).map(
     ({ name }) => `the code of the mutant ${name} does not occur once`,
   ),
+  ...problemsOfConstants(),
   // A module that is loaded only in a test would have that fail.
   ...[...GUARDS, ...MUTANTS]
     .filter((each) => !isWellFormed(each))

@@ -1,5 +1,6 @@
 import { expect, test } from "vitest";
 import { type EnqueueOptions, Workpool } from "../src/client/index.js";
+import { fairFor } from "../src/core/index.js";
 import { NOTHING_LEFT, TestApp, virtualTime } from "./app.js";
 import { components, internal } from "./convex/_generated/api.js";
 
@@ -40,4 +41,14 @@ test("[S211] of slots that are shared each key gets as many as its weight says",
   );
   await app.drive();
   expect(await begun()).toHaveLength(49);
+});
+
+test.each([
+  ["no key", { key: "" }, /text of 1 to 256/],
+  ["a key that is too long", { key: "k".repeat(257) }, /text of 1 to 256/],
+  ["a key with half an emoji", { key: "\ud83d" }, /half a surrogate pair/],
+  ["a weight that is too small", { key: "a", weight: 1 / 1_001 }, /from 0\.001 to 1000/],
+  ["a weight that is too large", { key: "a", weight: 1_001 }, /from 0\.001 to 1000/],
+])("[S211] %s is refused", (_, fairness, message) => {
+  expect(() => fairFor(fairness)).toThrow(message);
 });

@@ -1,7 +1,8 @@
 import { Deployment, S256 } from "@stepwise/testing";
 import { v } from "convex/values";
 import { describe, expect, test, vi } from "vitest";
-import { retryAfter, Workpool } from "../src/client/index.js";
+import { RetryAfter, retryAfter, Workpool } from "../src/client/index.js";
+import { askedBy } from "../src/core/index.js";
 import { modules as poolModules, schema as poolSchema } from "../src/test.js";
 import { NOTHING_LEFT, TestApp, virtualTime } from "./app.js";
 import { components, internal } from "./convex/_generated/api.js";
@@ -132,6 +133,10 @@ test("[S213] of many at one moment one is written, none is refused, and all go o
   expect(attempts[59]! - attempts[0]!).toBeLessThan(30_000);
   expect(deployment.rows("workpool", "works")).toEqual([]);
   expect(deployment.rows("workpool", "permits")).toEqual([]);
+});
+
+test("[S140] the message of a RetryAfter is made well-formed, like others", () => {
+  expect(askedBy(new RetryAfter(1_000, "Busy \ud83d"))?.message).toBe("Busy \uFFFD");
 });
 
 describe("[S212] retryAfter reads the header of a response", () => {

@@ -1,3 +1,4 @@
+import { MAX_MESSAGE_LENGTH } from "./core/log.js";
 import { cancelContinuation, leaveRoom, oneOf, ROOM_TO_COMPLETE } from "@stepwise/workpool/core";
 import { paginator } from "convex-helpers/server/pagination";
 import { type FunctionHandle, paginationOptsValidator } from "convex/server";
@@ -7,7 +8,7 @@ import { api, internal } from "./_generated/api.js";
 import { mutation, query } from "./_generated/server.js";
 import { continuation, continueLater, hasRoomInPage } from "./core/continuations.js";
 import type { Doc, Id, MutationCtx, QueryCtx, Run } from "./core/documents.js";
-import { LIMITS } from "./core/room.js";
+import { LIMITS, MOST_KEPT } from "./core/room.js";
 import { findRuns, fits } from "./features/finding.js";
 import schema from "./schema.js";
 import { bulkArgs, bulkFields } from "./selection.js";
@@ -17,10 +18,8 @@ import { pageFields } from "./views.js";
 
 type Bulk = Doc<"bulks">;
 
-/** How many runs a page changes … */
+/** How many runs a page changes. */
 const PAGE = 50;
-/** … and how many it reads at most, if a filter without an index drops some. */
-const READ = 500;
 /** A page that has failed is tried again, with so many times fewer runs … */
 const SMALLER = 7;
 /** … and when it has failed so often with the first run alone, that is refused. */
@@ -30,9 +29,6 @@ const RECENT = 100;
 /** So many reasons are told apart: those of the app's schemas may be different for each run. */
 const REASONS = 10;
 const OTHER_REASONS = "other reasons";
-const REASON_CHARACTERS = 500;
-/** A run knows so many of the bulks that have come to it. */
-const MARKS = 10;
 /** Bulks are kept so long after their end: whoever starts another removes them. */
 const KEPT_MS = 30 * 24 * 3_600_000;
 
@@ -128,7 +124,7 @@ export const nextPage = continuation<Page>(
     const { where, atMost = Infinity, perSecond = Infinity } = bulk;
     const most = Math.floor(before / SMALLER ** failures);
     const size = Math.max(1, Math.min(most, atMost - bulk.done, Math.ceil(perSecond)));
-    const options = { cursor, numItems: size, maximumRowsRead: READ };
+    const options = { cursor, numItems: size, maximumRowsRead: LIMITS.maximumRowsRead };
     // guard: once-in-a-bulk, else () => false
     const isPast = (run: Run) => run.bulks?.includes(id) === true;
     // Who came first is helped first.
@@ -148,7 +144,7 @@ export const nextPage = continuation<Page>(
       come += 1;
       tally.add(run._id, why);
       const now = await ctx.db.get("runs", run._id);
-      const bulks = [...(now?.bulks ?? []), id].slice(-MARKS);
+      const bulks = [...(now?.bulks ?? []), id].slice(-MOST_KEPT);
       if (now !== null) await ctx.db.patch("runs", run._id, { bulks });
     }
     const isAll = (found.isDone && !isCut) || tally.counts.done >= atMost;
@@ -213,7 +209,7 @@ class Tally {
     counts.recent = (counts.recent + (why === undefined ? "+" : "-")).slice(-RECENT);
     if (why === undefined) return void (counts.done += 1);
     counts.refused += 1;
-    const short = why.slice(0, REASON_CHARACTERS);
+    const short = why.slice(0, MAX_MESSAGE_LENGTH);
     const same = (of: string) => counts.refusals.find((each) => each.why === of);
     const isMany = counts.refusals.length >= REASONS;
     const known = same(short) ?? (isMany ? same(OTHER_REASONS) : undefined);

@@ -1,3 +1,4 @@
+import { PAGE_BYTES } from "./core/room.js";
 import * as core from "@stepwise/workpool/core";
 import type { FunctionHandle } from "convex/server";
 import { v, type Infer, type ObjectType } from "convex/values";
@@ -225,9 +226,6 @@ export const keep = publicMutation(
   },
 );
 
-/** Outputs are read in pages of so many bytes: a transaction may read 16 MiB. */
-const MAX_OUTPUTS_BYTES = 4 * 1024 * 1024;
-
 export const outputs = query({
   args: { ...recordArgs, from: v.number(), most: v.number(), tolerant: v.boolean() },
   returns: v.object({
@@ -242,7 +240,7 @@ export const outputs = query({
       const output = await childOutput(ctx, parent, child, tolerant);
       page.push({ key: child.childKey ?? child.index, output: output ?? null });
       const { bytesRead } = await ctx.meta.getTransactionMetrics();
-      if (page.length >= most || bytesRead.used > MAX_OUTPUTS_BYTES) break;
+      if (page.length >= most || bytesRead.used > PAGE_BYTES) break;
     }
     return { outputs: page, isLast: from + page.length >= (parent.total ?? 0) };
   },

@@ -8,7 +8,7 @@ import type { Doc, Run, Step } from "./core/documents.js";
 import { briefInput } from "./core/input.js";
 import { isInput, isParent } from "./core/kinds.js";
 import { Paths, placeIn } from "./core/paths.js";
-import { hasRoomToRead, LIMITS } from "./core/room.js";
+import { hasRoomToRead, LIMITS, MOST_COUNTED, MOST_KEPT } from "./core/room.js";
 import { findRun, runWithId } from "./core/runs.js";
 import { stepWithId } from "./core/steps.js";
 import { tagsOf } from "./core/tags.js";
@@ -82,14 +82,11 @@ export const place = query({
   },
 });
 
-/** How many runs are counted at most, unless the call says another number. */
-const COUNTED = 100;
-
 /** How many runs are found; at least so many if `isMore`. */
 export const count = query({
   args: { ...whereFields, upTo: v.optional(v.number()) },
   returns: v.object({ count: v.number(), isMore: v.boolean() }),
-  handler: async (ctx, { upTo = COUNTED, ...where }) => {
+  handler: async (ctx, { upTo = MOST_COUNTED, ...where }) => {
     // Of what runs do, a page of the last ones is rarely the last.
     const numItems = where.doing === undefined ? upTo + 1 : upTo;
     const page = { numItems, cursor: null, maximumRowsRead: numItems };
@@ -98,11 +95,6 @@ export const count = query({
     return { count: Math.min(found.length, upTo), isMore };
   },
 });
-
-/** Steps that hold slots are told of, so many … */
-const HOLDERS = 20;
-/** … and so many in the queue are counted. */
-const QUEUED = 200;
 
 /** Of the queue: by the workflow of the run at the top, and by the permits that a step needs. */
 const vQueued = v.object({
@@ -138,7 +130,7 @@ export const poolUse = query({
     const held = (await ctx.db.query("slots").collect()).filter(({ work }) => work !== undefined);
     held.sort((one, other) => (one.startedAt ?? 0) - (other.startedAt ?? 0));
     const holders = [];
-    for (const { work, startedAt: since = 0 } of held.slice(0, HOLDERS)) {
+    for (const { work, startedAt: since = 0 } of held.slice(0, MOST_KEPT)) {
       const found = await placed(work);
       const at = found && (await placeBelow(ctx, found.top, found.step, "running"));
       if (found === undefined || at === undefined) continue;
@@ -147,7 +139,7 @@ export const poolUse = query({
     }
     const grouped = async (rows: readonly Pick<Doc<"waiting">, Waits>[]) => {
       const groups = new Map<string, Infer<typeof vQueued>>();
-      for (const { work, permits: needs, _creationTime: since } of rows.slice(0, QUEUED)) {
+      for (const { work, permits: needs, _creationTime: since } of rows.slice(0, MOST_COUNTED)) {
         const permits = needs?.filter((each) => costOf(each) === undefined);
         const { workflow } = (await placed(work))?.top ?? {};
         if (workflow === undefined) continue;
@@ -160,9 +152,9 @@ export const poolUse = query({
     const queued = await ctx.db
       .query("waiting")
       .withIndex("by_commit")
-      .take(QUEUED + 1);
-    const limited = await ctx.db.query("limited").take(QUEUED + 1);
-    const isMore = Math.max(queued.length, limited.length) > QUEUED;
+      .take(MOST_COUNTED + 1);
+    const limited = await ctx.db.query("limited").take(MOST_COUNTED + 1);
+    const isMore = Math.max(queued.length, limited.length) > MOST_COUNTED;
     return { holders, queue: await grouped(queued), limited: await grouped(limited), isMore };
   },
 });

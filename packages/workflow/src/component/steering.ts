@@ -1,3 +1,4 @@
+import { MOST_KEPT } from "./core/room.js";
 import { oneOf } from "@stepwise/workpool/core";
 import { v, type ObjectType } from "convex/values";
 import { mutation, query } from "./_generated/server.js";
@@ -17,13 +18,11 @@ import { recordArgs, type Steered, vPlans, vTags } from "./validators.js";
 
 /* What others do to a run. If it cannot be done, nothing changes, and the answer says why. */
 
-const MAX_STEERED = 20;
-
 /** Notes what was done to a run, unless its callback has removed it meanwhile. */
 async function logSteering(ctx: MutationCtx, id: RunId, what: Steered["what"], from?: string) {
   const run = await ctx.db.get("runs", id);
   if (run === null) return;
-  const before = (run.steered ?? []).slice(1 - MAX_STEERED);
+  const before = (run.steered ?? []).slice(1 - MOST_KEPT);
   await ctx.db.patch("runs", id, { steered: [...before, { what, at: Date.now(), from }] });
 }
 

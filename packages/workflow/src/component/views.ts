@@ -13,7 +13,7 @@ import type { Doc, Run, Step } from "./core/documents.js";
 import { shownInput } from "./core/input.js";
 import { keptEvents, vKept } from "./core/inbox.js";
 import { isAction, isEntry, isInPool, isInput, isParent, isTurn } from "./core/kinds.js";
-import { hasRoomToRead } from "./core/room.js";
+import { hasRoomToRead, MOST_COUNTED } from "./core/room.js";
 import { findRun, runWithId, whichRun } from "./core/runs.js";
 import { isLost } from "./core/scheduled.js";
 import { childProgress, keyShown, vChildren } from "./core/childRuns.js";
@@ -239,9 +239,6 @@ export const input = query({
   },
 });
 
-/** Who watches the pool reads all that is counted again at each change. */
-const MAX_COUNTED = 100;
-
 export const pool = query({
   args: {},
   returns: v.object({
@@ -260,12 +257,12 @@ export const pool = query({
   handler: async (ctx) => {
     const gate = await readGate(ctx);
     const slots = await ctx.db.query("slots").collect();
-    const queue = await ctx.db.query("waiting").withIndex("by_commit").take(MAX_COUNTED);
+    const queue = await ctx.db.query("waiting").withIndex("by_commit").take(MOST_COUNTED);
     // Only actions are tried again.
     const retrying = await ctx.db
       .query("steps")
       .withIndex("by_kind_state", (q) => q.eq("kind", "action").eq("state", "waiting"))
-      .take(MAX_COUNTED);
+      .take(MOST_COUNTED);
     const retriesAt = retrying.flatMap(({ dueAt }) => dueAt ?? []);
     const watch = await ctx.db.query("watch").unique();
     return {

@@ -17,6 +17,7 @@ import {
   type RetryBehavior,
   type RunResult,
   withLimitError,
+  YEAR_MS,
 } from "../core/index.js";
 import type { WorkId } from "./validators.js";
 
@@ -111,9 +112,6 @@ export type EnqueueSettings = Pick<Common, "maxParallelism" | "logLevel"> & {
   definedLimits?: Limits;
 };
 
-/** A year: what is beyond that is a mistake. */
-const MOST_PRIORITY_MS = 365 * 24 * 60 * 60 * 1000;
-
 /** How many bytes one call into the component carries at most … */
 const BATCH_BYTES = 8_000_000;
 /** … and how many works: each writes up to four documents of a transaction's 16,000. */
@@ -197,9 +195,9 @@ export async function commonOf(
     throw new Error(
       `Enqueueing ${name ?? `a ${kind}`}: waitAtMost is ${waitAtMost}: it must be a number of ms above 0`,
     );
-  if (priority !== undefined && !(priority >= 0 && priority <= MOST_PRIORITY_MS))
+  if (priority !== undefined && !(priority >= 0 && priority <= YEAR_MS))
     throw new Error(
-      `Enqueueing ${name ?? `a ${kind}`}: priority is ${priority}: it must be a number of ms from 0 to ${MOST_PRIORITY_MS}`,
+      `Enqueueing ${name ?? `a ${kind}`}: priority is ${priority}: it must be a number of ms from 0 to ${YEAR_MS}`,
     );
   return {
     maxParallelism,

@@ -11,14 +11,13 @@ import { countWithoutSlot } from "./reports.js";
 import { host } from "./host.js";
 import schema from "./schema.js";
 
-const DEFAULT_PAGE = 100;
 const LARGEST_PAGE = 1_000;
 
 /** So many works are read at once: each has up to 8 kB of arguments, and a context. */
 const READ_AT_ONCE = 5;
 
 /** Cancels all works that exist now, in pages of `limit`. @throws if it is not from 1 to 1,000. */
-export async function cancelEverything(ctx: MutationCtx, limit = DEFAULT_PAGE): Promise<void> {
+export async function cancelEverything(ctx: MutationCtx, limit = core.PAGE): Promise<void> {
   if (!Number.isInteger(limit) || limit < 1 || limit > LARGEST_PAGE)
     throw new Error(
       `cancelAll: limit is ${limit}: the size of a page must be a whole number from 1 to ${LARGEST_PAGE}`,

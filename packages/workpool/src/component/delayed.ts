@@ -1,14 +1,11 @@
-import { cancelPending, isPending } from "../core/index.js";
+import { cancelPending, isPending, LATE_MS, LONGEST_PAUSE_MS, PAGE } from "../core/index.js";
 import { internal } from "./_generated/api.js";
 import type { Doc, Id } from "./_generated/dataModel.js";
 import type { MutationCtx, QueryCtx } from "./_generated/server.js";
 
-/** A delayed start that is so late was lost, or the scheduler is behind: its job tells which. */
-const LATE_MS = 10_000;
-const PAGE = 100;
-/** The watchdog stays on for works that are due this soon, and checks them so long after that. */
-const SOON_MS = 510_000;
-const SWEEP_AFTER_MS = 30_000;
+/** The watchdog checks works so long after they are due, and stays on for those it is to check. */
+const SWEEP_AFTER_MS = 2 * LATE_MS;
+const SOON_MS = LONGEST_PAUSE_MS - SWEEP_AFTER_MS;
 
 type Due = NonNullable<Doc<"works">["due"]>;
 

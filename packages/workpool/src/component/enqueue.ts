@@ -101,8 +101,6 @@ async function storeCallback(ctx: MutationCtx, onComplete: Enqueue["onComplete"]
   return { ...callback, context: stored.inline, largeContext: stored.large };
 }
 
-const YEAR_MS = 365 * 24 * 60 * 60 * 1000;
-
 /** When to start a work, in ms since the epoch; null: now. @throws if it is not a time. */
 async function startTime(ctx: MutationCtx, { runAt, name = "a work" }: Enqueue) {
   if (runAt === undefined) return null;
@@ -112,13 +110,13 @@ async function startTime(ctx: MutationCtx, { runAt, name = "a work" }: Enqueue) 
       `${enqueueing}: the time to start it at is ${runAt}, and must be ms since the epoch`,
     );
   const now = Date.now();
-  if (runAt < now - YEAR_MS)
+  if (runAt < now - core.YEAR_MS)
     await warn(ctx, `${enqueueing}: its time, ${runAt}, is more than a year past; it starts now`);
   if (runAt <= now) return null;
-  if (runAt <= now + 4 * YEAR_MS) return runAt;
+  if (runAt <= now + 4 * core.YEAR_MS) return runAt;
   await warn(
     ctx,
     `${enqueueing}: its time, ${runAt}, is more than 4 years ahead; it starts in a year`,
   );
-  return now + YEAR_MS;
+  return now + core.YEAR_MS;
 }

@@ -1,6 +1,6 @@
 import { paginator } from "convex-helpers/server/pagination";
 import { v } from "convex/values";
-import { continueLater, HALF_OF_A_TRANSACTION, hasRoom, setAside } from "../core/index.js";
+import { continueLater, HALF_OF_A_TRANSACTION, hasRoom, PAGE, setAside } from "../core/index.js";
 import { internal } from "./_generated/api.js";
 import type { Doc } from "./_generated/dataModel.js";
 import type { MutationCtx } from "./_generated/server.js";
@@ -12,10 +12,6 @@ import { warn } from "./events.js";
 import { host } from "./host.js";
 import schema from "./schema.js";
 import { enqueueDue } from "./worker.js";
-
-/** How many late starts the watchdog starts by itself. Others are started in pages. */
-const FEW = 20;
-const REPAIR_PAGE = 100;
 
 export const loseAttempt = voidMutation(
   { id: v.id("works"), slot: v.id("slots"), why: v.string() },
@@ -31,8 +27,10 @@ export const loseAttempt = voidMutation(
 
 /** Starts delayed works, and next attempts, whose scheduled start was lost. */
 export const startLost = voidMutation({ lost: v.array(v.id("works")) }, async (ctx, { lost }) => {
-  for (const [index, id] of lost.entries()) {
-    if (index === FEW || !(await hasRoom(ctx, HALF_OF_A_TRANSACTION))) {
+  // More than a page of them are all started in pages.
+  const areMany = lost.length === PAGE;
+  for (const id of lost) {
+    if (areMany || !(await hasRoom(ctx, HALF_OF_A_TRANSACTION))) {
       await continueLater(ctx, host, internal.recovery.repairMore, allUpTo(Date.now()));
       return;
     }
@@ -75,7 +73,7 @@ async function repairPage(
   const found = await paginator(ctx.db, schema)
     .query("works")
     .withIndex("by_due", (q) => q.gte("due.at", from).lte("due.at", upTo))
-    .paginate({ cursor, numItems: failures === 0 ? REPAIR_PAGE : 1 });
+    .paginate({ cursor, numItems: failures === 0 ? PAGE : 1 });
   for (const work of found.page) {
     // Those before it are done, so beginning at the same place again is cheap.
     if (!(await hasRoom(ctx, HALF_OF_A_TRANSACTION))) return { cursor, from, upTo };

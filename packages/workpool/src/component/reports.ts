@@ -4,6 +4,7 @@ import {
   hasRoom,
   isIdle,
   messageOf,
+  MIB,
   readGate,
   poolTx,
   type SlotCounts,
@@ -163,9 +164,8 @@ function loadOf(figures: Figures, now: number) {
   };
 }
 
-/** How many rows of the queue, and how many bytes of them, are read to count it. */
+/** So many rows of the queue are read to count it, or a MiB of them. */
 const MOST_COUNTED = 1_000;
-const MOST_COUNTED_BYTES = 1 << 20;
 
 /** What an operator is shown of the pool. Times are in ms since the epoch; null if none. */
 export const loadFields = {
@@ -210,7 +210,7 @@ async function countQueue(ctx: QueryCtx) {
   let bytes = 0;
   let oldestWaitingSince: number | null = null;
   for await (const row of ctx.db.query("waiting").withIndex("by_commit")) {
-    if (waiting === MOST_COUNTED || bytes > MOST_COUNTED_BYTES)
+    if (waiting === MOST_COUNTED || bytes > MIB)
       return { waiting, waitingIsAtLeast: true, oldestWaitingSince };
     waiting += 1;
     bytes += getConvexSize(row.args);

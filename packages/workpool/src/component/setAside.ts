@@ -1,5 +1,5 @@
 import { type Infer, v } from "convex/values";
-import { enqueueWork, takeBack } from "../core/index.js";
+import { enqueueWork, PAGE, takeBack } from "../core/index.js";
 import { mutation, query } from "./_generated/server.js";
 import { host } from "./host.js";
 import { argsOfWork, findWork, workOf } from "./work.js";
@@ -15,17 +15,15 @@ const vSetAside = v.object({
 });
 type SetAside = Infer<typeof vSetAside>;
 
-const MOST_LISTED = 100;
-
 /** The works that were set aside as they could not be processed, the newest first, up to 100. */
 export const list = query({
   args: { limit: v.optional(v.number()) },
   returns: v.array(vSetAside),
-  handler: async (ctx, { limit = MOST_LISTED }): Promise<SetAside[]> => {
+  handler: async (ctx, { limit = PAGE }): Promise<SetAside[]> => {
     const rows = await ctx.db
       .query("setAside")
       .order("desc")
-      .take(Math.min(Math.max(0, Math.floor(limit)), MOST_LISTED));
+      .take(Math.min(Math.max(0, Math.floor(limit)), PAGE));
     return await Promise.all(
       rows.map(async ({ work, error, at }) => {
         const name = (await findWork(ctx, work))?.name;

@@ -8,6 +8,7 @@ import {
   isNonRetryableError,
   leaveRoom,
   messageOf,
+  PAGE,
   reportBy,
   ROOM_TO_COMPLETE,
   setAside,
@@ -101,9 +102,6 @@ export const lastDueIn = internalQuery({
     return last?._id ?? null;
   },
 });
-
-/** So many starts are well below half of a transaction. */
-const PAGE = 100;
 
 /**
  * Starts the works and attempts that are due at one time. Without free slots, they join the queue.

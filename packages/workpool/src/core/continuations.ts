@@ -21,6 +21,7 @@ import { cancelPending } from "./jobs.js";
 import { logs } from "./log.js";
 import { messageOf } from "./result.js";
 import { HALF_OF_A_TRANSACTION, hasRoom } from "./room.js";
+import { CHECK_AGAIN_MS } from "./times.js";
 import { type Continued, keepSweeping } from "./watch.js";
 
 /* What is too much for one transaction is done in pages, one after the other. */
@@ -68,7 +69,6 @@ export async function cancelContinuation(ctx: HostCtx, id: ContinuationId): Prom
   await ctx.db.delete("continuations", id);
 }
 
-const CHECK_AGAIN_MS = 60_000;
 const FAILED = "its scheduled function failed";
 
 /** For the watchdog. Read it stale, as each page writes its document. */

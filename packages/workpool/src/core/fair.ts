@@ -1,6 +1,8 @@
 import type { QueryInitializer } from "convex/server";
 import { type Infer, type ObjectType, v } from "convex/values";
 import type { Doc, Gate, HostQueryCtx, PoolDataModel, Work } from "./context.js";
+import { LONGEST_KEY } from "./limits/limits.js";
+import { HALF_PAIR, wellFormed } from "./result.js";
 
 /*
  * Works with a key of fairness have lanes of their own in the queue, so that a look finds one work
@@ -13,8 +15,6 @@ import type { Doc, Gate, HostQueryCtx, PoolDataModel, Work } from "./context.js"
 export const vFair = v.object({ key: v.string(), weight: v.number() });
 export type Fair = Infer<typeof vFair>;
 
-/** A key is shown, and part of index entries. */
-const LONGEST_KEY = 256;
 /** How far weights may be from 1. */
 const MOST_WEIGHT = 1_000;
 
@@ -22,6 +22,7 @@ const MOST_WEIGHT = 1_000;
 export function fairFor({ key, weight = 1 }: { key: string; weight?: number | undefined }): Fair {
   if (typeof key !== "string" || key.length === 0 || key.length > LONGEST_KEY)
     throw new Error(`The key of fairness must be a text of 1 to ${LONGEST_KEY} characters`);
+  if (wellFormed(key) !== key) throw new Error(`The key of fairness has ${HALF_PAIR}`);
   if (!(weight >= 1 / MOST_WEIGHT && weight <= MOST_WEIGHT))
     throw new Error(
       `The weight of fairness is ${weight}: it must be a number from ${1 / MOST_WEIGHT} to ${MOST_WEIGHT}`,

@@ -6,7 +6,7 @@ import { giveBackUnused } from "./limits/lines.js";
 import { anyWaits, LARGE_POOL, leaveQueueAmong, leaveQueueFirst, seeQueueFor } from "./queue.js";
 import { isLeftToOwner, isOwned } from "./owners.js";
 import { messageOf } from "./result.js";
-import { hasRoom, MOST_REFUSED, MOST_TRIED, ROOM_TO_COMPLETE } from "./room.js";
+import { hasRoom, MOST_TRIED, ROOM_TO_COMPLETE } from "./room.js";
 import { setAside } from "./set-aside.js";
 import { freeSlot, type HandOvers, seeFreeSlots, startInSlot } from "./slots.js";
 import { isWatchedAsBefore, keepWatch, readWatch, reviveWatch } from "./watch.js";
@@ -76,7 +76,7 @@ export async function startFirst(
   seen: readonly GenericId<"waiting">[],
 ): Promise<"started" | "none waits" | "refused"> {
   const left = seen.slice(0, MOST_TRIED);
-  for (let refused = 0; refused < MOST_REFUSED; refused++) {
+  for (let refused = 0; refused < MOST_TRIED; refused++) {
     const next = (await leaveQueueAmong(ctx, host, left)) ?? (await leaveQueueFirst(ctx, host));
     if (next === null) return "none waits";
     if (next !== undefined && (await startQueued(ctx, host, slot, next))) return "started";

@@ -45,4 +45,5 @@ export { poolTables } from "./schema.js";
 export { recovered } from "./sweep.js";
 export { cancelStart, endOffer, isIdle, slotOf, watchReport } from "./slots.js";
 export { poolTx } from "./transaction.js";
-export { keepSweeping, sweepNow } from "./watch.js";
+export { LATE_MS, CHECK_AGAIN_MS, YEAR_MS } from "./times.js";
+export { keepSweeping, LONGEST_PAUSE_MS, sweepNow } from "./watch.js";

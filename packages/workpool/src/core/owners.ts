@@ -9,6 +9,7 @@ import type {
 } from "./context.js";
 import { readDrain, ringDrain } from "./drain.js";
 import { lacksPlaces } from "./gate.js";
+import { GRACE_MS } from "./watch.js";
 
 /** An executor runs so many works side by side: they share its memory. */
 const WIDTH = 25;
@@ -17,10 +18,8 @@ const WIDTH_ON_FEW = 28;
 const EXECUTORS_ON_FEW = 2;
 /** So long an executor takes works: an action that begins late in it has as much less of 30 min. */
 export const TAKES_MS = 10_000;
-/** An owner that has not given up its range so long after that has died. */
-const DIED_MS = 5_000;
-/** So long after it has last written free slots are left to an owner that asks. */
-export const LEFT_MS = TAKES_MS + DIED_MS;
+/** So long after it has last written free slots are left to an owner that asks: then it has died. */
+export const LEFT_MS = TAKES_MS + GRACE_MS;
 /** An owner with room asks so often … */
 export const ASKS_EVERY_MS = 50;
 
@@ -57,7 +56,7 @@ export async function ownerOf(ctx: QueryCtx, range: number): Promise<Executor | 
 
 /** Says whether free slots of its range are left to an owner. */
 export function isAsking(owner: Executor | null): boolean {
-  return owner?.asks === true && Date.now() < owner.until + DIED_MS;
+  return owner?.asks === true && Date.now() < owner.until + GRACE_MS;
 }
 
 /** Writes who owns a range. @param job nobody, if it is undefined. */
@@ -80,7 +79,7 @@ export async function isLeftToOwner(ctx: MutationCtx, gate: Gate, number: number
 /** Says whether the range of a slot has an owner. */
 export async function isOwned(ctx: MutationCtx, gate: Gate, number: number): Promise<boolean> {
   const owner = await ownerOfSlot(ctx, gate, number);
-  return owner?.job !== undefined && Date.now() < owner.until + DIED_MS;
+  return owner?.job !== undefined && Date.now() < owner.until + GRACE_MS;
 }
 
 async function ownerOfSlot(ctx: MutationCtx, gate: Gate, number: number): Promise<Executor | null> {

@@ -18,10 +18,16 @@ import {
 } from "./slots.js";
 import type { SlotCounts } from "./counts.js";
 import { poolTx } from "./transaction.js";
-import { keepWatch, least, readWatch, type Started, wakerOf, watchTheWatchdog } from "./watch.js";
+import {
+  keepWatch,
+  least,
+  MOMENT_MS,
+  readWatch,
+  type Started,
+  wakerOf,
+  watchTheWatchdog,
+} from "./watch.js";
 
-/** What is enqueued so soon after the start that has woken the pool belongs to one burst. */
-const MOMENT_MS = 150;
 
 /** Does what {@link enqueueWorks} does, for one work. */
 export async function enqueueWork(ctx: HostCtx, work: Work, host: Host) {

@@ -1,4 +1,5 @@
 import { ConvexError, type Infer, v, type Validator, type Value } from "convex/values";
+import { YEAR_MS } from "./times.js";
 
 export const oneOf = <Word extends string>(...words: readonly Word[]) =>
   v.union(...words.map((word) => v.literal(word)));
@@ -36,9 +37,6 @@ export const vRetryBehavior = v.object({
 });
 export type RetryBehavior = Infer<typeof vRetryBehavior>;
 
-/** The scheduler takes times up to five years ahead. */
-const LONGEST_BACKOFF_MS = 365 * 24 * 60 * 60 * 1000;
-
 /** What `retry: true` means. */
 export const DEFAULT_RETRY_BEHAVIOR = { maxAttempts: 5, initialBackoffMs: 250, base: 2 };
 
@@ -48,7 +46,7 @@ export const DEFAULT_RETRY_BEHAVIOR = { maxAttempts: 5, initialBackoffMs: 250, b
  */
 export function retryDelayMs(retry: RetryBehavior, attempt: number): number {
   const backoff = retry.initialBackoffMs * retry.base ** (attempt - 1) * (0.5 + Math.random());
-  return Math.min(backoff, retry.maxBackoffMs ?? LONGEST_BACKOFF_MS);
+  return Math.min(backoff, retry.maxBackoffMs ?? YEAR_MS);
 }
 
 /** @throws where no attempt or no wait could be made of it. */

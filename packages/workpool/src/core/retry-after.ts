@@ -1,4 +1,6 @@
 import { ConvexError, type Value } from "convex/values";
+import { wellFormed } from "./result.js";
+import { YEAR_MS } from "./times.js";
 
 const MARKER = "~retryAfter";
 
@@ -46,13 +48,11 @@ export class RetryAfter<Limit extends string = string> extends ConvexError<
   }
 }
 
-/** The longest time that a date can tell. */
-const LAST_MS = 8.64e15;
-
 function timeOfRetry(after: number | Date): number {
   const at = after instanceof Date ? after.getTime() : Date.now() + after;
   const isPast = !(after instanceof Date) && after < 0;
-  if (Number.isFinite(at) && at <= LAST_MS && !isPast) return at;
+  // A date tells no later time than its own last one.
+  if (!Number.isNaN(new Date(at).getTime()) && !isPast) return at;
   throw new Error(
     `The time of a RetryAfter is ${after instanceof Date ? "an invalid date" : `${after}: it must be a number of ms from 0, or a date`}`,
   );
@@ -65,7 +65,12 @@ export function askedBy(
   if (!(thrown instanceof ConvexError)) return undefined;
   const { [MARKER]: at, message, data, holds } = Object(thrown.data) as Marked;
   if (typeof at !== "number") return undefined;
-  return { at, message, data, holds: typeof holds === "string" ? holds : undefined };
+  return {
+    at,
+    message: wellFormed(message),
+    data,
+    holds: typeof holds === "string" ? holds : undefined,
+  };
 }
 
 /** The part of a response of `fetch` that says when to call again. */
@@ -74,9 +79,6 @@ export interface Answered {
   readonly status: number;
 }
 
-/** A year: the longest that is waited. */
-const LONGEST_MS = 365 * 24 * 60 * 60 * 1000;
-
 /**
  * How many ms from now the header `Retry-After` of a response asks to wait: it holds seconds, or an
  * HTTP date. Undefined if there is none that can be read.
@@ -84,7 +86,7 @@ const LONGEST_MS = 365 * 24 * 60 * 60 * 1000;
 export function retryAfterMs({ headers }: Pick<Answered, "headers">): number | undefined {
   const text = headers.get("retry-after")?.trim() ?? "";
   const ms = /^\d+(\.\d+)?$/.test(text) ? Number(text) * 1000 : Date.parse(text) - Date.now();
-  return Number.isNaN(ms) ? undefined : Math.min(Math.max(0, Math.ceil(ms)), LONGEST_MS);
+  return Number.isNaN(ms) ? undefined : Math.min(Math.max(0, Math.ceil(ms)), YEAR_MS);
 }
 
 /**

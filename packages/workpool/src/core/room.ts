@@ -1,22 +1,24 @@
 import type { TransactionLimits } from "convex/server";
 import type { HostCtx, HostQueryCtx } from "./context.js";
 
-const MIB = 1 << 20;
+export const MIB = 1 << 20;
 
 type Files = "filesWritten" | "fileWriteBytes" | "filesRead" | "fileReadBytes";
 type Room = Omit<TransactionLimits, Files>;
 
-/** A completion tries so many works that are gone, then the queue's first ones … */
+/**
+ * A completion tries so many works that are gone, then the queue's first ones, and takes so many
+ * that may not start off the queue. With 16 it reads a few hundred documents at worst.
+ */
 export const MOST_TRIED = 16;
-/** … and takes so many that may not start off the queue, for each of which it reads so much. */
-export const MOST_REFUSED = 16;
+/** So many reads each of these takes: its row, its arguments and its permits. */
 const READS_OF_REFUSED = 12;
 
 /** What the pool needs, at most, to end one work and start another with arguments of up to 1 MB. */
 export const ROOM_TO_COMPLETE = {
   bytesRead: 4 * MIB,
   bytesWritten: MIB,
-  databaseQueries: 32 + MOST_TRIED + MOST_REFUSED * READS_OF_REFUSED,
+  databaseQueries: 32 + MOST_TRIED + MOST_TRIED * READS_OF_REFUSED,
   documentsRead: 1_000,
   documentsWritten: 64,
   functionsScheduled: 4,
@@ -45,6 +47,12 @@ export const ROOM_TO_RECORD = {
   documentsRead: 4,
   documentsWritten: 4,
 } satisfies Room;
+
+/**
+ * A page does so many rows: starts, cancels or removals. Each takes a few documents, so it is well
+ * below half of a transaction, unless they are large.
+ */
+export const PAGE = 100;
 
 /** A page ends when less than half of a transaction is left: the other half is its caller's. */
 export const HALF_OF_A_TRANSACTION: Room = {

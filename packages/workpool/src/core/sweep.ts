@@ -18,11 +18,10 @@ import {
   GRACE_MS,
   least,
   sweepForHost,
-  LATE_MS,
   LONGEST_PAUSE_MS,
   nextSweep,
-  OVERDUE_MS,
   readWatch,
+  RESERVE_MS,
   scheduleSweep,
   type Inspected,
   type InspectArgs,
@@ -31,11 +30,8 @@ import {
   type SweepArgs,
 } from "./watch.js";
 
-/** No stale snapshot is older, by far. */
+/** No stale snapshot is older, by far, and no report that is repeated pauses longer. */
 const STALE_MS = 30_000;
-
-/** Longer than the longest pause of a report that is repeated. */
-const SECOND_LOOK_MS = 30_000;
 
 type Job = SystemDataModel["_scheduled_functions"]["document"];
 
@@ -55,9 +51,9 @@ export async function sweepSlots(
   // If it comes late because nothing could be written, reports are held up too. So they are if the
   // one in reserve is in time, and the one before it has still to come.
   const isBehind =
-    Date.now() > watch.at + (reserve ? LATE_MS : 0) + OVERDUE_MS ||
+    Date.now() > watch.at + (reserve ? RESERVE_MS : 0) + GRACE_MS ||
     (reserve && (await isPending(ctx, watch.job)));
-  const at = Date.now() + (isBehind ? SECOND_LOOK_MS : 0);
+  const at = Date.now() + (isBehind ? STALE_MS : 0);
   if (reserve) {
     // If the watch has ended, it had begun by then: the last sweep has canceled it in vain.
     if (watch.reserve === undefined) return;

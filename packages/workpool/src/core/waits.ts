@@ -5,6 +5,7 @@ import { findLine, limitedRow } from "./limits/lines.js";
 import { leaveQueueCanceled } from "./queue.js";
 import { hasRoom, ROOM_TO_COMPLETE } from "./room.js";
 import { setAside } from "./set-aside.js";
+import { LATE_MS } from "./times.js";
 
 /* Ends works that have waited for as long as they may: see wait-timers.ts. */
 
@@ -28,9 +29,6 @@ export async function endWaits(
     wait = await firstIn(ctx, from, until);
   }
 }
-
-/** A timer that is so late was lost. */
-const LATE_MS = 30_000;
 
 /** For the watchdog: has works fail whose timers were lost. */
 export async function endLateWaits(ctx: HostCtx, { functions }: Host): Promise<void> {

@@ -60,23 +60,22 @@ export type Inspected = Infer<typeof vInspected>;
 
 /** The first sweep comes so soon by default, each further one after three times as long … */
 const FIRST_SWEEP_MS = 30_000;
-/** … earlier where what runs takes seconds at most … */
-const FIRST_SWEEP_OF_MUTATION_MS = 10_000;
-/** What the host has scheduled is checked no more often than that. */
+/** … earlier where what runs takes seconds at most, but no more often than that … */
 const SHORTEST_PAUSE_MS = 10_000;
 /** … and never longer than this after the one before it. */
 export const LONGEST_PAUSE_MS = 540_000;
 /** So soon after a work with a timeout has started, a check sees whether it has begun. */
 const FIRST_SEEN_MS = 5_000;
-/** A work that has not reported so long after its timeout is lost. */
+/**
+ * So long after its time is over, what has to come is taken for lost: the report of a work, a sweep
+ * in reserve, the end of an executor. It takes a busy deployment seconds to begin a function.
+ */
 export const GRACE_MS = 5_000;
-/** A sweep that is so late was lost, or the scheduler is far behind: another is scheduled. */
-export const LATE_MS = 60_000;
-/** By then the one in reserve should have come. */
-export const OVERDUE_MS = 5_000;
+/** So long after a sweep there is one in reserve: most never run, and are canceled in time. */
+export const RESERVE_MS = 60_000;
 
 /** Enqueues that have lost to the one that woke the pool try again within so many ms. */
-const JUST_WOKEN_MS = 150;
+export const MOMENT_MS = 150;
 
 /** What is known of a work that was started. */
 export type Started = Pick<Work, "timeoutMs" | "isMutation"> & {
@@ -124,7 +123,7 @@ export async function keepWatch(
     const last = watch === null || watch.at > now ? -Infinity : watch.at;
     // Later, if the pool was checked a moment ago.
     const usual = Math.max(now + firstSweep(host), last + FIRST_SWEEP_MS);
-    const first = isMutation ? now + Math.min(firstSweep(host), FIRST_SWEEP_OF_MUTATION_MS) : usual;
+    const first = isMutation ? now + Math.min(firstSweep(host), SHORTEST_PAUSE_MS) : usual;
     const at = Math.min(first, byTimeout, already);
     const state = { watched: true, startedBy: work, ...shortest };
     await scheduleSweep(ctx, host, { at, since: now }, watch, state);
@@ -140,7 +139,7 @@ export async function keepWatch(
 /** The work whose start, alone and in another transaction, has woken the pool a moment ago. */
 export function wakerOf(watch: Watch | null): string | undefined {
   const sinceMs = watch?.watched === true ? Date.now() - watch.since : Infinity;
-  return sinceMs > 0 && sinceMs < JUST_WOKEN_MS ? watch?.startedBy : undefined;
+  return sinceMs > 0 && sinceMs < MOMENT_MS ? watch?.startedBy : undefined;
 }
 
 /** Says whether the watchdog of the slot's former work suits this one too. */
@@ -157,7 +156,7 @@ function covers(known: number | undefined, timeoutMs = Infinity): boolean {
 async function revive(ctx: MutationCtx, host: Host, watch: Watch | null): Promise<void> {
   if (watch?.watched !== true && watch?.forHost !== true) return;
   const now = Date.now();
-  if (watch.at + LATE_MS + OVERDUE_MS < now) await scheduleSweep(ctx, host, { at: now }, watch);
+  if (watch.at + RESERVE_MS + GRACE_MS < now) await scheduleSweep(ctx, host, { at: now }, watch);
 }
 
 /** Does what {@link revive} does, on rare events: a busy pool then depends on no enqueue. */
@@ -223,7 +222,7 @@ export async function scheduleSweep(
   await cancelSweep(ctx, watch);
   const generation = (watch?.generation ?? 0) + 1;
   const job = await ctx.scheduler.runAt(at, sweep, { generation, seen });
-  const reserve = await ctx.scheduler.runAt(at + LATE_MS, sweep, { generation, reserve: true });
+  const reserve = await ctx.scheduler.runAt(at + RESERVE_MS, sweep, { generation, reserve: true });
   const busySince = since ?? watch?.since ?? Date.now();
   const fields = { generation, at, job, reserve, since: busySince, ...state };
   if (watch === null) await ctx.db.insert("watch", fields);

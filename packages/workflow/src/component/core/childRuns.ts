@@ -70,6 +70,9 @@ export const vChildren = v.object({
   isEstimate: v.optional(v.boolean()),
 });
 
+/** One transaction starts, cancels or pauses so many, on all levels: it may execute for a second. */
+export const RUNS_AT_ONCE = 200;
+
 /** How many documents of each state are read at most. */
 const MOST = 500;
 const GOING = ["running", "compensating"] as const;

@@ -1,3 +1,4 @@
+import { MOST_COUNTED } from "./room.js";
 import { v } from "convex/values";
 import { MOST_ITEMS } from "../../rules.js";
 import { MAX_VALUE_BYTES } from "../../values.js";
@@ -64,14 +65,13 @@ export const lastOf = async (ctx: QueryCtx, run: RunId) =>
 /** A run that collects starts: those of which key, how many, and until when at the latest. */
 export const vCollecting = v.object({ key: v.string(), items: v.number(), until: v.number() });
 
-/** Without a `size` no row says how many were before it, and views count so many. */
-const MOST_SHOWN = 101;
-
 export async function collectingOf(ctx: QueryCtx, run: Run) {
   const { collects } = run;
   if (collects === undefined || collects.isClosed === true || run.endedAt !== undefined)
     return undefined;
   const { key, size, until } = collects;
-  const { items } = await counted(ctx, run._id, size === undefined ? MOST_SHOWN : undefined);
+  // Without a `size` no row says how many were before it.
+  const most = size === undefined ? MOST_COUNTED + 1 : undefined;
+  const { items } = await counted(ctx, run._id, most);
   return { key, items, until };
 }

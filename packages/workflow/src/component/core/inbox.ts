@@ -1,3 +1,5 @@
+import { MOST_COUNTED } from "./room.js";
+import { MIB } from "@stepwise/workpool/core";
 import { type Infer, v } from "convex/values";
 import type { Doc, MutationCtx, QueryCtx, RunId, Step } from "./documents.js";
 import { takesEvents } from "./kinds.js";
@@ -36,10 +38,6 @@ export async function giveBack(ctx: MutationCtx, step: Step): Promise<void> {
 /** The events of one name that wait in an inbox, and since when the first of them does. */
 export const vKept = v.object({ name: v.string(), count: v.number(), since: v.number() });
 
-/** How many are counted: each is read with its payload, also by the transaction that ends a run. */
-const MOST = 100;
-const MOST_BYTES = 1 << 20;
-
 /** What waits in an inbox, by storage names. At most 100 events are counted. */
 export async function keptEvents(ctx: QueryCtx, run: RunId): Promise<Infer<typeof vKept>[]> {
   const kept = new Map<string, Infer<typeof vKept>>();
@@ -50,7 +48,7 @@ export async function keptEvents(ctx: QueryCtx, run: RunId): Promise<Infer<typeo
     const { count, since } = kept.get(name) ?? { count: 0, since: Infinity };
     kept.set(name, { name, count: count + 1, since: Math.min(since, at) });
     const { bytesRead } = await ctx.meta.getTransactionMetrics();
-    if (++read === MOST || bytesRead.used - used > MOST_BYTES) break;
+    if (++read === MOST_COUNTED || bytesRead.used - used > MIB) break;
   }
   return [...kept.values()];
 }

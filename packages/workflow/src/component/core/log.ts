@@ -15,8 +15,8 @@ import { workflowOf } from "./runs.js";
 
 const logEvent = loggerOf("workflow");
 
-/** A log entry holds 4 KiB. */
-const MAX_MESSAGE_LENGTH = 1_000;
+/** A log entry holds 4 KiB, and a bulk ten messages. */
+export const MAX_MESSAGE_LENGTH = 1_000;
 const LEVELS = {
   retrying: "WARN",
   /** An action will not report. */

@@ -1,7 +1,18 @@
 import type { QueryCtx } from "./documents.js";
 
+/** A page has so many bytes at most: a quarter of what a transaction may read. */
+export const PAGE_BYTES = 4 << 20;
 /** A page of a list ends early if it has read so much. */
-export const LIMITS = { maximumRowsRead: 1_000, maximumBytesRead: 4 << 20 };
+export const LIMITS = { maximumRowsRead: 1_000, maximumBytesRead: PAGE_BYTES };
+
+/** Views count so many: each is read whole, and again at each change, by who watches them. */
+export const MOST_COUNTED = 100;
+
+/** A run holds so many at most of what is kept to be shown: each reader of a run reads them. */
+export const MOST_KEPT = 20;
+
+/** The errors in one document take a quarter of it: every attempt, and every reader, reads them. */
+export const ERRORS_BYTES = 256 * 1024;
 
 const ROOM_BYTES = 2 * 1024 * 1024;
 

@@ -1,4 +1,4 @@
-import { cancelPending } from "@stepwise/workpool/core";
+import { cancelPending, LATE_MS } from "@stepwise/workpool/core";
 import type { SystemDataModel } from "convex/server";
 import type { Id } from "../_generated/dataModel.js";
 import type { MutationCtx, QueryCtx } from "../_generated/server.js";
@@ -7,9 +7,6 @@ import type { MutationCtx, QueryCtx } from "../_generated/server.js";
 
 type Job = Id<"_scheduled_functions">;
 type JobState = SystemDataModel["_scheduled_functions"]["document"]["state"];
-
-/** What is so late, in ms, may have been lost. The scheduler is seldom that far behind. */
-export const LATE_MS = 15_000;
 
 /** The state of a scheduled function, if there is one. It is read with its arguments. */
 export async function stateOfJob(ctx: QueryCtx, job: Job | undefined) {

@@ -1,3 +1,4 @@
+import { MOST_COUNTED } from "./room.js";
 import { v } from "convex/values";
 import { internal } from "../_generated/api.js";
 import { continueLater } from "./continuations.js";
@@ -69,9 +70,6 @@ export async function joinLine(
   if (replaces) await continueLater(ctx, replacing.replace, turn);
 }
 
-/** So many of those before a run are counted. */
-const MOST_BEFORE = 100;
-
 export const vWaiting = v.object({
   key: v.string(),
   /** Who has the turn. */
@@ -103,5 +101,5 @@ async function turnsUpTo(ctx: QueryCtx, { workflow, key, at }: Turn): Promise<Tu
         .eq("state", "waits")
         .lte("at", at as bigint),
     )
-    .take(MOST_BEFORE);
+    .take(MOST_COUNTED);
 }

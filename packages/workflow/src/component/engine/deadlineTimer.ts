@@ -1,6 +1,7 @@
+import { LATE_MS } from "@stepwise/workpool/core";
 import { internal } from "../_generated/api.js";
 import type { Doc, Id, MutationCtx, RunId, Step } from "../core/documents.js";
-import { cancelCheck, cancelScheduled, isLost, LATE_MS } from "../core/scheduled.js";
+import { cancelCheck, cancelScheduled, isLost } from "../core/scheduled.js";
 import type { Deadline } from "../validators.js";
 
 export async function beginDeadline(

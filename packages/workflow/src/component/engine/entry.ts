@@ -1,6 +1,7 @@
 import {
   isOwnJob,
   keepSweeping,
+  LATE_MS,
   leaveRoom,
   ROOM_TO_COMPLETE,
   slotOf,
@@ -15,7 +16,7 @@ import type { Id, MutationCtx, Run, RunId, Step, StepId } from "../core/document
 import { workflowOf } from "../core/runs.js";
 import { logStarted, logStep } from "../core/log.js";
 import { pool } from "../core/poolHost.js";
-import { cancelCheck, LATE_MS } from "../core/scheduled.js";
+import { cancelCheck } from "../core/scheduled.js";
 import { isActive, type StepOf, stepWithId, tokenOf } from "../core/steps.js";
 import { joinLine, takeTurn } from "../core/turns.js";
 import { type Event, type Token, vToken } from "../validators.js";

@@ -1,3 +1,4 @@
+import { ERRORS_BYTES } from "../core/room.js";
 import { getConvexSize, type Value } from "convex/values";
 import type { StepError } from "../../definition/context.js";
 import type { MutationCtx, Step, StepId } from "../core/documents.js";
@@ -88,8 +89,6 @@ function badState({ kind }: StepError): "failed" | "timedOut" {
 
 const MAX_RETRIES = 50;
 
-/** How much the errors of a step's attempts may take together: every attempt reads them. */
-const MAX_ERRORS_BYTES = 128 * 1024;
 /** A document holds 1 MiB; the rest of the record takes less than this leaves. */
 const MAX_RECORD_BYTES = 1_040_000;
 
@@ -102,7 +101,7 @@ export function errorsBeside(errors: StepError[] | undefined, made: unknown) {
 /** Adds an error. If they are too many, those after the first are dropped, oldest first. */
 function withError(step: Step, error: StepError): StepError[] {
   const errors = [...(step.errors ?? []), error];
-  while (errors.length > 2 && getConvexSize(errors) > MAX_ERRORS_BYTES) errors.splice(1, 1);
+  while (errors.length > 2 && getConvexSize(errors) > ERRORS_BYTES) errors.splice(1, 1);
   return errors;
 }
 

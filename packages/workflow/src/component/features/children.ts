@@ -3,12 +3,12 @@ import { getConvexSize, v, type Value } from "convex/values";
 import { voidMutation } from "../core/continuations.js";
 import type { MutationCtx, RunId, Step, StepId } from "../core/documents.js";
 import { pool } from "../core/poolHost.js";
-import { hasManyChildren, isWaitingForChildren } from "../core/childRuns.js";
+import { hasManyChildren, isWaitingForChildren, RUNS_AT_ONCE } from "../core/childRuns.js";
 import { marksOf, newRecord, NO_ENTRY, reachedAt, type RunOf } from "../core/steps.js";
 import { beginRun, insertRun } from "../engine/begin.js";
 import type { Beginning, NewChild, NewChildren, Stage } from "../validators.js";
 import { insertLater } from "./childPages.js";
-import { MAX_STARTED_AT_ONCE, startWaiting, startWaitingLater } from "./concurrency.js";
+import { startWaiting, startWaitingLater } from "./concurrency.js";
 import { addRefused } from "./failing.js";
 
 type Inserted = { run: RunId; first: Stage }[];
@@ -121,7 +121,7 @@ export async function startChildren(
     await ctx.db.patch("steps", step, { ...record, startedAt: reachedAt(arrived) });
   const now = pages.slice(0, pagesAtOnce);
   const isRefused = now.some((page) => page.some(({ error }) => error !== undefined));
-  const atOnce = of.paused || isRefused ? 0 : Math.min(record.concurrency, MAX_STARTED_AT_ONCE);
+  const atOnce = of.paused || isRefused ? 0 : Math.min(record.concurrency, RUNS_AT_ONCE);
   const running: Inserted = [];
   let from = 0;
   for (const [number, page] of pages.entries()) {

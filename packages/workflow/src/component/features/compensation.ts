@@ -1,3 +1,4 @@
+import { ERRORS_BYTES, MOST_KEPT } from "../core/room.js";
 import { hasRoom } from "@stepwise/workpool/core";
 import { getConvexSize } from "convex/values";
 import type { StepError } from "../../definition/context.js";
@@ -147,14 +148,11 @@ export function withListed(of: StepError, errors: readonly StepError[]): StepErr
   const all = [...before];
   for (const { cause: _cause, compensationErrors: _errors, ...error } of errors) {
     all.push(error);
-    if (all.length > MAX_LISTED || getConvexSize(all) > MAX_LISTED_BYTES) all.pop();
+    // The others are only in the step records.
+    if (all.length > MOST_KEPT || getConvexSize(all) > ERRORS_BYTES) all.pop();
   }
   return all.length === before.length ? of : { ...of, compensationErrors: all };
 }
-
-/** The other errors of compensations are only in the step records. */
-const MAX_LISTED = 20;
-const MAX_LISTED_BYTES = 512 * 1024;
 
 /** Does what {@link undoNext} does, as a child has ended after its parent: the run may be undone. */
 export async function childOfClosedEnded(

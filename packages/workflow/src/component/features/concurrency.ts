@@ -3,7 +3,13 @@ import { v, type ObjectType } from "convex/values";
 import { internal } from "../_generated/api.js";
 import { internalQuery, type MutationCtx, type QueryCtx } from "../_generated/server.js";
 import type { Run, RunId, Step, StepId } from "../core/documents.js";
-import { childrenIn, hasManyChildren, isWaitingForChildren, lastChild } from "../core/childRuns.js";
+import {
+  childrenIn,
+  hasManyChildren,
+  isWaitingForChildren,
+  lastChild,
+  RUNS_AT_ONCE,
+} from "../core/childRuns.js";
 import { stepWithId } from "../core/steps.js";
 import { beginRun, startWork } from "../engine/begin.js";
 import { scheduleEntry } from "../engine/entry.js";
@@ -16,8 +22,6 @@ import { endRace, failRace, goOnAfterLosers, hasWon } from "./racing.js";
 const CANDIDATES = 64;
 /** How often it picks from a stale snapshot before it reads the index itself. */
 const PICKS = 3;
-/** How many children one transaction starts, as it may execute for a second. */
-export const MAX_STARTED_AT_ONCE = 200;
 /** How many running children are read at most. If there are more, each starts its own successor. */
 const MAX_RUNNING_READ = 4_000;
 
@@ -27,7 +31,7 @@ export async function startWaiting(ctx: MutationCtx, id: StepId): Promise<void> 
   if (!isWaitingForChildren(parent) || parent.paused) return;
   if (await failIfTooMany(ctx, parent)) return;
   const free = await freePlaces(ctx, parent);
-  const startable = await childrenIn(ctx, id, "pending").take(Math.min(free, MAX_STARTED_AT_ONCE));
+  const startable = await childrenIn(ctx, id, "pending").take(Math.min(free, RUNS_AT_ONCE));
   let hasFailed = false;
   for (const child of startable) {
     // Each is read with its input, which it takes along into the pool's queue.
@@ -36,7 +40,7 @@ export async function startWaiting(ctx: MutationCtx, id: StepId): Promise<void> 
     if (hasFailed) await startIfWaiting(ctx, parent, child._id, startWork);
     else hasFailed = (await begin(ctx, parent, child, startWork)) === false;
   }
-  if (startable.length < free && startable.length === MAX_STARTED_AT_ONCE)
+  if (startable.length < free && startable.length === RUNS_AT_ONCE)
     await startWaitingLater(ctx, id);
   if (startable.length > 0 || parent.inserting === true) return;
   if (!(await isAnyGoing(ctx, id))) await goOnAfterChildren(ctx, parent);

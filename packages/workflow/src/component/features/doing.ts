@@ -1,4 +1,4 @@
-import { isWaiting, slotOf } from "@stepwise/workpool/core";
+import { isWaiting, LATE_MS, slotOf } from "@stepwise/workpool/core";
 import { type Infer, v } from "convex/values";
 import { childrenIn, isCalledOff } from "../core/childRuns.js";
 import type { QueryCtx, Run, Step } from "../core/documents.js";
@@ -13,8 +13,8 @@ import {
   takesEvents,
 } from "../core/kinds.js";
 import { pathBelow, placeIn } from "../core/paths.js";
-import { hasRoomToRead } from "../core/room.js";
-import { isLost, LATE_MS } from "../core/scheduled.js";
+import { hasRoomToRead, MOST_COUNTED } from "../core/room.js";
+import { isLost } from "../core/scheduled.js";
 import { activeSteps, stepWithId } from "../core/steps.js";
 import { DOING, type Doing, vDoing } from "../validators.js";
 import { isStranded } from "./lost.js";
@@ -107,9 +107,6 @@ async function innermost(ctx: QueryCtx, run: Run["_id"]): Promise<Step | undefin
   return undefined;
 }
 
-/** Records that are looked at for stalled ones: the watchdog leaves few that are late. */
-const LOOKED_AT = 100;
-
 /**
  * Steps that are stalled: those whose entry is late, those whose slot has lost its function, and
  * actions that are in neither a slot nor the queue.
@@ -119,15 +116,15 @@ export async function stalledSteps(ctx: QueryCtx): Promise<Step[]> {
   const entries = await ctx.db
     .query("steps")
     .withIndex("by_entry", (q) => q.gte("entersAt", 0).lt("entersAt", late))
-    .take(LOOKED_AT);
+    .take(MOST_COUNTED);
   const slots = await ctx.db
     .query("slots")
     .withIndex("by_work", (q) => q.gt("work", ""))
-    .take(LOOKED_AT);
+    .take(MOST_COUNTED);
   const actions = await ctx.db
     .query("steps")
     .withIndex("by_kind_state", (q) => q.eq("kind", "action").eq("state", "running"))
-    .take(LOOKED_AT);
+    .take(MOST_COUNTED);
   const found = new Map<string, Step>([...entries, ...actions].map((step) => [step._id, step]));
   for (const { work = "" } of slots) {
     const step = found.has(work) ? null : await stepWithId(ctx, work);

@@ -9,7 +9,13 @@ import { isParent } from "../core/kinds.js";
 import { logEnded, logKept } from "../core/log.js";
 import { errorOf, goesOn, workflowOf } from "../core/runs.js";
 import { outputInRun } from "../core/scope.js";
-import { childrenIn, hasChildIn, hasManyChildren, UNENDED } from "../core/childRuns.js";
+import {
+  childrenIn,
+  hasChildIn,
+  hasManyChildren,
+  RUNS_AT_ONCE,
+  UNENDED,
+} from "../core/childRuns.js";
 import { activeSteps, NO_ENTRY } from "../core/steps.js";
 import { startWork } from "../engine/begin.js";
 import { callOnComplete, stopStep } from "../engine/closing.js";
@@ -25,8 +31,6 @@ import { removeOldIterations } from "./iterations.js";
 import { expireLater } from "./retention.js";
 import { giveUpWaiting, leaveLine } from "./turns.js";
 
-/** How many runs one transaction cancels, on all levels together. */
-const PAGE = 250;
 /** How many children one page cancels: it is repeated for each sibling that ends meanwhile. */
 const SMALL_PAGE = 25;
 /** How many of them may have an `onEnd`, which runs code of the app in the same second. */
@@ -71,7 +75,7 @@ export async function endRun(
   ctx: MutationCtx,
   run: Run,
   end: End,
-  page: Page = { remaining: PAGE, onEnds: 0 },
+  page: Page = { remaining: RUNS_AT_ONCE, onEnds: 0 },
 ): Promise<Work | undefined> {
   if (end.state === "completed") {
     if (!(await isTooLate(ctx, run, end))) return await finishRun(ctx, run, end);
@@ -240,7 +244,7 @@ async function cancelSomeChildren(ctx: MutationCtx, parent: StepId, page: Page, 
 export const cancelFewChildren = voidMutation(
   { parent: v.id("steps") },
   async (ctx, { parent }) => {
-    if (await cancelSomeChildren(ctx, parent, { remaining: PAGE, onEnds: 0 }))
+    if (await cancelSomeChildren(ctx, parent, { remaining: RUNS_AT_ONCE, onEnds: 0 }))
       await continueLater(ctx, internal.features.ending.cancelMoreChildren, parent);
   },
 );
@@ -249,7 +253,7 @@ export const cancelLosers = voidMutation(
   { race: v.id("steps"), because: v.string() },
   async (ctx, { race, because }) => {
     const step = await ctx.db.get("steps", race);
-    const page = { remaining: PAGE, onEnds: 0, keepsDone: step?.keepsDone };
+    const page = { remaining: RUNS_AT_ONCE, onEnds: 0, keepsDone: step?.keepsDone };
     if (await cancelSomeChildren(ctx, race, page, because))
       await continueLater(ctx, internal.features.ending.cancelMoreChildren, race);
   },

@@ -1,4 +1,4 @@
-import { cancelContinuation, cancelPending } from "@stepwise/workpool/core";
+import { cancelContinuation, cancelPending, PAGE } from "@stepwise/workpool/core";
 import type { StepError } from "../../definition/context.js";
 import { internal } from "../_generated/api.js";
 import { continuation, continueLater } from "../core/continuations.js";
@@ -71,7 +71,6 @@ export function withCauses({ causes, ...of }: StepError, most = MAX_CAUSES): Ste
 const READ_AT_ONCE = 2;
 /** How long after a failed child the recount comes, in ms. */
 const RECOUNT_AFTER_MS = 1_000;
-const ROWS_AT_ONCE = 100;
 
 type Parent = Pick<Step, "_id" | "tolerate" | "total">;
 
@@ -125,7 +124,7 @@ export const recount = continuation<StepId>(async (ctx, id) => {
   if (sum === null || !isWaitingForChildren(parent)) return null;
   const { count: before = 0 } = sum;
   const limit = limitOf(parent);
-  const most = Math.min(ROWS_AT_ONCE, limit + 1 - before);
+  const most = Math.min(PAGE, limit + 1 - before);
   const rows = await rowsOf(ctx, id, most);
   for (const { _id } of rows) await ctx.db.delete("failedChildren", _id);
   const count = before + rows.length;

@@ -1,3 +1,4 @@
+import { RUNS_AT_ONCE } from "../core/childRuns.js";
 import { isOwnJob } from "@stepwise/workpool/core";
 import { internal } from "../_generated/api.js";
 import { continuation, continueLater, hasRoomInPage } from "../core/continuations.js";
@@ -15,7 +16,6 @@ import { pauseInLine, resumeInLine } from "./turns.js";
 
 /* A pause marks active records as `paused`, down the tree: what runs ends, and nothing starts. */
 
-const PAGE = 250;
 type Page = { remaining: number };
 
 /** The children of `step` after `after`. `since`: when it was decided, in the order of commits. */
@@ -26,7 +26,8 @@ export async function pauseRun(ctx: MutationCtx, run: Run): Promise<boolean> {
   if (!goesOn(run)) return false;
   // Also if it is paused already: a resume of a run above may still be on its way here.
   await ctx.db.patch("runs", run._id, { paused: true, pausedAt: ctx.db.vars.commitTs });
-  if (run.paused !== true) await applyToRun(ctx, run._id, { paused: true }, { remaining: PAGE });
+  if (run.paused !== true)
+    await applyToRun(ctx, run._id, { paused: true }, { remaining: RUNS_AT_ONCE });
   return true;
 }
 
@@ -34,7 +35,7 @@ export async function pauseRun(ctx: MutationCtx, run: Run): Promise<boolean> {
 export async function resumeRun(ctx: MutationCtx, run: Run): Promise<boolean> {
   if (run.paused !== true) return false;
   await ctx.db.patch("runs", run._id, { paused: undefined });
-  await applyToRun(ctx, run._id, { paused: false }, { remaining: PAGE });
+  await applyToRun(ctx, run._id, { paused: false }, { remaining: RUNS_AT_ONCE });
   return true;
 }
 
@@ -109,7 +110,7 @@ export const applyMore = continuation<Rest>(async (ctx, rest, { at }) => {
   if (parent === null || parent.endedAt !== undefined) return null;
   // guard: page-of-pause
   if ((parent.paused === true) !== rest.paused) return null;
-  return await applyToSomeChildren(ctx, { since: at, ...rest }, { remaining: PAGE });
+  return await applyToSomeChildren(ctx, { since: at, ...rest }, { remaining: RUNS_AT_ONCE });
 });
 
 /** Holds a step: cancels what is scheduled, and takes an action out of the pool's queue. */

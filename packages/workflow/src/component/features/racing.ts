@@ -1,3 +1,4 @@
+import { ERRORS_BYTES } from "../core/room.js";
 import { cancelPending } from "@stepwise/workpool/core";
 import { getConvexSize } from "convex/values";
 import type { StepError } from "../../definition/context.js";
@@ -43,11 +44,6 @@ export async function goOnAfterLosers(ctx: MutationCtx, race: Step): Promise<voi
   await scheduleEntry(ctx, race, { event: { kind: "settled" } });
 }
 
-/**
- * What the data of the errors of all cases may take together: the run's document has the errors.
- */
-const MAX_DATA_BYTES = 256 * 1024;
-
 /** All cases have ended, and none has won. */
 export async function failRace(ctx: MutationCtx, race: Step): Promise<void> {
   const run = await ctx.db.get("runs", race.run);
@@ -63,7 +59,7 @@ export async function failRace(ctx: MutationCtx, race: Step): Promise<void> {
     all.push([childKey, withCauses(own)]);
     undoing = undoing.concat(compensationErrors);
   }
-  const isLarge = getConvexSize(Object.fromEntries(all)) > MAX_DATA_BYTES;
+  const isLarge = getConvexSize(Object.fromEntries(all)) > ERRORS_BYTES;
   const brief = ({ data: _data, cause: _cause, causes: _causes, ...error }: StepError) => error;
   const causes = Object.fromEntries(all.map(([key, of]) => [key, isLarge ? brief(of) : of]));
   const message = shortened(`All cases of "${nameOf(race)}" failed: ${told.join("; ")}`);

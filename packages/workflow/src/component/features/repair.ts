@@ -1,4 +1,5 @@
-import { sweepNow } from "@stepwise/workpool/core";
+import { PAGE_BYTES } from "../core/room.js";
+import { PAGE, sweepNow } from "@stepwise/workpool/core";
 import { paginator } from "convex-helpers/server/pagination";
 import { internal } from "../_generated/api.js";
 import { continuation, continueLater, hasRoomInPage } from "../core/continuations.js";
@@ -13,9 +14,6 @@ import { isStranded, rearmLate, recoverStranded } from "./lost.js";
 import { repairRetention } from "./retention.js";
 import { repairTurn } from "./turns.js";
 
-/** How much a page reads, without the scheduled functions of its records. */
-const PAGE = 100;
-const MAX_PAGE_BYTES = 4 << 20;
 /** What is repaired, in this order. Events only if plans are given. */
 const ORDER = ["steps", "deadlines", "turns", "collectors", "actions", "events"] as const;
 
@@ -42,7 +40,7 @@ async function repairPage(ctx: MutationCtx, { what, cursor, most = PAGE, ...rest
   const found = await rowsOf(ctx, what, {
     cursor,
     numItems: most,
-    maximumBytesRead: MAX_PAGE_BYTES,
+    maximumBytesRead: PAGE_BYTES,
   });
   for (const [done, row] of found.page.entries()) {
     // No cursor points behind the rows that are done, so the page begins anew, and ends there.

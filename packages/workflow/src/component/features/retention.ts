@@ -1,4 +1,4 @@
-import { cancelPending, isOwnJob, takeBack } from "@stepwise/workpool/core";
+import { cancelPending, isOwnJob, LATE_MS, takeBack } from "@stepwise/workpool/core";
 import { internal } from "../_generated/api.js";
 import {
   continuation,
@@ -12,7 +12,7 @@ import type { Doc, MutationCtx, QueryCtx, Run, RunId, Step, StepId } from "../co
 import { giveBack } from "../core/inbox.js";
 import { isAction, isParent } from "../core/kinds.js";
 import { hasEnded } from "../core/runs.js";
-import { isLost, LATE_MS } from "../core/scheduled.js";
+import { isLost } from "../core/scheduled.js";
 import { removeTags } from "../core/tags.js";
 import { childrenFrom } from "../core/childRuns.js";
 import { lookBelow, type Seen } from "../core/descendants.js";

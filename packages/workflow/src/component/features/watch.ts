@@ -1,10 +1,10 @@
-import { takeBack } from "@stepwise/workpool/core";
+import { CHECK_AGAIN_MS, LATE_MS, PAGE, takeBack } from "@stepwise/workpool/core";
 import { stream, type QueryStream } from "convex-helpers/server/stream";
 import type { Infer } from "convex/values";
 import type { Doc } from "../_generated/dataModel.js";
 import type { MutationCtx, QueryCtx } from "../_generated/server.js";
 import { hasRoomInPage } from "../core/continuations.js";
-import { isToCome, LATE_MS, stateOfJob } from "../core/scheduled.js";
+import { isToCome, stateOfJob } from "../core/scheduled.js";
 import { hasNotEnded, stepWithId } from "../core/steps.js";
 import { nextEntryOf, type Found, type Late } from "../core/poolHost.js";
 import { rearmDeadline } from "../engine/deadlineTimer.js";
@@ -13,11 +13,6 @@ import { vWatchedTable } from "../validators.js";
 import { rearmLate, recoverStranded } from "./lost.js";
 
 /* Each function says when to check again; null if nothing is there, as an idle table shows. */
-
-const PAGE = 50;
-const SET_ASIDE_PAGE = 20;
-/** How soon the next check comes, in ms, while anything goes on. */
-const SWEEP_AGAIN_MS = 60_000;
 
 export async function watchDeadlines(ctx: MutationCtx, found: Found): Promise<number | null> {
   const seen = await watchRows(ctx, "deadlines", found, (each) => rearmDeadline(ctx, each));
@@ -36,13 +31,13 @@ export async function watchEntries(ctx: MutationCtx, idle: boolean, found: Found
 }
 
 export async function watchSetAside(ctx: MutationCtx): Promise<number | null> {
-  const rows = await ctx.db.query("setAside").take(SET_ASIDE_PAGE);
+  const rows = await ctx.db.query("setAside").take(PAGE);
   for (const { work } of rows) {
     const step = await stepWithId(ctx, work);
     if (step === null) await takeBack(ctx, work);
     else await recoverStranded(ctx, step);
   }
-  return rows.length === 0 ? null : Date.now() + SWEEP_AGAIN_MS;
+  return rows.length === 0 ? null : Date.now() + CHECK_AGAIN_MS;
 }
 
 type WatchedTable = Infer<typeof vWatchedTable>;

@@ -9,6 +9,8 @@ import type {
   Work,
 } from "../context.js";
 import { cancelPending } from "../jobs.js";
+import { PAGE } from "../room.js";
+import { LATE_MS } from "../times.js";
 import { poolTx } from "../transaction.js";
 import { costOf, permitOfRate, whichOf } from "./limits.js";
 import { inForce, type Limited } from "./overrides.js";
@@ -20,6 +22,7 @@ import {
   type Rate,
   ROUND_MS,
   type Stored,
+  takenAt,
 } from "./rate.js";
 
 /*
@@ -136,9 +139,8 @@ export async function spend(ctx: MutationCtx, work: Asking): Promise<void> {
   const now = Date.now();
   for (const { name, cost, ...pace } of spentBy(tx.gate, work)) {
     const bucket = await findBucket(ctx, name);
-    const before = (fullAtOf(pace, bucket, now) - now) / pace.everyMs;
-    const fullAt = now + (before + cost) * pace.everyMs;
-    const fields = { taken: before + cost, at: now, fullAt };
+    const taken = takenAt(pace, bucket, now) + cost;
+    const fields = { taken, at: now, fullAt: now + taken * pace.everyMs };
     if (bucket === null) await ctx.db.insert("buckets", { name, ...fields });
     else await ctx.db.patch("buckets", bucket._id, fields);
     tx.kept.set(name, Math.max(0, (tx.kept.get(name) ?? 0) - cost));
@@ -147,9 +149,6 @@ export async function spend(ctx: MutationCtx, work: Asking): Promise<void> {
 
 /** Its time, but now if the clock went back since: what it lacks comes back from now on. */
 export const notLater = ({ at }: Stored): number => Math.min(at, Date.now());
-
-/** A releaser that is so late was lost. */
-const LOST_MS = 10_000;
 
 /** Has a releaser look at the lines that wait for a bucket, at a time or soon after it. */
 export async function waitForBucket(
@@ -162,7 +161,7 @@ export async function waitForBucket(
   const dueAt = Math.ceil(Math.max(at, now));
   const bucket = await findBucket(ctx, name);
   const { job, dueAt: before = 0 } = bucket ?? {};
-  const isInTime = before <= dueAt + ROUND_MS && before > now - LOST_MS;
+  const isInTime = before <= dueAt + ROUND_MS && before > now - LATE_MS;
   if (job !== undefined && isInTime) return;
   if (job !== undefined) await cancelPending(ctx, job);
   const args = { name };
@@ -172,16 +171,14 @@ export async function waitForBucket(
   else await ctx.db.patch("buckets", bucket._id, { ...fields, at: notLater(bucket) });
 }
 
-/** A sweep removes so many buckets that are full again. */
-const MOST_REMOVED = 50;
-
+/** Removes buckets that are full again. */
 export async function removeFullBuckets(ctx: HostCtx, gate: Gate): Promise<void> {
   const queries: QueryCtx["db"] = ctx.db;
   const now = Date.now();
   const full = await queries
     .query("buckets")
     .withIndex("by_full", (q) => q.eq("job", undefined).lt("fullAt", now))
-    .take(MOST_REMOVED);
+    .take(PAGE);
   for (const bucket of full) {
     const rate = rateOf(gate, bucket.name);
     // It may have been lowered since.

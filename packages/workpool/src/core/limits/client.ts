@@ -90,7 +90,7 @@ export interface LimitFunctions {
 export interface Said<Until = Date | number> {
   /** When it ends by itself: a date, or ms since the epoch. Default: never. */
   until?: Until | undefined;
-  /** Who says so, for whoever looks at it: up to 100 characters. */
+  /** Who says so, for whoever looks at it: up to 256 characters. */
   by?: string | undefined;
 }
 

@@ -1,21 +1,14 @@
 import type { HostCtx, Host } from "../context.js";
 import { ensureGate, readGate } from "../gate.js";
-import { whichOf } from "./limits.js";
+import { MOST_IN_GATE, whichOf } from "./limits.js";
 import { isPause, type Override } from "./overrides.js";
+import { ROUND_MS } from "./rate.js";
 
 /*
  * A work may say that its limit is to start nothing for a while, as a service has told it: that is
  * a pause with an end, beside those of operators. Many say so at one moment, and one of them
  * writes.
  */
-
-/**
- * Times that differ by no more are one: works that were told the same end one after another. Holds
- * end at multiples of it, so that works that were held together are tried again together.
- */
-const SAME_MS = 250;
-/** The gate holds them, and each start reads that. With more, only the works themselves wait. */
-const MOST_HOLDS = 100;
 
 /**
  * Has nothing of a limit start until then: of the work's key, if the limit has keys.
@@ -28,7 +21,7 @@ export async function holdLimit(
   permits: readonly string[] | undefined,
   { holds: name, at }: { holds: string; at: number },
 ): Promise<number | null> {
-  const until = at > Date.now() ? Math.ceil(at / SAME_MS) * SAME_MS : at;
+  const until = at > Date.now() ? Math.ceil(at / ROUND_MS) * ROUND_MS : at;
   // That of a key comes after that of its limit.
   const permit = permits?.findLast((each) => whichOf(each).name === name);
   if (permit === undefined) return null;
@@ -39,8 +32,10 @@ export async function holdLimit(
     isPause(each) && each.isHold === true && each.name === name && each.key === which.key;
   const others = overrides.filter((each) => !isOfIt(each));
   const heldUntil = overrides.find(isOfIt)?.until ?? Date.now();
-  if (until <= heldUntil + SAME_MS && heldUntil > Date.now()) return until;
-  const isFull = others.filter(({ isHold }) => isHold === true).length >= MOST_HOLDS;
+  // Works of one round were told the same end one after another.
+  if (until <= heldUntil + ROUND_MS && heldUntil > Date.now()) return until;
+  // With more, only the works themselves wait.
+  const isFull = others.filter(({ isHold }) => isHold === true).length >= MOST_IN_GATE;
   if (until <= Date.now() || isFull || !Object.hasOwn(limits, name)) return until;
   const hold: Override = { ...which, by: "RetryAfter", at: Date.now(), until, isHold: true };
   await ctx.db.patch("gate", gate._id, { overrides: [...others, hold] });

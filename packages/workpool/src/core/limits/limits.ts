@@ -58,20 +58,20 @@ type KeyOf<Of extends Limit> = Of extends { unit: string }
 
 /** A limit is a field of the gate: a name of letters is allowed there, and needs no quotes. */
 const NAME = /^[A-Za-z][A-Za-z0-9_]{0,63}$/;
-/** A key is part of index entries, and shown in messages. */
-const LONGEST_KEY = 256;
+/** A key is part of index entries, and shown in messages. So is who overrides a limit. */
+export const LONGEST_KEY = 256;
 /** A start that has to wait counts those that do. */
 const MOST_WAITING = 1_000;
 /** A start looks at the permits of each of its limits. */
 const MOST_OF_A_WORK = 8;
-/** The gate holds them, and each enqueue reads that. */
-const MOST_LIMITS = 100;
+/** The gate holds limits, overrides and holds, so many of each, and each enqueue reads that. */
+export const MOST_IN_GATE = 100;
 
 /** @throws if a name or a number is not allowed. */
 export function checkLimits(limits: Limits): void {
   const entries = Object.entries(limits);
-  if (entries.length > MOST_LIMITS)
-    throw new Error(`There are ${entries.length} limits: a pool has at most ${MOST_LIMITS}`);
+  if (entries.length > MOST_IN_GATE)
+    throw new Error(`There are ${entries.length} limits: a pool has at most ${MOST_IN_GATE}`);
   for (const [name, limit] of entries) {
     if (!NAME.test(name))
       throw new Error(

@@ -1,4 +1,5 @@
 import { type Infer, v } from "convex/values";
+import { YEAR_MS } from "../times.js";
 
 /*
  * How often works of a limit start: a token bucket (GCRA). `fullAt` is the time at which the bucket
@@ -23,20 +24,19 @@ export type Rate = Infer<typeof vRate>;
  */
 export const ROUND_MS = 250;
 
-const SECOND = 1_000;
+/** In ms. */
 const UNITS: Readonly<Record<string, number>> = {
   ms: 1,
-  s: SECOND,
-  second: SECOND,
-  m: 60 * SECOND,
-  minute: 60 * SECOND,
-  h: 3_600 * SECOND,
-  hour: 3_600 * SECOND,
-  d: 86_400 * SECOND,
-  day: 86_400 * SECOND,
-  week: 7 * 86_400 * SECOND,
+  s: 1_000,
+  second: 1_000,
+  m: 60_000,
+  minute: 60_000,
+  h: 3_600_000,
+  hour: 3_600_000,
+  d: 86_400_000,
+  day: 86_400_000,
+  week: 7 * 86_400_000,
 };
-const YEAR_MS = 365 * 86_400 * SECOND;
 
 /** A time in ms; NaN if it is none. */
 function msOf(per: number | string): number {
@@ -85,7 +85,12 @@ export function fullAtOf({ everyMs }: Pace, bucket: Stored | null, now: number):
   return bucket === null ? now : Math.max(now, Math.min(bucket.at, now) + bucket.taken * everyMs);
 }
 
-/** Fractions of a ms are not exact. */
+/** How many of those that were taken have not come back. It is exact at the moment of a start. */
+export function takenAt({ everyMs }: Pace, bucket: Stored | null, now: number): number {
+  return bucket === null ? 0 : Math.max(0, bucket.taken - (now - bucket.at) / everyMs);
+}
+
+/** Fractions of a ms are not exact: a time holds about 0.0002 of one. */
 const NEARLY_MS = 0.001;
 
 /** When a start that takes so many may come. One that takes more than there are waits for all. */

@@ -3,9 +3,18 @@ import { applyConfig, type Config, vConfig } from "../config.js";
 import type { Host, HostCtx } from "../context.js";
 import { ensureGate, MAX_PARALLELISM_LIMIT, readGate } from "../gate.js";
 import { applyOverrides } from "../parallelism.js";
-import { checkKey, checkNumbers, knownLimit, type Limit, type Limits } from "./limits.js";
+import {
+  checkKey,
+  checkNumbers,
+  knownLimit,
+  type Limit,
+  type Limits,
+  LONGEST_KEY,
+  MOST_IN_GATE,
+} from "./limits.js";
 import { ringAllLines } from "./lines.js";
 import { HALF_PAIR, wellFormed } from "../result.js";
+import { YEAR_MS } from "../times.js";
 import { checkRate } from "./rate.js";
 import {
   isPause,
@@ -16,12 +25,6 @@ import {
   vWhich,
   type Which,
 } from "./overrides.js";
-
-/** The gate holds them, and each start reads that. */
-const MOST_OVERRIDES = 100;
-const LONGEST_NAME = 100;
-/** A function cannot be scheduled for any later time. */
-const YEAR_MS = 366 * 24 * 3_600_000;
 
 /** What the class asks for: it may know limits that no start has told of yet. */
 const ofClass = { config: v.optional(vConfig) };
@@ -84,9 +87,9 @@ async function say(ctx: HostCtx, host: Host, config: Config, given: Given): Prom
     (each) => !isSame(each, given) || isPause(each) !== isPause(given) || each.isHold === true,
   );
   const said = others.filter(({ isHold }) => isHold !== true);
-  if (said.length >= MOST_OVERRIDES)
+  if (said.length >= MOST_IN_GATE)
     throw new Error(
-      `There are ${said.length} overrides and pauses of limits: a pool has at most ${MOST_OVERRIDES}`,
+      `There are ${said.length} overrides and pauses of limits: a pool has at most ${MOST_IN_GATE}`,
     );
   await put(ctx, host, [...others, { ...given, at: Date.now() }]);
   if (given.until !== undefined)
@@ -115,8 +118,8 @@ function check({ name, key, total, perKey, rate, until, by }: Given, limits?: Li
     throw new Error(`until of the limit "${name}" is ${until}: it must be a time that is to come`);
   if (until !== undefined && until > Date.now() + YEAR_MS)
     throw new Error(`until of the limit "${name}" is ${until}: it must be within a year`);
-  if (by !== undefined && by.length > LONGEST_NAME)
-    throw new Error(`by has ${by.length} characters: ${LONGEST_NAME} are the most`);
+  if (by !== undefined && by.length > LONGEST_KEY)
+    throw new Error(`by has ${by.length} characters: ${LONGEST_KEY} are the most`);
   if (by !== undefined && wellFormed(by) !== by) throw new Error(`by has ${HALF_PAIR}`);
 }
 

@@ -1,5 +1,6 @@
 import type { Host, HostCtx, HostQueryCtx, QueryCtx, Work } from "../context.js";
 import { readGate } from "../gate.js";
+import { PAGE } from "../room.js";
 import { poolTx } from "../transaction.js";
 import { keepSweeping, least } from "../watch.js";
 
@@ -19,9 +20,6 @@ export async function watchWait(
   const isTimed = (until ?? waitAtMostMs) !== undefined;
   if (isTimed || overrides.some((each) => each.until !== undefined)) await keepSweeping(ctx, host);
 }
-
-/** How many buckets with a releaser are read: one that is late is found by any sweep. */
-const MOST_BUCKETS = 50;
 
 /** When the first of these functions is due, of a pool in which nothing runs and works wait. */
 export async function nextForWaiting(ctx: HostQueryCtx): Promise<number | undefined> {
@@ -43,7 +41,7 @@ export async function nextForWaiting(ctx: HostQueryCtx): Promise<number | undefi
   const buckets = await queries
     .query("buckets")
     .withIndex("by_full", (q) => q.gt("job", undefined))
-    .take(MOST_BUCKETS);
+    .take(PAGE);
   for (const { dueAt } of buckets) next = least(next, dueAt);
   return next;
 }

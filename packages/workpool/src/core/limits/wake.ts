@@ -4,7 +4,7 @@ import { readDrain, ringDrain } from "../drain.js";
 import { closeGate, ensureGate, MAX_PARALLELISM_LIMIT } from "../gate.js";
 import { startQueued } from "../hand-over.js";
 import { joinQueue } from "../queue.js";
-import { HALF_OF_A_TRANSACTION, hasRoom, MOST_REFUSED, ROOM_TO_COMPLETE } from "../room.js";
+import { HALF_OF_A_TRANSACTION, hasRoom, MOST_TRIED, ROOM_TO_COMPLETE } from "../room.js";
 import { claimable, type HandOvers } from "../slots.js";
 import { poolTx } from "../transaction.js";
 import { queueable } from "./admission.js";
@@ -56,7 +56,7 @@ async function wakeLine(
   most: number,
   offer?: Offer,
 ): Promise<boolean> {
-  for (let tried = 0; tried < MOST_REFUSED && (await hasRoom(ctx, ROOM_TO_COMPLETE)); tried++) {
+  for (let tried = 0; tried < MOST_TRIED && (await hasRoom(ctx, ROOM_TO_COMPLETE)); tried++) {
     const line = await lineBlockedBy(ctx, name);
     if (line === null) return false;
     const gate = await ensureGate(ctx);
