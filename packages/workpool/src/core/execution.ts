@@ -3,9 +3,7 @@ import type { Report, Reported } from "./executors.js";
 import { ASKS_EVERY_MS, LEFT_MS, TAKES_MS } from "./owners.js";
 import { reportBy } from "./report.js";
 import { messageOf } from "./result.js";
-
-/** Ends of so many bytes are reported together, or one that is larger. */
-const MOST_BYTES = 1 << 20;
+import { MIB } from "./room.js";
 
 /** What an executor needs of the component that registers it. */
 export interface Executes<Attempt, Ended> {
@@ -94,7 +92,8 @@ export class Execution<Attempt extends { readonly slot: SlotId }, Ended> {
     let bytes = 0;
     const fits = (each: Ended, index: number): boolean => {
       bytes += this.host.bytesOf(each);
-      return index === 0 || (index < this.#most && bytes <= MOST_BYTES);
+      // What is larger is reported alone.
+      return index === 0 || (index < this.#most && bytes <= MIB);
     };
     const end = this.#ended.findIndex((each, index) => !fits(each, index));
     return this.#ended.splice(0, end === -1 ? this.#ended.length : end);

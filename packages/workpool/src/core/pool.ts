@@ -28,7 +28,6 @@ import {
   watchTheWatchdog,
 } from "./watch.js";
 
-
 /** Does what {@link enqueueWorks} does, for one work. */
 export async function enqueueWork(ctx: HostCtx, work: Work, host: Host) {
   return (await enqueueWorks(ctx, [work], host)).length === 1 ? "started" : "waiting";
