@@ -80,6 +80,8 @@ export class PoolRates {
         const booked = Math.max(0, taken + (used[limit] ?? cost) - cost);
         this.#levels.set(bucket, { taken: booked, at });
       }
+    // [S216] A start counts, and nothing gives it back: also if the same commit cancels it.
+    for (const work of canceledAtOnce(commit, component)) entered.add(work);
     for (const work of entered) if (!left.has(work)) this.#start(commit.by, work, isMoving);
     if (isMoving) return this.forget();
     for (const { table, next } of commit.writes)
@@ -163,4 +165,15 @@ export class PoolRates {
     const back = Math.max(0, now - at) / this.#paceOf(bucket.split(":")[0]!).everyMs;
     return { taken: Math.max(0, taken - back), at: now };
   }
+}
+
+/** The works whose function a commit has both scheduled and canceled. */
+function canceledAtOnce({ writes }: Commit, component: string): string[] {
+  return writes.flatMap(({ table, old, next }) => {
+    if (table.path !== `${component}/_scheduled_functions` || old !== undefined) return [];
+    // What the table holds is Convex's to say.
+    const job = next as unknown as { state: { kind: string }; args: [{ workId?: string }] };
+    const [{ workId }] = job.args;
+    return job.state.kind === "canceled" && workId !== undefined ? [workId] : [];
+  });
 }
