@@ -87,7 +87,7 @@ export function fullAtOf({ everyMs }: Pace, bucket: Stored | null, now: number):
 
 /** How many of those that were taken have not come back. It is exact at the moment of a start. */
 export function takenAt({ everyMs }: Pace, bucket: Stored | null, now: number): number {
-  return bucket === null ? 0 : Math.max(0, bucket.taken - (now - bucket.at) / everyMs);
+  return bucket === null ? 0 : Math.max(0, bucket.taken - Math.max(0, now - bucket.at) / everyMs);
 }
 
 /** Fractions of a ms are not exact: a time holds about 0.0002 of one. */
