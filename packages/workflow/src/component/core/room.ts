@@ -11,8 +11,8 @@ export const MOST_COUNTED = 100;
 /** A run holds so many at most of what is kept to be shown: each reader of a run reads them. */
 export const MOST_KEPT = 20;
 
-/** The errors in one document take a quarter of it: every attempt, and every reader, reads them. */
-export const ERRORS_BYTES = 256 * 1024;
+/** The errors of a step's attempts take an eighth of its document: each attempt reads them. */
+export const ERRORS_BYTES = 128 * 1024;
 
 const ROOM_BYTES = 2 * 1024 * 1024;
 

@@ -149,7 +149,7 @@ export function withListed(of: StepError, errors: readonly StepError[]): StepErr
   for (const { cause: _cause, compensationErrors: _errors, ...error } of errors) {
     all.push(error);
     // The others are only in the step records.
-    if (all.length > MOST_KEPT || getConvexSize(all) > ERRORS_BYTES) all.pop();
+    if (all.length > MOST_KEPT || getConvexSize(all) > 4 * ERRORS_BYTES) all.pop();
   }
   return all.length === before.length ? of : { ...of, compensationErrors: all };
 }

@@ -59,7 +59,7 @@ export async function failRace(ctx: MutationCtx, race: Step): Promise<void> {
     all.push([childKey, withCauses(own)]);
     undoing = undoing.concat(compensationErrors);
   }
-  const isLarge = getConvexSize(Object.fromEntries(all)) > ERRORS_BYTES;
+  const isLarge = getConvexSize(Object.fromEntries(all)) > 2 * ERRORS_BYTES;
   const brief = ({ data: _data, cause: _cause, causes: _causes, ...error }: StepError) => error;
   const causes = Object.fromEntries(all.map(([key, of]) => [key, isLarge ? brief(of) : of]));
   const message = shortened(`All cases of "${nameOf(race)}" failed: ${told.join("; ")}`);
