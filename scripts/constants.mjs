@@ -35,6 +35,9 @@ const TABLE = {
     "executors.ts": {
       MOST_IN_VAIN: larger("executors", "long works among short ones cost no call each 50 ms"),
     },
+    "pool.ts": {
+      STARTS_PER_JOIN: smaller("benchmarks/scenes", "works a second, each takes at most"),
+    },
     "fair.ts": {
       MOST_WEIGHT: larger("fairness", "is refused"),
       KEYS_SEEN: smaller("fairness", "a slot goes to the key that holds the fewest"),
@@ -286,10 +289,10 @@ const written = new Map(
 );
 
 /** A test's file: of its own package, unless another is named. */
-const testFile = (folder, file) =>
-  file.includes("/")
-    ? `packages/${file.replace("/", "/test/")}.test.ts`
-    : `packages/${folder.split("/")[0]}/test/${file}.test.ts`;
+const testFile = (folder, file) => {
+  const [at, name] = file.includes("/") ? file.split("/") : [folder.split("/")[0], file];
+  return `${at === "benchmarks" ? at : `packages/${at}`}/test/${name}.test.ts`;
+};
 
 /** As a list of mutants. */
 export const CONSTANTS = placed.flatMap(({ folder, name, constant, how }) => {

@@ -221,6 +221,14 @@ export const LOADS: Readonly<Record<string, Load>> = {
       enqueues(`2,000 single enqueues, pool of 50, ${rate} a second`, 2_000, 50, 2_000_000 / rate),
     ]),
   ),
+  trickle: enqueues("400 single enqueues, pool of 100, 10 a second", 400, 100, 40_000),
+  "trickle-s16": enqueues(
+    "400 single enqueues, pool of 100, 10 a second, class S16",
+    400,
+    100,
+    40_000,
+    { class: S16 },
+  ),
   "burst-s256": enqueues("1,000 enqueues at once, pool of 100", 1_000, 100, 0),
   "burst-s16": enqueues("1,000 enqueues at once, pool of 100, class S16", 1_000, 100, 0, {
     class: S16,

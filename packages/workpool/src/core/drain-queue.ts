@@ -46,6 +46,9 @@ export async function drainQueue(ctx: HostCtx, host: Host, args: DrainArgs) {
   let given = await mine(free);
   // A completion that sees a drain frees its slot: only a serializable read shows that none did.
   if (given.length === 0) given = await mine((free = await freeSlots(ctx, 0, gate.maxParallelism)));
+  const left = free.filter(({ number }) => number < ranges.cap).length - given.length;
+  // What these slots can take is left to their owners, and no further executor begins for it.
+  if (left > 0 && ranges.areDear && !(await seemToWait(ctx, host, left + 1))) given = [];
   if (given.length === 0 && (free.length === 0 || (await seemToWait(ctx, host, 1)))) {
     // With the gate open, completions would not hand their slots on.
     if (gate.open && (await anyWaits(ctx))) await closeGate(ctx, gate);

@@ -281,7 +281,8 @@ async function refill(
   const isEmpty = holds === 0 && rows.length === 0;
   if (isEmpty && (await openAtEnd(ctx, host, gate, { freed: left.length, calledAt })))
     return { next, asks, lane };
-  if (mayBeFree && (await freeSlotsIn(ctx, lo, hi, 1)).length > 0)
+  const [from, to] = ranges.areDear ? [0, ranges.cap] : [lo, hi];
+  if (mayBeFree && (await freeSlotsIn(ctx, from, to, 1)).length > 0)
     await ringUnlessOn(ctx, host, PAUSE_MS);
   return { next, asks, lane: seen.lane };
 }

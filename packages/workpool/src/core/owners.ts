@@ -27,12 +27,15 @@ export const ASKS_EVERY_MS = 50;
 export interface Ranges {
   readonly width: number;
   readonly cap: number;
+  /** An executor is dear, as the scheduler lacks places: few works go to one that asks already. */
+  readonly areDear: boolean;
 }
 
 export async function rangesOf(ctx: HostQueryCtx, { maxParallelism }: Gate): Promise<Ranges> {
-  if (!(await lacksPlaces(ctx))) return { width: WIDTH, cap: maxParallelism };
+  const areDear = await lacksPlaces(ctx);
+  if (!areDear) return { width: WIDTH, cap: maxParallelism, areDear };
   const cap = Math.min(maxParallelism, EXECUTORS_ON_FEW * WIDTH_ON_FEW);
-  return { width: WIDTH_ON_FEW, cap };
+  return { width: WIDTH_ON_FEW, cap, areDear };
 }
 
 /** The first slot of a range, and of the next one. */

@@ -48,7 +48,7 @@ export async function freeSlotsFrom(
   }
   const last: Slot | null = await ctx.db
     .query("slots")
-    .withIndex("by_number")
+    .withIndex("by_number", (q) => q.lt("number", upTo))
     .order("desc")
     .first();
   if (last === null) return null;
