@@ -103,6 +103,22 @@ test("[S203] cancelOld cancels the run that goes on, and whoever waits", async (
   await use.app.expectNothingLeft();
 });
 
+test("[S101] [S203] a callback that uses up its transaction takes nothing from that of the next canceled run", async () => {
+  const context = { throws: "at its limits" };
+  const first = await start("oneCancels", { key: "k", name: "a" }, { context: {} });
+  const second = await start("oneCancels", { key: "k", name: "b" }, { context });
+  await start("oneCancels", { key: "k", name: "c" });
+  await use.app.drive();
+  expect(await use.app.status("oneCancels", second)).toMatchObject({
+    state: "canceled",
+    onCompleteError: expect.any(String),
+  });
+  const status = await use.app.status("oneCancels", first);
+  expect(status).toMatchObject({ state: "canceled" });
+  expect(status).not.toHaveProperty("onCompleteError");
+  expect((await use.app.log()).filter((line) => line.startsWith("{"))).toHaveLength(1);
+});
+
 test("[S203] of newestWaits one waits at most: a newer one takes its place", async () => {
   const ids: string[] = [];
   for (let n = 0; n < 4; n++) ids.push(await start("oneReplaces", { key: "k" }));

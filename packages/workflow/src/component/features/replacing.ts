@@ -40,7 +40,10 @@ export const replace = continuation<Id<"turns">>(async (ctx, id) => {
     }
   const holder = await holderOf(ctx, turn);
   const isOld = run.one.otherwise === "cancelOld" && holder !== null && isBefore(holder, turn);
-  if (isOld) await cancelFor(ctx, turn.run, holder.run);
+  if (!isOld) return null;
+  // The callback of a run that was canceled here may have left too little.
+  if (!(await hasRoomInPage(ctx))) return id;
+  await cancelFor(ctx, turn.run, holder.run);
   return null;
 });
 
