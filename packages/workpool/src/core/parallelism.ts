@@ -4,6 +4,7 @@ import { addSlots, checkMaxParallelism, ensureGate } from "./gate.js";
 import { ringAllLines } from "./limits/lines.js";
 import { numbersOf, pauseOf, POOL } from "./limits/overrides.js";
 import { anyWaits, lanesOf } from "./queue.js";
+import { OFFERED } from "./slots.js";
 import { keepSweeping, reviveWatch } from "./watch.js";
 
 /** Says whether an operator's number or pause holds in the place of `maxParallelism`. */
@@ -41,7 +42,8 @@ async function setSlots(ctx: HostCtx, host: Host, gate: Gate, maxParallelism: nu
   if (gate.maxParallelism === maxParallelism) return;
   const slots = await ctx.db.query("slots").withIndex("by_number").collect();
   for (const { _id, number, work } of slots)
-    if (number >= maxParallelism && work === undefined) await ctx.db.delete("slots", _id);
+    if (number >= maxParallelism && (work === undefined || work === OFFERED))
+      await ctx.db.delete("slots", _id);
   const present = new Set(slots.map((slot) => slot.number));
   for (let number = 0; number < maxParallelism; number++)
     if (!present.has(number)) await addSlots(ctx, number, number + 1);
