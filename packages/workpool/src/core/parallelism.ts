@@ -1,5 +1,5 @@
 import type { Gate, Host, HostCtx } from "./context.js";
-import { readDrain, ringDrain } from "./drain.js";
+import { readDrain, ringDrain, stopDrain } from "./drain.js";
 import { addSlots, checkMaxParallelism, ensureGate } from "./gate.js";
 import { ringAllLines } from "./limits/lines.js";
 import { numbersOf, pauseOf, POOL } from "./limits/overrides.js";
@@ -52,7 +52,11 @@ async function setSlots(ctx: HostCtx, host: Host, gate: Gate, maxParallelism: nu
   // Works that come during a pause are spread as before it.
   const lanes = waits || maxParallelism === 0 ? lanesOf(gate) : undefined;
   await ctx.db.patch("gate", gate._id, { maxParallelism, open, closedAt: undefined, lanes });
-  if (!waits || maxParallelism === 0) return await reviveWatch(ctx, host);
-  await ringDrain(ctx, host, await readDrain(ctx));
-  await keepSweeping(ctx, host);
+  const drain = await readDrain(ctx);
+  if (waits && maxParallelism > 0) {
+    await ringDrain(ctx, host, drain);
+    await keepSweeping(ctx, host);
+    // One that was lost would be relied on.
+  } else if (drain?.on === true) await stopDrain(ctx, host, drain);
+  else await reviveWatch(ctx, host);
 }
