@@ -190,6 +190,39 @@ describe("the invariants", () => {
     expect(brokenOf(SOUND)).toEqual({});
   });
 
+  const { says: ofEvents } = INVARIANTS.find(({ says }) => says.includes("one place"))!;
+  const RACE = step("race", 4, { kind: "children", race: {} });
+  const aCase = (name: string, parentRun: RunRow["_id"]): RunRow => {
+    const { error: _error, ...sound } = run;
+    const id = name as RunRow["_id"];
+    return { ...sound, _id: id, state: "completed", parentRun, root: runId, parentStep: RACE._id };
+  };
+  /** The runs of two cases, and of one in the first of them, which took an event. */
+  const caught = (sentTo: string): Rest => {
+    const outer = aCase("outer", runId);
+    const inner = aCase("inner", outer._id);
+    const took = step("ask", 5, { run: inner._id, kind: "event", output: { event: "event 1" } });
+    return {
+      ...SOUND,
+      runs: [run, outer, inner, aCase("other", runId)],
+      steps: [...SOUND.steps, RACE, took],
+      inbox: [],
+      sent: [{ run: sentTo, generation: 1, value: "event 1", answer: "taken" }],
+    };
+  };
+
+  test.each(["r", "outer", "inner"])("hold if a case took what was sent to %s", (sentTo) => {
+    expect(brokenOf(caught(sentTo))).not.toHaveProperty([ofEvents]);
+  });
+
+  test("are broken if one case of a race took what was sent to another, or nobody did", () => {
+    expect(brokenOf(caught("other"))).toHaveProperty([ofEvents]);
+    for (const sentTo of ["outer", "inner"])
+      expect(brokenOf({ ...caught(sentTo), steps: [...SOUND.steps, RACE] })).toHaveProperty([
+        ofEvents,
+      ]);
+  });
+
   const named = INVARIANTS.map(
     // The numbers are those of promises that other tests hold.
     ({ says }, index) => [says.replace(/\[S\d+\] /g, ""), says, BREAKS[index] ?? []] as const,

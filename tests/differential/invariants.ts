@@ -302,7 +302,7 @@ export const INVARIANTS: readonly Invariant[] = [
         if (run === undefined || (run.generation ?? 1) !== generation) return [];
         const holds = (output: unknown) => JSON.stringify(output ?? null).includes(`"${value}"`);
         const taken = steps.filter(
-          (step) => step.kind === "event" && family.hostOf(step.run) === id && holds(step.output),
+          (step) => step.kind === "event" && family.takesOf(step.run, id) && holds(step.output),
         );
         const kept = inbox.filter((event) => event.run === id && event.value === value);
         const isThere = answer === "taken" ? taken.length === 1 : true;

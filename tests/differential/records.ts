@@ -52,11 +52,12 @@ export class Family {
     return this.undoerOf(run.parentRun);
   }
 
-  /** The run to which the events of a run are sent: of the case of a race, the one around it. */
-  hostOf(id: string): string {
+  /** Says whether it may take what was sent to a run: a case of a race may, for the one around it. */
+  takesOf(id: string, sentTo: string): boolean {
+    if (id === sentTo) return true;
     const run = this.#runs.get(id);
     const isCase = run !== undefined && this.#above(run)?.race !== undefined;
-    return isCase && run.parentRun !== undefined ? this.hostOf(run.parentRun) : id;
+    return isCase && run.parentRun !== undefined && this.takesOf(run.parentRun, sentTo);
   }
 
   #above({ parentStep }: RunRow): StepRow | undefined {

@@ -130,6 +130,27 @@ describe("maxParallelism", () => {
     expect(await app.gateIsOpen()).toBe(true);
   });
 
+  test("[S187] a drain that was lost before a pause delays nothing after it", async () => {
+    const app = new TestApp();
+    await app.setMaxParallelism(1);
+    await enqueue(app, 2, 100);
+    await app.setMaxParallelism(20);
+    expect(await app.losePending("watchdog:drainQueue")).toBe(1);
+    await app.setMaxParallelism(0);
+    await app.t.mutation((ctx) => app.pool.cancelAll(ctx));
+    await app.driveOut();
+    await app.setMaxParallelism(20);
+    await app.t.mutation((ctx) =>
+      app.pool.enqueueActionBatch(
+        ctx,
+        internal.jobs.sleep,
+        Array.from({ length: 21 }, (_, i) => ({ label: `more ${i}`, ms: i === 0 ? 100 : 60_000 })),
+      ),
+    );
+    await app.drive(1_000);
+    expect(await app.labels("start")).toContain("more 20");
+  });
+
   test("a pause undone by the next enqueue: a pause is not undone by the next enqueue, but by another value in the class", async () => {
     const app = new TestApp({ maxParallelism: 2 });
     await enqueue(app, 1, 1);

@@ -1,12 +1,22 @@
-import { describe, expect, test } from "vitest";
+import { describe, expect, test, vi } from "vitest";
 import { NOTHING_LEFT, TestApp, virtualTime } from "./app.js";
 import { internal } from "./convex/_generated/api.js";
 
 virtualTime();
 
-const { ended, throwing, insatiable, measuring, typed, voracious } = internal.callbacks;
+const { again, ended, throwing, insatiable, lowering, measuring, twoLong, typed, voracious } =
+  internal.callbacks;
 const failedCallbacks = (app: TestApp) =>
   app.inPool((ctx) => ctx.db.query("failedCallbacks").collect());
+
+/** Starts a work of a minute, and one of a second with a callback. */
+const startLongAndShort = async (app: TestApp, onComplete: typeof again) => {
+  await app.t.mutation(async (ctx) => {
+    const { sleep } = internal.jobs;
+    await app.pool.enqueueAction(ctx, sleep, { label: "long", ms: 60_000 });
+    await app.pool.enqueueAction(ctx, sleep, { label: "short", ms: 1_000 }, { onComplete });
+  });
+};
 
 describe("onComplete", () => {
   test("is called once for every outcome, with the id and the context", async () => {
@@ -172,6 +182,35 @@ describe("onComplete", () => {
     });
     expect(await app.labels("write")).toEqual(["second"]);
     expect(await app.leftovers()).toEqual(NOTHING_LEFT);
+  });
+
+  test("[S187] may enqueue the next in its own slot, whatever a snapshot shows of the others", async () => {
+    let lag = 0;
+    const app = new TestApp({}, () => lag);
+    await app.setMaxParallelism(2);
+    await startLongAndShort(app, again);
+    // It lacks the start of what runs: a slot is free in it.
+    lag = 3;
+    await app.drive(30_000);
+    expect(await app.labels("write")).toEqual(["renewed"]);
+  });
+
+  test("[S187] may enqueue more works than other slots are free: the last begins in its own", async () => {
+    const app = new TestApp();
+    await app.setMaxParallelism(3);
+    await startLongAndShort(app, twoLong);
+    await app.drive(30_000);
+    expect(await app.labels("start")).toEqual(["long", "short", "one", "other"]);
+  });
+
+  test("may lower maxParallelism: its own slot goes too, if it is one too many", async () => {
+    vi.spyOn(Math, "random").mockReturnValue(0);
+    const app = new TestApp();
+    await app.setMaxParallelism(2);
+    await startLongAndShort(app, lowering);
+    await app.drive(30_000);
+    const slots = await app.inPool((ctx) => ctx.db.query("slots").collect());
+    expect(slots.map(({ number }) => number)).toEqual([0]);
   });
 
   test("a result that does not fit its validator fails the callback, not the work", async () => {

@@ -1,9 +1,10 @@
 import type { Gate, Host, HostCtx } from "./context.js";
-import { readDrain, ringDrain } from "./drain.js";
+import { readDrain, ringDrain, stopDrain } from "./drain.js";
 import { addSlots, checkMaxParallelism, ensureGate } from "./gate.js";
 import { ringAllLines } from "./limits/lines.js";
 import { numbersOf, pauseOf, POOL } from "./limits/overrides.js";
 import { anyWaits, lanesOf } from "./queue.js";
+import { OFFERED } from "./slots.js";
 import { keepSweeping, reviveWatch } from "./watch.js";
 
 /** Says whether an operator's number or pause holds in the place of `maxParallelism`. */
@@ -41,7 +42,8 @@ async function setSlots(ctx: HostCtx, host: Host, gate: Gate, maxParallelism: nu
   if (gate.maxParallelism === maxParallelism) return;
   const slots = await ctx.db.query("slots").withIndex("by_number").collect();
   for (const { _id, number, work } of slots)
-    if (number >= maxParallelism && work === undefined) await ctx.db.delete("slots", _id);
+    if (number >= maxParallelism && (work === undefined || work === OFFERED))
+      await ctx.db.delete("slots", _id);
   const present = new Set(slots.map((slot) => slot.number));
   for (let number = 0; number < maxParallelism; number++)
     if (!present.has(number)) await addSlots(ctx, number, number + 1);
@@ -50,7 +52,11 @@ async function setSlots(ctx: HostCtx, host: Host, gate: Gate, maxParallelism: nu
   // Works that come during a pause are spread as before it.
   const lanes = waits || maxParallelism === 0 ? lanesOf(gate) : undefined;
   await ctx.db.patch("gate", gate._id, { maxParallelism, open, closedAt: undefined, lanes });
-  if (!waits || maxParallelism === 0) return await reviveWatch(ctx, host);
-  await ringDrain(ctx, host, await readDrain(ctx));
-  await keepSweeping(ctx, host);
+  const drain = await readDrain(ctx);
+  if (waits && maxParallelism > 0) {
+    await ringDrain(ctx, host, drain);
+    await keepSweeping(ctx, host);
+    // One that was lost would be relied on.
+  } else if (drain?.on === true) await stopDrain(ctx, host, drain);
+  else await reviveWatch(ctx, host);
 }

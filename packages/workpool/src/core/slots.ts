@@ -91,7 +91,8 @@ const SLOTS_PER_ENQUEUE = 16;
 /**
  * Up to `count` free slots that an enqueue may take; none if enqueues of the same moment would
  * conflict over them. It sees them in a stale snapshot, from a random number on, and confirms each
- * by a point read. Only what this transaction has written itself is not in that snapshot.
+ * by a point read. That snapshot lacks what this transaction has written itself, such as the slot
+ * that it offers.
  * @returns them, and whether others may be free.
  */
 export async function claimable(
@@ -107,19 +108,20 @@ export async function claimable(
   const seen = await ctx.runQuery(host.functions.freeSlots, some, { useStaleSnapshot: true });
   if (seen === null) return { slots: await freeSlots(ctx, from, count, upTo), contended: true };
   const { free, contended } = seen;
-  if (free.length <= reserve || contended) {
-    const offered = await slotOf(ctx, OFFERED);
-    return { slots: offered === null ? [] : [offered], contended: contended || free.length > 0 };
-  }
+  const few = free.length <= reserve || contended;
   // The first free ones behind a long row of others would be picked more often than the rest.
   const first = Math.floor(Math.random() * free.length);
   const slots: Slot[] = [];
-  for (const { _id } of [...free.slice(first), ...free.slice(0, first)]) {
+  for (const { _id } of few ? [] : [...free.slice(first), ...free.slice(0, first)]) {
     if (slots.length >= count) break;
     const slot = await confirmFree(ctx, _id);
     if (slot !== null) slots.push(slot);
   }
-  // Others than were seen can only be gone by what this transaction did.
+  if (slots.length < count) {
+    const offered = await slotOf(ctx, OFFERED);
+    if (offered !== null) slots.push(offered);
+  }
+  if (few) return { slots, contended: contended || free.length > 0 };
   if (slots.length > 0) return { slots, contended };
   return { slots: await freeSlots(ctx, from, count, upTo), contended };
 }

@@ -66,6 +66,27 @@ export const again = internalMutation({
   },
 });
 
+/** Enqueues two works of a minute together. */
+export const twoLong = internalMutation({
+  args: vOnCompleteArgs(),
+  returns: v.null(),
+  handler: async (ctx): Promise<null> => {
+    const works = ["one", "other"].map((label) => ({ label, ms: 60_000 }));
+    await pool.enqueueActionBatch(ctx, internal.jobs.sleep, works);
+    return null;
+  },
+});
+
+/** Has the pool run one work at once. */
+export const lowering = internalMutation({
+  args: vOnCompleteArgs(),
+  returns: v.null(),
+  handler: async (ctx): Promise<null> => {
+    await ctx.runMutation(components.workpool.config.update, { maxParallelism: 1 });
+    return null;
+  },
+});
+
 /** Enqueues another work for a minute later. */
 export const later = internalMutation({
   args: vOnCompleteArgs(),
