@@ -183,6 +183,26 @@ describe("on a deployment of class S16", { tags: ["large"] }, () => {
       expect(documentsRead).toBeLessThanOrEqual(30);
     },
   );
+
+  // The first range looked as if it had room for what came: 28 slots stayed free for as long.
+  test("a range that long works fill in part leaves what it cannot take to another one", async () => {
+    const works = (kind: string, ms: number) => ({ kind, count: 1, maxParallelism: 100, ms });
+    const load: Load = {
+      ...alone("busyAction", 1, 100, 1),
+      class: S16,
+      actions: 800,
+      mostMs: 10_000,
+      *calls() {
+        for (let n = 0; n < 6; n += 1)
+          yield [300 * n, "pools:enqueue", works("settlingAction", 20_000)];
+        for (let n = 0; n < 794; n += 1)
+          yield [3_000 + (1_000 * n) / 170, "pools:enqueue", works("busyAction", 200)];
+      },
+    };
+    const { refused, done } = await measure(load, "ours", 1, SOURCES);
+    expect(refused).toBe(0);
+    expect(done).toBe(794);
+  });
 });
 
 /** So many works by themselves, so many a second. */

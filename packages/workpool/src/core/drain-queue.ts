@@ -12,7 +12,7 @@ import { closeGate, LATE_BEGIN_MS, mayOpen, openGate, readGate } from "./gate.js
 import { anyWaits, leaveQueueAt, seemToWait, seeQueueForAll } from "./queue.js";
 import { attemptOf, startExecutor, type Taken } from "./executors.js";
 import { startQueued } from "./hand-over.js";
-import { isAsking, ownerOf, type Ranges, rangesOf } from "./owners.js";
+import { isAsking, ownerOf, type Ranges, rangesOf, sparesExecutors } from "./owners.js";
 import { hasRoom, ROOM_TO_COMPLETE } from "./room.js";
 import { confirmFree, freeSlots, seeFreeSlots } from "./slots.js";
 
@@ -46,9 +46,10 @@ export async function drainQueue(ctx: HostCtx, host: Host, args: DrainArgs) {
   let given = await mine(free);
   // A completion that sees a drain frees its slot: only a serializable read shows that none did.
   if (given.length === 0) given = await mine((free = await freeSlots(ctx, 0, gate.maxParallelism)));
-  const left = free.filter(({ number }) => number < ranges.cap).length - given.length;
-  // What these slots can take is left to their owners, and no further executor begins for it.
-  if (left > 0 && ranges.areDear && !(await seemToWait(ctx, host, left + 1))) given = [];
+  if (sparesExecutors(host, ranges)) {
+    const left = free.filter(({ number }) => number < ranges.cap).length - given.length;
+    if (left > 0 && !(await seemToWait(ctx, host, left + 1))) given = [];
+  }
   if (given.length === 0 && (free.length === 0 || (await seemToWait(ctx, host, 1)))) {
     // With the gate open, completions would not hand their slots on.
     if (gate.open && (await anyWaits(ctx))) await closeGate(ctx, gate);

@@ -25,6 +25,7 @@ import {
   rangesOf,
   ringUnlessOn,
   spanOf,
+  sparesExecutors,
 } from "./owners.js";
 import { lanesOf, leaveQueueAt } from "./queue.js";
 import { openAtEnd, startQueued } from "./hand-over.js";
@@ -278,11 +279,14 @@ async function refill(
     await own(ctx, owner, range, { job: ends ? undefined : owner.job, asks });
   // Others leave free slots to whoever asks: only a serializable read shows that none did.
   const mayBeFree = !asks && (ends || owner.asks || left.length > 0);
+  // No drain may be on, though more wait than this range can take.
+  const spares = sparesExecutors(host, ranges);
+  const areMore = spares && rows.length > others.length;
   const isEmpty = holds === 0 && rows.length === 0;
   if (isEmpty && (await openAtEnd(ctx, host, gate, { freed: left.length, calledAt })))
     return { next, asks, lane };
-  const [from, to] = ranges.areDear ? [0, ranges.cap] : [lo, hi];
-  if (mayBeFree && (await freeSlotsIn(ctx, from, to, 1)).length > 0)
+  const [from, to] = spares ? [0, ranges.cap] : [lo, hi];
+  if ((mayBeFree || areMore) && (await freeSlotsIn(ctx, from, to, 1)).length > 0)
     await ringUnlessOn(ctx, host, PAUSE_MS);
   return { next, asks, lane: seen.lane };
 }

@@ -27,15 +27,23 @@ export const ASKS_EVERY_MS = 50;
 export interface Ranges {
   readonly width: number;
   readonly cap: number;
-  /** An executor is dear, as the scheduler lacks places: few works go to one that asks already. */
-  readonly areDear: boolean;
+  /** The scheduler lacks places. */
+  readonly areFew: boolean;
 }
 
 export async function rangesOf(ctx: HostQueryCtx, { maxParallelism }: Gate): Promise<Ranges> {
-  const areDear = await lacksPlaces(ctx);
-  if (!areDear) return { width: WIDTH, cap: maxParallelism, areDear };
+  const areFew = await lacksPlaces(ctx);
+  if (!areFew) return { width: WIDTH, cap: maxParallelism, areFew };
   const cap = Math.min(maxParallelism, EXECUTORS_ON_FEW * WIDTH_ON_FEW);
-  return { width: WIDTH_ON_FEW, cap, areDear };
+  return { width: WIDTH_ON_FEW, cap, areFew };
+}
+
+/**
+ * Says whether works that come one by one are left to an executor with free slots, and no other
+ * begins for them. Steps follow each other, so that they soon need another.
+ */
+export function sparesExecutors(host: Host, { areFew }: Ranges): boolean {
+  return areFew && host.executes?.isForBursts === true;
 }
 
 /** The first slot of a range, and of the next one. */
