@@ -72,11 +72,14 @@ test("[S107] [S156] an executor dies: each of its actions has used an attempt, a
   expect(ended()).toMatchObject({ states: completed(11), attempts: 2, ...AT_REST });
 });
 
+test("[S107] [S108] where the answer of its report is lost, what that gave it has used an attempt", async () => {
+  const call = first(1, "executor:recordTogether", { lost: "answer" } as const);
+  const { deployment, ended } = await deployed([...slow, ...slow], { call });
+  await deployment.drive();
+  expect(ended()).toMatchObject({ states: completed(19), attempts: 2, ...AT_REST });
+});
+
 test.each([
-  [
-    "the answer of its report is lost",
-    { call: first(1, "executor:recordTogether", { lost: "answer" }) },
-  ],
   [
     "its report does not arrive",
     { call: first(1, "executor:recordTogether", { lost: "request" }) },
