@@ -68,6 +68,7 @@ export function checkRuns(stage: Stage): void {
 
 /** When all is over, nothing holds on: a fresh run finds a pool at rest, and is soon done. */
 export async function checkRest(stage: Stage): Promise<void> {
+  stage.watch.rates.atRest();
   await look(stage);
   const [gate] = stage.rows("gate");
   if (gate !== undefined && !gate.open && gate.maxParallelism > 0)

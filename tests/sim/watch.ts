@@ -1,12 +1,13 @@
 import type { Commit, Deployment } from "@stepwise/testing";
 import { type Doc, isOf, type TableNames } from "../../packages/workflow/test/component.js";
 import type { Line } from "../differential/behaviour.js";
-import { isGoing } from "../differential/records.js";
+import { definitionOf, handlerOf, isGoing } from "../differential/records.js";
 import type { RunRow, Steered, StepRow, Still } from "../differential/rest.js";
 import type { Job } from "../edits/deployed.js";
-import { isEnd } from "../differential/definition.js";
+import { isEnd, type Node, type Workflows } from "../differential/definition.js";
 import { Laws } from "./laws.js";
 import { PoolLimits } from "./pool-limits.js";
+import { PoolRates } from "./pool-rates.js";
 import { Turns } from "./turns.js";
 
 /** What one write has made of a document. */
@@ -22,6 +23,23 @@ function changeOf<Table extends TableNames>(
 ): Change<Table> | undefined {
   // What a table holds is for its schema to say.
   return written.path === `workflow/${table}` ? ({ old, next } as Change<Table>) : undefined;
+}
+
+interface Budget {
+  readonly spend?: (scope: { output: unknown }) => number;
+}
+
+const objectsIn = (limits: unknown): object[] =>
+  Array.isArray(limits) ? limits.filter((each) => typeof each === "object") : [];
+
+/** @returns undefined if it cannot be said: then the estimate stays. */
+function amountOf(spend: Budget["spend"], output: unknown): number | undefined {
+  try {
+    const amount = spend?.({ output });
+    return Number.isNaN(amount) ? undefined : amount;
+  } catch {
+    return undefined;
+  }
 }
 
 /** The idempotency key of a step record. */
@@ -50,16 +68,22 @@ export class Watch {
   readonly #going = new Map<string, number>();
   readonly #laws: Laws;
   readonly #limits: PoolLimits;
+  readonly rates: PoolRates;
   readonly #turns: Turns;
   /** Attempts that an executor was still to begin when their steps ended badly. */
   readonly #dropped = new Set<string>();
   /** What the watchdog took for lost. */
   readonly lost: string[] = [];
 
-  constructor(readonly deployment: Deployment) {
+  constructor(
+    readonly deployment: Deployment,
+    readonly workflows: Workflows,
+  ) {
     const tell = (problem: string) => void this.problems.add(problem);
     this.#laws = new Laws(deployment, this.problems);
-    this.#limits = new PoolLimits(deployment, tell, { component: "workflow", works: "steps" });
+    const place = { component: "workflow", works: "steps" };
+    this.#limits = new PoolLimits(deployment, tell, place);
+    this.rates = new PoolRates(deployment, tell, place, (commit) => this.#usedIn(commit));
     this.#turns = new Turns(deployment, tell);
     deployment.onCommit((commit) => this.#see(commit));
     deployment.onHappening((event) => {
@@ -76,6 +100,7 @@ export class Watch {
     this.#going.clear();
     this.#laws.forget();
     this.#limits.forget();
+    this.rates.forget();
     this.#held = this.#slots().filter(({ work }) => work !== undefined).length;
     this.log.splice(0, Infinity, ...this.deployment.rows<Line>("", "log"));
     this.stills.length = 0;
@@ -91,6 +116,32 @@ export class Watch {
   /** Runs of which not all was seen. */
   readonly unseen = new Set<string>();
 
+  /** By step, what the actions that a commit completes have used, as far as their outputs say. */
+  #usedIn({ writes }: Commit): Map<string, Record<string, number>> {
+    const used = new Map<string, Record<string, number>>();
+    for (const write of writes) {
+      const { old, next } = changeOf("steps", write) ?? {};
+      const isDone =
+        next?.kind === "action" && next.state === "completed" && old?.state !== next.state;
+      // What `recover` gave has used nothing.
+      const isMended = next?.errors?.some(({ attempt }) => attempt === next.attempt) === true;
+      if (!isDone || isMended) continue;
+      const { limits } = this.#optionsOf(next) ?? {};
+      for (const [name, given] of Object.entries(Object.assign({}, ...objectsIn(limits)))) {
+        const amount = amountOf((given as Partial<Budget>).spend, next.output);
+        if (amount !== undefined) used.set(next._id, { ...used.get(next._id), [name]: amount });
+      }
+    }
+    return used;
+  }
+
+  /** What is written in a definition of a step. */
+  #optionsOf({ run: id, stage }: StepRow): Node {
+    const { documents } = this.deployment.store.table("workflow", "runs").documents;
+    const run = documents.get(id) as unknown as RunRow | undefined;
+    return run && handlerOf(definitionOf(this.workflows, run.workflow), stage);
+  }
+
   #slots(): Doc<"slots">[] {
     return this.deployment.rows<Doc<"slots">>("workflow", "slots");
   }
@@ -99,6 +150,7 @@ export class Watch {
     const { by, writes } = commit;
     this.#laws.see(commit);
     this.#limits.see(commit);
+    this.rates.see(commit);
     this.#turns.see(commit);
     for (const write of writes) {
       if (write.old === undefined && write.table.path === "workflow/_scheduled_functions")
