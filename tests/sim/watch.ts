@@ -4,10 +4,13 @@ import type { Line } from "../differential/behaviour.js";
 import { definitionOf, handlerOf, isGoing } from "../differential/records.js";
 import type { RunRow, Steered, StepRow, Still } from "../differential/rest.js";
 import type { Job } from "../edits/deployed.js";
+import { LIMITS } from "../differential/generator.js";
 import { isEnd, type Node, type Workflows } from "../differential/definition.js";
 import { Laws } from "./laws.js";
+import { PoolHolds } from "./pool-holds.js";
 import { PoolLimits } from "./pool-limits.js";
 import { PoolRates } from "./pool-rates.js";
+import { PoolWaits } from "./pool-waits.js";
 import { Turns } from "./turns.js";
 
 /** What one write has made of a document. */
@@ -69,6 +72,10 @@ export class Watch {
   readonly #laws: Laws;
   readonly #limits: PoolLimits;
   readonly rates: PoolRates;
+  readonly waits: PoolWaits;
+  readonly #holds: PoolHolds;
+  /** Attempts whose hold is known. */
+  readonly #holding = new Set<string>();
   readonly #turns: Turns;
   /** Attempts that an executor was still to begin when their steps ended badly. */
   readonly #dropped = new Set<string>();
@@ -78,12 +85,20 @@ export class Watch {
   constructor(
     readonly deployment: Deployment,
     readonly workflows: Workflows,
+    readonly hasFaults: boolean,
   ) {
     const tell = (problem: string) => void this.problems.add(problem);
     this.#laws = new Laws(deployment, this.problems);
     const place = { component: "workflow", works: "steps" };
     this.#limits = new PoolLimits(deployment, tell, place);
     this.rates = new PoolRates(deployment, tell, place, (commit) => this.#usedIn(commit));
+    this.waits = new PoolWaits(deployment, tell, {
+      maxWaiting: LIMITS.scarce.maxWaiting,
+      isRefusal: ({ table }) => table.path === "refusals",
+      mayBeRefused: (work, commit) => this.#isOfStart(work, commit),
+      atMostOf: (work) => this.#stepOf(work) && this.#optionsOf(this.#stepOf(work)!)?.waitAtMost,
+    });
+    this.#holds = new PoolHolds(deployment, tell, place, (id) => this.#heldBy(id));
     this.#turns = new Turns(deployment, tell);
     deployment.onCommit((commit) => this.#see(commit));
     deployment.onHappening((event) => {
@@ -101,6 +116,7 @@ export class Watch {
     this.#laws.forget();
     this.#limits.forget();
     this.rates.forget();
+    this.waits.forget();
     this.#held = this.#slots().filter(({ work }) => work !== undefined).length;
     this.log.splice(0, Infinity, ...this.deployment.rows<Line>("", "log"));
     this.stills.length = 0;
@@ -135,6 +151,29 @@ export class Watch {
     return used;
   }
 
+  /** The run begins with it, in the commit of its start. */
+  #isOfStart(work: string, { by, writes }: Commit): boolean {
+    const run = this.#stepOf(work)?.run;
+    return by === "manage:start" && writes.some(({ id, old }) => id === run && old === undefined);
+  }
+
+  /** What an attempt has asked to be held, if it is to be tried again. */
+  #heldBy(id: string): { limit: string; until: number } | undefined {
+    const step = this.#stepOf(id);
+    if (step === undefined) return undefined;
+    const key = keyOf(step);
+    const line = this.log.findLast((each) => each.key === key && each.what === "ends");
+    const attempt = `${key} ${line?.attempt}`;
+    if (step.attempt !== (line?.attempt ?? 0) + 1 || this.#holding.has(attempt)) return undefined;
+    this.#holding.add(attempt);
+    return line?.holds;
+  }
+
+  #stepOf(id: string): StepRow | undefined {
+    const { documents } = this.deployment.store.table("workflow", "steps").documents;
+    return documents.get(id) as unknown as StepRow | undefined;
+  }
+
   /** What is written in a definition of a step. */
   #optionsOf({ run: id, stage }: StepRow): Node {
     const { documents } = this.deployment.store.table("workflow", "runs").documents;
@@ -151,6 +190,9 @@ export class Watch {
     this.#laws.see(commit);
     this.#limits.see(commit);
     this.rates.see(commit);
+    this.waits.see(commit);
+    // An attempt that is lost has asked for nothing.
+    if (!this.hasFaults) this.#holds.see(commit);
     this.#turns.see(commit);
     for (const write of writes) {
       if (write.old === undefined && write.table.path === "workflow/_scheduled_functions")
