@@ -51,6 +51,7 @@ const TABLE = {
     },
     "limits/buckets.ts": {
       CONTENDED_MS: larger("budgets", "the end books the difference, either way"),
+      LONGEST_LOOK_MS: smaller("rates", "the releaser looks ever less often"),
     },
     "limits/limits.ts": {
       LONGEST_KEY: larger("limits", "a limit is refused"),

@@ -25,6 +25,8 @@ export interface Plan {
   /** How many ms an action takes. Default: a time that hardly any other action takes. */
   readonly ms?: number;
   readonly gives?: "nothing" | "object" | "number";
+  /** So many attempts, before any other, ask that a limit be held for so many ms. */
+  readonly holds?: { readonly limit: string; readonly times: number; readonly ms: number };
   /** How many characters more, where it gives a text. */
   readonly more?: number;
 }
@@ -60,6 +62,8 @@ export interface Line {
   /** The idempotency key of its step record, and which attempt wrote it. */
   readonly key: string;
   readonly attempt: number;
+  /** The limit that it then asks to be held, and until when at least. */
+  readonly holds?: { readonly limit: string; readonly until: number };
   /** What it saw, by name. */
   readonly saw: Readonly<Record<string, string>>;
 }
@@ -85,7 +89,11 @@ export async function act(
   await ctx.runMutation(log, line("begins", attempt, told, seen));
   await pause(plan.ms ?? lasts(attempt, seen), told.signal);
   const late = (await told.isCanceled?.()) === true ? " too late" : "";
-  await ctx.runMutation(log, line("ends", attempt + late, told, seen));
+  const { limit = "", times = 0, ms = 0 } = plan.holds ?? {};
+  const isHeld = told.attempt <= times;
+  const holds = isHeld ? { holds: { limit, until: Date.now() + ms } } : {};
+  await ctx.runMutation(log, { ...line("ends", attempt + late, told, seen), ...holds });
+  if (isHeld) throw new RetryAfter(ms, { holds: limit });
   return outcome(told.attempt, site, seen, plan);
 }
 
@@ -168,6 +176,13 @@ export function meant(site: string, payload: string, seen: Seen, isStrict = fals
 /** The `concurrency` of a parent: from 1 to so many. */
 export function atOnce(site: string, seen: Seen, most: number): number {
   return 1 + (numberOf(site, seen) % most);
+}
+
+/** The `spend` of a budget: what an action has used, by its output; at times that cannot be said. */
+export function spent(output: unknown): number {
+  const number = hash(canonical(output ?? null)) % 1_500;
+  if (number % 10 === 0) throw new Error("It cannot say");
+  return number % 10 === 1 ? NaN : number;
 }
 
 /** One of the keys. */

@@ -29,8 +29,15 @@ export function generated(
   return new Generator(seed, random, isWide, isLimited).file();
 }
 
+/** Those that scenarios do not change. Rates are slow, as most actions take minutes. */
+export const STEADY = {
+  api: { rate: { limit: 6, per: 60_000, burst: 2 } },
+  calls: { perKey: 2, rate: { limit: 2, per: 300_000, burst: 1, count: "works" as const } },
+  tokens: { rate: { limit: 1_000, per: 600_000 }, unit: "tokens" },
+  scarce: { total: 1, maxWaiting: 1 },
+};
 /** The limits that actions may name, as they are at first. */
-export const LIMITS = { tenant: { perKey: 1, total: 3 }, exports: { total: 2 } };
+export const LIMITS = { tenant: { perKey: 1, total: 3 }, exports: { total: 2 }, ...STEADY };
 
 /**
  * How deep nodes stand inside each other, and how many workflows are beside the one that is
@@ -136,15 +143,33 @@ class Generator extends HandlerWriter {
       ...(this.chance(isKid ? 0.35 : 0.7)
         ? [`one: { key: ${key}, otherwise: "${otherwise}" }`]
         : []),
-      ...(this.chance(0.4) ? [`limits: ${this.#limits(["input"])}`] : []),
+      ...(this.chance(0.4) ? [`limits: [${this.#limits(["input"]).join(", ")}]`] : []),
     ];
   }
 
   /** @param given what a key may be made of. */
-  #limits(given: readonly string[]): string {
+  #limits(given: readonly string[]): string[] {
     const of = `{ ${given.join(", ")} }`;
-    const key = `{ tenant: (${of}) => pick("tenant", ${of}, ["a", "b"]) }`;
-    return this.oneOf(['["exports"]', key, `["exports", ${key}]`]);
+    const keyed = (name: string) => `{ ${name}: (${of}) => pick("${name}", ${of}, ["a", "b"]) }`;
+    const some = [
+      ...(this.chance(0.45) ? ['"exports"'] : []),
+      ...(this.chance(0.45) ? [keyed("tenant")] : []),
+      ...(this.chance(0.25) ? ['"api"'] : []),
+      ...(this.chance(0.2) ? [keyed("calls")] : []),
+    ];
+    return some.length === 0 ? ['"scarce"'] : some;
+  }
+
+  /** What a step says of limits, and how long it waits for them; and the names of those. */
+  #limiting(around: Around): { options: string; names: string[] } {
+    const limits = this.#limits(basics(around));
+    if (this.chance(0.25)) {
+      const spend = this.chance(0.7) ? ", spend: ({ output }) => spent(output)" : "";
+      limits.push(`{ tokens: { estimate: ${50 + this.upTo(500)}${spend} } }`);
+    }
+    const waits = this.chance(0.25) ? `, waitAtMost: ${1_000 + this.upTo(1_200_000)}` : "";
+    const names = limits.map((limit) => /\w+/.exec(limit)?.[0] ?? "");
+    return { options: `, limits: [${limits.join(", ")}]${waits}`, names };
   }
 
   /** @returns the name under which its output is read, if it has one, and its text. */
@@ -180,16 +205,18 @@ class Generator extends HandlerWriter {
     const name = this.name();
     const isReference = this.chance(0.15);
     const kind = this.oneOf(["action", "action", "mutation", "query"] as const);
+    const isLimited = this.isLimited && kind === "action" && this.chance(0.6);
+    const limits = isLimited ? this.#limiting(around) : { options: "", names: [] };
+    this.holding = limits.names.length > 0 && this.chance(0.25) ? this.oneOf(limits.names) : "";
     const handler = isReference
       ? this.reference(name, kind, around)
       : this.handler(name, around, kind);
+    this.holding = "";
     const recover = this.recover(name, around, 0.2);
     const compensate = this.chance(0.35)
       ? `, compensate: { ${this.compensation(`${name}.compensate`, around)} }`
       : "";
-    const isLimited = this.isLimited && kind === "action" && this.chance(0.6);
-    const limits = isLimited ? `, limits: ${this.#limits(basics(around))}` : "";
-    const options = `${handler}${this.policy(kind)}${recover}${compensate}${limits}`;
+    const options = `${handler}${this.policy(kind)}${recover}${compensate}${limits.options}`;
     return [name, `.step("${name}", { ${options} })`];
   }
 
@@ -484,7 +511,7 @@ const IMPORTS = `
 import { child, childNamed, defineWorkflow } from "@stepwise/workflow";
 import { z } from "zod";
 import { internal } from "./_generated/api";
-import { act, again, atOnce, below, change, digest, fold, items, keyed, Keys, lasts, look, meant, mend, pick, through } from "./behaviour";
+import { act, again, atOnce, below, change, digest, fold, items, keyed, Keys, lasts, look, meant, mend, pick, spent, through } from "./behaviour";
 
 const { acting, changing, reading } = internal.behaviour;
 `;

@@ -29,6 +29,8 @@ export class HandlerWriter {
   protected names = 0;
   /** How likely a handler of the present workflow is to fail. */
   protected failing = 0;
+  /** The limit that the present handler may ask to be held. */
+  protected holding = "";
   /** How large outputs and inputs may be, in characters; 0: all are small. */
   protected largest = 0;
 
@@ -123,6 +125,10 @@ export class HandlerWriter {
       if (kind === "action" && this.chance(0.6)) plan.push(`until: ${1 + this.upTo(2)}`);
     }
     if (kind === "action" && this.chance(0.3)) plan.push("ms: 0");
+    if (this.holding !== "")
+      plan.push(
+        `holds: { limit: "${this.holding}", times: ${1 + this.upTo(2)}, ms: ${this.upTo(1_000_000)} }`,
+      );
     if (this.chance(0.3)) plan.push(`gives: "${this.oneOf(["nothing", "object", "number"])}"`);
     if (this.largest > 0 && this.chance(0.3)) plan.push(`more: ${this.size()}`);
     return `{ ${plan.join(", ")} }`;

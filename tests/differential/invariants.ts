@@ -154,12 +154,16 @@ export const INVARIANTS: readonly Invariant[] = [
     says: "[S31] [S112] an action was begun at most once for each attempt, and at most maxAttempts times",
     broken: ({ log, runs, workflows }) => {
       const attempts = new Map<string, number[]>();
-      for (const { what, key, attempt } of log)
+      const held = new Map<string, number>();
+      for (const { what, key, attempt, holds } of log) {
         if (what === "begins") attempts.set(key, [...(attempts.get(key) ?? []), attempt]);
+        // [S212] One that asks that a limit be held does not count.
+        if (holds !== undefined) held.set(key, (held.get(key) ?? 0) + 1);
+      }
       const names = new Map<string, string>(runs.map(({ _id, workflow }) => [_id, workflow]));
       return [...attempts].flatMap(([key, begun]) => {
         const { run, stage } = partsOf(key);
-        const most = mostAttempts(workflows, names.get(run), stage);
+        const most = mostAttempts(workflows, names.get(run), stage) + (held.get(key) ?? 0);
         const isDouble = new Set(begun).size < begun.length;
         const isTooMany = begun.length > most || Math.max(...begun) > most;
         return isDouble || isTooMany ? [`${key} was begun for ${begun.join()} of ${most}`] : [];

@@ -2,7 +2,7 @@ import { LIMITS } from "./generator.js";
 
 /** A file of the app: what is called from outside. */
 export const MANAGE = `
-import { WorkflowManager } from "@stepwise/workflow";
+import { LimitError, WorkflowManager } from "@stepwise/workflow";
 import { internalMutationGeneric, internalQueryGeneric, makeFunctionReference } from "convex/server";
 import { components } from "./_generated/api";
 import { workflows } from "./_workflows/index";
@@ -12,8 +12,16 @@ const workflow = new WorkflowManager(components.workflow);
 const onEnd = makeFunctionReference("manage:ended");
 const limited = new WorkflowManager(components.workflow, { limits: ${JSON.stringify(LIMITS)} });
 const brief = new WorkflowManager(components.workflow, { retention: "5m" });
-export const start = internalMutationGeneric((ctx, { name, input, refuses, expires, isLimited, ...options }) =>
-  (isLimited ? limited : expires ? brief : workflow).start(ctx, of(name), input, { ...options, onComplete: { fn: onEnd, context: { name, refuses } } }));
+export const start = internalMutationGeneric(async (ctx, { name, input, refuses, expires, isLimited, ...options }) => {
+  const manager = isLimited ? limited : expires ? brief : workflow;
+  try {
+    return await manager.start(ctx, of(name), input, { ...options, onComplete: { fn: onEnd, context: { name, refuses } } });
+  } catch (error) {
+    if (!(error instanceof LimitError)) throw error;
+    await ctx.db.insert("refusals", error.data);
+    return "in vain";
+  }
+});
 export const send = internalMutationGeneric((ctx, { name, runId, event, value }) =>
   workflow.sendEvent(ctx, of(name), runId, event, value));
 const greedy = async ({ db }) => { for (;;) await db.query("large").filter((q) => q.eq(1, 2)).first(); };

@@ -39,7 +39,8 @@ export const MEASURES: readonly Invariant[] = [
         const retry = isTried ? retryOf(workflows, names.get(run), stage) : undefined;
         // What is asked may say no, and fail itself.
         if (!isTried || (typeof retry === "object" && retry.when !== undefined)) return [];
-        const most = mostAttempts(workflows, names.get(run), stage);
+        const { uncounted = 0 } = step;
+        const most = mostAttempts(workflows, names.get(run), stage) + uncounted;
         return attempt === most
           ? []
           : [`${keyOf(step)} has failed at attempt ${attempt} of ${most}`];
@@ -126,7 +127,10 @@ function timed(
       const timeout = handlerOf(definitionOf(workflows, run.workflow), stage)?.timeout;
       // The time of a parent goes on while its handler waits for a limit.
       const since = stage.endsWith(".output") ? step._creationTime : beganAt;
-      if (kind === "action" && errors?.at(-1)?.kind === "timedOut" && state === "timedOut")
+      const error = errors?.at(-1);
+      // [S185] One that has waited too long for a limit has not begun.
+      const hasWaited = error?.reason === "waiting";
+      if (kind === "action" && error?.kind === "timedOut" && state === "timedOut" && !hasWaited)
         return look(keyOf(step), endedAt - since, timeout, true);
       if (kind !== "children" && kind !== "loop") return [];
       // What times out inside ends what is around it, too.

@@ -1,7 +1,8 @@
-import { keyOf } from "../differential/records.js";
+import { definitionOf, handlerOf, keyOf } from "../differential/records.js";
 import { brokenOf } from "../differential/invariants.js";
 import { OF_RUNS, UNDER_WAY } from "../differential/tables.js";
 import { look } from "./look.js";
+import { PoolWaits } from "./pool-waits.js";
 import type { Stage } from "./stage.js";
 
 /** How long a fresh run of one action takes at most, in ms. */
@@ -40,6 +41,7 @@ export function checkRuns(stage: Stage): void {
   if (!stage.hasFaults && !stage.isDeployed && stage.watch.lost.length > 0)
     stage.problems.push(`nothing was lost but what the watchdog found: ${stage.watch.lost.join()}`);
   const jumps = plan.some((entry) => entry.on === "event" && entry.does === "jump");
+  if (!jumps) checkWaits(stage);
   const begun = new Map(
     stage.watch.log
       .filter(({ what }) => what === "begins")
@@ -66,8 +68,23 @@ export function checkRuns(stage: Stage): void {
   }
 }
 
+/** A step that has waited for as long as it may fails then, and no sooner. */
+function checkWaits(stage: Stage): void {
+  const { waits } = stage.watch;
+  if (!stage.hasFaults && !stage.isCrowded) stage.problems.push(...waits.tooLong());
+  for (const step of stage.steps()) {
+    if (step.state !== "timedOut" || step.errors?.at(-1)?.reason !== "waiting") continue;
+    const { run, stage: of, _id } = step;
+    const { workflow = "" } = stage.runs().find((each) => each._id === run) ?? {};
+    const { waitAtMost = Infinity } = handlerOf(definitionOf(stage.workflows, workflow), of) ?? {};
+    const problem = PoolWaits.told(waits.waited.get(_id), waitAtMost, true);
+    if (problem !== undefined) stage.problems.push(`${keyOf(step)}: ${problem}`);
+  }
+}
+
 /** When all is over, nothing holds on: a fresh run finds a pool at rest, and is soon done. */
 export async function checkRest(stage: Stage): Promise<void> {
+  stage.watch.rates.atRest();
   await look(stage);
   const [gate] = stage.rows("gate");
   if (gate !== undefined && !gate.open && gate.maxParallelism > 0)

@@ -2,6 +2,7 @@ import type { Backup } from "@stepwise/testing";
 import type { Limits } from "@stepwise/workpool";
 import { isEnd } from "../differential/definition.js";
 import { eventsIn } from "../differential/events-in.js";
+import { LIMITS } from "../differential/generator.js";
 import type { RunRow } from "../differential/rest.js";
 import { isUnwatched } from "../differential/tables.js";
 import { look } from "./look.js";
@@ -223,8 +224,8 @@ export class Deeds {
 
   /** No limit is paused or overridden any more. */
   async freeLimits(): Promise<void> {
-    for (const name of ["tenant", "exports"] as const)
-      for (const key of name === "tenant" ? [undefined, "a", "b"] : [undefined])
+    for (const [name, limit] of Object.entries(LIMITS) as [LimitSteering["name"], object][])
+      for (const key of "perKey" in limit ? [undefined, "a", "b"] : [undefined])
         for (const how of ["resume", "reset"] as const)
           await this.#stage.done(this.#steerLimit({ how, name, ...(key && { key }) }));
   }

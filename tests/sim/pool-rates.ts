@@ -4,6 +4,12 @@ import type { Doc } from "../../packages/workpool/src/component/_generated/dataM
 import type { Job } from "../edits/deployed.js";
 import type { Place } from "./pool-limits.js";
 
+/** A work of a pool, or the record of a step. */
+type Work = Pick<Doc<"works">, "_id" | "permits"> & {
+  readonly attempts?: number;
+  readonly attempt?: number;
+};
+
 /** A transaction commits up to so long after its time. */
 const LATE_MS = 60;
 
@@ -24,9 +30,14 @@ interface Taken {
 }
 
 /** What a work takes of each rate when it starts. */
-function takenBy(limits: Limits, permits: readonly string[], isAgain: boolean): Taken[] {
-  return Object.entries(limits).flatMap(([limit, { rate, unit, perKey }]) => {
+function takenBy(
+  limits: Limits,
+  rateOf: (limit: string) => Rate | undefined,
+  { permits, isAgain }: Asking,
+): Taken[] {
+  return Object.entries(limits).flatMap(([limit, { unit, perKey }]) => {
     const own = permits.filter((permit) => permit.split(/[:=]/)[0] === limit);
+    const rate = rateOf(limit);
     if (rate === undefined || own.length === 0 || (rate.count === "works" && isAgain)) return [];
     const keyed = own.find((permit) => permit.startsWith(`${limit}:`));
     const cost = own.flatMap((permit) => /^\w+=(\d+)/.exec(permit)?.[1] ?? [])[0];
@@ -35,13 +46,20 @@ function takenBy(limits: Limits, permits: readonly string[], isAgain: boolean): 
   });
 }
 
+type Rate = NonNullable<Limits[string]["rate"]>;
+/** What a work says of limits, and whether it has had an attempt. */
+interface Asking {
+  readonly permits: readonly string[];
+  readonly isAgain: boolean;
+}
+
 /**
  * No more starts in any time than a rate allows: of each one it is known what was taken, from what
  * has started and ended alone.
  */
 export class PoolRates {
   readonly #levels = new Map<string, Level>();
-  readonly #works = new Map<string, { permits: readonly string[]; isAgain: boolean }>();
+  readonly #works = new Map<string, Asking>();
   /** How far the clock has been moved, and when that was seen, by a clock that is not. */
   #moved: { readonly by: number; readonly at: number } | undefined;
 
@@ -55,9 +73,14 @@ export class PoolRates {
 
   /** What there is now is not what it has seen. */
   forget(): void {
-    const rows = this.#rows();
+    const { component, works } = this.place;
     this.#levels.clear();
-    for (const { name, taken, at } of rows) this.#levels.set(name, { taken, at });
+    for (const { name, taken, at } of this.#rows()) this.#levels.set(name, { taken, at });
+    for (const work of this.deployment.rows<Work>(component, works)) this.#seeWork(work);
+  }
+
+  #seeWork({ _id, permits = [], attempts = 0, attempt = 1 }: Work): void {
+    this.#works.set(_id, { permits, isAgain: attempts > 0 || attempt > 1 });
   }
 
   see(commit: Commit): void {
@@ -66,10 +89,8 @@ export class PoolRates {
     const [left, entered] = [new Set<string>(), new Set<string>()];
     for (const { table, old, next } of commit.writes) {
       // What a table holds is for its schema to say.
-      if (table.path === `${component}/${works}` && next !== undefined) {
-        const { _id, permits = [], attempts = 0 } = next as unknown as Doc<"works">;
-        this.#works.set(_id, { permits, isAgain: attempts > 0 });
-      }
+      if (table.path === `${component}/${works}` && next !== undefined)
+        this.#seeWork(next as unknown as Work);
       if (table.path !== `${component}/slots`) continue;
       if (old?.["work"] !== undefined) left.add(String(old["work"]));
       if (next?.["work"] !== undefined) entered.add(String(next["work"]));
@@ -84,10 +105,11 @@ export class PoolRates {
     for (const work of canceledAtOnce(commit, component)) entered.add(work);
     for (const work of entered) if (!left.has(work)) this.#start(commit.by, work, isMoving);
     if (isMoving) return this.forget();
-    for (const { table, next } of commit.writes)
+    for (const { table, old, next } of commit.writes)
       if (table.path === `${component}/buckets` && next !== undefined) {
         const bucket = next as unknown as Doc<"buckets">;
-        this.#levels.set(bucket.name, this.#level(bucket.name));
+        // At another pace from then on, what was taken before comes back at that.
+        if (old?.["at"] !== bucket.at) this.#levels.set(bucket.name, this.#level(bucket.name));
         this.#agrees(commit.by, bucket);
       }
   }
@@ -132,6 +154,7 @@ export class PoolRates {
   /** What a row says now is what was taken. */
   #agrees(by: string, { name, taken, at }: Pick<Doc<"buckets">, "name" | "taken" | "at">): void {
     const { everyMs } = this.#paceOf(name.split(":")[0]!);
+    if (everyMs === Infinity) return;
     const shown = Math.max(0, taken - Math.max(0, this.deployment.wall() - at) / everyMs);
     const known = this.#level(name).taken;
     if (Math.abs(shown - known) > LATE_MS / everyMs + 0.01)
@@ -139,17 +162,31 @@ export class PoolRates {
   }
 
   #takes(work: string): Taken[] {
-    const { permits = [], isAgain = false } = this.#works.get(work) ?? {};
-    return takenBy(this.#limits(), permits, isAgain);
+    const asking = this.#works.get(work) ?? { permits: [], isAgain: false };
+    return takenBy(this.#gate().limits ?? {}, (limit) => this.#rateOf(limit), asking);
   }
 
-  #limits(): Limits {
+  #gate(): Partial<Doc<"gate">> {
     const [gate] = this.deployment.rows<Doc<"gate">>(this.place.component, "gate");
-    return gate?.limits ?? {};
+    return gate ?? {};
   }
 
+  /** That of the code, or what an operator has said of it. */
+  #rateOf(limit: string): Rate | undefined {
+    const { limits = {}, overrides = [] } = this.#gate();
+    const said = overrides as { name: string; key?: string; rate?: Rate }[];
+    const ofLimit = said.find(
+      ({ name, key, rate }) => name === limit && key === undefined && rate !== undefined,
+    );
+    const asked = limits[limit]?.rate;
+    return asked && (ofLimit?.rate ?? asked);
+  }
+
+  /** Of a rate that is gone nothing comes back. */
   #paceOf(limit: string) {
-    const { limit: most = 1, per = 1, burst = most } = this.#limits()[limit]?.rate ?? {};
+    const rate = this.#rateOf(limit);
+    if (rate === undefined) return { everyMs: Infinity, burst: Infinity };
+    const { limit: most, per, burst = most } = rate;
     const everyMs = Number(per) / most;
     return { everyMs, burst: Math.max(burst, Math.ceil((2 * ROUND_MS) / everyMs)) };
   }

@@ -11,7 +11,7 @@ import type { Outcome } from "./simulated.js";
 import { Idle } from "./idle.js";
 import { plantLarge } from "./large.js";
 import { FIRST_LIMITS, PoolLimits } from "./pool-limits.js";
-import { PoolHolds } from "./pool-holds.js";
+import { HeldWorks, PoolHolds } from "./pool-holds.js";
 import { PoolRates } from "./pool-rates.js";
 import { PoolWaits } from "./pool-waits.js";
 import { isUnread } from "./unread.js";
@@ -116,15 +116,21 @@ class PoolSimulation {
     const limits = new PoolLimits(this.#deployment, tell);
     const place = { component: "workpool", works: "works" };
     const rates = new PoolRates(this.#deployment, tell, place, (commit) => this.#used(commit));
-    const { maxWaiting } = FIRST_LIMITS.scarce;
-    const waits = new PoolWaits(this.#deployment, tell, maxWaiting);
+    const waits = new PoolWaits(this.#deployment, tell, {
+      maxWaiting: FIRST_LIMITS.scarce.maxWaiting,
+      isRefusal: ({ table, next }) => table.path === "asked" && next?.["asks"] === "in vain",
+      mayBeRefused: (_work, { by }) => by.endsWith("works:enqueue"),
+      atMostOf: (work) => this.#workOf(work)?.waitAtMost,
+    });
     [this.#rates, this.#waits] = [rates, waits];
-    const holds = new PoolHolds(this.#deployment, tell, (id) => this.#workOf(id));
+    const asking = new HeldWorks((id) => this.#workOf(id));
+    const holds = new PoolHolds(this.#deployment, tell, place, (id) => asking.of(id));
     this.#deployment.onCommit((commit) => {
       limits.see(commit);
       rates.see(commit);
       waits.see(commit);
       // An attempt that is lost has asked for nothing.
+      asking.see(commit);
       if (!this.#hasFaults) holds.see(commit);
       const { by, writes } = commit;
       for (const { table, old, next } of writes) {

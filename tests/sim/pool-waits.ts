@@ -18,7 +18,25 @@ interface Wait {
   /** Those with the same limits and keys wait in one line. */
   readonly line: string;
 }
+/** A wait that is over. */
+export interface Waited {
+  readonly work: string;
+  readonly ms: number;
+  /** How long it might take, if it might not take for ever. */
+  readonly atMost: number;
+}
 type Row = Pick<Doc<"waiting">, "work" | "permits">;
+type Write = Commit["writes"][number];
+
+/** What those who look know of works. */
+export interface OfWorks {
+  readonly maxWaiting: number;
+  /** Says that one was refused, as too many wait. */
+  readonly isRefusal: (write: Write) => boolean;
+  /** Says whether a work that begins to wait in the commit would be refused, if too many did. */
+  readonly mayBeRefused: (work: string, commit: Commit) => boolean;
+  readonly atMostOf: (work: string) => number | undefined;
+}
 type Line = Pick<Doc<"lines">, "line" | "blockedBy">;
 
 /** Looks at how long works wait, and how many for a limit that says how many may. */
@@ -26,6 +44,8 @@ export class PoolWaits {
   readonly #waits = new Map<string, Wait>();
   /** By work, how long its last wait took, if that is over. */
   readonly waited = new Map<string, number>();
+  /** Waits that are over of works that do not wait for ever. */
+  readonly timed: Waited[] = [];
   /** At which commits one has ended that was for the scarce limit. */
   readonly #left: number[] = [];
   /** By line, the limit that it waits for, and since which commit. */
@@ -35,10 +55,17 @@ export class PoolWaits {
   constructor(
     readonly deployment: Deployment,
     readonly tell: (problem: string) => void,
-    readonly maxWaiting: number,
+    readonly of: OfWorks,
   ) {}
 
-  see({ by, writes }: Commit): void {
+  /** What there is now is not what it has seen. */
+  forget(): void {
+    this.#waits.clear();
+  }
+
+  see(commit: Commit): void {
+    const { writes } = commit;
+    const { maxWaiting } = this.of;
     this.#commit += 1;
     const [left, joined] = [new Set<string>(), new Map<string, Row>()];
     for (const { table, old, next } of writes) {
@@ -52,7 +79,10 @@ export class PoolWaits {
     for (const work of left) {
       const wait = this.#waits.get(work);
       if (wait === undefined || joined.has(work)) continue;
-      this.waited.set(work, now - wait.since);
+      const ms = now - wait.since;
+      const atMost = this.of.atMostOf(work);
+      this.waited.set(work, ms);
+      if (atMost !== undefined) this.timed.push({ work, ms, atMost });
       this.#waits.delete(work);
       if (wait.isScarce) this.#left.push(this.#commit);
     }
@@ -61,22 +91,22 @@ export class PoolWaits {
       if (this.#waits.has(work)) continue;
       const isScarce = permits.includes(SCARCE);
       const wait = { since: now, commit: this.#commit, isScarce, line: JSON.stringify(permits) };
-      if (isScarce) added.push(wait);
+      if (isScarce && this.of.mayBeRefused(work, commit)) added.push(wait);
       this.#waits.set(work, wait);
     }
-    if (writes.some(({ table, next }) => table.path === "asked" && next?.["asks"] === "in vain")) {
+    if (writes.some(this.of.isRefusal)) {
       const recent = this.#left.filter((commit) => commit >= this.#commit - STALE_COMMITS).length;
       const all = [...this.#waits.values()].filter(({ isScarce }) => isScarce).length + recent;
-      if (all < this.maxWaiting) this.tell(`one was refused, as ${all} wait for ${SCARCE}`);
+      if (all < maxWaiting) this.tell(`one was refused, as ${all} wait for ${SCARCE}`);
     }
     // Other calls of this mutation do not count, nor do attempts and delayed works.
-    for (const { line } of by.endsWith("works:enqueue") ? added : []) {
+    for (const { line } of added) {
       const before = this.#seenFrom(line);
-      if (before >= this.maxWaiting) this.tell(`one begins to wait for ${SCARCE}, as ${before} do`);
+      if (before >= maxWaiting) this.tell(`one begins to wait for ${SCARCE}, as ${before} do`);
     }
   }
 
-  #seeLine(old?: Commit["writes"][number]["old"], next?: Commit["writes"][number]["next"]): void {
+  #seeLine(old?: Write["old"], next?: Write["next"]): void {
     const { line: left } = (old ?? {}) as Partial<Line>;
     if (left !== undefined && next === undefined) this.#blocked.delete(left);
     const { line, blockedBy } = (next ?? {}) as Partial<Line>;
@@ -93,6 +123,13 @@ export class PoolWaits {
     };
     const counts = ({ isScarce, commit, line }: Wait) => isScarce && isOld(commit) && isSeen(line);
     return [...this.#waits.values()].filter(counts).length;
+  }
+
+  /** @returns the waits that were longer than they might be. */
+  tooLong(): string[] {
+    return this.timed
+      .filter(({ ms, atMost }) => ms > atMost + SOON_MS)
+      .map(({ work, ms, atMost }) => `${work} has waited for ${ms} ms of ${atMost}`);
   }
 
   /** @returns what is wrong with a work that has failed since it has waited for as long as it may. */

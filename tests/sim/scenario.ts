@@ -1,9 +1,7 @@
 import { type ActionFault, type CallFault, CLASSES, seeded } from "@stepwise/testing";
-import { LIMITS } from "../differential/generator.js";
-import { limitsOf } from "./pool-limits.js";
+import { generated, LIMITS, STEADY } from "../differential/generator.js";
 import type { Limits } from "@stepwise/workpool";
 import { FAMILY, topOf, versions } from "./deploys.js";
-import { generated } from "../differential/generator.js";
 
 /**
  * What is done from outside. Which run, node or event it is done to is a number from 0 to 1, among
@@ -139,7 +137,7 @@ export interface Scenario {
 
 /** Up to which share of seeds each profile comes, in this order. Wide ones take longest. */
 const SHARES: readonly (readonly [Profile, number])[] = [
-  ["plain", 0.38],
+  ["plain", 0.34],
   ["limits", 0.44],
   ["wide", 0.49],
   ["steer", 0.69],
@@ -260,6 +258,17 @@ function clashing(random: () => number): Deed {
   };
 }
 
+const CHANGED = ["tenant", "exports"] as const;
+const STEADY_NAMES = ["api", "calls", "tokens", "scarce"] as const;
+
+/** Other numbers of a limit. */
+function numbersOf(name: keyof typeof LIMITS, upTo: (count: number) => number): Limits[string] {
+  if (name === "tenant") return { perKey: 1 + upTo(3), total: 1 + upTo(4) };
+  if (name === "exports" || name === "scarce") return { total: 1 + upTo(4) };
+  const limit = name === "tokens" ? 200 + upTo(3_000) : 1 + upTo(8);
+  return { rate: { limit, per: name === "api" ? 60_000 : 300_000 } };
+}
+
 /** What is done to limits, to many runs, and starts of runs with the same keys. */
 function sharing(random: () => number): Deed {
   const upTo = (count: number) => Math.floor(random() * count);
@@ -272,15 +281,16 @@ function sharing(random: () => number): Deed {
       ...(random() < 0.2 ? { key: `key${upTo(2)}`, reuse: "ended" as const } : {}),
     };
   if (share < 0.55) {
-    const limits = random() < 0.8 ? limitsOf(random) : {};
-    return { does: "limit", maxParallelism: upTo(6), limits };
+    const tenant = { perKey: 1 + upTo(3), total: 1 + upTo(6) };
+    const limits = { tenant, exports: { total: 1 + upTo(3) }, ...STEADY };
+    return { does: "limit", maxParallelism: upTo(6), limits: random() < 0.8 ? limits : {} };
   }
   if (share < 0.75) {
     const how = oneOf(["override", "pause", "resume", "reset"] as const);
-    const name = oneOf(["tenant", "exports"] as const);
-    const numbers =
-      name === "tenant" ? { perKey: 1 + upTo(3), total: 1 + upTo(4) } : { total: 1 + upTo(4) };
-    const key = name === "tenant" && random() < 0.5 ? { key: oneOf(["a", "b"]) } : {};
+    const name = oneOf<LimitSteering["name"]>([...CHANGED, ...CHANGED, ...STEADY_NAMES]);
+    const numbers = numbersOf(name, upTo);
+    const isKeyed = "perKey" in LIMITS[name];
+    const key = isKeyed && random() < 0.5 ? { key: oneOf(["a", "b"]) } : {};
     return { does: "steer limit", how, name, ...(how === "override" ? { numbers } : key) };
   }
   if (share > 0.97) return { does: "stop bulk", which: random() };

@@ -1,12 +1,16 @@
 import type { Commit, Deployment } from "@stepwise/testing";
 import { type Doc, isOf, type TableNames } from "../../packages/workflow/test/component.js";
 import type { Line } from "../differential/behaviour.js";
-import { isGoing } from "../differential/records.js";
+import { definitionOf, handlerOf, isGoing } from "../differential/records.js";
 import type { RunRow, Steered, StepRow, Still } from "../differential/rest.js";
 import type { Job } from "../edits/deployed.js";
-import { isEnd } from "../differential/definition.js";
+import { LIMITS } from "../differential/generator.js";
+import { isEnd, type Node, type Workflows } from "../differential/definition.js";
 import { Laws } from "./laws.js";
+import { PoolHolds } from "./pool-holds.js";
 import { PoolLimits } from "./pool-limits.js";
+import { PoolRates } from "./pool-rates.js";
+import { PoolWaits } from "./pool-waits.js";
 import { Turns } from "./turns.js";
 
 /** What one write has made of a document. */
@@ -22,6 +26,23 @@ function changeOf<Table extends TableNames>(
 ): Change<Table> | undefined {
   // What a table holds is for its schema to say.
   return written.path === `workflow/${table}` ? ({ old, next } as Change<Table>) : undefined;
+}
+
+interface Budget {
+  readonly spend?: (scope: { output: unknown }) => number;
+}
+
+const objectsIn = (limits: unknown): object[] =>
+  Array.isArray(limits) ? limits.filter((each) => typeof each === "object") : [];
+
+/** @returns undefined if it cannot be said: then the estimate stays. */
+function amountOf(spend: Budget["spend"], output: unknown): number | undefined {
+  try {
+    const amount = spend?.({ output });
+    return Number.isNaN(amount) ? undefined : amount;
+  } catch {
+    return undefined;
+  }
 }
 
 /** The idempotency key of a step record. */
@@ -50,16 +71,34 @@ export class Watch {
   readonly #going = new Map<string, number>();
   readonly #laws: Laws;
   readonly #limits: PoolLimits;
+  readonly rates: PoolRates;
+  readonly waits: PoolWaits;
+  readonly #holds: PoolHolds;
+  /** Attempts whose hold is known. */
+  readonly #holding = new Set<string>();
   readonly #turns: Turns;
   /** Attempts that an executor was still to begin when their steps ended badly. */
   readonly #dropped = new Set<string>();
   /** What the watchdog took for lost. */
   readonly lost: string[] = [];
 
-  constructor(readonly deployment: Deployment) {
+  constructor(
+    readonly deployment: Deployment,
+    readonly workflows: Workflows,
+    readonly hasFaults: boolean,
+  ) {
     const tell = (problem: string) => void this.problems.add(problem);
     this.#laws = new Laws(deployment, this.problems);
-    this.#limits = new PoolLimits(deployment, tell, { component: "workflow", works: "steps" });
+    const place = { component: "workflow", works: "steps" };
+    this.#limits = new PoolLimits(deployment, tell, place);
+    this.rates = new PoolRates(deployment, tell, place, (commit) => this.#usedIn(commit));
+    this.waits = new PoolWaits(deployment, tell, {
+      maxWaiting: LIMITS.scarce.maxWaiting,
+      isRefusal: ({ table }) => table.path === "refusals",
+      mayBeRefused: (work, commit) => this.#isOfStart(work, commit),
+      atMostOf: (work) => this.#stepOf(work) && this.#optionsOf(this.#stepOf(work)!)?.waitAtMost,
+    });
+    this.#holds = new PoolHolds(deployment, tell, place, (id) => this.#heldBy(id));
     this.#turns = new Turns(deployment, tell);
     deployment.onCommit((commit) => this.#see(commit));
     deployment.onHappening((event) => {
@@ -76,6 +115,8 @@ export class Watch {
     this.#going.clear();
     this.#laws.forget();
     this.#limits.forget();
+    this.rates.forget();
+    this.waits.forget();
     this.#held = this.#slots().filter(({ work }) => work !== undefined).length;
     this.log.splice(0, Infinity, ...this.deployment.rows<Line>("", "log"));
     this.stills.length = 0;
@@ -91,6 +132,55 @@ export class Watch {
   /** Runs of which not all was seen. */
   readonly unseen = new Set<string>();
 
+  /** By step, what the actions that a commit completes have used, as far as their outputs say. */
+  #usedIn({ writes }: Commit): Map<string, Record<string, number>> {
+    const used = new Map<string, Record<string, number>>();
+    for (const write of writes) {
+      const { old, next } = changeOf("steps", write) ?? {};
+      const isDone =
+        next?.kind === "action" && next.state === "completed" && old?.state !== next.state;
+      // What `recover` gave has used nothing.
+      const isMended = next?.errors?.some(({ attempt }) => attempt === next.attempt) === true;
+      if (!isDone || isMended) continue;
+      const { limits } = this.#optionsOf(next) ?? {};
+      for (const [name, given] of Object.entries(Object.assign({}, ...objectsIn(limits)))) {
+        const amount = amountOf((given as Partial<Budget>).spend, next.output);
+        if (amount !== undefined) used.set(next._id, { ...used.get(next._id), [name]: amount });
+      }
+    }
+    return used;
+  }
+
+  /** The run begins with it, in the commit of its start. */
+  #isOfStart(work: string, { by, writes }: Commit): boolean {
+    const run = this.#stepOf(work)?.run;
+    return by === "manage:start" && writes.some(({ id, old }) => id === run && old === undefined);
+  }
+
+  /** What an attempt has asked to be held, if it is to be tried again. */
+  #heldBy(id: string): { limit: string; until: number } | undefined {
+    const step = this.#stepOf(id);
+    if (step === undefined) return undefined;
+    const key = keyOf(step);
+    const line = this.log.findLast((each) => each.key === key && each.what === "ends");
+    const attempt = `${key} ${line?.attempt}`;
+    if (step.attempt !== (line?.attempt ?? 0) + 1 || this.#holding.has(attempt)) return undefined;
+    this.#holding.add(attempt);
+    return line?.holds;
+  }
+
+  #stepOf(id: string): StepRow | undefined {
+    const { documents } = this.deployment.store.table("workflow", "steps").documents;
+    return documents.get(id) as unknown as StepRow | undefined;
+  }
+
+  /** What is written in a definition of a step. */
+  #optionsOf({ run: id, stage }: StepRow): Node {
+    const { documents } = this.deployment.store.table("workflow", "runs").documents;
+    const run = documents.get(id) as unknown as RunRow | undefined;
+    return run && handlerOf(definitionOf(this.workflows, run.workflow), stage);
+  }
+
   #slots(): Doc<"slots">[] {
     return this.deployment.rows<Doc<"slots">>("workflow", "slots");
   }
@@ -99,6 +189,10 @@ export class Watch {
     const { by, writes } = commit;
     this.#laws.see(commit);
     this.#limits.see(commit);
+    this.rates.see(commit);
+    this.waits.see(commit);
+    // An attempt that is lost has asked for nothing.
+    if (!this.hasFaults) this.#holds.see(commit);
     this.#turns.see(commit);
     for (const write of writes) {
       if (write.old === undefined && write.table.path === "workflow/_scheduled_functions")

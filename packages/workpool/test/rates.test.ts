@@ -1,5 +1,5 @@
 import { expect, test, vi } from "vitest";
-import { type Limits, Workpool } from "../src/client/index.js";
+import { type Limits, type WorkId, Workpool } from "../src/client/index.js";
 import { NOTHING_LEFT, TestApp, virtualTime } from "./app.js";
 import { components, internal } from "./convex/_generated/api.js";
 
@@ -191,6 +191,35 @@ test("[S222] a releaser that was lost is found though nothing runs", async () =>
   expect(starts).toHaveLength(1);
   expect(await app.losePending("watchdog:releaseRate")).toBe(1);
   await app.drive(240 * SECOND);
+  expect(starts).toHaveLength(3);
+  await app.drive();
+  expect(await app.leftovers()).toEqual(NOTHING_LEFT);
+});
+
+/** Found by seed 35 of the simulator's profile `limits`: it looked twice a second, for an hour. */
+test("[S217] while its works wait for slots, the releaser looks ever less often, and in time", async () => {
+  const limits = { api: { rate: { limit: 60, per: "1m", burst: 1 } } };
+  const { app, pool, many, starts } = rated(limits, 1);
+  const enqueued = (ms: number) =>
+    app.t.mutation((ctx) => pool.enqueueAction(ctx, internal.jobs.wait, { ms }));
+  await enqueued(594 * SECOND);
+  const ids: WorkId[] = [];
+  for (let n = 0; n < 2; n++)
+    ids.push(
+      await app.t.mutation((ctx) =>
+        pool.enqueueAction(ctx, echo, { value: n }, { limits: { api: true } }),
+      ),
+    );
+  await many(2, { api: true });
+  await app.drive(585 * SECOND);
+  const releases = app.counter.calls.filter(({ name }) => name.endsWith("releaseRate")).length;
+  expect(releases).toBeLessThan(50);
+  expect(starts).toHaveLength(0);
+  // The next one takes the place of one that is canceled in the queue.
+  await app.t.mutation((ctx) => pool.cancel(ctx, ids[0]!));
+  await app.drive(10 * SECOND);
+  expect(starts).toHaveLength(1);
+  await app.drive(2 * SECOND);
   expect(starts).toHaveLength(3);
   await app.drive();
   expect(await app.leftovers()).toEqual(NOTHING_LEFT);

@@ -175,7 +175,7 @@ async function hold(
   by: { readonly job: JobId; readonly beganAt?: number },
 ) {
   const since = handOvers && { handOvers: handOvers.count, heldSince: handOvers.since };
-  await holdSlot(ctx, held._id, work, { ...by, ...since, shared: true });
+  await holdSlot(ctx, host, held._id, work, { ...by, ...since, shared: true });
   if (!isWatchedAsBefore(held, work)) await keepWatch(ctx, host, work, await readWatch(ctx));
   await host.started?.(ctx, work.work);
 }

@@ -22,7 +22,7 @@ import {
   lineOf,
   ringLines,
 } from "./limits/lines.js";
-import { keepOfBuckets } from "./limits/buckets.js";
+import { hasLeftQueue, keepOfBuckets } from "./limits/buckets.js";
 import { freePermits, limitedBy, type PermitId, takePermits } from "./limits/permits.js";
 import { watchWait } from "./limits/unattended.js";
 import { queuedOf, workOfQueued } from "./queued.js";
@@ -264,6 +264,7 @@ export async function leaveQueueCanceled(ctx: HostCtx, host: Host, work: string)
   await ctx.db.delete("waiting", row._id);
   await workOfQueued(ctx, row);
   await ringLines(ctx, host, row.permits);
+  await hasLeftQueue(ctx, host, row);
   return row.at;
 }
 

@@ -189,7 +189,7 @@ export async function startInSlot(
 ): Promise<void> {
   const scheduled = await scheduleWork(ctx, host, slot, work);
   const since = { handOvers, heldSince, startedTheWatch: startedTheWatch ? true : undefined };
-  await holdSlot(ctx, slot, { ...work, timeoutMs }, { ...scheduled, ...since });
+  await holdSlot(ctx, host, slot, { ...work, timeoutMs }, { ...scheduled, ...since });
 }
 
 type Starting = Pick<Work, "work" | "timeoutMs" | "held" | "permits" | "isAgain" | "fair">;
@@ -197,11 +197,12 @@ type Starting = Pick<Work, "work" | "timeoutMs" | "held" | "permits" | "isAgain"
 /** Writes a work into its slot, with the function that runs it, and spends what its rates take. */
 export async function holdSlot(
   ctx: MutationCtx,
+  host: Host,
   slot: SlotId,
   { work, timeoutMs, held: ofLimits, ...asks }: Starting,
   how: Partial<Slot>,
 ): Promise<void> {
-  await spend(ctx, asks);
+  await spend(ctx, host, asks);
   const now = Date.now();
   const fresh = {
     beganAt: undefined,

@@ -8,6 +8,7 @@ import type {
   QueryCtx,
   Work,
 } from "../context.js";
+import { ensureGate } from "../gate.js";
 import { cancelPending } from "../jobs.js";
 import { PAGE } from "../room.js";
 import { LATE_MS } from "../times.js";
@@ -123,17 +124,39 @@ export function seenKeptBack(
     if (isContended && !poolTx(ctx).releasing.has(name)) return { full, at: now + ROUND_MS };
     const fullAt = fullAtOf(pace, bucket, now);
     if (mayStartAt(pace, fullAt + queued * cost * pace.everyMs, cost) <= now) continue;
-    // Those in the queue wait for slots, and not for the bucket.
-    return {
-      full,
-      at: Math.max(mayStartAt(pace, fullAt, cost), now + 2 * ROUND_MS * Math.sign(queued)),
-    };
+    const at = mayStartAt(pace, fullAt, cost);
+    return { full, at: queued === 0 ? at : Math.max(at, lookAgainAt(bucket, now)) };
   }
   return null;
 }
 
+/**
+ * Works in the queue wait for slots, and not for the bucket. Whoever takes one out of the queue has
+ * those behind it looked at; else that happens ever less often, and so often at the least.
+ */
+const LONGEST_LOOK_MS = 30_000;
+
+/** When to look again at a line of which works are in the queue. */
+function lookAgainAt(bucket: Stored | null, now: number): number {
+  const restsFor = bucket === null ? 0 : now - bucket.at;
+  return now + Math.max(2 * ROUND_MS, Math.min(restsFor, LONGEST_LOOK_MS));
+}
+
+/** A work that was to take of buckets has left the queue: those behind it are looked at. */
+export async function hasLeftQueue(ctx: HostCtx, host: Host, work: Asking): Promise<void> {
+  if (work.permits === undefined) return;
+  const gate = poolTx(ctx).gate ?? (await ensureGate(ctx));
+  const now = Date.now();
+  for (const { name, cost, ...pace } of spentBy(gate, work)) {
+    const bucket = await findBucket(ctx, name);
+    if (bucket?.job === undefined) continue;
+    const at = mayStartAt(pace, fullAtOf(pace, bucket, now), cost);
+    await waitForBucket(ctx, host, { full: permitOfRate(name), at });
+  }
+}
+
 /** Spends what a start takes. It is called where a work gets its slot. */
-export async function spend(ctx: MutationCtx, work: Asking): Promise<void> {
+export async function spend(ctx: MutationCtx, host: Host, work: Asking): Promise<void> {
   const tx = poolTx(ctx);
   if (work.permits === undefined || tx.gate == null) return;
   const now = Date.now();
@@ -144,6 +167,10 @@ export async function spend(ctx: MutationCtx, work: Asking): Promise<void> {
     if (bucket === null) await ctx.db.insert("buckets", { name, ...fields });
     else await ctx.db.patch("buckets", bucket._id, fields);
     tx.kept.set(name, Math.max(0, (tx.kept.get(name) ?? 0) - cost));
+    if (bucket?.job === undefined) continue;
+    // Those behind it may join the queue, as soon as there is enough for one more.
+    const at = Math.max(now + ROUND_MS, mayStartAt(pace, fields.fullAt, cost));
+    await waitForBucket(ctx, host, { full: permitOfRate(name), at });
   }
 }
 
