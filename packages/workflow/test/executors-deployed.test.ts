@@ -104,6 +104,25 @@ test.each(["TooManyWrites", "TooManyConcurrentRequests"] as const)(
   },
 );
 
+test("[S113] a deploy takes away what executors are about to call: what is there now runs", async () => {
+  const { deployment, ended } = await deployed(handed);
+  const app = (own: object) => [{ ...parts[0]!, modules: { ...parts[0]!.modules, ...own } }];
+  const without = async () => {
+    const { act: _, ...left } = await import("./convex/handed.js");
+    return left;
+  };
+  deployment.at(900, () => deployment.deploy(app({ "./convex/handed.ts": without })));
+  let asked = 0;
+  deployment.onHappening((event) => {
+    // The step's own function comes, and is of the code that has what it calls.
+    if (event.what !== "began" || event.path.name !== "_workflows/handed:second") return;
+    if (asked++ === 0) void deployment.deploy(app({}));
+  });
+  await deployment.drive();
+  expect(ended()).toMatchObject({ states: completed(8), attempts: 1, ...AT_REST });
+  expect(asked).toBeGreaterThan(0);
+});
+
 test("[S156] an action that finds no permit in time has not begun, and loses no attempt", async () => {
   // The executor has one, and two of its actions: others wait for longer than they may.
   const few = { ...S16, actionPermits: 3, actionPermitWaitMs: 500 };

@@ -2,7 +2,7 @@ import * as core from "@stepwise/workpool/core";
 import type { FunctionHandle } from "convex/server";
 import { getConvexSize, type Infer, v, type Value } from "convex/values";
 import { attemptOf, reportOf } from "../attempts.js";
-import { callFor } from "../errors/failure.js";
+import { callFor, isMissing } from "../errors/failure.js";
 import type { Duration } from "../rules.js";
 import { api, internal } from "./_generated/api.js";
 import type { Id } from "./_generated/dataModel.js";
@@ -78,7 +78,8 @@ function executesOf(ctx: ActionCtx): core.Executes<Attempt, Ended> {
     attemptOf: (slot, args) => ({ ...args, slot }),
     perform: async ({ slot, fn, args, call, via }) => {
       const ended = { slot, fn, token: args.token, via };
-      if (call !== undefined) return { ...ended, report: await refer(ctx, args.token, call) };
+      const report = call && (await refer(ctx, args.token, call));
+      if (report !== undefined) return { ...ended, report };
       try {
         const call = () => ctx.runAction(fn as FunctionHandle<"action">, args);
         const report: Ended["report"] | null = await core.untilBegun(call);
@@ -96,19 +97,31 @@ function executesOf(ctx: ActionCtx): core.Executes<Attempt, Ended> {
   };
 }
 
-/** Calls what an action is a reference to, as its own function would. */
+/**
+ * Calls what an action is a reference to, as its own function would.
+ * @returns undefined if a deploy has taken that away: its own function knows what is there now.
+ */
 async function refer(
   ctx: ActionCtx,
   { attempt }: Token,
   { fn, args, workflow, node, called, timeout, makesNothing }: Call,
 ): Promise<Ended["report"]> {
   const beganAt = Date.now();
-  const run = () => core.untilBegun(() => ctx.runAction(fn as FunctionHandle<"action">, args));
+  let isGone = false;
+  const run = async (): Promise<unknown> => {
+    try {
+      return await core.untilBegun(() => ctx.runAction(fn as FunctionHandle<"action">, args));
+    } catch (error) {
+      isGone = isMissing(error);
+      throw error;
+    }
+  };
   const made = attemptOf(called, timeout as Duration | undefined, async () => {
     const result: unknown = await callFor(called, args, run);
     return makesNothing === true ? null : result;
   });
-  return await reportOf(made, { workflow, node, attempt }, beganAt);
+  const report = await reportOf(made, { workflow, node, attempt }, beganAt);
+  return isGone ? undefined : report;
 }
 
 /** Reports an end as its function would have done; if it cannot be stored, as a loss. */
