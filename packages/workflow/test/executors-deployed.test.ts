@@ -111,16 +111,21 @@ test("[S113] a deploy takes away what executors are about to call: what is there
     const { act: _, ...left } = await import("./convex/handed.js");
     return left;
   };
-  deployment.at(900, () => deployment.deploy(app({ "./convex/handed.ts": without })));
-  let asked = 0;
+  const own = "_workflows/handed:second";
+  const began = new Set<string>();
+  let reports = 0;
   deployment.onHappening((event) => {
-    // The step's own function comes, and is of the code that has what it calls.
-    if (event.what !== "began" || event.path.name !== "_workflows/handed:second") return;
-    if (asked++ === 0) void deployment.deploy(app({}));
+    if (event.what === "committed" && event.path.name === "executor:recordTogether") {
+      // What it has handed out is not called yet.
+      if (reports++ === 0) void deployment.deploy(app({ "./convex/handed.ts": without }));
+    } else if (event.what === "began" && event.path.name === own) {
+      began.add(own);
+      void deployment.deploy(app({}));
+    }
   });
   await deployment.drive();
   expect(ended()).toMatchObject({ states: completed(8), attempts: 1, ...AT_REST });
-  expect(asked).toBeGreaterThan(0);
+  expect([...began]).toEqual([own]);
 });
 
 test("[S156] an action that finds no permit in time has not begun, and loses no attempt", async () => {
