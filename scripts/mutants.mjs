@@ -153,6 +153,14 @@ export const MUTANTS = [
     test: ["packages/workflow/test/executors.test.ts", "is reported alone"],
   },
   {
+    name: "handed-out-gone",
+    says: "a step fails if a deploy has just taken away what its executor calls",
+    file: "workflow/src/component/executor.ts",
+    find: "return isGone ? undefined : report;",
+    replace: "return report;",
+    test: ["packages/workflow/test/executors-deployed.test.ts", "are about to call"],
+  },
+  {
     name: "attempts-one-more",
     says: "a work of the pool is tried once more than it may be",
     file: "workpool/src/component/complete.ts",

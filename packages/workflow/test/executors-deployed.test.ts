@@ -107,6 +107,30 @@ test.each(["TooManyWrites", "TooManyConcurrentRequests"] as const)(
   },
 );
 
+test("[S113] a deploy takes away what executors are about to call: what is there now runs", async () => {
+  const { deployment, ended } = await deployed(handed);
+  const app = (own: object) => [{ ...parts[0]!, modules: { ...parts[0]!.modules, ...own } }];
+  const without = async () => {
+    const { act: _, ...left } = await import("./convex/handed.js");
+    return left;
+  };
+  const own = "_workflows/handed:second";
+  const began = new Set<string>();
+  let reports = 0;
+  deployment.onHappening((event) => {
+    if (event.what === "committed" && event.path.name === "executor:recordTogether") {
+      // What it has handed out is not called yet.
+      if (reports++ === 0) void deployment.deploy(app({ "./convex/handed.ts": without }));
+    } else if (event.what === "began" && event.path.name === own) {
+      began.add(own);
+      void deployment.deploy(app({}));
+    }
+  });
+  await deployment.drive();
+  expect(ended()).toMatchObject({ states: completed(8), attempts: 1, ...AT_REST });
+  expect([...began]).toEqual([own]);
+});
+
 test("[S156] an action that finds no permit in time has not begun, and loses no attempt", async () => {
   // The executor has one, and two of its actions: others wait for longer than they may.
   const few = { ...S16, actionPermits: 3, actionPermitWaitMs: 500 };

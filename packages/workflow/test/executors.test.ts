@@ -30,6 +30,20 @@ test("actions that wait share an executor, and all come to their ends", async ()
   await use.app.expectNothingLeft();
 });
 
+test("what has waited is called by the executor itself, once it has reported", async () => {
+  await busy();
+  const ids: string[] = [];
+  for (let n = 0; n < 8; n++) ids.push(await use.app.start("handedAtOnce", { what: "nothing" }));
+  await use.app.drive();
+  expect(await states("handedAtOnce", ids)).toEqual(ids.map(() => "completed"));
+  const called = (name: string) =>
+    use.app.counter.calls.filter((call) => call.name.endsWith(name)).length;
+  expect(called("handed:give")).toBe(8);
+  // An executor begins with two, of which it has only what the queue has had.
+  expect(called("handedAtOnce:only")).toBe(2);
+  await use.app.expectNothingLeft();
+});
+
 test("an action that fails there is tried again as often, and times out as soon", async () => {
   await busy();
   const capped = await use.app.start("capped", {});

@@ -54,7 +54,7 @@ export class Functions {
 
   get(path: FunctionPath): Registered {
     const found = this.find(path);
-    if (found === undefined) throw new CallError(`Could not find the function ${textOf(path)}.`);
+    if (found === undefined) throw new CallError(`Could not find function for '${textOf(path)}'.`);
     return found;
   }
 }

@@ -2,7 +2,7 @@ import * as core from "@stepwise/workpool/core";
 import type { FunctionHandle } from "convex/server";
 import { getConvexSize, type Infer, v, type Value } from "convex/values";
 import { attemptOf, reportOf } from "../attempts.js";
-import { callFor } from "../errors/failure.js";
+import { callFor, isMissing } from "../errors/failure.js";
 import type { Duration } from "../rules.js";
 import { api, internal } from "./_generated/api.js";
 import type { Id } from "./_generated/dataModel.js";
@@ -16,7 +16,15 @@ import {
 import { voidMutation } from "./core/continuations.js";
 import { pool } from "./core/poolHost.js";
 import { isActive, stepWithId } from "./core/steps.js";
-import { type Call, type Token, type vFollows, vReported, vToken } from "./validators.js";
+import {
+  type Call,
+  type Token,
+  type Via,
+  type vFollows,
+  vReported,
+  vToken,
+  vVia,
+} from "./validators.js";
 
 /*
  * Actions that have waited run in executors: see the pool. Their functions return what they would
@@ -29,13 +37,17 @@ const vAttempt = v.object({
   /** What its function gets. */
   args: v.object({ token: vToken, scope: v.any(), previousError: v.any() }),
 });
-/** `call`: what its function would only call. */
-type Attempt = Infer<typeof vAttempt> & { readonly call?: Call | undefined };
+/** `call`: what its function would only call. `via`: where its report enters its run, if known. */
+type Attempt = Infer<typeof vAttempt> & {
+  readonly call?: Call | undefined;
+  readonly via?: Via | undefined;
+};
 
 const endedFields = {
   slot: v.id("slots"),
   fn: v.string(),
   token: vToken,
+  via: v.optional(vVia),
   /** Absent if its function has not come to its end. */
   report: v.optional(vReported),
   /** Why. */
@@ -64,9 +76,10 @@ function executesOf(ctx: ActionCtx): core.Executes<Attempt, Ended> {
       return await ctx.runQuery(toBegin, { job, works: attempts });
     },
     attemptOf: (slot, args) => ({ ...args, slot }),
-    perform: async ({ slot, fn, args, call }) => {
-      const ended = { slot, fn, token: args.token };
-      if (call !== undefined) return { ...ended, report: await refer(ctx, args.token, call) };
+    perform: async ({ slot, fn, args, call, via }) => {
+      const ended = { slot, fn, token: args.token, via };
+      const report = call && (await refer(ctx, args.token, call));
+      if (report !== undefined) return { ...ended, report };
       try {
         const call = () => ctx.runAction(fn as FunctionHandle<"action">, args);
         const report: Ended["report"] | null = await core.untilBegun(call);
@@ -84,19 +97,31 @@ function executesOf(ctx: ActionCtx): core.Executes<Attempt, Ended> {
   };
 }
 
-/** Calls what an action is a reference to, as its own function would. */
+/**
+ * Calls what an action is a reference to, as its own function would.
+ * @returns undefined if a deploy has taken that away: its own function knows what is there now.
+ */
 async function refer(
   ctx: ActionCtx,
   { attempt }: Token,
   { fn, args, workflow, node, called, timeout, makesNothing }: Call,
 ): Promise<Ended["report"]> {
   const beganAt = Date.now();
-  const run = () => core.untilBegun(() => ctx.runAction(fn as FunctionHandle<"action">, args));
+  let isGone = false;
+  const run = async (): Promise<unknown> => {
+    try {
+      return await core.untilBegun(() => ctx.runAction(fn as FunctionHandle<"action">, args));
+    } catch (error) {
+      isGone = isMissing(error);
+      throw error;
+    }
+  };
   const made = attemptOf(called, timeout as Duration | undefined, async () => {
     const result: unknown = await callFor(called, args, run);
     return makesNothing === true ? null : result;
   });
-  return await reportOf(made, { workflow, node, attempt }, beganAt);
+  const report = await reportOf(made, { workflow, node, attempt }, beganAt);
+  return isGone ? undefined : report;
 }
 
 /** Reports an end as its function would have done; if it cannot be stored, as a loss. */
@@ -169,36 +194,53 @@ interface Recording {
 /** Enters a run with the report of an action. @returns false if it was refused. */
 async function record(
   ctx: MutationCtx,
-  { token, slot, fn, report, error }: Ended,
+  { token, slot, fn, report, error, via: known }: Ended,
   { fuse, kept, isShared = false }: Recording,
 ): Promise<boolean> {
   const work = token.step;
-  const step = await stepWithId(ctx, work);
   if (report === undefined) {
+    const step = await stepWithId(ctx, work);
     const held = step?.attempt === token.attempt ? await core.slotOf(ctx, work) : null;
     if (held?._id === slot && held.job !== undefined)
       await core.recovered(ctx, pool, { slot, job: held.job, call: { fn, error } });
     return true;
   }
-  const run = step === null ? null : await ctx.db.get("runs", step.run);
-  let next: Infer<typeof vFollows> | null = null;
-  if (step !== null && run !== null && isActive(step, token)) {
+  const via = known ?? (await viaOf(ctx, token));
+  let next: Infer<typeof vFollows> | "stale" | null = "stale";
+  if (via !== null) {
+    const { entry, stage } = via;
     const given = kept === undefined ? slot : undefined;
-    const told = { token, stage: step.stage, event: report, scope: null, fuse, nested: true };
+    const told = { token, stage, event: report, scope: null, fuse, nested: true, slot: given };
     const transactionLimits = await core.leaveRoom(ctx, core.ROOM_TO_COMPLETE);
     try {
-      const entry = run.entry as FunctionHandle<"mutation">;
-      next = await ctx.runMutation(entry, { ...told, slot: given }, { transactionLimits });
+      next = await ctx.runMutation(entry as FunctionHandle<"mutation">, told, {
+        transactionLimits,
+      });
     } catch (failure) {
       if (!isShared) throw failure;
       return false;
     }
     if (kept === undefined) return true;
   }
-  // An earlier attempt gave its slot back when the next was due, which may hold it by now.
-  if (step !== null && step.attempt !== token.attempt) return true;
+  if (next === "stale") {
+    const step = await stepWithId(ctx, work);
+    // An earlier attempt gave its slot back when the next was due, which may hold it by now.
+    if (step !== null && step.attempt !== token.attempt) return true;
+    next = null;
+  }
   const row = next === null ? null : ctx.db.normalizeId("waiting", next.row);
-  const follows = row === null ? undefined : { row, with: { call: next?.call } };
+  const follows =
+    row === null || next === null || via === null
+      ? undefined
+      : { row, with: { call: next.call, via: { entry: via.entry, stage: next.stage } } };
   await core.completeWork(ctx, pool, { work, slot, kept, executes: true, next: follows });
   return true;
+}
+
+/** Where the report of a step enters its run; null if it is not active. */
+async function viaOf(ctx: MutationCtx, token: Token): Promise<Via | null> {
+  const step = await stepWithId(ctx, token.step);
+  const run = step === null ? null : await ctx.db.get("runs", step.run);
+  if (step === null || run === null || !isActive(step, token)) return null;
+  return { entry: run.entry, stage: step.stage };
 }

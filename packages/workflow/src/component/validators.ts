@@ -436,8 +436,16 @@ export const vCall = v.object({
   makesNothing: v.optional(v.boolean()),
 });
 export type Call = Infer<typeof vCall>;
-/** What follows an end in the pool's queue. */
-export const vFollows = v.object({ row: v.string(), call: v.optional(vCall) });
+/** What follows an end in the pool's queue: its stage, and what to call for it. */
+export const vFollows = v.object({ row: v.string(), stage: v.string(), call: v.optional(vCall) });
+/** Where the report of a step enters its run: the function, and the stage. */
+export const vVia = v.object({ entry: v.string(), stage: v.string() });
+export type Via = Infer<typeof vVia>;
+/** A step of which an executor asks what to call. */
+export const vAsked = v.object({ token: vToken, stage: v.string(), scope: v.any() });
+export type Asked = Infer<typeof vAsked>;
+/** What to call for each, in order; null where its own function is needed. */
+export const vCalls = v.array(v.union(vCall, v.null()));
 
 /** Why the component enters a workflow. */
 export const vEvent = v.union(

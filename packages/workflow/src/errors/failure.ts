@@ -174,8 +174,12 @@ export async function callFor<Result>(stage: string, args: unknown, call: () => 
 const MISSING =
   /^(?:Could not find (?:public )?function for '|Could not find module for: |Expected a Convex function exported from module )/;
 
+/** Says whether a call has failed because there is no such function. */
+export const isMissing = (error: unknown): error is Error =>
+  error instanceof Error && MISSING.test(error.message);
+
 function missing(stage: string, error: unknown): Failure | undefined {
-  if (!(error instanceof Error) || !MISSING.test(error.message)) return undefined;
+  if (!isMissing(error)) return undefined;
   const [what] = error.message.split("\n");
   return new Failure("removedNode", `The function of "${stage}" no longer exists: ${what}`);
 }

@@ -1,11 +1,11 @@
-import { createFunctionHandle } from "convex/server";
+import { createFunctionHandle, type GenericMutationCtx } from "convex/server";
 import { getConvexSize, type Value } from "convex/values";
-import type { Call, Queued } from "../component/validators.js";
+import type { Asked, Call } from "../component/validators.js";
 import type { AnyReference, Policy } from "../definition/node.js";
 import { nestedInfo } from "./attempt.js";
-import { isVoid } from "./place.js";
-import { readableScope } from "./reads.js";
-import type { Run } from "./run.js";
+import type { Bound } from "./functions.js";
+import { isVoid, placeOf } from "./place.js";
+import { readableScope, readsOf } from "./reads.js";
 import { stubOf } from "./stubs.js";
 import { tagging } from "./tags.js";
 
@@ -19,19 +19,20 @@ interface Referring extends Policy {
 }
 
 /**
- * What the action that comes next calls, if it is a reference: an executor calls that itself, and
- * saves the call of the stage's own function. Undefined if that function is needed.
+ * What the first attempt of an action calls, if it is a reference: an executor calls that itself,
+ * and saves the call of the stage's own function. Undefined if that function is needed.
  */
-export async function callOf(run: Run, { scope }: Queued): Promise<Call | undefined> {
-  const { own, token, nextAction: stage } = run;
-  if (stage === undefined || scope === null || stubOf(own.definition, stage)) return undefined;
-  const place = run.place(stage);
+export async function callOf(
+  ctx: GenericMutationCtx<any>,
+  own: Bound,
+  { token, stage, scope }: Asked,
+): Promise<Call | undefined> {
+  if (scope === null || !own.actions.has(stage) || stubOf(own.definition, stage)) return undefined;
+  const place = placeOf(own.definition, stage);
   const { called, policy } = place;
   const { action, args, timeout }: Referring = policy;
   if (action === undefined || typeof action === "function" || args === undefined) return undefined;
-  const { iterations } = run.at(stage);
-  const of = { ...token, iterations: iterations && [...iterations] };
-  const info = nestedInfo(of, stage, tagging(run.ctx, own.component, token.run));
+  const info = nestedInfo(token, stage, tagging(ctx, own.component, token.run));
   try {
     const given = args(readableScope(own, stage, "args", scope), info) ?? {};
     if (getConvexSize(given as Value) > MOST_ARGS_BYTES) return undefined;
@@ -42,4 +43,25 @@ export async function callOf(run: Run, { scope }: Queued): Promise<Call | undefi
     // Its own function fails in the same way, which counts as an attempt.
     return undefined;
   }
+}
+
+/**
+ * The same for steps that have waited; null in place of undefined. A later attempt has its own
+ * function, and so has what another version of the code has put in the queue.
+ */
+export async function callsFor(
+  ctx: GenericMutationCtx<any>,
+  own: Bound,
+  steps: readonly Asked[],
+): Promise<(Call | null)[]> {
+  const calls: (Call | null)[] = [];
+  for (const asked of steps) {
+    const { token, stage, scope } = asked;
+    const isOfNow = token.plan === undefined || token.plan === "" || token.plan === own.plan;
+    const reads = readsOf(own, stage, token.iterations);
+    const isWhole = scope !== null && reads.every(({ name }) => Object.hasOwn(scope, name));
+    const isUsual = token.attempt === 1 && isOfNow && isWhole;
+    calls.push((isUsual && (await callOf(ctx, own, asked))) || null);
+  }
+  return calls;
 }

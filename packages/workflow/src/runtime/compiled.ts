@@ -10,7 +10,7 @@ import {
 import { type ObjectType, v } from "convex/values";
 import { attemptOf } from "../attempts.js";
 import type { ComponentApi } from "../component/_generated/component.js";
-import { type Queued, vFollows, vReported } from "../component/validators.js";
+import { vCalls, vFollows, vReported } from "../component/validators.js";
 import type { Info } from "../definition/context.js";
 import type { AnyDefinition } from "../definition/definition.js";
 import type { Retry } from "../definition/node.js";
@@ -18,7 +18,7 @@ import type { AnySchema } from "../definition/values.js";
 import { callFor, describeThrown, Failure } from "../errors/failure.js";
 import { checkedOutput } from "../values.js";
 import { identityOf, nestedInfo, report } from "./attempt.js";
-import { callOf } from "./call.js";
+import { callOf, callsFor } from "./call.js";
 import {
   actionArgs,
   type Bound,
@@ -54,6 +54,7 @@ import { readableScope, type Reads, readsOf } from "./reads.js";
 import { referenceTo, type WorkflowReference } from "./reference.js";
 import { restartBy } from "./restart.js";
 import { type Arrive, Run } from "./run.js";
+import type { Settled } from "./transaction.js";
 import { knowCompiled } from "./secrets.js";
 import { readsSecret } from "./shown.js";
 import { stubOf } from "./stubs.js";
@@ -303,10 +304,11 @@ export function compiled(
       own.recovered = new Map(Object.entries(ways.recovered ?? {}));
       return internalMutationGeneric({
         args: entryArgs,
-        returns: v.union(v.null(), v.string(), vFollows),
+        returns: v.union(v.null(), v.string(), vFollows, vCalls),
         handler: async (ctx, { token, stage, event, nested, ...options }) => {
           if (event.kind === "restart") return await restart(ctx, token.run, event);
           if (event.kind === "collected") return await begunWithItems(ctx, own, token);
+          if (event.kind === "callsFor") return await callsFor(ctx, own, event.steps);
           // Its parent may have ended already, and cancel its many children in pages.
           const mayBeCalledOff = event.kind === "arrive" && token.parentOfMany !== undefined;
           if (mayBeCalledOff && (await ctx.runQuery(component.lib.isCalledOff, { token })))
@@ -338,8 +340,13 @@ export function compiled(
             const { output, ...took } = received(node, events, event);
             await run.succeeded(output, took);
           }
-          const queued = await follow(run, arrive);
-          return queued && { row: queued.row, call: await callOf(run, queued) };
+          const { stale, queued } = await follow(run, arrive);
+          const { nextAction } = run;
+          if (queued === undefined || nextAction === undefined) return stale ? "stale" : null;
+          const { iterations } = run.at(nextAction);
+          const of = { ...token, iterations: iterations && [...iterations], attempt: 1 };
+          const asked = { token: of, stage: nextAction, scope: queued.scope };
+          return { row: queued.row, stage: nextAction, call: await callOf(ctx, own, asked) };
         },
       });
     },
@@ -381,7 +388,7 @@ function contextFor(ctx: GenericActionCtx<any>, policy: object, stage: string): 
 }
 
 /** Goes where the generated function says, and reports. */
-async function follow(run: Run, arrive: Arrive | undefined): Promise<Queued | null> {
+async function follow(run: Run, arrive: Arrive | undefined): Promise<Settled> {
   try {
     await arrive?.(run);
   } catch (error) {

@@ -11,6 +11,8 @@ import type { ComponentApi } from "../component/_generated/component.js";
 import {
   vError,
   vEvent,
+  vAsked,
+  type vCalls,
   type vFollows,
   vIterations,
   vReported,
@@ -53,10 +55,13 @@ const vRestart = v.object({
 /** A run that has collected starts gets their items. */
 const vCollected = v.object({ kind: v.literal("collected") });
 
+/** An executor asks what to call for these steps; the token is that of the first one. */
+const vCallsFor = v.object({ kind: v.literal("callsFor"), steps: v.array(vAsked) });
+
 export const entryArgs = {
   token: vToken,
   stage: v.string(),
-  event: v.union(...vEvent.members, vRestart, vCollected),
+  event: v.union(...vEvent.members, vRestart, vCollected, vCallsFor),
   scope: v.any(),
   fuse: v.boolean(),
   slot: v.optional(v.string()),
@@ -84,11 +89,14 @@ export type StepAction = RegisteredAction<
 export type StepMutation = RegisteredMutation<"internal", NestedArgs, Promise<unknown>>;
 export type StepQuery = RegisteredQuery<"internal", NestedArgs, Promise<unknown>>;
 export type Completion = RegisteredMutation<"internal", CompletionArgs, Promise<null>>;
-/** It returns what became of a restart, or what follows in the pool's queue, else null. */
+/**
+ * It returns what became of a restart, what was asked for, what follows in the pool's queue, or
+ * `"stale"` for a token that is; else null.
+ */
 export type Entry = RegisteredMutation<
   "internal",
   ObjectType<typeof entryArgs>,
-  Promise<string | Infer<typeof vFollows> | null>
+  Promise<string | Infer<typeof vFollows> | Infer<typeof vCalls> | null>
 >;
 
 /** `chapters.finalize` → `chaptersFinalize`: the function of a stage. */

@@ -40,7 +40,7 @@ export interface TransactionOptions {
   readonly scope?: Readonly<Record<string, unknown>> | null;
 }
 
-interface Settled {
+export interface Settled {
   readonly stale: boolean;
   readonly queued?: Queued | undefined;
 }
@@ -256,19 +256,18 @@ export class Transaction {
   /**
    * Reports to the component. If the next stage cannot start, the run fails, with this recorded.
    * @throws if the caller should call again, or the run went another way: all is rolled back.
-   * @returns the action that comes next, if it waits in the pool's queue; else null.
+   * @returns whether the token was stale, and the action that comes next, if it waits in the queue.
    */
-  async commit(): Promise<Queued | null> {
+  async commit(): Promise<Settled> {
     if (this.refused !== undefined) throw this.refused;
     const next = this.#next;
     if (next === undefined)
       throw new Error(`Nothing follows "${this.stage}" in "${this.own.workflow}"`);
     const settled = await this.#settle(next).catch((error) => this.#settleAgain(next, error));
-    const { stale, queued = null } = settled;
     // guard: stale
-    if (stale && this.#fused.length > 0)
+    if (settled.stale && this.#fused.length > 0)
       throw new Failure("canceled", `The run went another way while "${this.stage}" was ending`);
-    return queued;
+    return settled;
   }
 
   /** The report has thrown: nothing of it stays. It may have failed only for a moment. */

@@ -21,6 +21,12 @@ export const handed = defineWorkflow({ input: z.object({ what: z.string() }) })
   })
   .finalize({ mutation: (_ctx, { first, second }) => [first, second.slice(0, 30)] });
 
+/** It begins with one. */
+export const handedAtOnce = defineWorkflow({ input: z.object({ what: z.string() }) }).step("only", {
+  action: internal.handed.give,
+  args: ({ input: { what } }) => ({ what }),
+});
+
 /** In a loop; what is given is no one's affair. */
 export const handedInLoop = defineWorkflow({ input: z.object({ what: z.string() }) }).loop(
   "turns",

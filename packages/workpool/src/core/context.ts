@@ -53,6 +53,11 @@ export interface Host {
   readonly executes?: {
     /** What an executor gets of a work to run it; null if the work has a function of its own. */
     readonly attemptOf: (ctx: HostCtx, work: Work) => Promise<object | null>;
+    /** Adds to what an executor gets with the answer to its report. Default: nothing. */
+    readonly prepare?: (
+      ctx: HostCtx,
+      attempts: readonly AttemptToRun[],
+    ) => Promise<readonly AttemptToRun[]>;
     /**
      * Says whether works come in bursts. Then executors begin with a lone one too, and where the
      * scheduler has few places, the start that wakes the pool closes the gate for a moment: starts of
@@ -64,7 +69,7 @@ export interface Host {
       executor: {
         readonly range: number;
         readonly asks: boolean;
-        readonly works: readonly { readonly slot: SlotId; readonly args: any }[];
+        readonly works: readonly AttemptToRun[];
       },
     ) => Promise<JobId>;
   };
@@ -85,6 +90,13 @@ export interface Host {
     idle: boolean,
     found: unknown,
   ) => Promise<number | null | void>;
+}
+
+/** What an executor gets of a work. */
+export interface AttemptToRun {
+  readonly slot: SlotId;
+  /** What the host has made of it. */
+  readonly args: any;
 }
 
 export interface Work {

@@ -1,6 +1,7 @@
 import type { QueryInitializer } from "convex/server";
 import { type GenericId, type Infer, type ObjectType, v } from "convex/values";
 import type {
+  AttemptToRun,
   Executor,
   Gate,
   Host,
@@ -55,7 +56,6 @@ const MOST_IN_VAIN = 5;
 const OTHERS_MS = 100;
 
 export const vAttemptToRun = v.object({ slot: v.id("slots"), args: v.any() });
-export type AttemptToRun = Infer<typeof vAttemptToRun>;
 /** A work that an executor is to run in a slot that it holds. */
 export type Taken = AttemptToRun & {
   readonly work: Work;
@@ -265,13 +265,14 @@ async function refill(
   const taken = [...followed, ...others];
   for (const slot of left) await freeSlot(ctx, slot._id);
   const holds = running + taken.length;
-  const next = taken.map(({ slot, args }) => ({ slot, args }));
   if (isOver && taken.length > 0) {
     await startExecutor(ctx, host, ranges, range, taken);
     return { next: [], asks: false, lane };
   }
   const by = { job: owner.job!, beganAt: Date.now() };
   for (const each of taken) await hold(ctx, host, each, by);
+  const attempts = taken.map(({ slot, args }) => ({ slot, args }));
+  const next = [...((await host.executes?.prepare?.(ctx, attempts)) ?? attempts)];
   const found = taken.length > 0 || left.length > 0;
   const asks = holds > 0 && !isOver && holds < hi - lo && (found || inVain < MOST_IN_VAIN);
   const ends = isOver || holds === 0;

@@ -18,6 +18,7 @@ export * from "./result.js";
 export * from "./retry-after.js";
 export * from "./set-aside.js";
 export {
+  type AttemptToRun,
   type Host as PoolHost,
   type MutationCtx as PoolMutationCtx,
   type Slot,

@@ -3,6 +3,7 @@ import { getConvexSize, type Infer, type Value, v } from "convex/values";
 import { internal } from "../_generated/api.js";
 import type { MutationCtx, QueryCtx } from "../_generated/server.js";
 import type { Token } from "../validators.js";
+import { withCalls } from "./calls.js";
 import { isCalledOff } from "./childRuns.js";
 
 /** An action with larger arguments has a function of its own: executors hold those of many. */
@@ -17,6 +18,7 @@ export const pool: PoolHost = {
       if (await isCalledOff(ctx, (args as { token: Token }).token)) return null;
       return getConvexSize(args as Value) > MOST_ARGS_BYTES ? null : { fn, args };
     },
+    prepare: withCalls,
     schedule: async (ctx: MutationCtx, { works, ...executor }) => {
       // Only what the queue has had is stored with a scheduled function.
       const attempts = works.map(({ slot, args: { fn, args } }) => ({ slot, fn, args }));
