@@ -90,13 +90,18 @@ async function refer(
   { attempt }: Token,
   { fn, args, workflow, node, called, timeout, makesNothing }: Call,
 ): Promise<Ended["report"]> {
-  const beganAt = Date.now();
-  const run = () => core.untilBegun(() => ctx.runAction(fn as FunctionHandle<"action">, args));
-  const made = attemptOf(called, timeout as Duration | undefined, async () => {
-    const result: unknown = await callFor(called, args, run);
-    return makesNothing === true ? null : result;
-  });
-  return await reportOf(made, { workflow, node, attempt }, beganAt);
+  let beganAt = Date.now();
+  const run = () => ctx.runAction(fn as FunctionHandle<"action">, args);
+  const once = async () => {
+    beganAt = Date.now();
+    return await attemptOf(called, timeout as Duration | undefined, async () => {
+      const result: unknown = await callFor(called, args, run);
+      return makesNothing === true ? null : result;
+    });
+  };
+  // Its time begins anew with each call: one that found no permit has not begun.
+  const report = await reportOf(core.untilBegun(once), { workflow, node, attempt }, beganAt);
+  return { ...report, beganAt };
 }
 
 /** Reports an end as its function would have done; if it cannot be stored, as a loss. */
