@@ -27,6 +27,10 @@ describe("input", () => {
     await expect(use.app.start("checkedLater", { id: "x" })).rejects.toThrow(/asynchronous/i);
   });
 
+  test("[S15] so is one whose check throws, of which a schema of zod makes the same", async () => {
+    await expect(use.app.start("checkedLater", { id: "throws" })).rejects.toThrow(/check throws/);
+  });
+
   test("[S16] undefined fields vanish; null, bigint, bytes, arrays and records come back", async () => {
     const value = {
       none: null,
@@ -196,6 +200,7 @@ describe("what an app gives and gets", () => {
   test.each([
     ["bigint", "10n"],
     ["bigintInside", '{"code":10n,"message":"bad"}'],
+    ["number", "NaN"],
     ["cycle", '["bad",{"list":[cyclic]}]'],
     ["map", 'Map [["a",{"n":1n}],[2,"b"]]'],
     ["set", '{"names":Set ["x","y"]}'],

@@ -66,6 +66,7 @@ describe("[S141] an option of another type is refused by its name, and nothing i
     [/upTo is NaN/, () => manager.bulk.count(ctx, {}, Number.NaN)],
     [/upTo is -1/, () => manager.bulk.count(ctx, {}, -1)],
     [/inputs are no list/, () => manager.startBatch(ctx, leaf, null)],
+    [/key must be a function of each/, () => manager.startBatch(ctx, leaf, [1], { key: "k" })],
     [/Input 0 of the batch/, () => manager.startBatch(ctx, leaf, [, { n: 1 }])], // eslint-disable-line no-sparse-arrays
     [
       /reuse is "always": write "never"/,
@@ -88,6 +89,9 @@ describe("[S141] an option of another type is refused by its name, and nothing i
     [/no node "5"/, () => manager.restart(ctx, leaf, "r", { from: 5 })],
     [/A run is given by its id/, () => manager.status(ctx, leaf, { key: 5 })],
     [/A run is given by its id/, () => manager.cancel(ctx, leaf, null)],
+    [/A run is given by its id/, () => manager.status(ctx, leaf, 5)],
+    [/not as its definition or its name/, () => manager.status(ctx, "r")],
+    [/not as its definition or its name/, () => manager.repair(ctx, { leaf: leaf.definition })],
     [/until is 5: give a Date/, () => manager.limits.pause(ctx, "tenant", { until: 5n })],
     [
       /tags of workflow "flow" are null: give an object/,

@@ -75,11 +75,19 @@ describe("options that are computed, and cannot be", () => {
 test.each([
   ["a set, which has no fields,", "childrenInSet"],
   ["a list of holes", "childrenInHoles"],
+  ["a date, which has no fields either,", "childrenOnDate"],
 ])("[S43] children in %s are refused: they are not none", async (_what, workflow) => {
   const error = await use.app.error(workflow, {});
   expect(error).toMatchObject({ kind: "invalidOutput", node: "all" });
   expect(error.message).toContain("must be a list or a record");
   await use.app.expectNothingLeft();
+});
+
+test("[S78] an until that gives neither true nor false fails its loop: it would not end there", async () => {
+  expect(await use.app.error("endsAtNumber", {})).toMatchObject({
+    node: "again",
+    message: 'The until of loop "again" gave 1: it must give true or false',
+  });
 });
 
 test("[S64] [S96] the output of a workflow of sleeps alone is null, in its status too", async () => {

@@ -30,6 +30,14 @@ test("[S216] [S217] steps begin as the rate of their limit lets them, say what t
   await use.app.expectNothingLeft();
 });
 
+test("[S97] [S224] a use that cannot be made of a sensitive output is logged without it", async () => {
+  const told = vi.spyOn(console, "error").mockImplementation(() => {});
+  await use.app.start("countedSecretly", {});
+  await use.app.drive();
+  expect(told.mock.calls).toEqual([[expect.stringContaining('spend of the limit "tokens"')]]);
+  expect(JSON.stringify(told.mock.calls)).not.toContain("s3cret");
+});
+
 test("[S131] [S217] steps that wait for a rate: finishAllScheduledFunctions ends", async () => {
   for (let n = 0; n < 7; n++) await use.app.start("rated", { name: `r${n}` });
   await use.app.t.finishAllScheduledFunctions(vi.runAllTimers);

@@ -6,6 +6,7 @@ import { components, internal } from "./convex/_generated/api.js";
 import { useTestApp } from "./harness.js";
 
 const use = useTestApp();
+const CARDS = [{ number: "s3cret", kind: "visa" }];
 
 async function timeline(name: string, runId: string): Promise<TimelineEntry[]> {
   const page = { numItems: 500, cursor: null };
@@ -90,6 +91,16 @@ describe("secrets", () => {
     await expectNothingShown(name, id);
   });
 
+  test.each(["card", "output"])("[S97] an onEnd tells nothing of a secret: %s", async (user) => {
+    const id = await use.app.start("endsSecretly", { user, cards: CARDS });
+    await use.app.drive();
+    expect(await use.app.status("endsSecretly", id)).toMatchObject({
+      state: "completed",
+      onEndError: expect.stringMatching(/message is not shown, as the node reads/),
+    });
+    await expectNothingShown("endsSecretly", id);
+  });
+
   test("[S97] status has no output of a sensitive last node", async () => {
     const id = await use.app.start("keepsSecret", {});
     await use.app.drive();
@@ -99,8 +110,6 @@ describe("secrets", () => {
     await expectNothingShown("keepsSecret", id);
   });
 });
-
-const CARDS = [{ number: "s3cret", kind: "visa" }];
 
 describe("[S143] a sensitive input", () => {
   const shown = async (runId: string) =>

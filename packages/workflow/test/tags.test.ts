@@ -90,6 +90,9 @@ test("[S182] a tag reads nothing that is sensitive, and is a name with a short v
     [{ a: { b: 1 } }, 'A tag of workflow "tagsWrongly", "a", is'],
     [{ a: "x".repeat(257) }, "a text of up to 256 characters"],
     [{ "": 1 }, "has the name"],
+    // Tags are shown as fields, and these would be none.
+    [{ $seats: 1 }, 'has the name "$seats"'],
+    [{ _seats: 1 }, 'has the name "_seats"'],
   ] as const)
     await expect(start("tagsWrongly", { tags: Object.entries(tags) })).rejects.toThrow(problem);
   const asked = await use.app.start("tagsWrongly", { tags: [] });

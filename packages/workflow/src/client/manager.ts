@@ -185,9 +185,12 @@ export class WorkflowManager {
     if (!Array.isArray(inputs))
       throw new TypeError(`Starting "${workflow.name}": the inputs are no list`);
     // Not `map`, which leaves out what a list has no value for.
+    const { key } = options ?? {};
+    if (key !== undefined && typeof key !== "function")
+      throw new TypeError(`Starting "${workflow.name}": key must be a function of each input`);
     const starts = Array.from(inputs as typeof inputs & unknown[], (input, index) => ({
       ...parsedAt(workflow, input, index),
-      key: options?.key?.(input, index),
+      key: key?.(input, index),
     }));
     const all = await startAll(
       this.component,
@@ -210,6 +213,7 @@ export class WorkflowManager {
     workflow: Workflow,
     run: RunOrKey,
   ): Promise<Status<Workflow> | null> {
+    checkCompiled(workflow);
     const found = await ctx.runQuery(this.component.views.status, runArgs([workflow, run]));
     if (found === null) return null;
     const { stored } = workflow;
@@ -373,6 +377,7 @@ export class WorkflowManager {
    */
   async repair(ctx: MutationRunner, workflows?: Readonly<Record<string, AnyWorkflow>>) {
     const all = workflows && Object.values(workflows);
+    all?.forEach(checkCompiled);
     const plans = all?.map(({ storedAs: workflow, plan, definition }) => {
       return { workflow, plan, isOpen: definition.options.one === undefined || undefined };
     });

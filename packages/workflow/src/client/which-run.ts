@@ -26,7 +26,8 @@ export function checkCompiled(workflow: WorkflowReference<never> | undefined): v
 export function runArgs([first, second]: WhichRun): RunArgs {
   if (typeof first === "string") return { run: { runId: first } };
   const run = typeof second === "string" ? { runId: second } : second;
-  const isRun = run && ("runId" in run || typeof run.key === "string");
+  const isRun =
+    typeof run === "object" && run !== null && ("runId" in run || typeof run.key === "string");
   if (!isRun || typeof first?.storedAs !== "string")
     throw new TypeError("A run is given by its id, or by its workflow and { key }");
   return { run, workflow: first.storedAs };

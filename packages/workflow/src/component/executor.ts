@@ -106,22 +106,26 @@ async function refer(
   { attempt }: Token,
   { fn, args, workflow, node, called, timeout, makesNothing }: Call,
 ): Promise<Ended["report"]> {
-  const beganAt = Date.now();
+  let beganAt = Date.now();
   let isGone = false;
   const run = async (): Promise<unknown> => {
     try {
-      return await core.untilBegun(() => ctx.runAction(fn as FunctionHandle<"action">, args));
+      return await ctx.runAction(fn as FunctionHandle<"action">, args);
     } catch (error) {
       isGone = isMissing(error);
       throw error;
     }
   };
-  const made = attemptOf(called, timeout as Duration | undefined, async () => {
-    const result: unknown = await callFor(called, args, run);
-    return makesNothing === true ? null : result;
-  });
-  const report = await reportOf(made, { workflow, node, attempt }, beganAt);
-  return isGone ? undefined : report;
+  const once = async () => {
+    beganAt = Date.now();
+    return await attemptOf(called, timeout as Duration | undefined, async () => {
+      const result: unknown = await callFor(called, args, run);
+      return makesNothing === true ? null : result;
+    });
+  };
+  // Its time begins anew with each call: one that found no permit has not begun.
+  const report = await reportOf(core.untilBegun(once), { workflow, node, attempt }, beganAt);
+  return isGone ? undefined : { ...report, beganAt };
 }
 
 /** Reports an end as its function would have done; if it cannot be stored, as a loss. */

@@ -94,6 +94,7 @@ function readable(thrown: unknown): string {
 /** Returns JSON, with what JSON lacks as code has it. @param above what it is part of. */
 function textOf(value: unknown, above: readonly unknown[] = []): string {
   if (typeof value === "bigint") return `${value}n`;
+  if (typeof value === "number") return String(value);
   if (typeof value !== "object" || value === null) return JSON.stringify(value) ?? String(value);
   if (above.includes(value)) return "[cyclic]";
   const inside = (each: unknown) => textOf(each, [...above, value]);

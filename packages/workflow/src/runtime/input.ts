@@ -99,7 +99,7 @@ function parse(named: Named, schema: StandardSchemaV1, value: unknown): Value {
     result.catch(() => {});
     throw new Failure(
       "invalidInput",
-      `${subject} has a schema that checks asynchronously, which a mutation cannot: move that check into a step`,
+      `${subject} has a schema that checks asynchronously, or whose check throws. A mutation cannot wait for it: move that check into a step`,
     );
   }
   if (result.issues === undefined) return result.value as Value;

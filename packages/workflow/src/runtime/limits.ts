@@ -1,11 +1,13 @@
 import { isAmount, type LimitKeys, permitsFor } from "@stepwise/workpool/core";
 import type { BudgetOption, LimitsOption } from "../definition/limits.js";
+import { describeThrown } from "../errors/failure.js";
 import type { Bound } from "./functions.js";
 import { copied } from "../values.js";
 import { optionOf } from "./options.js";
 import { placeOf } from "./place.js";
 import { onceForEach, readableScope, type Reads, secretNames } from "./reads.js";
 import { sensitivePaths } from "./secrets.js";
+import { shownProblem } from "./shown.js";
 import { guarded } from "./tags.js";
 
 /** Gives some of the scope of a stage. */
@@ -61,15 +63,19 @@ export function usedBy(own: Bound, stage: string, output: unknown) {
   const used: Record<string, number> = {};
   for (const [name, given] of usesOf(own, stage).flatMap((use) => use.entries)) {
     if (typeof given !== "object" || given.spend === undefined) continue;
+    // What it gave instead may be of an output that is not to be shown.
+    let why = "it must give a number from 0";
     try {
       const amount: unknown = given.spend({ output });
-      // What it gave instead may be of an output that is not to be shown.
-      if (!isAmount(amount)) throw new Error("it must give a number from 0");
-      used[name] = amount;
+      if (isAmount(amount)) {
+        used[name] = amount;
+        continue;
+      }
     } catch (error) {
-      const what = `The spend of the limit "${name}" of "${stage}"`;
-      console.error(`${what} failed, so the estimate stays: ${(error as Error).message}`);
+      why = shownProblem(own, stage, describeThrown(error)).message;
     }
+    const what = `The spend of the limit "${name}" of "${stage}"`;
+    console.error(`${what} failed, so the estimate stays: ${why}`);
   }
   return Object.keys(used).length === 0 ? undefined : used;
 }

@@ -12,12 +12,16 @@ export function readsSecret(own: Bound, stage: string): boolean {
   return takesIn || some.some(({ sensitive }) => sensitive === true);
 }
 
-/** The problem of a stage as it is shown. A function of its own decides what its errors say. */
+/**
+ * The problem of a stage as it is shown. A function of its own decides what its errors say, but for
+ * that of an `onEnd`: nobody can mark it.
+ */
 export function shownProblem(own: Bound, stage: string, problem: Problem): Problem {
-  const { node, path, part, runs } = placeOf(own.definition, stage);
+  const { node, path, part, runs, kind } = placeOf(own.definition, stage);
   if (isMarked(own, node) || (part === "" && isSecret(own, path, node)))
     return withoutValues(problem);
   if (!readsSecret(own, stage)) return problem;
   const why = "the node reads what is sensitive";
-  return runs !== undefined ? withoutShownValues(problem, why) : withoutValues(problem, why);
+  const isOwn = runs !== undefined && kind.isAfterEnd !== true;
+  return isOwn ? withoutShownValues(problem, why) : withoutValues(problem, why);
 }

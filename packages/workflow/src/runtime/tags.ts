@@ -64,8 +64,11 @@ function checkedTag(subject: string, name: string, value: unknown): TagValue {
   if (typeof value === "string" && wellFormed(value) !== value)
     throw new Error(`${subject}, "${name}", has ${HALF_PAIR}`);
   const isText = typeof value === "string" && value.length <= MOST_CHARACTERS;
-  if (name === "" || name.length > MOST_CHARACTERS || !/^[ -~]*$/.test(name))
-    throw new Error(`${subject} has the name ${literalText(name)}: write a short one, in ASCII`);
+  // Tags are shown as the fields of an object.
+  if (name.length > MOST_CHARACTERS || !/^(?![$_])[ -~]+$/.test(name))
+    throw new Error(
+      `${subject} has the name ${literalText(name)}: write a short one, in ASCII, that does not begin with $ or _`,
+    );
   if (isText || typeof value === "boolean" || Number.isFinite(value)) return value as TagValue;
   throw new Error(
     `${subject}, "${name}", is ${literalText(value)}: it may be a number, a boolean, or a text of up to ${MOST_CHARACTERS} characters`,

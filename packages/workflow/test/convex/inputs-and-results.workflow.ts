@@ -47,7 +47,16 @@ export const givesBigint = defineWorkflow({ input: z.object({ large: z.boolean()
 /** Throws values that JSON does not have. */
 export const oddThrows = defineWorkflow({
   input: z.object({
-    what: z.enum(["bigint", "bigintInside", "cycle", "map", "set", "mixed", "unreadable"]),
+    what: z.enum([
+      "bigint",
+      "bigintInside",
+      "number",
+      "cycle",
+      "map",
+      "set",
+      "mixed",
+      "unreadable",
+    ]),
   }),
 }).step("attempt", {
   action: async (_ctx, { input }): Promise<null> => {
@@ -59,6 +68,7 @@ function thrown(what: string): unknown {
   const list: unknown[] = ["bad"];
   list.push({ list });
   if (what === "bigint") return 10n;
+  if (what === "number") return Number.NaN;
   if (what === "bigintInside") return { code: 10n, message: "bad" };
   if (what === "cycle") return list;
   if (what === "map")

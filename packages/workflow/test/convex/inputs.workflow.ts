@@ -14,7 +14,12 @@ export const parsed = defineWorkflow({
 }).step("seen", { action: async (_ctx, { input }) => input });
 
 export const checkedLater = defineWorkflow({
-  input: z.object({ id: z.string().refine(async () => true) }),
+  input: z.object({
+    id: z.string().refine((id) => {
+      if (id === "throws") throw new Error("no check");
+      return Promise.resolve(true);
+    }),
+  }),
 }).step("seen", { action: async (_ctx, { input }) => input });
 
 export const checkedByConvex = defineWorkflow({

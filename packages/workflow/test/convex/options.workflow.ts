@@ -105,6 +105,18 @@ export const childrenInSet = defineWorkflow({ input: nothing }).parent("all", {
   children: () => new Set([child(oddBackoff, {})]) as never,
 });
 
+export const childrenOnDate = defineWorkflow({ input: nothing }).parent("all", {
+  children: () => [new Date(0), child(oddBackoff, {})][0] as never,
+});
+
+/** A number is no answer. */
+export const endsAtNumber = defineWorkflow({ input: nothing }).loop("again", {
+  initial: () => 0,
+  body: (b) => b.step("more", { query: () => 1 }),
+  until: ({ loop }) => loop.state as never,
+  maxIterations: 5,
+});
+
 /** `map` iterations over the holes of a list. */
 export const childrenInHoles = defineWorkflow({ input: z.object({}) }).parent("all", {
   children: () => holes(3).map(() => child(oddBackoff, {})),

@@ -123,6 +123,17 @@ export const allSecret = defineWorkflow({ input: card, sensitive: true })
     },
   });
 
+/** What is undone at its end tells of what nobody may see; it cannot be marked itself. */
+export const endsSecretly = defineWorkflow({
+  input: card,
+  sensitive: ["input.cards.number"],
+  onEnd: {
+    mutation: async (_ctx, { input, run }) => {
+      throw new Error(input.user === "card" ? input.cards[0]?.number : JSON.stringify(run));
+    },
+  },
+}).step("token", secretly);
+
 /** Its child is given an input that does not fit, and says nothing of it. */
 export const givesCards = defineWorkflow({ input: z.object({}) }).parent("all", {
   children: () => [child(paysByCard, { user: "a", cards: [{ number: "s3c", kind: "s3" }] })],

@@ -10,6 +10,20 @@ export const rated = defineWorkflow({ input: z.object({ name: z.string() }) }).s
   limits: ["api"],
 });
 
+/** What it has used is of an output that nobody may see. */
+export const countedSecretly = defineWorkflow({ input: z.object({}) }).step("asked", {
+  action: async () => "s3cret",
+  sensitive: true,
+  limits: {
+    tokens: {
+      estimate: 400,
+      spend: ({ output }) => {
+        throw new Error(`cannot count ${output}`);
+      },
+    },
+  },
+});
+
 /** A limit that counts what its output says. */
 export const counted = defineWorkflow({
   input: z.object({ name: z.string(), used: z.number(), fails: z.boolean().default(false) }),

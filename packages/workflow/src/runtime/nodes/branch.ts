@@ -1,4 +1,5 @@
 import { Failure } from "../../errors/failure.js";
+import { literalText } from "../../rules.js";
 import { presentKey, storageKey } from "../place.js";
 import type { Arrival, Arrive, OfScope, Run } from "../run.js";
 
@@ -21,7 +22,7 @@ export async function branch(
       const names = Object.keys(node.cases).map((each) => presentKey(node.cases, each));
       throw new Failure(
         "thrown",
-        `The ${node.kind} "${called}" has no case ${JSON.stringify(key) ?? String(key)}; it has ${names.join(", ")}`,
+        `The ${node.kind} "${called}" has no case ${literalText(key)}; it has ${names.join(", ")}`,
       );
     }
     run.open({ ...run.begun(stage, "branch"), chosen });

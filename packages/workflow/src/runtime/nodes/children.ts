@@ -252,13 +252,19 @@ export function checkKeys(stage: string, entries: readonly [string, unknown][]):
   );
 }
 
+/** Says whether it is an object of no class. */
+function isPlain(given: unknown): given is object {
+  if (typeof given !== "object" || given === null) return false;
+  const above: unknown = Object.getPrototypeOf(given);
+  return above === null || Object.getPrototypeOf(above) === null;
+}
+
 /** The entries of a list or a record; undefined if it is neither. */
 export function entriesIn(given: unknown): [string, unknown][] | undefined {
-  // A set, a map or a generator has no entries of its own, and would be nothing at all.
-  const isListed = Array.isArray(given) || !(Symbol.iterator in Object(given));
-  const isObject = typeof given === "object" && given !== null && isListed;
   // A hole of a list is no entry, but something is missing there.
-  return isObject ? Object.entries(Array.isArray(given) ? [...given] : given) : undefined;
+  if (Array.isArray(given)) return Object.entries([...given]);
+  // A set, a map or a date has no entries of its own, and would be nothing at all.
+  return isPlain(given) ? Object.entries(given) : undefined;
 }
 
 function entriesOf(stage: string, given: unknown): [string, Child<unknown>][] {

@@ -1,5 +1,6 @@
 import type { Value } from "convex/values";
 import { describeThrown, Failure } from "../../errors/failure.js";
+import { literalText } from "../../rules.js";
 import { checkedOutput } from "../../values.js";
 import { checkMaxIterations, optionOf } from "../options.js";
 import type { Arrival, Arrive, OfScope, Run } from "../run.js";
@@ -46,6 +47,12 @@ export async function endIteration(
     const ends = until(await run.scopeFor(`${stage}.until`, "until"));
     if (ends instanceof Promise)
       throw new Failure("thrown", `The until of loop "${called}" must not be async`);
+    // Types forbid it. Taken as no end, it would be done again and again.
+    if (ends !== true && Boolean(ends))
+      throw new Failure(
+        "thrown",
+        `The until of loop "${called}" gave ${literalText(ends)}: it must give true or false`,
+      );
     isOver = ends === true;
     // A deploy may have changed the limit; without one the loop would never end.
     if (!isOver && !(iteration < node.maxIterations))
