@@ -156,8 +156,8 @@ export const MUTANTS = [
     name: "handed-out-gone",
     says: "a step fails if a deploy has just taken away what its executor calls",
     file: "workflow/src/component/executor.ts",
-    find: "return isGone ? undefined : report;",
-    replace: "return report;",
+    find: "return isGone ? undefined : { ...report, beganAt };",
+    replace: "return { ...report, beganAt };",
     test: ["packages/workflow/test/executors-deployed.test.ts", "are about to call"],
   },
   {
