@@ -102,3 +102,10 @@ test("[S182] a tag reads nothing that is sensitive, and is a name with a short v
     error: { message: expect.stringContaining("A query cannot tag") },
   });
 });
+
+test("[S182] the step that gives a run its eleventh tag fails", async () => {
+  const id = await use.app.start("tagsEach", {});
+  await use.app.drive();
+  const status = await use.app.status("tagsEach", id);
+  expect(status?.error?.message).toMatch(/would have 11 tags: it may have 10/);
+});

@@ -52,3 +52,17 @@ export const tagsWrongly = defineWorkflow({
   input: z.object({ tags: z.array(z.array(z.any())) }),
   tags: ({ input }) => Object.fromEntries(input.tags),
 }).step("count", { query: async (_ctx, _scope, info) => await info.tag("a", 1) });
+
+/** Gives its run a tag more in each iteration. */
+export const tagsEach = defineWorkflow({ input: z.object({}) }).loop("more", {
+  initial: () => 0,
+  maxIterations: 11,
+  body: (b) =>
+    b.step("next", {
+      mutation: async (_ctx, { loop }, info) => {
+        await info.tag(`t${loop.state}`, 1);
+        return loop.state + 1;
+      },
+    }),
+  until: ({ loop }) => loop.state === 11,
+});
