@@ -22,6 +22,7 @@ const untried = { larger, smaller };
 const TABLE = {
   "workpool/src/core": {
     "carrier.ts": {
+      LAST_TAKE_MS: smaller("carriers", "takes a work that comes 20 s later"),
       MOST_CARRIED: smaller("carriers", "two places run twelve works at once"),
       FIRST_TAKE_MS: larger("carriers", "two places run twelve works at once"),
     },
@@ -33,16 +34,21 @@ const TABLE = {
       LATE_MS: larger("carriers", "two places run twelve works at once"),
     },
     "executors.ts": {
+      OTHERS_MS: larger("numbers-queue", "are left to it for a tenth of a second"),
       MOST_IN_VAIN: larger("executors", "long works among short ones cost no call each 50 ms"),
     },
     "pool.ts": {
       STARTS_PER_JOIN: smaller("benchmarks/scenes", "works a second, each takes at most"),
     },
     "fair.ts": {
+      SLOTS_READ: larger("numbers-queue", "few slots are read, though a key holds 200"),
+      POOL_LANES_PER_LANE: larger("numbers-queue", "take different works of one key"),
+      LANES_OF_KEY: smaller("numbers-queue", "a pool of 200 has no lane that is a key's"),
       MOST_WEIGHT: larger("fairness", "is refused"),
       KEYS_SEEN: smaller("fairness", "a slot goes to the key that holds the fewest"),
     },
     "gate.ts": {
+      CLOSED_AT_LEAST_MS: larger("numbers-slots", "if nothing waits 3 s after it was closed"),
       MAX_PARALLELISM_LIMIT: larger("start", "an enqueue that cannot be meant is refused"),
       FEWEST_PLACES: larger("gate", "is 6 on the smallest class"),
       LEFT_TO_THE_APP: larger("gate", "is 6 on the smallest class"),
@@ -74,10 +80,14 @@ const TABLE = {
       MOST_LOGGED_AT_ONCE: larger("events", "of a large batch the first 100 are logged"),
     },
     "owners.ts": {
+      TAKES_MS: larger("executors", "while one executor follows on another"),
+      EXECUTORS_ON_FEW: larger("numbers-queue", "which runs 64 actions at once"),
+      WIDTH_ON_FEW: larger("numbers-queue", "which runs 64 actions at once"),
       WIDTH: smaller("executors", "no other waits beside a free slot"),
       ASKS_EVERY_MS: larger("executors", "goes on to its end, and is not tried again"),
     },
     "report.ts": {
+      LATER_MS: larger("numbers-slots", "scheduled at its end is waited for an hour"),
       FIRST_PAUSE_MS: larger("numbers", "that is refused once is repeated within a second"),
       REPEATS_MS: smaller("throttled", "is scheduled at the end of the action's time"),
       LONGEST_PAUSE_MS: larger("throttled", "is scheduled at the end of the action's time"),
@@ -89,13 +99,20 @@ const TABLE = {
       MAX_CAUSES: larger("workflow/texts", "up to five of them"),
     },
     "queue.ts": {
+      LOOK: untried.larger("numbers-queue", "an end reads a dozen works at most"),
+      TURN_MS: larger("lanes", "a slot serves the lanes of all slots in turn"),
+      FEW_PER_LANE: untried.larger("numbers-queue", "few wait if every fourth lane has a work"),
       LARGE_POOL: smaller("conformance", "at once, no more and no fewer while others wait"),
     },
     "room.ts": {
+      PAGE: untried.larger("numbers-works", "as many as 100 works that were set aside"),
+      MOST_TRIED: untried.larger("numbers-queue", "tries 16 works at most that cannot start"),
       MIB: smaller("on-complete", "does not keep the work from ending"),
       READS_OF_REFUSED: smaller("saturation", "is enough for all that it may read of the queue"),
     },
     "slots.ts": {
+      BETWEEN_ENDS_MS: untried.larger("numbers-slots", "begins no drain if none is free"),
+      SLOTS_TO_KNOW: untried.larger("numbers-slots", "a batch takes 30 of 50"),
       MAX_HAND_OVERS: larger("conformance", "has a chain hand its slot on to itself at most"),
       MAX_HELD_MS: larger("hand-over", "for at most 2 s of hand-overs"),
       ENQUEUE_MS: larger("cost", "a delayed start or a retry: 1 more"),
@@ -110,15 +127,24 @@ const TABLE = {
       CHECK_AGAIN_MS: larger("continuations", "when it has done so twice more, alone"),
     },
     "watch.ts": {
+      FIRST_SEEN_MS: untried.larger("numbers-slots", "it is seen to run after 5 s"),
+      LONGEST_PAUSE_MS: smaller("recovery", "for 30 minutes takes at most 6 sweeps"),
       FIRST_SWEEP_MS: larger("recovery", "soon after another that was lost is seen 30 s after"),
       SHORTEST_PAUSE_MS: larger("recovery", "a mutation's is seen 10 s after its start"),
       GRACE_MS: larger("timeouts", "that has not reported 5 s after it is lost"),
       RESERVE_MS: larger("recovery", "is made up for by the one in reserve, a minute later"),
       MOMENT_MS: smaller("carriers", "the timeout of a carried work counts from its own begin"),
     },
+    "limits/refuse.ts": {
+      MOST_EMPTY: untried.smaller("numbers", "behind 100 lines whose works have gone on"),
+    },
+    "queued.ts": {
+      QUEUED_ARGS_BYTES: untried.larger("numbers-queue", "arguments of 2 kB are stored apart"),
+    },
   },
   "workpool/src/component": {
     "cancelAll.ts": {
+      READ_AT_ONCE: untried.larger("numbers-works", "has few others canceled again"),
       LARGEST_PAGE: larger("cancel-all", "a page size that cannot be meant is refused"),
     },
     "delayed.ts": {
@@ -136,6 +162,7 @@ const TABLE = {
       OVERDUE_MS: larger("repair", "is seen to be stalled, and overdue"),
     },
     "work.ts": {
+      INLINE_BYTES: untried.larger("numbers-works", "the document of a work is small"),
       LARGEST_VALUE_BYTES: smaller("completion", "large arguments"),
     },
   },
@@ -249,21 +276,8 @@ const UNTOLD = {
   "workflow/src/component/core/poolHost.ts": ["MOST_ARGS_BYTES"],
   "workflow/src/component/executor.ts": ["MOST_MS"],
   "workflow/src/component/core/room.ts": ["PAGE_BYTES", "ROOM_BYTES"],
-  "workpool/src/component/work.ts": ["INLINE_BYTES"],
-  "workpool/src/component/cancelAll.ts": ["READ_AT_ONCE", "MOMENT_MS"],
-  "workpool/src/core/watch.ts": ["LONGEST_PAUSE_MS", "FIRST_SEEN_MS"],
-  "workpool/src/core/room.ts": ["MOST_TRIED", "PAGE"],
-  "workpool/src/core/carrier.ts": ["TAKES_MS", "LAST_TAKE_MS"],
-  "workpool/src/core/executors.ts": ["OTHERS_MS"],
-  "workpool/src/core/fair.ts": ["LANES_OF_KEY", "POOL_LANES_PER_LANE", "SLOTS_READ"],
-  "workpool/src/core/gate.ts": ["CLOSED_AT_LEAST_MS"],
-  "workpool/src/core/limits/refuse.ts": ["MOST_EMPTY"],
+  "workpool/src/component/cancelAll.ts": ["MOMENT_MS"],
   "workpool/src/core/limits/wake.ts": ["AT_ENDS"],
-  "workpool/src/core/owners.ts": ["WIDTH_ON_FEW", "EXECUTORS_ON_FEW", "TAKES_MS"],
-  "workpool/src/core/queue.ts": ["FEW_PER_LANE", "TURN_MS", "LOOK"],
-  "workpool/src/core/queued.ts": ["QUEUED_ARGS_BYTES"],
-  "workpool/src/core/report.ts": ["LATER_MS"],
-  "workpool/src/core/slots.ts": ["SLOTS_TO_KNOW", "BETWEEN_ENDS_MS"],
   "workflow/src/component/bulk.ts": ["REASONS", "KEPT_MS"],
   "workflow/src/component/views.ts": ["MAX_TREE"],
   "workflow/src/component/features/children.ts": ["BYTES_BESIDE_INPUT", "MAX_PUT_OFF_MS"],

@@ -95,6 +95,14 @@ describe("where the scheduler has fewer places than the pool has slots", () => {
     expect(events("ended").map(({ label }) => label)).toEqual(Array(12).fill("success"));
   });
 
+  test("a carrier that runs long takes a work that comes 20 s later", async () => {
+    const { deployment, events } = await deployed(1);
+    deployment.at(0, () => deployment.mutation("calls:sleep", { count: 1, ms: 60_000 }));
+    deployment.at(20_000, () => deployment.mutation("calls:sleep", { count: 1, ms: 1_000 }));
+    await deployment.advance(45_000);
+    expect(events("ended")).toHaveLength(1);
+  });
+
   test("a lone short work costs one execution more, and asks for no others", async () => {
     const { deployment, events, started } = await deployed(8);
     deployment.at(0, () => deployment.mutation("calls:sleep", { count: 1, ms: 500 }));

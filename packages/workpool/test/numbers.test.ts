@@ -2,6 +2,7 @@ import { describe, expect, test, vi } from "vitest";
 import { Workpool } from "../src/client/index.js";
 import { checkLimits, waitsForLimit } from "../src/core/index.js";
 import { fullAtOf, leftOf, mayStartAt, paceOf, takenAt } from "../src/core/limits/rate.js";
+import { countWaiting } from "../src/core/limits/refuse.js";
 import { reportBy } from "../src/core/report.js";
 import { TestApp, virtualTime } from "./app.js";
 import { components, internal } from "./convex/_generated/api.js";
@@ -49,6 +50,18 @@ describe("of many that wait for a limit", () => {
   test("as many as 200 are counted that come before one", async () => {
     const { app, last } = await waiting(1, 220);
     expect(await app.inPool((ctx) => waitsForLimit(ctx, last))).toMatchObject({ place: 201 });
+  });
+
+  test("none is overlooked behind 100 lines whose works have gone on", async () => {
+    const app = new TestApp();
+    await app.inPool(async (ctx) => {
+      for (let hash = 0; hash <= 100; hash++)
+        await ctx.db.insert("lines", { line: `${hash}`, blockedBy: "limit0", hash });
+      const row = { work: "last", line: "100", at: ctx.db.vars.commitTs };
+      await ctx.db.insert("limited", row);
+    });
+    const asked = { permit: "limit0", lines: [], most: 1 };
+    expect(await app.inPool((ctx) => countWaiting(ctx, asked))).toBe(1);
   });
 
   test("100 are counted for a limit, and 1,000 for all together", async () => {

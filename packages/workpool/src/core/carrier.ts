@@ -13,6 +13,7 @@ import type {
 import { helpDrain } from "./drain-queue.js";
 import { LATE_BEGIN_MS } from "./gate.js";
 import { isPending } from "./jobs.js";
+import { TAKES_MS } from "./owners.js";
 import { messageOf } from "./result.js";
 import { hasRoom, ROOM_TO_COMPLETE } from "./room.js";
 import { recovered } from "./sweep.js";
@@ -55,8 +56,6 @@ type Ended = TakeArgs["ended"][number];
 
 /** The smallest class runs 64 actions at once: 8 carriers and their works are 56. */
 const MOST_CARRIED = 6;
-/** So long a carrier takes the next works of its slots; then its place goes to others. */
-const TAKES_MS = 10_000;
 /** A carrier with room looks for works at this age, then at twice the age … */
 const FIRST_TAKE_MS = 1_000;
 /** … up to this one: an action of 10 minutes ends before the carrier's own time is up. */

@@ -16,7 +16,10 @@ const WIDTH = 25;
 /** The smallest class runs 64 actions at once: two executors with their works are 58 of them. */
 const WIDTH_ON_FEW = 28;
 const EXECUTORS_ON_FEW = 2;
-/** So long an executor takes works: an action that begins late in it has as much less of 30 min. */
+/**
+ * So long an executor takes works, and a carrier the next ones of its slots; then its place goes to
+ * others. An action that begins late in it has as much less of 30 min.
+ */
 export const TAKES_MS = 10_000;
 /** So long after it has last written free slots are left to an owner that asks: then it has died. */
 export const LEFT_MS = TAKES_MS + GRACE_MS;

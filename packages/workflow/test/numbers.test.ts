@@ -1,0 +1,103 @@
+import { expect, test, vi } from "vitest";
+import type { BulkStatus } from "../src/index.js";
+import type { Doc } from "../src/component/_generated/dataModel.js";
+import { components, internal } from "./convex/_generated/api.js";
+import { useTestApp } from "./harness.js";
+
+/* What the numbers of the component are for, where nothing else fails without them. */
+
+const use = useTestApp({ deploymentClass: "s256" });
+const SECOND = 1_000;
+const HOUR = 3_600 * SECOND;
+const DAY = 24 * HOUR;
+
+const startBulk = async (options: object) =>
+  await use.app.t.mutation(internal.manager.startBulk, { options });
+
+const runs = async () =>
+  (await use.app.inComponent((ctx) => ctx.db.query("runs").collect())).length;
+
+/** A run that has ended, and copies of it. */
+async function copied<Table extends "runs" | "steps">(
+  table: Table,
+  count: number,
+  change: (of: string) => Partial<Doc<Table>>,
+): Promise<string> {
+  const id = await use.app.start("leaf", { n: 1 });
+  await use.app.drive();
+  for (let n = 0; n < count; n += 10)
+    await use.app.inComponent(async (ctx) => {
+      const { _id, _creationTime, ...row } = (await ctx.db.query(table).first())!;
+      for (let i = 0; i < 10; i++) await ctx.db.insert(table, { ...row, ...change(id) } as never);
+    });
+  return id;
+}
+const treeOf = (runId: string) => use.app.t.query(components.workflow.views.tree, { runId });
+
+test("[S183] a bulk is kept for a month after its end", async () => {
+  const over = { do: "cancel", where: {}, state: "completed", done: 0, refused: 0 } as const;
+  const ended = (daysAgo: number) => ({ endedAt: Date.now() - daysAgo * DAY });
+  await use.app.inComponent(async (ctx) => {
+    for (const daysAgo of [25, 35])
+      await ctx.db.insert("bulks", { ...over, refusals: [], recent: "", ...ended(daysAgo) });
+  });
+  await startBulk({ do: "cancel", where: { workflow: "leaf" } });
+  await use.app.drive();
+  const left = await use.app.inComponent((ctx) => ctx.db.query("bulks").collect());
+  const days = left.map(({ endedAt = 0 }) => Math.round((Date.now() - endedAt) / DAY));
+  expect(days).toEqual([25, 0]);
+});
+
+test("[S183] of the reasons why runs were refused, ten are told apart", async () => {
+  await use.app.start("leaf", { n: 1 });
+  await use.app.drive();
+  const bulkId = await startBulk({ do: "cancel", where: { workflow: "leaf" } });
+  await use.app.inComponent(async (ctx) => {
+    const refusals = Array.from({ length: 10 }, (_, n) => ({ why: `${n}`, count: 1, runId: "" }));
+    await ctx.db.patch("bulks", bulkId as never, { refusals });
+  });
+  await use.app.drive();
+  const { refusals } = (await use.app.t.query(internal.manager.bulks, {
+    bulkId,
+  })) as unknown as BulkStatus;
+  expect(refusals).toHaveLength(11);
+  expect(refusals[10]).toMatchObject({ why: "other reasons", count: 1 });
+});
+
+test("the tree of a run shows a hundred children", async () => {
+  const root = await copied("runs", 100, (of) => ({ root: of, parentRun: of }) as never);
+  const tree = await treeOf(root);
+  expect(tree?.runs).toHaveLength(101);
+  expect(tree?.truncated).toBe(false);
+});
+
+test("records with outputs of a megabyte are read as far as a transaction can", async () => {
+  const output = "x".repeat(950_000);
+  const runId = await copied("steps", 20, () => ({ output }));
+  const tree = await treeOf(runId);
+  expect(tree?.truncated).toBe(true);
+  expect(tree?.runs[0]?.steps.length).toBeGreaterThan(10);
+  // A page ends far earlier: others are read beside it.
+  const page = { cursor: null, numItems: 12 };
+  const { records } = (await use.app.t.query(components.workflow.listing.steps, { runId, page }))!;
+  expect(records.length).toBeGreaterThan(2);
+  expect(records.length).toBeLessThan(8);
+});
+
+test("[S59] 250 small children are inserted at once", async () => {
+  await use.app.start("allRest", { of: 250, ms: HOUR });
+  await use.app.drive(async () => (await runs()) > 1);
+  expect(await runs()).toBe(251);
+});
+
+test("[S59] in a crowded pool, children are inserted within 3 s", async () => {
+  await use.app.t.mutation(components.workflow.config.update, { maxParallelism: 1 });
+  for (let n = 0; n < 4; n++) await use.app.start("leaf", { n, ms: HOUR });
+  await use.app.advance(SECOND);
+  vi.spyOn(Math, "random").mockReturnValue(0.9);
+  await use.app.start("allRest", { of: 40, ms: HOUR });
+  await use.app.advance(SECOND);
+  expect(await runs()).toBe(5);
+  await use.app.advance(3 * SECOND);
+  expect(await runs()).toBe(45);
+});
