@@ -27,7 +27,7 @@ const TABLE = {
       FIRST_TAKE_MS: larger("carriers", "two places run twelve works at once"),
     },
     "drain-queue.ts": {
-      QUIET_ROUNDS: untried.larger("gate", "and opens when nothing waits any more"),
+      QUIET_ROUNDS: larger("gate", "and opens when nothing waits any more"),
     },
     "drain.ts": {
       PAUSE_MS: larger("gate", "and opens when nothing waits any more"),
@@ -74,7 +74,7 @@ const TABLE = {
       MOST_OF_ALL: larger("numbers", "100 are counted for a limit, and 1,000 for all"),
     },
     "limits/waits-for.ts": {
-      MOST_COUNTED: untried.larger("numbers", "as many as 200 are counted that come before one"),
+      MOST_COUNTED: larger("numbers", "as many as 200 are counted that come before one"),
     },
     "log.ts": {
       MOST_LOGGED_AT_ONCE: larger("events", "of a large batch the first 100 are logged"),
@@ -168,16 +168,16 @@ const TABLE = {
   },
   "workflow/src/component": {
     "bulk.ts": {
-      PAGE: untried.larger("bulk", "in pages of 50, though what it does lists the runs again"),
-      RECENT: untried.larger("bulk", "stops by itself when more than half of 100 runs are refused"),
-      SMALLER: untried.smaller("bulk", "until the first of them is refused"),
-      MOST_FAILURES: untried.larger("bulk", "until the first of them is refused"),
+      PAGE: larger("bulk", "in pages of 50, though what it does lists the runs again"),
+      RECENT: larger("bulk", "stops by itself when more than half of 100 runs are refused"),
+      SMALLER: smaller("bulk", "until the first of them is refused"),
+      MOST_FAILURES: larger("bulk", "until the first of them is refused"),
     },
     "views.ts": {
-      MAX_TREE_STEPS: untried.smaller("parents", "a run of more steps than a list may hold"),
+      MAX_TREE_STEPS: smaller("parents", "a run of more steps than a list may hold"),
     },
     "core/log.ts": {
-      MAX_MESSAGE_LENGTH: untried.larger("logging", "a message that is very long is cut"),
+      MAX_MESSAGE_LENGTH: larger("logging", "a message that is very long is cut"),
     },
     "core/room.ts": {
       MOST_COUNTED: larger("doing", "no more than 100 are counted and read for that"),
@@ -185,86 +185,43 @@ const TABLE = {
       ERRORS_BYTES: larger("steps", "the errors of many attempts fit"),
     },
     "core/childRuns.ts": {
-      RUNS_AT_ONCE: untried.larger(
-        "guards",
-        "of more children than one page, those that run are canceled",
-      ),
-      FEW: untried.larger("cancel", "few children are canceled at once"),
-      MOST: untried.larger("manager-views", "of 1,500 children it reads a bounded number"),
+      FEW: smaller("cancel", "few children are canceled at once"),
     },
     "core/tags.ts": {
-      MOST_TAGS: untried.larger("tags", "tags cost a row each"),
+      MOST_TAGS: larger("tags", "that gives a run its eleventh tag fails"),
     },
     "core/input.ts": {
-      BRIEF: untried.larger("manager-views", "tells the beginning of the input of a run"),
+      BRIEF: larger("manager-views", "tells the beginning of the input of a run"),
     },
     "engine/begin.ts": {
-      MAX_SCOPE_BYTES: untried.larger("large", "a large state is not sent along with every step"),
-      MAX_INPUT_IN_RUN_BYTES: untried.larger(
-        "manager-restart",
-        "a large input takes the place of a small one",
-      ),
+      MAX_INPUT_IN_RUN_BYTES: larger("sizes", "is where reads of its run cost little"),
     },
     "engine/transition.ts": {
-      MAX_RECORD_BYTES: untried.larger("steps", "a large output after long errors fits"),
-      MAX_RETRIES: untried.larger("steps", "the errors of many attempts fit"),
+      MAX_RECORD_BYTES: larger("steps", "a large output after long errors fits"),
     },
     "events.ts": {
-      MAX_KEPT_BYTES: untried.larger(
-        "manager-events",
-        "what is too large to be kept for all of them",
-      ),
-      LOOK: untried.larger("matches", "of ever so many that wait"),
+      MAX_KEPT_BYTES: larger("manager-events", "what is too large to be kept for all of them"),
     },
     "core/scope.ts": {
-      MAX_CHILD_BYTES: untried.smaller("parents", "outputs of a megabyte each"),
-      DOCUMENTS_AFTER: untried.larger("parents", "thousands of children, whose runs take much"),
-      MAX_CHILDREN_IN_ARGUMENT: untried.larger("large", "all outputs, in order, none missing"),
-      MAX_OUTPUT_IN_RUN_BYTES: untried.larger("parents", "outputs of a megabyte each"),
-      MAX_GATHERED_BYTES: untried.larger("parents", "beyond, the parent fails with tooLarge"),
+      MAX_CHILD_BYTES: larger("parents", "outputs of a megabyte each"),
+      MAX_GATHERED_BYTES: larger("parents", "beyond, the parent fails with tooLarge"),
     },
     "features/iterations.ts": {
-      RECORDED_ITERATIONS: untried.larger("guards", "take no more memory"),
+      RECORDED_ITERATIONS: larger("guards", "take no more memory"),
     },
     "features/failing.ts": {
-      READ_AT_ONCE: untried.larger(
-        "tolerance",
-        "those that fail together, where a stale snapshot lacks",
-      ),
-      MAX_CAUSES: untried.larger("parents", "longer than a document may be nested"),
-      RECOUNT_AFTER_MS: untried.smaller("tolerance", "a second has one recount at most"),
+      MAX_CAUSES: larger("parents", "longer than a document may be nested"),
+      RECOUNT_AFTER_MS: smaller("tolerance", "a second has one recount at most"),
     },
-    "features/ending.ts": {
-      SMALL_PAGE: untried.larger("cancel", "few children are canceled at once"),
-      MOST_ON_ENDS: untried.larger(
-        "on-end",
-        "runs for each of many children that are canceled in pages",
-      ),
-    },
+    "features/ending.ts": {},
     "features/doing.ts": {
-      CHILDREN: untried.larger("doing", "is where its children are"),
-      BELOW: untried.larger("doing", "is where its children are"),
+      BELOW: smaller("doing", "is where its children are"),
     },
-    "features/collecting.ts": {
-      MOST_UNKEPT: untried.larger("collect-deployed", "lets what is collected begin"),
-    },
+    "features/collecting.ts": {},
     "features/retention.ts": {
-      BATCH_MS: untried.larger("manager-removal", "a shorter retention comes first"),
+      BATCH_MS: larger("manager-removal", "a shorter retention comes first"),
     },
-    "features/children.ts": {
-      MIN_BYTES_PUT_OFF: untried.larger(
-        "adversarial-nodes",
-        "children with inputs as large as they may",
-      ),
-      MAX_AT_ONCE: untried.larger(
-        "concurrency",
-        "they are started in pages, whatever their number",
-      ),
-      MAX_BYTES_AT_ONCE: untried.larger(
-        "adversarial-nodes",
-        "children with inputs as large as they may",
-      ),
-    },
+    "features/children.ts": {},
   },
 };
 
@@ -280,8 +237,27 @@ const UNTOLD = {
   "workpool/src/core/limits/wake.ts": ["AT_ENDS"],
   "workflow/src/component/bulk.ts": ["REASONS", "KEPT_MS"],
   "workflow/src/component/views.ts": ["MAX_TREE"],
-  "workflow/src/component/features/children.ts": ["BYTES_BESIDE_INPUT", "MAX_PUT_OFF_MS"],
+  "workflow/src/component/features/children.ts": [
+    "MIN_BYTES_PUT_OFF",
+    "MAX_AT_ONCE",
+    "MAX_BYTES_AT_ONCE",
+    "BYTES_BESIDE_INPUT",
+    "MAX_PUT_OFF_MS",
+  ],
   "workflow/src/component/features/concurrency.ts": ["CANDIDATES", "PICKS", "MAX_RUNNING_READ"],
+  "workflow/src/component/core/childRuns.ts": ["RUNS_AT_ONCE", "MOST"],
+  "workflow/src/component/engine/begin.ts": ["MAX_SCOPE_BYTES"],
+  "workflow/src/component/engine/transition.ts": ["MAX_RETRIES"],
+  "workflow/src/component/events.ts": ["LOOK"],
+  "workflow/src/component/core/scope.ts": [
+    "DOCUMENTS_AFTER",
+    "MAX_CHILDREN_IN_ARGUMENT",
+    "MAX_OUTPUT_IN_RUN_BYTES",
+  ],
+  "workflow/src/component/features/failing.ts": ["READ_AT_ONCE"],
+  "workflow/src/component/features/ending.ts": ["SMALL_PAGE", "MOST_ON_ENDS"],
+  "workflow/src/component/features/doing.ts": ["CHILDREN"],
+  "workflow/src/component/features/collecting.ts": ["MOST_UNKEPT"],
 };
 
 const placed = Object.entries(TABLE).flatMap(([folder, files]) =>

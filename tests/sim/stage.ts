@@ -21,8 +21,8 @@ const MOST_MORE_EVENTS = 6_000;
 /** In so many events nothing has ended that goes on by itself. */
 const HELD_EVENTS = 1_000;
 /**
- * In so many events some step ends, or it does not come to rest. Actions that were canceled may go
- * on for an hour, and their timers are events too.
+ * In so many events an attempt of a step ends, or it does not come to rest. Actions that were
+ * canceled may go on for an hour, and their timers are events too.
  */
 const IDLE_EVENTS = 3_000;
 export const JOBS = "_scheduled_functions";

@@ -203,7 +203,8 @@ export class Watch {
       if (run !== undefined) this.#run(write.id, run);
       const { old, next } = changeOf("steps", write) ?? {};
       if (old !== undefined && next !== undefined) this.#step(old, next);
-      if (next?.endedAt !== undefined && old?.endedAt === undefined) this.ended += 1;
+      const isNew = next !== undefined && old !== undefined && next.attempt > old.attempt;
+      if (isNew || (next?.endedAt !== undefined && old?.endedAt === undefined)) this.ended += 1;
       if (old !== undefined) this.#called(old, next, writes);
       const slot = changeOf("slots", write);
       this.#held += Number(slot?.next?.work !== undefined) - Number(slot?.old?.work !== undefined);
