@@ -213,15 +213,12 @@ const TABLE = {
       MAX_CAUSES: larger("parents", "longer than a document may be nested"),
       RECOUNT_AFTER_MS: smaller("tolerance", "a second has one recount at most"),
     },
-    "features/ending.ts": {},
     "features/doing.ts": {
       BELOW: smaller("doing", "is where its children are"),
     },
-    "features/collecting.ts": {},
     "features/retention.ts": {
       BATCH_MS: larger("manager-removal", "a shorter retention comes first"),
     },
-    "features/children.ts": {},
   },
 };
 
