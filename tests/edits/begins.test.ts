@@ -323,4 +323,23 @@ describe("a run that is restarted", () => {
     await deployment.drive();
     expect(await deployment.see(id)).toMatchObject({ output: ["a", "B"] });
   });
+
+  test("[S102] keeps nothing of a node that is gone and was undone", async () => {
+    const undone = (name: string) =>
+      `.step("${name}", { query: () => 1, compensate: { mutation: () => {} } })`;
+    const last = (body: string) => `.step("last", { mutation: () => ${body} })`;
+    const { deployment, deploy } = await deployed(
+      app(flow(URL, undone("work") + undone("next") + last(`{ throw new Error("over"); }`))),
+      app(flow(URL, undone("renamed") + undone("next") + last("2"))),
+    );
+    const id = await start(deployment, { input: { url: "a" } });
+    await deployment.drive();
+    deploy();
+    await deployment.call("steering:restart", { name: "flow", runId: id, from: "last" });
+    await deployment.drive();
+    expect(await deployment.see(id)).toMatchObject({ state: "completed", output: 2 });
+    const stages = (await deployment.rows("steps")).map(({ stage }) => stage);
+    expect(stages.filter((stage) => stage.startsWith("work"))).toEqual([]);
+    expect(stages).toContain("next");
+  });
 });

@@ -154,6 +154,8 @@ async function restartPage(ctx: MutationCtx, progress: Progress): Promise<Progre
         : await removeIterations(ctx, current, node.name, goesOn.iteration);
     if (!isRemoved) return stopped;
   }
+  if (!(await removeGone(ctx, current, nodes)))
+    return { ...progress, at: nodes.length, affected: [...affected], retained };
   const first = nodes.find(({ name }) => affected.has(name));
   await begin(ctx, current, restart, first, retained, first?.name === from ? resumed : undefined);
   return null;
@@ -183,6 +185,24 @@ async function removeNode(ctx: MutationCtx, of: Run, name: string): Promise<bool
     q.eq("run", of._id).gte("stage", name).lt("stage", `${name}/`),
   );
   return await removeSteps(ctx, of, own);
+}
+
+/** Removes what was undone of nodes that the code no longer has. @returns as {@link removeNode}. */
+async function removeGone(ctx: MutationCtx, of: Run, nodes: readonly Node[]): Promise<boolean> {
+  const names = new Set(nodes.map(({ name }) => name));
+  for (let above = ""; ;) {
+    if (!(await hasRoomInPage(ctx))) return false;
+    const next = await ctx.db
+      .query("steps")
+      .withIndex("by_run_stage", (q) => q.eq("run", of._id).gt("stage", above))
+      .first();
+    if (next === null) return true;
+    const [name = ""] = next.stage.split(".");
+    above = `${name}/`;
+    if (names.has(name)) continue;
+    const record = await stepRead(ctx, of._id, { stage: name });
+    if (record?.undone === true && !(await removeNode(ctx, of, name))) return false;
+  }
 }
 
 /** Removes the records inside a loop from an iteration on. @returns as {@link removeNode}. */
