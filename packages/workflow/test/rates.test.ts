@@ -61,10 +61,15 @@ test("[S223] [S224] a step books what its output says it has used, in place of t
   expect(await taken()).toBeGreaterThan(370);
   await begin("much", 2_000);
   expect(await taken()).toBeGreaterThan(2_300);
-  await begin("waits", 1);
+  const waits = await use.app.start("counted", { name: "waits", used: 1 });
+  await use.app.advance(1_000);
   expect(await use.app.log()).not.toContain("begin waits");
+  const { waitsFor } = (await use.app.status("counted", waits))!.active[0]!;
   await use.app.drive();
   expect(await use.app.log()).toContain("begin waits");
+  // It takes its estimate, and that is there only then.
+  const { endedAt } = (await use.app.status("counted", waits))!;
+  expect(Math.abs(endedAt! - waitsFor!.nextAt!)).toBeLessThan(1_000);
   // A use that is no amount counts as estimated, and the log says so.
   const told = vi.spyOn(console, "error").mockImplementation(() => {});
   const before = await taken();

@@ -1,7 +1,7 @@
 import { type Infer, v } from "convex/values";
 import type { Doc, Gate, HostQueryCtx, QueryCtx } from "../context.js";
 import { readGate } from "../gate.js";
-import { findBucket, rateOf } from "./buckets.js";
+import { findBucket, rateOf, spentBy } from "./buckets.js";
 import { isRate, limitOf, permitOfRate, whichOf } from "./limits.js";
 import { findLine, limitedRow, permitsIn } from "./lines.js";
 import { ownPause } from "./overrides.js";
@@ -46,7 +46,7 @@ export async function waitsForLimit(
   const pause = pauseOfLine(gate, permitsIn(line));
   // What else was full then has room again before a pause ends.
   const blockedBy = pause?.of ?? line.blockedBy;
-  const uses = await usesOf(ctx, gate, blockedBy);
+  const uses = await usesOf(ctx, gate, blockedBy, row);
   // The limit was removed a moment ago.
   if (uses === undefined) return undefined;
   const queries: QueryCtx["db"] = ctx.db;
@@ -86,8 +86,13 @@ async function untilOf(ctx: HostQueryCtx, { wait }: Doc<"limited">): Promise<num
 type Uses = Pick<WaitsFor, "running" | "atMost" | "nextAt">;
 
 /** How much of a permit, or of a rate, is used; undefined if there is no such limit. */
-async function usesOf(ctx: HostQueryCtx, gate: Gate, blockedBy: string): Promise<Uses | undefined> {
-  if (isRate(blockedBy)) return await usesOfRate(ctx, gate, permitOfRate(blockedBy, false));
+async function usesOf(
+  ctx: HostQueryCtx,
+  gate: Gate,
+  blockedBy: string,
+  row: Doc<"limited">,
+): Promise<Uses | undefined> {
+  if (isRate(blockedBy)) return await usesOfRate(ctx, gate, permitOfRate(blockedBy, false), row);
   const atMost = limitOf(gate, blockedBy);
   if (atMost === Infinity) return undefined;
   const queries: QueryCtx["db"] = ctx.db;
@@ -98,15 +103,21 @@ async function usesOf(ctx: HostQueryCtx, gate: Gate, blockedBy: string): Promise
   return { running: held.length, atMost };
 }
 
-async function usesOfRate(ctx: HostQueryCtx, gate: Gate, name: string): Promise<Uses | undefined> {
+async function usesOfRate(
+  ctx: HostQueryCtx,
+  gate: Gate,
+  name: string,
+  row: Doc<"limited">,
+): Promise<Uses | undefined> {
   const rate = rateOf(gate, name);
   if (rate === undefined) return undefined;
+  const { cost = 1 } = spentBy(gate, row).find((spent) => spent.name === name) ?? {};
   const [pace, now] = [paceOf(rate), Date.now()];
   const fullAt = fullAtOf(pace, await findBucket(ctx, name), now);
   const running = pace.burst - leftOf(pace, fullAt, now);
   return {
     running,
     atMost: pace.burst,
-    nextAt: Math.ceil(Math.max(now, mayStartAt(pace, fullAt, 1))),
+    nextAt: Math.ceil(Math.max(now, mayStartAt(pace, fullAt, cost))),
   };
 }
