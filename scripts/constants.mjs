@@ -99,20 +99,20 @@ const TABLE = {
       MAX_CAUSES: larger("workflow/texts", "up to five of them"),
     },
     "queue.ts": {
-      LOOK: untried.larger("numbers-queue", "an end reads a dozen works at most"),
+      LOOK: larger("numbers-queue", "an end reads a dozen works at most"),
       TURN_MS: larger("lanes", "a slot serves the lanes of all slots in turn"),
-      FEW_PER_LANE: untried.larger("numbers-queue", "few wait if every fourth lane has a work"),
+      FEW_PER_LANE: larger("numbers-queue", "few wait if every fourth lane has a work"),
       LARGE_POOL: smaller("conformance", "at once, no more and no fewer while others wait"),
     },
     "room.ts": {
-      PAGE: untried.larger("numbers-works", "as many as 100 works that were set aside"),
-      MOST_TRIED: untried.larger("numbers-queue", "tries 16 works at most that cannot start"),
+      PAGE: larger("numbers-works", "as many as 100 works that were set aside"),
+      MOST_TRIED: larger("numbers-queue", "tries 16 works at most that cannot start"),
       MIB: smaller("on-complete", "does not keep the work from ending"),
       READS_OF_REFUSED: smaller("saturation", "is enough for all that it may read of the queue"),
     },
     "slots.ts": {
-      BETWEEN_ENDS_MS: untried.larger("numbers-slots", "begins no drain if none is free"),
-      SLOTS_TO_KNOW: untried.larger("numbers-slots", "a batch takes 30 of 50"),
+      BETWEEN_ENDS_MS: larger("numbers-slots", "begins no drain if none is free"),
+      SLOTS_TO_KNOW: larger("numbers-slots", "a batch takes 30 of 50"),
       MAX_HAND_OVERS: larger("conformance", "has a chain hand its slot on to itself at most"),
       MAX_HELD_MS: larger("hand-over", "for at most 2 s of hand-overs"),
       ENQUEUE_MS: larger("cost", "a delayed start or a retry: 1 more"),
@@ -127,7 +127,7 @@ const TABLE = {
       CHECK_AGAIN_MS: larger("continuations", "when it has done so twice more, alone"),
     },
     "watch.ts": {
-      FIRST_SEEN_MS: untried.larger("numbers-slots", "it is seen to run after 5 s"),
+      FIRST_SEEN_MS: larger("numbers-slots", "it is seen to run after 5 s"),
       LONGEST_PAUSE_MS: smaller("recovery", "for 30 minutes takes at most 6 sweeps"),
       FIRST_SWEEP_MS: larger("recovery", "soon after another that was lost is seen 30 s after"),
       SHORTEST_PAUSE_MS: larger("recovery", "a mutation's is seen 10 s after its start"),
@@ -167,19 +167,30 @@ const TABLE = {
     },
   },
   "workflow/src/component": {
+    "executor.ts": {
+      MOST_MS: untried.larger("executors", "a report that takes long leaves ends to the next"),
+    },
     "bulk.ts": {
+      REASONS: larger("numbers", "of the reasons why runs were refused, ten are told apart"),
+      KEPT_MS: larger("numbers", "a bulk is kept for a month after its end"),
       PAGE: larger("bulk", "in pages of 50, though what it does lists the runs again"),
       RECENT: larger("bulk", "stops by itself when more than half of 100 runs are refused"),
       SMALLER: smaller("bulk", "until the first of them is refused"),
       MOST_FAILURES: larger("bulk", "until the first of them is refused"),
     },
     "views.ts": {
+      MAX_TREE: smaller("numbers", "the tree of a run shows a hundred children"),
       MAX_TREE_STEPS: smaller("parents", "a run of more steps than a list may hold"),
     },
     "core/log.ts": {
       MAX_MESSAGE_LENGTH: larger("logging", "a message that is very long is cut"),
     },
+    "core/poolHost.ts": {
+      MOST_ARGS_BYTES: larger("executors", "an action with arguments of 20 kB has a function"),
+    },
     "core/room.ts": {
+      PAGE_BYTES: untried.larger("numbers", "are read as far as a transaction can"),
+      ROOM_BYTES: smaller("numbers", "are read as far as a transaction can"),
       MOST_COUNTED: larger("doing", "no more than 100 are counted and read for that"),
       MOST_KEPT: larger("manager-restart", "how a run was steered, and when: the newest 20 times"),
       ERRORS_BYTES: larger("steps", "the errors of many attempts fit"),
@@ -219,6 +230,19 @@ const TABLE = {
     "features/retention.ts": {
       BATCH_MS: larger("manager-removal", "a shorter retention comes first"),
     },
+    "features/concurrency.ts": {
+      MAX_RUNNING_READ: untried.smaller(
+        "concurrency",
+        "a large concurrency is reached, and not passed",
+      ),
+    },
+    "features/children.ts": {
+      BYTES_BESIDE_INPUT: untried.larger(
+        "numbers",
+        "in a crowded pool, many children are inserted",
+      ),
+      MAX_PUT_OFF_MS: larger("numbers", "in a crowded pool, many children are inserted"),
+    },
   },
 };
 
@@ -227,21 +251,14 @@ const TABLE = {
  * or a test of it takes long. None may be added: give a new number a test, or derive it.
  */
 const UNTOLD = {
-  "workflow/src/component/core/poolHost.ts": ["MOST_ARGS_BYTES"],
-  "workflow/src/component/executor.ts": ["MOST_MS"],
-  "workflow/src/component/core/room.ts": ["PAGE_BYTES", "ROOM_BYTES"],
   "workpool/src/component/cancelAll.ts": ["MOMENT_MS"],
   "workpool/src/core/limits/wake.ts": ["AT_ENDS"],
-  "workflow/src/component/bulk.ts": ["REASONS", "KEPT_MS"],
-  "workflow/src/component/views.ts": ["MAX_TREE"],
   "workflow/src/component/features/children.ts": [
     "MIN_BYTES_PUT_OFF",
     "MAX_AT_ONCE",
     "MAX_BYTES_AT_ONCE",
-    "BYTES_BESIDE_INPUT",
-    "MAX_PUT_OFF_MS",
   ],
-  "workflow/src/component/features/concurrency.ts": ["CANDIDATES", "PICKS", "MAX_RUNNING_READ"],
+  "workflow/src/component/features/concurrency.ts": ["CANDIDATES", "PICKS"],
   "workflow/src/component/core/childRuns.ts": ["RUNS_AT_ONCE", "MOST"],
   "workflow/src/component/engine/begin.ts": ["MAX_SCOPE_BYTES"],
   "workflow/src/component/engine/transition.ts": ["MAX_RETRIES"],

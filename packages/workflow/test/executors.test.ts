@@ -1,4 +1,5 @@
-import { expect, test } from "vitest";
+import { expect, test, vi } from "vitest";
+import { internal as ofComponent } from "../src/component/_generated/api.js";
 import { components, internal } from "./convex/_generated/api.js";
 import { TestApp, useTestApp } from "./harness.js";
 
@@ -109,4 +110,34 @@ test("[S156] what is refused among others is reported alone, and is no attempt m
     expect(await app.status("handed", id)).toMatchObject({ state: "completed" });
   expect(app.counter.calls.filter(({ name }) => name === "executor:recordAlone")).not.toEqual([]);
   expect(await app.slotsHeld()).toBe(0);
+});
+
+test("an action with arguments of 20 kB has a function of its own", async () => {
+  await busy();
+  await use.app.start("large", { length: 20_000 });
+  for (let n = 0; n < 4; n++) await use.app.start("slow", { ms: 5_000 });
+  await use.app.drive();
+  const isRoot = (name: string) =>
+    use.app.counter.calls
+      .filter((call) => call.name.endsWith(`large:${name}`))
+      .map(({ how }) => how === "root");
+  expect(isRoot("made")).toEqual([false]);
+  expect(isRoot("length")).toEqual([true]);
+});
+
+test("[S156] a report that takes long leaves ends to the next: its transaction has a second", async () => {
+  const run = await use.app.start("slow", { ms: 1_000 });
+  await use.app.drive();
+  let now = 0;
+  vi.spyOn(performance, "now").mockImplementation(() => (now += 50));
+  const told = await use.app.inComponent(async (ctx) => {
+    const slot = (await ctx.db.query("slots").first())!._id;
+    // They have been reported already, in another way.
+    const token = { run, step: "", attempt: 1 };
+    const ended = Array.from({ length: 20 }, () => ({ slot, fn: "", token, error: "it is lost" }));
+    const report = { range: 0, running: 20, inVain: 0, lane: 0, calledAt: 0, isOver: false };
+    return await ctx.runMutation(ofComponent.executor.recordTogether, { ...report, ended });
+  });
+  expect(told.done).toBeGreaterThan(1);
+  expect(told.done).toBeLessThan(10);
 });
