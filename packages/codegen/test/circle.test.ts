@@ -4,17 +4,27 @@ import { definition } from "./circle.js";
 
 /* That TypeScript 5.9, 6 and 7 see no circle: types.test.ts. */
 
-test("[S175] a reference has its events and nodes written out; only what is not exported is of the definition", async () => {
+test("[S175] a reference has its events and nodes written out; consts are copied, and only what cannot be is of the definition", async () => {
   const { files } = await compileSources([{ file: "auctions.workflow.ts", text: definition }]);
   const textOf = (name: string) => files.find(({ path }) => path.endsWith(`/${name}.ts`))?.text;
   const auction = textOf("auction");
-  expect(auction).toContain(`const events = () => ({
-  bid: [v.object({ cents: v.number() }), z.object({ cents: z.string() })],
-  payment: [Answer],
-  yes: [Answer],
-}) as const;`);
+  expect(auction).toContain(`const input = () => {
+  const Row: z.ZodType<Row_> = z.object({ item: z.string() });
+  return Row;
+};`);
+  expect(auction).toContain(`const events = () => {
+  const by = v.string();
+  const Answer = v.object({ by });
+  return {
+    bid: [v.object({ cents: v.number() }), z.object({ cents: z.string() })],
+    payment: [Answer],
+    yes: [Answer],
+  } as const;
+};`);
   expect(auction).toContain(`If TypeScript says that it depends on itself, export hidden. */
-export interface Auction extends WorkflowReference<InferInput<typeof input>> {
+export interface Auction extends WorkflowReference<
+  InferInput<ReturnType<typeof input>>
+> {
   readonly "~events"?: () => Payloads<typeof events> & {
     noted: Sent<typeof definition, "noted">;
   };

@@ -7,13 +7,19 @@ import { writeGeneratedTypes } from "./type-check.js";
 /* An app whose functions call workflows that refer to functions of the same files. */
 
 export const definition = `import { defineWorkflow } from "@stepwise/workflow";
-import { v } from "convex/values";
+import { type Infer, v } from "convex/values";
 import { z } from "zod";
 import { internal } from "./_generated/api";
 
-export const Answer = v.object({ by: v.string() });
-const hidden = z.object({ note: z.string() });
-export const auction = defineWorkflow({ input: v.object({ item: v.string() }) })
+const by = v.string();
+const Answer = v.object({ by });
+export type Answer = Infer<typeof Answer>;
+function hidden() {
+  return z.object({ note: z.string() });
+}
+export interface Row { readonly item: string }
+const Row: z.ZodType<Row> = z.object({ item: z.string() });
+export const auction = defineWorkflow({ input: Row })
   .event("bid", { schema: v.object({ cents: v.number() }), timeout: "1d" })
   .step("closed", { mutation: internal.auctions.close, args: ({ input }) => input })
   .race("settled", {
@@ -26,7 +32,7 @@ export const auction = defineWorkflow({ input: v.object({ item: v.string() }) })
       asked: (b) => b.event("reply", { anyOf: { yes: Answer, bid: z.object({ cents: z.string() }) } }),
     },
   })
-  .event("noted", { schema: hidden })
+  .event("noted", { schema: hidden() })
   .finalize({ query: () => 1 });
 const helped = (b: any) => b.event("told", { schema: z.string() });
 export const hiding = defineWorkflow({ input: v.object({}) }).branch("way", {
@@ -93,7 +99,7 @@ export async function misused(ctx: GenericMutationCtx<any>, either: boolean): Pr
   await workflow.sendEvent(ctx, auction, "run", "reply", { by: "Ada" });
   // @ts-expect-error a payload that is of no schema
   await workflow.sendEvent(ctx, auction, "run", "payment", { by: 1 });
-  // @ts-expect-error the schema is not exported, and the payload is none of it
+  // @ts-expect-error what makes the schema is not exported, and the payload is none of it
   await workflow.sendEvent(ctx, auction, "run", "noted", { note: 1 });
   // @ts-expect-error nothing waits for an event
   await workflow.sendEvent(ctx, silent, "run", "bid", { cents: 1 });

@@ -63,6 +63,21 @@ export const branches = defineWorkflow({ input: z.object({ k: z.enum(["x", "y"])
       y: (b) => b.event("waits", { schema: z.string() }),
     },
   });
+export const matches = defineWorkflow({ input: z.object({ k: z.enum(["x", "y", "z"]), ok: z.boolean() }) })
+  .match("way", {
+    of: "input",
+    by: "k",
+    cases: {
+      x: (b) => b.step("inside", { query: () => 1 }),
+      y: (b) => b.event("waits", { schema: z.string() }),
+    },
+    default: (b) => b.end(({ input }) => input.ok),
+  })
+  .match("all", {
+    of: "input",
+    by: "ok",
+    cases: { true: (b) => b, false: (b) => b.step("no", { query: (_ctx, { way }) => way }) },
+  });
 export const loops = defineWorkflow({ input }).loop("again", {
   initial: () => 0,
   body: (b) => b.step("inside", { query: (_ctx, { loop }) => loop.state + 1 }),
@@ -173,6 +188,7 @@ async function expectDeclarations(version: keyof typeof compilers): Promise<void
   expect(await saidBy(version, { composite: true })).toBe("");
   const declared = await readFile(join(folder, version, "out/kinds.d.ts"), "utf8");
   expect(declared).toMatch(/Receives<"e", string>/);
+  expect(declared).toMatch(/\["way", string \| number\], \[never, "all.false.no"\]/);
   expect(declared).not.toMatch(/import\(".*definition/);
 }
 

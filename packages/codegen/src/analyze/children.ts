@@ -2,7 +2,7 @@ import { quote } from "../diagnostics/diagnostic.js";
 import { type Node, ts, type TypeScript } from "../typescript.js";
 import type { DefinitionFile } from "./parser.js";
 import { constantOf, type FunctionNode, functionOf, readOption } from "./functions.js";
-import { returnedBy, stringOf, unwrap } from "./functions.js";
+import { returnedBy, stringOf, unwrap, wrapping } from "./functions.js";
 import { heldBy, isScalar, knownValue, objectOf, staysAsItIs } from "./known.js";
 import {
   isAssigned,
@@ -116,7 +116,7 @@ export function childWorkflow(
   file: DefinitionFile,
   known: Workflows,
 ): string | undefined {
-  const resolved = workflowOf(argument, file, known);
+  const resolved = workflowOf(argument, file, known) ?? heldWorkflow(argument, file, known);
   if (resolved === undefined) {
     const message = `the workflow of ${label} cannot be seen here`;
     const hint =
@@ -124,6 +124,19 @@ export function childWorkflow(
     file.report("unknownChild", argument, message, hint);
   }
   return typeof resolved === "object" ? resolved.workflow : undefined;
+}
+
+/** The workflow that an expression stands for. If something changes it, the run time says so. */
+function heldWorkflow(argument: Node, file: DefinitionFile, known: Workflows): Resolved {
+  const held = heldBy(argument, file, file.modules);
+  const holder = held && wrapping(held.node).parent;
+  if (!holder || !ts.isVariableDeclaration(holder) || !ts.isIdentifier(holder.name))
+    return undefined;
+  const { unread, workflow = unread } = known.lookUp({
+    from: held.module.file,
+    name: holder.name.text,
+  });
+  return workflow === undefined ? undefined : { workflow };
 }
 
 function workflowOf(argument: Node, file: DefinitionFile, known: Workflows): Resolved {

@@ -11,6 +11,8 @@ import {
   referencesIn,
 } from "./scoping.js";
 import type { DefinitionFile } from "./parser.js";
+import { isConst } from "./functions.js";
+import { once } from "../plan/once.js";
 import { loadedBy } from "./modules.js";
 import { allBelow, identifiersIn } from "./descendants.js";
 import type { Options } from "./options.js";
@@ -39,34 +41,70 @@ export function readInput(
 /** How a schema comes into the generated file, if its types can be found without the definition. */
 export function schemaPlan(expression: TypeScript.Expression, file: DefinitionFile): InputPlan {
   const hash = sourceHash([expression], file);
-  const names = new Map<string, ImportedName>();
-  const globals = new Set<string>();
-  const closed = new Set<string>();
-  const free = freeNames(expression);
+  const used = namesUsed(expression, file);
   // What a function around it declares, is nowhere else.
-  if (free.some((id) => isHidden(id))) return { kind: "definition", hash, closed: [] };
-  for (const id of free) {
-    const name = importable(id, file);
-    if (name !== undefined) names.set(name.local, name);
-    else if (isDeclaredInFile(id.text, file) || file.imports.has(id.text)) closed.add(id.text);
-    else globals.add(id.text);
-  }
-  const used = [...names.keys(), ...globals];
-  const staysThere =
-    boundToItsPlace(expression).length > 0 ||
-    used.some((name) => narrowedBefore(expression, file).has(name));
+  if (used === undefined) return { kind: "definition", hash, closed: [] };
+  const { names, globals, closed, consts } = used;
+  const narrowed = narrowedBefore(expression, file);
+  const isGuarded = [...names.keys(), ...globals, ...consts.keys()].some((each) =>
+    narrowed.has(each),
+  );
+  const parts = [expression, ...consts.values()];
+  const staysThere = isGuarded || parts.some((part) => boundToItsPlace(part).length > 0);
   if (closed.size > 0 || staysThere)
     return { kind: "definition", hash, closed: [...closed].sort() };
   const named = withoutParentheses(expression);
-  const only = ts.isIdentifier(named) ? names.get(named.text) : undefined;
+  const only = ts.isIdentifier(named) ? importable(named, file) : undefined;
   if (only !== undefined) return { kind: "import", import: only, hash };
+  const inOrder = [...consts].sort(([, one], [, other]) => one.pos - other.pos);
   return {
     kind: "copy",
     imports: sortedBy(names.values(), ({ local }) => local),
     hash,
-    expression: verbatim(expression, new Set(names.keys()), free),
+    expression: verbatim(expression, file),
     globals: [...globals].sort(),
+    consts: inOrder.map(([name, node]) => ({ name, declaration: verbatim(node, file) })),
   };
+}
+
+/** What a schema names, also by the consts of its file; undefined if that is nowhere else. */
+function namesUsed(expression: Node, file: DefinitionFile) {
+  const names = new Map<string, ImportedName>();
+  const globals = new Set<string>();
+  const closed = new Set<string>();
+  const consts = new Map<string, TypeScript.VariableDeclaration>();
+  const parts = [expression];
+  for (const part of parts) {
+    const free = freeNames(part);
+    if (free.some((id) => isHidden(id))) return undefined;
+    for (const id of free) {
+      const { text } = id;
+      const name = importable(id, file);
+      const copied = name === undefined ? copiedConst(id, file) : undefined;
+      if (name !== undefined) {
+        const typeOnly = name.typeOnly && names.get(text)?.typeOnly !== false;
+        names.set(text, { ...name, typeOnly });
+      } else if (copied !== undefined) {
+        if (!consts.has(text)) parts.push(copied);
+        consts.set(text, copied);
+      } else if (isDeclaredInFile(text, file) || file.imports.has(text)) closed.add(text);
+      else globals.add(text);
+    }
+  }
+  return { names, globals, closed, consts };
+}
+
+/**
+ * The const that a name stands for, if it is the same when it is written again beside a schema. An
+ * enum or a class would be another one, and JavaScript would have no types.
+ */
+function copiedConst(id: TypeScript.Identifier, file: DefinitionFile) {
+  if (isOfType(id) || /\.jsx?$/.test(file.file)) return undefined;
+  const [only, other] = declaredAs(id.text, file).filter((each) => !isOnlyType(each));
+  if (only === undefined || other !== undefined || !ts.isVariableDeclaration(only))
+    return undefined;
+  const isPlain = ts.isIdentifier(only.name) && only.initializer !== undefined && isConst(only);
+  return isPlain ? only : undefined;
 }
 
 const withoutParentheses = (node: Node): Node =>
@@ -124,10 +162,11 @@ function loadedModule(part: Node): ReturnType<typeof loadedBy> {
   return module?.name?.startsWith(".") === false ? undefined : module;
 }
 
-const freeNames = (expression: Node): TypeScript.Identifier[] =>
+const freeNames = once((expression: Node): TypeScript.Identifier[] =>
   ts.isIdentifier(expression)
     ? [expression]
-    : referencesIn(expression, undefined, expression.parent);
+    : referencesIn(expression, undefined, expression.parent),
+);
 
 /** How a name comes into the generated file: from the module it is of, or from that file. */
 function importable(id: TypeScript.Identifier, file: DefinitionFile): ImportedName | undefined {
@@ -138,12 +177,31 @@ function importable(id: TypeScript.Identifier, file: DefinitionFile): ImportedNa
     const { imported, typeOnly } = from;
     return { local, imported, module: moduleFromOutput(file.origin, from.module), typeOnly };
   }
-  const [exported] = file.exports.get(local) ?? [];
+  const all = declaredAs(local, file);
+  const meant = all.filter((each) => isOnlyType(each) === isOfType(id));
+  const own = meant.length > 0 ? meant : all;
+  // A type and a value of one name are exported each for itself, but for `export { both }`.
+  const isOther = all.some(isExported) && !own.some(isExported);
+  const [exported] = (file.exports.get(local) ?? []).filter((each) => each !== local || !isOther);
   if (exported === undefined) return undefined;
-  const typeOnly = declaredAs(local, file).every(
-    (each) => ts.isInterfaceDeclaration(each) || ts.isTypeAliasDeclaration(each),
-  );
+  const typeOnly = own.every(isOnlyType);
   return { local, imported: exported, module: definitionModule(file.file), typeOnly };
+}
+
+const isOnlyType = (node: Node): boolean =>
+  ts.isInterfaceDeclaration(node) || ts.isTypeAliasDeclaration(node);
+
+/** Says whether a name stands for a type, as in `z.custom<Row>()`, and not in `typeof row`. */
+function isOfType(id: Node): boolean {
+  const { parent } = id;
+  if (ts.isQualifiedName(parent)) return isOfType(parent);
+  return ts.isTypeReferenceNode(parent);
+}
+
+function isExported(node: TypeScript.NamedDeclaration): boolean {
+  const statement = ts.isVariableDeclaration(node) ? node.parent.parent : node;
+  const modifiers = ts.canHaveModifiers(statement) ? (statement.modifiers ?? []) : [];
+  return modifiers.some(({ kind }) => kind === ts.SyntaxKind.ExportKeyword);
 }
 
 const declaredAs = (name: string, { source }: DefinitionFile): TypeScript.NamedDeclaration[] =>
@@ -152,21 +210,16 @@ const declaredAs = (name: string, { source }: DefinitionFile): TypeScript.NamedD
     .flatMap(([declared, node]) => (declared === name ? [node] : []));
 
 /** A piece of source as it is written, cut at the names that are imported. */
-function verbatim(
-  node: Node,
-  imported: ReadonlySet<string>,
-  free: readonly TypeScript.Identifier[],
-) {
+function verbatim(node: Node, file: DefinitionFile): Expression {
   const parts: Expression["parts"][number][] = [];
   const text = node.getSourceFile().text;
   const dedent = dedenter(node);
   let from = node.getStart();
-  for (const id of free) {
-    const name = id.text;
-    if (!imported.has(name) && id !== node) continue;
+  for (const id of freeNames(node)) {
+    if (importable(id, file) === undefined) continue;
     const at = id.getStart();
     const shorthand = ts.isShorthandPropertyAssignment(id.parent);
-    parts.push(dedent(text.slice(from, at)), { name, shorthand });
+    parts.push(dedent(text.slice(from, at)), { name: id.text, shorthand });
     // An escaped name is longer in the source.
     from = id.getEnd();
   }

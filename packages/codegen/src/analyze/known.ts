@@ -173,6 +173,12 @@ const arithmetic: Readonly<Record<string, (a: number, b: number) => number>> = {
   "/": (a, b) => a / b,
   "%": (a, b) => a % b,
   "**": (a, b) => a ** b,
+  "|": (a, b) => a | b,
+  "&": (a, b) => a & b,
+  "^": (a, b) => a ^ b,
+  "<<": (a, b) => a << b,
+  ">>": (a, b) => a >> b,
+  ">>>": (a, b) => a >>> b,
 };
 
 function combined(operator: string, left: Known, right: Known): Known {

@@ -23,7 +23,8 @@ export function isUnchanged(
   const leaves = (use: Node): boolean => {
     const { parent } = use;
     if (isAssigned(use)) return false;
-    if (ts.isTypeQueryNode(parent) || ts.isExportSpecifier(parent)) return true;
+    const isExported = ts.isExportSpecifier(parent) || ts.isExportAssignment(parent);
+    if (ts.isTypeQueryNode(parent) || isExported) return true;
     if (ts.isCallExpression(parent)) return use !== parent.expression && isTaken(parent);
     if (ts.isVariableDeclaration(parent)) return isConst(parent) && isLeft(parent.name);
     if (isMemberOf(use, parent) && isScalar(parent)) return !isAssigned(parent);

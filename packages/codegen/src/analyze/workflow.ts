@@ -155,6 +155,7 @@ const unreadInput: InputPlan = {
   imports: [],
   expression: { parts: [] },
   globals: [],
+  consts: [],
   hash: "",
 };
 

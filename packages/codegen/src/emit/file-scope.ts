@@ -1,7 +1,8 @@
 import { type Following, followings, generatedFunctions, stagesOf } from "../plan/flow.js";
 import { capitalized, stageIdentifier } from "../plan/names.js";
-import { copiedGlobals, type SeenSchema } from "../plan/events.js";
+import { copiedGlobals, copiedConsts, type SeenSchema } from "../plan/events.js";
 import type {
+  Expression,
   ImportedName,
   InputPlan,
   StagePlan,
@@ -58,6 +59,7 @@ export class FileScope {
       ...generatedFunctions({ nodes }).map((each) => each.name),
       ...tombstoneFunctions(workflow, removed).map((each) => each.name),
       ...copiedGlobals(workflow),
+      ...copiedConsts(workflow),
       ...parameters,
     ]);
     this.#unnamed = stagesOf({ nodes }).filter((stage) => !isQueued(stage));
@@ -104,30 +106,50 @@ export class FileScope {
     return this.#import(order, module, imported, local, typeOnly && known?.typeOnly !== false);
   }
 
-  /** The workflow's `input`, and its declaration if it is a copy of the definition's. */
-  input(input: InputPlan): { local: string; declaration?: string } {
-    if (input.kind === "definition") return { local: `${this.definition()}.options.input` };
-    if (input.kind === "import") return { local: this.#ofApp(input.import, this.name("input")) };
-    const text = this.schema(input);
-    const local = this.name("input");
-    return { local, declaration: `// prettier-ignore\nconst ${local} = ${text};` };
+  /** The workflow's `input`, its type, and its declaration if it is a copy of the definition's. */
+  input(input: InputPlan): {
+    local: string;
+    type: string;
+    declaration?: string;
+  } {
+    const definition = `${this.definition()}.options.input`;
+    if (input.kind === "definition") return { local: definition, type: `typeof ${definition}` };
+    const local = input.kind === "import" ? this.#ofApp(input.import, this.name("input")) : "";
+    if (input.kind === "import") return { local, type: `typeof ${local}` };
+    const { text, consts } = this.schema(input);
+    const name = this.name("input");
+    if (consts.length > 0)
+      return {
+        local: name,
+        type: `ReturnType<typeof ${name}>`,
+        declaration: copiedFunction(name, consts, `${text};`),
+      };
+    const declaration = `// prettier-ignore\nconst ${name} = ${text};`;
+    return { local: name, type: `typeof ${name}`, declaration };
   }
 
-  /** A schema of the definition as it reads here. */
-  schema(schema: SeenSchema): string {
+  /** A schema of the definition as it reads here, and the consts that it names. */
+  schema(schema: SeenSchema): { text: string; consts: readonly WrittenConst[] } {
     const nameHere = (each: ImportedName) => {
       const key = `imported:${each.module} ${each.imported}`;
       return this.#ofApp(each, this.name(key, each.local));
     };
-    if (schema.kind === "import") return nameHere(schema.import);
+    if (schema.kind === "import") return { text: nameHere(schema.import), consts: [] };
     // The user's names come first: in the copy they read best as they were.
     const locals = new Map(schema.imports.map((each) => [each.local, nameHere(each)]));
-    const text = schema.expression.parts.map((part) => {
-      if (typeof part === "string") return part;
-      const name = locals.get(part.name) ?? part.name;
-      return part.shorthand && name !== part.name ? `${part.name}: ${name}` : name;
-    });
-    return text.join("");
+    const written = ({ parts }: Expression): string => {
+      const text = parts.map((part) => {
+        if (typeof part === "string") return part;
+        const name = locals.get(part.name) ?? part.name;
+        return part.shorthand && name !== part.name ? `${part.name}: ${name}` : name;
+      });
+      return text.join("");
+    };
+    const consts = schema.consts.map(({ name, declaration }) => ({
+      name,
+      text: written(declaration),
+    }));
+    return { text: written(schema.expression), consts };
   }
 
   reference(workflow: string): string {
@@ -212,6 +234,21 @@ export class FileScope {
     );
     return texts.join("\n");
   }
+}
+
+export interface WrittenConst {
+  readonly name: string;
+  readonly text: string;
+}
+
+/** A function that gives schemas, for their types alone, and declares first what they name. */
+export function copiedFunction(
+  name: string,
+  consts: readonly WrittenConst[],
+  given: string,
+): string {
+  const before = consts.map(({ text }) => `  const ${text};\n`).join("");
+  return `// prettier-ignore\nconst ${name} = () => {\n${before}  return ${given}\n};`;
 }
 
 const isQueued = ({ kind }: StagePlan): boolean => stageKind(kind).goes === "queued";

@@ -4,23 +4,23 @@ import { capitalized } from "../plan/names.js";
 import { withoutOnEnd } from "../plan/on-end.js";
 import type { NodePlan, TakenEvent, WorkflowPlan } from "../plan/schema.js";
 import { commented, exportedConst, list, property, quoted } from "./code.js";
-import type { FileScope } from "./file-scope.js";
+import { copiedFunction, type FileScope, type WrittenConst } from "./file-scope.js";
 
 /* The reference to a workflow. Its types are written out, so that using it asks for no others. */
 
 export function referenceSections(workflow: WorkflowPlan, file: FileScope): string[] {
-  const { local: input, declaration } = file.input(workflow.input);
+  const input = file.input(workflow.input);
   const events = eventsCode(workflow, file);
   const type = capitalized(workflow.name);
   const copied = events.schemas === undefined ? [] : [file.name("events")];
   return [
-    ...(declaration === undefined ? [] : [commented(inputComment, declaration)]),
+    ...(input.declaration === undefined ? [] : [commented(inputComment, input.declaration)]),
     ...(events.schemas === undefined ? [] : [commented(eventsComment, events.schemas)]),
     commented(
       [`${file.source}, ${workflow.name}.`, ...ofDefinition(workflow)].join(" "),
-      referenceType(workflow, file, input, events.payloads),
+      referenceType(workflow, file, input.type, events.payloads),
     ),
-    exportedConst("reference", type, file.own("reference", input, ...copied)),
+    exportedConst("reference", type, file.own("reference", input.local, ...copied)),
   ];
 }
 
@@ -34,9 +34,16 @@ function eventsCode(workflow: WorkflowPlan, file: FileScope) {
   const byName = new Map<string, TakenEvent["schema"][]>();
   for (const { name, schema } of eventsOf(workflow) ?? [])
     byName.set(name, [...(byName.get(name) ?? []), schema]);
-  const seen = [...byName].flatMap(([name, schemas]) =>
-    schemas.every(isSeen) ? [{ name, texts: schemas.map((each) => file.schema(each)) }] : [],
-  );
+  const consts = new Map<string, WrittenConst>();
+  const seen = [...byName].flatMap(([name, schemas]) => {
+    if (!schemas.every(isSeen)) return [];
+    const copies = schemas.map((each) => file.schema(each));
+    const named = copies.flatMap((each) => each.consts);
+    // Two files may have different things under one name.
+    if (named.some((each) => (consts.get(each.name) ?? each).text !== each.text)) return [];
+    for (const each of named) consts.set(each.name, each);
+    return [{ name, texts: copies.map(({ text }) => text) }];
+  });
   const lines = seen.map(({ name, texts }) => `  ${property(name, list([...new Set(texts)]))},\n`);
   const definition = `typeof ${file.definition()}`;
   const others = [...byName.keys()].filter((name) => !seen.some((each) => each.name === name));
@@ -51,7 +58,15 @@ function eventsCode(workflow: WorkflowPlan, file: FileScope) {
     ...(others.length === 0 ? [] : [`{\n${members.join("")}  }`]),
     ...(eventsOf(workflow) === undefined ? [`${file.runtime("AllSent")}<${definition}>`] : []),
   ];
-  const schemas = `// prettier-ignore\nconst ${file.name("events")} = () => ({\n${lines.join("")}}) as const;`;
+  const name = file.name("events");
+  const schemas =
+    consts.size === 0
+      ? `// prettier-ignore\nconst ${name} = () => ({\n${lines.join("")}}) as const;`
+      : copiedFunction(
+          name,
+          [...consts.values()],
+          `{\n${lines.map((line) => `  ${line}`).join("")}  } as const;`,
+        );
   return { payloads: all.join(" & ") || "never", schemas: seen.length === 0 ? undefined : schemas };
 }
 
@@ -75,7 +90,7 @@ function referenceType(
   const definition = `typeof ${file.definition()}`;
   const member = (key: string, type: string) => `  readonly ${quoted(key)}?: ${type};\n`;
   const base = `export interface ${capitalized(name)} extends ${file.runtime("WorkflowReference")}<`;
-  const inferred = isSeen(from) ? `${file.runtime("InferInput")}<typeof ${input}>` : "never";
+  const inferred = isSeen(from) ? `${file.runtime("InferInput")}<${input}>` : "never";
   const fits = base.length + inferred.length + 3 <= 80;
   const head = fits ? `${base}${inferred}> {` : `${base}\n  ${inferred}\n> {`;
   const members = [

@@ -16,8 +16,15 @@ export function eventsOf({ nodes }: Pick<WorkflowPlan, "nodes">): TakenEvent[] |
 }
 
 /** The globals that copied schemas name: the generated file declares nothing under their names. */
-export function copiedGlobals(workflow: WorkflowPlan | undefined): string[] {
+export const copiedGlobals = (workflow: WorkflowPlan | undefined): string[] =>
+  copiedSchemas(workflow).flatMap(({ globals }) => globals);
+
+/** The consts that are copied beside schemas, where they would hide what has the same name. */
+export const copiedConsts = (workflow: WorkflowPlan | undefined): string[] =>
+  copiedSchemas(workflow).flatMap(({ consts }) => consts.map(({ name }) => name));
+
+function copiedSchemas(workflow: WorkflowPlan | undefined) {
   if (workflow === undefined) return [];
   const events = eventsOf(workflow)?.map(({ schema }) => schema) ?? [];
-  return [workflow.input, ...events].flatMap((each) => (each?.kind === "copy" ? each.globals : []));
+  return [workflow.input, ...events].flatMap((each) => (each?.kind === "copy" ? [each] : []));
 }

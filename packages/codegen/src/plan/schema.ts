@@ -296,8 +296,16 @@ export type InputPlan =
       readonly imports: readonly ImportedName[];
       readonly expression: Expression;
       readonly globals: readonly string[];
+      /** The consts of its file that it names and that are not exported, in order. */
+      readonly consts: readonly CopiedConst[];
       readonly hash: string;
     };
+
+/** A const that is copied beside a schema: `Doc = z.object({ … })`. */
+export interface CopiedConst {
+  readonly name: string;
+  readonly declaration: Expression;
+}
 
 export interface WorkflowPlan extends Omit<z.infer<typeof workflow>, "input"> {
   readonly input: InputPlan;

@@ -246,8 +246,9 @@ export interface Builder<
     Input,
     Scope,
     Name,
-    OutputOfCase<Cases[keyof Cases] | Rest<Default>>,
-    Events | EventsOfCase<Cases[keyof Cases] | Rest<Default>>,
+    // Apart: of a union, declarations would name the type and all cases, not what they give.
+    OutputOfCase<Cases[keyof Cases]> | OutputOfCase<Rest<Default>>,
+    Events | EventsOfCase<Cases[keyof Cases]> | EventsOfCase<Rest<Default>>,
     Hint,
     | {
         [Key in keyof Cases & CaseKey]: `${Key}.${Inside<Scope, NamesOfCase<Cases[Key]>>}`;

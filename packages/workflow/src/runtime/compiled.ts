@@ -353,7 +353,7 @@ export function compiled(
 
     /** What others know of the workflow. The copy of its input is for the type; it is not run. */
     reference: <Reference extends WorkflowReference<never>>(
-      _input: AnySchema,
+      _input: AnySchema | (() => AnySchema),
       _events?: () => Readonly<Record<string, readonly AnySchema[]>>,
     ) =>
       // The interface that generated code declares adds members that exist in types only.
