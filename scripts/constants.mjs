@@ -15,9 +15,6 @@ const NUMBER = /^(?:export )?const ([A-Z][A-Z0-9_]*)(?:: number)? =\s+([\d_.e\s+
 const larger = (file, test) => ({ by: "* 8", file, test });
 const smaller = (file, test) => ({ by: "/ 8", file, test });
 
-/** The test that seems to tell it, which has not been tried. */
-const untried = { larger, smaller };
-
 /** By package and file, how a number is changed, and the test that then fails. */
 const TABLE = {
   "workpool/src/core": {
@@ -136,15 +133,15 @@ const TABLE = {
       MOMENT_MS: smaller("carriers", "the timeout of a carried work counts from its own begin"),
     },
     "limits/refuse.ts": {
-      MOST_EMPTY: untried.smaller("numbers", "behind 100 lines whose works have gone on"),
+      MOST_EMPTY: smaller("numbers", "behind 100 lines whose works have gone on"),
     },
     "queued.ts": {
-      QUEUED_ARGS_BYTES: untried.larger("numbers-queue", "arguments of 2 kB are stored apart"),
+      QUEUED_ARGS_BYTES: larger("numbers-queue", "arguments of 2 kB are stored apart"),
     },
   },
   "workpool/src/component": {
     "cancelAll.ts": {
-      READ_AT_ONCE: untried.larger("numbers-works", "has few others canceled again"),
+      READ_AT_ONCE: larger("numbers-works", "has few others canceled again"),
       LARGEST_PAGE: larger("cancel-all", "a page size that cannot be meant is refused"),
     },
     "delayed.ts": {
@@ -162,13 +159,13 @@ const TABLE = {
       OVERDUE_MS: larger("repair", "is seen to be stalled, and overdue"),
     },
     "work.ts": {
-      INLINE_BYTES: untried.larger("numbers-works", "the document of a work is small"),
+      INLINE_BYTES: larger("numbers-works", "the document of a work is small"),
       LARGEST_VALUE_BYTES: smaller("completion", "large arguments"),
     },
   },
   "workflow/src/component": {
     "executor.ts": {
-      MOST_MS: untried.larger("executors", "a report that takes long leaves ends to the next"),
+      MOST_MS: larger("executors", "a report that takes long leaves ends to the next"),
     },
     "bulk.ts": {
       REASONS: larger("numbers", "of the reasons why runs were refused, ten are told apart"),
@@ -189,7 +186,7 @@ const TABLE = {
       MOST_ARGS_BYTES: larger("executors", "an action with arguments of 20 kB has a function"),
     },
     "core/room.ts": {
-      PAGE_BYTES: untried.larger("numbers", "are read as far as a transaction can"),
+      PAGE_BYTES: larger("numbers", "are read as far as a transaction can"),
       ROOM_BYTES: smaller("numbers", "are read as far as a transaction can"),
       MOST_COUNTED: larger("doing", "no more than 100 are counted and read for that"),
       MOST_KEPT: larger("manager-restart", "how a run was steered, and when: the newest 20 times"),
@@ -230,17 +227,8 @@ const TABLE = {
     "features/retention.ts": {
       BATCH_MS: larger("manager-removal", "a shorter retention comes first"),
     },
-    "features/concurrency.ts": {
-      MAX_RUNNING_READ: untried.smaller(
-        "concurrency",
-        "a large concurrency is reached, and not passed",
-      ),
-    },
     "features/children.ts": {
-      BYTES_BESIDE_INPUT: untried.larger(
-        "numbers",
-        "in a crowded pool, many children are inserted",
-      ),
+      BYTES_BESIDE_INPUT: larger("numbers", "in a crowded pool, many children are inserted"),
       MAX_PUT_OFF_MS: larger("numbers", "in a crowded pool, many children are inserted"),
     },
   },
@@ -258,7 +246,7 @@ const UNTOLD = {
     "MAX_AT_ONCE",
     "MAX_BYTES_AT_ONCE",
   ],
-  "workflow/src/component/features/concurrency.ts": ["CANDIDATES", "PICKS"],
+  "workflow/src/component/features/concurrency.ts": ["CANDIDATES", "PICKS", "MAX_RUNNING_READ"],
   "workflow/src/component/core/childRuns.ts": ["RUNS_AT_ONCE", "MOST"],
   "workflow/src/component/engine/begin.ts": ["MAX_SCOPE_BYTES"],
   "workflow/src/component/engine/transition.ts": ["MAX_RETRIES"],
