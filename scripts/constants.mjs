@@ -133,6 +133,7 @@ const TABLE = {
     },
     "work.ts": {
       LARGEST_VALUE_BYTES: smaller("completion", "large arguments"),
+      MOST_EXECUTED_BYTES: larger("executors", "of 300 KB has a function of its own"),
     },
   },
   "workflow/src/component": {
