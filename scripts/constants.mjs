@@ -161,6 +161,7 @@ const TABLE = {
     "work.ts": {
       INLINE_BYTES: larger("numbers-works", "the document of a work is small"),
       LARGEST_VALUE_BYTES: smaller("completion", "large arguments"),
+      MOST_EXECUTED_BYTES: larger("executors", "of 300 KB has a function of its own"),
     },
   },
   "workflow/src/component": {

@@ -154,13 +154,16 @@ describe("when works wait", () => {
     atRest();
   });
 
-  test("a work with large arguments has a function of its own", async () => {
+  test.each([
+    ["of 250 KB is run by one, which loads its arguments", 250_000, 2],
+    ["of 300 KB has a function of its own", 300_000, 3],
+  ])("a work %s", async (_what, bytes, own) => {
     const { deployment, enqueue, events, times, atRest } = await deployed(2);
     deployment.at(0, () => enqueue(0, 10, 300));
-    deployment.at(100, () => deployment.mutation("calls:size", { bytes: 100_000 }));
+    deployment.at(100, () => deployment.mutation("calls:size", { bytes }));
     await deployment.drive();
     expect(events("ended")).toHaveLength(11);
-    expect(times("worker:runAction")).toBe(3);
+    expect(times("worker:runAction")).toBe(own);
     atRest();
   });
 

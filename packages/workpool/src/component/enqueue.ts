@@ -79,6 +79,7 @@ async function insertWork(
     name,
     args: storedArgs.inline,
     largeArgs: storedArgs.large,
+    largeArgsBytes: storedArgs.large && storedArgs.bytes,
     attempts: 0,
     retry,
     permits,

@@ -1,11 +1,17 @@
 import type { FunctionHandle } from "convex/server";
-import { getConvexSize, v } from "convex/values";
-import { type Executes, Execution, leftToBegin, untilBegun } from "../core/index.js";
+import { getConvexSize, v, type Value } from "convex/values";
+import { type Executes, Execution, leftToBegin, messageOf, untilBegun } from "../core/index.js";
 import { internal } from "./_generated/api.js";
 import type { Id } from "./_generated/dataModel.js";
 import { type ActionCtx, internalAction, internalQuery } from "./_generated/server.js";
 import { vAttempt } from "./schema.js";
-import { type ActionAttempt, type EndedAttempt, outcomeOf, report, vAction } from "./worker.js";
+import {
+  type ActionAttempt,
+  type EndedAttempt,
+  outcomeWithArgs,
+  report,
+  vAction,
+} from "./worker.js";
 
 /** Runs attempts side by side, reports their ends together, and goes on with others. */
 export const execute = internalAction({
@@ -35,10 +41,17 @@ function executesOf(ctx: ActionCtx): Executes<ActionAttempt, EndedAttempt> {
       return await ctx.runQuery(internal.executor.toBegin, { works: attempts });
     },
     attemptOf: (slot, args) => ({ ...args, slot }),
-    perform: async ({ fn, args, workId, attempt, slot }) => {
-      const run = () => ctx.runAction(fn as FunctionHandle<"action">, args);
-      const call = () => untilBegun(run);
-      return { workId, attempt, slot, outcome: await outcomeOf(call) };
+    perform: async ({ fn, args, largeArgs, workId, attempt, slot }) => {
+      const ended = { workId, attempt, slot };
+      const call = (given: Record<string, Value>) =>
+        untilBegun(() => ctx.runAction(fn as FunctionHandle<"action">, given));
+      try {
+        return { ...ended, outcome: await outcomeWithArgs(ctx, { args, largeArgs }, call) };
+      } catch (error) {
+        // Its arguments could not be loaded.
+        const outcome = { kind: "failed" as const, error: messageOf(error), retryable: true };
+        return { ...ended, outcome };
+      }
     },
     bytesOf: ({ outcome }) => getConvexSize(outcome),
     together: async (ended, told) =>

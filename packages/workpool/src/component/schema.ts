@@ -24,6 +24,8 @@ export default defineSchema({
     /** Absent if they are large. */
     args: v.optional(v.any()),
     largeArgs: v.optional(v.id("largeValues")),
+    /** How many bytes these take. */
+    largeArgsBytes: v.optional(v.number()),
     /** Its function is scheduled as it is, and reports its own end; see settling.ts. */
     settles: v.optional(v.boolean()),
     /** How long after its start an attempt must have settled, in ms. */

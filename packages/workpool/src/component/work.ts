@@ -77,6 +77,14 @@ export async function removeWork(ctx: MutationCtx, work: Doc<"works">): Promise<
   return context;
 }
 
+/** An executor holds those of many works, beside their results: they share its memory. */
+const MOST_EXECUTED_BYTES = 256 * 1024;
+
+/** Says whether the arguments of an action are not too large for an executor. */
+export function mayBeExecuted({ largeArgs, largeArgsBytes = Infinity }: Doc<"works">): boolean {
+  return largeArgs === undefined || largeArgsBytes <= MOST_EXECUTED_BYTES;
+}
+
 function storedArgs(work: Doc<"works">): Stored {
   return { inline: work.args, large: work.largeArgs };
 }
@@ -91,16 +99,25 @@ interface Stored {
   readonly large?: Id<"largeValues">;
 }
 
+/** A value that was just stored. */
+interface NewlyStored extends Stored {
+  readonly bytes: number;
+}
+
 /** Stores an argument object or a context. @throws if it is over 1 MB. @param what names it. */
-export async function storeValue(ctx: MutationCtx, value: Value, what: string): Promise<Stored> {
+export async function storeValue(
+  ctx: MutationCtx,
+  value: Value,
+  what: string,
+): Promise<NewlyStored> {
   const bytes = getConvexSize(value);
-  if (bytes < INLINE_BYTES) return { inline: value };
+  if (bytes < INLINE_BYTES) return { inline: value, bytes };
   if (bytes > LARGEST_VALUE_BYTES)
     throw new Error(
       `The ${what} is ${bytes} bytes large, and a work may have ${LARGEST_VALUE_BYTES}: ` +
         "store the data (in a table, or in file storage) and pass its id",
     );
-  return { large: await ctx.db.insert("largeValues", { value }) };
+  return { large: await ctx.db.insert("largeValues", { value }), bytes };
 }
 
 async function storedValue(ctx: MutationCtx, stored: Stored): Promise<Value | undefined> {

@@ -53,12 +53,23 @@ export async function performAttempt(
   { fn, largeArgs, args, ...attempt }: ActionAttempt,
 ): Promise<void> {
   const since = Date.now();
-  const given = largeArgs === undefined ? args : await loadArgs(ctx, largeArgs, since);
-  const outcome: Outcome =
-    given === null
-      ? { kind: "gone", error: goneValue(largeArgs) }
-      : await outcomeOf(() => ctx.runAction(fn as FunctionHandle<"action">, given));
+  const call = (given: Given) => ctx.runAction(fn as FunctionHandle<"action">, given);
+  const outcome = await outcomeWithArgs(ctx, { largeArgs, args }, call);
   await report(ctx, { ...attempt, outcome }, since);
+}
+
+type Given = Record<string, Value>;
+
+/** What comes of a call, for which large arguments are loaded. @throws if that fails for good. */
+export async function outcomeWithArgs(
+  ctx: ActionCtx,
+  { largeArgs, args }: Pick<ActionAttempt, "largeArgs" | "args">,
+  call: (args: Given) => Promise<unknown>,
+): Promise<Outcome> {
+  const given: Given | null =
+    largeArgs === undefined ? args : await loadArgs(ctx, largeArgs, Date.now());
+  if (given === null) return { kind: "gone", error: goneValue(largeArgs) };
+  return await outcomeOf(() => call(given));
 }
 
 async function loadArgs(ctx: ActionCtx, id: Id<"largeValues">, since: number) {
