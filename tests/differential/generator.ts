@@ -101,6 +101,7 @@ class Generator extends HandlerWriter {
       ...(this.chance(isKid ? 0.04 : 0.15) ? [`timeout: ${this.long()}`] : []),
       ...(this.chance(0.25) ? [this.onEnd()] : []),
       ...(this.isLimited ? this.#shared(isKid) : []),
+      ...(this.isLimited && !isKid && this.chance(0.35) ? [this.#collect()] : []),
       ...(this.isLimited && this.#order() < 0.4
         ? [`fairness: { key: ({ input }) => pick("fair", { input }, ["a", "b"]), weight: 2 }`]
         : []),
@@ -145,6 +146,20 @@ class Generator extends HandlerWriter {
         : []),
       ...(this.chance(0.4) ? [`limits: [${this.#limits(["input"]).join(", ")}]`] : []),
     ];
+  }
+
+  /** How starts are collected: each with a key, or some of them. */
+  #collect(): string {
+    const keys = this.oneOf(['["a"]', '["a", "b"]', '["a", "b", ""]']);
+    const keep = this.oneOf(["all", "all", "last", "first"]);
+    const parts = [
+      `key: ({ input }) => pick("collect", { input }, ${keys}) || undefined`,
+      `quiet: ${1_000 + this.upTo(300_000)}`,
+      `keep: "${keep}"`,
+      ...(this.chance(0.5) ? [`atMost: ${301_000 + this.upTo(900_000)}`] : []),
+      ...(this.chance(0.5) ? [`size: ${1 + this.upTo(5)}`] : []),
+    ];
+    return `collect: { ${parts.join(", ")} }`;
   }
 
   /** @param given what a key may be made of. */

@@ -6,6 +6,7 @@ import type { RunRow, Steered, StepRow, Still } from "../differential/rest.js";
 import type { Job } from "../edits/deployed.js";
 import { LIMITS } from "../differential/generator.js";
 import { isEnd, type Node, type Workflows } from "../differential/definition.js";
+import { Collecting } from "./collecting.js";
 import { Laws } from "./laws.js";
 import { PoolHolds } from "./pool-holds.js";
 import { PoolLimits } from "./pool-limits.js";
@@ -73,6 +74,7 @@ export class Watch {
   readonly #limits: PoolLimits;
   readonly rates: PoolRates;
   readonly waits: PoolWaits;
+  readonly collecting: Collecting;
   readonly #holds: PoolHolds;
   /** Attempts whose hold is known. */
   readonly #holding = new Set<string>();
@@ -99,6 +101,7 @@ export class Watch {
       atMostOf: (work) => this.#stepOf(work) && this.#optionsOf(this.#stepOf(work)!)?.waitAtMost,
     });
     this.#holds = new PoolHolds(deployment, tell, place, (id) => this.#heldBy(id));
+    this.collecting = new Collecting(deployment, tell, workflows);
     this.#turns = new Turns(deployment, tell);
     deployment.onCommit((commit) => this.#see(commit));
     deployment.onHappening((event) => {
@@ -191,6 +194,7 @@ export class Watch {
     this.#limits.see(commit);
     this.rates.see(commit);
     this.waits.see(commit);
+    this.collecting.see(commit);
     // An attempt that is lost has asked for nothing.
     if (!this.hasFaults) this.#holds.see(commit);
     this.#turns.see(commit);
