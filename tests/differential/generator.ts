@@ -124,6 +124,7 @@ class Generator extends HandlerWriter {
       this.failing = failing;
       if (this.chance(0.4)) add(this.#failingAtTimes(around()));
     }
+    if (this.isLimited && !isKid && this.chance(0.25)) add(this.#scarce(around()));
     if (this.#wideLeft > 0) add(this.chance(0.6) ? this.#parent(around()) : this.#each(around()));
     while (this.#left > 0) add(this.#node(around()));
     if (this.chance(0.6))
@@ -233,6 +234,12 @@ class Generator extends HandlerWriter {
       : "";
     const options = `${handler}${this.policy(kind)}${recover}${compensate}${limits.options}`;
     return [name, `.step("${name}", { ${options} })`];
+  }
+
+  /** An action for which few starts wait: others are refused. */
+  #scarce(around: Around): [string, string] {
+    const [name, text] = this.#taking(around);
+    return [name, text.replace(/ \}\)$/, `, limits: ["scarce"] })`)];
   }
 
   /** A step that neither fails nor takes time. */

@@ -15,9 +15,12 @@ const brief = new WorkflowManager(components.workflow, { retention: "5m" });
 export const start = internalMutationGeneric(async (ctx, { name, input, refuses, expires, isLimited, ...options }) => {
   const manager = isLimited ? limited : expires ? brief : workflow;
   // Starts that are collected have nothing of their own.
-  if (of(name).definition.options.collect !== undefined) {
+  const { collect, input: schema } = of(name).definition.options;
+  if (collect !== undefined) {
     const run = await manager.start(ctx, of(name), input);
-    await ctx.db.insert("starts", { run, at: input.at });
+    // Without a key it has a run of its own, or that of its \`one\`.
+    if (collect.key({ input: schema.parse(input) }) !== undefined)
+      await ctx.db.insert("starts", { run, at: input.at });
     return run;
   }
   try {

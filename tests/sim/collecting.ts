@@ -45,17 +45,13 @@ export class Collecting {
   see({ by, writes }: Commit): void {
     this.#commit += 1;
     for (const { table, next } of writes)
-      if (table.path === "starts" && next !== undefined)
-        this.#start(next as unknown as Told, writes);
+      if (table.path === "starts" && next !== undefined) this.#start(next as unknown as Told);
     for (const { table, old, next } of writes)
       if (table.path === "workflow/runs" && old?.["collects"] !== undefined)
         this.#look(by, old as unknown as Run, next as unknown as Run | undefined, writes);
   }
 
-  #start({ run, at }: Told, writes: Commit["writes"]): void {
-    const isOwn = writes.some(({ id, old, next }) => id === run && !old && !next?.["collects"]);
-    // Without a key it begins a run of its own.
-    if (isOwn) return;
+  #start({ run, at }: Told): void {
     if (this.#begun.has(run)) this.tell(`${at} was given to ${run}, which has begun`);
     const start = { at, ms: this.deployment.wall(), commit: this.#commit };
     this.#starts.set(run, [...(this.#starts.get(run) ?? []), start]);
