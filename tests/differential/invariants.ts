@@ -72,8 +72,10 @@ export const INVARIANTS: readonly Invariant[] = [
         const ends = steps.filter((step) => step.run === run._id && step.stage === "onEnd");
         const is = ends.map((step) => `${step.generation ?? 1} ${step.state}`).join();
         const isRefused = run.error?.node === "input";
-        // [S207] It was canceled while it collected.
-        if (run.collects !== undefined) return [];
+        // [S207] It was canceled while it collected. A large input has a record of its own.
+        const isInput = (step: StepRow) => step.run === run._id && step.stage === "input";
+        const hasBegun = run.input !== undefined || steps.some(isInput);
+        if (options.collect !== undefined && run.state === "canceled" && !hasBegun) return [];
         const isWhole = run.within === undefined && !(isRefused && onEnd === undefined);
         const has = options.onEnd !== undefined && isWhole;
         const how = run.onEndError === undefined ? "completed" : "failed";
