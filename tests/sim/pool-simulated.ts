@@ -118,6 +118,7 @@ class PoolSimulation {
     const place = { component: "workpool", works: "works" };
     const rates = new PoolRates(this.#deployment, tell, place, (commit) => this.#used(commit));
     const waits = new PoolWaits(this.#deployment, tell, {
+      component: "workpool",
       maxWaiting: FIRST_LIMITS.scarce.maxWaiting,
       isRefusal: ({ table, next }) => table.path === "asked" && next?.["asks"] === "in vain",
       mayBeRefused: (_work, { by }) => by.endsWith("works:enqueue"),

@@ -97,6 +97,7 @@ export class Watch {
     this.#limits = new PoolLimits(deployment, tell, place);
     this.rates = new PoolRates(deployment, tell, place, (commit) => this.#usedIn(commit));
     this.waits = new PoolWaits(deployment, tell, {
+      component: "workflow",
       maxWaiting: LIMITS.scarce.maxWaiting,
       isRefusal: ({ table }) => table.path === "refusals",
       mayBeRefused: (work, commit) => this.#isOfStart(work, commit),
