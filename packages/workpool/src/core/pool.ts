@@ -105,6 +105,12 @@ function isToJoin(work: string): boolean {
   return sum % STARTS_PER_JOIN === 0;
 }
 
+/** Says whether calls like this one may be refused. What is scheduled is repeated without end. */
+async function isOfMany(ctx: MutationCtx): Promise<boolean> {
+  const { scheduledFunctionId } = await ctx.meta.getRequestMetadata();
+  return scheduledFunctionId === null && (await hasFewPlaces(ctx));
+}
+
 /**
  * Says whether others probably enqueue now: one of them has woken the pool a moment ago and runs
  * still, and the rest, which saw an idle pool too, try again. If the scheduler lacks places, a
@@ -112,8 +118,7 @@ function isToJoin(work: string): boolean {
  */
 async function isBurst(ctx: MutationCtx, watch: Watch | null, { work }: Work): Promise<boolean> {
   const { ending } = poolTx(ctx);
-  const comesToAwake = watch?.watched === true && ending === undefined;
-  if (comesToAwake && isToJoin(work) && (await hasFewPlaces(ctx))) return true;
+  if (watch?.watched === true && isToJoin(work) && (await isOfMany(ctx))) return true;
   const waker = wakerOf(watch);
   if (waker === undefined || waker === work || waker === ending) return false;
   return !(await lacksPlaces(ctx)) && (await slotOf(ctx, waker)) !== null;
