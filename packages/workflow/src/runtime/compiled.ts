@@ -167,6 +167,28 @@ export function compiled(
     }
     return await run.failed(error, again, next);
   };
+  /** Goes where the generated function says, and reports. @returns `last`: how it went on. */
+  const follow = async (
+    run: Run,
+    arrive: Arrive | undefined,
+  ): Promise<{ last: Run; queued: Queued | null }> => {
+    try {
+      await arrive?.(run);
+    } catch (error) {
+      run.failAt(run.stage, run.errorAt(run.stage, describeThrown(error), 1));
+    }
+    const { queued, goesOn } = await run.commit();
+    if (goesOn === undefined) return { last: run, queued };
+    const { token, stage, event } = goesOn;
+    const { scheduled } = run.options;
+    const parent = new Run(run.ctx, own, token, stage, {
+      scheduled,
+      fuse: true,
+      budget: run.budget,
+    });
+    const next = following.get(stage);
+    return await follow(parent, event.kind === "failed" ? await ended(parent, event, next) : next);
+  };
   const actionOf = (stage: string, handler: ActionHandler): StepAction =>
     internalActionGeneric({
       args: actionArgs,
@@ -226,10 +248,8 @@ export function compiled(
       returns: v.null(),
       handler: async (ctx, { token, slot, report: reported, fuse }) => {
         const run = new Run(ctx, own, token, stage, { slot, fuse });
-        await follow(
-          run,
-          await (next === undefined ? failRemoved(run) : ended(run, reported, next)),
-        );
+        const arrive = next === undefined ? failRemoved(run) : ended(run, reported, next);
+        await follow(run, await arrive);
         return null;
       },
     });
@@ -338,8 +358,8 @@ export function compiled(
             const { output, ...took } = received(node, events, event);
             await run.succeeded(output, took);
           }
-          const queued = await follow(run, arrive);
-          return queued && { row: queued.row, call: await callOf(run, queued) };
+          const { last, queued } = await follow(run, arrive);
+          return queued && { row: queued.row, call: await callOf(last, queued) };
         },
       });
     },
@@ -378,14 +398,4 @@ function contextFor(ctx: GenericActionCtx<any>, policy: object, stage: string): 
   const runAction: typeof ctx.runAction = (action, ...args) =>
     callFor(stage, args[0], () => ctx.runAction(action, ...args));
   return { ...ctx, runAction };
-}
-
-/** Goes where the generated function says, and reports. */
-async function follow(run: Run, arrive: Arrive | undefined): Promise<Queued | null> {
-  try {
-    await arrive?.(run);
-  } catch (error) {
-    run.failAt(run.stage, run.errorAt(run.stage, describeThrown(error), 1));
-  }
-  return await run.commit();
 }

@@ -8,10 +8,13 @@ import type {
   ActionFunction,
   Deadline,
   Fused,
+  Left,
   Next,
   Outcome,
   Queued,
+  Settled,
   Settlement,
+  Starting,
   Token,
 } from "../component/validators.js";
 import type { StepError } from "../definition/context.js";
@@ -38,17 +41,24 @@ export interface TransactionOptions {
   readonly hasKeys?: boolean | undefined;
   /** What the stage reads, by name, if that came with the call. */
   readonly scope?: Readonly<Record<string, unknown>> | null;
+  /** Of a run that its parent's transaction starts: it shares that with others. */
+  readonly starting?: Starting | undefined;
+  /** What is left to a transaction that goes on. Default: all. */
+  readonly budget?: Budget | undefined;
 }
 
-interface Settled {
-  readonly stale: boolean;
-  readonly queued?: Queued | undefined;
+/** What a transaction has come to. */
+export interface Committed {
+  /** The action that comes next, if it waits in the pool's queue. */
+  readonly queued: Queued | null;
+  /** The children of a parent, with which the transaction goes on, have ended in it. */
+  readonly goesOn: Settled["goesOn"];
 }
 
 /** One transaction of a run: what it reads, and what it reports to the component, in one call. */
 export class Transaction {
   readonly #atHand: AtHand;
-  readonly budget = new Budget();
+  readonly budget: Budget;
   readonly #fused: Fused[] = [];
   readonly #deadlines: Deadline[] = [];
   #reduced: Settlement["reduced"];
@@ -72,6 +82,7 @@ export class Transaction {
     readonly options: TransactionOptions,
   ) {
     this.#atHand = new AtHand(ctx, own, token);
+    this.budget = options.budget ?? new Budget(options.starting);
     this.closed = !options.fuse;
     this.iterations = token.iterations ?? [];
   }
@@ -256,19 +267,23 @@ export class Transaction {
   /**
    * Reports to the component. If the next stage cannot start, the run fails, with this recorded.
    * @throws if the caller should call again, or the run went another way: all is rolled back.
-   * @returns the action that comes next, if it waits in the pool's queue; else null.
    */
-  async commit(): Promise<Queued | null> {
+  async commit(): Promise<Committed> {
     if (this.refused !== undefined) throw this.refused;
     const next = this.#next;
     if (next === undefined)
       throw new Error(`Nothing follows "${this.stage}" in "${this.own.workflow}"`);
-    const settled = await this.#settle(next).catch((error) => this.#settleAgain(next, error));
-    const { stale, queued = null } = settled;
+    const left =
+      next.kind === "children" && !this.closed && this.options.starting === undefined
+        ? await this.budget.left(this.ctx)
+        : undefined;
+    const settled = await this.#settle(next, left).catch((e) => this.#settleAgain(next, e));
+    const { stale, queued = null, goesOn } = settled;
     // guard: stale
     if (stale && this.#fused.length > 0)
       throw new Failure("canceled", `The run went another way while "${this.stage}" was ending`);
-    return queued;
+    for (let n = 0; n < (goesOn?.entered ?? 0); n++) this.budget.spend(0);
+    return { queued, goesOn };
   }
 
   /** The report has thrown: nothing of it stays. It may have failed only for a moment. */
@@ -290,7 +305,8 @@ export class Transaction {
     });
   }
 
-  async #settle(next: Next): Promise<Settled> {
+  /** @param left what children that begin may use of the transaction. Default: nothing. */
+  async #settle(next: Next, left?: Left): Promise<Settled> {
     const { entry } = this.own.functions;
     const isEntered = next.kind === "stage" && next.stage.action === undefined;
     return await this.ctx.runMutation(this.own.component.lib.settle, {
@@ -305,6 +321,8 @@ export class Transaction {
       reduced: this.#reduced,
       deadlines: this.#deadlines.length > 0 ? this.#deadlines : undefined,
       next,
+      left,
+      starting: this.options.starting,
     });
   }
 }
