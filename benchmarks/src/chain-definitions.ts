@@ -42,7 +42,7 @@ const SHAPES = {
     "  } })",
     "  .finalize({ query: (_ctx, { all }) => Object.values(all).reduce((sum, n) => sum + n, 0) })",
   ],
-  /** N nodes of two such branches each, one after another. */
+  /** N nodes of two such branches each. */
   pairs: (length) => [
     ...numbered(length, (i) =>
       [

@@ -1,7 +1,6 @@
 import { Counter, type CounterOptions, vitestTimers } from "@stepwise/testing";
 import { logUsually } from "@stepwise/workpool/core";
 import { makeFunctionReference, mutationGeneric } from "convex/server";
-import { v } from "convex/values";
 import { afterEach, beforeEach, expect, vi } from "vitest";
 import type { MutationCtx } from "../src/component/_generated/server.js";
 import { clearStubs } from "../src/runtime/stubs.js";

@@ -82,7 +82,7 @@ interface Begins {
   /** Gets its work. */
   start?: typeof startWork;
   parentOfMany?: StepId | undefined;
-  /** Where it goes if its first stage may be entered in this transaction. Default: it may not. */
+  /** Where a branch or an item goes that may be entered here. Default: it may not. */
   entersHere?: EntersHere | undefined;
   /** The time of a loop that a restart goes on with. It begins with the run. */
   deadline?: Deadline | undefined;
@@ -107,7 +107,8 @@ export async function beginRun(
   if (run.within !== undefined) known.set(ABOVE, run.parentRun);
   if (first.action !== undefined && paused !== true)
     return await start(ctx, await beginAction(ctx, of, first.action, first, known));
-  if (entersHere !== undefined && first.alone !== true && paused !== true) {
+  const isInside = run.within !== undefined && first.alone !== true;
+  if (entersHere !== undefined && isInside && paused !== true) {
     const { step, scope } = await insertEntry(ctx, of, first, known, { job: entersHere.job });
     entersHere.runs.push({ step, entry: run.entry, scope });
   } else await beginStage(ctx, of, first, known);
