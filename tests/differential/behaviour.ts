@@ -46,6 +46,10 @@ export interface Input {
   readonly n: number;
 }
 
+/** Of several inputs that were collected, the first stands for all. */
+const whoIs = (input: Input | { readonly items: readonly Input[] }): Input =>
+  "items" in input ? input.items[0]! : input;
+
 /** As much of `info` as is used. */
 export interface Told {
   readonly attempt: number;
@@ -202,8 +206,8 @@ export function lasts(site: string, seen: Seen): number {
 export function below(seen: Seen, site: string, key: string | number, fits = true, more = 0) {
   const { input, loop } = seen as { input: Input; loop?: { iteration: number } };
   const iteration = loop === undefined ? "" : `~${loop.iteration}`;
-  const at = `${input.at}/${site}${itemOf(seen)}${iteration}.${key}`;
-  const n = fits ? Math.max(0, input.n - 1) : -1;
+  const at = `${whoIs(input).at}/${site}${itemOf(seen)}${iteration}.${key}`;
+  const n = fits ? Math.max(0, whoIs(input).n - 1) : -1;
   return { at, n, ...(more === 0 ? {} : { more: "x".repeat(more) }) };
 }
 
@@ -239,7 +243,7 @@ function outcome(attempt: number, site: string, seen: Seen, plan: Plan): unknown
     if (plan.fails === "past") throw new RetryAfter(new Date(0), message, data);
     if (plan.fails === "later")
       throw new RetryAfter(lasts(`${site}#${attempt} again`, seen), message, data);
-    if (plan.fails === "throws" || hash(`${seen.input.at} ${site}`) % 3 === 0)
+    if (plan.fails === "throws" || hash(`${whoIs(seen.input).at} ${site}`) % 3 === 0)
       throw new Error(message);
   }
   const text = `${site}:${digest(seen)}${"x".repeat(plan.more ?? 0)}`;
@@ -253,7 +257,7 @@ function line(what: Line["what"], site: string, told: Told, seen: Seen): Line {
   // A branch or an item goes on beside others of the same run.
   const [branch = ""] = /^.*>/.exec(site) ?? [];
   return {
-    text: `${Date.now()} ${input.at}${branch}${itemOf(seen)} ${site} ${what}, saw ${canonical(rest)}`,
+    text: `${Date.now()} ${whoIs(input).at}${branch}${itemOf(seen)} ${site} ${what}, saw ${canonical(rest)}`,
     what,
     key: told.idempotencyKey,
     attempt: told.attempt,

@@ -12,8 +12,16 @@ export interface Definition {
     readonly retry?: Retry;
     readonly timeout?: number;
     readonly onEnd?: Node;
+    readonly collect?: Collect;
   };
   readonly nodes: Nodes;
+}
+/** How starts are collected. */
+export interface Collect {
+  readonly keep: "all" | "last" | "first";
+  readonly quiet: number;
+  readonly atMost?: number;
+  readonly size?: number;
 }
 /* Whatever a builder takes, of any kind. */
 export type Node = any;

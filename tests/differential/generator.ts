@@ -101,6 +101,7 @@ class Generator extends HandlerWriter {
       ...(this.chance(isKid ? 0.04 : 0.15) ? [`timeout: ${this.long()}`] : []),
       ...(this.chance(0.25) ? [this.onEnd()] : []),
       ...(this.isLimited ? this.#shared(isKid) : []),
+      ...(this.isLimited && !isKid && this.chance(0.35) ? [this.#collect()] : []),
       ...(this.isLimited && this.#order() < 0.4
         ? [`fairness: { key: ({ input }) => pick("fair", { input }, ["a", "b"]), weight: 2 }`]
         : []),
@@ -123,6 +124,7 @@ class Generator extends HandlerWriter {
       this.failing = failing;
       if (this.chance(0.4)) add(this.#failingAtTimes(around()));
     }
+    if (this.isLimited && !isKid && this.chance(0.25)) add(this.#scarce(around()));
     if (this.#wideLeft > 0) add(this.chance(0.6) ? this.#parent(around()) : this.#each(around()));
     while (this.#left > 0) add(this.#node(around()));
     if (this.chance(0.6))
@@ -145,6 +147,20 @@ class Generator extends HandlerWriter {
         : []),
       ...(this.chance(0.4) ? [`limits: [${this.#limits(["input"]).join(", ")}]`] : []),
     ];
+  }
+
+  /** How starts are collected: each with a key, or some of them. */
+  #collect(): string {
+    const keys = this.oneOf(['["a"]', '["a", "b"]', '["a", "b", ""]']);
+    const keep = this.oneOf(["all", "all", "last", "first"]);
+    const parts = [
+      `key: ({ input }) => pick("collect", { input }, ${keys}) || undefined`,
+      `quiet: ${1_000 + this.upTo(300_000)}`,
+      `keep: "${keep}"`,
+      ...(this.chance(0.5) ? [`atMost: ${301_000 + this.upTo(900_000)}`] : []),
+      ...(this.chance(0.5) ? [`size: ${1 + this.upTo(5)}`] : []),
+    ];
+    return `collect: { ${parts.join(", ")} }`;
   }
 
   /** @param given what a key may be made of. */
@@ -218,6 +234,12 @@ class Generator extends HandlerWriter {
       : "";
     const options = `${handler}${this.policy(kind)}${recover}${compensate}${limits.options}`;
     return [name, `.step("${name}", { ${options} })`];
+  }
+
+  /** An action for which few starts wait: others are refused. */
+  #scarce(around: Around): [string, string] {
+    const [name, text] = this.#taking(around);
+    return [name, text.replace(/ \}\)$/, `, limits: ["scarce"] })`)];
   }
 
   /** A step that neither fails nor takes time. */

@@ -44,8 +44,10 @@ export const INVARIANTS: readonly Invariant[] = [
   },
   {
     says: "[S101] onComplete was called once for each generation, with the state that it ended in, and saw the run in it",
-    broken: ({ runs, steered, completions }) =>
-      [...steered].flatMap(([id, { ends, refuses, isGone }]) => {
+    broken: ({ runs, steered, completions, workflows }) =>
+      [...steered].flatMap(([id, { workflow, ends, refuses, isGone }]) => {
+        // [S215] A start that is collected has none.
+        if (definitionOf(workflows, workflow).options.collect !== undefined) return [];
         const run = runs.find(({ _id }) => _id === id);
         const told = completions.filter(({ runId }) => runId === id);
         const all = isGone ? ends : [...ends, run?.state];
@@ -70,6 +72,10 @@ export const INVARIANTS: readonly Invariant[] = [
         const ends = steps.filter((step) => step.run === run._id && step.stage === "onEnd");
         const is = ends.map((step) => `${step.generation ?? 1} ${step.state}`).join();
         const isRefused = run.error?.node === "input";
+        // [S207] It was canceled while it collected. A large input has a record of its own.
+        const isInput = (step: StepRow) => step.run === run._id && step.stage === "input";
+        const hasBegun = run.input !== undefined || steps.some(isInput);
+        if (options.collect !== undefined && run.state === "canceled" && !hasBegun) return [];
         const isWhole = run.within === undefined && !(isRefused && onEnd === undefined);
         const has = options.onEnd !== undefined && isWhole;
         const how = run.onEndError === undefined ? "completed" : "failed";

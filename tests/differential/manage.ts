@@ -14,6 +14,15 @@ const limited = new WorkflowManager(components.workflow, { limits: ${JSON.string
 const brief = new WorkflowManager(components.workflow, { retention: "5m" });
 export const start = internalMutationGeneric(async (ctx, { name, input, refuses, expires, isLimited, ...options }) => {
   const manager = isLimited ? limited : expires ? brief : workflow;
+  // Starts that are collected have nothing of their own.
+  const { collect, input: schema } = of(name).definition.options;
+  if (collect !== undefined) {
+    const run = await manager.start(ctx, of(name), input);
+    // Without a key it has a run of its own, or that of its \`one\`.
+    if (collect.key({ input: schema.parse(input) }) !== undefined)
+      await ctx.db.insert("starts", { run, at: input.at });
+    return run;
+  }
   try {
     return await manager.start(ctx, of(name), input, { ...options, onComplete: { fn: onEnd, context: { name, refuses } } });
   } catch (error) {

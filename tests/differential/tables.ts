@@ -16,6 +16,8 @@ export const UNDER_WAY = [
   "lines",
   "permits",
   "turns",
+  "collectors",
+  "collected",
 ] as const satisfies readonly TableNames[];
 /**
  * Those besides that have no row when all runs are gone. What stays is the pool's own, and when

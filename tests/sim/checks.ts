@@ -71,7 +71,8 @@ export function checkRuns(stage: Stage): void {
 /** A step that has waited for as long as it may fails then, and no sooner. */
 function checkWaits(stage: Stage): void {
   const { waits } = stage.watch;
-  if (!stage.hasFaults && !stage.isCrowded) stage.problems.push(...waits.tooLong());
+  if (!stage.hasFaults && !stage.isCrowded)
+    stage.problems.push(...waits.tooLong(), ...stage.watch.collecting.late);
   for (const step of stage.steps()) {
     if (step.state !== "timedOut" || step.errors?.at(-1)?.reason !== "waiting") continue;
     const { run, stage: of, _id } = step;
@@ -85,6 +86,7 @@ function checkWaits(stage: Stage): void {
 /** When all is over, nothing holds on: a fresh run finds a pool at rest, and is soon done. */
 export async function checkRest(stage: Stage): Promise<void> {
   stage.watch.rates.atRest();
+  stage.watch.collecting.atRest();
   await look(stage);
   const [gate] = stage.rows("gate");
   if (gate !== undefined && !gate.open && gate.maxParallelism > 0)

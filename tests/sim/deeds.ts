@@ -14,6 +14,9 @@ import { JOBS, type Stage } from "./stage.js";
 type Aimed = Extract<Deed, { readonly run: number }>;
 type Steering = Exclude<Aimed, { readonly does: "send" | "clash" }>;
 
+/** So many starts that are collected come at one moment. */
+const MOST_COLLECTED = 4;
+
 const INPUT = { at: "top", n: 2 };
 
 /** Does to a deployment what a plan says. */
@@ -203,7 +206,15 @@ export class Deeds {
     return isOfLoop ? { from: node, iteration } : { from: node };
   }
 
-  async start({ refuses = false, ...options }: Start): Promise<void> {
+  /** Of a workflow that collects them, some at one moment. */
+  async start(how: Start): Promise<void> {
+    const { top } = this.#stage.scenario;
+    const collects = this.#stage.workflows[top]?.definition.options.collect !== undefined;
+    const count = collects ? 1 + (this.#count % MOST_COLLECTED) : 1;
+    await Promise.all(Array.from({ length: count }, () => this.#start(how)));
+  }
+
+  async #start({ refuses = false, ...options }: Start): Promise<void> {
     const input = this.#count === 0 ? INPUT : { ...INPUT, at: `top${this.#count}` };
     this.#count += 1;
     const { key, reuse, runAfter, expires } = options;

@@ -12,6 +12,7 @@ import { Idle } from "./idle.js";
 import { plantLarge } from "./large.js";
 import { FIRST_LIMITS, PoolLimits } from "./pool-limits.js";
 import { HeldWorks, PoolHolds } from "./pool-holds.js";
+import { PoolOrder } from "./pool-order.js";
 import { PoolRates } from "./pool-rates.js";
 import { PoolWaits } from "./pool-waits.js";
 import { isUnread } from "./unread.js";
@@ -117,18 +118,21 @@ class PoolSimulation {
     const place = { component: "workpool", works: "works" };
     const rates = new PoolRates(this.#deployment, tell, place, (commit) => this.#used(commit));
     const waits = new PoolWaits(this.#deployment, tell, {
+      component: "workpool",
       maxWaiting: FIRST_LIMITS.scarce.maxWaiting,
       isRefusal: ({ table, next }) => table.path === "asked" && next?.["asks"] === "in vain",
       mayBeRefused: (_work, { by }) => by.endsWith("works:enqueue"),
       atMostOf: (work) => this.#workOf(work)?.waitAtMost,
     });
     [this.#rates, this.#waits] = [rates, waits];
+    const order = new PoolOrder(this.#deployment, tell, "workpool");
     const asking = new HeldWorks((id) => this.#workOf(id));
     const holds = new PoolHolds(this.#deployment, tell, place, (id) => asking.of(id));
     this.#deployment.onCommit((commit) => {
       limits.see(commit);
       rates.see(commit);
       waits.see(commit);
+      order.see(commit);
       // An attempt that is lost has asked for nothing.
       asking.see(commit);
       if (!this.#hasFaults) holds.see(commit);

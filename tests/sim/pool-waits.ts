@@ -30,6 +30,8 @@ type Write = Commit["writes"][number];
 
 /** What those who look know of works. */
 export interface OfWorks {
+  /** Whose tables are those of the pool. */
+  readonly component: string;
   readonly maxWaiting: number;
   /** Says that one was refused, as too many wait. */
   readonly isRefusal: (write: Write) => boolean;
@@ -99,10 +101,13 @@ export class PoolWaits {
       const all = [...this.#waits.values()].filter(({ isScarce }) => isScarce).length + recent;
       if (all < maxWaiting) this.tell(`one was refused, as ${all} wait for ${SCARCE}`);
     }
+    const [gate] = this.deployment.rows<Doc<"gate">>(this.of.component, "gate");
+    // An operator may have removed it.
+    const most = gate?.limits?.[SCARCE]?.maxWaiting ?? Infinity;
     // Other calls of this mutation do not count, nor do attempts and delayed works.
     for (const { line } of added) {
       const before = this.#seenFrom(line);
-      if (before >= maxWaiting) this.tell(`one begins to wait for ${SCARCE}, as ${before} do`);
+      if (before >= most) this.tell(`one begins to wait for ${SCARCE}, as ${before} do`);
     }
   }
 

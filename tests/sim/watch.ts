@@ -6,9 +6,11 @@ import type { RunRow, Steered, StepRow, Still } from "../differential/rest.js";
 import type { Job } from "../edits/deployed.js";
 import { LIMITS } from "../differential/generator.js";
 import { isEnd, type Node, type Workflows } from "../differential/definition.js";
+import { Collecting } from "./collecting.js";
 import { Laws } from "./laws.js";
 import { PoolHolds } from "./pool-holds.js";
 import { PoolLimits } from "./pool-limits.js";
+import { PoolOrder } from "./pool-order.js";
 import { PoolRates } from "./pool-rates.js";
 import { PoolWaits } from "./pool-waits.js";
 import { Turns } from "./turns.js";
@@ -73,6 +75,8 @@ export class Watch {
   readonly #limits: PoolLimits;
   readonly rates: PoolRates;
   readonly waits: PoolWaits;
+  readonly #order: PoolOrder;
+  readonly collecting: Collecting;
   readonly #holds: PoolHolds;
   /** Attempts whose hold is known. */
   readonly #holding = new Set<string>();
@@ -93,12 +97,15 @@ export class Watch {
     this.#limits = new PoolLimits(deployment, tell, place);
     this.rates = new PoolRates(deployment, tell, place, (commit) => this.#usedIn(commit));
     this.waits = new PoolWaits(deployment, tell, {
+      component: "workflow",
       maxWaiting: LIMITS.scarce.maxWaiting,
       isRefusal: ({ table }) => table.path === "refusals",
       mayBeRefused: (work, commit) => this.#isOfStart(work, commit),
       atMostOf: (work) => this.#stepOf(work) && this.#optionsOf(this.#stepOf(work)!)?.waitAtMost,
     });
     this.#holds = new PoolHolds(deployment, tell, place, (id) => this.#heldBy(id));
+    this.#order = new PoolOrder(deployment, tell, "workflow");
+    this.collecting = new Collecting(deployment, tell, workflows);
     this.#turns = new Turns(deployment, tell);
     deployment.onCommit((commit) => this.#see(commit));
     deployment.onHappening((event) => {
@@ -117,6 +124,7 @@ export class Watch {
     this.#limits.forget();
     this.rates.forget();
     this.waits.forget();
+    this.#order.forget();
     this.#held = this.#slots().filter(({ work }) => work !== undefined).length;
     this.log.splice(0, Infinity, ...this.deployment.rows<Line>("", "log"));
     this.stills.length = 0;
@@ -191,6 +199,8 @@ export class Watch {
     this.#limits.see(commit);
     this.rates.see(commit);
     this.waits.see(commit);
+    this.#order.see(commit);
+    this.collecting.see(commit);
     // An attempt that is lost has asked for nothing.
     if (!this.hasFaults) this.#holds.see(commit);
     this.#turns.see(commit);

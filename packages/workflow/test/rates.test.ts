@@ -68,8 +68,9 @@ test("[S223] [S224] a step books what its output says it has used, in place of t
   await use.app.drive();
   expect(await use.app.log()).toContain("begin waits");
   // It takes its estimate, and that is there only then.
-  const { endedAt } = (await use.app.status("counted", waits))!;
-  expect(Math.abs(endedAt! - waitsFor!.nextAt!)).toBeLessThan(1_000);
+  const status = (await use.app.status("counted", waits))!;
+  if (status.state !== "completed") throw new Error(`It is ${status.state}`);
+  expect(Math.abs(status.endedAt - waitsFor!.nextAt!)).toBeLessThan(1_000);
   // A use that is no amount counts as estimated, and the log says so.
   const told = vi.spyOn(console, "error").mockImplementation(() => {});
   const before = await taken();

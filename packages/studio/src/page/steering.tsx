@@ -144,6 +144,8 @@ export function Steering({ status }: { status: ShownRun }) {
       )}
       {goesOn && (
         <ActionButton
+          // A dialog that is open asks no other question than before.
+          key={status.paused ? "resume" : "pause"}
           label={status.paused ? "Resume" : "Pause"}
           question={status.paused ? "Let the run go on?" : "Pause the run, and all below it?"}
           act={async () => await server.write(status.paused ? "resume" : "pause", { runId })}

@@ -1,0 +1,120 @@
+import type { Commit, Deployment } from "@stepwise/testing";
+import type { Doc } from "../../packages/workflow/test/component.js";
+import type { Collect, Workflows } from "../differential/definition.js";
+
+type Run = Doc<"runs">;
+
+/** A transaction commits up to so long after its time. */
+const LATE_MS = 60;
+/** By then a run has begun whose time has come. */
+const SOON_MS = 10_000;
+/** A stale snapshot lacks at most so many commits. */
+const STALE_COMMITS = 40;
+
+/** A start that was collected, in the order of commits. */
+interface Start {
+  /** Its own. */
+  readonly at: string;
+  readonly ms: number;
+  readonly commit: number;
+}
+/** What the app writes down with each of them. */
+interface Told {
+  readonly run: string;
+  readonly at: string;
+}
+
+/** [S204] [S205] [S207] Starts become one run, and nothing that was started is lost. */
+export class Collecting {
+  /** By run, the starts that it was given and that no run has taken. */
+  readonly #starts = new Map<string, Start[]>();
+  /** Runs that take no more. */
+  readonly #begun = new Set<string>();
+  /** Runs that were paused may begin at any time. */
+  readonly #paused = new Set<string>();
+  /** What was too late, if nothing went wrong. */
+  readonly late: string[] = [];
+  #commit = 0;
+
+  constructor(
+    readonly deployment: Deployment,
+    readonly tell: (problem: string) => void,
+    readonly workflows: Workflows,
+  ) {}
+
+  see({ by, writes }: Commit): void {
+    this.#commit += 1;
+    for (const { table, next } of writes)
+      if (table.path === "starts" && next !== undefined) this.#start(next as unknown as Told);
+    for (const { table, old, next } of writes)
+      if (table.path === "workflow/runs" && old?.["collects"] !== undefined)
+        this.#look(by, old as unknown as Run, next as unknown as Run | undefined, writes);
+  }
+
+  #start({ run, at }: Told): void {
+    if (this.#begun.has(run)) this.tell(`${at} was given to ${run}, which has begun`);
+    const start = { at, ms: this.deployment.wall(), commit: this.#commit };
+    this.#starts.set(run, [...(this.#starts.get(run) ?? []), start]);
+  }
+
+  /** A run that collects has begun, or ended, or been paused. */
+  #look(by: string, old: Run, next: Run | undefined, writes: Commit["writes"]): void {
+    if (next?.paused === true) this.#paused.add(old._id);
+    const hasEnded = next?.endedAt !== undefined && old.endedAt === undefined;
+    if (next?.collects !== undefined && !hasEnded) return;
+    const collect = this.workflows[old.workflow]?.definition.options.collect;
+    const given = next?.input ?? largeInputOf(old._id, writes);
+    this.#begun.add(old._id);
+    if (collect === undefined) return;
+    if (given !== undefined) this.#take(by, old, collect, given);
+    // What a run has collected that is canceled is dropped.
+    else this.#starts.delete(old.collects?.rest ?? old._id);
+  }
+
+  #take(by: string, run: Run, collect: Collect, given: unknown): void {
+    const source: string = run.collects?.rest ?? run._id;
+    const starts = this.#starts.get(source) ?? [];
+    const { keep, size = Infinity } = collect;
+    const { items, at } = given as { items?: Told[]; at?: string };
+    const taken = items?.map((item) => item.at) ?? [at];
+    const most = Math.min(size, starts.length);
+    const wanted =
+      keep === "all"
+        ? starts.slice(0, most)
+        : keep === "last"
+          ? starts.slice(-1)
+          : starts.slice(0, 1);
+    const all = wanted.map((start) => start.at);
+    if (String(taken) !== String(all))
+      this.tell(`${by}: ${run._id} takes ${taken}, and not ${all}`);
+    this.#starts.set(source, keep === "all" ? starts.slice(taken.length) : []);
+    if (source === run._id) this.#timely(by, run, collect, starts);
+  }
+
+  /** It has begun when its time had come, or when it was full. */
+  #timely(by: string, { _id }: Run, collect: Collect, starts: readonly Start[]): void {
+    const { quiet, atMost = 10 * quiet, size = Infinity } = collect;
+    const now = this.deployment.wall();
+    const dueAfter = (some: readonly Start[]) =>
+      Math.min((some.at(-1)?.ms ?? 0) + quiet, (starts[0]?.ms ?? 0) + atMost);
+    // The last ones may not have been seen by whoever closed it.
+    const seen = starts.filter(({ commit }) => commit < this.#commit - STALE_COMMITS);
+    if (starts.length < size && now < dueAfter(seen) - LATE_MS)
+      this.tell(`${by}: ${_id} begins ${Math.ceil(dueAfter(seen) - now)} ms before its time`);
+    if (now > dueAfter(starts) + SOON_MS && !this.#paused.has(_id))
+      this.late.push(`${by}: ${_id} begins ${now - dueAfter(starts)} ms late`);
+  }
+
+  /** Nothing waits to be taken any more. */
+  atRest(): void {
+    for (const [run, starts] of this.#starts)
+      if (starts.length > 0) this.tell(`${starts.map(({ at }) => at)} of ${run} were lost`);
+  }
+}
+
+/** A large input has a record of its own. */
+function largeInputOf(run: string, writes: Commit["writes"]): unknown {
+  const isIts = ({ table, next }: Commit["writes"][number]) =>
+    table.path === "workflow/steps" && next?.["run"] === run && next["stage"] === "input";
+  return writes.find(isIts)?.next?.["output"];
+}
