@@ -35,6 +35,36 @@ const SHAPES = {
     "  } })",
     "  .finalize({ query: (_ctx, { all }) => Object.values(all).reduce((sum, n) => sum + n, 0) })",
   ],
+  /** N branches with a single query each. */
+  queryBranches: (length) => [
+    '  .parallel("all", { branches: {',
+    ...numbered(length, (i) => `    b${i}: (b) => b.step("s${i}", { query: () => 1 }),`),
+    "  } })",
+    "  .finalize({ query: (_ctx, { all }) => Object.values(all).reduce((sum, n) => sum + n, 0) })",
+  ],
+  /** N nodes of two such branches each. */
+  pairs: (length) => [
+    ...numbered(length, (i) =>
+      [
+        `  .parallel("p${i}", { branches: {`,
+        `    a: (b) => b.step("a${i}", { query: () => 1 }),`,
+        `    b: (b) => b.step("b${i}", { query: () => 0 }),`,
+        "  } })",
+      ].join("\n"),
+    ),
+    `  .finalize({ query: (_ctx, scope) => ${numbered(length, (i) => `scope.p${i}.a + scope.p${i}.b`).join(" + ")} })`,
+  ],
+  /** N branches with a query and then an action each. */
+  mixedBranches: (length) => [
+    '  .parallel("all", { branches: {',
+    ...numbered(
+      length,
+      (i) =>
+        `    b${i}: (b) => b.step("q${i}", { query: () => 1 }).step("s${i}", { action: async (_ctx, scope) => scope.q${i} }),`,
+    ),
+    "  } })",
+    "  .finalize({ query: (_ctx, { all }) => Object.values(all).reduce((sum, n) => sum + n, 0) })",
+  ],
   /** N cases with a single action each, the first of which wins. */
   cases: (length) => [
     '  .race("all", { cases: {',

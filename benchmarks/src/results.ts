@@ -37,7 +37,7 @@ stops when the run is complete. The table "After the end of a run" has the rest.
 ${table(nodes)}
 
 A row has the cost of a run with N nodes minus the cost of a run with one, divided by N - 1. A child, a branch and an item have a
-single action each. Stepwise starts it as a run of its own; the peer runs it as a step of the same run, by \`Promise.all\` or \`Promise.race\`. The case that wins a race ends at once, the others would take a second; Stepwise cancels them. A client sends the event a few seconds after the run begins to wait, and that call is counted. The row
+single action each, if the row says nothing else. The peer's queries there are \`inline\`. Stepwise starts it as a run of its own; the peer runs it as a step of the same run, by \`Promise.all\` or \`Promise.race\`. The case that wins a race ends at once, the others would take a second; Stepwise cancels them. A client sends the event a few seconds after the run begins to wait, and that call is counted. The row
 of 50 runs at once has the cost of runs of 10 actions minus the cost of runs of one, for each action.
 
 ## After the end of a run

@@ -47,6 +47,14 @@ export const SHAPE_SCENES: readonly ShapeScene[] = [
     peer: "fanOut",
     n,
   })),
+  { title: "… that is a query", ours: "queryBranches", peer: "queryBranches", n: 10 },
+  {
+    title: "… that is a query and then an action",
+    ours: "mixedBranches",
+    peer: "mixedBranches",
+    n: 10,
+  },
+  { title: "a `.parallel` of two queries", ours: "pairs", peer: "pairs", n: 5 },
   { title: "a case of a `.race` of N, which loses", ours: "cases", peer: "race", n: 10 },
   ...[10, 100, 1_000].map((n) => ({
     title: "an item of an `.each` of N",

@@ -22,6 +22,9 @@ const chains: Chain[] = [
   ...lengthsOf("items", [1, 100, 1_000]),
   ...lengthsOf("readingItems", [1, 100]),
   ...lengthsOf("branches", [1, 100]),
+  ...lengthsOf("queryBranches", [1, 10]),
+  ...lengthsOf("mixedBranches", [1, 10]),
+  ...lengthsOf("pairs", [1, 5]),
   ...lengthsOf("cases", [1, 10]),
 ];
 
@@ -149,6 +152,15 @@ test("[S160] a branch of a parallel of 100 takes at most 2.2 root executions, re
   expect(each.rootExecutions).toBeLessThanOrEqual(2.2);
   expect(each.documentsRead).toBeLessThanOrEqual(12);
   expect(each.documentsWritten).toBeLessThanOrEqual(6);
+});
+
+test("[S240] a parallel of two queries takes no root execution, nor does one more branch that is a query", async () => {
+  expect((await measured.shape("pairs", 5)).rootExecutions).toBe(0);
+  const branch = await measured.shape("queryBranches", 10);
+  expect(branch.rootExecutions).toBe(0);
+  expect(branch.documentsRead).toBeLessThanOrEqual(9);
+  expect(branch.documentsWritten).toBeLessThanOrEqual(4);
+  expect((await measured.shape("mixedBranches", 10)).rootExecutions).toBe(2);
 });
 
 test("[S168] one more case of a race of 10, which is canceled, takes at most 1 root execution, reads at most 16 documents and writes at most 6", async () => {

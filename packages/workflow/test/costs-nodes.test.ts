@@ -54,6 +54,11 @@ test("[S76] [S78] the conditions of branches and loops cost none", async () => {
   expect(nine - three).toBe(2 * 6);
 });
 
+test("[S240] a parallel of two queries costs no execution, nor do its branches", async () => {
+  // The start, and what it schedules.
+  expect(await rootExecutions("toldFacts", {})).toBe(2);
+});
+
 test("[S82] a child run with k action steps costs 2k + 1 at most", async () => {
   // The start, what it schedules, the child with its one action, and the join.
   expect(await rootExecutions("single", { n: 1, fails: false })).toBeLessThanOrEqual(2 + 2 * 1 + 1);

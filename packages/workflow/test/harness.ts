@@ -1,12 +1,16 @@
 import { Counter, type CounterOptions, vitestTimers } from "@stepwise/testing";
 import { logUsually } from "@stepwise/workpool/core";
 import { makeFunctionReference, mutationGeneric } from "convex/server";
-import { v } from "convex/values";
 import { afterEach, beforeEach, expect, vi } from "vitest";
 import type { MutationCtx } from "../src/component/_generated/server.js";
 import { clearStubs } from "../src/runtime/stubs.js";
 import * as lib from "../src/component/lib.js";
-import { type Queued, settleArgs, type Settlement, vQueued } from "../src/component/validators.js";
+import {
+  settleArgs,
+  type Settled,
+  type Settlement,
+  vSettled,
+} from "../src/component/validators.js";
 import type { Status } from "../src/index.js";
 import { modules as component, schema as componentSchema } from "../src/test.js";
 import { type ComponentFunction, isOf } from "./component.js";
@@ -40,11 +44,11 @@ export interface Faults {
 
 function settleWith({ settle: fails = () => false, writes }: Faults): typeof lib.settle {
   const real = lib.settle as unknown as {
-    _handler(ctx: MutationCtx, args: Settlement): Promise<{ stale: boolean; queued?: Queued }>;
+    _handler(ctx: MutationCtx, args: Settlement): Promise<Settled>;
   };
   return mutationGeneric({
     args: settleArgs,
-    returns: v.object({ stale: v.boolean(), queued: v.optional(vQueued) }),
+    returns: vSettled,
     handler: async (ctx, args) => {
       if (fails(args)) throw new Error("injected fault");
       return await real._handler(writes ? watched(ctx, (id) => writes(args, id)) : ctx, args);

@@ -287,3 +287,30 @@ describe("a step that steers its own run, among others that run together", () =>
     await use.app.expectNothingLeft();
   });
 });
+
+describe.each(["steersAround", "steersAroundLater"])(
+  "a branch that steers the run around it (%s)",
+  (name) => {
+    test("[S103] [S240] it pauses it: neither goes further", async () => {
+      const id = await use.app.start(name, { how: "pause" });
+      await use.app.advance(100);
+      expect(await use.app.log()).toEqual(["steers"]);
+      await resume(id);
+      await use.app.drive();
+      expect((await use.app.log()).toSorted()).toEqual(["after", "other", "steers"]);
+      expect(await use.app.status(name, id)).toMatchObject({ state: "completed" });
+      // Branches that are scheduled together run together: the other one may be rolled back.
+      if (name === "steersAround") await use.app.expectNothingLeft();
+    });
+
+    test("[S86] [S240] it cancels it: neither goes further", async () => {
+      const id = await use.app.start(name, { how: "cancel" });
+      await use.app.drive();
+      expect(await use.app.log()).toEqual(["steers"]);
+      const states = (await use.app.tree(id)).map(({ state }) => state);
+      expect(new Set(states)).toEqual(new Set(["canceled"]));
+      // Branches that are scheduled together run together: the other one may be rolled back.
+      if (name === "steersAround") await use.app.expectNothingLeft();
+    });
+  },
+);

@@ -38,6 +38,26 @@ export const fanOut = defineWorkflow(component, {
   const children = Array.from({ length }, () => step.runAction(steps.act, { n: 0 }));
   return (await Promise.all(children)).reduce((sum, n) => sum + n, 0);
 });
+/** Each of two kinds of branches, with queries in the workflow's own transaction. */
+function branches(branch: (step: WorkflowCtx) => Promise<number>) {
+  return defineWorkflow(component, {
+    args: { length: v.number(), ms: v.number() },
+    returns: v.number(),
+  }).handler(async (step, { length }): Promise<number> => {
+    const all = Array.from({ length }, () => branch(step));
+    return (await Promise.all(all)).reduce((sum, n) => sum + n, 0);
+  });
+}
+export const queryBranches = branches((step) => step.runQuery(steps.read, { n: 0 }, inline));
+export const mixedBranches = branches(async (step) => {
+  const n = await step.runQuery(steps.read, { n: -1 }, inline);
+  return await step.runAction(steps.act, { n });
+});
+export const pairs = chain(async (step, n) => {
+  const read = () => step.runQuery(steps.read, { n: 0 }, inline);
+  const [one] = await Promise.all([read(), read()]);
+  return n + one;
+});
 /** The first of them wins; the others go on for nothing, as nothing cancels them. */
 export const race = defineWorkflow(component, {
   args: { length: v.number(), ms: v.number() },

@@ -3,6 +3,7 @@ import {
   hasBranches,
   hasStage,
   isApart,
+  isEach,
   isLoop,
   stageKind,
   startsRuns,
@@ -20,6 +21,8 @@ export type Transaction =
   | "none"
   /** What is arrived at may be executed in it. */
   | "open"
+  /** The same, but branches that begin in it do not: it is that of the run around. */
+  | "shared"
   /** One in which nothing more is executed, as it was that of an isolated step. */
   | "closed";
 
@@ -43,7 +46,7 @@ function removals(iterations: number): number {
 
 /** What arriving at a stage costs that is no action: nothing, but when a run begins with it. */
 const arrival = (from: Transaction): number => (from === "none" ? 1 : 0);
-const within = (from: Transaction): Transaction => (from === "none" ? "open" : from);
+export const within = (from: Transaction): Transaction => (from === "none" ? "open" : from);
 
 /** The action and its completion; a referenced one is called by the generated one. */
 const action = ({ reference }: StagePlan): number => (reference === undefined ? 2 : 3);
@@ -51,8 +54,19 @@ const action = ({ reference }: StagePlan): number => (reference === undefined ? 
 function transaction({ policy: { values, computed } }: StagePlan, from: Transaction): Walked {
   if (values["isolate"] === true || computed.includes("isolate"))
     return { executions: 1, after: "closed" };
-  return { executions: from === "open" ? fused : 1, after: "open" };
+  const after = within(from) === "shared" ? "shared" : "open";
+  return { executions: from === "open" || from === "shared" ? fused : 1, after };
 }
+
+/** A transaction enters so many branches at most that begin in it. */
+const MOST_ENTERED = 10;
+
+/** Says whether the branches of a node begin in the transaction that reaches it, but for actions. */
+export const entersBranches = (node: NodePlan, from: Transaction): boolean =>
+  isApart(node) &&
+  !isEach(node) &&
+  (node.bodies ?? []).length <= MOST_ENTERED &&
+  within(from) === "open";
 
 export function throughStage(stage: StagePlan, from: Transaction, node: NodePlan): Walked {
   const { goes, shape } = stageKind(stage.kind);

@@ -18,8 +18,8 @@ import {
   isLoop,
   stageKind,
 } from "../plan/stage-kinds.js";
-import { actionsOf, iterationsOf, limitOf, loopExecutions, takesTurns } from "./costs.js";
-import { type LongestRuns, throughStage, type Transaction } from "./costs.js";
+import { actionsOf, entersBranches, iterationsOf, limitOf, loopExecutions } from "./costs.js";
+import { type LongestRuns, takesTurns, throughStage, type Transaction, within } from "./costs.js";
 import { type WorstCase, worstCase } from "./costs.js";
 
 /** What something costs and takes at most, when nothing fails; and at worst. */
@@ -160,9 +160,12 @@ class Walk {
   }
 
   #node(node: NodePlan): NodeExplained {
+    const reachedIn = this.#from;
     const walked = node.stages.map((stage) => this.#stage(stage, node));
     const iterations = iterationsOf(node);
-    const { bodies, more = 0 } = isLoop(node) ? this.#loop(node, iterations) : this.#cases(node);
+    const { bodies, more = 0 } = isLoop(node)
+      ? this.#loop(node, iterations)
+      : this.#cases(node, reachedIn);
     const extra = { rootExecutions: more, transactions: more, worstCaseMs: 0 };
     const stages =
       more === 0 ? walked : walked.map((stage) => ({ ...stage, ...sumOf([stage, extra]) }));
@@ -211,18 +214,25 @@ class Walk {
   }
 
   /** Each case begins where the branch does. */
-  #cases(node: NodePlan): { bodies?: BodyExplained[] | undefined; more?: number } {
+  #cases(node: NodePlan, reachedIn: Transaction) {
+    const isEntered = entersBranches(node, reachedIn);
     // What is run by a run of its own begins as a run does.
-    const from = isApart(node) ? "none" : this.#from;
-    let isClosed = false;
+    const from = !isApart(node) ? this.#from : isEntered ? "shared" : "none";
+    const afters: Transaction[] = [];
     const bodies = node.bodies?.map((each) => {
       this.#from = from;
       const body = this.#body(each);
-      isClosed ||= this.#from === "closed";
+      afters.push(this.#from);
       return body;
     });
-    if (bodies !== undefined) this.#from = isClosed && !isApart(node) ? "closed" : "open";
-    return { bodies };
+    if (bodies === undefined) return {};
+    const areFused = bodies.every(({ rootExecutions }) => rootExecutions < 1);
+    // No function wakes it: the transaction goes on with what follows.
+    const isPassed = isEntered && areFused && afters.every((after) => after === "shared");
+    const otherwise = (["closed", "shared"] as const).find((after) => afters.includes(after));
+    if (isPassed) this.#from = within(reachedIn);
+    else this.#from = (isApart(node) ? undefined : otherwise) ?? "open";
+    return { bodies, more: isPassed ? -1 : 0 };
   }
 
   /** The first iteration may need one transaction more than the next ones, by the loop itself. */

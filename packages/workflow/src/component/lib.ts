@@ -44,9 +44,9 @@ import {
   vCollect,
   vGathering,
   vPermits,
-  vQueued,
   vRead,
   vReported,
+  vSettled,
   vTagValue,
   vToken,
 } from "./validators.js";
@@ -85,7 +85,7 @@ export const start = mutation({
 
 export const settle = mutation({
   args: settleArgs,
-  returns: v.object({ stale: v.boolean(), queued: v.optional(vQueued) }),
+  returns: vSettled,
   handler: async (ctx, settlement) => await settleStep(ctx, settlement),
 });
 

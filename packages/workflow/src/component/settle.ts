@@ -14,6 +14,7 @@ import { workflowOf } from "./core/runs.js";
 import { isEntry, runsWithin, type TimedKind } from "./core/kinds.js";
 import { logStep } from "./core/log.js";
 import { pool } from "./core/poolHost.js";
+import { noteStarting } from "./core/startingParent.js";
 import {
   isActive,
   keyOf,
@@ -32,6 +33,7 @@ import { setDeadline } from "./engine/deadlineTimer.js";
 import { scheduleEntry } from "./engine/entry.js";
 import { type Progress, recordFused, recordOutcome } from "./engine/transition.js";
 import { startChildren } from "./features/children.js";
+import { enterChildren, type Started } from "./features/entering.js";
 import { keepCollected } from "./features/collecting.js";
 import { undone } from "./features/compensation.js";
 import { endRun, finishUndone } from "./features/ending.js";
@@ -41,10 +43,17 @@ import {
   type Fused,
   type Next,
   type Outcome,
-  type Queued,
+  type Settled,
   type Settlement,
   vErrorKind,
 } from "./validators.js";
+
+interface Here extends Progress {
+  /** The scheduled function that the transaction is, if it is one. */
+  readonly own: Step["job"];
+  /** A parent with the children that the transaction enters at its end. */
+  started?: Started;
+}
 
 /**
  * The transition: records what happened, and begins what comes next, which it tells without a slot
@@ -52,11 +61,9 @@ import {
  * gives back its slot. It is not stale if a step cancels its own run: what it did stays.
  * @throws if the run is paused and stages were executed here: the caller reports without them.
  */
-export async function settle(
-  ctx: MutationCtx,
-  settlement: Settlement,
-): Promise<{ stale: boolean; queued?: Queued | undefined }> {
-  const { token, slot, outcome, fused, next } = settlement;
+export async function settle(ctx: MutationCtx, settlement: Settlement): Promise<Settled> {
+  const { token, slot, outcome, fused, next, left } = settlement;
+  noteStarting(ctx, settlement.starting);
   const found = await stepWithId(ctx, token.step);
   const ended = { work: token.step, slot: slot as SlotId | undefined, executes: true };
   if (
@@ -81,8 +88,9 @@ export async function settle(
   const plan = planOf(found, settlement);
   const step = { ...found, plan };
   if (plan !== found.plan) await ctx.db.patch("steps", found._id, { plan });
+  const own = settlement.scheduled === true ? found.job : undefined;
   const ids = new Map([[keyOf(step), step._id]]);
-  const progress: Progress = { step, ids, known: new Map(), loops: [] };
+  const progress: Here = { step, ids, known: new Map(), loops: [], own };
   await recordOutcome(ctx, progress, settlement);
   if (outcome.kind === "success" && outcome.used !== undefined)
     await bookSpent(ctx, pool, step.permits, outcome.used);
@@ -103,7 +111,14 @@ export async function settle(
   const hasArrived = outcome.kind === "open" && isEntry(step);
   // The run does not stay here, for example at a node that a restart has not done again.
   if (hasArrived && !isRecorded(step, fused, next)) await ctx.db.delete("steps", step._id);
-  return { stale: false, queued: row ? { row, scope: successor?.args["scope"] } : undefined };
+  const { started } = progress;
+  // Last, as if each were entered after this transaction.
+  const goesOn = started && left && (await enterChildren(ctx, started, { ...left, job: own }));
+  return {
+    stale: false,
+    goesOn,
+    queued: row ? { row, scope: successor?.args["scope"] } : undefined,
+  };
 }
 
 /** The run cannot go on at a step. What its action reported is recorded, and so undone. */
@@ -167,8 +182,8 @@ function isRecorded(step: Step, fused: readonly Fused[], next: Next): boolean {
 /** Begins what comes next. @returns the work to put in the slot that becomes free. */
 async function beginNext(
   ctx: MutationCtx,
-  progress: Progress,
-  { outcome, next, entry }: Settlement,
+  progress: Here,
+  { outcome, next, entry, left }: Settlement,
 ) {
   const { step, known } = progress;
   const arrived = (where: Pick<Fused, "stage" | "iterations">) =>
@@ -194,9 +209,13 @@ async function beginNext(
       const { startedAt } = reached;
       return await actionWork(ctx, { ...step, startedAt }, action, { reads }, known);
     }
-    case "children":
-      await startChildren(ctx, step, arrived(next.children) ? step : null, next.children);
+    case "children": {
+      const { children } = next;
+      const record = arrived(children) ? step : null;
+      const own = left && { job: progress.own };
+      progress.started = await startChildren(ctx, step, record, children, own);
       return undefined;
+    }
     case "reduce": {
       const { stage, iterations, accumulated: value, from } = next;
       await storeReduced(ctx, step.run, { stage, iterations, value }, from);

@@ -188,6 +188,8 @@ export const vStage = v.object({
   ...marks,
   /** The transaction before it failed: this one may too, and is then repeated at once. */
   afterFailure: v.optional(v.boolean()),
+  /** It has a transaction of its own. */
+  alone: v.optional(v.boolean()),
 });
 export type Stage = Infer<typeof vStage>;
 
@@ -478,6 +480,31 @@ export const vPlans = v.array(
 );
 export type Plans = Infer<typeof vPlans>;
 
+/** How many more stages a transaction may execute, and for how long. */
+const left = { stages: v.number(), ms: v.number() };
+export const vLeft = v.object(left);
+export type Left = Infer<typeof vLeft>;
+
+/**
+ * A child is entered by the transaction that starts it: its parent's record, the scheduled function
+ * that this is, if it is one, and the child's share.
+ */
+export const vStarting = v.object({
+  parent: v.string(),
+  job: v.optional(v.id("_scheduled_functions")),
+  ...left,
+});
+export type Starting = Infer<typeof vStarting>;
+
+/** Children that began in a transaction have ended in it: it goes on with their parent. */
+export const vGoesOn = v.object({
+  token: vToken,
+  stage: v.string(),
+  event: vEvent,
+  /** How many children were entered. */
+  entered: v.number(),
+});
+
 /** What one transaction of a run reports. */
 export const settleArgs = {
   token: vToken,
@@ -495,5 +522,18 @@ export const settleArgs = {
   reduced: v.optional(v.object({ ...record, value: v.any() })),
   deadlines: v.optional(v.array(vDeadline)),
   next: vNext,
+  /** Children that begin may be entered here. Default: they may not. */
+  left: v.optional(vLeft),
+  /** Its parent, whose children are being started, is not entered. */
+  starting: v.optional(vStarting),
 };
 export type Settlement = ObjectType<typeof settleArgs>;
+
+/** What has come of a report. */
+export const vSettled = v.object({
+  /** It has changed nothing. */
+  stale: v.boolean(),
+  queued: v.optional(vQueued),
+  goesOn: v.optional(vGoesOn),
+});
+export type Settled = Infer<typeof vSettled>;

@@ -1,6 +1,6 @@
 import { leaveRoom, ROOM_TO_COMPLETE } from "@stepwise/workpool/core";
 import type { GenericMutationCtx, TransactionLimits } from "convex/server";
-import type { Read, Token } from "../component/validators.js";
+import type { Left, Read, Token } from "../component/validators.js";
 import type { Bound } from "./functions.js";
 
 const MIB = 1 << 20;
@@ -92,6 +92,15 @@ export class Budget {
   readonly #since = performance.now();
   #before = { databaseQueries: 0, documentsWritten: 0 };
 
+  constructor(readonly most: Left = { stages: MAX_STAGES, ms: MAX_MS }) {}
+
+  /** What is left of it; undefined if that is nothing. */
+  async left(ctx: GenericMutationCtx<any>): Promise<Left | undefined> {
+    if (await this.isSpent(ctx)) return undefined;
+    const { stages, ms } = this.most;
+    return { stages: stages - this.#stages, ms: ms - (performance.now() - this.#since) };
+  }
+
   /** @param outputBytes of its output, and of what is reported with that. */
   spend(outputBytes: number): void {
     this.#stages++;
@@ -100,9 +109,9 @@ export class Budget {
 
   async isSpent(ctx: GenericMutationCtx<any>): Promise<boolean> {
     if (
-      this.#stages >= MAX_STAGES ||
+      this.#stages >= this.most.stages ||
       this.#outputBytes > MAX_OUTPUT_BYTES ||
-      performance.now() - this.#since > MAX_MS
+      performance.now() - this.#since > this.most.ms
     )
       return true;
     const metrics = await ctx.meta.getTransactionMetrics();

@@ -10,7 +10,7 @@ import {
 import { type ObjectType, v } from "convex/values";
 import { attemptOf } from "../attempts.js";
 import type { ComponentApi } from "../component/_generated/component.js";
-import { vCalls, vFollows, vReported } from "../component/validators.js";
+import { type Settled, vCalls, vFollows, vReported } from "../component/validators.js";
 import type { Info } from "../definition/context.js";
 import type { AnyDefinition } from "../definition/definition.js";
 import type { Retry } from "../definition/node.js";
@@ -54,7 +54,6 @@ import { readableScope, type Reads, readsOf } from "./reads.js";
 import { referenceTo, type WorkflowReference } from "./reference.js";
 import { restartBy } from "./restart.js";
 import { type Arrive, Run } from "./run.js";
-import type { Settled } from "./transaction.js";
 import { knowCompiled } from "./secrets.js";
 import { readsSecret } from "./shown.js";
 import { stubOf } from "./stubs.js";
@@ -168,6 +167,25 @@ export function compiled(
     }
     return await run.failed(error, again, next);
   };
+  /** Goes where the generated function says, and reports. @returns `last`: how it went on. */
+  const follow = async (run: Run, arrive: Arrive | undefined): Promise<Settled & { last: Run }> => {
+    try {
+      await arrive?.(run);
+    } catch (error) {
+      run.failAt(run.stage, run.errorAt(run.stage, describeThrown(error), 1));
+    }
+    const settled = await run.commit();
+    if (settled.goesOn === undefined) return { ...settled, last: run };
+    const { token, stage, event } = settled.goesOn;
+    const { scheduled } = run.options;
+    const parent = new Run(run.ctx, own, token, stage, {
+      scheduled,
+      fuse: true,
+      budget: run.budget,
+    });
+    const next = following.get(stage);
+    return await follow(parent, event.kind === "failed" ? await ended(parent, event, next) : next);
+  };
   const actionOf = (stage: string, handler: ActionHandler): StepAction =>
     internalActionGeneric({
       args: actionArgs,
@@ -227,10 +245,8 @@ export function compiled(
       returns: v.null(),
       handler: async (ctx, { token, slot, report: reported, fuse }) => {
         const run = new Run(ctx, own, token, stage, { slot, fuse });
-        await follow(
-          run,
-          await (next === undefined ? failRemoved(run) : ended(run, reported, next)),
-        );
+        const arrive = next === undefined ? failRemoved(run) : ended(run, reported, next);
+        await follow(run, await arrive);
         return null;
       },
     });
@@ -340,11 +356,11 @@ export function compiled(
             const { output, ...took } = received(node, events, event);
             await run.succeeded(output, took);
           }
-          const { stale, queued } = await follow(run, arrive);
-          const { nextAction } = run;
+          const { last, stale, queued } = await follow(run, arrive);
+          const { nextAction } = last;
           if (queued === undefined || nextAction === undefined) return stale ? "stale" : null;
-          const { iterations } = run.at(nextAction);
-          const of = { ...token, iterations: iterations && [...iterations], attempt: 1 };
+          const { iterations } = last.at(nextAction);
+          const of = { ...last.token, iterations: iterations && [...iterations], attempt: 1 };
           const asked = { token: of, stage: nextAction, scope: queued.scope };
           return { row: queued.row, stage: nextAction, call: await callOf(ctx, own, asked) };
         },
@@ -385,14 +401,4 @@ function contextFor(ctx: GenericActionCtx<any>, policy: object, stage: string): 
   const runAction: typeof ctx.runAction = (action, ...args) =>
     callFor(stage, args[0], () => ctx.runAction(action, ...args));
   return { ...ctx, runAction };
-}
-
-/** Goes where the generated function says, and reports. */
-async function follow(run: Run, arrive: Arrive | undefined): Promise<Settled> {
-  try {
-    await arrive?.(run);
-  } catch (error) {
-    run.failAt(run.stage, run.errorAt(run.stage, describeThrown(error), 1));
-  }
-  return await run.commit();
 }

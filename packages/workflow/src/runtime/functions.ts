@@ -16,6 +16,7 @@ import {
   type vFollows,
   vIterations,
   vReported,
+  vStarting,
   vToken,
 } from "../component/validators.js";
 import type { AnyDefinition } from "../definition/definition.js";
@@ -67,6 +68,8 @@ export const entryArgs = {
   slot: v.optional(v.string()),
   /** Another function of the component calls it. Default: it is scheduled. */
   nested: v.optional(v.boolean()),
+  /** The transaction that starts the run, as a child, calls it. */
+  starting: v.optional(vStarting),
 };
 
 /** Of a mutation or query that is called as a nested transaction. */

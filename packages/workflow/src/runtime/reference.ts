@@ -151,11 +151,11 @@ export async function firstOf(
   { prefix, iterations, isKeyed = false }: FirstOptions = {},
 ): Promise<Beginning["first"]> {
   const stage = firstStage(own, nodes, prefix);
-  const { part } = placeOf(own.definition, stage);
+  const { part, policy } = placeOf(own.definition, stage);
   const at = { stage, iterations, part: part || undefined };
   const hasOwnKeys = hasKeys(own, stage);
   if (firstAction(own, nodes, prefix) === undefined || (hasOwnKeys && !isKeyed))
-    return { ...at, reads: [] };
+    return { ...at, reads: [], alone: policy.isolate === true || undefined };
   const permits = hasOwnKeys ? undefined : await permitsOf(own, stage);
   return {
     ...at,

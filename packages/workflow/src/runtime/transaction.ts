@@ -8,10 +8,12 @@ import type {
   ActionFunction,
   Deadline,
   Fused,
+  Left,
   Next,
   Outcome,
-  Queued,
+  Settled,
   Settlement,
+  Starting,
   Token,
 } from "../component/validators.js";
 import type { StepError } from "../definition/context.js";
@@ -38,17 +40,16 @@ export interface TransactionOptions {
   readonly hasKeys?: boolean | undefined;
   /** What the stage reads, by name, if that came with the call. */
   readonly scope?: Readonly<Record<string, unknown>> | null;
-}
-
-export interface Settled {
-  readonly stale: boolean;
-  readonly queued?: Queued | undefined;
+  /** Of a run that its parent's transaction starts: it shares that with others. */
+  readonly starting?: Starting | undefined;
+  /** What is left to a transaction that goes on. Default: all. */
+  readonly budget?: Budget | undefined;
 }
 
 /** One transaction of a run: what it reads, and what it reports to the component, in one call. */
 export class Transaction {
   readonly #atHand: AtHand;
-  readonly budget = new Budget();
+  readonly budget: Budget;
   readonly #fused: Fused[] = [];
   readonly #deadlines: Deadline[] = [];
   #reduced: Settlement["reduced"];
@@ -72,6 +73,7 @@ export class Transaction {
     readonly options: TransactionOptions,
   ) {
     this.#atHand = new AtHand(ctx, own, token);
+    this.budget = options.budget ?? new Budget(options.starting);
     this.closed = !options.fuse;
     this.iterations = token.iterations ?? [];
   }
@@ -256,17 +258,23 @@ export class Transaction {
   /**
    * Reports to the component. If the next stage cannot start, the run fails, with this recorded.
    * @throws if the caller should call again, or the run went another way: all is rolled back.
-   * @returns whether the token was stale, and the action that comes next, if it waits in the queue.
+   * @returns whether the token was stale, and the action that comes next, if it waits in the queue;
+   * or the parent with which the transaction goes on, as its children have ended in it.
    */
   async commit(): Promise<Settled> {
     if (this.refused !== undefined) throw this.refused;
     const next = this.#next;
     if (next === undefined)
       throw new Error(`Nothing follows "${this.stage}" in "${this.own.workflow}"`);
-    const settled = await this.#settle(next).catch((error) => this.#settleAgain(next, error));
+    const left =
+      next.kind === "children" && !this.closed && this.options.starting === undefined
+        ? await this.budget.left(this.ctx)
+        : undefined;
+    const settled = await this.#settle(next, left).catch((e) => this.#settleAgain(next, e));
     // guard: stale
     if (settled.stale && this.#fused.length > 0)
       throw new Failure("canceled", `The run went another way while "${this.stage}" was ending`);
+    for (let n = 0; n < (settled.goesOn?.entered ?? 0); n++) this.budget.spend(0);
     return settled;
   }
 
@@ -289,7 +297,8 @@ export class Transaction {
     });
   }
 
-  async #settle(next: Next): Promise<Settled> {
+  /** @param left what children that begin may use of the transaction. Default: nothing. */
+  async #settle(next: Next, left?: Left): Promise<Settled> {
     const { entry } = this.own.functions;
     const isEntered = next.kind === "stage" && next.stage.action === undefined;
     return await this.ctx.runMutation(this.own.component.lib.settle, {
@@ -304,6 +313,8 @@ export class Transaction {
       reduced: this.#reduced,
       deadlines: this.#deadlines.length > 0 ? this.#deadlines : undefined,
       next,
+      left,
+      starting: this.options.starting,
     });
   }
 }

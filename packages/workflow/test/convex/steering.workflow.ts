@@ -168,6 +168,48 @@ export const steersOther = defineWorkflow({
   })
   .step("after", { mutation: internal.app.log, args: () => ({ text: "after" }) });
 
+/** A branch steers the run around it: entered by its scheduled function, or by a completion. */
+export const steersAround = defineWorkflow({
+  input: z.object({ how: z.enum(["pause", "cancel"]) }),
+})
+  .step("own", { mutation: (_ctx, _scope, { runId }) => runId })
+  .parallel("both", {
+    branches: {
+      first: (b) =>
+        b
+          .step("steers", {
+            mutation: async (ctx, { input, own: runId }) => {
+              await ctx.db.insert("log", { text: "steers" });
+              if (input.how === "pause") await ctx.runMutation(internal.manager.pause, { runId });
+              else await ctx.runMutation(internal.runs.cancel, { runId });
+            },
+          })
+          .step("after", { mutation: internal.app.log, args: () => ({ text: "after" }) }),
+      second: (b) =>
+        b.step("other", { mutation: internal.app.log, args: () => ({ text: "other" }) }),
+    },
+  });
+export const steersAroundLater = defineWorkflow({
+  input: z.object({ how: z.enum(["pause", "cancel"]) }),
+})
+  .step("own", { action: (_ctx, _scope, { runId }) => runId })
+  .parallel("both", {
+    branches: {
+      first: (b) =>
+        b
+          .step("steers", {
+            mutation: async (ctx, { input, own: runId }) => {
+              await ctx.db.insert("log", { text: "steers" });
+              if (input.how === "pause") await ctx.runMutation(internal.manager.pause, { runId });
+              else await ctx.runMutation(internal.runs.cancel, { runId });
+            },
+          })
+          .step("after", { mutation: internal.app.log, args: () => ({ text: "after" }) }),
+      second: (b) =>
+        b.step("other", { mutation: internal.app.log, args: () => ({ text: "other" }) }),
+    },
+  });
+
 /** Rooms full of sleepers. */
 export const dormitory = defineWorkflow({
   input: z.object({ rooms: z.number(), beds: z.number(), ms: z.number() }),

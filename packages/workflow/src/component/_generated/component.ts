@@ -696,6 +696,7 @@ export type ComponentApi<Name extends string | undefined = string | undefined> =
                 sensitive?: boolean;
                 undoable?: boolean;
                 afterFailure?: boolean;
+                alone?: boolean;
               };
             }
           | {
@@ -738,6 +739,7 @@ export type ComponentApi<Name extends string | undefined = string | undefined> =
                     sensitive?: boolean;
                     undoable?: boolean;
                     afterFailure?: boolean;
+                    alone?: boolean;
                   };
                   timeoutMs?: number;
                   retentionMs?: number;
@@ -845,8 +847,63 @@ export type ComponentApi<Name extends string | undefined = string | undefined> =
             }
           | { kind: "undone" }
           | { kind: "wait" };
+        left?: { stages: number; ms: number };
+        starting?: { parent: string; job?: string; stages: number; ms: number };
       },
-      { stale: boolean; queued?: { row: string; scope: any } },
+      {
+        stale: boolean;
+        queued?: { row: string; scope: any };
+        goesOn?: {
+          token: {
+            run: string;
+            step: string;
+            attempt: number;
+            uncounted?: number;
+            iterations?: Array<number>;
+            generation?: number;
+            plan?: string;
+            parentOfMany?: string;
+          };
+          stage: string;
+          event:
+            | { kind: "arrive"; hasKeys?: boolean }
+            | { kind: "settled" }
+            | { kind: "due" }
+            | { kind: "got"; name: string; value: any; given?: { value?: any } }
+            | { kind: "success"; output: any; beganAt?: number }
+            | {
+                kind: "failed";
+                error: {
+                  message: string;
+                  kind:
+                    | "thrown"
+                    | "nonRetryable"
+                    | "timedOut"
+                    | "canceled"
+                    | "childFailed"
+                    | "invalidInput"
+                    | "invalidOutput"
+                    | "tooLarge"
+                    | "lost"
+                    | "removedNode";
+                  reason?: "waiting";
+                  waitedFor?: string;
+                  data?: any;
+                  workflow: string;
+                  node: string;
+                  attempt: number;
+                  key?: string;
+                  cause?: any;
+                  causes?: any;
+                  compensationErrors?: Array<any>;
+                };
+                retryAt?: number;
+                holds?: string;
+                beganAt?: number;
+              };
+          entered: number;
+        };
+      },
       Name
     >;
     start: FunctionReference<
@@ -886,6 +943,7 @@ export type ComponentApi<Name extends string | undefined = string | undefined> =
             sensitive?: boolean;
             undoable?: boolean;
             afterFailure?: boolean;
+            alone?: boolean;
           };
           timeoutMs?: number;
           retentionMs?: number;
@@ -1598,6 +1656,7 @@ export type ComponentApi<Name extends string | undefined = string | undefined> =
             sensitive?: boolean;
             undoable?: boolean;
             afterFailure?: boolean;
+            alone?: boolean;
           };
           timeoutMs?: number;
           retentionMs?: number;

@@ -65,10 +65,25 @@ export function knownInput(input: unknown): Known {
   return new Map([[keyOf({ stage: "input" }), input]]);
 }
 
+/** The first record of a run, of which no entry is scheduled yet. */
+export interface ToEnter {
+  readonly step: StepId;
+  readonly entry: string;
+  readonly scope: Record<string, unknown> | null;
+}
+
+export interface EntersHere {
+  readonly runs: ToEnter[];
+  /** The scheduled function that this is: their records name it. Default: it is none. */
+  readonly job: Step["job"];
+}
+
 interface Begins {
   /** Gets its work. */
   start?: typeof startWork;
   parentOfMany?: StepId | undefined;
+  /** Where a branch or an item goes that may be entered here. Default: it may not. */
+  entersHere?: EntersHere | undefined;
   /** The time of a loop that a restart goes on with. It begins with the run. */
   deadline?: Deadline | undefined;
 }
@@ -78,7 +93,7 @@ export async function beginRun(
   ctx: MutationCtx,
   run: Run,
   first: Stage,
-  { start = startWork, parentOfMany, deadline }: Begins,
+  { start = startWork, parentOfMany, entersHere, deadline }: Begins,
 ): Promise<boolean> {
   const { _id, _creationTime: createdAt, generation, plan, paused, timeoutMs, standing } = run;
   const of = { run: _id, createdAt, generation, plan, paused, parentOfMany, standing };
@@ -92,7 +107,11 @@ export async function beginRun(
   if (run.within !== undefined) known.set(ABOVE, run.parentRun);
   if (first.action !== undefined && paused !== true)
     return await start(ctx, await beginAction(ctx, of, first.action, first, known));
-  await beginStage(ctx, of, first, known);
+  const isInside = run.within !== undefined && first.alone !== true;
+  if (entersHere !== undefined && isInside && paused !== true) {
+    const { step, scope } = await insertEntry(ctx, of, first, known, { job: entersHere.job });
+    entersHere.runs.push({ step, entry: run.entry, scope });
+  } else await beginStage(ctx, of, first, known);
   return true;
 }
 
@@ -145,12 +164,22 @@ export async function beginStage(
   known: Known,
   { at, entry, ...fields }: Pick<EntryOptions, "at" | "entry"> & Partial<Step> = {},
 ): Promise<void> {
+  const { record, step, scope } = await insertEntry(ctx, of, stage, known, fields);
+  const how = { at, scope, isGuarded: stage.afterFailure, entry };
+  await scheduleEntry(ctx, { ...record, _id: step }, how);
+}
+
+async function insertEntry(
+  ctx: MutationCtx,
+  of: RunOf & Pick<Step, "paused">,
+  stage: Stage,
+  known: Known,
+  fields: Partial<Step> = {},
+) {
   const { paused } = of;
   const record = { ...newRecord(of, stage), ...marksOf(stage), ...fields, paused };
   const step = await ctx.db.insert("steps", { ...record, kind: "entry", state: "pending" });
-  const scope = await scopeArgument(ctx, of.run, stage, known);
-  const how = { at, scope, isGuarded: stage.afterFailure, entry };
-  await scheduleEntry(ctx, { ...record, _id: step }, how);
+  return { record, step, scope: await scopeArgument(ctx, of.run, stage, known) };
 }
 
 export async function actionWork(

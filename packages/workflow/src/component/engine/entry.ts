@@ -17,6 +17,7 @@ import { workflowOf } from "../core/runs.js";
 import { logStarted, logStep } from "../core/log.js";
 import { pool } from "../core/poolHost.js";
 import { cancelCheck } from "../core/scheduled.js";
+import { startsHere } from "../core/startingParent.js";
 import { isActive, type StepOf, stepWithId, tokenOf } from "../core/steps.js";
 import { joinLine, takeTurn } from "../core/turns.js";
 import { type Event, type Token, vToken } from "../validators.js";
@@ -42,7 +43,8 @@ type Stepped = StepOf & Pick<Step, "stage" | "paused"> & Partial<Pick<Step, "che
 
 /**
  * Schedules the entry of a step. One that is due at once is the generated function itself, which
- * the watchdog watches; a later one is {@link enter}. The entry of a paused step is only recorded.
+ * the watchdog watches; a later one is {@link enter}. The entry of a paused step is only recorded,
+ * and that of a parent whose children are being started.
  */
 export async function scheduleEntry(
   ctx: MutationCtx,
@@ -52,12 +54,14 @@ export async function scheduleEntry(
 ): Promise<Id<"_scheduled_functions"> | undefined> {
   const { isLastTry = false, isGuarded = false, slot, entry } = how;
   const token = tokenOf({ ...step, ...fields });
-  const isPaused = fields.paused ?? step.paused;
+  const isPaused = (fields.paused ?? step.paused) === true;
+  const here = isPaused ? undefined : startsHere(ctx, step._id);
+  const isHeld = isPaused || here !== undefined;
   const isDue = at <= Date.now();
   await cancelCheck(ctx, step);
   const args = { token, stage: step.stage, event, scope, slot, fuse: !isLastTry };
-  const job = isPaused
-    ? undefined
+  const job = isHeld
+    ? here?.job
     : ((isDue && !isGuarded ? await scheduleAtOnce(ctx, args, entry) : undefined) ??
       (await ctx.scheduler.runAt(at, internal.engine.entry.enter, { token, scope, slot })));
   // Nothing may be watched by the time a later entry is due.
@@ -75,7 +79,7 @@ export async function scheduleEntry(
     event: event.kind === "arrive" ? undefined : event,
     isLastTry: isLastTry ? true : undefined,
   });
-  if (!isPaused && isDue) await keepSweeping(ctx, pool);
+  if (!isHeld && isDue) await keepSweeping(ctx, pool);
   return job;
 }
 

@@ -5,10 +5,11 @@ import type { MutationCtx, RunId, Step, StepId } from "../core/documents.js";
 import { pool } from "../core/poolHost.js";
 import { hasManyChildren, isWaitingForChildren, RUNS_AT_ONCE } from "../core/childRuns.js";
 import { marksOf, newRecord, NO_ENTRY, reachedAt, type RunOf } from "../core/steps.js";
-import { beginRun, insertRun } from "../engine/begin.js";
+import { beginRun, type EntersHere, insertRun } from "../engine/begin.js";
 import type { Beginning, NewChild, NewChildren, Stage } from "../validators.js";
 import { insertLater } from "./childPages.js";
 import { startWaiting, startWaitingLater } from "./concurrency.js";
+import type { Started } from "./entering.js";
 import { addRefused } from "./failing.js";
 
 type Inserted = { run: RunId; first: Stage }[];
@@ -83,13 +84,18 @@ const MAX_BYTES_AT_ONCE = 3 << 20;
 const MIN_BYTES_PUT_OFF = 32 << 10;
 const MAX_PUT_OFF_MS = 3_000;
 
-/** Inserts a parent's children, and starts some. @param arrived its record, if there is one. */
+/**
+ * Inserts a parent's children, and starts some. @param arrived its record, if there is one.
+ * @param own the scheduled function that this is, if some may be entered here.
+ * @returns those that the caller enters.
+ */
 export async function startChildren(
   ctx: MutationCtx,
   of: RunOf & Pick<Step, "paused">,
   arrived: Step | null,
   children: NewChildren,
-): Promise<void> {
+  own: Pick<EntersHere, "job"> | undefined,
+): Promise<Started> {
   const { begins, pages, keyed, race } = children;
   const total = pages.reduce((sum, page) => sum + page.length, 0);
   // More than `maxParallelism` would only wait in the queue, ahead of others. 0 pauses the pool.
@@ -132,10 +138,13 @@ export async function startChildren(
   }
   if (isPutOff) await insertLater(ctx, step, 0, Math.random() * MAX_PUT_OFF_MS);
   else if (!areFew) await insertLater(ctx, step, bytesOf(now) + getConvexSize(pages as Value));
-  const ofMany = hasManyChildren(record) ? step : undefined;
-  if (running.length === 0 || !(await beginInserted(ctx, step, running, ofMany)))
+  const isOfMany = hasManyChildren(record);
+  const entersHere = isOfMany || own === undefined ? undefined : { ...own, runs: [] };
+  const how = { parentOfMany: isOfMany ? step : undefined, entersHere };
+  if (running.length === 0 || !(await beginInserted(ctx, step, running, how)))
     await startWaiting(ctx, step);
   else if (running.length < record.concurrency) await startWaitingLater(ctx, step);
+  return { parent: step, children: entersHere?.runs ?? [] };
 }
 
 /** Begins children, as far as there is room; the others wait. @returns whether all began. */
@@ -143,7 +152,7 @@ async function beginInserted(
   ctx: MutationCtx,
   parent: StepId,
   inserted: Inserted,
-  parentOfMany: StepId | undefined,
+  how: Parameters<typeof beginRun>[3],
 ): Promise<boolean> {
   let goesOn = true;
   for (const { run: id, first } of inserted) {
@@ -153,7 +162,7 @@ async function beginInserted(
     if (!goesOn || !(await core.hasRoom(ctx, core.ROOM_TO_COMPLETE))) {
       goesOn = false;
       await ctx.db.patch("runs", id, { state: "pending", first });
-    } else if (!(await beginRun(ctx, run, first, { parentOfMany })))
+    } else if (!(await beginRun(ctx, run, first, how)))
       goesOn = (await ctx.db.get("steps", parent))?.settled !== true;
   }
   return goesOn;

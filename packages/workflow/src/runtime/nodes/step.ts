@@ -76,7 +76,8 @@ async function execute(kind: Kind, ...[run, stage, next, call]: Parameters<Neste
       throw error;
     }
   };
-  const again = isArrival || stub !== undefined ? undefined : () => run.goTo(stage);
+  const isAlone = isArrival && run.options.starting === undefined;
+  const again = isAlone || stub !== undefined ? undefined : () => run.goTo(stage);
   await run.record({ stage, kind, execute: nested, again }, next);
 }
 
