@@ -19,9 +19,6 @@ async function placeOfInput(characters: number) {
 test.each([
   [900, { isInRun: true, hasRecord: false }],
   [2_000, { isInRun: false, hasRecord: true }],
-])(
-  "an input of %i bytes is where reads of its run cost little",
-  async (characters, place) => {
-    expect(await placeOfInput(characters)).toEqual(place);
-  },
-);
+])("an input of %i bytes is where reads of its run cost little", async (characters, place) => {
+  expect(await placeOfInput(characters)).toEqual(place);
+});
