@@ -33,6 +33,7 @@ export class PoolOrder {
   readonly #queued = new Map<string, Waiting>();
   readonly #keys = new Map<string, Key>();
   readonly #held = new Map<string, number>();
+  /** How many there were at most: a pool that has become smaller has handed out as many ahead. */
   #slots = 0;
   #commit = 0;
 
@@ -60,8 +61,10 @@ export class PoolOrder {
       if (component !== this.component) continue;
       // What a table holds is for its schema to say.
       const [had, has] = [old, next] as unknown as (Doc<"slots"> | undefined)[];
-      if (name === "gate")
-        this.#slots = (next as unknown as Partial<Doc<"gate">> | undefined)?.maxParallelism ?? 0;
+      if (name === "gate") {
+        const { maxParallelism = 0 } = (next ?? {}) as Partial<Doc<"gate">>;
+        this.#slots = Math.max(this.#slots, maxParallelism);
+      }
       if (name === "slots") {
         if (had?.work !== undefined) this.#hold(had.fair, -1);
         if (has?.work !== undefined) this.#hold(has.fair, 1);
