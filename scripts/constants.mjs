@@ -202,6 +202,9 @@ const TABLE = {
     "core/input.ts": {
       BRIEF: larger("manager-views", "tells the beginning of the input of a run"),
     },
+    "engine/starting.ts": {
+      TOGETHER: smaller("numbers", "look once for free slots"),
+    },
     "engine/begin.ts": {
       MAX_INPUT_IN_RUN_BYTES: larger("sizes", "is where reads of its run cost little"),
     },

@@ -45,6 +45,11 @@ export const GUARDS = [
     says: "the last child ends while others are still to be inserted",
     test: ["packages/workflow/test/inserting-children.test.ts", "are waited for, though all"],
   },
+  {
+    guard: "places-taken",
+    says: "children end as the next page of them is inserted",
+    test: ["packages/workflow/test/inserting-children.test.ts", "all places were taken"],
+  },
   { guard: "settled", says: "a child ends after its parent has failed" },
   {
     guard: "settled-again",

@@ -1,7 +1,7 @@
 import { makeFunctionReference } from "convex/server";
 import { describe, expect, test } from "vitest";
 import { internal } from "./convex/_generated/api.js";
-import { useTestApp } from "./harness.js";
+import { TestApp, useTestApp } from "./harness.js";
 
 const use = useTestApp();
 const MINUTE = 60_000;
@@ -53,6 +53,40 @@ describe("children whose next page is still to come", () => {
     expect(await use.app.log()).toHaveLength(5);
     await use.app.expectNothingLeft();
   });
+
+  test.each([1, 12, 14])(
+    "[S43] [S53] begin, though a stale snapshot lacks the %i newest commits: there, all places were taken",
+    async (lag) => {
+      const app = new TestApp({ lag: () => lag });
+      const id = await app.start("twoRest", {
+        rests: Array.from({ length: 6 }, () => ({ ms: 200, fails: false })),
+      });
+      await app.advance(100);
+      await app.inComponent(async (ctx) => {
+        const last = (await ctx.db.query("runs").collect()).at(-1)!;
+        const { parentStep, index: from, workflow, entry, first, input } = last;
+        const page = {
+          from: from!,
+          begins: [{ workflow, entry, first: first! }],
+          children: [{ begin: 0, input }],
+        };
+        await ctx.db.insert("childPages", { step: parentStep!, ...page });
+        await ctx.db.patch("steps", parentStep!, { inserting: true });
+        await ctx.db.delete("runs", last._id);
+      });
+      await app.drive(
+        async () => (await app.tree(id)).filter(({ state }) => state === "completed").length === 5,
+      );
+      await app.inComponent(async (ctx) => {
+        const { step } = (await ctx.db.query("childPages").first())!;
+        const insert = makeFunctionReference<"mutation">("features/children:insertNext");
+        await ctx.scheduler.runAfter(0, insert, { step });
+      });
+      await app.drive();
+      expect(await app.status("twoRest", id)).toMatchObject({ state: "completed" });
+      await app.expectNothingLeft();
+    },
+  );
 
   test("[S59] [S103] are inserted into a run that is paused, and do not begin before it is resumed", async () => {
     const id = await use.app.start("weightyInTurn", { of: 5 });

@@ -17,6 +17,16 @@ const startBulk = async (options: object) =>
 const runs = async () =>
   (await use.app.inComponent((ctx) => ctx.db.query("runs").collect())).length;
 
+test("[S58] ten children that start together look once for free slots", async () => {
+  const id = await use.app.start("list", {
+    leaves: Array.from({ length: 10 }, (_none, n) => ({ n, ms: SECOND })),
+  });
+  await use.app.advance(SECOND / 2);
+  expect(await use.app.tree(id)).toHaveLength(11);
+  const looks = use.app.counter.calls.filter(({ name }) => name === "watchdog:freeSlots");
+  expect(looks).toHaveLength(1);
+});
+
 /** A run that has ended, and copies of it. */
 async function copied<Table extends "runs" | "steps">(
   table: Table,

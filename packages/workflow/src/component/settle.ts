@@ -28,9 +28,10 @@ import {
   stepWithId,
   tokenOf,
 } from "./core/steps.js";
-import { actionWork, beginAction, beginStage, startWork } from "./engine/begin.js";
+import { actionWork, beginAction, beginStage } from "./engine/begin.js";
 import { setDeadline } from "./engine/deadlineTimer.js";
 import { scheduleEntry } from "./engine/entry.js";
+import { startWork } from "./engine/starting.js";
 import { type Progress, recordFused, recordOutcome } from "./engine/transition.js";
 import { startChildren } from "./features/children.js";
 import { enterChildren, type Started } from "./features/entering.js";

@@ -63,6 +63,7 @@ export async function enqueueWorks(
   const started = works.slice(0, free.length);
   const startedTheWatch =
     started.length > 0 && (await keepWatch(ctx, host, inCommon(started), watch));
+  poolTx(ctx).taken += started.length;
   for (const [index, work] of started.entries())
     await startInSlot(ctx, host, free[index]!._id, work, undefined, startedTheWatch);
   if (started.length === works.length) {

@@ -16,6 +16,7 @@ import { takeCounts } from "./counts.js";
 import { lacksPlaces, slotsWithPlace } from "./gate.js";
 import { cancelPending, isPending } from "./jobs.js";
 import { spend } from "./limits/buckets.js";
+import { poolTx } from "./transaction.js";
 
 export const freeSlotArgs = { from: v.number(), count: v.number(), upTo: v.number() };
 
@@ -104,7 +105,8 @@ export async function claimable(
   const upTo = await slotsWithPlace(ctx, host, gate);
   const from = Math.floor(Math.random() * upTo);
   const reserve = Math.floor(upTo / SLOTS_PER_ENQUEUE);
-  const some = { from, count: Math.min(upTo, count + reserve), upTo };
+  const { taken } = poolTx(ctx);
+  const some = { from, count: Math.min(upTo, count + taken + reserve), upTo };
   const seen = await ctx.runQuery(host.functions.freeSlots, some, { useStaleSnapshot: true });
   if (seen === null) return { slots: await freeSlots(ctx, from, count, upTo), contended: true };
   const { free, contended } = seen;

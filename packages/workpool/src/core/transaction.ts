@@ -11,6 +11,8 @@ export class PoolTx {
   gate: Gate | null | undefined;
   /** The work that is about to end. Its host enqueues what follows before it ends the work. */
   ending: string | undefined;
+  /** So many slots were given to works that were enqueued, which a stale snapshot does not show. */
+  taken = 0;
   /** The work that ends here, if its start alone has turned the watchdog on. */
   startedTheWatch: string | undefined;
   /** Counts for the next write of a slot: a write of their own would cost too much. */

@@ -3,7 +3,6 @@ import type { WithoutSystemFields } from "convex/server";
 import { getConvexSize, type Value } from "convex/values";
 import type { MutationCtx, Run, RunId, Step, StepId } from "../core/documents.js";
 import type { Input } from "../core/input.js";
-import { pool } from "../core/poolHost.js";
 import { ABOVE, type Known, smallScope } from "../core/scope.js";
 import {
   keyOf,
@@ -17,7 +16,8 @@ import {
 import { joinLine, takeTurn } from "../core/turns.js";
 import type { ActionFunction, Deadline, Stage } from "../validators.js";
 import { beginDeadline, setDeadline } from "./deadlineTimer.js";
-import { type EntryOptions, failStep, scheduleEntry } from "./entry.js";
+import { type EntryOptions, scheduleEntry } from "./entry.js";
+import { startWork } from "./starting.js";
 
 /** A larger scope is loaded by the function: arguments are kept for a week. */
 const MAX_SCOPE_BYTES = 256 * 1024;
@@ -127,21 +127,6 @@ export async function waitForTurn(
   const id = await ctx.db.insert("steps", { ...record, kind: "turn", state: "waiting" });
   if (run.parentRun === undefined) await ctx.db.patch("runs", run._id, { state: "pending" });
   await joinLine(ctx, run, { _id: id, paused: of.paused });
-}
-
-/** Gives a work to the pool. @returns false if its function is gone: then its run fails. */
-export async function startWork(ctx: MutationCtx, work: core.Work): Promise<boolean> {
-  try {
-    await core.enqueueWork(ctx, work, pool);
-    return true;
-  } catch (error) {
-    const step = await ctx.db.get("steps", work.work as StepId);
-    // A transaction that is used up refuses everything.
-    if (step === null || !(await core.hasRoom(ctx, core.ROOM_TO_COMPLETE))) throw error;
-    const message = `Its function no longer exists: ${core.messageOf(error)}`;
-    await failStep(ctx, step._id, { kind: "removedNode", message });
-    return false;
-  }
 }
 
 export async function beginAction(

@@ -7,8 +7,9 @@ import { hasManyChildren, isWaitingForChildren, RUNS_AT_ONCE } from "../core/chi
 import { marksOf, newRecord, NO_ENTRY, reachedAt, type RunOf } from "../core/steps.js";
 import { beginRun, type EntersHere, insertRun } from "../engine/begin.js";
 import type { Beginning, NewChild, NewChildren, Stage } from "../validators.js";
+import { Starts } from "../engine/starting.js";
 import { insertLater } from "./childPages.js";
-import { startWaiting, startWaitingLater } from "./concurrency.js";
+import { allPlacesAreTaken, startWaiting, startWaitingLater } from "./concurrency.js";
 import type { Started } from "./entering.js";
 import { addRefused } from "./failing.js";
 
@@ -155,16 +156,17 @@ async function beginInserted(
   how: Parameters<typeof beginRun>[3],
 ): Promise<boolean> {
   let goesOn = true;
+  const starts = new Starts(ctx);
   for (const { run: id, first } of inserted) {
     const run = await ctx.db.get("runs", id);
     // One that could not begin may have ended its siblings.
     if (run?.state !== "running") continue;
-    if (!goesOn || !(await core.hasRoom(ctx, core.ROOM_TO_COMPLETE))) {
-      goesOn = false;
-      await ctx.db.patch("runs", id, { state: "pending", first });
-    } else if (!(await beginRun(ctx, run, first, how)))
-      goesOn = (await ctx.db.get("steps", parent))?.settled !== true;
+    goesOn &&= await starts.hasRoom();
+    if (starts.hasFailed) goesOn &&= (await ctx.db.get("steps", parent))?.settled !== true;
+    if (goesOn) await beginRun(ctx, run, first, { ...how, start: starts.add });
+    else await ctx.db.patch("runs", id, { state: "pending", first });
   }
+  await starts.end();
   return goesOn;
 }
 
@@ -180,5 +182,6 @@ export const insertNext = voidMutation({ step: v.id("steps") }, async (ctx, { st
   }
   if (following !== undefined) await insertLater(ctx, step, bytesOf([page?.children ?? []]));
   else await ctx.db.patch("steps", step, { ...NO_ENTRY, inserting: undefined });
-  await startWaiting(ctx, step);
+  const isRefused = page?.children.some(({ error }) => error !== undefined) ?? true;
+  if (isRefused || !(await allPlacesAreTaken(ctx, step))) await startWaiting(ctx, step);
 });

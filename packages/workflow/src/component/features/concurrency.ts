@@ -1,5 +1,5 @@
-import { hasRoom, lastWaitingOf, ROOM_TO_COMPLETE, type Work } from "@stepwise/workpool/core";
-import { v, type ObjectType } from "convex/values";
+import { lastWaitingOf, type Work } from "@stepwise/workpool/core";
+import { type Infer, type ObjectType, v } from "convex/values";
 import { internal } from "../_generated/api.js";
 import { internalQuery, type MutationCtx, type QueryCtx } from "../_generated/server.js";
 import type { Run, RunId, Step, StepId } from "../core/documents.js";
@@ -11,8 +11,9 @@ import {
   RUNS_AT_ONCE,
 } from "../core/childRuns.js";
 import { stepWithId } from "../core/steps.js";
-import { beginRun, startWork } from "../engine/begin.js";
+import { beginRun } from "../engine/begin.js";
 import { scheduleEntry } from "../engine/entry.js";
+import { Starts } from "../engine/starting.js";
 import { insertLater } from "./childPages.js";
 import { addChildUndo, childOfClosedEnded, keepUndo } from "./compensation.js";
 import { endRecount, failIfTooMany, failParent, isTolerated } from "./failing.js";
@@ -32,14 +33,18 @@ export async function startWaiting(ctx: MutationCtx, id: StepId): Promise<void> 
   if (await failIfTooMany(ctx, parent)) return;
   const free = await freePlaces(ctx, parent);
   const startable = await childrenIn(ctx, id, "pending").take(Math.min(free, RUNS_AT_ONCE));
-  let hasFailed = false;
+  const starts = new Starts(ctx);
   for (const child of startable) {
     // Each is read with its input, which it takes along into the pool's queue.
-    if (!(await hasRoom(ctx, ROOM_TO_COMPLETE))) return await startWaitingLater(ctx, id);
+    if (!(await starts.hasRoom())) {
+      await starts.end();
+      return await startWaitingLater(ctx, id);
+    }
     // One that cannot begin may have ended its siblings.
-    if (hasFailed) await startIfWaiting(ctx, parent, child._id, startWork);
-    else hasFailed = (await begin(ctx, parent, child, startWork)) === false;
+    if (starts.hasFailed) await startIfWaiting(ctx, parent, child._id, starts.add);
+    else await begin(ctx, parent, child, starts.add);
   }
+  await starts.end();
   if (startable.length < free && startable.length === RUNS_AT_ONCE)
     await startWaitingLater(ctx, id);
   if (startable.length > 0 || parent.inserting === true) return;
@@ -50,7 +55,7 @@ function allMayRun({ concurrency = 1, total = 0 }: Step): boolean {
   return concurrency >= total;
 }
 
-async function freePlaces(ctx: MutationCtx, parent: Step): Promise<number> {
+async function freePlaces(ctx: QueryCtx, parent: Step): Promise<number> {
   if (allMayRun(parent)) return Infinity;
   const { _id: id, concurrency = 1 } = parent;
   const last = await lastChild(ctx, id);
@@ -60,6 +65,34 @@ async function freePlaces(ctx: MutationCtx, parent: Step): Promise<number> {
   if (taken < most) taken += (await childrenIn(ctx, id, "compensating").take(most - taken)).length;
   return taken < most ? concurrency - taken : 0;
 }
+
+/**
+ * Says whether all places are taken: by a stale snapshot, and by the point read of a child that
+ * waits still. So whoever has ended since has started another, and whoever ends conflicts with
+ * nothing that was read here.
+ */
+export async function allPlacesAreTaken(ctx: MutationCtx, parent: StepId): Promise<boolean> {
+  const { waitsForPlace } = internal.features.concurrency;
+  const args = { parent, random: Math.random() };
+  const waiting = await ctx.runQuery(waitsForPlace, args, { useStaleSnapshot: true });
+  return (
+    waiting !== null &&
+    // guard: places-taken
+    (await ctx.db.get("runs", waiting))?.state === "pending"
+  );
+}
+
+/** One of the children that wait for a place; null if none does, or a place is free. */
+export const waitsForPlace = internalQuery({
+  args: { parent: v.id("steps"), random: v.number() },
+  returns: v.union(v.null(), v.id("runs")),
+  handler: async (ctx, { parent: id, random }) => {
+    const parent = await ctx.db.get("steps", id);
+    if (parent === null || (await freePlaces(ctx, parent)) > 0) return null;
+    const among = { state: "pending", among: CANDIDATES, total: parent.total ?? 0 } as const;
+    return (await picked(ctx, { ...among, parent: id, random }))[0] ?? null;
+  },
+});
 
 export async function startWaitingLater(ctx: MutationCtx, id: StepId): Promise<void> {
   const parent = await ctx.db.get("steps", id);
@@ -180,35 +213,43 @@ async function pickOf(ctx: MutationCtx, args: ObjectType<typeof pickArgs>): Prom
   );
 }
 
+const vPick = v.object({ ...pickArgs, random: v.number() });
+
 /** Up to two children: after the first that waits, or before the last that runs. */
 export const pick = internalQuery({
-  args: { ...pickArgs, random: v.number() },
+  args: vPick.fields,
   returns: v.array(v.id("runs")),
-  handler: async (ctx, { parent, state, among, total, inQueue, random }) => {
-    const waiting = inQueue === true ? await lastWaitingOf(ctx, parent) : null;
+  handler: async (ctx, args) => {
+    const waiting = args.inQueue === true ? await lastWaitingOf(ctx, args.parent) : null;
     const step = waiting === null ? null : await stepWithId(ctx, waiting);
-    if (step !== null) return [step.run];
-    const order = state === "pending" ? "asc" : "desc";
-    const from = (place?: number) =>
-      ctx.db
-        .query("runs")
-        .withIndex("by_parent_state", (q) => {
-          const all = q.eq("parentStep", parent).eq("state", state);
-          if (place === undefined) return all;
-          return state === "pending" ? all.gte("index", place) : all.lte("index", place);
-        })
-        .order(order);
-    const outermost = await from().first();
-    if (outermost === null) return [];
-    const { _id, index } = outermost;
-    const places = Math.min(among, state === "pending" ? total - index : index + 1);
-    const behind = Math.floor(random * places);
-    const place = state === "pending" ? index + behind : index - behind;
-    const picked = behind === 0 ? null : await from(place).first();
-    if (picked !== null && picked._id !== _id) return [picked._id, _id];
-    return (await from().take(2)).map(({ _id }) => _id);
+    return step === null ? await picked(ctx, args) : [step.run];
   },
 });
+
+async function picked(
+  ctx: QueryCtx,
+  { parent, state, among, total, random }: Infer<typeof vPick>,
+): Promise<RunId[]> {
+  const order = state === "pending" ? "asc" : "desc";
+  const from = (place?: number) =>
+    ctx.db
+      .query("runs")
+      .withIndex("by_parent_state", (q) => {
+        const all = q.eq("parentStep", parent).eq("state", state);
+        if (place === undefined) return all;
+        return state === "pending" ? all.gte("index", place) : all.lte("index", place);
+      })
+      .order(order);
+  const outermost = await from().first();
+  if (outermost === null) return [];
+  const { _id, index } = outermost;
+  const places = Math.min(among, state === "pending" ? total - index : index + 1);
+  const behind = Math.floor(random * places);
+  const place = state === "pending" ? index + behind : index - behind;
+  const picked = behind === 0 ? null : await from(place).first();
+  if (picked !== null && picked._id !== _id) return [picked._id, _id];
+  return (await from().take(2)).map(({ _id }) => _id);
+}
 
 async function isAnyGoing(ctx: QueryCtx, parent: StepId): Promise<boolean> {
   for (const state of ["running", "compensating"] as const)

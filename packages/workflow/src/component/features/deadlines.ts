@@ -7,7 +7,7 @@ import type { Doc, MutationCtx, Step } from "../core/documents.js";
 import { isInPool, isParent } from "../core/kinds.js";
 import { errorOf, workflowOf } from "../core/runs.js";
 import { activeSteps, stepRead, tokenOf } from "../core/steps.js";
-import { startWork } from "../engine/begin.js";
+import { startWork } from "../engine/starting.js";
 import { withdraw } from "../engine/closing.js";
 import { isUnder, lift, rearmDeadline, scheduleCheck } from "../engine/deadlineTimer.js";
 import { enterStep, scheduleEntry } from "../engine/entry.js";

@@ -16,8 +16,8 @@ import { pathBelow, placeIn } from "../core/paths.js";
 import { hasRoomToRead, MOST_COUNTED } from "../core/room.js";
 import { isLost } from "../core/scheduled.js";
 import { activeSteps, stepWithId } from "../core/steps.js";
+import { isStranded } from "../engine/starting.js";
 import { DOING, type Doing, vDoing } from "../validators.js";
-import { isStranded } from "./lost.js";
 
 /* What runs that go on do. It is stored nowhere: their open step records tell it. */
 

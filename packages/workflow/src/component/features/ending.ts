@@ -17,7 +17,7 @@ import {
   UNENDED,
 } from "../core/childRuns.js";
 import { activeSteps, NO_ENTRY } from "../core/steps.js";
-import { startWork } from "../engine/begin.js";
+import { startWork } from "../engine/starting.js";
 import { callOnComplete, stopStep } from "../engine/closing.js";
 import { beginOnEnd } from "./onEnd.js";
 import { liftDeadlines } from "../engine/deadlineTimer.js";

@@ -3,13 +3,14 @@ import type { TransactionLimits } from "convex/server";
 import { v } from "convex/values";
 import { internal } from "../_generated/api.js";
 import { voidMutation } from "../core/continuations.js";
-import type { MutationCtx, QueryCtx, Step } from "../core/documents.js";
-import { isAction, isCollecting, isEntry, isInPool, isTimed } from "../core/kinds.js";
+import type { MutationCtx, Step } from "../core/documents.js";
+import { isAction, isCollecting, isEntry, isTimed } from "../core/kinds.js";
 import { logThrown } from "../core/log.js";
 import { pool } from "../core/poolHost.js";
 import { isToCome, stateOfJob } from "../core/scheduled.js";
 import { hasNotEnded, nameOf } from "../core/steps.js";
 import { arrivalAt, attemptFailed, scheduleEntry } from "../engine/entry.js";
+import { isStranded } from "../engine/starting.js";
 import type { Event } from "../validators.js";
 import { insertLater } from "./childPages.js";
 
@@ -74,13 +75,6 @@ function eventOf(step: Step): Event | undefined {
     (isAction(step) && state === "waiting");
   if (isToArrive) return arrivalAt(step);
   return dueAt !== undefined && isTimed(step) ? { kind: "due" } : undefined;
-}
-
-/** Says whether an action is neither in the queue nor in a slot, and its run will not be told. */
-export async function isStranded(ctx: QueryCtx, step: Step): Promise<boolean> {
-  const { paused, entersAt, _id } = step;
-  if (!isInPool(step) || paused === true || entersAt !== undefined) return false;
-  return !(await core.isWaiting(ctx, _id)) && (await core.slotOf(ctx, _id)) === null;
 }
 
 export async function recoverStranded(ctx: MutationCtx, step: Step): Promise<void> {

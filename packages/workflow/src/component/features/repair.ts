@@ -10,7 +10,8 @@ import { scheduleEntry } from "../engine/entry.js";
 import schema from "../schema.js";
 import type { Plans } from "../validators.js";
 import { repairCollector } from "./collecting.js";
-import { isStranded, rearmLate, recoverStranded } from "./lost.js";
+import { isStranded } from "../engine/starting.js";
+import { rearmLate, recoverStranded } from "./lost.js";
 import { repairRetention } from "./retention.js";
 import { repairTurn } from "./turns.js";
 
