@@ -223,6 +223,21 @@ describe("the invariants", () => {
       ]);
   });
 
+  /** Found by seed 1000093, of steer: the compensation of a loser took longer than the timeout. */
+  test("hold if what lost a race was undone for longer than its time, and not if the winner took longer", () => {
+    const timed = { race: { cases: {}, timeout: 10 } };
+    const race = { ...RACE, won: "winner" as RunRow["_id"], endedAt: 200_000 };
+    const wonAt = (endedAt: number): Rest => ({
+      ...SOUND,
+      workflows: { w: { definition: { ...definition, nodes: timed } } },
+      runs: [run, { ...aCase("winner", runId), endedAt }],
+      steps: [race],
+    });
+    const { says } = INVARIANTS.find((each) => each.says.includes("took no longer"))!;
+    expect(brokenOf(wonAt(12))).not.toHaveProperty([says]);
+    expect(brokenOf(wonAt(100_000))).toHaveProperty([says]);
+  });
+
   const named = INVARIANTS.map(
     // The numbers are those of promises that other tests hold.
     ({ says }, index) => [says.replace(/\[S\d+\] /g, ""), says, BREAKS[index] ?? []] as const,

@@ -138,7 +138,9 @@ function timed(
       if (state !== (isOver ? "timedOut" : "completed") || errors !== undefined) return [];
       const own = steps.filter((each) => isPartOf(step, each));
       const begun = Math.min(...own.map(({ startedAt }) => startedAt));
-      return look(keyOf(step), endedAt - begun, timeout, isOver);
+      // [S169] While what lost a race is undone, its time does not count.
+      const until = byId.get(step.won ?? "")?.endedAt ?? endedAt;
+      return look(keyOf(step), until - begun, timeout, isOver);
     }),
   ];
 }
