@@ -2,7 +2,7 @@ import { logUsually } from "@stepwise/workpool/core";
 import type { convexTest } from "convex-test";
 import schema from "./component/schema.js";
 import { type KitOptions, type TestedApp, TestKit } from "./test/kit.js";
-import type { FakeTimers } from "./test/virtual-time.js";
+import { type FakeTimers, spanLongTimers } from "./test/virtual-time.js";
 
 export { schema };
 export type { Ended, KitOptions, TestKit, Timer } from "./test/kit.js";
@@ -50,6 +50,7 @@ type Registry = Pick<ReturnType<typeof convexTest>, "registerComponent">;
  */
 export function register(t: Registry, name = "workflow"): void {
   logUsually();
+  spanLongTimers();
   t.registerComponent(name, schema, modules);
 }
 

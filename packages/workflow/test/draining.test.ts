@@ -54,3 +54,11 @@ test("[S131] an event that comes between two drains", async () => {
   expect(await use.app.status("choosy", runId)).toMatchObject({ state: "completed" });
   await use.app.expectNothingLeft();
 });
+
+test.each([1_000.5, "40 days"])("[S131] a start in %s", async (runAfter) => {
+  const delayed = { name: "leaf", input: { n: 1 }, runAfter };
+  const runId = await use.app.t.mutation(internal.manager.start, delayed);
+  await drain();
+  expect(await use.app.status("leaf", runId)).toMatchObject({ state: "completed" });
+  await use.app.expectNothingLeft();
+});

@@ -16,6 +16,7 @@ test.each<readonly [what: string, ended: number, begin: (app: TestApp) => Promis
   ["a delayed work", 1, (app) => action(app, "a", { runAfter: 3_600_000 })],
   ["a burst of delayed works", 20, (app) => burst(app, 20, { runAfter: 60_000 })],
   ["a work that is canceled", 1, (app) => canceled(app)],
+  ["a burst of which all is canceled", 40, (app) => allCanceled(app)],
 ])(
   "[S131] %s: finishAllScheduledFunctions ends, and nothing is left",
   async (_what, ended, begin) => {
@@ -59,4 +60,9 @@ async function burst(app: TestApp, count: number, options = {}): Promise<void> {
 async function canceled(app: TestApp): Promise<void> {
   const id = await action(app, "a", { runAfter: 60_000 });
   await app.t.mutation((ctx) => app.pool.cancel(ctx, id));
+}
+
+async function allCanceled(app: TestApp): Promise<void> {
+  await burst(app, 40);
+  await app.t.mutation((ctx) => app.pool.cancelAll(ctx));
 }

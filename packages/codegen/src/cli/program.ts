@@ -291,7 +291,8 @@ function port(given: string): number {
 }
 
 function wholeNumber(given: string): number {
-  const number = Number(given);
+  // An empty text is 0 to JavaScript.
+  const number = given.trim() === "" ? NaN : Number(given);
   if (Number.isSafeInteger(number)) return number;
   throw new InvalidArgumentError("It must be a whole number.");
 }

@@ -84,12 +84,11 @@ async function run(workflow: string, options: RunOptions): Promise<number> {
     process.stderr.write(
       printable(report(outcome, workflow, placesIn(compiled.plan, folder), color), color),
     );
-  for (const event of outcome.unsent)
-    process.stderr.write(`${notSent(event, workflow, compiled.plan)}\n`);
+  for (const event of outcome.unsent) tell(notSent(event, workflow, compiled.plan));
   if (outcome.onEndError !== undefined)
-    process.stderr.write(`The onEnd of ${workflow} failed: ${oneLine(outcome.onEndError)}\n`);
+    tell(`The onEnd of ${workflow} failed: ${oneLine(outcome.onEndError)}`);
   if (outcome.state !== "completed") return 1;
-  if (outcome.isSensitive === true) process.stderr.write("The output is sensitive: not shown\n");
+  if (outcome.isSensitive === true) tell("The output is sensitive: not shown");
   const output = convexToJson((outcome.output ?? null) as Value);
   // The process ends right after this, and a pipe may take its time.
   const text = `${printableJson(output)}\n`;
@@ -139,7 +138,8 @@ function* errorLines(error: StepError, placeOf: PlaceOf, colors: Colors): Genera
   const node = error.node === "" ? "" : `"${error.node}" of `;
   const where = oneLine(`${node}${error.workflow}${which}${attempt}`);
   yield `${at}${colors.red(error.kind)} in ${where}: ${oneLine(error.message)}`;
-  if (error.data !== undefined) yield `  data: ${JSON.stringify(error.data)}`;
+  if (error.data !== undefined)
+    yield `  data: ${JSON.stringify(convexToJson(error.data as Value))}`;
   if (error.cause !== undefined) yield* errorLines(error.cause, placeOf, colors);
 }
 

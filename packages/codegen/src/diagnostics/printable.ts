@@ -11,9 +11,13 @@ export function printable(text: string, color = false): string {
   return lines.replace(paintOrControl, (_, paint?: string) => paint ?? "\ufffd");
 }
 
+/** Returns a text with the unsafe characters replaced, for a format that has escapes of its own. */
+export const escapedWith = (escape: (code: number) => string, text: string): string =>
+  text.replace(control, (each) => escape(each.charCodeAt(0)));
+
 /** Returns a value as JSON that is as safe to print; it has the same meaning. */
 export const printableJson = (value: unknown): string =>
-  JSON.stringify(value, undefined, 2).replace(
-    control,
-    (each) => `\\u${each.charCodeAt(0).toString(16).padStart(4, "0")}`,
+  escapedWith(
+    (code) => `\\u${code.toString(16).padStart(4, "0")}`,
+    JSON.stringify(value, undefined, 2),
   );

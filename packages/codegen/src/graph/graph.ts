@@ -2,6 +2,7 @@ import { allNodes, goesOn, stagesOf } from "../plan/flow.js";
 import type { NodePlan, ProjectPlan, StagePlan, WorkflowPlan } from "../plan/schema.js";
 import { isOnEnd, withoutOnEnd } from "../plan/on-end.js";
 import { retryOf } from "../plan/retry.js";
+import { escapedWith } from "../diagnostics/printable.js";
 import {
   hasCases,
   hasKeys,
@@ -209,8 +210,12 @@ function arrow(graph: Graph, workflow: string, node: string, child: string | und
 
 const id = (workflow: string, node: string): string => text(`${workflow}.${node}`);
 
+/** Graphviz reads HTML entities in its texts. */
 const text = (value: string): string =>
-  `"${value.replace(/[\\"]/g, "\\$&").replaceAll("\n", "\\n")}"`;
+  escapedWith(
+    (code) => `&#${code};`,
+    `"${value.replace(/[\\"]/g, "\\$&").replaceAll("\n", "\\n")}"`,
+  );
 
 /** A graph as a Mermaid flowchart, as GitHub and most documentation tools show it. */
 export function mermaid(graph: Graph): string {

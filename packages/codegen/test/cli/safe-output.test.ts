@@ -59,6 +59,17 @@ test("of escapes only the colors of this program are kept, and only where there 
   expect(printable("a\r\nb\tc 👩‍🚀 אב")).toBe("a\nb\tc 👩‍🚀 אב");
 });
 
+test("graphs have no control characters of the keys of cases, and no two become the same", async () => {
+  const key = JSON.stringify(evil);
+  const cases = `{ ${key}: (b) => b, ${JSON.stringify(`${evil}\u0008`)}: (b) => b.sleep("nap", 1) }`;
+  await write("a.workflow.ts", workflow(`.branch("way", { on: () => ${key}, cases: ${cases} })`));
+  for (const format of ["dot", "mermaid", "json"]) {
+    const { out } = await workflowCodegen("graph", "--format", format);
+    expect(out).toContain("way");
+    expect(out, format).not.toMatch(raw);
+  }
+});
+
 test("JSON is printed with escapes, and has the same meaning", () => {
   const text = printableJson({ [evil]: evil });
   expect(text).not.toMatch(raw);

@@ -218,7 +218,7 @@ describe("the report", () => {
   });
 
   test("says why a run failed, down to the cause, each with its place in the definition", () => {
-    const cause = { ...error(3, "the disk is full"), data: { free: 0 } };
+    const cause = { ...error(3, "the disk is full"), data: { free: 0n, rest: [0] } };
     const failed = { kind: "childFailed" as const, message: "a child failed", workflow: "document", node: "sections", attempt: 1, key: "4", cause }; // prettier-ignore
     const outcome = {
       runId: "top",
@@ -233,7 +233,7 @@ describe("the report", () => {
     expect(lines.slice(3)).toEqual([
       'convex/document.ts:7:3 sections childFailed in "sections" of document [4]: a child failed',
       'convex/section.ts:7:3 analysis thrown in "analysis" of section, attempt 3: the disk is full',
-      '  data: {"free":0}',
+      '  data: {"free":{"$integer":"AAAAAAAAAAA="},"rest":[0]}',
     ]);
   });
 });

@@ -46,7 +46,7 @@ const LATE_MS = 1_000;
 
 /** Says whether a drain is on that waits for a place of the scheduler. */
 export function isDrainLate(drain: Drain | null): boolean {
-  return drain?.on === true && Date.now() > (drain.at ?? Infinity) + LATE_MS;
+  return drain?.on === true && Date.now() > (drain.at ?? 0) + LATE_MS;
 }
 
 /** Tells that a drain goes on. Not each round does: others read its document. */

@@ -1,6 +1,6 @@
 import type { FunctionHandle, SystemDataModel } from "convex/server";
 import type { Host, HostCtx, HostQueryCtx, MutationCtx, Slot, Watch } from "./context.js";
-import { readDrain, ringDrain } from "./drain.js";
+import { isDrainLate, readDrain, ringDrain } from "./drain.js";
 import { readGate } from "./gate.js";
 import { isPending } from "./jobs.js";
 import { removeFullBuckets } from "./limits/buckets.js";
@@ -136,6 +136,8 @@ async function drainAlong(ctx: MutationCtx, host: Host): Promise<boolean> {
   await ringAllLines(ctx, host);
   if (gate.limits !== undefined) await removeFullBuckets(ctx, gate);
   const drain = await readDrain(ctx);
+  // One that goes on is left alone: in the place of another it would begin anew.
+  if (drain?.on === true && !isDrainLate(drain)) return true;
   if (drain?.on !== true && (gate.open || (await seeFreeSlots(ctx, host, gate)).length === 0))
     return false;
   await ringDrain(ctx, host, drain);

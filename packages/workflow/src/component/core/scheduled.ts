@@ -32,7 +32,8 @@ export async function cancelCheck(
   { check, entersAt = 0, at = entersAt }: Checked,
 ): Promise<void> {
   if (check === undefined) return;
-  if (Date.now() >= at + LATE_MS) return void (await cancelPending(ctx, check));
+  // The clock has whole ms, and what is due at a fraction of one begins within it.
+  if (Date.now() >= Math.floor(at + LATE_MS)) return void (await cancelPending(ctx, check));
   try {
     await ctx.scheduler.cancel(check);
   } catch {
