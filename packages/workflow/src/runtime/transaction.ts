@@ -84,8 +84,11 @@ export class Transaction extends AtHand {
   }
 
   /** The present state of the loop around a stage, for its compensation. */
-  protected async loopSeen(stage: string): Promise<{ loop?: unknown }> {
-    const { iterations, undoable } = this.facts(stage);
+  protected async loopSeen({
+    stage,
+    iterations,
+    undoable,
+  }: ReturnType<Transaction["facts"]>): Promise<{ loop?: unknown }> {
     return iterations !== undefined && undoable ? await this.scope(stage, ["loop"]) : {};
   }
 
