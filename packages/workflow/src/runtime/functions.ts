@@ -1,7 +1,6 @@
 import type { Limits } from "@stepwise/workpool/core";
 import {
   makeFunctionReference,
-  type FunctionReference,
   type RegisteredAction,
   type RegisteredMutation,
   type RegisteredQuery,

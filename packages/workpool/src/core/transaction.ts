@@ -11,6 +11,11 @@ export class PoolTx {
   gate: Gate | null | undefined;
   /** The work that is about to end. Its host enqueues what follows before it ends the work. */
   ending: string | undefined;
+  /**
+   * Of a host: the record whose children are being started, where that transaction goes on with it
+   * itself, and the scheduled function that it is.
+   */
+  starting: { parent: string; job?: GenericId<"_scheduled_functions"> | undefined } | undefined;
   /** The work that ends here, if its start alone has turned the watchdog on. */
   startedTheWatch: string | undefined;
   /** Counts for the next write of a slot: a write of their own would cost too much. */
