@@ -193,12 +193,6 @@ const TABLE = {
       MOST_KEPT: larger("manager-restart", "how a run was steered, and when: the newest 20 times"),
       ERRORS_BYTES: larger("steps", "the errors of many attempts fit"),
     },
-    "core/childRuns.ts": {
-      FEW: smaller("cancel", "few children are canceled at once"),
-    },
-    "core/tags.ts": {
-      MOST_TAGS: larger("tags", "that gives a run its eleventh tag fails"),
-    },
     "core/input.ts": {
       BRIEF: larger("manager-views", "tells the beginning of the input of a run"),
     },
@@ -234,6 +228,13 @@ const TABLE = {
     "features/children.ts": {
       BYTES_BESIDE_INPUT: larger("numbers", "in a crowded pool, many children are inserted"),
       MAX_PUT_OFF_MS: larger("numbers", "in a crowded pool, many children are inserted"),
+    },
+  },
+  // Of what the compiler shares, only the numbers of the component.
+  "workflow/src": {
+    "rules.ts": {
+      FEW_CHILDREN: smaller("cancel", "few children are canceled at once"),
+      MOST_TAGS: larger("tags", "that gives a run its eleventh tag fails"),
     },
   },
 };
@@ -272,18 +273,22 @@ const placed = Object.entries(TABLE).flatMap(([folder, files]) =>
   ),
 );
 
+const numbersIn = (folder, file) =>
+  [...readFileSync(join(packages, folder, file), "utf8").matchAll(NUMBER)].map(
+    ([, constant, value]) => [`${folder}/${file}: ${constant}`, value],
+  );
+
 /** Each number that is in the sources: by its place, its text. */
-const written = new Map(
-  FOLDERS.flatMap((folder) =>
+const written = new Map([
+  ...FOLDERS.flatMap((folder) =>
     readdirSync(join(packages, folder), { recursive: true })
       .filter((file) => file.endsWith(".ts") && !file.includes("_generated"))
-      .flatMap((file) =>
-        [...readFileSync(join(packages, folder, file), "utf8").matchAll(NUMBER)].map(
-          ([, constant, value]) => [`${folder}/${file}: ${constant}`, value],
-        ),
-      ),
+      .flatMap((file) => numbersIn(folder, file)),
   ),
-);
+  ...numbersIn("workflow/src", "rules.ts").filter(([at]) =>
+    placed.some(({ folder, name, constant }) => at === `${folder}/${name}: ${constant}`),
+  ),
+]);
 
 /** A test's file: of its own package, unless another is named. */
 const testFile = (folder, file) => {

@@ -44,6 +44,15 @@ function parseText(text: string): number {
   return Number(amount) * (factor ?? NaN);
 }
 
+/** A run has at most so many: each is a row that its start writes and its removal deletes. */
+export const MOST_TAGS = 10;
+
+/**
+ * A parent of up to so many children may start them in the transaction that reaches it, and is
+ * canceled together with them: they hardly conflict with it.
+ */
+export const FEW_CHILDREN = 10;
+
 /** A run collects so many starts at most: their rows go in the transaction that begins it. */
 export const MOST_ITEMS = 1_000;
 

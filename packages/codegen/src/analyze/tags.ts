@@ -1,11 +1,11 @@
 import { quote } from "../diagnostics/diagnostic.js";
+import { MOST_TAGS } from "../plan/constants.js";
 import { type Node, ts } from "../typescript.js";
 import { functionOf, type Option, readOption, returnedBy, unwrap } from "./functions.js";
 import { fileOf, type Options } from "./options.js";
 import type { DefinitionFile } from "./parser.js";
 
-/** The run time refuses the start of a run that has more, or another name. */
-const MOST_TAGS = 10;
+/** The run time refuses another name, and the start of a run that has more than `MOST_TAGS`. */
 const NAME = /^[ -~]{1,256}$/;
 
 /** Reports tags that no run can have, as far as their names are written out. */

@@ -8,7 +8,7 @@ import {
   stageKind,
   startsRuns,
 } from "../plan/stage-kinds.js";
-import { durationMs, LONGEST_DAY_MS } from "../plan/constants.js";
+import { durationMs, FEW_CHILDREN, LONGEST_DAY_MS } from "../plan/constants.js";
 import type { Json } from "../plan/known.js";
 import { isOnEnd } from "../plan/on-end.js";
 import { longestWaits, retryOf } from "../plan/retry.js";
@@ -58,14 +58,11 @@ function transaction({ policy: { values, computed } }: StagePlan, from: Transact
   return { executions: from === "open" || from === "shared" ? fused : 1, after };
 }
 
-/** A transaction enters so many branches at most that begin in it. */
-const MOST_ENTERED = 10;
-
 /** Says whether the branches of a node begin in the transaction that reaches it, but for actions. */
 export const entersBranches = (node: NodePlan, from: Transaction): boolean =>
   isApart(node) &&
   !isEach(node) &&
-  (node.bodies ?? []).length <= MOST_ENTERED &&
+  (node.bodies ?? []).length <= FEW_CHILDREN &&
   within(from) === "open";
 
 export function throughStage(stage: StagePlan, from: Transaction, node: NodePlan): Walked {

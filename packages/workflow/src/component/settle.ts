@@ -14,7 +14,6 @@ import { workflowOf } from "./core/runs.js";
 import { isEntry, runsWithin, type TimedKind } from "./core/kinds.js";
 import { logStep } from "./core/log.js";
 import { pool } from "./core/poolHost.js";
-import { noteStarting } from "./core/startingParent.js";
 import {
   isActive,
   keyOf,
@@ -64,7 +63,7 @@ interface Here extends Progress {
  */
 export async function settle(ctx: MutationCtx, settlement: Settlement): Promise<Settled> {
   const { token, slot, outcome, fused, next, left } = settlement;
-  noteStarting(ctx, settlement.starting);
+  poolTx(ctx).starting = settlement.starting;
   const found = await stepWithId(ctx, token.step);
   const ended = { work: token.step, slot: slot as SlotId | undefined, executes: true };
   if (

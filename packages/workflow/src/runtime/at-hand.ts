@@ -1,132 +1,151 @@
 import { leaveRoom, ROOM_TO_COMPLETE } from "@stepwise/workpool/core";
 import type { GenericMutationCtx, TransactionLimits } from "convex/server";
-import type { Left, Read, Token } from "../component/validators.js";
+import type { Value } from "convex/values";
+import type { Read, Starting, Token } from "../component/validators.js";
+import { copied } from "../values.js";
+import type { Budget } from "./budget.js";
 import type { Bound } from "./functions.js";
+import { type Place, placeOf } from "./place.js";
+import { readableScope, type Reads, readsOf } from "./reads.js";
 
 const MIB = 1 << 20;
 
 /** A value that is read by name: a stage's output, or another aspect of it. */
-type Value = Pick<Read, "stage" | "iterations" | "children" | "loop" | "cause" | "ended" | "up">;
+type Aspect = Pick<Read, "stage" | "iterations" | "children" | "loop" | "cause" | "ended" | "up">;
 
-export function keyOf({ stage, iterations = [], up = 0, ...of }: Value): string {
+export function keyOf({ stage, iterations = [], up = 0, ...of }: Aspect): string {
   const ofRun = of.cause ? "cause" : of.ended ? "ended" : "output";
   const aspect = of.children ? "children" : of.loop ? "loop" : ofRun;
   return `${stage} ${iterations.join(".")} ${aspect} ${up}`;
 }
 
+export interface TransactionOptions {
+  readonly slot?: string | undefined;
+  /** Says whether it was scheduled, so that it is nobody's call. Default: false. */
+  readonly scheduled?: boolean;
+  /**
+   * Says whether stages that follow may run in it; if it then fails, it is called again without.
+   */
+  readonly fuse: boolean;
+  /** Says whether the keys of the stage's limits are made already. Default: false. */
+  readonly hasKeys?: boolean | undefined;
+  /** What the stage reads, by name, if that came with the call. */
+  readonly scope?: Readonly<Record<string, unknown>> | null;
+  /** Of a run that its parent's transaction starts: it shares that with others. */
+  readonly starting?: Starting | undefined;
+  /** What is left to a transaction that goes on. Default: all. */
+  readonly budget?: Budget | undefined;
+}
+
 /** What a transaction of a run has at hand. Everything else is loaded when it is read. */
-export class AtHand {
+export abstract class AtHand {
   readonly #values = new Map<string, unknown>();
   readonly #completed = new Map<string, boolean>();
-  #restarted: ReadonlySet<string> | undefined;
+  #retained: readonly string[] | undefined;
   #hasChildren = false;
+  /** The iterations of the loops that the run is in, outermost first. */
+  iterations: readonly number[];
 
   constructor(
     readonly ctx: GenericMutationCtx<any>,
     readonly own: Bound,
     readonly token: Token,
-  ) {}
-
-  know(value: Value, is: unknown): void {
-    this.#values.set(keyOf(value), is);
+    /** The stage that the token names. */
+    readonly stage: string,
+    readonly options: TransactionOptions,
+  ) {
+    this.iterations = token.iterations ?? [];
   }
 
-  /** @param loops the number of loops that the run is in. */
-  async read(reads: readonly Read[], loops: number): Promise<Record<string, unknown>> {
+  /** Says whether this is where the transaction came in: nothing has happened in it yet. */
+  abstract isArrivalAt(stage: string): boolean;
+
+  place(stage: string): Place {
+    return placeOf(this.own.definition, stage);
+  }
+
+  /** A stage and the iterations of the loops around it. */
+  at(stage: string): { stage: string; iterations?: number[] } {
+    const depth = this.place(stage).loops.length;
+    return depth === 0 ? { stage } : { stage, iterations: this.iterations.slice(0, depth) };
+  }
+
+  /** Has later stages see a value where they read the stage. */
+  know(stage: string, output: unknown, aspect?: "loop" | "children"): void {
+    const where = this.at(stage);
+    const key = keyOf(aspect === undefined ? where : { ...where, [aspect]: true });
+    this.#values.set(key, output);
+  }
+
+  async scope(stage: string, names?: Reads): Promise<Record<string, unknown>> {
+    const reads = readsOf(this.own, stage, this.iterations, names);
+    const { scope } = this.options;
+    if (scope && this.isArrivalAt(stage))
+      for (const read of reads)
+        if (read.name in scope) this.#values.set(keyOf(read), scope[read.name]);
+    return await this.#read(reads);
+  }
+
+  /** A copy of it for a function of the definition. @param name as messages call the function. */
+  async scopeFor(stage: string, name: string, names?: Reads): Promise<never> {
+    const scope = await this.scope(stage, names);
+    const values = Object.entries(scope).map(([key, value]) => [key, copied(value)]);
+    return readableScope(this.own, stage, name, Object.fromEntries(values), names) as never;
+  }
+
+  /** The output of a stage of the present iteration; null if there is no stage. */
+  async outputOf(stage: string | null): Promise<Value> {
+    if (stage === null) return null;
+    const { output } = await this.#read([{ name: "output", ...this.at(this.place(stage).record) }]);
+    return (output ?? null) as Value;
+  }
+
+  async #read(reads: readonly Read[]): Promise<Record<string, unknown>> {
     const missing = reads.filter((read) => !this.#values.has(keyOf(read)));
     if (missing.length > 0) {
       if (missing.some(({ children }) => children)) this.#hasChildren = true;
-      const transactionLimits = await this.limits(loops);
+      const transactionLimits = await this.limits();
       const { load } = this.own.component.lib;
       const args = { run: this.token.run, reads: missing, most: transactionLimits.bytesRead };
       const loaded = await this.ctx.runQuery(load, args, { transactionLimits });
-      for (const read of missing) this.know(read, loaded[read.name]);
+      for (const read of missing) this.#values.set(keyOf(read), loaded[read.name]);
     }
     return Object.fromEntries(reads.map((read) => [read.name, this.#values.get(keyOf(read))]));
   }
 
-  /** Leaves room to record a failure; after children, also for the state of each loop, of 1 MB. */
-  async limits(loops: number): Promise<TransactionLimits> {
-    const bytesRead = (2.5 + 2 * loops) * MIB;
+  /**
+   * Limits for a nested call that leave enough to record its failure and go on; after children,
+   * also for the state of each loop, of 1 MB.
+   */
+  async limits(): Promise<TransactionLimits> {
+    const bytesRead = (2.5 + 2 * this.iterations.length) * MIB;
     const room = this.#hasChildren ? { ...ROOM_TO_COMPLETE, bytesRead } : ROOM_TO_COMPLETE;
     return await leaveRoom(this.ctx, room);
   }
 
-  /** Says whether a restart retained the result of a top-level node. Only then it costs a query. */
-  async hasResult(node: string): Promise<boolean> {
-    const { run, generation = 1 } = this.token;
-    if (generation === 1) return false;
-    const { retained } = this.own.component.steering;
-    this.#restarted ??= new Set(await this.ctx.runQuery(retained, { run, generation }));
-    return this.#restarted.has(node);
-  }
-
-  /** Says whether a deploy moved a completed node behind the run's place; a query after deploys. */
-  async hasMoved(node: { stage: string; iterations?: number[] }): Promise<boolean> {
+  /**
+   * Says whether the stage has its result already, so that the run only goes on: a restart has
+   * retained it, or a deploy has moved it behind the run's place. Only after these it costs a query.
+   */
+  async hasResult(stage: string): Promise<boolean> {
     const { run, plan, generation = 1 } = this.token;
-    if (plan === undefined || plan === this.own.plan) return false;
+    const isDeployed = plan !== undefined && plan !== this.own.plan;
+    if (generation === 1 && !isDeployed) return false;
+    const { path, part, sequences } = this.place(stage);
+    if (part === "compensate") return false;
+    const { retained, isCompleted } = this.own.component.steering;
+    if (generation > 1) {
+      this.#retained ??= await this.ctx.runQuery(retained, { run, generation });
+      if (this.#retained.includes(sequences[0]?.at ?? path)) return true;
+    }
+    // Where the run came in, it has something to do.
+    if (!isDeployed || this.isArrivalAt(stage)) return false;
+    const node = this.at(path);
     const key = keyOf(node);
-    const { isCompleted } = this.own.component.steering;
     const found =
       this.#completed.get(key) ??
       (await this.ctx.runQuery(isCompleted, { run, generation, ...node }));
     this.#completed.set(key, found);
     return found;
-  }
-}
-
-/** How many stages one transaction executes at most … */
-const MAX_STAGES = 20;
-/** … and for how long, in ms: a third of the second of user time that a transaction has. */
-const MAX_MS = 300;
-/** Outputs go into one call to the component, whose arguments may take 16 MiB. */
-const MAX_OUTPUT_BYTES = 4 * 1024 * 1024;
-
-/** The least that a pause or a cancel does. */
-const STEERING = { databaseQueries: 4, documentsWritten: 2 };
-
-/** What one transaction may still do. The next stage may need half of every limit. */
-export class Budget {
-  #stages = 0;
-  #outputBytes = 0;
-  readonly #since = performance.now();
-  #before = { databaseQueries: 0, documentsWritten: 0 };
-
-  constructor(readonly most: Left = { stages: MAX_STAGES, ms: MAX_MS }) {}
-
-  /** What is left of it; undefined if that is nothing. */
-  async left(ctx: GenericMutationCtx<any>): Promise<Left | undefined> {
-    if (await this.isSpent(ctx)) return undefined;
-    const { stages, ms } = this.most;
-    return { stages: stages - this.#stages, ms: ms - (performance.now() - this.#since) };
-  }
-
-  /** @param outputBytes of its output, and of what is reported with that. */
-  spend(outputBytes: number): void {
-    this.#stages++;
-    this.#outputBytes += outputBytes;
-  }
-
-  async isSpent(ctx: GenericMutationCtx<any>): Promise<boolean> {
-    if (
-      this.#stages >= this.most.stages ||
-      this.#outputBytes > MAX_OUTPUT_BYTES ||
-      performance.now() - this.#since > this.most.ms
-    )
-      return true;
-    const metrics = await ctx.meta.getTransactionMetrics();
-    return Object.values(metrics).some(({ used, remaining }) => used > remaining);
-  }
-
-  /** Says whether what ran since the last call may have steered the run. Mostly it cannot have. */
-  async mayBeSteered(ctx: GenericMutationCtx<any>): Promise<boolean> {
-    const { databaseQueries, documentsWritten } = await ctx.meta.getTransactionMetrics();
-    const now = { databaseQueries: databaseQueries.used, documentsWritten: documentsWritten.used };
-    const before = this.#before;
-    this.#before = now;
-    return (
-      now.databaseQueries - before.databaseQueries >= STEERING.databaseQueries &&
-      now.documentsWritten - before.documentsWritten >= STEERING.documentsWritten
-    );
   }
 }

@@ -4,7 +4,7 @@ import type { Asked, Call } from "../component/validators.js";
 import type { AnyReference, Policy } from "../definition/node.js";
 import { nestedInfo } from "./attempt.js";
 import type { Bound } from "./functions.js";
-import { isVoid, placeOf } from "./place.js";
+import { placeOf } from "./place.js";
 import { readableScope, readsOf } from "./reads.js";
 import { stubOf } from "./stubs.js";
 import { tagging } from "./tags.js";
@@ -28,8 +28,7 @@ export async function callOf(
   { token, stage, scope }: Asked,
 ): Promise<Call | undefined> {
   if (scope === null || !own.actions.has(stage) || stubOf(own.definition, stage)) return undefined;
-  const place = placeOf(own.definition, stage);
-  const { called, policy } = place;
+  const { called, policy, isVoid } = placeOf(own.definition, stage);
   const { action, args, timeout }: Referring = policy;
   if (action === undefined || typeof action === "function" || args === undefined) return undefined;
   const info = nestedInfo(token, stage, tagging(ctx, own.component, token.run));
@@ -37,7 +36,7 @@ export async function callOf(
     const given = args(readableScope(own, stage, "args", scope), info) ?? {};
     if (getConvexSize(given as Value) > MOST_ARGS_BYTES) return undefined;
     const fn = await createFunctionHandle(action);
-    const makesNothing = isVoid(place) || undefined;
+    const makesNothing = isVoid || undefined;
     return { fn, args: given, workflow: own.workflow, node: stage, called, timeout, makesNothing };
   } catch {
     // Its own function fails in the same way, which counts as an attempt.

@@ -44,7 +44,6 @@ import {
   checkFormat,
   checkNotRenamed,
   checkUpToDate,
-  madeOf,
   placeOf,
   withPresentKeys,
   type StorageNames,
@@ -199,8 +198,7 @@ export function compiled(
           isCanceled: async () => await ctx.runQuery(component.lib.isCanceled, { token }),
           tag: tagging(ctx, component, token.run),
         };
-        const place = placeOf(definition, stage);
-        const { called, policy } = place;
+        const { called, policy, isVoid } = placeOf(definition, stage);
         // A scope that cannot be loaded is a failure of the attempt like any other.
         const begun = await inputAtBeginning(ctx, own, token);
         if ("error" in begun) return await report(ctx, own, stage, { token, slot, beganAt }, begun);
@@ -221,9 +219,12 @@ export function compiled(
             { ...scope, ...loaded, ...begun },
             names,
           );
-          if (stub !== undefined) return madeOf(place, await stub(values, full));
           const run = handlerOf(handler, "action", policy);
-          return madeOf(place, await run(contextFor(ctx, policy, called), values, full));
+          const result: unknown =
+            stub === undefined
+              ? await run(contextFor(ctx, policy, called), values, full)
+              : await stub(values, full);
+          return isVoid ? null : result;
         });
         return await report(ctx, own, stage, { token, slot, beganAt }, attempt);
       },
@@ -260,9 +261,9 @@ export function compiled(
         // That of a query cannot run a mutation.
         const tag = tagging(ctx as Parameters<typeof tagging>[0], component, runId);
         const info = nestedInfo({ run: runId, iterations, generation }, stage, tag);
-        const place = placeOf(definition, stage);
-        const handler = handlerOf(given, kind, place.policy);
-        return checkedOutput(place.called, madeOf(place, await handler(ctx, values, info)));
+        const { called, policy, isVoid } = placeOf(definition, stage);
+        const result = await handlerOf(given, kind, policy)(ctx, values, info);
+        return checkedOutput(called, isVoid ? null : result);
       } catch (error) {
         // So that it keeps what it was on the way out of the nested transaction.
         throw Failure.from(error);

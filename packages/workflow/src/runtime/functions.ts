@@ -1,7 +1,6 @@
 import type { Limits } from "@stepwise/workpool/core";
 import {
   makeFunctionReference,
-  type FunctionReference,
   type RegisteredAction,
   type RegisteredMutation,
   type RegisteredQuery,
@@ -102,25 +101,20 @@ export type Entry = RegisteredMutation<
   Promise<string | Infer<typeof vFollows> | Infer<typeof vCalls> | null>
 >;
 
-/** `chapters.finalize` → `chaptersFinalize`: the function of a stage. */
-const functionName = (stage: string): string =>
-  stage.replace(/\.(\w)/g, (_dot, letter: string) => letter.toUpperCase());
-
-/** References to one workflow's generated functions. They are typed as public, and so are cast. */
+/** References to one workflow's generated functions. */
 export function functionsOf(workflow: string, folder = "_workflows") {
-  const named = <Reference>(name: string) =>
-    makeFunctionReference<any>(`${folder}/${workflow}:${name}`) as unknown as Reference;
+  /** `chapters.finalize` → `chaptersFinalize`: the function of a stage. */
+  const pathOf = (stage: string): string => {
+    const name = stage.replace(/\.(\w)/g, (_dot, letter: string) => letter.toUpperCase());
+    return `${folder}/${workflow}:${name}`;
+  };
   return {
-    action: (stage: string) => named<FunctionReference<"action">>(functionName(stage)),
+    action: (stage: string) => makeFunctionReference<"action">(pathOf(stage)),
     completion: (stage: string) =>
-      named<FunctionReference<"mutation", "internal", CompletionArgs, null>>(
-        `${functionName(stage)}Done`,
-      ),
-    mutation: (stage: string) =>
-      named<FunctionReference<"mutation", "internal", NestedArgs, unknown>>(functionName(stage)),
-    query: (stage: string) =>
-      named<FunctionReference<"query", "internal", NestedArgs, unknown>>(functionName(stage)),
-    entry: named<FunctionReference<"mutation">>("entry"),
+      makeFunctionReference<"mutation", CompletionArgs, null>(`${pathOf(stage)}Done`),
+    mutation: (stage: string) => makeFunctionReference<"mutation", NestedArgs>(pathOf(stage)),
+    query: (stage: string) => makeFunctionReference<"query", NestedArgs>(pathOf(stage)),
+    entry: makeFunctionReference<"mutation">(pathOf("entry")),
   };
 }
 

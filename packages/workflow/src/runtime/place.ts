@@ -13,6 +13,7 @@ import {
   type StageOf,
   stagesOf,
 } from "./nodes/kinds.js";
+import { onceForEach } from "./once.js";
 
 /** A sequence of nodes around a stage: the workflow's, a case's, or a loop's body. */
 interface Sequence {
@@ -47,7 +48,9 @@ export interface Place extends Pick<StageOf, "runs" | "sees"> {
   /** Which part of the node it is; empty for the node itself. */
   readonly part: StageOf["part"];
   /** The parts of the node, in the order in which a run comes to them. */
-  readonly parts: readonly string[];
+  readonly parts: readonly StageOf["part"][];
+  /** Says whether it makes nothing, whatever its function gives. */
+  readonly isVoid: boolean;
   /** The options that it runs by: its node's; a finalize and a compensation have their own. */
   readonly policy: Policy & {
     readonly limits?: LimitsOption<never>;
@@ -64,23 +67,8 @@ export interface Place extends Pick<StageOf, "runs" | "sees"> {
   readonly apart: readonly Apart[];
 }
 
-/** Says whether a stage makes nothing, whatever its function gives. */
-export const isVoid = ({ part, kind }: Place): boolean =>
-  part === "compensate" || kind.isAfterEnd === true;
-
-/** What a stage makes of the result of its function. */
-export const madeOf = (place: Place, result: unknown): unknown => (isVoid(place) ? null : result);
-
-const places = new WeakMap<AnyDefinition, Map<string, Place>>();
-
 /** Finds a stage by its storage name: `save`, `chapters.finalize`, `agent.think.compensate`. */
-export function placeOf(definition: AnyDefinition, stage: string): Place {
-  const known = places.get(definition) ?? new Map<string, Place>();
-  places.set(definition, known);
-  const place = known.get(stage) ?? find(definition, stage);
-  known.set(stage, place);
-  return place;
-}
+export const placeOf = onceForEach(find);
 
 function find(definition: AnyDefinition, stage: string): Place {
   const names = stage.split(".");
@@ -100,19 +88,22 @@ function find(definition: AnyDefinition, stage: string): Place {
     const [part = ""] = names;
     const inside = insideOf(node).find(({ key = part }) => part !== "" && key === part);
     if (inside === undefined) {
+      const kind = kindOf(node);
       const stages = stagesOf(node);
       const own = stages.find((each) => each.part === part);
+      // It may be gone: the run is there all the same.
+      const { part: known } = own ?? { part: partNamed(part) };
       return {
         ...own,
         node,
-        kind: kindOf(node),
+        kind,
         path,
         called: [called, ...names].join("."),
-        // It may be gone: the run is there all the same.
-        part: partNamed(part),
+        part: known,
         parts: stages.map((each) => each.part),
+        isVoid: known === "compensate" || kind.isAfterEnd === true,
         policy: own?.runs ?? node ?? {},
-        first: stageNames(node, path)[0] ?? path,
+        first: stageName(path, stages[0]?.part),
         record: part === "finalize" ? path : stage,
         sequences,
         loops,
@@ -182,17 +173,17 @@ export function allNodes(nodes: Nodes, prefix = "", around: Around = {}): Found[
 export const allStages = ({ nodes }: AnyDefinition): string[] =>
   allNodes(nodes).flatMap(({ node, path }) => stageNames(node, path));
 
-export const stageNames = (node: AnyNode, path: string): string[] =>
-  stagesOf(node).map(({ part }) => (part === "" ? path : `${path}.${part}`));
+const stageName = (path: string, part: StageOf["part"] = ""): string =>
+  part === "" ? path : `${path}.${part}`;
 
-/** The name of the node of the top level that a stage belongs to: `route.big.x` → `route`. */
-export const topLevelOf = (stage: string): string => stage.split(".")[0] ?? stage;
+export const stageNames = (node: AnyNode, path: string): string[] =>
+  stagesOf(node).map(({ part }) => stageName(path, part));
 
 /** Says whether some node is so, or one inside it, answered once for each sequence. */
-function someNode(is: (node: AnyNode) => boolean): (definition: { nodes: Nodes }) => boolean {
+function someNode(is: (found: Found) => boolean): (definition: { nodes: Nodes }) => boolean {
   const known = new WeakMap<Nodes, boolean>();
   return ({ nodes }) => {
-    const answer = known.get(nodes) ?? allNodes(nodes).some(({ node }) => is(node));
+    const answer = known.get(nodes) ?? allNodes(nodes).some(is);
     known.set(nodes, answer);
     return answer;
   };
@@ -200,14 +191,14 @@ function someNode(is: (node: AnyNode) => boolean): (definition: { nodes: Nodes }
 
 /** Says whether something in a run of the nodes, or in a child, can be undone. */
 export const hasUndoables = someNode(
-  (node) =>
+  ({ node }) =>
     // Of one that has its nodes inside it, these are asked themselves.
     (kindOf(node).startsRuns === true && insideOf(node).length === 0) ||
     stagesOf(node).some(({ part }) => part === "compensate"),
 );
 
 /** Says whether a run of the nodes can wait without holding a slot of the pool. */
-export const canWait: (definition: { nodes: Nodes }) => boolean = someNode((node) => {
+export const canWait: (definition: { nodes: Nodes }) => boolean = someNode(({ node }) => {
   const { waits = false, workflow } = kindOf(node);
   return waits || (workflow !== undefined && canWait(workflow(node)));
 });

@@ -3,11 +3,11 @@ import { Failure } from "../errors/failure.js";
 import { fromPagesIn } from "../values.js";
 import type { Bound } from "./functions.js";
 import { outputsIn } from "./nodes/kinds.js";
+import { onceForEach } from "./once.js";
 import { type Place, placeOf, presentKey, storageKey } from "./place.js";
 import {
   hasSecretChildren,
   hasSecretOutput,
-  isAsking,
   isMarked,
   isSecret,
   sensitivePaths,
@@ -18,20 +18,7 @@ export type Reads = readonly string[];
 
 type Of = Pick<Bound, "definition" | "reads" | "starts">;
 
-/** What is found once for each stage of a compiled workflow, as its place is. */
-export function onceForEach<Own extends Of, Fact>(find: (own: Own, stage: string) => Fact) {
-  const tables = new WeakMap<Own, Map<string, Fact>>();
-  return (own: Own, stage: string): Fact => {
-    const table = tables.get(own) ?? new Map<string, Fact>();
-    tables.set(own, table);
-    const known = table.get(stage);
-    if (known !== undefined) return known;
-    const fact = find(own, stage);
-    if (!isAsking()) table.set(stage, fact);
-    return fact;
-  };
-}
-
+/** How messages call a stage, and what the component records of it. */
 export const marksOf = onceForEach((own: Of, stage) => {
   const { node, path, part, parts, called } = placeOf(own.definition, stage);
   const undoable = part === "" && parts.includes("compensate");
@@ -184,16 +171,19 @@ export function readableScope(
       `The ${name} of "${loop === undefined ? called : placeOf(own.definition, loop.path).called}" in workflow "${workflow}" reads "${key}", which the generated code does not load. Run workflow-codegen. If that changes nothing, name it in the parameters: ({ ${key} }) => …`,
     );
   };
-  const checked =
-    <Result>(trap: (target: object, key: string | symbol) => Result) =>
-    (target: object, key: string | symbol) => {
-      check(key);
-      return trap(target, key);
-    };
   return new Proxy(scope, {
-    get: checked<unknown>(Reflect.get),
-    has: checked(Reflect.has),
-    getOwnPropertyDescriptor: checked(Reflect.getOwnPropertyDescriptor),
+    get(target, key) {
+      check(key);
+      return Reflect.get(target, key) as unknown;
+    },
+    has(target, key) {
+      check(key);
+      return Reflect.has(target, key);
+    },
+    getOwnPropertyDescriptor(target, key) {
+      check(key);
+      return Reflect.getOwnPropertyDescriptor(target, key);
+    },
     ownKeys(target) {
       visible().forEach(check);
       return Reflect.ownKeys(target);

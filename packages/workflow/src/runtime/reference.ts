@@ -12,7 +12,7 @@ import { parseValue } from "./input.js";
 import { hasOnEnd, kindOf, type Nodes, outputsIn } from "./nodes/kinds.js";
 import { hasKeys, permitsAtStart, permitsOf } from "./limits.js";
 import { actionFunction } from "./options.js";
-import { hasUndoables, placeOf, presentKey, topLevelOf } from "./place.js";
+import { hasUndoables, placeOf, presentKey } from "./place.js";
 import { marksOf, readsOf } from "./reads.js";
 import { sensitivePaths } from "./secrets.js";
 
@@ -89,7 +89,7 @@ export function referenceTo(own: Bound, given: AnyDefinition): WorkflowReference
       const { nodes } = definition;
       // It runs again with whatever does.
       if (kindOf(nodes[node]).isAfterEnd) return Object.keys(nodes);
-      const inside = [...own.reads].filter(([stage]) => topLevelOf(stage) === node);
+      const inside = [...own.reads].filter(([stage]) => stage.split(".")[0] === node);
       const names = new Set(inside.flatMap(([, reads]) => reads));
       const isRead = (key: string) => names.has("*") || names.has(presentKey(nodes, key));
       return ["input", ...outputsIn(nodes, node)].filter(isRead);

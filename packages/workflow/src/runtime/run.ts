@@ -99,7 +99,7 @@ export class Run extends Transaction {
   /** Executes a stage, reports what came of it, and goes on. */
   async record({ stage, kind, execute, again }: Execution, next: Arrive): Arrival {
     const fused = this.begun(stage, kind);
-    const loopSeen = await this.loopSeen(stage);
+    const loopSeen = await this.loopSeen(fused);
     try {
       const output = checkedOutput(this.place(stage).called, await execute());
       this.add({ ...fused, output, ...loopSeen });
@@ -148,7 +148,7 @@ export class Run extends Transaction {
     output: Value,
     how: Pick<Extract<Outcome, { kind: "success" }>, "error" | "took" | "timedOut" | "used"> = {},
   ): Promise<void> {
-    const loopSeen = await this.loopSeen(this.stage);
+    const loopSeen = await this.loopSeen(this.facts(this.stage));
     this.outcome = { kind: "success", output, ...how, ...loopSeen };
     this.know(this.place(this.stage).record, output);
     this.endDeadline(this.stage);

@@ -1,6 +1,7 @@
 import type { AnyDefinition } from "../definition/definition.js";
 import type { Bound } from "./functions.js";
 import { type AnyNode, insideOf, kindOf, type Nodes, outputsIn } from "./nodes/kinds.js";
+import { askProvisionally, isFinal } from "./once.js";
 import { allNodes, placeOf } from "./place.js";
 
 /* What must neither be shown, nor logged, nor be an argument of a scheduled function: [S97]. */
@@ -35,12 +36,8 @@ export function isSecret(of: Of, path: string, node: AnyNode, seen?: Set<AnyDefi
   return isSecretInside(of, path, node, seen);
 }
 
-/** The ends that are asked about, by their definitions, and how many. */
+/** The ends that are asked about, by their definitions. Until then they count as not secret. */
 const asked = new WeakMap<AnyDefinition, Set<string>>();
-let asking = 0;
-
-/** Says whether one is asked about. Until then it counts as not secret: no answer is the last. */
-export const isAsking = (): boolean => asking > 0;
 
 /** An end hands on what it reads: that may be the loop in which a branch ends with it. */
 function isSecretEnd({ definition, readsSecret }: Of, path: string): boolean {
@@ -48,11 +45,9 @@ function isSecretEnd({ definition, readsSecret }: Of, path: string): boolean {
   asked.set(definition, paths);
   if (paths.has(path)) return false;
   paths.add(path);
-  asking += 1;
   try {
-    return readsSecret?.(path) === true;
+    return askProvisionally(() => readsSecret?.(path) === true);
   } finally {
-    asking -= 1;
     paths.delete(path);
   }
 }
@@ -102,6 +97,6 @@ export function hasSecretChildren(of: Of, path: string, seen?: Set<AnyDefinition
   const all = seen ?? new Set<AnyDefinition>();
   const answer =
     answers.get(started) ?? started().some(({ definition }) => givesSecret(definition, all));
-  if (seen === undefined && (answer || !isAsking())) answers.set(started, answer);
+  if (seen === undefined && (answer || isFinal())) answers.set(started, answer);
   return answer;
 }

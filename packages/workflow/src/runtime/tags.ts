@@ -3,12 +3,10 @@ import type { GenericActionCtx } from "convex/server";
 import type { ComponentApi } from "../component/_generated/component.js";
 import type { TagValue } from "../definition/context.js";
 import type { Tags } from "../definition/definition.js";
-import { literalText } from "../rules.js";
+import { literalText, MOST_TAGS } from "../rules.js";
 import type { WorkflowReference } from "./reference.js";
 import { sensitivePaths } from "./secrets.js";
 
-/** The component lets a run have as many. */
-const MOST_TAGS = 10;
 /** Tags are read with each row of a list. */
 const MOST_CHARACTERS = 256;
 

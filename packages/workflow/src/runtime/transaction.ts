@@ -1,8 +1,4 @@
-import {
-  createFunctionHandle,
-  type GenericMutationCtx,
-  type TransactionLimits,
-} from "convex/server";
+import { createFunctionHandle } from "convex/server";
 import { getConvexSize, type Value } from "convex/values";
 import type {
   ActionFunction,
@@ -13,44 +9,22 @@ import type {
   Outcome,
   Settled,
   Settlement,
-  Starting,
-  Token,
 } from "../component/validators.js";
 import type { StepError } from "../definition/context.js";
 import { describeThrown, Failure, type Problem, withoutValues } from "../errors/failure.js";
 import { durationMs } from "../rules.js";
-import { copied } from "../values.js";
-import { AtHand, Budget, keyOf } from "./at-hand.js";
-import type { Bound } from "./functions.js";
+import { AtHand, keyOf } from "./at-hand.js";
+import { Budget } from "./budget.js";
 import { optionOf } from "./options.js";
 import type { Nodes } from "./nodes/kinds.js";
-import { type Place, placeOf, topLevelOf } from "./place.js";
-import { marksOf, readableScope, type Reads, readsOf } from "./reads.js";
+import { marksOf, readsOf } from "./reads.js";
 import { readsSecret, shownProblem } from "./shown.js";
 
-export interface TransactionOptions {
-  readonly slot?: string | undefined;
-  /** Says whether it was scheduled, so that it is nobody's call. Default: false. */
-  readonly scheduled?: boolean;
-  /**
-   * Says whether stages that follow may run in it; if it then fails, it is called again without.
-   */
-  readonly fuse: boolean;
-  /** Says whether the keys of the stage's limits are made already. Default: false. */
-  readonly hasKeys?: boolean | undefined;
-  /** What the stage reads, by name, if that came with the call. */
-  readonly scope?: Readonly<Record<string, unknown>> | null;
-  /** Of a run that its parent's transaction starts: it shares that with others. */
-  readonly starting?: Starting | undefined;
-  /** What is left to a transaction that goes on. Default: all. */
-  readonly budget?: Budget | undefined;
-}
-
 /** One transaction of a run: what it reads, and what it reports to the component, in one call. */
-export class Transaction {
-  readonly #atHand: AtHand;
+export class Transaction extends AtHand {
   readonly budget: Budget;
-  readonly #fused: Fused[] = [];
+  /** What was executed here, by its key. */
+  readonly #fused = new Map<string, Fused>();
   readonly #deadlines: Deadline[] = [];
   #reduced: Settlement["reduced"];
   #next: Next | undefined;
@@ -61,31 +35,21 @@ export class Transaction {
   noted: Pick<Settlement, "beganAt"> = {};
   /** Why nothing of this transaction may stay: the caller calls again. */
   refused: Error | undefined;
-  /** The iterations of the loops that the run is in, outermost first. */
-  iterations: readonly number[];
 
-  constructor(
-    readonly ctx: GenericMutationCtx<any>,
-    readonly own: Bound,
-    readonly token: Token,
-    /** The stage that the token names. */
-    readonly stage: string,
-    readonly options: TransactionOptions,
-  ) {
-    this.#atHand = new AtHand(ctx, own, token);
-    this.budget = options.budget ?? new Budget(options.starting);
-    this.closed = !options.fuse;
-    this.iterations = token.iterations ?? [];
+  constructor(...of: ConstructorParameters<typeof AtHand>) {
+    super(...of);
+    const { budget, starting, fuse } = this.options;
+    this.budget = budget ?? new Budget(starting);
+    this.closed = !fuse;
   }
 
-  /** Says whether this is where the transaction came in: nothing has happened in it yet. */
   isArrivalAt(stage: string): boolean {
-    return this.outcome.kind === "open" && this.#fused.length === 0 && stage === this.stage;
+    return this.outcome.kind === "open" && this.#fused.size === 0 && stage === this.stage;
   }
 
   /** Says whether so much was executed here that the run should go on in the next transaction. */
   async isFull(): Promise<boolean> {
-    return this.#fused.length > 0 && (await this.budget.isSpent(this.ctx));
+    return this.#fused.size > 0 && (await this.budget.isSpent(this.ctx));
   }
 
   /** Says whether a mutation or query should be executed in the next transaction. */
@@ -98,64 +62,11 @@ export class Transaction {
     return this.closed;
   }
 
-  /** Says whether the stage has its result already, so that the run only goes on. */
-  async hasResult(stage: string): Promise<boolean> {
-    const { path, part } = this.place(stage);
-    if (part === "compensate") return false;
-    if (await this.#atHand.hasResult(topLevelOf(path))) return true;
-    // Where the run came in, it has something to do.
-    return !this.isArrivalAt(stage) && (await this.#atHand.hasMoved(this.at(path)));
-  }
-
-  /** Limits for a nested call that leave enough to record its failure and go on. */
-  async limits(): Promise<TransactionLimits> {
-    return await this.#atHand.limits(this.iterations.length);
-  }
-
-  async scope(stage: string, names?: Reads): Promise<Record<string, unknown>> {
-    const reads = readsOf(this.own, stage, this.iterations, names);
-    const { scope } = this.options;
-    if (scope && this.isArrivalAt(stage))
-      for (const read of reads) if (read.name in scope) this.#atHand.know(read, scope[read.name]);
-    return await this.#atHand.read(reads, this.iterations.length);
-  }
-
-  /** A copy of it for a function of the definition. @param name as messages call the function. */
-  async scopeFor(stage: string, name: string, names?: Reads): Promise<never> {
-    const scope = await this.scope(stage, names);
-    const values = Object.entries(scope).map(([key, value]) => [key, copied(value)]);
-    return readableScope(this.own, stage, name, Object.fromEntries(values), names) as never;
-  }
-
-  /** The output of a stage of the present iteration; null if there is no stage. */
-  async outputOf(stage: string | null): Promise<Value> {
-    if (stage === null) return null;
-    const read = { name: "output", ...this.at(this.place(stage).record) };
-    const { output } = await this.#atHand.read([read], this.iterations.length);
-    return (output ?? null) as Value;
-  }
-
-  /** Has later stages see a value where they read the stage. */
-  know(stage: string, output: unknown, aspect?: "loop" | "children"): void {
-    const where = this.at(stage);
-    this.#atHand.know(aspect === undefined ? where : { ...where, [aspect]: true }, output);
-  }
-
-  place(stage: string): Place {
-    return placeOf(this.own.definition, stage);
-  }
-
   /** What its run goes through: the workflow's nodes, or those of a branch or a body. */
   protected nodes(): Nodes {
     const { apart, sequences } = this.place(this.stage);
     const own = sequences.find(({ level }) => level === apart.length);
     return own?.nodes ?? this.own.definition.nodes;
-  }
-
-  /** A stage and the iterations of the loops around it. */
-  at(stage: string): { stage: string; iterations?: number[] } {
-    const depth = this.place(stage).loops.length;
-    return depth === 0 ? { stage } : { stage, iterations: this.iterations.slice(0, depth) };
   }
 
   facts(stage: string) {
@@ -173,19 +84,22 @@ export class Transaction {
   }
 
   /** The present state of the loop around a stage, for its compensation. */
-  protected async loopSeen(stage: string): Promise<{ loop?: unknown }> {
-    const { iterations, undoable } = this.facts(stage);
+  protected async loopSeen({
+    stage,
+    iterations,
+    undoable,
+  }: ReturnType<Transaction["facts"]>): Promise<{ loop?: unknown }> {
     return iterations !== undefined && undoable ? await this.scope(stage, ["loop"]) : {};
   }
 
   /** Adds a stage that was executed here, or completes what is to be reported of its record. */
   open(fused: Fused): void {
-    const same = this.#fused.findIndex((each) => keyOf(each) === keyOf(fused));
-    const before = this.#fused[same];
-    if (before === undefined) this.#fused.push(fused);
+    const key = keyOf(fused);
+    const before = this.#fused.get(key);
+    if (before === undefined) this.#fused.set(key, fused);
     else {
       const { startedAt, exists, chosen = fused.chosen } = before;
-      this.#fused[same] = { ...fused, startedAt, exists, chosen };
+      this.#fused.set(key, { ...fused, startedAt, exists, chosen });
     }
   }
 
@@ -272,7 +186,7 @@ export class Transaction {
         : undefined;
     const settled = await this.#settle(next, left).catch((e) => this.#settleAgain(next, e));
     // guard: stale
-    if (settled.stale && this.#fused.length > 0)
+    if (settled.stale && this.#fused.size > 0)
       throw new Failure("canceled", `The run went another way while "${this.stage}" was ending`);
     for (let n = 0; n < (settled.goesOn?.entered ?? 0); n++) this.budget.spend(0);
     return settled;
@@ -281,11 +195,11 @@ export class Transaction {
   /** The report has thrown: nothing of it stays. It may have failed only for a moment. */
   async #settleAgain(next: Next, failure: unknown): Promise<Settled> {
     const { fuse } = this.options;
-    if (fuse && this.#fused.length > 0) throw failure;
+    if (fuse && this.#fused.size > 0) throw failure;
     return await this.#settle(next).catch(async (error: unknown) => {
       if (fuse) throw error;
       // It may tell of any value that was to be stored.
-      const isSensitive = this.#fused.some(
+      const isSensitive = [...this.#fused.values()].some(
         ({ sensitive, stage }) => sensitive === true || readsSecret(this.own, stage),
       );
       const thrown = describeThrown(error);
@@ -309,7 +223,7 @@ export class Transaction {
       entry: isEntered ? await createFunctionHandle(entry) : undefined,
       outcome: this.outcome,
       ...this.noted,
-      fused: this.#fused,
+      fused: [...this.#fused.values()],
       reduced: this.#reduced,
       deadlines: this.#deadlines.length > 0 ? this.#deadlines : undefined,
       next,

@@ -1,4 +1,4 @@
-import { child, defineWorkflow } from "@stepwise/workflow";
+import { child, defineWorkflow, type MutationCtx } from "@stepwise/workflow";
 import { z } from "zod";
 import { internal } from "./_generated/api";
 import { leaf } from "./parents.workflow";
@@ -156,16 +156,15 @@ export const steersAbove = defineWorkflow({
   ],
   concurrency: 1,
 });
+async function steer(ctx: MutationCtx, runId: string, how: "pause" | "cancel" | "not") {
+  await ctx.db.insert("log", { text: "steers" });
+  if (how === "pause") await ctx.runMutation(internal.manager.pause, { runId });
+  if (how === "cancel") await ctx.runMutation(internal.runs.cancel, { runId });
+}
 export const steersOther = defineWorkflow({
   input: z.object({ run: z.string(), how: z.enum(["pause", "cancel", "not"]) }),
 })
-  .step("steers", {
-    mutation: async (ctx, { input: { run: runId, how } }) => {
-      await ctx.db.insert("log", { text: "steers" });
-      if (how === "pause") await ctx.runMutation(internal.manager.pause, { runId });
-      if (how === "cancel") await ctx.runMutation(internal.runs.cancel, { runId });
-    },
-  })
+  .step("steers", { mutation: (ctx, { input: { run, how } }) => steer(ctx, run, how) })
   .step("after", { mutation: internal.app.log, args: () => ({ text: "after" }) });
 
 /** A branch steers the run around it: entered by its scheduled function, or by a completion. */
@@ -177,13 +176,7 @@ export const steersAround = defineWorkflow({
     branches: {
       first: (b) =>
         b
-          .step("steers", {
-            mutation: async (ctx, { input, own: runId }) => {
-              await ctx.db.insert("log", { text: "steers" });
-              if (input.how === "pause") await ctx.runMutation(internal.manager.pause, { runId });
-              else await ctx.runMutation(internal.runs.cancel, { runId });
-            },
-          })
+          .step("steers", { mutation: (ctx, { input, own }) => steer(ctx, own, input.how) })
           .step("after", { mutation: internal.app.log, args: () => ({ text: "after" }) }),
       second: (b) =>
         b.step("other", { mutation: internal.app.log, args: () => ({ text: "other" }) }),
@@ -197,13 +190,7 @@ export const steersAroundLater = defineWorkflow({
     branches: {
       first: (b) =>
         b
-          .step("steers", {
-            mutation: async (ctx, { input, own: runId }) => {
-              await ctx.db.insert("log", { text: "steers" });
-              if (input.how === "pause") await ctx.runMutation(internal.manager.pause, { runId });
-              else await ctx.runMutation(internal.runs.cancel, { runId });
-            },
-          })
+          .step("steers", { mutation: (ctx, { input, own }) => steer(ctx, own, input.how) })
           .step("after", { mutation: internal.app.log, args: () => ({ text: "after" }) }),
       second: (b) =>
         b.step("other", { mutation: internal.app.log, args: () => ({ text: "other" }) }),

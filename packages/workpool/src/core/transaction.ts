@@ -13,6 +13,11 @@ export class PoolTx {
   ending: string | undefined;
   /** So many slots were given to works that were enqueued, which a stale snapshot does not show. */
   taken = 0;
+  /**
+   * Of a host: the record whose children are being started, where that transaction goes on with it
+   * itself, and the scheduled function that it is.
+   */
+  starting: { parent: string; job?: GenericId<"_scheduled_functions"> | undefined } | undefined;
   /** The work that ends here, if its start alone has turned the watchdog on. */
   startedTheWatch: string | undefined;
   /** Counts for the next write of a slot: a write of their own would cost too much. */

@@ -1,4 +1,5 @@
 import { type Infer, v } from "convex/values";
+import { FEW_CHILDREN } from "../../rules.js";
 import type { RunState, Token } from "../validators.js";
 import type { QueryCtx, Run, Step, StepId } from "./documents.js";
 import { stepWithId } from "./steps.js";
@@ -37,11 +38,8 @@ export async function hasChildIn(
   return false;
 }
 
-/** Up to so many children are canceled together with their parent: they hardly conflict with it. */
-const FEW = 10;
-
 export function hasManyChildren({ total = 0 }: Pick<Step, "total">): boolean {
-  return total > FEW;
+  return total > FEW_CHILDREN;
 }
 
 export function isWaitingForChildren(parent: Step | null): parent is Step {

@@ -1,8 +1,6 @@
+import { MOST_TAGS } from "../../rules.js";
 import type { Tags } from "../validators.js";
 import type { MutationCtx, QueryCtx, Run, RunId } from "./documents.js";
-
-/** A run has at most so many: each is a row that its start writes and its removal deletes. */
-export const MOST_TAGS = 10;
 
 const rowsOf = (ctx: QueryCtx, run: RunId) =>
   ctx.db

@@ -3,6 +3,7 @@ import {
   keepSweeping,
   LATE_MS,
   leaveRoom,
+  poolTx,
   ROOM_TO_COMPLETE,
   slotOf,
 } from "@stepwise/workpool/core";
@@ -17,7 +18,6 @@ import { workflowOf } from "../core/runs.js";
 import { logStarted, logStep } from "../core/log.js";
 import { pool } from "../core/poolHost.js";
 import { cancelCheck } from "../core/scheduled.js";
-import { startsHere } from "../core/startingParent.js";
 import { isActive, type StepOf, stepWithId, tokenOf } from "../core/steps.js";
 import { joinLine, takeTurn } from "../core/turns.js";
 import { type Event, type Token, vToken } from "../validators.js";
@@ -55,13 +55,17 @@ export async function scheduleEntry(
   const { isLastTry = false, isGuarded = false, slot, entry } = how;
   const token = tokenOf({ ...step, ...fields });
   const isPaused = (fields.paused ?? step.paused) === true;
-  const here = isPaused ? undefined : startsHere(ctx, step._id);
-  const isHeld = isPaused || here !== undefined;
+  const { starting } = poolTx(ctx);
+  // Its children are entered by the transaction that starts them, which then goes on with it.
+  const isStarting = !isPaused && starting?.parent === step._id;
+  const isRecorded = isPaused || isStarting;
   const isDue = at <= Date.now();
   await cancelCheck(ctx, step);
   const args = { token, stage: step.stage, event, scope, slot, fuse: !isLastTry };
-  const job = isHeld
-    ? here?.job
+  const job = isRecorded
+    ? isStarting
+      ? starting.job
+      : undefined
     : ((isDue && !isGuarded ? await scheduleAtOnce(ctx, args, entry) : undefined) ??
       (await ctx.scheduler.runAt(at, internal.engine.entry.enter, { token, scope, slot })));
   // Nothing may be watched by the time a later entry is due.
@@ -79,7 +83,7 @@ export async function scheduleEntry(
     event: event.kind === "arrive" ? undefined : event,
     isLastTry: isLastTry ? true : undefined,
   });
-  if (!isHeld && isDue) await keepSweeping(ctx, pool);
+  if (!isRecorded && isDue) await keepSweeping(ctx, pool);
   return job;
 }
 

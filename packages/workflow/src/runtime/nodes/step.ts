@@ -6,10 +6,9 @@ import { checkedOutput } from "../../values.js";
 import { nestedInfo } from "../attempt.js";
 import { permitsOf } from "../limits.js";
 import { actionFunction } from "../options.js";
-import { madeOf } from "../place.js";
 import type { Reads } from "../reads.js";
 import type { Arrival, Arrive, Run } from "../run.js";
-import { stubOf } from "../stubs.js";
+import { type AnyStub, stubOf } from "../stubs.js";
 import { tagging } from "../tags.js";
 
 type Args = Record<string, unknown>;
@@ -36,87 +35,82 @@ export async function action(run: Run, stage: string): Arrival {
 }
 
 type Kind = "mutation" | "query";
-type Nested = (run: Run, stage: string, next: Arrive, call?: Call) => Arrival;
-
-export const mutation: Nested = (...args) => execute("mutation", ...args);
-export const query: Nested = (...args) => execute("query", ...args);
 
 /** Runs a mutation or query in a nested transaction, here or, if it is full, in the next one. */
-async function execute(kind: Kind, ...[run, stage, next, call]: Parameters<Nested>): Arrival {
-  const { own, token } = run;
-  if (await run.hasResult(stage)) return await next(run);
-  const place = run.place(stage);
-  const { called } = place;
-  const isolate = place.policy.isolate === true;
-  const isArrival = run.isArrivalAt(stage);
-  if (!isArrival && (isolate || (await run.isClosed()))) return run.goTo(stage);
-  if (isolate) run.closed = true;
-  try {
-    run.beginDeadline(stage);
-  } catch (error) {
-    return await run.fail(stage, describeThrown(error));
-  }
-  const stub = stubOf(own.definition, stage);
-  const tag = tagging(kind === "query" ? {} : run.ctx, own.component, token.run);
-  const info = nestedInfo({ ...token, iterations: [...run.iterations] }, stage, tag);
-  const nested = async () => {
-    if (stub !== undefined)
-      return madeOf(place, await stub(await run.scopeFor(stage, kind, ["*"]), info));
-    if (call === undefined) return await callGenerated(run, kind, stage);
-    const scope: unknown = await run.scopeFor(stage, "args");
-    // If a transaction without fusion fails, nobody calls it again.
-    const checks = kind === "mutation" && !run.options.fuse && place.part !== "compensate";
-    const ctx = await referencing(run, called, checks);
-    const result = madeOf(place, await call(ctx, scope, info));
+const executed =
+  (kind: Kind) =>
+  async (run: Run, stage: string, next: Arrive, call?: Call): Arrival => {
+    if (await run.hasResult(stage)) return await next(run);
+    const isolate = run.place(stage).policy.isolate === true;
+    const isArrival = run.isArrivalAt(stage);
+    if (!isArrival && (isolate || (await run.isClosed()))) return run.goTo(stage);
+    if (isolate) run.closed = true;
     try {
-      return checkedOutput(called, result);
+      run.beginDeadline(stage);
     } catch (error) {
-      // What it wrote must not stay: it is called again, by a mutation that rolls it back.
-      if (kind === "mutation" && !checks) run.refused = error as Failure;
-      throw error;
+      return await run.fail(stage, describeThrown(error));
     }
+    const stub = stubOf(run.own.definition, stage);
+    const execute = async () => {
+      if (stub !== undefined) return await callStub(run, kind, stage, stub);
+      if (call !== undefined) return await callReferences(run, kind, stage, call);
+      return await callGenerated(run, kind, stage);
+    };
+    const isAlone = isArrival && run.options.starting === undefined;
+    const again = isAlone || stub !== undefined ? undefined : () => run.goTo(stage);
+    await run.record({ stage, kind, execute, again }, next);
   };
-  const isAlone = isArrival && run.options.starting === undefined;
-  const again = isAlone || stub !== undefined ? undefined : () => run.goTo(stage);
-  await run.record({ stage, kind, execute: nested, again }, next);
-}
+
+export const mutation = executed("mutation");
+export const query = executed("query");
 
 async function callGenerated(run: Run, kind: Kind, stage: string): Promise<unknown> {
-  const { functions } = run.own;
+  const { ctx, own, token, iterations: around } = run;
   const scope = await run.scope(stage);
+  const iterations = around.length > 0 ? [...around] : undefined;
+  const args = { runId: token.run, iterations, generation: token.generation, scope };
   // Only now: the function gets what the scope has not used of the transaction.
-  const ctx = await nesting(run);
-  const { run: runId, generation } = run.token;
-  const iterations = run.iterations.length > 0 ? [...run.iterations] : undefined;
-  const args = { runId, iterations, generation, scope };
+  const options = { transactionLimits: await run.limits() };
   return kind === "mutation"
-    ? await ctx.runMutation(functions.mutation(stage), args)
-    : await ctx.runQuery(functions.query(stage), args);
+    ? await ctx.runMutation(own.functions.mutation(stage), args, options)
+    : await ctx.runQuery(own.functions.query(stage), args, options);
 }
 
-/** Nested transactions that leave room in this one, as it is now. */
-async function nesting(run: Run): Promise<Nesting> {
-  const transactionLimits = await run.limits();
-  return {
-    runMutation: (fn, args) => run.ctx.runMutation(fn, args, { transactionLimits }),
-    runQuery: (fn, args) => run.ctx.runQuery(fn, args, { transactionLimits }),
-  };
+function infoOf({ ctx, own, token, iterations }: Run, kind: Kind, stage: string): Info {
+  const tag = tagging(kind === "query" ? {} : ctx, own.component, token.run);
+  return nestedInfo({ ...token, iterations: [...iterations] }, stage, tag);
 }
 
-/**
- * The same for references: it tells which results Convex refuses.
- * @param checks rolls them back.
- */
-async function referencing(run: Run, called: string, checks: boolean): Promise<Nesting> {
-  const { runMutation, runQuery } = await nesting(run);
-  const { checked } = run.own.component.lib;
-  const checking: typeof runMutation = async (mutation, args) => {
+async function callStub(run: Run, kind: Kind, stage: string, stub: AnyStub): Promise<unknown> {
+  const scope = await run.scopeFor(stage, kind, ["*"]);
+  const result = await stub(scope, infoOf(run, kind, stage));
+  return run.place(stage).isVoid ? null : result;
+}
+
+/** Calls functions of the app as `call` says. It tells which results Convex refuses. */
+async function callReferences(run: Run, kind: Kind, stage: string, call: Call): Promise<unknown> {
+  const { ctx, own } = run;
+  const { called, part, isVoid } = run.place(stage);
+  const scope: unknown = await run.scopeFor(stage, "args");
+  const options = { transactionLimits: await run.limits() };
+  // If a transaction without fusion fails, nobody calls it again.
+  const checks = kind === "mutation" && !run.options.fuse && part !== "compensate";
+  const { checked } = own.component.lib;
+  const mutate: Nesting["runMutation"] = async (mutation, args) => {
+    if (!checks) return await ctx.runMutation(mutation, args, options);
     const fn = await createFunctionHandle(mutation);
-    return await runMutation(checked, { stage: called, fn, args });
+    return await ctx.runMutation(checked, { stage: called, fn, args }, options);
   };
-  const mutate = checks ? checking : runMutation;
-  return {
+  const nesting: Nesting = {
     runMutation: (fn, args) => callFor(called, args, () => mutate(fn, args)),
-    runQuery: (fn, args) => callFor(called, args, () => runQuery(fn, args)),
+    runQuery: (fn, args) => callFor(called, args, () => ctx.runQuery(fn, args, options)),
   };
+  const result = await call(nesting, scope, infoOf(run, kind, stage));
+  try {
+    return checkedOutput(called, isVoid ? null : result);
+  } catch (error) {
+    // What it wrote must not stay: it is called again, by a mutation that rolls it back.
+    if (kind === "mutation" && !checks) run.refused = error as Failure;
+    throw error;
+  }
 }
