@@ -94,7 +94,7 @@ export class Budget {
 
   constructor(readonly most: Left = { stages: MAX_STAGES, ms: MAX_MS }) {}
 
-  /** What is left of it; undefined if that is nothing. */
+  /** Returns what is left of it; undefined if that is nothing. */
   async left(ctx: GenericMutationCtx<any>): Promise<Left | undefined> {
     if (await this.isSpent(ctx)) return undefined;
     const { stages, ms } = this.most;

@@ -68,7 +68,7 @@ export interface Place extends Pick<StageOf, "runs" | "sees"> {
 export const isVoid = ({ part, kind }: Place): boolean =>
   part === "compensate" || kind.isAfterEnd === true;
 
-/** What a stage makes of the result of its function. */
+/** Returns what a stage makes of the result of its function. */
 export const madeOf = (place: Place, result: unknown): unknown => (isVoid(place) ? null : result);
 
 const places = new WeakMap<AnyDefinition, Map<string, Place>>();
@@ -243,7 +243,7 @@ export function checkNotRenamed(workflow: string, { options }: AnyDefinition): v
   throw outOfDate(workflow, `it does not know its \`${what}\` (${hint})`);
 }
 
-/** What to do about a part that the compiler could not see, though it is there. */
+/** Returns what to do about a part that the compiler could not see, though it is there. */
 function besideSpread({ part }: Place): string {
   if (part === "") return "";
   const what = part === "output" ? "`query: shared.query`, say" : `\`${part}: { … }\``;

@@ -18,7 +18,7 @@ export type Reads = readonly string[];
 
 type Of = Pick<Bound, "definition" | "reads" | "starts">;
 
-/** What is found once for each stage of a compiled workflow, as its place is. */
+/** Makes a function that finds a fact once for each stage of a compiled workflow. */
 export function onceForEach<Own extends Of, Fact>(find: (own: Own, stage: string) => Fact) {
   const tables = new WeakMap<Own, Map<string, Fact>>();
   return (own: Own, stage: string): Fact => {
@@ -61,8 +61,8 @@ function found(own: Of, stage: string, names: Reads): Named[] {
 }
 
 /**
- * Where the values are that a stage reads. A name is found in the sequence of the stage, else in
- * those around it.
+ * Returns where the values are that a stage reads. A name is found in the sequence of the stage,
+ * else in those around it.
  * @param iterations the iterations of the loops around the stage, outermost first.
  */
 export function readsOf(
@@ -114,7 +114,7 @@ export const isItemSecret = (own: Of, each = ""): boolean =>
 
 function readNamed(place: Place, name: string): Placed | undefined {
   const { node, kind, path, part, parts, sequences, loops, apart } = place;
-  /** How many runs above its own something is. */
+  /** Returns how many runs above its own something is. */
   const up = (level: number) => (level < apart.length ? { up: apart.length - level } : {});
   const own = (stage: string) => ({ stage, depth: loops.length });
   if (name === "input") return { stage: "input", depth: 0, ...up(0) };

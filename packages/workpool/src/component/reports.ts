@@ -26,7 +26,10 @@ const combined = (count: (what: Counted) => number): Counts =>
 
 const addCounts = (a: Counts, b: Counts): Counts => combined((what) => a[what] + b[what]);
 
-/** What was added since `before`. Not negative: a slot that is removed takes its counts along. */
+/**
+ * Returns what was added since `before`. Not negative: a slot that is removed takes its counts
+ * along.
+ */
 export const countsSince = (before: Counts, after: Counts): Counts =>
   combined((what) => Math.max(0, after[what] - before[what]));
 
