@@ -101,7 +101,7 @@ function Queue({ title, of, isMore }: { title: string; of: Queued; isMore: boole
   );
 }
 
-/** No more are counted. */
+/** Returns the count, or says that it is 100 or more: no more are counted. */
 const atLeast = (count: number) => (count >= 100 ? "100 or more" : count);
 
 function Tile(props: { name: string; isBad?: boolean; children: React.ReactNode }) {

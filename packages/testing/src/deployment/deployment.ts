@@ -225,7 +225,7 @@ export class Deployment {
     for (const reject of calls) reject(new CallError("The connection was lost.", "system"));
   }
 
-  /** What a backup brings back: documents are there, scheduled functions are not. */
+  /** Restores as from a backup: documents come back, scheduled functions do not. */
   restore(): void {
     this.crash();
     this.scheduler.reset();

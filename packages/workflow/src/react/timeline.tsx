@@ -17,7 +17,10 @@ export interface RunTimelineProps {
   steps: readonly Step[];
   /** The children of a step, to be listed below it. Default: they are only counted. */
   childRunsOf?: (step: Step) => readonly ChildRun[] | undefined;
-  /** Called when the list of a step's children is opened or closed, to read them only then. */
+  /**
+   * Is called when the list of a step's children is opened or closed, so that you read them only
+   * then.
+   */
   onToggle?: (step: Step, isOpen: boolean) => void;
   /** The address of a child. Default: it is not a link. */
   hrefOf?: (child: ChildRun) => string;

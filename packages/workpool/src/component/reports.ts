@@ -89,7 +89,7 @@ async function reportIfDue(ctx: MutationCtx): Promise<void> {
   if (figures !== null) await report(ctx, figures, last);
 }
 
-/** For the watchdog: makes a report if one is due, or if something ended and nothing runs. */
+/** Makes a report for the watchdog if one is due, or if something ended and nothing runs. */
 export async function reportAlong(ctx: MutationCtx, idle: boolean): Promise<void> {
   if (!(await hasRoom(ctx, ROOM_TO_REPORT))) return;
   const atRest = idle && (await isIdle(ctx)) && poolTx(ctx).gate?.open === true;
