@@ -430,7 +430,7 @@ describe.skipIf(!existsSync(executablePath))("in a browser", () => {
       await page.getByRole("cell", { name: "poor 2" }).waitFor();
       expect(await page.getByRole("cell", { name: "poor 2" }).count()).toBe(1);
       await page.getByLabel("State").selectOption("timedOut");
-      await page.getByText("None matches the filter").waitFor();
+      await page.getByText("No run matches the filter").waitFor();
       await page.getByRole("link", { name: "show all runs" }).click();
       await page.getByRole("cell", { name: "poor 2" }).waitFor();
     });
@@ -580,7 +580,7 @@ describe.skipIf(!existsSync(executablePath))("in a browser", () => {
       await shown("workflows");
       await page.getByRole("link", { name: "Pool" }).click();
       await page.getByRole("meter", { name: "Slots in use" }).waitFor();
-      for (const tile of ["Steps in the queue", "Waiting for a retry", "Next watchdog"])
+      for (const tile of ["Steps in the queue", "Waiting for a retry", "Next watchdog check"])
         await page.getByText(tile).waitFor();
     });
 
@@ -596,7 +596,7 @@ describe.skipIf(!existsSync(executablePath))("in a browser", () => {
       await open("pool");
       const limits = page.getByRole("region", { name: "Limits" });
       const keys = limits.getByRole("list", { name: "Keys of org" });
-      await limits.getByText(/^2 of 4 running, 1 of each key, 2 waiting, the first/).waitFor();
+      await limits.getByText(/^2 of 4 running, 1 for each key, 2 waiting, the first/).waitFor();
       await keys.getByText(/^1 of 1 running, 2 waiting, the first/).waitFor();
       await keys.getByText("1 of 1 running, 0 waiting").waitFor();
       const say = async (name: string, fill?: () => Promise<unknown>) => {
@@ -608,7 +608,7 @@ describe.skipIf(!existsSync(executablePath))("in a browser", () => {
         await dialog().waitFor({ state: "hidden" });
       };
       await say("Change org: acme", async () => {
-        await dialog().getByLabel("Of this key").fill("2");
+        await dialog().getByLabel("For this key").fill("2");
         await dialog().getByLabel("Holds").selectOption("for 1 hour");
       });
       await keys.getByText(/^2 of 2 running, 1 waiting, the first/).waitFor();
@@ -618,13 +618,13 @@ describe.skipIf(!existsSync(executablePath))("in a browser", () => {
       await say("Reset org: acme");
       await keys.getByText(/^2 of 1 running, 1 waiting/).waitFor();
       await say("Pause org");
-      await limits.getByText(/^Paused by studio .*, until it is ended.$/).waitFor();
+      await limits.getByText(/^Paused by studio .*, until somebody ends it.$/).waitFor();
       // Its keys are paused with it, and go on with it.
       expect(await keys.getByRole("button", { name: /^Resume/ }).count()).toBe(0);
       await say("Resume org");
       await say("Change another key of org", async () => {
         await dialog().getByLabel("Key", { exact: true }).fill("third");
-        await dialog().getByLabel("Of this key").fill("3");
+        await dialog().getByLabel("For this key").fill("3");
       });
       await keys.getByText("0 of 3 running, 0 waiting").waitFor();
       await say("Reset org: third");

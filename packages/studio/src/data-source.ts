@@ -58,7 +58,7 @@ export interface LimitArgs {
 }
 
 export interface LimitSaidArgs extends LimitArgs {
-  /** For how long that holds, such as `1h` or `3 days`. Default: until it is ended. */
+  /** For how long that holds, such as `1h` or `3 days`. Default: until somebody ends it. */
   readonly lasts?: string;
 }
 
@@ -140,9 +140,9 @@ export interface Writes {
   stopBulk(args: { bulkId: string }): boolean;
   /** Re-arms all whose scheduled function was lost, in every run. */
   repair(args: Record<string, never>): null;
-  /** Has other numbers hold for a limit or a key than those of the code. */
+  /** Puts other numbers than those of the code in force for a limit or a key. */
   overrideLimit(args: LimitSaidArgs & { total?: number; perKey?: number }): null;
-  /** Has the code's numbers hold again. */
+  /** Goes back to the code's numbers. */
   resetLimit(args: LimitArgs): null;
   /** Lets nothing of a limit or a key start. What runs, runs on. */
   pauseLimit(args: LimitSaidArgs): null;

@@ -56,7 +56,7 @@ const filter = {
     .describe("only runs that do this now, or have a child that does"),
   node: z.string().optional().describe("only runs at this node of the workflow"),
   parent: z.string().optional().describe("only the children of this run"),
-  key: z.string().optional().describe("only runs of the workflow whose key begins so"),
+  key: z.string().optional().describe("only runs of the workflow whose key begins with this"),
   tag: z
     .record(z.string(), z.union([z.string(), z.number(), z.boolean()]))
     .optional()
@@ -76,7 +76,7 @@ const saidOfLimit = {
   lasts: z
     .string()
     .optional()
-    .describe('for how long, such as "1h" or "3 days"; default: until it is ended'),
+    .describe('for how long, such as "1h" or "3 days"; default: until somebody ends it'),
 };
 
 /** Offers workflows and their runs to an agent over stdin and stdout, until it closes stdin. */
@@ -99,7 +99,7 @@ export async function serveMcp(options: McpOptions): Promise<void> {
 
   tool(
     "check",
-    "Compile the workflow definitions, and take them in: call it after each edit. It tells what is wrong with them, and which changes since the main branch would stop runs in flight. Files that are added after the first run can run once this server is restarted.",
+    "Compile the workflow definitions and load them. Call it after each edit. It reports what is wrong with them, and which changes since the main branch would stop runs in flight. Workflows in files that you add after the first run need a restart of this server.",
     {},
     () => options.check(),
   );
@@ -111,7 +111,7 @@ export async function serveMcp(options: McpOptions): Promise<void> {
   );
   tool(
     "list_runs",
-    "The runs, the newest first, in pages. A page can be empty and not be the last: it tells how many runs it has searched.",
+    "The runs, the newest first, in pages. A page can be empty without being the last: it says how many runs it has searched.",
     { ...filter, cursor },
     (args) => read("runs", args),
   );
@@ -138,7 +138,7 @@ export async function serveMcp(options: McpOptions): Promise<void> {
   );
   tool(
     "restart_run",
-    "Restart a run that has ended, whole or from a node on its top level, with the same input or another one. Nodes before `from` keep what they made of the old input. A loop goes on with the iteration that failed, or with `iteration`, from 1.",
+    "Restart a run that has ended, whole or from a node on its top level, with the same input or another one. Nodes before `from` keep their results from the old input. A loop goes on with the iteration that failed, or with `iteration`, from 1.",
     {
       runId,
       from: z.string().optional(),
@@ -147,18 +147,18 @@ export async function serveMcp(options: McpOptions): Promise<void> {
     },
     (args) => write("restart", args),
   );
-  tool("cancel_run", "Cancel a run, and undo what has a compensation.", { runId }, (args) =>
+  tool("cancel_run", "Cancel a run, and run its compensations.", { runId }, (args) =>
     write("cancel", args),
   );
   tool(
     "pause_run",
-    "Pause a run: nothing new begins until it is resumed. Tells whether that changed anything.",
+    "Pause a run: nothing new begins until it is resumed. Returns whether that changed anything.",
     { runId },
     (args) => write("pause", args),
   );
   tool(
     "resume_run",
-    "Resume a run that is paused. Tells whether that changed anything.",
+    "Resume a run that is paused. Returns whether that changed anything.",
     { runId },
     (args) => write("resume", args),
   );
@@ -195,13 +195,13 @@ export async function serveMcp(options: McpOptions): Promise<void> {
   );
   tool(
     "list_limits",
-    "How many steps each limit and its keys let run at once, how many run and wait, and what was said of it. maxParallelism, that of all steps, is the first.",
+    "How many steps each limit and its keys let run at once, how many run and wait, and who set what. maxParallelism, the limit of all steps, is the first.",
     {},
     () => read("limits", {}),
   );
   tool(
     "override_limit",
-    "Override the numbers of a limit, or of one key of it: perKey of each key, total in all. That of maxParallelism is its total.",
+    "Override the numbers of a limit, or of one key of it: perKey for each key, total in all. For maxParallelism, give total.",
     {
       ...saidOfLimit,
       total: z.number().int().min(0).optional(),
@@ -209,12 +209,12 @@ export async function serveMcp(options: McpOptions): Promise<void> {
     },
     (args) => write("overrideLimit", args),
   );
-  tool("reset_limit", "End an override: the numbers of the code hold again.", limit, (args) =>
+  tool("reset_limit", "End an override: go back to the code's numbers.", limit, (args) =>
     write("resetLimit", args),
   );
   tool(
     "pause_limit",
-    "Let no step of a limit, or of one key of it, start until it is resumed. Those that run, run on.",
+    "Let no step of a limit, or of one key of it, start until it is resumed. Running steps end as usual.",
     saidOfLimit,
     (args) => write("pauseLimit", args),
   );
@@ -226,7 +226,7 @@ export async function serveMcp(options: McpOptions): Promise<void> {
   );
   tool(
     "run_skipping_time",
-    "Run a workflow to its end on a back end of its own, and skip its backoff, timeouts and sleeps. It tells the output and the progress, and list_runs does not show it.",
+    "Run a workflow to its end on a back end of its own, and skip its backoff, timeouts and sleeps. It returns the output and the progress. list_runs does not show the run.",
     {
       workflow: z.string(),
       input: z.unknown().describe("the input as JSON"),

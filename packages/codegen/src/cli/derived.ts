@@ -102,18 +102,18 @@ function textOf(workflow: WorkflowExplained, colors: ReturnType<typeof printTo>[
     `${colors.bold(workflow.name)} ${colors.dim(`(${workflow.file})`)}`,
     `  ${colors.dim(title)}`,
     ...lines.map((line) => `  ${line}`),
-    `  A run: ${workflow.isAtMost ? "at most " : ""}${workflow.rootExecutions} root executions, ${workflow.transactions} of them transactions${perChild(workflow)}; ${worst(workflow)}${waits(workflow.nodes) ? ", without what it waits for limits" : ""}.`,
+    `  A run: ${workflow.isAtMost ? "at most " : ""}${workflow.rootExecutions} root executions, ${workflow.transactions} of them transactions${perChild(workflow)}; ${worst(workflow)}${waits(workflow.nodes) ? ", without the time that it waits for limits" : ""}.`,
     ...(workflow.one === undefined
       ? []
-      : [`  Of the runs with one key, one goes on at a time; another meanwhile: ${workflow.one}.`]),
+      : [`  One run of each key goes on at a time; another one meanwhile: ${workflow.one}.`]),
     ...(workflow.priority === undefined ? [] : [goesEarlier(workflow.priority)]),
-    ...(workflow.isFair ? ["  Its actions share the slots of the pool by keys."] : []),
+    ...(workflow.isFair ? ["  Its actions share the pool's slots by key."] : []),
     ...(workflow.collect === undefined ? [] : [collects(workflow.collect)]),
   ].join("\n");
 }
 
 const goesEarlier = (by: string | number): string =>
-  `  Of the actions that wait for the same, its own go as if they had come earlier: ${typeof by === "number" ? duration(by) : by}.`;
+  `  Its actions wait as if they had come earlier: by ${typeof by === "number" ? duration(by) : by}.`;
 
 /** What it costs to collect: rows of starts, and looks whether they are quiet. */
 function collects({ keep, quiet, atMost, size }: NonNullable<WorkflowExplained["collect"]>) {
@@ -159,7 +159,7 @@ function mostOf({
 }: NonNullable<StageExplained["limits"]>[number]): string {
   const most = [
     ...(total === undefined ? [] : [`${total} at once`]),
-    ...(perKey === undefined ? [] : [`${perKey} at once of each key`]),
+    ...(perKey === undefined ? [] : [`${perKey} at once for each key`]),
     ...(rate === undefined ? [] : [rateOf(rate, perKey !== undefined, unit)]),
     ...(maxWaiting === undefined ? [] : [`at most ${maxWaiting} waiting`]),
   ];
@@ -175,10 +175,10 @@ function rateOf({ limit, per, burst }: Rate, hasKeys: boolean, unit?: string): s
   const aSecond = (limit * 1_000) / (durationMs(per) ?? Infinity);
   // How many starts it is, of a unit, depends on what they use.
   const isFast = unit === undefined && aSecond > MOST_A_SECOND;
-  const some = isFast ? `, some ${MOST_A_SECOND} a second while actions wait for slots too` : "";
+  const some = isFast ? `, about ${MOST_A_SECOND} a second while actions also wait for slots` : "";
   const time = typeof per === "number" ? `${per}ms` : per;
   const atOnce = burst === undefined ? "" : `, ${burst} of them at once`;
-  return `${limit}${unit === undefined ? "" : ` ${unit}`} per ${time}${hasKeys ? " of each key" : ""}${atOnce}${some}`;
+  return `${limit}${unit === undefined ? "" : ` ${unit}`} per ${time}${hasKeys ? " for each key" : ""}${atOnce}${some}`;
 }
 
 /** Which of the bodies inside it a run goes through. */

@@ -99,7 +99,8 @@ function* factsBelow(place: Place, view: View): Generator<Fact & { readonly plac
     const parts = Math.floor((ended.length / siblings.length) * progressParts);
     const all = `${siblings.length}${tree.truncated ? " or more" : ""}`;
     const text = ` › ${stageOf(stage, run)}: ${countStates(ended)} of ${all} children`;
-    if (isMany && parts > 0) yield { place, at: seenAt, key: [stage, parts], text };
+    const at = Math.max(...ended.map(({ endedAt = seenAt }) => endedAt));
+    if (isMany && parts > 0) yield { place, at, key: [stage, parts], text };
   }
   const { state, endedAt: at = seenAt } = run;
   // A child that completed has been told by its last step.

@@ -119,7 +119,9 @@ test("[S160] for people, branches and items are told apart from cases", async ()
 test("[S220] of a one is told what becomes of other runs with the key", async () => {
   await use("one");
   const { out } = await workflowCodegen("explain", "sync");
-  expect(out).toMatch(/one key, one goes on at a time; another meanwhile: cancelOld\.$/m);
+  expect(out).toMatch(
+    /One run of each key goes on at a time; another one meanwhile: cancelOld\.$/m,
+  );
 });
 
 test("[S204] of a collect is told when its runs begin", async () => {
@@ -136,12 +138,12 @@ test("[S204] of a collect is told when its runs begin", async () => {
 test("of limits is told what they let through at most, and that no sum has the wait for them", async () => {
   await use("limits");
   const { out } = await workflowCodegen("explain", "answer");
-  const tenant = "within limit tenant (3 at once of each key)";
-  expect(out).toMatch(/^ +found +action, within limit tenant \(3 at once of each key\)  /m);
+  const tenant = "within limit tenant (3 at once for each key)";
+  expect(out).toMatch(/^ +found +action, within limit tenant \(3 at once for each key\)  /m);
   expect(out).toContain(
-    `action, ${tenant}, within limit exports (5 at once, at most 100 waiting), within limit api (25 at once, 500 per 1m, 50 of them at once), within limit both (9 at once, 1 at once of each key), waits at most 10 m`,
+    `action, ${tenant}, within limit exports (5 at once, at most 100 waiting), within limit api (25 at once, 500 per 1m, 50 of them at once), within limit both (9 at once, 1 at once for each key), waits at most 10 m`,
   );
-  expect(out).toMatch(/, without what it waits for limits\.$/m);
+  expect(out).toMatch(/, without the time that it waits for limits\.$/m);
   const free = await workflowCodegen("explain", "free");
   expect(free.out).not.toContain("limits");
   const { out: json } = await workflowCodegen("explain", "answer", "--json");
@@ -437,7 +439,7 @@ test("of a rate that the pool cannot give while actions wait for slots is told w
   await use("limits");
   const file = join(app(), "convex/stepwise.config.ts");
   const config = await readFile(file, "utf8");
-  const some = "some 100 a second while actions wait for slots too";
+  const some = "about 100 a second while actions also wait for slots";
   expect((await workflowCodegen("explain", "answer")).out).not.toContain(some);
   await writeFile(file, config.replace("limit: 500", "limit: 6_001"));
   expect((await workflowCodegen("explain", "answer")).out).toContain(

@@ -78,10 +78,10 @@ describe("the lines", () => {
       "7 h 55 m  document › sections[0] section › rest: completed after 7 h 55 m",
       "7 h 55 m  document › sections[7] section › rest: failed after 7 h 55 m",
       "7 h 55 m  document › sections[7] section: failed",
-      "7 h 56 m  document › sections: 149 completed, 1 failed of 300 children",
+      "7 h 55 m  document › sections: 149 completed, 1 failed of 300 children",
     ]);
     expect(told[2]).toEqual([
-      "7 h 56 m  document › sections: 299 completed, 1 failed of 300 children",
+      "7 h 55 m  document › sections: 299 completed, 1 failed of 300 children",
     ]);
   });
 

@@ -14,7 +14,7 @@ const VERBS = {
   cleanup: { title: "Remove all", doing: "Removes runs", done: "removed" },
 } as const satisfies Record<Verb, object>;
 
-/** What can be done to all runs of a filter: to those of one state, so that nobody errs. */
+/** Shows what can be done to all runs of a filter, if it has a state: that prevents mistakes. */
 export function BulkButtons({ filter }: { filter: RunsFilter }) {
   const { doing, state = doing && "running" } = filter;
   if (state === undefined || state === "compensating") return null;
@@ -84,7 +84,7 @@ function textOf({ since, until, tag = {}, ...named }: RunsFilter): string {
 const SHOWN_MS = 3_600_000;
 const STORED = "closed bulks";
 
-/** What is done to many runs, and how far it is, on whatever page. */
+/** Shows what is done to many runs, and how far it is, on whatever page. */
 export function BulkProgress() {
   const { value = [] } = useWatched("bulks", {});
   const [closed, setClosed] = useState(() => sessionStorage.getItem(STORED) ?? "");

@@ -16,7 +16,9 @@ const DOING = [
 /** Says whether the text of an address is something that runs do. */
 export const isDoing = (text: string): text is Doing => DOING.includes(text as Doing);
 
-/** How many runs have failed, or do what; each lists these runs, or all if it does so already. */
+/**
+ * Shows how many runs have failed, or do what; each lists these runs, or all if it does so already.
+ */
 export function Chips({ state, doing }: { state: string; doing: string }) {
   return (
     <nav className="chips" aria-label="Runs by what they do">

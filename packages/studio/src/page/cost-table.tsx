@@ -1,7 +1,7 @@
 import { durationText } from "@stepwise/workflow/react";
 import type { Cost, NodeCost } from "./plans.js";
 
-/** What each stage of a workflow and a whole run cost, as `explain` says. */
+/** Shows what each stage of a workflow and a whole run cost, as `explain` says. */
 export function CostTable({ cost }: { cost: Cost }) {
   const { isAtMost, rootExecutions, transactions, worstCaseMs, perChild } = cost;
   return (

@@ -107,13 +107,13 @@ function Control(props: {
 const valuesOf = (shape: Shape): readonly Value[] =>
   shape.kind === "choice" ? shape.values : [false, true];
 
-/** Which option of a select has a value. */
+/** Returns which option of a select has a value. */
 function indexOf(shape: Shape, value: Value | undefined): number | undefined {
   const index = valuesOf(shape).findIndex((each) => compareValues(each, value) === 0);
   return index === -1 ? undefined : index;
 }
 
-/** What somebody has filled in. @throws if it is no JSON where that is asked for */
+/** Returns what somebody has filled in. @throws if a field for JSON does not hold JSON */
 export function inputOf(form: FormData, shape: Shape): Value {
   const text = form.get("input");
   if (text !== null || shape.kind !== "object") return fromText(text);

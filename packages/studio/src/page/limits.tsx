@@ -7,7 +7,9 @@ import { useReadAgain, useStudio } from "./studio.js";
 const POOL = "maxParallelism";
 const MOST_SLOTS = 200;
 
-/** How many run and wait of each limit and its keys, what was said of them, and what to say. */
+/**
+ * Shows how many run and wait for each limit and its keys, who set what, and the buttons that do.
+ */
 export function Limits() {
   const { value = [], again } = useReadAgain("limits", {});
   return value.length === 0 ? null : (
@@ -50,7 +52,9 @@ interface Shown {
   onSaid: () => void;
 }
 
-/** What was said of it alone: what holds for a limit holds for its keys, and is ended there. */
+/**
+ * Returns what was set for this limit or key alone: what a limit sets for its keys is ended there.
+ */
 function ownOf({ of, limit }: Pick<Shown, "of" | "limit">): Pick<SeenLimit, "override" | "paused"> {
   const own = <Field extends "override" | "paused">(field: Field) =>
     of !== limit && of[field]?.at === limit[field]?.at ? undefined : of[field];
@@ -69,7 +73,7 @@ function OfLimit({ of, limit, onSaid }: Shown) {
         <span className={isFull ? "problem" : undefined}>
           {running}
           {most !== undefined && ` of ${most}`} running
-          {perKey !== undefined && key === undefined && `, ${perKey} of each key`}, {waiting}
+          {perKey !== undefined && key === undefined && `, ${perKey} for each key`}, {waiting}
           {waitingIsAtLeast && " or more"} waiting
           {oldest !== undefined && (
             <>
@@ -85,11 +89,11 @@ function OfLimit({ of, limit, onSaid }: Shown) {
 }
 
 const numbersText = ({ total, perKey }: { total?: number; perKey?: number }): string =>
-  [total !== undefined && `${total} in all`, perKey !== undefined && `${perKey} of each key`]
+  [total !== undefined && `${total} in all`, perKey !== undefined && `${perKey} for each key`]
     .filter(Boolean)
     .join(", ");
 
-/** Where the numbers come from, if not from the code alone, and who has paused it. */
+/** Shows where the numbers come from, if not from the code alone, and who has paused it. */
 function Said({ of, limit }: Pick<Shown, "of" | "limit">) {
   const { override, paused } = ownOf({ of, limit });
   const code = numbersText(of.asked);
@@ -118,7 +122,7 @@ function By({ of: { by, at, until } }: { of: { by?: string; at: number; until?: 
       {by !== undefined && `by ${by} `}
       <Ago at={at} />,{" "}
       {until === undefined ? (
-        "until it is ended"
+        "until somebody ends it"
       ) : (
         <>
           until <Time at={until} />
@@ -150,7 +154,7 @@ function Buttons({ of, limit, onSaid }: Shown) {
         <ActionButton
           label={`Reset ${called}`}
           text="Reset"
-          question={`Let the code's numbers hold for ${called} again?`}
+          question={`Go back to the code's numbers for ${called}?`}
           act={async () => await server.write("resetLimit", which).then(onSaid)}
         />
       )}
@@ -158,12 +162,12 @@ function Buttons({ of, limit, onSaid }: Shown) {
         <ActionButton
           label={`Pause ${called}`}
           text="Pause"
-          question={`Start nothing of ${called}?`}
+          question={`Start no more steps of ${called}?`}
           act={async (form) =>
             await server.write("pauseLimit", { ...which, ...saidIn(form) }).then(onSaid)
           }
         >
-          <p>What runs, runs on. What comes waits.</p>
+          <p>Running steps end as usual. New ones wait.</p>
           <Lasts />
         </ActionButton>
       ) : (
@@ -208,10 +212,13 @@ function Numbers({
   of: Pick<SeenLimit, "name" | "key" | "total" | "perKey" | "override">;
 }) {
   const fields = (["total", "perKey"] as const).filter((field) => of[field] !== undefined);
-  const labels = { total: "In all", perKey: of.key === undefined ? "Of each key" : "Of this key" };
+  const labels = {
+    total: "In total",
+    perKey: of.key === undefined ? "For each key" : "For this key",
+  };
   return (
     <>
-      <p>This overrides your code at once, and through deploys.</p>
+      <p>This overrides your code at once and across deploys.</p>
       {fields.map((field) => (
         <label key={field}>
           {of.name === POOL ? POOL : labels[field]}
@@ -239,7 +246,7 @@ function Lasts() {
     <label>
       Holds
       <select name="lasts">
-        <option value="">until it is ended</option>
+        <option value="">until somebody ends it</option>
         {LASTS.map((each) => (
           <option key={each} value={each}>
             for {each}
@@ -250,7 +257,7 @@ function Lasts() {
   );
 }
 
-/** What a dialog says of a limit. A field that is left empty says nothing. */
+/** Returns what a dialog sets for a limit. An empty field sets nothing. */
 function saidIn(form: FormData) {
   const text = (name: string) => String(form.get(name) ?? "");
   const [total, perKey, lasts] = [text("total"), text("perKey"), text("lasts")];

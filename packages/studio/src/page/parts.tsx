@@ -132,7 +132,7 @@ export function ActionButton({
   );
 }
 
-/** What a run does, or how it has ended, in words, with a sign and a colour. */
+/** Shows what a run does, or how it has ended, in words, with a sign and a colour. */
 export function Badge({ run: { state, at, paused } }: { run: ListedRun }) {
   const { tone, sign, label } = badgeOf(
     at === undefined || state === "compensating" ? state : at.doing,
@@ -153,7 +153,7 @@ const UNITS = [
   ["second", 1_000],
 ] as const;
 
-/** How long ago something was, such as `5 min. ago`. When exactly is shown on hover. */
+/** Shows how long ago something was, such as `5 min. ago`. When exactly is shown on hover. */
 export function Ago({ at }: { at: number }) {
   const passed = useNow(true) - at;
   const [unit, size] =

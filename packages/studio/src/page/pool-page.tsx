@@ -4,7 +4,7 @@ import { Limits } from "./limits.js";
 import { Ago, cut, Problem, Time } from "./parts.js";
 import { useReadAgain, useWatched } from "./studio.js";
 
-/** How busy the app's pool is. */
+/** Shows how busy the app's pool is. */
 export function PoolPage() {
   const { value, error } = useWatched("pool", {});
   const now = useNow(value?.oldestWaitingSince !== undefined);
@@ -27,7 +27,7 @@ export function PoolPage() {
           <Tile name="Steps in the queue" isBad={isFull}>
             {atLeast(value.waiting)}
           </Tile>
-          <Tile name="The first has waited" isBad={isFull}>
+          <Tile name="The oldest has waited" isBad={isFull}>
             {value.oldestWaitingSince === undefined
               ? "–"
               : durationText(Math.max(0, now - value.oldestWaitingSince))}
@@ -36,7 +36,7 @@ export function PoolPage() {
           <Tile name="The next retry">
             <Time at={value.nextRetryAt} />
           </Tile>
-          <Tile name="Next watchdog">
+          <Tile name="Next watchdog check">
             {value.watchdogAt === undefined ? "–" : <Time at={value.watchdogAt} />}
           </Tile>
         </dl>
@@ -51,7 +51,7 @@ export function PoolPage() {
   );
 }
 
-/** Which steps hold the slots, and whose steps are in the queue. */
+/** Shows which steps hold the slots, and whose steps are in the queue. */
 function Use() {
   const { value } = useReadAgain("poolUse", {});
   const { holders = [], queue = [], limited = [], isMore = false } = value ?? {};
@@ -61,7 +61,7 @@ function Use() {
       <Queue title="Waiting for a limit" of={limited} isMore={isMore} />
       {holders.length > 0 && (
         <>
-          <h2>What has held a slot for longest</h2>
+          <h2>Steps that have held a slot for longest</h2>
           <ul>
             {holders.map(({ runId, workflow, path, since }) => (
               <li key={`${runId} ${path}`}>
@@ -101,7 +101,7 @@ function Queue({ title, of, isMore }: { title: string; of: Queued; isMore: boole
   );
 }
 
-/** No more are counted. */
+/** Returns the count, or says that it is 100 or more: no more are counted. */
 const atLeast = (count: number) => (count >= 100 ? "100 or more" : count);
 
 function Tile(props: { name: string; isBad?: boolean; children: React.ReactNode }) {

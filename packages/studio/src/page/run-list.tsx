@@ -271,7 +271,7 @@ function RunCells({ run }: { run: ListedRun }) {
   );
 }
 
-/** How long a run took, or has taken until now. */
+/** Shows how long a run took, or has taken until now. */
 function Took({ run: { state, startedAt, endedAt } }: { run: ListedRun }) {
   const now = useNow(endedAt === undefined && state !== "pending");
   return state === "pending" ? (

@@ -137,7 +137,7 @@ function ChildrenOf({ id, onPage }: { id: string; onPage: (page: ListedRun[]) =>
 
 type StepError = NonNullable<ListedRun["error"]>;
 
-/** What failed once the run had its result, which that leaves as it is. */
+/** Shows what failed once the run had its result, which that leaves as it is. */
 function Afterwards({ status }: { status: ShownRun }) {
   if (!("endedAt" in status)) return null;
   const { onEndError: onEnd, onCompleteError: onComplete } = status;
@@ -191,7 +191,7 @@ function Kept({ of: { kept } }: { of: ShownRun }) {
   );
 }
 
-/** How the run was steered, by whatever caller of the manager. */
+/** Shows how the run was steered, by whatever caller of the manager. */
 function SteeringLog({ of: { steered = [] } }: { of: ShownRun }) {
   return steered.length === 0 ? null : (
     <section aria-label="Steering">

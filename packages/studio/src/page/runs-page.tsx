@@ -133,8 +133,7 @@ export function RunsPage({ query }: { query: URLSearchParams }) {
             empty={
               query.size === 0 ? undefined : (
                 <>
-                  No runs. None matches the filter: change it, or <a href="#/runs">show all runs</a>
-                  .
+                  No run matches the filter: change it, or <a href="#/runs">show all runs</a>.
                 </>
               )
             }

@@ -28,7 +28,7 @@ function InputToEdit({ runId, shape }: { runId: string; shape: Shape }) {
   return (
     <>
       <p>
-        Nodes before the one you restart from keep what they made of the old input. The schema
+        Nodes before the one you restart from keep their results from the old input. The schema
         parses what you enter again.
       </p>
       <LastInput runId={runId} shape={shape} />
@@ -112,7 +112,7 @@ function RunAgain({ status, shape }: { status: ShownRun; shape: Shape }) {
   );
 }
 
-/** What can be done with a run in its state. */
+/** Shows what can be done with a run in its state. */
 export function Steering({ status }: { status: ShownRun }) {
   const { server } = useStudio();
   const { runId, state, workflow } = status;
@@ -138,7 +138,7 @@ export function Steering({ status }: { status: ShownRun }) {
         <ActionButton
           label="Repair"
           tone="primary"
-          question="Let all runs go on whose scheduled function was lost?"
+          question="Continue all runs whose scheduled function was lost?"
           act={async () => await server.write("repair", {})}
         />
       )}
@@ -147,7 +147,7 @@ export function Steering({ status }: { status: ShownRun }) {
           // A dialog that is open asks no other question than before.
           key={status.paused ? "resume" : "pause"}
           label={status.paused ? "Resume" : "Pause"}
-          question={status.paused ? "Let the run go on?" : "Pause the run, and all below it?"}
+          question={status.paused ? "Resume the run?" : "Pause the run and everything below it?"}
           act={async () => await server.write(status.paused ? "resume" : "pause", { runId })}
         />
       )}
@@ -155,7 +155,7 @@ export function Steering({ status }: { status: ShownRun }) {
         <ActionButton
           label="Cancel"
           tone="danger"
-          question="Cancel the run, and undo what has a compensation?"
+          question="Cancel the run, and run its compensations?"
           act={async () => await server.write("cancel", { runId })}
         />
       )}
@@ -199,7 +199,7 @@ export function Steering({ status }: { status: ShownRun }) {
           <ActionButton
             label="Remove"
             tone="danger"
-            question="Remove the run and all below it, for good?"
+            question="Permanently remove the run and everything below it?"
             act={async () => {
               await server.write("cleanup", { runId });
               location.hash = "#/runs";

@@ -27,7 +27,7 @@ export function tellTabs(token: string, server: Server): void {
   });
 }
 
-/** What another tab says. Nothing, if there is none. */
+/** Returns the token that another tab has, or "" if there is none. */
 async function askTabs(): Promise<string> {
   return await new Promise((resolve) => {
     tabs.addEventListener("message", ({ data }: MessageEvent<{ token?: string }>) => {

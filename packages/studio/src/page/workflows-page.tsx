@@ -46,7 +46,7 @@ export function WorkflowsPage({ name }: { name: string | undefined }) {
   );
 }
 
-/** What `check` says of a workflow, and whether the source runs this version of it. */
+/** Shows what `check` says of a workflow, and whether the source runs this version of it. */
 function Verdict({ plans, workflow }: { plans: Plans; workflow: string }) {
   const deployed = useWatched("workflows", {}).value?.find(({ name }) => name === workflow);
   const { from, hint } = plans.against;

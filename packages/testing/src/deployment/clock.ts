@@ -29,12 +29,12 @@ export class Clock implements Timers {
     return this.#now;
   }
 
-  /** Of the present life of the backend: a crash takes it away. */
+  /** Sets a timer of the backend's current life: a crash removes it. */
   after(ms: number, run: () => void): Timer {
     return this.#push(this.#now + Math.max(0, ms), this.#life, run);
   }
 
-  /** From outside of the backend, at a time in ms since the epoch. */
+  /** Sets a timer outside of the backend, for a time in ms since the epoch. */
   at(time: number, run: () => void): void {
     this.#push(Math.max(time, this.#now), undefined, run);
   }

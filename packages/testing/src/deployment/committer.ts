@@ -182,7 +182,7 @@ export class Committer {
     return undefined;
   }
 
-  /** What documents were at a position, of those that have changed since. */
+  /** Returns what documents were at a position, of those that have changed since. */
   #pastOf(position: number): Map<StoredTable, Map<string, Document | undefined>> {
     const past = new Map<StoredTable, Map<string, Document | undefined>>();
     for (let at = this.#log.length - 1; at >= 0; at -= 1) {

@@ -196,7 +196,7 @@ export class Deployment {
     return jsonToConvex(JSON.parse(await this.#invoke(frame, jsonOfArgs(args))));
   }
 
-  /** What is published of a table, in the order of creation. */
+  /** Returns what is published of a table, in the order of creation. */
   rows<Row = Document>(component: string, table: string): Row[] {
     const { documents } = this.store.table(component, table);
     const rows = [...documents.documents.values()];
@@ -225,7 +225,7 @@ export class Deployment {
     for (const reject of calls) reject(new CallError("The connection was lost.", "system"));
   }
 
-  /** What a backup brings back: documents are there, scheduled functions are not. */
+  /** Restores as from a backup: documents come back, scheduled functions do not. */
   restore(): void {
     this.crash();
     this.scheduler.reset();
@@ -233,7 +233,7 @@ export class Deployment {
       if (name === JOBS) for (const id of documents.documents.keys()) documents.set(id, undefined);
   }
 
-  /** What is there now, to be {@link bringBack brought back}. */
+  /** Returns what is there now, to be {@link bringBack brought back}. */
   backup(): Backup {
     const tables = this.store.tables.map(
       (table) => [table, new Map(table.documents.documents)] as const,

@@ -16,7 +16,7 @@ export class CallError extends Error {
   }
 }
 
-/** What a function has thrown, as its caller sees it. */
+/** Returns what a function has thrown, as its caller sees it. */
 export function callErrorOf(thrown: unknown): CallError {
   if (thrown instanceof CallError) return thrown;
   if (typeof thrown !== "object" || thrown === null) return new CallError(String(thrown));

@@ -26,7 +26,7 @@ export interface Frame {
   readonly job: Job | undefined;
   readonly limits: Readonly<Usage>;
   readonly depth: number;
-  /** In ms since the epoch, by the clock that the function sees. */
+  /** Returns the time in ms since the epoch, by the clock that the function sees. */
   now(): number;
   /** Its machine is gone: nothing reaches it any more. */
   isDead: boolean;

@@ -64,7 +64,7 @@ export class Scheduler {
     return [...this.#jobs.values()];
   }
 
-  /** Only these are scheduled any more. Default: none. */
+  /** Keeps only these jobs. Default: none. */
   reset(jobs: readonly Job[] = []): void {
     this.#jobs.clear();
     this.#line = [];

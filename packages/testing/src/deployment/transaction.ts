@@ -86,7 +86,7 @@ export class Transaction {
     return document;
   }
 
-  /** What a document is now, without a trace of having looked. */
+  /** Returns what a document is now, without a trace of having looked. */
   current(table: StoredTable, id: string): Document | undefined {
     const own = this.#writes.get(table);
     return own?.has(id) === true ? own.get(id) : this.#before(table, id);
@@ -130,8 +130,8 @@ export class Transaction {
   }
 
   /**
-   * What differs of a table from what is published: what has changed since the snapshot, and own
-   * writes.
+   * Returns what differs of a table from what is published: what has changed since the snapshot,
+   * and own writes.
    */
   changesOf(table: StoredTable): ReadonlyMap<string, Document | undefined> {
     const own = this.#writes.get(table);

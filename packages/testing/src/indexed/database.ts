@@ -99,7 +99,7 @@ export function indexDatabase(database: Database, lag?: () => number): void {
   for (const [id, document] of Object.entries(database._documents))
     tableOf(tableNameOf(id)).set(id, document);
 
-  /** What the open transactions have written to a table, by id, the innermost last. */
+  /** Returns what the open transactions have written to a table, by id, the innermost last. */
   const writesTo = (table: string): Map<string, Document | null> => {
     const writes = new Map<string, Document | null>();
     for (const level of database._writes)
@@ -121,7 +121,9 @@ export function indexDatabase(database: Database, lag?: () => number): void {
     return { ids: new Set(writes.keys()), documents };
   };
 
-  /** What convex-test makes of a query, without any documents. It checks the range as well. */
+  /**
+   * Returns what convex-test makes of a query, without any documents. It checks the range as well.
+   */
   const resolve = (query: Query): Resolved =>
     original._resolveQuerySource.call(withMethods(database, { _iterateDocs: () => {} }), query);
 
@@ -319,8 +321,8 @@ function keysOf(cursor: string, length: number): (Value | undefined)[] {
 }
 
 /**
- * How many documents a page may look at, and one more: whether there is one decides whether the
- * page is the last.
+ * Returns how many documents a page may look at, and one more: whether there is one decides whether
+ * the page is the last.
  */
 function mostRowsOf({ query, endCursor, pageSize, maximumRowsRead }: PageOptions): number {
   const mayEndEarly = !endCursor && query.operators.every((operator) => !("filter" in operator));

@@ -46,8 +46,8 @@ export function compare(a: Value | undefined, b: Value | undefined): number {
 }
 
 /**
- * Where two texts first differ; 0 if that is for Convex to say. It orders by UTF-8, which halves
- * of characters do not tell.
+ * Returns where two texts first differ; 0 if that is for Convex to say. It orders by UTF-8, which
+ * halves of characters do not tell.
  */
 function compareTexts(a: string, b: string): number {
   const length = Math.min(a.length, b.length);

@@ -29,7 +29,7 @@ export function rangeOf(filters: readonly RangeFilter[]): Range {
   return { from, to };
 }
 
-/** What of a range comes after a document with these values, in the order asked for. */
+/** Returns what of a range comes after a document with these values, in the order asked for. */
 export function beyond(
   { from, to }: Range,
   values: readonly (Value | undefined)[],

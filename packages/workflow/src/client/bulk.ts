@@ -21,13 +21,13 @@ const VERBS: readonly unknown[] = ["cancel", "pause", "resume", "restart", "clea
 export interface BulkOptions<Workflow> {
   /** The method of the `WorkflowManager` that is done to each. */
   do: "cancel" | "pause" | "resume" | "restart" | "cleanup";
-  /** To which runs: what `list` takes. Those that are started later are none of them. */
+  /** Which runs to change: what `list` takes. Runs that are started later are left out. */
   where: BulkFilter<Workflow>;
-  /** Of a restart: the node of the given `workflow` from which each run goes on. */
+  /** For a restart: the node of the given `workflow` from which each run goes on. */
   from?: NodeName<Workflow>;
-  /** It ends when so many runs were changed. Default: all. */
+  /** The bulk ends when it has changed this many runs. Default: no limit. */
   atMost?: number;
-  /** How many runs it changes in a second, on average. Default: as fast as it can. */
+  /** How many runs it changes per second, on average. Default: as many as it can. */
   perSecond?: number;
 }
 
@@ -50,7 +50,8 @@ export interface BulkStatus {
   done: number;
   refused: number;
   /**
-   * Why they were refused, how many, and the first of them. Other reasons than ten count as one.
+   * Why they were refused, how many, and the first of them. After ten reasons, all others count as
+   * one.
    */
   refusals: { why: string; count: number; runId: string }[];
   /** In ms since the epoch. */
@@ -115,13 +116,15 @@ export class Bulk {
     return answer === "stopped";
   }
 
-  /** How far a bulk is. @returns null if there is none: it is kept for 30 days after its end. */
+  /**
+   * Returns how far a bulk is, or null if there is none. A bulk is kept for 30 days after its end.
+   */
   async get(ctx: QueryRunner, bulkId: BulkId): Promise<BulkStatus | null> {
     const found = await ctx.runQuery(this.component.bulk.get, { bulkId });
     return found === null ? null : this.#statusOf(found);
   }
 
-  /** Bulks, the newest first, in pages. */
+  /** Returns bulks, the newest first, in pages. */
   async list(ctx: QueryRunner, { numItems, cursor }: PageOptions): Promise<Page<BulkStatus>> {
     const page = { numItems, cursor };
     const found = await ctx.runQuery(this.component.bulk.list, { page });
@@ -129,7 +132,7 @@ export class Bulk {
   }
 
   /**
-   * How many runs a bulk would come to now.
+   * Returns how many runs a bulk would visit now.
    * @param upTo how many are counted at most; if there are more, `isMore` is true.
    * @throws as `list` does.
    */

@@ -41,9 +41,9 @@ export interface ListFilter<Workflow> {
    */
   parent?: string;
   /**
-   * Only runs that do this now, or have a child that does, those that began it last first. A run
-   * that does it in several places may come on several pages. Not together with `node`, `parent` or
-   * `key`.
+   * Only runs that do this now, or have a child that does. Those that began it last come first. A
+   * run that does it in several places may appear on several pages. Not together with `node`,
+   * `parent` or `key`.
    */
   doing?: Doing;
   /** Only runs of the top level with this tag. Not together with `node`, `parent` or `key`. */
@@ -51,7 +51,7 @@ export interface ListFilter<Workflow> {
   /** Says whether to list children too. Default: runs of the top level only. */
   children?: boolean;
   /**
-   * Says whether to tell where each run is that goes on. That reads its step record, and some of
+   * Says whether to return where each unfinished run is. That reads its step record, and some of
    * its children's. Default: only with `doing`.
    */
   places?: boolean;

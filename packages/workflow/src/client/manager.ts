@@ -127,8 +127,8 @@ export class WorkflowManager {
    * @param input parsed with the workflow's schema; handlers see the result.
    * @param options `key` and `reuse`, `runAt` or `runAfter`, `onComplete`. None of these for a
    *   workflow with a `collect`.
-   * @returns the run's id; if the `key` names a run already, or the `one` of the workflow skips the
-   *   start, that of the run that goes on.
+   * @returns the run's id. If the `key` names a run already, or the `one` of the workflow skips the
+   *   start, it is the id of that other run.
    * @throws if the input does not fit, naming the workflow and each bad field, is too large, or an
    *   option is invalid. A `LimitError` if its first action would have to wait for a limit whose
    *   `maxWaiting` is reached. Then there is no run, and the caller's transaction can go on.
@@ -144,7 +144,7 @@ export class WorkflowManager {
 
   /**
    * Does what {@link start} does. @returns also `started`: false if the `key` named a run already,
-   * or if the `one` of the workflow skips the start. Then it is the id of the run that goes on.
+   * or if the `one` of the workflow skips the start. Then the id is that of the other run.
    */
   async startOrGet<Input, Callback extends OnComplete = OnComplete, Collects = false>(
     ctx: MutationRunner,
@@ -204,7 +204,7 @@ export class WorkflowManager {
   }
 
   /**
-   * The state of a run, the nodes it is at, and its output or error.
+   * Returns the state of a run, the nodes it is at, and its output or error.
    * @param run the run's id, or `{ key }` with which it was started.
    * @returns null if there is no such run of the workflow.
    */
@@ -226,9 +226,9 @@ export class WorkflowManager {
   }
 
   /**
-   * A run's timeline, in pages: its nodes in the order in which they were reached. It has the first
-   * iteration of a loop, and the newest 100. A page can be shorter than asked for, if results are
-   * large.
+   * Returns a run's timeline, in pages: its nodes in the order in which they were reached. It has
+   * the first iteration of a loop, and the newest 100. A page can be shorter than asked for, if
+   * results are large.
    * @returns an empty page if there is no such run of the workflow.
    */
   async steps<Workflow extends AnyWorkflow>(
@@ -241,8 +241,8 @@ export class WorkflowManager {
   }
 
   /**
-   * The events that a run and those below it wait for, in the order in which the runs began. Such
-   * are the questions of an agent's children.
+   * Returns the events that a run and those below it wait for, in the order in which the runs
+   * began. Use it, for example, to show the questions of an agent's children.
    * @param page a page can be shorter than asked for, or empty, and not be the last. Default: the
    *   first 100 runs that wait.
    * @returns an empty page if there is no such run.
@@ -258,8 +258,8 @@ export class WorkflowManager {
   }
 
   /**
-   * Runs, the newest first, in pages. A page reads a bounded number of runs, and returns it as
-   * `read`: it can be shorter than asked for, or empty, and not be the last.
+   * Returns runs, the newest first, in pages. A page reads a bounded number of runs, and returns it
+   * as `read`: it can be shorter than asked for, or empty, and not be the last.
    * @throws if the filters do not go together, or the workflow has no such node.
    */
   async list<Workflow extends AnyWorkflow = AnyWorkflow>(
@@ -336,13 +336,13 @@ export class WorkflowManager {
    *   directly or through others, keep their results. Default: everything is done again.
    * @param options.iteration if that is a loop: where it begins, with 1 from its `initial`. The
    *   records of that before must be kept. Default: the iteration in which the loop has failed.
-   * @param options.input takes the place of the run's input, parsed as by {@link start}. Default:
-   *   the same input. With `from`, the completed nodes before it keep the results that they made of
-   *   the old input. From there on, each node that reads the input runs again. The input that is
-   *   kept is parsed, too, if the schema may have changed.
+   * @param options.input replaces the run's input; it is parsed as in {@link start}. With `from`,
+   *   the completed nodes before it keep their results from the old input. From there on, each node
+   *   that reads the input runs again. Default: the stored input, which is parsed again if the
+   *   schema may have changed.
    * @throws if there is no such run of the workflow, no such node or iteration, or the input does
-   *   not fit. Also if the run goes on, is being undone or is a child, or another run of its key
-   *   goes on.
+   *   not fit. Also if the run has not ended or is a child, or if another run of its key has not
+   *   ended.
    */
   async restart<Workflow extends AnyWorkflow>(
     ctx: MutationRunner & QueryRunner,
@@ -361,7 +361,7 @@ export class WorkflowManager {
   /**
    * Removes a run that has ended, and everything under it. It is gone at once, and its key is free;
    * large runs are removed in further transactions.
-   * @throws if there is no such run, it goes on or is being undone, or is a child.
+   * @throws if there is no such run, it has not ended, or it is a child.
    */
   async cleanup(ctx: MutationRunner, runId: RunId): Promise<void> {
     const result = await ctx.runMutation(this.component.steering.cleanup, { runId });

@@ -101,7 +101,7 @@ type Starts = FunctionArgs<ComponentApi["lib"]["start"]>;
 
 const REUSES: readonly unknown[] = ["never", "ended", "failed"];
 
-/** When a run begins, in ms since the epoch. @throws if the options do not go together. */
+/** Returns when a run begins, in ms since the epoch. @throws if the options do not go together. */
 function startTime(
   workflow: string,
   { key, reuse, runAt, runAfter }: Options<OnComplete, unknown>,

@@ -59,7 +59,7 @@ export interface Reached<Workflow> {
   attempt: number;
   /** How many of its attempts have held a limit by a `RetryAfter`, which no retry policy counts. */
   held?: number;
-  /** While it waits for an attempt because its last one holds a limit: which. Until `dueAt`. */
+  /** The limit that its last attempt holds, while it waits for the next one. Until `dueAt`. */
   holds?: string;
   /**
    * For an action: since when that attempt could begin, and when it did, in ms since the epoch.
@@ -69,11 +69,12 @@ export interface Reached<Workflow> {
   queuedAt?: number;
   beganAt?: number;
   /**
-   * For an action that a limit keeps back: which, how many run and may, and its place among those
-   * with the same limits and keys: 201 if more than 200 come before it. With `nextAt` it is the
-   * limit's rate: when that lets the next one start, and how many of its burst are used up. With
-   * `paused` nothing of it starts: who has said so, and until when, in ms since the epoch; a
-   * `RetryAfter` that holds the limit is such a pause. `until`: when its `waitAtMost` is over.
+   * For an action that a limit holds back: the limit, how many run and how many may. `place` is its
+   * place among actions with the same limits and keys: 201 if more than 200 come before it. With
+   * `nextAt`, it waits for the limit's rate, which lets the next one start then; `running` is how
+   * many of the burst are used up. With `paused`, the limit starts nothing: `by` says who paused
+   * it, and `until` for how long, in ms since the epoch. A `RetryAfter` that holds the limit is
+   * such a pause. `until`: when its `waitAtMost` is over.
    */
   waitsFor?: {
     limit: string;
@@ -160,16 +161,16 @@ export interface RunFacts {
   startedAt: number;
 }
 
-/** Of a run that waits for its turn, as the `one` of its workflow says. */
+/** What a run that waits for its turn waits for, by the `one` of its workflow. */
 export interface Waiting {
   key: string;
-  /** The run with that key that goes on. */
+  /** The run that has the key now. */
   runId?: string;
   /** Its place among those that wait, from 1; those of paused runs are left out. 101: or higher. */
   place: number;
 }
 
-/** Of a run that collects starts, as the `collect` of its workflow says. */
+/** What a run has collected, by the `collect` of its workflow. */
 export interface Collecting {
   key: string;
   /** How many starts it has. 101: or more, if its `collect` has no `size`. */

@@ -187,7 +187,7 @@ function entryOf(record: Record, definition: AnyDefinition): TimelineEntry {
   };
 }
 
-/** How long each attempt of an action waited for a slot, and all of them. */
+/** Returns how long each attempt of an action waited for a slot, and all of them. */
 function queueTimes(record: Record): Pick<TimelineEntry, "retries" | "queuedMs"> {
   const { startedAt, endedAt, state, queuedAt, retries = [] } = record;
   // One that was canceled in the queue has waited to its end.

@@ -36,7 +36,10 @@ export type Winner<Outputs, First> = [First] extends ["any"]
 
 /** The options of a race beside its cases. */
 export type Racing<Scope, First, Recovered> = {
-  /** With `"any"`, the first case that ends wins, however it ends. Default: that ends well. */
+  /**
+   * With `"any"`, the first case that ends wins, even if it fails. Default: the first that
+   * succeeds.
+   */
   first?: First;
   /** With false, what the other cases have done is not undone. Default: true. */
   compensateLosers?: boolean;
@@ -54,19 +57,21 @@ export type Reduced<Outputs, R> = IsAbsent<R> extends true ? Outputs : Stored<R>
 interface Reducing<Output, Key, R> {
   /** What `step` is given first. */
   initial: R;
-  /** Called for each with its output, or with `tolerate` its result. */
+  /** Returns the next value. It is called for each output or, with `tolerate`, for each result. */
   step: (accumulated: Given<R>, output: Output, key: Key) => Given<R>;
 }
 
 /** The options that `.parallel` and `.each` share with a parent. */
 export type Gathering<Scope, Output, Key, Tolerated, R, Recovered> = {
-  /** How many run at once at most. A function is called once. Default: as for children. */
+  /** How many run at once, at most. A function is called once. Default: as for children. */
   concurrency?: number | ((scope: Scope) => number);
   /** How many may fail. Then each output is `{ ok: true, output }` or `{ ok: false, error }`. */
   tolerate?: Tolerated;
-  /** Makes one value of the outputs, if they are too many or too large. */
+  /** Turns the outputs into one value, if they are too many or too large. */
   reduce?: Reducing<Ended<Output, Tolerated>, Key, R>;
-  /** Limits the whole node. When it is over, all that runs in it is canceled. Default: none. */
+  /**
+   * Limits the whole node. When it is over, everything that runs in it is canceled. Default: none.
+   */
   timeout?: Duration;
 } & Recovering<Scope, Recovered> &
   ValidAt<"reduce", R> &

@@ -15,7 +15,7 @@ interface MatchOptions {
 const isKey = (value: unknown): value is string | number =>
   ["string", "number", "boolean"].includes(typeof value);
 
-/** What is at a path of fields; a field may have a dot in its name. */
+/** Returns what is at a path of fields; a field may have a dot in its name. */
 function valueAt(value: unknown, path: string): unknown {
   const fields: Keyed = Object(value);
   if (Object.hasOwn(fields, path)) return fields[path];

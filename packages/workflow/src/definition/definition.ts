@@ -7,7 +7,7 @@ import type { AnyReference, AnyUndo, Compensation, Retry } from "./node.js";
 import type { ChildrenOf } from "./parent.js";
 import type { AnySchema, InferOutput, SensitivePath } from "./values.js";
 
-/** Tags by their names. One that is undefined is none: it only declares its name. */
+/** Tags by their names. An undefined one sets no tag: it only declares its name. */
 export type Tags = { readonly [Name in string]: TagValue | undefined };
 
 /** The names of tags, of all members of a union. */
@@ -48,50 +48,57 @@ export type EndedRun =
 
 /** How runs of a workflow with one key follow each other. */
 export interface One<Scope> {
-  /** Made once, when a run is started, or comes to a child. */
+  /**
+   * Returns the key of a run, or undefined for none. It is called once: when the run is started or,
+   * for a child, when its parent comes to it.
+   */
   key: (scope: Scope) => string | undefined;
   /**
-   * What becomes of a start while the key is taken. `wait`: the run begins when those that were
-   * started before it have ended. `skip`: no run is started, and the caller gets the one that goes
-   * on. `cancelOld`: that one is canceled, and the new one begins when it has ended. `newestWaits`:
-   * the new one waits, in the place of one that did, which is canceled.
+   * What happens to a start while another run has the key. `wait`: the run begins when those that
+   * were started before it have ended. `skip`: no run is started, and the caller gets the one that
+   * has the key. `cancelOld`: that one is canceled, and the new one begins when it has ended.
+   * `newestWaits`: the new one waits, and the one that waited before it is canceled.
    */
   otherwise: "wait" | "skip" | "cancelOld" | "newestWaits";
 }
 
-/** Of the starts that one run collects, those whose input it gets. */
+/** The starts whose input a run gets, among those that it collects. */
 export type Keep = "last" | "first" | "all";
 
 /** The input of a run that has collected starts. */
 export type Collected<Input, Kept> = Kept extends "all" ? { items: Input[] } : Input;
 
-/** Whose a run is, where the slots of the pool are shared by keys. */
+/** The key by which a run shares the slots of the pool. */
 export interface Fairness<Scope> {
-  /** Made once, when the run is started. One that is undefined is none. */
+  /** Returns the key, or undefined for none. It is called once, when the run is started. */
   key: (scope: Scope) => string | undefined;
   /**
-   * How many slots it gets for each of a key of weight 1, from 0.001 to 1,000. It is made with the
-   * key. Default: 1.
+   * How many slots the key gets for each slot of a key of weight 1, from 0.001 to 1,000. A function
+   * is called once, with that of the key. Default: 1.
    */
   weight?: number | ((scope: Scope) => number);
 }
 
 /** How starts of a workflow with one key become one run. */
 export interface Collect<Scope, Kept extends Keep = Keep> {
-  /** Made at each start, of its own input. Without one, a start begins a run at once. */
+  /**
+   * Returns the key of a start, from its own input. If it is undefined, the start begins a run at
+   * once.
+   */
   key: (scope: Scope) => string | undefined;
-  /** The run begins when nothing was started for so long. */
+  /** The run begins when nothing has been started for this long. */
   quiet: Duration;
-  /** It begins at the latest so long after the first start. Default: 10 times `quiet`. */
+  /** The run begins at the latest this long after the first start. Default: 10 times `quiet`. */
   atMost?: Duration;
   /**
-   * It begins as soon as it has so many starts, from 1 to 1,000. Default: 1,000 for `all`, else no
-   * limit. With `all` it gets no more: what came at the same moment is in a run after it.
+   * The run begins as soon as it has this many starts, from 1 to 1,000. With `all`, it gets no
+   * more: the rest of those that came at the same moment go into the next run. Default: 1,000 for
+   * `all`, else no limit.
    */
   size?: number;
   /**
    * What the run's `input` is: that of the `last` or the `first` start, or `{ items }` with those
-   * of `all`, in order. These are at most 1 MB together: what is more is in a run after it.
+   * of `all`, in order. The items take at most 1 MB together: the rest go into the next run.
    */
   keep: Kept;
 }
@@ -108,36 +115,36 @@ export interface WorkflowOptions<
 > {
   /** Parses the input of `workflow.start`: any Standard Schema, or Convex's `v.object`. */
   input: Schema;
-  /** For every action of the workflow without a `retry`. Default: one attempt. */
+  /** Applies to every action of the workflow without a `retry`. Default: one attempt. */
   retry?: Retry;
   /**
-   * For every action of the workflow: the limits of the app's config that it takes part in. A step
-   * may have others, and other keys for the same ones. Default: none.
+   * The limits of the app's config that every action of the workflow counts towards. A step may
+   * name others, and give other keys for the same ones. Default: none.
    */
   limits?: LimitsOption<{ input: InputFrom<Schema, Kept> }>;
   /**
-   * Of the runs of the workflow with one key, children too, at most one goes on at a time. A run
-   * below one with the same key is part of that. A key that is undefined is none. Keys are shown,
-   * so what is `sensitive` cannot be read here. Default: all may run at once.
+   * Lets at most one run of the workflow per key, children too, proceed at a time. A run below one
+   * with the same key shares its turn. Keys are shown, so they cannot read `sensitive` values.
+   * Default: all may run at once.
    */
   one?: One<{ input: InputFrom<Schema, Kept> }>;
   /**
-   * While actions wait for a slot of the pool, each slot goes to the key that holds the fewest for
-   * its weight. Actions without one are one key together. Children have that of their parent,
-   * unless their workflow has one itself. Keys are shown, so what is `sensitive` cannot be read
-   * here. Default: slots go to the oldest.
+   * Shares the slots of the pool: while actions wait, each slot goes to the key that holds the
+   * fewest for its weight. Actions without a key share one. Children have the key of their parent,
+   * unless their workflow sets one. Keys are shown, so they cannot read `sensitive` values.
+   * Default: slots go to the oldest.
    */
   fairness?: Fairness<{ input: InputFrom<Schema, Kept> }>;
   /**
-   * By how much earlier the actions of a run go, of those that wait for the same limits, or for a
-   * slot: as if the run had come to them so long before. It is made once, when the run is started.
-   * Children have that of their parent, unless their workflow says so itself. Default: none.
+   * Treats the actions of a run as if the run had reached them this much earlier, among those that
+   * wait for the same limits or for a slot. A function is called once, when the run is started.
+   * Children have the priority of their parent, unless their workflow sets one. Default: none.
    */
   priority?: Duration | ((scope: { input: InputFrom<Schema, Kept> }) => Duration | undefined);
   /**
-   * Starts with one key are collected into one run: a debounce, a batch, or both. Each returns the
+   * Collects starts with one key into one run: a debounce, a batch, or both. Each start returns the
    * id of the run that collects, which is `pending`. Children are not collected. Keys are shown, so
-   * what is `sensitive` cannot be read there. Default: each start begins a run.
+   * they cannot read `sensitive` values. Default: each start begins a run.
    */
   collect?: Collect<{ input: InferOutput<Schema> }, Kept>;
   /** Limits a whole run: it then ends as `timedOut`, and is rolled back. Default: none. */
@@ -145,16 +152,16 @@ export interface WorkflowOptions<
   /** How long a run is kept after its end, before it is removed. Default: forever. */
   retention?: Duration;
   /**
-   * Runs once when a run has ended, however it did, for children too. Like `finally`, it releases
-   * what the run has taken. A mutation runs in the transaction that ends the run, after
-   * compensations; an action after that, with its own `retry`. If it fails, the run's result stays,
-   * and `status` has an `onEndError`.
+   * Runs once when a run has ended, in any way, for children too. Like `finally`, it releases what
+   * the run has taken. A mutation runs in the transaction that ends the run, after compensations;
+   * an action after that, with its own `retry`. If it fails, the run's result stays, and `status`
+   * has an `onEndError`.
    */
   onEnd?: Compensation<{ input: InputFrom<Schema, Kept>; run: EndedRun }, OnEnd, AnyTags>;
   /**
-   * What runs are found by, in `list` and the studio: at most 10 of each, by name, such as
-   * `{ org: input.org }`. They are set by the start of a run, and by a restart with another input;
-   * children have none. They are shown, so what is `sensitive` cannot be read here.
+   * Returns the tags by which `list` and the studio find a run: at most 10, by name, such as `{
+   * org: input.org }`. It is called at the start of a run, and at a restart with another input.
+   * Children have no tags. Tags are shown, so they cannot read `sensitive` values. Default: none.
    */
   tags?: (scope: { input: InputFrom<Schema, Kept> }) => Given;
   /**

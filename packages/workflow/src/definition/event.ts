@@ -30,7 +30,10 @@ export type EventNode<
       match?: { [Name in keyof S]?: (payload: InferOutput<S[Name]>, scope: Scope) => boolean };
     }
 ) & {
-  /** How long the run waits, or until when. Default: forever, or until the run's own timeout. */
+  /**
+   * How long the run waits, or until when. A function is called once. Default: forever, or until
+   * the run's own timeout.
+   */
   timeout?: Timeout | ((scope: Scope) => Timeout);
   /** Its payload is neither shown, logged, nor passed to a scheduled function. Default: false. */
   sensitive?: boolean;

@@ -15,20 +15,20 @@ type UnitNames = NamesWith<"unit">;
 /** Those that have neither: all if the config is not known. */
 type PlainNames = string extends Names ? string : Exclude<Names, KeyedNames | UnitNames>;
 
-/** How the key of a limit is made. One that is undefined is none: the limit does not hold. */
+/** Returns the key of a limit, or undefined if the limit does not apply. */
 type KeyOf<Scope> = (scope: Scope) => string | undefined;
 
 interface Estimated<Output> {
-  /** How much it will use, as far as is known before: its start takes so much. */
+  /** How much it will use, as far as is known beforehand. Its start takes that much. */
   readonly estimate: number;
   /**
-   * How much it has used, of its output: a number from 0. Write the handler before `limits`, so that
-   * `output` has its type. Default: as was estimated.
+   * Returns how much it has used, a number from 0. Write the handler before `limits`, so that
+   * `output` has its type. Default: the estimate.
    */
   readonly spend?: (of: { output: Output }) => number;
 }
 
-/** What an action says of a limit that counts a `unit`. @typeParam Output that of the action */
+/** What an action says about a limit that counts a `unit`. @typeParam Output that of the action */
 export interface BudgetOption<Scope, Output = any> extends Estimated<Output> {
   /** For a limit with `perKey`, which needs it. */
   readonly key?: KeyOf<Scope>;
@@ -48,10 +48,10 @@ type For<Name extends Names, Scope, Output> = string extends Names
 type Keyed<Scope, Output> = { readonly [Name in Names]?: For<Name, Scope, Output> };
 
 /**
- * The limits of an action: the names of those without keys, `["exports"]`, and how keys are made,
- * `{ tenant: ({ input }) => input.org }`, or both in one list. Keys are shown.
- * @typeParam Output that of the action, of which is told what it has used. Default: any, as the
- *   actions of a workflow have several.
+ * The limits of an action: the names of those without keys, `["exports"]`, or functions for the
+ * keys, `{ tenant: ({ input }) => input.org }`. A list can hold both. Keys are shown.
+ * @typeParam Output that of the action, which `spend` reads. Default: any, because the actions of a
+ *   workflow have different ones.
  */
 export type LimitsOption<Scope, Output = any> =
   Keyed<Scope, Output> | readonly (PlainNames | Keyed<Scope, Output>)[];

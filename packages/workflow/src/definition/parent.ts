@@ -37,7 +37,9 @@ export type ParentOutput<C, Handled, Tolerated, Reduced> = Simplify<
 interface Reduce<C, Tolerated, Reduced> {
   /** What `step` is given first. */
   initial: Reduced;
-  /** Called for each child with its output, or with `tolerate` its result. */
+  /**
+   * Returns the next value. It is called for each child's output or, with `tolerate`, its result.
+   */
   step: (
     accumulated: Given<Reduced>,
     child: ChildOutput<C, Tolerated>,
@@ -64,7 +66,7 @@ export type ParentNode<
   Omit<Policy, "timeout"> & {
     /** Limits the whole node. When it is over, the children are canceled. Default: none. */
     timeout?: Duration;
-    /** Gives the children, from the scope and the handler's `output`. Called once. */
+    /** Returns the children, from the scope and the handler's `output`. It is called once. */
     children: (scope: Simplify<Scope & HandlerOutput<Handled>>) => C;
     /**
      * How many children run at once at most; waiting ones count too. It may be more than
@@ -80,7 +82,7 @@ export type ParentNode<
      * Default: none.
      */
     tolerate?: Tolerated;
-    /** Makes one value of the `children`, if their outputs are too many or too large. */
+    /** Turns the `children` into one value, if their outputs are too many or too large. */
     reduce?: Reduce<C, Tolerated, Reduced>;
     /**
      * The arguments and results of its handler and `finalize` are neither shown, logged, nor passed

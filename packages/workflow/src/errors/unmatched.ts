@@ -12,7 +12,7 @@ export class Unmatched extends ConvexError<{ [MARKER]: Told }> {
   }
 }
 
-/** What an {@link Unmatched} tells, from its data; undefined if it is something else. */
+/** Returns what an {@link Unmatched} tells, from its data; undefined if it is something else. */
 export function unmatchedIn(data: unknown): Told | undefined {
   return typeof data === "object" && data !== null && MARKER in data
     ? (data as Unmatched["data"])[MARKER]

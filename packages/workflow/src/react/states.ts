@@ -49,7 +49,7 @@ const UNDO = ".compensate";
 /** `status` counts no more that come before a step. */
 const MOST_COUNTED = 200;
 
-/** How a state is shown; without one, as a node that no run has reached. */
+/** Returns how a state is shown; without one, as a node that no run has reached. */
 export function badgeOf(state: State | undefined): Badge {
   return state === undefined ? IDLE : BADGES[state];
 }
@@ -89,7 +89,7 @@ const rules = new Intl.PluralRules("en", { type: "ordinal" });
 
 const ordinal = (place: number): string => `${place}${ENDINGS[rules.select(place)] ?? "th"}`;
 
-/** How a step is shown: undone and paused ones differ. @param steps those of its run */
+/** Returns how a step is shown: undone and paused ones differ. @param steps those of its run */
 export function badgeOfStep(step: Step, steps: readonly Step[]): Badge {
   const { node, kind = "children", iterations = [], state } = step;
   const { isUndone, isPaused, isTimedOut, queuedAt, waitsFor } = step;
@@ -148,7 +148,7 @@ function nodeOf(stage: string, nodes: ReadonlySet<string>): string | undefined {
   return node !== undefined && nodes.has(node) ? node : undefined;
 }
 
-/** How each node is shown: as what goes on at it, else as what was last done at it. */
+/** Returns how each node is shown: as what goes on at it, else as what was last done at it. */
 export function badgesOfNodes(
   names: readonly string[],
   steps: readonly Step[],

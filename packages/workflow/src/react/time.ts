@@ -43,7 +43,9 @@ export interface Span {
   readonly title: string;
 }
 
-/** What a step did with its time: a span for each attempt, and for each wait between two. */
+/**
+ * Returns what a step did with its time: a span for each attempt, and for each wait between two.
+ */
 export function spansOf(
   { state, kind = "action", startedAt, endedAt, attempt = 1, ...of }: Step,
   now: number,

@@ -17,7 +17,10 @@ export interface RunTimelineProps {
   steps: readonly Step[];
   /** The children of a step, to be listed below it. Default: they are only counted. */
   childRunsOf?: (step: Step) => readonly ChildRun[] | undefined;
-  /** Called when the list of a step's children is opened or closed, to read them only then. */
+  /**
+   * Is called when the list of a step's children is opened or closed, so that you read them only
+   * then.
+   */
   onToggle?: (step: Step, isOpen: boolean) => void;
   /** The address of a child. Default: it is not a link. */
   hrefOf?: (child: ChildRun) => string;
@@ -105,7 +108,7 @@ export function RunTimeline({
 /** So many children are listed without being asked for. */
 const MOST_OPEN = 8;
 
-/** How long a run has gone on, or when one begins that was started for later. */
+/** Returns how long a run has gone on, or when one begins that was started for later. */
 function timeOf(
   { state, startedAt, active, collecting }: Exclude<LiveRun, Unknown>,
   now: number,
@@ -183,7 +186,7 @@ function Row({ step, steps, spans, scale }: RowProps) {
 const came = ({ chosen, event, events = [] }: Step): string | undefined =>
   event !== undefined && events.length > 1 ? `by ${event}` : chosen;
 
-/** How long a step worked, and how long it waited besides. */
+/** Returns how long a step worked, and how long it waited besides. */
 function timesOf(spans: readonly Span[]): string {
   const sum = (of: (span: Span) => boolean) =>
     spans.filter(of).reduce((ms, { from, to }) => ms + to - from, 0);

@@ -13,8 +13,8 @@ export const INPUT = "input";
 type Begun = { input?: unknown } | { error: StepError };
 
 /**
- * What has changed of the input of a run that begins now, under another plan than that under which
- * it was started: it is parsed again. It costs a query, and only after a deploy.
+ * Returns what has changed of the input of a run that begins now, under another plan than that
+ * under which it was started: it is parsed again. It costs a query, and only after a deploy.
  */
 export async function inputAtBeginning(
   ctx: Pick<GenericActionCtx<any>, "runQuery" | "runMutation">,

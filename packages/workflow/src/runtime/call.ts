@@ -19,8 +19,8 @@ interface Referring extends Policy {
 }
 
 /**
- * What the first attempt of an action calls, if it is a reference: an executor calls that itself,
- * and saves the call of the stage's own function. Undefined if that function is needed.
+ * Returns what the first attempt of an action calls, if it is a reference: an executor calls that
+ * itself, and saves the call of the stage's own function. Undefined if that function is needed.
  */
 export async function callOf(
   ctx: GenericMutationCtx<any>,

@@ -17,7 +17,7 @@ const keepsAll = ({ definition }: Pick<Reference, "definition">): boolean =>
   definition.options.collect?.keep === "all";
 
 /**
- * How the start with this input is collected; undefined without a `collect` or a key.
+ * Returns how the start with this input is collected; undefined without a `collect` or a key.
  * @throws if the key is none, or is made of what is sensitive.
  */
 export function collectOf(workflow: Reference, input: unknown): Collect | undefined {
@@ -33,7 +33,7 @@ export function collectOf(workflow: Reference, input: unknown): Collect | undefi
   return { key, quietMs, atMostMs, size: sizeOf(collect), keep };
 }
 
-/** How many starts a run has at most. */
+/** Returns how many starts a run has at most. */
 export const sizeOf = ({ keep, size }: { keep: string; size?: number }): number | undefined =>
   size ?? (keep === "all" ? MOST_ITEMS : undefined);
 

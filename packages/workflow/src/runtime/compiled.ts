@@ -389,7 +389,9 @@ export function removedWorkflow(
   return compiled(component, workflow, definition, settings);
 }
 
-/** What the compiler took for a handler: a function reference, if its `args` were not seen. */
+/**
+ * Returns what the compiler took for a handler: a function reference, if its `args` were not seen.
+ */
 function handlerOf(given: Handler<any>, kind: string, policy: any): Handler<any> {
   if (typeof given === "function") return given;
   const method = `run${kind.slice(0, 1).toUpperCase()}${kind.slice(1)}`;

@@ -121,7 +121,7 @@ interface Issue {
   readonly message: string;
 }
 
-/** Which parts of a value do not fit. Of a union it is not known which member was meant. */
+/** Returns which parts of a value do not fit. Of a union it is not known which member was meant. */
 function misfits(validator: GenericValidator, value: unknown, path: string): Issue[] {
   if (validate(validator, value)) return [];
   const inside = misfitsInside(validator, value, path);
@@ -154,7 +154,7 @@ function misfitsInside(validator: GenericValidator, value: unknown, path: string
   ];
 }
 
-/** Why a value does not fit: for a union, why it fits none of the members. */
+/** Returns why a value does not fit: for a union, why it fits none of the members. */
 function reason(validator: GenericValidator, value: unknown): string {
   if (validator.kind === "union" && value !== undefined)
     return validator.members.map((member) => reason(member, value)).join("; ");

@@ -14,7 +14,7 @@ import { guarded } from "./tags.js";
 /** Gives some of the scope of a stage. */
 type ScopeOf = (names: Reads) => Promise<never>;
 
-/** What an action stage says of limits, with the names that its keys are made of. */
+/** Returns what an action stage says of limits, with the names that its keys are made of. */
 const usesOf = onceForEach(({ definition, reads }: Bound, stage) => {
   const { policy } = placeOf(definition, stage);
   const own = reads.get(`${stage}.limits`) ?? [];
@@ -29,7 +29,7 @@ const usesOf = onceForEach(({ definition, reads }: Bound, stage) => {
 type KeyOf = (scope: never) => string | undefined;
 type Given = true | KeyOf | BudgetOption<never> | undefined;
 
-/** How the key of a limit is made; undefined if it has none. */
+/** Returns how the key of a limit is made; undefined if it has none. */
 const keyOf = (given: Given): KeyOf | undefined => {
   if (typeof given === "object") return given.key;
   return typeof given === "function" ? given : undefined;
@@ -57,8 +57,8 @@ export function limitOfStage(own: Bound, stage: string, limit: string | undefine
 }
 
 /**
- * What a stage has used of limits that count a unit, as its output says; undefined if none is told.
- * If that cannot be made, the estimate stays.
+ * Returns what a stage has used of limits that count a unit, as its output says; undefined if none
+ * is told. If that cannot be made, the estimate stays.
  */
 export function usedBy(own: Bound, stage: string, output: unknown) {
   const used: Record<string, number> = {};

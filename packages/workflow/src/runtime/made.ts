@@ -4,7 +4,7 @@ import type { WorkflowReference } from "./reference.js";
 import { standingOf } from "./standing.js";
 import { tagsOf } from "./tags.js";
 
-/** What a workflow makes of the input of a run of the top level, once, beside its permits. */
+/** Returns what a workflow computes once from the input of a top-level run, beside its permits. */
 export const madeOf = (
   workflow: Pick<WorkflowReference<never>, "name" | "definition">,
   input: unknown,

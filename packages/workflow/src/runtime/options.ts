@@ -23,7 +23,9 @@ import { placeOf } from "./place.js";
 
 /* Computed options, which the compiler could not check. `what` is how messages call the option. */
 
-/** How messages call an option of a stage: `The timeout of "charge" in workflow "order"`. */
+/**
+ * Returns how messages call an option of a stage: `The timeout of "charge" in workflow "order"`.
+ */
 export function optionOf({ definition, workflow }: Bound, stage: string, option: string): string {
   return `The ${option} of "${placeOf(definition, stage).called}" in workflow "${workflow}"`;
 }
@@ -61,7 +63,8 @@ interface Asked {
 }
 
 /**
- * When the next attempt of an action begins; null if never. One that holds a limit does not count.
+ * Returns when the next attempt of an action begins; null if never. One that holds a limit does not
+ * count.
  * @throws what the `when` of its `retry` throws, or if that gives no boolean.
  */
 export function nextAttempt(
@@ -157,8 +160,8 @@ function isWhole(value: unknown): value is number {
 }
 
 /**
- * How long a wait is, in ms: a duration, a date, a time of day, or a function of one. It may be
- * negative.
+ * Returns how long a wait is, in ms: a duration, a date, a time of day, or a function of one. It
+ * may be negative.
  */
 export async function msUntil(
   own: Bound,

@@ -234,7 +234,7 @@ export function checkNotRenamed(workflow: string, { options }: AnyDefinition): v
   throw outOfDate(workflow, `it does not know its \`${what}\` (${hint})`);
 }
 
-/** What to do about a part that the compiler could not see, though it is there. */
+/** Returns what to do about a part that the compiler could not see, though it is there. */
 function besideSpread({ part }: Place): string {
   if (part === "") return "";
   const what = part === "output" ? "`query: shared.query`, say" : `\`${part}: { … }\``;

@@ -48,8 +48,8 @@ function found(own: Of, stage: string, names: Reads): Named[] {
 }
 
 /**
- * Where the values are that a stage reads. A name is found in the sequence of the stage, else in
- * those around it.
+ * Returns where the values are that a stage reads. A name is found in the sequence of the stage,
+ * else in those around it.
  * @param iterations the iterations of the loops around the stage, outermost first.
  */
 export function readsOf(
@@ -101,7 +101,7 @@ export const isItemSecret = (own: Of, each = ""): boolean =>
 
 function readNamed(place: Place, name: string): Placed | undefined {
   const { node, kind, path, part, parts, sequences, loops, apart } = place;
-  /** How many runs above its own something is. */
+  /** Returns how many runs above its own something is. */
   const up = (level: number) => (level < apart.length ? { up: apart.length - level } : {});
   const own = (stage: string) => ({ stage, depth: loops.length });
   if (name === "input") return { stage: "input", depth: 0, ...up(0) };

@@ -32,15 +32,15 @@ export interface WorkflowReference<Input> {
   readonly stored: AnyDefinition;
   /** The hash of its plan. */
   readonly plan: string;
-  /** What a node of the top level reads, with all that is inside it. By storage names. */
+  /** Returns what a node of the top level reads, with all that is inside it. By storage names. */
   nodeReads(node: string): string[];
   /** @throws if the input does not fit the workflow's schema. */
   parse(input: unknown): Value;
   /** @param isKeyed the caller gives each run its {@link permits}. Default: false. */
   begin(isKeyed?: boolean): Promise<Beginning>;
   /**
-   * What the first action of a run with this input needs of limits; undefined if it begins with
-   * none, or that has no keys. @throws if a key is not valid.
+   * Returns what the first action of a run with this input needs of limits; undefined if it begins
+   * with none, or that has no keys. @throws if a key is not valid.
    */
   permits(input: unknown): Promise<string[] | undefined>;
   /** The app's limits, if the workflow names some. */

@@ -25,7 +25,7 @@ interface How {
 }
 
 /**
- * How a run begins.
+ * Returns how a run begins.
  * @param retentionMs how long it stays if its workflow does not say.
  * @param isKeyed each start has its permits.
  */
@@ -75,7 +75,10 @@ export async function restartBy(
 
 type Loop = FunctionArgs<Steering["restart"]>["loop"];
 
-/** Where a restart from a node begins, if that is a loop. @throws if it is none, but has to be. */
+/**
+ * Returns where a restart from a node begins, if that is a loop. @throws if it is none, but has to
+ * be.
+ */
 function loopAt(
   { name: workflow, stored }: WorkflowReference<never>,
   path: string | undefined,

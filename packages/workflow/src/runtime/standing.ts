@@ -7,9 +7,9 @@ import { sensitivePaths } from "./secrets.js";
 import { guarded } from "./tags.js";
 
 /**
- * How the actions of a run with this input stand among those that wait; undefined if its workflow
- * says nothing. It is made once, and stored. @throws if it is not valid, or made of what is
- * sensitive.
+ * Returns how the actions of a run with this input stand among those that wait; undefined if its
+ * workflow says nothing. It is made once, and stored. @throws if it is not valid, or made of what
+ * is sensitive.
  */
 export function standingOf(
   workflow: Pick<WorkflowReference<never>, "name" | "definition">,

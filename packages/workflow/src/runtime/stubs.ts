@@ -7,7 +7,7 @@ export type AnyStub = (scope: any, info: Info) => unknown;
 /* Only `@stepwise/workflow/test` sets any. */
 let stubs = new WeakMap<AnyDefinition, Map<string, AnyStub>>();
 
-/** What is called instead of a stage's own function, if anything is. */
+/** Returns what is called instead of a stage's own function, if anything is. */
 export const stubOf = (definition: AnyDefinition, stage: string): AnyStub | undefined =>
   stubs.get(definition)?.get(stage);
 

@@ -73,7 +73,7 @@ function checkedTag(subject: string, name: string, value: unknown): TagValue {
   );
 }
 
-/** What `info.tag` does in an action or a mutation. */
+/** Returns what `info.tag` does in an action or a mutation. */
 export function tagging(
   ctx: Partial<Pick<GenericActionCtx<any>, "runMutation">>,
   { lib }: ComponentApi,

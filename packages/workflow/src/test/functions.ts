@@ -44,7 +44,7 @@ export const timers = query({
   },
 });
 
-/** What the record of a stage waits for. */
+/** Returns what the record of a stage waits for. */
 function kindOf(step: Doc<"steps">) {
   if (isTimed(step)) return step.kind;
   return isEntry(step) || isCollecting(step) ? "start" : "retry";

@@ -213,7 +213,10 @@ export class TestKit {
     }
   }
 
-  /** What keeps back a step: a pause, a limit, a hold, another run of its key, or more starts. */
+  /**
+   * Returns what keeps back a step: a pause, a limit, a hold, another run of its key, or more
+   * starts.
+   */
   async #whyNot(record: StepRecord, runId: RunId): Promise<string> {
     const { kind, state, paused, waitsFor, holds, dueAt } = record;
     if (paused) return ", paused";

@@ -145,7 +145,10 @@ export class VirtualTime {
     return this.#waiting.forTimer > 0 && this.#waiting.else === 0 && !isReading();
   }
 
-  /** Called often, because a test that has timed out gives back its clock. */
+  /**
+   * Throws if the test has given back its clock, as one that has timed out does. It is called
+   * often.
+   */
   #check(): void {
     if (!this.vi.isFakeTimers())
       throw new Error(

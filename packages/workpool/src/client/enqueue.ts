@@ -168,7 +168,7 @@ export async function enqueueBatch<
   return ids as WorkId[];
 }
 
-/** What the works of one call into the component have in common. */
+/** Returns what the works of one call into the component have in common. */
 export async function commonOf(
   kind: WorkKind,
   fn: WorkFunction,
@@ -217,7 +217,7 @@ export async function commonOf(
   };
 }
 
-/** Where results say what was used, by limit; undefined if none does. */
+/** Returns where results say what was used, by limit; undefined if none does. */
 function spendsOf(limits: LimitKeys): Record<string, string> | undefined {
   const spends = Object.entries(limits).flatMap(([name, given]) =>
     typeof given === "object" && given.spend !== undefined ? [[name, given.spend] as const] : [],

@@ -44,9 +44,9 @@ export interface WorkpoolOptions<Defined extends Limits = {}> extends WorkpoolRe
   logLevel?: LogLevel;
   /**
    * How many works that name a limit run at once: `{ perKey: 3 }` for each key, `{ total: 5 }` in
-   * all, or both; `{ rate: { limit: 500, per: "1m" } }` says how many start in a time. Works name
-   * them in `limits` of an enqueue. With `maxWaiting`, an enqueue throws a `LimitError` where so
-   * many wait. Default: the stored ones, at first none.
+   * all, or both; `{ rate: { limit: 500, per: "1m" } }` limits how many start per minute. Works
+   * name them in `limits` of an enqueue. With `maxWaiting`, an enqueue throws a `LimitError` if
+   * that many already wait. Default: the stored ones, at first none.
    */
   limits?: Defined;
 }
@@ -139,16 +139,16 @@ export class Workpool<Defined extends Limits = {}> {
   }
 
   /**
-   * The state of a work: `pending` while it waits for a slot, its time, or its next attempt;
-   * `running` while it has a slot; `finished` when it has ended, or if the id is unknown.
+   * Returns the state of a work: `pending` while it waits for a slot, its time, or its next
+   * attempt; `running` while it has a slot; `finished` when it has ended, or if the id is unknown.
    */
   async status(ctx: QueryRunner, id: WorkId): Promise<WorkStatus> {
     return await ctx.runQuery(this.component.lib.status, { id });
   }
 
   /**
-   * The states of works, in the order of the ids; see {@link status}. A query or mutation may ask
-   * for about 2,000, as each takes two of its 4,096 index ranges; an action for any number.
+   * Returns the states of works, in the order of the ids; see {@link status}. A query or mutation
+   * may ask for about 2,000, as each takes two of its 4,096 index ranges; an action for any number.
    */
   async statusBatch(ctx: QueryRunner, ids: readonly WorkId[]): Promise<WorkStatus[]> {
     const states: WorkStatus[] = [];

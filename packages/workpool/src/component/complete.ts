@@ -59,8 +59,8 @@ export async function endAttempt(
 }
 
 /**
- * When a work is tried again, in ms since the epoch, and how many attempts are not counted by then;
- * null if it is not. What the attempt asks to be held is held.
+ * Returns when a work is tried again, in ms since the epoch, and how many attempts are not counted
+ * by then; null if it is not. What the attempt asks to be held is held.
  */
 async function nextAttempt(
   ctx: MutationCtx,

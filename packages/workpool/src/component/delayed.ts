@@ -16,7 +16,7 @@ type Due = NonNullable<Doc<"works">["due"]>;
 const TOGETHER_MS = 50;
 const TOGETHER_SHARE = 0.01;
 
-/** What starts new works at this time, or soon after it with others that are due then. */
+/** Returns what starts new works at this time, or soon after it with others that are due then. */
 export async function shareStart(ctx: MutationCtx, at: number): Promise<Due> {
   const upTo = at + Math.min(TOGETHER_MS, (at - Date.now()) * TOGETHER_SHARE);
   // Many are enqueued at once: only the one that is shared with is a dependency.
@@ -59,7 +59,7 @@ export async function startLate(ctx: MutationCtx, idle: boolean, { lost, lastDue
   return last === null ? null : last + SWEEP_AFTER_MS;
 }
 
-/** When the last of the works is due that are due soon, or late. */
+/** Returns when the last of the works is due that are due soon, or late. */
 async function lastDueSoon(ctx: QueryCtx): Promise<number | null> {
   const soon = await ctx.db
     .query("works")
@@ -75,7 +75,7 @@ export interface Delayed {
   readonly lastDue: number | null;
 }
 
-/** What the watchdog reads from a stale snapshot for `PoolHost.alsoSweep`. */
+/** Returns what the watchdog reads from a stale snapshot for `PoolHost.alsoSweep`. */
 export async function findLostStarts(ctx: QueryCtx): Promise<Delayed> {
   const late = await ctx.db
     .query("works")

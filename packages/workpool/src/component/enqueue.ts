@@ -102,7 +102,7 @@ async function storeCallback(ctx: MutationCtx, onComplete: Enqueue["onComplete"]
   return { ...callback, context: stored.inline, largeContext: stored.large };
 }
 
-/** When to start a work, in ms since the epoch; null: now. @throws if it is not a time. */
+/** Returns when to start a work, in ms since the epoch; null: now. @throws if it is not a time. */
 async function startTime(ctx: MutationCtx, { runAt, name = "a work" }: Enqueue) {
   if (runAt === undefined) return null;
   const enqueueing = `Enqueueing ${name}`;

@@ -8,7 +8,7 @@ export async function warn(ctx: QueryCtx, message: string): Promise<void> {
   if (await logs(ctx, "WARN")) console.warn(message);
 }
 
-/** Works were enqueued together: the first are logged one by one, then how many more there are. */
+/** Logs works that were enqueued together: the first one by one, then how many more there are. */
 export async function logEnqueued(
   ctx: MutationCtx,
   works: readonly Doc<"works">[],
@@ -50,7 +50,9 @@ export async function logCompleted(
   await logEvent(ctx, "INFO", "completed", { ...namesOf(work), status, attempts, completedAt });
 }
 
-/** Its result has no number where it was to say what it has used: it counts as estimated. */
+/**
+ * Logs that a result has no number in the place that says what was used: it counts as estimated.
+ */
 export async function logUncounted(
   ctx: MutationCtx,
   work: Doc<"works">,

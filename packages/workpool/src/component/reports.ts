@@ -26,7 +26,10 @@ const combined = (count: (what: Counted) => number): Counts =>
 
 const addCounts = (a: Counts, b: Counts): Counts => combined((what) => a[what] + b[what]);
 
-/** What was added since `before`. Not negative: a slot that is removed takes its counts along. */
+/**
+ * Returns what was added since `before`. Not negative: a slot that is removed takes its counts
+ * along.
+ */
 export const countsSince = (before: Counts, after: Counts): Counts =>
   combined((what) => Math.max(0, after[what] - before[what]));
 
@@ -86,7 +89,7 @@ async function reportIfDue(ctx: MutationCtx): Promise<void> {
   if (figures !== null) await report(ctx, figures, last);
 }
 
-/** For the watchdog: makes a report if one is due, or if something ended and nothing runs. */
+/** Makes a report for the watchdog if one is due, or if something ended and nothing runs. */
 export async function reportAlong(ctx: MutationCtx, idle: boolean): Promise<void> {
   if (!(await hasRoom(ctx, ROOM_TO_REPORT))) return;
   const atRest = idle && (await isIdle(ctx)) && poolTx(ctx).gate?.open === true;

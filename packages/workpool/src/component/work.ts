@@ -39,7 +39,7 @@ export async function workOf(
   return action;
 }
 
-/** When a work first could start, in ms since the epoch. */
+/** Returns when a work first could start, in ms since the epoch. */
 export function cameAt({ cameAt: known, due, readyAt, _creationTime }: Doc<"works">): number {
   return known ?? due?.at ?? readyAt ?? _creationTime;
 }

@@ -60,7 +60,10 @@ export async function performAttempt(
 
 type Given = Record<string, Value>;
 
-/** What comes of a call, for which large arguments are loaded. @throws if that fails for good. */
+/**
+ * Returns what comes of a call, for which large arguments are loaded. @throws if that fails for
+ * good.
+ */
 export async function outcomeWithArgs(
   ctx: ActionCtx,
   { largeArgs, args }: Pick<ActionAttempt, "largeArgs" | "args">,

@@ -184,8 +184,9 @@ const MAX_PAGE_BYTES = 512 * 1024;
 const MAX_INPUT_BYTES = 8 * 1024 * 1024;
 
 /**
- * What `children` gave, as the component takes it. An invalid input fails its child, not the
- * parent. If some can wait without a slot, all run at once: no child keeps another from beginning.
+ * Returns what `children` gave, as the component takes it. An invalid input fails its child, not
+ * the parent. If some can wait without a slot, all run at once: no child keeps another from
+ * beginning.
  */
 export async function newChildren(
   stage: string,

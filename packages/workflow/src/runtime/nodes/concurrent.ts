@@ -86,7 +86,7 @@ function itemOf(called: string, key: string, value: unknown): Value {
   return item;
 }
 
-/** How a run begins that goes through a part of the definition. @param within that part. */
+/** Returns how a run begins that goes through a part of the definition. @param within that part. */
 async function beginningIn(
   run: Run,
   stage: string,

@@ -115,7 +115,7 @@ function parsedEvent({ definition, workflow }: Bound, stage: string, event: Kept
   return parseValue(eventNamed(definition, workflow, found), found.schema, given.value);
 }
 
-/** How messages call an event. */
+/** Returns how messages call an event. */
 export function eventNamed(
   definition: AnyDefinition,
   workflow: string,
