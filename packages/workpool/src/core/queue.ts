@@ -13,7 +13,7 @@ import type {
   Work,
 } from "./context.js";
 import { isFair, randomLane } from "./fair.js";
-import { ensureGate, readGate } from "./gate.js";
+import { knownGate, readGate } from "./gate.js";
 import {
   blockLine,
   giveBackUnused,
@@ -23,7 +23,7 @@ import {
   ringLines,
 } from "./limits/lines.js";
 import { hasLeftQueue, keepOfBuckets } from "./limits/buckets.js";
-import { freePermits, limitedBy, type PermitId, takePermits } from "./limits/permits.js";
+import { freePermits, limitedBy, type Held, takePermits } from "./limits/permits.js";
 import { watchWait } from "./limits/unattended.js";
 import { queuedOf, workOfQueued } from "./queued.js";
 import { poolTx } from "./transaction.js";
@@ -304,8 +304,8 @@ async function permitsOf(
   host: Host,
   { _id, _creationTime, lane: _lane, ...row }: Doc<"waiting">,
   permits: readonly string[],
-): Promise<PermitId[] | null> {
-  const gate = poolTx(ctx).gate ?? (await ensureGate(ctx));
+): Promise<Held[] | null> {
+  const gate = await knownGate(ctx);
   const line = lineOf(permits);
   const names = limitedBy(gate, permits);
   const free = await freePermits(ctx, gate, names, host);

@@ -1,7 +1,7 @@
 import { type ObjectType, v } from "convex/values";
 import type { Doc, Gate, Host, HostCtx, MutationCtx, Slot } from "../context.js";
 import { readDrain, ringDrain } from "../drain.js";
-import { closeGate, ensureGate, MAX_PARALLELISM_LIMIT } from "../gate.js";
+import { closeGate, ensureGate, knownGate, MAX_PARALLELISM_LIMIT } from "../gate.js";
 import { startQueued } from "../hand-over.js";
 import { joinQueue } from "../queue.js";
 import { HALF_OF_A_TRANSACTION, hasRoom, MOST_TRIED, ROOM_TO_COMPLETE } from "../room.js";
@@ -59,7 +59,8 @@ async function wakeLine(
   for (let tried = 0; tried < MOST_TRIED && (await hasRoom(ctx, ROOM_TO_COMPLETE)); tried++) {
     const line = await lineBlockedBy(ctx, name);
     if (line === null) return false;
-    const gate = await ensureGate(ctx);
+    // Whoever offers a slot has just read it.
+    const gate = await (offer === undefined ? ensureGate : knownGate)(ctx);
     const next = await firstFree(ctx, host, gate, line, most);
     if (next === "none") continue;
     if (next.full === name) return false;
@@ -209,7 +210,7 @@ async function nextLine(
 /** Has as many works of a line go on as may. @returns false if the transaction is used up. */
 async function wakeWhole(ctx: HostCtx, host: Host, line: Doc<"lines">): Promise<boolean> {
   while (await hasRoom(ctx, HALF_OF_A_TRANSACTION)) {
-    const gate = await ensureGate(ctx);
+    const gate = await knownGate(ctx);
     const next = await firstFree(ctx, host, gate, line);
     if (next === "none") return true;
     const full =
