@@ -73,7 +73,7 @@ export function lanesOf({ maxParallelism, lanes = 1 }: Gate): number {
 }
 
 /** A slot takes from another lane each second, so that no work waits for the end of one other. */
-const TURN_MS = 1_000;
+export const TURN_MS = 1_000;
 
 /** The lane of a slot, which is no other slot's at that moment. */
 function laneFor(gate: Gate, { number }: Pick<Slot, "number">): number {

@@ -3,7 +3,7 @@ import type { Doc, Gate, Host, HostCtx, MutationCtx, Slot } from "../context.js"
 import { readDrain, ringDrain } from "../drain.js";
 import { closeGate, ensureGate, knownGate, MAX_PARALLELISM_LIMIT } from "../gate.js";
 import { startQueued } from "../hand-over.js";
-import { joinQueue } from "../queue.js";
+import { joinQueue, TURN_MS } from "../queue.js";
 import { HALF_OF_A_TRANSACTION, hasRoom, MOST_TRIED, ROOM_TO_COMPLETE } from "../room.js";
 import { claimable, type HandOvers } from "../slots.js";
 import { poolTx } from "../transaction.js";
@@ -77,9 +77,17 @@ async function wakeLine(
 
 /**
  * An end takes one of so many works at the beginning of a line. Where each took the first, ends of
- * one moment lost 1.5 times each (the load "moved" of scenes.test.ts).
+ * one moment lost 1.5 times each (the load "moved" of scenes.test.ts); with 6, twice as often as
+ * with 8.
  */
 const AT_ENDS = 8;
+
+/** Ends of one moment have given back different numbers: none keeps its place for long. */
+function placeFor(ctx: MutationCtx, names: readonly string[]): number {
+  const { givenBack } = poolTx(ctx);
+  const [number = 0] = names.flatMap((name) => givenBack.get(name) ?? []);
+  return number + Math.floor(Date.now() / TURN_MS);
+}
 
 interface First {
   readonly row: Doc<"limited">;
@@ -104,7 +112,7 @@ export async function firstFree(
   const among = Math.min(most, ...names.map((name) => limitOf(gate, name)));
   // Those that wait for a rate are released by one function, in their order.
   const isChosen = among > 1 && spentBy(gate, { permits }).length === 0;
-  const chosen = isChosen ? await oneOfFirst(ctx, host, line, among) : null;
+  const chosen = isChosen ? await oneOfFirst(ctx, host, line, placeFor(ctx, names) % among) : null;
   const row = chosen ?? (await firstOf(ctx, line));
   if (row === null) {
     await endLine(ctx, line);
