@@ -123,7 +123,7 @@ export class PoolLimits {
       if (work === undefined) continue;
       this.#begun.set(
         work,
-        permits.flatMap((id) => names.get(id) ?? []),
+        permits.flatMap((held) => (typeof held === "string" ? (names.get(held) ?? []) : held.name)),
       );
       this.#count(work, 1);
     }

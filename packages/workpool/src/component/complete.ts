@@ -51,7 +51,8 @@ export async function endAttempt(
     const fields = { attempts: attempt, uncounted, cameAt: cameAt(work) };
     await delayWork(ctx, work._id, at, fields, isHeld);
     const counted = countEnd("retries");
-    const ended = { work: work._id, slot, count: counted.count, executes: isExecuted(work) };
+    const executes = isExecuted(work);
+    const ended = { work: work._id, slot, count: counted.count, executes, knowsGate: isHeld };
     await core.completeWork(ctx, host, { ...ended, ...how });
     await logCompleted(ctx, work, "retrying", attempt);
     await counted.report(ctx);
@@ -66,7 +67,7 @@ async function nextAttempt(
   ctx: MutationCtx,
   { attempts, uncounted = 0, retry, permits }: Doc<"works">,
   outcome: Outcome,
-): Promise<(Pick<Doc<"works">, "uncounted"> & { at: number; isHeld?: boolean }) | null> {
+): Promise<(Pick<Doc<"works">, "uncounted"> & { at: number; isHeld: boolean }) | null> {
   if (outcome.kind !== "failed") return null;
   const { at, holds } = outcome.asked ?? {};
   if (at !== undefined && holds !== undefined) {
@@ -78,6 +79,7 @@ async function nextAttempt(
   return {
     at: at ?? Date.now() + core.retryDelayMs(retry, counted),
     uncounted: uncounted || undefined,
+    isHeld: false,
   };
 }
 
@@ -151,14 +153,16 @@ export async function endRemovedWork(
   const { work, context, slot, how } = ended;
   const counted = countEnd(result.kind === "success" ? "succeeded" : result.kind);
   const mayEnqueue = work.onComplete !== undefined;
+  let knowsGate = false;
   if (work.spends !== undefined && result.kind === "success") {
     const used = core.usedIn(result.returnValue, work.spends);
     for (const [limit, spend] of Object.entries(work.spends))
       if (used[limit] === undefined) await logUncounted(ctx, work, limit, spend);
     await core.bookSpent(ctx, host, work.permits, used);
+    knowsGate = true;
   }
   const end = { work: work._id, slot, count: counted.count, executes: isExecuted(work) };
-  await core.completeWork(ctx, host, { ...end, mayEnqueue, ...how });
+  await core.completeWork(ctx, host, { ...end, mayEnqueue, knowsGate, ...how });
   await logCompleted(ctx, work, result.kind, attempts);
   await callBack(ctx, work, context, result, how?.isShared);
   if (mayEnqueue) await core.endOffer(ctx, slot);

@@ -94,5 +94,5 @@ async function rearm(ctx: MutationCtx, work: Doc<"works">): Promise<void> {
   if (due.at > Date.now()) return await delayWork(ctx, _id, due.at);
   if (due.job !== undefined)
     await warn(ctx, `The start of "${name ?? fn}" (${_id}) did not come: it starts now`);
-  await enqueueDue(ctx, work);
+  await enqueueDue(ctx, [work]);
 }

@@ -2,7 +2,7 @@ import type { FunctionHandle } from "convex/server";
 import { type Infer, type Value, v } from "convex/values";
 import {
   askedBy,
-  enqueueWork,
+  enqueueWorks,
   HALF_OF_A_TRANSACTION,
   hasRoom,
   isNonRetryableError,
@@ -12,6 +12,7 @@ import {
   reportBy,
   ROOM_TO_COMPLETE,
   setAside,
+  type Work,
 } from "../core/index.js";
 import { internal } from "./_generated/api.js";
 import type { Doc, Id } from "./_generated/dataModel.js";
@@ -131,28 +132,44 @@ export const startDue = voidMutation(
     const named = workId === undefined ? null : await expectedAttempt(ctx, workId, attempt);
     const at = given ?? named?.due?.at;
     if (at === undefined) return;
-    for (const work of await dueAt(ctx, at, PAGE)) {
-      if (!(await hasRoom(ctx, HALF_OF_A_TRANSACTION))) break;
-      await enqueueDue(ctx, work);
-    }
+    await enqueueDue(ctx, await dueAt(ctx, at, PAGE));
     if ((await dueAt(ctx, at, 1)).length > 0)
       await ctx.scheduler.runAfter(0, internal.worker.startDue, { at });
   },
 );
 
-export async function enqueueDue(ctx: MutationCtx, work: Doc<"works">): Promise<void> {
-  const readyAt = work.due?.at;
-  await ctx.db.patch("works", work._id, { due: undefined, readyAt });
-  let how: "started" | "waiting";
-  try {
-    how = await enqueueWork(ctx, await workOf(ctx, work), host);
-  } catch (error) {
-    // Those that are due with it go on.
-    if (work.settles !== true) return await setAside(ctx, work._id, error);
-    // The function of a work that settles itself is scheduled as it is, and may be gone by now.
-    return await endWork(ctx, work, undefined, { kind: "failed", error: messageOf(error) });
+/** Enqueues works and attempts that are due, as many as there is room for. */
+export async function enqueueDue(ctx: MutationCtx, due: readonly Doc<"works">[]): Promise<void> {
+  const ready: Ready[] = [];
+  for (const { due: { at: readyAt } = {}, ...rest } of due) {
+    if (!(await hasRoom(ctx, HALF_OF_A_TRANSACTION))) break;
+    const record = { ...rest, readyAt };
+    await ctx.db.patch("works", rest._id, { due: undefined, readyAt });
+    try {
+      const one = { record, work: await workOf(ctx, record) };
+      if (rest.settles !== true) ready.push(one);
+      else await enqueueReady(ctx, [one]);
+    } catch (error) {
+      // Those that are due with it go on.
+      if (rest.settles !== true) await setAside(ctx, rest._id, error);
+      // The function of a work that settles itself is scheduled as it is, and may be gone by now.
+      else await endWork(ctx, record, undefined, { kind: "failed", error: messageOf(error) });
+    }
   }
-  await (how === "started" ? logStarted : logWaiting)(ctx, { ...work, readyAt });
+  await enqueueReady(ctx, ready);
+}
+
+interface Ready {
+  readonly record: Doc<"works">;
+  readonly work: Work;
+}
+
+async function enqueueReady(ctx: MutationCtx, ready: readonly Ready[]): Promise<void> {
+  const works = ready.map(({ work }) => work);
+  const started = await enqueueWorks(ctx, works, host);
+  const isStarted = new Set(started.map(({ work }) => work));
+  for (const { record, work } of ready)
+    await (isStarted.has(work.work) ? logStarted : logWaiting)(ctx, record);
 }
 
 /** Runs the function in a nested transaction, which cannot use up what the pool needs to go on. */

@@ -7,6 +7,7 @@ import type {
 import type { GenericId } from "convex/values";
 import type { poolTables } from "./schema.js";
 import type { Fair } from "./fair.js";
+import type { Held } from "./limits/permits.js";
 import type { PoolFunctions } from "./functions.js";
 
 export type PoolDataModel = DataModelFromSchemaDefinition<
@@ -129,7 +130,7 @@ export interface Work {
   /** Says whether it has had an attempt: a rate may count works alone. Default: false. */
   readonly isAgain?: boolean | undefined;
   /** Those that it holds: it is about to start. */
-  readonly held?: readonly GenericId<"permits">[] | undefined;
+  readonly held?: readonly Held[] | undefined;
   /** Its place in the order of the queue, if it had one. */
   readonly at?: Doc<"waiting">["at"];
 }

@@ -1,7 +1,7 @@
 import type { GenericId } from "convex/values";
 import type { Gate, Host, MutationCtx, Slot, Work } from "./context.js";
 import { isDrainLate, PAUSE_MS, readDrain, ringDrain, stopDrain } from "./drain.js";
-import { LATE_BEGIN_MS, lacksPlaces, mayOpen, openGate } from "./gate.js";
+import { forgetGate, LATE_BEGIN_MS, lacksPlaces, mayOpen, openGate } from "./gate.js";
 import { giveBackUnused } from "./limits/lines.js";
 import { anyWaits, LARGE_POOL, leaveQueueAmong, leaveQueueFirst, seeQueueFor } from "./queue.js";
 import { isLeftToOwner, isOwned } from "./owners.js";
@@ -94,6 +94,7 @@ export async function startQueued(
 ): Promise<boolean> {
   if (host.mayStart === undefined || (await host.mayStart(ctx, work)))
     return await tryStart(ctx, host, slot, work, handOvers);
+  forgetGate(ctx);
   if (work.held !== undefined) await giveBackUnused(ctx, host, work);
   return false;
 }
@@ -150,6 +151,7 @@ export async function tryStart(
     }
     // guard: function-gone
     await endGone(ctx, host, work.work, messageOf(error));
+    forgetGate(ctx);
     return false;
   }
   if (!isWatchedAsBefore(slot, whole)) await keepWatch(ctx, host, whole, await readWatch(ctx));

@@ -1,7 +1,14 @@
 import type { Gate, Host, HostCtx, MutationCtx, Slot, SlotId, Watch, Work } from "./context.js";
 import { readDrain, ringDrain } from "./drain.js";
 import type { Follows, Kept } from "./executors.js";
-import { closeForMoment, closeGate, ensureGate, hasFewPlaces, lacksPlaces } from "./gate.js";
+import {
+  closeForMoment,
+  closeGate,
+  ensureGate,
+  hasFewPlaces,
+  knownGate,
+  lacksPlaces,
+} from "./gate.js";
 import { admit, admitted } from "./limits/admission.js";
 import { giveBack } from "./limits/permits.js";
 import { wakeLines } from "./limits/wake.js";
@@ -142,6 +149,8 @@ export interface Ended {
   readonly executes?: boolean | undefined;
   /** When the transaction was called for. Default: now. */
   readonly calledAt?: number | undefined;
+  /** No callback has run since the gate was read. Default: one may have. */
+  readonly knowsGate?: boolean;
   /** For an executor's report: with the gate closed, the slot is put here, and stays held. */
   readonly kept?: Kept[] | undefined;
   /** What has joined the queue to follow it, for such a report. */
@@ -177,7 +186,7 @@ async function goesOn(
     ended.kept.push({ slot, next: ended.next });
     return false;
   }
-  const gate = await ensureGate(ctx);
+  const gate = await (ended.knowsGate === true ? knownGate : ensureGate)(ctx);
   if (slot.number >= gate.maxParallelism) {
     await ctx.db.delete("slots", slot._id);
     if (successor !== undefined) await enqueueWork(ctx, successor, host);

@@ -13,7 +13,7 @@ import type {
   Work,
 } from "./context.js";
 import { isFair, randomLane } from "./fair.js";
-import { ensureGate, readGate } from "./gate.js";
+import { knownGate, readGate } from "./gate.js";
 import {
   blockLine,
   giveBackUnused,
@@ -23,7 +23,7 @@ import {
   ringLines,
 } from "./limits/lines.js";
 import { hasLeftQueue, keepOfBuckets } from "./limits/buckets.js";
-import { freePermits, limitedBy, type PermitId, takePermits } from "./limits/permits.js";
+import { freePermits, limitedBy, type Held, takePermits } from "./limits/permits.js";
 import { watchWait } from "./limits/unattended.js";
 import { queuedOf, workOfQueued } from "./queued.js";
 import { poolTx } from "./transaction.js";
@@ -73,7 +73,7 @@ export function lanesOf({ maxParallelism, lanes = 1 }: Gate): number {
 }
 
 /** A slot takes from another lane each second, so that no work waits for the end of one other. */
-const TURN_MS = 1_000;
+export const TURN_MS = 1_000;
 
 /** The lane of a slot, which is no other slot's at that moment. */
 function laneFor(gate: Gate, { number }: Pick<Slot, "number">): number {
@@ -304,8 +304,8 @@ async function permitsOf(
   host: Host,
   { _id, _creationTime, lane: _lane, ...row }: Doc<"waiting">,
   permits: readonly string[],
-): Promise<PermitId[] | null> {
-  const gate = poolTx(ctx).gate ?? (await ensureGate(ctx));
+): Promise<Held[] | null> {
+  const gate = await knownGate(ctx);
   const line = lineOf(permits);
   const names = limitedBy(gate, permits);
   const free = await freePermits(ctx, gate, names, host);

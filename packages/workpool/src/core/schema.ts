@@ -3,6 +3,7 @@ import { v } from "convex/values";
 import { vConfig } from "./config.js";
 import { vFair } from "./fair.js";
 import { vLimits } from "./limits/limits.js";
+import { vHeld } from "./limits/permits.js";
 import { vLogLevel } from "./log.js";
 import { vSlotCounts } from "./counts.js";
 import { vBegan } from "./watch.js";
@@ -119,7 +120,7 @@ export const poolTables = {
     /** The key of fairness of its work. */
     fair: v.optional(v.string()),
     /** What its work holds of its limits: given back with the slot. */
-    permits: v.optional(v.array(v.id("permits"))),
+    permits: v.optional(v.array(v.union(v.id("permits"), vHeld))),
     /** When another carrier has begun the work. */
     beganAt: v.optional(v.number()),
     /** The start of this work alone has turned the watchdog on: its end may turn it off. */

@@ -15,8 +15,9 @@ export async function admitted(
   if (works.every(({ permits }) => permits === undefined)) return works;
   const ready: Work[] = [];
   const looks = new Map<string, Look>();
+  const lines = new Set<string>();
   for (const work of works) {
-    const how = { starts: gate.open, isAlone: works.length === 1, looks };
+    const how = { starts: gate.open, isAlone: works.length === 1, looks, lines };
     const next = await admit(ctx, host, gate, work, how);
     if (next !== null) ready.push(next);
   }
@@ -30,6 +31,8 @@ interface Admission {
   readonly isAlone?: boolean;
   /** What was seen for the works before it, by line. */
   readonly looks?: Map<string, Look>;
+  /** The lines that are there, as was read for the works before it. */
+  readonly lines?: Set<string>;
 }
 
 /**
@@ -41,11 +44,12 @@ export async function admit(
   host: Host,
   gate: Gate,
   work: Work,
-  { starts, isAlone = true, looks = new Map() }: Admission,
+  { starts, isAlone = true, looks = new Map(), lines = new Set() }: Admission,
 ): Promise<Work | null> {
   if (work.permits === undefined) return work;
   const line = lineOf(work.permits);
-  if ((await findLine(ctx, line)) !== null) {
+  if (lines.has(line) || (await findLine(ctx, line)) !== null) {
+    lines.add(line);
     await joinLine(ctx, host, line, work);
     return null;
   }

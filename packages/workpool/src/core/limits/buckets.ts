@@ -8,7 +8,7 @@ import type {
   QueryCtx,
   Work,
 } from "../context.js";
-import { ensureGate } from "../gate.js";
+import { knownGate } from "../gate.js";
 import { cancelPending } from "../jobs.js";
 import { PAGE } from "../room.js";
 import { LATE_MS } from "../times.js";
@@ -145,7 +145,7 @@ function lookAgainAt(bucket: Stored | null, now: number): number {
 /** A work that was to take of buckets has left the queue: those behind it are looked at. */
 export async function hasLeftQueue(ctx: HostCtx, host: Host, work: Asking): Promise<void> {
   if (work.permits === undefined) return;
-  const gate = poolTx(ctx).gate ?? (await ensureGate(ctx));
+  const gate = await knownGate(ctx);
   const now = Date.now();
   for (const { name, cost, ...pace } of spentBy(gate, work)) {
     const bucket = await findBucket(ctx, name);
@@ -157,16 +157,16 @@ export async function hasLeftQueue(ctx: HostCtx, host: Host, work: Asking): Prom
 
 /** Spends what a start takes. It is called where a work gets its slot. */
 export async function spend(ctx: MutationCtx, host: Host, work: Asking): Promise<void> {
-  const tx = poolTx(ctx);
-  if (work.permits === undefined || tx.gate == null) return;
+  if (work.permits === undefined) return;
+  const { kept } = poolTx(ctx);
   const now = Date.now();
-  for (const { name, cost, ...pace } of spentBy(tx.gate, work)) {
+  for (const { name, cost, ...pace } of spentBy(await knownGate(ctx), work)) {
     const bucket = await findBucket(ctx, name);
     const taken = takenAt(pace, bucket, now) + cost;
     const fields = { taken, at: now, fullAt: now + taken * pace.everyMs };
     if (bucket === null) await ctx.db.insert("buckets", { name, ...fields });
     else await ctx.db.patch("buckets", bucket._id, fields);
-    tx.kept.set(name, Math.max(0, (tx.kept.get(name) ?? 0) - cost));
+    kept.set(name, Math.max(0, (kept.get(name) ?? 0) - cost));
     if (bucket?.job === undefined) continue;
     // Those behind it may join the queue, as soon as there is enough for one more.
     const at = Math.max(now + ROUND_MS, mayStartAt(pace, fields.fullAt, cost));

@@ -1,7 +1,8 @@
 import type { HostCtx, Host } from "../context.js";
-import { ensureGate, readGate } from "../gate.js";
+import { ensureGate } from "../gate.js";
 import { MOST_IN_GATE, whichOf } from "./limits.js";
 import { isPause, type Override } from "./overrides.js";
+import { poolTx } from "../transaction.js";
 import { ROUND_MS } from "./rate.js";
 
 /*
@@ -38,8 +39,10 @@ export async function holdLimit(
   const isFull = others.filter(({ isHold }) => isHold === true).length >= MOST_IN_GATE;
   if (until <= Date.now() || isFull || !Object.hasOwn(limits, name)) return until;
   const hold: Override = { ...which, by: "RetryAfter", at: Date.now(), until, isHold: true };
-  await ctx.db.patch("gate", gate._id, { overrides: [...others, hold] });
+  const held = { overrides: [...others, hold] };
+  await ctx.db.patch("gate", gate._id, held);
   await ctx.scheduler.runAt(until, host.functions.endOverrides, {});
-  await readGate(ctx);
+  // From here on it holds in this transaction too.
+  poolTx(ctx).gate = { ...gate, ...held };
   return until;
 }

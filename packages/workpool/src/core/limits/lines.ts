@@ -130,16 +130,15 @@ export async function seeLine(
 }
 
 /**
- * One of so many works at the beginning of a line, as a stale snapshot shows them, at random; null
- * if that is the first.
+ * The work at a place of a line, from 0, as a stale snapshot shows it: one of those before it if
+ * the line is shorter, and null if that is the first.
  */
 export async function oneOfFirst(
   ctx: MutationCtx,
   host: Host,
   { line }: Pick<Line, "line">,
-  among: number,
+  place: number,
 ): Promise<Doc<"limited"> | null> {
-  const place = Math.floor(Math.random() * among);
   if (place === 0) return null;
   const { work } = await seeLine(ctx, host, line, { place });
   return work === null ? null : await ctx.db.get("limited", work);

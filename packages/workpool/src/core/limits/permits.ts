@@ -1,10 +1,12 @@
-import { type GenericId, type Infer, type ObjectType, v } from "convex/values";
+import { type Infer, type ObjectType, v } from "convex/values";
 import type { Doc, Gate, Host, HostQueryCtx, MutationCtx, QueryCtx } from "../context.js";
 import { poolTx } from "../transaction.js";
 import { findBucket } from "./buckets.js";
 import { limitOf } from "./limits.js";
 
-export type PermitId = GenericId<"permits">;
+/** A permit that a work holds; its slot has all of it, so that its end need not read it. */
+export const vHeld = v.object({ id: v.id("permits"), name: v.string(), number: v.number() });
+export type Held = Infer<typeof vHeld>;
 
 export const lookAtLineArgs = {
   line: v.string(),
@@ -171,22 +173,26 @@ export async function takePermits(
   ctx: MutationCtx,
   work: string,
   numbers: ReadonlyMap<string, number>,
-): Promise<PermitId[]> {
-  const held: PermitId[] = [];
+): Promise<Held[]> {
+  const held: Held[] = [];
   for (const [name, number] of numbers)
-    held.push(await ctx.db.insert("permits", { name, number, work }));
+    held.push({ id: await ctx.db.insert("permits", { name, number, work }), name, number });
   return held;
 }
 
 /** Gives permits back. @returns their names. */
-export async function giveBack(ctx: MutationCtx, held: readonly PermitId[] = []) {
+export async function giveBack(
+  ctx: MutationCtx,
+  held: readonly (Held | Held["id"])[] = [],
+): Promise<string[]> {
   const names: string[] = [];
   const { givenBack } = poolTx(ctx);
-  for (const id of held) {
-    const permit = await ctx.db.get("permits", id);
+  for (const each of held) {
+    // Slots of an earlier version have the id alone.
+    const permit = typeof each === "string" ? await ctx.db.get("permits", each) : each;
     if (permit === null) continue;
     const { name, number } = permit;
-    await ctx.db.delete("permits", id);
+    await ctx.db.delete("permits", typeof each === "string" ? each : each.id);
     givenBack.set(name, [...(givenBack.get(name) ?? []), number]);
     names.push(name);
   }

@@ -1,5 +1,5 @@
 import type { Host, HostCtx } from "../context.js";
-import { ensureGate } from "../gate.js";
+import { knownGate } from "../gate.js";
 import { HALF_OF_A_TRANSACTION, hasRoom } from "../room.js";
 import { poolTx } from "../transaction.js";
 import { findBucket, type KeptBack, notLater, waitForBucket } from "./buckets.js";
@@ -25,7 +25,7 @@ export async function releaseRate(
   poolTx(ctx).releasing.add(name);
   const next = await releaseSome(ctx, host, permitOfRate(name));
   // What ends a pause of the pool has all lines looked at.
-  if (next === null || (await ensureGate(ctx)).maxParallelism === 0) return;
+  if (next === null || (await knownGate(ctx)).maxParallelism === 0) return;
   const { isUsedUp, ...full } = next;
   const notBefore = Date.now() + (isUsedUp === true ? 0 : ROUND_MS);
   await waitForBucket(ctx, host, { ...full, at: Math.max(full.at, notBefore) });
@@ -47,7 +47,7 @@ async function releaseSome(ctx: HostCtx, host: Host, full: string): Promise<Next
       await endLine(ctx, line);
       continue;
     }
-    const gate = poolTx(ctx).gate ?? (await ensureGate(ctx));
+    const gate = await knownGate(ctx);
     const next = await startable(ctx, host, gate, line, row);
     if (next.full === full) return { full, at: next.at ?? 0 };
     if (next.full !== undefined) {
@@ -55,8 +55,6 @@ async function releaseSome(ctx: HostCtx, host: Host, full: string): Promise<Next
       continue;
     }
     if ((await goOn(ctx, host, gate, next)) !== "refused") released += 1;
-    // A callback of the one that does not start may have closed it.
-    else await ensureGate(ctx);
   }
   return { full, at: 0, isUsedUp: true };
 }
