@@ -33,9 +33,13 @@ export class Deeds {
         this.#due.set(entry.nth, [...(this.#due.get(entry.nth) ?? []), entry]);
   }
 
-  /** All that is due at an event. */
+  /** All that is due at an event: as events of their own, or the next would come meanwhile. */
   at(events: number): void {
-    for (const entry of this.#due.get(events) ?? []) this.#befall(entry);
+    const stage = this.#stage;
+    for (const entry of this.#due.get(events) ?? [])
+      stage.deployment.at(0, () => {
+        if (!stage.isOver) this.#befall(entry);
+      });
   }
 
   /** What is done when all runs have ended, one thing after the other. */
