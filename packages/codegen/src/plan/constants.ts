@@ -12,10 +12,12 @@ export const planVersion = 3;
 
 export {
   GENERATED_FORMAT,
+  inPath,
   isTimeZone,
   LONGEST_DAY_MS,
   MOST_ITEMS,
   MAX_DURATION_MS,
+  namesInPath,
   parseDuration as durationMs,
   parseTimeOfDay,
 } from "@stepwise/workflow/rules";
