@@ -316,4 +316,4 @@ function hash(text: string): number {
 export const through = <Value>(value: Value): Value => value;
 
 /** Keys of cases that are no identifiers. */
-export const Keys = { left: "turn left", number: "200", none: "?" } as const;
+export const Keys = { left: "turn.left", number: "200", none: "?" } as const;

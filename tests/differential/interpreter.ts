@@ -13,6 +13,7 @@ import {
   type Workflows,
 } from "./definition.js";
 import { RunChildren } from "./run-children.js";
+import { inPath } from "@stepwise/workflow/rules";
 import type { World } from "./world.js";
 
 /*
@@ -227,7 +228,7 @@ export class Interpreted extends RunChildren {
       return Object.entries<Nodes>(node.cases ?? {}).flatMap(([key, inside]) =>
         chosen !== undefined && chosen !== key
           ? []
-          : this.#ahead(inside, name, { prefix: `${path}.${key}.`, isInLoop }),
+          : this.#ahead(inside, name, { prefix: `${path}.${inPath(key)}.`, isInLoop }),
       );
     });
   }
@@ -341,7 +342,11 @@ export class Interpreted extends RunChildren {
   async #branch(path: string, node: Node, scope: Scope, { isInLoop }: Place): Promise<unknown> {
     const key = node.kind === "match" ? keyOf(node, scope) : (node.on(scope) as string);
     this.#chosen.set(path, key);
-    return await this.#sequence(node.cases[key], { prefix: `${path}.${key}.`, isInLoop }, scope);
+    return await this.#sequence(
+      node.cases[key],
+      { prefix: `${path}.${inPath(key)}.`, isInLoop },
+      scope,
+    );
   }
 
   /** [S78] */

@@ -1,3 +1,4 @@
+import { inPath } from "@stepwise/workflow/rules";
 import {
   Failed,
   type Fault,
@@ -69,7 +70,7 @@ export abstract class RunChildren extends RunHandlers {
     return await this.recovering(path, node, scope, async (limit) => {
       const branches = Object.entries(node.branches as Record<string, Nodes>);
       const children = branches.map(([key, nodes]) =>
-        this.newPart(nodes, scope, `${path}.${key}.`, key),
+        this.newPart(nodes, scope, `${path}.${inPath(key)}.`, key),
       );
       return await this.gathered(path, node, scope, children, { isList: false, limit });
     });
@@ -79,7 +80,7 @@ export abstract class RunChildren extends RunHandlers {
   protected async race(path: string, node: Node, scope: Scope): Promise<unknown> {
     return await this.recovering(path, node, scope, async (limit) => {
       const cases = Object.entries(node.cases as Record<string, Nodes>).map(([key, nodes]) =>
-        this.newPart(nodes, scope, `${path}.${key}.`, key, true),
+        this.newPart(nodes, scope, `${path}.${inPath(key)}.`, key, true),
       );
       await this.still(this.turn(path), limit);
       this.rivals = cases;

@@ -30,6 +30,13 @@ export const GENERATED_FORMAT = 1;
 export const MAX_ATTEMPTS = 1_000;
 export const MAX_ITERATIONS = 100_000;
 
+/** The key of a case as one name of a path: in quotes if it has a dot, as these part names. */
+export const inPath = (key: string): string => (key.includes(".") ? `"${key}"` : key);
+
+/** The names of a path. */
+export const namesInPath = (path: string): string[] =>
+  Array.from(path.matchAll(/(?:^|\.)("[^]*?"(?=\.|$)|[^.]*)/g), ([, name = ""]) => name);
+
 /** A duration in ms; undefined if it is none, is negative, or is not finite. */
 export function parseDuration(value: unknown): number | undefined {
   const ms = typeof value === "string" ? parseText(value) : value;

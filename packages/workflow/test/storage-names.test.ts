@@ -30,7 +30,15 @@ const definition = defineWorkflow({ input: z.object({}) })
     maxIterations: 2,
   })
   .sleep("rest", "1s")
-  .step("pay", { query: () => 2 }) as unknown as AnyDefinition;
+  .step("pay", { query: () => "" as "in.voice" | "" })
+  .match("paid", {
+    of: "pay",
+    cases: {
+      "in.voice": (b) => b.step("book", { query: () => 1 }),
+      "": (b) => b.step("free", { query: () => 1 }),
+    },
+  })
+  .step("last", { query: () => 2 }) as unknown as AnyDefinition;
 const names = {
   charge: "pay",
   pay: "pay2",
@@ -38,6 +46,8 @@ const names = {
   "way.right": "left",
   "way.right.say": "ask",
   "round.think": "ponder",
+  'paid."in.voice"': "inVoice",
+  "paid.": "case",
 };
 const stored = underStorageNames(definition, names);
 const reference = { name: "flow", definition, stored } as WorkflowReference<never>;
@@ -49,6 +59,8 @@ test.each([
   ["route.left.made", "way.right.made"],
   ["route.left.ask", "way.right.say"],
   ["round.ponder", "round.think"],
+  ["paid.inVoice.book", 'paid."in.voice".book'],
+  ["paid.case.free", "paid..free"],
   ["gone.finalize", "gone.finalize"],
 ])("[S116] a stage that is stored as %s is called %s", (stage, called) => {
   expect(placeOf(stored, stage).called).toBe(called);

@@ -29,11 +29,7 @@ export function readHandler(
     const [rest] = options.rest ?? [];
     if (rest !== undefined) {
       const message = `${of} has no action, mutation or query that can be seen here`;
-      const hint =
-        ts.isArrowFunction(rest) || ts.isFunctionExpression(rest)
-          ? "say what kind of function it is: `{ action: async (ctx, { input }) => … }`"
-          : "write it beside the others: `{ ...shared, action: shared.action }`";
-      return file.report("oneFunction", rest, message, hint);
+      return file.report("oneFunction", rest, message, hintForUnseen(unwrap(rest)));
     }
     const place = options.get(slipOf(options, handlerKinds) ?? "")?.nameNode ?? at;
     const hint =
@@ -42,6 +38,14 @@ export function readHandler(
     return file.report("oneFunction", place, `${of} has no action, mutation or query`, hint);
   }
   return classify(only.kind, only.option, options, of, file, isInline);
+}
+
+function hintForUnseen(given: Node): string {
+  if (ts.isArrowFunction(given) || ts.isFunctionExpression(given))
+    return "say what kind of function it is: `{ action: async (ctx, { input }) => … }`";
+  return ts.isConditionalExpression(given) || ts.isBinaryExpression(given)
+    ? "write it without the condition, and have its function ask for that: `{ action: async (ctx, scope) => { if (…) … } }`"
+    : "write it beside the others: `{ ...shared, action: shared.action }`";
 }
 
 /** The options of what undoes a node, or runs at the end. */

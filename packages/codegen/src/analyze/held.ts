@@ -73,6 +73,8 @@ export class Holders {
         if (this.#keyOf(property.name, module) === undefined) return undefined;
         continue;
       }
+      const exported = this.modules?.member(name, property.expression, module);
+      if (exported !== undefined) return this.#constant(exported, name, links);
       const spread = this.held({ node: property.expression, module }, links + 1);
       const found = this.member(spread, name, links + 1);
       // What is not in it is before it, if all of it is seen.

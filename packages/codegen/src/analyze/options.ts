@@ -1,4 +1,4 @@
-import { type Node, ts } from "../typescript.js";
+import { type Node, ts, type TypeScript } from "../typescript.js";
 import { once } from "../plan/once.js";
 import { type GivenOptions, type Json, toJson } from "../plan/known.js";
 import type { FunctionKind, Policy } from "../plan/schema.js";
@@ -54,6 +54,8 @@ export function optionsIn(
 ): Options {
   const node = unwrap(expression);
   const { node: held, file: within, isMade } = madeBy(node, file);
+  if (held !== undefined && ts.isConditionalExpression(held) && !seen.includes(held))
+    return eitherOf(held, expression, within, areBodies, [...seen, held]);
   if (held === undefined || !ts.isObjectLiteralExpression(held) || seen.includes(held))
     return Object.assign(new Map<string, Option>(), { rest: [expression] });
   const options = new Map<string, Option>();
@@ -95,6 +97,23 @@ export function optionsIn(
   if (held !== node && !staysAsItIs(held, moduleOf(file))) computed(held.parent);
   return Object.assign(options, { rest: hidden });
 }
+
+/** Of options that hang on a condition is seen that both sides hold a function of one kind. */
+function eitherOf(
+  { whenTrue, whenFalse }: TypeScript.ConditionalExpression,
+  value: Node,
+  file: DefinitionFile,
+  areBodies: boolean,
+  seen: readonly Node[],
+): Options {
+  const one = optionsIn(whenTrue, file, areBodies, seen);
+  const other = optionsIn(whenFalse, file, areBodies, seen);
+  const both = [...one].filter(([name]) => other.has(name) && ofFunctions.has(name));
+  const options = both.map(([name, each]) => [name, { ...each, value: value.parent }] as const);
+  return Object.assign(new Map(options), { rest: [value] });
+}
+
+const ofFunctions: ReadonlySet<string> = new Set([...handlerKinds, "args", ...structural]);
 
 /** The file that the value of an option is written in, if it is an option of this one. */
 export const fileOf = (option: Option | undefined, file: DefinitionFile): DefinitionFile =>
@@ -202,6 +221,7 @@ export function reportMissing(
   for (const [name, example] of Object.entries(needed)) {
     if (options.has(name) || (options.rest !== undefined && !structural.has(name))) continue;
     const hint = slipHint(options, [name]) ?? `add \`${name}: ${example}\``;
-    file.report("missingOption", at, `${label} has no \`${name}\``, hint);
+    const seen = options.rest === undefined ? "" : " that can be seen here";
+    file.report("missingOption", at, `${label} has no \`${name}\`${seen}`, hint);
   }
 }

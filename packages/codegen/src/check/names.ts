@@ -22,28 +22,32 @@ export const checkNames = (workflow: WorkflowPlan): Diagnostic[] => [
   ...checkLength(`${workflow.name}.js`, `workflow ${quote(workflow.name)}`, "file", workflow.place),
   ...allNodes(workflow.nodes).flatMap((node) => [
     ...(node.isNamed ? checkName(node.name, "node", node.place) : []),
-    ...(node.bodies ?? []).flatMap(({ key, place }) => checkKey(key, place)),
+    ...(node.bodies ?? []).flatMap(({ key, place }) => checkKey(key, place, node)),
   ]),
 ];
 
-function checkName(name: string, what: "workflow" | "node" | "case", place: Place): Diagnostic[] {
+function checkName(name: string, what: "workflow" | "node", place: Place): Diagnostic[] {
   const problem = problemOf(name, what);
   if (problem === undefined) return [];
   const [code, message, hint] = problem;
   return [diagnostic(code, place, message, hint)];
 }
 
-/** The key of a case is any text that a path of names can have in it. */
-function checkKey(key: string, place: Place): Diagnostic[] {
-  if (key === "") return checkName(key, "case", place);
-  if (!key.includes(".")) return [];
-  const message = `${quote(key)} cannot be the key of a case or a branch, as a dot stands between the names of a path`;
-  return [diagnostic("notAnIdentifier", place, message, "use another sign, such as - or _")];
+/** The key of a case is any text that a path can have in it, and that of a branch a field. */
+function checkKey(key: string, place: Place, node: NodePlan): Diagnostic[] {
+  if (/^"|"\./.test(key)) {
+    const message = `${quote(key)} cannot be the key of a case or a branch: in a path, quotes stand around a key`;
+    return [diagnostic("notAnIdentifier", place, message, "choose another text, or use `default`")];
+  }
+  const isField = node.kind === "parallel" && node.stages[0]?.reduce !== true;
+  if (!isField || /^[ -#%-~][ -~]*$/.test(key)) return [];
+  const message = `the output of ${node.kind} ${quote(node.path)} cannot have a field ${quote(key)}: a name must not be empty, begin with $, or hold other characters than ASCII`;
+  return [diagnostic("notAnIdentifier", place, message, "choose another key for the branch")];
 }
 
 type Problem = readonly [code: CodeName, message: string, hint: string];
 
-function problemOf(name: string, what: "workflow" | "node" | "case"): Problem | undefined {
+function problemOf(name: string, what: "workflow" | "node"): Problem | undefined {
   const quoted = quote(name);
   if (name === "")
     return ["notAnIdentifier", `the name of a ${what} is empty`, "name it after what it does"];

@@ -1,5 +1,6 @@
 import { diagnostic, type Diagnostic, quote } from "../diagnostics/diagnostic.js";
 import { meant, nearest } from "../diagnostics/nearest.js";
+import { namesInPath } from "../plan/constants.js";
 import { digestOf } from "../plan/digest.js";
 import { allLines, allNodes, generatedFunctions, goesOn, stagesOf } from "../plan/flow.js";
 import { withoutOnEnd } from "../plan/on-end.js";
@@ -186,7 +187,7 @@ function checkRenaming(
   return report("stands elsewhere", hint);
 }
 
-const parentOf = (path: string): string => path.slice(0, Math.max(0, path.lastIndexOf(".")));
+const parentOf = (path: string): string => namesInPath(path).slice(0, -1).join(".");
 
 /** A path, and all that it may be called by now: by its own name or that of a node around it. */
 function reachable(path: string, renamings: readonly Renaming[]): ReadonlySet<string> {
@@ -198,4 +199,4 @@ function reachable(path: string, renamings: readonly Renaming[]): ReadonlySet<st
   return all;
 }
 
-const depthOf = (path: string): number => path.split(".").length;
+const depthOf = (path: string): number => namesInPath(path).length;

@@ -1,3 +1,4 @@
+import { inPath } from "../plan/constants.js";
 import { allNodes } from "../plan/flow.js";
 import { withoutOnEnd } from "../plan/on-end.js";
 import type { WrittenPlan } from "../plan/schema.js";
@@ -95,7 +96,7 @@ function linesOf(nodes: readonly NodeThen[], of: Omit<Line, "nodes"> = top): Lin
     const inside = joined(of.inside, node.name);
     return (node.bodies ?? []).flatMap(({ key, storage = key, nodes: within }) => {
       if (!hasKeys(node)) return linesOf(within, { stored, inside });
-      const names = { stored: joined(stored, storage), inside: joined(inside, key) };
+      const names = { stored: joined(stored, storage), inside: joined(inside, inPath(key)) };
       const is = hasRivals(node) ? "rival" : isApart(node) ? "branch" : "case";
       const matched = node.kind === "match" ? node.bodies?.map((body) => body.key) : undefined;
       return linesOf(within, { ...names, branch: stored, key, is, ...(matched && { matched }) });

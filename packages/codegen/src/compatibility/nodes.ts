@@ -1,4 +1,5 @@
 import { quote } from "../diagnostics/diagnostic.js";
+import { inPath } from "../plan/constants.js";
 import type { Change, LinePair, NodeThen, Placed } from "./lines.js";
 import { longestCommon, readsOf } from "./lines.js";
 import { takenChanges } from "./schemas.js";
@@ -315,7 +316,7 @@ function addedBranches(line: LinePair): ReturnType<Rule> {
       const after = now.indexOf(node) + 1;
       const readers = hasRivals(node.node) ? [] : readersAfter(after, node, line);
       const message = `added: runs that have come to ${quote(node.path)} do not run it`;
-      const path = `${node.path}.${key}`;
+      const path = `${node.path}.${inPath(key)}`;
       if (readers.length === 0) return safe(path, message);
       const without = `${readers.join(" and ")} ${readers.length === 1 ? "finds" : "find"} no output of it in them`;
       return { ...safe(path, `${message}, and ${without}`), hint: workWithout(readers) };

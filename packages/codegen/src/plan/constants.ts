@@ -12,12 +12,14 @@ export const planVersion = 3;
 
 export {
   GENERATED_FORMAT,
+  inPath,
   isTimeZone,
   LONGEST_DAY_MS,
   FEW_CHILDREN,
   MOST_ITEMS,
   MOST_TAGS,
   MAX_DURATION_MS,
+  namesInPath,
   parseDuration as durationMs,
   parseTimeOfDay,
 } from "@stepwise/workflow/rules";

@@ -1,4 +1,5 @@
 import { once } from "./once.js";
+import { inPath } from "./constants.js";
 import { allNodes } from "./flow.js";
 import { withoutOnEnd } from "./on-end.js";
 import type { WrittenPlan } from "./schema.js";
@@ -19,7 +20,7 @@ export const membersOf = (nodes: readonly Written[]): Member[] =>
   withoutOnEnd(nodes).map((node) => {
     const { name, storage = name, kind, hash, bodies = [] } = node;
     const cases = bodies.map(({ key, storage: stored = key, nodes: within }) => {
-      return { name: key, storage: stored, kind: "case", inside: membersOf(within) };
+      return { name: inPath(key), storage: stored, kind: "case", inside: membersOf(within) };
     });
     const inside = hasKeys(node) ? cases : cases.flatMap((body) => body.inside);
     // A branch may become a match: it has the same records.

@@ -1,4 +1,5 @@
 import type { NodePlan, WorkflowPlan, WrittenPlan } from "./schema.js";
+import { namesInPath } from "./constants.js";
 import { membersOf, type Member, digestOf } from "./digest.js";
 import { capitalized } from "./names.js";
 import { hasKeys } from "./stage-kinds.js";
@@ -96,7 +97,8 @@ function storageNames(
     };
     const follow = (old: OldLine, nameOf: (before: Member) => string | undefined) => {
       for (const before of old.members) {
-        const member = byName.get(nameOf(before) ?? "");
+        const name = nameOf(before);
+        const member = name === undefined ? undefined : byName.get(name);
         if (member === undefined || !isSame(before, member)) continue;
         const isDefault = before.storage === member.name;
         if (isDefault || isDeployed(stored + before.storage)) give(member, before.storage);
@@ -105,10 +107,10 @@ function storageNames(
     for (const old of olds) follow(old, (before) => newName(before, old, byName));
     // What was written last knows renames that the definition does not tell any more.
     for (const old of olds.toReversed()) follow(old, (before) => before.name);
-    const spoken = members.filter((each) => isIdentifier(each.name)).map((each) => each.name);
+    const spoken = members.filter(isSpoken).map((each) => each.name);
     for (const member of members) {
       if (given.has(member)) continue;
-      const isOwn = isIdentifier(member.name);
+      const isOwn = isSpoken(member);
       const wanted = isOwn ? member.name : identifierOf(member.name);
       // Function names begin the storage name with a capital.
       const others = new Set((isOwn ? [] : [...spoken, ...taken.keys()]).map(capitalized));
@@ -158,6 +160,12 @@ function storageNames(
 /** Says whether a name can be stored as it is. The key of a case may be any text. */
 export const isIdentifier = (name: string): boolean => /^[A-Za-z][A-Za-z0-9_]*$/.test(name);
 
+/** A node is stored under its name. So is a case with a key that functions can be named after. */
+const isSpoken = ({ name, kind }: Member): boolean =>
+  isIdentifier(name) && (kind !== "case" || name.length <= LONGEST_KEY);
+
+const LONGEST_KEY = 32;
+
 /** A storage name for the key of a case: `in-progress` is `inProgress`, and `200` is `case200`. */
 export function identifierOf(key: string): string {
   const [first = "", ...rest] = key.split(/[^A-Za-z0-9]+/).filter((word) => word !== "");
@@ -177,7 +185,7 @@ function namesOf({ name: first }: Member, { members, prefixes, renamed }: OldLin
   const names = [first];
   for (const name of names) {
     const [to] = prefixes.flatMap((prefix) => renamed.get(prefix + name) ?? []);
-    const next = to?.slice(to.lastIndexOf(".") + 1);
+    const next = to === undefined ? undefined : namesInPath(to).at(-1);
     const stays = prefixes.some((prefix) => `${prefix}${next}` === to);
     if (next === undefined || !stays || names.includes(next)) break;
     names.push(next);

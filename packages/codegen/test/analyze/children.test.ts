@@ -213,6 +213,22 @@ export const top = defineWorkflow({ input: z.object({}) })
   expect(nodes?.map(({ stages }) => stages[0]?.workflows)).toEqual([["leaf"], ["leaf"]]);
 });
 
+test("[S10] a child may be named by a member of a spread module", async () => {
+  const head = 'import { defineWorkflow } from "@stepwise/workflow"; import { z } from "zod";\n';
+  const leaf = `${head}export const leaf = defineWorkflow({ input: z.object({}) }).sleep("s", 1);`;
+  const text = `${head}import * as all from "./leaf.workflow";
+const flows = { ...all };
+export const top = defineWorkflow({ input: z.object({}) }).child("one", flows.leaf, () => ({}));`;
+  const sources = [
+    { file: "leaf.workflow.ts", text: leaf },
+    { file: "top.workflow.ts", text },
+  ];
+  const read = (file: string) => (file === "leaf.workflow.ts" ? leaf : undefined);
+  const { plan, diagnostics } = await new Compiler().compileSources(sources, read);
+  expect(diagnostics).toEqual([]);
+  expect(plan.workflows[1]?.nodes[0]?.stages[0]?.workflows).toEqual(["leaf"]);
+});
+
 test.each([
   [
     "a record that something changes",

@@ -45,6 +45,12 @@ test.each([
     ["s", "t"],
   ],
   [
+    "options that hang on a condition",
+    "",
+    ".step('s', isDev ? { action: f } : { action: g, retry: true })",
+    ["s"],
+  ],
+  [
     "nodes before a helper",
     "",
     branch("(b) => parts.work(b.step('pre', { query: () => 1 }))"),
@@ -110,6 +116,30 @@ test.each([
     "function h(b) { return b; } h = (b) => b.sleep('s', 1);",
     branch("h"),
     "SW1101 a.workflow.ts:8",
+  ],
+  [
+    "a compensation that hangs on a condition",
+    "",
+    ".step('s', { action: f, compensate: isDev ? { mutation: g } : undefined })",
+    "SW1205 a.workflow.ts:8",
+  ],
+  [
+    "a compensation in options that hang on one",
+    "const undo = { compensate: { mutation: g } };",
+    ".step('s', isDev ? { action: f, ...undo } : { action: g, ...undo })",
+    "SW1205 a.workflow.ts:8",
+  ],
+  [
+    "cases that hang on a condition",
+    "",
+    ".branch('b', isDev ? { on, cases: {} } : { on, cases: {} })",
+    "SW1203 a.workflow.ts:8",
+  ],
+  [
+    "kinds that hang on a condition",
+    "",
+    ".step('s', isDev ? { action: f } : { mutation: g })",
+    "SW1205 a.workflow.ts:8",
   ],
   [
     "a name that a helper takes",

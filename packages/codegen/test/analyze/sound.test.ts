@@ -68,8 +68,8 @@ test.each<[where: string, files: Record<string, string>, errors: string[], sound
   [
     "in cases of another file",
     {
-      "a.workflow.ts": `import { cases } from "./lib"; ${fine("other")} export const broken = defineWorkflow({ input }).branch("way", { on: () => "a.b", cases });`,
-      "lib.ts": `export const cases = { "a.b": (b) => b.step("y", { query: () => 1 }) };`,
+      "a.workflow.ts": `import { cases } from "./lib"; ${fine("other")} export const broken = defineWorkflow({ input }).branch("way", { on: () => "a", cases });`,
+      "lib.ts": `export const cases = { '"a': (b) => b.step("y", { query: () => 1 }) };`,
     },
     ["SW1002 lib.ts"],
     ["other"],

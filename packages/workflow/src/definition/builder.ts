@@ -23,6 +23,7 @@ import type {
   CaseKey,
   EndingOfCase,
   EventsOfCase,
+  InPath,
   NamesOfCase,
   OutputOfCase,
   Reached,
@@ -225,7 +226,7 @@ export interface Builder<
     Events | EventsOfCase<Cases[keyof Cases]>,
     Hint,
     {
-      [Key in keyof Cases & CaseKey]: `${Key}.${Inside<Scope, NamesOfCase<Cases[Key]>>}`;
+      [Key in keyof Cases & CaseKey]: `${InPath<Key>}.${Inside<Scope, NamesOfCase<Cases[Key]>>}`;
     }[keyof Cases & CaseKey]
   >;
 
@@ -251,7 +252,7 @@ export interface Builder<
     Events | EventsOfCase<Cases[keyof Cases]> | EventsOfCase<Rest<Default>>,
     Hint,
     | {
-        [Key in keyof Cases & CaseKey]: `${Key}.${Inside<Scope, NamesOfCase<Cases[Key]>>}`;
+        [Key in keyof Cases & CaseKey]: `${InPath<Key>}.${Inside<Scope, NamesOfCase<Cases[Key]>>}`;
       }[keyof Cases & CaseKey]
     | `default.${Inside<Scope, NamesOfCase<Rest<Default>>>}`
   >;
@@ -287,7 +288,9 @@ export interface Builder<
     Events | Exclude<EventsOfCase<Branches[keyof Branches]>, Ends<unknown>>,
     Hint,
     {
-      [Key in keyof Branches & string]: `${Key}.${Inside<Scope, NamesOfCase<Branches[Key]>>}`;
+      [
+        Key in keyof Branches & string
+      ]: `${InPath<Key>}.${Inside<Scope, NamesOfCase<Branches[Key]>>}`;
     }[keyof Branches & string]
   >;
 
@@ -312,7 +315,7 @@ export interface Builder<
     Events | Exclude<EventsOfCase<Cases[keyof Cases]>, Ends<unknown>>,
     Hint,
     {
-      [Key in keyof Cases & CaseKey]: `${Key}.${Inside<Scope, NamesOfCase<Cases[Key]>>}`;
+      [Key in keyof Cases & CaseKey]: `${InPath<Key>}.${Inside<Scope, NamesOfCase<Cases[Key]>>}`;
     }[keyof Cases & CaseKey]
   >;
 

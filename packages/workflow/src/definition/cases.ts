@@ -27,6 +27,11 @@ export type EndingOfCase<Case> = Case extends (b: never) => Whole<infer Output> 
 
 export type CaseKey = string | number;
 
+/** A key as one name of a path, as `inPath` writes it. */
+export type InPath<Key extends CaseKey> = `${Key}` extends `${string}.${string}`
+  ? `"${Key}"`
+  : `${Key}`;
+
 /** Intersected with a branch: demands a member if `on` can never give a key. */
 export type Reached<Key, Case> = [Exclude<Case, Key>] extends [never]
   ? unknown

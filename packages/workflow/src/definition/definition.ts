@@ -1,5 +1,6 @@
 import type { Limits, LogLevel } from "@stepwise/workpool/core";
 import type { Duration } from "../rules.js";
+import type { InPath } from "./cases.js";
 import type { AnyTags, StepError, TagValue } from "./context.js";
 import type { NodeKind } from "./definer.js";
 import type { LimitsOption } from "./limits.js";
@@ -224,9 +225,9 @@ type Cases<Name extends string, Path extends string, Events> = Unhidden<
   CasesIn<Name, Path>,
   {
     readonly [Key in CasesIn<Name, Path>]: Nodes<
-      NamesIn<Name, `${Path}.${Key}`>,
+      NamesIn<Name, `${Path}.${InPath<Key>}`>,
       Name,
-      `${Path}.${Key}.`,
+      `${Path}.${InPath<Key>}.`,
       Events
     >;
   }
@@ -246,9 +247,14 @@ type Unhidden<Names extends string, Known> = string extends Names ? any : Known;
 type NamesIn<Name, Path extends string> = Name extends `${Path}.${infer Rest}`
   ? OnTop<Rest>
   : never;
-type CasesIn<Name, Path extends string> = Name extends `${Path}.${infer Key}.${string}`
-  ? Key
+type CasesIn<Name, Path extends string> = Name extends `${Path}.${infer Rest}`
+  ? KeyIn<Rest>
   : never;
+type KeyIn<Rest> = Rest extends `"${infer Key}".${string}`
+  ? Key
+  : Rest extends `${infer Key}.${string}`
+    ? Key
+    : never;
 
 /**
  * What `defineWorkflow()` returns. The members with `~` exist in types only.

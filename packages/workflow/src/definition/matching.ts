@@ -22,11 +22,11 @@ type IsFinite<T> = [T] extends [never]
     : false;
 
 /**
- * Values as keys of `cases`: those of a boolean are `true` and `false`. Not all in one template:
- * TypeScript 7.0.2 crashes on a template of a boolean that is generic.
+ * Values as keys of `cases`: the text of an enum, `true` and `false` of a boolean. Not all in one
+ * template: TypeScript 7.0.2 crashes on a template of a boolean that is generic.
  */
 type Keys<T> = T extends string
-  ? T
+  ? `${T}`
   : T extends number
     ? `${T}`
     : T extends true

@@ -1,6 +1,7 @@
 import type { ReactNode } from "react";
 import type { ListedRun } from "../client/listing.js";
 import type { ChildCounts } from "../client/status.js";
+import { namesInPath } from "../rules.js";
 import { badgeOf, badgeOfStep, type Step } from "./states.js";
 import { STYLES } from "./styles.js";
 import { durationText, spansOf, timeScale, useNow, type Span, type TimeScale } from "./time.js";
@@ -150,7 +151,7 @@ interface RowProps {
 function Row({ step, steps, spans, scale }: RowProps) {
   const { node, iterations = [], errors, events = [], state, href } = step;
   const { tone, sign, label } = badgeOfStep(step, steps);
-  const path = node.split(".");
+  const path = namesInPath(node);
   const name = [path.at(-1), ...iterations.map((each) => `#${each}`)].join(" ");
   const isAwaited = state === "waiting" && events.length > 0;
   const note = isAwaited ? `for ${events.join(" or ")}` : came(step);

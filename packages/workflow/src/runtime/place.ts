@@ -2,7 +2,7 @@ import type { StepError } from "../definition/context.js";
 import type { AnyDefinition } from "../definition/definition.js";
 import type { LimitsOption } from "../definition/limits.js";
 import type { Policy } from "../definition/node.js";
-import { type Duration, GENERATED_FORMAT } from "../rules.js";
+import { type Duration, GENERATED_FORMAT, inPath } from "../rules.js";
 import {
   type AnyNode,
   insideOf,
@@ -117,7 +117,7 @@ function find(definition: AnyDefinition, stage: string): Place {
       if (inside.apart === undefined) loops.push({ path, level });
     } else {
       prefix += `${part}.`;
-      called += `${presentKey(inside.among, part)}.`;
+      called += `${inPath(presentKey(inside.among, part))}.`;
       names.shift();
     }
     if (inside.apart !== undefined)
@@ -266,10 +266,10 @@ export function underStorageNames(definition: AnyDefinition, names: StorageNames
     prefix: string,
     inside: (member: Nodes[string], prefix: string) => Nodes[string],
   ): Nodes => {
-    const storageName = (name: string) => names[prefix + name] ?? name;
+    const storageName = (name: string) => names[prefix + inPath(name)] ?? name;
     const entries = Object.entries(members);
     const result = Object.fromEntries(
-      entries.map(([name, member]) => [storageName(name), inside(member, `${prefix}${name}.`)]),
+      entries.map(([name, member]) => [storageName(name), inside(member, `${prefix}${inPath(name)}.`)]),
     );
     present.set(result, new Map(entries.map(([name]) => [storageName(name), name])));
     return result;

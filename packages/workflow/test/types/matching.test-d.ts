@@ -22,7 +22,32 @@ const begin = defineWorkflow({
 });
 type Out<D> = WorkflowOutput<D>;
 
+enum Way {
+  Air = "by.air",
+  Sea = "sea",
+}
+
 describe("[S166] a match narrows what it is of", () => {
+  test("by an enum, whose values are the keys; a path quotes one with a dot", () => {
+    const sent = z.discriminatedUnion("way", [
+      z.object({ way: z.literal(Way.Air), kg: z.number() }),
+      z.object({ way: z.literal(Way.Sea), ship: z.string() }),
+    ]);
+    const b = defineWorkflow({ input: sent }).match("sent", {
+      of: "input",
+      by: "way",
+      cases: {
+        [Way.Air]: (c) => c.step("fly", { query: (_ctx, { input }) => input.kg }),
+        [Way.Sea]: (c) => c.step("sail", { query: (_ctx, { input }) => input.ship }),
+      },
+    });
+    expectTypeOf<WorkflowScope<typeof b>["sent"]>().toEqualTypeOf<number | string>();
+    expectTypeOf<PathsOf<typeof b>>().toEqualTypeOf<
+      "sent" | 'sent."by.air".fly' | "sent.sea.sail"
+    >();
+    expectTypeOf(b.nodes.sent.cases["by.air"].fly).not.toBeAny();
+  });
+
   test("by a field of the input, or a path of two", () => {
     const b = begin
       .match("paidBy", {

@@ -1,7 +1,9 @@
 import { quote } from "../../diagnostics/diagnostic.js";
+import { inPath } from "../../plan/constants.js";
 import type { BodyPlan } from "../../plan/schema.js";
 import { scopeReads } from "../handlers.js";
 import { fileOf, type Options, optionsIn, policyOf } from "../options.js";
+import { ts } from "../../typescript.js";
 import { bodyPlan } from "./loop.js";
 import { type Named, type NodeContext, type NodeKind, ofNode, stagePlan } from "./node-kind.js";
 import type { Option } from "../functions.js";
@@ -45,6 +47,11 @@ export function readKeyed(
   const option = all.get(name);
   const cases = option && optionsIn(option.value, fileOf(option, file), true);
   const [unread] = cases?.rest ?? [];
+  const key = unread && ts.isPropertyAssignment(unread) ? unread.name : undefined;
+  if (key && /\b__proto__\b/.test(key.getText())) {
+    const message = `"__proto__" cannot be the key of a ${one}, as it means the prototype of the object`;
+    return file.report("notAnIdentifier", key, message, "choose another text");
+  }
   if (unread !== undefined) {
     const message = `the ${name} of ${of.label} hold something that is only known when it runs`;
     const hint = `write each ${one} as \`key: (b) => b.step(…)\`; a computed key is that of a const, a const object or an enum of the app`;
@@ -78,7 +85,7 @@ export function readCase(
   const called = `${one} ${quote(key)}`;
   const inside = {
     key,
-    path: `${of.path}.${key}`,
+    path: `${of.path}.${inPath(key)}`,
     code: [...of.code, name, key],
     scope: context.scope,
     label: `${called} of ${of.label}`,
