@@ -98,13 +98,6 @@ export async function enqueueWorks(
  */
 const STARTS_PER_JOIN = 256;
 
-/** Chosen by the work's key, which is random. */
-function isToJoin(work: string): boolean {
-  let sum = 0;
-  for (const letter of work) sum += letter.codePointAt(0)!;
-  return sum % STARTS_PER_JOIN === 0;
-}
-
 /** Says whether calls like this one may be refused. What is scheduled is repeated without end. */
 async function isOfMany(ctx: MutationCtx): Promise<boolean> {
   const { scheduledFunctionId } = await ctx.meta.getRequestMetadata();
@@ -118,7 +111,8 @@ async function isOfMany(ctx: MutationCtx): Promise<boolean> {
  */
 async function isBurst(ctx: MutationCtx, watch: Watch | null, { work }: Work): Promise<boolean> {
   const { ending } = poolTx(ctx);
-  if (watch?.watched === true && isToJoin(work) && (await isOfMany(ctx))) return true;
+  const joins = watch?.watched === true && Math.random() * STARTS_PER_JOIN < 1;
+  if (joins && (await isOfMany(ctx))) return true;
   const waker = wakerOf(watch);
   if (waker === undefined || waker === work || waker === ending) return false;
   return !(await lacksPlaces(ctx)) && (await slotOf(ctx, waker)) !== null;
