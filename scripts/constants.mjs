@@ -23,6 +23,10 @@ const TABLE = {
       MOST_CARRIED: smaller("carriers", "two places run twelve works at once"),
       FIRST_TAKE_MS: larger("carriers", "two places run twelve works at once"),
     },
+    "bursts.ts": {
+      MOMENT_MS: smaller("carriers", "the timeout of a carried work counts from its own begin"),
+      STARTS_PER_JOIN: larger("numbers-slots", "one enqueue in 256 joins the queue"),
+    },
     "drain-queue.ts": {
       QUIET_ROUNDS: larger("gate", "and opens when nothing waits any more"),
     },
@@ -33,9 +37,6 @@ const TABLE = {
     "executors.ts": {
       OTHERS_MS: larger("numbers-queue", "are left to it for a tenth of a second"),
       MOST_IN_VAIN: larger("executors", "long works among short ones cost no call each 50 ms"),
-    },
-    "pool.ts": {
-      STARTS_PER_JOIN: larger("numbers-slots", "one enqueue in 256 joins the queue"),
     },
     "fair.ts": {
       SLOTS_READ: larger("numbers-queue", "few slots are read, though a key holds 200"),
@@ -79,7 +80,6 @@ const TABLE = {
     "owners.ts": {
       TAKES_MS: larger("executors", "while one executor follows on another"),
       EXECUTORS_ON_FEW: larger("numbers-queue", "which runs 64 actions at once"),
-      WIDTH_ON_FEW: larger("numbers-queue", "which runs 64 actions at once"),
       WIDTH: smaller("executors", "no other waits beside a free slot"),
       ASKS_EVERY_MS: larger("executors", "goes on to its end, and is not tried again"),
     },
@@ -109,10 +109,8 @@ const TABLE = {
     },
     "slots.ts": {
       BETWEEN_ENDS_MS: larger("numbers-slots", "begins no drain if none is free"),
-      SLOTS_TO_KNOW: larger("numbers-slots", "a batch takes 30 of 50"),
       MAX_HAND_OVERS: larger("conformance", "has a chain hand its slot on to itself at most"),
       MAX_HELD_MS: larger("hand-over", "for at most 2 s of hand-overs"),
-      ENQUEUE_MS: larger("cost", "a delayed start or a retry: 1 more"),
       SLOTS_PER_ENQUEUE: smaller("conformance", "closes its gate when a work finds no slot"),
     },
     "sweep.ts": {
@@ -130,7 +128,6 @@ const TABLE = {
       SHORTEST_PAUSE_MS: larger("recovery", "a mutation's is seen 10 s after its start"),
       GRACE_MS: larger("timeouts", "that has not reported 5 s after it is lost"),
       RESERVE_MS: larger("recovery", "is made up for by the one in reserve, a minute later"),
-      MOMENT_MS: smaller("carriers", "the timeout of a carried work counts from its own begin"),
     },
     "limits/refuse.ts": {
       MOST_EMPTY: smaller("numbers", "behind 100 lines whose works have gone on"),

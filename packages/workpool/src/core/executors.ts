@@ -27,6 +27,7 @@ import {
   ringUnlessOn,
   spanOf,
   sparesExecutors,
+  WIDTH,
 } from "./owners.js";
 import { lanesOf, leaveQueueAt } from "./queue.js";
 import { openAtEnd, startQueued } from "./hand-over.js";
@@ -250,7 +251,7 @@ async function refill(
   const room = Math.max(freed.length, hi - lo - running - followed.length);
   const { first, end } = lanesOfRange(ranges, range, lanesOf(gate));
   const span = { lo, hi, first, end, lane: Math.max(lane, first) };
-  const shares = ranges.cap > ranges.width;
+  const shares = ranges.cap > WIDTH;
   const pool = { lanes: lanesOf(gate), slots: gate.maxParallelism };
   const how = { shares, fairly: isFair(gate) ? pool : undefined };
   // Those that waited for a permit which has been given back here come first.
