@@ -1,6 +1,6 @@
 import type { GenericId } from "convex/values";
 import type { Gate, Host, MutationCtx, Slot, Work } from "./context.js";
-import { isDrainLate, PAUSE_MS, readDrain, ringDrain, stopDrain } from "./drain.js";
+import { isDrainLate, PAUSE_MS, readDrain, ringDrain, ringUnlessOn, stopDrain } from "./drain.js";
 import { LATE_BEGIN_MS, mayOpen, openGate } from "./gate.js";
 import { giveBackUnused } from "./limits/lines.js";
 import { anyWaits, LARGE_POOL, leaveQueueAmong, leaveQueueFirst, seeQueueFor } from "./queue.js";
@@ -31,13 +31,10 @@ export async function handOver(
   const { free, others, areFew } = await seeQueueFor(ctx, host, gate, slot);
   const seen = [...free, ...others];
   if (executes && seen.length > 0 && !(await isOwned(ctx, gate, slot.number))) {
-    // guard: drain-is-read
-    const drain = await readDrain(ctx);
-    if (!isDrainLate(drain)) {
-      // It begins an executor.
+    if (!isDrainLate(await readDrain(ctx))) {
       await freeSlot(ctx, slot._id);
-      if (drain?.on !== true) await ringDrain(ctx, host, drain);
-      return;
+      // It begins an executor.
+      return await ringUnlessOn(ctx, host, 0);
     }
   }
   if (seen.length === 0 || (areFew && gate.maxParallelism >= LARGE_POOL)) {
@@ -61,9 +58,7 @@ export async function handOver(
     await reviveWatch(ctx, host);
     return await openGate(ctx, gate);
   }
-  // guard: drain-is-read
-  const drain = await readDrain(ctx);
-  if (drain?.on !== true) await ringDrain(ctx, host, drain);
+  await ringUnlessOn(ctx, host, 0);
 }
 
 /** Starts one of these works, or else the one that has waited longest. */

@@ -8,7 +8,6 @@ import type {
   QueryCtx,
   Slot,
 } from "./context.js";
-import { readDrain, ringDrain } from "./drain.js";
 import { lacksPlaces } from "./gate.js";
 import { GRACE_MS } from "./watch.js";
 
@@ -102,10 +101,4 @@ export async function isOwned(ctx: MutationCtx, gate: Gate, number: number): Pro
 async function ownerOfSlot(ctx: MutationCtx, gate: Gate, number: number): Promise<Executor | null> {
   const { cap } = await rangesOf(ctx, gate);
   return number < cap ? await ownerOf(ctx, rangeOf({ number })) : null;
-}
-
-export async function ringUnlessOn(ctx: MutationCtx, host: Host, ms: number): Promise<void> {
-  // guard: drain-is-read
-  const drain = await readDrain(ctx);
-  if (drain?.on !== true) await ringDrain(ctx, host, drain, ms);
 }
