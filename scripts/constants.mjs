@@ -224,6 +224,7 @@ const TABLE = {
     "features/failing.ts": {
       MAX_CAUSES: larger("parents", "longer than a document may be nested"),
       RECOUNT_AFTER_MS: smaller("tolerance", "a second has one recount at most"),
+      READ_AT_ONCE: smaller("tolerance", "a second has one recount at most"),
     },
     "features/ending.ts": {
       SMALL_PAGE: larger("numbers", "30 children are canceled in two"),

@@ -67,6 +67,8 @@ export function withCauses({ causes, ...of }: StepError, most = MAX_CAUSES): Ste
 
 /* Each failed child inserts a row, and a recount sums them up: no two write one document. */
 
+/** Near the limit each child reads the rows. These conflict, and retries are limited. */
+const READ_AT_ONCE = 2;
 /** How long after a failed child the recount comes, in ms. */
 const RECOUNT_AFTER_MS = 1_000;
 
@@ -89,8 +91,8 @@ export async function isTolerated(ctx: MutationCtx, parent: Parent): Promise<boo
   if (!hasLimit(parent)) return limitOf(parent) > 0;
   await ctx.db.insert("failedChildren", { parent: parent._id });
   const sum = await sumOf(ctx, parent._id);
-  // Near the limit each child reads the rows. These conflict, and retries are limited.
-  if (limitOf(parent) <= (sum?.count ?? 0) + 1) return !(await hasTooManyFailed(ctx, parent));
+  if (limitOf(parent) - (sum?.count ?? 0) <= READ_AT_ONCE)
+    return !(await hasTooManyFailed(ctx, parent));
   if (sum?.recount !== undefined) return true;
   const { recount: fn } = internal.features.failing;
   const recount = await continueLater(ctx, fn, parent._id, RECOUNT_AFTER_MS);
