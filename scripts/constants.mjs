@@ -23,6 +23,10 @@ const TABLE = {
       MOST_CARRIED: smaller("carriers", "two places run twelve works at once"),
       FIRST_TAKE_MS: larger("carriers", "two places run twelve works at once"),
     },
+    "bursts.ts": {
+      MOMENT_MS: smaller("carriers", "the timeout of a carried work counts from its own begin"),
+      STARTS_PER_JOIN: larger("numbers-slots", "one enqueue in 256 joins the queue"),
+    },
     "drain-queue.ts": {
       QUIET_ROUNDS: larger("gate", "and opens when nothing waits any more"),
     },
@@ -33,9 +37,6 @@ const TABLE = {
     "executors.ts": {
       OTHERS_MS: larger("numbers-queue", "are left to it for a tenth of a second"),
       MOST_IN_VAIN: larger("executors", "long works among short ones cost no call each 50 ms"),
-    },
-    "pool.ts": {
-      STARTS_PER_JOIN: smaller("benchmarks/scenes", "works a second, each takes at most"),
     },
     "fair.ts": {
       SLOTS_READ: larger("numbers-queue", "few slots are read, though a key holds 200"),
@@ -79,7 +80,6 @@ const TABLE = {
     "owners.ts": {
       TAKES_MS: larger("executors", "while one executor follows on another"),
       EXECUTORS_ON_FEW: larger("numbers-queue", "which runs 64 actions at once"),
-      WIDTH_ON_FEW: larger("numbers-queue", "which runs 64 actions at once"),
       WIDTH: smaller("executors", "no other waits beside a free slot"),
       ASKS_EVERY_MS: larger("executors", "goes on to its end, and is not tried again"),
     },
@@ -109,10 +109,8 @@ const TABLE = {
     },
     "slots.ts": {
       BETWEEN_ENDS_MS: larger("numbers-slots", "begins no drain if none is free"),
-      SLOTS_TO_KNOW: larger("numbers-slots", "a batch takes 30 of 50"),
       MAX_HAND_OVERS: larger("conformance", "has a chain hand its slot on to itself at most"),
       MAX_HELD_MS: larger("hand-over", "for at most 2 s of hand-overs"),
-      ENQUEUE_MS: larger("cost", "a delayed start or a retry: 1 more"),
       SLOTS_PER_ENQUEUE: smaller("conformance", "closes its gate when a work finds no slot"),
     },
     "sweep.ts": {
@@ -130,7 +128,6 @@ const TABLE = {
       SHORTEST_PAUSE_MS: larger("recovery", "a mutation's is seen 10 s after its start"),
       GRACE_MS: larger("timeouts", "that has not reported 5 s after it is lost"),
       RESERVE_MS: larger("recovery", "is made up for by the one in reserve, a minute later"),
-      MOMENT_MS: smaller("carriers", "the timeout of a carried work counts from its own begin"),
     },
     "limits/refuse.ts": {
       MOST_EMPTY: smaller("numbers", "behind 100 lines whose works have gone on"),
@@ -141,6 +138,7 @@ const TABLE = {
   },
   "workpool/src/component": {
     "cancelAll.ts": {
+      MOMENT_MS: larger("numbers-works", "reads works of this moment alone"),
       READ_AT_ONCE: larger("numbers-works", "has few others canceled again"),
       LARGEST_PAGE: larger("cancel-all", "a page size that cannot be meant is refused"),
     },
@@ -180,6 +178,10 @@ const TABLE = {
       MAX_TREE: smaller("numbers", "the tree of a run shows a hundred children"),
       MAX_TREE_STEPS: smaller("parents", "a run of more steps than a list may hold"),
     },
+    "events.ts": {
+      LOOK: larger("numbers", "looks at 50 events that are kept in one call"),
+      MAX_KEPT_BYTES: larger("manager-events", "what is too large to be kept for all of them"),
+    },
     "core/log.ts": {
       MAX_MESSAGE_LENGTH: larger("logging", "a message that is very long is cut"),
     },
@@ -193,6 +195,11 @@ const TABLE = {
       MOST_KEPT: larger("manager-restart", "how a run was steered, and when: the newest 20 times"),
       ERRORS_BYTES: larger("steps", "the errors of many attempts fit"),
     },
+    "core/childRuns.ts": {
+      BYTES_BESIDE_INPUT: larger("numbers", "in a crowded pool, many children are inserted"),
+      RUNS_AT_ONCE: smaller("numbers", "a pause reaches 30 children in one transaction"),
+      MOST: smaller("numbers", "of some hundred children in each state"),
+    },
     "core/input.ts": {
       BRIEF: larger("manager-views", "tells the beginning of the input of a run"),
     },
@@ -200,13 +207,11 @@ const TABLE = {
       TOGETHER: smaller("numbers", "look once for free slots"),
     },
     "engine/begin.ts": {
+      MAX_SCOPE_BYTES: larger("numbers", "a scope of 400 kB is no argument"),
       MAX_INPUT_IN_RUN_BYTES: larger("sizes", "is where reads of its run cost little"),
     },
     "engine/transition.ts": {
       MAX_RECORD_BYTES: larger("steps", "a large output after long errors fits"),
-    },
-    "events.ts": {
-      MAX_KEPT_BYTES: larger("manager-events", "what is too large to be kept for all of them"),
     },
     "core/scope.ts": {
       MAX_CHILD_BYTES: larger("parents", "outputs of a megabyte each"),
@@ -218,6 +223,14 @@ const TABLE = {
     "features/failing.ts": {
       MAX_CAUSES: larger("parents", "longer than a document may be nested"),
       RECOUNT_AFTER_MS: smaller("tolerance", "a second has one recount at most"),
+      READ_AT_ONCE: smaller("tolerance", "a second has one recount at most"),
+    },
+    "features/ending.ts": {
+      SMALL_PAGE: larger("numbers", "30 children are canceled in two"),
+      MOST_ON_ENDS: larger("numbers", "12 children whose"),
+    },
+    "features/collecting.ts": {
+      MOST_UNKEPT: larger("collect", "starts that a `keep` did not keep go in pages"),
     },
     "features/doing.ts": {
       BELOW: smaller("doing", "is where its children are"),
@@ -226,7 +239,8 @@ const TABLE = {
       BATCH_MS: larger("manager-removal", "a shorter retention comes first"),
     },
     "features/children.ts": {
-      BYTES_BESIDE_INPUT: larger("numbers", "in a crowded pool, many children are inserted"),
+      MAX_BYTES_AT_ONCE: smaller("numbers", "two children with inputs of 300 kB"),
+      MIN_BYTES_PUT_OFF: larger("numbers", "in a crowded pool, many children are inserted"),
       MAX_PUT_OFF_MS: larger("numbers", "in a crowded pool, many children are inserted"),
     },
   },
@@ -237,34 +251,6 @@ const TABLE = {
       MOST_TAGS: larger("tags", "that gives a run its eleventh tag fails"),
     },
   },
-};
-
-/**
- * Numbers that no small test tells yet: what they are for shows in a load only (benchmarks/load.md),
- * or a test of it takes long. None may be added: give a new number a test, or derive it.
- */
-const UNTOLD = {
-  "workpool/src/component/cancelAll.ts": ["MOMENT_MS"],
-  "workpool/src/core/limits/wake.ts": ["AT_ENDS"],
-  "workflow/src/component/features/children.ts": [
-    "MIN_BYTES_PUT_OFF",
-    "MAX_AT_ONCE",
-    "MAX_BYTES_AT_ONCE",
-  ],
-  "workflow/src/component/features/concurrency.ts": ["CANDIDATES", "PICKS", "MAX_RUNNING_READ"],
-  "workflow/src/component/core/childRuns.ts": ["RUNS_AT_ONCE", "MOST"],
-  "workflow/src/component/engine/begin.ts": ["MAX_SCOPE_BYTES"],
-  "workflow/src/component/engine/transition.ts": ["MAX_RETRIES"],
-  "workflow/src/component/events.ts": ["LOOK"],
-  "workflow/src/component/core/scope.ts": [
-    "DOCUMENTS_AFTER",
-    "MAX_CHILDREN_IN_ARGUMENT",
-    "MAX_OUTPUT_IN_RUN_BYTES",
-  ],
-  "workflow/src/component/features/failing.ts": ["READ_AT_ONCE"],
-  "workflow/src/component/features/ending.ts": ["SMALL_PAGE", "MOST_ON_ENDS"],
-  "workflow/src/component/features/doing.ts": ["CHILDREN"],
-  "workflow/src/component/features/collecting.ts": ["MOST_UNKEPT"],
 };
 
 const placed = Object.entries(TABLE).flatMap(([folder, files]) =>
@@ -290,10 +276,13 @@ const written = new Map([
   ),
 ]);
 
-/** A test's file: of its own package, unless another is named. */
+/**
+ * A test's file: of its own package, unless another is named. No load of the benchmarks: it reads
+ * the sources from the disk, as they are.
+ */
 const testFile = (folder, file) => {
   const [at, name] = file.includes("/") ? file.split("/") : [folder.split("/")[0], file];
-  return `${at === "benchmarks" ? at : `packages/${at}`}/test/${name}.test.ts`;
+  return `packages/${at}/test/${name}.test.ts`;
 };
 
 /** As a list of mutants. */
@@ -313,10 +302,9 @@ export const CONSTANTS = placed.flatMap(({ folder, name, constant, how }) => {
 
 /** Numbers without a row, rows without a number, and tests that are not there. */
 export function* problemsOfConstants() {
-  const listed = new Set([
-    ...placed.map(({ folder, name, constant }) => `${folder}/${name}: ${constant}`),
-    ...Object.entries(UNTOLD).flatMap(([file, names]) => names.map((name) => `${file}: ${name}`)),
-  ]);
+  const listed = new Set(
+    placed.map(({ folder, name, constant }) => `${folder}/${name}: ${constant}`),
+  );
   for (const at of written.keys())
     if (!listed.has(at)) yield `no test is named for the number ${at}`;
   for (const at of listed) if (!written.has(at)) yield `the number ${at} is listed, and not there`;

@@ -1,6 +1,8 @@
 import { expect, test, vi } from "vitest";
 import type { BulkStatus } from "../src/index.js";
 import type { Doc } from "../src/component/_generated/dataModel.js";
+import { childProgress } from "../src/component/core/childRuns.js";
+import { isOf } from "./component.js";
 import { components, internal } from "./convex/_generated/api.js";
 import { useTestApp } from "./harness.js";
 
@@ -105,4 +107,67 @@ test("[S59] in a crowded pool, many children are inserted within 3 s, and a few 
   expect(await runs()).toBe(4 + 2 + 10);
   await use.app.advance(3 * SECOND);
   expect(await runs()).toBe(4 + 2 + 50);
+});
+
+/** A run whose children, so many, rest for an hour. */
+async function resting(of: number, name = "allRest") {
+  const id = await use.app.start(name, { of, count: of, ms: HOUR });
+  await use.app.advance(SECOND);
+  return id;
+}
+
+test("[S103] a pause reaches 30 children in one transaction", async () => {
+  const id = await resting(30);
+  await use.app.t.mutation(internal.manager.pause, { runId: id });
+  const steps = await use.app.inComponent((ctx) => ctx.db.query("steps").collect());
+  expect(steps.filter(({ paused }) => paused === true)).toHaveLength(31);
+});
+
+test.each([
+  ["30 children are canceled in two pages", "allRest", 30],
+  ["12 children whose `onEnd` runs code of the app are canceled in two", "manyEnds", 12],
+])("[S86] %s", async (_how, name, of) => {
+  const id = await resting(of, name);
+  await use.app.t.mutation(internal.runs.cancel, { runId: id });
+  await use.app.advance(SECOND);
+  const { executions } = use.app.counter.totals(isOf("features/ending:cancelMoreChildren"));
+  expect(executions).toBe(2);
+});
+
+test("two children with inputs of 300 kB are inserted at once", async () => {
+  await use.app.start("weightyInTurn", { of: 2, characters: 300_000 });
+  await use.app.drive(async () => (await runs()) > 1);
+  expect(await runs()).toBe(3);
+});
+
+test("[S148] of some hundred children in each state it is known how many there are", async () => {
+  await resting(1);
+  await use.app.inComponent(async (ctx) => {
+    const child = (await ctx.db.query("runs").order("desc").first())!;
+    const { _id, _creationTime, ...row } = child;
+    for (let index = 1; index <= 100; index++)
+      await ctx.db.insert("runs", { ...row, index, state: "failed" });
+    const parent = child.parentStep!;
+    const { failed, isEstimate } = await childProgress(ctx, { _id: parent, total: 101 });
+    expect({ failed, isEstimate }).toEqual({ failed: 100, isEstimate: undefined });
+  });
+});
+
+test("a scope of 400 kB is no argument of a function, which would be kept for a week", async () => {
+  await use.app.start("echo", { value: "x".repeat(400_000) });
+  const jobs = await use.app.inComponent((ctx) =>
+    ctx.db.system.query("_scheduled_functions").collect(),
+  );
+  expect(jobs.length).toBeGreaterThan(0);
+  expect(JSON.stringify(jobs).length).toBeLessThan(100_000);
+});
+
+test("a node looks at 50 events that are kept in one call", async () => {
+  const id = await use.app.start("leaf", { n: 1, ms: HOUR });
+  await use.app.inComponent(async (ctx) => {
+    const run = ctx.db.normalizeId("runs", id)!;
+    for (let n = 0; n < 60; n++) await ctx.db.insert("inbox", { run, name: "e", value: n });
+  });
+  const of = { run: id, names: ["e"], stage: "n", skip: 0 };
+  expect(await use.app.t.query(components.workflow.events.look, of)).toHaveLength(50);
 });

@@ -1,4 +1,4 @@
-import { beforeAll, describe, expect, test } from "vitest";
+import { beforeAll, describe, expect, test, vi } from "vitest";
 import { TestApp, virtualTime } from "./app.js";
 import { internal as ofApp } from "./convex/_generated/api.js";
 import { internal } from "./host/_generated/api.js";
@@ -58,6 +58,26 @@ describe("of slots that change hands seldom", () => {
     expect(await stateOf(app)).toEqual({ isOpen: true, drains: false });
   });
 });
+
+test.each([
+  [1 / 200, true],
+  [1 / 300, false],
+])(
+  "on the smallest class, one enqueue in 256 joins the queue of a pool that is awake: at %d the gate stays open: %s",
+  async (drawn, isOpen) => {
+    const app = new TestApp({ maxParallelism: 20 }, undefined, "s16");
+    const enqueue = async (ms: number) =>
+      await app.t.mutation((ctx) =>
+        app.pool.enqueueAction(ctx, ofApp.jobs.sleep, { label: "", ms }),
+      );
+    await enqueue(60 * SECOND);
+    await app.drive(10 * SECOND);
+    expect(await app.gateIsOpen()).toBe(true);
+    vi.spyOn(Math, "random").mockReturnValue(drawn);
+    await enqueue(SECOND);
+    expect(await app.gateIsOpen()).toBe(isOpen);
+  },
+);
 
 describe("of the watchdog", () => {
   const losses = (app: HostApp) =>

@@ -1,4 +1,5 @@
 import { expect, test } from "vitest";
+import { newestAtMost } from "../src/component/cancelAll.js";
 import { TestApp, virtualTime } from "./app.js";
 import { components, internal } from "./convex/_generated/api.js";
 
@@ -51,4 +52,12 @@ test("as many as 100 works that were set aside are listed at once", async () => 
   });
   const list = await app.t.query((ctx) => ctx.runQuery(components.workpool.setAside.list, {}));
   expect(list).toHaveLength(100);
+});
+
+test("cancelAll reads works of this moment alone, and conflicts with no later enqueue", async () => {
+  const app = await waiting(2);
+  const now = Date.now();
+  // It was called 30 ms ago.
+  expect(await app.inPool((ctx) => newestAtMost(ctx, now - 30))).toBe(now - 30);
+  expect(await app.inPool((ctx) => newestAtMost(ctx, now))).toBeGreaterThan(now);
 });

@@ -36,9 +36,13 @@ export const weighty = defineWorkflow({ input: z.object({ text: z.string() }) })
 });
 
 /** Too much for one transaction: its children come in pages, and begin one after the other. */
-export const weightyInTurn = defineWorkflow({ input: z.object({ of: z.number() }) }).parent("all", {
-  children: ({ input }) =>
-    Array.from({ length: input.of }, () => child(weighty, { text: "x".repeat(800_000) })),
+export const weightyInTurn = defineWorkflow({
+  input: z.object({ of: z.number(), characters: z.number().optional() }),
+}).parent("all", {
+  children: ({ input }) => {
+    const text = "x".repeat(input.characters ?? 800_000);
+    return Array.from({ length: input.of }, () => child(weighty, { text }));
+  },
   concurrency: 1,
   finalize: { query: (_ctx, { children }) => children.length },
 });

@@ -30,6 +30,7 @@ export async function cancelEverything(ctx: MutationCtx, limit = core.PAGE): Pro
 
 export const nextPage = continuation<Page>(cancelPage);
 
+/** The documents of one transaction have times that are some ms later than its own. */
 const MOMENT_MS = 10;
 
 /* A type and not an interface, as a continuation keeps it as a Convex value. */
@@ -64,7 +65,7 @@ async function cancelPage(
 }
 
 /** The newest work's time, or now: reading it conflicts only with enqueues of this moment. */
-async function newestAtMost(ctx: MutationCtx, now: number): Promise<number> {
+export async function newestAtMost(ctx: MutationCtx, now: number): Promise<number> {
   const newest = await ctx.db
     .query("works")
     .withIndex("by_creation_time", (q) =>

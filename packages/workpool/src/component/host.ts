@@ -10,7 +10,7 @@ import { findWork, mayBeExecuted, scheduledArgs } from "./work.js";
 export const host: PoolHost = {
   functions: internal.watchdog,
   executes: {
-    isForBursts: true,
+    comeFromOutside: true,
     attemptOf: async (ctx: MutationCtx, { work: id, fn }) => {
       if (fn !== undefined) return null;
       const work = await findWork(ctx, id);

@@ -60,11 +60,11 @@ export interface Host {
       attempts: readonly AttemptToRun[],
     ) => Promise<readonly AttemptToRun[]>;
     /**
-     * Says whether works come in bursts. Then executors begin with a lone one too, and where the
-     * scheduler has few places, the start that wakes the pool closes the gate for a moment: starts of
-     * one moment conflict once, and a lone one costs a call more. Default: false.
+     * Says whether works come from outside. Else one soon follows another, as steps do. What comes
+     * from outside may be a burst (`bursts.ts`), and a lone work of it needs an executor as well
+     * (`drain-queue.ts`), but none of its own if others have room (`owners.ts`). Default: false.
      */
-    readonly isForBursts?: boolean;
+    readonly comeFromOutside?: boolean;
     readonly schedule: (
       ctx: HostCtx,
       executor: {

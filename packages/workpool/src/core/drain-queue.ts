@@ -12,7 +12,7 @@ import { closeGate, LATE_BEGIN_MS, mayOpen, openGate, readGate } from "./gate.js
 import { anyWaits, leaveQueueAt, seemToWait, seeQueueForAll } from "./queue.js";
 import { attemptOf, startExecutor, type Taken } from "./executors.js";
 import { startQueued } from "./hand-over.js";
-import { isAsking, ownerOf, type Ranges, rangesOf, sparesExecutors } from "./owners.js";
+import { isAsking, ownerOf, rangeOf, type Ranges, rangesOf, sparesExecutors } from "./owners.js";
 import { hasRoom, ROOM_TO_COMPLETE } from "./room.js";
 import { confirmFree, freeSlots, seeFreeSlots } from "./slots.js";
 
@@ -79,12 +79,12 @@ export async function drainQueue(ctx: HostCtx, host: Host, args: DrainArgs) {
 type Free = readonly Pick<Slot, "_id" | "number">[];
 
 /** The slots that are not left to executors. */
-async function notAskedFor(ctx: MutationCtx, host: Host, { cap, width }: Ranges, slots: Free) {
+async function notAskedFor(ctx: MutationCtx, host: Host, { cap }: Ranges, slots: Free) {
   if (host.executes === undefined) return slots;
   const asked = new Map<number, boolean>();
   const given: Pick<Slot, "_id" | "number">[] = [];
   for (const slot of slots) {
-    const range = Math.floor(slot.number / width);
+    const range = rangeOf(slot);
     if (!asked.has(range)) asked.set(range, isAsking(await ownerOf(ctx, range)));
     if (slot.number < cap && asked.get(range) === false) given.push(slot);
   }
@@ -113,7 +113,7 @@ async function handOut(
 ): Promise<readonly SlotId[]> {
   const ids = await seeQueueForAll(ctx, host, gate, free);
   // For a lone work an executor is one more function, unless others follow soon.
-  const executes = host.executes?.isForBursts === true || ids.length > 1 || free.length === 1;
+  const executes = host.executes?.comeFromOutside === true || ids.length > 1 || free.length === 1;
   const together = new Map<number, Taken[]>();
   const filled: SlotId[] = [];
   for (const { _id } of free) {
@@ -124,7 +124,7 @@ async function handOut(
       if (work === null) continue;
       const args = ranges && executes ? await attemptOf(ctx, host, work) : null;
       if (ranges && args !== null) {
-        const range = Math.floor(slot!.number / ranges.width);
+        const range = rangeOf(slot!);
         const of = together.get(range) ?? [];
         together.set(range, [...of, { slot: _id, args, work, held: slot! }]);
       }

@@ -41,6 +41,13 @@ export async function ringDrain(ctx: MutationCtx, host: Host, drain: Drain | nul
   else await ctx.db.patch("drain", drain._id, fields);
 }
 
+/** Begins a drain, unless one is on. @param ms after how many ms. */
+export async function ringUnlessOn(ctx: MutationCtx, host: Host, ms: number): Promise<void> {
+  // guard: drain-is-read
+  const drain = await readDrain(ctx);
+  if (drain?.on !== true) await ringDrain(ctx, host, drain, ms);
+}
+
 /** A drain that is so late has found no place. */
 const LATE_MS = 1_000;
 

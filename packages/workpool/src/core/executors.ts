@@ -14,7 +14,7 @@ import type {
   SlotId,
   Work,
 } from "./context.js";
-import { PAUSE_MS } from "./drain.js";
+import { PAUSE_MS, ringUnlessOn } from "./drain.js";
 import { isFair, lookFairly } from "./fair.js";
 import { ensureGate, readGate } from "./gate.js";
 import {
@@ -24,9 +24,9 @@ import {
   ownerOf,
   type Ranges,
   rangesOf,
-  ringUnlessOn,
   spanOf,
   sparesExecutors,
+  WIDTH,
 } from "./owners.js";
 import { lanesOf, leaveQueueAt } from "./queue.js";
 import { openAtEnd, startQueued } from "./hand-over.js";
@@ -250,7 +250,7 @@ async function refill(
   const room = Math.max(freed.length, hi - lo - running - followed.length);
   const { first, end } = lanesOfRange(ranges, range, lanesOf(gate));
   const span = { lo, hi, first, end, lane: Math.max(lane, first) };
-  const shares = ranges.cap > ranges.width;
+  const shares = ranges.cap > WIDTH;
   const pool = { lanes: lanesOf(gate), slots: gate.maxParallelism };
   const how = { shares, fairly: isFair(gate) ? pool : undefined };
   // Those that waited for a permit which has been given back here come first.
@@ -331,13 +331,9 @@ async function take(
   const taken: Taken[] = [];
   const [ids, left, others] = [[...rows], [...kept], [...free]];
   while (ids.length > 0 && (await hasRoom(ctx, ROOM_TO_COMPLETE))) {
-    const wasKept = left.length > 0;
-    const other = wasKept ? undefined : others.shift();
-    const slot = wasKept
-      ? left[0]!
-      : other === undefined
-        ? undefined
-        : await confirmFree(ctx, other);
+    const [freed] = left;
+    const other = freed === undefined ? others.shift() : undefined;
+    const slot = freed ?? (other && (await confirmFree(ctx, other)));
     if (slot === undefined) break;
     if (slot === null) continue;
     for (let isHeld = false; !isHeld && ids.length > 0;) {
@@ -346,7 +342,7 @@ async function take(
       const args = await attemptOf(ctx, host, work);
       if (args !== null) taken.push({ slot: slot._id, args, work, held: slot });
       isHeld = args !== null || (await startQueued(ctx, host, slot, work));
-      if (isHeld && wasKept) left.shift();
+      if (isHeld && freed !== undefined) left.shift();
     }
   }
   return { taken, left };

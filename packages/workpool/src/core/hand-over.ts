@@ -1,7 +1,7 @@
 import type { GenericId } from "convex/values";
 import type { Gate, Host, MutationCtx, Slot, Work } from "./context.js";
-import { isDrainLate, PAUSE_MS, readDrain, ringDrain, stopDrain } from "./drain.js";
-import { forgetGate, LATE_BEGIN_MS, lacksPlaces, mayOpen, openGate } from "./gate.js";
+import { isDrainLate, PAUSE_MS, readDrain, ringDrain, ringUnlessOn, stopDrain } from "./drain.js";
+import { forgetGate, LATE_BEGIN_MS, mayOpen, openGate } from "./gate.js";
 import { giveBackUnused } from "./limits/lines.js";
 import { anyWaits, LARGE_POOL, leaveQueueAmong, leaveQueueFirst, seeQueueFor } from "./queue.js";
 import { isLeftToOwner, isOwned } from "./owners.js";
@@ -28,21 +28,16 @@ export async function handOver(
 ): Promise<void> {
   if (executes && (await isLeftToOwner(ctx, gate, slot.number)))
     return await freeSlot(ctx, slot._id);
-  const { free, others, areFew, areAll } = await seeQueueFor(ctx, host, gate, slot);
+  const { free, others, areFew } = await seeQueueFor(ctx, host, gate, slot);
   const seen = [...free, ...others];
   if (executes && seen.length > 0 && !(await isOwned(ctx, gate, slot.number))) {
-    // guard: drain-is-read
-    const drain = await readDrain(ctx);
-    if (!isDrainLate(drain)) {
-      // It begins an executor.
+    if (!isDrainLate(await readDrain(ctx))) {
       await freeSlot(ctx, slot._id);
-      if (drain?.on !== true) await ringDrain(ctx, host, drain);
-      return;
+      // It begins an executor.
+      return await ringUnlessOn(ctx, host, 0);
     }
   }
-  // Where the drain may wait long for a place of the scheduler itself, it gets only the last ones.
-  const areLeft = (await lacksPlaces(ctx)) ? areAll : areFew;
-  if (seen.length === 0 || (areLeft && gate.maxParallelism >= LARGE_POOL)) {
+  if (seen.length === 0 || (areFew && gate.maxParallelism >= LARGE_POOL)) {
     // guard: drain-is-read
     const drain = await readDrain(ctx);
     const isOn = drain?.on === true;
@@ -63,9 +58,7 @@ export async function handOver(
     await reviveWatch(ctx, host);
     return await openGate(ctx, gate);
   }
-  // guard: drain-is-read
-  const drain = await readDrain(ctx);
-  if (drain?.on !== true) await ringDrain(ctx, host, drain);
+  await ringUnlessOn(ctx, host, 0);
 }
 
 /** Starts one of these works, or else the one that has waited longest. */

@@ -6,15 +6,16 @@ import type {
   JobId,
   MutationCtx,
   QueryCtx,
+  Slot,
 } from "./context.js";
-import { readDrain, ringDrain } from "./drain.js";
 import { lacksPlaces } from "./gate.js";
 import { GRACE_MS } from "./watch.js";
 
-/** An executor runs so many works side by side: they share its memory. */
-const WIDTH = 25;
-/** The smallest class runs 64 actions at once: two executors with their works are 58 of them. */
-const WIDTH_ON_FEW = 28;
+/**
+ * An executor runs so many works side by side: they share its memory. The smallest class runs 64
+ * actions at once: two executors with their works are 58 of them.
+ */
+export const WIDTH = 28;
 const EXECUTORS_ON_FEW = 2;
 /**
  * So long an executor takes works, and a carrier the next ones of its slots; then its place goes to
@@ -28,7 +29,6 @@ export const ASKS_EVERY_MS = 50;
 
 /** How a pool's slots are divided among executors. Slots from `cap` on are for other works. */
 export interface Ranges {
-  readonly width: number;
   readonly cap: number;
   /** The scheduler lacks places. */
   readonly areFew: boolean;
@@ -36,9 +36,8 @@ export interface Ranges {
 
 export async function rangesOf(ctx: HostQueryCtx, { maxParallelism }: Gate): Promise<Ranges> {
   const areFew = await lacksPlaces(ctx);
-  if (!areFew) return { width: WIDTH, cap: maxParallelism, areFew };
-  const cap = Math.min(maxParallelism, EXECUTORS_ON_FEW * WIDTH_ON_FEW);
-  return { width: WIDTH_ON_FEW, cap, areFew };
+  const most = areFew ? EXECUTORS_ON_FEW * WIDTH : Infinity;
+  return { cap: Math.min(maxParallelism, most), areFew };
 }
 
 /**
@@ -46,13 +45,16 @@ export async function rangesOf(ctx: HostQueryCtx, { maxParallelism }: Gate): Pro
  * begins for them. Steps follow each other, so that they soon need another.
  */
 export function sparesExecutors(host: Host, { areFew }: Ranges): boolean {
-  return areFew && host.executes?.isForBursts === true;
+  return areFew && host.executes?.comeFromOutside === true;
 }
 
 /** The first slot of a range, and of the next one. */
-export function spanOf({ width, cap }: Ranges, range: number) {
-  return { lo: range * width, hi: Math.min(cap, (range + 1) * width) };
+export function spanOf({ cap }: Ranges, range: number) {
+  return { lo: range * WIDTH, hi: Math.min(cap, (range + 1) * WIDTH) };
 }
+
+/** The range of a slot. */
+export const rangeOf = ({ number }: Pick<Slot, "number">): number => Math.floor(number / WIDTH);
 
 /** The lanes of a range: in proportion to its slots. The last one has all that there may be. */
 export function lanesOfRange(ranges: Ranges, range: number, lanes: number) {
@@ -97,12 +99,6 @@ export async function isOwned(ctx: MutationCtx, gate: Gate, number: number): Pro
 }
 
 async function ownerOfSlot(ctx: MutationCtx, gate: Gate, number: number): Promise<Executor | null> {
-  const { cap, width } = await rangesOf(ctx, gate);
-  return number < cap ? await ownerOf(ctx, Math.floor(number / width)) : null;
-}
-
-export async function ringUnlessOn(ctx: MutationCtx, host: Host, ms: number): Promise<void> {
-  // guard: drain-is-read
-  const drain = await readDrain(ctx);
-  if (drain?.on !== true) await ringDrain(ctx, host, drain, ms);
+  const { cap } = await rangesOf(ctx, gate);
+  return number < cap ? await ownerOf(ctx, rangeOf({ number })) : null;
 }

@@ -1,39 +1,17 @@
-import type { Gate, Host, HostCtx, MutationCtx, Slot, SlotId, Watch, Work } from "./context.js";
+import { expectBurst, isBurst } from "./bursts.js";
+import type { Gate, Host, HostCtx, MutationCtx, Slot, SlotId, Work } from "./context.js";
 import { readDrain, ringDrain } from "./drain.js";
 import type { Follows, Kept } from "./executors.js";
-import {
-  closeForMoment,
-  closeGate,
-  ensureGate,
-  hasFewPlaces,
-  knownGate,
-  lacksPlaces,
-} from "./gate.js";
+import { closeGate, ensureGate, knownGate } from "./gate.js";
 import { admit, admitted } from "./limits/admission.js";
 import { giveBack } from "./limits/permits.js";
 import { wakeLines } from "./limits/wake.js";
 import { joinQueue, seeQueueFor } from "./queue.js";
 import { handOver, tryStart } from "./hand-over.js";
-import {
-  claimable,
-  freeSlot,
-  freeSlots,
-  mayHandOver,
-  OFFERED,
-  slotOf,
-  startInSlot,
-} from "./slots.js";
+import { claimable, freeSlot, freeSlots, mayHandOver, OFFERED, startInSlot } from "./slots.js";
 import type { SlotCounts } from "./counts.js";
 import { poolTx } from "./transaction.js";
-import {
-  keepWatch,
-  least,
-  MOMENT_MS,
-  readWatch,
-  type Started,
-  wakerOf,
-  watchTheWatchdog,
-} from "./watch.js";
+import { keepWatch, least, readWatch, type Started, watchTheWatchdog } from "./watch.js";
 
 /** Does what {@link enqueueWorks} does, for one work. */
 export async function enqueueWork(ctx: HostCtx, work: Work, host: Host) {
@@ -63,10 +41,10 @@ export async function enqueueWorks(
   // A paused pool has nothing to watch.
   // guard: watch-is-read
   const watch = gate.maxParallelism === 0 ? null : await readWatch(ctx);
-  const { slots: free, contended } =
+  const { slots: free, mayBeMore } =
     gate.open && !(await isBurst(ctx, watch, first))
       ? await claimable(ctx, host, gate, works.length)
-      : { slots: [], contended: true };
+      : { slots: [], mayBeMore: true };
   const started = works.slice(0, free.length);
   const startedTheWatch =
     started.length > 0 && (await keepWatch(ctx, host, inCommon(started), watch));
@@ -74,11 +52,7 @@ export async function enqueueWorks(
   for (const [index, work] of started.entries())
     await startInSlot(ctx, host, free[index]!._id, work, undefined, startedTheWatch);
   if (started.length === works.length) {
-    const wakes = started.length > 0 && watch?.watched !== true;
-    if (wakes && host.executes?.isForBursts === true && (await hasFewPlaces(ctx))) {
-      await closeForMoment(ctx, gate);
-      await ringDrain(ctx, host, await readDrain(ctx), MOMENT_MS);
-    }
+    if (watch?.watched !== true) await expectBurst(ctx, host, gate);
     return started;
   }
   for (const work of works.slice(started.length)) {
@@ -90,46 +64,12 @@ export async function enqueueWorks(
     await closeGate(ctx, gate);
     const noneIsLeft =
       started.length === gate.maxParallelism ||
-      (!contended && (await freeSlots(ctx, 0, 1)).length === 0);
+      (!mayBeMore && (await freeSlots(ctx, 0, 1)).length === 0);
     // guard: drain-begins
     if (!noneIsLeft) await ringDrain(ctx, host, await readDrain(ctx));
   }
   if (started.length === 0 && gate.maxParallelism > 0) await watchTheWatchdog(ctx, host, watch);
   return started;
-}
-
-/**
- * On the smallest class 16 mutations run at once. So those of a burst that wait see slots as they
- * were when they were called, and lose to each other until they are refused. One of so many that
- * come from outside joins the queue instead and closes the gate, which settles it for the others.
- * It costs a trickle 0.03 calls a work; with 16 it would be 0.5.
- */
-const STARTS_PER_JOIN = 256;
-
-/** Chosen by the work's key, which is random. */
-function isToJoin(work: string): boolean {
-  let sum = 0;
-  for (const letter of work) sum += letter.codePointAt(0)!;
-  return sum % STARTS_PER_JOIN === 0;
-}
-
-/** Says whether calls like this one may be refused. What is scheduled is repeated without end. */
-async function isOfMany(ctx: MutationCtx): Promise<boolean> {
-  const { scheduledFunctionId } = await ctx.meta.getRequestMetadata();
-  return scheduledFunctionId === null && (await hasFewPlaces(ctx));
-}
-
-/**
- * Says whether others probably enqueue now: one of them has woken the pool a moment ago and runs
- * still, and the rest, which saw an idle pool too, try again. If the scheduler lacks places, a
- * drain may wait long for one.
- */
-async function isBurst(ctx: MutationCtx, watch: Watch | null, { work }: Work): Promise<boolean> {
-  const { ending } = poolTx(ctx);
-  if (watch?.watched === true && isToJoin(work) && (await isOfMany(ctx))) return true;
-  const waker = wakerOf(watch);
-  if (waker === undefined || waker === work || waker === ending) return false;
-  return !(await lacksPlaces(ctx)) && (await slotOf(ctx, waker)) !== null;
 }
 
 /** What the watchdog needs to know of works that start together. */

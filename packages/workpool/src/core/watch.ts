@@ -74,9 +74,6 @@ export const GRACE_MS = 5_000;
 /** So long after a sweep there is one in reserve: most never run, and are canceled in time. */
 export const RESERVE_MS = 60_000;
 
-/** Enqueues that have lost to the one that woke the pool try again within so many ms. */
-export const MOMENT_MS = 150;
-
 /** What is known of a work that was started. */
 export type Started = Pick<Work, "timeoutMs" | "isMutation"> & {
   /** Its key, where it starts alone. */
@@ -134,12 +131,6 @@ export async function keepWatch(
     await scheduleSweep(ctx, host, { at: byTimeout }, watch, shortest);
   else await ctx.db.patch("watch", watch._id, shortest);
   return startedIt;
-}
-
-/** The work whose start, alone and in another transaction, has woken the pool a moment ago. */
-export function wakerOf(watch: Watch | null): string | undefined {
-  const sinceMs = watch?.watched === true ? Date.now() - watch.since : Infinity;
-  return sinceMs > 0 && sinceMs < MOMENT_MS ? watch?.startedBy : undefined;
 }
 
 /** Says whether the watchdog of the slot's former work suits this one too. */

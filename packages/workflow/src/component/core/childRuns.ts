@@ -2,6 +2,7 @@ import { type Infer, v } from "convex/values";
 import { FEW_CHILDREN } from "../../rules.js";
 import type { RunState, Token } from "../validators.js";
 import type { QueryCtx, Run, Step, StepId } from "./documents.js";
+import { PAGE_BYTES } from "./room.js";
 import { stepWithId } from "./steps.js";
 
 export function childrenIn(ctx: QueryCtx, parent: StepId, state: RunState, from = 0) {
@@ -68,8 +69,14 @@ export const vChildren = v.object({
   isEstimate: v.optional(v.boolean()),
 });
 
+/** What a child writes apart from its input: its run, with its index entries. */
+export const BYTES_BESIDE_INPUT = 2 * 1024;
+
 /** One transaction starts, cancels or pauses so many, on all levels: it may execute for a second. */
 export const RUNS_AT_ONCE = 200;
+
+/** So many of them are read at most: a quarter of what a transaction may read. */
+export const MOST_RUNS_READ = PAGE_BYTES / BYTES_BESIDE_INPUT;
 
 /** How many documents of each state are read at most. */
 const MOST = 500;

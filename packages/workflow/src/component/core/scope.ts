@@ -1,10 +1,11 @@
+import { ROOM_TO_COMPLETE } from "@stepwise/workpool/core";
 import { getConvexSize, type Value } from "convex/values";
 import type { StepError } from "../../definition/context.js";
 import { Failure } from "../../errors/failure.js";
 import { inPages } from "../../values.js";
 import type { Read } from "../validators.js";
 import type { QueryCtx, Run, RunId, Step } from "./documents.js";
-import { childrenFrom, keyShown } from "./childRuns.js";
+import { childrenFrom, keyShown, MOST_RUNS_READ } from "./childRuns.js";
 import { workflowOf } from "./runs.js";
 import { keyOf, lastOwnUndo, nameOf, stepRead } from "./steps.js";
 
@@ -12,12 +13,8 @@ import { keyOf, lastOwnUndo, nameOf, stepRead } from "./steps.js";
 const MAX_GATHERED_BYTES = 12 << 20;
 /** What a child's run and the record of its output take, at most. */
 const MAX_CHILD_BYTES = 1.05 * (1 << 20);
-/** How many of the 32,000 documents that a transaction may read are for what comes after. */
-const DOCUMENTS_AFTER = 1_000;
-/** The outputs of more children than this are no argument, however small they are. */
-const MAX_CHILDREN_IN_ARGUMENT = 1_000;
 /** A smaller output is in the child's run too, as reading its record takes one of 4,096 ranges. */
-const MAX_OUTPUT_IN_RUN_BYTES = 4 * 1024;
+const MAX_OUTPUT_IN_RUN_BYTES = MAX_GATHERED_BYTES / 4_096;
 
 /** What this transaction knows of outputs, by {@link keyOf}. */
 export type Known = ReadonlyMap<string, unknown>;
@@ -36,7 +33,8 @@ export async function loadScope(ctx: QueryCtx, run: RunId, reads: readonly Read[
       const { bytesRead, documentsRead } = await ctx.meta.getTransactionMetrics();
       const { total = 0 } = parent;
       const next = index + 1 < total ? MAX_CHILD_BYTES : 0;
-      const hasRoom = bytesRead.used + next <= end && documentsRead.remaining >= DOCUMENTS_AFTER;
+      const hasRoom =
+        bytesRead.used + next <= end && documentsRead.remaining >= ROOM_TO_COMPLETE.documentsRead;
       if (gathered <= MAX_GATHERED_BYTES && hasRoom) return true;
       throw new Failure(
         "tooLarge",
@@ -60,7 +58,7 @@ export async function smallScope(
   for (const read of reads) {
     let gathered = 0;
     const fits: Fits = ({ total = 0 }, _child, output) => {
-      gathered += total > MAX_CHILDREN_IN_ARGUMENT ? Infinity : sizeOf(output);
+      gathered += total > MOST_RUNS_READ ? Infinity : sizeOf(output);
       return gathered <= most;
     };
     scope[read.name] = await valueOf(ctx, run, read, known, fits);

@@ -1,4 +1,4 @@
-import { ERRORS_BYTES } from "../core/room.js";
+import { ERRORS_BYTES, MOST_KEPT } from "../core/room.js";
 import { getConvexSize, type Value } from "convex/values";
 import type { StepError } from "../../definition/context.js";
 import type { MutationCtx, Step, StepId } from "../core/documents.js";
@@ -65,7 +65,7 @@ export async function recordOutcome(
     const { attempt: failed } = step;
     const times = { ...began, failedAt: Date.now(), nextAt: Math.floor(dueAt) };
     const retry = { attempt: failed, ...times, holds: outcome.holds };
-    const retries = [...(step.retries ?? []), retry].slice(-MAX_RETRIES);
+    const retries = [...(step.retries ?? []), retry].slice(-MOST_KEPT);
     const attempt = failed + 1;
     const uncounted = outcome.holds === undefined ? step.uncounted : (step.uncounted ?? 0) + 1;
     const fields = { state: "waiting" as const, attempt, uncounted, errors, retries, dueAt };
@@ -86,8 +86,6 @@ function tookBeside(took: Took, names: readonly string[]): Took | false {
 function badState({ kind }: StepError): "failed" | "timedOut" {
   return kind === "timedOut" ? "timedOut" : "failed";
 }
-
-const MAX_RETRIES = 50;
 
 /** A document holds 1 MiB; the rest of the record takes less than this leaves. */
 const MAX_RECORD_BYTES = 1_040_000;

@@ -3,7 +3,12 @@ import { getConvexSize, v, type Value } from "convex/values";
 import { voidMutation } from "../core/continuations.js";
 import type { MutationCtx, RunId, Step, StepId } from "../core/documents.js";
 import { pool } from "../core/poolHost.js";
-import { hasManyChildren, isWaitingForChildren, RUNS_AT_ONCE } from "../core/childRuns.js";
+import {
+  BYTES_BESIDE_INPUT,
+  hasManyChildren,
+  isWaitingForChildren,
+  RUNS_AT_ONCE,
+} from "../core/childRuns.js";
 import { marksOf, newRecord, NO_ENTRY, reachedAt, type RunOf } from "../core/steps.js";
 import { beginRun, type EntersHere, insertRun } from "../engine/begin.js";
 import type { Beginning, NewChild, NewChildren, Stage } from "../validators.js";
@@ -70,17 +75,13 @@ async function insertPage(
   return running;
 }
 
-/** What a child writes apart from its input: its run, with its index entries. */
-const BYTES_BESIDE_INPUT = 2 * 1024;
-
 function bytesOf(pages: readonly (readonly NewChild[])[]): number {
   const children = pages.flat();
   return getConvexSize(children as Value) + children.length * BYTES_BESIDE_INPUT;
 }
 
-/** More children, or more bytes, are inserted page by page: the first page at once. */
-const MAX_AT_ONCE = 1_000;
-const MAX_BYTES_AT_ONCE = 3 << 20;
+/** More is inserted page by page, as some 1,000 children are: the first page at once. */
+const MAX_BYTES_AT_ONCE = 2_000_000;
 /** In a crowded pool, so many bytes are inserted within seconds: many parents may arrive now. */
 const MIN_BYTES_PUT_OFF = 32 << 10;
 const MAX_PUT_OFF_MS = 3_000;
@@ -104,7 +105,7 @@ export async function startChildren(
     children.concurrency ??
     ((await core.readGate(ctx))?.maxParallelism || (await core.defaultMaxParallelism(ctx)));
   const bytes = bytesOf(pages);
-  const areFew = total <= MAX_AT_ONCE && bytes <= MAX_BYTES_AT_ONCE;
+  const areFew = bytes <= MAX_BYTES_AT_ONCE;
   const isPutOff = bytes >= MIN_BYTES_PUT_OFF && (await core.isCrowded(ctx, pool));
   const pagesAtOnce = isPutOff ? 0 : areFew ? pages.length : 1;
   const record = {

@@ -4,10 +4,12 @@ import { internal } from "../_generated/api.js";
 import { internalQuery, type MutationCtx, type QueryCtx } from "../_generated/server.js";
 import type { Run, RunId, Step, StepId } from "../core/documents.js";
 import {
+  childrenFrom,
   childrenIn,
   hasManyChildren,
   isWaitingForChildren,
   lastChild,
+  MOST_RUNS_READ,
   RUNS_AT_ONCE,
 } from "../core/childRuns.js";
 import { stepWithId } from "../core/steps.js";
@@ -18,13 +20,6 @@ import { insertLater } from "./childPages.js";
 import { addChildUndo, childOfClosedEnded, keepUndo } from "./compensation.js";
 import { endRecount, failIfTooMany, failParent, isTolerated } from "./failing.js";
 import { endRace, failRace, goOnAfterLosers, hasWon } from "./racing.js";
-
-/** Children that end together pick from so many siblings, so that they seldom conflict. */
-const CANDIDATES = 64;
-/** How often it picks from a stale snapshot before it reads the index itself. */
-const PICKS = 3;
-/** How many running children are read at most. If there are more, each starts its own successor. */
-const MAX_RUNNING_READ = 4_000;
 
 /** Starts waiting children in order, as many as may run. After the last, the parent goes on. */
 export async function startWaiting(ctx: MutationCtx, id: StepId): Promise<void> {
@@ -60,7 +55,8 @@ async function freePlaces(ctx: QueryCtx, parent: Step): Promise<number> {
   const { _id: id, concurrency = 1 } = parent;
   const last = await lastChild(ctx, id);
   if (last === null || last.index < concurrency) return Infinity;
-  const most = Math.min(concurrency, MAX_RUNNING_READ);
+  // If there are more, each starts its own successor.
+  const most = Math.min(concurrency, MOST_RUNS_READ);
   let taken = (await childrenIn(ctx, id, "running").take(most)).length;
   if (taken < most) taken += (await childrenIn(ctx, id, "compensating").take(most - taken)).length;
   return taken < most ? concurrency - taken : 0;
@@ -89,7 +85,7 @@ export const waitsForPlace = internalQuery({
   handler: async (ctx, { parent: id, random }) => {
     const parent = await ctx.db.get("steps", id);
     if (parent === null || (await freePlaces(ctx, parent)) > 0) return null;
-    const among = { state: "pending", among: CANDIDATES, total: parent.total ?? 0 } as const;
+    const among = { state: "pending", among: parent.total ?? 0 } as const;
     return (await picked(ctx, { ...among, parent: id, random }))[0] ?? null;
   },
 });
@@ -162,32 +158,22 @@ type Start = (ctx: MutationCtx, work: Work) => Promise<boolean>;
 // guard: same-sibling
 async function startNextSibling(ctx: MutationCtx, parent: Step, child: Run, start: Start) {
   const { _id, concurrency = 1, total = 0 } = parent;
-  for (
-    let index = child.index + concurrency, n = 0;
-    index < total && n < PICKS;
-    index += concurrency, n++
-  ) {
-    const next = await ctx.db
-      .query("runs")
-      .withIndex("by_parent", (q) => q.eq("parentStep", _id).eq("index", index))
-      .first();
-    if (next === null) break;
-    if ((await begin(ctx, parent, next, start)) !== null) return true;
-  }
-  for (let n = 0; n < PICKS; n++) {
-    const [id] = await pickOf(ctx, { parent: _id, state: "pending", among: total, total });
-    if (id === undefined) return false;
-    if (await startIfWaiting(ctx, parent, id, start)) return true;
-  }
-  return false;
+  const index = child.index + concurrency;
+  const next = index < total ? await childrenFrom(ctx, _id, index).first() : null;
+  if (next !== null && (await begin(ctx, parent, next, start)) !== null) return true;
+  const [id] = await pickOf(ctx, { parent: _id, state: "pending", among: total });
+  return id !== undefined && (await startIfWaiting(ctx, parent, id, start));
 }
 
-/** Proves by a point read that a sibling runs, of those that started last: they run longest. */
+/**
+ * Proves by a point read that a sibling runs: the last in the queue, or one of as many as may run,
+ * of those that started last. So children that end together seldom conflict.
+ */
 // guard: running-sibling
-async function isSiblingRunning(ctx: MutationCtx, { _id: parent, total = 0 }: Step, child: Run) {
-  for (let pick = 0; pick < PICKS; pick++) {
-    const among = { parent, state: "running", among: CANDIDATES, total } as const;
-    const found = await pickOf(ctx, { ...among, inQueue: pick === 0 });
+async function isSiblingRunning(ctx: MutationCtx, { _id, concurrency = 1 }: Step, child: Run) {
+  for (const inQueue of [true, false]) {
+    const among = { parent: _id, state: "running", among: concurrency } as const;
+    const found = await pickOf(ctx, { ...among, inQueue });
     const id = found.find((one) => one !== child._id);
     if (id === undefined) return false;
     if ((await ctx.db.get("runs", id))?.state === "running") return true;
@@ -198,8 +184,8 @@ async function isSiblingRunning(ctx: MutationCtx, { _id: parent, total = 0 }: St
 const pickArgs = {
   parent: v.id("steps"),
   state: v.union(v.literal("pending"), v.literal("running")),
+  /** How many places there are: in all of those that wait, or up to the last that runs. */
   among: v.number(),
-  total: v.number(),
   /** The last that waits for a slot, if there is one: it will not end soon. */
   inQueue: v.optional(v.boolean()),
 };
@@ -228,7 +214,7 @@ export const pick = internalQuery({
 
 async function picked(
   ctx: QueryCtx,
-  { parent, state, among, total, random }: Infer<typeof vPick>,
+  { parent, state, among, random }: Infer<typeof vPick>,
 ): Promise<RunId[]> {
   const order = state === "pending" ? "asc" : "desc";
   const from = (place?: number) =>
@@ -243,7 +229,7 @@ async function picked(
   const outermost = await from().first();
   if (outermost === null) return [];
   const { _id, index } = outermost;
-  const places = Math.min(among, state === "pending" ? total - index : index + 1);
+  const places = state === "pending" ? among - index : Math.min(among, index + 1);
   const behind = Math.floor(random * places);
   const place = state === "pending" ? index + behind : index - behind;
   const picked = behind === 0 ? null : await from(place).first();

@@ -69,9 +69,7 @@ export function atStep(path: string, doing: Doing, { startedAt: since, dueAt }: 
   return { path, doing, since, dueAt };
 }
 
-/** So many children that go on at once are looked at … */
-const CHILDREN = 3;
-/** … and so many runs below each that is listed. A page stays cheap; one run is enough to see. */
+/** So many runs below each that is listed are looked at. A page stays cheap; one is enough to see. */
 const BELOW = 6;
 
 /**
@@ -88,9 +86,7 @@ export async function placeOfRun(ctx: QueryCtx, run: Run): Promise<At | undefine
     const step = await innermost(ctx, at._id);
     if (step === undefined || (waits && !isTurn(step) && !isCollecting(step))) return;
     const path = above + placeIn(step, at);
-    const children = isParent(step)
-      ? await childrenIn(ctx, step._id, "running").take(CHILDREN)
-      : [];
+    const children = isParent(step) ? await childrenIn(ctx, step._id, "running").take(BELOW) : [];
     for (const child of children) if (left-- > 0) await look(child, pathBelow(path, step, child));
     if (children.length > 0) return;
     const place = atStep(path, await doingNow(ctx, step), step);

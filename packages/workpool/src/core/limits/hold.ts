@@ -14,7 +14,8 @@ import { ROUND_MS } from "./rate.js";
 /**
  * Has nothing of a limit start until then: of the work's key, if the limit has keys.
  * @param permits those that the work needs.
- * @returns when the work may be tried again: then or a little later; null if it is none of its limits.
+ * @returns when the work may be tried again: then, or a little later; null if none of its limits
+ * is meant.
  */
 export async function holdLimit(
   ctx: HostCtx,

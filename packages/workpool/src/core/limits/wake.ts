@@ -3,7 +3,7 @@ import type { Doc, Gate, Host, HostCtx, MutationCtx, Slot } from "../context.js"
 import { readDrain, ringDrain } from "../drain.js";
 import { closeGate, ensureGate, knownGate, MAX_PARALLELISM_LIMIT } from "../gate.js";
 import { startQueued } from "../hand-over.js";
-import { joinQueue, TURN_MS } from "../queue.js";
+import { joinQueue, LOOK, TURN_MS } from "../queue.js";
 import { HALF_OF_A_TRANSACTION, hasRoom, MOST_TRIED, ROOM_TO_COMPLETE } from "../room.js";
 import { claimable, type HandOvers } from "../slots.js";
 import { poolTx } from "../transaction.js";
@@ -43,7 +43,9 @@ export async function wakeLines(
 ): Promise<boolean> {
   const names = permits.toSorted((a, b) => Number(isOfKey(a)) - Number(isOfKey(b)));
   let left = offer;
-  for (const name of names) if (await wakeLine(ctx, host, name, AT_ENDS, left)) left = undefined;
+  // Where each end took the first of a line, those of one moment lost 1.5 times each (the load
+  // "moved" of scenes.test.ts).
+  for (const name of names) if (await wakeLine(ctx, host, name, LOOK, left)) left = undefined;
   return left !== offer;
 }
 
@@ -74,13 +76,6 @@ async function wakeLine(
   await ringLines(ctx, host, [name]);
   return false;
 }
-
-/**
- * An end takes one of so many works at the beginning of a line. Where each took the first, ends of
- * one moment lost 1.5 times each (the load "moved" of scenes.test.ts); with 6, twice as often as
- * with 8.
- */
-const AT_ENDS = 8;
 
 /** Ends of one moment have given back different numbers: none keeps its place for long. */
 function placeFor(ctx: MutationCtx, names: readonly string[]): number {
