@@ -111,6 +111,8 @@ const TABLE = {
       BETWEEN_ENDS_MS: larger("numbers-slots", "begins no drain if none is free"),
       MAX_HAND_OVERS: larger("conformance", "has a chain hand its slot on to itself at most"),
       MAX_HELD_MS: larger("hand-over", "for at most 2 s of hand-overs"),
+      SLOTS_TO_KNOW: larger("numbers-slots", "a batch takes 30 of 50"),
+      ENQUEUE_MS: larger("cost", "a delayed start or a retry: 1 more"),
       SLOTS_PER_ENQUEUE: smaller("conformance", "closes its gate when a work finds no slot"),
     },
     "sweep.ts": {

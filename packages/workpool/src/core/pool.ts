@@ -41,10 +41,10 @@ export async function enqueueWorks(
   // A paused pool has nothing to watch.
   // guard: watch-is-read
   const watch = gate.maxParallelism === 0 ? null : await readWatch(ctx);
-  const { slots: free, mayBeMore } =
+  const { slots: free, contended } =
     gate.open && !(await isBurst(ctx, watch, first))
       ? await claimable(ctx, host, gate, works.length)
-      : { slots: [], mayBeMore: true };
+      : { slots: [], contended: true };
   const started = works.slice(0, free.length);
   const startedTheWatch =
     started.length > 0 && (await keepWatch(ctx, host, inCommon(started), watch));
@@ -64,7 +64,7 @@ export async function enqueueWorks(
     await closeGate(ctx, gate);
     const noneIsLeft =
       started.length === gate.maxParallelism ||
-      (!mayBeMore && (await freeSlots(ctx, 0, 1)).length === 0);
+      (!contended && (await freeSlots(ctx, 0, 1)).length === 0);
     // guard: drain-begins
     if (!noneIsLeft) await ringDrain(ctx, host, await readDrain(ctx));
   }

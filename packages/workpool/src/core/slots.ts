@@ -20,14 +20,18 @@ import { poolTx } from "./transaction.js";
 
 export const freeSlotArgs = { from: v.number(), count: v.number(), upTo: v.number() };
 
+/** Free slots, and whether slots change hands so often that enqueues would conflict. */
 export const vFreeSlots = v.object({
   free: v.array(v.object({ _id: v.id("slots"), number: v.number() })),
-  /** Says whether works end so often that one may have since. */
-  mayBeMore: v.boolean(),
+  contended: v.boolean(),
 });
 type Free = Infer<typeof vFreeSlots>["free"];
 
-/** Works that end so far apart, in ms, hardly ever end at the same moment. */
+/** How long an enqueue takes, in ms: slots that are taken again as soon are wanted by others. */
+const ENQUEUE_MS = 50;
+/** The more free slots are seen, the better their mean is known: up to this many raise the bar. */
+const SLOTS_TO_KNOW = 8;
+/** If no slot is free: works that end so far apart, in ms, hardly ever end at the same moment. */
 const BETWEEN_ENDS_MS = 1_000;
 
 /** Up to `count` free slots, from number `from` on first; null without any slot. Read it stale. */
@@ -35,17 +39,21 @@ export async function freeSlotsFrom(
   ctx: HostQueryCtx,
   { from, count, upTo }: ObjectType<typeof freeSlotArgs>,
 ): Promise<Infer<typeof vFreeSlots> | null> {
+  const now = Date.now();
   const slots = await freeSlots(ctx, from, count, upTo);
-  if (slots.length > 0)
-    return { free: slots.map(({ _id, number }) => ({ _id, number })), mayBeMore: true };
+  if (slots.length > 0) {
+    const freeForMs = slots.reduce((sum, { heldSince }) => sum + now - heldSince, 0);
+    const bar = ENQUEUE_MS * Math.min(slots.length, SLOTS_TO_KNOW);
+    const contended = freeForMs < bar * slots.length;
+    return { free: slots.map(({ _id, number }) => ({ _id, number })), contended };
+  }
   const last: Slot | null = await ctx.db
     .query("slots")
     .withIndex("by_number", (q) => q.lt("number", upTo))
     .order("desc")
     .first();
   if (last === null) return null;
-  const sinceMs = Date.now() - last.startedAt;
-  return { free: [], mayBeMore: sinceMs < BETWEEN_ENDS_MS * (last.number + 1) };
+  return { free: [], contended: now - last.startedAt < BETWEEN_ENDS_MS * (last.number + 1) };
 }
 
 /** Up to `count` free slots, from a serializable read: it conflicts with whoever frees one. */
@@ -93,16 +101,16 @@ export async function claimable(
   host: Host,
   gate: Gate,
   count: number,
-): Promise<{ slots: Slot[]; mayBeMore: boolean }> {
+): Promise<{ slots: Slot[]; contended: boolean }> {
   const upTo = await slotsWithPlace(ctx, host, gate);
   const from = Math.floor(Math.random() * upTo);
   const reserve = Math.floor(upTo / SLOTS_PER_ENQUEUE);
   const { taken } = poolTx(ctx);
   const some = { from, count: Math.min(upTo, count + taken + reserve), upTo };
   const seen = await ctx.runQuery(host.functions.freeSlots, some, { useStaleSnapshot: true });
-  if (seen === null) return { slots: await freeSlots(ctx, from, count, upTo), mayBeMore: true };
-  const { free, mayBeMore } = seen;
-  const few = free.length <= reserve;
+  if (seen === null) return { slots: await freeSlots(ctx, from, count, upTo), contended: true };
+  const { free, contended } = seen;
+  const few = free.length <= reserve || contended;
   // The first free ones behind a long row of others would be picked more often than the rest.
   const first = Math.floor(Math.random() * free.length);
   const slots: Slot[] = [];
@@ -115,9 +123,9 @@ export async function claimable(
     const offered = await slotOf(ctx, OFFERED);
     if (offered !== null) slots.push(offered);
   }
-  if (few) return { slots, mayBeMore };
-  if (slots.length > 0) return { slots, mayBeMore: false };
-  return { slots: await freeSlots(ctx, from, count, upTo), mayBeMore: false };
+  if (few) return { slots, contended: contended || free.length > 0 };
+  if (slots.length > 0) return { slots, contended };
+  return { slots: await freeSlots(ctx, from, count, upTo), contended };
 }
 
 /** Marks a slot that this transaction has freed for its own enqueues, until {@link endOffer}. */
