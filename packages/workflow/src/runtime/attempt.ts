@@ -1,9 +1,8 @@
 import { reportBy } from "@stepwise/workpool/core";
-import type { GenericActionCtx } from "convex/server";
 import type { Value } from "convex/values";
 import { reportOf } from "../attempts.js";
 import type { Token } from "../component/validators.js";
-import type { Info, StepError } from "../definition/context.js";
+import type { ActionCtx, Info, StepError } from "../definition/context.js";
 import type { Bound, Reported } from "./functions.js";
 
 type Identity = Pick<Token, "run" | "iterations" | "generation">;
@@ -33,7 +32,7 @@ export function nestedInfo(of: Identity, stage: string, tag: Info["tag"]): Info 
  * Without a slot it returns what it would report: an executor does.
  */
 export async function report(
-  ctx: GenericActionCtx<any>,
+  ctx: ActionCtx,
   { component, workflow, functions }: Bound,
   stage: string,
   { token, slot, beganAt }: { token: Token; slot: string | undefined; beganAt: number },

@@ -1,6 +1,7 @@
-import { createFunctionHandle, type GenericMutationCtx } from "convex/server";
+import { createFunctionHandle } from "convex/server";
 import { getConvexSize, type Value } from "convex/values";
 import type { Asked, Call } from "../component/validators.js";
+import type { MutationCtx } from "../definition/context.js";
 import type { AnyReference, Policy } from "../definition/node.js";
 import { nestedInfo } from "./attempt.js";
 import type { Bound } from "./functions.js";
@@ -13,7 +14,7 @@ import { tagging } from "./tags.js";
 const MOST_ARGS_BYTES = 8_000;
 
 /** A stage that calls a function of the app. */
-interface Referring extends Policy {
+export interface Referring extends Policy {
   readonly action?: AnyReference<"action"> | ((...args: never[]) => unknown);
   readonly args?: (scope: unknown, info: unknown) => unknown;
 }
@@ -23,7 +24,7 @@ interface Referring extends Policy {
  * and saves the call of the stage's own function. Undefined if that function is needed.
  */
 export async function callOf(
-  ctx: GenericMutationCtx<any>,
+  ctx: MutationCtx,
   own: Bound,
   { token, stage, scope }: Asked,
 ): Promise<Call | undefined> {
@@ -49,7 +50,7 @@ export async function callOf(
  * function, and so has what another version of the code has put in the queue.
  */
 export async function callsFor(
-  ctx: GenericMutationCtx<any>,
+  ctx: MutationCtx,
   own: Bound,
   steps: readonly Asked[],
 ): Promise<(Call | null)[]> {
