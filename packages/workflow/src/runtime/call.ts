@@ -8,7 +8,6 @@ import type { Bound } from "./functions.js";
 import { placeOf } from "./place.js";
 import { readableScope, readsOf } from "./reads.js";
 import { stubOf } from "./stubs.js";
-import { tagging } from "./tags.js";
 
 /** An executor gets those of many together. */
 const MOST_ARGS_BYTES = 8_000;
@@ -32,7 +31,7 @@ export async function callOf(
   const { called, policy, isVoid } = placeOf(own.definition, stage);
   const { action, args, timeout }: Referring = policy;
   if (action === undefined || typeof action === "function" || args === undefined) return undefined;
-  const info = nestedInfo(token, stage, tagging(ctx, own.component, token.run));
+  const info = nestedInfo(ctx, own, token, stage);
   try {
     const given = args(readableScope(own, stage, "args", scope), info) ?? {};
     if (getConvexSize(given as Value) > MOST_ARGS_BYTES) return undefined;

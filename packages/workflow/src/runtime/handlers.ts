@@ -73,9 +73,8 @@ export const nestedOf = <Ctx>(
     const { scope, runId: run, iterations, generation } = args;
     try {
       const values = readableScope(own, stage, kind, scope);
-      // That of a query cannot run a mutation.
-      const tag = tagging(ctx as Parameters<typeof tagging>[0], own.component, run);
-      const info = nestedInfo({ run, iterations, generation }, stage, tag);
+      const of = { run, iterations, generation };
+      const info = nestedInfo(ctx as Parameters<typeof nestedInfo>[0], own, of, stage);
       const { called, policy, isVoid } = placeOf(own.definition, stage);
       const method = kind === "query" ? "runQuery" : "runMutation";
       const result = await handlerOf(given, method, policy)(ctx, values, info);
