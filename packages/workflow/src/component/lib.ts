@@ -35,7 +35,7 @@ import {
   madeFields,
   noteMade,
 } from "./features/collecting.js";
-import { unlockTurn } from "./features/turns.js";
+import { unlockTurn } from "./features/passTurn.js";
 import { settle as settleStep } from "./settle.js";
 import {
   recordArgs,

@@ -4,7 +4,7 @@ import { internalMutation } from "./_generated/server.js";
 import { voidMutation } from "./core/continuations.js";
 import { pool, vFound } from "./core/poolHost.js";
 import { attemptFailed } from "./engine/entry.js";
-import { findLate, watchDeadlines, watchEntries, watchSetAside } from "./features/watch.js";
+import { findLate, watchDeadlines, watchEntries, watchSetAside } from "./features/watchLate.js";
 import { vError } from "./validators.js";
 
 /* The pool's watchdog, registered in this component: it finds actions that will never report. */

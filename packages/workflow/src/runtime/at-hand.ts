@@ -1,7 +1,8 @@
 import { leaveRoom, ROOM_TO_COMPLETE } from "@stepwise/workpool/core";
-import type { GenericMutationCtx, TransactionLimits } from "convex/server";
+import type { TransactionLimits } from "convex/server";
 import type { Value } from "convex/values";
 import type { Read, Starting, Token } from "../component/validators.js";
+import type { MutationCtx } from "../definition/context.js";
 import { copied } from "../values.js";
 import type { Budget } from "./budget.js";
 import type { Bound } from "./functions.js";
@@ -47,7 +48,7 @@ export abstract class AtHand {
   iterations: readonly number[];
 
   constructor(
-    readonly ctx: GenericMutationCtx<any>,
+    readonly ctx: MutationCtx,
     readonly own: Bound,
     readonly token: Token,
     /** The stage that the token names. */

@@ -1,10 +1,10 @@
 import { reportBy } from "@stepwise/workpool/core";
-import type { GenericActionCtx } from "convex/server";
 import type { Value } from "convex/values";
 import { reportOf } from "../attempts.js";
 import type { Token } from "../component/validators.js";
-import type { Info, StepError } from "../definition/context.js";
+import type { ActionCtx, Info, StepError } from "../definition/context.js";
 import type { Bound, Reported } from "./functions.js";
+import { tagging } from "./tags.js";
 
 type Identity = Pick<Token, "run" | "iterations" | "generation">;
 
@@ -14,14 +14,22 @@ export function identityOf({ run, iterations = [], generation = 1 }: Identity, s
   return { runId: run, idempotencyKey: `${run}/${stage}${inLoops}${again}` };
 }
 
-/** The same for a mutation or query, which has one attempt, and cannot be overtaken. */
-export function nestedInfo(of: Identity, stage: string, tag: Info["tag"]): Info {
+/**
+ * What a mutation or query is told of its step, which has one attempt, and cannot be overtaken.
+ * @param ctx that of a query cannot run a mutation.
+ */
+export function nestedInfo(
+  ctx: Parameters<typeof tagging>[0],
+  { component }: Bound,
+  of: Identity,
+  stage: string,
+): Info {
   return {
     ...identityOf(of, stage),
     attempt: 1,
     previousError: null,
     isCanceled: async () => false,
-    tag,
+    tag: tagging(ctx, component, of.run),
     get signal() {
       return new AbortController().signal;
     },
@@ -33,7 +41,7 @@ export function nestedInfo(of: Identity, stage: string, tag: Info["tag"]): Info 
  * Without a slot it returns what it would report: an executor does.
  */
 export async function report(
-  ctx: GenericActionCtx<any>,
+  ctx: ActionCtx,
   { component, workflow, functions }: Bound,
   stage: string,
   { token, slot, beganAt }: { token: Token; slot: string | undefined; beganAt: number },

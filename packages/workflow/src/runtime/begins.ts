@@ -1,6 +1,5 @@
-import type { GenericActionCtx } from "convex/server";
 import type { Token } from "../component/validators.js";
-import type { StepError } from "../definition/context.js";
+import type { ActionCtx, StepError } from "../definition/context.js";
 import { describeThrown } from "../errors/failure.js";
 import { parserOf } from "./collect.js";
 import type { Bound } from "./functions.js";
@@ -17,7 +16,7 @@ type Begun = { input?: unknown } | { error: StepError };
  * under which it was started: it is parsed again. It costs a query, and only after a deploy.
  */
 export async function inputAtBeginning(
-  ctx: Pick<GenericActionCtx<any>, "runQuery" | "runMutation">,
+  ctx: Pick<ActionCtx, "runQuery" | "runMutation">,
   own: Bound,
   token: Token,
 ): Promise<Begun> {

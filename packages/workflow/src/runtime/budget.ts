@@ -1,5 +1,5 @@
-import type { GenericMutationCtx } from "convex/server";
 import type { Left } from "../component/validators.js";
+import type { MutationCtx } from "../definition/context.js";
 
 /** How many stages one transaction executes at most … */
 const MAX_STAGES = 20;
@@ -21,7 +21,7 @@ export class Budget {
   constructor(readonly most: Left = { stages: MAX_STAGES, ms: MAX_MS }) {}
 
   /** What is left of it; undefined if that is nothing. */
-  async left(ctx: GenericMutationCtx<any>): Promise<Left | undefined> {
+  async left(ctx: MutationCtx): Promise<Left | undefined> {
     if (await this.isSpent(ctx)) return undefined;
     const { stages, ms } = this.most;
     return { stages: stages - this.#stages, ms: ms - (performance.now() - this.#since) };
@@ -33,7 +33,7 @@ export class Budget {
     this.#outputBytes += outputBytes;
   }
 
-  async isSpent(ctx: GenericMutationCtx<any>): Promise<boolean> {
+  async isSpent(ctx: MutationCtx): Promise<boolean> {
     if (
       this.#stages >= this.most.stages ||
       this.#outputBytes > MAX_OUTPUT_BYTES ||
@@ -45,7 +45,7 @@ export class Budget {
   }
 
   /** Says whether what ran since the last call may have steered the run. Mostly it cannot have. */
-  async mayBeSteered(ctx: GenericMutationCtx<any>): Promise<boolean> {
+  async mayBeSteered(ctx: MutationCtx): Promise<boolean> {
     const { databaseQueries, documentsWritten } = await ctx.meta.getTransactionMetrics();
     const now = { databaseQueries: databaseQueries.used, documentsWritten: documentsWritten.used };
     const before = this.#before;

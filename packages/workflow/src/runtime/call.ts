@@ -1,19 +1,19 @@
-import { createFunctionHandle, type GenericMutationCtx } from "convex/server";
+import { createFunctionHandle } from "convex/server";
 import { getConvexSize, type Value } from "convex/values";
 import type { Asked, Call } from "../component/validators.js";
+import type { MutationCtx } from "../definition/context.js";
 import type { AnyReference, Policy } from "../definition/node.js";
 import { nestedInfo } from "./attempt.js";
 import type { Bound } from "./functions.js";
 import { placeOf } from "./place.js";
 import { readableScope, readsOf } from "./reads.js";
 import { stubOf } from "./stubs.js";
-import { tagging } from "./tags.js";
 
 /** An executor gets those of many together. */
 const MOST_ARGS_BYTES = 8_000;
 
 /** A stage that calls a function of the app. */
-interface Referring extends Policy {
+export interface Referring extends Policy {
   readonly action?: AnyReference<"action"> | ((...args: never[]) => unknown);
   readonly args?: (scope: unknown, info: unknown) => unknown;
 }
@@ -23,7 +23,7 @@ interface Referring extends Policy {
  * itself, and saves the call of the stage's own function. Undefined if that function is needed.
  */
 export async function callOf(
-  ctx: GenericMutationCtx<any>,
+  ctx: MutationCtx,
   own: Bound,
   { token, stage, scope }: Asked,
 ): Promise<Call | undefined> {
@@ -31,7 +31,7 @@ export async function callOf(
   const { called, policy, isVoid } = placeOf(own.definition, stage);
   const { action, args, timeout }: Referring = policy;
   if (action === undefined || typeof action === "function" || args === undefined) return undefined;
-  const info = nestedInfo(token, stage, tagging(ctx, own.component, token.run));
+  const info = nestedInfo(ctx, own, token, stage);
   try {
     const given = args(readableScope(own, stage, "args", scope), info) ?? {};
     if (getConvexSize(given as Value) > MOST_ARGS_BYTES) return undefined;
@@ -49,7 +49,7 @@ export async function callOf(
  * function, and so has what another version of the code has put in the queue.
  */
 export async function callsFor(
-  ctx: GenericMutationCtx<any>,
+  ctx: MutationCtx,
   own: Bound,
   steps: readonly Asked[],
 ): Promise<(Call | null)[]> {

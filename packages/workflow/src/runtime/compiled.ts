@@ -1,66 +1,45 @@
 import type { Limits } from "@stepwise/workpool/core";
-import {
-  type GenericActionCtx,
-  type GenericMutationCtx,
-  type GenericQueryCtx,
-  internalActionGeneric,
-  internalMutationGeneric,
-  internalQueryGeneric,
-} from "convex/server";
-import { type ObjectType, v } from "convex/values";
-import { attemptOf } from "../attempts.js";
+import { internalMutationGeneric, internalQueryGeneric } from "convex/server";
+import { v } from "convex/values";
 import type { ComponentApi } from "../component/_generated/component.js";
-import { type Settled, vCalls, vFollows, vReported } from "../component/validators.js";
-import type { Info } from "../definition/context.js";
+import { type Settled, vCalls, vFollows } from "../component/validators.js";
+import type { ActionCtx, MutationCtx, QueryCtx } from "../definition/context.js";
 import type { AnyDefinition } from "../definition/definition.js";
 import type { Retry } from "../definition/node.js";
 import type { AnySchema } from "../definition/values.js";
-import { callFor, describeThrown, Failure } from "../errors/failure.js";
-import { checkedOutput } from "../values.js";
-import { identityOf, nestedInfo, report } from "./attempt.js";
+import { describeThrown, Failure } from "../errors/failure.js";
 import { callOf, callsFor } from "./call.js";
+import { ended } from "./ended.js";
 import {
-  actionArgs,
   type Bound,
   type Completion,
-  type CompletionArgs,
   completionArgs,
   functionsOf,
-  nestedArgs,
   type Entry,
   entryArgs,
-  type StepAction,
   type StepMutation,
   type StepQuery,
 } from "./functions.js";
-import { INPUT, inputAtBeginning } from "./begins.js";
+import { actionOf, type Handler, nestedOf } from "./handlers.js";
+import { inputAtBeginning } from "./begins.js";
 import { checkMatch, eventsOf, received } from "./nodes/event.js";
-import { casesOf, onEndOf, withOnEnd } from "./nodes/kinds.js";
+import { onEndOf, withOnEnd } from "./nodes/kinds.js";
 import type { GENERATED_FORMAT } from "../rules.js";
 import { begunWithItems } from "./gathering.js";
-import { limitOfStage, usedBy } from "./limits.js";
-import { type Again, nextAttempt } from "./options.js";
 import {
   checkFormat,
   checkNotRenamed,
   checkUpToDate,
   placeOf,
-  withPresentKeys,
   type StorageNames,
   underStorageNames,
 } from "./place.js";
-import { readableScope, type Reads, readsOf } from "./reads.js";
+import type { Reads } from "./reads.js";
 import { referenceTo, type WorkflowReference } from "./reference.js";
 import { restartBy } from "./restart.js";
 import { type Arrive, Run } from "./run.js";
 import { knowCompiled } from "./secrets.js";
 import { readsSecret } from "./shown.js";
-import { stubOf } from "./stubs.js";
-import { tagging } from "./tags.js";
-
-/* The context and the scope of a handler were checked where it was written. */
-type Handler<Ctx> = (ctx: Ctx, scope: any, info: Info) => unknown;
-type ActionHandler = Handler<GenericActionCtx<any>>;
 
 type Entries = Readonly<Record<string, Arrive>>;
 
@@ -113,7 +92,6 @@ export function compiled(
   const functions = functionsOf(storedAs, folder);
   const following = new Map<string, Arrive>();
   const actions = new Set<string>();
-  /** Stages whose actions are something else now. */
   const replaced = new Set<string>();
   /** Stages whose actions are gone. */
   const removed = new Set<string>();
@@ -124,6 +102,7 @@ export function compiled(
     following,
     recovered: new Map(),
     actions,
+    replaced,
     reads,
     starts,
     readsSecret: (stage) => readsSecret(own, stage),
@@ -132,40 +111,6 @@ export function compiled(
   const removedFailure = (stage: string) =>
     new Failure("removedNode", `Workflow "${workflow}" has no node "${stage}" any more`);
   const failRemoved = (run: Run) => run.failed(describeThrown(removedFailure(run.stage)), null);
-  /** The token's stage has ended. Gives where the run goes on. */
-  const ended = async (run: Run, reported: CompletionArgs["report"], next: Arrive | undefined) => {
-    run.noted = { beganAt: reported.beganAt };
-    if (reported.kind === "success") {
-      const used = usedBy(own, run.stage, reported.output);
-      await run.succeeded(reported.output, used && { used });
-      return next;
-    }
-    const { stage, token } = run;
-    const { error } = reported;
-    if (error.node === INPUT) return run.failAt(stage, error);
-    const { node, path, runs } = placeOf(definition, stage);
-    // The whole node can have failed, of which the stage may be the children: its time is over.
-    if (error.node !== stage || (node !== undefined && runs === undefined)) {
-      // The component knows a branch by its storage name.
-      return await run.failed(withPresentKeys(error, casesOf(node)), null, next, path);
-    }
-    const { attempt, uncounted } = token;
-    // An action that has not begun is not there any more: what is there now runs.
-    if (replaced.has(stage) && ["lost", "removedNode"].includes(error.kind))
-      return await run.failed(error, { dueAt: Date.now() }, next);
-    let again: Again | null;
-    try {
-      const holds = limitOfStage(own, stage, reported.holds);
-      const asked = { retryAt: reported.retryAt, holds, uncounted };
-      again = nextAttempt(own, stage, { ...error, attempt }, asked);
-    } catch (thrown) {
-      const { message, ...rest } = describeThrown(thrown);
-      const where = `The retry.when of "${placeOf(definition, stage).called}" failed`;
-      const why = `${where}: ${message}. It was asked about: ${error.message}`;
-      return await run.failed({ ...rest, message: why }, null, next);
-    }
-    return await run.failed(error, again, next);
-  };
   /** Goes where the generated function says, and reports. @returns `last`: how it went on. */
   const follow = async (run: Run, arrive: Arrive | undefined): Promise<Settled & { last: Run }> => {
     try {
@@ -185,52 +130,8 @@ export function compiled(
     const next = following.get(stage);
     return await follow(parent, event.kind === "failed" ? await ended(parent, event, next) : next);
   };
-  const actionOf = (stage: string, handler: ActionHandler): StepAction =>
-    internalActionGeneric({
-      args: actionArgs,
-      returns: v.union(v.null(), vReported),
-      handler: async (ctx, { token, slot, scope, previousError }) => {
-        const beganAt = Date.now();
-        const info = {
-          ...identityOf(token, stage),
-          attempt: token.attempt,
-          previousError,
-          isCanceled: async () => await ctx.runQuery(component.lib.isCanceled, { token }),
-          tag: tagging(ctx, component, token.run),
-        };
-        const { called, policy, isVoid } = placeOf(definition, stage);
-        // A scope that cannot be loaded is a failure of the attempt like any other.
-        const begun = await inputAtBeginning(ctx, own, token);
-        if ("error" in begun) return await report(ctx, own, stage, { token, slot, beganAt }, begun);
-        const attempt = attemptOf(called, policy.timeout, async (signal) => {
-          const full = { ...info, signal };
-          const stub = stubOf(definition, stage);
-          const names = stub === undefined ? undefined : ["*"];
-          const all = readsOf(own, stage, token.iterations, names);
-          // An earlier version of the code may have scheduled it, with less than it reads now.
-          const missing = all.filter(({ name }) => !Object.hasOwn(scope ?? {}, name));
-          const args = { run: token.run, reads: missing };
-          const loaded = missing.length > 0 ? await ctx.runQuery(component.lib.load, args) : {};
-          const reader = "args" in policy ? "args" : "action";
-          const values = readableScope(
-            own,
-            stage,
-            reader,
-            { ...scope, ...loaded, ...begun },
-            names,
-          );
-          const run = handlerOf(handler, "action", policy);
-          const result: unknown =
-            stub === undefined
-              ? await run(contextFor(ctx, policy, called), values, full)
-              : await stub(values, full);
-          return isVoid ? null : result;
-        });
-        return await report(ctx, own, stage, { token, slot, beganAt }, attempt);
-      },
-    });
   const restart = async (
-    ctx: GenericMutationCtx<any>,
+    ctx: MutationCtx,
     runId: string,
     { from, retentionMs }: { from?: string; retentionMs?: number },
   ) => {
@@ -251,32 +152,13 @@ export function compiled(
         return null;
       },
     });
-  const nested = <Ctx>(stage: string, kind: string, given: Handler<Ctx>) => ({
-    args: nestedArgs,
-    returns: v.any(),
-    handler: async (ctx: Ctx, args: ObjectType<typeof nestedArgs>): Promise<unknown> => {
-      const { scope, runId, iterations, generation } = args;
-      try {
-        const values = readableScope(own, stage, kind, scope);
-        // That of a query cannot run a mutation.
-        const tag = tagging(ctx as Parameters<typeof tagging>[0], component, runId);
-        const info = nestedInfo({ run: runId, iterations, generation }, stage, tag);
-        const { called, policy, isVoid } = placeOf(definition, stage);
-        const result = await handlerOf(given, kind, policy)(ctx, values, info);
-        return checkedOutput(called, isVoid ? null : result);
-      } catch (error) {
-        // So that it keeps what it was on the way out of the nested transaction.
-        throw Failure.from(error);
-      }
-    },
-  });
   return {
     /** The functions of the workflow's `onEnd`, which has a stage of its own. */
     onEnd: onEndOf(given),
     /** An internal action: runs the handler with what it reads, and reports to `<stage>Done`. */
-    action(stage: string, handler: ActionHandler) {
+    action(stage: string, handler: Handler<ActionCtx>) {
       actions.add(stage);
-      return actionOf(stage, handler);
+      return actionOf(own, stage, handler);
     },
     queue:
       (stage: string): Arrive =>
@@ -284,15 +166,15 @@ export function compiled(
         run.action(stage),
     /** The action of a stage that was removed from the definition: it fails. */
     removed: (stage: string) =>
-      actionOf(stage, () => {
+      actionOf(own, stage, () => {
         throw removedFailure(stage);
       }),
     /** An internal mutation: the handler, nested in the transaction that arrives. */
-    mutation: (stage: string, handler: Handler<GenericMutationCtx<any>>): StepMutation =>
-      internalMutationGeneric(nested(stage, "mutation", handler)),
+    mutation: (stage: string, handler: Handler<MutationCtx>): StepMutation =>
+      internalMutationGeneric(nestedOf(own, stage, "mutation", handler)),
     /** The same for a query. */
-    query: (stage: string, handler: Handler<GenericQueryCtx<any>>): StepQuery =>
-      internalQueryGeneric(nested(stage, "query", handler)),
+    query: (stage: string, handler: Handler<QueryCtx>): StepQuery =>
+      internalQueryGeneric(nestedOf(own, stage, "query", handler)),
     /** An internal mutation: takes an action's report; retries it, or goes on with `next`. */
     completion(stage: string, next: Arrive) {
       following.set(stage, next);
@@ -387,21 +269,4 @@ export function removedWorkflow(
   // Nobody starts it, so nobody asks for its schema.
   const definition = { options: { input: undefined as never }, nodes: {} as never };
   return compiled(component, workflow, definition, settings);
-}
-
-/**
- * Returns what the compiler took for a handler: a function reference, if its `args` were not seen.
- */
-function handlerOf(given: Handler<any>, kind: string, policy: any): Handler<any> {
-  if (typeof given === "function") return given;
-  const method = `run${kind.slice(0, 1).toUpperCase()}${kind.slice(1)}`;
-  return (ctx, scope, info) => ctx[method](given, policy.args(scope, info));
-}
-
-/** The context of an action's handler. A call by reference tells refused results. */
-function contextFor(ctx: GenericActionCtx<any>, policy: object, stage: string): typeof ctx {
-  if ("action" in policy && typeof policy.action === "function") return ctx;
-  const runAction: typeof ctx.runAction = (action, ...args) =>
-    callFor(stage, args[0], () => ctx.runAction(action, ...args));
-  return { ...ctx, runAction };
 }

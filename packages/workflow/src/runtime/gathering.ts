@@ -1,5 +1,5 @@
-import type { GenericMutationCtx } from "convex/server";
 import type { Token } from "../component/validators.js";
+import type { MutationCtx } from "../definition/context.js";
 import { parserOf, sizeOf } from "./collect.js";
 import type { Bound } from "./functions.js";
 import { parsedAgain } from "./input.js";
@@ -11,7 +11,7 @@ import { referenceTo } from "./reference.js";
  * what is made of them. If there is none any more, each start has a run of its own.
  */
 export async function begunWithItems(
-  ctx: Pick<GenericMutationCtx<any>, "runMutation">,
+  ctx: Pick<MutationCtx, "runMutation">,
   own: Bound,
   token: Token,
 ): Promise<null> {

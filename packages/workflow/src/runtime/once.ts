@@ -24,7 +24,7 @@ export function onceForEach<Of extends object, Fact>(find: (of: Of, stage: strin
     const known = table.get(stage);
     if (known !== undefined) return known;
     const fact = find(of, stage);
-    if (isFinal()) table.set(stage, fact);
+    if (provisional === 0) table.set(stage, fact);
     return fact;
   };
 }

@@ -156,8 +156,9 @@ export function readableScope(
   name: string,
   values: unknown,
   reads = own.reads.get(stage) ?? [],
-): unknown {
-  const scope = fromPagesIn(values) as object;
+): never {
+  // What a function reads was checked where it was written.
+  const scope = fromPagesIn(values) as never;
   if (reads.includes("*")) return scope;
   const visible = () => readsOf(own, stage, [], ["*"]).map((read) => read.name);
   const check = (key: string | symbol): void => {

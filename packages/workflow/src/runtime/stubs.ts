@@ -2,7 +2,7 @@ import type { Info } from "../definition/context.js";
 import type { AnyDefinition } from "../definition/definition.js";
 
 /* Its scope, all that the stage could have read, was checked where the stub was written. */
-export type AnyStub = (scope: any, info: Info) => unknown;
+export type AnyStub = (scope: never, info: Info) => unknown;
 
 /* Only `@stepwise/workflow/test` sets any. */
 let stubs = new WeakMap<AnyDefinition, Map<string, AnyStub>>();

@@ -1,7 +1,6 @@
 import { HALF_PAIR, wellFormed } from "@stepwise/workpool/core";
-import type { GenericActionCtx } from "convex/server";
 import type { ComponentApi } from "../component/_generated/component.js";
-import type { TagValue } from "../definition/context.js";
+import type { ActionCtx, TagValue } from "../definition/context.js";
 import type { Tags } from "../definition/definition.js";
 import { literalText, MOST_TAGS } from "../rules.js";
 import type { WorkflowReference } from "./reference.js";
@@ -75,7 +74,7 @@ function checkedTag(subject: string, name: string, value: unknown): TagValue {
 
 /** Returns what `info.tag` does in an action or a mutation. */
 export function tagging(
-  ctx: Partial<Pick<GenericActionCtx<any>, "runMutation">>,
+  ctx: Partial<Pick<ActionCtx, "runMutation">>,
   { lib }: ComponentApi,
   run: string,
 ) {

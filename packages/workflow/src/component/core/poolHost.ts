@@ -51,7 +51,7 @@ export const pool: PoolHost = {
   },
 };
 
-/* What the watchdog finds in a stale snapshot of this component's tables: `features/watch.ts`. */
+/* What the watchdog finds in a stale snapshot of this component's tables: see `watchLate.ts`. */
 
 const vLate = v.object({
   /** Rows whose function is probably lost, each with its key in the index. */

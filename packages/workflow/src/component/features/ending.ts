@@ -29,7 +29,7 @@ import { childEnded } from "./concurrency.js";
 import { endRecount } from "./failing.js";
 import { removeOldIterations } from "./iterations.js";
 import { expireLater } from "./retention.js";
-import { giveUpWaiting, leaveLine } from "./turns.js";
+import { giveUpWaiting, leaveLine } from "./passTurn.js";
 
 /** How many children one page cancels: it is repeated for each sibling that ends meanwhile. */
 const SMALL_PAGE = 25;

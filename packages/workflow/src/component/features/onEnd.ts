@@ -5,7 +5,7 @@ import type { MutationCtx, Run, Step } from "../core/documents.js";
 import { logStep } from "../core/log.js";
 import { newRecord, NO_ENTRY } from "../core/steps.js";
 import { enterNow } from "../engine/entry.js";
-import { passTurnOf } from "./turns.js";
+import { passTurnOf } from "./passTurn.js";
 
 /** The stage of a workflow's `onEnd`. No node of such a workflow has this name. */
 export const ON_END = "onEnd";

@@ -12,7 +12,7 @@ import { releaseSlot, withdraw } from "../engine/closing.js";
 import { scheduleEntry } from "../engine/entry.js";
 import { startWaiting } from "./concurrency.js";
 import { rearm } from "./lost.js";
-import { pauseInLine, resumeInLine } from "./turns.js";
+import { pauseInLine, resumeInLine } from "./passTurn.js";
 
 /* A pause marks active records as `paused`, down the tree: what runs ends, and nothing starts. */
 

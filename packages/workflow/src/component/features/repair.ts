@@ -13,7 +13,7 @@ import { repairCollector } from "./collecting.js";
 import { isStranded } from "../engine/starting.js";
 import { rearmLate, recoverStranded } from "./lost.js";
 import { repairRetention } from "./retention.js";
-import { repairTurn } from "./turns.js";
+import { repairTurn } from "./passTurn.js";
 
 /** What is repaired, in this order. Events only if plans are given. */
 const ORDER = ["steps", "deadlines", "turns", "collectors", "actions", "events"] as const;

@@ -5,7 +5,7 @@ import { workflowOf } from "../core/runs.js";
 import { hasNotEnded } from "../core/steps.js";
 import { holderOf, type Turn, turnsIn } from "../core/turns.js";
 import { cancelRun } from "./ending.js";
-import { beginIfFree } from "./turns.js";
+import { beginIfFree } from "./passTurn.js";
 
 /* What a `one` cancels: a run that is skipped, or those whose place another takes. */
 

@@ -19,7 +19,7 @@ import { lookBelow, type Seen } from "../core/descendants.js";
 import { stopStep } from "../engine/closing.js";
 import { liftDeadlines } from "../engine/deadlineTimer.js";
 import { dropPages } from "./childPages.js";
-import { leaveLine } from "./turns.js";
+import { leaveLine } from "./passTurn.js";
 
 /** Expired runs are removed together, so long after the first of them expired, in ms. */
 const BATCH_MS = 60_000;

@@ -9,7 +9,6 @@ import { actionFunction } from "../options.js";
 import type { Reads } from "../reads.js";
 import type { Arrival, Arrive, Run } from "../run.js";
 import { type AnyStub, stubOf } from "../stubs.js";
-import { tagging } from "../tags.js";
 
 type Args = Record<string, unknown>;
 
@@ -77,8 +76,8 @@ async function callGenerated(run: Run, kind: Kind, stage: string): Promise<unkno
 }
 
 function infoOf({ ctx, own, token, iterations }: Run, kind: Kind, stage: string): Info {
-  const tag = tagging(kind === "query" ? {} : ctx, own.component, token.run);
-  return nestedInfo({ ...token, iterations: [...iterations] }, stage, tag);
+  const of = { ...token, iterations: [...iterations] };
+  return nestedInfo(kind === "query" ? {} : ctx, own, of, stage);
 }
 
 async function callStub(run: Run, kind: Kind, stage: string, stub: AnyStub): Promise<unknown> {

@@ -130,7 +130,7 @@ export async function unlockTurn(ctx: MutationCtx, run: RunId): Promise<void> {
   await ctx.db.delete("turns", turn._id);
   const { workflow, key } = turn;
   if (!(await releaseSome(ctx, { workflow, key })))
-    await continueLater(ctx, internal.features.turns.releaseMore, { workflow, key });
+    await continueLater(ctx, internal.features.passTurn.releaseMore, { workflow, key });
 }
 
 /** @returns whether these were all. */
