@@ -1130,6 +1130,7 @@ describe.skipIf(!existsSync(executablePath))("in a browser", () => {
           await of.evaluate((element) => getComputedStyle(element).color);
         const full = page.getByText(`${onCall.slots} of ${onCall.slots}`, { exact: true });
         expect(await colorOf(full)).toBe(await colorOf(alert));
+        expect(await page.getByRole("meter").getAttribute("optimum")).toBe("0");
         await page.getByText(/^slow: 5, the first .* ago$/).waitFor();
         const holder = page.getByRole("listitem").filter({ hasText: /^slow › wait, .* ago$/ });
         await eventually(async () => expect(await holder.count()).toBe(onCall.slots));
