@@ -295,7 +295,7 @@ test.skipIf(!existsSync(executablePath))(
       }
       return Math.min(...times);
     };
-    const empty = await first("runs?state=timedOut", "No run matches");
+    const empty = await first("runs?state=timedOut", "No runs.");
     const many = await first("runs?workflow=parcel", "box 9999");
     const large = await first(`runs/${order}`, "1000 of 2000 done");
     await page.getByText("1000 of 2000 done").click();

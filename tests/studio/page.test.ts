@@ -430,7 +430,7 @@ describe.skipIf(!existsSync(executablePath))("in a browser", () => {
       await page.getByRole("cell", { name: "poor 2" }).waitFor();
       expect(await page.getByRole("cell", { name: "poor 2" }).count()).toBe(1);
       await page.getByLabel("State").selectOption("timedOut");
-      await page.getByText("No run matches the filter").waitFor();
+      await page.getByText("Change the filter").waitFor();
       await page.getByRole("link", { name: "show all runs" }).click();
       await page.getByRole("cell", { name: "poor 2" }).waitFor();
     });
