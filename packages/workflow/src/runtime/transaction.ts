@@ -40,7 +40,7 @@ export interface TransactionOptions {
   readonly hasKeys?: boolean | undefined;
   /** What the stage reads, by name, if that came with the call. */
   readonly scope?: Readonly<Record<string, unknown>> | null;
-  /** Of a run that its parent's transaction starts: it shares that with others. */
+  /** Set for a run that its parent's transaction starts: others share that transaction. */
   readonly starting?: Starting | undefined;
   /** What is left to a transaction that goes on. Default: all. */
   readonly budget?: Budget | undefined;
