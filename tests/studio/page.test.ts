@@ -613,7 +613,7 @@ describe.skipIf(!existsSync(executablePath))("in a browser", () => {
       });
       await keys.getByText(/^2 of 2 running, 1 waiting, the first/).waitFor();
       await keys
-        .getByText(/^Overridden by studio .*, until .*:.* The code says 1 of each/)
+        .getByText(/^Overridden by studio .*, until .*:.* The code says 1 for each/)
         .waitFor();
       await say("Reset org: acme");
       await keys.getByText(/^2 of 1 running, 1 waiting/).waitFor();
