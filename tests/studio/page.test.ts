@@ -430,7 +430,7 @@ describe.skipIf(!existsSync(executablePath))("in a browser", () => {
       await page.getByRole("cell", { name: "poor 2" }).waitFor();
       expect(await page.getByRole("cell", { name: "poor 2" }).count()).toBe(1);
       await page.getByLabel("State").selectOption("timedOut");
-      await page.getByText("No run matches the filter").waitFor();
+      await page.getByText("Change the filter").waitFor();
       await page.getByRole("link", { name: "show all runs" }).click();
       await page.getByRole("cell", { name: "poor 2" }).waitFor();
     });
@@ -613,7 +613,7 @@ describe.skipIf(!existsSync(executablePath))("in a browser", () => {
       });
       await keys.getByText(/^2 of 2 running, 1 waiting, the first/).waitFor();
       await keys
-        .getByText(/^Overridden by studio .*, until .*:.* The code says 1 of each/)
+        .getByText(/^Overridden by studio .*, until .*:.* The code says 1 for each/)
         .waitFor();
       await say("Reset org: acme");
       await keys.getByText(/^2 of 1 running, 1 waiting/).waitFor();
@@ -1130,6 +1130,7 @@ describe.skipIf(!existsSync(executablePath))("in a browser", () => {
           await of.evaluate((element) => getComputedStyle(element).color);
         const full = page.getByText(`${onCall.slots} of ${onCall.slots}`, { exact: true });
         expect(await colorOf(full)).toBe(await colorOf(alert));
+        expect(await page.getByRole("meter").getAttribute("optimum")).toBe("0");
         await page.getByText(/^slow: 5, the first .* ago$/).waitFor();
         const holder = page.getByRole("listitem").filter({ hasText: /^slow › wait, .* ago$/ });
         await eventually(async () => expect(await holder.count()).toBe(onCall.slots));

@@ -17,7 +17,7 @@ export interface LocalApp {
   onChange(listener: () => void): () => void;
 }
 
-/** What is watched is read at most so often, in ms: ten times a second looks live. */
+/** The shortest time between two reads of what is watched, in ms: ten times a second looks live. */
 const PAUSE_MS = 100;
 /** By then a transaction of this process has been committed, in ms. */
 const COMMIT_MS = 10;

@@ -21,7 +21,7 @@ export interface McpOptions {
   explain(): Promise<unknown>;
   /** Runs a workflow by itself to its end, at once however long it waits, as JSON. */
   runSkippingTime(run: SkippingRun): Promise<unknown>;
-  /** Asked for at each call: the runs may come from an app that is opened by then. */
+  /** Called at each call: the runs may come from an app that was opened since. */
   source(): Promise<DataSource>;
 }
 

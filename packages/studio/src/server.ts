@@ -38,7 +38,7 @@ const TYPES: Readonly<Record<string, string>> = {
 const POLICY =
   "default-src 'none'; script-src 'self'; style-src 'self' 'unsafe-inline'; img-src data:; connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
 
-/** An answer that is no result. */
+/** An answer that is not a result. */
 class Refusal extends Error {
   constructor(
     readonly status: number,

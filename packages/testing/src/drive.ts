@@ -23,7 +23,7 @@ export interface DriveOptions {
   readonly done?: () => boolean | Promise<boolean>;
   /** Throws after that many timers: something schedules itself without end. Default: 200,000. */
   readonly maxTimers?: number;
-  /** Ask `done` only after every so many timers, if asking is expensive. Default: 1. */
+  /** How many timers run between two calls of `done`, which may be expensive. Default: 1. */
   readonly checkEvery?: number;
   /**
    * Real ms to wait, before the next timer, for functions that are still running without moving.

@@ -18,7 +18,7 @@ export interface Recording {
   finished(): void;
 }
 
-/** The part of a Convex function's `ctx` that is looked at. */
+/** The part of a Convex function's `ctx` that is read. */
 export interface FunctionCtx {
   readonly meta?: {
     getTransactionMetrics?(): Promise<TransactionMetrics>;
@@ -88,7 +88,7 @@ export async function execute(
   }
 }
 
-/** A `ctx` that tells of another class of deployment than convex-test does. */
+/** A `ctx` that reports another class of deployment than convex-test does. */
 function ofClass({ deploymentClass }: Recording, ctx: FunctionCtx): FunctionCtx {
   const { meta } = ctx;
   const told = meta?.getDeploymentMetadata;

@@ -60,7 +60,9 @@ export const MOST_TAGS = 10;
  */
 export const FEW_CHILDREN = 10;
 
-/** A run collects so many starts at most: their rows go in the transaction that begins it. */
+/**
+ * How many starts a run collects at most: their rows are deleted in the transaction that begins it.
+ */
 export const MOST_ITEMS = 1_000;
 
 /** A duration in ms. @param what whose it is. @throws if it is none, or over a year. */

@@ -5,7 +5,7 @@ import { useTestApp } from "./harness.js";
 
 const use = useTestApp();
 
-/** Whether the input is in the run, or in a record of its own. */
+/** Says whether the input is in the run, or in a record of its own. */
 async function placeOfInput(characters: number) {
   const id = await use.app.start("echo", { value: "x".repeat(characters) });
   return await use.app.inComponent(async (ctx) => {

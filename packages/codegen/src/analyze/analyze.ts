@@ -194,7 +194,7 @@ export class Analyzer {
     );
 }
 
-/** What was made of the same under a key, or is made of it now. */
+/** Returns what was made under a key from the same source, or makes it now. */
 export async function remembered<Made>(
   memory: Memory,
   key: string,

@@ -61,7 +61,9 @@ export class AppModules {
     return isBuiltin(module) || this.#packages.some((name) => `${module}/`.startsWith(name));
   }
 
-  /** What a name stands for in a module: declared there, or in the file it is imported from. */
+  /**
+   * Returns what a name stands for in a module: declared there, or in the file it is imported from.
+   */
   find(name: string, module: Module): Declared | undefined {
     const node = module.declared(name);
     if (node !== undefined) return { node, module };
@@ -69,13 +71,18 @@ export class AppModules {
     return from && this.#declared(this.#places(from.imported, module.file, from.module));
   }
 
-  /** What a member of a whole imported module stands for: `schemas.order`, `lib.schemas.order`. */
+  /**
+   * Returns what a member of a whole imported module stands for: `schemas.order`,
+   * `lib.schemas.order`.
+   */
   member(name: string, of: TypeScript.Node, module: Module): Declared | undefined {
     const path = this.#whole(of, module);
     return path === undefined ? undefined : this.#declared(this.#placesIn(path, name));
   }
 
-  /** What a file has as its default export, without a name, where it is imported by `name`. */
+  /**
+   * Returns what a file has as its default export, without a name, where it is imported by `name`.
+   */
   unnamed(name: string, module: Module): Declared | undefined {
     const from = module.imports.get(name);
     const places = from && this.#places(from.imported, module.file, from.module);
@@ -142,7 +149,7 @@ export class AppModules {
   }
 }
 
-/** What `export default` gives that is no name. */
+/** Returns what `export default` gives that is no name. */
 const defaultOf = ({ statements }: TypeScript.SourceFile): TypeScript.Node | undefined =>
   statements.filter(ts.isExportAssignment).find((each) => each.isExportEquals !== true)?.expression;
 

@@ -178,7 +178,9 @@ export function targetOf(node: Node, file: DefinitionFile, links = 0): Target | 
   return targetOf(held, file, links + 1);
 }
 
-/** What an object or a whole module has under a name, in whichever file of the app it is. */
+/**
+ * Returns what an object or a whole module has under a name, in whichever file of the app it is.
+ */
 function memberOf(of: Node, name: string, file: DefinitionFile, links: number) {
   const found = file.modules.member(name, of, moduleOf(file));
   const holder = found ? found.node.parent : undefined;
@@ -204,7 +206,7 @@ function partsOf(node: Node): [root?: Node, member?: string] {
   return ts.isIdentifier(node) ? [node] : [];
 }
 
-/** What `import name = flows.base` gives a name to. */
+/** Returns what `import name = flows.base` gives a name to. */
 const entityOf = (name: string, { source }: DefinitionFile): Node | undefined =>
   source.statements.filter(ts.isImportEqualsDeclaration).find((each) => each.name.text === name)
     ?.moduleReference;

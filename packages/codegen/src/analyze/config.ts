@@ -36,7 +36,10 @@ interface ReadConfig {
   readonly diagnostics: readonly Diagnostic[];
 }
 
-/** What the app's config says; what cannot be read is reported. `checkConfig` checks its values. */
+/**
+ * Returns what the app's config says; what cannot be read is reported. `checkConfig` checks its
+ * values.
+ */
 export function readConfig(text: string): ReadConfig {
   const { file, errors } = new Parser().parse({ file: configFile, text });
   const config = { values: {}, given: new Map() };
@@ -82,7 +85,10 @@ function optionsOf(file: DefinitionFile): Options | undefined {
   return options;
 }
 
-/** What a file exports as its default: `export default made`, or `export { made as default }`. */
+/**
+ * Returns what a file exports as its default: `export default made`, or `export { made as default
+ * }`.
+ */
 function defaultExport({ source }: DefinitionFile): Node | undefined {
   for (const each of source.statements) {
     if (ts.isExportAssignment(each) && each.isExportEquals !== true) return each.expression;

@@ -12,7 +12,9 @@ export type FunctionNode =
 /** A file, as far as its names are looked up. */
 type FileOf = Pick<DefinitionFile, "source">;
 
-/** What `(x)`, `x as T`, `<T>x`, `x satisfies T` and `x!` are; undefined for anything else. */
+/**
+ * Returns what `(x)`, `x as T`, `<T>x`, `x satisfies T` and `x!` are; undefined for anything else.
+ */
 export const wrappedIn = (node: Node): Node | undefined =>
   ts.isParenthesizedExpression(node) ||
   ts.isAsExpression(node) ||
@@ -31,7 +33,7 @@ export function unwrap(node: Node): Node {
   return inner === undefined ? node : unwrap(inner);
 }
 
-/** What an expression is inside: `(x)`, `x as T`, `x!`, and so on. */
+/** Returns what an expression is inside: `(x)`, `x as T`, `x!`, and so on. */
 export const wrapping = (node: Node): Node =>
   wrappedIn(node.parent) === undefined ? node : wrapping(node.parent);
 
@@ -72,7 +74,7 @@ export function functionNamed(name: string, { source }: FileOf): FunctionNode | 
 export const isConst = (declaration: TypeScript.VariableDeclaration): boolean =>
   (declaration.parent.flags & ts.NodeFlags.BlockScoped) === ts.NodeFlags.Const;
 
-/** What a name stands for that is a const at the top of the file. */
+/** Returns what a name stands for that is a const at the top of the file. */
 export function constantOf(id: TypeScript.Identifier, { source }: FileOf) {
   const declaration = variablesIn(source).get(id.text);
   if (declaration?.initializer === undefined || !isConst(declaration)) return undefined;
@@ -88,7 +90,7 @@ export function isFunctionNode(node: Node): node is FunctionNode {
   return isOther && node.asteriskToken === undefined;
 }
 
-/** What a function returns, if it does nothing else. */
+/** Returns what a function returns, if it does nothing else. */
 export function returnedBy({ body }: { readonly body?: Node | undefined }): Node | undefined {
   if (body === undefined || !ts.isBlock(body)) return body;
   const [only, second] = body.statements;
@@ -119,7 +121,7 @@ export interface Option {
   readonly elsewhere?: DefinitionFile;
 }
 
-/** What a property gives an options object; undefined for a spread or a computed name. */
+/** Returns what a property gives an options object; undefined for a spread or a computed name. */
 export function readOption(
   property: TypeScript.ObjectLiteralElementLike,
   nameOfKey: (key: Node) => string | undefined = stringOf,

@@ -107,7 +107,9 @@ const needed = (to: string): Edge => ({ to, isNeeded: true });
 
 const isIn = (folder: string, file: string): boolean => file.startsWith(`${folder}/`);
 
-/** What is left of a graph without the files that import nothing, and then those, and so on. */
+/**
+ * Returns what is left of a graph without the files that import nothing, and then those, and so on.
+ */
 function onCircles(graph: Graph): Graph {
   const users = new Map<string, string[]>();
   const left = new Map<string, number>();

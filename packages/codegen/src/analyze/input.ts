@@ -38,7 +38,10 @@ export function readInput(
   return schemaPlan(option.value, file);
 }
 
-/** How a schema comes into the generated file, if its types can be found without the definition. */
+/**
+ * Returns how a schema comes into the generated file, if its types can be found without the
+ * definition.
+ */
 export function schemaPlan(expression: TypeScript.Expression, file: DefinitionFile): InputPlan {
   const hash = sourceHash([expression], file);
   const used = namesUsed(expression, file);
@@ -67,7 +70,9 @@ export function schemaPlan(expression: TypeScript.Expression, file: DefinitionFi
   };
 }
 
-/** What a schema names, also by the consts of its file; undefined if that is nowhere else. */
+/**
+ * Returns what a schema names, also by the consts of its file; undefined if that is nowhere else.
+ */
 function namesUsed(expression: Node, file: DefinitionFile) {
   const names = new Map<string, ImportedName>();
   const globals = new Set<string>();
@@ -112,7 +117,9 @@ const withoutParentheses = (node: Node): Node =>
     ? withoutParentheses(node.expression)
     : node;
 
-/** What means something else elsewhere: `this`, `await`, `import.meta`, `"~standard": …`, … */
+/**
+ * Returns what means something else elsewhere: `this`, `await`, `import.meta`, `"~standard": …`, …
+ */
 function boundToItsPlace(part: Node): string[] {
   const found: string[] = [];
   ts.forEachChild(part, (child) => void found.push(...boundToItsPlace(child)));
@@ -168,7 +175,9 @@ const freeNames = once((expression: Node): TypeScript.Identifier[] =>
     : referencesIn(expression, undefined, expression.parent),
 );
 
-/** How a name comes into the generated file: from the module it is of, or from that file. */
+/**
+ * Returns how a name comes into the generated file: from the module it is of, or from that file.
+ */
 function importable(id: TypeScript.Identifier, file: DefinitionFile): ImportedName | undefined {
   const local = id.text;
   const from = file.imports.get(local);

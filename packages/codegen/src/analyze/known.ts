@@ -26,7 +26,9 @@ export function staysAsItIs(held: Node, module: Module): boolean {
   });
 }
 
-/** What an expression stands for in its own file, or with `modules` in any file of the app. */
+/**
+ * Returns what an expression stands for in its own file, or with `modules` in any file of the app.
+ */
 export const heldBy = (node: Node, file: DefinitionFile, modules?: AppModules) =>
   new Evaluation(modules).holders.held({ node, module: moduleOf(file) });
 
@@ -150,7 +152,7 @@ function literal(node: Node): Scalar | undefined {
   return node.kind === ts.SyntaxKind.FalseKeyword ? false : undefined;
 }
 
-/** What can be seen to be no value of an option, whatever is in it. */
+/** Returns what can be seen to be no value of an option, whatever is in it. */
 function other(node: Node, file: Module): Known {
   if (node.kind === ts.SyntaxKind.NullKeyword) return { is: "null" };
   if (ts.isArrayLiteralExpression(node)) return { is: "a list" };

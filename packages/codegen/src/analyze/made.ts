@@ -23,7 +23,9 @@ export function functionFrom(
   return isFunctionNode(made) ? { fn: made, file: within } : undefined;
 }
 
-/** What an expression stands for, also if it calls a function that does nothing but give it. */
+/**
+ * Returns what an expression stands for, also if it calls a function that does nothing but give it.
+ */
 export function madeBy(
   node: Node,
   file: DefinitionFile,

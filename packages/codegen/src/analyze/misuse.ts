@@ -156,7 +156,10 @@ function methodOf({ expression: callee }: TypeScript.CallExpression): string | u
   return ts.isElementAccessExpression(callee) ? stringOf(callee.argumentExpression) : undefined;
 }
 
-/** What a chain of nodes begins with: `base`, or `make(…)`. It is the same for all in one chain. */
+/**
+ * Returns what a chain of nodes begins with: `base`, or `make(…)`. It is the same for all in one
+ * chain.
+ */
 function rootOf(call: Node, imports: DefinitionFile["imports"], known: Map<Node, Node>): Node {
   const links: Node[] = [];
   let root = call;

@@ -26,7 +26,7 @@ export function modulePaths(from: string, module: string, read: ReadModule): rea
   return paths;
 }
 
-/** What modules stand for, by folder: most definitions import the same ones. */
+/** Returns what modules stand for, by folder: most definitions import the same ones. */
 const resolved = once((_read: ReadModule) => new Map<string, readonly string[]>());
 
 /** `../convex/order` is `order`: the functions folder does not know its own name. */
@@ -97,7 +97,10 @@ export const isGenerated = (path: string): boolean =>
 /** A pattern such as `@/*`, and the paths that it stands for, relative to the functions folder. */
 type Alias = readonly [pattern: string, targets: readonly string[]];
 
-/** What a module may stand for by a tsconfig's `paths` or `baseUrl`, or a package's `imports`. */
+/**
+ * Returns what a module may stand for by a tsconfig's `paths` or `baseUrl`, or a package's
+ * `imports`.
+ */
 function aliasedPaths(from: string, module: string, read: ReadModule): string[] {
   const folders = foldersUpFrom(from);
   const aliases = folders.flatMap((folder) => [

@@ -124,7 +124,10 @@ const isUnawaited = ({ parent }: Node): boolean =>
   ts.isExpressionStatement(parent) ||
   ts.isVoidExpression(parent);
 
-/** What a call of `import` or `require` loads; the name is undefined if it is not written out. */
+/**
+ * Returns what a call of `import` or `require` loads; the name is undefined if it is not written
+ * out.
+ */
 export function loadedBy(part: Node): { load: string; name?: string } | undefined {
   if (!ts.isCallExpression(part)) return undefined;
   const [name] = part.arguments;
@@ -180,7 +183,7 @@ function namesExported(statement: TypeScript.Statement): [exported: string, loca
   return declarationsOf(statement).map(([name]) => [name, name]);
 }
 
-/** What a file exports by name, and all that it hands on from other modules. */
+/** Returns what a file exports by name, and all that it hands on from other modules. */
 export function reexportsOf(source: TypeScript.SourceFile): Reexport[] {
   const imports = importsOf(source);
   return source.statements.flatMap((statement): Reexport[] => {

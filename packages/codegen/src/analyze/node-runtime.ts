@@ -54,7 +54,9 @@ function loadedModules({ source, placeOf }: DefinitionFile): UsedModule[] {
   });
 }
 
-/** What of a definition cannot run where inline handlers do: Convex's runtime, without Node. */
+/**
+ * Returns what of a definition cannot run where inline handlers do: Convex's runtime, without Node.
+ */
 export function checkRuntime(
   file: string,
   text: string,

@@ -62,7 +62,7 @@ export function definitionFile(
   return own;
 }
 
-/** Of a file that is looked at alone. */
+/** The tree of a file that is read alone. */
 const noModules = new AppModules(() => undefined, new Map());
 
 /** A file together with the others of the app. */
@@ -110,7 +110,7 @@ interface ParseError {
   readonly messageText: string | { readonly messageText: string };
 }
 
-/** What the parser found wrong. It marks the nodes; only a program tells what it was. */
+/** Returns what the parser found wrong. It marks the nodes; only a program tells what it was. */
 export function parseErrors(source: TypeScript.SourceFile): readonly ParseError[] {
   if (!allBelow(source).some(({ flags }) => flags & ts.NodeFlags.ThisNodeHasError)) return [];
   const options = { noLib: true, noResolve: true, allowJs: true, types: [] };

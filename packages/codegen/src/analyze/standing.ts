@@ -7,7 +7,7 @@ import { fileOf, type Options, optionsIn } from "./options.js";
 import type { DefinitionFile } from "./parser.js";
 import { sourceHash } from "./tokens.js";
 
-/** What a workflow says of how its runs stand to others, as far as it is seen. */
+/** Returns what a workflow says of how its runs stand to others, as far as it is seen. */
 export function readStanding(
   all: Options | undefined,
   definition: DefinitionFile,
@@ -37,7 +37,7 @@ const readPriority = (option: Option, file: DefinitionFile): WorkflowPlan["prior
   hash: hashOf(option, file),
 });
 
-/** How it collects its starts. */
+/** Returns how it collects its starts. */
 function readCollect(option: Option, file: DefinitionFile): WorkflowPlan["collect"] {
   const options = optionsIn(option.value, file);
   const valueOf = (name: string) => {

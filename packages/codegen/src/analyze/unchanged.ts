@@ -46,7 +46,7 @@ export function isUnchanged(
   return !ts.isVariableDeclaration(holder) || isLeft(holder.name);
 }
 
-/** What a value is part of: the variable that holds it, or an expression. */
+/** Returns what a value is part of: the variable that holds it, or an expression. */
 function holderOf(held: Node): Node {
   const { parent } = wrapping(held);
   return isPart(parent) || isFreeze(parent) ? holderOf(parent) : parent;

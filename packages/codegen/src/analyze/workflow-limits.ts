@@ -6,7 +6,7 @@ import { fileOf, type Options, optionsIn } from "./options.js";
 import type { DefinitionFile } from "./parser.js";
 import { sourceHash } from "./tokens.js";
 
-/** What a workflow says of limits, as far as it is seen: see `limits` in plan/schema.ts. */
+/** Returns what a workflow says of limits, as far as it is seen: see `limits` in plan/schema.ts. */
 export function readWorkflowLimits(
   all: Options | undefined,
   definition: DefinitionFile,

@@ -61,7 +61,7 @@ export function workflowsOf(
 /** Names what was reported, as no workflow is named: whoever starts it waits until it is sound. */
 const refusedName = (name: string, file: string): string => `${name} of ${file}`;
 
-/** What a file is most likely told of the other files, before these have been read. */
+/** Returns what a file is most likely told of the other files, before these have been read. */
 export function expectedOf(facts: FileFacts, read: ReadModule): Workflows {
   const path = withoutEnding(facts.file);
   const own = placed(facts.reexports, facts.file, read);
@@ -121,7 +121,7 @@ type NameIn = Readonly<Record<"module" | "name", string>>;
 export const placed = (found: readonly Reexport[], from: string, read: ReadModule): Reexport[] =>
   found.map((each) => ({ ...each, module: each.module && modulePath(from, each.module, read) }));
 
-/** What files hand on: a workflow may be named through files that only re-export it. */
+/** Returns what files hand on: a workflow may be named through files that only re-export it. */
 export async function allReexports(
   files: readonly FileFacts[],
   read: ReadModule,
@@ -147,7 +147,7 @@ export async function allReexports(
   return (path) => all.get(path);
 }
 
-/** Where a name may be declared: in the file itself, then in those it is handed on from. */
+/** Returns where a name may be declared: in the file itself, then in those it is handed on from. */
 export function placesOf(
   target: NameIn,
   reexports: Reexports,

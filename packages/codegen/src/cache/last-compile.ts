@@ -46,7 +46,7 @@ type Known = readonly [hash: string | null, stamp?: string];
 const fileOf = (functionsDir: string): CacheFile =>
   CacheFile.of(functionsDir, "unchanged", compilerIdentity());
 
-/** What was compiled last, if definitions, output and compiler are the same. */
+/** Returns what was compiled last, if definitions, output and compiler are the same. */
 export function unchangedSince(functionsDir: string): LastCompile | undefined {
   const cache = fileOf(functionsDir);
   const bytes = cache.read();

@@ -91,7 +91,7 @@ function checkLimits(name: string, given: Given): Problem[] {
   });
 }
 
-/** What is wrong with the values of a config, with the option that each problem is of. */
+/** Returns what is wrong with the values of a config, with the option that each problem is of. */
 export function checkConfig({ given: options }: ConfigPlan) {
   return [...options].flatMap(([option, at]) =>
     (rules[option]?.(option, at) ?? []).map(({ name, given: { place, value }, hint }) => {

@@ -35,7 +35,7 @@ export function checkLimitNames(
   ]);
 }
 
-/** What is wrong with what is given for a limit of the config: one thing at a time. */
+/** Returns what is wrong with what is given for a limit of the config: one thing at a time. */
 function misgiven(of: string, given: LimitName, limits: Limits): Diagnostic[] {
   const { name, place, gives, estimate } = given;
   const { perKey, unit } = limits[name]!;

@@ -132,7 +132,7 @@ export const checkOptions = ({ name, given, nodes }: WorkflowPlan): Diagnostic[]
 
 type Owner = ReturnType<typeof ownersOf>[number];
 
-/** What has options of its own: a node, and each part that is an object inside it. */
+/** Returns what has options of its own: a node, and each part that is an object inside it. */
 function ownersOf(node: NodePlan) {
   const ofNode = new Set([...node.given.values()].map(placeKey));
   const isPart = ({ policy: { given } }: StagePlan) =>

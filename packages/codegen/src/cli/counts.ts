@@ -1,4 +1,4 @@
-/** How much was compiled, and how long it took: `2 workflows, 5 nodes, in 310 ms.` */
+/** Returns how much was compiled, and how long it took: `2 workflows, 5 nodes, in 310 ms.` */
 export function countsText(
   { workflows, nodes }: { readonly workflows: number; readonly nodes: number },
   elapsedMs: number,

@@ -13,7 +13,10 @@ import { plansOf, planTexts } from "../write/last-plan.js";
 import { displayPath, UsageError } from "./functions-folder.js";
 import { counted } from "./written.js";
 
-/** What `--against` names, a plan by its path or a commit; without it, the main branch's plan. */
+/**
+ * Returns what `--against` names, a plan by its path or a commit; without it, the main branch's
+ * plan.
+ */
 export async function baselineFor(against: string | undefined, functionsDir: string, cwd: string) {
   if (against === undefined) return mainBaseline(functionsDir);
   const full = resolve(cwd, against);

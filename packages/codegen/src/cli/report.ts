@@ -33,7 +33,7 @@ export function withoutFrames(diagnostic: Diagnostic): Diagnostic {
   return { ...diagnostic, frame: undefined, related };
 }
 
-/** What is not undone is a compensation or an `onEnd`, which undoes nothing. */
+/** Returns how a change is called: a removed `onEnd` is left out, because it undoes nothing. */
 const calledOf = ({ node, compatibility }: Answer["changes"][number]): string =>
   node === ON_END && compatibility === "loses" ? "left out" : compatibilities[compatibility];
 

@@ -78,7 +78,7 @@ function eventOf(json: JSONValue): PlannedEvent | string {
 }
 
 /**
- * What a run of a workflow waits for, and whether that `isWhole`: no name is computed.
+ * Returns what a run of a workflow waits for, and whether that `isWhole`: no name is computed.
  * @param options `below`: also what the workflows wait for that it starts, and so on.
  */
 export function awaitedEvents(

@@ -8,7 +8,7 @@ export function oneLine(text: string): string {
   return printable(lines.filter(Boolean).join(" ").replaceAll("\t", "\ufffd"));
 }
 
-/** How a run is told apart from its siblings: by its key, or by its place in the list. */
+/** Returns how a run is told apart from its siblings: by its key, or by its place in the list. */
 export const childLabel = ({ key, index, workflow, within }: TreeRun): string =>
   oneLine(`[${key ?? index ?? "?"}]${within === undefined ? ` ${workflow}` : ""}`);
 
@@ -26,20 +26,20 @@ export function eventNames({ events = [] }: TreeStep): string {
   return events.map((name) => JSON.stringify(name)).join(" or ");
 }
 
-/** How long an action has waited for a slot, before its current or last attempt began. */
+/** Returns how long an action has waited for a slot, before its current or last attempt began. */
 export function queueTime({ state, queuedAt, beganAt, endedAt }: TreeStep, now: number): number {
   const isWaiting = state === "pending" || state === "canceled";
   const until = beganAt ?? (isWaiting ? (endedAt ?? now) : undefined);
   return queuedAt === undefined || until === undefined ? 0 : Math.max(0, until - queuedAt);
 }
 
-/** How a wait for events has ended, if that is to be told. */
+/** Returns how a wait for events has ended, if that is to be told. */
 export function cameOf({ came, events = [] }: TreeStep): string | undefined {
   if (came === null) return "timed out";
   return came !== undefined && events.length > 1 ? `by ${JSON.stringify(came)}` : undefined;
 }
 
-/** How many runs are in which state: `448 completed, 2 failed`. */
+/** Returns how many runs are in which state: `448 completed, 2 failed`. */
 export function countStates(runs: readonly TreeRun[]): string {
   const counts = new Map<string, number>();
   for (const { state } of runs) counts.set(state, (counts.get(state) ?? 0) + 1);

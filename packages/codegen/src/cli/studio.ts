@@ -167,7 +167,10 @@ async function runApart(
   return { ok: code === 0, output: code === 0 ? JSON.parse(output) : null, progress };
 }
 
-/** Where runs come from, while they are shown. @param onLog gets what functions of the app print */
+/**
+ * Returns where runs come from, while they are shown. @param onLog gets what functions of the app
+ * print
+ */
 export async function openSource(
   functionsDir: string,
   result: CompileResult,
@@ -197,7 +200,7 @@ function openDeployment(client: ConvexClient, module: string) {
   };
 }
 
-/** What the page shows: graphs and costs of the workflows, and what a deploy would stop. */
+/** Returns what the page shows: graphs and costs of the workflows, and what a deploy would stop. */
 function plansOf(functionsDir: string, result: CompileResult) {
   const { workflows, children } = graphOf(result.plan);
   const { changes, against } = answerOf(functionsDir, result);

@@ -11,7 +11,9 @@ export interface Terminal {
   exitCode: number;
 }
 
-/** What prints to a terminal. All that is printed goes through it, and is made safe by it. */
+/**
+ * Returns what prints to a terminal. All that is printed goes through it, and is made safe by it.
+ */
 export const printTo = ({ stdout, stderr, color }: Terminal) => ({
   out: (text: string) => void stdout.write(`${printable(text, color)}\n`),
   err: (text: string) => void stderr.write(`${printable(text, color)}\n`),

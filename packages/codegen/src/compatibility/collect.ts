@@ -2,7 +2,7 @@ import type { Change, Compatibility, WorkflowThen } from "./lines.js";
 
 type Collect = WorkflowThen["collect"];
 
-/** What becomes of starts and runs if the `collect` of their workflow is another one. */
+/** Returns what becomes of starts and runs if the `collect` of their workflow is another one. */
 export function collectChanges({ collect: before }: WorkflowThen, now: WorkflowThen): Change[] {
   const { name: workflow, collect } = now;
   const change = (compatibility: Compatibility, message: string, hint?: string): Change[] => [

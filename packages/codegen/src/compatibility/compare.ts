@@ -14,7 +14,10 @@ import { oneChanges } from "./one.js";
 import { eventsOf, inputChanges } from "./schemas.js";
 import { standingChanges } from "./standing.js";
 
-/** What changed between two plans, and what becomes of runs in flight: see docs/deploying.md. */
+/**
+ * Returns what changed between two plans, and what becomes of runs in flight: see
+ * docs/deploying.md.
+ */
 export function compare(before: WrittenPlan, now: WrittenPlan): Change[] {
   const then = new Map(before.workflows.map((workflow) => [storedAs(workflow), workflow]));
   const stored = new Set(now.workflows.map(storedAs));
@@ -117,7 +120,9 @@ function compareWorkflow(before: WorkflowThen, now: WorkflowThen): Change[] {
   ];
 }
 
-/** What `renamed`, `renamedFrom` and `retry` say is told apart. */
+/**
+ * Returns the options without `renamed`, `renamedFrom` and `retry`, which are compared separately.
+ */
 const optionsOf = ({ options, computed }: WorkflowThen) => [
   { ...options, renamed: undefined, renamedFrom: undefined, retry: undefined },
   computed,

@@ -52,7 +52,7 @@ function ofWorkflow(before: WorkflowThen, now: WorkflowThen, gone: readonly stri
   });
 }
 
-/** What differs of what is given for a limit: its key, its estimate or both. */
+/** Returns what differs of what is given for a limit: its key, its estimate or both. */
 function otherOf(then: string, now: string): string {
   const [key, estimate] = then.split("=");
   const [newKey, newEstimate] = now.split("=");

@@ -1,7 +1,7 @@
 import { isOnEnd, ON_END } from "../plan/on-end.js";
 import type { Change, WorkflowThen } from "./lines.js";
 
-/** What becomes of runs in flight if the `onEnd` of their workflow is another one. */
+/** Returns what becomes of runs in flight if the `onEnd` of their workflow is another one. */
 export function onEndChanges(before: WorkflowThen, now: WorkflowThen | undefined): Change[] {
   const [old, next] = [before.nodes.find(isOnEnd), now?.nodes.find(isOnEnd)];
   const change = (

@@ -1,6 +1,8 @@
 import type { Change, WorkflowThen } from "./lines.js";
 
-/** What becomes of runs that go on or wait if the `one` of their workflow is another one. */
+/**
+ * Returns what becomes of runs that go on or wait if the `one` of their workflow is another one.
+ */
 export function oneChanges({ one: before }: WorkflowThen, now: WorkflowThen): Change[] {
   const { name: workflow, one } = now;
   const change = (message: string): Change[] => [{ workflow, compatibility: "safe", message }];

@@ -21,7 +21,7 @@ interface FieldChange {
   readonly isMissed: boolean;
 }
 
-/** What each field was is compared with what it is. The defaults themselves are not. */
+/** Compares what each field was with what it is. The defaults themselves are not compared. */
 function fieldChanges(before: Fields, now: Fields): FieldChange[] {
   const [was, is] = [fieldsOf(before), fieldsOf(now)];
   return [...new Set([...was.keys(), ...is.keys()])].flatMap((name): FieldChange[] => {
@@ -58,7 +58,7 @@ function fieldsOf({ fields }: Fields) {
   );
 }
 
-/** Of an input: runs that have begun keep theirs, and others are parsed when they begin. */
+/** For an input: runs that have begun keep theirs, and others are parsed when they begin. */
 export function inputChanges(before: WorkflowThen, now: WorkflowThen): Change[] {
   if (before.input === now.input) return [];
   const workflow = now.name;
@@ -96,7 +96,7 @@ export function inputChanges(before: WorkflowThen, now: WorkflowThen): Change[] 
   });
 }
 
-/** Of the events and loop states of nodes that are in both plans: no run stops at these. */
+/** For the events and loop states of nodes that are in both plans: no run stops at these. */
 export function takenChanges({ before, now: line }: LinePair, taken: ReadonlySet<string>) {
   return line.flatMap((now) => {
     const old = before.find(({ stored }) => stored === now.stored);

@@ -1,6 +1,6 @@
 import type { Change, WorkflowThen } from "./lines.js";
 
-/** What becomes of runs in flight if their actions go in another order from now on. */
+/** Returns what becomes of runs in flight if their actions go in another order from now on. */
 export function standingChanges(before: WorkflowThen, now: WorkflowThen): Change[] {
   const change = (option: string, was?: string, is?: string): Change[] => {
     if (was === is) return [];

@@ -26,7 +26,7 @@ const isEnding = ({ steps }: TreeRun): boolean =>
 export const stageOf = (stage: string, { within }: Pick<TreeRun, "within">): string =>
   within === undefined ? stage : stage.split(".").slice(within.split(".").length).join(".");
 
-/** Where each run is below the top, by its id: `answers/0`, or `facts/thumb/pages/3`. */
+/** Returns where each run is below the top, by its id: `answers/0`, or `facts/thumb/pages/3`. */
 export function placesOf(runs: readonly TreeRun[]): ReadonlyMap<string, string> {
   const places = new Map<string, string>();
   for (const { runId, parentRunId, parentStage, key, index } of runs) {

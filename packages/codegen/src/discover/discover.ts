@@ -20,7 +20,10 @@ export class Unreadable extends Error {
 /** Codes of errors that say that something is not there, or is not what it was looked for as. */
 const absent: readonly unknown[] = ["ENOENT", "EISDIR", "ENOTDIR"];
 
-/** What is read; undefined when it is not there, as it may have been removed since it was found. */
+/**
+ * Returns what is read; undefined when it is not there, as it may have been removed since it was
+ * found.
+ */
 export function ifPresent<Read>(path: string, read: (path: string) => Read): Read | undefined {
   try {
     return read(path);
@@ -202,13 +205,13 @@ const holds = [
   ),
 ];
 
-/** Where a file that is no definition by its name takes hold of `defineWorkflow`. */
+/** Returns where a file that is no definition by its name takes hold of `defineWorkflow`. */
 export function placeOfDefine(text: string): number | undefined {
   const places = [...holds.map((each) => text.search(each)), asType(text)].filter((at) => at >= 0);
   return places.length === 0 ? undefined : Math.min(...places);
 }
 
-/** Where the type of `defineWorkflow` is imported in a file that calls it all the same. */
+/** Returns where the type of `defineWorkflow` is imported in a file that calls it all the same. */
 function asType(text: string): number {
   const found = /\bimport\s+type\s*\{[^}]*\bdefineWorkflow(?:\s+as\s+(\w+))?[^}]*\}\s*from/.exec(
     text,
@@ -217,7 +220,7 @@ function asType(text: string): number {
   return call?.test(text) === true ? (found?.index ?? -1) : -1;
 }
 
-/** What a link leads to, from where TypeScript and the bundler resolve its imports. */
+/** Returns what a link leads to, from where TypeScript and the bundler resolve its imports. */
 export function originOf(functionsDir: string, file: string): string {
   const path = relative(realpathSync(functionsDir), realpathSync(`${functionsDir}/${file}`));
   return path.split(sep).join("/");
@@ -243,7 +246,7 @@ export function readText(path: string): string | undefined {
 /** One command reads most files several times. */
 const readBefore = new Map<string, { readonly stamp: string; readonly text: string }>();
 
-/** What was settled of a file when this process read it. */
+/** Returns the stamp that a file had when this process read it. */
 export const stampWhenRead = (path: string): string | undefined => readBefore.get(path)?.stamp;
 
 /** The same for a path of the functions folder; of one that ends with a slash, where it leads. */

@@ -176,7 +176,7 @@ export class FileScope {
     return this.#locals.has(key);
   }
 
-  /** What the functions of the file are made with: `const own = compiled(…);` */
+  /** Returns what the functions of the file are made with: `const own = compiled(…);` */
   bound(maker: string, workflow: string, ...args: string[]): string {
     const all = [this.component(), quoted(workflow), ...args].join(", ");
     return laidOut(`const ${this.name("own")} = ${this.runtime(maker)}(${all});`);

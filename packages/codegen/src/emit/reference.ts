@@ -70,7 +70,7 @@ function eventsCode(workflow: WorkflowPlan, file: FileScope) {
   return { payloads: all.join(" & ") || "never", schemas: seen.length === 0 ? undefined : schemas };
 }
 
-/** What a comment says if some of the types need that of the definition. */
+/** Returns what a comment says if some of the types need that of the definition. */
 function ofDefinition(workflow: WorkflowPlan): string[] {
   const events = eventsOf(workflow)?.map(({ schema }) => schema) ?? [undefined];
   const unseen = [workflow.input, ...events].filter((each) => !isSeen(each));

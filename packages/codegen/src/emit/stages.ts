@@ -60,7 +60,7 @@ export class StageCode {
     return stageLowerings[this.stage.kind];
   }
 
-  /** Where its code is found in the definition: `nodes.chapters.finalize.mutation`. */
+  /** Returns where its code is found in the definition: `nodes.chapters.finalize.mutation`. */
   part(member: string): string {
     const holder = isOnEnd(this.node) ? "own" : "nodes";
     return [...this.stage.code, member].reduce(memberOf, this.file.name(holder));
@@ -82,7 +82,7 @@ export class StageCode {
     return next.at === "undone" ? "it is undone" : "the run is complete";
   }
 
-  /** How another stage is called in a sentence about this one. */
+  /** Returns how another stage is called in a sentence about this one. */
   mentioned({ node, mention }: StagePlan): string {
     return node === this.stage.node ? mention.within : mention.elsewhere;
   }
@@ -190,7 +190,9 @@ const children: StageLowering = {
 const isEnteredByFinalize = (code: StageCode): boolean =>
   finalizeOf(code) !== undefined && code.stage.reduce !== true;
 
-/** What a run does after the last child, if that is more than to go on with the finalize. */
+/**
+ * Returns what a run does after the last child, if that is more than to go on with the finalize.
+ */
 function afterLastChild(code: StageCode): string {
   const { stage, node, file } = code;
   const hasHandler = node.stages.some(({ name }) => name === `${stage.name}.output`);
@@ -289,7 +291,7 @@ const end: StageLowering = {
   sections: (code) => [code.arriving("the run ends with this output", "end", code.part("output"))],
 };
 
-/** Where an iteration begins, and what follows the loop. */
+/** Returns where an iteration begins, and what follows the loop. */
 const bodyAndNext = ({ node, file, next }: StageCode): string[] => [
   ...(node.bodies ?? []).map((body) => file.arrival(beginningOf(body))),
   next,

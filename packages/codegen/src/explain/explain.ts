@@ -140,7 +140,7 @@ const timeoutOf = ({ options }: WorkflowPlan): number => durationMs(options["tim
 const explainNodes = (workflow: WorkflowPlan, runs: LongestRuns): NodeExplained[] =>
   new Walk(workflow, runs).line(workflow.nodes);
 
-/** What a run costs, and how long it takes within the timeout of its workflow. */
+/** Returns what a run costs, and how long it takes within the timeout of its workflow. */
 function wholeOf(workflow: WorkflowPlan, nodes: readonly NodeExplained[]): Bound {
   const whole = sumOf(nodes);
   return { ...whole, worstCaseMs: Math.min(whole.worstCaseMs, timeoutOf(workflow)) };
@@ -293,7 +293,7 @@ function childrenOf(
   });
 }
 
-/** What each item of a node adds, and each of those inside it. */
+/** Returns what each item of a node adds, and each of those inside it. */
 function itemsOf({ name: node, isPerItem, bodies = [] }: NodeExplained): PerChild[] {
   const inside = bodies.flatMap(({ nodes }) => nodes.flatMap(itemsOf));
   const { rootExecutions, transactions } = sumOf(bodies);

@@ -13,7 +13,7 @@ const shared = [
   ...mains.map((name) => `refs/${name}`),
 ];
 
-/** Where HEAD and the main branches are, by git's own files; empty without a repository. */
+/** Returns where HEAD and the main branches are, by git's own files; empty without a repository. */
 export function refsState(folder: string): string {
   const gitDir = gitFolder(folder);
   if (gitDir === undefined) return "";

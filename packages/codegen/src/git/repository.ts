@@ -36,7 +36,10 @@ export class Repository {
     return this.#maybe(["rev-parse", "--verify", "--quiet", `${ref}^{commit}`]);
   }
 
-  /** What two commits have in common; undefined if that cannot be told, as in a shallow clone. */
+  /**
+   * Returns what two commits have in common; undefined if that cannot be told, as in a shallow
+   * clone.
+   */
   mergeBase(commit: string, other: string): string | undefined {
     return this.#maybe(["merge-base", commit, other]);
   }

@@ -107,7 +107,7 @@ export function nameComponent(text = "", name: string): Edit | undefined {
   return { kind: "change", file: configFile, text: edited, what };
 }
 
-/** Where the object begins that a config gives to `defineConfig`. */
+/** Returns where the object begins that a config gives to `defineConfig`. */
 function objectIn(text: string): number | undefined {
   const source = parse(text);
   return (source === undefined ? [] : callsIn(source))

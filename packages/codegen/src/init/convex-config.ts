@@ -13,11 +13,11 @@ const usual = "workflow";
 const usedAs = (local: string, name: string): string =>
   name === usual ? local : `${local}, { name: "${name}" }`;
 
-/** What mounts the component under a name. */
+/** Returns what mounts the component under a name. */
 const lines = (name: string): string =>
   `\`import workflow from "${component}"\` and \`app.use(${usedAs("workflow", name)})\``;
 
-/** What to write into an app's config for the component to be mounted under a name. */
+/** Returns what to write into an app's config for the component to be mounted under a name. */
 export const howToMount = (name: string): string =>
   `write ${lines(name)} into it, or have workflow-codegen init do it`;
 
@@ -95,7 +95,9 @@ export function mountComponent(file: string, text = "", wanted: string): Mount {
   return { edit: { kind: "change", file, text: insert(text, edits), what }, name: wanted };
 }
 
-/** Where an app's config plainly does not mount the component under a name; else undefined. */
+/**
+ * Returns where an app's config plainly does not mount the component under a name; else undefined.
+ */
 export function mountedAstray(file: string, text: string, wanted: string) {
   const config = readConfig(text);
   if (config === undefined) return undefined;
@@ -114,14 +116,14 @@ export function mountedAstray(file: string, text: string, wanted: string) {
 
 type Imports = ReadonlyMap<string, Import>;
 
-/** What a file says of the app's components; undefined if it does not parse. */
+/** Returns what a file says of the app's components; undefined if it does not parse. */
 function readConfig(text: string) {
   const source = parse(text);
   if (source === undefined) return undefined;
   const imports: Imports = importsOf(source);
   const isOurs = ({ module, imported }: Import) =>
     imported === "default" && module.replace(/\.js$/, "") === component;
-  /** What the component is imported as. */
+  /** Returns what the component is imported as. */
   const local = [...imports].find(([, from]) => isOurs(from))?.[0];
   const uses = callsIn(source).flatMap((call) => {
     const { expression: callee } = call;

@@ -119,7 +119,10 @@ const tsconfig = {
   exclude: ["./_generated"],
 };
 
-/** What an app lacks until `convex dev` has run. @param component the name it is mounted under */
+/**
+ * Returns what an app lacks until `convex dev` has run. @param component the name it is mounted
+ * under
+ */
 export function firstGenerated(
   functionsDir: string,
   component: string,

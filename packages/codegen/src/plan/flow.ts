@@ -14,7 +14,7 @@ export type Following =
   /** The run has ended, and its `onEnd` has run. */
   | { readonly at: "ended" };
 
-/** Where a run goes on after each stage; after a branch or loop, what follows all of it. */
+/** Returns where a run goes on after each stage; after a branch or loop, what follows all of it. */
 export function followings(
   nodes: readonly NodePlan[],
   end: Following = { at: "end" },
@@ -31,7 +31,7 @@ export function followings(
   return after;
 }
 
-/** What a case, or an iteration of a loop, begins with; its end, when it has no nodes. */
+/** Returns what a case, or an iteration of a loop, begins with; its end, when it has no nodes. */
 export const beginningOf = (body: BodyPlan): Following =>
   following(lineOf(body.nodes)[0], { at: "endOfBody", body });
 

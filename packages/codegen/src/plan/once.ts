@@ -1,4 +1,7 @@
-/** What is made of something, kept for as long as that is. `by` may not change what is made. */
+/**
+ * Makes something from an object once, and keeps it as long as the object. `by` must not change
+ * what is made.
+ */
 export function once<Of extends object, By extends readonly unknown[], Made>(
   make: (of: Of, ...by: By) => Made,
 ) {

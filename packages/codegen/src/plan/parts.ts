@@ -27,7 +27,7 @@ export const joinedPlan = (parts: readonly PlanPart[]): WrittenPlan => ({
 
 /** What is remembered from one time to the next, by key. */
 export interface ReadBefore {
-  /** What was remembered; kept for next time only if asked for or set. */
+  /** Returns what was remembered; kept for next time only if asked for or set. */
   get(key: string): unknown;
   set(key: string, value: unknown): void;
 }
@@ -53,7 +53,7 @@ export async function partOnce(
   return part;
 }
 
-/** What checks a plan takes longer to load than one that this compiler wrote takes to read. */
+/** Reads a plan with zod, which takes longer to load than a plan of this compiler takes to read. */
 const readPart = async (text: string, path: string, of: string): Promise<PlanPart> =>
   (await import("./read.js")).readPlanFile(text, path, of);
 

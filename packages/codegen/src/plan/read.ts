@@ -57,7 +57,9 @@ const maxText = 1_000_000;
 /** Names that mean something on every object. */
 const unsafeKeys = new Set(["__proto__", "constructor", "prototype"]);
 
-/** Why a parsed JSON value must not be read further; undefined if it may. Without recursion. */
+/**
+ * Returns why a parsed JSON value must not be read further; undefined if it may. Without recursion.
+ */
 export function boundsProblem(json: unknown): string | undefined {
   const open: { value: unknown; depth: number }[] = [{ value: json, depth: 0 }];
   let seen = 0;

@@ -53,7 +53,7 @@ export const stage = z.object({
   until: z.array(z.string()).optional(),
   /** Says whether the outputs of children are reduced by a `reduce`. */
   reduce: z.literal(true).optional(),
-  /** Of a finalize: it has a transaction of its own, so that a run can be at it. */
+  /** For a finalize: it has a transaction of its own, so that a run can be at it. */
   isolate: z.literal(true).optional(),
   /** The workflows its children may be; absent when they cannot be seen, so that it may be any. */
   workflows: z.array(z.string()).optional(),

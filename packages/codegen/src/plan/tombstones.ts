@@ -8,7 +8,7 @@ import type { Earlier } from "./storage-names.js";
 import { storedAs } from "./workflow-names.js";
 import { planHash } from "./write.js";
 
-/** What runs may still be at or have results of. Tombstones stay until they are dropped. */
+/** Returns what runs may still be at or have results of. Tombstones stay until they are dropped. */
 export function tombstonesOf(
   { baseline, last: all, drops = false }: Earlier,
   workflows: readonly WorkflowPlan[],

@@ -78,7 +78,10 @@ function newlyFrom({ name, renamedFrom }: WorkflowPlan, { workflows }: WrittenPl
   return before?.options["renamedFrom"] === from ? undefined : from;
 }
 
-/** What the runs of an earlier name are stored under; undefined if a plan knows no such name. */
+/**
+ * Returns what the runs of an earlier name are stored under; undefined if a plan knows no such
+ * name.
+ */
 export function storedIn(
   { workflows, removed = [] }: WrittenPlan,
   from: string,

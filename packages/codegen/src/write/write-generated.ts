@@ -86,7 +86,7 @@ function editedByHand(paths: readonly string[]): string {
   );
 }
 
-/** What `writeGenerated` would do. @throws WriteRefused, but not for edits by hand */
+/** Returns what `writeGenerated` would do. @throws WriteRefused, but not for edits by hand */
 export async function driftOf(
   functionsDir: string,
   files: readonly GeneratedFile[],

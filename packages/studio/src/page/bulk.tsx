@@ -80,7 +80,7 @@ function textOf({ since, until, tag = {}, ...named }: RunsFilter): string {
   return which.join(", ");
 }
 
-/** What has ended is shown for so long, on every page. */
+/** How long a bulk that has ended is shown on every page. */
 const SHOWN_MS = 3_600_000;
 const STORED = "closed bulks";
 

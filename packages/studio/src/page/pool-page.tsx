@@ -22,7 +22,13 @@ export function PoolPage() {
         <dl className="tiles">
           <Tile name="Slots in use" isBad={isFull}>
             {value.running} of {value.maxParallelism}{" "}
-            <meter max={value.maxParallelism} value={value.running} aria-label="Slots in use" />
+            <meter
+              max={value.maxParallelism}
+              value={value.running}
+              // Browsers draw it red if its value is above `high`, and its optimum below `low`.
+              {...(isFull && { low: 0.5, high: value.maxParallelism - 0.5, optimum: 0 })}
+              aria-label="Slots in use"
+            />
           </Tile>
           <Tile name="Steps in the queue" isBad={isFull}>
             {atLeast(value.waiting)}

@@ -133,7 +133,7 @@ export function RunsPage({ query }: { query: URLSearchParams }) {
             empty={
               query.size === 0 ? undefined : (
                 <>
-                  No run matches the filter: change it, or <a href="#/runs">show all runs</a>.
+                  No runs. Change the filter, or <a href="#/runs">show all runs</a>.
                 </>
               )
             }

@@ -44,7 +44,10 @@ export function useWatched<Name extends ReadName>(
   return watched.key === key ? watched : {};
 }
 
-/** What costs more than a page is read again at most so often, in ms, after a change. */
+/**
+ * After a change, the shortest time in ms before something that costs more than a page is read
+ * again.
+ */
 const PAUSE_MS = 5_000;
 
 /**

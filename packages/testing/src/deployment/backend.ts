@@ -51,7 +51,7 @@ export type Happening =
   /** Its attempts are used up. */
   | { readonly what: "exhausted"; readonly path: FunctionPath; readonly attempts: number }
   | { readonly what: "failed"; readonly path: FunctionPath; readonly error: string }
-  /** A scheduled function was started, so many ms after it was due. */
+  /** A scheduled function was started, `lagMs` ms after it was due. */
   | { readonly what: "started"; readonly path: FunctionPath; readonly lagMs: number }
   /** An action's code begins or has ended, however. */
   | { readonly what: "began" | "ended"; readonly path: FunctionPath }

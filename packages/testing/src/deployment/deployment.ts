@@ -181,7 +181,7 @@ export class Deployment {
     };
   }
 
-  /** Does something from outside, so many ms from now. */
+  /** Does something from outside, in this many ms. */
   at(ms: number, run: () => unknown): void {
     this.clock.at(this.clock.now() + ms, () => {
       // What is refused is for whoever asked to look at.

@@ -6,7 +6,7 @@ export type ActionFault = "dies at start" | "dies before report" | "dies after r
 /** How a call by an action goes wrong. `lost`: it does not arrive, or its answer does not. */
 export interface CallFault {
   readonly lost?: "request" | "answer";
-  /** It comes later, or a second time, after so many ms. */
+  /** It comes later, or a second time, after this many ms. */
   readonly lateMs?: number;
   readonly againMs?: number;
 }

@@ -43,7 +43,7 @@ export class StoredTable {
   }
 }
 
-/** The part of a schema that is looked at: which tables there are, with which indexes. */
+/** The part of a schema that is read: which tables there are, with which indexes. */
 interface ExportedTable {
   export(): { readonly indexes: readonly ExportedIndex[] };
 }

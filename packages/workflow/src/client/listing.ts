@@ -78,7 +78,7 @@ export interface ListedRun extends RunFacts {
   waitsFor?: Waiting;
   /** With `places` or `doing`: what a run has collected that begins when no more starts come. */
   collecting?: Collecting;
-  /** Of a run without a key and tags: the beginning of its input as JSON, if that is small. */
+  /** For a run without a key or tags: the beginning of its input as JSON, if that is small. */
   input?: string;
   /**
    * Where a run is that goes on, with `places` or `doing`: its path from the run down, such as

@@ -124,7 +124,7 @@ function startTime(
   return at;
 }
 
-/** Of a document's 16 levels, as deep as the context stands in one. */
+/** How deep a context can be: a document has 16 levels, and the context is inside one. */
 const MAX_DEPTH = 14;
 
 /** @throws a {@link Failure} that names the option, if it cannot be stored. */
@@ -171,9 +171,9 @@ function checkCollected(
   if (onComplete !== undefined) throw refused("onComplete", "give the workflow an `onEnd`");
 }
 
-/** One call into the component carries at most so many bytes of inputs, … */
+/** How many bytes of inputs one call into the component carries at most, … */
 const BATCH_BYTES = 4_000_000;
-/** … and schedules at most so many functions: one for each run and each timeout. */
+/** … and how many functions it schedules at most: one for each run and each timeout. */
 const BATCH_FUNCTIONS = 500;
 /**
  * A start that opens a run and closes it schedules its time, a check of that, and its beginning.

@@ -98,7 +98,7 @@ function readCursor(text: string | null): { cursor: string | null; seen: number[
   }
 }
 
-/** Of a loop only the first iteration and so many of the newest are recorded. */
+/** How many of a loop's newest iterations are recorded, beside the first. */
 const RECORDED_ITERATIONS = 100;
 
 /** Finds the nodes that a run skipped. They are not recorded, but follow from what is. */

@@ -20,16 +20,16 @@ type Bulk = Doc<"bulks">;
 
 /** How many runs a page changes. */
 const PAGE = 50;
-/** A page that has failed is tried again, with so many times fewer runs … */
+/** How many times fewer runs a page has when it is tried again after a failure, … */
 const SMALLER = 7;
-/** … and when it has failed so often with the first run alone, that is refused. */
+/** … and how often it may fail with the first run alone before that is refused. */
 const MOST_FAILURES = 3;
-/** It stops if more than half of the newest so many were refused. */
+/** How many of the newest runs count: it stops if more than half of them were refused. */
 const RECENT = 100;
 /** So many reasons are told apart: those of the app's schemas may be different for each run. */
 const REASONS = 10;
 const OTHER_REASONS = "other reasons";
-/** Bulks are kept so long after their end: whoever starts another removes them. */
+/** How long bulks are kept after their end: whoever starts another removes them. */
 const KEPT_MS = 30 * 24 * 3_600_000;
 
 /** What each answers if it was done. */

@@ -77,7 +77,7 @@ export const look = query({
   },
 });
 
-/** What an inbox holds for a stage, in the order in which it takes that. */
+/** Returns what an inbox holds for a stage, in the order in which it takes that. */
 async function* eventsFor(
   ctx: QueryCtx,
   { run, names, stage, races = 0 }: ObjectType<typeof forNode>,
@@ -116,7 +116,9 @@ export const giveBack = mutation({
   },
 });
 
-/** What a stage makes of a stored event, if that differs from what the others make of it. */
+/**
+ * Returns what a stage makes of a stored event, if that differs from what the others make of it.
+ */
 function forStage({ otherwise }: Doc<"inbox">, stage: string) {
   return otherwise?.find((one) => one.stage === stage);
 }

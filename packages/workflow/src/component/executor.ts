@@ -154,7 +154,7 @@ export const toBegin = internalQuery({
   handler: async (ctx, { works, job }) => await core.leftToBegin(ctx, works, job),
 });
 
-/** A report goes on for so long, in ms, of the second that a transaction has. */
+/** How long a report goes on, in ms, of the second that a transaction has. */
 const MOST_MS = 300;
 
 /** Takes in how attempts ended. An end that fails is rolled back alone, and is refused. */
@@ -241,7 +241,7 @@ async function record(
   return true;
 }
 
-/** Where the report of a step enters its run; null if it is not active. */
+/** Returns where the report of a step enters its run; null if it is not active. */
 async function viaOf(ctx: MutationCtx, token: Token): Promise<Via | null> {
   const step = await stepWithId(ctx, token.step);
   const run = step === null ? null : await ctx.db.get("runs", step.run);

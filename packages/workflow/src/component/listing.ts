@@ -23,14 +23,14 @@ import { factsOf, nodeFactsOf, nodeFields, pageFields, runFacts } from "./views.
 
 export const vListed = v.object({
   ...runFacts,
-  /** Of a child: its place among its siblings, and its key where they were given as a record. */
+  /** For a child: its place among its siblings, and its key where they were given as a record. */
   index: v.optional(v.number()),
   childKey: v.optional(v.string()),
   /** Runs of the top level may have them. */
   tags: v.optional(vTags),
   waitsFor: v.optional(vWaiting),
   collecting: v.optional(vCollecting),
-  /** Of a run without a key and tags: the beginning of its input as JSON, if that is small. */
+  /** For a run without a key and tags: the beginning of its input as JSON, if that is small. */
   input: v.optional(v.string()),
   /** Runs that go on are somewhere; told if that was asked for. */
   at: v.optional(vAt),
@@ -96,7 +96,7 @@ export const count = query({
   },
 });
 
-/** Of the queue: by the workflow of the run at the top, and by the permits that a step needs. */
+/** For the queue: by the workflow of the run at the top, and by the permits that a step needs. */
 const vQueued = v.object({
   workflow: v.string(),
   permits: vPermits,
@@ -159,7 +159,7 @@ export const poolUse = query({
   },
 });
 
-/** Where a step of a run or of one below it is, seen from there. */
+/** Returns where a step of a run or of one below it is, seen from there. */
 async function placeBelow(ctx: QueryCtx, run: Run, step: Step, doing: Doing) {
   const own = await ctx.db.get("runs", step.run);
   const above = own === null ? undefined : await new Paths(ctx, run, true).of(own);
@@ -176,7 +176,7 @@ async function rowOf(ctx: QueryCtx, run: Run, at: At | undefined) {
 
 const vRecord = v.object({
   ...nodeFields,
-  /** Of children: to list them by. */
+  /** For children: to list them by. */
   id: v.optional(v.string()),
   /** It is a `.child`. */
   single: v.optional(v.boolean()),

@@ -52,7 +52,7 @@ export default defineSchema({
     one: v.optional(vOne),
     standing: v.optional(vStanding),
     collects: v.optional(vCollects),
-    /** Of a child: the run and the record above it, its place, and its key if it has one. */
+    /** For a child: the run and the record above it, its place, and its key if it has one. */
     parentRun: v.optional(v.id("runs")),
     parentStep: v.optional(v.id("steps")),
     index: v.number(),
@@ -62,7 +62,7 @@ export default defineSchema({
     /** The part of its workflow that it goes through: a branch, or a body. Default: all of it. */
     within: v.optional(v.string()),
     root: v.optional(v.id("runs")),
-    /** Of a child that waits: where it will begin. */
+    /** For a child that waits: where it will begin. */
     first: v.optional(vStage),
     /** Its input if that is small; else it is in a step record. */
     input: v.optional(v.any()),
@@ -76,7 +76,7 @@ export default defineSchema({
     startedAt: v.number(),
     endedAt: v.optional(v.number()),
     outputStep: v.optional(v.id("steps")),
-    /** Of a child: the output as well, if it is small. */
+    /** For a child: the output as well, if it is small. */
     output: v.optional(v.any()),
     error: v.optional(vError),
     endsAs: v.optional(vBadEnd),
@@ -138,7 +138,7 @@ export default defineSchema({
     .index("by_key", ["workflow", "key", "state", "at"])
     .index("by_run", ["run"]),
 
-  /** Of each key of a `collect`: the run that collects its starts, with its first record. */
+  /** For each key of a `collect`: the run that collects its starts, with its first record. */
   collectors: defineTable({
     workflow: v.string(),
     key: v.string(),
@@ -182,7 +182,7 @@ export default defineSchema({
     /** How many attempts its `retry` does not count: they have held a limit. */
     uncounted: v.optional(v.number()),
     startedAt: v.number(),
-    /** Of an action: when its attempt began, written when that ends. */
+    /** For an action: when its attempt began, written when that ends. */
     beganAt: v.optional(v.number()),
     endedAt: v.optional(v.number()),
     output: v.optional(v.any()),
@@ -190,7 +190,7 @@ export default defineSchema({
     /** Of failed attempts, oldest first; if too large, the first and the newest. */
     errors: v.optional(v.array(vError)),
     retries: v.optional(v.array(vRetry)),
-    /** Of an action: what it needs of limits, as it was when the run came to it. */
+    /** For an action: what it needs of limits, as it was when the run came to it. */
     permits: vPermits,
     /** That of its run, copied so that a work needs no other record. */
     standing: v.optional(vStanding),
@@ -204,7 +204,7 @@ export default defineSchema({
     event: v.optional(vEvent),
     /** Of a large input. */
     given: v.optional(vGiven),
-    /** Of an event: what it has taken, or that its time was over. */
+    /** For an event: what it has taken, or that its time was over. */
     took: v.optional(vTook),
     timedOut: v.optional(v.boolean()),
     /** Checks some seconds later whether that function was lost; canceled by it. */
@@ -214,11 +214,11 @@ export default defineSchema({
     paused: v.optional(v.boolean()),
     /** It is not removed with its iteration. */
     permanent: v.optional(v.boolean()),
-    /** Of one of many children: the parent's record. It does not begin once that has ended. */
+    /** For one of many children: the parent's record. It does not begin once that has ended. */
     parentOfMany: v.optional(v.id("steps")),
     /** While a restarted run waits for its turn: the time of the loop that it goes on with. */
     deadline: v.optional(vDeadline),
-    /** Of an `onEnd`: the next run of its key begins when it has ended. */
+    /** For an `onEnd`: the next run of its key begins when it has ended. */
     passesTurn: v.optional(v.boolean()),
     undoable: v.optional(v.boolean()),
     undone: v.optional(v.boolean()),
@@ -227,23 +227,23 @@ export default defineSchema({
     chosen: v.optional(v.string()),
     names: v.optional(v.array(v.string())),
     storedNames: v.optional(v.array(v.string())),
-    /** Of children: how many there are, how they were given, and how many may run at once. */
+    /** For children: how many there are, how they were given, and how many may run at once. */
     total: v.optional(v.number()),
     keyed: v.optional(v.boolean()),
     single: v.optional(v.boolean()),
     concurrency: v.optional(v.number()),
     tolerate: v.optional(vTolerate),
     inserting: v.optional(v.boolean()),
-    /** Of children: the parent waits for them no more. */
+    /** For children: the parent waits for them no more. */
     settled: v.optional(v.boolean()),
     /** Of children that are the cases of a race, and which of them has won. */
     race: v.optional(vRace),
     won: v.optional(v.id("runs")),
-    /** Of children: what those that were canceled have done is not undone with them. */
+    /** For children: what those that were canceled have done is not undone with them. */
     keepsDone: v.optional(v.boolean()),
-    /** Of children: something under it may have a compensation. */
+    /** For children: something under it may have a compensation. */
     undoableBelow: v.optional(v.boolean()),
-    /** Of children: what the outputs of the first of them were reduced to. */
+    /** For children: what the outputs of the first of them were reduced to. */
     reduced: v.optional(v.object({ value: v.any(), from: v.number() })),
   })
     .index("by_run", ["run"])
@@ -265,7 +265,7 @@ export default defineSchema({
   /** A row for each tolerated failed child, until it is added to the sum, which is a row too. */
   failedChildren: defineTable({
     parent: v.id("steps"),
-    /** Of a sum: how many are in it, and what will add the others. */
+    /** For a sum: how many are in it, and what will add the others. */
     count: v.optional(v.number()),
     recount: v.optional(v.id("continuations")),
   }).index("by_parent", ["parent", "count"]),
@@ -287,9 +287,9 @@ export default defineSchema({
     run: v.id("runs"),
     step: v.id("steps"),
     child: v.optional(v.id("runs")),
-    /** Of a child: when the last was completed of what it can still undo. */
+    /** For a child: when the last was completed of what it can still undo. */
     at: v.optional(v.number()),
-    /** Of a step inside a loop: the loop's state and iteration then. */
+    /** For a step inside a loop: the loop's state and iteration then. */
     loop: v.optional(v.any()),
   })
     .index("by_run", ["run", "at"])

@@ -26,7 +26,10 @@ async function logSteering(ctx: MutationCtx, id: RunId, what: Steered["what"], f
   await ctx.db.patch("runs", id, { steered: [...before, { what, at: Date.now(), from }] });
 }
 
-/** What a verb does to a run and everything under it. @param steer false answers `refused`. */
+/**
+ * Makes a handler that does something to a run and everything under it. @param steer false answers
+ * `refused`.
+ */
 function steering<Done extends Steered["what"], Refused extends string>(
   done: Done,
   refused: Refused,
@@ -59,7 +62,7 @@ export const resume = mutation({
   handler: steering("resumed", "not paused", resumeRun),
 });
 
-/** Why an ended run of the top level is not found; null if it is. */
+/** Returns why an ended run of the top level is not found; null if it is. */
 async function refusalOf(ctx: QueryCtx, run: Run | null) {
   if (run === null) return "unknown";
   if (run.parentRun !== undefined) return "child";

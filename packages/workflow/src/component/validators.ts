@@ -50,7 +50,7 @@ export const DOING = [
 export const vDoing = oneOf(...DOING);
 export type Doing = Infer<typeof vDoing>;
 
-/** Of a run whose workflow has a `one`: its key, and what becomes of a start while it is taken. */
+/** For a run whose workflow has a `one`: its key, and what becomes of a start while it is taken. */
 export const vOne = v.object({
   key: v.string(),
   otherwise: oneOf("wait", "skip", "cancelOld", "newestWaits"),
@@ -126,7 +126,7 @@ export const vRetry = v.object({
   holds: v.optional(v.string()),
 });
 
-/** Of a wait: the storage name of the event that came, of several; null if its time was over. */
+/** For a wait: the storage name of the event that came, of several; null if its time was over. */
 export const vCame = v.union(v.string(), v.null());
 
 /** The iterations of the loops around a stage, outermost first, from 1. Absent outside loops. */
@@ -153,13 +153,13 @@ export const vRead = v.object({
   tolerant: v.optional(v.boolean()),
   /** These are the cases of a race: the one that has won. */
   race: v.optional(v.boolean()),
-  /** Of a loop: its state and iteration. */
+  /** For a loop: its state and iteration. */
   loop: v.optional(v.boolean()),
   /** Why the run is being undone. */
   cause: v.optional(v.boolean()),
   /** How the run has ended. */
   ended: v.optional(v.boolean()),
-  /** Of a loop, for a compensation: as the step has seen it. */
+  /** For a loop, for a compensation: as the step has seen it. */
   undoing: v.optional(v.boolean()),
   /** How many runs above it the value is: it is in a branch, or a body, of a run's definition. */
   up: v.optional(v.number()),
@@ -205,7 +205,7 @@ export const vToken = v.object({
   generation: v.optional(v.number()),
   /** The hash of the plan that the run has gone by; empty if these were several. */
   plan: v.optional(v.string()),
-  /** Of one of many children: the parent's record. */
+  /** For one of many children: the parent's record. */
   parentOfMany: v.optional(v.string()),
 });
 export type Token = Infer<typeof vToken>;
@@ -298,7 +298,7 @@ export const vNewChildren = v.object({
 });
 export type NewChildren = Infer<typeof vNewChildren>;
 
-/** Of an event's node: what it took, or that its time was over. */
+/** For an event's node: what it took, or that its time was over. */
 const ofEvent = { took: v.optional(vTook), timedOut: v.optional(v.boolean()) };
 
 /** What became of the step of the token. */
@@ -336,10 +336,10 @@ export const vFused = v.object({
   output: v.optional(v.any()),
   /** Why it failed; with an output: before it recovered. */
   error: v.optional(vError),
-  /** Of a loop: its iteration. It goes on unless `isOver`. */
+  /** For a loop: its iteration. It goes on unless `isOver`. */
   iteration: v.optional(v.number()),
   isOver: v.optional(v.boolean()),
-  /** Of a branch: the key of its case. It goes on until there is an output. */
+  /** For a branch: the key of its case. It goes on until there is an output. */
   chosen: v.optional(v.string()),
   ...ofEvent,
   /** It has a record already. */
@@ -515,7 +515,7 @@ export const settleArgs = {
   plan: v.optional(v.string()),
   entry: v.optional(v.string()),
   outcome: vOutcome,
-  /** Of the step of the token: when its attempt began, or what it has waited for. */
+  /** For the step of the token: when its attempt began, or what it has waited for. */
   ...began,
   fused: v.array(vFused),
   /** Children whose outputs were reduced here. */

@@ -74,10 +74,10 @@ export const stepFields = {
   iterations: v.optional(vIterations),
   state: vStepState,
   attempt: v.number(),
-  /** Of an action: how many of its attempts have held a limit, and which it holds now. */
+  /** For an action: how many of its attempts have held a limit, and which it holds now. */
   held: v.optional(v.number()),
   holds: v.optional(v.string()),
-  /** Of an action: since when its attempt could begin, and when it did. */
+  /** For an action: since when its attempt could begin, and when it did. */
   queuedAt: v.optional(v.number()),
   beganAt: v.optional(v.number()),
   waitsFor: v.optional(vWaitsFor),

@@ -105,7 +105,10 @@ type LoopNode<
   ) => Sequence<State, Events, Names>;
   /** Says whether the iteration that has just ended was the last. */
   until: (scope: ScopeOf<InLoop<Scope, State>>) => boolean;
-  /** After so many iterations without an end the run fails. From 1 to 100,000. */
+  /**
+   * How many iterations the loop has at most, from 1 to 100,000. If it has not ended by then, the
+   * run fails.
+   */
   maxIterations: number;
   /** Limits the whole loop. When it is over, the loop fails. Default: none. */
   timeout?: Duration;

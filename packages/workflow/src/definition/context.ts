@@ -81,9 +81,9 @@ export type ErrorKind = (typeof ERROR_KINDS)[number];
 export type StepError = {
   message: string;
   kind: ErrorKind;
-  /** Of what has timed out before it began: it has waited longer than its `waitAtMost`. */
+  /** Set if it timed out before it began: it has waited longer than its `waitAtMost`. */
   reason?: "waiting" | undefined;
-  /** … and for what: `for the limit "tenant" of "acme"`, or `for a slot of the pool`. */
+  /** What it waited for then: `for the limit "tenant" of "acme"`, or `for a slot of the pool`. */
   waitedFor?: string | undefined;
   /** The `data` of a `ConvexError`; absent if over 64 KiB, or nested more than 6 deep. */
   data?: Value | undefined;

@@ -325,8 +325,8 @@ export interface Config {
   /**
    * How many actions that name a limit run at once: `{ perKey: 3 }` of each key, `{ total: 5 }` in
    * all, or both; and how many start in a time: `{ rate: { limit: 500, per: "1m" } }`. With
-   * `maxWaiting`, a start throws a `LimitError` where so many wait. Default: what is stored; none
-   * at first.
+   * `maxWaiting`, a start throws a `LimitError` if that many already wait. Default: what is stored;
+   * none at first.
    */
   limits?: Limits;
   /** How long a run of a workflow without a `retention` is kept after its end. Default: forever. */

@@ -149,7 +149,7 @@ export type Rest<Default> = [Default] extends [never] ? never : (b: never) => De
 
 /** A match. The order matters to inference: cases, default. */
 export type MatchNode<Input, Scope extends Entries, Cases, Of, By extends string, Default, Hint> = {
-  /** What is told apart: a node, `input`, `loop` or `each`. */
+  /** What the cases distinguish: a node, `input`, `loop` or `each`. */
   of: Known<ScopeOf<Scope>, Of>;
   /** The field of it, or a path of two, such as `"event.name"`. Default: the value is the key. */
   by?: ByOf<OutputIn<ScopeOf<Scope>, Of>, Of, By>;

@@ -27,7 +27,7 @@ type Silent<Scope extends Entries> = Extract<Scope[number], readonly [never, str
 /** The names of all nodes, and the paths of those inside: `agent.think`, `route.big.x`. */
 export type NamesOf<Scope extends Entries> = Exclude<Scope[number][0], "input"> | Silent<Scope>;
 
-/** Of the names in a body or case, those that it has added itself. */
+/** The names that a body or case has added itself. */
 export type Inside<Scope extends Entries, Names> = Exclude<
   Names & string,
   NamesOf<Scope> | "loop" | "each"

@@ -116,7 +116,7 @@ const SHOWS_VALUES =
 /** The kinds of errors whose messages the app or a schema writes. */
 const WRITTEN_BY_APP: readonly Problem["kind"][] = ["thrown", "nonRetryable", "invalidInput"];
 
-/** A message that was written here, or by the app where that is no longer told. */
+/** The end of a message that was written here, or in place of one of the app. */
 const NOT_SHOWN = /(?:is|are) not shown, as [\w ]+ sensitive$/;
 
 /** Where a list or an object is too large, which tells the names of fields. */

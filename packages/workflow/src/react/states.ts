@@ -43,7 +43,7 @@ const IDLE: Badge = { tone: "idle", sign: "", label: "not reached" };
 const UNDONE: Badge = { tone: "stopped", sign: "↩", label: "undone" };
 const NOT_UNDONE: Badge = { tone: "bad", sign: "✕", label: "not undone" };
 const QUEUED: Badge = { ...BADGES.queued, label: "queued, waiting for a slot" };
-/** Of a wait: the run goes on without the event. */
+/** For a wait: the run goes on without the event. */
 const TIMED_OUT: Badge = { tone: "waiting", sign: "◷", label: "timed out" };
 const UNDO = ".compensate";
 /** `status` counts no more that come before a step. */

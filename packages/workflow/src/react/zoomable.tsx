@@ -18,7 +18,7 @@ const STEP = 1.25;
  * wheel with Ctrl. What does not fit is scrolled to, or dragged.
  */
 export function Zoomable(props: {
-  /** Of the drawing, in px, at its own size. */
+  /** The size of the drawing, in px, before it is zoomed. */
   width: number;
   /** What of its width is shown first, if there is no room for all. */
   first: number;

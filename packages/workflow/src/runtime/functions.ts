@@ -71,7 +71,7 @@ export const entryArgs = {
   starting: v.optional(vStarting),
 };
 
-/** Of a mutation or query that is called as a nested transaction. */
+/** The arguments of a mutation or query that is called as a nested transaction. */
 export const nestedArgs = {
   runId: v.string(),
   iterations: v.optional(vIterations),

@@ -8,13 +8,16 @@ import type { WorkflowReference } from "./reference.js";
 import { misshapeOf } from "../shape.js";
 import { checkStorable, copied, MAX_VALUE_BYTES } from "../values.js";
 
-/** Of a document's 16 levels: inputs are stored in a page of children, events in a union. */
+/**
+ * How deep a value can be: a document has 16 levels, and inputs are stored in a page of children,
+ * events in a union.
+ */
 export const MAX_DEPTH = 13;
 
 interface Named {
   readonly subject: string;
   readonly root: string;
-  /** The paths, from the root on, of which a message tells nothing. */
+  /** The paths, from the root on, that no message reveals. */
   readonly sensitive?: readonly string[];
 }
 

@@ -29,7 +29,7 @@ interface Sequence {
 
 /** The part of a definition that a run of its own goes through. */
 interface Apart {
-  /** What the paths of its nodes begin with, but for the dot: `facts.thumb`, `subtitles`. */
+  /** What the paths of its nodes begin with, without the dot: `facts.thumb`, `subtitles`. */
   readonly body: string;
   /** The path of the node. */
   readonly of: string;

@@ -138,7 +138,7 @@ function firstAction(own: Bound, nodes: Nodes, prefix = ""): string | undefined 
 interface FirstOptions {
   /** What the paths of its nodes begin with. Default: nothing. */
   readonly prefix?: string;
-  /** Of the loops around it. Default: there are none. */
+  /** The iterations of the loops around it. Default: there are none. */
   readonly iterations?: number[] | undefined;
   /** Whoever starts the run makes its keys. Default: it does so itself. */
   readonly isKeyed?: boolean | undefined;

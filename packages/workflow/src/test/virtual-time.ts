@@ -21,7 +21,7 @@ const { setImmediate: realImmediate } = globalThis as {
 };
 const realTurn = realImmediate ?? ((done: () => void) => realSetTimeout(done, 0));
 
-/** After so many turns without input or output, functions wait for virtual time. */
+/** How many turns without input or output mean that functions wait for virtual time. */
 const QUIET_TURNS = 100;
 
 /** Says whether the process reads a file or asks for an address. Only Node tells. */
@@ -33,7 +33,7 @@ function isReading(): boolean {
 
 /** How many turns of the event loop functions get to end. */
 const TURNS = 50;
-/** So many instants without an end, and something schedules itself for ever. */
+/** After this many instants without an end, something must be scheduling itself forever. */
 const MAX_INSTANTS = 100_000;
 
 /** Runs an app over convex-test in virtual time. */

@@ -253,7 +253,7 @@ type EnqueueBatch<Kind extends WorkKind, Defined extends Limits> = <
   options?: OptionsOf<Kind, Callback, Defined>,
 ) => Promise<WorkId[]>;
 
-/** One call into the component asks for so many states. */
+/** How many states one call into the component asks for. */
 const STATUS_BATCH = 1_000;
 
 /** A context that may be absent stays so in the arguments' type. */

@@ -61,7 +61,7 @@ export async function endAttempt(
 
 /**
  * Returns when a work is tried again, in ms since the epoch, and how many attempts are not counted
- * by then; null if it is not. What the attempt asks to be held is held.
+ * by then; null if it is not. It also holds the limit that the attempt asks to hold.
  */
 async function nextAttempt(
   ctx: MutationCtx,

@@ -3,7 +3,10 @@ import { internal } from "./_generated/api.js";
 import type { Doc, Id } from "./_generated/dataModel.js";
 import type { MutationCtx, QueryCtx } from "./_generated/server.js";
 
-/** The watchdog checks works so long after they are due, and stays on for those it is to check. */
+/**
+ * How long after works are due the watchdog checks them. It stays on for those that it has to
+ * check.
+ */
 const SWEEP_AFTER_MS = 2 * LATE_MS;
 const SOON_MS = LONGEST_PAUSE_MS - SWEEP_AFTER_MS;
 

@@ -55,7 +55,7 @@ export const repairMore = continuation<Page>(repairPage);
 /* A type and not an interface, as a continuation keeps it as a Convex value. */
 type Page = {
   readonly cursor: string | null;
-  /** Of works that are due in this time. */
+  /** The time in which works are due. */
   readonly from: number;
   readonly upTo: number;
 };

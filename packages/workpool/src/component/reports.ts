@@ -33,7 +33,9 @@ const addCounts = (a: Counts, b: Counts): Counts => combined((what) => a[what] +
 export const countsSince = (before: Counts, after: Counts): Counts =>
   combined((what) => Math.max(0, after[what] - before[what]));
 
-/** Works that end without a slot are counted in so many documents: cancels rarely conflict. */
+/**
+ * In how many documents works are counted that end without a slot, so that cancels rarely conflict.
+ */
 const SHARDS = 8;
 
 /** Counts works that ended without a slot: canceled in time, or without a function. */
@@ -50,7 +52,7 @@ export async function countWithoutSlot(ctx: MutationCtx, what: Counted, howMany 
 
 const REPORT_EVERY_MS = 60_000;
 
-/** The pool makes no progress if nothing starts for so long while works wait. */
+/** The pool is stalled if nothing starts for this long while works wait. */
 const NO_PROGRESS_MS = 2 * 60_000;
 
 /** What reading the figures takes at most. A completion does it, and may have little left. */

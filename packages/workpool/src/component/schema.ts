@@ -38,7 +38,7 @@ export default defineSchema({
     retry: v.optional(vRetryBehavior),
     /** The names of the permits that each attempt needs; absent if it has no limits. */
     permits: v.optional(v.array(v.string())),
-    /** How long each attempt waits at most for a slot and its permits. Default: for ever. */
+    /** How long each attempt waits at most for a slot and its permits. Default: forever. */
     waitAtMostMs: v.optional(v.number()),
     /** Whose it is, where slots are shared by keys. */
     fairness: v.optional(vFair),
@@ -123,7 +123,7 @@ export const enqueueFields = {
   retry: v.optional(vRetryBehavior),
   /** The names of the permits that each of them needs, from `permitsFor`. Default: none. */
   permits: v.optional(v.array(v.string())),
-  /** How long each attempt waits at most for a slot and its permits. Default: for ever. */
+  /** How long each attempt waits at most for a slot and its permits. Default: forever. */
   waitAtMostMs: v.optional(v.number()),
   /** Whose they are, where slots are shared by keys. Default: nobody's. */
   fairness: v.optional(vFair),

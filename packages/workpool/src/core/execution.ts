@@ -87,7 +87,7 @@ export class Execution<Attempt extends { readonly slot: SlotId }, Ended> {
     clearTimeout(timer);
   }
 
-  /** What is reported next. */
+  /** Returns what is reported next. */
   #next(): Ended[] {
     let bytes = 0;
     const fits = (each: Ended, index: number): boolean => {

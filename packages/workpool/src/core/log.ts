@@ -27,7 +27,7 @@ export function checkLogLevel(logLevel: LogLevel): void {
   );
 }
 
-/** How much is logged. Reads the gate only if this transaction has not done so. */
+/** Returns how much is logged. Reads the gate only if this transaction has not done so. */
 export async function logLevelOf(ctx: HostQueryCtx): Promise<LogLevel> {
   const seen = poolTx(ctx).gate;
   const gate = seen === undefined ? await readGate(ctx) : seen;

@@ -116,7 +116,9 @@ export function withCauses(message: string, error: Error): string {
   return text;
 }
 
-/** What a cause says; of several errors without a message, as of `fetch`, what each says. */
+/**
+ * Returns what a cause says; of several errors without a message, as of `fetch`, what each says.
+ */
 function saidBy(cause: unknown): string {
   if (!(cause instanceof Error)) return typeof cause === "string" ? cause : "";
   if (cause.message !== "" || !(cause instanceof AggregateError)) return String(cause.message);

@@ -58,7 +58,7 @@ function timeOfRetry(after: number | Date): number {
   );
 }
 
-/** What was thrown as a {@link RetryAfter}, even by another copy of this package. */
+/** Returns what was thrown as a {@link RetryAfter}, even by another copy of this package. */
 export function askedBy(
   thrown: unknown,
 ): { at: number; message: string; data: Value; holds: string | undefined } | undefined {
@@ -80,8 +80,8 @@ export interface Answered {
 }
 
 /**
- * How many ms from now the header `Retry-After` of a response asks to wait: it holds seconds, or an
- * HTTP date. Undefined if there is none that can be read.
+ * Returns how many ms from now the header `Retry-After` of a response asks to wait: it holds
+ * seconds, or an HTTP date. Undefined if there is none that can be read.
  */
 export function retryAfterMs({ headers }: Pick<Answered, "headers">): number | undefined {
   const text = headers.get("retry-after")?.trim() ?? "";

@@ -57,7 +57,7 @@ async function endOne(ctx: HostCtx, host: Host, { _id, work }: Doc<"waits">): Pr
   }
 }
 
-/** What a work waits for, for a message. */
+/** Returns what a work waits for, for a message. */
 async function waitedFor(ctx: MutationCtx, work: string): Promise<string> {
   const row = await limitedRow(ctx, work);
   const line = row === null ? null : await findLine(ctx, row.line);

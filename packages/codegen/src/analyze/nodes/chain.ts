@@ -24,7 +24,7 @@ class Chain {
     private readonly links = 0,
   ) {}
 
-  /** What a function adds to the nodes that are in the builder it is given. */
+  /** Returns what a function adds to the nodes that are in the builder it is given. */
   of(
     { fn, file }: FoundFunction,
     at: Node,

@@ -168,7 +168,7 @@ export function literalName({ call }: NodeCall, file: DefinitionFile): string | 
   return name === undefined ? undefined : constantText(name, file);
 }
 
-/** What the one stage of a node, which bears its name, has from it. */
+/** Returns what the one stage of a node, which bears its name, has from it. */
 export const ofNode = ({ name, path, code, label }: Named) => ({
   name: path,
   node: path,

@@ -76,7 +76,7 @@ function childrenStage(
   return stagePlan({ ...ofNode(named), mention }, work, { visible, recover }, file);
 }
 
-/** What a `concurrency` reads: one that is not seen may be a function. */
+/** Returns what a `concurrency` reads: one that is not seen may be a function. */
 export function readsOfMost(options: Options, file: DefinitionFile): Reads {
   const option = options.get("concurrency");
   if (option === undefined) return options.rest === undefined ? [] : "*";

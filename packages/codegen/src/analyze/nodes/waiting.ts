@@ -40,7 +40,9 @@ function heldIn(value: Node, file: DefinitionFile): Node {
   return (ts.isIdentifier(node) ? constantOf(node, file) : undefined) ?? value;
 }
 
-/** What a value reads that may be a function of the scope: everything, if it is not seen. */
+/**
+ * Returns what a value reads that may be a function of the scope: everything, if it is not seen.
+ */
 function readsIfFunction(value: Node, file: DefinitionFile): Reads {
   const fn = functionOf(value, file);
   if (fn !== undefined) return readsOf(fn, "ofScope", file);
@@ -94,7 +96,7 @@ export const event: NodeKind = {
   },
 };
 
-/** What a `match` reads of the scope: a function, or one for each of several names. */
+/** Returns what a `match` reads of the scope: a function, or one for each of several names. */
 function readsOfMatch(match: Option, file: DefinitionFile): Reads {
   const each = objectOf(match.value, file)?.properties.map((option) => readOption(option));
   if (each === undefined) return scopeReads(match, file, "match");

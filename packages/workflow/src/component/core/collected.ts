@@ -32,7 +32,7 @@ export function rowsOf(ctx: QueryCtx, run: RunId, after?: bigint) {
   });
 }
 
-/** Whose starts a run takes when it begins: its own, or those that were left to it. */
+/** Returns whose starts a run takes when it begins: its own, or those that were left to it. */
 export const sourceOf = ({ _id, collects }: Pick<Run, "_id" | "collects">): RunId =>
   collects?.rest ?? _id;
 
@@ -42,7 +42,7 @@ const MOST_READ = MOST_ITEMS + 1;
 
 const NONE: Counted = { items: 0, bytes: 0, upTo: 0n };
 
-/** What has been collected; of very much, as much as one run may have at least. */
+/** Returns what has been collected; of very much, as much as one run may have at least. */
 export async function counted(ctx: QueryCtx, run: RunId, most = MOST_READ): Promise<Counted> {
   const last = await lastOf(ctx, run);
   let { items, bytes, upTo } = last?.counted ?? NONE;

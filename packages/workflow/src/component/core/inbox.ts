@@ -38,7 +38,7 @@ export async function giveBack(ctx: MutationCtx, step: Step): Promise<void> {
 /** The events of one name that wait in an inbox, and since when the first of them does. */
 export const vKept = v.object({ name: v.string(), count: v.number(), since: v.number() });
 
-/** What waits in an inbox, by storage names. At most 100 events are counted. */
+/** Returns what waits in an inbox, by storage names. At most 100 events are counted. */
 export async function keptEvents(ctx: QueryCtx, run: RunId): Promise<Infer<typeof vKept>[]> {
   const kept = new Map<string, Infer<typeof vKept>>();
   const rows = ctx.db.query("inbox").withIndex("by_run_name", (q) => q.eq("run", run));

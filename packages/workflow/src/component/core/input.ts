@@ -7,7 +7,7 @@ import { stepRead } from "./steps.js";
 export const inputFields = { input: v.any(), given: v.optional(vGiven) };
 export type Input = ObjectType<typeof inputFields>;
 
-/** What a run keeps of its input. A large one is in a record of its own. */
+/** Returns what a run keeps of its input. A large one is in a record of its own. */
 export async function keptInput(ctx: QueryCtx, { _id, input, given }: Run): Promise<Input> {
   if (input !== undefined) return { input, given };
   const record = await stepRead(ctx, _id, { stage: "input" });
@@ -19,12 +19,12 @@ export async function hasInput(ctx: QueryCtx, { _id, input }: Run): Promise<bool
   return input !== undefined || (await stepRead(ctx, _id, { stage: "input" })) !== null;
 }
 
-/** What views show of a run's input: what is sensitive is left out. */
+/** Returns what views show of a run's input: what is sensitive is left out. */
 export async function shownInput(ctx: QueryCtx, run: Run): Promise<unknown> {
   return masked((await keptInput(ctx, run)).input, run.sensitive);
 }
 
-/** A line of it has so many characters. */
+/** How many characters a line of it has. */
 const BRIEF = 120;
 
 /** The beginning of the same; undefined if the input is not in the run's own row, or empty. */

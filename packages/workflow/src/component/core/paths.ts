@@ -3,7 +3,7 @@ import type { QueryCtx, Run, RunId, Step } from "./documents.js";
 import { nameOf } from "./steps.js";
 
 /**
- * What a step's place is called in its run: `ask`, or `turns.ask#3` in a loop.
+ * Returns what a step's place is called in its run: `ask`, or `turns.ask#3` in a loop.
  * @param run given if it is a branch whose own place the path has already
  */
 export function placeIn(step: Step, { within = "" }: Pick<Run, "within"> = {}): string {
@@ -13,7 +13,7 @@ export function placeIn(step: Step, { within = "" }: Pick<Run, "within"> = {}): 
 }
 
 /**
- * Where a child is, with a slash at its end.
+ * Returns where a child is, with a slash at its end.
  * @param at where its parent is, whose record is given
  */
 export function pathBelow(at: string, parent: Step, child: Run): string {

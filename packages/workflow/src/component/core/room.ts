@@ -1,14 +1,16 @@
 import type { QueryCtx } from "./documents.js";
 
-/** A page has so many bytes at most: a quarter of what a transaction may read. */
+/** How many bytes a page has at most: a quarter of what a transaction may read. */
 export const PAGE_BYTES = 4 << 20;
 /** A page of a list ends early if it has read so much. */
 export const LIMITS = { maximumRowsRead: 1_000, maximumBytesRead: PAGE_BYTES };
 
-/** Views count so many: each is read whole, and again at each change, by who watches them. */
+/** How many views count: each is read whole, and again at each change while somebody watches. */
 export const MOST_COUNTED = 100;
 
-/** A run holds so many at most of what is kept to be shown: each reader of a run reads them. */
+/**
+ * How many entries that are kept to be shown a run holds at most: each reader of a run reads them.
+ */
 export const MOST_KEPT = 20;
 
 /** The errors of a step's attempts take an eighth of its document: each attempt reads them. */

@@ -61,7 +61,7 @@ async function isAnyEnding(ctx: QueryCtx, root: RunId): Promise<boolean> {
   return (await some.first()) !== null;
 }
 
-/** What messages call the workflow of a run. */
+/** Returns what messages call the workflow of a run. */
 export const workflowOf = (run: Pick<Run, "workflow" | "workflowName">): string =>
   run.workflowName ?? run.workflow;
 

@@ -17,7 +17,7 @@ export function keyOf({
 
 const FINALIZE = ".finalize";
 
-/** Which record has the output of a stage: a parent's finalize makes the parent's. */
+/** Returns which record has the output of a stage: a parent's finalize makes the parent's. */
 export function outputStage({ stage, part }: Pick<Step, "stage" | "part">): string {
   // A record from before parts were stored has its part in its name only.
   const isFinalize = part === "finalize" || (part === undefined && stage.endsWith(FINALIZE));
@@ -113,7 +113,7 @@ export function newRecord(
   return { ...where, ...of, attempt: 1, startedAt: Date.now() };
 }
 
-/** When a step was reached: by a run that was started for later, when that was entered. */
+/** Returns when a step was reached: by a run that was started for later, when that was entered. */
 export function reachedAt(step: Pick<Step, "kind" | "startedAt" | "entersAt">): number {
   return isEntry(step) ? Math.max(step.startedAt, step.entersAt ?? 0) : step.startedAt;
 }
@@ -128,7 +128,7 @@ export const NO_ENTRY = {
   dueAt: undefined,
 };
 
-/** What a record says of its stage. Only what is set, as it is also patched. */
+/** Returns what a record says of its stage. Only what is set, as it is also patched. */
 export function marksOf({ sensitive, undoable }: Pick<Stage, "sensitive" | "undoable">) {
   return {
     ...(sensitive === true ? { sensitive } : {}),

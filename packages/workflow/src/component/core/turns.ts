@@ -23,7 +23,7 @@ export function turnsIn(ctx: QueryCtx, { workflow, key }: Of, state: Turn["state
     .withIndex("by_key", (q) => q.eq("workflow", workflow).eq("key", key).eq("state", state));
 }
 
-/** Who has the turn of a key; null if nobody does. */
+/** Returns who has the turn of a key; null if nobody does. */
 export const holderOf = async (ctx: QueryCtx, of: Of): Promise<Turn | null> =>
   await turnsIn(ctx, of, "has it").first();
 

@@ -295,7 +295,7 @@ function ofRest(run: Run, step: Step) {
 type Rest = ReturnType<typeof ofRest> & { collects: Collects; source: RunId };
 
 /**
- * What one run may not have is for another, which begins at once. Starts that are not kept are
+ * Gives what one run may not have to another, which begins at once. Starts that are not kept are
  * removed before that, in pages: there may be none behind them. @returns false if there are more.
  */
 async function beginRest(ctx: MutationCtx, rest: Rest): Promise<boolean> {

@@ -35,7 +35,7 @@ interface Found {
   continueCursor: string;
   /** How many runs were read for it: a filter without an index drops some. */
   read: number;
-  /** Of runs that were found by what they do: a step that does it. */
+  /** For runs that were found by what they do: a step that does it. */
   steps: ReadonlyMap<RunId, Step>;
 }
 

@@ -6,7 +6,9 @@ import { isParent } from "../core/kinds.js";
 import type { LoopStep } from "../engine/transition.js";
 import { removeParent } from "./retention.js";
 
-/** The first and so many of the newest iterations keep their records; twice as many meanwhile. */
+/**
+ * How many of the newest iterations keep their records, beside the first; twice as many meanwhile.
+ */
 const RECORDED_ITERATIONS = 100;
 
 /** Iterations of a loop to be removed: from `from` up to, but without, `to`. */

@@ -42,7 +42,7 @@ export async function watchSetAside(ctx: MutationCtx): Promise<number | null> {
 
 type WatchedTable = Infer<typeof vWatchedTable>;
 
-/** What is watched in a table: what is late. */
+/** Returns the rows of a table that are late. */
 function watchedRows(ctx: QueryCtx, table: WatchedTable): QueryStream<Doc<WatchedTable>> {
   const late = Date.now() - LATE_MS;
   const rows = stream(ctx.db, schema);

@@ -180,7 +180,7 @@ const MAX_KEYS = 1_024;
 /** A page is one document, of at most 1 MiB, and inserted by one transaction. */
 const MAX_PAGE = 500;
 const MAX_PAGE_BYTES = 512 * 1024;
-/** Of all inputs together: they are written by one transaction, which can write 16 MiB. */
+/** The size of all inputs together: one transaction writes them, which can write 16 MiB. */
 const MAX_INPUT_BYTES = 8 * 1024 * 1024;
 
 /**

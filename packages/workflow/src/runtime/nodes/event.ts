@@ -101,7 +101,7 @@ async function isMeantFor(
   throw new Error(`The match of "${called}" gave ${literalText(is)}: it must give true or false`);
 }
 
-/** Of events, their names by their storage names. */
+/** The names of events, by their storage names. */
 type Named = ReadonlyMap<string, string>;
 
 type Kept = Pick<Extract<Event, { kind: "got" }>, "name" | "value" | "given">;

@@ -15,7 +15,8 @@ import {
 } from "./steer.js";
 
 /**
- * What an operator says of limits while the app runs, and sees: a host exports all from `limits`.
+ * Returns the functions by which an operator sets and sees limits while the app runs: a host
+ * exports all of them from `limits`.
  */
 export function limitFunctions(host: Host) {
   const { publicMutation } = mutationsOf<HostCtx>();

@@ -175,7 +175,9 @@ export function whichOf(permit: string): Which {
 /** Stands between the name of a limit and how much a work takes of it. No name has it. */
 const COST = "=";
 
-/** How much a work takes of a limit with a unit: that is no permit. Undefined for a permit. */
+/**
+ * Returns how much a work takes of a limit with a unit: that is no permit. Undefined for a permit.
+ */
 export function costOf(permit: string): number | undefined {
   const [, cost] = /^\w+=(\d+)/.exec(permit) ?? [];
   return cost === undefined ? undefined : Number(cost);
@@ -184,7 +186,10 @@ export function costOf(permit: string): number | undefined {
 /** Ends the name of a limit where a line waits for its rate. No name of a limit has it. */
 export const RATE = "%";
 
-/** What a line waits for that waits for the rate of a permit's limit; or that permit, of this. */
+/**
+ * Returns what a line waits for that waits for the rate of a permit's limit; or that permit, of
+ * this.
+ */
 export function permitOfRate(permit: string, isRate = true): string {
   const { name, key } = whichOf(permit);
   return `${name}${isRate ? RATE : ""}${key === undefined ? "" : `:${key}`}`;
@@ -192,7 +197,9 @@ export function permitOfRate(permit: string, isRate = true): string {
 
 export const isRate = (blockedBy: string): boolean => /^\w+%/.test(blockedBy);
 
-/** How many permits of a name there are. No limit that has been removed holds anybody up. */
+/**
+ * Returns how many permits of a name there are. No limit that has been removed holds anybody up.
+ */
 export function limitOf(gate: Limited, permit: string): number {
   const which = whichOf(permit);
   const asked = gate.limits?.[which.name];

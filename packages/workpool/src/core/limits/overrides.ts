@@ -79,7 +79,7 @@ export function numbersOf(gate: Limited, { name, key }: Which): Override | undef
   return ownNumbers(gate, { name, key }) ?? (isOfKeys ? ofLimit : undefined);
 }
 
-/** What holds of a limit or a key: an override changes numbers that the code gives. */
+/** Returns what holds of a limit or a key: an override changes numbers that the code gives. */
 export function inForce(gate: Limited, asked: Limit, { name, key }: Which): Limit {
   const numbers = numbersOf(gate, { name, key });
   const of = <Field extends keyof Limit>(field: Field): Limit[Field] =>

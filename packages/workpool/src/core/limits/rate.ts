@@ -78,14 +78,17 @@ export interface Stored {
 }
 
 /**
- * When a bucket is full again; now, if it is. If the clock went back, nothing has come back until
- * the bucket is next written.
+ * Returns when a bucket is full again; now, if it is. If the clock went back, nothing has come back
+ * until the bucket is next written.
  */
 export function fullAtOf({ everyMs }: Pace, bucket: Stored | null, now: number): number {
   return bucket === null ? now : Math.max(now, Math.min(bucket.at, now) + bucket.taken * everyMs);
 }
 
-/** How many of those that were taken have not come back. It is exact at the moment of a start. */
+/**
+ * Returns how many of those that were taken have not come back. It is exact at the moment of a
+ * start.
+ */
 export function takenAt({ everyMs }: Pace, bucket: Stored | null, now: number): number {
   return bucket === null ? 0 : Math.max(0, bucket.taken - Math.max(0, now - bucket.at) / everyMs);
 }
@@ -93,12 +96,15 @@ export function takenAt({ everyMs }: Pace, bucket: Stored | null, now: number): 
 /** Fractions of a ms are not exact: a time holds about 0.0002 of one. */
 const NEARLY_MS = 0.001;
 
-/** When a start that takes so many may come. One that takes more than there are waits for all. */
+/**
+ * Returns when a start that takes so many may come. One that takes more than there are waits for
+ * all.
+ */
 export function mayStartAt({ everyMs, burst }: Pace, fullAt: number, cost: number): number {
   return fullAt - (burst - Math.min(cost, burst)) * everyMs - NEARLY_MS;
 }
 
-/** How many there are now; below zero if more was taken than there were. */
+/** Returns how many there are now; below zero if more was taken than there were. */
 export function leftOf({ everyMs, burst }: Pace, fullAt: number, now: number): number {
   return Math.floor(burst - (fullAt - now) / everyMs + NEARLY_MS);
 }

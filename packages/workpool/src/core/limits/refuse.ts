@@ -63,7 +63,9 @@ export const countWaitingArgs = {
  */
 const MOST_EMPTY = 500;
 
-/** How many works wait for a permit: for one of it, its rate, or a slot; `most` at the most. */
+/**
+ * Returns how many works wait for a permit: for one of it, its rate, or a slot; `most` at the most.
+ */
 export async function countWaiting(
   ctx: HostQueryCtx,
   { permit, lines: own, most }: ObjectType<typeof countWaitingArgs>,

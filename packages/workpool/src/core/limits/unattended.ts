@@ -21,7 +21,9 @@ export async function watchWait(
   if (isTimed || overrides.some((each) => each.until !== undefined)) await keepSweeping(ctx, host);
 }
 
-/** When the first of these functions is due, of a pool in which nothing runs and works wait. */
+/**
+ * Returns when the first of these functions is due, of a pool in which nothing runs and works wait.
+ */
 export async function nextForWaiting(ctx: HostQueryCtx): Promise<number | undefined> {
   const queries: QueryCtx["db"] = ctx.db;
   const known = poolTx(ctx).gate;

@@ -7,7 +7,7 @@ import { findLine, limitedRow, permitsIn } from "./lines.js";
 import { ownPause } from "./overrides.js";
 import { fullAtOf, leftOf, mayStartAt, paceOf } from "./rate.js";
 
-/** So many works that come before one are counted, and so many that run. */
+/** How many works that come before one are counted, and how many that run. */
 const MOST_COUNTED = 200;
 
 export const vWaitsFor = v.object({
@@ -20,7 +20,10 @@ export const vWaitsFor = v.object({
    * Its place among those with the same limits and keys, from 1; 201 if more than 200 come first.
    */
   place: v.number(),
-  /** If its rate is used up: when the next may start. Then it is of the burst that so many are. */
+  /**
+   * If its rate is used up: when the next may start. Then `running` is how many of the burst are
+   * used.
+   */
   nextAt: v.optional(v.number()),
   /** If the limit or the key is paused, or held: by whom, and until when. */
   paused: v.optional(v.object({ by: v.optional(v.string()), until: v.optional(v.number()) })),
@@ -31,7 +34,7 @@ export const vWaitsFor = v.object({
 export type WaitsFor = Infer<typeof vWaitsFor>;
 
 /**
- * What a work waits for: a pause of one of its limits; else as its line was looked at last.
+ * Returns what a work waits for: a pause of one of its limits; else as its line was looked at last.
  * Undefined if it waits for no limit.
  */
 export async function waitsForLimit(
@@ -85,7 +88,7 @@ async function untilOf(ctx: HostQueryCtx, { wait }: Doc<"limited">): Promise<num
 
 type Uses = Pick<WaitsFor, "running" | "atMost" | "nextAt">;
 
-/** How much of a permit, or of a rate, is used; undefined if there is no such limit. */
+/** Returns how much of a permit, or of a rate, is used; undefined if there is no such limit. */
 async function usesOf(
   ctx: HostQueryCtx,
   gate: Gate,
