@@ -269,7 +269,10 @@ export function underStorageNames(definition: AnyDefinition, names: StorageNames
     const storageName = (name: string) => names[prefix + inPath(name)] ?? name;
     const entries = Object.entries(members);
     const result = Object.fromEntries(
-      entries.map(([name, member]) => [storageName(name), inside(member, `${prefix}${inPath(name)}.`)]),
+      entries.map(([name, member]) => [
+        storageName(name),
+        inside(member, `${prefix}${inPath(name)}.`),
+      ]),
     );
     present.set(result, new Map(entries.map(([name]) => [storageName(name), name])));
     return result;
