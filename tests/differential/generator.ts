@@ -334,7 +334,7 @@ class Generator extends HandlerWriter {
     const name = this.name();
     const some = this.oneOf([
       ["left", "right", "none"],
-      ["turn left", "200", "?"],
+      ["turn.left", "200", "?"],
     ]);
     const keys = some.slice(0, 1 + this.upTo(3));
     const on = `(${this.param(around)}) => pick("${name}", ${this.seen()}, ${JSON.stringify(keys)})`;
@@ -459,7 +459,7 @@ class Generator extends HandlerWriter {
     const name = this.name();
     const keys = this.oneOf([
       ["left", "right", "third"],
-      ["turn left", "200", "?"],
+      ["turn.left", "200", "?"],
     ]).slice(0, 1 + this.upTo(3));
     const parts = this.gathering(name, basics(around), 0);
     const branches = keys.map((key, index) => {
@@ -474,7 +474,7 @@ class Generator extends HandlerWriter {
     const name = this.name();
     const keys = this.oneOf([
       ["left", "right", "third"],
-      ["turn left", "200", "?"],
+      ["turn.left", "200", "?"],
     ]).slice(0, 1 + this.upTo(3));
     const cases = keys.map((key, index) => {
       const branch = `${around.branch ?? ""}${name}.${index}>`;

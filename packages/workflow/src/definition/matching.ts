@@ -17,9 +17,12 @@ type IsFinite<T> = [T] extends [never]
     ? string extends T
       ? false
       : number extends T
-        ? false
+        ? IsEnum<T & number>
         : true
     : false;
+
+/** Any number can be a member of an enum of numbers, so that is asked of their texts. */
+type IsEnum<T extends number> = `${number}` extends `${T}` ? false : true;
 
 /**
  * Values as keys of `cases`: the text of an enum, `true` and `false` of a boolean. Not all in one

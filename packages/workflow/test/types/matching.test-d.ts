@@ -26,12 +26,16 @@ enum Way {
   Air = "by.air",
   Sea = "sea",
 }
+enum Size {
+  Small,
+  Large = 10,
+}
 
 describe("[S166] a match narrows what it is of", () => {
   test("by an enum, whose values are the keys; a path quotes one with a dot", () => {
     const sent = z.discriminatedUnion("way", [
-      z.object({ way: z.literal(Way.Air), kg: z.number() }),
-      z.object({ way: z.literal(Way.Sea), ship: z.string() }),
+      z.object({ way: z.literal(Way.Air), size: z.enum(Size), kg: z.number() }),
+      z.object({ way: z.literal(Way.Sea), size: z.enum(Size), ship: z.string() }),
     ]);
     const b = defineWorkflow({ input: sent }).match("sent", {
       of: "input",
@@ -40,6 +44,11 @@ describe("[S166] a match narrows what it is of", () => {
         [Way.Air]: (c) => c.step("fly", { query: (_ctx, { input }) => input.kg }),
         [Way.Sea]: (c) => c.step("sail", { query: (_ctx, { input }) => input.ship }),
       },
+    });
+    b.match("sized", {
+      of: "input",
+      by: "size",
+      cases: { [Size.Small]: (c) => c, [Size.Large]: (c) => c.end(({ input }) => input.size) },
     });
     expectTypeOf<WorkflowScope<typeof b>["sent"]>().toEqualTypeOf<number | string>();
     expectTypeOf<PathsOf<typeof b>>().toEqualTypeOf<
