@@ -1,6 +1,7 @@
 import type { Commit, Deployment } from "@stepwise/testing";
 import type { Doc } from "../../packages/workflow/test/component.js";
 import type { Collect, Workflows } from "../differential/definition.js";
+import { Shown } from "./shown.js";
 
 type Run = Doc<"runs">;
 
@@ -8,8 +9,6 @@ type Run = Doc<"runs">;
 const LATE_MS = 60;
 /** By then a run has begun whose time has come. */
 const SOON_MS = 10_000;
-/** A stale snapshot lacks at most so many commits. */
-const STALE_COMMITS = 40;
 
 /** A start that was collected, in the order of commits. */
 interface Start {
@@ -34,16 +33,18 @@ export class Collecting {
   readonly #paused = new Set<string>();
   /** What was too late, if nothing went wrong. */
   readonly late: string[] = [];
-  #commit = 0;
+  readonly #shown: Shown;
 
   constructor(
     readonly deployment: Deployment,
     readonly tell: (problem: string) => void,
     readonly workflows: Workflows,
-  ) {}
+  ) {
+    this.#shown = new Shown(deployment);
+  }
 
   see({ by, writes }: Commit): void {
-    this.#commit += 1;
+    this.#shown.next();
     for (const { table, next } of writes)
       if (table.path === "starts" && next !== undefined) this.#start(next as unknown as Told);
     for (const { table, old, next } of writes)
@@ -53,7 +54,7 @@ export class Collecting {
 
   #start({ run, at }: Told): void {
     if (this.#begun.has(run)) this.tell(`${at} was given to ${run}, which has begun`);
-    const start = { at, ms: this.deployment.wall(), commit: this.#commit };
+    const start = { at, ms: this.deployment.wall(), commit: this.#shown.commit };
     this.#starts.set(run, [...(this.#starts.get(run) ?? []), start]);
   }
 
@@ -98,7 +99,7 @@ export class Collecting {
     const dueAfter = (some: readonly Start[]) =>
       Math.min((some.at(-1)?.ms ?? 0) + quiet, (starts[0]?.ms ?? 0) + atMost);
     // The last ones may not have been seen by whoever closed it.
-    const seen = starts.filter(({ commit }) => commit < this.#commit - STALE_COMMITS);
+    const seen = starts.filter(({ commit }) => commit <= this.#shown.upTo);
     if (starts.length < size && now < dueAfter(seen) - LATE_MS)
       this.tell(`${by}: ${_id} begins ${Math.ceil(dueAfter(seen) - now)} ms before its time`);
     if (now > dueAfter(starts) + SOON_MS && !this.#paused.has(_id))

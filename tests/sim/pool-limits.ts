@@ -88,6 +88,12 @@ export interface WorkOrder {
   readonly fairness?: { readonly key: string; readonly weight?: number };
 }
 
+type Override = NonNullable<Doc<"gate">["overrides"]>[number];
+
+/** Says whether it is a pause: it gives no numbers. */
+export const isPause = ({ total, perKey, rate }: Override): boolean =>
+  total === undefined && perKey === undefined && rate === undefined;
+
 /** Where works say what they need. */
 export interface Place {
   readonly component: string;
@@ -160,11 +166,14 @@ export class PoolLimits {
       this.tell(`${by}: works in slots hold ${this.#held} of ${this.#permits} permits`);
   }
 
-  /** The gate without the overrides that are over: by the clock of this process, none is. */
+  /**
+   * The gate without the pauses that are over: by the clock of this process, none is. Other numbers
+   * hold until they are removed.
+   */
   #gate(): Doc<"gate"> | undefined {
     const [gate] = this.deployment.rows<Doc<"gate">>(this.place.component, "gate");
     const now = this.deployment.wall();
-    const isOn = ({ until = Infinity }: { until?: number | undefined }) => until > now;
+    const isOn = (each: Override) => !isPause(each) || (each.until ?? Infinity) > now;
     return gate && { ...gate, overrides: gate.overrides?.filter(isOn) };
   }
 

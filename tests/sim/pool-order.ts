@@ -1,8 +1,7 @@
 import type { Commit, Deployment } from "@stepwise/testing";
 import type { Doc } from "../../packages/workpool/src/component/_generated/dataModel.js";
+import { Shown } from "./shown.js";
 
-/** A stale snapshot lacks at most so many commits. */
-const STALE_COMMITS = 40;
 /** [S188] A work starts before so many of its line at most that came earlier. */
 const MOST_BEFORE = 7;
 /**
@@ -35,13 +34,15 @@ export class PoolOrder {
   readonly #held = new Map<string, number>();
   /** How many there were at most: a pool that has become smaller has handed out as many ahead. */
   #slots = 0;
-  #commit = 0;
+  readonly #shown: Shown;
 
   constructor(
     readonly deployment: Deployment,
     readonly tell: (problem: string) => void,
     readonly component: string,
-  ) {}
+  ) {
+    this.#shown = new Shown(deployment);
+  }
 
   /** What there is now is not what it has seen. */
   forget(): void {
@@ -53,7 +54,7 @@ export class PoolOrder {
   }
 
   see({ by, writes }: Commit): void {
-    this.#commit += 1;
+    this.#shown.next();
     const started = new Set<string>();
     const left = { limited: [] as string[], waiting: [] as string[] };
     for (const { table, old, next } of writes) {
@@ -85,7 +86,7 @@ export class PoolOrder {
   #join(table: "limited" | "waiting", { work, at, line = "", fair }: Row): void {
     const place = table === "limited" ? line : (fair?.key ?? "");
     const rows = table === "limited" ? this.#limited : this.#queued;
-    rows.set(work, { at: BigInt(at as bigint), place, commit: this.#commit });
+    rows.set(work, { at: BigInt(at as bigint), place, commit: this.#shown.commit });
     if (table === "waiting") this.#keyOf(place).waiting += 1;
   }
 
@@ -94,7 +95,7 @@ export class PoolOrder {
     this.#limited.delete(work);
     if (own === undefined || !goesOn) return;
     const isEarlier = ({ at, place, commit }: Waiting) =>
-      place === own.place && at < own.at && commit < this.#commit - STALE_COMMITS;
+      place === own.place && at < own.at && commit <= this.#shown.upTo;
     const before = [...this.#limited.values()].filter(isEarlier).length;
     if (before > MOST_BEFORE) this.tell(`${by} has ${work} go on before ${before} of its line`);
   }
@@ -105,22 +106,21 @@ export class PoolOrder {
     if (own === undefined) return;
     this.#keyOf(own.place).waiting -= 1;
     for (const [key, each] of this.#keys)
-      if (starts && key !== own.place && this.#commit > each.since + STALE_COMMITS)
-        each.others += 1;
+      if (starts && key !== own.place && each.since <= this.#shown.upTo) each.others += 1;
   }
 
   #starve(by: string): void {
     const most = mostOfOthers(this.#slots);
     for (const [key, each] of this.#keys) {
       const waits = each.waiting > 0 && (this.#held.get(key) ?? 0) === 0;
-      if (!waits) Object.assign(each, { since: this.#commit, others: 0 });
+      if (!waits) Object.assign(each, { since: this.#shown.commit, others: 0 });
       else if (each.others > most)
         this.tell(`${by}: ${each.others} others start, as the key "${key}" waits without a slot`);
     }
   }
 
   #keyOf(key: string): Key {
-    const known = this.#keys.get(key) ?? { waiting: 0, since: this.#commit, others: 0 };
+    const known = this.#keys.get(key) ?? { waiting: 0, since: this.#shown.commit, others: 0 };
     this.#keys.set(key, known);
     return known;
   }

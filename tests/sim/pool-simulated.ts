@@ -69,6 +69,8 @@ class PoolSimulation {
     try {
       await this.#done(this.#limit(scenario.maxParallelism));
       await this.#drive();
+      const waits = this.#hasFaults ? undefined : this.#idle.atRest();
+      if (waits !== undefined) this.#problems.push(waits);
       this.#isOver = true;
       await this.#done(deployment.mutation("works:repair"));
       await this.#done(this.#limit(3));
