@@ -55,7 +55,12 @@ export class Collecting {
   #start({ run, at }: Told): void {
     if (this.#begun.has(run)) this.tell(`${at} was given to ${run}, which has begun`);
     const start = { at, ms: this.deployment.wall(), commit: this.#shown.commit };
-    this.#starts.set(run, [...(this.#starts.get(run) ?? []), start]);
+    const before = this.#starts.get(run) ?? [];
+    const { documents } = this.deployment.store.table("workflow", "runs").documents;
+    const { size = Infinity } = this.#collectOf(documents.get(run) as Run | undefined) ?? {};
+    if (before.filter(({ commit }) => commit <= this.#shown.upTo).length >= size)
+      this.tell(`${at} was given to ${run}, which has ${size} already`);
+    this.#starts.set(run, [...before, start]);
   }
 
   /** A run that collects has begun, or ended, or been paused. */
@@ -63,13 +68,17 @@ export class Collecting {
     if (next?.paused === true) this.#paused.add(old._id);
     const hasEnded = next?.endedAt !== undefined && old.endedAt === undefined;
     if (next?.collects !== undefined && !hasEnded) return;
-    const collect = this.workflows[old.workflow]?.definition.options.collect;
+    const collect = this.#collectOf(old);
     const given = next?.input ?? largeInputOf(old._id, writes);
     this.#begun.add(old._id);
     if (collect === undefined) return;
     if (given !== undefined) this.#take(by, old, collect, given);
     // What a run has collected that is canceled is dropped.
     else this.#starts.delete(old.collects?.rest ?? old._id);
+  }
+
+  #collectOf(run: Run | undefined): Collect | undefined {
+    return run && this.workflows[run.workflow]?.definition.options.collect;
   }
 
   #take(by: string, run: Run, collect: Collect, given: unknown): void {

@@ -1,15 +1,23 @@
 import type { Commit, Deployment } from "@stepwise/testing";
+import { limitOf } from "@stepwise/workpool/core";
 import type { Doc } from "../../packages/workpool/src/component/_generated/dataModel.js";
+import { gateOf, nameOf } from "./pool-limits.js";
 import { Shown } from "./shown.js";
 
-/** [S188] A work starts before so many of its line at most that came earlier. */
-const MOST_BEFORE = 7;
 /**
- * So many works of others may start while a key waits that holds no slot: one of each of the 8 keys
+ * [S188] A work starts before so many of its line at most that came earlier: it is one of so many,
+ * or of as many as may run at once. Of those that wait for a rate it is the first.
+ */
+const MOST_BEFORE = 7;
+/** A look sees so many keys. */
+const KEYS_SEEN = 8;
+/**
+ * So many works of others may start while a key waits that holds no slot: one of each of the keys
  * that are seen, and as many as there are slots, which were handed out ahead, or by ends that saw
  * the key hold one. That may happen once more where the look was stale.
  */
-const mostOfOthers = (slots: number): number => 2 * (8 + slots);
+const mostOfOthers = (keys: number, slots: number): number =>
+  2 * (Math.min(keys, KEYS_SEEN) + slots);
 
 /** A row that waits, and since which commit. */
 interface Waiting {
@@ -97,7 +105,17 @@ export class PoolOrder {
     const isEarlier = ({ at, place, commit }: Waiting) =>
       place === own.place && at < own.at && commit <= this.#shown.upTo;
     const before = [...this.#limited.values()].filter(isEarlier).length;
-    if (before > MOST_BEFORE) this.tell(`${by} has ${work} go on before ${before} of its line`);
+    const most = before === 0 ? 0 : this.#mostBefore(own.place);
+    if (before > most) this.tell(`${by} has ${work} go on before ${before} of its line`);
+  }
+
+  #mostBefore(line: string): number {
+    const gate = gateOf(this.deployment, this.component);
+    if (gate === undefined) return MOST_BEFORE;
+    const permits = JSON.parse(line) as string[];
+    const isRated = permits.some((each) => gate.limits?.[nameOf(each)]?.rate !== undefined);
+    const most = isRated ? [1] : permits.map((each) => Math.max(1, limitOf(gate, each)));
+    return Math.min(MOST_BEFORE, ...most.map((each) => each - 1));
   }
 
   #leaveQueue(work: string, starts: boolean): void {
@@ -110,7 +128,7 @@ export class PoolOrder {
   }
 
   #starve(by: string): void {
-    const most = mostOfOthers(this.#slots);
+    const most = mostOfOthers(this.#keys.size, this.#slots);
     for (const [key, each] of this.#keys) {
       const waits = each.waiting > 0 && (this.#held.get(key) ?? 0) === 0;
       if (!waits) Object.assign(each, { since: this.#shown.commit, others: 0 });
