@@ -53,6 +53,7 @@ class Generator extends HandlerWriter {
   readonly #prefix: string;
   /** Drawn apart, so that the rest of a seed's workflows is the same without it. */
   readonly #order: () => number;
+  readonly #tags: () => number;
   /** The workflows that may be children by now. */
   readonly #kids: string[] = [];
   #workflow = "";
@@ -71,6 +72,7 @@ class Generator extends HandlerWriter {
     super(random);
     this.#prefix = `w${seed}`;
     this.#order = randomOf(seed ^ 0x0bde2);
+    this.#tags = randomOf(seed ^ 0x07a65);
   }
 
   file(): Generated {
@@ -107,6 +109,9 @@ class Generator extends HandlerWriter {
         : []),
       ...(this.isLimited && this.#order() < 0.4
         ? [`priority: ({ input }) => pick("priority", { input }, ["0s", "5s", "1m"]) as "5s"`]
+        : []),
+      ...(this.isLimited && this.#tags() < 0.4
+        ? [`tags: ({ input }) => ({ at: input.at, kind: pick("kind", { input }, ["a", "b"]) })`]
         : []),
     ];
     const names: string[] = [];

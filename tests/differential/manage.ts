@@ -54,8 +54,8 @@ export const cleanup = internalMutationGeneric((ctx, { runId }) => workflow.clea
 export const repair = internalMutationGeneric((ctx) => workflow.repair(ctx));
 export const limit = internalMutationGeneric((ctx, config) =>
   ctx.runMutation(components.workflow.config.update, config));
-export const steerLimit = internalMutationGeneric((ctx, { does, name, key, numbers }) =>
-  does === "override" ? limited.limits.override(ctx, name, numbers) : limited.limits[does](ctx, name, { key }));
+export const steerLimit = internalMutationGeneric((ctx, { does, name, options }) =>
+  limited.limits[does](ctx, name, options));
 export const bulk = internalMutationGeneric((ctx, { name, where, ...options }) =>
   workflow.bulk.start(ctx, { ...options, where: { ...where, ...(name && { workflow: of(name) }) } }));
 export const stopBulk = internalMutationGeneric((ctx, { bulkId }) => workflow.bulk.stop(ctx, bulkId));

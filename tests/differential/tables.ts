@@ -30,6 +30,7 @@ export const OF_RUNS = [
   "failedChildren",
   "inbox",
   "undos",
+  "tags",
   ...UNDER_WAY,
 ] as const satisfies readonly TableNames[];
 

@@ -83,6 +83,9 @@ function checkWaits(stage: Stage): void {
   }
 }
 
+/** Tables whose rows name a run. */
+const HELD_BY_RUNS = ["steps", "undos", "inbox", "contexts", "deadlines", "tags"] as const;
+
 /** When all is over, nothing holds on: a fresh run finds a pool at rest, and is soon done. */
 export async function checkRest(stage: Stage): Promise<void> {
   stage.watch.rates.atRest();
@@ -94,11 +97,13 @@ export async function checkRest(stage: Stage): Promise<void> {
   if (stage.rows("drain").some(({ on }) => on)) stage.problems.push("a drain is on");
   if (stage.rows("watch").some(({ watched, forHost }) => watched || forHost))
     stage.problems.push("the watchdog is on");
+  if (!stage.hasFaults && stage.rows("executors").some(({ job }) => job !== undefined))
+    stage.problems.push("an executor is said to go on");
   for (const { _id, state, done, atMost = Infinity } of stage.rows("bulks"))
     if (state === "running" || done > atMost)
       stage.problems.push(`the bulk ${_id} is ${state} after ${done} of ${atMost} runs`);
   const runs = new Set<string>(stage.runs().map(({ _id }) => _id));
-  for (const table of ["steps", "undos", "inbox", "contexts", "deadlines"] as const)
+  for (const table of HELD_BY_RUNS)
     for (const { run } of stage.rows(table))
       if (!runs.has(run)) stage.problems.push(`a row in ${table} is of ${run}, which is gone`);
   const began = stage.deployment.clock.now();

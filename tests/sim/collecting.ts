@@ -1,6 +1,7 @@
 import type { Commit, Deployment } from "@stepwise/testing";
 import type { Doc } from "../../packages/workflow/test/component.js";
 import type { Collect, Workflows } from "../differential/definition.js";
+import { Shown } from "./shown.js";
 
 type Run = Doc<"runs">;
 
@@ -8,8 +9,6 @@ type Run = Doc<"runs">;
 const LATE_MS = 60;
 /** By then a run has begun whose time has come. */
 const SOON_MS = 10_000;
-/** A stale snapshot lacks at most so many commits. */
-const STALE_COMMITS = 40;
 
 /** A start that was collected, in the order of commits. */
 interface Start {
@@ -34,16 +33,18 @@ export class Collecting {
   readonly #paused = new Set<string>();
   /** What was too late, if nothing went wrong. */
   readonly late: string[] = [];
-  #commit = 0;
+  readonly #shown: Shown;
 
   constructor(
     readonly deployment: Deployment,
     readonly tell: (problem: string) => void,
     readonly workflows: Workflows,
-  ) {}
+  ) {
+    this.#shown = new Shown(deployment);
+  }
 
   see({ by, writes }: Commit): void {
-    this.#commit += 1;
+    this.#shown.next();
     for (const { table, next } of writes)
       if (table.path === "starts" && next !== undefined) this.#start(next as unknown as Told);
     for (const { table, old, next } of writes)
@@ -53,8 +54,13 @@ export class Collecting {
 
   #start({ run, at }: Told): void {
     if (this.#begun.has(run)) this.tell(`${at} was given to ${run}, which has begun`);
-    const start = { at, ms: this.deployment.wall(), commit: this.#commit };
-    this.#starts.set(run, [...(this.#starts.get(run) ?? []), start]);
+    const start = { at, ms: this.deployment.wall(), commit: this.#shown.commit };
+    const before = this.#starts.get(run) ?? [];
+    const { documents } = this.deployment.store.table("workflow", "runs").documents;
+    const { size = Infinity } = this.#collectOf(documents.get(run) as Run | undefined) ?? {};
+    if (before.filter(({ commit }) => commit <= this.#shown.upTo).length >= size)
+      this.tell(`${at} was given to ${run}, which has ${size} already`);
+    this.#starts.set(run, [...before, start]);
   }
 
   /** A run that collects has begun, or ended, or been paused. */
@@ -62,13 +68,17 @@ export class Collecting {
     if (next?.paused === true) this.#paused.add(old._id);
     const hasEnded = next?.endedAt !== undefined && old.endedAt === undefined;
     if (next?.collects !== undefined && !hasEnded) return;
-    const collect = this.workflows[old.workflow]?.definition.options.collect;
+    const collect = this.#collectOf(old);
     const given = next?.input ?? largeInputOf(old._id, writes);
     this.#begun.add(old._id);
     if (collect === undefined) return;
     if (given !== undefined) this.#take(by, old, collect, given);
     // What a run has collected that is canceled is dropped.
     else this.#starts.delete(old.collects?.rest ?? old._id);
+  }
+
+  #collectOf(run: Run | undefined): Collect | undefined {
+    return run && this.workflows[run.workflow]?.definition.options.collect;
   }
 
   #take(by: string, run: Run, collect: Collect, given: unknown): void {
@@ -98,7 +108,7 @@ export class Collecting {
     const dueAfter = (some: readonly Start[]) =>
       Math.min((some.at(-1)?.ms ?? 0) + quiet, (starts[0]?.ms ?? 0) + atMost);
     // The last ones may not have been seen by whoever closed it.
-    const seen = starts.filter(({ commit }) => commit < this.#commit - STALE_COMMITS);
+    const seen = starts.filter(({ commit }) => commit <= this.#shown.upTo);
     if (starts.length < size && now < dueAfter(seen) - LATE_MS)
       this.tell(`${by}: ${_id} begins ${Math.ceil(dueAfter(seen) - now)} ms before its time`);
     if (now > dueAfter(starts) + SOON_MS && !this.#paused.has(_id))

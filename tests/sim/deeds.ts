@@ -245,8 +245,10 @@ export class Deeds {
           await this.#stage.done(this.#steerLimit({ how, name, ...(key && { key }) }));
   }
 
-  async #steerLimit({ how, name, key, numbers }: Omit<LimitSteering, "does">): Promise<void> {
-    await this.#stage.call("steerLimit", { does: how, name, ...(key && { key }), numbers });
+  async #steerLimit({ how, name, key, numbers, forMs }: Omit<LimitSteering, "does">) {
+    const until = forMs === undefined ? {} : { until: this.#stage.deployment.wall() + forMs };
+    const options = { ...(key && { key }), ...numbers, ...until };
+    await this.#stage.call("steerLimit", { does: how, name, options });
   }
 
   async #bulk({ to, ofTop = false, state, from, atMost, perSecond }: ToMany): Promise<void> {

@@ -1,4 +1,5 @@
 import type { Deployment } from "@stepwise/testing";
+import { isPause } from "./pool-limits.js";
 
 /** So long a work may wait while a slot is free: a drain's next round comes much sooner. */
 const LONGEST_MS = 5_000;
@@ -8,6 +9,7 @@ interface Row {
   readonly work?: string;
   readonly number?: number;
   readonly maxParallelism?: number;
+  readonly overrides?: readonly Parameters<typeof isPause>[0][];
 }
 
 /** Looks at whether somebody gives free slots to the works that wait, and only those there are. */
@@ -21,7 +23,7 @@ export class Idle {
   /** @param component the one that has the pool's tables. */
   constructor(
     readonly deployment: Deployment,
-    component: string,
+    readonly component: string,
   ) {
     deployment.onCommit(({ writes }) => {
       for (const { table, next } of writes)
@@ -51,5 +53,18 @@ export class Idle {
     const isStuck = this.#waiting > 0 && free > 0 && forMs > LONGEST_MS;
     if (!isStuck || scheduler.running >= scheduledAtOnce) return undefined;
     return `${this.#waiting} works wait, and ${free} slots are free, for ${forMs} ms`;
+  }
+
+  /** @returns who waits when nothing is to come any more, unless an operator has it so. */
+  atRest(): string | undefined {
+    const [gate] = this.#rows("gate");
+    const { maxParallelism = 0, overrides = [] } = gate ?? {};
+    if (maxParallelism === 0 || overrides.some(isPause)) return undefined;
+    const left = [...this.#rows("waiting"), ...this.#rows("limited")];
+    return left.length === 0 ? undefined : `${left.length} works wait, and nobody comes for them`;
+  }
+
+  #rows(table: string): Row[] {
+    return this.deployment.rows<Row>(this.component, table);
   }
 }

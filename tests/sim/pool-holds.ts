@@ -1,7 +1,7 @@
 import type { Commit, Deployment } from "@stepwise/testing";
 import type { Doc } from "../../packages/workpool/src/component/_generated/dataModel.js";
 import type { Happened, Work } from "./pool-app.js";
-import type { Place } from "./pool-limits.js";
+import { nameOf, type Place } from "./pool-limits.js";
 
 /** Holds that end within so long of each other are one. */
 const SAME_MS = 250;
@@ -74,7 +74,6 @@ interface Override {
 }
 const isHold = (each: Override): boolean => each.isHold === true;
 const permitOf = ({ name, key }: Override): string => (key === undefined ? name : `${name}:${key}`);
-const nameOf = (permit: string): string => permit.split(/[:=]/)[0] ?? "";
 
 /** What works of a pool ask, as their attempts begin. */
 export class HeldWorks {

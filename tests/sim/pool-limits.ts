@@ -88,6 +88,26 @@ export interface WorkOrder {
   readonly fairness?: { readonly key: string; readonly weight?: number };
 }
 
+type Override = NonNullable<Doc<"gate">["overrides"]>[number];
+
+/** Says whether it is a pause: it gives no numbers. */
+export const isPause = ({ total, perKey, rate }: Override): boolean =>
+  total === undefined && perKey === undefined && rate === undefined;
+
+/**
+ * The gate without the pauses that are over: by the clock of this process, none is. Other numbers
+ * hold until they are removed.
+ */
+export function gateOf(deployment: Deployment, component: string): Doc<"gate"> | undefined {
+  const [gate] = deployment.rows<Doc<"gate">>(component, "gate");
+  const now = deployment.wall();
+  const isOn = (each: Override) => !isPause(each) || (each.until ?? Infinity) > now;
+  return gate && { ...gate, overrides: gate.overrides?.filter(isOn) };
+}
+
+/** The limit that a permit is of. */
+export const nameOf = (permit: string): string => permit.split(/[:=]/)[0] ?? "";
+
 /** Where works say what they need. */
 export interface Place {
   readonly component: string;
@@ -150,7 +170,7 @@ export class PoolLimits {
     for (const work of left) this.#count(work, -1);
     // One whose slot is only written to goes on, also if its limit was lowered.
     const started = [...entered].filter((work) => !left.has(work));
-    const gate = this.#gate();
+    const gate = gateOf(this.deployment, component);
     for (const work of started) this.#begin(work, gate);
     for (const work of entered) this.#count(work, 1);
     for (const name of new Set(started.flatMap((work) => this.#begun.get(work) ?? [])))
@@ -158,14 +178,6 @@ export class PoolLimits {
         this.tell(`${by} runs ${this.#running.get(name)} of ${name}`);
     if (this.#held !== this.#permits)
       this.tell(`${by}: works in slots hold ${this.#held} of ${this.#permits} permits`);
-  }
-
-  /** The gate without the overrides that are over: by the clock of this process, none is. */
-  #gate(): Doc<"gate"> | undefined {
-    const [gate] = this.deployment.rows<Doc<"gate">>(this.place.component, "gate");
-    const now = this.deployment.wall();
-    const isOn = ({ until = Infinity }: { until?: number | undefined }) => until > now;
-    return gate && { ...gate, overrides: gate.overrides?.filter(isOn) };
   }
 
   /** A limit that is added counts what begins from then on. */

@@ -1,16 +1,23 @@
 import type { Commit, Deployment } from "@stepwise/testing";
+import { limitOf } from "@stepwise/workpool/core";
 import type { Doc } from "../../packages/workpool/src/component/_generated/dataModel.js";
+import { gateOf, nameOf } from "./pool-limits.js";
+import { Shown } from "./shown.js";
 
-/** A stale snapshot lacks at most so many commits. */
-const STALE_COMMITS = 40;
-/** [S188] A work starts before so many of its line at most that came earlier. */
-const MOST_BEFORE = 7;
 /**
- * So many works of others may start while a key waits that holds no slot: one of each of the 8 keys
+ * [S188] A work starts before so many of its line at most that came earlier: it is one of so many,
+ * or of as many as may run at once. Of those that wait for a rate it is the first.
+ */
+const MOST_BEFORE = 7;
+/** A look sees so many keys. */
+const KEYS_SEEN = 8;
+/**
+ * So many works of others may start while a key waits that holds no slot: one of each of the keys
  * that are seen, and as many as there are slots, which were handed out ahead, or by ends that saw
  * the key hold one. That may happen once more where the look was stale.
  */
-const mostOfOthers = (slots: number): number => 2 * (8 + slots);
+const mostOfOthers = (keys: number, slots: number): number =>
+  2 * (Math.min(keys, KEYS_SEEN) + slots);
 
 /** A row that waits, and since which commit. */
 interface Waiting {
@@ -35,13 +42,15 @@ export class PoolOrder {
   readonly #held = new Map<string, number>();
   /** How many there were at most: a pool that has become smaller has handed out as many ahead. */
   #slots = 0;
-  #commit = 0;
+  readonly #shown: Shown;
 
   constructor(
     readonly deployment: Deployment,
     readonly tell: (problem: string) => void,
     readonly component: string,
-  ) {}
+  ) {
+    this.#shown = new Shown(deployment);
+  }
 
   /** What there is now is not what it has seen. */
   forget(): void {
@@ -53,7 +62,7 @@ export class PoolOrder {
   }
 
   see({ by, writes }: Commit): void {
-    this.#commit += 1;
+    this.#shown.next();
     const started = new Set<string>();
     const left = { limited: [] as string[], waiting: [] as string[] };
     for (const { table, old, next } of writes) {
@@ -85,7 +94,7 @@ export class PoolOrder {
   #join(table: "limited" | "waiting", { work, at, line = "", fair }: Row): void {
     const place = table === "limited" ? line : (fair?.key ?? "");
     const rows = table === "limited" ? this.#limited : this.#queued;
-    rows.set(work, { at: BigInt(at as bigint), place, commit: this.#commit });
+    rows.set(work, { at: BigInt(at as bigint), place, commit: this.#shown.commit });
     if (table === "waiting") this.#keyOf(place).waiting += 1;
   }
 
@@ -94,9 +103,19 @@ export class PoolOrder {
     this.#limited.delete(work);
     if (own === undefined || !goesOn) return;
     const isEarlier = ({ at, place, commit }: Waiting) =>
-      place === own.place && at < own.at && commit < this.#commit - STALE_COMMITS;
+      place === own.place && at < own.at && commit <= this.#shown.upTo;
     const before = [...this.#limited.values()].filter(isEarlier).length;
-    if (before > MOST_BEFORE) this.tell(`${by} has ${work} go on before ${before} of its line`);
+    const most = before === 0 ? 0 : this.#mostBefore(own.place);
+    if (before > most) this.tell(`${by} has ${work} go on before ${before} of its line`);
+  }
+
+  #mostBefore(line: string): number {
+    const gate = gateOf(this.deployment, this.component);
+    if (gate === undefined) return MOST_BEFORE;
+    const permits = JSON.parse(line) as string[];
+    const isRated = permits.some((each) => gate.limits?.[nameOf(each)]?.rate !== undefined);
+    const most = isRated ? [1] : permits.map((each) => Math.max(1, limitOf(gate, each)));
+    return Math.min(MOST_BEFORE, ...most.map((each) => each - 1));
   }
 
   #leaveQueue(work: string, starts: boolean): void {
@@ -105,22 +124,21 @@ export class PoolOrder {
     if (own === undefined) return;
     this.#keyOf(own.place).waiting -= 1;
     for (const [key, each] of this.#keys)
-      if (starts && key !== own.place && this.#commit > each.since + STALE_COMMITS)
-        each.others += 1;
+      if (starts && key !== own.place && each.since <= this.#shown.upTo) each.others += 1;
   }
 
   #starve(by: string): void {
-    const most = mostOfOthers(this.#slots);
+    const most = mostOfOthers(this.#keys.size, this.#slots);
     for (const [key, each] of this.#keys) {
       const waits = each.waiting > 0 && (this.#held.get(key) ?? 0) === 0;
-      if (!waits) Object.assign(each, { since: this.#commit, others: 0 });
+      if (!waits) Object.assign(each, { since: this.#shown.commit, others: 0 });
       else if (each.others > most)
         this.tell(`${by}: ${each.others} others start, as the key "${key}" waits without a slot`);
     }
   }
 
   #keyOf(key: string): Key {
-    const known = this.#keys.get(key) ?? { waiting: 0, since: this.#commit, others: 0 };
+    const known = this.#keys.get(key) ?? { waiting: 0, since: this.#shown.commit, others: 0 };
     this.#keys.set(key, known);
     return known;
   }

@@ -135,6 +135,14 @@ export class PoolRates {
     }
   }
 
+  /** Says whether a work may start now. */
+  lets(work: string): boolean {
+    return this.#takes(work).every(({ bucket, limit, cost }) => {
+      const { burst } = this.#paceOf(limit);
+      return this.#level(bucket).taken + Math.min(cost, burst) <= burst;
+    });
+  }
+
   /** At the end every bucket is full, or says what was taken. */
   atRest(): void {
     const rows = this.#rows();

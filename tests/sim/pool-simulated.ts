@@ -12,6 +12,7 @@ import { Idle } from "./idle.js";
 import { plantLarge } from "./large.js";
 import { FIRST_LIMITS, PoolLimits } from "./pool-limits.js";
 import { HeldWorks, PoolHolds } from "./pool-holds.js";
+import { PoolLines } from "./pool-lines.js";
 import { PoolOrder } from "./pool-order.js";
 import { PoolRates } from "./pool-rates.js";
 import { PoolWaits } from "./pool-waits.js";
@@ -42,6 +43,7 @@ class PoolSimulation {
   readonly #problems: string[] = [];
   #deployment!: Deployment;
   #idle!: Idle;
+  #lines!: PoolLines;
   #rates!: PoolRates;
   #waits!: PoolWaits;
   #events = 0;
@@ -69,6 +71,8 @@ class PoolSimulation {
     try {
       await this.#done(this.#limit(scenario.maxParallelism));
       await this.#drive();
+      const waits = this.#hasFaults ? undefined : this.#idle.atRest();
+      if (waits !== undefined) this.#problems.push(waits);
       this.#isOver = true;
       await this.#done(deployment.mutation("works:repair"));
       await this.#done(this.#limit(3));
@@ -125,6 +129,7 @@ class PoolSimulation {
       atMostOf: (work) => this.#workOf(work)?.waitAtMost,
     });
     [this.#rates, this.#waits] = [rates, waits];
+    this.#lines = new PoolLines(this.#deployment, "workpool", rates);
     const order = new PoolOrder(this.#deployment, tell, "workpool");
     const asking = new HeldWorks((id) => this.#workOf(id));
     const holds = new PoolHolds(this.#deployment, tell, place, (id) => asking.of(id));
@@ -179,8 +184,10 @@ class PoolSimulation {
     await this.#deployment.drive({
       done: () => {
         this.#events += 1;
-        const isIdle = this.#hasFaults ? undefined : this.#idle.look(scheduledAtOnce);
-        if (isIdle !== undefined) this.#problems.push(isIdle);
+        for (const looks of this.#hasFaults ? [] : [this.#idle, this.#lines]) {
+          const isIdle = looks.look(scheduledAtOnce);
+          if (isIdle !== undefined) this.#problems.push(isIdle);
+        }
         if (this.#events > until) throw new Error("It does not come to rest");
         if (this.#isOver) return false;
         for (const entry of this.scenario.plan)
@@ -388,6 +395,8 @@ class PoolSimulation {
     if (this.#rows("drain").some(({ on }) => on)) this.#problems.push("a drain is on");
     if (this.#rows("watch").some(({ watched, forHost }) => watched || forHost))
       this.#problems.push("the watchdog is on");
+    if (!this.#hasFaults && this.#rows("executors").some(({ job }) => job !== undefined))
+      this.#problems.push("an executor is said to go on");
     await this.#look();
     const work = { label: "fresh", kind: "action", fails: 0, maxAttempts: 1, ms: 0 } as const;
     const began = this.#deployment.clock.now();

@@ -1,12 +1,11 @@
 import type { Commit, Deployment } from "@stepwise/testing";
 import type { Doc } from "../../packages/workpool/src/component/_generated/dataModel.js";
+import { Shown } from "./shown.js";
 
 /** A transaction commits up to so long after its time. */
 const LATE_MS = 60;
 /** By then a timer that is due has been seen to. */
 const SOON_MS = 5_000;
-/** A stale snapshot lacks at most so many commits. */
-const STALE_COMMITS = 40;
 /** The limit that only some may wait for. */
 const SCARCE = "scarce";
 
@@ -52,13 +51,15 @@ export class PoolWaits {
   readonly #left: number[] = [];
   /** By line, the limit that it waits for, and since which commit. */
   readonly #blocked = new Map<string, { readonly by: string; readonly commit: number }>();
-  #commit = 0;
+  readonly #shown: Shown;
 
   constructor(
     readonly deployment: Deployment,
     readonly tell: (problem: string) => void,
     readonly of: OfWorks,
-  ) {}
+  ) {
+    this.#shown = new Shown(deployment);
+  }
 
   /** What there is now is not what it has seen. */
   forget(): void {
@@ -68,7 +69,7 @@ export class PoolWaits {
   see(commit: Commit): void {
     const { writes } = commit;
     const { maxWaiting } = this.of;
-    this.#commit += 1;
+    this.#shown.next();
     const [left, joined] = [new Set<string>(), new Map<string, Row>()];
     for (const { table, old, next } of writes) {
       if (table.path.endsWith("/lines")) this.#seeLine(old, next);
@@ -86,18 +87,23 @@ export class PoolWaits {
       this.waited.set(work, ms);
       if (atMost !== undefined) this.timed.push({ work, ms, atMost });
       this.#waits.delete(work);
-      if (wait.isScarce) this.#left.push(this.#commit);
+      if (wait.isScarce) this.#left.push(this.#shown.commit);
     }
     const added: Wait[] = [];
     for (const [work, { permits = [] }] of joined) {
       if (this.#waits.has(work)) continue;
       const isScarce = permits.includes(SCARCE);
-      const wait = { since: now, commit: this.#commit, isScarce, line: JSON.stringify(permits) };
+      const wait = {
+        since: now,
+        commit: this.#shown.commit,
+        isScarce,
+        line: JSON.stringify(permits),
+      };
       if (isScarce && this.of.mayBeRefused(work, commit)) added.push(wait);
       this.#waits.set(work, wait);
     }
     if (writes.some(this.of.isRefusal)) {
-      const recent = this.#left.filter((commit) => commit >= this.#commit - STALE_COMMITS).length;
+      const recent = this.#left.filter((commit) => commit > this.#shown.upTo).length;
       const all = [...this.#waits.values()].filter(({ isScarce }) => isScarce).length + recent;
       if (all < maxWaiting) this.tell(`one was refused, as ${all} wait for ${SCARCE}`);
     }
@@ -116,12 +122,12 @@ export class PoolWaits {
     if (left !== undefined && next === undefined) this.#blocked.delete(left);
     const { line, blockedBy } = (next ?? {}) as Partial<Line>;
     if (line === undefined || this.#blocked.get(line)?.by === blockedBy) return;
-    this.#blocked.set(line, { by: String(blockedBy), commit: this.#commit });
+    this.#blocked.set(line, { by: String(blockedBy), commit: this.#shown.commit });
   }
 
   /** How many any snapshot shows: in the line that one joins, and in those that wait for the limit. */
   #seenFrom(own: string): number {
-    const isOld = (commit: number) => commit < this.#commit - STALE_COMMITS;
+    const isOld = (commit: number) => commit <= this.#shown.upTo;
     const isSeen = (line: string) => {
       const blocked = this.#blocked.get(line);
       return line === own || (blocked?.by === SCARCE && isOld(blocked.commit));

@@ -46,6 +46,8 @@ export interface LimitSteering {
   readonly name: keyof typeof LIMITS;
   readonly key?: string;
   readonly numbers?: Limits[string];
+  /** After so many ms it ends by itself. */
+  readonly forMs?: number;
 }
 
 /** A bulk. */
@@ -291,7 +293,16 @@ function sharing(random: () => number): Deed {
     const numbers = numbersOf(name, upTo);
     const isKeyed = "perKey" in LIMITS[name];
     const key = isKeyed && random() < 0.5 ? { key: oneOf(["a", "b"]) } : {};
-    return { does: "steer limit", how, name, ...(how === "override" ? { numbers } : key) };
+    // Not drawn, so that the rest of a seed's scenario is the same without it.
+    const ends = (how === "override" || how === "pause") && (share * 1_000) % 1 < 0.4;
+    const forMs = ends ? { forMs: 1_000 + Math.floor(((share * 1_000_000) % 1) * 600_000) } : {};
+    return {
+      does: "steer limit",
+      how,
+      name,
+      ...(how === "override" ? { numbers } : key),
+      ...forMs,
+    };
   }
   if (share > 0.97) return { does: "stop bulk", which: random() };
   return {

@@ -71,6 +71,8 @@ async function play(scenario: Scenario, app: App): Promise<Outcome> {
 
 /** Nothing goes wrong any more, and what was held goes on. */
 async function settle(stage: Stage, deeds: Deeds): Promise<void> {
+  const waits = stage.hasFaults ? undefined : stage.idle.atRest();
+  if (waits !== undefined) stage.problems.push(waits);
   stage.isOver = true;
   if (stage.needsRepair) await stage.insist("repair", {});
   await stage.drive();

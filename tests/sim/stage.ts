@@ -63,8 +63,10 @@ export class Stage {
         this.events += 1;
         this.isCrowded ||=
           this.deployment.scheduler.running >= scheduledAtOnce || this.#lacksSlots();
-        const isIdle = this.hasFaults ? undefined : this.idle.look(scheduledAtOnce);
-        if (isIdle !== undefined) this.watch.problems.add(isIdle);
+        for (const looks of this.hasFaults ? [] : [this.idle, this.watch.lines]) {
+          const isIdle = looks.look(scheduledAtOnce);
+          if (isIdle !== undefined) this.watch.problems.add(isIdle);
+        }
         if (this.#isHeld()) return true;
         this.#checkProgress();
         if (this.isOver) return false;

@@ -10,6 +10,7 @@ import { Collecting } from "./collecting.js";
 import { Laws } from "./laws.js";
 import { PoolHolds } from "./pool-holds.js";
 import { PoolLimits } from "./pool-limits.js";
+import { PoolLines } from "./pool-lines.js";
 import { PoolOrder } from "./pool-order.js";
 import { PoolRates } from "./pool-rates.js";
 import { PoolWaits } from "./pool-waits.js";
@@ -78,6 +79,7 @@ export class Watch {
   readonly #order: PoolOrder;
   readonly collecting: Collecting;
   readonly #holds: PoolHolds;
+  readonly lines: PoolLines;
   /** Attempts whose hold is known. */
   readonly #holding = new Set<string>();
   readonly #turns: Turns;
@@ -105,6 +107,7 @@ export class Watch {
     });
     this.#holds = new PoolHolds(deployment, tell, place, (id) => this.#heldBy(id));
     this.#order = new PoolOrder(deployment, tell, "workflow");
+    this.lines = new PoolLines(deployment, "workflow", this.rates);
     this.collecting = new Collecting(deployment, tell, workflows);
     this.#turns = new Turns(deployment, tell);
     deployment.onCommit((commit) => this.#see(commit));

@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 import type { ListedRun, Page, TimelineEntry, Wait } from "../src/index.js";
 import { internal } from "./convex/_generated/api.js";
-import { useTestApp } from "./harness.js";
+import { TestApp, useTestApp } from "./harness.js";
 
 const use = useTestApp({ deploymentClass: "s256" });
 const video = (more: object = {}) => ({ videoId: "v", langs: ["en", "de"], ...more });
@@ -323,4 +323,14 @@ test("[S97] an item that was made of what is secret is not shown", async () => {
   const [, first] = await use.app.tree(id);
   const status = await use.app.status("guarded", first?.runId ?? "");
   expect(status).toMatchObject({ state: "completed", output: 4, input: null });
+});
+
+test("[S162] after a branch that could not be entered where it starts, no other is: all are scheduled", async () => {
+  const tried: string[] = [];
+  const app = new TestApp({
+    settle: ({ starting, token }) => starting !== undefined && tried.push(token.step) > 0,
+  });
+  expect(await app.output("toldFacts", {})).toBe("one: 1; the other: 2; ");
+  expect(tried).toHaveLength(1);
+  await app.expectNothingLeft();
 });

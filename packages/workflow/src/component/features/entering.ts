@@ -43,7 +43,13 @@ export async function enterChildren(
   for (const child of children) {
     const step = await ctx.db.get("steps", child.step);
     // One before it may have ended its siblings, or have paused them with itself.
-    if (step === null || !hasNotEnded(step)) continue;
+    if (
+      step === null ||
+      // guard: ended-by-sibling
+      !hasNotEnded(step)
+    )
+      continue;
+    // guard: paused-by-sibling
     if (step.paused === true) {
       await ctx.db.patch("steps", step._id, { job: undefined });
       continue;

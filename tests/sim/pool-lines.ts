@@ -1,0 +1,64 @@
+import type { Deployment } from "@stepwise/testing";
+import { limitOf } from "@stepwise/workpool/core";
+import type { Doc } from "../../packages/workpool/src/component/_generated/dataModel.js";
+import { gateOf } from "./pool-limits.js";
+import type { PoolRates } from "./pool-rates.js";
+
+/** So long a work may wait in its line though all that it needs is free. */
+const LONGEST_MS = 5_000;
+
+/** Looks at whether somebody comes for works that wait for limits, as soon as these let them go on. */
+export class PoolLines {
+  #count = 0;
+  /** By line, since when its first work could start, and which that is. */
+  readonly #free = new Map<string, { readonly work: string; readonly since: number }>();
+
+  constructor(
+    readonly deployment: Deployment,
+    readonly component: string,
+    readonly rates: PoolRates,
+  ) {
+    deployment.onCommit(({ writes }) => {
+      for (const { table, old, next } of writes)
+        if (table.path === `${component}/limited`)
+          this.#count += Number(next !== undefined) - Number(old !== undefined);
+    });
+  }
+
+  /** @returns what is wrong now, if the scheduler has places. */
+  look(scheduledAtOnce: number): string | undefined {
+    const { clock, scheduler } = this.deployment;
+    const gate = this.#count === 0 ? undefined : gateOf(this.deployment, this.component);
+    const held = this.#rows("slots").filter(({ work }) => work !== undefined).length;
+    const hasPlaces = scheduler.running < scheduledAtOnce && this.#rows("waiting").length === 0;
+    if (gate === undefined || held >= gate.maxParallelism || !hasPlaces) {
+      this.#free.clear();
+      return undefined;
+    }
+    const taken = new Map<string, number>();
+    for (const { name } of this.#rows("permits")) taken.set(name, (taken.get(name) ?? 0) + 1);
+    for (const [line, { work, permits = [] }] of this.#firsts()) {
+      const isFree = permits.every((name) => (taken.get(name) ?? 0) < limitOf(gate, name));
+      const before = this.#free.get(line);
+      if (!isFree || !this.rates.lets(work)) this.#free.delete(line);
+      else if (before?.work !== work) this.#free.set(line, { work, since: clock.now() });
+      else if (clock.now() > before.since + LONGEST_MS)
+        return `${work} waits, though all of ${line} is free`;
+    }
+    return undefined;
+  }
+
+  #firsts(): Map<string, Doc<"limited">> {
+    const firsts = new Map<string, Doc<"limited">>();
+    for (const row of this.#rows("limited")) {
+      const first = firsts.get(row.line);
+      if (first === undefined || BigInt(row.at as bigint) < BigInt(first.at as bigint))
+        firsts.set(row.line, row);
+    }
+    return firsts;
+  }
+
+  #rows<Table extends "limited" | "permits" | "slots" | "waiting">(table: Table): Doc<Table>[] {
+    return this.deployment.rows<Doc<Table>>(this.component, table);
+  }
+}
