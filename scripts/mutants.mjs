@@ -200,7 +200,7 @@ export const MUTANTS = [
   {
     name: "turn-not-passed",
     says: "a run that has ended does not pass its turn on",
-    file: "workflow/src/component/features/turns.ts",
+    file: "workflow/src/component/features/passTurn.ts",
     find: 'if (turn.state === "has it") await passTurn(ctx, turn); }',
     replace: "}",
     profile: "limits",
@@ -258,8 +258,8 @@ export const MUTANTS = [
     name: "permit-leaked",
     says: "a work gives back one of its permits",
     file: "workpool/src/core/limits/permits.ts",
-    find: "for (const id of held) {",
-    replace: "for (const id of held.slice(0, 1)) {",
+    find: "for (const each of held) {",
+    replace: "for (const each of held.slice(0, 1)) {",
     profile: "pool",
   },
   {
