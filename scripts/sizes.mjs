@@ -28,7 +28,7 @@ const modulesOf = (name) =>
  */
 const entries = [
   ["@stepwise/workflow", [dist("workflow", "index.js")], 58],
-  ["@stepwise/workflow/runtime", [dist("workflow", "runtime/index.js")], 84],
+  ["@stepwise/workflow/runtime", [dist("workflow", "runtime/index.js")], 85],
   ["@stepwise/workflow, the component", modulesOf("workflow"), 251],
   ["@stepwise/workpool", [dist("workpool", "client/index.js")], 16],
   ["@stepwise/workpool, the component", modulesOf("workpool"), 130],

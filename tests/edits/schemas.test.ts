@@ -77,6 +77,23 @@ describe("the input", () => {
       `z.object({ url: z.string(), tenant })`,
       [/^safe flow: input\.tenant is new.*may be undefined, and.*"told" reads/],
     ],
+    ...[
+      `z.string().optional().transform((text) => text ?? "")`,
+      `z.union([z.string(), z.undefined()])`,
+      `z.string().or(z.number().default(1)).refine(() => true)`,
+      `z.undefined()`,
+    ].map((schema): [string, string, string, RegExp[]] => [
+      `a field is new that takes a missing value: ${schema}`,
+      `z.object({})`,
+      `z.object({ a: ${schema} })`,
+      [/^safe flow: input\.a is new: /],
+    ]),
+    [
+      "a required field is new, whose schema had a default but takes it away",
+      `z.object({})`,
+      `z.object({ a: z.string().optional().unwrap() })`,
+      [/^stops flow: input\.a is new and required/],
+    ],
     [
       "a required field is new",
       `z.object({})`,

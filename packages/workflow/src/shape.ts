@@ -42,11 +42,12 @@ export function misshapeOf(
   if (fields.length > MAX_FIELDS)
     return tooLarge(`${fields.length} fields at ${path}; an object can have at most ${MAX_FIELDS}`);
   return firstOf(fields, ([name, field]) =>
-    /^[ -#%-~][ -~]*$/.test(name)
+    // Convex would make a prototype of it, and drop what it holds.
+    /^(?!__proto__$)[ -#%-~][ -~]*$/.test(name)
       ? misshapeOf(field, `${path}.${name}`, maxDepth, depth + 1)
       : {
           isTooLarge: false,
-          text: `${path} has a field ${JSON.stringify(name)}: a name must not be empty, begin with $, or hold other characters than ASCII`,
+          text: `${path} has a field ${JSON.stringify(name)}: a name must not be empty, __proto__ or begin with $, or hold other characters than ASCII`,
         },
   );
 }

@@ -78,7 +78,9 @@ describe("[S22] what a deployment says of a function that was called", () => {
     let calls = 0;
     const call = callFor("save", { text: "x".repeat(17 * 2 ** 20) }, async () => (calls += 1));
     await expect(call).rejects.toMatchObject({ data: { "~stepwise": { kind: "tooLarge" } } });
-    await expect(call).rejects.toThrow(/^The arguments of "save" take 178\d+ bytes/);
+    await expect(call).rejects.toThrow(
+      /^The args of "save" cannot be passed: they take 178\d+ bytes/,
+    );
     expect(calls).toBe(0);
   });
 

@@ -107,10 +107,14 @@ describe("steps", () => {
   );
 
   test.each(["action", "mutation"])(
-    "[S21] arguments for an %s that are no Convex values",
+    "[S21] arguments for an %s that are no Convex values are refused at once",
     async (kind) => {
       const error = await use.app.error("givesNoArguments", { in: kind });
-      expect(error).toMatchObject({ kind: "thrown", message: expect.stringMatching(/Date.*what/) });
+      expect(error).toMatchObject({
+        kind: "invalidOutput",
+        attempt: 1,
+        message: expect.stringMatching(/^The args of "[\w.]+" cannot be passed: Date.*what/),
+      });
     },
   );
 

@@ -95,6 +95,21 @@ describe("[S141] a list with a hole is refused, with its place", () => {
   });
 });
 
+test.each([null, [1], "text", 5n])("[S141] arguments that are no object: %s", async (args) => {
+  const call = async () => await Promise.reject(new Error("called"));
+  await expect(callFor("ask", args, call)).rejects.toThrow(
+    'The args of "ask" cannot be passed: they are no object',
+  );
+});
+
+test("[S141] a field that Convex would drop is refused", () => {
+  const parsed: unknown = JSON.parse('{ "list": [{ "__proto__": { "x": 1 } }] }');
+  expect(refusedAs(() => checkedOutput("ask", parsed))).toMatchObject({
+    kind: "invalidOutput",
+    message: expect.stringContaining('result.list[0] has a field "__proto__"'),
+  });
+});
+
 describe("[S141] options of start that cannot be stored are refused by name", () => {
   const deep = (levels: number): unknown => (levels === 0 ? 1 : { a: deep(levels - 1) });
   const wide = Object.fromEntries(Array.from({ length: 1_025 }, (_, n) => [`f${n}`, n]));

@@ -11,6 +11,9 @@ export const fieldsOf = (schema: Node, file: DefinitionFile) =>
 /** What changes nothing in the fields of an object. */
 const ofWhole = ["describe", "meta", "strict", "strip", "loose", "passthrough"];
 
+/** What takes a missing value if the schema does that it is called of, or one of those it is given. */
+const ofValue = /^(nullable|readonly|brand|refine|superRefine|check|overwrite|transform|or|union)$/;
+
 /** How many calls and names are followed: a schema may stand for itself by mistake. */
 const maxDepth = 50;
 
@@ -49,7 +52,7 @@ function fieldText(schema: Declared, modules: AppModules, flag = "", depth = 0):
   const library = of && libraryOf(of, module);
   const isOfLibrary = library !== undefined;
   const inner = isOfLibrary ? args?.[0] : of;
-  const isAny = library === "zod" && /^(any|unknown)$/.test(method ?? "");
+  const isAny = library === "zod" && /^(any|unknown|undefined|void)$/.test(method ?? "");
   if (inner !== undefined && method !== undefined && depth < maxDepth) {
     const next = (of: TypeScript.Node, then: string) =>
       fieldText({ node: of, module }, modules, then, depth + 1);
@@ -57,7 +60,12 @@ function fieldText(schema: Declared, modules: AppModules, flag = "", depth = 0):
     if (/^(optional|exactOptional)$/.test(method)) return next(inner, flag || "?");
     if (!isOfLibrary && /^(describe|meta)$/.test(method)) return next(inner, flag);
   }
-  const isLoose = isAny || method === "nullish";
+  const parts = of && args && method && ofValue.test(method) ? [of, ...args] : [];
+  const mayBeAbsent = (part: TypeScript.Node): boolean =>
+    ts.isArrayLiteralExpression(part)
+      ? part.elements.some(mayBeAbsent)
+      : /[?=]$/.test(fieldText({ node: part, module }, modules, "", depth + 1));
+  const isLoose = isAny || method === "nullish" || (depth < maxDepth && parts.some(mayBeAbsent));
   return hashOfSource([node], module, modules) + (flag || (isLoose ? "?" : ""));
 }
 

@@ -111,7 +111,7 @@ export function whereOf<Workflow extends WorkflowReference<never>>({
   const tags = Object.entries<TagValue | undefined>(tag ?? {}).flatMap(
     ([name, value]): [string, TagValue][] => (value === undefined ? [] : [[name, value]]),
   );
-  if (tag !== undefined && tags.length !== 1)
+  if (tag !== undefined && (typeof tag !== "object" || tags.length !== 1))
     throw new Error(`Listing runs by tag needs one tag, such as { org: "acme" }`);
   return {
     ...others,

@@ -150,20 +150,30 @@ const MAX_ARGS_BYTES = 16 * 1024 * 1024;
  * Calls a function of the app. @throws a {@link Failure} if it is gone, or its arguments or its
  * result are refused.
  */
-export async function callFor<Result>(stage: string, args: unknown, call: () => Promise<Result>) {
+export async function callFor<Result>(
+  stage: string,
+  args: unknown = {},
+  call: () => Promise<Result>,
+): Promise<Result> {
+  const unfit = (why: string, isTooLarge = false) =>
+    new Failure(
+      isTooLarge ? "tooLarge" : "invalidOutput",
+      `The args of "${stage}" cannot be passed: ${why}`,
+    );
+  if (Object.prototype.toString.call(args) !== "[object Object]") throw unfit("they are no object");
   const misshape = misshapeOf(args, "args", MAX_ARGS_DEPTH);
-  if (misshape !== undefined) {
-    const kind = misshape.isTooLarge ? "tooLarge" : "invalidOutput";
-    throw new Failure(kind, `The args of "${stage}" cannot be passed: ${misshape.text}`);
+  if (misshape) throw unfit(misshape.text, misshape.isTooLarge);
+  try {
+    convexToJson(args as Value);
+  } catch (error) {
+    throw unfit((error as Error).message);
   }
-  const given = (args ?? {}) as Value;
-  // The caller's own arguments are refused in the same words.
-  convexToJson(given);
-  const bytes = getConvexSize(given);
-  if (bytes > MAX_ARGS_BYTES) {
-    const what = `The arguments of "${stage}" take ${bytes} bytes; at most ${MAX_ARGS_BYTES} can be passed`;
-    throw new Failure("tooLarge", `${what}. Pass ids, and load what they name`);
-  }
+  const bytes = getConvexSize(args as Value);
+  if (bytes > MAX_ARGS_BYTES)
+    throw unfit(
+      `they take ${bytes} bytes of ${MAX_ARGS_BYTES}. Pass ids, and load what they name`,
+      true,
+    );
   try {
     return await call();
   } catch (error) {

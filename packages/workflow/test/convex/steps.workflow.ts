@@ -113,6 +113,7 @@ export const givesNoArguments = defineWorkflow({
       b.step("acted", {
         action: internal.app.giveNoValueInAction,
         args: () => ({ what: new Date(0) as unknown as string }),
+        retry: true,
       }),
     mutation: (b) =>
       b.step("mutated", {
