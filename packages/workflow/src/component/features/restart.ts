@@ -1,4 +1,4 @@
-import { type Infer, type ObjectType, v } from "convex/values";
+import { type Infer, type ObjectType, v, type Value } from "convex/values";
 import { internal } from "../_generated/api.js";
 import { continuation, continueLater, hasRoomInPage } from "../core/continuations.js";
 import type { MutationCtx, QueryCtx, Run, RunId, Step } from "../core/documents.js";
@@ -42,7 +42,7 @@ export const vNewInput = v.optional(v.object(inputFields));
 type Restart = ObjectType<typeof restartFields>;
 
 /** An iteration with which a loop goes on, and the state before it. */
-type Resumed = { iteration: number; state: any };
+type Resumed = { iteration: number; state: Value };
 
 /** How far a restart has come: the nodes before `at` are done. */
 type Progress = {

@@ -114,8 +114,11 @@ export async function gather(run: Run, stage: string, next: Arrive): Arrival {
 }
 
 /** Outputs of branches by their present names. Those of a gone branch keep theirs. */
-function named({ branches, cases, reduce }: AnyNode, outputs: any): unknown {
-  if (cases !== undefined) return { ...outputs, case: presentKey(cases, outputs.case) };
+function named({ branches, cases, reduce }: AnyNode, outputs: unknown): unknown {
+  if (cases !== undefined) {
+    const won = outputs as { case: string };
+    return { ...won, case: presentKey(cases, won.case) };
+  }
   // What `reduce` has made of them has no keys.
   if (branches === undefined || reduce !== undefined) return outputs;
   const entries = Object.entries(outputs as object);
