@@ -84,9 +84,11 @@ describe("[S22] what a deployment says of a function that was called", () => {
     expect(calls).toBe(0);
   });
 
-  test("arguments that Convex refuses are the caller's", async () => {
-    const call = callFor("save", { at: new Date(0) }, async () => null);
-    await expect(call).rejects.not.toBeInstanceOf(ConvexError);
+  test("[S21] arguments that Convex refuses are refused before the call", async () => {
+    let calls = 0;
+    const call = callFor("save", { at: new Date(0) }, async () => (calls += 1));
+    await expect(call).rejects.toMatchObject({ data: { "~stepwise": { kind: "invalidOutput" } } });
     await expect(call).rejects.toThrow(/not a supported Convex type/);
+    expect(calls).toBe(0);
   });
 });
