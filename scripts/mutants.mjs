@@ -602,7 +602,7 @@ export const MUTANTS = [
     name: "hold-not-held",
     says: "what a work asks to be held goes on",
     file: "workpool/src/core/limits/hold.ts",
-    find: 'await ctx.db.patch("gate", gate._id, { overrides: [...others, hold] });',
+    find: 'await ctx.db.patch("gate", gate._id, held);',
     replace: "",
     profile: "pool",
   },

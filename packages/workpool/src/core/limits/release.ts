@@ -1,6 +1,6 @@
 import type { Doc, Host, HostCtx } from "../context.js";
 import { knownGate } from "../gate.js";
-import { HALF_OF_A_TRANSACTION, hasRoom } from "../room.js";
+import { HALF_OF_A_TRANSACTION, hasRoom, MOST_TRIED } from "../room.js";
 import { poolTx } from "../transaction.js";
 import {
   findBucket,
@@ -41,16 +41,12 @@ export async function releaseRate(
 /** @param isUsedUp the transaction is, and the bucket may not be. */
 type Next = KeptBack & { readonly isUsedUp?: boolean };
 
-/** So many lines that wait for one bucket go on in turn. */
-const LINES_IN_TURN = 4;
-/** It looks for so many free slots at a time, or for as many as the bucket allows starts. */
-const SLOTS_SEEN = 8;
-
 /** @returns when to look again; null if nobody waits. */
 async function releaseSome(ctx: HostCtx, host: Host, full: string): Promise<Next | null> {
   let lines: Doc<"lines">[] = [];
   for (let released = 0; await hasRoom(ctx, HALF_OF_A_TRANSACTION);) {
-    if (lines.length === 0) lines = await someBlockedBy(ctx, full, LINES_IN_TURN);
+    // Lines that wait for one bucket go on in turn.
+    if (lines.length === 0) lines = await someBlockedBy(ctx, full, MOST_TRIED);
     const line = lines.shift();
     if (line === undefined) return null;
     const row = await firstOf(ctx, line);
@@ -68,7 +64,7 @@ async function releaseSome(ctx: HostCtx, host: Host, full: string): Promise<Next
       await blockLine(ctx, host, line.line, next);
       continue;
     }
-    const most = Math.min(SLOTS_SEEN, startsLeft(ctx, gate, row));
+    const most = startsLeft(ctx, gate, row);
     const isReleased = (await goOn(ctx, host, gate, next, undefined, most)) !== "refused";
     if (isReleased) lines.push(line);
     // A callback of the one that does not start may have ended them.
