@@ -49,6 +49,11 @@ test.each([
   ["a key with half an emoji", { key: "\ud83d" }, /half a surrogate pair/],
   ["a weight that is too small", { key: "a", weight: 1 / 1_001 }, /from 0\.001 to 1000/],
   ["a weight that is too large", { key: "a", weight: 1_001 }, /from 0\.001 to 1000/],
+  [
+    "a weight in words",
+    { key: "a", weight: "3" },
+    /weight of fairness is "3": it must be a number/,
+  ],
 ])("[S211] %s is refused", (_, fairness, message) => {
-  expect(() => fairFor(fairness)).toThrow(message);
+  expect(() => fairFor(fairness as { key: string; weight?: number })).toThrow(message);
 });

@@ -265,6 +265,7 @@ describe("[S198] what is refused", () => {
     ["a number that the limit has not", "exports", { perKey: 1 }, /"exports" has no perKey/],
     ["0, as that is a pause", "exports", { total: 0 }, /total of the limit "exports" is 0/],
     ["nothing", "exports", {}, /says nothing: give total, perKey or rate/],
+    ["no options", "exports", undefined, /says nothing: give total, perKey or rate/],
     ["a key of a limit without", "exports", { key: "a", perKey: 1 }, /takes no key/],
     ["a total of a key", "tenant", { key: "a", total: 1 }, /not of a key/],
     ["a time that is over", "exports", { total: 1, until: 5 }, /a time that is to come/],
@@ -275,6 +276,16 @@ describe("[S198] what is refused", () => {
     const said = say((controls, ctx) => controls.override(ctx, name, options as { total: number }));
     await expect(said).rejects.toThrow(message);
   });
+
+  test.each(["exports", "maxParallelism"])(
+    "to look at a key of %s, which takes none",
+    async (name) => {
+      const { app, pool, say } = limited();
+      await say((controls, ctx) => controls.pause(ctx, "exports"));
+      const seen = app.t.query((ctx) => pool.limits.get(ctx, name as "exports", { key: "a" }));
+      await expect(seen).rejects.toThrow(`The limit "${name}" takes no key`);
+    },
+  );
 
   test("a limit that is called maxParallelism", () => {
     const named = { maxParallelism: { total: 1 } };

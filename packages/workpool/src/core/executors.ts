@@ -40,7 +40,7 @@ import {
   mayHandOver,
 } from "./slots.js";
 import { poolTx } from "./transaction.js";
-import { isWatchedAsBefore, keepWatch, readWatch } from "./watch.js";
+import { keepWatchIn } from "./watch.js";
 
 /*
  * With the gate closed, executors run the works of a host that has them: scheduled actions that run
@@ -176,7 +176,7 @@ async function hold(
 ) {
   const since = handOvers && { handOvers: handOvers.count, heldSince: handOvers.since };
   await holdSlot(ctx, host, held._id, work, { ...by, ...since, shared: true });
-  if (!isWatchedAsBefore(held, work)) await keepWatch(ctx, host, work, await readWatch(ctx));
+  await keepWatchIn(ctx, host, held, work);
   await host.started?.(ctx, work.work);
 }
 

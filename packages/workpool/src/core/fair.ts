@@ -23,9 +23,10 @@ export function fairFor({ key, weight = 1 }: { key: string; weight?: number | un
   if (typeof key !== "string" || key.length === 0 || key.length > LONGEST_KEY)
     throw new Error(`The key of fairness must be a text of 1 to ${LONGEST_KEY} characters`);
   if (wellFormed(key) !== key) throw new Error(`The key of fairness has ${HALF_PAIR}`);
-  if (!(weight >= 1 / MOST_WEIGHT && weight <= MOST_WEIGHT))
+  const given: unknown = weight;
+  if (!(typeof given === "number" && weight >= 1 / MOST_WEIGHT && weight <= MOST_WEIGHT))
     throw new Error(
-      `The weight of fairness is ${weight}: it must be a number from ${1 / MOST_WEIGHT} to ${MOST_WEIGHT}`,
+      `The weight of fairness is ${typeof given === "string" ? `"${given}"` : String(given)}: it must be a number from ${1 / MOST_WEIGHT} to ${MOST_WEIGHT}`,
     );
   return { key, weight };
 }

@@ -23,14 +23,9 @@ export async function ensureGate(ctx: MutationCtx, given?: number): Promise<Gate
   return await ensureGate(ctx);
 }
 
-/** The gate as this transaction knows it: it is read once, and after {@link forgetGate}. */
+/** The gate as this transaction knows it: it is read once, and after `forgetRead`. */
 export async function knownGate(ctx: MutationCtx): Promise<Gate> {
   return poolTx(ctx).gate ?? (await ensureGate(ctx));
-}
-
-/** Call it where callbacks may have written the gate: those have transactions of their own. */
-export function forgetGate(ctx: MutationCtx): void {
-  poolTx(ctx).gate = undefined;
 }
 
 export async function setLogLevel(ctx: HostCtx, logLevel: LogLevel): Promise<void> {

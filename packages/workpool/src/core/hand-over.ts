@@ -1,7 +1,7 @@
 import type { GenericId } from "convex/values";
 import type { Gate, Host, MutationCtx, Slot, Work } from "./context.js";
 import { isDrainLate, PAUSE_MS, readDrain, ringDrain, ringUnlessOn, stopDrain } from "./drain.js";
-import { forgetGate, LATE_BEGIN_MS, mayOpen, openGate } from "./gate.js";
+import { LATE_BEGIN_MS, mayOpen, openGate } from "./gate.js";
 import { giveBackUnused } from "./limits/lines.js";
 import { anyWaits, LARGE_POOL, leaveQueueAmong, leaveQueueFirst, seeQueueFor } from "./queue.js";
 import { isLeftToOwner, isOwned } from "./owners.js";
@@ -9,7 +9,8 @@ import { messageOf } from "./result.js";
 import { hasRoom, MOST_TRIED, ROOM_TO_COMPLETE } from "./room.js";
 import { setAside } from "./set-aside.js";
 import { freeSlot, type HandOvers, seeFreeSlots, startInSlot } from "./slots.js";
-import { isWatchedAsBefore, keepWatch, readWatch, reviveWatch } from "./watch.js";
+import { forgetRead } from "./transaction.js";
+import { keepWatchIn, reviveWatch } from "./watch.js";
 
 /**
  * Gives the slot of a work that has ended to one that waits, with the gate closed. If none is seen
@@ -87,7 +88,7 @@ export async function startQueued(
 ): Promise<boolean> {
   if (host.mayStart === undefined || (await host.mayStart(ctx, work)))
     return await tryStart(ctx, host, slot, work, handOvers);
-  forgetGate(ctx);
+  forgetRead(ctx);
   if (work.held !== undefined) await giveBackUnused(ctx, host, work);
   return false;
 }
@@ -144,10 +145,10 @@ export async function tryStart(
     }
     // guard: function-gone
     await endGone(ctx, host, work.work, messageOf(error));
-    forgetGate(ctx);
+    forgetRead(ctx);
     return false;
   }
-  if (!isWatchedAsBefore(slot, whole)) await keepWatch(ctx, host, whole, await readWatch(ctx));
+  await keepWatchIn(ctx, host, slot, whole);
   await host.started?.(ctx, work.work);
   return true;
 }

@@ -1,5 +1,5 @@
 import type { GenericId } from "convex/values";
-import type { Gate, HostQueryCtx, SlotId } from "./context.js";
+import type { Doc, Gate, HostQueryCtx, SlotId } from "./context.js";
 import type { SlotCounts } from "./counts.js";
 
 /**
@@ -26,8 +26,14 @@ export class PoolTx {
   readonly givenBack = new Map<string, readonly number[]>();
   /** What is kept of buckets for works that are about to start, by name. */
   readonly kept = new Map<string, number>();
-  /** The buckets of which this is the releaser. */
-  readonly releasing = new Set<string>();
+  /**
+   * The buckets of which this is the releaser, as it has left them; undefined if one is to be read.
+   */
+  readonly releasing = new Map<string, Doc<"buckets"> | undefined>();
+  /** Slots that a look has shown as free, for works that go on here. */
+  readonly seenFree: SlotId[] = [];
+  /** The watchdog is on for works of this timeout, or a longer one. Undefined: nobody has looked. */
+  watchedFor: number | undefined;
   /** How many works of a line were let into the queue here. */
   readonly joining = new Map<string, number>();
   /** Works with limits that were put in the queue, where a stale snapshot does not show them. */
@@ -47,4 +53,11 @@ export function poolTx(ctx: Pick<HostQueryCtx, "db">): PoolTx {
   const tx = new PoolTx();
   transactions.set(ctx.db, tx);
   return tx;
+}
+
+/** Call it where callbacks may have changed what is known here: they have their own transactions. */
+export function forgetRead(ctx: Pick<HostQueryCtx, "db">): void {
+  const tx = poolTx(ctx);
+  tx.gate = undefined;
+  for (const name of tx.releasing.keys()) tx.releasing.set(name, undefined);
 }

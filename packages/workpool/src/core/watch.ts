@@ -1,6 +1,7 @@
 import { type Infer, type ObjectType, v } from "convex/values";
 import type { Host, HostCtx, HostQueryCtx, MutationCtx, Slot, Watch, Work } from "./context.js";
 import { cancelPending } from "./jobs.js";
+import { poolTx } from "./transaction.js";
 
 /** The functions of running works with a timeout, and when a sweep first saw them begun. */
 export const vBegan = v.array(v.object({ job: v.id("_scheduled_functions"), at: v.number() }));
@@ -133,9 +134,22 @@ export async function keepWatch(
   return startedIt;
 }
 
-/** Says whether the watchdog of the slot's former work suits this one too. */
-export function isWatchedAsBefore(before: Slot, { timeoutMs }: Started): boolean {
-  return before.work !== undefined && covers(before.timeoutMs, timeoutMs);
+/**
+ * Keeps the watchdog on for a work that gets a slot, unless it is on for the slot's former work, or
+ * for one that has started in this transaction: a slot is held then.
+ */
+export async function keepWatchIn(
+  ctx: MutationCtx,
+  host: Host,
+  before: Slot,
+  work: Work,
+): Promise<void> {
+  const { timeoutMs = Infinity } = work;
+  if (before.work !== undefined && covers(before.timeoutMs, timeoutMs)) return;
+  const tx = poolTx(ctx);
+  if (tx.watchedFor !== undefined && covers(tx.watchedFor, timeoutMs)) return;
+  await keepWatch(ctx, host, work, await readWatch(ctx));
+  tx.watchedFor = Math.min(tx.watchedFor ?? Infinity, timeoutMs);
 }
 
 /** Says whether who is prepared for the one timeout is prepared for the other. */

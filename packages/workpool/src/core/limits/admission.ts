@@ -3,7 +3,15 @@ import { MAX_PARALLELISM_LIMIT } from "../gate.js";
 import { poolTx } from "../transaction.js";
 import { keepOfBuckets, seenKeptBack, spentBy } from "./buckets.js";
 import { blockLine, findLine, joinLine, lineOf, seeLine } from "./lines.js";
-import { freePermits, limitedBy, type Look, lookAtLine, numbered, takePermits } from "./permits.js";
+import {
+  freePermits,
+  limitedBy,
+  type Look,
+  lookAtLine,
+  numbered,
+  takePermits,
+  type Together,
+} from "./permits.js";
 
 /** Those of the works that no limit keeps back. The others join their lines. */
 export async function admitted(
@@ -16,8 +24,10 @@ export async function admitted(
   const ready: Work[] = [];
   const looks = new Map<string, Look>();
   const lines = new Set<string>();
+  const isAlone = works.length === 1;
+  const together = isAlone ? undefined : { count: works.length, free: new Map() };
   for (const work of works) {
-    const how = { starts: gate.open, isAlone: works.length === 1, looks, lines };
+    const how = { starts: gate.open, isAlone, together, looks, lines };
     const next = await admit(ctx, host, gate, work, how);
     if (next !== null) ready.push(next);
   }
@@ -29,6 +39,8 @@ interface Admission {
   readonly starts: boolean;
   /** A stale snapshot shows all that there is to see. Default: true. */
   readonly isAlone?: boolean;
+  /** What those have that start with it. */
+  readonly together?: Together | undefined;
   /** What was seen for the works before it, by line. */
   readonly looks?: Map<string, Look>;
   /** The lines that are there, as was read for the works before it. */
@@ -44,7 +56,7 @@ export async function admit(
   host: Host,
   gate: Gate,
   work: Work,
-  { starts, isAlone = true, looks = new Map(), lines = new Set() }: Admission,
+  { starts, isAlone = true, together, looks = new Map(), lines = new Set() }: Admission,
 ): Promise<Work | null> {
   if (work.permits === undefined) return work;
   const line = lineOf(work.permits);
@@ -62,7 +74,7 @@ export async function admit(
   const look =
     isCounted || isRated ? (looks.get(line) ?? (await seeLine(ctx, host, line, asked))) : undefined;
   const free = starts
-    ? await freePermits(ctx, gate, names, isAlone ? host : undefined)
+    ? await freePermits(ctx, gate, names, isAlone ? host : undefined, together)
     : await queueable(ctx, gate, line, names, isCounted ? look : undefined);
   const here = poolTx(ctx).joining.get(line) ?? 0;
   const full =

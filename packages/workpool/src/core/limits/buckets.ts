@@ -17,6 +17,7 @@ import { costOf, permitOfRate, whichOf } from "./limits.js";
 import { inForce, type Limited } from "./overrides.js";
 import {
   fullAtOf,
+  leftOf,
   mayStartAt,
   type Pace,
   paceOf,
@@ -73,10 +74,49 @@ export async function findBucket(ctx: HostQueryCtx, name: string): Promise<Bucke
     .first();
 }
 
+/** A bucket as this transaction has left it: its releaser need not read it again. */
+async function bucketNow(ctx: MutationCtx, name: string): Promise<Bucket | null> {
+  const { releasing } = poolTx(ctx);
+  const known = releasing.get(name);
+  if (known !== undefined) return known;
+  const bucket = await findBucket(ctx, name);
+  if (bucket !== null && releasing.has(name)) releasing.set(name, bucket);
+  return bucket;
+}
+
+type Changed = Partial<Omit<Bucket, "_id" | "_creationTime" | "name">>;
+
+/** Writes a bucket that was just read. */
+export async function writeBucket(
+  ctx: MutationCtx,
+  name: string,
+  bucket: Bucket | null,
+  changed: Changed,
+): Promise<void> {
+  if (bucket === null) {
+    await ctx.db.insert("buckets", { name, taken: 0, at: 0, fullAt: 0, ...changed });
+    return;
+  }
+  await ctx.db.patch("buckets", bucket._id, changed);
+  const { releasing } = poolTx(ctx);
+  if (releasing.has(name)) releasing.set(name, { ...bucket, ...changed });
+}
+
 /** Why a work may not start yet: what its line waits for, and when to look again. */
 export interface KeptBack {
   readonly full: string;
   readonly at: number;
+}
+
+/** How many starts of such a work the buckets allow of which this is the releaser; at least one. */
+export function startsLeft(ctx: MutationCtx, gate: Gate, work: Asking): number {
+  const { releasing } = poolTx(ctx);
+  const now = Date.now();
+  const left = spentBy(gate, work).flatMap(({ name, cost, ...pace }) => {
+    const bucket = releasing.get(name);
+    return bucket ? [Math.floor(leftOf(pace, fullAtOf(pace, bucket, now), now) / cost)] : [];
+  });
+  return Math.max(1, left.length === 0 ? 1 : Math.min(...left));
 }
 
 /**
@@ -94,7 +134,7 @@ export async function keepOfBuckets(
   const { kept, releasing } = poolTx(ctx);
   const now = Date.now();
   for (const { name, cost, ...pace } of spent) {
-    const bucket = await findBucket(ctx, name);
+    const bucket = await bucketNow(ctx, name);
     const isWriter = takes || releasing.has(name);
     const full = permitOfRate(name);
     const fullAt = fullAtOf(pace, bucket, now) + (kept.get(name) ?? 0) * pace.everyMs;
@@ -161,16 +201,14 @@ export async function spend(ctx: MutationCtx, host: Host, work: Asking): Promise
   const { kept } = poolTx(ctx);
   const now = Date.now();
   for (const { name, cost, ...pace } of spentBy(await knownGate(ctx), work)) {
-    const bucket = await findBucket(ctx, name);
+    const bucket = await bucketNow(ctx, name);
     const taken = takenAt(pace, bucket, now) + cost;
     const fields = { taken, at: now, fullAt: now + taken * pace.everyMs };
-    if (bucket === null) await ctx.db.insert("buckets", { name, ...fields });
-    else await ctx.db.patch("buckets", bucket._id, fields);
-    kept.set(name, Math.max(0, (kept.get(name) ?? 0) - cost));
-    if (bucket?.job === undefined) continue;
     // Those behind it may join the queue, as soon as there is enough for one more.
-    const at = Math.max(now + ROUND_MS, mayStartAt(pace, fields.fullAt, cost));
-    await waitForBucket(ctx, host, { full: permitOfRate(name), at });
+    const next = Math.max(now + ROUND_MS, mayStartAt(pace, fields.fullAt, cost));
+    const due = bucket?.job === undefined ? {} : await dueBy(ctx, host, name, bucket, next);
+    await writeBucket(ctx, name, bucket, { ...fields, ...due });
+    kept.set(name, Math.max(0, (kept.get(name) ?? 0) - cost));
   }
 }
 
@@ -184,18 +222,27 @@ export async function waitForBucket(
   { full, at }: KeptBack,
 ): Promise<void> {
   const name = permitOfRate(full, false);
+  const bucket = await bucketNow(ctx, name);
+  const due = await dueBy(ctx, host, name, bucket, at);
+  if (due.job === undefined) return;
+  await writeBucket(ctx, name, bucket, bucket === null ? due : { ...due, at: notLater(bucket) });
+}
+
+/** What changes of a bucket as its releaser is to come at a time: nothing if it does anyway. */
+export async function dueBy(
+  ctx: HostCtx,
+  { functions }: Host,
+  name: string,
+  bucket: Bucket | null,
+  at: number,
+): Promise<Pick<Changed, "job" | "dueAt">> {
   const now = Date.now();
   const dueAt = Math.ceil(Math.max(at, now));
-  const bucket = await findBucket(ctx, name);
   const { job, dueAt: before = 0 } = bucket ?? {};
   const isInTime = before <= dueAt + ROUND_MS && before > now - LATE_MS;
-  if (job !== undefined && isInTime) return;
+  if (job !== undefined && isInTime) return {};
   if (job !== undefined) await cancelPending(ctx, job);
-  const args = { name };
-  const fields = { job: await ctx.scheduler.runAt(dueAt, host.functions.releaseRate, args), dueAt };
-  if (bucket === null)
-    await ctx.db.insert("buckets", { name, taken: 0, at: 0, fullAt: 0, ...fields });
-  else await ctx.db.patch("buckets", bucket._id, { ...fields, at: notLater(bucket) });
+  return { job: await ctx.scheduler.runAt(dueAt, functions.releaseRate, { name }), dueAt };
 }
 
 /** Removes buckets that are full again. */

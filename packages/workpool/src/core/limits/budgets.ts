@@ -1,7 +1,7 @@
 import type { Host, HostCtx } from "../context.js";
 import { ensureGate } from "../gate.js";
-import { findBucket, spentBy, waitForBucket } from "./buckets.js";
-import { permitOfRate, whichOf } from "./limits.js";
+import { dueBy, findBucket, spentBy, writeBucket } from "./buckets.js";
+import { whichOf } from "./limits.js";
 import { fullAtOf } from "./rate.js";
 
 /*
@@ -26,12 +26,11 @@ export async function bookSpent(
     const before = (fullAtOf(pace, bucket, now) - now) / pace.everyMs;
     const taken = Math.max(0, before + more);
     const fields = { taken, at: now, fullAt: now + taken * pace.everyMs };
-    if (bucket === null) await ctx.db.insert("buckets", { name, ...fields });
-    else await ctx.db.patch("buckets", bucket._id, fields);
     // Who waits may go on earlier.
-    if (bucket?.job === undefined || more > 0) continue;
-    const at = (bucket.dueAt ?? now) + more * pace.everyMs;
-    await waitForBucket(ctx, host, { full: permitOfRate(name), at });
+    const isEarlier = bucket?.job !== undefined && more < 0;
+    const at = (bucket?.dueAt ?? now) + more * pace.everyMs;
+    const due = isEarlier ? await dueBy(ctx, host, name, bucket, at) : {};
+    await writeBucket(ctx, name, bucket, { ...fields, ...due });
   }
 }
 

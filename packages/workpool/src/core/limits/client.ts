@@ -182,6 +182,7 @@ export class LimitControls<
    * How many run and wait, which numbers hold, and who has set them. It reads up to 100 of those
    * that wait. In a mutation it would conflict with each start.
    * @returns null for a limit that the pool does not know, or not yet.
+   * @throws if a key is given, and the limit takes none.
    */
   async get(ctx: QueryRunner, name: Name, { key }: OfKey = {}): Promise<SeenLimit | null> {
     return await ctx.runQuery(this.functions.get, { name, key });
@@ -192,7 +193,8 @@ export class LimitControls<
     return await ctx.runQuery(this.functions.list, {});
   }
 
-  private argsOf(name: string, said: OverrideOptions<Until> | PauseOptions<Until>): Steered {
+  // In JavaScript an override may have no options.
+  private argsOf(name: string, said: OverrideOptions<Until> | PauseOptions<Until> = {}): Steered {
     const until = said.until === undefined ? undefined : this.timeOf(said.until);
     return { ...said, name, until, config: this.config };
   }

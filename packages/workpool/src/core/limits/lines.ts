@@ -36,17 +36,20 @@ export async function findLine(ctx: QueryCtx, line: string): Promise<Line | null
     .first();
 }
 
-/**
- * A line that waits for the permit: one at random, so that ends of one moment take different ones.
- */
-export async function lineBlockedBy(ctx: QueryCtx, permit: string): Promise<Line | null> {
+/** Lines that wait for the permit, from a random one on: ends of one moment take different ones. */
+export async function someBlockedBy(ctx: QueryCtx, permit: string, most: number): Promise<Line[]> {
   const at = Math.random();
-  const between = (from: number, to: number): Promise<Line | null> =>
-    ctx.db
+  const between = async (from: number, to: number, count: number): Promise<Line[]> =>
+    await ctx.db
       .query("lines")
       .withIndex("by_blocked", (q) => q.eq("blockedBy", permit).gte("hash", from).lt("hash", to))
-      .first();
-  return (await between(at, 1)) ?? (await between(0, at));
+      .take(count);
+  const lines = await between(at, 1, most);
+  return lines.length === most ? lines : [...lines, ...(await between(0, at, most - lines.length))];
+}
+
+export async function lineBlockedBy(ctx: QueryCtx, permit: string): Promise<Line | null> {
+  return (await someBlockedBy(ctx, permit, 1))[0] ?? null;
 }
 
 /** Lines that wait for the permit. */

@@ -76,12 +76,22 @@ async function freeNumber(
   // Works that began before the limit was lowered may hold more than there are.
   if (await isLowered(ctx, name, limit))
     if ((await permitsNamed(ctx, name).collect()).length + queued >= limit) return null;
+  const free = await freeNumbers(ctx, name, limit, queued + 1);
+  return free.length > queued ? free[0]! : null;
+}
+
+/** So many numbers below the limit that nobody holds: all that there are, if these are fewer. */
+async function freeNumbers(
+  ctx: QueryCtx,
+  name: string,
+  limit: number,
+  most: number,
+): Promise<number[]> {
   // Starts of one moment look from different ones on.
   const from = Math.floor(Math.random() * limit);
-  const above = await freeIn(ctx, name, { from, to: limit }, queued + 1);
-  const left = queued + 1 - above.length;
-  const below = left > 0 ? await freeIn(ctx, name, { from: 0, to: from }, left) : [];
-  return below.length < left ? null : (above[0] ?? below[0]!);
+  const above = await freeIn(ctx, name, { from, to: limit }, most);
+  const left = most - above.length;
+  return left > 0 ? [...above, ...(await freeIn(ctx, name, { from: 0, to: from }, left))] : above;
 }
 
 /** The first numbers of a range that nobody holds. It reads few of those that are held. */
@@ -108,6 +118,22 @@ async function isLowered(ctx: QueryCtx, name: string, limit: number): Promise<bo
   return (await permitsNamed(ctx, name, limit).first()) !== null;
 }
 
+/** So many works that start together, and the numbers that are free for them, by name. */
+export interface Together {
+  readonly count: number;
+  readonly free: Map<string, number[]>;
+}
+
+/** A number that nobody holds, for sure; null if there is none. */
+async function oneOf(ctx: QueryCtx, name: string, limit: number, among?: Together) {
+  if (among === undefined) return await freeNumber(ctx, name, limit, 0);
+  const known = among.free.get(name)?.shift();
+  if (known !== undefined) return known;
+  const [first = null, ...others] = await freeNumbers(ctx, name, limit, among.count);
+  among.free.set(name, others);
+  return first;
+}
+
 /** A number of each permit that is free; or the name of one of which none is, for sure. */
 export type Free = { readonly numbers: ReadonlyMap<string, number> } | { readonly full: string };
 
@@ -121,12 +147,14 @@ export function limitedBy(gate: Gate, permits: readonly string[] = []): string[]
  * of one moment take different ones. If it shows none, it reads them for sure: it conflicts with
  * ends.
  * @param host sees the snapshot. Default: nothing is known of it.
+ * @param among those that were read for works that start together. Default: it starts alone.
  */
 export async function freePermits(
   ctx: MutationCtx,
   gate: Gate,
   names: readonly string[],
   host?: Host,
+  among?: Together,
 ): Promise<Free> {
   const numbers = new Map<string, number>();
   let seen: Look["free"] | undefined;
@@ -139,7 +167,7 @@ export async function freePermits(
       number = seen[index] ?? null;
       if (number !== null && !(await isFree(ctx, name, number))) number = null;
     }
-    number ??= await freeNumber(ctx, name, limit, 0);
+    number ??= await oneOf(ctx, name, limit, lowered ? undefined : among);
     if (number === null) return { full: name };
     numbers.set(name, number);
   }

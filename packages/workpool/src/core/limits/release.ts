@@ -1,10 +1,17 @@
-import type { Host, HostCtx } from "../context.js";
+import type { Doc, Host, HostCtx } from "../context.js";
 import { knownGate } from "../gate.js";
-import { HALF_OF_A_TRANSACTION, hasRoom } from "../room.js";
+import { HALF_OF_A_TRANSACTION, hasRoom, MOST_TRIED } from "../room.js";
 import { poolTx } from "../transaction.js";
-import { findBucket, type KeptBack, notLater, waitForBucket } from "./buckets.js";
+import {
+  findBucket,
+  type KeptBack,
+  notLater,
+  startsLeft,
+  waitForBucket,
+  writeBucket,
+} from "./buckets.js";
 import { permitOfRate } from "./limits.js";
-import { blockLine, endLine, firstOf, lineBlockedBy, linesBlockedBy } from "./lines.js";
+import { blockLine, endLine, firstOf, linesBlockedBy, someBlockedBy } from "./lines.js";
 import { ROUND_MS } from "./rate.js";
 import { goOn, startable } from "./wake.js";
 
@@ -21,8 +28,8 @@ export async function releaseRate(
   const bucket = await findBucket(ctx, name);
   if (bucket === null) return;
   const written = { job: undefined, dueAt: undefined, at: notLater(bucket) };
-  await ctx.db.patch("buckets", bucket._id, written);
-  poolTx(ctx).releasing.add(name);
+  poolTx(ctx).releasing.set(name, bucket);
+  await writeBucket(ctx, name, bucket, written);
   const next = await releaseSome(ctx, host, permitOfRate(name));
   // What ends a pause of the pool has all lines looked at.
   if (next === null || (await knownGate(ctx)).maxParallelism === 0) return;
@@ -36,9 +43,12 @@ type Next = KeptBack & { readonly isUsedUp?: boolean };
 
 /** @returns when to look again; null if nobody waits. */
 async function releaseSome(ctx: HostCtx, host: Host, full: string): Promise<Next | null> {
+  let lines: Doc<"lines">[] = [];
   for (let released = 0; await hasRoom(ctx, HALF_OF_A_TRANSACTION);) {
-    const line = await lineBlockedBy(ctx, full);
-    if (line === null) return null;
+    // Lines that wait for one bucket go on in turn.
+    if (lines.length === 0) lines = await someBlockedBy(ctx, full, MOST_TRIED);
+    const line = lines.shift();
+    if (line === undefined) return null;
     const row = await firstOf(ctx, line);
     if (row === null) {
       // A line that was busy stays for a round: who enqueues then reads it alone.
@@ -54,7 +64,12 @@ async function releaseSome(ctx: HostCtx, host: Host, full: string): Promise<Next
       await blockLine(ctx, host, line.line, next);
       continue;
     }
-    if ((await goOn(ctx, host, gate, next)) !== "refused") released += 1;
+    const most = startsLeft(ctx, gate, row);
+    const isReleased = (await goOn(ctx, host, gate, next, undefined, most)) !== "refused";
+    if (isReleased) lines.push(line);
+    // A callback of the one that does not start may have ended them.
+    else lines = [];
+    released += Number(isReleased);
   }
   return { full, at: 0, isUsedUp: true };
 }

@@ -33,10 +33,16 @@ const MOST_READ = 100;
 /** … and of all limits together. */
 const MOST_OF_ALL = 1_000;
 
-/** What there is of a limit or a key; null if it is not known. */
+/**
+ * What there is of a limit or a key; null if it is not known.
+ * @throws if a key is given, and the limit takes none.
+ */
 export async function seeLimit(ctx: HostQueryCtx, which: Which): Promise<SeenLimit | null> {
   const gate = await readGate(ctx);
   if (gate === null || !isKnown(gate, which.name)) return null;
+  const limit: Limit | undefined = which.name === POOL ? {} : gate.limits?.[which.name];
+  if (which.key !== undefined && limit !== undefined && limit.perKey === undefined)
+    throw new Error(`The limit "${which.name}" takes no key`);
   if (which.name === POOL) return await seePool(ctx, gate);
   const facts = factsOf(gate, which, (await usesOf(ctx, which, MOST_READ)).all);
   return { ...facts, left: await leftIn(ctx, gate, which) };

@@ -5,7 +5,7 @@ import { closeGate, ensureGate, knownGate, MAX_PARALLELISM_LIMIT } from "../gate
 import { startQueued } from "../hand-over.js";
 import { joinQueue, LOOK, TURN_MS } from "../queue.js";
 import { HALF_OF_A_TRANSACTION, hasRoom, MOST_TRIED, ROOM_TO_COMPLETE } from "../room.js";
-import { claimable, type HandOvers } from "../slots.js";
+import { claimable, confirmFree, type HandOvers } from "../slots.js";
 import { poolTx } from "../transaction.js";
 import { queueable } from "./admission.js";
 import { keepOfBuckets, type KeptBack, seenKeptBack, spentBy } from "./buckets.js";
@@ -148,17 +148,21 @@ async function keptBackOf(
   return seenKeptBack(ctx, spent, buckets, queued) ?? (await keepOfBuckets(ctx, gate, row));
 }
 
-/** Starts the first work of a line in the slot that is offered, or in another, or queues it. */
+/**
+ * Starts the first work of a line in the slot that is offered, or in another, or queues it.
+ * @param most so many more may follow in this transaction. Default: one.
+ */
 export async function goOn(
   ctx: HostCtx,
   host: Host,
   gate: Gate,
   { row, numbers }: First,
   offer?: Offer,
+  most = 1,
 ): Promise<"in slot" | "elsewhere" | "refused"> {
   const isOffered = offer !== undefined;
-  const free = isOffered || !gate.open ? [] : (await claimable(ctx, host, gate, 1)).slots;
-  const slot = offer?.slot ?? free[0];
+  const free = isOffered || !gate.open ? undefined : await oneFree(ctx, host, gate, most);
+  const slot = offer?.slot ?? free;
   const work = await leaveLine(ctx, row);
   if (work === null) return "refused";
   if (slot === undefined) {
@@ -172,6 +176,18 @@ export async function goOn(
   const held = await takePermits(ctx, row.work, numbers);
   if (!(await startQueued(ctx, host, slot, { ...work, held }, offer?.handOvers))) return "refused";
   return isOffered ? "in slot" : "elsewhere";
+}
+
+/** A free slot, of those that were seen for works before it. */
+async function oneFree(ctx: MutationCtx, host: Host, gate: Gate, most: number) {
+  const { seenFree } = poolTx(ctx);
+  for (let id = seenFree.shift(); id !== undefined; id = seenFree.shift()) {
+    const slot = await confirmFree(ctx, id);
+    if (slot !== null) return slot;
+  }
+  const { slots, others } = await claimable(ctx, host, gate, 1, most);
+  seenFree.push(...others);
+  return slots[0];
 }
 
 export const wakeArgs = {
