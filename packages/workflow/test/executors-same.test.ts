@@ -66,7 +66,7 @@ test.each([
   ["slow", 1],
   ["argsOfAnotherType", 1],
   ["argsThrow", 2],
-  ["argsOfNoType", 2],
+  ["argsOfNoType", 1],
   ["manyArgs", 1],
 ] as const)("[S156] an action by reference that %s", async (what, own) => {
   // An attempt after the first one is that of the step's own function.
