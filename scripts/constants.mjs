@@ -241,6 +241,7 @@ const TABLE = {
       BATCH_MS: larger("manager-removal", "a shorter retention comes first"),
     },
     "features/children.ts": {
+      MAX_AT_ONCE: larger("inserting-children", "of which a page comes again"),
       MAX_BYTES_AT_ONCE: smaller("numbers", "two children with inputs of 300 kB"),
       MIN_BYTES_PUT_OFF: larger("numbers", "in a crowded pool, many children are inserted"),
       MAX_PUT_OFF_MS: larger("numbers", "in a crowded pool, many children are inserted"),

@@ -80,8 +80,9 @@ function bytesOf(pages: readonly (readonly NewChild[])[]): number {
   return getConvexSize(children as Value) + children.length * BYTES_BESIDE_INPUT;
 }
 
-/** More is inserted page by page, as some 1,000 children are: the first page at once. */
-const MAX_BYTES_AT_ONCE = 2_000_000;
+/** More children, or more bytes, are inserted page by page: the first page at once. */
+const MAX_AT_ONCE = 1_000;
+const MAX_BYTES_AT_ONCE = 3 << 20;
 /** In a crowded pool, so many bytes are inserted within seconds: many parents may arrive now. */
 const MIN_BYTES_PUT_OFF = 32 << 10;
 const MAX_PUT_OFF_MS = 3_000;
@@ -105,7 +106,7 @@ export async function startChildren(
     children.concurrency ??
     ((await core.readGate(ctx))?.maxParallelism || (await core.defaultMaxParallelism(ctx)));
   const bytes = bytesOf(pages);
-  const areFew = bytes <= MAX_BYTES_AT_ONCE;
+  const areFew = total <= MAX_AT_ONCE && bytes <= MAX_BYTES_AT_ONCE;
   const isPutOff = bytes >= MIN_BYTES_PUT_OFF && (await core.isCrowded(ctx, pool));
   const pagesAtOnce = isPutOff ? 0 : areFew ? pages.length : 1;
   const record = {
