@@ -44,8 +44,8 @@ export const canceledAsItComes = defineWorkflow({ input })
       ...Array.from({ length: 11 }, () => ({ on: "event", nth: 1, does: "start" }) as const),
       ...Array.from({ length: 12 }, (_, index) => {
         const to = { on: "event", run: index / 12 } as const;
-        const sent = { ...to, nth: 85, does: "send", event: 0 } as const;
-        return [sent, { ...to, nth: 86 + index, does: "cancel" } as const];
+        const sent = { ...to, nth: 96, does: "send", event: 0 } as const;
+        return [sent, { ...to, nth: 97 + index, does: "cancel" } as const];
       }).flat(),
     ],
   ),
