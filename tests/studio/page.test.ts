@@ -789,6 +789,16 @@ describe.skipIf(!existsSync(executablePath))("in a browser", () => {
     await served.close();
   });
 
+  test("what is watched is asked for again when the request for it was lost", async () => {
+    const other = await browser.newPage();
+    await other.route("**/watch/runs", (route) => route.abort("connectionreset"), { times: 1 });
+    const served = await serveAnswers({ workflows: [], runs: { page: [], isDone: true } }, {});
+    await other.goto(served.url);
+    await other.getByText("No runs.").waitFor();
+    await other.close();
+    await served.close();
+  });
+
   test("a page whose studio is closed says so, and goes on when it is back", async () => {
     const pageOf = (workflow: string) => ({
       page: [{ workflow, state: "running", startedAt: 1 }],

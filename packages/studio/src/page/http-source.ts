@@ -93,11 +93,18 @@ function live(post: Post, onChange: () => void): DataSource["watch"] {
   /** An answer that is not read would hold its connection. */
   const tell = async (path: string, args: object) =>
     await (await post(path, args)).text().catch(away);
-  const add = async (id: number, { name, args, onError }: Watch) => {
-    await tell(`/watch/${name}`, { session, id, args: args as Value }).catch((error: Error) => {
-      // When it cannot be reached, that is said once for all.
-      if (!(error instanceof Unreachable)) onError(error);
-    });
+  const add = async (id: number, watch: Watch): Promise<void> => {
+    const { name, args, onError } = watch;
+    const of = session;
+    await tell(`/watch/${name}`, { session, id, args: args as Value }).catch(
+      async (error: Error) => {
+        if (!(error instanceof Unreachable)) return onError(error);
+        // When the server cannot be reached, that is said once for all, and all are told again.
+        // A single request that was lost on its way is repeated.
+        await new Promise((resolve) => setTimeout(resolve, RETRY_MS));
+        if (session === of && watches.get(id) === watch) await add(id, watch);
+      },
+    );
   };
 
   const follow = async (signal: AbortSignal) => {
