@@ -1,5 +1,5 @@
 import { lastWaitingOf, type Work } from "@stepwise/workpool/core";
-import { type Infer, type ObjectType, v } from "convex/values";
+import { type ObjectType, v } from "convex/values";
 import { internal } from "../_generated/api.js";
 import { internalQuery, type MutationCtx, type QueryCtx } from "../_generated/server.js";
 import type { Run, RunId, Step, StepId } from "../core/documents.js";
@@ -69,8 +69,7 @@ async function freePlaces(ctx: QueryCtx, parent: Step): Promise<number> {
  */
 export async function allPlacesAreTaken(ctx: MutationCtx, parent: StepId): Promise<boolean> {
   const { waitsForPlace } = internal.features.concurrency;
-  const args = { parent, random: Math.random() };
-  const waiting = await ctx.runQuery(waitsForPlace, args, { useStaleSnapshot: true });
+  const waiting = await ctx.runQuery(waitsForPlace, { parent }, { useStaleSnapshot: true });
   return (
     waiting !== null &&
     // guard: places-taken
@@ -78,15 +77,14 @@ export async function allPlacesAreTaken(ctx: MutationCtx, parent: StepId): Promi
   );
 }
 
-/** One of the children that wait for a place; null if none does, or a place is free. */
+/** The child that will wait longest for a place; null if none does, or a place is free. */
 export const waitsForPlace = internalQuery({
-  args: { parent: v.id("steps"), random: v.number() },
+  args: { parent: v.id("steps") },
   returns: v.union(v.null(), v.id("runs")),
-  handler: async (ctx, { parent: id, random }) => {
+  handler: async (ctx, { parent: id }) => {
     const parent = await ctx.db.get("steps", id);
     if (parent === null || (await freePlaces(ctx, parent)) > 0) return null;
-    const among = { state: "pending", among: parent.total ?? 0 } as const;
-    return (await picked(ctx, { ...among, parent: id, random }))[0] ?? null;
+    return (await childrenIn(ctx, id, "pending").order("desc").first())?._id ?? null;
   },
 });
 
@@ -161,8 +159,9 @@ async function startNextSibling(ctx: MutationCtx, parent: Step, child: Run, star
   const index = child.index + concurrency;
   const next = index < total ? await childrenFrom(ctx, _id, index).first() : null;
   if (next !== null && (await begin(ctx, parent, next, start)) !== null) return true;
-  const [id] = await pickOf(ctx, { parent: _id, state: "pending", among: total });
-  return id !== undefined && (await startIfWaiting(ctx, parent, id, start));
+  const places = { from: index, among: total - index };
+  const id = await pickOf(ctx, { parent: _id, state: "pending", ...places });
+  return id !== null && (await startIfWaiting(ctx, parent, id, start));
 }
 
 /**
@@ -170,12 +169,13 @@ async function startNextSibling(ctx: MutationCtx, parent: Step, child: Run, star
  * of those that started last. So children that end together seldom conflict.
  */
 // guard: running-sibling
-async function isSiblingRunning(ctx: MutationCtx, { _id, concurrency = 1 }: Step, child: Run) {
+async function isSiblingRunning(ctx: MutationCtx, step: Step, { _id: but }: Run) {
+  const { _id: parent, concurrency = 1, total = 0 } = step;
+  // Where all may run, they are anywhere up to the end.
+  const within = allMayRun(step) ? { from: total - 1, among: total } : { among: concurrency };
   for (const inQueue of [true, false]) {
-    const among = { parent: _id, state: "running", among: concurrency } as const;
-    const found = await pickOf(ctx, { ...among, inQueue });
-    const id = found.find((one) => one !== child._id);
-    if (id === undefined) return false;
+    const id = await pickOf(ctx, { parent, state: "running", ...within, but, inQueue });
+    if (id === null) return false;
     if ((await ctx.db.get("runs", id))?.state === "running") return true;
   }
   return false;
@@ -184,13 +184,16 @@ async function isSiblingRunning(ctx: MutationCtx, { _id, concurrency = 1 }: Step
 const pickArgs = {
   parent: v.id("steps"),
   state: v.union(v.literal("pending"), v.literal("running")),
-  /** How many places there are: in all of those that wait, or up to the last that runs. */
+  /** How many places there are, from this one on or back. Default: from the last that runs. */
   among: v.number(),
+  from: v.optional(v.number()),
+  /** Not this one. */
+  but: v.optional(v.id("runs")),
   /** The last that waits for a slot, if there is one: it will not end soon. */
   inQueue: v.optional(v.boolean()),
 };
 
-async function pickOf(ctx: MutationCtx, args: ObjectType<typeof pickArgs>): Promise<RunId[]> {
+async function pickOf(ctx: MutationCtx, args: ObjectType<typeof pickArgs>): Promise<RunId | null> {
   const random = Math.random();
   return await ctx.runQuery(
     internal.features.concurrency.pick,
@@ -199,43 +202,31 @@ async function pickOf(ctx: MutationCtx, args: ObjectType<typeof pickArgs>): Prom
   );
 }
 
-const vPick = v.object({ ...pickArgs, random: v.number() });
-
-/** Up to two children: after the first that waits, or before the last that runs. */
+/** A child that waits at a random place or behind it, or one that runs there or before it. */
 export const pick = internalQuery({
-  args: vPick.fields,
-  returns: v.array(v.id("runs")),
-  handler: async (ctx, args) => {
-    const waiting = args.inQueue === true ? await lastWaitingOf(ctx, args.parent) : null;
+  args: { ...pickArgs, random: v.number() },
+  returns: v.union(v.null(), v.id("runs")),
+  handler: async (ctx, { parent, state, among, from, but, inQueue, random }) => {
+    const waiting = inQueue === true ? await lastWaitingOf(ctx, parent) : null;
     const step = waiting === null ? null : await stepWithId(ctx, waiting);
-    return step === null ? await picked(ctx, args) : [step.run];
-  },
-});
-
-async function picked(
-  ctx: QueryCtx,
-  { parent, state, among, random }: Infer<typeof vPick>,
-): Promise<RunId[]> {
-  const order = state === "pending" ? "asc" : "desc";
-  const from = (place?: number) =>
-    ctx.db
-      .query("runs")
-      .withIndex("by_parent_state", (q) => {
+    if (step !== null && step.run !== but) return step.run;
+    const isPending = state === "pending";
+    const nearest = async (place?: number): Promise<Run | null> => {
+      const children = ctx.db.query("runs").withIndex("by_parent_state", (q) => {
         const all = q.eq("parentStep", parent).eq("state", state);
         if (place === undefined) return all;
-        return state === "pending" ? all.gte("index", place) : all.lte("index", place);
-      })
-      .order(order);
-  const outermost = await from().first();
-  if (outermost === null) return [];
-  const { _id, index } = outermost;
-  const places = state === "pending" ? among - index : Math.min(among, index + 1);
-  const behind = Math.floor(random * places);
-  const place = state === "pending" ? index + behind : index - behind;
-  const picked = behind === 0 ? null : await from(place).first();
-  if (picked !== null && picked._id !== _id) return [picked._id, _id];
-  return (await from().take(2)).map(({ _id }) => _id);
-}
+        return isPending ? all.gte("index", place) : all.lte("index", place);
+      });
+      for await (const child of children.order(isPending ? "asc" : "desc"))
+        if (child._id !== but) return child;
+      return null;
+    };
+    const start = from ?? (await nearest())?.index ?? 0;
+    const away = Math.floor(random * (isPending ? among : Math.min(among, start + 1)));
+    const found = await nearest(isPending ? start + away : start - away);
+    return (found ?? (await nearest()))?._id ?? null;
+  },
+});
 
 async function isAnyGoing(ctx: QueryCtx, parent: StepId): Promise<boolean> {
   for (const state of ["running", "compensating"] as const)
