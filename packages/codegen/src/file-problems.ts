@@ -22,7 +22,7 @@ export function misnamedFile(source: SourceText): Diagnostic {
   return withFrames(diagnostic("misnamedFile", place, message, hint), [source]);
 }
 
-/** Of a file or folder that is there but cannot be read. There is no line of it to show. */
+/** Reports a file or folder that is there but cannot be read. There is no line of it to show. */
 export const unreadableFile = ({ file, error }: UnreadablePath): Diagnostic =>
   diagnostic(
     "unreadableFile",
@@ -31,7 +31,7 @@ export const unreadableFile = ({ file, error }: UnreadablePath): Diagnostic =>
     "make it readable, or take it out of the functions folder",
   );
 
-/** Of a link to a folder with definitions. There is no line of it to show. */
+/** Reports a link to a folder with definitions. There is no line of it to show. */
 export function linkedFolder(file: string): Diagnostic {
   const message = `${file} is a link to a folder, so the definitions in it are not compiled`;
   const hint = "make it a folder with a link to each file in it: links to files are followed";

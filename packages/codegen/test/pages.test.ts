@@ -1,4 +1,5 @@
 import { spawnSync } from "node:child_process";
+import { existsSync } from "node:fs";
 import { readFile, readdir } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { WorkflowManager } from "@stepwise/workflow";
@@ -302,6 +303,27 @@ test("no page has a turn of phrase that a reader would stumble over", async () =
     }),
   );
   expect(found).toEqual([]);
+});
+
+/** The docstrings of a source that begin like half a sentence. */
+const halfSentences = (text: string): string[] =>
+  [...text.matchAll(/\/\*\*(?: |\n\s*\* )((?:Whether|As|For|Of|Such as|That of|Those)\b.*)/g)].map(
+    ([, line = ""]) => line,
+  );
+
+test("no docstring begins like half a sentence, as with Whether or Of", async () => {
+  const sources = spawnSync("git", ["ls-files", "packages/*/src/*.ts", "packages/*/src/*.tsx"], {
+    cwd: root,
+    encoding: "utf8",
+  });
+  const files = sources.stdout.split("\n").filter((path) => path !== "" && existsSync(root + path));
+  expect(files.length).toBeGreaterThan(400);
+  const found: string[] = [];
+  for (const path of files)
+    found.push(...halfSentences(await read(path)).map((line) => `${path}: ${line}`));
+  expect(found).toEqual([]);
+  const odd = "/** Whether it ends. */\n/**\n * Of a run\n */\n/** Ends it. */\n// Of a run";
+  expect(halfSentences(odd)).toEqual(["Whether it ends. */", "Of a run"]);
 });
 
 test("every package names the same repository, and itself in it", async () => {

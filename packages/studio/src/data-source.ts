@@ -58,7 +58,7 @@ export interface LimitArgs {
 }
 
 export interface LimitSaidArgs extends LimitArgs {
-  /** For how long that holds, such as `1h` or `3 days`. Default: until somebody ends it. */
+  /** How long it holds, such as `1h` or `3 days`. Default: until somebody ends it. */
   readonly lasts?: string;
 }
 

@@ -153,7 +153,7 @@ export class AppModules {
 const defaultOf = ({ statements }: TypeScript.SourceFile): TypeScript.Node | undefined =>
   statements.filter(ts.isExportAssignment).find((each) => each.isExportEquals !== true)?.expression;
 
-/** Of the nearest manifests, but the app's own; without any, every name is one of a package. */
+/** Returns the packages of the nearest manifests but the app's own. Without one, any name fits. */
 function packagesOf(read: ReadModule): string[] {
   const paths = ["../package.json", "../../package.json", "../../../package.json"];
   const manifests = paths.map((path) => jsonIn(path, read)).filter((each) => each !== undefined);

@@ -37,7 +37,7 @@ export function usedModules(file: DefinitionFile, read: ReadModule): UsedModule[
   return [...written, ...(mayLoad(source.text) ? loadedModules(file) : [])];
 }
 
-/** For most imports the name says enough; to find uses takes time. */
+/** Returns false if the name of an import says enough, as most do: finding uses takes time. */
 function mayMatter(module: string, from: string, read: ReadModule): boolean {
   if (isBuiltIn(module)) return true;
   if (/\.workflow(\.js|\.ts)?$/.test(module) || isGenerated(module)) return false;

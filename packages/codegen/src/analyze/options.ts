@@ -98,7 +98,7 @@ export function optionsIn(
   return Object.assign(options, { rest: hidden });
 }
 
-/** Of options that hang on a condition is seen that both sides hold a function of one kind. */
+/** Returns the options with functions that both sides of a condition have. */
 function eitherOf(
   { whenTrue, whenFalse }: TypeScript.ConditionalExpression,
   value: Node,

@@ -25,7 +25,7 @@ export function readStanding(
 const hashOf = (option: Option, file: DefinitionFile) =>
   sourceHash(optionSource(new Map([[option.name, option]])), file);
 
-/** Of runs with the same key. */
+/** Reads the option `one`, which is about runs with the same key. */
 function readOne(option: Option, file: DefinitionFile): WorkflowPlan["one"] {
   const otherwise = optionsIn(option.value, file).get("otherwise");
   return { otherwise: otherwise && stringOf(unwrap(otherwise.value)), hash: hashOf(option, file) };

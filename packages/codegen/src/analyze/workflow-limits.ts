@@ -31,7 +31,7 @@ export function readWorkflowLimits(
   return Object.fromEntries(sortedBy(found, ([name]) => name));
 }
 
-/** Of what is given for a limit: of its key, and of its estimate. */
+/** Returns the hash of the key and the estimate that are given for a limit. */
 function hashOf({ value }: Option, file: DefinitionFile): string {
   const given = unwrap(value);
   if (given.kind === ts.SyntaxKind.TrueKeyword) return "";

@@ -77,7 +77,7 @@ export function workflowPlan(
   };
 }
 
-/** Of workflow options whose values cannot be seen, but for its input; undefined without any. */
+/** Returns the hash of the options but `input` whose values cannot be seen, if there are any. */
 function computedHash(
   options: Options,
   values: Readonly<Record<string, unknown>>,
@@ -149,7 +149,7 @@ function nodesOf(calls: readonly NodeCall[], context: NodeContext): ReadNodes {
 const isOpen = (node: NodePlan | undefined): boolean =>
   node?.bodies?.some((body) => body.hasUnknownNames) === true;
 
-/** Of a workflow whose input was reported; with an error nothing is emitted. */
+/** Stands for an input that was reported: with an error, nothing is emitted. */
 const unreadInput: InputPlan = {
   kind: "copy",
   imports: [],

@@ -53,7 +53,7 @@ const isAsync = (value: Known): boolean =>
 const isList = (value: Known): boolean =>
   typeof value === "object" && !isObject(value) && value.is === "a list";
 
-/** Of functions of which the value is taken at once. */
+/** Refuses an async function for an option whose value is taken at once. */
 const sync = each(
   (value) => !isAsync(value),
   "write a function that is not async: what has to be waited for is for a step before it",

@@ -48,7 +48,7 @@ interface Line {
   readonly key?: string;
   /** What it is: a case that a run chooses, or what a run of its own goes through. */
   readonly is?: "case" | "branch" | "rival";
-  /** Of a case that is chosen by a value: the keys of all cases. */
+  /** The keys of all cases, if this is a case that is chosen by a value. */
   readonly matched?: readonly string[];
   readonly nodes: readonly NodeThen[];
 }

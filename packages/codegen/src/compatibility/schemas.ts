@@ -58,7 +58,7 @@ function fieldsOf({ fields }: Fields) {
   );
 }
 
-/** For an input: runs that have begun keep theirs, and others are parsed when they begin. */
+/** Compares inputs: runs that have begun keep theirs, and others are parsed when they begin. */
 export function inputChanges(before: WorkflowThen, now: WorkflowThen): Change[] {
   if (before.input === now.input) return [];
   const workflow = now.name;
@@ -96,7 +96,7 @@ export function inputChanges(before: WorkflowThen, now: WorkflowThen): Change[] 
   });
 }
 
-/** For the events and loop states of nodes that are in both plans: no run stops at these. */
+/** Compares the events and loop states of nodes that are in both plans: no run stops at these. */
 export function takenChanges({ before, now: line }: LinePair, taken: ReadonlySet<string>) {
   return line.flatMap((now) => {
     const old = before.find(({ stored }) => stored === now.stored);

@@ -152,7 +152,7 @@ class EventSender {
       .finally(() => this.#timers.delete(event));
   };
 
-  /** Those that have not been sent: no run has waited for them, or their time has not come. */
+  /** The events not yet sent: no run has waited for them, or their time has not come. */
   get unsent(): readonly PlannedEvent[] {
     return [...this.#expected, ...this.#timers.keys()];
   }

@@ -87,7 +87,7 @@ export function definitionFiles(functionsDir: string) {
   const folders = [""];
   /** Links to folders in which there are such files: they are not looked into. */
   const linked: string[] = [];
-  /** Those of the files that are links. */
+  /** The files that are links. */
   const links: string[] = [];
   const unreadable: UnreadablePath[] = [];
   const attempt = <Read>(file: string, make: (path: string) => Read): Read | undefined => {

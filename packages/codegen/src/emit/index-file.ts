@@ -37,7 +37,7 @@ ${exportedConst("workflow", "WorkflowManager", manager)}
 `;
 }
 
-/** For the names of limits in definitions, and which of them have keys, or count a unit. */
+/** Writes the type of the limits: their names, which have keys, and which count a unit. */
 function typeOf(limits: NonNullable<AppConfig["limits"]>): string {
   const lines = Object.entries(limits).map(([name, limit]) => fieldType(name, limit, "      "));
   return lines.length === 0 ? "{}" : `{\n${lines.join("")}    }`;
@@ -130,7 +130,7 @@ function isUntouchedCode(text: string): boolean {
   return hash === contentHash(version, first, text.slice(first.length + line.length));
 }
 
-/** Of a text without what a formatter may change. */
+/** Returns the hash of a text without what a formatter may change. */
 const contentHash = (version: string, first: string, rest: string): string =>
   hashOf(`${version}\n${(first + rest).replace(/[\s"'`,;()|\\]+/g, "")}`);
 

@@ -26,7 +26,7 @@ export type Transaction =
   /** One in which nothing more is executed, as it was that of an isolated step. */
   | "closed";
 
-/** Of what is executed in an open transaction: it holds 20 stages. */
+/** The share of a transaction that a stage takes in an open one, which holds 20 stages. */
 const fused = 1 / 20;
 
 /** What a stage costs when nothing fails, and where a run comes from that goes on after it. */
@@ -94,7 +94,7 @@ export const actionsOf = (stage: StagePlan): number =>
 export interface WorstCase {
   /** How often it is tried; null when that is computed. Absent for what is not tried again. */
   readonly attempts?: number | null;
-  /** Of one attempt; null when it is computed. Absent when there is none but the platform's. */
+  /** Limits one attempt; null when it is computed. Absent when only the platform limits it. */
   readonly timeoutMs?: number | null;
   /** Infinity when it depends on something else; JSON has null for that. */
   readonly worstCaseMs: number;

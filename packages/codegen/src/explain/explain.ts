@@ -56,7 +56,7 @@ export interface StageExplained extends WorstCase {
   readonly kind: StagePlan["kind"];
   readonly reference?: string;
   readonly rootExecutions: number;
-  /** Those of them that are transactions; what shares one has its share. */
+  /** The root executions that are transactions; what shares one has its share. */
   readonly transactions: number;
   /** Names of the scope; `["*"]` for all of them. */
   readonly reads: readonly string[];
@@ -184,7 +184,7 @@ class Walk {
     return { name, kind, ...all, worstCaseMs, ...maxIterations, ...turns, stages: shown, bodies };
   }
 
-  /** Of runs side by side what they cost is added, and the longest counts. */
+  /** Adds what runs side by side cost. The longest of them gives the time. */
   #inside(node: NodePlan, bodies: readonly BodyExplained[] = []): Bound {
     const greatest = greatestOf(bodies);
     if (!isApart(node)) return greatest;
@@ -334,5 +334,5 @@ const times = (bound: Bound, count: number | null): Bound => ({
   worstCaseMs: count === null ? Infinity : bound.worstCaseMs * count,
 });
 
-/** Of hundredths, without the crumbs of binary fractions. */
+/** Rounds to hundredths, without the crumbs of binary fractions. */
 const rounded = (number: number): number => Math.round(number * 100) / 100;

@@ -101,7 +101,7 @@ type Nodes = { readonly nodes: readonly NodePlan[] };
 /** The functions of all stages, in order; every workflow also has `entry` and `reference`. */
 export const generatedFunctions = ({ nodes }: Nodes) => allNodes(nodes).flatMap(functionsOfNode);
 
-/** Those of one node, without those of the nodes inside it. */
+/** Returns the functions of one node, without those of the nodes inside it. */
 export const functionsOfNode = once(({ stages }: NodePlan) => stages.flatMap(functionsOf));
 
 /** All stages of a workflow, those of the nodes inside a node after its own. */

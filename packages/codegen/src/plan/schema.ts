@@ -40,7 +40,7 @@ export const stage = z.object({
   kind: z.enum(stageKindNames),
   /** The names of the scope that its handler reads; `["*"]` for all of them. */
   reads: z.array(z.string()),
-  /** Of `input`, the fields that it reads; absent if it reads none, or they cannot be seen. */
+  /** The fields of `input` that it reads; absent if it reads none, or they cannot be seen. */
   input: z.array(z.string()).optional(),
   /** The user's function, `internal.documents.outline` or `(computed)`, if there is no handler. */
   reference: z.string().optional(),
@@ -53,7 +53,7 @@ export const stage = z.object({
   until: z.array(z.string()).optional(),
   /** Says whether the outputs of children are reduced by a `reduce`. */
   reduce: z.literal(true).optional(),
-  /** For a finalize: it has a transaction of its own, so that a run can be at it. */
+  /** This finalize has a transaction of its own, so that a run can be at it. */
   isolate: z.literal(true).optional(),
   /** The workflows its children may be; absent when they cannot be seen, so that it may be any. */
   workflows: z.array(z.string()).optional(),
@@ -76,7 +76,7 @@ export const node = z.object({
   stages: z.array(stage),
   /** Options whose values can be seen: retry, timeout, concurrency, tolerate, maxIterations, … */
   options: z.record(z.string(), z.json()),
-  /** Of the node's source without white space, comments, and the nodes in its bodies. */
+  /** The hash of the node's source without white space, comments, and the nodes in its bodies. */
   hash: z.string(),
   /** The events it takes, or the state of a loop, each with the fields that can be seen. */
   takes: z.array(z.object({ name: z.string(), ...fields.partial().shape })).optional(),
@@ -247,7 +247,7 @@ export interface LimitName extends Read {
   readonly isKeyless?: boolean;
   /** What is given: nothing but its name, a key, a key that is a number, an object with an estimate. */
   readonly gives?: "name" | "key" | "number" | "budget";
-  /** Of such an object. Absent if it may have one that is not seen. */
+  /** The estimate of such an object. Absent if it may have one that is not seen. */
   readonly estimate?: Given | "missing" | undefined;
 }
 

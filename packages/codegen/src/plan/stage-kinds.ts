@@ -22,7 +22,7 @@ interface StageKind {
   readonly bodies?: "cases" | "iteration" | "branches" | "rivals" | "item";
   /** Which of the options that not every node has are for it. */
   readonly options: readonly ("retry" | "timeout" | "isolate" | "limits" | "waitAtMost")[];
-  /** Of a kind that waits for something else than to be tried again. */
+  /** Says what it waits for, if that is something else than to be tried again. */
   readonly waits?: (time: string | undefined, events: string) => string;
 }
 
@@ -90,7 +90,7 @@ export const stageKindNames = Object.keys(stageKinds) as [StageKindName, ...Stag
 
 export const stageKind = (name: StageKindName): StageKind => stageKinds[name];
 
-/** That of a step record, which may be of a kind that no stage has. */
+/** Returns the kind of a step record, unless it is one that no stage has. */
 export const recordKind = (name: string): StageKind | undefined => {
   const kinds: Readonly<Partial<Record<string, StageKind>>> = stageKinds;
   return kinds[name];

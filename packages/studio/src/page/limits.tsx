@@ -3,7 +3,7 @@ import type { LimitArgs } from "../data-source.js";
 import { ActionButton, Ago, cut, Time } from "./parts.js";
 import { useReadAgain, useStudio } from "./studio.js";
 
-/** That of all steps. */
+/** The name of the limit that all steps share. */
 const POOL = "maxParallelism";
 const MOST_SLOTS = 200;
 

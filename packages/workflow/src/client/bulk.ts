@@ -23,7 +23,7 @@ export interface BulkOptions<Workflow> {
   do: "cancel" | "pause" | "resume" | "restart" | "cleanup";
   /** Which runs to change: what `list` takes. Runs that are started later are left out. */
   where: BulkFilter<Workflow>;
-  /** For a restart: the node of the given `workflow` from which each run goes on. */
+  /** The node of the given `workflow` from which a restart goes on in each run. */
   from?: NodeName<Workflow>;
   /** The bulk ends when it has changed this many runs. Default: no limit. */
   atMost?: number;

@@ -65,7 +65,7 @@ type TagsOf<Workflow> = Workflow extends { readonly "~definition": infer D }
 /** A run in a list. */
 export interface ListedRun extends RunFacts {
   state: RunState;
-  /** For a child: its place among its siblings, and its key if they are a record. */
+  /** A child's place among its siblings, and its key if they are a record. */
   index?: number;
   childKey?: string;
   /** In ms since the epoch. */
@@ -78,7 +78,7 @@ export interface ListedRun extends RunFacts {
   waitsFor?: Waiting;
   /** With `places` or `doing`: what a run has collected that begins when no more starts come. */
   collecting?: Collecting;
-  /** For a run without a key or tags: the beginning of its input as JSON, if that is small. */
+  /** The beginning of the input as JSON, if that is small and the run has no key and no tags. */
   input?: string;
   /**
    * Where a run is that goes on, with `places` or `doing`: its path from the run down, such as

@@ -62,15 +62,14 @@ export interface Reached<Workflow> {
   /** The limit that its last attempt holds, while it waits for the next one. Until `dueAt`. */
   holds?: string;
   /**
-   * For an action: since when that attempt could begin, and when it did, in ms since the epoch.
-   * While it waits for a slot it has not begun. One that runs, or was lost, began when it got its
-   * slot.
+   * Since when an action's attempt could begin, and when it did, in ms since the epoch. While it
+   * waits for a slot it has not begun. One that runs, or was lost, began when it got its slot.
    */
   queuedAt?: number;
   beganAt?: number;
   /**
-   * For an action that a limit holds back: the limit, how many run and how many may. `place` is its
-   * place among actions with the same limits and keys: 201 if more than 200 come before it. With
+   * The limit that holds an action back, how many run and how many may. `place` is its place
+   * among actions with the same limits and keys: 201 if more than 200 come before it. With
    * `nextAt`, it waits for the limit's rate, which lets the next one start then; `running` is how
    * many of the burst are used up. With `paused`, the limit starts nothing: `by` says who paused
    * it, and `until` for how long, in ms since the epoch. A `RetryAfter` that holds the limit is
@@ -88,13 +87,13 @@ export interface Reached<Workflow> {
   };
   /** Until when it waits, in ms since the epoch. */
   dueAt?: number;
-  /** For an event: the names that it waits for. */
+  /** The names of the events that it waits for. */
   events?: EventName<Workflow>[];
-  /** For a loop: the current or the last iteration, from 1. */
+  /** The current or the last iteration of a loop, from 1. */
   iteration?: number;
-  /** For a branch: the key of the chosen case. */
+  /** The key of the case that a branch has chosen. */
   chosen?: string;
-  /** For a parent and a `.child`. */
+  /** Counts the children of a parent or a `.child`. */
   children?: ChildCounts;
   /** When its newest failed attempts ended, oldest first; absent if it was not tried again. */
   retries?: Retry[];
@@ -113,7 +112,7 @@ export interface ActiveNode<Workflow = unknown> extends Reached<Workflow> {
   state: "pending" | "running" | "waiting";
   /** When it was reached, in ms since the epoch. */
   since: number;
-  /** For a parent with a `timeout`: when that is over, in ms since the epoch. */
+  /** When the `timeout` of a parent is over, in ms since the epoch. */
   timesOutAt?: number;
   /** Its run, or a run above, is paused: a running action ends, and nothing new starts. */
   paused?: boolean;
@@ -146,11 +145,11 @@ export interface RunFacts {
   plan?: string;
   /** How often it was restarted, plus one. */
   generation: number;
-  /** For a child: its parent run. */
+  /** The parent run of a child. */
   parentRunId?: string;
   /**
-   * For a branch of a `.parallel` and an item of an `.each`: the part of its workflow that it goes
-   * through, such as `facts.thumb`. By storage names.
+   * The part of its workflow that a branch of a `.parallel`, or an item of an `.each`, goes
+   * through, such as `facts.thumb`. It has storage names.
    */
   within?: string;
   /**
@@ -190,7 +189,7 @@ interface Common<Workflow> extends RunFacts {
   /** Says whether the workflow has another plan by now. */
   isOutdated: boolean;
   active: ActiveNode<Workflow>[];
-  /** For a workflow with a `timeout`, until it ends: when that is over, in ms since the epoch. */
+  /** When the workflow's `timeout` is over, in ms since the epoch. Absent once the run ended. */
   timesOutAt?: number;
   /** It was paused, or a part of it was. */
   paused: boolean;

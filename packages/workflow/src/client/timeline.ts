@@ -22,20 +22,20 @@ export interface TimelineEntry<Workflow = unknown> extends Partial<Reached<Workf
   /** `skipped`: the run skipped it, or ended before it. */
   state: ActiveNode["state"] | "completed" | "failed" | "canceled" | "timedOut" | "skipped";
   errors: StepError[];
-  /** For a parent and a `.child`: what `list` takes as `parent`, to list its children. */
+  /** What `list` takes as `parent`, to list the children of a parent or a `.child`. */
   id?: string;
   /** The generation of the run in which it ran. A restart can keep results of older ones. */
   generation?: number;
   /** When it was reached and when it ended, in ms since the epoch. */
   startedAt?: number;
   endedAt?: number;
-  /** For an action: how long its attempts waited for a slot, together. */
+  /** How long an action's attempts waited for a slot, together. */
   queuedMs?: number;
   /** The rest of the time: its attempts, and the waits between them. */
   durationMs?: number;
-  /** For an event that came: which. */
+  /** The name of the event that came. */
   event?: EventName<Workflow>;
-  /** For an event: it did not come in time. */
+  /** True when no event came in time. */
   isTimedOut?: boolean;
   /** Its result; absent while there is none, and for a `sensitive` node. */
   output?: Value;

@@ -189,7 +189,7 @@ export const recordAlone = voidMutation(
 
 interface Recording {
   readonly fuse: boolean;
-  /** For slots that a report keeps. */
+  /** The slots that a report keeps. */
   readonly kept?: core.Kept[] | undefined;
   /** Says whether others are in the transaction: if it fails, it may lack room. Default: false. */
   readonly isShared?: boolean;

@@ -53,7 +53,7 @@ import {
 
 const vStart = v.object({
   ...inputFields,
-  /** Of all runs of the workflow that have not ended, only one has it. */
+  /** Only one run of the workflow that has not ended has this key. */
   key: v.optional(v.string()),
   ...madeFields,
   /** It is collected with others of its key. */
@@ -65,7 +65,7 @@ const vStart = v.object({
 const startFields = {
   begin: vBeginning,
   starts: v.array(vStart),
-  /** Of those with a key: when a new run begins although the key has one. Default: never. */
+  /** When a new run begins although a run has its key. Default: never. */
   reuse: v.optional(v.union(v.literal("ended"), v.literal("failed"))),
   at: v.optional(v.number()),
   onComplete: v.optional(v.object({ fn: v.string(), context: v.any() })),

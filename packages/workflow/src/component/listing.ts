@@ -23,14 +23,14 @@ import { factsOf, nodeFactsOf, nodeFields, pageFields, runFacts } from "./views.
 
 export const vListed = v.object({
   ...runFacts,
-  /** For a child: its place among its siblings, and its key where they were given as a record. */
+  /** A child's place among its siblings, and its key if they were given as a record. */
   index: v.optional(v.number()),
   childKey: v.optional(v.string()),
   /** Runs of the top level may have them. */
   tags: v.optional(vTags),
   waitsFor: v.optional(vWaiting),
   collecting: v.optional(vCollecting),
-  /** For a run without a key and tags: the beginning of its input as JSON, if that is small. */
+  /** The beginning of the input as JSON, if that is small and the run has no key and no tags. */
   input: v.optional(v.string()),
   /** Runs that go on are somewhere; told if that was asked for. */
   at: v.optional(vAt),
@@ -96,7 +96,7 @@ export const count = query({
   },
 });
 
-/** For the queue: by the workflow of the run at the top, and by the permits that a step needs. */
+/** Counts what is queued by the workflow of the run at the top, and by the permits it needs. */
 const vQueued = v.object({
   workflow: v.string(),
   permits: vPermits,
@@ -176,7 +176,7 @@ async function rowOf(ctx: QueryCtx, run: Run, at: At | undefined) {
 
 const vRecord = v.object({
   ...nodeFields,
-  /** For children: to list them by. */
+  /** What children are listed by. */
   id: v.optional(v.string()),
   /** It is a `.child`. */
   single: v.optional(v.boolean()),

@@ -52,7 +52,7 @@ export default defineSchema({
     one: v.optional(vOne),
     standing: v.optional(vStanding),
     collects: v.optional(vCollects),
-    /** For a child: the run and the record above it, its place, and its key if it has one. */
+    /** The run and the record above a child, its place, and its key if it has one. */
     parentRun: v.optional(v.id("runs")),
     parentStep: v.optional(v.id("steps")),
     index: v.number(),
@@ -62,7 +62,7 @@ export default defineSchema({
     /** The part of its workflow that it goes through: a branch, or a body. Default: all of it. */
     within: v.optional(v.string()),
     root: v.optional(v.id("runs")),
-    /** For a child that waits: where it will begin. */
+    /** Where a child that waits will begin. */
     first: v.optional(vStage),
     /** Its input if that is small; else it is in a step record. */
     input: v.optional(v.any()),
@@ -76,7 +76,7 @@ export default defineSchema({
     startedAt: v.number(),
     endedAt: v.optional(v.number()),
     outputStep: v.optional(v.id("steps")),
-    /** For a child: the output as well, if it is small. */
+    /** A child has its output here as well, if it is small. */
     output: v.optional(v.any()),
     error: v.optional(vError),
     endsAs: v.optional(vBadEnd),
@@ -138,7 +138,7 @@ export default defineSchema({
     .index("by_key", ["workflow", "key", "state", "at"])
     .index("by_run", ["run"]),
 
-  /** For each key of a `collect`: the run that collects its starts, with its first record. */
+  /** The run that collects the starts of a key of a `collect`, with its first record. */
   collectors: defineTable({
     workflow: v.string(),
     key: v.string(),
@@ -182,17 +182,17 @@ export default defineSchema({
     /** How many attempts its `retry` does not count: they have held a limit. */
     uncounted: v.optional(v.number()),
     startedAt: v.number(),
-    /** For an action: when its attempt began, written when that ends. */
+    /** When an action's attempt began, written when that ends. */
     beganAt: v.optional(v.number()),
     endedAt: v.optional(v.number()),
     output: v.optional(v.any()),
     sensitive: v.optional(v.boolean()),
-    /** Of failed attempts, oldest first; if too large, the first and the newest. */
+    /** The errors of failed attempts, oldest first; if too large, the first and the newest. */
     errors: v.optional(v.array(vError)),
     retries: v.optional(v.array(vRetry)),
-    /** For an action: what it needs of limits, as it was when the run came to it. */
+    /** What an action needs of limits, as it was when the run came to it. */
     permits: vPermits,
-    /** That of its run, copied so that a work needs no other record. */
+    /** The run's standing, copied so that a work needs no other record. */
     standing: v.optional(vStanding),
     /** While it is paused: its place among those that wait for the same. */
     place: v.optional(v.commitTs()),
@@ -202,9 +202,9 @@ export default defineSchema({
     job: v.optional(v.id("_scheduled_functions")),
     entersAt: v.optional(v.number()),
     event: v.optional(vEvent),
-    /** Of a large input. */
+    /** What to parse again, for a large input that does not parse to itself. */
     given: v.optional(vGiven),
-    /** For an event: what it has taken, or that its time was over. */
+    /** What an event's node has taken, or that its time was over. */
     took: v.optional(vTook),
     timedOut: v.optional(v.boolean()),
     /** Checks some seconds later whether that function was lost; canceled by it. */
@@ -214,11 +214,11 @@ export default defineSchema({
     paused: v.optional(v.boolean()),
     /** It is not removed with its iteration. */
     permanent: v.optional(v.boolean()),
-    /** For one of many children: the parent's record. It does not begin once that has ended. */
+    /** The parent's record, for one of many children. It does not begin once that has ended. */
     parentOfMany: v.optional(v.id("steps")),
     /** While a restarted run waits for its turn: the time of the loop that it goes on with. */
     deadline: v.optional(vDeadline),
-    /** For an `onEnd`: the next run of its key begins when it has ended. */
+    /** The next run of the key begins when this `onEnd` has ended. */
     passesTurn: v.optional(v.boolean()),
     undoable: v.optional(v.boolean()),
     undone: v.optional(v.boolean()),
@@ -227,23 +227,23 @@ export default defineSchema({
     chosen: v.optional(v.string()),
     names: v.optional(v.array(v.string())),
     storedNames: v.optional(v.array(v.string())),
-    /** For children: how many there are, how they were given, and how many may run at once. */
+    /** How many children there are, how they were given, and how many may run at once. */
     total: v.optional(v.number()),
     keyed: v.optional(v.boolean()),
     single: v.optional(v.boolean()),
     concurrency: v.optional(v.number()),
     tolerate: v.optional(vTolerate),
     inserting: v.optional(v.boolean()),
-    /** For children: the parent waits for them no more. */
+    /** The parent waits for its children no more. */
     settled: v.optional(v.boolean()),
-    /** Of children that are the cases of a race, and which of them has won. */
+    /** Its children are the cases of a race. `won` is the one that has won. */
     race: v.optional(vRace),
     won: v.optional(v.id("runs")),
-    /** For children: what those that were canceled have done is not undone with them. */
+    /** Children that were canceled keep what they have done: it is not undone with them. */
     keepsDone: v.optional(v.boolean()),
-    /** For children: something under it may have a compensation. */
+    /** Something under these children may have a compensation. */
     undoableBelow: v.optional(v.boolean()),
-    /** For children: what the outputs of the first of them were reduced to. */
+    /** What the outputs of the first children were reduced to. */
     reduced: v.optional(v.object({ value: v.any(), from: v.number() })),
   })
     .index("by_run", ["run"])
@@ -265,7 +265,7 @@ export default defineSchema({
   /** A row for each tolerated failed child, until it is added to the sum, which is a row too. */
   failedChildren: defineTable({
     parent: v.id("steps"),
-    /** For a sum: how many are in it, and what will add the others. */
+    /** How many are in a sum, and what will add the others. */
     count: v.optional(v.number()),
     recount: v.optional(v.id("continuations")),
   }).index("by_parent", ["parent", "count"]),
@@ -287,9 +287,9 @@ export default defineSchema({
     run: v.id("runs"),
     step: v.id("steps"),
     child: v.optional(v.id("runs")),
-    /** For a child: when the last was completed of what it can still undo. */
+    /** When a child completed the last step that it can still undo. */
     at: v.optional(v.number()),
-    /** For a step inside a loop: the loop's state and iteration then. */
+    /** The state and iteration of the loop around a step, as they were then. */
     loop: v.optional(v.any()),
   })
     .index("by_run", ["run", "at"])
@@ -311,7 +311,7 @@ export default defineSchema({
     .index("by_run", ["run", "stage"])
     .index("by_at", ["at"]),
 
-  /** For each table at most one: the row after which the watchdog's next check goes on. */
+  /** The row of a table after which the watchdog's next check goes on. A table has at most one. */
   sweepPositions: defineTable({
     table: vWatchedTable,
     after: v.array(v.any()),

@@ -6,12 +6,12 @@ import { vDoing, vRunState, vTags } from "./validators.js";
 export const whereFields = {
   workflow: v.optional(v.string()),
   state: v.optional(vRunState),
-  /** Those that did not start under the plan of this hash. */
+  /** Selects the runs that did not start under the plan of this hash. */
   notOfPlan: v.optional(v.string()),
-  /** Those that were created from then on, and those before then; ms since the epoch. */
+  /** Selects the runs created from `since` on, and before `until`; ms since the epoch. */
   since: v.optional(v.number()),
   until: v.optional(v.number()),
-  /** Those with this text in their key, id or error, in upper or lower case. */
+  /** Selects the runs with this text in their key, id or error, in upper or lower case. */
   text: v.optional(v.string()),
   children: v.optional(v.boolean()),
   key: v.optional(v.string()),

@@ -50,7 +50,7 @@ export const DOING = [
 export const vDoing = oneOf(...DOING);
 export type Doing = Infer<typeof vDoing>;
 
-/** For a run whose workflow has a `one`: its key, and what becomes of a start while it is taken. */
+/** The key of a run whose workflow has a `one`, and what becomes of a start while it is taken. */
 export const vOne = v.object({
   key: v.string(),
   otherwise: oneOf("wait", "skip", "cancelOld", "newestWaits"),
@@ -126,7 +126,7 @@ export const vRetry = v.object({
   holds: v.optional(v.string()),
 });
 
-/** For a wait: the storage name of the event that came, of several; null if its time was over. */
+/** The storage name of the event that came, if a wait has several; null if its time was over. */
 export const vCame = v.union(v.string(), v.null());
 
 /** The iterations of the loops around a stage, outermost first, from 1. Absent outside loops. */
@@ -153,13 +153,13 @@ export const vRead = v.object({
   tolerant: v.optional(v.boolean()),
   /** These are the cases of a race: the one that has won. */
   race: v.optional(v.boolean()),
-  /** For a loop: its state and iteration. */
+  /** It reads the state and iteration of a loop. */
   loop: v.optional(v.boolean()),
   /** Why the run is being undone. */
   cause: v.optional(v.boolean()),
   /** How the run has ended. */
   ended: v.optional(v.boolean()),
-  /** For a loop, for a compensation: as the step has seen it. */
+  /** A compensation reads the loop as its step has seen it. */
   undoing: v.optional(v.boolean()),
   /** How many runs above it the value is: it is in a branch, or a body, of a run's definition. */
   up: v.optional(v.number()),
@@ -205,7 +205,7 @@ export const vToken = v.object({
   generation: v.optional(v.number()),
   /** The hash of the plan that the run has gone by; empty if these were several. */
   plan: v.optional(v.string()),
-  /** For one of many children: the parent's record. */
+  /** The parent's record, for one of many children. */
   parentOfMany: v.optional(v.string()),
 });
 export type Token = Infer<typeof vToken>;
@@ -298,7 +298,7 @@ export const vNewChildren = v.object({
 });
 export type NewChildren = Infer<typeof vNewChildren>;
 
-/** For an event's node: what it took, or that its time was over. */
+/** What an event's node took, or that its time was over. */
 const ofEvent = { took: v.optional(vTook), timedOut: v.optional(v.boolean()) };
 
 /** What became of the step of the token. */
@@ -336,10 +336,10 @@ export const vFused = v.object({
   output: v.optional(v.any()),
   /** Why it failed; with an output: before it recovered. */
   error: v.optional(vError),
-  /** For a loop: its iteration. It goes on unless `isOver`. */
+  /** The iteration of a loop. It goes on unless `isOver`. */
   iteration: v.optional(v.number()),
   isOver: v.optional(v.boolean()),
-  /** For a branch: the key of its case. It goes on until there is an output. */
+  /** The key of a branch's case. It goes on until there is an output. */
   chosen: v.optional(v.string()),
   ...ofEvent,
   /** It has a record already. */
@@ -515,7 +515,7 @@ export const settleArgs = {
   plan: v.optional(v.string()),
   entry: v.optional(v.string()),
   outcome: vOutcome,
-  /** For the step of the token: when its attempt began, or what it has waited for. */
+  /** When the attempt of the token's step began, or what it has waited for. */
   ...began,
   fused: v.array(vFused),
   /** Children whose outputs were reduced here. */

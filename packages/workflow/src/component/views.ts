@@ -74,10 +74,10 @@ export const stepFields = {
   iterations: v.optional(vIterations),
   state: vStepState,
   attempt: v.number(),
-  /** For an action: how many of its attempts have held a limit, and which it holds now. */
+  /** How many attempts of an action have held a limit, and which it holds now. */
   held: v.optional(v.number()),
   holds: v.optional(v.string()),
-  /** For an action: since when its attempt could begin, and when it did. */
+  /** Since when an action's attempt could begin, and when it did. */
   queuedAt: v.optional(v.number()),
   beganAt: v.optional(v.number()),
   waitsFor: v.optional(vWaitsFor),

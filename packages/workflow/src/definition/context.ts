@@ -93,12 +93,12 @@ export type StepError = {
   node: string;
   /** The attempt that failed last, from 1. */
   attempt: number;
-  /** For a failed child: its index or its key among the children. */
+  /** The index or the key of a failed child among the children. */
   key?: string | undefined;
   /** The failed child's error, or the step's if its `recover` threw. Up to 6. */
   cause?: StepError | undefined;
-  /** For a race: the errors of its cases, which have all failed, by case. */
+  /** The errors of the cases of a race, which have all failed, by case. */
   causes?: { [Case in string]: StepError } | undefined;
-  /** For a run: the first 20 errors of compensations that failed for good. */
+  /** The first 20 errors of a run's compensations that failed for good. */
   compensationErrors?: StepError[] | undefined;
 };

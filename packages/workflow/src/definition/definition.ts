@@ -278,7 +278,7 @@ export interface Definition<Input, Scope, Output, Name extends string = string, 
   readonly nodes: Nodes<OnTop<Name>, Name, "", Events>;
 }
 
-/** Those of the names that stand on the top level. */
+/** The names of the nodes on the top level. */
 export type OnTop<Name extends string> = Name extends `${string}.${string}` ? never : Name;
 
 /** A definition that has its `.finalize`: it cannot grow, nor be a body or a case. */
@@ -331,7 +331,7 @@ export interface Config {
   limits?: Limits;
   /** How long a run of a workflow without a `retention` is kept after its end. Default: forever. */
   retention?: Duration;
-  /** For every action without a `retry`, in a workflow without one. Default: one attempt. */
+  /** Applies to each action without a `retry` in a workflow without one. Default: one attempt. */
   retry?: Retry;
   /**
    * The folder of the generated code, under the functions folder, such as `"generated/workflows"`:

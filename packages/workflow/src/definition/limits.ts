@@ -5,14 +5,14 @@ import type { Register } from "./context.js";
 export type Registered = Register extends { limits: infer Of extends Limits } ? Of : Limits;
 
 type Names = keyof Registered & string;
-/** Those whose limit has a field, or may have it. */
+/** The names of the limits that have a field, or may have it. */
 type NamesWith<Field extends string> = {
   [Name in Names]: Field extends keyof Registered[Name] ? Name : never;
 }[Names];
-/** Those that have keys, and those that count a unit. All if the config is not known. */
+/** The limits with keys, and those that count a unit. All if the config is not known. */
 type KeyedNames = NamesWith<"perKey">;
 type UnitNames = NamesWith<"unit">;
-/** Those that have neither: all if the config is not known. */
+/** The limits that have neither: all if the config is not known. */
 type PlainNames = string extends Names ? string : Exclude<Names, KeyedNames | UnitNames>;
 
 /** Returns the key of a limit, or undefined if the limit does not apply. */
@@ -30,7 +30,7 @@ interface Estimated<Output> {
 
 /** What an action says about a limit that counts a `unit`. @typeParam Output that of the action */
 export interface BudgetOption<Scope, Output = any> extends Estimated<Output> {
-  /** For a limit with `perKey`, which needs it. */
+  /** The key. A limit with `perKey` needs it. */
   readonly key?: KeyOf<Scope>;
 }
 

@@ -56,7 +56,7 @@ export type Inline<Scope, Result, Tags, Hint = never> =
 export type NoHandler = { action?: never; mutation?: never; query?: never };
 
 export interface Policy {
-  /** For an action. Default: that of the workflow, or else one attempt. */
+  /** Tries a failed action again. Default: the workflow's `retry`, or else one attempt. */
   retry?: Retry;
   /**
    * Limits one attempt of an action. Default: the platform's (30 minutes; 10 in Node). With it, an
@@ -143,13 +143,13 @@ interface StepOptions<Scope, Result, Recovered, Undo extends AnyUndo, Tags> exte
    */
   sensitive?: boolean;
   /**
-   * For an action: the limits of the app's config that it takes part in, such as `["exports"]`, or
+   * The limits of the app's config that an action takes part in, such as `["exports"]`, or
    * `{ tenant: ({ input }) => input.org }` for one with keys. It waits until each has room.
    * Default: those of the workflow.
    */
   limits?: LimitsOption<Scope, Result>;
   /**
-   * For an action: how long each attempt waits at most for a slot and its limits. Then the step
+   * How long each attempt of an action waits at most for a slot and its limits. Then the step
    * fails as `timedOut` with the reason `waiting`, and is not tried again. Default: as long as it
    * takes.
    */

@@ -108,7 +108,7 @@ export interface Child<Output> {
   readonly input: unknown;
 }
 
-/** That a node starts such children, among what a definition's type says of its nodes. */
+/** A part of a definition's type: it says that a node starts such children. */
 export interface Starts<Node extends string, C> {
   readonly node: Node;
   readonly children: C;

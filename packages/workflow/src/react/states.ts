@@ -43,7 +43,7 @@ const IDLE: Badge = { tone: "idle", sign: "", label: "not reached" };
 const UNDONE: Badge = { tone: "stopped", sign: "↩", label: "undone" };
 const NOT_UNDONE: Badge = { tone: "bad", sign: "✕", label: "not undone" };
 const QUEUED: Badge = { ...BADGES.queued, label: "queued, waiting for a slot" };
-/** For a wait: the run goes on without the event. */
+/** A wait whose event did not come: the run goes on without it. */
 const TIMED_OUT: Badge = { tone: "waiting", sign: "◷", label: "timed out" };
 const UNDO = ".compensate";
 /** `status` counts no more that come before a step. */
@@ -54,7 +54,7 @@ export function badgeOf(state: State | undefined): Badge {
   return state === undefined ? IDLE : BADGES[state];
 }
 
-/** Such as `tenant acme (3 of 3 running), 41st`. */
+/** Writes a limit such as `tenant acme (3 of 3 running), 41st`. */
 function limitShown({
   limit,
   key,

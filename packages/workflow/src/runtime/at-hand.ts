@@ -32,7 +32,7 @@ export interface TransactionOptions {
   readonly hasKeys?: boolean | undefined;
   /** What the stage reads, by name, if that came with the call. */
   readonly scope?: Readonly<Record<string, unknown>> | null;
-  /** Of a run that its parent's transaction starts: it shares that with others. */
+  /** Set if the parent's transaction starts the run, which shares it with others. */
   readonly starting?: Starting | undefined;
   /** What is left to a transaction that goes on. Default: all. */
   readonly budget?: Budget | undefined;

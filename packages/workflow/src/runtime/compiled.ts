@@ -53,7 +53,7 @@ export interface Settings {
   readonly reads?: Readonly<Record<string, Reads>>;
   /** The workflows that each parent may start: what these give may be sensitive. */
   readonly starts?: Bound["starts"];
-  /** For workflows without a `retry`. Default: one attempt. */
+  /** The `retry` of workflows without one. Default: one attempt. */
   readonly retry?: Retry;
   /** The app's limits, if the workflow names some. Default: none. */
   readonly limits?: Limits;

@@ -135,7 +135,7 @@ export interface Bound {
   /** What follows a node of several stages that has recovered. */
   recovered: ReadonlyMap<string, Arrive>;
   readonly actions: ReadonlySet<string>;
-  /** Those whose actions are something else now. */
+  /** The stages whose actions are something else now. */
   readonly replaced: ReadonlySet<string>;
   readonly reads: ReadonlyMap<string, Reads>;
   /** Says whether a stage reads what is sensitive. */

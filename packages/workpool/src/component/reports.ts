@@ -224,5 +224,5 @@ async function countQueue(ctx: QueryCtx) {
   return { waiting, waitingIsAtLeast: false, oldestWaitingSince };
 }
 
-/** For reading from a stale snapshot, so that a report depends on nothing that others write. */
+/** Reads the figures. Call it stale, so that a report depends on nothing that others write. */
 export const figures = internalQuery({ args: {}, returns: vFigures, handler: readFigures });

@@ -32,7 +32,7 @@ export default defineSchema({
     timeoutMs: v.optional(v.number()),
     /** Attempts that have ended. Only the completion of the next one counts. */
     attempts: v.number(),
-    /** Those of them that its retry policy does not count: they have held a limit. */
+    /** The attempts that its retry policy does not count: they have held a limit. */
     uncounted: v.optional(v.number()),
     /** Absent if a failure is not tried again. */
     retry: v.optional(vRetryBehavior),

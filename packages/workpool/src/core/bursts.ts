@@ -47,8 +47,9 @@ async function mayBeRefused(ctx: MutationCtx): Promise<boolean> {
 }
 
 /**
- * For the start that wakes the pool: on the smallest class, the others of its moment have a
- * snapshot from before anybody could join the queue. They lose to it once, and find the gate closed.
+ * Closes the gate for a moment, after the start that wakes the pool. On the smallest class, the
+ * others of its moment have a snapshot from before anybody could join the queue. They lose to it
+ * once, and find the gate closed.
  */
 export async function expectBurst(ctx: MutationCtx, host: Host, gate: Gate): Promise<void> {
   if (host.executes?.comeFromOutside !== true || !(await hasFewPlaces(ctx))) return;

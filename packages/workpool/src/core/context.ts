@@ -50,7 +50,7 @@ export interface Host {
   readonly runner?: () => Promise<string>;
   /** The arguments of a work that was enqueued with `argsInRecord`. */
   readonly argsOf?: (ctx: HostCtx, work: string) => Promise<Record<string, unknown>>;
-  /** For works that may run in executors. Default: each has a function of its own. */
+  /** Has works run in executors. Default: each has a function of its own. */
   readonly executes?: {
     /** What an executor gets of a work to run it; null if the work has a function of its own. */
     readonly attemptOf: (ctx: HostCtx, work: Work) => Promise<object | null>;
@@ -129,7 +129,7 @@ export interface Work {
   readonly until?: number | undefined;
   /** Says whether it has had an attempt: a rate may count works alone. Default: false. */
   readonly isAgain?: boolean | undefined;
-  /** Those that it holds: it is about to start. */
+  /** The permits that it holds: it is about to start. */
   readonly held?: readonly Held[] | undefined;
   /** Its place in the order of the queue, if it had one. */
   readonly at?: Doc<"waiting">["at"];

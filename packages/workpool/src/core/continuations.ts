@@ -71,7 +71,7 @@ export async function cancelContinuation(ctx: HostCtx, id: ContinuationId): Prom
 
 const FAILED = "its scheduled function failed";
 
-/** For the watchdog. Read it stale, as each page writes its document. */
+/** Finds those that the watchdog must repair. Read it stale, as each page writes its document. */
 export async function findLostContinuations(ctx: HostQueryCtx): Promise<Continued> {
   const found: Continued = { any: false, lost: [] };
   for await (const row of ctx.db.query("continuations")) {

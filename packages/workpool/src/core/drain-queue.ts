@@ -91,7 +91,7 @@ async function notAskedFor(ctx: MutationCtx, host: Host, { cap }: Ranges, slots:
   return given;
 }
 
-/** For a carrier: does what a drain should that waits for a place. @returns the slots it fills. */
+/** Has a carrier do what a late drain should have done. @returns the slots it fills. */
 export async function helpDrain(
   ctx: HostCtx,
   host: Host,

@@ -25,7 +25,7 @@ export interface Executes<Attempt, Ended> {
 export interface Told extends Reported {
   /** How many ends it has seen to. */
   readonly done: number;
-  /** Those of them that may only lack room: each is reported alone. */
+  /** The ends that may only lack room: each is reported alone. */
   readonly refused?: readonly number[];
 }
 

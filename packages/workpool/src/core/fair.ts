@@ -58,7 +58,7 @@ export const isFair = ({ fair }: Gate): boolean => fair === true;
 
 /** A look sees works of so many keys, or of as many as there are slots to fill. */
 const KEYS_SEEN = 8;
-/** For each slot to fill, so many slots are read to see what the keys hold. */
+/** So many slots are read for each slot to fill, to see what the keys hold. */
 const SLOTS_READ = 6;
 export const fairlyArgs = {
   /** How many works are wanted. */
@@ -70,7 +70,7 @@ export const fairlyArgs = {
   tells: v.optional(v.boolean()),
 };
 export const vFairly = v.object({
-  /** As many works as are wanted, in their order, and then others that were seen. */
+  /** The works that are wanted, in their order, and then others that were seen. */
   rows: v.array(v.id("waiting")),
   /** Says whether few works wait, as far as was seen. */
   areFew: v.boolean(),

@@ -91,7 +91,7 @@ export interface Ended {
   readonly calledAt?: number | undefined;
   /** No callback has run since the gate was read. Default: one may have. */
   readonly knowsGate?: boolean;
-  /** For an executor's report: with the gate closed, the slot is put here, and stays held. */
+  /** An executor's report gives it: with the gate closed, the slot is put here, and stays held. */
   readonly kept?: Kept[] | undefined;
   /** What has joined the queue to follow it, for such a report. */
   readonly next?: Follows | undefined;

@@ -114,7 +114,7 @@ export const vSeen = v.object({
 type Seen = Infer<typeof vSeen>;
 
 /**
- * For each look, the oldest works of a lane, and then those of the lanes behind it, all around.
+ * Returns the oldest works of each look's lane, and then those of the lanes behind it, all around.
  * Read it from a stale snapshot.
  */
 export async function lookAtLanes(

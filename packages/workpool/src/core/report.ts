@@ -35,7 +35,7 @@ export async function untilBegun<Result>(call: () => Promise<Result>): Promise<R
   }
 }
 
-/** Those that were refused together must not come back together. */
+/** Pauses for a random time: works that were refused together must not come back together. */
 async function pause(ms: number): Promise<void> {
   await new Promise((resolve) => setTimeout(resolve, ms * (0.5 + Math.random())));
 }

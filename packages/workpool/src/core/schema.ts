@@ -196,7 +196,7 @@ export const poolTables = {
 
   /** One per rate, or per key of one, that was used: written by starts, or by its releaser. */
   buckets: defineTable({
-    /** That of the permit of its limit, or of its key. */
+    /** The name of the permit of its limit, or of its key. */
     name: v.string(),
     /** How many were taken when a start last wrote it, and when that was, in ms since the epoch. */
     taken: v.number(),

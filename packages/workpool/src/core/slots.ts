@@ -86,7 +86,7 @@ export async function seeFreeSlots(
   return seen?.free ?? [];
 }
 
-/** Of so many slots, one free slot is left to other enqueues that may be in flight. */
+/** One free slot in so many is left to other enqueues that may be in flight. */
 const SLOTS_PER_ENQUEUE = 16;
 
 /**

@@ -14,8 +14,8 @@ export class PoolTx {
   /** So many slots were given to works that were enqueued, which a stale snapshot does not show. */
   taken = 0;
   /**
-   * Of a host: the record whose children are being started, where that transaction goes on with it
-   * itself, and the scheduled function that it is.
+   * The host's record whose children are being started, if this transaction goes on with it itself,
+   * and the scheduled function that this is.
    */
   starting: { parent: string; job?: GenericId<"_scheduled_functions"> | undefined } | undefined;
   /** The work that ends here, if its start alone has turned the watchdog on. */

@@ -28,7 +28,7 @@ export async function beginWait(
   return await ctx.db.insert("waits", { until, work, job: before === 0 ? job : undefined });
 }
 
-/** For a row that is no more. @returns until when its work would have waited, if not forever. */
+/** Ends the wait of a row that is gone. @returns until when it might wait, if not forever. */
 export async function endWait(
   ctx: MutationCtx,
   { wait: id }: Pick<Doc<"waiting">, "wait">,

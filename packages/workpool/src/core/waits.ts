@@ -30,7 +30,7 @@ export async function endWaits(
   }
 }
 
-/** For the watchdog: has works fail whose timers were lost. */
+/** Fails the works whose timers were lost. The watchdog calls it. */
 export async function endLateWaits(ctx: HostCtx, { functions }: Host): Promise<void> {
   const until = Date.now() - LATE_MS;
   if ((await firstIn(ctx, 0, until)) === null) return;

@@ -48,7 +48,7 @@ export type Continued = Infer<typeof vContinued>;
 
 /** What inspecting some of the slots gives. */
 export const vInspected = v.object({
-  /** Those whose work seems to be lost: to be confirmed. */
+  /** The slots whose work seems to be lost: to be confirmed. */
   suspects: v.array(v.object({ number: v.number(), ...recoverArgs })),
   ...ofRunning,
   /** The slot number to go on from; null after the last. */
@@ -169,7 +169,7 @@ export async function reviveWatch(ctx: MutationCtx, host: Host): Promise<void> {
   await revive(ctx, host, await readWatch(ctx));
 }
 
-/** For what the host has scheduled: `alsoSweep` is called with the next sweep, in 30 s at most. */
+/** Has `alsoSweep` called with the next sweep, in 30 s at most, for what the host has scheduled. */
 export async function keepSweeping(ctx: HostCtx, host: Host): Promise<void> {
   const watch = await readWatch(ctx);
   if (watch?.watched === true || watch?.forHost === true) return await revive(ctx, host, watch);
@@ -195,7 +195,7 @@ export function least(one: number | undefined, other: number | undefined): numbe
   return Math.min(one, other);
 }
 
-/** For whoever joins the queue: schedules a sweep if there is none. */
+/** Schedules a sweep if there is none. Whoever joins the queue calls it. */
 export async function watchTheWatchdog(ctx: MutationCtx, host: Host, watch: Watch | null) {
   const now = Date.now();
   if (watch?.watched !== true) {

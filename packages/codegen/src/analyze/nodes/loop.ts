@@ -46,7 +46,7 @@ export const loop: NodeKind = {
 
 /** What the nodes inside another one hang on. */
 interface Inside extends Omit<Surroundings, "prefix"> {
-  /** That of the case; `body` of a loop. */
+  /** The key of the case; `body` of a loop. */
   readonly key: string;
   /** What the names of its stages begin with, but for the dot. */
   readonly path: string;

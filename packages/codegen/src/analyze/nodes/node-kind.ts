@@ -60,9 +60,9 @@ export interface NodeKind {
   readonly known?: readonly string[];
   /** The order in which TypeScript can infer their types. */
   readonly order?: readonly (readonly string[])[];
-  /** Those that it cannot do without, each with an example. */
+  /** The options that it cannot do without, each with an example. */
   readonly needed?: Readonly<Record<string, string>>;
-  /** Those that belong into the plan where their values can be seen. */
+  /** The options that belong in the plan if their values can be seen. */
   readonly planned?: readonly string[];
   /** Its name, if nothing follows it, so that it has none of its own. */
   readonly lastName?: string;
@@ -76,7 +76,7 @@ export interface NodeParts {
   readonly schemas?: ReadonlyMap<string, Node> | undefined;
   /** How the schemas of an event come into the generated file. */
   readonly events?: NodePlan["events"];
-  /** Those that are given with their places. Default: the ones that were read. */
+  /** The options that are given with their places. Default: the ones that were read. */
   readonly options?: Options;
   /** The source its hash is of. Default: its options, or without any its arguments but the name. */
   readonly source?: readonly Node[];

@@ -17,7 +17,7 @@ export async function* inboxOf(ctx: QueryCtx, run: RunId, name: string) {
   );
 }
 
-/** Of events of several names, which comes first. */
+/** Compares two events: the one that was taken first, or else sent first, comes first. */
 export function inOrder(one: Doc<"inbox">, other: Doc<"inbox">): number {
   const [taken, otherTaken] = [one.takenAt ?? Infinity, other.takenAt ?? Infinity];
   return taken === otherTaken ? one._creationTime - other._creationTime : taken - otherTaken;

@@ -285,7 +285,7 @@ function together(items: readonly Input[]): Input {
   return { input, given: isWhole ? { value: { items: raw } } : {} };
 }
 
-/** Of which workflow a run is that takes what another may not have, and where it begins. */
+/** Returns the workflow of the run that takes what another may not have, and where it begins. */
 function ofRest(run: Run, step: Step) {
   const { workflow, workflowName, entry, plan, timeoutMs, retentionMs, sensitive, onEnd } = run;
   const of = { workflow, workflowName, entry, plan, timeoutMs, retentionMs, sensitive, onEnd };

@@ -35,7 +35,7 @@ interface Found {
   continueCursor: string;
   /** How many runs were read for it: a filter without an index drops some. */
   read: number;
-  /** For runs that were found by what they do: a step that does it. */
+  /** A step of each run that was found by what it does: the step does it. */
   steps: ReadonlyMap<RunId, Step>;
 }
 

@@ -13,7 +13,7 @@ import {
   type Together,
 } from "./permits.js";
 
-/** Those of the works that no limit keeps back. The others join their lines. */
+/** Returns the works that no limit keeps back. The others join their lines. */
 export async function admitted(
   ctx: HostCtx,
   host: Host,

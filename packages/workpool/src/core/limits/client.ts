@@ -47,7 +47,7 @@ export interface SeenLimit extends Numbers {
 }
 
 export interface ListedLimit extends SeenLimit {
-  /** Those that run, wait, are overridden or are paused. */
+  /** The keys whose works run or wait, and those that are overridden or paused. */
   keys: SeenLimit[];
 }
 

@@ -23,7 +23,7 @@ const vNumbers = {
   rate: v.optional(vRate),
 };
 
-/** Of a limit or, with `key`, of one of its keys. */
+/** Names a limit or, with `key`, one of its keys. */
 export const vWhich = { name: v.string(), key: v.optional(v.string()) };
 export const pauseFields = { ...vWhich, ...vBy };
 export const overrideFields = { ...pauseFields, ...vNumbers };

@@ -14,13 +14,13 @@ export const lookAtLineArgs = {
   permits: v.optional(v.array(v.object({ name: v.string(), limit: v.number() }))),
   /** So many works of the line are counted in the queue; each of them needs a number too. */
   most: v.number(),
-  /** Of the rates that its works need. Default: none. */
+  /** The buckets of the rates that its works need. Default: none. */
   buckets: v.optional(v.array(v.string())),
   /** The work at this place of the line is looked for. Default: none. */
   place: v.optional(v.number()),
 };
 export const vLook = v.object({
-  /** Of each permit, a number that nobody holds; null if there is none beyond what is queued. */
+  /** A number of each permit that nobody holds; null if there is none beyond what is queued. */
   free: v.array(v.union(v.null(), v.number())),
   /** How many works of the line are in the queue. */
   queued: v.number(),

@@ -20,7 +20,7 @@ export const vRate = v.object({
 export type Rate = Infer<typeof vRate>;
 
 /**
- * Those that have waited start in groups, so often; a bucket holds at least what two of these are.
+ * Works that have waited start in groups, so often; a bucket holds at least two of these.
  */
 export const ROUND_MS = 250;
 

@@ -19,8 +19,8 @@ function mostWaiting({ limits = {} }: Gate, permit: string): number | undefined 
 }
 
 /**
- * For works that were just enqueued, and are refused together.
- * @param started those of them that do not wait. @throws a LimitError if too many wait.
+ * Refuses works that were just enqueued, all together, if too many wait.
+ * @param started those of them that do not wait. @throws a LimitError if it refuses them.
  */
 export async function refuseIfTooManyWait(
   ctx: HostCtx,

@@ -66,7 +66,7 @@ export async function waitsForLimit(
 
 type Paused = NonNullable<WaitsFor["paused"]>;
 
-/** Of the pauses that keep a line back the one that ends last, and the permit that it is of. */
+/** Returns the pause that keeps a line back the longest, and the permit that is paused. */
 function pauseOfLine(
   gate: Gate,
   permits: readonly string[],

@@ -31,9 +31,9 @@ interface Offer {
 }
 
 /**
- * For each of the permits that were given back, has the first work of a line that waits for it go
- * on: in the slot, or in another, or in the queue. Limits of many keys come first, as who waits for
- * them has waited for others. @returns whether the slot was used.
+ * Lets the first work of a line go on for each permit that was given back: in the slot, in another
+ * one, or in the queue. Limits of many keys come first, as who waits for them has waited for
+ * others. @returns true if the slot was used.
  */
 export async function wakeLines(
   ctx: HostCtx,
