@@ -22,9 +22,7 @@ export const freeSlotArgs = { from: v.number(), count: v.number(), upTo: v.numbe
 
 /** Free slots, and whether slots change hands so often that enqueues would conflict. */
 export const vFreeSlots = v.object({
-  free: v.array(
-    v.object({ _id: v.id("slots"), number: v.number(), fair: v.optional(v.string()) }),
-  ),
+  free: v.array(v.object({ _id: v.id("slots"), number: v.number(), fair: v.optional(v.string()) })),
   contended: v.boolean(),
 });
 type Free = Infer<typeof vFreeSlots>["free"];
