@@ -226,8 +226,8 @@ export const MUTANTS = [
     name: "most-held-first",
     says: "a slot goes to the key that holds most",
     file: "workpool/src/core/fair.ts",
-    find: "return share !== 0 ? share :",
-    replace: "return share !== 0 ? -share :",
+    find: "one.held / one.weight - other.held / other.weight;",
+    replace: "other.held / other.weight - one.held / one.weight;",
     profile: "pool",
   },
   {

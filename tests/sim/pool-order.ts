@@ -9,14 +9,15 @@ import { Shown } from "./shown.js";
  * or of as many as may run at once. Of those that wait for a rate it is the first.
  */
 const MOST_BEFORE = 7;
+/** A look sees so many keys. */
+const KEYS_SEEN = 8;
 /**
- * So many works of others may start while a key waits that holds no slot: one of each of the 8 keys
+ * So many works of others may start while a key waits that holds no slot: one of each of the keys
  * that are seen, and as many as there are slots, which were handed out ahead, or by ends that saw
  * the key hold one. That may happen once more where the look was stale.
  */
-const mostOfOthers = (slots: number): number => 2 * (8 + slots);
-/** A look at keys lacks so many commits at most. */
-const STALE_COMMITS = 40;
+const mostOfOthers = (keys: number, slots: number): number =>
+  2 * (Math.min(keys, KEYS_SEEN) + slots);
 
 /** A row that waits, and since which commit. */
 interface Waiting {
@@ -123,12 +124,11 @@ export class PoolOrder {
     if (own === undefined) return;
     this.#keyOf(own.place).waiting -= 1;
     for (const [key, each] of this.#keys)
-      if (starts && key !== own.place && this.#shown.commit > each.since + STALE_COMMITS)
-        each.others += 1;
+      if (starts && key !== own.place && each.since <= this.#shown.upTo) each.others += 1;
   }
 
   #starve(by: string): void {
-    const most = mostOfOthers(this.#slots);
+    const most = mostOfOthers(this.#keys.size, this.#slots);
     for (const [key, each] of this.#keys) {
       const waits = each.waiting > 0 && (this.#held.get(key) ?? 0) === 0;
       if (!waits) Object.assign(each, { since: this.#shown.commit, others: 0 });

@@ -76,13 +76,13 @@ export async function drainQueue(ctx: HostCtx, host: Host, args: DrainArgs) {
   await endDrain(ctx, host, drain);
 }
 
-type Free = readonly Pick<Slot, "_id" | "number">[];
+type Free = readonly Pick<Slot, "_id" | "number" | "fair">[];
 
 /** The slots that are not left to executors. */
 async function notAskedFor(ctx: MutationCtx, host: Host, { cap }: Ranges, slots: Free) {
   if (host.executes === undefined) return slots;
   const asked = new Map<number, boolean>();
-  const given: Pick<Slot, "_id" | "number">[] = [];
+  const given: Free[number][] = [];
   for (const slot of slots) {
     const range = rangeOf(slot);
     if (!asked.has(range)) asked.set(range, isAsking(await ownerOf(ctx, range)));

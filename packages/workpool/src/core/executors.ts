@@ -90,7 +90,9 @@ export const seeArgs = {
   queued: v.number(),
   kept: v.number(),
   /** Slots are shared by keys: how many lanes and slots the pool has. */
-  fairly: v.optional(v.object({ lanes: v.number(), slots: v.number() })),
+  fairly: v.optional(
+    v.object({ lanes: v.number(), slots: v.number(), after: v.optional(v.string()) }),
+  ),
 };
 export const vSeenByOwner = v.object({
   rows: v.array(v.id("waiting")),
@@ -115,9 +117,13 @@ export async function seeForOwner(
 /** Up to `count` works: of the lanes of a range from one on, then of others. */
 async function seeWorks(
   ctx: HostQueryCtx,
-  { first, end, lane, shares, count, fairly }: ObjectType<typeof seeArgs>,
+  { lo, hi, first, end, lane, shares, count, kept, fairly }: ObjectType<typeof seeArgs>,
 ): Promise<Pick<Infer<typeof vSeenByOwner>, "rows" | "lane">> {
-  if (fairly !== undefined) return { ...(await lookFairly(ctx, { count, ...fairly })), lane };
+  if (fairly !== undefined) {
+    const [free] = kept > 0 ? [] : await freeSlotsIn(ctx, lo, hi, 1);
+    const after = kept > 0 ? fairly.after : free?.fair;
+    return { ...(await lookFairly(ctx, { ...fairly, count, after })), lane };
+  }
   const waiting: QueryInitializer<PoolDataModel["waiting"]> = ctx.db.query("waiting");
   if (!shares) {
     const oldest = await waiting.withIndex("by_commit").take(count);
@@ -251,7 +257,7 @@ async function refill(
   const { first, end } = lanesOfRange(ranges, range, lanesOf(gate));
   const span = { lo, hi, first, end, lane: Math.max(lane, first) };
   const shares = ranges.cap > WIDTH;
-  const pool = { lanes: lanesOf(gate), slots: gate.maxParallelism };
+  const pool = { lanes: lanesOf(gate), slots: gate.maxParallelism, after: freed.at(-1)?.fair };
   const how = { shares, fairly: isFair(gate) ? pool : undefined };
   // Those that waited for a permit which has been given back here come first.
   const { queued } = poolTx(ctx);

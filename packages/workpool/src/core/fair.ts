@@ -7,8 +7,10 @@ import { HALF_PAIR, wellFormed } from "./result.js";
 /*
  * Works with a key of fairness have lanes of their own in the queue, so that a look finds one work
  * of each of several keys. A slot goes to the key that holds the fewest slots per weight, of those
- * that are seen; ties go to the oldest. All works without a key are one key more. Slots say whose
- * they are, so that what a key holds is read, and no counter can drift.
+ * that are seen. Ties go round: to the next key after the one that had the slot last, in the order
+ * of lanes. So no key waits for all that others have enqueued before. All works without a key are
+ * one key more. Slots say whose they are, or were last, so that what a key holds is read, and no
+ * counter can drift.
  */
 
 /** Whose a work is, and how many slots that one gets for each of one of weight 1. */
@@ -38,18 +40,18 @@ const POOL_LANES_PER_LANE = 8;
 
 /** A lane for a work: at random, of its key's. @param lanes how many the pool has without keys. */
 export function randomLane({ fair }: Pick<Work, "fair">, lanes: number): number {
-  return firstLaneOf(fair) + Math.floor(Math.random() * lanesOf(fair, lanes));
+  return firstLaneOf(fair?.key) + Math.floor(Math.random() * lanesOf(fair, lanes));
 }
 
 const lanesOf = (fair: Fair | undefined, lanes: number): number =>
   fair === undefined ? lanes : Math.ceil(lanes / POOL_LANES_PER_LANE);
 
-function firstLaneOf(fair: Fair | undefined): number {
-  if (fair === undefined) return 0;
+function firstLaneOf(key: string | undefined): number {
+  if (key === undefined) return 0;
   // FNV-1a. Keys that have the same one share what they get.
   let hash = 0x811c9dc5;
-  for (let index = 0; index < fair.key.length; index++)
-    hash = Math.imul(hash ^ fair.key.charCodeAt(index), 0x01000193) >>> 0;
+  for (let index = 0; index < key.length; index++)
+    hash = Math.imul(hash ^ key.charCodeAt(index), 0x01000193) >>> 0;
   return (hash + 1) * LANES_OF_KEY;
 }
 
@@ -66,6 +68,8 @@ export const fairlyArgs = {
   /** How many lanes the queue has without keys, and how many slots there are. */
   lanes: v.number(),
   slots: v.number(),
+  /** The key that had the slot last: the one after it comes first. Absent if that had none. */
+  after: v.optional(v.string()),
   /** It is asked whether few wait. Default: it is not. */
   tells: v.optional(v.boolean()),
 };
@@ -89,10 +93,10 @@ interface Key {
 /** Works for free slots, so that each key gets its share. Read it from a stale snapshot. */
 export async function lookFairly(
   ctx: HostQueryCtx,
-  { count, lanes, slots, tells }: ObjectType<typeof fairlyArgs>,
+  { count, lanes, slots, after, tells }: ObjectType<typeof fairlyArgs>,
 ): Promise<Infer<typeof vFairly>> {
   const most = Math.max(KEYS_SEEN, count);
-  const firsts = await oneOfEach(ctx, most);
+  const firsts = await oneOfEach(ctx, after, most);
   const each = Math.max(1, Math.floor((SLOTS_READ * count) / Math.max(1, firsts.length)));
   const keys: Key[] = [];
   for (const first of firsts) {
@@ -129,23 +133,23 @@ async function seemFew(ctx: HostQueryCtx, keys: readonly Key[], lanes: number): 
   return (await worksOf(ctx, deepest.first.fair, lanes, left + 1)).length <= left;
 }
 
-/** One work of each of so many keys, from a random one on, and one of those that have no key. */
-async function oneOfEach(ctx: HostQueryCtx, most: number): Promise<Row[]> {
+/** One work of each of so many keys: of those after this one, all around, and of it as the last. */
+async function oneOfEach(ctx: HostQueryCtx, after: string | undefined, most: number) {
   const waiting: QueryInitializer<PoolDataModel["waiting"]> = ctx.db.query("waiting");
   const first = async (from: number | undefined, to: number) =>
     await waiting.withIndex("by_lane", (q) => q.gte("lane", from).lt("lane", to)).first();
-  const unkeyed = await first(undefined, LANES_OF_KEY);
-  const rows: Row[] = unkeyed === null ? [] : [unkeyed];
-  const begin = (1 + Math.floor(Math.random() * 2 ** 32)) * LANES_OF_KEY;
+  const rows: Row[] = [];
+  const begin = firstLaneOf(after) + LANES_OF_KEY;
   for (const [from, to] of [
     [begin, Infinity],
-    [LANES_OF_KEY, begin],
+    // Rows of an earlier version have no lane.
+    [undefined, begin],
   ] as const)
-    for (let next = from; rows.length < most;) {
+    for (let next: number | undefined = from; rows.length < most;) {
       const row = await first(next, to);
       if (row === null) break;
       rows.push(row);
-      next = firstLaneOf(row.fair) + LANES_OF_KEY;
+      next = firstLaneOf(row.fair?.key) + LANES_OF_KEY;
     }
   return rows;
 }
@@ -170,7 +174,7 @@ async function heldBy(ctx: HostQueryCtx, key: string | undefined, slots: number,
 
 /** So many works of a key, of its lanes from a random one on, in their order in each. */
 async function worksOf(ctx: HostQueryCtx, fair: Fair | undefined, lanes: number, most: number) {
-  const first = firstLaneOf(fair);
+  const first = firstLaneOf(fair?.key);
   const begin = first + Math.floor(Math.random() * lanesOf(fair, lanes));
   const of = (from: number | undefined, to: number) =>
     ctx.db.query("waiting").withIndex("by_lane", (q) => q.gte("lane", from).lt("lane", to));
@@ -182,13 +186,11 @@ async function worksOf(ctx: HostQueryCtx, fair: Fair | undefined, lanes: number,
   return rows;
 }
 
-type Share = Pick<Key, "first" | "held" | "weight">;
+type Share = Pick<Key, "held" | "weight">;
 
-/** Fewest slots per weight first; ties to the oldest. */
-function byShare(one: Share, other: Share): number {
-  const share = one.held / one.weight - other.held / other.weight;
-  return share !== 0 ? share : one.first.at < other.first.at ? -1 : 1;
-}
+/** Fewest slots per weight first; with as many, they keep their order. */
+const byShare = (one: Share, other: Share): number =>
+  one.held / one.weight - other.held / other.weight;
 
 /** Whose each of so many slots is. A key gets none beyond what is `left`, and holds what it gets. */
 function inTurn<Of extends Share & { left: number }>(keys: readonly Of[], count: number): Of[] {

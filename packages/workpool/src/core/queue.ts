@@ -162,15 +162,18 @@ async function look(ctx: MutationCtx, host: Host, looks: Look[]): Promise<Seen[]
   return await ctx.runQuery(host.functions.lookAtLanes, { looks }, { useStaleSnapshot: true });
 }
 
-/** The same for so many slots, where slots are shared by keys. */
+type Whose = Pick<Slot, "number" | "fair">;
+
+/** The same for these slots, where slots are shared by keys. */
 async function lookForKeys(
   ctx: MutationCtx,
   host: Host,
   gate: Gate,
-  count: number,
+  slots: readonly Whose[],
   tells?: boolean,
 ) {
-  const args = { count, lanes: lanesOf(gate), slots: gate.maxParallelism, tells };
+  const [count, after] = [slots.length, slots.at(-1)?.fair];
+  const args = { count, after, lanes: lanesOf(gate), slots: gate.maxParallelism, tells };
   return await ctx.runQuery(host.functions.lookFairly, args, { useStaleSnapshot: true });
 }
 
@@ -179,11 +182,11 @@ export async function seeQueueFor(
   ctx: MutationCtx,
   host: Host,
   gate: Gate,
-  slot: Pick<Slot, "number">,
+  slot: Whose,
 ): Promise<Seen> {
   if (isFair(gate)) {
     const tells = gate.maxParallelism >= LARGE_POOL;
-    const { rows, areFew } = await lookForKeys(ctx, host, gate, 1, tells);
+    const { rows, areFew } = await lookForKeys(ctx, host, gate, [slot], tells);
     return { free: rows, others: [], areFew, areAll: areFew };
   }
   const count = Math.min(LOOK, gate.maxParallelism);
@@ -199,9 +202,9 @@ export async function seeQueueForAll(
   ctx: MutationCtx,
   host: Host,
   gate: Gate,
-  slots: readonly Pick<Slot, "number">[],
+  slots: readonly Whose[],
 ): Promise<GenericId<"waiting">[]> {
-  if (isFair(gate)) return (await lookForKeys(ctx, host, gate, slots.length)).rows;
+  if (isFair(gate)) return (await lookForKeys(ctx, host, gate, slots)).rows;
   const [some] = await look(ctx, host, [{ lane: 0, count: slots.length }]);
   const { free, others, areAll } = some!;
   if (areAll) return [...free, ...others];

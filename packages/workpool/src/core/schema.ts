@@ -117,7 +117,7 @@ export const poolTables = {
     mayTake: v.optional(v.boolean()),
     /** `job` is an executor, which runs other works too: executors.ts. */
     shared: v.optional(v.boolean()),
-    /** The key of fairness of its work. */
+    /** The key of fairness of its work, or of the one that it had last. */
     fair: v.optional(v.string()),
     /** What its work holds of its limits: given back with the slot. */
     permits: v.optional(v.array(v.union(v.id("permits"), vHeld))),

@@ -22,7 +22,7 @@ export const freeSlotArgs = { from: v.number(), count: v.number(), upTo: v.numbe
 
 /** Free slots, and whether slots change hands so often that enqueues would conflict. */
 export const vFreeSlots = v.object({
-  free: v.array(v.object({ _id: v.id("slots"), number: v.number() })),
+  free: v.array(v.object({ _id: v.id("slots"), number: v.number(), fair: v.optional(v.string()) })),
   contended: v.boolean(),
 });
 type Free = Infer<typeof vFreeSlots>["free"];
@@ -45,7 +45,7 @@ export async function freeSlotsFrom(
     const freeForMs = slots.reduce((sum, { heldSince }) => sum + now - heldSince, 0);
     const bar = ENQUEUE_MS * Math.min(slots.length, SLOTS_TO_KNOW);
     const contended = freeForMs < bar * slots.length;
-    return { free: slots.map(({ _id, number }) => ({ _id, number })), contended };
+    return { free: slots.map(({ _id, number, fair }) => ({ _id, number, fair })), contended };
   }
   const last: Slot | null = await ctx.db
     .query("slots")
@@ -279,9 +279,9 @@ export async function watchReport(
     });
 }
 
-/** @param work who it is for. Default: everybody. */
+/** It keeps whose it was last. @param work who it is for. Default: everybody. */
 export async function freeSlot(ctx: MutationCtx, slot: SlotId, work?: typeof OFFERED) {
   const none = { job: undefined, mayTake: undefined, shared: undefined, permits: undefined };
-  const free = { work, ...none, fair: undefined, heldSince: Date.now() };
+  const free = { work, ...none, heldSince: Date.now() };
   await ctx.db.patch("slots", slot, { ...free, ...takeCounts(ctx, slot) });
 }
