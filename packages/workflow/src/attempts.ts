@@ -1,5 +1,5 @@
 import type { Infer, Value } from "convex/values";
-import type { vReported } from "./component/validators.js";
+import type { vReported } from "./component/protocol.js";
 import type { StepError } from "./definition/context.js";
 import { describeThrown, Failure } from "./errors/failure.js";
 import { askedBy } from "./errors/retry-after.js";

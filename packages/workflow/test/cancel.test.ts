@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import type { Event } from "../src/component/validators.js";
+import type { Event } from "../src/component/protocol.js";
 import { components, internal } from "./convex/_generated/api.js";
 import { useTestApp } from "./harness.js";
 

@@ -1,5 +1,5 @@
 import { describe, expect, test, vi } from "vitest";
-import type { Settlement } from "../src/component/validators.js";
+import type { Settlement } from "../src/component/protocol.js";
 import * as undoables from "../src/runtime/place.js";
 import { internal } from "./convex/_generated/api.js";
 import { TestApp, useTestApp } from "./harness.js";

@@ -5,12 +5,7 @@ import { afterEach, beforeEach, expect, vi } from "vitest";
 import type { MutationCtx } from "../src/component/_generated/server.js";
 import { clearStubs } from "../src/runtime/stubs.js";
 import * as lib from "../src/component/lib.js";
-import {
-  settleArgs,
-  type Settled,
-  type Settlement,
-  vSettled,
-} from "../src/component/validators.js";
+import { settleArgs, type Settled, type Settlement, vSettled } from "../src/component/protocol.js";
 import type { Status } from "../src/index.js";
 import { modules as component, schema as componentSchema } from "../src/test.js";
 import { type ComponentFunction, isOf } from "./component.js";

@@ -16,15 +16,8 @@ import {
 import { voidMutation } from "./core/continuations.js";
 import { pool } from "./core/poolHost.js";
 import { isActive, stepWithId } from "./core/steps.js";
-import {
-  type Call,
-  type Token,
-  type Via,
-  type vFollows,
-  vReported,
-  vToken,
-  vVia,
-} from "./validators.js";
+import { type Call, type Via, type vFollows, vReported, vVia } from "./protocol.js";
+import { type Token, vToken } from "./validators.js";
 
 /*
  * Actions that have waited run in executors: see the pool. Their functions return what they would

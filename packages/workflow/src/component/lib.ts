@@ -37,16 +37,14 @@ import {
 } from "./features/collecting.js";
 import { unlockTurn } from "./features/passTurn.js";
 import { settle as settleStep } from "./settle.js";
+import { settleArgs, vReported, vSettled } from "./protocol.js";
 import {
   recordArgs,
-  settleArgs,
   vBeginning,
   vCollect,
   vGathering,
   vPermits,
   vRead,
-  vReported,
-  vSettled,
   vTagValue,
   vToken,
 } from "./validators.js";

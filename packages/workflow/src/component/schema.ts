@@ -2,15 +2,14 @@ import { poolTables } from "@stepwise/workpool/core";
 import { defineSchema, defineTable } from "convex/server";
 import { v } from "convex/values";
 import { bulkFields } from "./selection.js";
+import { reception, vEvent } from "./protocol.js";
 import {
-  reception,
   vBadEnd,
   vBeginning,
   vCollects,
   vCounted,
   vDeadline,
   vError,
-  vEvent,
   vGiven,
   vNewChild,
   vOne,

@@ -39,14 +39,8 @@ import { undone } from "./features/compensation.js";
 import { endRun, finishUndone } from "./features/ending.js";
 import { removeOldIterations } from "./features/iterations.js";
 import { onEndDone, onEndFailed } from "./features/onEnd.js";
-import {
-  type Fused,
-  type Next,
-  type Outcome,
-  type Settled,
-  type Settlement,
-  vErrorKind,
-} from "./validators.js";
+import type { Fused, Next, Outcome, Settled, Settlement } from "./protocol.js";
+import { vErrorKind } from "./validators.js";
 
 interface Here extends Progress {
   /** The scheduled function that the transaction is, if it is one. */

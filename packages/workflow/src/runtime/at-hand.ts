@@ -1,7 +1,8 @@
 import { leaveRoom, ROOM_TO_COMPLETE } from "@stepwise/workpool/core";
 import type { TransactionLimits } from "convex/server";
 import type { Value } from "convex/values";
-import type { Read, Starting, Token } from "../component/validators.js";
+import type { Starting } from "../component/protocol.js";
+import type { Read, Token } from "../component/validators.js";
 import type { MutationCtx } from "../definition/context.js";
 import { copied } from "../values.js";
 import type { Budget } from "./budget.js";

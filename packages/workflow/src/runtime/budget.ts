@@ -1,4 +1,4 @@
-import type { Left } from "../component/validators.js";
+import type { Left } from "../component/protocol.js";
 import type { MutationCtx } from "../definition/context.js";
 
 /** How many stages one transaction executes at most … */

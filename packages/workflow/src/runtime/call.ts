@@ -1,6 +1,6 @@
 import { createFunctionHandle } from "convex/server";
 import { getConvexSize, type Value } from "convex/values";
-import type { Asked, Call } from "../component/validators.js";
+import type { Asked, Call } from "../component/protocol.js";
 import type { MutationCtx } from "../definition/context.js";
 import type { AnyReference, Policy } from "../definition/node.js";
 import { nestedInfo } from "./attempt.js";

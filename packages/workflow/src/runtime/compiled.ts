@@ -2,7 +2,7 @@ import type { Limits } from "@stepwise/workpool/core";
 import { internalMutationGeneric, internalQueryGeneric } from "convex/server";
 import { v } from "convex/values";
 import type { ComponentApi } from "../component/_generated/component.js";
-import { type Settled, vCalls, vFollows } from "../component/validators.js";
+import { type Settled, vCalls, vFollows } from "../component/protocol.js";
 import type { ActionCtx, MutationCtx, QueryCtx } from "../definition/context.js";
 import type { AnyDefinition } from "../definition/definition.js";
 import type { Retry } from "../definition/node.js";

@@ -8,16 +8,14 @@ import {
 import { v, type Infer, type ObjectType } from "convex/values";
 import type { ComponentApi } from "../component/_generated/component.js";
 import {
-  vError,
   vEvent,
   vAsked,
   type vCalls,
   type vFollows,
-  vIterations,
   vReported,
   vStarting,
-  vToken,
-} from "../component/validators.js";
+} from "../component/protocol.js";
+import { vError, vIterations, vToken } from "../component/validators.js";
 import type { AnyDefinition } from "../definition/definition.js";
 import type { Retry } from "../definition/node.js";
 import type { Reads } from "./reads.js";

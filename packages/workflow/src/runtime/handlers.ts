@@ -1,7 +1,7 @@
 import { internalActionGeneric } from "convex/server";
 import { type ObjectType, v } from "convex/values";
 import { attemptOf } from "../attempts.js";
-import { vReported } from "../component/validators.js";
+import { vReported } from "../component/protocol.js";
 import type { ActionCtx, Info } from "../definition/context.js";
 import { callFor, Failure } from "../errors/failure.js";
 import { checkedOutput } from "../values.js";

@@ -1,5 +1,6 @@
 import type { Value } from "convex/values";
-import type { Outcome, StepKind } from "../component/validators.js";
+import type { Outcome } from "../component/protocol.js";
+import type { StepKind } from "../component/validators.js";
 import type { StepError } from "../definition/context.js";
 import { describeThrown, type Problem } from "../errors/failure.js";
 import { checkedOutput, copied } from "../values.js";

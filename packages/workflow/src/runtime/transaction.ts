@@ -1,15 +1,7 @@
 import { createFunctionHandle } from "convex/server";
 import { getConvexSize, type Value } from "convex/values";
-import type {
-  ActionFunction,
-  Deadline,
-  Fused,
-  Left,
-  Next,
-  Outcome,
-  Settled,
-  Settlement,
-} from "../component/validators.js";
+import type { Fused, Left, Next, Outcome, Settled, Settlement } from "../component/protocol.js";
+import type { ActionFunction, Deadline } from "../component/validators.js";
 import type { StepError } from "../definition/context.js";
 import { describeThrown, Failure, type Problem, withoutValues } from "../errors/failure.js";
 import { durationMs } from "../rules.js";

@@ -1,7 +1,8 @@
 import { type AttemptToRun, hasRoom, leaveRoom, ROOM_TO_COMPLETE } from "@stepwise/workpool/core";
 import type { FunctionHandle } from "convex/server";
 import type { MutationCtx } from "../_generated/server.js";
-import type { Asked, Call, Token, Via } from "../validators.js";
+import type { Asked, Call, Via } from "../protocol.js";
+import type { Token } from "../validators.js";
 import { stepWithId } from "./steps.js";
 
 /** What an executor gets of a step; `via` is known of one that follows another in its slot. */

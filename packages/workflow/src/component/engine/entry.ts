@@ -20,7 +20,8 @@ import { pool } from "../core/poolHost.js";
 import { cancelCheck } from "../core/scheduled.js";
 import { isActive, type StepOf, stepWithId, tokenOf } from "../core/steps.js";
 import { joinLine, takeTurn } from "../core/turns.js";
-import { type Event, type Token, vToken } from "../validators.js";
+import type { Event } from "../protocol.js";
+import { type Token, vToken } from "../validators.js";
 import { beginDeadline } from "./deadlineTimer.js";
 
 /* The component enters a workflow through its generated function `entry`. */

@@ -5,7 +5,8 @@ import type { MutationCtx, Step, StepId } from "../core/documents.js";
 import { isAction, isBranch, isParent, takesEvents } from "../core/kinds.js";
 import { cancelScheduled } from "../core/scheduled.js";
 import { keyOf, marksOf, newRecord, NO_ENTRY, outputStage, stepRead } from "../core/steps.js";
-import type { Fused, Settlement, Took } from "../validators.js";
+import type { Fused, Settlement } from "../protocol.js";
+import type { Took } from "../validators.js";
 import { scheduleEntry } from "./entry.js";
 
 /** A loop that is at an iteration. */

@@ -4,7 +4,7 @@ import type { MutationCtx, Step, StepId } from "../core/documents.js";
 import { hasNotEnded, tokenOf } from "../core/steps.js";
 import type { ToEnter } from "../engine/begin.js";
 import { arrivalAt, scheduleEntry } from "../engine/entry.js";
-import type { Left, Settled, Starting } from "../validators.js";
+import type { Left, Settled, Starting } from "../protocol.js";
 
 /** To schedule those that are not entered: a parent of few children starts them so. */
 const ROOM_TO_GO_ON = {

@@ -11,7 +11,7 @@ import { isToCome, stateOfJob } from "../core/scheduled.js";
 import { hasNotEnded, nameOf } from "../core/steps.js";
 import { arrivalAt, attemptFailed, scheduleEntry } from "../engine/entry.js";
 import { isStranded } from "../engine/starting.js";
-import type { Event } from "../validators.js";
+import type { Event } from "../protocol.js";
 import { insertLater } from "./childPages.js";
 
 /* Steps that are stuck: their entry failed or was lost, or the pool lost their action. */

@@ -5,7 +5,7 @@ import type { MutationCtx, Run, Step } from "../core/documents.js";
 import { isUnreached, takesEvents } from "../core/kinds.js";
 import { goesOn } from "../core/runs.js";
 import { stepRead } from "../core/steps.js";
-import { reception } from "../validators.js";
+import { reception } from "../protocol.js";
 
 /* Which node of a run takes an event: the one that waits for it, or one that is still ahead. */
 

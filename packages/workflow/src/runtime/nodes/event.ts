@@ -1,5 +1,6 @@
 import type { Value } from "convex/values";
-import type { Event, Took } from "../../component/validators.js";
+import type { Event } from "../../component/protocol.js";
+import type { Took } from "../../component/validators.js";
 import type { AnyDefinition } from "../../definition/definition.js";
 import type { Bound } from "../functions.js";
 import { describeThrown } from "../../errors/failure.js";
