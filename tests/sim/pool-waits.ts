@@ -14,6 +14,8 @@ interface Wait {
   readonly since: number;
   readonly commit: number;
   readonly isScarce: boolean;
+  /** Its place is that of its commit: it has no priority, and no attempt came before. */
+  readonly isLast: boolean;
   /** Those with the same limits and keys wait in one line. */
   readonly line: string;
 }
@@ -24,7 +26,7 @@ export interface Waited {
   /** How long it might take, if it might not take for ever. */
   readonly atMost: number;
 }
-type Row = Pick<Doc<"waiting">, "work" | "permits">;
+type Row = Pick<Doc<"waiting">, "work" | "permits" | "at">;
 type Write = Commit["writes"][number];
 
 /** What those who look know of works. */
@@ -90,13 +92,14 @@ export class PoolWaits {
       if (wait.isScarce) this.#left.push(this.#shown.commit);
     }
     const added: Wait[] = [];
-    for (const [work, { permits = [] }] of joined) {
+    for (const [work, { permits = [], at }] of joined) {
       if (this.#waits.has(work)) continue;
       const isScarce = permits.includes(SCARCE);
       const wait = {
         since: now,
         commit: this.#shown.commit,
         isScarce,
+        isLast: at === commit.ts,
         line: JSON.stringify(permits),
       };
       if (isScarce && this.of.mayBeRefused(work, commit)) added.push(wait);
@@ -110,10 +113,11 @@ export class PoolWaits {
     const [gate] = this.deployment.rows<Doc<"gate">>(this.of.component, "gate");
     // An operator may have removed it.
     const most = gate?.limits?.[SCARCE]?.maxWaiting ?? Infinity;
-    // Other calls of this mutation do not count, nor do attempts and delayed works.
+    // Attempts and delayed works do not count.
     for (const { line } of added) {
-      const before = this.#seenFrom(line);
-      if (before >= most) this.tell(`one begins to wait for ${SCARCE}, as ${before} do`);
+      const others = added.filter((other) => other.line === line && other.isLast).length;
+      const all = this.#seenFrom(line) + Math.max(1, others);
+      if (all > most) this.tell(`one begins to wait for ${SCARCE}, as ${all - 1} do`);
     }
   }
 

@@ -151,15 +151,22 @@ describe("a limit of the config that a step names", () => {
   test("[S209] a start is refused that would have to wait for a limit with maxWaiting, and no run is there; later steps wait", async () => {
     const start = (name: string) => use.app.start("scarce", { name, ms: 1_000 });
     for (const name of ["a", "b"]) await start(name);
+    const refused = { limit: "scarce", waiting: 1 };
     await expect(start("c")).rejects.toMatchObject({
-      data: { limit: "scarce", waiting: 1, message: expect.stringContaining("Too many wait") },
+      data: { ...refused, message: expect.stringContaining("Too many wait") },
     });
     // The second step of the first run, and the first one of the next, wait by turns.
     await use.app.drive();
     expect((await begun()).toSorted()).toEqual(["begin a", "begin a", "begin b", "begin b"]);
-    await start("d");
+    // Those of one mutation count each other.
+    await use.app.t.mutation(async (ctx) => {
+      const start = async (name: string) =>
+        await ctx.runMutation(internal.runs.start, { name: "scarce", input: { name, ms: 1_000 } });
+      for (const name of ["d", "e"]) await start(name);
+      await expect(start("f")).rejects.toMatchObject({ data: refused });
+    });
     await use.app.drive();
-    expect(await begun()).toHaveLength(6);
+    expect(await begun()).toHaveLength(8);
     await expectNothingLeft();
   });
 

@@ -10,7 +10,7 @@ import schema from "./convex/schema.js";
 
 /* Limits where transactions run at once, on a simulated deployment. */
 
-const limits = { tenant: { perKey: 2 }, orders: { perKey: 1 }, api: { total: 6 } };
+const limits = { tenant: { perKey: 2 }, orders: { perKey: 1, maxWaiting: 100 }, api: { total: 6 } };
 const vKeys = v.object({
   tenant: v.optional(v.string()),
   orders: v.optional(v.string()),
@@ -184,6 +184,16 @@ describe("limits where transactions run at once", () => {
     for (let n = 0; n < 40; n++) enqueue(50 * n, `${n}`, { orders: "acme" }, 30);
     await deployment.drive();
     expect([...waits.keys()]).toEqual(Array.from({ length: 40 }, (_, n) => `${n}`));
+    expect(over).toEqual([]);
+    expect(conflicts.calls).toBe(0);
+  });
+
+  test("[S208] enqueues of one moment that count who waits conflict with nobody", async () => {
+    const { deployment, enqueue, waits, over, conflicts } = await deployed(50);
+    for (let n = 0; n < 2; n++) enqueue(90 * n, `first${n}`, { orders: "acme" }, 500);
+    for (let n = 0; n < 20; n++) enqueue(200, `${n}`, { orders: "acme" }, 1);
+    await deployment.drive();
+    expect(waits.size).toBe(22);
     expect(over).toEqual([]);
     expect(conflicts.calls).toBe(0);
   });

@@ -1,6 +1,6 @@
 import { ConvexError } from "convex/values";
 import { describe, expect, test } from "vitest";
-import { type EnqueueOptions, LimitError, Workpool } from "../src/client/index.js";
+import { type EnqueueOptions, LimitError, type WorkId, Workpool } from "../src/client/index.js";
 import { NOTHING_LEFT, TestApp, virtualTime } from "./app.js";
 import { components, internal } from "./convex/_generated/api.js";
 
@@ -73,6 +73,26 @@ describe("a limit with maxWaiting", () => {
     expect(await errorOf(enqueue("e", all))).toMatchObject({ data: { waiting: 0 } });
     await app.drive();
     expect(await app.labels("end")).toEqual(["a", "a", "a", "e"]);
+    expect(await app.leftovers()).toEqual(NOTHING_LEFT);
+  });
+
+  test("[S208] counts those that were enqueued before in the same transaction, one by one", async () => {
+    const { app, pool, enqueue } = crowded();
+    const a = { limits: { tenant: "a" } };
+    await app.t.mutation(async (ctx) => {
+      const ids: WorkId[] = [];
+      const enqueueOne = async (label: string) =>
+        await pool.enqueueAction(ctx, sleep, { label, ms: 1_000 }, a as object);
+      const refused = { limit: "tenant", key: "a", waiting: 2 };
+      for (const label of ["a0", "a1", "a2"]) ids.push(await enqueueOne(label));
+      await expect(enqueueOne("no")).rejects.toMatchObject(refused);
+      await pool.cancel(ctx, ids[2]!);
+      await enqueueOne("a3");
+      await expect(enqueueOne("no")).rejects.toMatchObject(refused);
+    });
+    await expect(enqueue("no", a)).rejects.toMatchObject({ data: { waiting: 2 } });
+    await app.drive();
+    expect(await app.labels("end")).toEqual(["a0", "a1", "a3"]);
     expect(await app.leftovers()).toEqual(NOTHING_LEFT);
   });
 

@@ -29,7 +29,7 @@ interface Estimated<Output> {
 }
 
 /** What an action says about a limit that counts a `unit`. @typeParam Output that of the action */
-export interface BudgetOption<Scope, Output = any> extends Estimated<Output> {
+export interface BudgetOption<Scope, Output = unknown> extends Estimated<Output> {
   /** The key. A limit with `perKey` needs it. */
   readonly key?: KeyOf<Scope>;
 }
@@ -50,8 +50,8 @@ type Keyed<Scope, Output> = { readonly [Name in Names]?: For<Name, Scope, Output
 /**
  * The limits of an action: the names of those without keys, `["exports"]`, or functions for the
  * keys, `{ tenant: ({ input }) => input.org }`. A list can hold both. Keys are shown.
- * @typeParam Output that of the action, which `spend` reads. Default: any, because the actions of a
- *   workflow have different ones.
+ * @typeParam Output that of the action, which `spend` reads. Default: unknown, because the actions of
+ *   a workflow have different ones.
  */
-export type LimitsOption<Scope, Output = any> =
+export type LimitsOption<Scope, Output = unknown> =
   Keyed<Scope, Output> | readonly (PlainNames | Keyed<Scope, Output>)[];

@@ -36,7 +36,7 @@ const keyOf = (given: Given): KeyOf | undefined => {
 };
 
 /** A list has names, and objects with keys. Types have checked it, as far as there are any. */
-function entriesOf(given: LimitsOption<never>): [string, Given][] {
+function entriesOf(given: LimitsOption<never, never>): [string, Given][] {
   const of = (each: unknown): [string, Given][] =>
     typeof each === "string"
       ? [[each, true]]

@@ -53,7 +53,7 @@ export interface Place extends Pick<StageOf, "runs" | "sees"> {
   readonly isVoid: boolean;
   /** The options that it runs by: its node's; a finalize and a compensation have their own. */
   readonly policy: Policy & {
-    readonly limits?: LimitsOption<never>;
+    readonly limits?: LimitsOption<never, never>;
     readonly waitAtMost?: Duration;
   };
   /** The first stage of the node. */

@@ -113,6 +113,9 @@ test("[S224] what a step has used is made of its output", () => {
   // @ts-expect-error it is no number
   define.step("asked", asks);
   // Actions of a workflow have several outputs.
+  const countAll = ({ output }: { output: unknown }) => Number(output);
+  defineWorkflow({ input, limits: { tokens: { estimate: 5, spend: countAll } } });
+  // @ts-expect-error its type is not known
   defineWorkflow({ input, limits: { tokens: { estimate: 5, spend: ({ output }) => output.n } } });
 });
 

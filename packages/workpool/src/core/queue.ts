@@ -22,6 +22,7 @@ import {
   lineOf,
   ringLines,
 } from "./limits/lines.js";
+import { nthHere } from "./limits/joined.js";
 import { hasLeftQueue, keepOfBuckets } from "./limits/buckets.js";
 import { freePermits, limitedBy, type Held, takePermits } from "./limits/permits.js";
 import { watchWait } from "./limits/unattended.js";
@@ -41,7 +42,9 @@ export async function joinQueue(
     // From here on it holds in this transaction too.
     await readGate(ctx);
   }
-  const id = await ctx.db.insert("waiting", { ...(await queuedOf(ctx, host, work)), lane, group });
+  const nth = group === undefined ? undefined : await nthHere(ctx, work, group, true);
+  const row = { ...(await queuedOf(ctx, host, work)), nth, lane, group };
+  const id = await ctx.db.insert("waiting", row);
   poolTx(ctx).joined.set(work.work, id);
   if (work.permits !== undefined) poolTx(ctx).queued.push(id);
   await watchWait(ctx, host, work);

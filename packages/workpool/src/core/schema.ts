@@ -29,6 +29,8 @@ const queuedFields = {
   wait: v.optional(v.id("waits")),
   /** It has had an attempt: rates may count works. */
   isAgain: v.optional(v.boolean()),
+  /** The so-manyth that joined its line in one transaction, where only so many may wait. */
+  nth: v.optional(v.number()),
   /** The order of commits: no row can appear before one that was seen. */
   at: v.commitTs(),
 };

@@ -3,6 +3,7 @@ import type { Doc, Host, HostCtx, HostQueryCtx, MutationCtx, QueryCtx, Work } fr
 import { queuedOf, workOfQueued } from "../queued.js";
 import { keepSweeping } from "../watch.js";
 import { type Spent, waitForBucket } from "./buckets.js";
+import { nthHere } from "./joined.js";
 import { giveBack, type lookAtLineArgs } from "./permits.js";
 import { watchWait } from "./unattended.js";
 
@@ -62,7 +63,8 @@ export async function linesBlockedBy(ctx: QueryCtx, permit: string, most: number
 
 /** Has a work wait in its line. */
 export async function joinLine(ctx: HostCtx, host: Host, line: string, work: Work): Promise<void> {
-  await ctx.db.insert("limited", { ...(await queuedOf(ctx, host, work)), line });
+  const nth = await nthHere(ctx, work, line, false);
+  await ctx.db.insert("limited", { ...(await queuedOf(ctx, host, work)), nth, line });
   await watchWait(ctx, host, work);
 }
 

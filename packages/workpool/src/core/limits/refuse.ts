@@ -1,22 +1,17 @@
 import { type ObjectType, v } from "convex/values";
-import type { Gate, Host, HostCtx, HostQueryCtx, QueryCtx, Work } from "../context.js";
+import type { Host, HostCtx, HostQueryCtx, QueryCtx, Work } from "../context.js";
 import { readGate } from "../gate.js";
 import { poolTx } from "../transaction.js";
+import { joinedHere, mostWaiting } from "./joined.js";
 import { LimitError } from "./limit-error.js";
 import { permitOfRate, whichOf } from "./limits.js";
 import { lineOf, linesBlockedBy } from "./lines.js";
 
 /*
  * A limit may say how many works wait for it at most, or for one of its keys. Then a start is
- * refused that would have to wait too. Nobody counts them: a stale snapshot is read.
+ * refused that would have to wait too. Nobody counts them: a stale snapshot is read, and what has
+ * joined in the same transaction.
  */
-
-/** The most works that wait for a permit; undefined if there may be any number. */
-function mostWaiting({ limits = {} }: Gate, permit: string): number | undefined {
-  const { name, key } = whichOf(permit);
-  const limit = limits[name];
-  return (limit?.perKey === undefined) === (key === undefined) ? limit?.maxWaiting : undefined;
-}
 
 /**
  * Refuses works that were just enqueued, all together, if too many wait.
@@ -41,13 +36,17 @@ export async function refuseIfTooManyWait(
     }
   for (const [permit, { count, lines }] of added) {
     const most = mostWaiting(gate, permit) ?? Infinity;
-    const args = { permit, lines: [...lines], most: Math.max(0, most - count) + 1 };
+    let here = 0;
+    for (const line of lines) here += await joinedHere(ctx, line);
+    // Those with a priority are not among them.
+    const own = Math.max(count, here);
+    const args = { permit, lines: [...lines], most: Math.max(0, most - own) + 1 };
     const before = await ctx.runQuery(host.functions.countWaiting, args, {
       useStaleSnapshot: true,
     });
-    if (before + count <= most) continue;
+    if (before + own <= most) continue;
     const { name, key } = whichOf(permit);
-    throw new LimitError({ limit: name, key, waiting: before });
+    throw new LimitError({ limit: name, key, waiting: before + own - count });
   }
 }
 
