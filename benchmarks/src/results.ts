@@ -69,7 +69,7 @@ A row has everything in that time, not divided, without the calls that enqueue. 
 are enqueued meanwhile, one every 15 s. A paused pool gets the same works. The hours begin after the last of N actions has ended, all of them
 enqueued at once into a pool of 10.
 
-## What is counted, and what is not
+## What the counts include
 
 Both engines run on convex-test with the limits of a real deployment. \`@stepwise/testing\` counts both in the same way.
 
