@@ -21,8 +21,8 @@ the same on every machine.
 
 ${table(steps)}
 
-A chain is a run of N steps. Each step adds one to the output of the step before it. The cost of one step is the cost of a run of N steps
-minus the cost of a run of one step, divided by N - 1. So it excludes the cost of starting and ending a run. A transaction runs up to 20
+A chain is a run of N steps. Each step adds one to the output of the step before it. One step costs the difference between a run of N steps
+and a run of one step, divided by N - 1. So it excludes the cost of starting and ending a run. A transaction runs up to 20
 fused steps, and each of them counts its share.
 
 ## A run of one step, from its start to its end
