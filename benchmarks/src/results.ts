@@ -21,8 +21,8 @@ the same on every machine.
 
 ${table(steps)}
 
-A chain is a run of N steps. Each step adds one to the output of the step before it. The cost of one step is the cost of a run of N steps
-minus the cost of a run of one step, divided by N - 1. So it excludes the cost of starting and ending a run. A transaction runs up to 20
+A chain is a run of N steps. Each step adds one to the output of the step before it. One step costs the difference between a run of N steps
+and a run of one step, divided by N - 1. So it excludes the cost of starting and ending a run. A transaction runs up to 20
 fused steps, and each of them counts its share.
 
 ## A run of one step, from its start to its end
@@ -69,7 +69,7 @@ A row has everything in that time, not divided, without the calls that enqueue. 
 are enqueued meanwhile, one every 15 s. A paused pool gets the same works. The hours begin after the last of N actions has ended, all of them
 enqueued at once into a pool of 10.
 
-## What is counted, and what is not
+## What the counts include
 
 Both engines run on convex-test with the limits of a real deployment. \`@stepwise/testing\` counts both in the same way.
 

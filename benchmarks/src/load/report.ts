@@ -195,7 +195,7 @@ ${names
 - The scheduler starts what is due after ${ms(S256.roundMs)}. An action takes ${ms(S256.actionStartMs)} to start, and each of its calls ${S256.callMs} ms there and back.
 - Before each load, one call of its kind runs to its end.
 
-The model leaves out the time that a function's own code takes, caches of queries and subscriptions, isolates and their memory, the queue before the committer, and searches.
+The model leaves out the time of a function's own code, isolates and their memory. It also leaves out caches of queries and subscriptions, the queue before the committer, and searches.
 The peers' packages run unmodified, as Stepwise does.
 `;
 }

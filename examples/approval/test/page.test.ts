@@ -14,16 +14,17 @@ const executablePath = process.env["CHROMIUM"] ?? "/usr/bin/chromium";
 const pictures = process.env["APPROVAL_PICTURES"];
 const root = fileURLToPath(new URL("..", import.meta.url));
 
-/** The address that a development server prints. */
-async function addressOf({ stdout }: ChildProcess): Promise<string> {
-  let printed = "";
-  for await (const part of stdout ?? []) {
-    printed += String(part);
-    const [, url] = /Local: +(\S+)/.exec(printed) ?? [];
-    if (url !== undefined) return url;
-  }
-  throw new Error(`Vite has not started: ${printed}`);
-}
+/** The address that a development server prints. Its output stays open: it prints more later. */
+const addressOf = async ({ stdout }: ChildProcess): Promise<string> =>
+  await new Promise((resolve, reject) => {
+    let printed = "";
+    stdout?.on("data", (part) => {
+      printed += String(part);
+      const [, url] = /Local: +(\S+)/.exec(printed) ?? [];
+      if (url !== undefined) resolve(url);
+    });
+    stdout?.on("close", () => reject(new Error(`Vite has not started: ${printed}`)));
+  });
 
 describe.skipIf(!existsSync(executablePath))("the page, in a browser", () => {
   let server: ChildProcess;

@@ -4,6 +4,8 @@ import type { GenericValidator, Value } from "convex/values";
 export type Shape =
   | { readonly kind: "string" | "number" | "int64" | "boolean" }
   | { readonly kind: "choice"; readonly values: readonly Value[] }
+  /** Each line of its field is an item. */
+  | { readonly kind: "lines"; readonly of: "string" | "number" | "int64" }
   | { readonly kind: "object"; readonly fields: readonly Field[] }
   | { readonly kind: "other"; readonly example: Value };
 
@@ -21,6 +23,7 @@ interface JsonSchema {
   readonly format?: string;
   readonly description?: string;
   readonly properties?: Readonly<Record<string, JsonSchema>>;
+  readonly items?: JsonSchema;
   readonly required?: readonly string[];
   readonly enum?: readonly Value[];
   readonly const?: Value;
@@ -86,6 +89,8 @@ export function exampleOf(shape: Shape): Value {
       const wanted = shape.fields.filter(({ isOptional }) => !isOptional);
       return Object.fromEntries(wanted.map((each) => [each.name, exampleOf(each.shape)]));
     }
+    case "lines":
+      return [];
     case "other":
       return shape.example;
   }
@@ -109,7 +114,7 @@ function ofJsonSchema(schema: JsonSchema): Shape {
     case "null":
       return { kind: "choice", values: [null] };
     case "array":
-      return { kind: "other", example: [] };
+      return listOf(schema.items === undefined ? unknown : ofJsonSchema(schema.items));
   }
   const { properties, required = [] } = schema;
   if (properties === undefined) return unknown;
@@ -141,7 +146,7 @@ function ofValidator(validator: GenericValidator): Shape {
     case "literal":
       return { kind: "choice", values: [validator.value as Value] };
     case "array":
-      return { kind: "other", example: [] };
+      return listOf(ofValidator(validator.element));
     case "bytes":
       return { kind: "other", example: new ArrayBuffer() };
     case "union":
@@ -153,7 +158,7 @@ function ofValidator(validator: GenericValidator): Shape {
             name,
             shape: ofValidator(each),
             isOptional: each.isOptional === "optional",
-            ...(each.kind === "id" ? { about: `id of ${each.tableName}` } : {}),
+            ...aboutOf(each),
           }),
         ),
       );
@@ -161,6 +166,19 @@ function ofValidator(validator: GenericValidator): Shape {
       return unknown;
   }
 }
+
+/** Says of which table an id is, or the ids of a list are. */
+function aboutOf(validator: GenericValidator): Pick<Field, "about"> {
+  if (validator.kind === "id") return { about: `id of ${validator.tableName}` };
+  if (validator.kind !== "array" || validator.element.kind !== "id") return {};
+  return { about: `ids of ${validator.element.tableName}` };
+}
+
+/** Lists of other things are edited as JSON. */
+const listOf = ({ kind }: Shape): Shape =>
+  kind === "string" || kind === "number" || kind === "int64"
+    ? { kind: "lines", of: kind }
+    : { kind: "other", example: [] };
 
 /** Literals are a choice. Of other unions a form cannot ask. */
 function unionOf(members: readonly Shape[]): Shape {

@@ -34,6 +34,17 @@ test.each([
     z.strictObject({ a: z.string() }),
     { kind: "object", fields: [field("a", text)] },
   ],
+  ["texts", z.array(z.string()), { kind: "lines", of: "string" }],
+  ["integers", v.array(v.int64()), { kind: "lines", of: "int64" }],
+  ["lists", v.array(v.array(v.string())), { kind: "other", example: [] }],
+  [
+    "ids of a table",
+    v.object({ files: v.array(v.id("_storage")) }),
+    {
+      kind: "object",
+      fields: [{ ...field("files", { kind: "lines", of: "string" }), about: "ids of _storage" }],
+    },
+  ],
   ["bytes", v.bytes(), { kind: "other", example: new ArrayBuffer() }],
 ])("the form of %s asks for what the schema takes", (_what, schema, shape) => {
   expect(shapeOf(schema)).toEqual(shape);

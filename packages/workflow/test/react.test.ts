@@ -144,16 +144,49 @@ test("[S149] a wait that timed out is not shown as completed, and one of several
 });
 
 test("a timeline shortens long times without work, and says how long they were", () => {
-  const [, gaps = "", ship = "", pause = "", tell = ""] = rows([
+  const [axis = "", ship = "", pause = "", tell = ""] = rows([
     step("ship", { endedAt: 200 }),
     step("pause", { kind: "sleep", startedAt: 200, endedAt: 7_200_200 }),
     step("tell", { startedAt: 7_200_200, endedAt: 7_200_300 }),
   ]);
-  expect(gaps).toContain("2 h");
+  expect(axis).toContain("… 2 h …");
   expect(ship).toContain("one attempt ran for 200 ms");
   expect(pause).toContain('data-kind="waiting"');
   expect(pause).toContain("waited 2 h");
   expect(Number(/inset-inline-start:([\d.]+)%/.exec(tell)?.[1])).toBeLessThan(99.9);
+});
+
+const ticksIn = (html = "") =>
+  [...html.matchAll(/data-tick="[^"]*" style="inset-inline-start:([\d.]+%)">([^<]*)/g)].map(
+    (tick) => tick.slice(1).join(" "),
+  );
+
+test("a timeline has an axis with round times, also behind a long wait", () => {
+  const [axis] = rows([step("ship", { startedAt: 100, endedAt: 1_100 })]);
+  expect(ticksIn(axis)).toEqual(["0% 0", "20% 200 ms", "40% 400 ms", "60% 600 ms", "80% 800 ms"]);
+  const day = 86_400_000;
+  const [later] = rows([
+    step("ship", { endedAt: 10_000 }),
+    step("pause", { kind: "sleep", startedAt: 10_000, endedAt: day }),
+    step("tell", { startedAt: day, endedAt: day + 10_000 }),
+  ]);
+  expect(ticksIn(later)).toEqual(["0% 0", "20% 5 s", "80% 1 d"]);
+  expect(ticksIn(rows([])[0])).toEqual([]);
+});
+
+test("a step is shown with the nodes around it, and a compensation with its step", () => {
+  const html = rows([
+    step("a"),
+    step("a.compensate"),
+    step("mode.strict.parts", { iterations: [7] }),
+  ]);
+  const names = html.map((row) => /stepwise-name"[^>]*>(.*?)<\/span>/s.exec(row)?.[1] ?? "");
+  expect(names.map((name) => name.replaceAll(/<[^>]*>/g, ""))).toEqual([
+    "",
+    "a",
+    "a › compensate",
+    "mode › strict › parts #7",
+  ]);
 });
 
 test("a timeline tells states, errors, undone steps and children in words", () => {

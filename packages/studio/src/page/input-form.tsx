@@ -50,10 +50,30 @@ const fieldOf = (value: Value | undefined, name: string): Value | undefined =>
 
 const nameOf = ({ name }: Field): string => `field ${name}`;
 
+/** An empty line is no item. */
+const linesOf = (text: string): string[] => text.split("\n").filter((line) => line !== "");
+
+/** Returns the shape that a field is asked for in: as JSON if lines cannot say what its list is. */
+function askedOf({ shape, isOptional }: Field, value: Value | undefined): Shape {
+  if (shape.kind !== "lines" || value === undefined) return shape;
+  const areLines =
+    Array.isArray(value) &&
+    value.every((item) => /^[^\r\n]+$/.test(String(item))) &&
+    !(isOptional && value.length === 0);
+  return areLines ? shape : { kind: "other", example: [] };
+}
+
+const suffixes: Partial<Record<Shape["kind"], string>> = {
+  lines: ", one on each line",
+  object: ", as JSON",
+  other: ", as JSON",
+};
+
 function FieldInput({ field, value }: { field: Field; value: Value | undefined }) {
-  const { name, shape, isOptional, about } = field;
+  const { name, isOptional, about } = field;
+  const shape = askedOf(field, value);
   const title = [
-    shape.kind === "object" || shape.kind === "other" ? `${name}, as JSON` : name,
+    `${name}${suffixes[shape.kind] ?? ""}`,
     about === undefined ? "" : ` (${about})`,
     isOptional ? " (optional)" : "",
   ].join("");
@@ -95,6 +115,19 @@ function Control(props: {
           ))}
         </select>
       );
+    case "lines":
+      // An empty list is a value too.
+      return (
+        <>
+          <input type="hidden" name={`lines ${common.name}`} />
+          <textarea
+            name={common.name}
+            rows={3}
+            defaultValue={Array.isArray(value) ? value.join("\n") : ""}
+            spellCheck={false}
+          />
+        </>
+      );
     default: {
       const example = isOptional ? undefined : exampleOf(shape);
       const shown = value ?? example;
@@ -121,7 +154,9 @@ export function inputOf(form: FormData, shape: Shape): Value {
     shape.fields.flatMap((field) => {
       const given = String(form.get(nameOf(field)) ?? "");
       if (given === "" && field.isOptional) return [];
-      return [[field.name, valueOf(given, field.shape, field.name)]];
+      const isJson = field.shape.kind === "lines" && !form.has(`lines ${nameOf(field)}`);
+      const shape: Shape = isJson ? { kind: "other", example: [] } : field.shape;
+      return [[field.name, valueOf(given, shape, field.name)]];
     }),
   );
 }
@@ -131,15 +166,26 @@ function valueOf(text: string, shape: Shape, name: string): Value {
     case "string":
       return text;
     case "number":
-      return Number(text);
+      return numberOf(text, name);
     case "int64":
       return integerOf(text, name);
+    case "lines":
+      return linesOf(text.replaceAll("\r", "")).map((line) =>
+        valueOf(line, { kind: shape.of }, name),
+      );
     case "boolean":
     case "choice":
       return valuesOf(shape)[Number(text)] ?? null;
     default:
       return fromText(text, name);
   }
+}
+
+/** @throws if it is a line that is not a number */
+function numberOf(text: string, name: string): number {
+  const number = Number(text);
+  if (Number.isNaN(number)) throw new Error(`${name}: ${text} is not a number.`);
+  return number;
 }
 
 /** @throws if a browser takes it for a number, and it is no integer, as 1e3 */

@@ -227,6 +227,7 @@ function PlacedCells({ run }: { run: ListedRun }) {
 
 function RunCells({ run }: { run: ListedRun }) {
   const name = run.childKey ?? (run.index === undefined ? run.key : `#${run.index}`);
+  const at = run.at ?? endOf(run);
   return (
     <>
       <td>
@@ -252,11 +253,11 @@ function RunCells({ run }: { run: ListedRun }) {
         )}
       </td>
       <td>
-        {run.at && (
+        {at && (
           <>
-            {cut(run.at.path.replaceAll(/[./]/g, " › "), 200)}{" "}
+            {cut(at.path.replaceAll(/[./]/g, " › "), 200)}{" "}
             <small>
-              <Ago at={run.at.since} />
+              <Ago at={at.since} />
             </small>
           </>
         )}
@@ -270,6 +271,12 @@ function RunCells({ run }: { run: ListedRun }) {
     </>
   );
 }
+
+/** Returns the node at which a run has failed, and when. */
+const endOf = ({ error, endedAt }: ListedRun) =>
+  error && error.node !== "" && endedAt !== undefined
+    ? { path: error.node, since: endedAt }
+    : undefined;
 
 /** Shows how long a run took, or has taken until now. */
 function Took({ run: { state, startedAt, endedAt } }: { run: ListedRun }) {

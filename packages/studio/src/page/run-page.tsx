@@ -45,14 +45,6 @@ export function RunPage({ runId }: { runId: string }) {
         <Steering status={status} />
       </div>
       <Facts status={status} />
-      {"error" in status && (
-        <section aria-label="Error">
-          <Failure error={status.error} />
-          {status.error.kind === "childFailed" && (
-            <a href={`#/runs?parent=${runId}&state=failed`}>Its failed children</a>
-          )}
-        </section>
-      )}
       <Afterwards status={status} />
       {[...opened].map((id) => (
         <ChildrenOf
@@ -67,7 +59,16 @@ export function RunPage({ runId }: { runId: string }) {
         childRunsOf={({ id }) => (id === undefined ? undefined : (children[id] ?? []))}
         onToggle={toggle}
         hrefOf={(child) => `#/runs/${child.runId}`}
-      />
+      >
+        {"error" in status && (
+          <section aria-label="Error">
+            <Failure error={status.error} />
+            {status.error.kind === "childFailed" && (
+              <a href={`#/runs?parent=${runId}&state=failed`}>Its failed children</a>
+            )}
+          </section>
+        )}
+      </RunTimeline>
       {cursors.map((cursor, index) => (
         <StepsPage
           key={cursor}

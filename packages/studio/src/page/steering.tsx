@@ -180,7 +180,8 @@ export function Steering({ status }: { status: ShownRun }) {
           >
             <label>
               From
-              <select name="from">
+              {/* Which nodes there are may be known only now: the first is chosen. */}
+              <select key={failed} name="from">
                 {failed !== undefined && <option value={failed}>{failed}, where it failed</option>}
                 <option value="">the beginning</option>
                 {nodes

@@ -29,16 +29,17 @@ export const STYLES = `
 .stepwise-name { overflow-wrap: anywhere; }
 .stepwise-result { color: var(--tone); }
 .stepwise [data-tone="idle"] .stepwise-result { color: var(--stepwise-muted); }
-.stepwise-result small, .stepwise-counts, .stepwise summary { color: var(--stepwise-muted); font-size: .9em; }
+.stepwise-name small, .stepwise-result small, .stepwise-counts, .stepwise summary { color: var(--stepwise-muted); font-size: .9em; }
 .stepwise-bars { block-size: 1em; display: block; position: relative; }
 .stepwise-bars [data-kind] { block-size: 100%; background: var(--tone); border-radius: 2px; box-sizing: border-box;
   min-inline-size: 3px; position: absolute; }
 .stepwise-bars [data-kind="waiting"] { background: none; block-size: 50%; border: 1px dashed var(--tone); inset-block-start: 25%; }
 .stepwise-bars [data-kind="children"] { background: color-mix(in srgb, var(--tone) 35%, transparent); }
 .stepwise-bars [data-failed] { background: var(--stepwise-bad); }
-.stepwise-gaps { border: 0; color: var(--stepwise-muted); font-size: .8em; }
-.stepwise-gaps > .stepwise-bars { grid-column: 3; }
-.stepwise-gaps > .stepwise-bars > span { position: absolute; white-space: nowrap; }
+.stepwise-axis { border: 0; color: var(--stepwise-muted); min-block-size: 1.6em; }
+.stepwise-axis > .stepwise-bars { grid-column: 3; }
+.stepwise-axis > .stepwise-bars > span { font-size: .8em; position: absolute; white-space: nowrap; }
+.stepwise-axis [data-tick] { border-inline-start: 1px solid var(--stepwise-muted); line-height: 1; padding-inline-start: .3em; }
 .stepwise-errors, .stepwise-counts { padding-block: .3em; padding-inline-start: .9em; }
 .stepwise-row + .stepwise-counts { display: block; }
 .stepwise a { color: inherit; }
@@ -51,7 +52,7 @@ export const STYLES = `
 .stepwise-share > span { background: var(--tone); flex: none; }
 @container (max-width: 560px) {
   .stepwise-row { grid-template-columns: 1fr auto; padding-block: .3em; }
-  .stepwise-bars, .stepwise-gaps > .stepwise-bars { grid-column: 1 / -1; }
+  .stepwise-bars, .stepwise-axis > .stepwise-bars { grid-column: 1 / -1; }
 }
 .stepwise-view { cursor: grab; max-block-size: max(75vh, 20em); overflow: auto; user-select: none; }
 .stepwise-view:active { cursor: grabbing; }

@@ -98,7 +98,7 @@ export function spansOf(
   return spans;
 }
 
-/** A stretch of time without any work, drawn shorter than it was. */
+/** A stretch of time without any work, drawn shorter than it was, or a time of the axis. */
 export interface Gap {
   /** Its place, from 0 to 1, and how long it was. */
   readonly at: number;
@@ -109,6 +109,8 @@ export interface TimeScale {
   /** A time's place between the beginning, 0, and the end, 1. */
   readonly place: (time: number) => number;
   readonly gaps: readonly Gap[];
+  /** Round times of the axis: each one's place, and how long after the beginning it is. */
+  readonly ticks: readonly Gap[];
 }
 
 /** How much longer idle time may be drawn than all work together is. */
@@ -117,10 +119,10 @@ const SHORTEST_GAP_MS = 5_000;
 
 /** A scale from the first to the last time, on which long stretches without work are shortened. */
 export function timeScale(spans: readonly Span[]): TimeScale {
-  const times = [...new Set(spans.flatMap(({ from, to }) => [from, to]))].sort((a, b) => a - b);
+  const moments = [...new Set(spans.flatMap(({ from, to }) => [from, to]))].sort((a, b) => a - b);
   const running = spans.filter(({ kind }) => kind !== "waiting");
-  const pieces = times.slice(1).map((to, index) => {
-    const from = times[index] ?? to;
+  const pieces = moments.slice(1).map((to, index) => {
+    const from = moments[index] ?? to;
     const isIdle = !running.some((span) => span.from < to && span.to > from);
     return { from, to, ms: to - from, isIdle };
   });
@@ -133,15 +135,42 @@ export function timeScale(spans: readonly Span[]): TimeScale {
     return { from, to, ms, width, start: whole - width, isShortened: width < ms };
   });
   const share = (part: number) => part / (whole || 1);
-  return {
-    place: (time) => {
-      const piece = drawn.find(({ to }) => time <= to);
-      if (piece === undefined) return drawn.length === 0 ? 0 : 1;
-      const passed = Math.max(0, time - piece.from) / piece.ms;
-      return share(piece.start + passed * piece.width);
-    },
-    gaps: drawn
-      .filter(({ isShortened }) => isShortened)
-      .map(({ ms, start, width }) => ({ at: share(start + width / 2), ms })),
+  const place = (time: number) => {
+    const piece = drawn.find(({ to }) => time <= to);
+    if (piece === undefined) return drawn.length === 0 ? 0 : 1;
+    const passed = Math.max(0, time - piece.from) / piece.ms;
+    return share(piece.start + passed * piece.width);
   };
+  const gaps = drawn
+    .filter(({ isShortened }) => isShortened)
+    .map(({ ms, start, width }) => ({ at: share(start + width / 2), ms }));
+  const [{ from: first } = { from: 0 }] = drawn;
+  const step = STEPS_MS.find((ms) => ms * MOST_TICKS >= whole) ?? STEPS_MS.at(-1)!;
+  const times = drawn
+    .filter(({ isShortened }) => !isShortened)
+    .flatMap(({ from, to }) => roundTimes(from - first, to - first, step));
+  const ticks: Gap[] = [];
+  for (const ms of new Set(whole === 0 ? [] : times)) {
+    const at = place(first + ms);
+    const isFree = [...gaps, ...ticks].every((each) => Math.abs(each.at - at) >= TICK_SHARE);
+    if (isFree && at <= 1 - TICK_SHARE / 2) ticks.push({ at, ms });
+  }
+  return { place, gaps, ticks };
+}
+
+const MOST_TICKS = 6;
+/** What the text of a tick needs of the width of a phone. */
+const TICK_SHARE = 0.16;
+/** The steps of an axis: 1, 2 and 5 ms and so on, and what clocks have. */
+const STEPS_MS = [
+  ...[1, 10, 100, 1_000].flatMap((ms) => [ms, 2 * ms, 5 * ms]),
+  ...[10, 30, 60, 120, 300, 600, 1_800].map((s) => 1_000 * s),
+  ...[1, 2, 6, 12, 24, 48, 168, 720].map((h) => 3_600_000 * h),
+];
+
+/** Returns the multiples of a step from one time to another. */
+function roundTimes(from: number, to: number, step: number): number[] {
+  const first = Math.ceil(from / step);
+  const count = Math.floor(to / step) - first + 1;
+  return Array.from({ length: Math.max(0, count) }, (_, index) => (first + index) * step);
 }

@@ -27,6 +27,8 @@ export interface RunTimelineProps {
   hrefOf?: (child: ChildRun) => string;
   /** The name of the timeline for screen readers. Default: it names the workflow. */
   label?: string;
+  /** Is shown below the state and above the steps, such as why the run failed. */
+  children?: ReactNode;
 }
 
 /**
@@ -40,6 +42,7 @@ export function RunTimeline({
   onToggle,
   hrefOf,
   label,
+  children,
 }: RunTimelineProps): ReactNode {
   const known = "runId" in run ? run : undefined;
   const endedAt = known && "endedAt" in known ? known.endedAt : undefined;
@@ -76,8 +79,9 @@ export function RunTimeline({
         <span aria-hidden>{sign}</span> {state}
       </p>
       <p className="stepwise-took">{title}</p>
+      {children}
       <ol>
-        {scale.gaps.length > 0 && <Gaps scale={scale} />}
+        {scale.ticks.length + scale.gaps.length > 0 && <Axis scale={scale} />}
         {rows.map(({ step, spans, below }) => (
           <li key={[step.node, ...(step.iterations ?? [])].join(" ")}>
             <Row step={step} steps={steps} spans={spans} scale={scale} />
@@ -93,7 +97,7 @@ export function RunTimeline({
                 <ol>
                   {below.map((child) => (
                     <li key={child.runId}>
-                      <Row step={child} steps={[]} spans={spansOf(child, now)} scale={scale} />
+                      <Row step={child} spans={spansOf(child, now)} scale={scale} />
                     </li>
                   ))}
                 </ol>
@@ -143,22 +147,27 @@ function childStep({ state, index = 0, childKey, within, ...child }: ChildRun, p
 
 interface RowProps {
   step: Step & { href?: string | undefined };
-  steps: readonly Step[];
+  /** All steps of the run. Default: it is a child, below its parent. */
+  steps?: readonly Step[];
   spans: readonly Span[];
   scale: TimeScale;
 }
 
 function Row({ step, steps, spans, scale }: RowProps) {
   const { node, iterations = [], errors, events = [], state, href } = step;
-  const { tone, sign, label } = badgeOfStep(step, steps);
+  const { tone, sign, label } = badgeOfStep(step, steps ?? []);
   const path = namesInPath(node);
   const name = [path.at(-1), ...iterations.map((each) => `#${each}`)].join(" ");
+  // A compensation comes long after its step, and what is in a loop after other iterations.
+  const around = steps === undefined ? [] : path.slice(0, -1);
+  const indent = path.length - 1 - around.length;
   const isAwaited = state === "waiting" && events.length > 0;
   const note = isAwaited ? `for ${events.join(" or ")}` : came(step);
   return (
     <>
       <div className="stepwise-row" data-tone={tone}>
-        <span className="stepwise-name" style={{ paddingInlineStart: `${path.length - 1}em` }}>
+        <span className="stepwise-name" style={{ paddingInlineStart: `${indent}em` }}>
+          {around.length > 0 && <small>{around.map((each) => `${each} › `).join("")}</small>}
           {href === undefined ? name : <a href={href}>{name}</a>}
         </span>
         <span className="stepwise-result">
@@ -256,18 +265,23 @@ function Counts({ counts }: { counts: ChildCounts }) {
   );
 }
 
-/** Above the bars: where time is drawn shorter than it was. */
-function Gaps({ scale }: { scale: TimeScale }) {
+/** Above the bars: how long after the beginning is where, and which time is drawn shorter. */
+function Axis({ scale }: { scale: TimeScale }) {
   return (
-    <li className="stepwise-row stepwise-gaps" aria-hidden>
+    <li className="stepwise-axis stepwise-row" aria-hidden>
       <span className="stepwise-bars">
+        {scale.ticks.map(({ at, ms }) => (
+          <span key={ms} data-tick style={{ insetInlineStart: percent(at) }}>
+            {ms === 0 ? "0" : durationText(ms)}
+          </span>
+        ))}
         {scale.gaps.map(({ at, ms }) => (
           // About in the middle of its gap, and at either end within the row.
           <span
             key={at}
             style={{ insetInlineStart: percent(at), transform: `translateX(-${percent(at)})` }}
           >
-            {durationText(ms)}
+            … {durationText(ms)} …
           </span>
         ))}
       </span>

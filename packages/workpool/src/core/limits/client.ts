@@ -131,8 +131,8 @@ interface OfKey {
 export type SteeredName<Defined extends Limits> = (keyof Defined & string) | typeof POOL;
 
 /**
- * Changes limits while the app runs, and shows them. What is set here stays through deploys and
- * starts, whatever numbers the code has.
+ * Changes limits while the app runs, and shows them. Your changes stay through deploys and starts,
+ * whatever numbers the code has.
  */
 export class LimitControls<
   Name extends string = string,
