@@ -102,6 +102,25 @@ test.each([null, [1], "text", 5n])("[S141] arguments that are no object: %s", as
   );
 });
 
+test.each([
+  [new Date(0), /result\.a\[0\] is a Date, which is no Convex value: write its getTime\(\)/],
+  [new Map(), /result\.a\[0\] is a Map,/],
+  [new Uint8Array(2), /result\.a\[0\] is an? Uint8Array, .*buffer/],
+  [() => 1, /result\.a\[0\] is a function,/],
+  [Symbol("s"), /result\.a\[0\] is a symbol,/],
+  [new (class Money {})(), /result\.a\[0\] is a Money, .*plain object/],
+  [undefined, /result\.a\[0\] is undefined in the list: write null/],
+])("[S22] a result that is no Convex value is refused with its place: %s", (value, message) => {
+  const result = { a: [value], secret: "in no message" };
+  expect(refusedAs(() => checkedOutput("ask", result))).toMatchObject({
+    kind: "invalidOutput",
+    message: expect.stringMatching(message),
+  });
+  expect(refusedAs(() => checkedOutput("ask", result))).not.toMatchObject({
+    message: expect.stringContaining("in no message"),
+  });
+});
+
 test("[S141] a field that Convex would drop is refused", () => {
   const parsed: unknown = JSON.parse('{ "list": [{ "__proto__": { "x": 1 } }] }');
   expect(refusedAs(() => checkedOutput("ask", parsed))).toMatchObject({

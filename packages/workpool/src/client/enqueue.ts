@@ -8,6 +8,9 @@ import {
 import { getConvexSize, type Value } from "convex/values";
 import type { ComponentApi } from "../component/_generated/component.js";
 import {
+  checkGiven,
+  type Kind,
+  type Kinds,
   type LimitKeys,
   type Limits,
   type MutationRunner,
@@ -16,6 +19,8 @@ import {
   permitsFor,
   type RetryBehavior,
   type RunResult,
+  TEXT,
+  TIME,
   withLimitError,
   YEAR_MS,
 } from "../core/index.js";
@@ -174,6 +179,7 @@ export async function commonOf(
   fn: WorkFunction,
   options: EnqueueOptions<OnComplete> & EnqueueSettings = {},
 ): Promise<Common> {
+  checkGiven("Enqueueing", options, { onCompleteExcludeKinds: LIST });
   const { onComplete, context, onCompleteExcludeKinds: excludeKinds, runAt, runAfter } = options;
   const {
     maxParallelism,
@@ -191,14 +197,7 @@ export async function commonOf(
       `Enqueueing ${name ?? `a ${kind}`}: both runAt and runAfter are given; give one of them`,
     );
   checkExcludeKinds(excludeKinds);
-  if (waitAtMost !== undefined && !(waitAtMost > 0))
-    throw new Error(
-      `Enqueueing ${name ?? `a ${kind}`}: waitAtMost is ${waitAtMost}: it must be a number of ms above 0`,
-    );
-  if (priority !== undefined && !(priority >= 0 && priority <= YEAR_MS))
-    throw new Error(
-      `Enqueueing ${name ?? `a ${kind}`}: priority is ${priority}: it must be a number of ms from 0 to ${YEAR_MS}`,
-    );
+  checkGiven(`Enqueueing ${name ?? `a ${kind}`}`, options, OPTIONS);
   return {
     maxParallelism,
     logLevel,
@@ -216,6 +215,20 @@ export async function commonOf(
     onComplete: onComplete ? { fn: await handleOf(onComplete), context, excludeKinds } : undefined,
   };
 }
+
+const LIST: Kind = { what: "a list", is: Array.isArray };
+
+function within(what: string, isWithin: (ms: number) => boolean): Kind {
+  return { what, is: (given) => typeof given === "number" && isWithin(given) };
+}
+
+const OPTIONS: Kinds = {
+  waitAtMost: within("a number of ms above 0", (ms) => ms > 0),
+  priority: within(`a number of ms from 0 to ${YEAR_MS}`, (ms) => ms >= 0 && ms <= YEAR_MS),
+  name: TEXT,
+  runAt: TIME,
+  runAfter: within("a number of ms", (ms) => !Number.isNaN(ms)),
+};
 
 /** Returns where results say what was used, by limit; undefined if none does. */
 function spendsOf(limits: LimitKeys): Record<string, string> | undefined {

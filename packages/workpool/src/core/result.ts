@@ -1,4 +1,5 @@
 import { ConvexError, type Infer, v, type Validator, type Value } from "convex/values";
+import { isPlain, literalText } from "./literal.js";
 import { YEAR_MS } from "./times.js";
 
 export const oneOf = <Word extends string>(...words: readonly Word[]) =>
@@ -51,13 +52,17 @@ export function retryDelayMs(retry: RetryBehavior, attempt: number): number {
 
 /** @throws where no attempt or no wait could be made of it. */
 export function checkRetryBehavior(retry: RetryBehavior): void {
+  if (!isPlain(retry))
+    throw new Error(`retry is ${literalText(retry)}: it must be true, false or an object`);
   const { maxAttempts, initialBackoffMs, base, maxBackoffMs = 0 } = retry;
   if (!Number.isInteger(maxAttempts) || maxAttempts < 1)
-    throw new Error(`retry.maxAttempts is ${maxAttempts}: it must be a whole number from 1`);
+    throw new Error(
+      `retry.maxAttempts is ${literalText(maxAttempts)}: it must be a whole number from 1`,
+    );
   const waits = { initialBackoffMs, base, maxBackoffMs };
   for (const [field, value] of Object.entries(waits))
     if (!Number.isFinite(value) || value < 0)
-      throw new Error(`retry.${field} is ${value}: it must be a finite number from 0`);
+      throw new Error(`retry.${field} is ${literalText(value)}: it must be a finite number from 0`);
 }
 
 const MARKER = "~nonRetryable";

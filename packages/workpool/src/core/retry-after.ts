@@ -1,4 +1,5 @@
 import { ConvexError, type Value } from "convex/values";
+import { literalText } from "./literal.js";
 import { wellFormed } from "./result.js";
 import { YEAR_MS } from "./times.js";
 
@@ -49,12 +50,13 @@ export class RetryAfter<Limit extends string = string> extends ConvexError<
 }
 
 function timeOfRetry(after: number | Date): number {
-  const at = after instanceof Date ? after.getTime() : Date.now() + after;
+  const ms: unknown = after instanceof Date ? after.getTime() - Date.now() : after;
+  const at = typeof ms === "number" ? Date.now() + ms : NaN;
   const isPast = !(after instanceof Date) && after < 0;
   // A date tells no later time than its own last one.
   if (!Number.isNaN(new Date(at).getTime()) && !isPast) return at;
   throw new Error(
-    `The time of a RetryAfter is ${after instanceof Date ? "an invalid date" : `${after}: it must be a number of ms from 0, or a date`}`,
+    `The time of a RetryAfter is ${after instanceof Date ? "an invalid date" : `${literalText(after)}: it must be a number of ms from 0, or a date`}`,
   );
 }
 
