@@ -9,6 +9,7 @@ import { getConvexSize, type Value } from "convex/values";
 import type { ComponentApi } from "../component/_generated/component.js";
 import {
   checkGiven,
+  checkRetryBehavior,
   type Kind,
   type Kinds,
   type LimitKeys,
@@ -20,7 +21,6 @@ import {
   type RetryBehavior,
   type RunResult,
   TEXT,
-  TIME,
   withLimitError,
   YEAR_MS,
 } from "../core/index.js";
@@ -179,7 +179,7 @@ export async function commonOf(
   fn: WorkFunction,
   options: EnqueueOptions<OnComplete> & EnqueueSettings = {},
 ): Promise<Common> {
-  checkGiven("Enqueueing", options, { onCompleteExcludeKinds: LIST });
+  checkGiven("Enqueueing", options, { onCompleteExcludeKinds: LIST, name: TEXT });
   const { onComplete, context, onCompleteExcludeKinds: excludeKinds, runAt, runAfter } = options;
   const {
     maxParallelism,
@@ -198,13 +198,14 @@ export async function commonOf(
     );
   checkExcludeKinds(excludeKinds);
   checkGiven(`Enqueueing ${name ?? `a ${kind}`}`, options, OPTIONS);
+  if (retry !== undefined) checkRetryBehavior(retry);
   return {
     maxParallelism,
     logLevel,
     limits: definedLimits,
     permits: limits === undefined ? undefined : permitsFor(limits, definedLimits),
     waitAtMostMs: waitAtMost,
-    fairness: fairness && fairFor(fairness),
+    fairness: fairness === undefined ? undefined : fairFor(fairness),
     priorityMs: priority === 0 ? undefined : priority,
     spends: limits === undefined ? undefined : spendsOf(limits),
     retry,
@@ -225,9 +226,9 @@ function within(what: string, isWithin: (ms: number) => boolean): Kind {
 const OPTIONS: Kinds = {
   waitAtMost: within("a number of ms above 0", (ms) => ms > 0),
   priority: within(`a number of ms from 0 to ${YEAR_MS}`, (ms) => ms >= 0 && ms <= YEAR_MS),
-  name: TEXT,
-  runAt: TIME,
-  runAfter: within("a number of ms", (ms) => !Number.isNaN(ms)),
+  // Whether it is a time is asked where the clock is.
+  runAt: within("ms since the epoch", () => true),
+  runAfter: within("a number of ms", () => true),
 };
 
 /** Returns where results say what was used, by limit; undefined if none does. */
