@@ -4,7 +4,7 @@ import type { ComponentApi } from "../src/component/_generated/component.js";
 import { WorkflowManager } from "../src/index.js";
 import { literalText } from "../src/rules.js";
 import { keyMade } from "../src/runtime/keys.js";
-import { tagsOf } from "../src/runtime/tags.js";
+import { tagging, tagsOf } from "../src/runtime/tags.js";
 import { workflows } from "./convex/_workflows/index.js";
 
 /* What types forbid, but plain JavaScript and `any` let through. Each is refused by its name. */
@@ -63,6 +63,8 @@ describe("[S141] an option of another type is refused by its name, and nothing i
       /workflow in `where` is undefined/,
       () => manager.bulk.start(ctx, { do: "cancel", where: { workflow: undefined } }),
     ],
+    [/has the name 5n/, () => tagging(ctx, components as ComponentApi, "r")(5n as never, 1)],
+    [/has the name null/, () => tagging(ctx, components as ComponentApi, "r")(null as never, 1)],
     [/where says for which runs/, () => manager.bulk.start(ctx, { do: "cancel" })],
     [/do is "stop": give "cancel"/, () => manager.bulk.start(ctx, { do: "stop", where: {} })],
     [/upTo is NaN/, () => manager.bulk.count(ctx, {}, Number.NaN)],

@@ -1,6 +1,6 @@
 import { ConvexError, type Value } from "convex/values";
 import { literalText } from "./literal.js";
-import { wellFormed } from "./result.js";
+import { textOf, tryTo, wellFormed } from "./result.js";
 import { YEAR_MS } from "./times.js";
 
 const MARKER = "~retryAfter";
@@ -41,7 +41,7 @@ export class RetryAfter<Limit extends string = string> extends ConvexError<
   ) {
     const at = timeOfRetry(after);
     const how = typeof options === "string" ? { message: options, data: given } : options;
-    const text = how.message ?? `Asked to be tried again at ${new Date(at).toISOString()}`;
+    const text = textOf(how.message ?? `Asked to be tried again at ${new Date(at).toISOString()}`);
     const marked = { [MARKER]: at, message: text, data: how.data ?? given };
     super({ ...marked, ...(how.holds === undefined ? {} : { holds: how.holds }) });
     this.name = "RetryAfter";
@@ -64,8 +64,8 @@ function timeOfRetry(after: number | Date): number {
 export function askedBy(
   thrown: unknown,
 ): { at: number; message: string; data: Value; holds: string | undefined } | undefined {
-  if (!(thrown instanceof ConvexError)) return undefined;
-  const { [MARKER]: at, message, data, holds } = Object(thrown.data) as Marked;
+  const marked: unknown = tryTo(() => thrown instanceof ConvexError && thrown.data, undefined);
+  const { [MARKER]: at, message, data, holds } = Object(marked) as Marked;
   if (typeof at !== "number") return undefined;
   return {
     at,
