@@ -106,7 +106,9 @@ describe("steps", () => {
       expect(error).toMatchObject({
         kind: "invalidOutput",
         attempt: 1,
-        message: expect.stringMatching(/^The args of "[\w.]+" cannot be passed: args.what is a Date/),
+        message: expect.stringMatching(
+          /^The args of "[\w.]+" cannot be passed: args.what is a Date/,
+        ),
       });
     },
   );
