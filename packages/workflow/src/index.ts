@@ -16,7 +16,8 @@ export {
 export type { Bulk, BulkFilter, BulkId, BulkOptions, BulkStatus } from "./client/bulk.js";
 export type { EventName, EventPayload } from "./client/events.js";
 export type { SteeredLimit, Until } from "./client/limits.js";
-export type { ListedRun, ListFilter, Page, PageOptions } from "./client/listing.js";
+export type { ListedRun, ListFilter } from "./client/listing.js";
+export type { Page, PageOptions } from "./client/paging.js";
 export {
   vRunId,
   WorkflowManager,

@@ -1,4 +1,8 @@
-/* Rules of both compiler and run time. No imports, so that the compiler starts fast. */
+import { literalText } from "@stepwise/workpool/core/literal";
+
+/* Rules of both compiler and run time. They import one small file: the compiler starts fast. */
+
+export { literalText };
 
 type Unit = "ms" | "s" | "m" | "h" | "d";
 type Word = "second" | "minute" | "hour" | "day" | "week";
@@ -114,26 +118,6 @@ export function isTimeZone(zone: unknown): zone is string {
   } catch {
     return false;
   }
-}
-
-/** More of a text is cut off in a message. */
-const SHOWN = 100;
-const MOST_LEVELS = 3;
-
-/** A value as it is written in a definition: `NaN`, `"10 minuts"`, `{ failures: -1 }`. */
-export function literalText(value: unknown, depth = 0): string {
-  if (typeof value === "string")
-    return JSON.stringify(value.length > SHOWN ? `${value.slice(0, SHOWN)}…` : value);
-  if (typeof value === "function") return "a function";
-  if (value instanceof Date) return "a Date";
-  if (Array.isArray(value)) return "a list";
-  if (typeof value !== "object" || value === null) return String(value);
-  // It may be in itself.
-  if (depth === MOST_LEVELS) return "{ … }";
-  const fields = Object.entries(value).map(
-    ([name, field]) => `${name}: ${literalText(field, depth + 1)}`,
-  );
-  return fields.length === 0 ? "{}" : `{ ${fields.join(", ")} }`;
 }
 
 /**

@@ -1,4 +1,4 @@
-import { HALF_PAIR, wellFormed } from "@stepwise/workpool/core";
+import { HALF_PAIR, isPlain, literalText, wellFormed } from "@stepwise/workpool/core";
 
 const MAX_ELEMENTS = 8_192;
 const MAX_FIELDS = 1_024;
@@ -23,6 +23,8 @@ export function misshapeOf(
   // A back end that reads JSON strictly refuses the whole call that carries it.
   if (typeof value === "string" && wellFormed(value) !== value)
     return { isTooLarge: false, text: `${path} is a text with ${HALF_PAIR}` };
+  const unstorable = whyNone(value);
+  if (unstorable !== undefined) return { isTooLarge: false, text: `${path} is ${unstorable}` };
   if (typeof value !== "object" || value === null || value instanceof ArrayBuffer) return undefined;
   if (depth > maxDepth)
     return { isTooLarge: false, text: `${path} is nested more than ${maxDepth} deep` };
@@ -31,12 +33,13 @@ export function misshapeOf(
       return tooLarge(
         `${value.length} elements at ${path}; a list can have at most ${MAX_ELEMENTS}`,
       );
-    return firstOf(value.entries(), ([index, each]) =>
-      // Convex takes a hole of a list for null.
-      Object.hasOwn(value, index)
-        ? misshapeOf(each, `${path}[${index}]`, maxDepth, depth + 1)
-        : { isTooLarge: false, text: `${path}[${index}] is a hole in the list: write null there` },
-    );
+    return firstOf(value.entries(), ([index, each]) => {
+      const place = `${path}[${index}]`;
+      if (each !== undefined) return misshapeOf(each, place, maxDepth, depth + 1);
+      // Convex takes a hole of a list for null, and refuses undefined without saying where.
+      const is = Object.hasOwn(value, index) ? "undefined" : "a hole";
+      return { isTooLarge: false, text: `${place} is ${is} in the list: write null there` };
+    });
   }
   const fields = Object.entries(value);
   if (fields.length > MAX_FIELDS)
@@ -50,6 +53,24 @@ export function misshapeOf(
           text: `${path} has a field ${JSON.stringify(name)}: a name must not be empty, __proto__ or begin with $, or hold other characters than ASCII`,
         },
   );
+}
+
+/** Returns what a value is that is no Convex value, and what to write; undefined if it is one. */
+function whyNone(value: unknown): string | undefined {
+  if (typeof value === "symbol" || typeof value === "function")
+    return `a ${typeof value}, which ${NOT_STORED}`;
+  if (typeof value !== "object" || value === null || Array.isArray(value)) return undefined;
+  if (value instanceof ArrayBuffer || isPlain(value)) return undefined;
+  return `${literalText(value)}, which ${NOT_STORED}${adviceFor(value)}`;
+}
+const NOT_STORED = "is no Convex value";
+
+function adviceFor(value: object): string {
+  if (value instanceof Date) return ": write its getTime()";
+  if (value instanceof Map) return ": write Object.fromEntries(it)";
+  if (value instanceof Set) return ": write [...it]";
+  if (ArrayBuffer.isView(value)) return ": write its slice().buffer";
+  return ": write a plain object";
 }
 
 const tooLarge = (what: string): Misshape => ({ isTooLarge: true, text: `has ${what}` });

@@ -403,7 +403,7 @@ describe("steps", () => {
 
   test("a cursor that is none is refused; an unknown run has no timeline", async () => {
     const id = await use.app.start("leaf", { n: 1 });
-    await expect(page("leaf", id, 10, "nonsense")).rejects.toThrow(/no cursor of a timeline/);
+    await expect(page("leaf", id, 10, "nonsense")).rejects.toThrow(/cursor is "nonsense"/);
     expect(await page("leaf", "nonsense")).toEqual({ page: [], isDone: true, continueCursor: "" });
   });
 });

@@ -4,7 +4,7 @@ import type { ComponentApi } from "../src/component/_generated/component.js";
 import { WorkflowManager } from "../src/index.js";
 import { literalText } from "../src/rules.js";
 import { keyMade } from "../src/runtime/keys.js";
-import { tagsOf } from "../src/runtime/tags.js";
+import { tagging, tagsOf } from "../src/runtime/tags.js";
 import { workflows } from "./convex/_workflows/index.js";
 
 /* What types forbid, but plain JavaScript and `any` let through. Each is refused by its name. */
@@ -19,6 +19,8 @@ const components = Object.fromEntries(
 const ctx = { runMutation: reached, runQuery: reached } as never;
 const manager = new WorkflowManager(components as ComponentApi) as any;
 const { leaf } = workflows as Record<string, any>;
+
+const managerWith = (options: object) => new WorkflowManager({} as ComponentApi, options);
 
 async function refusal(call: () => unknown): Promise<string> {
   return await Promise.resolve()
@@ -61,8 +63,10 @@ describe("[S141] an option of another type is refused by its name, and nothing i
       /workflow in `where` is undefined/,
       () => manager.bulk.start(ctx, { do: "cancel", where: { workflow: undefined } }),
     ],
+    [/has the name 5n/, () => tagging(ctx, components as ComponentApi, "r")(5n as never, 1)],
+    [/has the name null/, () => tagging(ctx, components as ComponentApi, "r")(null as never, 1)],
     [/where says for which runs/, () => manager.bulk.start(ctx, { do: "cancel" })],
-    [/do is "stop": write "cancel"/, () => manager.bulk.start(ctx, { do: "stop", where: {} })],
+    [/do is "stop": give "cancel"/, () => manager.bulk.start(ctx, { do: "stop", where: {} })],
     [/upTo is NaN/, () => manager.bulk.count(ctx, {}, Number.NaN)],
     [/upTo is -1/, () => manager.bulk.count(ctx, {}, -1)],
     [/inputs are no list/, () => manager.startBatch(ctx, leaf, null)],
@@ -84,15 +88,15 @@ describe("[S141] an option of another type is refused by its name, and nothing i
       /runAt is 1e\+300: more than a year/,
       () => manager.start(ctx, leaf, { n: 1 }, { runAt: 1e300 }),
     ],
-    [/waits for an event "5"/, () => manager.sendEvent(ctx, leaf, "r", 5, null)],
+    [/its name is 5: give a text/, () => manager.sendEvent(ctx, leaf, "r", 5, null)],
     [/not as its definition or its name/, () => manager.sendEvent(ctx, undefined, "r", "go", null)],
-    [/no node "5"/, () => manager.restart(ctx, leaf, "r", { from: 5 })],
+    [/from is 5: give a text/, () => manager.restart(ctx, leaf, "r", { from: 5 })],
     [/A run is given by its id/, () => manager.status(ctx, leaf, { key: 5 })],
     [/A run is given by its id/, () => manager.cancel(ctx, leaf, null)],
     [/A run is given by its id/, () => manager.status(ctx, leaf, 5)],
     [/not as its definition or its name/, () => manager.status(ctx, "r")],
     [/not as its definition or its name/, () => manager.repair(ctx, { leaf: leaf.definition })],
-    [/until is 5: give a Date/, () => manager.limits.pause(ctx, "tenant", { until: 5n })],
+    [/until is 5n: give a Date/, () => manager.limits.pause(ctx, "tenant", { until: 5n })],
     [
       /tags of workflow "flow" are null: give an object/,
       () => tagsOf({ name: "flow", definition: { options: { tags: () => null } } as any }, {}),
@@ -110,7 +114,111 @@ describe("[S141] an option of another type is refused by its name, and nothing i
     expect(reached).not.toHaveBeenCalled();
   });
 
+  /** What no option takes: each is refused where the cell is called, and nothing is done. */
+  const strange: readonly unknown[] = [
+    Number.NaN,
+    5n,
+    Symbol("s"),
+    new Map(),
+    [1],
+    () => 1,
+    Promise.resolve({}),
+    HALF,
+    new Date(),
+  ];
+  const first = { numItems: 1, cursor: null };
+  test.each<[string, (value: unknown) => unknown]>([
+    ["options", (value) => manager.start(ctx, leaf, { n: 1 }, value)],
+    ["options", (value) => manager.startBatch(ctx, leaf, [{ n: 1 }], value)],
+    ["from", (from) => manager.restart(ctx, leaf, "r", { from })],
+    ["iteration", (iteration) => manager.restart(ctx, leaf, "r", { iteration })],
+    ["A run is given by its id", (value) => manager.restart(ctx, leaf, value)],
+    ["A run is given by its id", (value) => manager.cleanup(ctx, value)],
+    ["A run is given by its id", (value) => manager.waits(ctx, value)],
+    ["A run is given by its id", (value) => manager.steps(ctx, leaf, value, first)],
+    ["A run is given by its id", (value) => manager.status(ctx, leaf, value)],
+    ["A run is given by its id", (key) => manager.cancel(ctx, leaf, { key })],
+    ["its name", (value) => manager.sendEvent(ctx, leaf, "r", value, null)],
+    ["the page", (value) => manager.list(ctx, {}, value)],
+    ["the page", (value) => manager.steps(ctx, leaf, "r", value)],
+    ["numItems", (numItems) => manager.waits(ctx, "r", { ...first, numItems })],
+    ["cursor", (cursor) => manager.list(ctx, {}, { numItems: 1, cursor })],
+    ["cursor", (cursor) => manager.steps(ctx, leaf, "r", { numItems: 1, cursor })],
+    ["cursor", (cursor) => manager.bulk.list(ctx, { numItems: 1, cursor })],
+    ["endCursor", (endCursor) => manager.list(ctx, {}, { ...first, endCursor })],
+    ["maximumRowsRead", (rows) => manager.list(ctx, {}, { ...first, maximumRowsRead: rows })],
+    ...["state", "since", "until", "text", "parent", "doing", "tag", "children", "places"].map(
+      (name): [string, (value: unknown) => unknown] => [
+        name,
+        (value) => manager.list(ctx, { [name]: value }, first),
+      ],
+    ),
+    ["node", (node) => manager.list(ctx, { workflow: leaf, node }, first)],
+    ["outdated", (outdated) => manager.list(ctx, { workflow: leaf, outdated }, first)],
+    ["tag", (value) => manager.bulk.count(ctx, { tag: { org: value } })],
+    ["filter", (value) => manager.bulk.count(ctx, value)],
+    ["where", (where) => manager.bulk.start(ctx, { do: "cancel", where })],
+    ["from", (from) => manager.bulk.start(ctx, { do: "restart", where: { workflow: leaf }, from })],
+    ["atMost", (atMost) => manager.bulk.start(ctx, { do: "cancel", where: {}, atMost })],
+    ["perSecond", (perSecond) => manager.bulk.start(ctx, { do: "cancel", where: {}, perSecond })],
+    ["its id", (value) => manager.bulk.get(ctx, value)],
+    ["its id", (value) => manager.bulk.stop(ctx, value)],
+    ["workflows", (value) => manager.repair(ctx, value)],
+    ["its name", (value) => manager.limits.pause(ctx, value)],
+    ["options", (value) => manager.limits.pause(ctx, "tenant", value)],
+    ["key", (key) => manager.limits.resume(ctx, "tenant", { key })],
+    ["by", (by) => manager.limits.pause(ctx, "tenant", { by })],
+    ["total", (total) => manager.limits.override(ctx, "tenant", { total })],
+    ["rate", (rate) => manager.limits.override(ctx, "tenant", { rate })],
+    ["options", (value) => new WorkflowManager({} as ComponentApi, value as object)],
+    ["renamed", (renamed) => managerWith({ renamed })],
+    ["retention", (retention) => managerWith({ retention })],
+    ["logLevel", (logLevel) => managerWith({ logLevel })],
+    ["maxParallelism", (maxParallelism) => managerWith({ maxParallelism })],
+    ["limits", (limits) => managerWith({ limits })],
+    ['"a"', (a) => managerWith({ limits: { a } })],
+    ["unit", (unit) => managerWith({ limits: { a: { rate: { limit: 1, per: 1 }, unit } } })],
+    ["rate", (rate) => managerWith({ limits: { a: { rate } } })],
+    ["rate.per", (per) => managerWith({ limits: { a: { rate: { limit: 1, per } } } })],
+    [
+      "rate.count",
+      (count) => managerWith({ limits: { a: { rate: { limit: 1, per: 1, count } } } }),
+    ],
+  ])("%s: %s", async (option, call) => {
+    for (const value of strange) {
+      const said = await refusal(() => call(value));
+      expect(said).toContain(option);
+      expect(said).not.toMatch(/Cannot (?:read|convert|destructure)|is not a function/);
+    }
+    expect(reached).not.toHaveBeenCalled();
+  });
+
+  // What is left out is `undefined`; this is not.
+  test("a node of a restart is not empty, which would do everything again", async () => {
+    expect(await refusal(() => manager.restart(ctx, leaf, "r", { from: "" }))).toMatch(
+      /no node ""/,
+    );
+    const bulk = { do: "restart", where: { workflow: leaf }, from: "" };
+    expect(await refusal(() => manager.bulk.start(ctx, bulk))).toMatch(/no node ""/);
+    expect(reached).not.toHaveBeenCalled();
+  });
+
+  test("a filter that there is not is not for all runs", async () => {
+    const where = { sate: "failed" };
+    expect(await refusal(() => manager.bulk.start(ctx, { do: "cancel", where }))).toMatch(
+      /there is no "sate": there is workflow, state,/,
+    );
+  });
+
   test("and a message shows a value that is in itself", () => {
+    expect(
+      literalText({
+        get a() {
+          throw new Error("no");
+        },
+      }),
+    ).toBe("an object that cannot be read");
+    expect(literalText(Object.create(null))).toBe("{}");
     const circle: Record<string, unknown> = {};
     circle.a = circle;
     expect(literalText(circle)).toBe("{ a: { a: { a: { … } } } }");

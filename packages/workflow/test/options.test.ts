@@ -117,7 +117,7 @@ describe("durations", () => {
     [{ hours: 2 }, "{ hours: 2 }"],
     [["1s"], "a list"],
     [() => 5, "a function"],
-    [5n, "5"],
+    [5n, "5n"],
   ])("[S6] %o is none, and is told as it was given", (value, told) => {
     expect(() => durationMs(value as number)).toThrow(`${told} is not a duration`);
   });

@@ -1,6 +1,9 @@
 import { v } from "convex/values";
+import { messageOf } from "@stepwise/workpool/core";
 import { describe, expect, test } from "vitest";
 import { z } from "zod";
+import { reportOf } from "../src/attempts.js";
+import { NonRetryableError, RetryAfter } from "../src/index.js";
 import { callFor, describeThrown, Failure } from "../src/errors/failure.js";
 import { parseValue } from "../src/runtime/input.js";
 import { checkedOutput } from "../src/values.js";
@@ -102,6 +105,28 @@ test.each([null, [1], "text", 5n])("[S141] arguments that are no object: %s", as
   );
 });
 
+test.each([
+  [new Date(0), /result\.a\[0\] is a Date, which is no Convex value: write its getTime\(\)/],
+  [new Map(), /result\.a\[0\] is a Map,/],
+  [new Uint8Array(2), /result\.a\[0\] is an? Uint8Array, .*buffer/],
+  [() => 1, /result\.a\[0\] is a function,/],
+  [Symbol("s"), /result\.a\[0\] is a symbol,/],
+  [
+    Object.create({ constructor: { name: "Money" } }) as unknown,
+    /result\.a\[0\] is a Money, .*plain object/,
+  ],
+  [undefined, /result\.a\[0\] is undefined in the list: write null/],
+])("[S22] a result that is no Convex value is refused with its place: %s", (value, message) => {
+  const result = { a: [value], secret: "in no message" };
+  expect(refusedAs(() => checkedOutput("ask", result))).toMatchObject({
+    kind: "invalidOutput",
+    message: expect.stringMatching(message),
+  });
+  expect(refusedAs(() => checkedOutput("ask", result))).not.toMatchObject({
+    message: expect.stringContaining("in no message"),
+  });
+});
+
 test("[S141] a field that Convex would drop is refused", () => {
   const parsed: unknown = JSON.parse('{ "list": [{ "__proto__": { "x": 1 } }] }');
   expect(refusedAs(() => checkedOutput("ask", parsed))).toMatchObject({
@@ -122,6 +147,27 @@ describe("[S141] options of start that cannot be stored are refused by name", ()
   ])("%s", async (_what, options, message) => {
     const args = { name: "leaf", input: { n: 1 }, ...options };
     await expect(use.app.t.mutation(internal.manager.start, args)).rejects.toThrow(message);
+  });
+});
+
+describe("[S37] a step may throw anything", () => {
+  const refuses = () => {
+    throw new Error("a trap");
+  };
+  const traps = { get: refuses, has: refuses, getPrototypeOf: refuses, ownKeys: refuses };
+  const at = { workflow: "flow", node: "ask", attempt: 1 };
+
+  test.each<[unknown, string, RegExp]>([
+    [new Proxy({}, traps), "thrown", /cannot be read/],
+    [new Proxy(new Error("no"), { get: refuses }), "thrown", /cannot be read/],
+    [new NonRetryableError(new Error("why") as never), "nonRetryable", /^why$/],
+    [new NonRetryableError(undefined as never), "nonRetryable", /^undefined$/],
+    [new RetryAfter(1, { message: new Error("why") as never }), "thrown", /^why$/],
+  ])("and it is reported: %#", async (thrown, kind, message) => {
+    const reported = await reportOf(Promise.reject(thrown), at, 0);
+    const error = { kind, message: expect.stringMatching(message) };
+    expect(reported).toMatchObject({ kind: "failed", error });
+    expect(messageOf(thrown)).toMatch(message);
   });
 });
 

@@ -100,6 +100,8 @@ describe("statusBatch", () => {
 });
 
 describe("what cannot be meant", () => {
+  const reached = vi.fn();
+
   const refused = async (options: object, message: string | RegExp) => {
     const app = new TestApp();
     const enqueued = app.t.mutation((ctx) =>
@@ -118,6 +120,34 @@ describe("what cannot be meant", () => {
     "a time that is none is refused: %o",
     async (options) => await refused(options, "must be ms since the epoch"),
   );
+
+  // What types forbid, but plain JavaScript lets through.
+  test.each<[string, (odd: unknown) => unknown]>([
+    ["options", (odd) => odd],
+    ["onCompleteExcludeKinds", (onCompleteExcludeKinds) => ({ onCompleteExcludeKinds })],
+    ["runAt", (runAt) => ({ runAt })],
+    ["runAfter", (runAfter) => ({ runAfter })],
+    ["waitAtMost", (waitAtMost) => ({ waitAtMost })],
+    ["priority", (priority) => ({ priority })],
+    ["fairness", (fairness) => ({ fairness })],
+    ["The weight of fairness", (weight) => ({ fairness: { key: "a", weight } })],
+    ["limits", (limits) => ({ limits })],
+    ["retry", (retry) => ({ retry })],
+    ["retry.base", (base) => ({ retry: { maxAttempts: 2, initialBackoffMs: 1, base } })],
+    ["name", (name) => ({ name })],
+  ])("an option of another type is refused by its name: %s", async (name, options) => {
+    const { pool } = new TestApp();
+    const enqueue = async (odd: unknown) =>
+      await pool.enqueueAction(
+        { runMutation: reached } as never,
+        echo,
+        { value: 1 },
+        options(odd) as {},
+      );
+    for (const odd of [5n, Symbol("s"), new Date(0), new Map(), () => 1, Promise.resolve(1)])
+      await expect(enqueue(odd)).rejects.toThrow(`${name} is `);
+    expect(reached).not.toHaveBeenCalled();
+  });
 
   test.each([-1, 201, 0.5, NaN])(
     "maxParallelism %d is refused where it is given",

@@ -1,9 +1,21 @@
-import type { MutationRunner, QueryRunner } from "@stepwise/workpool/core";
+import {
+  among,
+  ANY,
+  checkAllGiven,
+  checkGiven,
+  checkText,
+  COUNT,
+  isPlain,
+  literalText,
+  type MutationRunner,
+  type QueryRunner,
+  TEXT,
+} from "@stepwise/workpool/core";
 import type { FunctionReturnType } from "convex/server";
 import type { ComponentApi } from "../component/_generated/component.js";
-import { literalText } from "../rules.js";
 import type { WorkflowReference } from "../runtime/reference.js";
-import { type ListFilter, type Page, type PageOptions, whereOf } from "./listing.js";
+import { type ListFilter, whereOf } from "./listing.js";
+import { type Page, type PageOptions, pageOf } from "./paging.js";
 import { nodeNamed, type NodeName } from "./nodes.js";
 import { REFUSALS } from "./which-run.js";
 
@@ -15,7 +27,17 @@ export type BulkId = string;
 /** Which runs a bulk is for: what `list` takes, without `places`. */
 export type BulkFilter<Workflow> = Omit<ListFilter<Workflow>, "places">;
 
-const VERBS: readonly unknown[] = ["cancel", "pause", "resume", "restart", "cleanup"];
+const OPTIONS = {
+  do: among("cancel", "pause", "resume", "restart", "cleanup"),
+  // It is checked as those of lists are.
+  where: ANY,
+  from: TEXT,
+  atMost: COUNT,
+  perSecond: {
+    what: "a number above 0",
+    is: (given: unknown) => Number.isFinite(given) && Number(given) > 0,
+  },
+};
 
 /** What to do to many runs. */
 export interface BulkOptions<Workflow> {
@@ -79,25 +101,23 @@ export class Bulk {
     ctx: MutationRunner,
     options: BulkOptions<Workflow>,
   ): Promise<BulkId> {
+    const subject = "Starting a bulk";
+    checkAllGiven(subject, options, OPTIONS);
     const { do: verb, where, from, atMost, perSecond } = options;
-    const refuse = (why: string) => new Error(`Starting a bulk: ${why}`);
-    if (Object(where) !== where) throw refuse("where says for which runs it is; {} is for all");
+    const refuse = (why: string) => new Error(`${subject}: ${why}`);
+    if (!isPlain(where))
+      throw refuse(
+        `where is ${literalText(where)}: where says for which runs it is; {} is for all`,
+      );
     if ("workflow" in where && where.workflow === undefined)
       throw refuse("the workflow in `where` is undefined; leave it out for the runs of all");
-    if (!VERBS.includes(verb))
-      throw refuse(
-        `do is ${literalText(verb)}: write ${VERBS.map((each) => `"${each}"`).join(", ")}`,
-      );
-    if (atMost !== undefined && !(Number.isInteger(atMost) && atMost > 0))
-      throw refuse(`atMost is ${atMost}, and not a whole number from 1`);
-    if (perSecond !== undefined && !(Number.isFinite(perSecond) && perSecond > 0))
-      throw refuse(`perSecond is ${perSecond}, and not a number above 0`);
+    if (verb === undefined) throw refuse(`do is missing: give ${OPTIONS.do.what}`);
     if (from !== undefined && (verb !== "restart" || where.workflow === undefined))
       throw refuse("from is for a restart, and needs the workflow in `where`");
     return await ctx.runMutation(this.component.bulk.start, {
       do: verb,
-      where: whereOf(where),
-      from: from && nodeNamed(where.workflow!, from, { onTop: true }),
+      where: whereOf(subject, where),
+      from: from === undefined ? undefined : nodeNamed(where.workflow!, from, { onTop: true }),
       called: from,
       atMost,
       perSecond,
@@ -111,6 +131,7 @@ export class Bulk {
    * @throws if there is no such bulk.
    */
   async stop(ctx: MutationRunner, bulkId: BulkId): Promise<boolean> {
+    checkText("Stopping a bulk", "its id", bulkId);
     const answer = await ctx.runMutation(this.component.bulk.stop, { bulkId });
     if (answer === "unknown") throw new Error(`There is no bulk "${bulkId}"`);
     return answer === "stopped";
@@ -120,12 +141,14 @@ export class Bulk {
    * Returns how far a bulk is, or null if there is none. A bulk is kept for 30 days after its end.
    */
   async get(ctx: QueryRunner, bulkId: BulkId): Promise<BulkStatus | null> {
+    checkText("Getting a bulk", "its id", bulkId);
     const found = await ctx.runQuery(this.component.bulk.get, { bulkId });
     return found === null ? null : this.#statusOf(found);
   }
 
   /** Returns bulks, the newest first, in pages. */
-  async list(ctx: QueryRunner, { numItems, cursor }: PageOptions): Promise<Page<BulkStatus>> {
+  async list(ctx: QueryRunner, options: PageOptions): Promise<Page<BulkStatus>> {
+    const { numItems, cursor } = pageOf("Listing bulks", options);
     const page = { numItems, cursor };
     const found = await ctx.runQuery(this.component.bulk.list, { page });
     return { ...found, page: found.page.map((bulk) => this.#statusOf(bulk)) };
@@ -141,9 +164,9 @@ export class Bulk {
     where: BulkFilter<Workflow>,
     upTo = 1_000,
   ): Promise<{ count: number; isMore: boolean }> {
-    if (!(Number.isInteger(upTo) && upTo > 0))
-      throw new Error(`Counting runs: upTo is ${upTo}, and not a whole number from 1`);
-    return await ctx.runQuery(this.component.listing.count, { ...whereOf(where), upTo });
+    const subject = "Counting runs";
+    checkGiven(subject, { upTo }, { upTo: COUNT });
+    return await ctx.runQuery(this.component.listing.count, { ...whereOf(subject, where), upTo });
   }
 
   #statusOf({ called, from: _from, refusals, where: stored, ...bulk }: Stored): BulkStatus {

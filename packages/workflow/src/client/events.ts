@@ -1,4 +1,4 @@
-import type { MutationRunner } from "@stepwise/workpool/core";
+import { checkText, type MutationRunner } from "@stepwise/workpool/core";
 import type { FunctionArgs } from "convex/server";
 import { compareValues, type Value } from "convex/values";
 import type { ComponentApi } from "../component/_generated/component.js";
@@ -53,6 +53,7 @@ export async function sendEvent(
   payload: unknown,
 ): Promise<"taken" | "kept"> {
   checkCompiled(reference);
+  checkText(`Sending an event to "${reference.name}"`, "its name", name);
   const { storedAs: workflow, stored } = reference;
   const { problems, ...event } = parsed(reference.name, stored, name, payload);
   const run = runArgs([reference, which]);

@@ -1,23 +1,24 @@
-import type { QueryRunner } from "@stepwise/workpool/core";
-import type { PaginationOptions } from "convex/server";
+import {
+  among,
+  ANY,
+  checkAllGiven,
+  FLAG,
+  isPlain,
+  isText,
+  type Kinds,
+  type QueryRunner,
+  TEXT,
+  TIME,
+} from "@stepwise/workpool/core";
 import type { ComponentApi } from "../component/_generated/component.js";
+import { DOING, RUN_STATES } from "../component/validators.js";
 import type { AnyTags, StepError, TagValue } from "../definition/context.js";
 import type { DeclaredTags } from "../definition/definition.js";
 import type { WorkflowReference } from "../runtime/reference.js";
 import { nodeNamed, type NodePath, stagesAt } from "./nodes.js";
+import { type Page, type PageOptions, pageOf } from "./paging.js";
 import type { Collecting, Doing, RunFacts, RunState, Waiting } from "./status.js";
 import { checkCompiled } from "./which-run.js";
-
-/** Which page, as `usePaginatedQuery` asks for it. Its other options have no effect. */
-export type PageOptions = Pick<PaginationOptions, "numItems" | "cursor" | "maximumRowsRead"> & {
-  endCursor?: string | null;
-};
-
-export interface Page<Row> {
-  page: Row[];
-  isDone: boolean;
-  continueCursor: string;
-}
 
 /** Which runs to list. Default: all of the top level. */
 export interface ListFilter<Workflow> {
@@ -90,14 +91,40 @@ export interface ListedRun extends RunFacts {
   at?: { path: string; doing: Doing; since: number; dueAt?: number };
 }
 
+const isTag = (value: unknown): value is TagValue =>
+  isText(value) || typeof value === "boolean" || Number.isFinite(value);
+
+const FILTER: Kinds = {
+  // It is checked as those of other calls are.
+  workflow: ANY,
+  state: among(...RUN_STATES),
+  node: TEXT,
+  outdated: FLAG,
+  since: TIME,
+  until: TIME,
+  text: TEXT,
+  key: TEXT,
+  parent: TEXT,
+  doing: among(...DOING),
+  tag: {
+    what: `one tag, such as { org: "acme" }`,
+    is: (tag) =>
+      isPlain(tag) &&
+      Object.values(tag)
+        .filter((each) => each !== undefined)
+        .every(isTag),
+  },
+  children: FLAG,
+  places: FLAG,
+};
+
 /** A filter as the component takes it. @throws as {@link listRuns}. */
-export function whereOf<Workflow extends WorkflowReference<never>>({
-  places: _places,
-  workflow,
-  outdated,
-  node,
-  ...others
-}: ListFilter<Workflow>) {
+export function whereOf<Workflow extends WorkflowReference<never>>(
+  subject: string,
+  filter: ListFilter<Workflow>,
+) {
+  checkAllGiven(subject, filter, FILTER, "the filter");
+  const { places: _places, workflow, outdated, node, ...others } = filter;
   const { parent, key, doing, tag } = others;
   if (workflow !== undefined) checkCompiled(workflow);
   if (workflow === undefined && [node, outdated, key].some((each) => each !== undefined))
@@ -111,7 +138,7 @@ export function whereOf<Workflow extends WorkflowReference<never>>({
   const tags = Object.entries<TagValue | undefined>(tag ?? {}).flatMap(
     ([name, value]): [string, TagValue][] => (value === undefined ? [] : [[name, value]]),
   );
-  if (tag !== undefined && (typeof tag !== "object" || tags.length !== 1))
+  if (tag !== undefined && tags.length !== 1)
     throw new Error(`Listing runs by tag needs one tag, such as { org: "acme" }`);
   return {
     ...others,
@@ -130,9 +157,9 @@ export async function listRuns<Workflow extends WorkflowReference<never>>(
   component: ComponentApi,
   ctx: QueryRunner,
   filter: ListFilter<Workflow>,
-  { numItems, cursor, endCursor, maximumRowsRead }: PageOptions,
+  page: PageOptions,
 ): Promise<Page<ListedRun> & { read: number }> {
-  const page = { numItems, cursor, endCursor, maximumRowsRead };
-  const { places } = filter;
-  return await ctx.runQuery(component.listing.runs, { ...whereOf(filter), places, page });
+  const where = whereOf("Listing runs", filter);
+  const args = { ...where, places: filter.places, page: pageOf("Listing runs", page) };
+  return await ctx.runQuery(component.listing.runs, args);
 }

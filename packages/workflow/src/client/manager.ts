@@ -1,12 +1,16 @@
 import {
+  checkGiven,
   checkLimits,
   checkLogLevel,
   checkMaxParallelism,
+  COUNT,
   LimitControls,
   type Limits,
   type LogLevel,
   type MutationRunner,
+  OBJECT,
   type QueryRunner,
+  TEXT,
 } from "@stepwise/workpool/core";
 import { v } from "convex/values";
 import type { ComponentApi } from "../component/_generated/component.js";
@@ -17,15 +21,10 @@ import type { WorkflowReference } from "../runtime/reference.js";
 import { restartBy } from "../runtime/restart.js";
 import { Bulk } from "./bulk.js";
 import { type EventName, type EventPayload, sendEvent } from "./events.js";
-import {
-  type ListedRun,
-  type ListFilter,
-  listRuns,
-  type Page,
-  type PageOptions,
-} from "./listing.js";
+import { type ListedRun, type ListFilter, listRuns } from "./listing.js";
 import { type SteeredLimit, type Until, untilTime } from "./limits.js";
 import { asCalled, named, nodeNamed } from "./nodes.js";
+import { type Page, type PageOptions, pageOf } from "./paging.js";
 import {
   type Collecting,
   type OnComplete,
@@ -42,6 +41,7 @@ import { type TimelineEntry, timelineOf } from "./timeline.js";
 import type { Wait } from "./waits.js";
 import {
   checkCompiled,
+  checkRunId,
   refusal,
   runArgs,
   type RunOrKey,
@@ -100,8 +100,10 @@ export class WorkflowManager {
   /** @param component `components.workflow`. @throws if an option is out of its range. */
   constructor(
     private readonly component: ComponentApi,
-    { maxParallelism, logLevel, retention, limits, renamed = {} }: WorkflowManagerOptions = {},
+    options: WorkflowManagerOptions = {},
   ) {
+    checkGiven("The WorkflowManager", options, { renamed: OBJECT });
+    const { maxParallelism, logLevel, retention, limits, renamed = {} } = options;
     if (maxParallelism !== undefined) checkMaxParallelism(maxParallelism);
     if (logLevel !== undefined) checkLogLevel(logLevel);
     if (limits !== undefined) checkLimits(limits);
@@ -237,6 +239,8 @@ export class WorkflowManager {
     runId: RunId,
     page: PageOptions,
   ): Promise<Page<TimelineEntry<Workflow>>> {
+    checkCompiled(workflow);
+    checkRunId(runId);
     return await timelineOf(this.component, ctx, workflow, runId, page);
   }
 
@@ -252,9 +256,9 @@ export class WorkflowManager {
     runId: RunId,
     page: PageOptions = { numItems: 100, cursor: null },
   ): Promise<Page<Wait>> {
-    const { numItems, cursor, endCursor, maximumRowsRead } = page;
-    const options = { numItems, cursor, endCursor, maximumRowsRead };
-    return this.#called(await ctx.runQuery(this.component.waits.list, { runId, page: options }));
+    checkRunId(runId);
+    const args = { runId, page: pageOf("Listing waits", page) };
+    return this.#called(await ctx.runQuery(this.component.waits.list, args));
   }
 
   /**
@@ -348,10 +352,13 @@ export class WorkflowManager {
     ctx: MutationRunner & QueryRunner,
     workflow: Workflow,
     runId: RunId,
-    { from, iteration, input }: RestartOptions<Workflow> = {},
+    options: RestartOptions<Workflow> = {},
   ): Promise<void> {
     checkCompiled(workflow);
-    const first = from && nodeNamed(workflow, from, { onTop: true });
+    checkRunId(runId);
+    checkGiven(`Restarting "${workflow.name}"`, options, { from: TEXT, iteration: COUNT });
+    const { from, iteration, input } = options;
+    const first = from === undefined ? from : nodeNamed(workflow, from, { onTop: true });
     const { retentionMs } = this.#settings;
     const how = { from: first, iteration, input, retentionMs };
     const result = await restartBy(ctx, this.component, workflow, runId, how);
@@ -364,6 +371,7 @@ export class WorkflowManager {
    * @throws if there is no such run, it has not ended, or it is a child.
    */
   async cleanup(ctx: MutationRunner, runId: RunId): Promise<void> {
+    checkRunId(runId);
     const result = await ctx.runMutation(this.component.steering.cleanup, { runId });
     if (result !== "removed") throw refusal("clean up", runId, result);
   }
@@ -376,6 +384,7 @@ export class WorkflowManager {
    *   `removedNode`. Runs that wait by a `one` that their workflow has no more begin.
    */
   async repair(ctx: MutationRunner, workflows?: Readonly<Record<string, AnyWorkflow>>) {
+    checkGiven("Repairing", workflows ?? {}, {}, "workflows");
     const all = workflows && Object.values(workflows);
     all?.forEach(checkCompiled);
     const plans = all?.map(({ storedAs: workflow, plan, definition }) => {

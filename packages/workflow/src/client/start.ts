@@ -1,4 +1,5 @@
 import {
+  checkGiven,
   type Limits,
   type LogLevel,
   type MutationRunner,
@@ -191,6 +192,8 @@ export async function startAll(
 ): Promise<{ runId: string; started: boolean }[]> {
   const { reuse, onComplete } = options;
   const { maxParallelism, logLevel, limits = workflow.limits } = settings;
+  const subject = `Starting "${workflow.name}"`;
+  checkGiven(subject, options, {});
   const at = startTime(workflow.name, options);
   if (onComplete !== undefined) checkCallback(workflow.name, onComplete?.fn);
   const begin = await beginningOf(workflow, settings.retentionMs, true);

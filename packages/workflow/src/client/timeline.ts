@@ -6,7 +6,7 @@ import type { StepError } from "../definition/context.js";
 import type { AnyDefinition } from "../definition/definition.js";
 import { allNodes, placeOf } from "../runtime/place.js";
 import type { WorkflowReference } from "../runtime/reference.js";
-import type { Page, PageOptions } from "./listing.js";
+import { isCursor, type Page, type PageOptions, pageOf } from "./paging.js";
 import { asCalled, type StagePath } from "./nodes.js";
 import type { EventName } from "./events.js";
 import type { ActiveNode, NodeKind, Reached, Retry } from "./status.js";
@@ -55,13 +55,14 @@ const HAS_ENDED: ReadonlySet<string> = new Set(["completed", "failed", "canceled
 export async function timelineOf<Workflow>(
   component: ComponentApi,
   ctx: QueryRunner,
-  { storedAs: workflow, stored }: WorkflowReference<never>,
+  { name, storedAs: workflow, stored }: WorkflowReference<never>,
   runId: string,
-  { numItems, cursor: from, endCursor: to }: PageOptions,
+  options: PageOptions,
 ): Promise<Page<TimelineEntry<Workflow>>> {
-  const { cursor, seen } = readCursor(from);
-  const endCursor = typeof to === "string" ? readCursor(to).cursor : undefined;
-  const page = { numItems, cursor, endCursor };
+  const isOwn = (given: unknown) => readCursor(given) !== undefined;
+  const { numItems, ...places } = pageOf(`The timeline of a "${name}"`, options, isOwn);
+  const { cursor = null, seen = [] } = readCursor(places.cursor) ?? {};
+  const page = { numItems, cursor, endCursor: readCursor(places.endCursor)?.cursor };
   const found = await ctx.runQuery(component.listing.steps, { runId, workflow, page });
   if (found === null) return { page: [], isDone: true, continueCursor: "" };
   const { records, generation, error, within, isDone, continueCursor } = found;
@@ -89,12 +90,16 @@ export async function timelineOf<Workflow>(
 }
 
 /** A cursor holds the numbers of the nodes seen before, beside the component's cursor. */
-function readCursor(text: string | null): { cursor: string | null; seen: number[] } {
-  if (text === null || text === "") return { cursor: null, seen: [] };
+function readCursor(
+  given: unknown,
+): { cursor: string | null; seen: readonly number[] } | undefined {
+  if (given === null || given === "") return { cursor: null, seen: [] };
+  if (typeof given !== "string") return undefined;
   try {
-    return JSON.parse(text) as { cursor: string; seen: number[] };
+    const { cursor, seen } = Object(JSON.parse(given)) as { cursor: string; seen: unknown };
+    return isCursor(cursor) && Array.isArray(seen) ? { cursor, seen } : undefined;
   } catch {
-    throw new Error(`This is no cursor of a timeline: ${text}`);
+    return undefined;
   }
 }
 

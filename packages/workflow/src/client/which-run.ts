@@ -1,3 +1,4 @@
+import { isPlain, isText, literalText } from "@stepwise/workpool/core";
 import type { FunctionArgs } from "convex/server";
 import type { ComponentApi } from "../component/_generated/component.js";
 import type { WorkflowReference } from "../runtime/reference.js";
@@ -24,11 +25,10 @@ export function checkCompiled(workflow: WorkflowReference<never> | undefined): v
 
 /** A run as the component is given it. @throws if there is no id, and no key of a workflow. */
 export function runArgs([first, second]: WhichRun): RunArgs {
-  if (typeof first === "string") return { run: { runId: first } };
-  const run = typeof second === "string" ? { runId: second } : second;
-  const isRun =
-    typeof run === "object" && run !== null && ("runId" in run || typeof run.key === "string");
-  if (!isRun || typeof first?.storedAs !== "string")
+  if (isText(first)) return { run: { runId: first } };
+  const key = isPlain(second) ? second.key : undefined;
+  const run = isText(second) ? { runId: second } : isText(key) ? { key } : undefined;
+  if (run === undefined || typeof first?.storedAs !== "string")
     throw new TypeError("A run is given by its id, or by its workflow and { key }");
   return { run, workflow: first.storedAs };
 }
@@ -39,6 +39,12 @@ export function described(which: WhichRun): string {
   const [workflow] = which;
   const named = "runId" in run ? `run "${run.runId}"` : `the run of key "${run.key}"`;
   return typeof workflow === "string" ? named : `${named} of "${workflow.name}"`;
+}
+
+/** @throws if it is no id of a run. */
+export function checkRunId(runId: unknown): void {
+  if (!isText(runId))
+    throw new TypeError(`A run is given by its id, and not by ${literalText(runId)}`);
 }
 
 export function unknownRun(verb: string, which: WhichRun): Error {

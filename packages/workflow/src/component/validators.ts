@@ -4,7 +4,8 @@ import { ERROR_KINDS, type StepError } from "../definition/context.js";
 import { stepKindNames } from "./core/kinds.js";
 
 const END_STATES = ["completed", "failed", "canceled", "timedOut"] as const;
-export const vRunState = oneOf("pending", "running", "compensating", ...END_STATES);
+export const RUN_STATES = ["pending", "running", "compensating", ...END_STATES] as const;
+export const vRunState = oneOf(...RUN_STATES);
 export type RunState = Infer<typeof vRunState>;
 
 /** How a run ends that does not complete. */

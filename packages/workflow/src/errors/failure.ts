@@ -1,4 +1,10 @@
-import { isNonRetryableError, wellFormed, withCauses } from "@stepwise/workpool/core";
+import {
+  isNonRetryableError,
+  textOf as messageText,
+  tryTo,
+  wellFormed,
+  withCauses,
+} from "@stepwise/workpool/core";
 import { ConvexError, convexToJson, getConvexSize, type Value } from "convex/values";
 import type { ErrorKind, StepError } from "../definition/context.js";
 import { misshapeOf } from "../shape.js";
@@ -30,6 +36,13 @@ export class Failure extends ConvexError<{ [MARKER]: Problem }> {
 
 /** Anything that was thrown, as a readable problem that can be stored. It never throws itself. */
 export function describeThrown(thrown: unknown): Problem {
+  return (
+    tryTo(() => described(thrown), undefined) ??
+    problemOf("thrown", "Thrown: an object that cannot be read")
+  );
+}
+
+function described(thrown: unknown): Problem {
   if (!(thrown instanceof Error)) return problemOf("thrown", `Thrown: ${readable(thrown)}`);
   if (!(thrown instanceof ConvexError))
     return problemOf("thrown", withCauses(cleaned(thrown.message), thrown));
@@ -39,7 +52,7 @@ export function describeThrown(thrown: unknown): Problem {
   if (asked !== undefined) return problemOf("thrown", asked.message, asked.data ?? undefined);
   if (isNonRetryableError(thrown)) {
     const { message, data: given } = thrown.data;
-    return problemOf("nonRetryable", message, given ?? undefined);
+    return problemOf("nonRetryable", messageText(message), given ?? undefined);
   }
   return problemOf("thrown", typeof data === "string" ? data : cleaned(thrown.message), data);
 }

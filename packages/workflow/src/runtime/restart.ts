@@ -90,8 +90,6 @@ function loopAt(
     if (iteration === undefined) return undefined;
     throw new Error(`Restarting "${workflow}": an iteration needs the loop that it is of as from`);
   }
-  if (iteration !== undefined && !(Number.isInteger(iteration) && iteration >= 1))
-    throw new Error(`Restarting "${workflow}": the iteration is ${iteration}, and not from 1`);
   const [first] = Object.keys(body.nodes);
   const last = outputsIn(body.nodes).at(-1);
   const ms = node.timeout === undefined ? undefined : durationMs(node.timeout);

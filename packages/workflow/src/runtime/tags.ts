@@ -62,7 +62,7 @@ function checkedTag(subject: string, name: string, value: unknown): TagValue {
     throw new Error(`${subject}, "${name}", has ${HALF_PAIR}`);
   const isText = typeof value === "string" && value.length <= MOST_CHARACTERS;
   // Tags are shown as the fields of an object.
-  if (name.length > MOST_CHARACTERS || !/^(?![$_])[ -~]+$/.test(name))
+  if (typeof name !== "string" || name.length > MOST_CHARACTERS || !/^(?![$_])[ -~]+$/.test(name))
     throw new Error(
       `${subject} has the name ${literalText(name)}: write a short one, in ASCII, that does not begin with $ or _`,
     );

@@ -8,6 +8,10 @@ import {
 import { getConvexSize, type Value } from "convex/values";
 import type { ComponentApi } from "../component/_generated/component.js";
 import {
+  checkGiven,
+  checkRetryBehavior,
+  type Kind,
+  type Kinds,
   type LimitKeys,
   type Limits,
   type MutationRunner,
@@ -16,6 +20,7 @@ import {
   permitsFor,
   type RetryBehavior,
   type RunResult,
+  TEXT,
   withLimitError,
   YEAR_MS,
 } from "../core/index.js";
@@ -174,6 +179,7 @@ export async function commonOf(
   fn: WorkFunction,
   options: EnqueueOptions<OnComplete> & EnqueueSettings = {},
 ): Promise<Common> {
+  checkGiven("Enqueueing", options, { onCompleteExcludeKinds: LIST, name: TEXT });
   const { onComplete, context, onCompleteExcludeKinds: excludeKinds, runAt, runAfter } = options;
   const {
     maxParallelism,
@@ -191,21 +197,15 @@ export async function commonOf(
       `Enqueueing ${name ?? `a ${kind}`}: both runAt and runAfter are given; give one of them`,
     );
   checkExcludeKinds(excludeKinds);
-  if (waitAtMost !== undefined && !(waitAtMost > 0))
-    throw new Error(
-      `Enqueueing ${name ?? `a ${kind}`}: waitAtMost is ${waitAtMost}: it must be a number of ms above 0`,
-    );
-  if (priority !== undefined && !(priority >= 0 && priority <= YEAR_MS))
-    throw new Error(
-      `Enqueueing ${name ?? `a ${kind}`}: priority is ${priority}: it must be a number of ms from 0 to ${YEAR_MS}`,
-    );
+  checkGiven(`Enqueueing ${name ?? `a ${kind}`}`, options, OPTIONS);
+  if (retry !== undefined) checkRetryBehavior(retry);
   return {
     maxParallelism,
     logLevel,
     limits: definedLimits,
     permits: limits === undefined ? undefined : permitsFor(limits, definedLimits),
     waitAtMostMs: waitAtMost,
-    fairness: fairness && fairFor(fairness),
+    fairness: fairness === undefined ? undefined : fairFor(fairness),
     priorityMs: priority === 0 ? undefined : priority,
     spends: limits === undefined ? undefined : spendsOf(limits),
     retry,
@@ -216,6 +216,20 @@ export async function commonOf(
     onComplete: onComplete ? { fn: await handleOf(onComplete), context, excludeKinds } : undefined,
   };
 }
+
+const LIST: Kind = { what: "a list", is: Array.isArray };
+
+function within(what: string, isWithin: (ms: number) => boolean): Kind {
+  return { what, is: (given) => typeof given === "number" && isWithin(given) };
+}
+
+const OPTIONS: Kinds = {
+  waitAtMost: within("a number of ms above 0", (ms) => ms > 0),
+  priority: within(`a number of ms from 0 to ${YEAR_MS}`, (ms) => ms >= 0 && ms <= YEAR_MS),
+  // Whether it is a time is asked where the clock is.
+  runAt: within("ms since the epoch", () => true),
+  runAfter: within("a number of ms", () => true),
+};
 
 /** Returns where results say what was used, by limit; undefined if none does. */
 function spendsOf(limits: LimitKeys): Record<string, string> | undefined {

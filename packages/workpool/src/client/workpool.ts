@@ -8,6 +8,7 @@ import {
 import type { Infer, Validator } from "convex/values";
 import type { ComponentApi } from "../component/_generated/component.js";
 import {
+  checkGiven,
   checkLimits,
   checkMaxParallelism,
   checkRetryBehavior,
@@ -79,6 +80,7 @@ export class Workpool<Defined extends Limits = {}> {
     readonly component: ComponentApi,
     readonly options: WorkpoolOptions<Defined> = {},
   ) {
+    checkGiven("The Workpool", options, {});
     if (options.maxParallelism !== undefined) checkMaxParallelism(options.maxParallelism);
     if (options.limits !== undefined) checkLimits(options.limits);
     if (options.defaultRetryBehavior !== undefined)
@@ -218,6 +220,7 @@ export class Workpool<Defined extends Limits = {}> {
   }
 
   private withSettings<Options extends RetryOption>(kind: WorkKind, options?: Options) {
+    checkGiven("Enqueueing", options ?? {}, {});
     const { maxParallelism, logLevel, limits, retryActionsByDefault = false } = this.options;
     const { defaultRetryBehavior = DEFAULT_RETRY_BEHAVIOR } = this.options;
     const retry = kind === "action" && (options?.retry ?? retryActionsByDefault);

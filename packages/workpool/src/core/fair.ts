@@ -2,6 +2,7 @@ import type { QueryInitializer } from "convex/server";
 import { type Infer, type ObjectType, v } from "convex/values";
 import type { Doc, Gate, HostQueryCtx, PoolDataModel, Work } from "./context.js";
 import { LONGEST_KEY } from "./limits/limits.js";
+import { isPlain, literalText } from "./literal.js";
 import { HALF_PAIR, wellFormed } from "./result.js";
 
 /*
@@ -21,14 +22,19 @@ export type Fair = Infer<typeof vFair>;
 const MOST_WEIGHT = 1_000;
 
 /** @throws if the key or the weight is not valid. */
-export function fairFor({ key, weight = 1 }: { key: string; weight?: number | undefined }): Fair {
+export function fairFor(fairness: { key: string; weight?: number | undefined }): Fair {
+  if (!isPlain(fairness))
+    throw new Error(
+      `fairness is ${literalText(fairness)}: write an object, such as { key: tenant }`,
+    );
+  const { key, weight = 1 } = fairness;
   if (typeof key !== "string" || key.length === 0 || key.length > LONGEST_KEY)
     throw new Error(`The key of fairness must be a text of 1 to ${LONGEST_KEY} characters`);
   if (wellFormed(key) !== key) throw new Error(`The key of fairness has ${HALF_PAIR}`);
   const given: unknown = weight;
   if (!(typeof given === "number" && weight >= 1 / MOST_WEIGHT && weight <= MOST_WEIGHT))
     throw new Error(
-      `The weight of fairness is ${typeof given === "string" ? `"${given}"` : String(given)}: it must be a number from ${1 / MOST_WEIGHT} to ${MOST_WEIGHT}`,
+      `The weight of fairness is ${literalText(given)}: it must be a number from ${1 / MOST_WEIGHT} to ${MOST_WEIGHT}`,
     );
   return { key, weight };
 }

@@ -1,4 +1,5 @@
 import type { Gate, Host, HostCtx, HostQueryCtx, MutationCtx } from "./context.js";
+import { literalText } from "./literal.js";
 import type { LogLevel } from "./log.js";
 import { poolTx } from "./transaction.js";
 
@@ -78,7 +79,7 @@ export async function addSlots(ctx: MutationCtx, from: number, to: number): Prom
 export function checkMaxParallelism(given: number): void {
   if (Number.isInteger(given) && given >= 0 && given <= MAX_PARALLELISM_LIMIT) return;
   throw new Error(
-    `maxParallelism is ${given}: it must be a whole number from 0 (paused) to ${MAX_PARALLELISM_LIMIT}`,
+    `maxParallelism is ${literalText(given)}: it must be a whole number from 0 (paused) to ${MAX_PARALLELISM_LIMIT}`,
   );
 }
 

@@ -1,6 +1,7 @@
 export * from "./calls.js";
 export * from "./config.js";
 export * from "./continuations.js";
+export * from "./given.js";
 export * from "./jobs.js";
 export { bookSpent, isAmount, usedIn } from "./limits/budgets.js";
 export * from "./limits/client.js";
@@ -10,6 +11,7 @@ export * from "./limits/limits.js";
 export { POOL, type Which } from "./limits/overrides.js";
 export { refuseIfTooManyWait } from "./limits/refuse.js";
 export * from "./limits/waits-for.js";
+export { isPlain, literalText } from "./literal.js";
 export * from "./log.js";
 export { setMaxParallelism } from "./parallelism.js";
 export * from "./pool.js";

@@ -2,6 +2,7 @@ import type { Infer } from "convex/values";
 import type { HostQueryCtx } from "./context.js";
 import { readGate } from "./gate.js";
 import { poolTx } from "./transaction.js";
+import { literalText } from "./literal.js";
 import { oneOf } from "./result.js";
 
 const LEVELS = ["DEBUG", "TRACE", "INFO", "REPORT", "WARN", "ERROR"] as const;
@@ -22,9 +23,7 @@ export function logUsually(level: LogLevel = DEFAULT_LOG_LEVEL): void {
 /** @throws if it is none of the levels. */
 export function checkLogLevel(logLevel: LogLevel): void {
   if (LEVELS.includes(logLevel)) return;
-  throw new Error(
-    `logLevel is ${JSON.stringify(logLevel)}: it must be one of ${LEVELS.join(", ")}`,
-  );
+  throw new Error(`logLevel is ${literalText(logLevel)}: it must be one of ${LEVELS.join(", ")}`);
 }
 
 /** Returns how much is logged. Reads the gate only if this transaction has not done so. */

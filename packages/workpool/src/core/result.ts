@@ -1,4 +1,5 @@
 import { ConvexError, type Infer, v, type Validator, type Value } from "convex/values";
+import { isPlain, literalText } from "./literal.js";
 import { YEAR_MS } from "./times.js";
 
 export const oneOf = <Word extends string>(...words: readonly Word[]) =>
@@ -51,13 +52,17 @@ export function retryDelayMs(retry: RetryBehavior, attempt: number): number {
 
 /** @throws where no attempt or no wait could be made of it. */
 export function checkRetryBehavior(retry: RetryBehavior): void {
+  if (!isPlain(retry))
+    throw new Error(`retry is ${literalText(retry)}: it must be true, false or an object`);
   const { maxAttempts, initialBackoffMs, base, maxBackoffMs = 0 } = retry;
   if (!Number.isInteger(maxAttempts) || maxAttempts < 1)
-    throw new Error(`retry.maxAttempts is ${maxAttempts}: it must be a whole number from 1`);
+    throw new Error(
+      `retry.maxAttempts is ${literalText(maxAttempts)}: it must be a whole number from 1`,
+    );
   const waits = { initialBackoffMs, base, maxBackoffMs };
   for (const [field, value] of Object.entries(waits))
     if (!Number.isFinite(value) || value < 0)
-      throw new Error(`retry.${field} is ${value}: it must be a finite number from 0`);
+      throw new Error(`retry.${field} is ${literalText(value)}: it must be a finite number from 0`);
 }
 
 const MARKER = "~nonRetryable";
@@ -70,9 +75,10 @@ export class NonRetryableError extends ConvexError<{
 }> {
   /** @param data kept as the error's data, as that of a `ConvexError` is. Default: null. */
   constructor(message: string, data: Value = null) {
-    super({ [MARKER]: true, message, data });
+    const text = textOf(message);
+    super({ [MARKER]: true, message: text, data });
     this.name = "NonRetryableError";
-    this.message = message;
+    this.message = text;
   }
 }
 
@@ -80,14 +86,30 @@ export class NonRetryableError extends ConvexError<{
  * Says whether it was thrown as a {@link NonRetryableError}, even by another copy of this package.
  */
 export function isNonRetryableError(error: unknown): error is NonRetryableError {
-  if (!(error instanceof Error) || !("data" in error)) return false;
-  return typeof error.data === "object" && error.data !== null && MARKER in error.data;
+  const isMarked = () => error instanceof Error && "data" in error && MARKER in Object(error.data);
+  return tryTo(isMarked, false);
 }
+
+/** What is thrown may be anything, even what throws when it is read. */
+export function tryTo<Result>(read: () => Result, otherwise: Result): Result {
+  try {
+    return read();
+  } catch {
+    return otherwise;
+  }
+}
+
+/** The text of a message, which JavaScript lets be anything, such as another error. */
+export const textOf = (message: unknown): string =>
+  typeof message === "string" ? message : messageOf(message);
 
 /** An error's message with those of its causes; of a {@link NonRetryableError}, as it was made. */
 export function messageOf(error: unknown): string {
-  if (isNonRetryableError(error)) return wellFormed(error.data.message);
-  return wellFormed(error instanceof Error ? withCauses(error.message, error) : String(error));
+  const read = () => {
+    if (isNonRetryableError(error)) return error.data.message;
+    return error instanceof Error ? withCauses(error.message, error) : String(error);
+  };
+  return wellFormed(String(tryTo(read, "an error that cannot be read")));
 }
 
 /** What a message says of a text that has one. */

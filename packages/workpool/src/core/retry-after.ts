@@ -1,5 +1,6 @@
 import { ConvexError, type Value } from "convex/values";
-import { wellFormed } from "./result.js";
+import { literalText } from "./literal.js";
+import { textOf, tryTo, wellFormed } from "./result.js";
 import { YEAR_MS } from "./times.js";
 
 const MARKER = "~retryAfter";
@@ -40,7 +41,7 @@ export class RetryAfter<Limit extends string = string> extends ConvexError<
   ) {
     const at = timeOfRetry(after);
     const how = typeof options === "string" ? { message: options, data: given } : options;
-    const text = how.message ?? `Asked to be tried again at ${new Date(at).toISOString()}`;
+    const text = textOf(how.message ?? `Asked to be tried again at ${new Date(at).toISOString()}`);
     const marked = { [MARKER]: at, message: text, data: how.data ?? given };
     super({ ...marked, ...(how.holds === undefined ? {} : { holds: how.holds }) });
     this.name = "RetryAfter";
@@ -49,12 +50,13 @@ export class RetryAfter<Limit extends string = string> extends ConvexError<
 }
 
 function timeOfRetry(after: number | Date): number {
-  const at = after instanceof Date ? after.getTime() : Date.now() + after;
+  const ms: unknown = after instanceof Date ? after.getTime() - Date.now() : after;
+  const at = typeof ms === "number" ? Date.now() + ms : NaN;
   const isPast = !(after instanceof Date) && after < 0;
   // A date tells no later time than its own last one.
   if (!Number.isNaN(new Date(at).getTime()) && !isPast) return at;
   throw new Error(
-    `The time of a RetryAfter is ${after instanceof Date ? "an invalid date" : `${after}: it must be a number of ms from 0, or a date`}`,
+    `The time of a RetryAfter is ${after instanceof Date ? "an invalid date" : `${literalText(after)}: it must be a number of ms from 0, or a date`}`,
   );
 }
 
@@ -62,8 +64,8 @@ function timeOfRetry(after: number | Date): number {
 export function askedBy(
   thrown: unknown,
 ): { at: number; message: string; data: Value; holds: string | undefined } | undefined {
-  if (!(thrown instanceof ConvexError)) return undefined;
-  const { [MARKER]: at, message, data, holds } = Object(thrown.data) as Marked;
+  const marked: unknown = tryTo(() => thrown instanceof ConvexError && thrown.data, undefined);
+  const { [MARKER]: at, message, data, holds } = Object(marked) as Marked;
   if (typeof at !== "number") return undefined;
   return {
     at,

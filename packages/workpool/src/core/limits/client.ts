@@ -1,9 +1,11 @@
 import type { FunctionReference } from "convex/server";
 import type { MutationRunner, QueryRunner } from "../calls.js";
 import type { Config } from "../config.js";
+import { ANY, checkAllGiven, checkText, type Kinds, TEXT, WHOLE } from "../given.js";
+import { literalText } from "../literal.js";
 import type { Limits } from "./limits.js";
 import type { POOL } from "./overrides.js";
-import type { Rate } from "./rate.js";
+import { checkRate, type Rate } from "./rate.js";
 
 /* Types as they are written out: those of validators take the compiler longer. */
 
@@ -156,7 +158,10 @@ export class LimitControls<
     name: Of,
     options: OverrideOptions<Until> & Fitting<Defined, Of>,
   ): Promise<void> {
-    await ctx.runMutation(this.functions.override, this.argsOf(name, options));
+    await ctx.runMutation(
+      this.functions.override,
+      this.argsOf("Overriding", name, options, NUMBERS),
+    );
   }
 
   /**
@@ -165,17 +170,17 @@ export class LimitControls<
    * @param name as for {@link override}. @throws as that.
    */
   async pause(ctx: MutationRunner, name: Name, options: PauseOptions<Until> = {}): Promise<void> {
-    await ctx.runMutation(this.functions.pause, this.argsOf(name, options));
+    await ctx.runMutation(this.functions.pause, this.argsOf("Pausing", name, options));
   }
 
   /** Ends a pause of the limit, or of the key alone. Without one, nothing happens. */
-  async resume(ctx: MutationRunner, name: Name, { key }: OfKey = {}): Promise<void> {
-    await ctx.runMutation(this.functions.resume, { name, key });
+  async resume(ctx: MutationRunner, name: Name, options: OfKey = {}): Promise<void> {
+    await ctx.runMutation(this.functions.resume, whichOf("Resuming", name, options));
   }
 
   /** Ends an override of the limit, or of the key alone: the code's numbers hold again. */
-  async reset(ctx: MutationRunner, name: Name, { key }: OfKey = {}): Promise<void> {
-    await ctx.runMutation(this.functions.reset, { name, key });
+  async reset(ctx: MutationRunner, name: Name, options: OfKey = {}): Promise<void> {
+    await ctx.runMutation(this.functions.reset, whichOf("Resetting", name, options));
   }
 
   /**
@@ -184,8 +189,8 @@ export class LimitControls<
    * @returns null for a limit that the pool does not know, or not yet.
    * @throws if a key is given, and the limit takes none.
    */
-  async get(ctx: QueryRunner, name: Name, { key }: OfKey = {}): Promise<SeenLimit | null> {
-    return await ctx.runQuery(this.functions.get, { name, key });
+  async get(ctx: QueryRunner, name: Name, options: OfKey = {}): Promise<SeenLimit | null> {
+    return await ctx.runQuery(this.functions.get, whichOf("Getting", name, options));
   }
 
   /** The same of all limits, and of their keys that run, wait, are overridden or are paused. */
@@ -194,17 +199,32 @@ export class LimitControls<
   }
 
   // In JavaScript an override may have no options.
-  private argsOf(name: string, said: OverrideOptions<Until> | PauseOptions<Until> = {}): Steered {
+  private argsOf(
+    doing: string,
+    name: string,
+    said: OverrideOptions<Until> | PauseOptions<Until> = {},
+    numbers: Kinds = {},
+  ): Steered {
+    const which = whichOf(doing, name, said, { ...numbers, by: TEXT, until: ANY });
+    if ("rate" in said && said.rate !== undefined) checkRate(name, said.rate);
     const until = said.until === undefined ? undefined : this.timeOf(said.until);
-    return { ...said, name, until, config: this.config };
+    return { ...said, ...which, until, config: this.config };
   }
+}
+
+const NUMBERS: Kinds = { total: WHOLE, perKey: WHOLE, rate: ANY };
+
+/** Returns which limit, or key of it, is meant. @throws if an option is not what it must be. */
+function whichOf(doing: string, name: string, options: OfKey, others: Kinds = {}): OfWhich {
+  checkText(`${doing} a limit`, "its name", name);
+  checkAllGiven(`${doing} the limit "${name}"`, options, { key: TEXT, ...others });
+  const { key } = options;
+  return { name, key };
 }
 
 /** A time in ms since the epoch. @throws if it is neither a date nor such a time. */
 export function timeOf(time: Date | number): number {
   const ms: unknown = time instanceof Date ? time.getTime() : time;
-  if (typeof ms === "number") return ms;
-  throw new Error(
-    `until is ${typeof ms === "string" ? `"${ms}"` : String(ms)}: give a Date, or ms since the epoch`,
-  );
+  if (typeof ms === "number" && !Number.isNaN(ms)) return ms;
+  throw new Error(`until is ${literalText(ms)}: give a Date, or ms since the epoch`);
 }

@@ -1,5 +1,7 @@
 import { type Infer, v } from "convex/values";
 import { MAX_PARALLELISM_LIMIT } from "../gate.js";
+import { isText } from "../given.js";
+import { isPlain, literalText } from "../literal.js";
 import { HALF_PAIR, wellFormed } from "../result.js";
 import { inForce, type Limited, ownPause, POOL, type Which } from "./overrides.js";
 import { checkRate, vRate } from "./rate.js";
@@ -69,28 +71,38 @@ export const MOST_IN_GATE = 100;
 
 /** @throws if a name or a number is not allowed. */
 export function checkLimits(limits: Limits): void {
+  checkObject("limits", limits);
   const entries = Object.entries(limits);
   if (entries.length > MOST_IN_GATE)
     throw new Error(`There are ${entries.length} limits: a pool has at most ${MOST_IN_GATE}`);
   for (const [name, limit] of entries) {
     if (!NAME.test(name))
       throw new Error(
-        `The limit "${name}" has no valid name: use a letter, then letters, digits and "_", 64 in all`,
+        `The limit ${literalText(name)} has no valid name: use a letter, then letters, digits and "_", 64 in all`,
       );
     if (name === POOL)
       throw new Error(`A limit cannot be called "${POOL}": that is the limit of the whole pool`);
+    checkObject(`The limit "${name}"`, limit);
     const { total, perKey, rate, unit, maxWaiting = 0 } = limit;
+    if (unit !== undefined && !(isText(unit) && unit !== ""))
+      throw new Error(`The unit of the limit "${name}" is ${literalText(unit)}: it must be a text`);
     if (unit !== undefined && rate === undefined)
-      throw new Error(`The limit "${name}" has the unit ${unit}, and no rate that counts it`);
+      throw new Error(
+        `The limit "${name}" has the unit ${literalText(unit)}, and no rate that counts it`,
+      );
     if (total === undefined && perKey === undefined && rate === undefined)
       throw new Error(`The limit "${name}" limits nothing: give it total, perKey or rate`);
     if (rate !== undefined) checkRate(name, rate);
     checkNumbers(name, { total, perKey });
     if (!(Number.isInteger(maxWaiting) && maxWaiting >= 0 && maxWaiting <= MOST_WAITING))
       throw new Error(
-        `The maxWaiting of the limit "${name}" is ${maxWaiting}: it must be a whole number from 0 to ${MOST_WAITING}`,
+        `The maxWaiting of the limit "${name}" is ${literalText(maxWaiting)}: it must be a whole number from 0 to ${MOST_WAITING}`,
       );
   }
+}
+
+function checkObject(what: string, given: unknown): void {
+  if (!isPlain(given)) throw new Error(`${what} is ${literalText(given)}: it must be an object`);
 }
 
 /** @throws if one is given that is no whole number above 0. */
@@ -101,14 +113,16 @@ export function checkNumbers(
   for (const [field, value] of Object.entries({ total, perKey }))
     if (value !== undefined && !(Number.isSafeInteger(value) && value > 0))
       throw new Error(
-        `The ${field} of the limit "${name}" is ${value}: it must be a whole number above 0`,
+        `The ${field} of the limit "${name}" is ${literalText(value)}: it must be a whole number above 0`,
       );
 }
 
 /** The names of the permits that a work needs, in order. @throws if a name or key is not valid. */
 export function permitsFor(keys: LimitKeys, limits: Limits = {}): string[] | undefined {
-  if (Array.isArray(keys))
-    throw new Error("limits is a list: write an object, such as { exports: true, tenant: key }");
+  if (!isPlain(keys))
+    throw new Error(
+      `limits is ${literalText(keys)}: write an object, such as { exports: true, tenant: key }`,
+    );
   const names = Object.keys(keys).filter((name) => keys[name] !== undefined);
   if (names.length > MOST_OF_A_WORK)
     throw new Error(`limits has ${names.length} names: a work has at most ${MOST_OF_A_WORK}`);
@@ -137,7 +151,7 @@ function permitsOf(name: string, given: string | true | Budget, limits: Limits):
     throw new Error(`The limit "${name}" has no unit: it takes no estimate`);
   if (!(Number.isSafeInteger(estimate) && estimate > 0))
     throw new Error(
-      `The estimate for the limit "${name}" is ${estimate}: it must be a whole number above 0`,
+      `The estimate for the limit "${name}" is ${literalText(estimate)}: it must be a whole number above 0`,
     );
   const permits = permitsOfKey(name, key, limit);
   return [...permits, `${name}${COST}${estimate}${key === true ? "" : `:${key}`}`];
@@ -162,7 +176,7 @@ export function knownLimit(name: string, limits: Limits = {}): Limit {
 }
 
 function shown(key: unknown): string {
-  return typeof key === "string" ? `one of ${key.length}` : String(key);
+  return typeof key === "string" ? `one of ${key.length}` : literalText(key);
 }
 
 /** The limit of a permit, or of what a line waits for, and its key. */

@@ -1,4 +1,5 @@
 import { type Infer, v } from "convex/values";
+import { isPlain, literalText } from "../literal.js";
 import { YEAR_MS } from "../times.js";
 
 /*
@@ -40,23 +41,32 @@ const UNITS: Readonly<Record<string, number>> = {
 
 /** A time in ms; NaN if it is none. */
 function msOf(per: number | string): number {
-  if (typeof per === "number") return per;
+  if (typeof per !== "string") return typeof per === "number" ? per : NaN;
   const [, amount, unit = ""] = /^(\d+(?:\.\d+)?) ?([a-z]+)$/.exec(per) ?? [];
   const single = Object.hasOwn(UNITS, unit) ? unit : unit.replace(/s$/, "");
   return Number(amount) * (UNITS[single] ?? NaN);
 }
 
 /** @throws if a number or the time is not allowed. */
-export function checkRate(name: string, { limit, per, burst }: Rate): void {
+export function checkRate(name: string, rate: Rate): void {
+  if (!isPlain(rate))
+    throw new Error(
+      `The rate of the limit "${name}" is ${literalText(rate)}: write { limit: 500, per: "1m" }`,
+    );
+  const { limit = 0, per, burst, count = "works" } = rate;
+  if (count !== "attempts" && count !== "works")
+    throw new Error(
+      `The rate.count of the limit "${name}" is ${literalText(count)}: it must be "attempts" or "works"`,
+    );
   for (const [field, value] of Object.entries({ limit, burst }))
     if (value !== undefined && !(Number.isSafeInteger(value) && value > 0))
       throw new Error(
-        `The rate.${field} of the limit "${name}" is ${value}: it must be a whole number above 0`,
+        `The rate.${field} of the limit "${name}" is ${literalText(value)}: it must be a whole number above 0`,
       );
   const ms = msOf(per);
   if (!(ms > 0 && ms <= YEAR_MS))
     throw new Error(
-      `The rate.per of the limit "${name}" is ${per}: it must be a number of ms, or text such as "1m", and a year at most`,
+      `The rate.per of the limit "${name}" is ${literalText(per)}: it must be a number of ms, or text such as "1m", and a year at most`,
     );
 }
 
