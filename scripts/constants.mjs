@@ -74,6 +74,11 @@ const TABLE = {
     "limits/waits-for.ts": {
       MOST_COUNTED: larger("numbers", "as many as 200 are counted that come before one"),
     },
+    "literal.ts": {
+      SHOWN: larger("literal", "shows the beginning of a long text, and eight fields"),
+      MOST_LEVELS: larger("literal", "shows three levels of a value"),
+      MOST_FIELDS: smaller("literal", "shows the beginning of a long text, and eight fields"),
+    },
     "log.ts": {
       MOST_LOGGED_AT_ONCE: larger("events", "of a large batch the first 100 are logged"),
     },

@@ -210,7 +210,7 @@ describe("[S141] an option of another type is refused by its name, and nothing i
     );
   });
 
-  test("and a message shows a value that is in itself", () => {
+  test("and a message shows a value that cannot be read", () => {
     expect(
       literalText({
         get a() {
@@ -219,8 +219,5 @@ describe("[S141] an option of another type is refused by its name, and nothing i
       }),
     ).toBe("an object that cannot be read");
     expect(literalText(Object.create(null))).toBe("{}");
-    const circle: Record<string, unknown> = {};
-    circle.a = circle;
-    expect(literalText(circle)).toBe("{ a: { a: { a: { … } } } }");
   });
 });
