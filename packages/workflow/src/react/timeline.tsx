@@ -125,14 +125,16 @@ type Unknown = { state: "loading" | "missing" };
 /**
  * A child as a row of its own, below its parent: a run waits and works, which its row leaves open.
  */
-function childStep({ state, index = 0, childKey, within, ...child }: ChildRun, parent: string) {
+function childStep({ state, index = 0, childKey, within, ...child }: ChildRun, node: string) {
   const which = childKey ?? `#${index}`;
-  const node = `${parent}.${within === undefined ? `${child.workflow} ${which}` : which}`;
+  // Its key is one name, whatever is in it.
+  const path = [...namesInPath(node), within === undefined ? `${child.workflow} ${which}` : which];
   const shown = state === "compensating" ? ("running" as const) : state;
   const { startedAt: beganAt, createdAt: startedAt = beganAt } = child;
   return {
     ...child,
     node,
+    path,
     kind: "children" as const,
     state: shown,
     startedAt,
@@ -142,7 +144,7 @@ function childStep({ state, index = 0, childKey, within, ...child }: ChildRun, p
 }
 
 interface RowProps {
-  step: Step & { href?: string | undefined };
+  step: Step & { href?: string | undefined; path?: readonly string[] };
   steps: readonly Step[];
   spans: readonly Span[];
   scale: TimeScale;
@@ -151,7 +153,7 @@ interface RowProps {
 function Row({ step, steps, spans, scale }: RowProps) {
   const { node, iterations = [], errors, events = [], state, href } = step;
   const { tone, sign, label } = badgeOfStep(step, steps);
-  const path = namesInPath(node);
+  const { path = namesInPath(node) } = step;
   const name = [path.at(-1), ...iterations.map((each) => `#${each}`)].join(" ");
   const isAwaited = state === "waiting" && events.length > 0;
   const note = isAwaited ? `for ${events.join(" or ")}` : came(step);
