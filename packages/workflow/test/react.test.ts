@@ -294,6 +294,18 @@ test("[S163] branches and items stand below their node by their key or their pla
   expect(names).toEqual(["facts", "thumb", "texts", "#3"]);
 });
 
+test("the key of a child is one name below its parent, also with dots and quotes", () => {
+  const child = { runId: "c1", workflow: "page", state: "completed", startedAt: 0 } as const;
+  const html = renderToStaticMarkup(
+    createElement(RunTimeline, {
+      run,
+      steps: [step("pages", { kind: "children" })],
+      childRunsOf: () => [{ ...child, childKey: `a.b".c` }],
+    }),
+  );
+  expect(html).toMatch(/padding-inline-start:1em[^>]*>page a\.b&quot;\.c</);
+});
+
 test("a run that is loading or unknown is shown as such", () => {
   expect(rows([], { state: "loading" })[0]).toContain('aria-busy="true"');
   const missing = createElement(RunTimeline, { run: { state: "missing" }, steps: [] });

@@ -141,7 +141,8 @@ function nodeText(node: Node, isInLoop: boolean): string {
     case "parent":
       return `.parent("${name}", { children: () => [child(KID, {}), child(KID, {})]${rest} })`;
     case "branch":
-      return `.branch("${name}", { on: () => "k0", cases: {\n${keyed(keys)} } })`;
+      // TypeScript would refuse what no case has.
+      return `.branch("${name}", { on: () => "${keys.includes("k0") ? "k0" : keys[0]}", cases: {\n${keyed(keys)} } })`;
     case "match": {
       const cases = keyed(keys.filter((key) => key !== "default"));
       const other = keys.includes("default") ? `, default: ${inside("default")}` : "";

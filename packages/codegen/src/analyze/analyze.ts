@@ -33,6 +33,8 @@ interface FileRecord {
   readonly hash: string;
   readonly facts?: FileFacts;
   readonly finishing: string;
+  /** A hash of all of these: while that is the same, so are the plans. */
+  readonly origin: string;
   readonly answers: Answers;
   /** The hashes of the other files that were read; null for those that are not there. */
   readonly outside: Readonly<Record<string, string | null>>;
@@ -106,18 +108,21 @@ export class Analyzer {
           : (await this.#open(source, parsed)).read(source, workflows, read);
       const { workflows: finished, diagnostics } = finishing.finish(found.workflows);
       const inRefused = finishing.finish(refused).diagnostics;
+      const { file } = source;
+      const { key } = finishing;
+      const hashes = Object.fromEntries([...outside].map((each) => [each, hashAt(each)]));
       return this.#keep({
-        file: source.file,
+        file,
         hash,
-        facts: known.get(source.file),
-        finishing: finishing.key,
+        facts: known.get(file),
+        finishing: key,
+        origin: hashOf(JSON.stringify([file, hash, key, answers, hashes])),
         answers,
-        outside: Object.fromEntries([...outside].map((file) => [file, hashAt(file)])),
+        outside: hashes,
         workflows: finished,
         diagnostics: [...found.diagnostics, ...diagnostics, ...inRefused],
       });
     };
-    /** What each workflow was made of, as a hash: while that is the same, so is the plan. */
     const origins = new Map<WorkflowPlan, string>();
     for (const source of sources) {
       const hash = hashes.get(source.file) ?? "";
@@ -127,9 +132,7 @@ export class Analyzer {
       const plans = this.#workflowsOf(record);
       analysis.workflows.push(...plans);
       analysis.diagnostics.push(...record.diagnostics);
-      const { answers, outside } = record;
-      const origin = hashOf(JSON.stringify([source.file, hash, finishing.key, answers, outside]));
-      for (const plan of plans) origins.set(plan, origin);
+      for (const plan of plans) origins.set(plan, record.origin);
     }
     const cycles = await importCycles(new Map(facts.map(({ file, edges }) => [file, edges])), {
       output,

@@ -12,7 +12,7 @@ import { nodeKinds } from "./nodes/table.js";
 import type { Workflows } from "./workflows.js";
 
 export const writeOut =
-  "write `export const name = defineWorkflow({ … }).step(…)` with every node in that one chain";
+  'write `export const name = defineWorkflow({ … }).step(…)` with every node in that one chain; let what several share be a workflow of its own, which each starts with `.child("name", shared, (scope) => ({ … }))`';
 
 const define = "defineWorkflow";
 const importIt = `write \`import { ${define} } from "@stepwise/workflow"\``;

@@ -95,11 +95,12 @@ export function keepLastCompile(functionsDir: string, contents: Contents, answer
       const stamp = isRead ? undefined : (stampWhenRead(path) ?? settledStamp(path));
       files[file] = stamp === undefined ? [hash] : [hash, stamp];
     };
+    // What is edited most comes first: after a change the rest is not looked at.
+    for (const { file, text, origin } of sources)
+      keep(file, digest(origin === undefined ? text : `${origin}\n${text}`), origin !== undefined);
     for (const file of others) keep(file, "");
     for (const [file, text] of [...consulted, ...outputs])
       keep(file, text === undefined ? null : digest(text), file.endsWith("/"));
-    for (const { file, text, origin } of sources)
-      keep(file, digest(origin === undefined ? text : `${origin}\n${text}`), origin !== undefined);
     const last: LastCompile = {
       branches: digest(branches),
       sources: sources.map(({ file }) => file),

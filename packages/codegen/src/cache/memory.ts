@@ -1,10 +1,10 @@
 import { deserialize, serialize } from "node:v8";
 import type { Memory } from "../analyze/analyze.js";
 
-/** Values that hold maps. Most of an earlier process are not needed: each is by itself. */
-const isApart = (key: string): boolean => /^(plans|config)\b/.test(key);
+/** Values that hold maps. The others are JSON, which is read in a fifth of the time. */
+const holdsMaps = (key: string): boolean => /^(plans|config)\b/.test(key);
 
-/** What a compiler remembers. Plans of an earlier process are read only when asked for. */
+/** What a compiler remembers. What an earlier process has remembered is read when asked for. */
 export class CompilerMemory implements Memory {
   readonly #slots = new Map<string, Slot>();
   #used = new Set<string>();
@@ -16,7 +16,8 @@ export class CompilerMemory implements Memory {
 
   /** The keys of plans that an earlier process has remembered, and this one has read. */
   get read(): string[] {
-    return [...this.#slots].flatMap(([key, slot]) => (slot.bytes && slot.made ? [key] : []));
+    const isRead = (key: string, { bytes, made }: Slot) => bytes && made && holdsMaps(key);
+    return [...this.#slots].flatMap(([key, slot]) => (isRead(key, slot) ? [key] : []));
   }
 
   get(key: string): unknown {
@@ -28,7 +29,7 @@ export class CompilerMemory implements Memory {
     if (slot === undefined) return undefined;
     this.#used.add(key);
     // Of now, whatever is set under this key later.
-    return () => valueOf(slot);
+    return () => valueOf(key, slot);
   }
 
   set(key: string, value: unknown): void {
@@ -46,41 +47,37 @@ export class CompilerMemory implements Memory {
     this.#used = new Set();
   }
 
-  /** A line with all values but those that are apart, and where these stand after it. */
+  /** A line that says how long each value is, and then all of them. */
   toBytes(): Buffer[] {
-    const apart: [key: string, bytes: Buffer][] = [];
-    const values: [key: string, value: unknown][] = [];
-    for (const [key, slot] of this.#slots)
-      if (isApart(key)) apart.push([key, slot.bytes ?? serialize(valueOf(slot))]);
-      else values.push([key, valueOf(slot)]);
-    // JSON is read in a fifth of the time of what `serialize` makes.
-    const head: Head = { values, apart: apart.map(([key, bytes]) => [key, bytes.length]) };
-    return [Buffer.from(`${JSON.stringify(head)}\n`), ...apart.map(([, bytes]) => bytes)];
+    const slots = [...this.#slots].map(([key, slot]) => [key, bytesOf(key, slot)] as const);
+    const head: Head = slots.map(([key, bytes]) => [key, bytes.length]);
+    return [Buffer.from(`${JSON.stringify(head)}\n`), Buffer.concat(slots.map(([, each]) => each))];
   }
 
   static from(bytes: Buffer): CompilerMemory {
     const memory = new CompilerMemory();
     let at = bytes.indexOf("\n") + 1;
     // Written by `toBytes`.
-    const { values, apart } = JSON.parse(bytes.toString("utf8", 0, at)) as Head;
-    for (const [key, value] of values) memory.#slots.set(key, { made: { value } });
-    for (const [key, length] of apart)
+    for (const [key, length] of JSON.parse(bytes.toString("utf8", 0, at)) as Head)
       memory.#slots.set(key, { bytes: bytes.subarray(at, (at += length)) });
     return memory;
   }
 }
 
-interface Head {
-  readonly values: readonly [key: string, value: unknown][];
-  readonly apart: readonly [key: string, length: number][];
-}
+type Head = readonly (readonly [key: string, length: number])[];
 
 interface Slot {
+  /** What an earlier process has made of it. */
   readonly bytes?: Buffer;
   made?: { readonly value: unknown };
 }
 
-function valueOf(slot: Slot): unknown {
-  slot.made ??= { value: slot.bytes && deserialize(slot.bytes) };
-  return slot.made.value;
+const bytesOf = (key: string, { bytes, made }: Slot): Buffer =>
+  bytes ?? (holdsMaps(key) ? serialize(made?.value) : Buffer.from(JSON.stringify(made?.value)));
+
+function valueOf(key: string, slot: Slot): unknown {
+  const { bytes } = slot;
+  if (bytes !== undefined)
+    slot.made ??= { value: holdsMaps(key) ? deserialize(bytes) : JSON.parse(bytes.toString()) };
+  return slot.made?.value;
 }

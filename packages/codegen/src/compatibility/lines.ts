@@ -50,12 +50,16 @@ interface Line {
   readonly is?: "case" | "branch" | "rival";
   /** The keys of all cases, if this is a case that is chosen by a value. */
   readonly matched?: readonly string[];
+  /** The hash of a branch's `on`: while that is the same, the keys that it gives come from data. */
+  readonly on?: string;
   readonly nodes: readonly NodeThen[];
 }
 
 interface Gone extends Pick<Line, "is"> {
   readonly path: string;
   readonly keys: readonly string[];
+  /** The key that it had, if a value that is made already can be that, and no case takes it. */
+  readonly made?: string;
 }
 
 export function linePairs(before: WorkflowThen, now: WorkflowThen) {
@@ -65,19 +69,24 @@ export function linePairs(before: WorkflowThen, now: WorkflowThen) {
   /** Cases with another key, where a value that is made already can be the old one. */
   const otherKeys: { path: string; old: string; takesRest: boolean }[] = [];
   const pairs = linesOf(withoutOnEnd(before.nodes)).flatMap(
-    ({ stored, inside, branch, key, is, nodes }) => {
+    ({ stored, inside, branch, key, is, on, nodes }) => {
+      const keysNow = (now: Line | undefined) =>
+        now?.on === undefined || now.on === on ? now?.matched : undefined;
       const other = lines.find((each) => each.stored === stored);
       if (other !== undefined) {
         const then = nodes.map((node) => placed(node, inside));
         const nodesNow = other.nodes.map((node) => placed(node, other.inside));
-        const { matched, key: now = "" } = other;
+        const { key: now = "" } = other;
+        const matched = keysNow(other);
         if (matched !== undefined && key !== undefined && !matched.includes(key) && key !== now)
           otherKeys.push({ path: other.inside, old: key, takesRest: matched.includes("default") });
         return [{ inside: other.inside, before: then, now: nodesNow } satisfies LinePair];
       }
       const cases = lines.filter((each) => branch !== undefined && each.branch === branch);
       const keys = [...cases.map((each) => each.key ?? ""), key ?? ""];
-      if (cases.length > 0) goneCases.push({ path: inside, keys, is });
+      const matched = keysNow(cases[0]);
+      const made = matched?.includes("default") === false ? key : undefined;
+      if (cases.length > 0) goneCases.push({ path: inside, keys, is, made });
       return [];
     },
   );
@@ -98,8 +107,17 @@ function linesOf(nodes: readonly NodeThen[], of: Omit<Line, "nodes"> = top): Lin
       if (!hasKeys(node)) return linesOf(within, { stored, inside });
       const names = { stored: joined(stored, storage), inside: joined(inside, inPath(key)) };
       const is = hasRivals(node) ? "rival" : isApart(node) ? "branch" : "case";
-      const matched = node.kind === "match" ? node.bodies?.map((body) => body.key) : undefined;
-      return linesOf(within, { ...names, branch: stored, key, is, ...(matched && { matched }) });
+      const isByValue = node.kind === "match" || node.stages.some(({ reads }) => reads.length > 0);
+      const matched = is === "case" && isByValue ? node.bodies?.map((body) => body.key) : undefined;
+      const on = node.kind === "match" ? undefined : node.hash;
+      return linesOf(within, {
+        ...names,
+        branch: stored,
+        key,
+        is,
+        on,
+        ...(matched && { matched }),
+      });
     });
   });
   return [{ ...of, nodes }, ...inner];

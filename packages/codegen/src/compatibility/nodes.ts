@@ -24,7 +24,7 @@ export function compareLine(
   events: ReadonlySet<string>,
 ): Change[] {
   const taken: Rule = (each) => takenChanges(each, events);
-  const named = [goneNodes, renamedNodes, changedNodes, movedNodes, addedNodes, addedBranches];
+  const named = [goneNodes, renamedNodes, changedNodes, movedNodes, addedNodes, otherBranches];
   const rules: readonly Rule[] = [...named, taken];
   return rules.flatMap((rule) => rule(line)).map((change) => ({ workflow, ...change }));
 }
@@ -303,23 +303,36 @@ function addedNodes(line: LinePair): ReturnType<Rule> {
   });
 }
 
-/** All branches of a node begin together: one that is new is not run after that. */
-function addedBranches(line: LinePair): ReturnType<Rule> {
+/**
+ * All branches of a node begin together: one that is new is not run after that. What a node has
+ * given tells the names that they had.
+ */
+function otherBranches(line: LinePair): ReturnType<Rule> {
   const { before, now } = line;
   return now.flatMap((node) => {
     const old = find(before, node.stored);
     const isLike = (is: typeof hasBranches) => old && is(old.node) && is(node.node);
     if (old === undefined || !(isLike(hasBranches) || isLike(hasRivals))) return [];
-    const known = new Set(old.node.bodies?.map(({ key, storage = key }) => storage));
-    const added = (node.node.bodies ?? []).filter(({ key, storage = key }) => !known.has(storage));
-    return added.map(({ key }) => {
-      const after = now.indexOf(node) + 1;
-      const readers = hasRivals(node.node) ? [] : readersAfter(after, node, line);
-      const message = `added: runs that have come to ${quote(node.path)} do not run it`;
+    const known = new Map(old.node.bodies?.map(({ key, storage = key }) => [storage, key]));
+    const isRace = hasRivals(node.node);
+    return (node.node.bodies ?? []).flatMap(({ key, storage = key }): ReturnType<Rule> => {
+      const was = known.get(storage);
+      if (was === key) return [];
+      const readers = readersAfter(now.indexOf(node) + 1, node, line);
+      const find = `${readers.join(" and ")} ${readers.length === 1 ? "finds" : "find"}`;
       const path = `${node.path}.${inPath(key)}`;
-      if (readers.length === 0) return safe(path, message);
-      const without = `${readers.join(" and ")} ${readers.length === 1 ? "finds" : "find"} no output of it in them`;
-      return { ...safe(path, `${message}, and ${without}`), hint: workWithout(readers) };
+      if (was === undefined) {
+        const message = `added: runs that have come to ${quote(node.path)} do not run it`;
+        if (readers.length === 0 || isRace) return [safe(path, message)];
+        const without = `${message}, and ${find} no output of it in them`;
+        return [{ ...safe(path, without), hint: workWithout(readers) }];
+      }
+      const message = `renamed from ${quote(was)}: runs that are in it go on`;
+      if (readers.length === 0) return [safe(path, message)];
+      const what = isRace ? `that ${quote(was)} has won` : `its output under ${quote(was)}`;
+      const kept = `${message}; in those that are past ${quote(node.path)}, ${find} ${what}`;
+      const hint = `let ${readers.join(" and ")} take both names until no such run is left`;
+      return [{ ...safe(path, kept), hint }];
     });
   });
 }

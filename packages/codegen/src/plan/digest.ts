@@ -79,13 +79,28 @@ export function lazyWorkflow<Workflow extends Nodes>(
   digest: Digest,
   load: () => Workflow,
 ): Workflow {
-  const names = fields as readonly (keyof Workflow)[];
-  const descriptors = names.map((name): [keyof Workflow, PropertyDescriptor] => {
-    const held = name in known ? { value: known[name] } : { get: () => load()[name] };
-    return [name, { enumerable: true, ...held }];
-  });
   // Each of the fields is either known or a getter.
-  const workflow = Object.defineProperties({}, Object.fromEntries(descriptors)) as Workflow;
+  const workflow = {} as Workflow;
+  for (const name of fields as readonly (keyof Workflow)[])
+    if (name in known) workflow[name] = known[name] as Workflow[typeof name];
+    else Object.defineProperty(workflow, name, loading(name));
+  loads.set(workflow, load);
   digestOf.keep(workflow, digest);
   return workflow;
+}
+
+const loads = new WeakMap<object, () => object>();
+const getters = new Map<PropertyKey, PropertyDescriptor>();
+
+/** One getter of that name for all workflows: V8 then gives them one shape, which is fast. */
+function loading(name: PropertyKey): PropertyDescriptor {
+  const before = getters.get(name);
+  if (before !== undefined) return before;
+  const get = function (this: object): unknown {
+    const whole = loads.get(this)?.();
+    return whole && Reflect.get(whole, name);
+  };
+  const made = { enumerable: true, get };
+  getters.set(name, made);
+  return made;
 }

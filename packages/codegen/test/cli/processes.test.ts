@@ -5,7 +5,7 @@ import { mkdir, symlink, writeFile } from "node:fs/promises";
 import { dirname, join, relative } from "node:path";
 import { afterAll, beforeAll, expect, test, vi } from "vitest";
 import { rm } from "../../../../scripts/folders.mjs";
-import { compileSources } from "../../src/compile.js";
+import { Compiler } from "../../src/compile.js";
 import type { Diagnostic } from "../../src/diagnostics/diagnostic.js";
 import { discover, type SourceText } from "../../src/discover/discover.js";
 import { builtCommand, removeBuilt } from "../built.js";
@@ -35,8 +35,12 @@ async function save(folder: string, sources: readonly SourceText[]): Promise<voi
 }
 
 /** What must be written of sources, by path in the functions folder. */
-async function expectedOf(sources: readonly SourceText[]): Promise<Record<string, string>> {
-  const { files } = await compileSources(sources);
+async function expectedOf(
+  sources: readonly SourceText[],
+  config?: SourceText,
+): Promise<Record<string, string>> {
+  const read = (file: string) => (file === config?.file ? config.text : undefined);
+  const { files } = await new Compiler({ once: true }).compileSources(sources, read);
   return Object.fromEntries(files.map(({ path, text }) => [path, text]));
 }
 
@@ -68,12 +72,39 @@ export const w${index} = defineWorkflow({ input: z.object({}) }).step("only", { 
 `,
   }));
 
+/** A workflow with each kind of node that holds others, and its config. */
+const WIDE_CONFIG: SourceText = {
+  file: "stepwise.config.ts",
+  text: `import { defineConfig } from "@stepwise/workflow";
+export default defineConfig({ limits: { api: { total: 2 } } });
+`,
+};
+const wide = (output: string): SourceText => ({
+  file: "wide.workflow.ts",
+  text: `import { defineWorkflow } from "@stepwise/workflow";
+import { z } from "zod";
+export const wide = defineWorkflow({
+  input: z.object({ ns: z.array(z.number()) }),
+  collect: { key: () => "all", quiet: "1s", keep: "last" },
+  onEnd: { mutation: async () => {} },
+})
+  .parallel("both", { branches: {
+    "a.b": (b) => b.step("made", { action: async () => "${output}", limits: "api" }),
+    rest: (b) => b.sleep("nap", "1s"),
+  } })
+  .each("all", { of: ({ input }) => input.ns, body: (b) => b.step("one", { query: (_ctx, { each }) => each.item }) })
+  .race("won", { cases: { event: (b) => b.event("paid", { schema: z.string() }), late: (b) => b.sleep("week", "7d") } })
+  .match("which", { of: "won", by: "case", cases: { event: (b) => b, late: (b) => b.end(() => "${output}") } })
+  .step("last", { query: (_ctx, { all }) => all });
+`,
+});
+
 test(
   "a process that is killed in the middle of writing leaves each file whole, old or new",
   { tags: ["large"] },
   async () => {
     const versions = [small(100, "first"), small(100, "second")];
-    const texts = await Promise.all(versions.map(expectedOf));
+    const texts = await Promise.all(versions.map((each) => expectedOf(each)));
     const folder = join(app(), "convex/_workflows");
     await mkdir(folder, { recursive: true });
     const random = randomOf(1);
@@ -119,26 +150,28 @@ test(
       const child = spawn(process.execPath, [main], { cwd: app(), stdio: "ignore" });
       return { child, exited: once(child, "exit") };
     };
-    await save(folder, small(5, "first"));
+    const sourcesOf = (text: string) => [...small(5, text), wide(text)];
+    await save(folder, [WIDE_CONFIG, ...sourcesOf("first")]);
     const began = performance.now();
     await start().exited;
     const tookMs = performance.now() - began;
     for (let round = 1; round <= 15; round++) {
-      const sources = small(5, `round ${round}`);
+      const sources = sourcesOf(`round ${round}`);
       await save(folder, sources);
       const both = [start(), start()];
       for (const { child } of both) setTimeout(() => child.kill("SIGKILL"), random() * tookMs);
       await Promise.all(both.map(({ exited }) => exited));
       if (round % 5 > 0) continue;
       expect(generate().status, `round ${round}`).toBe(0);
-      expect(await output(), `round ${round}`).toEqual(await expectedOf(sources));
+      expect(await output(), `round ${round}`).toEqual(await expectedOf(sources, WIDE_CONFIG));
     }
   },
 );
 
 test("several compilers at once write what one would", { tags: ["large"] }, async () => {
-  const sources = small(40, "only");
-  await save(join(app(), "convex"), sources);
+  const folder = join(app(), "convex");
+  const sources = [...small(40, "only"), wide("only")];
+  await save(folder, [WIDE_CONFIG, ...sources]);
   const ended = await Promise.all(
     [1, 2, 3].map(async () => {
       const child = spawn(process.execPath, [main], { cwd: app(), stdio: "ignore" });
@@ -147,7 +180,7 @@ test("several compilers at once write what one would", { tags: ["large"] }, asyn
     }),
   );
   expect(ended).toEqual([0, 0, 0]);
-  expect(await output()).toEqual(await expectedOf(sources));
+  expect(await output()).toEqual(await expectedOf(sources, WIDE_CONFIG));
   expect(temporaries()).toEqual([]);
   expect(generate().stdout).toContain("Everything is up to date.");
 });

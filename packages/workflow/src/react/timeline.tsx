@@ -129,14 +129,16 @@ type Unknown = { state: "loading" | "missing" };
 /**
  * A child as a row of its own, below its parent: a run waits and works, which its row leaves open.
  */
-function childStep({ state, index = 0, childKey, within, ...child }: ChildRun, parent: string) {
+function childStep({ state, index = 0, childKey, within, ...child }: ChildRun, node: string) {
   const which = childKey ?? `#${index}`;
-  const node = `${parent}.${within === undefined ? `${child.workflow} ${which}` : which}`;
+  // Its key is one name, whatever is in it.
+  const path = [...namesInPath(node), within === undefined ? `${child.workflow} ${which}` : which];
   const shown = state === "compensating" ? ("running" as const) : state;
   const { startedAt: beganAt, createdAt: startedAt = beganAt } = child;
   return {
     ...child,
     node,
+    path,
     kind: "children" as const,
     state: shown,
     startedAt,
@@ -146,7 +148,7 @@ function childStep({ state, index = 0, childKey, within, ...child }: ChildRun, p
 }
 
 interface RowProps {
-  step: Step & { href?: string | undefined };
+  step: Step & { href?: string | undefined; path?: readonly string[] };
   /** All steps of the run. Default: it is a child, below its parent. */
   steps?: readonly Step[];
   spans: readonly Span[];
@@ -156,7 +158,7 @@ interface RowProps {
 function Row({ step, steps, spans, scale }: RowProps) {
   const { node, iterations = [], errors, events = [], state, href } = step;
   const { tone, sign, label } = badgeOfStep(step, steps ?? []);
-  const path = namesInPath(node);
+  const { path = namesInPath(node) } = step;
   const name = [path.at(-1), ...iterations.map((each) => `#${each}`)].join(" ");
   // A compensation comes long after its step, and what is in a loop after other iterations.
   const around = steps === undefined ? [] : path.slice(0, -1);
