@@ -690,7 +690,7 @@ describe.skipIf(!existsSync(executablePath))("in a browser", () => {
       const [run, child, undone] = [
         "trip › tickets › 0 (childFailed",
         "ticket › reserve",
-        "trip › hotel.compensate",
+        "trip › hotel › compensate",
       ];
       const shownError = page.locator(".failure");
       // The run fails before its compensation does.
