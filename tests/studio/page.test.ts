@@ -690,7 +690,7 @@ describe.skipIf(!existsSync(executablePath))("in a browser", () => {
       const [run, child, undone] = [
         "trip › tickets › 0 (childFailed",
         "ticket › reserve",
-        "trip › hotel.compensate",
+        "trip › hotel › compensate",
       ];
       const shownError = page.locator(".failure");
       // The run fails before its compensation does.
@@ -703,7 +703,7 @@ describe.skipIf(!existsSync(executablePath))("in a browser", () => {
       for (const text of ['"taken": "1A"', "the hotel keeps the money"])
         expect(whole).toContain(text);
       const timeline = page.getByRole("region", { name: "Timeline of trip" });
-      const hotel = timeline.getByRole("listitem").filter({ hasText: /^hotel/ });
+      const hotel = timeline.getByRole("listitem").filter({ hasText: /^hotel(?! ›)/ });
       await hotel.getByText("not undone").waitFor();
       await page.getByText(/^hotel: .*, not undone$/).waitFor({ state: "attached" });
       await shown("causes");

@@ -156,7 +156,7 @@ function Afterwards({ status }: { status: ShownRun }) {
 /** An error with its causes, and what went wrong while the run was undone. */
 function Failure({ error, title }: { error: StepError; title?: string }) {
   const { kind, message, workflow, node, attempt, key, data, cause, causes = {} } = error;
-  const place = [workflow, node, key].filter(Boolean).join(" › ");
+  const place = [workflow, ...node.split("."), key].filter(Boolean).join(" › ");
   return (
     <div className="failure">
       <p className="why">
