@@ -152,7 +152,10 @@ test("each workflow comes with the form of its input, and an example", async () 
       name: "order",
       input: {
         kind: "object",
-        fields: [field("items", { kind: "other", example: [] }), field("card", { kind: "string" })],
+        fields: [
+          field("items", { kind: "lines", of: "string" }),
+          field("card", { kind: "string" }),
+        ],
       },
       example: { items: [], card: "" },
       events: [

@@ -38,7 +38,7 @@ describe("[S166] a match runs the case of the value", () => {
       ["none", '"none"'],
       [null, "null"],
       [{}, "{}"],
-      [7n, "7"],
+      [7n, "7n"],
     ] as const)
       expect(await use.app.error("mismatched", { level })).toMatchObject({
         kind: "thrown",

@@ -29,7 +29,7 @@ export const run = internalAction({
   handler: async (_ctx, { n }) => (await answer(n)).tokens,
 });
 
-/** What was not estimated is booked, and delays those that start from now on. */
+/** Books what the estimate missed, which delays those that start from now on. */
 export const ended = pool.defineOnComplete({
   context: v.null(),
   handler: async (ctx: MutationCtx, { result }) => {
