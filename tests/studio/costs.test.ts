@@ -12,7 +12,7 @@ import { afterAll, afterEach, beforeAll, expect, test, vi } from "vitest";
 import { openBackEnd, type BackEnd } from "../../packages/codegen/src/dev-server/back-end.js";
 import { findComponents, findEntryPoints } from "../../packages/codegen/src/dev-server/bundle.js";
 import type { TestApp } from "../../packages/codegen/test/dev-server/app.js";
-import { eventually, writeShop, writeShopWithoutStudio } from "./app.js";
+import { eventually, openPage, writeShop, writeShopWithoutStudio } from "./app.js";
 
 /** `STUDIO_RUNS=100000` counts with more: that takes minutes. */
 const RUNS = Number(process.env["STUDIO_RUNS"] ?? 10_000);
@@ -271,7 +271,7 @@ const inBrowser = (look: (page: Page, at: string) => Promise<void>) => async () 
     args: ["--no-sandbox", "--disable-gpu"],
   });
   try {
-    const page = await browser.newPage();
+    const page = await openPage(browser);
     await page.goto(studio.url);
     // It has read what it shows before anything is counted.
     await page.getByText("box 9999").first().waitFor();

@@ -12,6 +12,7 @@ import type { TestApp } from "../../packages/codegen/test/dev-server/app.js";
 import {
   eventually,
   openDeployedStudio,
+  openPage,
   openStudio,
   writeShopWithTrips,
   type OpenStudio,
@@ -123,8 +124,7 @@ describe.skipIf(!existsSync(executablePath))("in a browser", () => {
   });
   beforeEach(async () => {
     faults = [];
-    page = await browser.newPage({ viewport: { width: 1200, height: 900 } });
-    page.setDefaultTimeout(300_000);
+    page = await openPage(browser, { viewport: { width: 1200, height: 900 } });
     page.on("pageerror", (error) => faults.push(error.message));
     page.on("dialog", (dialog) => {
       faults.push(dialog.message());
@@ -799,7 +799,7 @@ describe.skipIf(!existsSync(executablePath))("in a browser", () => {
   });
 
   test("an address that changes while the page is first drawn is followed", async () => {
-    const other = await browser.newPage();
+    const other = await openPage(browser);
     await other.addInitScript(() => {
       // What is observed comes after the page is drawn, and before React runs its effects.
       new MutationObserver((_, observer) => {
@@ -817,7 +817,7 @@ describe.skipIf(!existsSync(executablePath))("in a browser", () => {
   });
 
   test("what is watched is asked for again when the request for it was lost", async () => {
-    const other = await browser.newPage();
+    const other = await openPage(browser);
     await other.route("**/watch/runs", (route) => route.abort("connectionreset"), { times: 1 });
     const served = await serveAnswers({ workflows: [], runs: { page: [], isDone: true } }, {});
     await other.goto(served.url);
@@ -961,7 +961,7 @@ describe.skipIf(!existsSync(executablePath))("in a browser", () => {
     await tab.reload();
     await tab.getByRole("heading", { name: "parcel for a tab" }).waitFor();
     await tab.close();
-    const stranger = await browser.newPage();
+    const stranger = await openPage(browser);
     await stranger.goto(`${new URL("/", studio.url).href}#/runs`);
     await stranger.getByText("Open the address that the terminal shows").first().waitFor();
     await stranger.close();
