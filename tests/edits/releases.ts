@@ -95,6 +95,8 @@ import { workflows } from "${index}";
 const workflow = new WorkflowManager(components.workflow, { maxParallelism: 100 });
 export const start = internalMutationGeneric((ctx, { name, input }) => workflow.start(ctx, workflows[name], input));
 export const cancel = internalMutationGeneric((ctx, { runId }) => workflow.cancel(ctx, runId));
+export const pause = internalMutationGeneric((ctx, { runId }) => workflow.pause(ctx, runId));
+export const resume = internalMutationGeneric((ctx, { runId }) => workflow.resume(ctx, runId));
 export const restart = internalMutationGeneric((ctx, { name, runId, from }) =>
   workflow.restart(ctx, workflows[name], runId, { from }));
 export const send = internalMutationGeneric((ctx, { name, runId, event, value }) =>
