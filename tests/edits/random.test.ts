@@ -118,11 +118,17 @@ async function planOf(files: Files, was?: Parameters<typeof compileSources>[1]) 
   };
 }
 
+/** So long before a deploy runs are paused, and so long after it they are resumed. */
+const HOLD_MS = 1_800_000;
 /** When a deploy comes. */
 const HOURS = (process.env["FUZZ_HOURS"] ?? "0.5,1.5,2.5,4.5,7.5").split(",").map(Number);
 
+/** What is done to a run as the deploy comes: it is paused for an hour around it, or canceled then. */
+type Deed = "pause" | "cancel";
+
 interface Outcome {
   readonly hours: number;
+  readonly deed: Deed | undefined;
   readonly seen: Seen;
   readonly notes: readonly Note[];
   readonly before: readonly Note[];
@@ -140,9 +146,10 @@ function faults(given: Case, changes: readonly Change[], outcomes: readonly Outc
   );
   const hasStopped = ({ seen }: Outcome) => seen.state === "failed" && seen.error?.node !== "last";
   for (const outcome of outcomes) {
-    const { hours, seen, notes } = outcome;
-    const at = `at ${hours} h:`;
-    if (seen.state !== "completed" && seen.state !== "failed")
+    const { hours, deed, seen, notes } = outcome;
+    const at = `at ${hours} h${deed === undefined ? "" : `, ${deed}`}:`;
+    const isCanceled = deed === "cancel" && seen.state === "canceled";
+    if (seen.state !== "completed" && seen.state !== "failed" && !isCanceled)
       found.push(`${at} it is ${seen.state}, at ${JSON.stringify(seen.active)}`);
     if (hasStopped(outcome) && stops.length === 0)
       found.push(`${at} it has failed: ${JSON.stringify(seen.error)}`);
@@ -164,7 +171,7 @@ function faults(given: Case, changes: readonly Change[], outcomes: readonly Outc
         }
     }
     for (const [key, count] of times) if (count > 1) found.push(`${at} ${key} ${count} times`);
-    if (seen.state === "failed") {
+    if (seen.state === "failed" || isCanceled) {
       const isUndone = (ran: Note) =>
         notes.some(
           ({ what, node, turn, run }) =>
@@ -228,7 +235,10 @@ test(
     const versions = [await releases.release(was), await releases.release(is, was)] as const;
     vi.useFakeTimers();
     const outcomes = new Map<string, Outcome[]>();
-    for (const hours of HOURS) {
+    const moments = HOURS.flatMap((hours) =>
+      [false, true].map((isSteered) => ({ hours, isSteered })),
+    );
+    for (const { hours, isSteered } of moments) {
       const deployment = new Deployment(versions[0], versions);
       const ids = new Map<string, string>();
       for (const { flow } of cases)
@@ -236,14 +246,30 @@ test(
           flow,
           (await deployment.call("start", { name: flow, input: { kind: "k0" } })) as string,
         );
+      const deeds = new Map<string, Deed>();
+      if (isSteered)
+        for (const [index, { flow }] of cases.entries())
+          deeds.set(flow, (index + Math.floor(hours)) % 2 === 0 ? "pause" : "cancel");
+      const steer = async (deed: Deed, name: string = deed) => {
+        for (const [flow, what] of deeds)
+          if (what === deed) await deployment.call(name, { runId: ids.get(flow)! });
+      };
+      const until = async (at: number) => {
+        const alarm = setTimeout(() => {}, at - Date.now());
+        await deployment.drive(() => Date.now() >= at);
+        clearTimeout(alarm);
+      };
       const at = Date.now() + hours * 3_600_000;
-      const alarm = setTimeout(() => {}, at - Date.now());
-      await deployment.drive(() => Date.now() >= at);
-      clearTimeout(alarm);
+      await until(at - HOLD_MS);
+      await steer("pause");
+      await until(at);
       const notesNow = async () =>
         (await deployment.logged()).map((text) => JSON.parse(text) as Note);
       const already = (await notesNow()).length;
       deployment.deploy(versions[1]);
+      await steer("cancel");
+      if (isSteered) await until(at + HOLD_MS);
+      await steer("pause", "resume");
       await deployment.drive();
       expect(await deployment.pending()).toBe(0);
       expect(deployment.violations).toEqual([]);
@@ -254,7 +280,13 @@ test(
         const before = own.filter((each) => notes.indexOf(each) < already);
         outcomes.set(flow, [
           ...all,
-          { hours, seen: await deployment.see(ids.get(flow)!), notes: own, before },
+          {
+            hours,
+            deed: deeds.get(flow),
+            seen: await deployment.see(ids.get(flow)!),
+            notes: own,
+            before,
+          },
         ]);
       }
     }

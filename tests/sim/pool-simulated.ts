@@ -395,10 +395,7 @@ class PoolSimulation {
     if (this.#rows("drain").some(({ on }) => on)) this.#problems.push("a drain is on");
     if (this.#rows("watch").some(({ watched, forHost }) => watched || forHost))
       this.#problems.push("the watchdog is on");
-    // Later, others take an owner for dead.
-    const now = this.#deployment.wall();
-    const goesOn = ({ job, until }: Doc<"executors">) => job !== undefined && until + 5_000 > now;
-    if (!this.#hasFaults && this.#rows("executors").some(goesOn))
+    if (!this.#hasFaults && this.#rows("executors").some(({ job }) => job !== undefined))
       this.#problems.push("an executor is said to go on");
     await this.#look();
     const work = { label: "fresh", kind: "action", fails: 0, maxAttempts: 1, ms: 0 } as const;

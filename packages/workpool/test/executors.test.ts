@@ -157,6 +157,20 @@ describe("when works wait", () => {
     atRest();
   });
 
+  test("one whose last end is reported alone gives up its range too", async () => {
+    let failed = 0;
+    const { deployment, enqueue, events, rows, atRest } = await deployed(1, S256, {
+      timesOut: ({ name }) =>
+        name === "complete:completeTogether" && events("end").length === 4 && failed++ === 0,
+    });
+    deployment.at(0, () => enqueue(0, 4, 300));
+    await deployment.drive();
+    expect(failed).toBeGreaterThan(0);
+    expect(events("ended")).toHaveLength(4);
+    atRest();
+    expect(rows("executors").filter(({ job }) => job !== undefined)).toEqual([]);
+  });
+
   test.each([
     ["of 250 KB is run by one, which loads its arguments", 250_000, 2],
     ["of 300 KB has a function of its own", 300_000, 3],

@@ -49,6 +49,20 @@ describe("a RetryAfter that holds a limit", () => {
     expect(await app.leftovers()).toEqual(NOTHING_LEFT);
   });
 
+  test("[S212] that lasts longer than the hold that there is takes its place", async () => {
+    const { app, enqueue, attempts } = held();
+    await enqueue("short", { openai: true }, { times: 1, holds: "openai", afterMs: 10_000 });
+    await enqueue("long", { openai: true }, { times: 1, holds: "openai", afterMs: 40_000 });
+    await app.drive(1_000);
+    expect(await attempts()).toEqual(["short", "long"]);
+    await enqueue("later", { openai: true });
+    await app.drive(30_000);
+    expect(await attempts()).toEqual(["short", "long"]);
+    await app.drive();
+    expect((await attempts()).slice(2).toSorted()).toEqual(["later", "long", "short"]);
+    expect(await app.leftovers()).toEqual(NOTHING_LEFT);
+  });
+
   test("[S212] of keys holds the work's key, and no other", async () => {
     const { app, enqueue, attempts } = held();
     await enqueue("a", { tenant: "a" }, { times: 1, holds: "tenant" });

@@ -43,6 +43,8 @@ export class Execution<Attempt extends { readonly slot: SlotId }, Ended> {
   #lane = 0;
   /** How many ends are reported together at most: one, after that has failed. */
   #most = Infinity;
+  /** An end was reported alone: whoever does that does not give up the range. */
+  #owes = false;
 
   constructor(
     readonly host: Executes<Attempt, Ended>,
@@ -58,13 +60,19 @@ export class Execution<Attempt extends { readonly slot: SlotId }, Ended> {
     };
     await reportBy([ask], this.#began, async () => {});
     // While it asks, others leave free slots to it: it goes on until it has given that up.
-    while (this.#running > 0 || this.#ended.length > 0 || this.#asks) {
-      if (this.#ended.length === 0) await this.#pause();
+    while (this.#goesOn || this.#owes) {
+      const isOver = !this.#goesOn;
+      if (this.#ended.length === 0 && !isOver) await this.#pause();
       // What ends at one moment is reported together.
       await new Promise((resolve) => setTimeout(resolve, 0));
       const ended = this.#next();
-      if (ended.length > 0 || this.#asks) await this.#report(ended);
+      if (isOver) this.#owes = false;
+      if (ended.length > 0 || this.#asks || isOver) await this.#report(ended);
     }
+  }
+
+  get #goesOn(): boolean {
+    return this.#running > 0 || this.#ended.length > 0 || this.#asks;
   }
 
   #begin(attempt: Attempt): void {
@@ -101,14 +109,16 @@ export class Execution<Attempt extends { readonly slot: SlotId }, Ended> {
 
   async #report(ended: Ended[]): Promise<void> {
     const together = async () => {
+      const running = this.#running + this.#ended.length;
       const told = await this.host.together(ended, {
         range: this.executor.range,
-        running: this.#running + this.#ended.length,
+        running,
         inVain: this.#inVain,
         lane: this.#lane,
         calledAt: Date.now(),
         isOver: Date.now() >= this.#began + TAKES_MS,
       });
+      if (running === 0) this.#owes = false;
       this.#ended.unshift(...ended.slice(told.done));
       for (const index of told.refused ?? []) void this.#reportAlone(ended[index]!);
       this.#most *= 2;
@@ -132,6 +142,7 @@ export class Execution<Attempt extends { readonly slot: SlotId }, Ended> {
   }
 
   async #reportAlone(ended: Ended): Promise<void> {
+    this.#owes = true;
     this.#running += 1;
     try {
       await this.host.alone(ended, this.#began);
