@@ -1272,7 +1272,7 @@ describe.skipIf(!existsSync(executablePath))("in a browser", () => {
       await eventually(async () => {
         await open("runs");
         await open("workflows/shout");
-        await page.getByText(`${step}: `).waitFor({ state: "attached", timeout: 500 });
+        await page.getByText(`${step}: `).waitFor({ state: "attached", timeout: 5_000 });
       });
     await writeFile(file, text.replace('.step("say"', '.step("whisper"'));
     await isShown("whisper");
