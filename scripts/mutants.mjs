@@ -980,8 +980,8 @@ export const MUTANTS = [
     name: "one-less-waits",
     says: "one less than may waits for a limit",
     file: "workpool/src/core/limits/refuse.ts",
-    find: "if (before + count <= most) continue;",
-    replace: "if (before + count < most) continue;",
+    find: "if (before + own <= most) continue;",
+    replace: "if (before + own < most) continue;",
     test: ["packages/workpool/test/refused.test.ts", "refuses an enqueue that would have to wait"],
   },
   {
@@ -1060,8 +1060,8 @@ export const MUTANTS = [
     name: "unkeyed-not-seen",
     says: "a work without a key is not seen among those with one",
     file: "workpool/src/core/fair.ts",
-    find: "const rows: Row[] = unkeyed === null ? [] : [unkeyed];",
-    replace: "const rows: Row[] = [];",
+    find: "[undefined, begin],",
+    replace: "[LANES_OF_KEY, begin],",
     profile: "pool",
   },
   {
