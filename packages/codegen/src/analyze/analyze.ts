@@ -36,11 +36,14 @@ interface FileRecord {
   /** A hash of all of these: while that is the same, so are the plans. */
   readonly origin: string;
   readonly answers: Answers;
-  /** The hashes of the other files that were read; null for those that are not there. */
-  readonly outside: Readonly<Record<string, string | null>>;
+  /** The key of the hashes of the other files that were read: mostly those of the next file too. */
+  readonly outside: string;
   readonly workflows: readonly WorkflowSummary[];
   readonly diagnostics: readonly Diagnostic[];
 }
+
+/** By file; null for those that are not there. */
+type Hashes = Readonly<Record<string, string | null>>;
 
 /** The part of a workflow that is read each time; the rest has a key of its own. */
 interface WorkflowSummary extends Pick<
@@ -118,16 +121,28 @@ export class Analyzer {
         finishing: key,
         origin: hashOf(JSON.stringify([file, hash, key, answers, hashes])),
         answers,
-        outside: hashes,
+        outside: this.#keepHashes(hashes),
         workflows: finished,
         diagnostics: [...found.diagnostics, ...diagnostics, ...inRefused],
       });
+    };
+    const sameOutside = new Map<string, boolean>();
+    const isSameOutside = (key: string): boolean => {
+      const known = sameOutside.get(key);
+      if (known !== undefined) return known;
+      // Nothing else is set under such a key.
+      const then = this.memory.get(key) as Hashes | undefined;
+      const isSame =
+        then !== undefined && Object.entries(then).every(([file, hash]) => hashAt(file) === hash);
+      sameOutside.set(key, isSame);
+      return isSame;
     };
     const origins = new Map<WorkflowPlan, string>();
     for (const source of sources) {
       const hash = hashes.get(source.file) ?? "";
       const before = this.#recordOf(source.file, hash);
-      const isValid = before !== undefined && isAsItWas(before, finishing, workflows, hashAt);
+      const isValid =
+        before !== undefined && isAsItWas(before, finishing, workflows, isSameOutside);
       const record = isValid ? before : await readAnew(source, hash);
       const plans = this.#workflowsOf(record);
       analysis.workflows.push(...plans);
@@ -159,6 +174,12 @@ export class Analyzer {
     this.memory.set(keyOf(file), record);
     this.memory.set(plansOf(file), workflows);
     return record;
+  }
+
+  #keepHashes(hashes: Hashes): string {
+    const key = `outside ${hashOf(JSON.stringify(hashes))}`;
+    this.memory.set(key, hashes);
+    return key;
   }
 
   #workflowsOf(record: FileRecord): readonly WorkflowPlan[] {
@@ -232,8 +253,5 @@ const isAsItWas = (
   { answers, outside, finishing }: FileRecord,
   now: Finishing,
   known: Workflows,
-  hashAt: (file: string) => string | null,
-): boolean =>
-  finishing === now.key &&
-  Object.entries(outside).every(([file, hash]) => hashAt(file) === hash) &&
-  areStillGiven(answers, known);
+  isSameOutside: (key: string) => boolean,
+): boolean => finishing === now.key && isSameOutside(outside) && areStillGiven(answers, known);
