@@ -83,7 +83,7 @@ beforeAll(async () => {
     }
     return root;
   });
-}, 12 * RUNS);
+});
 afterAll(async () => {
   back.close();
   await app.remove();

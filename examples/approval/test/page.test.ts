@@ -77,7 +77,7 @@ describe.skipIf(!existsSync(executablePath))("the page, in a browser", () => {
     expect(await page.locator("svg [data-tone=good]").count()).toBe(8);
     expect(await wideAs()).toBe(1000);
     await picture("approval");
-  }, 180_000);
+  });
 
   test("on a phone, in the dark, nothing is cut off", async () => {
     await page.setViewportSize({ width: 390, height: 844 });

@@ -125,7 +125,7 @@ beforeAll(async () => {
       relative(scratch, filePath),
       messages.map(({ ruleId, line, message }) => `${ruleId ?? ""} ${line} ${message}`),
     );
-}, 240_000);
+});
 
 test("generated files pass all rules of Convex for ESLint, and the strictest of typescript-eslint", () => {
   const generated = [...found].filter(([path]) => path !== "bad/convex/bad.ts");

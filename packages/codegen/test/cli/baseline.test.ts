@@ -9,8 +9,6 @@ import { app, useApp, workflowCodegen } from "./command.js";
 
 useApp();
 
-vi.setConfig({ testTimeout: 60_000, hookTimeout: 60_000 });
-
 const definition = (step: string) => `import { defineWorkflow } from "@stepwise/workflow";
 import { z } from "zod";
 export const order = defineWorkflow({ input: z.object({}) })

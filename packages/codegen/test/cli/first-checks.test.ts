@@ -62,4 +62,4 @@ export default { resolve: { conditions }, ssr: { resolve: { conditions } } };`,
   expect(types.status).toBe(0);
   const tested = run("vitest", "run", "--root", cwd, "--maxWorkers=1");
   expect(tested.status, `${tested.stdout}${tested.stderr}`).toBe(0);
-}, 300_000);
+});

@@ -15,11 +15,10 @@ import { app, useApp } from "./command.js";
 
 useApp();
 
-/**
+/*
  * The command as processes of their own: what happens when they are killed, run side by side, or
  * run elsewhere.
  */
-vi.setConfig({ testTimeout: 120_000, hookTimeout: 120_000 });
 
 let main = "";
 beforeAll(async () => {

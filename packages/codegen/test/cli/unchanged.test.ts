@@ -1,7 +1,7 @@
 import { spawnSync } from "node:child_process";
 import { appendFile, cp, readdir, readFile, stat, utimes, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { afterAll, afterEach, beforeAll, beforeEach, expect, test, vi } from "vitest";
+import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from "vitest";
 import { rm } from "../../../../scripts/folders.mjs";
 import { compile, writeGenerated } from "../../src/compile.js";
 import { settledStamp } from "../../src/discover/stamp.js";
@@ -33,9 +33,6 @@ Module._load = function (request, ...rest) {
   return load.call(this, request, ...rest);
 };`,
 );
-
-// Each run is a process, and loads the whole compiler.
-vi.setConfig({ testTimeout: 60_000, hookTimeout: 60_000 });
 
 let main = "";
 beforeAll(async () => {

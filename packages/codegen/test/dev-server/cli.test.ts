@@ -3,7 +3,7 @@ import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { Counter } from "@stepwise/testing";
-import { afterAll, beforeAll, expect, onTestFinished, test, vi } from "vitest";
+import { afterAll, beforeAll, expect, onTestFinished, test } from "vitest";
 import { rmSync } from "../../../../scripts/folders.mjs";
 import { readEvents, readJson, readSeed } from "../../src/cli/run-input.js";
 import { compile } from "../../src/compile.js";
@@ -51,9 +51,6 @@ export const fails = defineWorkflow({ input: z.object({}) })
     },
   });
 `;
-
-// Each run bundles an app: half a second here, more on a busy machine.
-vi.setConfig({ testTimeout: 180_000 });
 
 let app: TestApp;
 beforeAll(async () => {

@@ -3,8 +3,6 @@ import { expect, test, vi } from "vitest";
 import { openBackEnd } from "../../src/dev-server/back-end.js";
 import { type TestApp, writeApp } from "./app.js";
 
-vi.setConfig({ testTimeout: 60_000 });
-
 /** A component as packages ship them, here in TypeScript. It needs no export for tests. */
 function tallyPackage(): Record<string, string> {
   const exports = { "./convex.config": "./src/component/convex.config.ts" };

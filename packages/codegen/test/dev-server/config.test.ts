@@ -1,9 +1,6 @@
-import { afterEach, expect, test, vi } from "vitest";
+import { afterEach, expect, test } from "vitest";
 import { type RunEvent, runWorkflow } from "../../src/dev-server/index.js";
 import { convexConfig, type TestApp, writeApp } from "./app.js";
-
-// Each run bundles an app: half a second here, more on a busy machine.
-vi.setConfig({ testTimeout: 60_000 });
 
 const FLOWS = `
   import { defineWorkflow } from "@stepwise/workflow";

@@ -3,7 +3,7 @@ import { existsSync } from "node:fs";
 import { readdir, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
-import { afterAll, afterEach, beforeAll, describe, expect, test, vi } from "vitest";
+import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
 import { mkdtemp, rm } from "../../../../scripts/folders.mjs";
 import { ProgressLines } from "../../src/cli/progress.js";
 import { type RunEvent, type RunWorkflowOptions, runWorkflow } from "../../src/dev-server/index.js";
@@ -151,9 +151,6 @@ const FILES = {
     });
   `,
 };
-
-// Each run bundles an app: half a second here, more on a busy machine.
-vi.setConfig({ testTimeout: 60_000 });
 
 let app: TestApp;
 let events: RunEvent[] = [];
