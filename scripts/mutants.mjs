@@ -1072,4 +1072,20 @@ export const MUTANTS = [
     replace: "return one._creationTime - other._creationTime;",
     test: ["packages/workflow/test/kept.test.ts", "each kind of event comes back as it was sent"],
   },
+  {
+    name: "queue-not-counted",
+    says: "who is in the queue does not count for maxWaiting",
+    file: "workpool/src/core/limits/refuse.ts",
+    find: "count += (await inQueue.take(most - count)).length;",
+    replace: "void inQueue;",
+    profile: "pool",
+  },
+  {
+    name: "collect-last-is-first",
+    says: "a run that keeps the last start has the input of the first",
+    file: "workflow/src/component/features/collecting.ts",
+    find: 'keep === "last" ? await rows("desc").first() : null',
+    replace: 'keep === "last" ? await rows("asc").first() : null',
+    test: ["packages/workflow/test/collect.test.ts", "with the input of the last start"],
+  },
 ];
