@@ -34,6 +34,11 @@ const TABLE = {
       PAUSE_MS: larger("gate", "and opens when nothing waits any more"),
       LATE_MS: larger("carriers", "two places run twelve works at once"),
     },
+    "literal.ts": {
+      SHOWN: larger("workflow/odd-options", "and a message shows a value that is in itself"),
+      MOST_LEVELS: larger("workflow/odd-options", "and a message shows a value that is in itself"),
+      MOST_FIELDS: larger("workflow/odd-options", "and a message shows a value that is in itself"),
+    },
     "executors.ts": {
       OTHERS_MS: larger("numbers-queue", "are left to it for a tenth of a second"),
       MOST_IN_VAIN: larger("executors", "long works among short ones cost no call each 50 ms"),

@@ -219,6 +219,9 @@ describe("[S141] an option of another type is refused by its name, and nothing i
       }),
     ).toBe("an object that cannot be read");
     expect(literalText(Object.create(null))).toBe("{}");
+    expect(literalText("x".repeat(200))).toBe(`"${"x".repeat(100)}…"`);
+    const wide = Object.fromEntries(Array.from({ length: 9 }, (_none, n) => [`f${n}`, n]));
+    expect(literalText(wide)).toMatch(/ f7: 7, … }$/);
     const circle: Record<string, unknown> = {};
     circle.a = circle;
     expect(literalText(circle)).toBe("{ a: { a: { a: { … } } } }");
