@@ -776,7 +776,7 @@ export const MUTANTS = [
     name: "on-end-of-root-only",
     says: "a child has no onEnd",
     file: "workflow/src/component/features/ending.ts",
-    find: "run.onEnd === true && run.collects === undefined;",
+    find: "run.onEnd === true && hasInput;",
     replace: "run.onEnd === true && run.parentStep === undefined;",
     test: ["packages/workflow/test/on-end.test.ts", "runs for each child"],
   },

@@ -131,6 +131,34 @@ describe("a run that was to begin later", () => {
     },
   );
 
+  test("[S182] has the tags of what its schema gives then", async () => {
+    const last = `.step("first", { query: () => 1 })`;
+    const { deployment, deploy } = await deployed(
+      app(flow(URL, last)),
+      app(flow(`${TENANT}, tags: ({ input }) => ({ tenant: input.tenant })`, last)),
+    );
+    const id = await start(deployment, { input, runAfter: "1h" });
+    deploy();
+    await deployment.drive();
+    expect(await status(deployment, id)).toMatchObject({ tags: { tenant: "acme" } });
+  });
+
+  test("[S170] has no onEnd called if its input does not fit, which that would read", async () => {
+    const last = `.step("first", { query: () => 1 })`;
+    const onEnd = `onEnd: { mutation: (_ctx, { input }) => void input.tenant.length }`;
+    const { deployment, deploy } = await deployed(
+      app(flow(`${URL}, onEnd: { mutation: () => {} }`, last)),
+      app(flow(`${REQUIRED}, ${onEnd}`, last)),
+    );
+    const id = await start(deployment, { input, runAfter: "1h" });
+    deploy();
+    await deployment.drive();
+    const ended = await status(deployment, id);
+    expect(ended).toMatchObject({ state: "failed", error: { kind: "invalidInput" } });
+    expect(ended).not.toHaveProperty("onEndError");
+    expect(await deployment.pending()).toBe(0);
+  });
+
   test.each([
     ["imported", "given"],
     ["built of what is imported", "z.object(given.shape)"],
@@ -294,10 +322,11 @@ describe("an event that was kept", () => {
 describe("a run that is restarted", () => {
   const fails = (reads: string) => `.step("first", { action: ${reads} })`;
 
-  test("[S102] [S136] has what the present schema gives of the same input", async () => {
+  test("[S102] [S136] [S182] has what the present schema gives of the same input", async () => {
+    const tags = "tags: ({ input }) => ({ tenant: input.tenant })";
     const { deployment, deploy } = await deployed(
       app(flow(URL, fails(`() => { throw new Error("broken"); }`))),
-      app(flow(TENANT, fails(SEEN))),
+      app(flow(`${TENANT}, ${tags}`, fails(SEEN))),
     );
     const id = await start(deployment, { input: { url: "a" } });
     await deployment.drive();
@@ -305,6 +334,7 @@ describe("a run that is restarted", () => {
     await deployment.call("steering:restart", { name: "flow", runId: id });
     await deployment.drive();
     expect(await deployment.see(id)).toMatchObject({ state: "completed", output: ["a", "ACME"] });
+    expect(await status(deployment, id)).toMatchObject({ tags: { tenant: "acme" } });
   });
 
   test("[S102] [S136] is not, if it does not fit: it throws as start does, and nothing changes", async () => {

@@ -98,6 +98,17 @@ describe("[S141] a list with a hole is refused, with its place", () => {
   });
 });
 
+test("[S21] arguments that no call takes are refused at once, with their size", async () => {
+  const call = async () => await Promise.reject(new Error("called"));
+  const error: unknown = await callFor("ask", { text: "x".repeat(17 << 20) }, call).catch(
+    (thrown) => thrown,
+  );
+  expect(describeThrown(error)).toMatchObject({
+    kind: "tooLarge",
+    message: expect.stringMatching(/The args of "ask" .* take 1782\d+ bytes of 16777216/),
+  });
+});
+
 test.each([null, [1], "text", 5n])("[S141] arguments that are no object: %s", async (args) => {
   const call = async () => await Promise.reject(new Error("called"));
   await expect(callFor("ask", args, call)).rejects.toThrow(

@@ -23,17 +23,19 @@ async function load(modules: Modules): Promise<Loaded> {
   const paths = Object.keys(modules);
   const root = paths.find((path) => path.includes("_generated"))?.split("_generated", 1)[0] ?? "";
   const all = paths
+    .filter((path) => path.startsWith(root) && isDeployed(path.slice(root.length)))
     .map((path) => ({ path, name: path.slice(root.length).replace(/\.[^.]+$/, "") }))
-    .filter(({ path, name }) => path.startsWith(root) && isDeployed(name))
     .map(async ({ path, name }) => [name, (await modules[path]!()) as Module] as const);
   return new Map(await Promise.all(all));
 }
 
-/** Returns false for files that hold no functions; some cannot even be loaded outside of Convex. */
-function isDeployed(name: string): boolean {
-  // Convex takes no file with a second dot for a module: convex.config.ts, orders.test.ts.
-  const isConfig = name.split("/").at(-1)?.includes(".") === true;
-  return !isConfig && name !== "schema" && !name.startsWith("_generated");
+/**
+ * Returns false for files that Convex takes for no module, such as convex.config.ts, orders.test.ts,
+ * #draft.ts or README.md. Some cannot even be loaded outside of Convex.
+ */
+function isDeployed(path: string): boolean {
+  const isModule = /(?:^|\/)[^#. /][^. /]*\.[cm]?[jt]sx?$/.test(path);
+  return isModule && !/^schema\.|^_generated\//.test(path);
 }
 
 /** What is deployed, by component. */

@@ -47,6 +47,7 @@ import {
   vRead,
   vTagValue,
   vToken,
+  vTags,
 } from "./validators.js";
 
 const vStart = v.object({
@@ -150,12 +151,14 @@ export const unbegun = query({
 
 /** The input of a run that begins, as its present schema gives it. */
 export const reparsed = mutation({
-  args: { token: vToken, ...inputFields },
+  args: { token: vToken, ...inputFields, tags: v.optional(vTags) },
   returns: v.null(),
-  handler: async (ctx, { token, ...input }) => {
+  handler: async (ctx, { token, tags, ...input }) => {
     const step = await stepWithId(ctx, token.step);
-    if (step !== null && isActive(step, token))
-      await ctx.db.patch("runs", step.run, await replaceInput(ctx, step.run, input));
+    if (step === null || !isActive(step, token)) return null;
+    await ctx.db.patch("runs", step.run, await replaceInput(ctx, step.run, input));
+    const run = tags && (await ctx.db.get("runs", step.run));
+    if (run && run.parentRun === undefined) await putTags(ctx, run, tags);
     return null;
   },
 });

@@ -5,6 +5,7 @@ import { parserOf } from "./collect.js";
 import type { Bound } from "./functions.js";
 import { parsedAgain } from "./input.js";
 import { referenceTo } from "./reference.js";
+import { tagsOf } from "./tags.js";
 
 /** The node that errors of a run's input name. No node has this name. */
 export const INPUT = "input";
@@ -31,7 +32,9 @@ export async function inputAtBeginning(
   try {
     const again = parsedAgain(parserOf(referenceTo(own, own.definition)), input);
     if (again === undefined) return {};
-    await ctx.runMutation(reparsed, { token, ...again });
+    const { workflow: name, definition } = own;
+    const tags = tagsOf({ name, definition }, again.input);
+    await ctx.runMutation(reparsed, { token, ...again, tags });
     return { input: again.input };
   } catch (error) {
     const at = { workflow: own.workflow, node: INPUT, attempt };

@@ -69,7 +69,7 @@ export async function restartBy(
     input: next,
     one: begins === null ? undefined : oneOf(workflow, begins.input),
     standing: begins === null ? undefined : standingOf(workflow, begins.input),
-    tags: given && tagsOf(workflow, given.input),
+    tags: next && tagsOf(workflow, next.input),
   });
 }
 

@@ -478,6 +478,7 @@ export type ComponentApi<Name extends string | undefined = string | undefined> =
         };
         input: any;
         given?: { value?: any };
+        tags?: Record<string, string | number | boolean>;
       },
       null,
       Name

@@ -123,6 +123,10 @@ async function isTooLate(ctx: MutationCtx, run: Run, { undoable }: Completed) {
   return (await ctx.db.get("steps", parentStep))?.won !== undefined;
 }
 
+/** Says whether the schema has refused its input. No node is called so. */
+const isRefused = (end: End): boolean =>
+  end.state !== "completed" && end.error.node === "input" && end.error.kind === "invalidInput";
+
 /** @returns as {@link endRun}. */
 async function finishRun(ctx: MutationCtx, run: Run, end: End): Promise<Work | undefined> {
   const { state } = end;
@@ -132,8 +136,9 @@ async function finishRun(ctx: MutationCtx, run: Run, end: End): Promise<Work | u
       : { error: end.error };
   const endedAt = Date.now();
   const startedAt = run.state === "pending" ? endedAt : run.startedAt;
-  // One that collects starts has no input yet, which an `onEnd` may read.
-  const hasOnEnd = run.onEnd === true && run.collects === undefined;
+  // One that collects starts has no input yet, and one whose input was refused none that fits.
+  const hasInput = run.collects === undefined && !isRefused(end);
+  const hasOnEnd = run.onEnd === true && hasInput;
   const ending = hasOnEnd ? (run.root ?? run._id) : undefined;
   const over = { ...NOT_GOING, endsAs: undefined, ending };
   const ended = { state, ...result, ...over, startedAt, endedAt };
