@@ -1511,6 +1511,7 @@ export type ComponentApi<Name extends string | undefined = string | undefined> =
             running: number;
             atMost: number;
             place: number;
+            fairness?: string;
             nextAt?: number;
             paused?: { by?: string; until?: number };
             until?: number;
@@ -1797,6 +1798,7 @@ export type ComponentApi<Name extends string | undefined = string | undefined> =
             running: number;
             atMost: number;
             place: number;
+            fairness?: string;
             nextAt?: number;
             paused?: { by?: string; until?: number };
             until?: number;
@@ -1955,6 +1957,7 @@ export type ComponentApi<Name extends string | undefined = string | undefined> =
               running: number;
               atMost: number;
               place: number;
+              fairness?: string;
               nextAt?: number;
               paused?: { by?: string; until?: number };
               until?: number;
