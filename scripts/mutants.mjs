@@ -736,8 +736,8 @@ export const MUTANTS = [
     name: "one-more-waits",
     says: "one more than may waits for a limit",
     file: "workpool/src/core/limits/refuse.ts",
-    find: "if (before + count <= most) continue;",
-    replace: "if (before + count <= most + 1) continue;",
+    find: "if (before + own <= most) continue;",
+    replace: "if (before + own <= most + 1) continue;",
     profile: "pool",
   },
   {

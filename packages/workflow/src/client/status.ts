@@ -69,14 +69,13 @@ export interface Reached<Workflow> {
   queuedAt?: number;
   beganAt?: number;
   /**
-   * For an action that a limit holds back: the limit, how many run and how many may. `place` is its
-   * place among actions with the same limits and keys: 201 if more than 200 come before it. With
-   * `fairness`, the key of that, it is the place among those of this key, which take turns with
-   * others. With
-   * `nextAt`, it waits for the limit's rate, which lets the next one start then; `running` is how
-   * many of the burst are used up. With `paused`, the limit starts nothing: `by` says who paused
-   * it, and `until` for how long, in ms since the epoch. A `RetryAfter` that holds the limit is
-   * such a pause. `until`: when its `waitAtMost` is over.
+   * For an action that a limit holds back: the limit, how many run and how many may. `place` is
+   * its place among actions with the same limits and keys: 201 if more than 200 come before it.
+   * With `fairness`, the key of that, it is the place among those of this key, which take turns
+   * with others. With `nextAt`, it waits for the limit's rate, which lets the next one start then;
+   * `running` is how many of the burst are used up. With `paused`, the limit starts nothing: `by`
+   * says who paused it, and `until` for how long, in ms since the epoch. A `RetryAfter` that holds
+   * the limit is such a pause. `until`: when its `waitAtMost` is over.
    */
   waitsFor?: {
     limit: string;
