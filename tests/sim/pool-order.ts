@@ -112,7 +112,8 @@ export class PoolOrder {
   #mostBefore(line: string): number {
     const gate = gateOf(this.deployment, this.component);
     if (gate === undefined) return MOST_BEFORE;
-    const permits = JSON.parse(line) as string[];
+    const of = JSON.parse(line) as string[] | { permits: string[] };
+    const permits = Array.isArray(of) ? of : of.permits;
     const isRated = permits.some((each) => gate.limits?.[nameOf(each)]?.rate !== undefined);
     const most = isRated ? [1] : permits.map((each) => Math.max(1, limitOf(gate, each)));
     return Math.min(MOST_BEFORE, ...most.map((each) => each - 1));

@@ -26,7 +26,7 @@ export interface Waited {
   /** How long it might take, if it might not take for ever. */
   readonly atMost: number;
 }
-type Row = Pick<Doc<"waiting">, "work" | "permits" | "at">;
+type Row = Pick<Doc<"waiting">, "work" | "permits" | "group" | "at"> & { readonly line?: string };
 type Write = Commit["writes"][number];
 
 /** What those who look know of works. */
@@ -92,7 +92,7 @@ export class PoolWaits {
       if (wait.isScarce) this.#left.push(this.#shown.commit);
     }
     const added: Wait[] = [];
-    for (const [work, { permits = [], at }] of joined) {
+    for (const [work, { permits = [], group = "", line = group, at }] of joined) {
       if (this.#waits.has(work)) continue;
       const isScarce = permits.includes(SCARCE);
       const wait = {
@@ -100,7 +100,7 @@ export class PoolWaits {
         commit: this.#shown.commit,
         isScarce,
         isLast: at === commit.ts,
-        line: JSON.stringify(permits),
+        line,
       };
       if (isScarce && this.of.mayBeRefused(work, commit)) added.push(wait);
       this.#waits.set(work, wait);

@@ -100,6 +100,10 @@ test.each([
   [{ limit: "exports", running: 5, atMost: 5, place: 12 }, "exports (5 of 5 running), 12th"],
   [{ limit: "exports", running: 2, atMost: 0, place: 1 }, "exports (paused), 1st"],
   [
+    { limit: "exports", running: 2, atMost: 2, place: 2, fairness: "acme" },
+    "exports (2 of 2 running), 2nd of acme",
+  ],
+  [
     {
       limit: "exports",
       running: 2,

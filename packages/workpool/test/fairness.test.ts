@@ -8,9 +8,13 @@ virtualTime();
 
 function shared(maxParallelism: number) {
   const app = new TestApp();
-  const pool = new Workpool(components.workpool, { maxParallelism });
+  const limits = { exports: { total: 1 }, api: { rate: { limit: 2, per: 1_000, burst: 1 } } };
+  const pool = new Workpool(components.workpool, { maxParallelism, limits });
   const { sleep } = internal.jobs;
-  const enqueue = (label: string, options: Pick<EnqueueOptions, "fairness" | "priority"> = {}) =>
+  const enqueue = (
+    label: string,
+    options: Pick<EnqueueOptions, "fairness" | "limits" | "priority"> = {},
+  ) =>
     app.t.mutation(
       async (ctx) => await pool.enqueueAction(ctx, sleep, { label, ms: 5_000 }, options as object),
     );
@@ -38,6 +42,25 @@ test("[S211] a key does not wait for all that others have enqueued before, or wi
   // One of each of the others, and the one that ran when it came.
   expect((await begun()).indexOf("late")).toBeLessThanOrEqual(4);
 });
+
+test.each(["exports", "api"])(
+  "[S235] keys that wait for %s take turns, and within a key the order stays",
+  async (limit) => {
+    const { app, enqueue, begun } = shared(10);
+    const limits = { [limit]: true as const };
+    for (const key of ["a", "b", "c"])
+      for (let n = 1; n <= 4; n++)
+        await enqueue(`${key}${n}`, { limits, fairness: { key }, priority: 60_000 });
+    await enqueue("late", { limits, fairness: { key: "d" } });
+    await app.drive();
+    expect((await begun()).indexOf("late")).toBeLessThanOrEqual(4);
+    for (const key of ["a", "b", "c"])
+      expect((await begun()).filter((label) => label.startsWith(key))).toEqual(
+        [1, 2, 3, 4].map((n) => `${key}${n}`),
+      );
+    expect(await app.leftovers()).toEqual(NOTHING_LEFT);
+  },
+);
 
 test("[S211] of slots that are shared each key gets as many as its weight says", async () => {
   const { app, enqueue, begun } = shared(8);

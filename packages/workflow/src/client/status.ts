@@ -70,10 +70,11 @@ export interface Reached<Workflow> {
   /**
    * The limit that holds an action back, how many run and how many may. `place` is its place
    * among actions with the same limits and keys: 201 if more than 200 come before it. With
-   * `nextAt`, it waits for the limit's rate, which lets the next one start then; `running` is how
-   * many of the burst are used up. With `paused`, the limit starts nothing: `by` says who paused
-   * it, and `until` for how long, in ms since the epoch. A `RetryAfter` that holds the limit is
-   * such a pause. `until`: when its `waitAtMost` is over.
+   * `fairness`, the key of that, it is the place among those of this key, which take turns with
+   * others. With `nextAt`, it waits for the limit's rate, which lets the next one start then;
+   * `running` is how many of the burst are used up. With `paused`, the limit starts nothing: `by`
+   * says who paused it, and `until` for how long, in ms since the epoch. A `RetryAfter` that holds
+   * the limit is such a pause. `until`: when its `waitAtMost` is over.
    */
   waitsFor?: {
     limit: string;
@@ -81,6 +82,7 @@ export interface Reached<Workflow> {
     running: number;
     atMost: number;
     place: number;
+    fairness?: string;
     nextAt?: number;
     paused?: { by?: string; until?: number };
     until?: number;

@@ -54,13 +54,14 @@ export function badgeOf(state: State | undefined): Badge {
   return state === undefined ? IDLE : BADGES[state];
 }
 
-/** Writes a limit such as `tenant acme (3 of 3 running), 41st`. */
+/** Writes a limit such as `tenant acme (3 of 3 running), 41st`, or `…, 2nd of acme`. */
 function limitShown({
   limit,
   key,
   running,
   atMost,
   place,
+  fairness,
   nextAt,
   paused,
 }: NonNullable<Step["waitsFor"]>): string {
@@ -74,7 +75,8 @@ function limitShown({
   const isPaused = paused !== undefined || atMost === 0;
   const stopped = isPaused ? `paused${byWhom}${ends}` : undefined;
   const why = stopped ?? (isRate ? `rate used up, ${of}` : `${of} running`);
-  return `${name} (${why}), ${first}`;
+  const among = fairness === undefined ? "" : ` of ${fairness}`;
+  return `${name} (${why}), ${first}${among}`;
 }
 
 const timeShown = (at: number): string => new Date(at).toLocaleString();

@@ -52,13 +52,16 @@ export function randomLane({ fair }: Pick<Work, "fair">, lanes: number): number 
 const lanesOf = (fair: Fair | undefined, lanes: number): number =>
   fair === undefined ? lanes : Math.ceil(lanes / POOL_LANES_PER_LANE);
 
-function firstLaneOf(key: string | undefined): number {
-  if (key === undefined) return 0;
-  // FNV-1a. Keys that have the same one share what they get.
+// Keys that have the same hash share what they get.
+const firstLaneOf = (key: string | undefined): number =>
+  key === undefined ? 0 : (hashOf(key) + 1) * LANES_OF_KEY;
+
+/** FNV-1a: a whole number below 2^32. */
+export function hashOf(text: string): number {
   let hash = 0x811c9dc5;
-  for (let index = 0; index < key.length; index++)
-    hash = Math.imul(hash ^ key.charCodeAt(index), 0x01000193) >>> 0;
-  return (hash + 1) * LANES_OF_KEY;
+  for (let index = 0; index < text.length; index++)
+    hash = Math.imul(hash ^ text.charCodeAt(index), 0x01000193) >>> 0;
+  return hash;
 }
 
 /** Says whether works with keys may wait: since the gate was closed, one has joined the queue. */

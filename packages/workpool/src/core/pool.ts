@@ -112,7 +112,7 @@ export async function completeWork(ctx: HostCtx, host: Host, ended: Ended, succe
   if (ended.count !== undefined) poolTx(ctx).counts.set(slot._id, ended.count(slot.counts));
   const permits = await giveBack(ctx, slot.permits);
   if (await goesOn(ctx, host, { ...ended, held: slot, permits }, successor)) return;
-  await wakeLines(ctx, host, permits);
+  await wakeLines(ctx, host, { permits, after: slot.turn });
 }
 
 /** What becomes of the slot. @returns whether the works that wait for the permits were woken. */
@@ -142,7 +142,11 @@ async function goesOn(
   } else if (next) {
     await queueBehindOthers(ctx, host, gate, slot, next);
     return false;
-  } else if (isFirst && (await wakeLines(ctx, host, permits, { slot, handOvers }))) return true;
+  } else if (
+    isFirst &&
+    (await wakeLines(ctx, host, { permits, after: slot.turn }, { slot, handOvers }))
+  )
+    return true;
   if (!gate.open) await handOver(ctx, host, gate, slot, ended);
   else await freeSlot(ctx, slot._id, ended.mayEnqueue === true ? OFFERED : undefined);
   return false;

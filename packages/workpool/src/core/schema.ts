@@ -123,6 +123,8 @@ export const poolTables = {
     fair: v.optional(v.string()),
     /** What its work holds of its limits: given back with the slot. */
     permits: v.optional(v.array(v.union(v.id("permits"), vHeld))),
+    /** The turn of its work's line, if it has limits: see limits/lines.ts. */
+    turn: v.optional(v.number()),
     /** When another carrier has begun the work. */
     beganAt: v.optional(v.number()),
     /** The start of this work alone has turned the watchdog on: its end may turn it off. */
@@ -184,7 +186,7 @@ export const poolTables = {
     line: v.string(),
     /** The permit of which none was free when the line was last looked at. */
     blockedBy: v.string(),
-    /** Ends begin at a random one of the lines that their permits block. */
+    /** Its turn among the lines that wait for one permit. */
     hash: v.number(),
   })
     .index("by_line", ["line"])
@@ -208,6 +210,8 @@ export const poolTables = {
     /** While works wait for it: what lets them go on, and when. */
     job: v.optional(v.id("_scheduled_functions")),
     dueAt: v.optional(v.number()),
+    /** The turn of the line that went on last. */
+    after: v.optional(v.number()),
   })
     .index("by_name", ["name"])
     .index("by_full", ["job", "fullAt"]),

@@ -16,6 +16,7 @@ import { takeCounts } from "./counts.js";
 import { lacksPlaces, slotsWithPlace } from "./gate.js";
 import { cancelPending, isPending } from "./jobs.js";
 import { spend } from "./limits/buckets.js";
+import { lineOf, turnOf } from "./limits/lines.js";
 import { poolTx } from "./transaction.js";
 
 export const freeSlotArgs = { from: v.number(), count: v.number(), upTo: v.number() };
@@ -217,7 +218,8 @@ export async function holdSlot(
     startedTheWatch: undefined,
   };
   const permits = ofLimits && [...ofLimits];
-  const whose = { fair: asks.fair?.key, permits };
+  const turn = asks.permits && turnOf(lineOf(asks));
+  const whose = { fair: asks.fair?.key, permits, turn };
   const held = { work, timeoutMs, ...whose, startedAt: now, heldSince: now, handOvers: 0 };
   const counts = takeCounts(ctx, slot);
   await ctx.db.patch("slots", slot, { ...fresh, reporting: undefined, ...held, ...how, ...counts });
@@ -281,7 +283,13 @@ export async function watchReport(
 
 /** It keeps whose it was last. @param work who it is for. Default: everybody. */
 export async function freeSlot(ctx: MutationCtx, slot: SlotId, work?: typeof OFFERED) {
-  const none = { job: undefined, mayTake: undefined, shared: undefined, permits: undefined };
+  const none = {
+    job: undefined,
+    mayTake: undefined,
+    shared: undefined,
+    permits: undefined,
+    turn: undefined,
+  };
   const free = { work, ...none, heldSince: Date.now() };
   await ctx.db.patch("slots", slot, { ...free, ...takeCounts(ctx, slot) });
 }

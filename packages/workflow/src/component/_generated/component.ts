@@ -1512,6 +1512,7 @@ export type ComponentApi<Name extends string | undefined = string | undefined> =
             running: number;
             atMost: number;
             place: number;
+            fairness?: string;
             nextAt?: number;
             paused?: { by?: string; until?: number };
             until?: number;
@@ -1798,6 +1799,7 @@ export type ComponentApi<Name extends string | undefined = string | undefined> =
             running: number;
             atMost: number;
             place: number;
+            fairness?: string;
             nextAt?: number;
             paused?: { by?: string; until?: number };
             until?: number;
@@ -1956,6 +1958,7 @@ export type ComponentApi<Name extends string | undefined = string | undefined> =
               running: number;
               atMost: number;
               place: number;
+              fairness?: string;
               nextAt?: number;
               paused?: { by?: string; until?: number };
               until?: number;

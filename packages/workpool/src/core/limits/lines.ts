@@ -1,5 +1,6 @@
 import type { ObjectType } from "convex/values";
 import type { Doc, Host, HostCtx, HostQueryCtx, MutationCtx, QueryCtx, Work } from "../context.js";
+import { hashOf } from "../fair.js";
 import { queuedOf, workOfQueued } from "../queued.js";
 import { keepSweeping } from "../watch.js";
 import { type Spent, waitForBucket } from "./buckets.js";
@@ -8,10 +9,11 @@ import { giveBack, type lookAtLineArgs } from "./permits.js";
 import { watchWait } from "./unattended.js";
 
 /*
- * Works with the same limits and keys that wait for one of them are a line, in the order in which
- * they came. A line has a document while works are in it: who enqueues reads that, and no permits,
+ * Works with the same limits and keys, also of fairness, that wait for one of them are a line, in
+ * the order in which they came. A line has a document while works are in it: who enqueues reads that, and no permits,
  * so that enqueues of a busy key conflict with nobody. The document names one permit of which none
- * was free. The end of a work that held one of these looks at the line, and nobody else does.
+ * was free. The end of a work that held one of these looks at the line, and nobody else does. Lines
+ * that wait for one permit take turns: the next one after that of the work which has ended.
  */
 
 type Line = Doc<"lines">;
@@ -22,13 +24,19 @@ export interface Full {
   readonly at?: number;
 }
 
-/** Names the line of works that need these permits. */
-export function lineOf(permits: readonly string[]): string {
-  return JSON.stringify(permits);
+/** Names the line of works that need these permits, and have this key of fairness. */
+export function lineOf({ permits = [], fair }: Pick<Work, "permits" | "fair">): string {
+  return JSON.stringify(fair === undefined ? permits : { permits, fair: fair.key });
 }
 
 /** What the works of a line need. */
-export const permitsIn = ({ line }: Pick<Line, "line">): string[] => JSON.parse(line) as string[];
+export function permitsIn({ line }: Pick<Line, "line">): string[] {
+  const of = JSON.parse(line) as string[] | { permits: string[] };
+  return Array.isArray(of) ? of : of.permits;
+}
+
+/** Where a line comes in the turns of those that wait for one permit. */
+export const turnOf = (line: string): number => hashOf(line) / 2 ** 32;
 
 export async function findLine(ctx: QueryCtx, line: string): Promise<Line | null> {
   return await ctx.db
@@ -37,20 +45,31 @@ export async function findLine(ctx: QueryCtx, line: string): Promise<Line | null
     .first();
 }
 
-/** Lines that wait for the permit, from a random one on: ends of one moment take different ones. */
-export async function someBlockedBy(ctx: QueryCtx, permit: string, most: number): Promise<Line[]> {
-  const at = Math.random();
-  const between = async (from: number, to: number, count: number): Promise<Line[]> =>
-    await ctx.db
-      .query("lines")
-      .withIndex("by_blocked", (q) => q.eq("blockedBy", permit).gte("hash", from).lt("hash", to))
-      .take(count);
-  const lines = await between(at, 1, most);
-  return lines.length === most ? lines : [...lines, ...(await between(0, at, most - lines.length))];
+/**
+ * Lines that wait for the permit, all around.
+ * @param after they begin after this turn. Default: after a random one.
+ */
+export async function someBlockedBy(
+  ctx: QueryCtx,
+  permit: string,
+  most: number,
+  after = Math.random(),
+): Promise<Line[]> {
+  const behind = await ctx.db
+    .query("lines")
+    .withIndex("by_blocked", (q) => q.eq("blockedBy", permit).gt("hash", after))
+    .take(most);
+  if (behind.length === most) return behind;
+  const before = await ctx.db
+    .query("lines")
+    .withIndex("by_blocked", (q) => q.eq("blockedBy", permit).lte("hash", after))
+    .take(most - behind.length);
+  return [...behind, ...before];
 }
 
-export async function lineBlockedBy(ctx: QueryCtx, permit: string): Promise<Line | null> {
-  return (await someBlockedBy(ctx, permit, 1))[0] ?? null;
+/** The first of these. */
+export async function lineBlockedBy(ctx: QueryCtx, permit: string, after?: number) {
+  return (await someBlockedBy(ctx, permit, 1, after))[0] ?? null;
 }
 
 /** Lines that wait for the permit. */
@@ -78,7 +97,7 @@ export async function blockLine(
   if (at !== undefined) await waitForBucket(ctx, host, { full: blockedBy, at });
   const found = await findLine(ctx, line);
   if (found === null) {
-    await ctx.db.insert("lines", { line, blockedBy, hash: Math.random() });
+    await ctx.db.insert("lines", { line, blockedBy, hash: turnOf(line) });
     // Nothing may run while it waits for a rate.
     if (at !== undefined) await keepSweeping(ctx, host);
   } else if (found.blockedBy !== blockedBy) await ctx.db.patch("lines", found._id, { blockedBy });

@@ -28,11 +28,11 @@ export async function refuseIfTooManyWait(
   if (gate === null) return;
   const isStarted = new Set(started.map(({ work }) => work));
   const added = new Map<string, { count: number; lines: Set<string> }>();
-  for (const { work, permits = [] } of works)
-    for (const permit of permits) {
-      if (isStarted.has(work) || mostWaiting(gate, permit) === undefined) continue;
+  for (const each of works)
+    for (const permit of each.permits ?? []) {
+      if (isStarted.has(each.work) || mostWaiting(gate, permit) === undefined) continue;
       const { count = 0, lines = new Set<string>() } = added.get(permit) ?? {};
-      added.set(permit, { count: count + 1, lines: lines.add(lineOf(permits)) });
+      added.set(permit, { count: count + 1, lines: lines.add(lineOf(each)) });
     }
   for (const [permit, { count, lines }] of added) {
     const most = mostWaiting(gate, permit) ?? Infinity;

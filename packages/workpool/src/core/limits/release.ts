@@ -30,7 +30,8 @@ export async function releaseRate(
   const written = { job: undefined, dueAt: undefined, at: notLater(bucket) };
   poolTx(ctx).releasing.set(name, bucket);
   await writeBucket(ctx, name, bucket, written);
-  const next = await releaseSome(ctx, host, permitOfRate(name));
+  const { next, last } = await releaseSome(ctx, host, permitOfRate(name), bucket.after);
+  if (last !== bucket.after) await ctx.db.patch("buckets", bucket._id, { after: last });
   // What ends a pause of the pool has all lines looked at.
   if (next === null || (await knownGate(ctx)).maxParallelism === 0) return;
   const { isUsedUp, ...full } = next;
@@ -41,35 +42,44 @@ export async function releaseRate(
 /** @param isUsedUp the transaction is, and the bucket may not be. */
 type Next = KeptBack & { readonly isUsedUp?: boolean };
 
-/** @returns when to look again; null if nobody waits. */
-async function releaseSome(ctx: HostCtx, host: Host, full: string): Promise<Next | null> {
+/** @returns when to look again; null if nobody waits. And the turn of the line that went on last. */
+async function releaseSome(
+  ctx: HostCtx,
+  host: Host,
+  full: string,
+  after: number | undefined,
+): Promise<{ next: Next | null; last: number | undefined }> {
   let lines: Doc<"lines">[] = [];
+  let last = after;
   for (let released = 0; await hasRoom(ctx, HALF_OF_A_TRANSACTION);) {
     // Lines that wait for one bucket go on in turn.
-    if (lines.length === 0) lines = await someBlockedBy(ctx, full, MOST_TRIED);
+    if (lines.length === 0) lines = await someBlockedBy(ctx, full, MOST_TRIED, last);
     const line = lines.shift();
-    if (line === undefined) return null;
+    if (line === undefined) return { next: null, last };
     const row = await firstOf(ctx, line);
     if (row === null) {
       // A line that was busy stays for a round: who enqueues then reads it alone.
       const stays = released > 0 && (await linesBlockedBy(ctx, full, 2)).length === 1;
-      if (stays) return { full, at: 0 };
+      if (stays) return { next: { full, at: 0 }, last };
       await endLine(ctx, line);
       continue;
     }
     const gate = await knownGate(ctx);
     const next = await startable(ctx, host, gate, line, row);
-    if (next.full === full) return { full, at: next.at ?? 0 };
+    if (next.full === full) return { next: { full, at: next.at ?? 0 }, last };
     if (next.full !== undefined) {
       await blockLine(ctx, host, line.line, next);
       continue;
     }
     const most = startsLeft(ctx, gate, row);
     const isReleased = (await goOn(ctx, host, gate, next, undefined, most)) !== "refused";
-    if (isReleased) lines.push(line);
+    if (isReleased) {
+      lines.push(line);
+      last = line.hash;
+    }
     // A callback of the one that does not start may have ended them.
     else lines = [];
     released += Number(isReleased);
   }
-  return { full, at: 0, isUsedUp: true };
+  return { next: { full, at: 0, isUsedUp: true }, last };
 }

@@ -17,9 +17,12 @@ export const vWaitsFor = v.object({
   running: v.number(),
   atMost: v.number(),
   /**
-   * Its place among those with the same limits and keys, from 1; 201 if more than 200 come first.
+   * Its place among those with the same limits and keys, also of fairness, from 1; 201 if more than
+   * 200 come first.
    */
   place: v.number(),
+  /** Its key of fairness. Works of other keys go on by turns with those of this one. */
+  fairness: v.optional(v.string()),
   /**
    * If its rate is used up: when the next may start. Then `running` is how many of the burst are
    * used.
@@ -61,7 +64,16 @@ export async function waitsForLimit(
   const at = upToOwn.findIndex(({ _id }) => _id === row._id);
   const place = (at === -1 ? upToOwn.length : at) + 1;
   const { name: limit, key } = whichOf(blockedBy);
-  return { limit, key, ...uses, place, paused: pause?.paused, until: await untilOf(ctx, row) };
+  const fairness = row.fair?.key;
+  return {
+    limit,
+    key,
+    ...uses,
+    place,
+    fairness,
+    paused: pause?.paused,
+    until: await untilOf(ctx, row),
+  };
 }
 
 type Paused = NonNullable<WaitsFor["paused"]>;

@@ -31,21 +31,23 @@ interface Offer {
 }
 
 /**
- * Lets the first work of a line go on for each permit that was given back: in the slot, in another
- * one, or in the queue. Limits of many keys come first, as who waits for them has waited for
- * others. @returns true if the slot was used.
+ * Lets the first work of a line go on for each permit that was given back: of the line whose turn is
+ * after that of the one that has ended. It goes on in the slot, in another one, or in the queue.
+ * Limits of many keys come first, as who waits for them has waited for others.
+ * @returns true if the slot was used.
  */
 export async function wakeLines(
   ctx: HostCtx,
   host: Host,
-  permits: readonly string[],
+  { permits, after }: { permits: readonly string[]; after: number | undefined },
   offer?: Offer,
 ): Promise<boolean> {
   const names = permits.toSorted((a, b) => Number(isOfKey(a)) - Number(isOfKey(b)));
   let left = offer;
   // Where each end took the first of a line, those of one moment lost 1.5 times each (the load
   // "moved" of scenes.test.ts).
-  for (const name of names) if (await wakeLine(ctx, host, name, LOOK, left)) left = undefined;
+  for (const name of names)
+    if (await wakeLine(ctx, host, name, { most: LOOK, after, offer: left })) left = undefined;
   return left !== offer;
 }
 
@@ -55,11 +57,10 @@ async function wakeLine(
   ctx: HostCtx,
   host: Host,
   name: string,
-  most: number,
-  offer?: Offer,
+  { most, after, offer }: { most: number; after?: number | undefined; offer?: Offer | undefined },
 ): Promise<boolean> {
   for (let tried = 0; tried < MOST_TRIED && (await hasRoom(ctx, ROOM_TO_COMPLETE)); tried++) {
-    const line = await lineBlockedBy(ctx, name);
+    const line = await lineBlockedBy(ctx, name, after);
     if (line === null) return false;
     // Whoever offers a slot has just read it.
     const gate = await (offer === undefined ? ensureGate : knownGate)(ctx);
@@ -203,7 +204,7 @@ export async function wakeSome(
   host: Host,
   { permits, from = 0 }: ObjectType<typeof wakeArgs>,
 ): Promise<void> {
-  for (const name of permits ?? []) await wakeLine(ctx, host, name, 1);
+  for (const name of permits ?? []) await wakeLine(ctx, host, name, { most: 1 });
   let after = from;
   for (let line = await nextLine(ctx, permits, after); line !== null;) {
     if (!(await wakeWhole(ctx, host, line)))
