@@ -10,7 +10,7 @@ import {
 } from "./drain.js";
 import { closeGate, LATE_BEGIN_MS, mayOpen, openGate, readGate } from "./gate.js";
 import { anyWaits, leaveQueueAt, seemToWait, seeQueueForAll } from "./queue.js";
-import { attemptOf, startExecutor, type Taken } from "./executors.js";
+import { attemptOf, startOwner, type Taken } from "./starts.js";
 import { startQueued } from "./hand-over.js";
 import { isAsking, ownerOf, rangeOf, type Ranges, rangesOf, sparesExecutors } from "./owners.js";
 import { hasRoom, ROOM_TO_COMPLETE } from "./room.js";
@@ -133,6 +133,6 @@ async function handOut(
     }
   }
   for (const [range, works] of together)
-    if (ranges !== undefined) await startExecutor(ctx, host, ranges, range, works);
+    if (ranges !== undefined) await startOwner(ctx, host, ranges, range, works);
   return filled;
 }

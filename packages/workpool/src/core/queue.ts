@@ -43,7 +43,6 @@ export async function joinQueue(
   }
   const id = await ctx.db.insert("waiting", { ...(await queuedOf(ctx, host, work)), lane, group });
   poolTx(ctx).joined.set(work.work, id);
-  if (work.permits !== undefined) poolTx(ctx).queued.push(id);
   await watchWait(ctx, host, work);
 }
 

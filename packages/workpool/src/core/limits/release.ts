@@ -1,15 +1,9 @@
-import type { Doc, Host, HostCtx } from "../context.js";
-import { knownGate } from "../gate.js";
+import type { Doc, Host, HostCtx, Work } from "../context.js";
+import { knownGate, MAX_PARALLELISM_LIMIT } from "../gate.js";
 import { HALF_OF_A_TRANSACTION, hasRoom, MOST_TRIED } from "../room.js";
+import { startWoken } from "../starts.js";
 import { poolTx } from "../transaction.js";
-import {
-  findBucket,
-  type KeptBack,
-  notLater,
-  startsLeft,
-  waitForBucket,
-  writeBucket,
-} from "./buckets.js";
+import { findBucket, type KeptBack, notLater, waitForBucket, writeBucket } from "./buckets.js";
 import { permitOfRate } from "./limits.js";
 import { blockLine, endLine, firstOf, linesBlockedBy, someBlockedBy } from "./lines.js";
 import { ROUND_MS } from "./rate.js";
@@ -43,14 +37,30 @@ type Next = KeptBack & { readonly isUsedUp?: boolean };
 
 /** @returns when to look again; null if nobody waits. */
 async function releaseSome(ctx: HostCtx, host: Host, full: string): Promise<Next | null> {
+  const woken: Work[] = [];
+  const next = await releaseInto(ctx, host, full, woken);
+  await startWoken(ctx, host, woken);
+  return next;
+}
+
+/** @param woken gets the works that start. */
+async function releaseInto(
+  ctx: HostCtx,
+  host: Host,
+  full: string,
+  woken: Work[],
+): Promise<Next | null> {
   let lines: Doc<"lines">[] = [];
-  for (let released = 0; await hasRoom(ctx, HALF_OF_A_TRANSACTION);) {
+  for (
+    let released = 0;
+    woken.length < MAX_PARALLELISM_LIMIT && (await hasRoom(ctx, HALF_OF_A_TRANSACTION));
+  ) {
     // Lines that wait for one bucket go on in turn.
     if (lines.length === 0) lines = await someBlockedBy(ctx, full, MOST_TRIED);
     const line = lines.shift();
     if (line === undefined) return null;
-    const row = await firstOf(ctx, line);
-    if (row === null) {
+    const [row] = await firstOf(ctx, line, 1);
+    if (row === undefined) {
       // A line that was busy stays for a round: who enqueues then reads it alone.
       const stays = released > 0 && (await linesBlockedBy(ctx, full, 2)).length === 1;
       if (stays) return { full, at: 0 };
@@ -64,12 +74,12 @@ async function releaseSome(ctx: HostCtx, host: Host, full: string): Promise<Next
       await blockLine(ctx, host, line.line, next);
       continue;
     }
-    const most = startsLeft(ctx, gate, row);
-    const isReleased = (await goOn(ctx, host, gate, next, undefined, most)) !== "refused";
-    if (isReleased) lines.push(line);
+    const work = await goOn(ctx, host, gate, next);
+    if (work !== null) lines.push(line);
     // A callback of the one that does not start may have ended them.
     else lines = [];
-    released += Number(isReleased);
+    released += Number(work !== null);
+    if (work !== null && work !== "queued") woken.push(work);
   }
   return { full, at: 0, isUsedUp: true };
 }

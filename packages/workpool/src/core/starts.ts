@@ -1,0 +1,116 @@
+import type {
+  AttemptToRun,
+  Gate,
+  Host,
+  HostCtx,
+  JobId,
+  MutationCtx,
+  Slot,
+  Work,
+} from "./context.js";
+import { readDrain, ringDrain } from "./drain.js";
+import { closeGate, knownGate } from "./gate.js";
+import { tryStart } from "./hand-over.js";
+import { giveBack } from "./limits/permits.js";
+import { own, ownerOf, rangeOf, type Ranges, rangesOf, spanOf, WIDTH } from "./owners.js";
+import { joinQueue } from "./queue.js";
+import { claimable, type HandOvers, holdSlot } from "./slots.js";
+import { poolTx } from "./transaction.js";
+import { keepWatchIn } from "./watch.js";
+
+/** A work that is to start in a slot. */
+export interface Placed {
+  readonly work: Work;
+  readonly held: Slot;
+  /** If it follows the one that held the slot before. */
+  readonly handOvers?: HandOvers | undefined;
+}
+/** A work that an executor is to run in a slot that it holds. */
+export type Taken = AttemptToRun & Placed;
+
+/** What an executor runs of a work; null if the work has a function of its own. */
+export async function attemptOf(ctx: MutationCtx, host: Host, work: Work) {
+  return (await host.executes?.attemptOf(ctx, work)) ?? null;
+}
+
+/** Schedules an executor for works that have left the queue; it owns the range from then on. */
+export async function startOwner(
+  ctx: MutationCtx,
+  host: Host,
+  ranges: Ranges,
+  range: number,
+  works: readonly Taken[],
+): Promise<void> {
+  const { lo, hi } = spanOf(ranges, range);
+  const asks = works.length < hi - lo;
+  const job = await startExecutor(ctx, host, { range, asks }, works);
+  await own(ctx, await ownerOf(ctx, range), range, { job, asks });
+}
+
+/** Schedules an executor for works that have left the queue or their lines. */
+export async function startExecutor(
+  ctx: MutationCtx,
+  host: Host,
+  executor: { readonly range: number; readonly asks: boolean },
+  works: readonly Taken[],
+): Promise<JobId> {
+  const attempts = works.map(({ slot, args }) => ({ slot, args }));
+  const job = await host.executes!.schedule(ctx, { ...executor, works: attempts });
+  for (const taken of works) await hold(ctx, host, taken, { job });
+  return job;
+}
+
+/** Writes a work into the slot in which an executor runs it. */
+export async function hold(
+  ctx: MutationCtx,
+  host: Host,
+  { work, held, handOvers }: Taken,
+  by: { readonly job: JobId; readonly beganAt?: number },
+) {
+  const since = handOvers && { handOvers: handOvers.count, heldSince: handOvers.since };
+  await holdSlot(ctx, host, held._id, work, { ...by, ...since, shared: true });
+  await keepWatchIn(ctx, host, held, work);
+  await host.started?.(ctx, work.work);
+}
+
+/**
+ * Starts works that have left their lines, in executors of their own: what follows them in their
+ * lines goes on there. If the scheduler lacks places, a lone one has a carrier, which others join.
+ * @returns the slots of those that could not start.
+ */
+export async function startPlaced(
+  ctx: MutationCtx,
+  host: Host,
+  placed: readonly Placed[],
+  gate: Gate,
+): Promise<Slot[]> {
+  const executes = placed.length > 1 || !(await rangesOf(ctx, gate)).areFew;
+  const together: Taken[] = [];
+  const unused: Slot[] = [];
+  for (const each of placed) {
+    const args = executes ? await attemptOf(ctx, host, each.work) : null;
+    if (args !== null) together.push({ ...each, slot: each.held._id, args });
+    else if (!(await tryStart(ctx, host, each.held, each.work, each.handOvers)))
+      unused.push(each.held);
+  }
+  for (let some = together.splice(0, WIDTH); some.length > 0; some = together.splice(0, WIDTH))
+    await startExecutor(ctx, host, { range: rangeOf(some[0]!.held), asks: false }, some);
+  return unused;
+}
+
+/** Starts works that have left their lines, with the gate open, in free slots; else queues them. */
+export async function startWoken(ctx: HostCtx, host: Host, works: readonly Work[]): Promise<void> {
+  if (works.length === 0) return;
+  const gate = await knownGate(ctx);
+  const { slots } = await claimable(ctx, host, gate, works.length);
+  poolTx(ctx).taken += slots.length;
+  const placed = slots.map((held, index) => ({ work: works[index]!, held }));
+  await startPlaced(ctx, host, placed, gate);
+  if (slots.length === works.length) return;
+  for (const work of works.slice(slots.length)) {
+    await giveBack(ctx, work.held);
+    await joinQueue(ctx, host, gate, work);
+  }
+  await closeGate(ctx, gate);
+  await ringDrain(ctx, host, await readDrain(ctx));
+}
