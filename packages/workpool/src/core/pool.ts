@@ -10,7 +10,7 @@ import { joinQueue, seeQueueFor } from "./queue.js";
 import { handOver, tryStart } from "./hand-over.js";
 import { claimable, freeSlot, freeSlots, mayHandOver, OFFERED, startInSlot } from "./slots.js";
 import type { SlotCounts } from "./counts.js";
-import { startPlaced, startWoken } from "./starts.js";
+import { type Placed, startPlaced, startTogether, startWoken } from "./starts.js";
 import { poolTx } from "./transaction.js";
 import { keepWatch, least, readWatch, type Started, watchTheWatchdog } from "./watch.js";
 
@@ -50,8 +50,12 @@ export async function enqueueWorks(
   const startedTheWatch =
     started.length > 0 && (await keepWatch(ctx, host, inCommon(started), watch));
   poolTx(ctx).taken += started.length;
-  for (const [index, work] of started.entries())
-    await startInSlot(ctx, host, free[index]!._id, work, undefined, startedTheWatch);
+  let placed = started.map((work, index): Placed => ({ work, held: free[index]! }));
+  // What waits for their limits follows them.
+  if (started.length > 1 && works.length < asked.length)
+    placed = await startTogether(ctx, host, placed, false);
+  for (const { work, held } of placed)
+    await startInSlot(ctx, host, held._id, work, undefined, startedTheWatch);
   if (started.length === works.length) {
     if (watch?.watched !== true) await expectBurst(ctx, host, gate);
     return started;
@@ -143,7 +147,7 @@ async function goesOn(
   } else if (isFirst && permits.length > 0 && (gate.open || ended.executes !== true)) {
     const [first, ...others] = await wakeLines(ctx, host, permits, 1);
     const placed = first === undefined ? [] : [{ work: first, held: slot, handOvers }];
-    const unused = await startPlaced(ctx, host, placed, gate);
+    const unused = await startPlaced(ctx, host, gate, placed);
     await startWoken(ctx, host, others);
     if (first === undefined || unused.length > 0) await leave(ctx, host, gate, slot, ended);
     return true;

@@ -47,16 +47,17 @@ export async function startOwner(
   await own(ctx, await ownerOf(ctx, range), range, { job, asks });
 }
 
-/** Schedules an executor for works that have left the queue or their lines. */
+/** Schedules an executor for works. @param isTold the host is told of them. Default: true. */
 export async function startExecutor(
   ctx: MutationCtx,
   host: Host,
   executor: { readonly range: number; readonly asks: boolean },
   works: readonly Taken[],
+  isTold = true,
 ): Promise<JobId> {
   const attempts = works.map(({ slot, args }) => ({ slot, args }));
   const job = await host.executes!.schedule(ctx, { ...executor, works: attempts });
-  for (const taken of works) await hold(ctx, host, taken, { job });
+  for (const taken of works) await hold(ctx, host, taken, { job }, isTold);
   return job;
 }
 
@@ -66,35 +67,52 @@ export async function hold(
   host: Host,
   { work, held, handOvers }: Taken,
   by: { readonly job: JobId; readonly beganAt?: number },
+  isTold = true,
 ) {
   const since = handOvers && { handOvers: handOvers.count, heldSince: handOvers.since };
   await holdSlot(ctx, host, held._id, work, { ...by, ...since, shared: true });
   await keepWatchIn(ctx, host, held, work);
-  await host.started?.(ctx, work.work);
+  if (isTold) await host.started?.(ctx, work.work);
 }
 
 /**
- * Starts works that have left their lines, in executors of their own: what follows them in their
- * lines goes on there. If the scheduler lacks places, a lone one has a carrier, which others join.
- * @returns the slots of those that could not start.
+ * Starts works while others wait for their limits, in executors of their own: those others go on
+ * there. @returns works that have functions of their own.
  */
-export async function startPlaced(
+export async function startTogether(
   ctx: MutationCtx,
   host: Host,
   placed: readonly Placed[],
-  gate: Gate,
-): Promise<Slot[]> {
-  const executes = placed.length > 1 || !(await rangesOf(ctx, gate)).areFew;
+  isTold?: boolean,
+): Promise<Placed[]> {
   const together: Taken[] = [];
-  const unused: Slot[] = [];
+  const alone: Placed[] = [];
   for (const each of placed) {
-    const args = executes ? await attemptOf(ctx, host, each.work) : null;
-    if (args !== null) together.push({ ...each, slot: each.held._id, args });
-    else if (!(await tryStart(ctx, host, each.held, each.work, each.handOvers)))
-      unused.push(each.held);
+    const args = await attemptOf(ctx, host, each.work);
+    if (args === null) alone.push(each);
+    else together.push({ ...each, slot: each.held._id, args });
   }
-  for (let some = together.splice(0, WIDTH); some.length > 0; some = together.splice(0, WIDTH))
-    await startExecutor(ctx, host, { range: rangeOf(some[0]!.held), asks: false }, some);
+  for (let some = together.splice(0, WIDTH); some.length > 0; some = together.splice(0, WIDTH)) {
+    const executor = { range: rangeOf(some[0]!.held), asks: false };
+    await startExecutor(ctx, host, executor, some, isTold);
+  }
+  return alone;
+}
+
+/** Starts works that have left their lines. @returns the slots of those that could not start. */
+export async function startPlaced(
+  ctx: MutationCtx,
+  host: Host,
+  gate: Gate,
+  placed: readonly Placed[],
+): Promise<Slot[]> {
+  // If the scheduler lacks places, a lone one has a carrier, which others may join.
+  const isCarried = placed.length < 2 && (await rangesOf(ctx, gate)).areFew;
+  const unused: Slot[] = [];
+  for (const { work, held, handOvers } of isCarried
+    ? placed
+    : await startTogether(ctx, host, placed))
+    if (!(await tryStart(ctx, host, held, work, handOvers))) unused.push(held);
   return unused;
 }
 
@@ -105,7 +123,7 @@ export async function startWoken(ctx: HostCtx, host: Host, works: readonly Work[
   const { slots } = await claimable(ctx, host, gate, works.length);
   poolTx(ctx).taken += slots.length;
   const placed = slots.map((held, index) => ({ work: works[index]!, held }));
-  await startPlaced(ctx, host, placed, gate);
+  await startPlaced(ctx, host, gate, placed);
   if (slots.length === works.length) return;
   for (const work of works.slice(slots.length)) {
     await giveBack(ctx, work.held);
