@@ -1,9 +1,13 @@
 import type { SlotId } from "./context.js";
 import type { Report, Reported } from "./executors.js";
-import { ASKS_EVERY_MS, LEFT_MS, TAKES_MS } from "./owners.js";
+import { ASKS_EVERY_MS, LEFT_MS, OF_LIMITS, SHORT_MS, TAKES_MS } from "./owners.js";
 import { reportBy } from "./report.js";
 import { messageOf } from "./result.js";
 import { MIB } from "./room.js";
+
+/** An executor of limits waits for a share of the time that a work took, and so long at most. */
+const MOMENT_SHARE = 0.02;
+const MOST_MOMENT_MS = 20;
 
 /** What an executor needs of the component that registers it. */
 export interface Executes<Attempt, Ended> {
@@ -41,6 +45,8 @@ export class Execution<Attempt extends { readonly slot: SlotId }, Ended> {
   #toldAt = this.#began;
   #inVain = 0;
   #lane = 0;
+  /** How long the work took that ended last. */
+  #lastedMs = 0;
   /** How many ends are reported together at most: one, after that has failed. */
   #most = Infinity;
 
@@ -61,16 +67,24 @@ export class Execution<Attempt extends { readonly slot: SlotId }, Ended> {
     while (this.#running > 0 || this.#ended.length > 0 || this.#asks) {
       if (this.#ended.length === 0) await this.#pause();
       // What ends at one moment is reported together.
-      await new Promise((resolve) => setTimeout(resolve, 0));
+      await new Promise((resolve) => setTimeout(resolve, this.#momentMs()));
       const ended = this.#next();
       if (ended.length > 0 || this.#asks) await this.#report(ended);
     }
   }
 
+  /** Those of limits end together if they have begun together: few run at once otherwise. */
+  #momentMs(): number {
+    if (this.executor.range !== OF_LIMITS || this.#running === 0) return 0;
+    return Math.min(this.#lastedMs * MOMENT_SHARE, MOST_MOMENT_MS);
+  }
+
   #begin(attempt: Attempt): void {
     this.#running += 1;
+    const since = Date.now();
     void this.host.perform(attempt).then((ended) => {
       this.#running -= 1;
+      this.#lastedMs = Date.now() - since;
       this.#ended.push(ended);
       this.#wake();
     });
@@ -81,7 +95,8 @@ export class Execution<Attempt extends { readonly slot: SlotId }, Ended> {
     let timer: ReturnType<typeof setTimeout> | undefined;
     await new Promise<void>((resolve) => {
       this.#wake = resolve;
-      const askMs = Math.max(ASKS_EVERY_MS, Date.now() - this.#toldAt);
+      const often = this.executor.range === OF_LIMITS ? SHORT_MS : ASKS_EVERY_MS;
+      const askMs = Math.max(often, Date.now() - this.#toldAt);
       if (this.#asks) timer = setTimeout(resolve, askMs);
     });
     clearTimeout(timer);

@@ -21,6 +21,7 @@ import { wakeLines } from "./limits/wake.js";
 import {
   isLeftToOwner,
   lanesOfRange,
+  OF_LIMITS,
   own,
   ownerOf,
   rangesOf,
@@ -28,11 +29,11 @@ import {
   sparesExecutors,
   WIDTH,
 } from "./owners.js";
-import { lanesOf, leaveQueueAt } from "./queue.js";
+import { anyWaits, lanesOf, leaveQueueAt } from "./queue.js";
 import { openAtEnd, startQueued } from "./hand-over.js";
 import { hasRoom, ROOM_TO_COMPLETE } from "./room.js";
 import { confirmFree, freeSlot, freeSlotsIn, mayHandOver } from "./slots.js";
-import { attemptOf, hold, startExecutor, startOwner, startWoken, type Taken } from "./starts.js";
+import { attemptOf, hold, isShort, startOwner, startWoken, type Taken } from "./starts.js";
 
 /*
  * With the gate closed, executors run the works of a host that has them: scheduled actions that run
@@ -171,40 +172,67 @@ export async function reportTogether(
   const owner = await ownerOf(ctx, range);
   const me = (await ctx.meta.getRequestMetadata()).scheduledFunctionId;
   const isOwner = me !== null && owner?.job === me;
-  if (isOwner && !gate.open && gate.maxParallelism > 0)
+  const isOfRange = range !== OF_LIMITS;
+  if (isOwner && isOfRange && !gate.open && gate.maxParallelism > 0)
     return await refill(ctx, host, gate, owner, { ...report, running }, kept);
-  if (isOwner) await own(ctx, owner, range, { job: undefined, asks: false });
-  const next =
-    gate.open && me !== null ? await goOnAlone(ctx, host, report, me as JobId, kept) : [];
-  if (!gate.open || me === null) {
-    for (const { slot } of kept) await leaveSlot(ctx, host, gate, slot);
-    await startWoken(ctx, host, await wakeLines(ctx, host, permitsOf(kept)));
+  if (isOwner && (isOfRange || !gate.open))
+    await own(ctx, owner, range, { job: undefined, asks: false });
+  if (gate.open && me !== null) {
+    const mine = isOwner && !isOfRange ? owner : null;
+    return await goOnOpen(ctx, host, me as JobId, mine, { ...report, running }, kept);
   }
-  return { next, asks: false, lane };
+  for (const { slot } of kept) await leaveSlot(ctx, host, gate, slot);
+  await startWoken(ctx, host, await wakeLines(ctx, host, permitsOf(kept)));
+  return { next: [], asks: false, lane };
 }
 
 const permitsOf = (kept: readonly Kept[]) => kept.flatMap(({ permits }) => permits);
 
-/** Goes on in slots with what has waited for permits that are given back; frees the others. */
-async function goOnAlone(
+/**
+ * With the gate open: goes on with what has waited for permits that are given back, and with what
+ * others have left in the queue to the executor of limits.
+ * @param owner that executor's document, if it is the one that reports.
+ */
+async function goOnOpen(
   ctx: HostCtx,
   host: Host,
-  { range, isOver }: Report,
-  job: JobId,
+  me: JobId,
+  owner: Executor | null,
+  { running, lane, isOver }: Report,
   kept: readonly Kept[],
-): Promise<AttemptToRun[]> {
-  const gate = await knownGate(ctx);
+): Promise<Reported> {
+  const { maxParallelism } = await knownGate(ctx);
   const slots: Slot[] = [];
   for (const { slot } of kept)
-    if (slot.number < gate.maxParallelism) slots.push(slot);
+    if (slot.number < maxParallelism) slots.push(slot);
     else await ctx.db.delete("slots", slot._id);
-  const woken = await wakeLines(ctx, host, permitsOf(kept), slots.length);
-  const taken = await place(ctx, host, woken, slots);
-  for (const { _id } of slots) await freeSlot(ctx, _id);
+  const woken = await wakeLines(ctx, host, permitsOf(kept));
+  const mine = await place(ctx, host, woken, slots);
   await startWoken(ctx, host, woken);
-  if (!isOver || taken.length === 0) return await holdAll(ctx, host, taken, { job });
-  await startExecutor(ctx, host, { range, asks: false }, taken);
-  return [];
+  const wasAsking = owner?.asks === true;
+  const count = wasAsking ? Math.max(0, WIDTH - running - mine.length) : 0;
+  const rows = wasAsking ? await seeLeft(ctx, host, maxParallelism, count, slots.length) : null;
+  const { taken: others, left } = await take(ctx, host, rows?.rows ?? [], slots, rows?.free ?? []);
+  for (const { _id } of left) await freeSlot(ctx, _id);
+  const taken = [...mine, ...others];
+  const holds = running + taken.length;
+  const isPrompt = others.length > 0 || kept.some(({ slot }) => isShort(slot));
+  const goesOn = isOver && taken.length > 0;
+  const asks = owner !== null && !isOver && holds > 0 && holds < WIDTH && isPrompt;
+  if (goesOn) await startOwner(ctx, host, OF_LIMITS, isPrompt, taken);
+  else if (owner !== null && (asks !== owner.asks || holds === 0))
+    await own(ctx, owner, OF_LIMITS, { job: holds === 0 ? undefined : me, asks });
+  const areMore = (rows?.rows.length ?? 0) > others.length;
+  if (wasAsking && (areMore || (!asks && (await anyWaits(ctx)))))
+    await ringUnlessOn(ctx, host, PAUSE_MS);
+  return { next: goesOn ? [] : await holdAll(ctx, host, taken, { job: me }), asks, lane };
+}
+
+/** What was left to the executor of limits, and free slots for it. */
+async function seeLeft(ctx: MutationCtx, host: Host, hi: number, count: number, kept: number) {
+  const anywhere = { lo: 0, hi, first: 0, end: 0, lane: 0, shares: false };
+  const args = { ...anywhere, count, kept };
+  return await ctx.runQuery(host.functions.seeForOwner, args, { useStaleSnapshot: true });
 }
 
 /** Has a running executor run works. @returns what it gets of them. */
@@ -275,7 +303,7 @@ async function refill(
   for (const slot of left) await freeSlot(ctx, slot._id);
   const holds = running + taken.length;
   if (isOver && taken.length > 0) {
-    await startOwner(ctx, host, ranges, range, taken);
+    await startOwner(ctx, host, range, taken.length < hi - lo, taken);
     return { next: [], asks: false, lane };
   }
   const next = await holdAll(ctx, host, taken, { job: owner.job! });

@@ -2,6 +2,7 @@ import type {
   Executor,
   Gate,
   Host,
+  HostCtx,
   HostQueryCtx,
   JobId,
   MutationCtx,
@@ -26,6 +27,14 @@ export const TAKES_MS = 10_000;
 export const LEFT_MS = TAKES_MS + GRACE_MS;
 /** An owner with room asks so often … */
 export const ASKS_EVERY_MS = 50;
+
+/**
+ * In place of a range: works that have waited for limits, in any slots, with the gate open. They have
+ * one executor that takes those of others.
+ */
+export const OF_LIMITS = -1;
+/** That executor asks so often, as long as its works are shorter: then it seldom needs to. */
+export const SHORT_MS = 150;
 
 /** How a pool's slots are divided among executors. Slots from `cap` on are for other works. */
 export interface Ranges {
@@ -73,6 +82,14 @@ export async function ownerOf(ctx: QueryCtx, range: number): Promise<Executor | 
 /** Says whether free slots of its range are left to an owner. */
 export function isAsking(owner: Executor | null): boolean {
   return owner?.asks === true && Date.now() < owner.until + GRACE_MS;
+}
+
+/** Says whether what has waited for limits is left to their executor, by all but that itself. */
+export async function isLeftToOther(ctx: HostCtx): Promise<boolean> {
+  const owner = await ownerOf(ctx, OF_LIMITS);
+  if (!isAsking(owner)) return false;
+  const { scheduledFunctionId } = await ctx.meta.getRequestMetadata();
+  return owner?.job !== scheduledFunctionId;
 }
 
 /** Writes who owns a range. @param job nobody, if it is undefined. */

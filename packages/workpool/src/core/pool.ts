@@ -10,7 +10,7 @@ import { joinQueue, seeQueueFor } from "./queue.js";
 import { handOver, tryStart } from "./hand-over.js";
 import { claimable, freeSlot, freeSlots, mayHandOver, OFFERED, startInSlot } from "./slots.js";
 import type { SlotCounts } from "./counts.js";
-import { type Placed, startPlaced, startTogether, startWoken } from "./starts.js";
+import { isShort, type Placed, startPlaced, startTogether, startWoken } from "./starts.js";
 import { poolTx } from "./transaction.js";
 import { keepWatch, least, readWatch, type Started, watchTheWatchdog } from "./watch.js";
 
@@ -53,7 +53,7 @@ export async function enqueueWorks(
   let placed = started.map((work, index): Placed => ({ work, held: free[index]! }));
   // What waits for their limits follows them.
   if (started.length > 1 && works.length < asked.length)
-    placed = await startTogether(ctx, host, placed, false);
+    placed = await startTogether(ctx, host, placed, { isTold: false });
   for (const { work, held } of placed)
     await startInSlot(ctx, host, held._id, work, undefined, startedTheWatch);
   if (started.length === works.length) {
@@ -145,9 +145,10 @@ async function goesOn(
     await queueBehindOthers(ctx, host, gate, slot, next);
     return false;
   } else if (isFirst && permits.length > 0 && (gate.open || ended.executes !== true)) {
-    const [first, ...others] = await wakeLines(ctx, host, permits, 1);
+    const room = gate.open ? undefined : 1;
+    const [first, ...others] = await wakeLines(ctx, host, permits, room);
     const placed = first === undefined ? [] : [{ work: first, held: slot, handOvers }];
-    const unused = await startPlaced(ctx, host, gate, placed);
+    const unused = await startPlaced(ctx, host, gate, placed, isShort(slot));
     await startWoken(ctx, host, others);
     if (first === undefined || unused.length > 0) await leave(ctx, host, gate, slot, ended);
     return true;

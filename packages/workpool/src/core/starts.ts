@@ -12,7 +12,7 @@ import { readDrain, ringDrain } from "./drain.js";
 import { closeGate, knownGate } from "./gate.js";
 import { tryStart } from "./hand-over.js";
 import { giveBack } from "./limits/permits.js";
-import { own, ownerOf, rangeOf, type Ranges, rangesOf, spanOf, WIDTH } from "./owners.js";
+import { OF_LIMITS, own, ownerOf, rangesOf, SHORT_MS, WIDTH } from "./owners.js";
 import { joinQueue } from "./queue.js";
 import { claimable, type HandOvers, holdSlot } from "./slots.js";
 import { poolTx } from "./transaction.js";
@@ -37,12 +37,10 @@ export async function attemptOf(ctx: MutationCtx, host: Host, work: Work) {
 export async function startOwner(
   ctx: MutationCtx,
   host: Host,
-  ranges: Ranges,
   range: number,
+  asks: boolean,
   works: readonly Taken[],
 ): Promise<void> {
-  const { lo, hi } = spanOf(ranges, range);
-  const asks = works.length < hi - lo;
   const job = await startExecutor(ctx, host, { range, asks }, works);
   await own(ctx, await ownerOf(ctx, range), range, { job, asks });
 }
@@ -76,15 +74,17 @@ export async function hold(
 }
 
 /**
- * Starts works while others wait for their limits, in executors of their own: those others go on
- * there. @returns works that have functions of their own.
+ * Starts works while others wait for their limits, in executors: those others go on there. The last
+ * of these takes works of others while its own are short.
+ * @returns works that have functions of their own.
  */
 export async function startTogether(
   ctx: MutationCtx,
   host: Host,
   placed: readonly Placed[],
-  isTold?: boolean,
+  how: { readonly asks?: boolean; readonly isTold?: boolean } = {},
 ): Promise<Placed[]> {
+  const { asks = false, isTold } = how;
   const together: Taken[] = [];
   const alone: Placed[] = [];
   for (const each of placed) {
@@ -92,12 +92,16 @@ export async function startTogether(
     if (args === null) alone.push(each);
     else together.push({ ...each, slot: each.held._id, args });
   }
-  for (let some = together.splice(0, WIDTH); some.length > 0; some = together.splice(0, WIDTH)) {
-    const executor = { range: rangeOf(some[0]!.held), asks: false };
-    await startExecutor(ctx, host, executor, some, isTold);
+  while (together.length > 0) {
+    const some = together.splice(0, WIDTH);
+    if (asks && some.length < WIDTH) await startOwner(ctx, host, OF_LIMITS, true, some);
+    else await startExecutor(ctx, host, { range: OF_LIMITS, asks: false }, some, isTold);
   }
   return alone;
 }
+
+/** Says whether a work that ends has been short, as those are that wait for the same, probably. */
+export const isShort = ({ startedAt }: Slot): boolean => Date.now() < startedAt + SHORT_MS;
 
 /** Starts works that have left their lines. @returns the slots of those that could not start. */
 export async function startPlaced(
@@ -105,13 +109,14 @@ export async function startPlaced(
   host: Host,
   gate: Gate,
   placed: readonly Placed[],
+  asks = false,
 ): Promise<Slot[]> {
   // If the scheduler lacks places, a lone one has a carrier, which others may join.
   const isCarried = placed.length < 2 && (await rangesOf(ctx, gate)).areFew;
   const unused: Slot[] = [];
   for (const { work, held, handOvers } of isCarried
     ? placed
-    : await startTogether(ctx, host, placed))
+    : await startTogether(ctx, host, placed, { asks }))
     if (!(await tryStart(ctx, host, held, work, handOvers))) unused.push(held);
   return unused;
 }

@@ -3,6 +3,7 @@ import { type ObjectType, v } from "convex/values";
 import type { Doc, Gate, Host, HostCtx, MutationCtx, PoolDataModel, Work } from "../context.js";
 import { knownGate, MAX_PARALLELISM_LIMIT } from "../gate.js";
 import { mayStart } from "../hand-over.js";
+import { isLeftToOther } from "../owners.js";
 import { joinQueue, LOOK, TURN_MS } from "../queue.js";
 import { HALF_OF_A_TRANSACTION, hasRoom, MOST_TRIED, ROOM_TO_COMPLETE } from "../room.js";
 import { startWoken } from "../starts.js";
@@ -28,14 +29,14 @@ import { freePermits, limitedBy, takePermits } from "./permits.js";
  * For permits that were given back, takes as many works off the lines that wait for them as may go
  * on. Limits of many keys come first, as who waits for them has waited for others.
  * @param permits each as often as it was given back.
- * @param room so many of them start here, with their permits. With the gate closed, others join the
- * queue; with the gate open there is room for all.
+ * @param room so many of them start here, with their permits; others join the queue. Default: all,
+ * but none with the gate closed. With the gate open, an executor may come for them to the queue.
  */
 export async function wakeLines(
   ctx: HostCtx,
   host: Host,
   permits: readonly string[],
-  room = 0,
+  room?: number,
 ): Promise<Work[]> {
   const counts = new Map<string, number>();
   for (const name of permits.toSorted((a, b) => Number(isOfKey(a)) - Number(isOfKey(b))))
@@ -55,13 +56,15 @@ async function wakeLine(
   name: string,
   count: number,
   woken: Work[],
-  room: number,
+  room: number | undefined,
 ): Promise<void> {
   let left = count;
   for (let tried = 0; tried < MOST_TRIED && (await hasRoom(ctx, ROOM_TO_COMPLETE));) {
     const lines = await someBlockedBy(ctx, name, left);
     if (lines.length === 0) return;
     const share = Math.ceil(left / lines.length);
+    const { open } = await knownGate(ctx);
+    const most = open && (await isLeftToOther(ctx)) ? 0 : (room ?? (open ? Infinity : 0));
     for (const line of lines) {
       const gate = await knownGate(ctx);
       const rows = await someFirst(ctx, host, gate, line, Math.min(share, left), left);
@@ -74,8 +77,7 @@ async function wakeLine(
           await blockLine(ctx, host, line.line, next);
           break;
         }
-        const starts = gate.open || woken.length < room;
-        const work = await goOn(ctx, host, gate, next, starts);
+        const work = await goOn(ctx, host, gate, next, woken.length < most);
         if (work === null) continue;
         left -= 1;
         if (work !== "queued") woken.push(work);
