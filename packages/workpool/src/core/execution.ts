@@ -5,9 +5,8 @@ import { reportBy } from "./report.js";
 import { messageOf } from "./result.js";
 import { MIB } from "./room.js";
 
-/** An executor of limits waits for a share of the time that a work took, and so long at most. */
+/** An executor of limits waits for others to end, for such a share of the time that a work took. */
 const MOMENT_SHARE = 0.02;
-const MOST_MOMENT_MS = 20;
 
 /** What an executor needs of the component that registers it. */
 export interface Executes<Attempt, Ended> {
@@ -76,7 +75,7 @@ export class Execution<Attempt extends { readonly slot: SlotId }, Ended> {
   /** Those of limits end together if they have begun together: few run at once otherwise. */
   #momentMs(): number {
     if (this.executor.range !== OF_LIMITS || this.#running === 0) return 0;
-    return Math.min(this.#lastedMs * MOMENT_SHARE, MOST_MOMENT_MS);
+    return Math.min(this.#lastedMs * MOMENT_SHARE, ASKS_EVERY_MS);
   }
 
   #begin(attempt: Attempt): void {

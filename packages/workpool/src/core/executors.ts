@@ -91,7 +91,7 @@ export async function seeForOwner(
   ctx: HostQueryCtx,
   args: ObjectType<typeof seeArgs>,
 ): Promise<Infer<typeof vSeenByOwner>> {
-  const { lo, hi, count, kept } = args;
+  const { lo, hi, kept } = args;
   const { rows, lane } = await seeWorks(ctx, args);
   const free = await freeSlotsIn(ctx, lo, hi, rows.length - kept);
   return { rows, free: free.map(({ _id }) => _id), lane };
