@@ -16,9 +16,10 @@ import type {
 } from "./context.js";
 import { PAUSE_MS, ringUnlessOn } from "./drain.js";
 import { isFair, lookFairly } from "./fair.js";
-import { ensureGate, knownGate, readGate } from "./gate.js";
+import { knownGate, readGate } from "./gate.js";
 import { wakeLines } from "./limits/wake.js";
 import {
+  isAsking,
   isLeftToOwner,
   lanesOfRange,
   OF_LIMITS,
@@ -155,7 +156,8 @@ export type Reported = Infer<typeof vReported>;
 /**
  * What an executor's report does: it ends works, and fills the range again. With the gate open, it
  * goes on with what has waited for permits that are given back here, and with nothing else.
- * @param end ends them. Slots that it puts into the list go on here. It returns how many run still.
+ * @param end ends them. Slots that it puts into the list go on here. It returns how many run still,
+ * and calls `forgetRead` after it has called what may enqueue.
  */
 export async function reportTogether(
   ctx: HostCtx,
@@ -168,7 +170,7 @@ export async function reportTogether(
   const kept: Kept[] = [];
   const keeps = before?.open === false || before?.limits !== undefined;
   const running = await end(keeps ? kept : undefined);
-  const gate = await ensureGate(ctx);
+  const gate = await knownGate(ctx);
   const owner = await ownerOf(ctx, range);
   const me = (await ctx.meta.getRequestMetadata()).scheduledFunctionId;
   const isOwner = me !== null && owner?.job === me;
@@ -177,9 +179,9 @@ export async function reportTogether(
     return await refill(ctx, host, gate, owner, { ...report, running }, kept);
   if (isOwner && (isOfRange || !gate.open))
     await own(ctx, owner, range, { job: undefined, asks: false });
-  if (gate.open && me !== null) {
-    const mine = isOwner && !isOfRange ? owner : null;
-    return await goOnOpen(ctx, host, me as JobId, mine, { ...report, running }, kept);
+  if (gate.open && me !== null && (kept.length > 0 || !isOfRange)) {
+    const ofLimits = isOfRange ? await ownerOf(ctx, OF_LIMITS) : owner;
+    return await goOnOpen(ctx, host, me as JobId, ofLimits, { ...report, running }, kept);
   }
   for (const { slot } of kept) await leaveSlot(ctx, host, gate, slot);
   await startWoken(ctx, host, await wakeLines(ctx, host, permitsOf(kept)));
@@ -191,13 +193,13 @@ const permitsOf = (kept: readonly Kept[]) => kept.flatMap(({ permits }) => permi
 /**
  * With the gate open: goes on with what has waited for permits that are given back, and with what
  * others have left in the queue to the executor of limits.
- * @param owner that executor's document, if it is the one that reports.
+ * @param ofLimits that executor's document.
  */
 async function goOnOpen(
   ctx: HostCtx,
   host: Host,
   me: JobId,
-  owner: Executor | null,
+  ofLimits: Executor | null,
   { running, lane, isOver }: Report,
   kept: readonly Kept[],
 ): Promise<Reported> {
@@ -206,7 +208,9 @@ async function goOnOpen(
   for (const { slot } of kept)
     if (slot.number < maxParallelism) slots.push(slot);
     else await ctx.db.delete("slots", slot._id);
-  const woken = await wakeLines(ctx, host, permitsOf(kept));
+  const owner = ofLimits?.job === me ? ofLimits : null;
+  const room = owner === null && isAsking(ofLimits) ? 0 : Infinity;
+  const woken = await wakeLines(ctx, host, permitsOf(kept), room);
   const mine = await place(ctx, host, woken, slots);
   await startWoken(ctx, host, woken);
   const wasAsking = owner?.asks === true;

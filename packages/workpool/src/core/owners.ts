@@ -2,7 +2,6 @@ import type {
   Executor,
   Gate,
   Host,
-  HostCtx,
   HostQueryCtx,
   JobId,
   MutationCtx,
@@ -82,14 +81,6 @@ export async function ownerOf(ctx: QueryCtx, range: number): Promise<Executor | 
 /** Says whether free slots of its range are left to an owner. */
 export function isAsking(owner: Executor | null): boolean {
   return owner?.asks === true && Date.now() < owner.until + GRACE_MS;
-}
-
-/** Says whether what has waited for limits is left to their executor, by all but that itself. */
-export async function isLeftToOther(ctx: HostCtx): Promise<boolean> {
-  const owner = await ownerOf(ctx, OF_LIMITS);
-  if (!isAsking(owner)) return false;
-  const { scheduledFunctionId } = await ctx.meta.getRequestMetadata();
-  return owner?.job !== scheduledFunctionId;
 }
 
 /** Writes who owns a range. @param job nobody, if it is undefined. */

@@ -3,7 +3,7 @@ import { type ObjectType, v } from "convex/values";
 import type { Doc, Gate, Host, HostCtx, MutationCtx, PoolDataModel, Work } from "../context.js";
 import { knownGate, MAX_PARALLELISM_LIMIT } from "../gate.js";
 import { mayStart } from "../hand-over.js";
-import { isLeftToOther } from "../owners.js";
+import { isAsking, OF_LIMITS, ownerOf } from "../owners.js";
 import { joinQueue, LOOK, TURN_MS } from "../queue.js";
 import { HALF_OF_A_TRANSACTION, hasRoom, MOST_TRIED, ROOM_TO_COMPLETE } from "../room.js";
 import { startWoken } from "../starts.js";
@@ -30,7 +30,7 @@ import { freePermits, limitedBy, takePermits } from "./permits.js";
  * on. Limits of many keys come first, as who waits for them has waited for others.
  * @param permits each as often as it was given back.
  * @param room so many of them start here, with their permits; others join the queue. Default: all,
- * but none with the gate closed. With the gate open, an executor may come for them to the queue.
+ * but none with the gate closed, or if an executor comes for them to the queue.
  */
 export async function wakeLines(
   ctx: HostCtx,
@@ -63,8 +63,7 @@ async function wakeLine(
     const lines = await someBlockedBy(ctx, name, left);
     if (lines.length === 0) return;
     const share = Math.ceil(left / lines.length);
-    const { open } = await knownGate(ctx);
-    const most = open && (await isLeftToOther(ctx)) ? 0 : (room ?? (open ? Infinity : 0));
+    const most = room ?? (await roomOf(ctx));
     for (const line of lines) {
       const gate = await knownGate(ctx);
       const rows = await someFirst(ctx, host, gate, line, Math.min(share, left), left);
@@ -86,6 +85,11 @@ async function wakeLine(
     }
   }
   await ringLines(ctx, host, [name]);
+}
+
+/** None if they are left to the executor of limits, or the gate is closed; else all. */
+async function roomOf(ctx: HostCtx): Promise<number> {
+  return (await knownGate(ctx)).open && !isAsking(await ownerOf(ctx, OF_LIMITS)) ? Infinity : 0;
 }
 
 /** Ends of one moment have given back different numbers: none keeps its place for long. */
