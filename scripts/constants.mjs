@@ -34,6 +34,9 @@ const TABLE = {
       PAUSE_MS: larger("gate", "and opens when nothing waits any more"),
       LATE_MS: larger("carriers", "two places run twelve works at once"),
     },
+    "execution.ts": {
+      MOMENT_SHARE: smaller("limits-deployed", "works that begin together, as a pause ends"),
+    },
     "executors.ts": {
       OTHERS_MS: larger("numbers-queue", "are left to it for a tenth of a second"),
       MOST_IN_VAIN: larger("executors", "long works among short ones cost no call each 50 ms"),
@@ -83,6 +86,7 @@ const TABLE = {
       MOST_LOGGED_AT_ONCE: larger("events", "of a large batch the first 100 are logged"),
     },
     "owners.ts": {
+      SHORT_MS: smaller("limits-deployed", "short works of many keys share a function"),
       TAKES_MS: larger("executors", "while one executor follows on another"),
       EXECUTORS_ON_FEW: larger("numbers-queue", "which runs 64 actions at once"),
       WIDTH: smaller("executors", "no other waits beside a free slot"),

@@ -217,9 +217,9 @@ export const MUTANTS = [
     name: "line-newest-first",
     says: "a line begins with its newest work",
     file: "workpool/src/core/limits/lines.ts",
-    find: '.withIndex("by_line", (q) => q.eq("line", line)) .first(); } export async function endLine',
+    find: '.withIndex("by_line", (q) => q.eq("line", line)) .take(count); } export async function endLine',
     replace:
-      '.withIndex("by_line", (q) => q.eq("line", line)).order("desc").first(); } export async function endLine',
+      '.withIndex("by_line", (q) => q.eq("line", line)).order("desc").take(count); } export async function endLine',
     profile: "pool",
   },
   {

@@ -256,14 +256,15 @@ async function queued(name: keyof typeof LOADS) {
 
 describe("works with limits", { tags: ["large"] }, () => {
   test.each([
-    ["hot-key", { conflicts: 0.05, documents: 14 }],
-    ["keys-full", { conflicts: 0.05, documents: 14, waitMs: 100 }],
-    ["fair", { conflicts: 0.1, documents: 20, waitMs: 2_000 }],
-    ["flood", { conflicts: 0.1, documents: 16, waitMs: 2_000 }],
+    // In functions of their own they take 3 calls each.
+    ["hot-key", { calls: 2.1, conflicts: 0.05, documents: 14 }],
+    ["keys-full", { calls: 1.4, conflicts: 0.05, documents: 14, waitMs: 100 }],
+    ["fair", { calls: 1.7, conflicts: 0.1, documents: 20, waitMs: 2_000 }],
+    ["flood", { calls: 1.5, conflicts: 0.1, documents: 12, waitMs: 2_000 }],
     // Without a choice among the first works of a line, ends of one moment lose 1.5 times each, and
     // 64 of 600 use up their attempts. By the draw it reads 20 to 28, of eight that were tried.
-    ["moved", { conflicts: 0.4, documents: 29 }],
-    ["crossing", { conflicts: 0.3, documents: 27 }],
+    ["moved", { calls: 2.2, conflicts: 0.4, documents: 29 }],
+    ["crossing", { calls: 2.3, conflicts: 0.3, documents: 27 }],
   ])(
     "[S186] [S187] [S211] of the load %s: none is refused, never too many run, and none waits beside a free slot",
     async (name, most) => {
@@ -273,13 +274,14 @@ describe("works with limits", { tags: ["large"] }, () => {
       expect(seen.idleMs).toBeLessThanOrEqual(2_000);
       expect(seen.conflicts).toBeLessThanOrEqual(most.conflicts);
       expect(seen.documentsRead).toBeLessThanOrEqual(most.documents);
+      expect(seen.calls).toBeLessThanOrEqual(most.calls);
       if ("waitMs" in most) expect(seen.waitMs).toBeLessThanOrEqual(most.waitMs!);
     },
   );
 
   test.each([
-    ["rate", "S216", { conflicts: 0.05, documents: 17, calls: 3.5 }],
-    ["budget", "S223", { conflicts: 0.8, documents: 38, calls: 3.7 }],
+    ["rate", "S216", { conflicts: 0.05, documents: 17, calls: 2.8 }],
+    ["budget", "S223", { conflicts: 0.8, documents: 38, calls: 3.3 }],
     ["refused", "S213", { conflicts: 1.5, documents: 42, calls: 6.5 }],
     // Each start reads the collector, and inserts what it has got.
     ["collected", "S206", { conflicts: 0.05, documents: 5, calls: 0.1 }],

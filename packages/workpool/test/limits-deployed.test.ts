@@ -1,4 +1,4 @@
-import { Deployment, S256, textOf } from "@stepwise/testing";
+import { Deployment, type Faults, S256, textOf } from "@stepwise/testing";
 import { type Infer, v } from "convex/values";
 import { describe, expect, test } from "vitest";
 import { Workpool } from "../src/client/index.js";
@@ -20,9 +20,9 @@ type Keys = Infer<typeof vKeys>;
 type Limited = Parameters<typeof limitOf>[0];
 
 /** A deployment whose pool has so many slots. It looks at what runs at each commit. */
-async function deployed(maxParallelism: number) {
+async function deployed(maxParallelism: number, faults: Faults = {}) {
   const pool = new Workpool(components.workpool, { maxParallelism, logLevel: "ERROR", limits });
-  const calls = {
+  const functions = {
     wait: internalMutation({
       args: {
         name: v.string(),
@@ -32,7 +32,7 @@ async function deployed(maxParallelism: number) {
       },
       handler: async (ctx, { ms, ...options }) => {
         const { name: context } = options;
-        const all = { ...options, onComplete: internal.callbacks.ended, context };
+        const all = { ...options, retry: true, onComplete: internal.callbacks.ended, context };
         return await pool.enqueueAction(ctx, internal.jobs.wait, { ms }, all);
       },
     }),
@@ -48,14 +48,14 @@ async function deployed(maxParallelism: number) {
   const modules = {
     "./convex/_generated/api.js": () => import("./convex/_generated/api.js"),
     "./convex/callbacks.js": () => import("./convex/callbacks.js"),
-    "./convex/calls.js": async () => calls,
+    "./convex/calls.js": async () => functions,
     "./convex/jobs.js": () => import("./convex/jobs.js"),
   };
   const parts = [
     { path: "", schema, modules },
     { path: "workpool", schema: poolSchema, modules: poolModules },
   ];
-  const deployment = await Deployment.of(parts, { class: S256 });
+  const deployment = await Deployment.of(parts, { class: S256, faults });
   const works = new Map<string, { name: string; permits?: string[] }>();
   const asked = new Map<string, number>();
   const waits = new Map<string, number>();
@@ -82,8 +82,12 @@ async function deployed(maxParallelism: number) {
         over.push(`${count} of ${permit}`);
   });
   const conflicts = { calls: 0 };
+  let executions = 0;
   deployment.onHappening((event) => {
     if (event.what === "conflict" && textOf(event.path) === "calls:wait") conflicts.calls += 1;
+    // What calls it is not counted.
+    const isCall = event.what === "began" || event.what === "committed";
+    if (isCall && event.path.component + event.path.name !== "calls:wait") executions += 1;
   });
   const enqueue = (at: number, name: string, limits: Keys, ms: number, waitAtMost?: number): void =>
     void deployment.at(at, () => {
@@ -99,7 +103,8 @@ async function deployed(maxParallelism: number) {
     ["works", "waiting", "limited", "lines", "permits"].flatMap((table) =>
       deployment.rows("workpool", table),
     );
-  return { deployment, enqueue, waits, waitsOf, over, conflicts, left };
+  const calls = () => executions;
+  return { deployment, enqueue, waits, waitsOf, over, conflicts, left, calls };
 }
 
 describe("limits where transactions run at once", () => {
@@ -209,6 +214,48 @@ describe("limits where transactions run at once", () => {
       expect(over).toEqual([]);
       expect(left()).toEqual([]);
       expect(waitsOf("").at(-1)!).toBeLessThan(2 * 120 * (100 / 6));
+    },
+  );
+
+  test("[S156] works that begin together, as a pause ends, share a function as long as others wait for their limit", async () => {
+    const { deployment, enqueue, waits, over, left, calls } = await deployed(10);
+    deployment.at(0, () => {
+      const until = deployment.clock.now() + 1_000;
+      const steered = { tenant: "a", perKey: 0, total: 6, until };
+      return deployment.mutation("calls:steer", steered);
+    });
+    for (let n = 0; n < 40; n++) enqueue(500 + n, `${n}`, { tenant: "a" }, 1_000);
+    await deployment.drive();
+    expect(waits.size).toBe(40);
+    expect(over).toEqual([]);
+    expect(left()).toEqual([]);
+    // Two run at once. They take 3 calls each in functions of their own, and 2 if each is reported.
+    expect(calls()).toBeLessThan(1.7 * 40);
+  });
+
+  test("[S156] short works of many keys share a function, in which others follow them", async () => {
+    const { deployment, enqueue, waits, over, left, calls } = await deployed(50);
+    for (let n = 0; n < 200; n++) enqueue(n, `${n}`, { orders: `o${n % 20}` }, 10);
+    await deployment.drive();
+    expect(waits.size).toBe(200);
+    expect(over).toEqual([]);
+    expect(left()).toEqual([]);
+    expect(calls()).toBeLessThan(1.6 * 200);
+  });
+
+  test.each(["dies at start", "dies before report", "dies after report"] as const)(
+    "[S156] [S190] if that function %s, its works are tried again, and none waits for ever",
+    async (fault) => {
+      let deaths = 0;
+      const { deployment, enqueue, waits, over, left } = await deployed(50, {
+        action: ({ name }) => (name === "executor:execute" && deaths++ === 0 ? fault : undefined),
+      });
+      for (let n = 0; n < 60; n++) enqueue(n, `${n}`, { orders: `o${n % 20}` }, 10);
+      await deployment.drive();
+      expect(deaths).toBeGreaterThan(0);
+      expect(waits.size).toBe(60);
+      expect(over).toEqual([]);
+      expect(left()).toEqual([]);
     },
   );
 });

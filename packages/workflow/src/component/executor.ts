@@ -200,6 +200,7 @@ async function record(
     const held = step?.attempt === token.attempt ? await core.slotOf(ctx, work) : null;
     if (held?._id === slot && held.job !== undefined)
       await core.recovered(ctx, pool, { slot, job: held.job, call: { fn, error } });
+    core.forgetRead(ctx);
     return true;
   }
   const via = known ?? (await viaOf(ctx, token));
@@ -217,6 +218,7 @@ async function record(
       if (!isShared) throw failure;
       return false;
     }
+    core.forgetRead(ctx);
     if (kept === undefined) return true;
   }
   if (next === "stale") {

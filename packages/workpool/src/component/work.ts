@@ -1,6 +1,7 @@
 import { createFunctionHandle, type FunctionHandle } from "convex/server";
 import { getConvexSize, type Value } from "convex/values";
 import {
+  forgetRead,
   leaveRoom,
   messageOf,
   placeOf,
@@ -164,4 +165,5 @@ export async function callBack(
     const failed = { workId, name, fn: onComplete.fn, resultKind: result.kind, error: message };
     await ctx.db.insert("failedCallbacks", failed);
   }
+  forgetRead(ctx);
 }

@@ -10,9 +10,17 @@ import {
 } from "./drain.js";
 import { closeGate, LATE_BEGIN_MS, mayOpen, openGate, readGate } from "./gate.js";
 import { anyWaits, leaveQueueAt, seemToWait, seeQueueForAll } from "./queue.js";
-import { attemptOf, startExecutor, type Taken } from "./executors.js";
+import { attemptOf, startOwner, type Taken } from "./starts.js";
 import { startQueued } from "./hand-over.js";
-import { isAsking, ownerOf, rangeOf, type Ranges, rangesOf, sparesExecutors } from "./owners.js";
+import {
+  isAsking,
+  ownerOf,
+  rangeOf,
+  type Ranges,
+  rangesOf,
+  spanOf,
+  sparesExecutors,
+} from "./owners.js";
 import { hasRoom, ROOM_TO_COMPLETE } from "./room.js";
 import { confirmFree, freeSlots, seeFreeSlots } from "./slots.js";
 
@@ -132,7 +140,9 @@ async function handOut(
       if (taken) filled.push(_id);
     }
   }
-  for (const [range, works] of together)
-    if (ranges !== undefined) await startExecutor(ctx, host, ranges, range, works);
+  for (const [range, works] of together) {
+    const { lo, hi } = spanOf(ranges!, range);
+    await startOwner(ctx, host, range, works.length < hi - lo, works);
+  }
   return filled;
 }

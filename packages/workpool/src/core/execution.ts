@@ -1,9 +1,12 @@
 import type { SlotId } from "./context.js";
 import type { Report, Reported } from "./executors.js";
-import { ASKS_EVERY_MS, LEFT_MS, TAKES_MS } from "./owners.js";
+import { ASKS_EVERY_MS, LEFT_MS, OF_LIMITS, SHORT_MS, TAKES_MS } from "./owners.js";
 import { reportBy } from "./report.js";
 import { messageOf } from "./result.js";
 import { MIB } from "./room.js";
+
+/** An executor of limits waits for others to end, for such a share of the time that a work took. */
+const MOMENT_SHARE = 0.02;
 
 /** What an executor needs of the component that registers it. */
 export interface Executes<Attempt, Ended> {
@@ -41,6 +44,8 @@ export class Execution<Attempt extends { readonly slot: SlotId }, Ended> {
   #toldAt = this.#began;
   #inVain = 0;
   #lane = 0;
+  /** How long the work took that ended last. */
+  #lastedMs = 0;
   /** How many ends are reported together at most: one, after that has failed. */
   #most = Infinity;
   /** An end was reported alone: whoever does that does not give up the range. */
@@ -64,7 +69,7 @@ export class Execution<Attempt extends { readonly slot: SlotId }, Ended> {
       const isOver = !this.#goesOn;
       if (this.#ended.length === 0 && !isOver) await this.#pause();
       // What ends at one moment is reported together.
-      await new Promise((resolve) => setTimeout(resolve, 0));
+      await new Promise((resolve) => setTimeout(resolve, this.#momentMs()));
       const ended = this.#next();
       if (isOver) this.#owes = false;
       if (ended.length > 0 || this.#asks || isOver) await this.#report(ended);
@@ -75,10 +80,18 @@ export class Execution<Attempt extends { readonly slot: SlotId }, Ended> {
     return this.#running > 0 || this.#ended.length > 0 || this.#asks;
   }
 
+  /** Those of limits end together if they have begun together: few run at once otherwise. */
+  #momentMs(): number {
+    if (this.executor.range !== OF_LIMITS || this.#running === 0) return 0;
+    return Math.min(this.#lastedMs * MOMENT_SHARE, ASKS_EVERY_MS);
+  }
+
   #begin(attempt: Attempt): void {
     this.#running += 1;
+    const since = Date.now();
     void this.host.perform(attempt).then((ended) => {
       this.#running -= 1;
+      this.#lastedMs = Date.now() - since;
       this.#ended.push(ended);
       this.#wake();
     });
@@ -89,7 +102,8 @@ export class Execution<Attempt extends { readonly slot: SlotId }, Ended> {
     let timer: ReturnType<typeof setTimeout> | undefined;
     await new Promise<void>((resolve) => {
       this.#wake = resolve;
-      const askMs = Math.max(ASKS_EVERY_MS, Date.now() - this.#toldAt);
+      const often = this.executor.range === OF_LIMITS ? SHORT_MS : ASKS_EVERY_MS;
+      const askMs = Math.max(often, Date.now() - this.#toldAt);
       if (this.#asks) timer = setTimeout(resolve, askMs);
     });
     clearTimeout(timer);

@@ -16,31 +16,25 @@ import type {
 } from "./context.js";
 import { PAUSE_MS, ringUnlessOn } from "./drain.js";
 import { isFair, lookFairly } from "./fair.js";
-import { ensureGate, readGate } from "./gate.js";
+import { knownGate, readGate } from "./gate.js";
+import { type GivenBack, wakeLines } from "./limits/wake.js";
 import {
+  isAsking,
   isLeftToOwner,
   lanesOfRange,
+  OF_LIMITS,
   own,
   ownerOf,
-  type Ranges,
   rangesOf,
   spanOf,
   sparesExecutors,
   WIDTH,
 } from "./owners.js";
-import { lanesOf, leaveQueueAt } from "./queue.js";
+import { anyWaits, lanesOf, leaveQueueAt } from "./queue.js";
 import { openAtEnd, startQueued } from "./hand-over.js";
 import { hasRoom, ROOM_TO_COMPLETE } from "./room.js";
-import {
-  confirmFree,
-  freeSlot,
-  freeSlotsIn,
-  type HandOvers,
-  holdSlot,
-  mayHandOver,
-} from "./slots.js";
-import { poolTx } from "./transaction.js";
-import { keepWatchIn } from "./watch.js";
+import { confirmFree, freeSlot, freeSlotsIn, mayHandOver } from "./slots.js";
+import { attemptOf, hold, isShort, startOwner, startWoken, type Taken } from "./starts.js";
 
 /*
  * With the gate closed, executors run the works of a host that has them: scheduled actions that run
@@ -56,23 +50,16 @@ const MOST_IN_VAIN = 5;
 const OTHERS_MS = 100;
 
 export const vAttemptToRun = v.object({ slot: v.id("slots"), args: v.any() });
-/** A work that an executor is to run in a slot that it holds. */
-export type Taken = AttemptToRun & {
-  readonly work: Work;
-  readonly held: Slot;
-  /** If it follows the one that held the slot before. */
-  readonly handOvers?: HandOvers | undefined;
-};
-
 /** What has joined the queue to follow a work, and what an executor gets beside. */
 export interface Follows {
   readonly row: GenericId<"waiting">;
   readonly with: object;
 }
-/** A slot whose work has ended in a report. */
+/** A slot whose work has ended in a report, and the permits that were given back. */
 export interface Kept {
   readonly slot: Slot;
   readonly next: Follows | undefined;
+  readonly permits: readonly string[];
 }
 
 export const seeArgs = {
@@ -86,8 +73,7 @@ export const seeArgs = {
   /** Says whether there are other ranges. */
   shares: v.boolean(),
   count: v.number(),
-  /** Works that are to be taken besides, and slots that are there already. */
-  queued: v.number(),
+  /** Slots that are there already. */
   kept: v.number(),
   /** Slots are shared by keys: how many lanes and slots the pool has. */
   fairly: v.optional(
@@ -108,9 +94,9 @@ export async function seeForOwner(
   ctx: HostQueryCtx,
   args: ObjectType<typeof seeArgs>,
 ): Promise<Infer<typeof vSeenByOwner>> {
-  const { lo, hi, count, queued, kept } = args;
+  const { lo, hi, kept } = args;
   const { rows, lane } = await seeWorks(ctx, args);
-  const free = await freeSlotsIn(ctx, lo, hi, Math.min(rows.length + queued, count) - kept);
+  const free = await freeSlotsIn(ctx, lo, hi, rows.length - kept);
   return { rows, free: free.map(({ _id }) => _id), lane };
 }
 
@@ -153,39 +139,6 @@ async function seeWorks(
   return { rows, lane: next < end ? next : first };
 }
 
-/** What an executor runs of a work; null if the work has a function of its own. */
-export async function attemptOf(ctx: MutationCtx, host: Host, work: Work) {
-  return (await host.executes?.attemptOf(ctx, work)) ?? null;
-}
-
-/** Schedules an executor for works that have left the queue; it owns the range from then on. */
-export async function startExecutor(
-  ctx: MutationCtx,
-  host: Host,
-  ranges: Ranges,
-  range: number,
-  works: readonly Taken[],
-): Promise<void> {
-  const { lo, hi } = spanOf(ranges, range);
-  const asks = works.length < hi - lo;
-  const attempts = works.map(({ slot, args }) => ({ slot, args }));
-  const job = await host.executes!.schedule(ctx, { range, asks, works: attempts });
-  for (const taken of works) await hold(ctx, host, taken, { job });
-  await own(ctx, await ownerOf(ctx, range), range, { job, asks });
-}
-
-async function hold(
-  ctx: MutationCtx,
-  host: Host,
-  { work, held, handOvers }: Taken,
-  by: { readonly job: JobId; readonly beganAt?: number },
-) {
-  const since = handOvers && { handOvers: handOvers.count, heldSince: handOvers.since };
-  await holdSlot(ctx, host, held._id, work, { ...by, ...since, shared: true });
-  await keepWatchIn(ctx, host, held, work);
-  await host.started?.(ctx, work.work);
-}
-
 export const reportArgs = {
   range: v.number(),
   /** The works that the executor runs and that have not ended. */
@@ -207,8 +160,10 @@ export const vReported = v.object({
 export type Reported = Infer<typeof vReported>;
 
 /**
- * What an executor's report does: it ends works, and fills the range again.
- * @param end ends them. Slots that it puts into the list go on here. It returns how many run still.
+ * What an executor's report does: it ends works, and fills the range again. With the gate open, it
+ * goes on with what has waited for permits that are given back here, and with nothing else.
+ * @param end ends them. Slots that it puts into the list go on here. It returns how many run still,
+ * and calls `forgetRead` after it has called what may enqueue.
  */
 export async function reportTogether(
   ctx: HostCtx,
@@ -219,16 +174,104 @@ export async function reportTogether(
   const { range, lane } = report;
   const before = await readGate(ctx);
   const kept: Kept[] = [];
-  const running = await end(before?.open === false ? kept : undefined);
-  const gate = await ensureGate(ctx);
+  const keeps = before?.open === false || before?.limits !== undefined;
+  const running = await end(keeps ? kept : undefined);
+  const gate = await knownGate(ctx);
   const owner = await ownerOf(ctx, range);
   const me = (await ctx.meta.getRequestMetadata()).scheduledFunctionId;
   const isOwner = me !== null && owner?.job === me;
-  if (isOwner && !gate.open && gate.maxParallelism > 0)
+  const isOfRange = range !== OF_LIMITS;
+  if (isOwner && isOfRange && !gate.open && gate.maxParallelism > 0)
     return await refill(ctx, host, gate, owner, { ...report, running }, kept);
-  if (isOwner) await own(ctx, owner, range, { job: undefined, asks: false });
+  if (isOwner && (isOfRange || !gate.open))
+    await own(ctx, owner, range, { job: undefined, asks: false });
+  if (gate.open && me !== null && (kept.length > 0 || !isOfRange)) {
+    const ofLimits = isOfRange ? await ownerOf(ctx, OF_LIMITS) : owner;
+    return await goOnOpen(ctx, host, me as JobId, ofLimits, { ...report, running }, kept);
+  }
   for (const { slot } of kept) await leaveSlot(ctx, host, gate, slot);
+  await startWoken(ctx, host, await wakeLines(ctx, host, givenBackBy(kept)));
   return { next: [], asks: false, lane };
+}
+
+const givenBackBy = (kept: readonly Kept[]): GivenBack => ({
+  permits: kept.flatMap(({ permits }) => permits),
+  after: kept.findLast(({ slot }) => slot.turn !== undefined)?.slot.turn,
+});
+
+/**
+ * With the gate open: goes on with what has waited for permits that are given back, and with what
+ * others have left in the queue to the executor of limits.
+ * @param ofLimits that executor's document.
+ */
+async function goOnOpen(
+  ctx: HostCtx,
+  host: Host,
+  me: JobId,
+  ofLimits: Executor | null,
+  { running, lane, isOver }: Report,
+  kept: readonly Kept[],
+): Promise<Reported> {
+  const { maxParallelism } = await knownGate(ctx);
+  const slots: Slot[] = [];
+  for (const { slot } of kept)
+    if (slot.number < maxParallelism) slots.push(slot);
+    else await ctx.db.delete("slots", slot._id);
+  const owner = ofLimits?.job === me ? ofLimits : null;
+  const room = owner === null && isAsking(ofLimits) ? 0 : Infinity;
+  const woken = await wakeLines(ctx, host, givenBackBy(kept), room);
+  const mine = await place(ctx, host, woken, slots);
+  await startWoken(ctx, host, woken);
+  const wasAsking = owner?.asks === true;
+  const count = wasAsking ? Math.max(0, WIDTH - running - mine.length) : 0;
+  const rows = wasAsking ? await seeLeft(ctx, host, maxParallelism, count, slots.length) : null;
+  const { taken: others, left } = await take(ctx, host, rows?.rows ?? [], slots, rows?.free ?? []);
+  for (const { _id } of left) await freeSlot(ctx, _id);
+  const taken = [...mine, ...others];
+  const holds = running + taken.length;
+  const isPrompt = others.length > 0 || kept.some(({ slot }) => isShort(slot));
+  const goesOn = isOver && taken.length > 0;
+  const asks = owner !== null && !isOver && holds > 0 && holds < WIDTH && isPrompt;
+  if (goesOn) await startOwner(ctx, host, OF_LIMITS, isPrompt, taken);
+  else if (owner !== null && (asks !== owner.asks || holds === 0))
+    await own(ctx, owner, OF_LIMITS, { job: holds === 0 ? undefined : me, asks });
+  const areMore = (rows?.rows.length ?? 0) > others.length;
+  if (wasAsking && (areMore || (!asks && (await anyWaits(ctx)))))
+    await ringUnlessOn(ctx, host, PAUSE_MS);
+  return { next: goesOn ? [] : await holdAll(ctx, host, taken, { job: me }), asks, lane };
+}
+
+/** What was left to the executor of limits, and free slots for it. */
+async function seeLeft(ctx: MutationCtx, host: Host, hi: number, count: number, kept: number) {
+  const anywhere = { lo: 0, hi, first: 0, end: 0, lane: 0, shares: false };
+  const args = { ...anywhere, count, kept };
+  return await ctx.runQuery(host.functions.seeForOwner, args, { useStaleSnapshot: true });
+}
+
+/** Has a running executor run works. @returns what it gets of them. */
+async function holdAll(
+  ctx: MutationCtx,
+  host: Host,
+  taken: readonly Taken[],
+  { job }: { readonly job: JobId },
+): Promise<AttemptToRun[]> {
+  const by = { job, beganAt: Date.now() };
+  for (const each of taken) await hold(ctx, host, each, by);
+  const attempts = taken.map(({ slot, args }) => ({ slot, args }));
+  return [...((await host.executes?.prepare?.(ctx, attempts)) ?? attempts)];
+}
+
+/** Gives slots to works that hold their permits. Both lists keep what is left. */
+async function place(ctx: MutationCtx, host: Host, works: Work[], slots: Slot[]): Promise<Taken[]> {
+  const taken: Taken[] = [];
+  while (works.length > 0 && slots.length > 0) {
+    const work = works.shift()!;
+    const held = slots[0]!;
+    const args = await attemptOf(ctx, host, work);
+    if (args !== null) taken.push({ slot: held._id, args, work, held });
+    if (args !== null || (await startQueued(ctx, host, held, work))) slots.shift();
+  }
+  return taken;
 }
 
 /** Leaves a slot to its range's owner, or to a drain. Call it with the gate closed, or open. */
@@ -252,33 +295,31 @@ async function refill(
   const here = kept.filter(({ slot }) => slot.number < hi);
   for (const { slot } of kept) if (slot.number >= hi) await leaveSlot(ctx, host, gate, slot);
   const { followed, freed } = await follow(ctx, host, here);
+  // Those that waited for a permit which has been given back here come first.
+  const woken = await wakeLines(ctx, host, givenBackBy(kept), freed.length);
+  const before = [...followed, ...(await place(ctx, host, woken, freed))];
   // If the pool has become smaller, some of what it runs is in slots that are no more.
-  const room = Math.max(freed.length, hi - lo - running - followed.length);
+  const room = Math.max(freed.length, hi - lo - running - before.length);
   const { first, end } = lanesOfRange(ranges, range, lanesOf(gate));
   const span = { lo, hi, first, end, lane: Math.max(lane, first) };
   const shares = ranges.cap > WIDTH;
   const pool = { lanes: lanesOf(gate), slots: gate.maxParallelism, after: freed.at(-1)?.fair };
   const how = { shares, fairly: isFair(gate) ? pool : undefined };
-  // Those that waited for a permit which has been given back here come first.
-  const { queued } = poolTx(ctx);
-  const look = { ...span, ...how, count: room, queued: queued.length, kept: freed.length };
+  const look = { ...span, ...how, count: room, kept: freed.length };
   const seen =
     room === 0
       ? { rows: [], free: [], lane: span.lane }
       : await ctx.runQuery(host.functions.seeForOwner, look, { useStaleSnapshot: true });
-  const rows = [...queued, ...seen.rows];
+  const { rows } = seen;
   const { taken: others, left } = await take(ctx, host, rows, freed, seen.free);
-  const taken = [...followed, ...others];
+  const taken = [...before, ...others];
   for (const slot of left) await freeSlot(ctx, slot._id);
   const holds = running + taken.length;
   if (isOver && taken.length > 0) {
-    await startExecutor(ctx, host, ranges, range, taken);
+    await startOwner(ctx, host, range, taken.length < hi - lo, taken);
     return { next: [], asks: false, lane };
   }
-  const by = { job: owner.job!, beganAt: Date.now() };
-  for (const each of taken) await hold(ctx, host, each, by);
-  const attempts = taken.map(({ slot, args }) => ({ slot, args }));
-  const next = [...((await host.executes?.prepare?.(ctx, attempts)) ?? attempts)];
+  const next = await holdAll(ctx, host, taken, { job: owner.job! });
   const found = taken.length > 0 || left.length > 0;
   const asks = holds > 0 && !isOver && holds < hi - lo && (found || inVain < MOST_IN_VAIN);
   const ends = isOver || holds === 0;

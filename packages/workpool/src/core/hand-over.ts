@@ -86,10 +86,15 @@ export async function startQueued(
   work: Work,
   handOvers?: HandOvers,
 ): Promise<boolean> {
-  if (host.mayStart === undefined || (await host.mayStart(ctx, work)))
-    return await tryStart(ctx, host, slot, work, handOvers);
-  forgetRead(ctx);
+  if (await mayStart(ctx, host, work)) return await tryStart(ctx, host, slot, work, handOvers);
   if (work.held !== undefined) await giveBackUnused(ctx, host, work);
+  return false;
+}
+
+/** Says whether a work that waited may start; if not, its host has ended it. */
+export async function mayStart(ctx: MutationCtx, host: Host, work: Work): Promise<boolean> {
+  if (host.mayStart === undefined || (await host.mayStart(ctx, work))) return true;
+  forgetRead(ctx);
   return false;
 }
 

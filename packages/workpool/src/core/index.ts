@@ -47,6 +47,6 @@ export * from "./room.js";
 export { poolTables } from "./schema.js";
 export { recovered } from "./sweep.js";
 export { cancelStart, endOffer, isIdle, slotOf, watchReport } from "./slots.js";
-export { poolTx } from "./transaction.js";
+export { forgetRead, poolTx } from "./transaction.js";
 export { LATE_MS, CHECK_AGAIN_MS, YEAR_MS } from "./times.js";
 export { keepSweeping, LONGEST_PAUSE_MS, sweepNow } from "./watch.js";

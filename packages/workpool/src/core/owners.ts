@@ -27,6 +27,14 @@ export const LEFT_MS = TAKES_MS + GRACE_MS;
 /** An owner with room asks so often … */
 export const ASKS_EVERY_MS = 50;
 
+/**
+ * In place of a range: works that have waited for limits, in any slots, with the gate open. They have
+ * one executor that takes those of others.
+ */
+export const OF_LIMITS = -1 as const;
+/** That executor asks so often, as long as its works are shorter: then it seldom needs to. */
+export const SHORT_MS = 150;
+
 /** How a pool's slots are divided among executors. Slots from `cap` on are for other works. */
 export interface Ranges {
   readonly cap: number;

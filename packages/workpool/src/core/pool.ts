@@ -10,6 +10,7 @@ import { joinQueue, seeQueueFor } from "./queue.js";
 import { handOver, tryStart } from "./hand-over.js";
 import { claimable, freeSlot, freeSlots, mayHandOver, OFFERED, startInSlot } from "./slots.js";
 import type { SlotCounts } from "./counts.js";
+import { isShort, type Placed, startPlaced, startTogether, startWoken } from "./starts.js";
 import { poolTx } from "./transaction.js";
 import { keepWatch, least, readWatch, type Started, watchTheWatchdog } from "./watch.js";
 
@@ -49,8 +50,12 @@ export async function enqueueWorks(
   const startedTheWatch =
     started.length > 0 && (await keepWatch(ctx, host, inCommon(started), watch));
   poolTx(ctx).taken += started.length;
-  for (const [index, work] of started.entries())
-    await startInSlot(ctx, host, free[index]!._id, work, undefined, startedTheWatch);
+  let placed = started.map((work, index): Placed => ({ work, held: free[index]! }));
+  // What waits for their limits follows them.
+  if (started.length > 1 && works.length < asked.length)
+    placed = await startTogether(ctx, host, placed, { isTold: false });
+  for (const { work, held } of placed)
+    await startInSlot(ctx, host, held._id, work, undefined, startedTheWatch);
   if (started.length === works.length) {
     if (watch?.watched !== true) await expectBurst(ctx, host, gate);
     return started;
@@ -111,8 +116,10 @@ export async function completeWork(ctx: HostCtx, host: Host, ended: Ended, succe
   }
   if (ended.count !== undefined) poolTx(ctx).counts.set(slot._id, ended.count(slot.counts));
   const permits = await giveBack(ctx, slot.permits);
+  if (ended.kept !== undefined) return void ended.kept.push({ slot, next: ended.next, permits });
   if (await goesOn(ctx, host, { ...ended, held: slot, permits }, successor)) return;
-  await wakeLines(ctx, host, { permits, after: slot.turn });
+  const given = { permits, after: slot.turn };
+  await startWoken(ctx, host, await wakeLines(ctx, host, given));
 }
 
 /** What becomes of the slot. @returns whether the works that wait for the permits were woken. */
@@ -122,10 +129,6 @@ async function goesOn(
   { held: slot, permits, ...ended }: Ended & { held: Slot; permits: readonly string[] },
   successor: Work | undefined,
 ): Promise<boolean> {
-  if (ended.kept !== undefined) {
-    ended.kept.push({ slot, next: ended.next });
-    return false;
-  }
   const gate = await (ended.knowsGate === true ? knownGate : ensureGate)(ctx);
   if (slot.number >= gate.maxParallelism) {
     await ctx.db.delete("slots", slot._id);
@@ -142,14 +145,29 @@ async function goesOn(
   } else if (next) {
     await queueBehindOthers(ctx, host, gate, slot, next);
     return false;
-  } else if (
-    isFirst &&
-    (await wakeLines(ctx, host, { permits, after: slot.turn }, { slot, handOvers }))
-  )
+  } else if (isFirst && permits.length > 0 && (gate.open || ended.executes !== true)) {
+    const room = gate.open ? undefined : 1;
+    const given = { permits, after: slot.turn };
+    const [first, ...others] = await wakeLines(ctx, host, given, room);
+    const placed = first === undefined ? [] : [{ work: first, held: slot, handOvers }];
+    const unused = await startPlaced(ctx, host, gate, placed, isShort(slot));
+    await startWoken(ctx, host, others);
+    if (first === undefined || unused.length > 0) await leave(ctx, host, gate, slot, ended);
     return true;
+  }
+  await leave(ctx, host, gate, slot, ended);
+  return false;
+}
+
+async function leave(
+  ctx: MutationCtx,
+  host: Host,
+  gate: Gate,
+  slot: Slot,
+  ended: Pick<Ended, "executes" | "calledAt" | "mayEnqueue">,
+) {
   if (!gate.open) await handOver(ctx, host, gate, slot, ended);
   else await freeSlot(ctx, slot._id, ended.mayEnqueue === true ? OFFERED : undefined);
-  return false;
 }
 
 /** Gives the slot to a waiting work, and queues the successor; to that if none waits. */

@@ -46,7 +46,6 @@ export async function joinQueue(
   const row = { ...(await queuedOf(ctx, host, work)), nth, lane, group };
   const id = await ctx.db.insert("waiting", row);
   poolTx(ctx).joined.set(work.work, id);
-  if (work.permits !== undefined) poolTx(ctx).queued.push(id);
   await watchWait(ctx, host, work);
 }
 

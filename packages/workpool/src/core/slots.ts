@@ -95,24 +95,22 @@ const SLOTS_PER_ENQUEUE = 16;
  * conflict over them. It sees them in a stale snapshot, from a random number on, and confirms each
  * by a point read. That snapshot lacks what this transaction has written itself, such as the slot
  * that it offers.
- * @param look for so many it looks: others are wanted later in this transaction.
- * @returns them, others that were seen, and whether others may be free.
+ * @returns them, and whether others may be free.
  */
 export async function claimable(
   ctx: MutationCtx,
   host: Host,
   gate: Gate,
   count: number,
-  look = count,
-): Promise<{ slots: Slot[]; others: SlotId[]; contended: boolean }> {
+): Promise<{ slots: Slot[]; contended: boolean }> {
   const upTo = await slotsWithPlace(ctx, host, gate);
   const from = Math.floor(Math.random() * upTo);
   const reserve = Math.floor(upTo / SLOTS_PER_ENQUEUE);
   const { taken } = poolTx(ctx);
-  const some = { from, count: Math.min(upTo, look + taken + reserve), upTo };
+  const some = { from, count: Math.min(upTo, count + taken + reserve), upTo };
   const seen = await ctx.runQuery(host.functions.freeSlots, some, { useStaleSnapshot: true });
   const sure = async () => await freeSlots(ctx, from, count, upTo);
-  if (seen === null) return { slots: await sure(), others: [], contended: true };
+  if (seen === null) return { slots: await sure(), contended: true };
   const { free, contended } = seen;
   const few = free.length <= reserve || contended;
   // The first free ones behind a long row of others would be picked more often than the rest.
@@ -123,14 +121,13 @@ export async function claimable(
     const slot = await confirmFree(ctx, ids.shift()!);
     if (slot !== null) slots.push(slot);
   }
-  const others = ids.slice(reserve);
   if (slots.length < count) {
     const offered = await slotOf(ctx, OFFERED);
     if (offered !== null) slots.push(offered);
   }
-  if (few) return { slots, others, contended: contended || free.length > 0 };
-  if (slots.length > 0) return { slots, others, contended };
-  return { slots: await sure(), others, contended };
+  if (few) return { slots, contended: contended || free.length > 0 };
+  if (slots.length > 0) return { slots, contended };
+  return { slots: await sure(), contended };
 }
 
 /** Marks a slot that this transaction has freed for its own enqueues, until {@link endOffer}. */

@@ -30,14 +30,10 @@ export class PoolTx {
    * The buckets of which this is the releaser, as it has left them; undefined if one is to be read.
    */
   readonly releasing = new Map<string, Doc<"buckets"> | undefined>();
-  /** Slots that a look has shown as free, for works that go on here. */
-  readonly seenFree: SlotId[] = [];
   /** The watchdog is on for works of this timeout, or a longer one. Undefined: nobody has looked. */
   watchedFor: number | undefined;
   /** How many works of a line were let into the queue here. */
   readonly joining = new Map<string, number>();
-  /** Works with limits that were put in the queue, where a stale snapshot does not show them. */
-  readonly queued: GenericId<"waiting">[] = [];
   /** The row of each work that was put in the queue. */
   readonly joined = new Map<string, GenericId<"waiting">>();
   /** How many works that began to wait do so until a time. */

@@ -17,7 +17,6 @@ import { costOf, permitOfRate, whichOf } from "./limits.js";
 import { inForce, type Limited } from "./overrides.js";
 import {
   fullAtOf,
-  leftOf,
   mayStartAt,
   type Pace,
   paceOf,
@@ -106,17 +105,6 @@ export async function writeBucket(
 export interface KeptBack {
   readonly full: string;
   readonly at: number;
-}
-
-/** How many starts of such a work the buckets allow of which this is the releaser; at least one. */
-export function startsLeft(ctx: MutationCtx, gate: Gate, work: Asking): number {
-  const { releasing } = poolTx(ctx);
-  const now = Date.now();
-  const left = spentBy(gate, work).flatMap(({ name, cost, ...pace }) => {
-    const bucket = releasing.get(name);
-    return bucket ? [Math.floor(leftOf(pace, fullAtOf(pace, bucket, now), now) / cost)] : [];
-  });
-  return Math.max(1, left.length === 0 ? 1 : Math.min(...left));
 }
 
 /**

@@ -103,12 +103,12 @@ export async function blockLine(
   } else if (found.blockedBy !== blockedBy) await ctx.db.patch("lines", found._id, { blockedBy });
 }
 
-/** The first work of a line. */
-export async function firstOf(ctx: QueryCtx, { line }: Pick<Line, "line">) {
+/** So many of the first works of a line. */
+export async function firstOf(ctx: QueryCtx, { line }: Pick<Line, "line">, count: number) {
   return await ctx.db
     .query("limited")
     .withIndex("by_line", (q) => q.eq("line", line))
-    .first();
+    .take(count);
 }
 
 export async function endLine(ctx: MutationCtx, { _id }: Line): Promise<void> {
@@ -153,19 +153,18 @@ export async function seeLine(
   return await ctx.runQuery(functions.lookAtLine, args, { useStaleSnapshot: true });
 }
 
-/**
- * The work at a place of a line, from 0, as a stale snapshot shows it: one of those before it if
- * the line is shorter, and null if that is the first.
- */
-export async function oneOfFirst(
-  ctx: MutationCtx,
+/** So many works from a place of a line on, as a stale snapshot shows it: none before that. */
+export async function someFrom(
+  ctx: HostCtx,
   host: Host,
   { line }: Pick<Line, "line">,
   place: number,
-): Promise<Doc<"limited"> | null> {
-  if (place === 0) return null;
-  const { work } = await seeLine(ctx, host, line, { place });
-  return work === null ? null : await ctx.db.get("limited", work);
+  count: number,
+): Promise<Doc<"limited">[]> {
+  const { works } = await seeLine(ctx, host, line, { place, count });
+  const rows: (Doc<"limited"> | null)[] = [];
+  for (const id of works) rows.push(await ctx.db.get("limited", id));
+  return rows.filter((row) => row !== null);
 }
 
 /**

@@ -16,8 +16,9 @@ export const lookAtLineArgs = {
   most: v.number(),
   /** The buckets of the rates that its works need. Default: none. */
   buckets: v.optional(v.array(v.string())),
-  /** The work at this place of the line is looked for. Default: none. */
+  /** So many works from this place of the line on are looked for. Default: none. */
   place: v.optional(v.number()),
+  count: v.optional(v.number()),
 };
 export const vLook = v.object({
   /** A number of each permit that nobody holds; null if there is none beyond what is queued. */
@@ -25,8 +26,8 @@ export const vLook = v.object({
   /** How many works of the line are in the queue. */
   queued: v.number(),
   buckets: v.array(v.union(v.null(), v.object({ taken: v.number(), at: v.number() }))),
-  /** The work at the place; one of those before it if the line is shorter. */
-  work: v.union(v.null(), v.id("limited")),
+  /** The works from the place on; one of those before it if the line is shorter. */
+  works: v.array(v.id("limited")),
 });
 
 export type Look = Infer<typeof vLook>;
@@ -34,7 +35,14 @@ export type Look = Infer<typeof vLook>;
 /** What is free and queued of a line. From a stale snapshot it is no proof. */
 export async function lookAtLine(
   ctx: HostQueryCtx,
-  { line, permits = [], most, buckets = [], place }: ObjectType<typeof lookAtLineArgs>,
+  {
+    line,
+    permits = [],
+    most,
+    buckets = [],
+    place = 0,
+    count = 0,
+  }: ObjectType<typeof lookAtLineArgs>,
 ): Promise<Look> {
   const queued = most === 0 ? 0 : (await queuedOfLine(ctx, line).take(most)).length;
   const free: Look["free"] = [];
@@ -44,20 +52,20 @@ export async function lookAtLine(
     const bucket = await findBucket(ctx, name);
     seen.push(bucket && { taken: bucket.taken, at: bucket.at });
   }
-  const work = place === undefined ? null : await workAt(ctx, line, place);
-  return { free, queued, buckets: seen, work };
+  const works = count === 0 ? [] : await worksFrom(ctx, line, place, count);
+  return { free, queued, buckets: seen, works };
 }
 
 const queuedOfLine = (ctx: QueryCtx, line: string) =>
   ctx.db.query("waiting").withIndex("by_group", (q) => q.eq("group", line));
 
-async function workAt(ctx: HostQueryCtx, line: string, place: number) {
+async function worksFrom(ctx: HostQueryCtx, line: string, place: number, count: number) {
   const first: Doc<"limited">[] = await ctx.db
     .query("limited")
     .withIndex("by_line", (q) => q.eq("line", line))
-    .take(place + 1);
-  const at = first.length > place ? place : Math.floor(Math.random() * first.length);
-  return first[at]?._id ?? null;
+    .take(place + count);
+  const from = first.length > place ? place : Math.floor(Math.random() * first.length);
+  return first.slice(from, from + count).map(({ _id }) => _id);
 }
 
 /** The permits of a name that are held, of these numbers. */
@@ -203,8 +211,12 @@ export async function takePermits(
   numbers: ReadonlyMap<string, number>,
 ): Promise<Held[]> {
   const held: Held[] = [];
-  for (const [name, number] of numbers)
+  const { givenBack } = poolTx(ctx);
+  for (const [name, number] of numbers) {
     held.push({ id: await ctx.db.insert("permits", { name, number, work }), name, number });
+    const left = givenBack.get(name)?.filter((other) => other !== number);
+    if (left !== undefined) givenBack.set(name, left);
+  }
   return held;
 }
 

@@ -1,15 +1,9 @@
-import type { Doc, Host, HostCtx } from "../context.js";
-import { knownGate } from "../gate.js";
+import type { Doc, Host, HostCtx, Work } from "../context.js";
+import { knownGate, MAX_PARALLELISM_LIMIT } from "../gate.js";
 import { HALF_OF_A_TRANSACTION, hasRoom, MOST_TRIED } from "../room.js";
+import { startWoken } from "../starts.js";
 import { poolTx } from "../transaction.js";
-import {
-  findBucket,
-  type KeptBack,
-  notLater,
-  startsLeft,
-  waitForBucket,
-  writeBucket,
-} from "./buckets.js";
+import { findBucket, type KeptBack, notLater, waitForBucket, writeBucket } from "./buckets.js";
 import { permitOfRate } from "./limits.js";
 import { blockLine, endLine, firstOf, linesBlockedBy, someBlockedBy } from "./lines.js";
 import { ROUND_MS } from "./rate.js";
@@ -43,21 +37,33 @@ export async function releaseRate(
 type Next = KeptBack & { readonly isUsedUp?: boolean };
 
 /** @returns when to look again; null if nobody waits. And the turn of the line that went on last. */
-async function releaseSome(
+async function releaseSome(ctx: HostCtx, host: Host, full: string, after: number | undefined) {
+  const woken: Work[] = [];
+  const released = await releaseInto(ctx, host, full, after, woken);
+  await startWoken(ctx, host, woken);
+  return released;
+}
+
+/** @param woken gets the works that start. */
+async function releaseInto(
   ctx: HostCtx,
   host: Host,
   full: string,
   after: number | undefined,
+  woken: Work[],
 ): Promise<{ next: Next | null; last: number | undefined }> {
   let lines: Doc<"lines">[] = [];
   let last = after;
-  for (let released = 0; await hasRoom(ctx, HALF_OF_A_TRANSACTION);) {
+  for (
+    let released = 0;
+    woken.length < MAX_PARALLELISM_LIMIT && (await hasRoom(ctx, HALF_OF_A_TRANSACTION));
+  ) {
     // Lines that wait for one bucket go on in turn.
     if (lines.length === 0) lines = await someBlockedBy(ctx, full, MOST_TRIED, last);
     const line = lines.shift();
     if (line === undefined) return { next: null, last };
-    const row = await firstOf(ctx, line);
-    if (row === null) {
+    const [row] = await firstOf(ctx, line, 1);
+    if (row === undefined) {
       // A line that was busy stays for a round: who enqueues then reads it alone.
       const stays = released > 0 && (await linesBlockedBy(ctx, full, 2)).length === 1;
       if (stays) return { next: { full, at: 0 }, last };
@@ -71,15 +77,15 @@ async function releaseSome(
       await blockLine(ctx, host, line.line, next);
       continue;
     }
-    const most = startsLeft(ctx, gate, row);
-    const isReleased = (await goOn(ctx, host, gate, next, undefined, most)) !== "refused";
-    if (isReleased) {
+    const work = await goOn(ctx, host, gate, next);
+    if (work !== null) {
       lines.push(line);
       last = line.hash;
     }
     // A callback of the one that does not start may have ended them.
     else lines = [];
-    released += Number(isReleased);
+    released += Number(work !== null);
+    if (work !== null && work !== "queued") woken.push(work);
   }
   return { next: { full, at: 0, isUsedUp: true }, last };
 }

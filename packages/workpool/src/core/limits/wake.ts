@@ -1,11 +1,12 @@
+import type { QueryInitializer } from "convex/server";
 import { type ObjectType, v } from "convex/values";
-import type { Doc, Gate, Host, HostCtx, MutationCtx, Slot } from "../context.js";
-import { readDrain, ringDrain } from "../drain.js";
-import { closeGate, ensureGate, knownGate, MAX_PARALLELISM_LIMIT } from "../gate.js";
-import { startQueued } from "../hand-over.js";
+import type { Doc, Gate, Host, HostCtx, MutationCtx, PoolDataModel, Work } from "../context.js";
+import { knownGate, MAX_PARALLELISM_LIMIT } from "../gate.js";
+import { mayStart } from "../hand-over.js";
+import { isAsking, OF_LIMITS, ownerOf } from "../owners.js";
 import { joinQueue, LOOK, TURN_MS } from "../queue.js";
 import { HALF_OF_A_TRANSACTION, hasRoom, MOST_TRIED, ROOM_TO_COMPLETE } from "../room.js";
-import { claimable, confirmFree, type HandOvers } from "../slots.js";
+import { startWoken } from "../starts.js";
 import { poolTx } from "../transaction.js";
 import { queueable } from "./admission.js";
 import { keepOfBuckets, type KeptBack, seenKeptBack, spentBy } from "./buckets.js";
@@ -15,40 +16,44 @@ import {
   firstOf,
   type Full,
   leaveLine,
-  lineBlockedBy,
-  oneOfFirst,
   permitsIn,
   ringLines,
   seeLine,
+  someBlockedBy,
+  someFrom,
 } from "./lines.js";
 import { limitOf } from "./limits.js";
 import { freePermits, limitedBy, takePermits } from "./permits.js";
 
-/** A slot in which a work may start, as another has ended there. */
-interface Offer {
-  readonly slot: Slot;
-  readonly handOvers: HandOvers;
+/** Permits that were given back, and the turn of the line whose work had them last. */
+export interface GivenBack {
+  readonly permits: readonly string[];
+  readonly after?: number | undefined;
 }
 
 /**
- * Lets the first work of a line go on for each permit that was given back: of the line whose turn is
- * after that of the one that has ended. It goes on in the slot, in another one, or in the queue.
- * Limits of many keys come first, as who waits for them has waited for others.
- * @returns true if the slot was used.
+ * For permits that were given back, takes as many works off the lines that wait for them as may go
+ * on: of the lines whose turns are after that of the work which has ended. Limits of many keys come
+ * first, as who waits for them has waited for others.
+ * @param given `permits`: each as often as it was given back. `after`: a turn; default: any.
+ * @param room so many of them start here, with their permits; others join the queue. Default: all,
+ * but none with the gate closed, or if an executor comes for them to the queue.
  */
 export async function wakeLines(
   ctx: HostCtx,
   host: Host,
-  { permits, after }: { permits: readonly string[]; after: number | undefined },
-  offer?: Offer,
-): Promise<boolean> {
-  const names = permits.toSorted((a, b) => Number(isOfKey(a)) - Number(isOfKey(b)));
-  let left = offer;
+  { permits, after }: GivenBack,
+  room?: number,
+): Promise<Work[]> {
+  const counts = new Map<string, number>();
+  for (const name of permits.toSorted((a, b) => Number(isOfKey(a)) - Number(isOfKey(b))))
+    counts.set(name, (counts.get(name) ?? 0) + 1);
+  const woken: Work[] = [];
   // Where each end took the first of a line, those of one moment lost 1.5 times each (the load
   // "moved" of scenes.test.ts).
-  for (const name of names)
-    if (await wakeLine(ctx, host, name, { most: LOOK, after, offer: left })) left = undefined;
-  return left !== offer;
+  for (const [name, count] of counts)
+    await wakeLine(ctx, host, name, { count, after, room }, woken);
+  return woken;
 }
 
 const isOfKey = (permit: string) => permit.includes(":");
@@ -57,25 +62,41 @@ async function wakeLine(
   ctx: HostCtx,
   host: Host,
   name: string,
-  { most, after, offer }: { most: number; after?: number | undefined; offer?: Offer | undefined },
-): Promise<boolean> {
-  for (let tried = 0; tried < MOST_TRIED && (await hasRoom(ctx, ROOM_TO_COMPLETE)); tried++) {
-    const line = await lineBlockedBy(ctx, name, after);
-    if (line === null) return false;
-    // Whoever offers a slot has just read it.
-    const gate = await (offer === undefined ? ensureGate : knownGate)(ctx);
-    const next = await firstFree(ctx, host, gate, line, most);
-    if (next === "none") continue;
-    if (next.full === name) return false;
-    if (next.full !== undefined) {
-      await blockLine(ctx, host, line.line, next);
-      continue;
+  { count, after, room }: { count: number; after?: number | undefined; room?: number | undefined },
+  woken: Work[],
+): Promise<void> {
+  let left = count;
+  for (let tried = 0; tried < MOST_TRIED && (await hasRoom(ctx, ROOM_TO_COMPLETE));) {
+    const lines = await someBlockedBy(ctx, name, left, after);
+    if (lines.length === 0) return;
+    const share = Math.ceil(left / lines.length);
+    const most = room ?? (await roomOf(ctx));
+    for (const line of lines) {
+      const gate = await knownGate(ctx);
+      const rows = await someFirst(ctx, host, gate, line, Math.min(share, left), left);
+      if (rows.length === 0) await endLine(ctx, line);
+      tried += 1;
+      for (const row of rows) {
+        const next = await startable(ctx, host, gate, line, row);
+        if (next.full === name) return;
+        if (next.full !== undefined) {
+          await blockLine(ctx, host, line.line, next);
+          break;
+        }
+        const work = await goOn(ctx, host, gate, next, woken.length < most);
+        if (work === null) continue;
+        left -= 1;
+        if (work !== "queued") woken.push(work);
+      }
+      if (left === 0) return;
     }
-    const took = await goOn(ctx, host, gate, next, offer);
-    if (took !== "refused") return took === "in slot";
   }
   await ringLines(ctx, host, [name]);
-  return false;
+}
+
+/** None if they are left to the executor of limits, or the gate is closed; else all. */
+async function roomOf(ctx: HostCtx): Promise<number> {
+  return (await knownGate(ctx)).open && !isAsking(await ownerOf(ctx, OF_LIMITS)) ? Infinity : 0;
 }
 
 /** Ends of one moment have given back different numbers: none keeps its place for long. */
@@ -85,36 +106,32 @@ function placeFor(ctx: MutationCtx, names: readonly string[]): number {
   return number + Math.floor(Date.now() / TURN_MS);
 }
 
-interface First {
-  readonly row: Doc<"limited">;
-  readonly numbers: ReadonlyMap<string, number>;
-  readonly full?: undefined;
-}
-
 /**
- * The first work of a line, if its permits are free; the line ends if there is none.
- * @param most one of so many at its beginning, or of as many as may run at once. Default: the
- * first.
+ * So many of the first works of a line, or fewer: from one on of as many as may run at once.
+ * @param ends how many have ended here. The others that run may end at this moment too.
  */
-export async function firstFree(
+async function someFirst(
   ctx: MutationCtx,
   host: Host,
   gate: Gate,
   line: Doc<"lines">,
-  most = 1,
-): Promise<First | Full | "none"> {
+  count: number,
+  ends: number,
+): Promise<Doc<"limited">[]> {
   const permits = permitsIn(line);
   const names = limitedBy(gate, permits);
-  const among = Math.min(most, ...names.map((name) => limitOf(gate, name)));
+  const among = Math.min(LOOK, ...names.map((name) => limitOf(gate, name) - ends + 1));
   // Those that wait for a rate are released by one function, in their order.
   const isChosen = among > 1 && spentBy(gate, { permits }).length === 0;
-  const chosen = isChosen ? await oneOfFirst(ctx, host, line, placeFor(ctx, names) % among) : null;
-  const row = chosen ?? (await firstOf(ctx, line));
-  if (row === null) {
-    await endLine(ctx, line);
-    return "none";
-  }
-  return await startable(ctx, host, gate, line, row);
+  const place = isChosen ? placeFor(ctx, names) % among : 0;
+  const chosen = place === 0 ? [] : await someFrom(ctx, host, line, place, count);
+  return chosen.length > 0 ? chosen : await firstOf(ctx, line, count);
+}
+
+interface First {
+  readonly row: Doc<"limited">;
+  readonly numbers: ReadonlyMap<string, number>;
+  readonly full?: undefined;
 }
 
 /** A work of a line with what it takes to start; or what keeps it back. */
@@ -150,45 +167,23 @@ async function keptBackOf(
 }
 
 /**
- * Starts the first work of a line in the slot that is offered, or in another, or queues it.
- * @param most so many more may follow in this transaction. Default: one.
+ * Takes a work off its line, with its permits, or queues it. @returns null if it cannot start.
  */
 export async function goOn(
   ctx: HostCtx,
   host: Host,
   gate: Gate,
   { row, numbers }: First,
-  offer?: Offer,
-  most = 1,
-): Promise<"in slot" | "elsewhere" | "refused"> {
-  const isOffered = offer !== undefined;
-  const free = isOffered || !gate.open ? undefined : await oneFree(ctx, host, gate, most);
-  const slot = offer?.slot ?? free;
+  starts = gate.open,
+): Promise<Work | "queued" | null> {
   const work = await leaveLine(ctx, row);
-  if (work === null) return "refused";
-  if (slot === undefined) {
+  if (work === null) return null;
+  if (!starts) {
     await joinQueue(ctx, host, gate, { ...work, at: row.at });
-    if (gate.open) {
-      await closeGate(ctx, gate);
-      await ringDrain(ctx, host, await readDrain(ctx));
-    }
-    return "elsewhere";
+    return "queued";
   }
-  const held = await takePermits(ctx, row.work, numbers);
-  if (!(await startQueued(ctx, host, slot, { ...work, held }, offer?.handOvers))) return "refused";
-  return isOffered ? "in slot" : "elsewhere";
-}
-
-/** A free slot, of those that were seen for works before it. */
-async function oneFree(ctx: MutationCtx, host: Host, gate: Gate, most: number) {
-  const { seenFree } = poolTx(ctx);
-  for (let id = seenFree.shift(); id !== undefined; id = seenFree.shift()) {
-    const slot = await confirmFree(ctx, id);
-    if (slot !== null) return slot;
-  }
-  const { slots, others } = await claimable(ctx, host, gate, 1, most);
-  seenFree.push(...others);
-  return slots[0];
+  if (!(await mayStart(ctx, host, work))) return null;
+  return { ...work, at: row.at, held: await takePermits(ctx, row.work, numbers) };
 }
 
 export const wakeArgs = {
@@ -204,42 +199,51 @@ export async function wakeSome(
   host: Host,
   { permits, from = 0 }: ObjectType<typeof wakeArgs>,
 ): Promise<void> {
-  for (const name of permits ?? []) await wakeLine(ctx, host, name, { most: 1 });
+  if (permits !== undefined)
+    return await startWoken(ctx, host, await wakeLines(ctx, host, { permits }));
   let after = from;
-  for (let line = await nextLine(ctx, permits, after); line !== null;) {
-    if (!(await wakeWhole(ctx, host, line)))
-      return void (await ctx.scheduler.runAfter(0, host.functions.wakeLines, { from: after }));
+  const woken: Work[] = [];
+  const lines = ctx.db.query("lines") as QueryInitializer<PoolDataModel["lines"]>;
+  for (;;) {
+    const line = await lines
+      .withIndex("by_creation_time", (q) => q.gt("_creationTime", after))
+      .first();
+    if (line === null) break;
+    if (!(await wakeWhole(ctx, host, line, woken))) {
+      await ctx.scheduler.runAfter(0, host.functions.wakeLines, { from: after });
+      break;
+    }
     after = line._creationTime;
-    line = await nextLine(ctx, permits, after);
   }
+  await startWoken(ctx, host, woken);
 }
 
-/** The next line of all; none if only some permits were asked about. */
-async function nextLine(
-  ctx: MutationCtx,
-  permits: readonly string[] | undefined,
-  after: number,
-): Promise<Doc<"lines"> | null> {
-  if (permits !== undefined) return null;
-  return await ctx.db
-    .query("lines")
-    .withIndex("by_creation_time", (q) => q.gt("_creationTime", after))
-    .first();
-}
+/** No more start in one transaction, as there are no more slots. */
+const MOST_WOKEN = MAX_PARALLELISM_LIMIT;
 
 /** Has as many works of a line go on as may. @returns false if the transaction is used up. */
-async function wakeWhole(ctx: HostCtx, host: Host, line: Doc<"lines">): Promise<boolean> {
-  while (await hasRoom(ctx, HALF_OF_A_TRANSACTION)) {
+async function wakeWhole(
+  ctx: HostCtx,
+  host: Host,
+  line: Doc<"lines">,
+  woken: Work[],
+): Promise<boolean> {
+  while (woken.length < MOST_WOKEN && (await hasRoom(ctx, HALF_OF_A_TRANSACTION))) {
+    const [row] = await firstOf(ctx, line, 1);
+    if (row === undefined) {
+      await endLine(ctx, line);
+      return true;
+    }
     const gate = await knownGate(ctx);
-    const next = await firstFree(ctx, host, gate, line);
-    if (next === "none") return true;
+    const next = await startable(ctx, host, gate, line, row);
     const full =
       next.full === undefined
         ? await queueable(ctx, gate, line.line, limitedBy(gate, next.row.permits))
         : next;
     if (full !== null) await blockLine(ctx, host, line.line, full);
     if (full !== null || next.full !== undefined) return true;
-    await goOn(ctx, host, gate, next);
+    const work = await goOn(ctx, host, gate, next);
+    if (work !== null && work !== "queued") woken.push(work);
   }
   return false;
 }
