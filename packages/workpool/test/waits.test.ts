@@ -172,7 +172,7 @@ describe("a work that waits at most for a time", () => {
     const { enqueue } = waiting();
     for (const waitAtMost of [0, -1, NaN])
       await expect(enqueue("x", { waitAtMost })).rejects.toThrow(
-        `Enqueueing jobs:sleep: waitAtMost is ${waitAtMost}: it must be a number of ms above 0`,
+        `Enqueueing jobs:sleep: waitAtMost is ${waitAtMost}: give a number of ms above 0`,
       );
   });
 });
