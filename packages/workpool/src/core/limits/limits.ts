@@ -87,9 +87,7 @@ export function checkLimits(limits: Limits): void {
     if (unit !== undefined && !(isText(unit) && unit !== ""))
       throw new Error(`The unit of the limit "${name}" is ${literalText(unit)}: it must be a text`);
     if (unit !== undefined && rate === undefined)
-      throw new Error(
-        `The limit "${name}" has the unit ${literalText(unit)}, and no rate that counts it`,
-      );
+      throw new Error(`The limit "${name}" has the unit ${unit}, and no rate that counts it`);
     if (total === undefined && perKey === undefined && rate === undefined)
       throw new Error(`The limit "${name}" limits nothing: give it total, perKey or rate`);
     if (rate !== undefined) checkRate(name, rate);
