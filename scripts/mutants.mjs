@@ -940,8 +940,8 @@ export const MUTANTS = [
     name: "fair-not-noted",
     says: "slots do not say which key they are of",
     file: "workpool/src/core/slots.ts",
-    find: "const whose = { fair: asks.fair?.key, permits };",
-    replace: "const whose = { fair: undefined, permits };",
+    find: "const whose = { fair: asks.fair?.key, permits, turn };",
+    replace: "const whose = { fair: undefined, permits, turn };",
     test: ["packages/workpool/test/fairness.test.ts", "that holds the fewest"],
   },
   {

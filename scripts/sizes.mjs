@@ -31,9 +31,9 @@ const modulesOf = (name) =>
 const entries = [
   ["@stepwise/workflow", [dist("workflow", "index.js")], 63],
   ["@stepwise/workflow/runtime", [dist("workflow", "runtime/index.js")], 86],
-  ["@stepwise/workflow, the component", modulesOf("workflow"), 256],
+  ["@stepwise/workflow, the component", modulesOf("workflow"), 260],
   ["@stepwise/workpool", [dist("workpool", "client/index.js")], 19],
-  ["@stepwise/workpool, the component", modulesOf("workpool"), 135],
+  ["@stepwise/workpool, the component", modulesOf("workpool"), 138],
 ];
 
 for (const [title, files, limit] of entries) {

@@ -67,11 +67,6 @@ export async function someBlockedBy(
   return [...behind, ...before];
 }
 
-/** The first of these. */
-export async function lineBlockedBy(ctx: QueryCtx, permit: string, after?: number) {
-  return (await someBlockedBy(ctx, permit, 1, after))[0] ?? null;
-}
-
 /** Lines that wait for the permit. */
 export async function linesBlockedBy(ctx: QueryCtx, permit: string, most: number) {
   return await ctx.db
@@ -173,7 +168,8 @@ export async function someFrom(
  */
 export async function ringLines(ctx: HostCtx, host: Host, permits: readonly string[] = []) {
   const waitedFor: string[] = [];
-  for (const name of permits) if ((await lineBlockedBy(ctx, name)) !== null) waitedFor.push(name);
+  for (const name of permits)
+    if ((await linesBlockedBy(ctx, name, 1)).length > 0) waitedFor.push(name);
   if (waitedFor.length === 0) return;
   await ctx.scheduler.runAfter(0, host.functions.wakeLines, { permits: waitedFor });
   await keepSweeping(ctx, host);

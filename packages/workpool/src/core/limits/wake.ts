@@ -25,9 +25,10 @@ import {
 import { limitOf } from "./limits.js";
 import { freePermits, limitedBy, takePermits } from "./permits.js";
 
-/** Permits that were given back, and the turn of the line whose work had them last. */
+/** Permits that were given back, each as often, and the turn of the line that had them last. */
 export interface GivenBack {
   readonly permits: readonly string[];
+  /** Default: any turn. */
   readonly after?: number | undefined;
 }
 
@@ -35,7 +36,6 @@ export interface GivenBack {
  * For permits that were given back, takes as many works off the lines that wait for them as may go
  * on: of the lines whose turns are after that of the work which has ended. Limits of many keys come
  * first, as who waits for them has waited for others.
- * @param given `permits`: each as often as it was given back. `after`: a turn; default: any.
  * @param room so many of them start here, with their permits; others join the queue. Default: all,
  * but none with the gate closed, or if an executor comes for them to the queue.
  */
