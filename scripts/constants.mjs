@@ -124,6 +124,12 @@ const TABLE = {
       ENQUEUE_MS: larger("cost", "a delayed start or a retry: 1 more"),
       SLOTS_PER_ENQUEUE: smaller("conformance", "closes its gate when a work finds no slot"),
     },
+    "starts.ts": {
+      LEAST_STEPS: smaller(
+        "workflow/limits",
+        "a step that follows another alone has its own function",
+      ),
+    },
     "sweep.ts": {
       STALE_MS: larger("timeouts", "once none so short runs any more"),
     },

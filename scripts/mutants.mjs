@@ -50,6 +50,11 @@ export const GUARDS = [
     says: "children end as the next page of them is inserted",
     test: ["packages/workflow/test/inserting-children.test.ts", "all places were taken"],
   },
+  {
+    guard: "left-to-lost",
+    says: "the executor of limits dies, and others have left works to it",
+    test: ["packages/workpool/test/limits.test.ts", "to a function that is lost go on"],
+  },
   { guard: "settled", says: "a child ends after its parent has failed" },
   {
     guard: "settled-again",

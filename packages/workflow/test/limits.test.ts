@@ -51,6 +51,13 @@ describe("a limit of the config that a step names", () => {
     await expectNothingLeft();
   });
 
+  test("a step that follows another alone has its own function: an executor would be two calls more", async () => {
+    for (let n = 0; n < 5; n++) await use.app.start("exported", { name: `${n}` });
+    await use.app.drive();
+    expect(await begun()).toHaveLength(5);
+    expect(use.app.counter.calls.filter(({ name }) => name === "executor:execute")).toEqual([]);
+  });
+
   test("[S192] of each key holds for the works of that key, which is made of the step's scope", async () => {
     for (const org of ["a", "a", "a", "b"])
       await use.app.start("ofTenant", { name: `${org}`, org, ms: 1_000 });

@@ -295,6 +295,26 @@ describe("nothing of a limit is lost", () => {
   );
 });
 
+test("[S190] works left in the queue to a function that is lost go on with the next sweep", async () => {
+  const { app, pool, enqueue } = limited(limits);
+  await app.t.mutation((ctx) =>
+    pool.enqueueAction(ctx, hang, { label: "lost" }, { limits: { tenant: "a" } }),
+  );
+  await enqueue("left", { tenant: "a" });
+  await app.drive(1_000);
+  // As the end of another work leaves it to the executor of limits: the gate stays open.
+  await app.inPool(async ({ db }) => {
+    const { _id, _creationTime, line, ...row } = (await db.query("limited").first())!;
+    await db.delete("limited", _id);
+    await db.delete("lines", (await db.query("lines").first())!._id);
+    await db.insert("waiting", { ...row, lane: 0, group: line });
+  });
+  await app.endJob("failed");
+  await app.driveOut();
+  expect(await app.labels("end")).toEqual(["left"]);
+  expect(await app.leftovers()).toEqual(NOTHING_LEFT);
+});
+
 describe("[S191] a limit is refused", () => {
   test.each([
     ["a total of 0", { exports: { total: 0 } }, /total of the limit "exports" is 0/],

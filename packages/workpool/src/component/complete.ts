@@ -99,6 +99,7 @@ export const completeTogether = internalMutation({
         const work = await expectedAttempt(ctx, workId, attempt);
         if (work !== null) await endAttempt(ctx, work, slot, outcome, { kept, isShared });
         else await logEvent(ctx, "DEBUG", "dropped", { workId, attempt });
+        if (work?.onComplete !== undefined) core.forgetRead(ctx);
         done += 1;
       }
       return report.running + ended.length - done;

@@ -1,7 +1,6 @@
 import { createFunctionHandle, type FunctionHandle } from "convex/server";
 import { getConvexSize, type Value } from "convex/values";
 import {
-  forgetRead,
   leaveRoom,
   messageOf,
   placeOf,
@@ -165,5 +164,4 @@ export async function callBack(
     const failed = { workId, name, fn: onComplete.fn, resultKind: result.kind, error: message };
     await ctx.db.insert("failedCallbacks", failed);
   }
-  forgetRead(ctx);
 }

@@ -80,7 +80,7 @@ export class Execution<Attempt extends { readonly slot: SlotId }, Ended> {
     return this.#running > 0 || this.#ended.length > 0 || this.#asks;
   }
 
-  /** Those of limits end together if they have begun together: few run at once otherwise. */
+  /** Waits for works of limits that began together to end together: otherwise few run at once. */
   #momentMs(): number {
     if (this.executor.range !== OF_LIMITS || this.#running === 0) return 0;
     return Math.min(this.#lastedMs * MOMENT_SHARE, ASKS_EVERY_MS);

@@ -236,7 +236,9 @@ async function goOnOpen(
   else if (owner !== null && (asks !== owner.asks || holds === 0))
     await own(ctx, owner, OF_LIMITS, { job: holds === 0 ? undefined : me, asks });
   const areMore = (rows?.rows.length ?? 0) > others.length;
-  if (wasAsking && (areMore || (!asks && (await anyWaits(ctx)))))
+  // Works may have been left to one whose document this has overwritten, too.
+  const wasLeftTo = wasAsking || (goesOn && ofLimits?.asks === true);
+  if (wasLeftTo && (areMore || (!asks && (await anyWaits(ctx)))))
     await ringUnlessOn(ctx, host, PAUSE_MS);
   return { next: goesOn ? [] : await holdAll(ctx, host, taken, { job: me }), asks, lane };
 }

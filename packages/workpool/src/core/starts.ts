@@ -73,6 +73,9 @@ export async function hold(
   if (isTold) await host.started?.(ctx, work.work);
 }
 
+/** An executor takes two calls, and one for each step, as its own function does. So many pay. */
+const LEAST_STEPS = 4;
+
 /**
  * Starts works while others wait for their limits, in executors: those others go on there. The last
  * of these takes works of others while its own are short.
@@ -92,12 +95,14 @@ export async function startTogether(
     if (args === null) alone.push(each);
     else together.push({ ...each, slot: each.held._id, args });
   }
-  while (together.length > 0) {
+  // The pool's own functions call those of its works, so that one in an executor costs no more.
+  const least = host.executes?.comeFromOutside === true ? 1 : LEAST_STEPS;
+  while (together.length >= least) {
     const some = together.splice(0, WIDTH);
     if (asks && some.length < WIDTH) await startOwner(ctx, host, OF_LIMITS, true, some);
     else await startExecutor(ctx, host, { range: OF_LIMITS, asks: false }, some, isTold);
   }
-  return alone;
+  return [...alone, ...together];
 }
 
 /** Says whether a work that ends has been short, as those are that wait for the same, probably. */

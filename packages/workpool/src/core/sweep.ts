@@ -1,5 +1,5 @@
 import type { FunctionHandle, SystemDataModel } from "convex/server";
-import type { Host, HostCtx, HostQueryCtx, MutationCtx, Slot, Watch } from "./context.js";
+import type { Gate, Host, HostCtx, HostQueryCtx, MutationCtx, Slot, Watch } from "./context.js";
 import { isDrainLate, readDrain, ringDrain } from "./drain.js";
 import { readGate } from "./gate.js";
 import { isPending } from "./jobs.js";
@@ -7,6 +7,7 @@ import { removeFullBuckets } from "./limits/buckets.js";
 import { ringAllLines } from "./limits/lines.js";
 import { endOverrides } from "./limits/steer.js";
 import { completeWork } from "./pool.js";
+import { anyWaits } from "./queue.js";
 import { LATER_MS, SCHEDULES_MS } from "./report.js";
 import { sweptByHost } from "./rest.js";
 import { hasRoom, leaveRoom, ROOM_TO_COMPLETE, ROOM_TO_INSPECT, ROOM_TO_RECOVER } from "./room.js";
@@ -138,10 +139,17 @@ async function drainAlong(ctx: MutationCtx, host: Host): Promise<boolean> {
   const drain = await readDrain(ctx);
   // One that goes on is left alone: in the place of another it would begin anew.
   if (drain?.on === true && !isDrainLate(drain)) return true;
-  if (drain?.on !== true && (gate.open || (await seeFreeSlots(ctx, host, gate)).length === 0))
-    return false;
+  if (drain?.on !== true && !(await isLeftBehind(ctx, host, gate))) return false;
   await ringDrain(ctx, host, drain);
   return true;
+}
+
+/** Says whether works wait that nobody comes for, so far as is known. */
+async function isLeftBehind(ctx: MutationCtx, host: Host, gate: Gate): Promise<boolean> {
+  // With the gate open, works are left to the executor of limits, which may be lost.
+  // guard: left-to-lost
+  if (gate.open) return gate.limits !== undefined && (await anyWaits(ctx));
+  return (await seeFreeSlots(ctx, host, gate)).length > 0;
 }
 
 /** When to check works without a timeout: as the oldest needs, or `since` if that asks less. */

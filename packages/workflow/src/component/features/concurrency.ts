@@ -159,7 +159,8 @@ async function startNextSibling(ctx: MutationCtx, parent: Step, child: Run, star
   const index = child.index + concurrency;
   const next = index < total ? await childrenFrom(ctx, _id, index).first() : null;
   if (next !== null && (await begin(ctx, parent, next, start)) !== null) return true;
-  const places = { from: index, among: total - index };
+  const from = index < total ? index : 0;
+  const places = { from, among: total - from };
   const id = await pickOf(ctx, { parent: _id, state: "pending", ...places });
   return id !== null && (await startIfWaiting(ctx, parent, id, start));
 }

@@ -165,13 +165,15 @@ export async function someFrom(
 /**
  * Has lines looked at soon for which something is free, though no work ends: one that was about to
  * take it does not start.
+ * @param permits each as often as it is free.
  */
 export async function ringLines(ctx: HostCtx, host: Host, permits: readonly string[] = []) {
-  const waitedFor: string[] = [];
-  for (const name of permits)
-    if ((await linesBlockedBy(ctx, name, 1)).length > 0) waitedFor.push(name);
-  if (waitedFor.length === 0) return;
-  await ctx.scheduler.runAfter(0, host.functions.wakeLines, { permits: waitedFor });
+  const waitedFor = new Set<string>();
+  for (const name of new Set(permits))
+    if ((await linesBlockedBy(ctx, name, 1)).length > 0) waitedFor.add(name);
+  if (waitedFor.size === 0) return;
+  const free = permits.filter((name) => waitedFor.has(name));
+  await ctx.scheduler.runAfter(0, host.functions.wakeLines, { permits: free });
   await keepSweeping(ctx, host);
 }
 

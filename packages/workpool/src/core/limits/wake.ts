@@ -33,9 +33,9 @@ export interface GivenBack {
 }
 
 /**
- * For permits that were given back, takes as many works off the lines that wait for them as may go
- * on: of the lines whose turns are after that of the work which has ended. Limits of many keys come
- * first, as who waits for them has waited for others.
+ * Takes as many works off the lines that wait for permits which were given back as may go on: of the
+ * lines whose turns are after that of the work which has ended. Limits of many keys come first, as
+ * who waits for them has waited for others.
  * @param room so many of them start here, with their permits; others join the queue. Default: all,
  * but none with the gate closed, or if an executor comes for them to the queue.
  */
@@ -66,7 +66,8 @@ async function wakeLine(
   woken: Work[],
 ): Promise<void> {
   let left = count;
-  for (let tried = 0; tried < MOST_TRIED && (await hasRoom(ctx, ROOM_TO_COMPLETE));) {
+  const ring = async () => await ringLines(ctx, host, Array<string>(left).fill(name));
+  for (let tried = 0; tried < MOST_TRIED;) {
     const lines = await someBlockedBy(ctx, name, left, after);
     if (lines.length === 0) return;
     const share = Math.ceil(left / lines.length);
@@ -77,6 +78,7 @@ async function wakeLine(
       if (rows.length === 0) await endLine(ctx, line);
       tried += 1;
       for (const row of rows) {
+        if (!(await hasRoom(ctx, ROOM_TO_COMPLETE))) return await ring();
         const next = await startable(ctx, host, gate, line, row);
         if (next.full === name) return;
         if (next.full !== undefined) {
@@ -91,7 +93,7 @@ async function wakeLine(
       if (left === 0) return;
     }
   }
-  await ringLines(ctx, host, [name]);
+  await ring();
 }
 
 /** None if they are left to the executor of limits, or the gate is closed; else all. */
