@@ -50,8 +50,8 @@ type Keyed<Scope, Output> = { readonly [Name in Names]?: For<Name, Scope, Output
 /**
  * The limits of an action: the names of those without keys, `["exports"]`, or functions for the
  * keys, `{ tenant: ({ input }) => input.org }`. A list can hold both. Keys are shown.
- * @typeParam Output that of the action, which `spend` reads. Default: unknown, because the actions of
- *   a workflow have different ones.
+ * @typeParam Output that of the action, which `spend` reads. Default: unknown, because the actions
+ *   of a workflow have different ones.
  */
 export type LimitsOption<Scope, Output = unknown> =
   Keyed<Scope, Output> | readonly (PlainNames | Keyed<Scope, Output>)[];

@@ -28,8 +28,8 @@ export const LEFT_MS = TAKES_MS + GRACE_MS;
 export const ASKS_EVERY_MS = 50;
 
 /**
- * In place of a range: works that have waited for limits, in any slots, with the gate open. They have
- * one executor that takes those of others.
+ * In place of a range: works that have waited for limits, in any slots, with the gate open. They
+ * have one executor that takes those of others.
  */
 export const OF_LIMITS = -1 as const;
 /** That executor asks so often, as long as its works are shorter: then it seldom needs to. */

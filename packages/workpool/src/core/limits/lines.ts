@@ -10,10 +10,11 @@ import { watchWait } from "./unattended.js";
 
 /*
  * Works with the same limits and keys, also of fairness, that wait for one of them are a line, in
- * the order in which they came. A line has a document while works are in it: who enqueues reads that, and no permits,
- * so that enqueues of a busy key conflict with nobody. The document names one permit of which none
- * was free. The end of a work that held one of these looks at the line, and nobody else does. Lines
- * that wait for one permit take turns: the next one after that of the work which has ended.
+ * the order in which they came. A line has a document while works are in it: who enqueues reads
+ * that, and no permits, so that enqueues of a busy key conflict with nobody. The document names one
+ * permit of which none was free. The end of a work that held one of these looks at the line, and
+ * nobody else does. Lines that wait for one permit take turns: the next one after that of the work
+ * which has ended.
  */
 
 type Line = Doc<"lines">;
