@@ -72,9 +72,12 @@ const itemsOf = (value: Known): readonly Known[] => (isOther(value) && value.ite
 const ofReduce = each(isObject, "write { initial: 0, step: (total, output) => total + output }");
 const stepOf = sync("(total, output) => total + output");
 
-/** What each option may be, as far as it is seen. */
+const concurrency = orFunction((name, given) =>
+  given.value === Infinity ? [] : whole(1)(name, given),
+);
+
+/** What each option may be, as far as it is seen: those of several kinds of nodes … */
 const rules: Rules = {
-  input: schema,
   action: handler,
   mutation: handler,
   query: handler,
@@ -84,61 +87,72 @@ const rules: Rules = {
   timeout: duration,
   waitAtMost: duration,
   limits: checkLimits,
-  retention: duration,
   isolate: flag,
   sensitive: flag,
-  tags: sync("({ input }) => ({ org: input.org })"),
-  children: sync("({ input }) => [child(workflow, input)]"),
-  on: sync("({ input }) => input.kind"),
-  of: sync("({ input }) => input.items"),
-  state: schema,
-  initial: callable("({ input }) => ({ left: input.items })"),
-  until: sync("({ loop }) => loop.state.done"),
-  schema,
-  anyOf: record(schema, "write a schema for each event: { approved: z.string(), … }"),
-  match: (name, given) => (isObject(given.value) ? record(matching, "") : matching)(name, given),
+};
+
+const gathering: Rules = {
+  concurrency,
+  tolerate: checkTolerate,
   reduce: (name, given) => {
     if (!isObject(given.value)) return ofReduce(name, given);
     // What lacks a part is told by itself.
     const step = given.value.fields.get("step");
     return step === undefined ? [] : stepOf(`${name}.step`, step);
   },
-  concurrency: orFunction((name, given) => (given.value === Infinity ? [] : whole(1)(name, given))),
-  tolerate: checkTolerate,
-  first: each((value) => value === "any", 'write "any", or leave it out'),
-  compensateLosers: flag,
-  one: object({
-    fields: { key, otherwise: oneOf("wait", "skip", "cancelOld", "newestWaits") },
-    needed: ["key", "otherwise"],
-    hint: 'write { key: ({ input }) => input.id, otherwise: "wait" }',
-  }),
-  fairness: object({
-    fields: { key, weight: orFunction(number(0.001, 1_000)) },
-    needed: ["key"],
-    hint: "write { key: ({ input }) => input.id, weight: 3 }",
-  }),
-  priority: orFunction(duration),
-  collect: checkCollect,
-  renamedFrom: text,
-  maxIterations: whole(1, 100_000),
 };
 
-/** Options that are something else for one kind of node than for the others. */
+/** … and those of one kind, or that are something else there. */
 const ofKind: Readonly<Record<string, Rules>> = {
   workflow: {
+    input: schema,
+    retention: duration,
     // Or paths of the input, which types check.
     sensitive: (name, given) => {
       const isPath = (item: Known) => item === undefined || typeof item === "string";
       const arePaths = isA(given.value, "a list") && itemsOf(given.value).every(isPath);
       return arePaths ? [] : flag(name, given);
     },
+    tags: sync("({ input }) => ({ org: input.org })"),
+    one: object({
+      fields: { key, otherwise: oneOf("wait", "skip", "cancelOld", "newestWaits") },
+      needed: ["key", "otherwise"],
+      hint: 'write { key: ({ input }) => input.id, otherwise: "wait" }',
+    }),
+    fairness: object({
+      fields: { key, weight: orFunction(number(0.001, 1_000)) },
+      needed: ["key"],
+      hint: "write { key: ({ input }) => input.id, weight: 3 }",
+    }),
+    priority: orFunction(duration),
+    collect: checkCollect,
+    renamedFrom: text,
   },
+  parent: { children: sync("({ input }) => [child(workflow, input)]"), ...gathering },
+  each: { of: sync("({ input }) => input.items"), ...gathering },
+  parallel: gathering,
+  race: {
+    first: each((value) => value === "any", 'write "any", or leave it out'),
+    compensateLosers: flag,
+  },
+  branch: { on: sync("({ input }) => input.kind") },
   match: { of: text, by: text },
+  loop: {
+    state: schema,
+    initial: callable("({ input }) => ({ left: input.items })"),
+    until: sync("({ loop }) => loop.state.done"),
+    maxIterations: whole(1, 100_000),
+  },
+  event: {
+    schema,
+    anyOf: record(schema, "write a schema for each event: { approved: z.string(), … }"),
+    match: (name, given) => (isObject(given.value) ? record(matching, "") : matching)(name, given),
+    timeout: orTime(duration),
+  },
   // A negative sleep is none, but was not meant.
   sleep: {
     duration: orTime((name, given) => (isObject(given.value) ? localTime : duration)(name, given)),
   },
-  event: { timeout: orTime(duration) },
   child: { options: each(isObject, "write `{ recover: (error) => null }`, or leave it out") },
   end: { output: sync("({ input }) => ({ id: input.id })") },
 };

@@ -13,7 +13,7 @@ export interface KnownObject {
 /** What is not written as a value of JSON: `null`, `a list`, `a function`, `a Date`. */
 export interface KnownOther {
   readonly is: string;
-  /** Of a list, if all of it is written in this place. */
+  /** What a list holds, if all of it is written in this place. */
   readonly items?: readonly Known[];
 }
 
