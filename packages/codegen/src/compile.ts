@@ -23,7 +23,7 @@ import type { Baseline, ChooseBaseline } from "./compatibility/baseline.js";
 import { hashOf, planHash } from "./plan/write.js";
 import { type EmittedFile, emittedKey } from "./plan/parts.js";
 import { configFile, outputOf, usualComponent } from "./plan/paths.js";
-import type { ProjectPlan, WorkflowPlan, WrittenPlan } from "./plan/schema.js";
+import type { AppConfig, ProjectPlan, WorkflowPlan, WrittenPlan } from "./plan/schema.js";
 import { lastPlan } from "./write/last-plan.js";
 
 export { driftOf, writeGenerated, WriteRefused, type Written } from "./write/write-generated.js";
@@ -159,7 +159,11 @@ export class Compiler {
     const readConfig = await this.#readConfig(configText);
     const { config } = readConfig;
     const output = outputOf(config?.values);
-    const analysis = await this.#analyzer.analyze(sources, readOnce, finishing(readConfig), output);
+    const refused = config === undefined ? [] : checkConfig(config);
+    const ofConfig = [...readConfig.diagnostics, ...refused.map(({ problem }) => problem)];
+    const unsure = new Set([...readConfig.unread, ...refused.map(({ option }) => option)]);
+    const finish = finishing(config?.values, unsure.has("limits"));
+    const analysis = await this.#analyzer.analyze(sources, readOnce, finish, output);
     const { diagnostics: unread, parsed } = analysis;
     for (const { file } of sources) consulted.delete(file);
     const earlier = await before(analysis.workflows);
@@ -181,9 +185,6 @@ export class Compiler {
       ...check(plan, plans),
       ...checkOutputFolder(output, config, elsewhere, readOnce),
     ];
-    const refused = config === undefined ? [] : checkConfig(config);
-    const ofConfig = [...readConfig.diagnostics, ...refused.map(({ problem }) => problem)];
-    const unsure = new Set([...readConfig.unread, ...refused.map(({ option }) => option)]);
     for (const each of workflows)
       if (
         (unsure.has("retry") && inheritsRetry(each)) ||
@@ -268,9 +269,11 @@ const distinct = (found: readonly Diagnostic[]): Diagnostic[] => [
 const memoryFile = (functionsDir: string): CacheFile =>
   CacheFile.of(functionsDir, "compiled", compilerIdentity());
 
-/** Each workflow has the defaults of the app's config, and is checked by itself. */
-function finishing({ config, unread }: ReadConfig): Finishing {
-  const { retry, limits } = config?.values ?? {};
+/**
+ * Each workflow has the defaults of the app's config, and is checked by itself.
+ * @param isUnsure whether the limits have errors, from which others would follow
+ */
+function finishing({ retry, limits }: AppConfig = {}, isUnsure: boolean): Finishing {
   const finish: Finishing["finish"] = (analyzed) => {
     const workflows = analyzed.map((each) => {
       const inherits = retry !== undefined && inheritsRetry(each);
@@ -284,14 +287,14 @@ function finishing({ config, unread }: ReadConfig): Finishing {
     });
     const diagnostics: Diagnostic[] = [];
     const checked = workflows.map((each) => {
-      const names = unread.includes("limits") ? [] : checkLimitNames(each, limits);
+      const names = isUnsure ? [] : checkLimitNames(each, limits);
       const problems = [...checkWorkflow(each), ...names];
       diagnostics.push(...problems);
       return { ...each, isBroken: each.isBroken || problems.some(isError) };
     });
     return { workflows: checked, diagnostics };
   };
-  return { key: JSON.stringify([retry, limits, unread.includes("limits")]), finish };
+  return { key: JSON.stringify([retry, limits, isUnsure]), finish };
 }
 
 function namesLimits({ given, nodes }: WorkflowPlan): boolean {

@@ -1,12 +1,12 @@
 import { type Node, ts, type TypeScript } from "../typescript.js";
-import type { Diagnostic } from "../diagnostics/diagnostic.js";
+import { diagnostic, type Diagnostic, type Place } from "../diagnostics/diagnostic.js";
 import { nearest } from "../diagnostics/nearest.js";
-import { isObject, type Known } from "../plan/known.js";
+import { type Given, isObject } from "../plan/known.js";
 import { configFile } from "../plan/paths.js";
 import type { AppConfig, ConfigPlan } from "../plan/schema.js";
 import { type DefinitionFile, Parser } from "./parser.js";
 import { constantOf, unwrap } from "./functions.js";
-import { knownValue, objectOf as objectHeld } from "./known.js";
+import { objectOf as objectHeld } from "./known.js";
 import { isImported } from "./modules.js";
 import { tooDeep, unlessTooDeep } from "./depth.js";
 import { usesOf } from "./scoping.js";
@@ -45,35 +45,45 @@ export function readConfig(text: string): ReadConfig {
   const config = { values: {}, given: new Map() };
   const nothing = (diagnostics: readonly Diagnostic[]) => ({ config, unread: all, diagnostics });
   if (file === undefined) return nothing(errors);
-  const read = unlessTooDeep(() => configOf(file));
-  const diagnostics = file.takeDiagnostics();
-  return read ? { ...read, diagnostics } : nothing([tooDeep({ file: configFile, text })]);
+  return unlessTooDeep(() => configOf(file)) ?? nothing([tooDeep({ file: configFile, text })]);
 }
 
-function configOf(file: DefinitionFile): Omit<ReadConfig, "diagnostics"> {
+function configOf(file: DefinitionFile): ReadConfig {
   const options = optionsOf(file);
-  if (options === undefined) return { config: { values: {}, given: new Map() }, unread: all };
+  const config = { values: {}, given: new Map() };
+  if (options === undefined) return { config, unread: all, diagnostics: file.takeDiagnostics() };
   reportUnknown(options, all, "the config", file, "unknownConfig");
-  const seen = [...options].filter(([name, { value }]) => {
-    const isKnown = Object.hasOwn(examples, name);
-    if (!isKnown || isSeen(knownValue(value, file))) return isKnown;
-    const message = `the \`${name}\` of the config is computed`;
-    const hint = `write its value out, as in \`${name}: ${examples[name]}\`: the compiler runs no code of the app`;
-    file.report("unreadableConfig", value, message, hint);
-    return false;
+  const given = givenOptions(
+    new Map([...options].filter(([name]) => Object.hasOwn(examples, name))),
+    file,
+  );
+  const unseen = [...given].flatMap(([option, each]) => {
+    return computedIn(option, each).map((part) => ({ option, ...part }));
   });
-  const given = givenOptions(new Map(seen), file);
   // A value of another type is reported by `checkConfig`, and then nothing is made of it.
   const values = plannedValues(given, all) as AppConfig;
   const others = [...options.keys()].filter((name) => !given.has(name));
   // Another name may be a slip.
-  const unread = options.rest ? all : others.map((name) => nearest(name, all) ?? name);
-  return { config: { values, given }, unread };
+  const slips = others.map((name) => nearest(name, all) ?? name);
+  const unread = options.rest ? all : [...slips, ...unseen.map(({ option }) => option)];
+  const computed = unseen.map(({ option, path, place }) => {
+    const example = path === option ? `, as in \`${option}: ${examples[option]}\`` : "";
+    const hint = `write its value out${example}: the compiler runs no code of the app`;
+    const message = `the \`${path}\` of the config is computed`;
+    return diagnostic("unreadableConfig", place, message, hint);
+  });
+  return {
+    config: { values, given },
+    unread,
+    diagnostics: [...file.takeDiagnostics(), ...computed],
+  };
 }
 
-function isSeen(value: Known): boolean {
-  if (!isObject(value)) return value !== undefined;
-  return value.isWhole && [...value.fields.values()].every((field) => isSeen(field.value));
+/** What cannot be seen of an option, each part by its path. */
+function computedIn(path: string, { value, place }: Given): { path: string; place: Place }[] {
+  if (!isObject(value)) return value === undefined ? [{ path, place }] : [];
+  const inside = [...value.fields].flatMap(([name, each]) => computedIn(`${path}.${name}`, each));
+  return value.isWhole ? inside : [{ path, place }, ...inside];
 }
 
 function optionsOf(file: DefinitionFile): Options | undefined {

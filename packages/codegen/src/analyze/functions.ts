@@ -113,6 +113,10 @@ export function referencePath(value: Node, file: DefinitionFile): string | undef
   return root === "internal" || root === "api" ? [root, ...names].join(".") : undefined;
 }
 
+/** An option that is `undefined` is not there. */
+export const isAbsent = (value: Node): boolean =>
+  ts.isIdentifier(value) && value.text === "undefined";
+
 export interface Option {
   readonly name: string;
   readonly nameNode: Node;

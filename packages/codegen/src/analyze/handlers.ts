@@ -4,7 +4,7 @@ import type { FunctionKind, LimitName, Read } from "../plan/schema.js";
 import type { DefinitionFile } from "./parser.js";
 import { functionOf, isCalled, referencePath, stringOf, unwrap, wrapping } from "./functions.js";
 import type { FunctionNode, Option } from "./functions.js";
-import { fileOf, givenOptions, handlerKinds, type Options, optionsIn } from "./options.js";
+import { fileOf, handlerKinds, type Options, optionsIn } from "./options.js";
 import { policyOf, readOptions, reportUnknown, slipHint, slipOf } from "./options.js";
 import { knownValue } from "./known.js";
 import { identifiersIn } from "./descendants.js";
@@ -133,7 +133,7 @@ export function readLimits(
   options: Options,
   visible: readonly string[],
   definition: DefinitionFile,
-): { reads: Reads; visible: readonly string[]; names: readonly Read[] } | undefined {
+): { reads: Reads; visible: readonly string[]; names: readonly LimitName[] } | undefined {
   const option = options.get("limits");
   if (option === undefined)
     return options.rest === undefined ? undefined : { reads: "*", visible, names: [] };
@@ -144,7 +144,7 @@ export function readLimits(
   const reads = list.map((each): Reads => {
     const name = stringOf(each);
     if (name !== undefined) {
-      names.push({ name, place: file.placeOf(each), isKeyless: true, gives: "name" });
+      if (value !== each) names.push({ name, place: file.placeOf(each), value: true });
       return [];
     }
     const keys = optionsIn(each, file);
@@ -156,31 +156,16 @@ export function readLimits(
       const made = budget === undefined ? key : budget.get("key");
       const isKeyless = made === undefined || made.value.kind === ts.SyntaxKind.TrueKeyword;
       const place = of.placeOf(key.nameNode);
-      names.push({ name: key.name, place, isKeyless, ...givenFor(budget, made, of) });
+      const body = made && functionOf(made.value, fileOf(made, of))?.body;
+      const makesNumber = body !== undefined && typeof knownValue(unwrap(body), of) === "number";
+      const own = { name: key.name, place, value: knownValue(given, of) };
+      names.push(makesNumber ? { ...own, makesNumber } : own);
       if (budget?.rest !== undefined) return "*";
       return isKeyless ? [] : scopeReads(made, fileOf(made, of));
     });
     return keys.rest === undefined ? allReads(made) : "*";
   });
   return { reads: allReads(reads), visible, names };
-}
-
-/** What is given for a limit, as far as it is seen. */
-function givenFor(
-  budget: Options | undefined,
-  key: Option | undefined,
-  file: DefinitionFile,
-): Pick<LimitName, "gives" | "estimate"> {
-  if (budget !== undefined) {
-    const estimate = givenOptions(budget, file).get("estimate");
-    const isThere = estimate !== undefined || budget.rest !== undefined;
-    return { gives: "budget", estimate: isThere ? estimate : "missing" };
-  }
-  if (key?.value.kind === ts.SyntaxKind.TrueKeyword) return { gives: "name" };
-  const body = key && functionOf(key.value, fileOf(key, file))?.body;
-  if (body === undefined) return {};
-  const isNumber = typeof knownValue(unwrap(body), file) === "number";
-  return { gives: isNumber ? "number" : "key" };
 }
 
 /** What each kind of function in a definition is called with, in order. */

@@ -1,12 +1,14 @@
 import { type Node, ts, type TypeScript } from "../typescript.js";
 import type { AppModules, Declared, Module } from "./app-modules.js";
-import { asyncFunction, type Given, isObject, type Known } from "../plan/known.js";
+import { type Given, type GivenOptions, isObject, isOther } from "../plan/known.js";
+import { type Known, ofFunction } from "../plan/known.js";
 import { placeOf } from "./descendants.js";
 import { once } from "../plan/once.js";
-import { functionOf, isAsync, isFunctionNode, readOption, stringOf, unwrap } from "./functions.js";
+import { functionOf, isAbsent, isAsync, isFunctionNode, readOption } from "./functions.js";
+import { stringOf, unwrap } from "./functions.js";
 import { Holders } from "./held.js";
 import type { DefinitionFile } from "./parser.js";
-import { isHidden, variablesIn } from "./scoping.js";
+import { isDeclaredInFile, isHidden } from "./scoping.js";
 import { moduleOf } from "./tokens.js";
 import { isUnchanged } from "./unchanged.js";
 
@@ -48,6 +50,8 @@ class Evaluation {
   readonly holders: Holders;
   /** What is being evaluated. A const that is defined by itself has no value. */
   readonly #open = new Set<Node>();
+  /** The fields of an object that are `undefined`, which a spread of it takes away. */
+  readonly #absent = new WeakMap<GivenOptions, ReadonlySet<string>>();
 
   /** @param modules for the text of a name; for an option, what may change has no value */
   constructor(private readonly modules: AppModules | undefined) {
@@ -65,6 +69,10 @@ class Evaluation {
     if (ts.isArrowFunction(node)) return other(node, module);
     const inside = (part: Node) => this.value({ node: part, module });
     if (ts.isObjectLiteralExpression(node)) return this.#object(node, module);
+    if (ts.isArrayLiteralExpression(node)) {
+      const isSeen = !node.elements.some(ts.isSpreadElement);
+      return { is: "a list", ...(isSeen && { items: node.elements.map(inside) }) };
+    }
     if (ts.isPrefixUnaryExpression(node)) return signed(node.operator, inside(node.operand));
     if (ts.isBinaryExpression(node))
       return combined(node.operatorToken.getText(), inside(node.left), inside(node.right));
@@ -88,7 +96,8 @@ class Evaluation {
     this.#open.add(held.node);
     const value = this.value(held);
     this.#open.delete(held.node);
-    return value;
+    // Something may be added to a list.
+    return isOther(value) ? { is: value.is } : value;
   }
 
   /** Numbers of an enum count on from the member before. */
@@ -102,12 +111,20 @@ class Evaluation {
 
   #object(literal: TypeScript.ObjectLiteralExpression, module: Module): Known {
     const fields = new Map<string, Given>();
+    const absent = new Set<string>();
+    const set = (name: string, given: Given | undefined) => {
+      if (given === undefined) fields.delete(name);
+      else fields.set(name, given);
+      if (given === undefined) absent.add(name);
+      else absent.delete(name);
+    };
     let isWhole = true;
     for (const property of literal.properties) {
       const field = readOption(property, (node) => this.text({ node, module }));
       if (field !== undefined) {
         const value = this.value({ node: field.value, module });
-        fields.set(field.name, { place: placeOf(field.nameNode, module.source), value });
+        const place = placeOf(field.nameNode, module.source);
+        set(field.name, isAbsent(field.value) ? undefined : { place, value });
         continue;
       }
       const node = ts.isSpreadAssignment(property) ? property.expression : undefined;
@@ -115,8 +132,12 @@ class Evaluation {
       isWhole &&= isObject(spread) && spread.isWhole;
       // It may have any of the fields before it.
       if (!isObject(spread) || !spread.isWhole) fields.clear();
-      else for (const [name, given] of spread.fields) fields.set(name, given);
+      else {
+        for (const [name, given] of spread.fields) set(name, given);
+        for (const name of this.#absent.get(spread.fields) ?? []) set(name, undefined);
+      }
     }
+    this.#absent.set(fields, absent);
     return { fields, isWhole };
   }
 }
@@ -132,14 +153,18 @@ const numbers: ReadonlyMap<string, number> = new Map(
   Object.entries({ NaN, POSITIVE_INFINITY, NEGATIVE_INFINITY, MAX_VALUE, MAX_SAFE_INTEGER }),
 );
 
-/** A number that has a name, unless the file declares that name. */
-function global(node: Node, { source, imports }: Module): number | undefined {
+/** A number that has a name. */
+function global(node: Node, module: Module): number | undefined {
   const isMember = ts.isPropertyAccessExpression(node);
-  const root = isMember ? node.expression : node;
-  if (!ts.isIdentifier(root) || isHidden(root)) return undefined;
-  if (imports.has(root.text) || variablesIn(source).has(root.text)) return undefined;
-  if (!isMember) return globals.get(root.text);
-  return root.text === "Number" ? numbers.get(node.name.text) : undefined;
+  const name = nameOfGlobal(isMember ? node.expression : node, module);
+  if (name === undefined || !isMember) return globals.get(name ?? "");
+  return name === "Number" ? numbers.get(node.name.text) : undefined;
+}
+
+/** The name, unless the file declares or imports it. */
+function nameOfGlobal(id: Node, { source, imports }: Module): string | undefined {
+  if (!ts.isIdentifier(id) || isHidden(id)) return undefined;
+  return imports.has(id.text) || isDeclaredInFile(id.text, { source }) ? undefined : id.text;
 }
 
 export const isScalar = (value: Known) => value !== undefined && typeof value !== "object";
@@ -155,11 +180,18 @@ function literal(node: Node): Scalar | undefined {
 /** Returns what can be seen to be no value of an option, whatever is in it. */
 function other(node: Node, file: Module): Known {
   if (node.kind === ts.SyntaxKind.NullKeyword) return { is: "null" };
-  if (ts.isArrayLiteralExpression(node)) return { is: "a list" };
   if (ts.isBigIntLiteral(node)) return { is: "a bigint" };
+  if (ts.isRegularExpressionLiteral(node)) return { is: "a RegExp" };
+  if (ts.isNewExpression(node)) {
+    const name = nameOfGlobal(node.expression, file);
+    return name !== undefined && ofData.has(name) ? { is: `a ${name}` } : undefined;
+  }
   const fn = functionOf(node, file);
-  return fn && { is: isAsync(fn) ? asyncFunction : "a function" };
+  return fn && ofFunction(isAsync(fn));
 }
+
+/** Classes of JavaScript that hold data. Of a class of the app nobody knows what it is for. */
+const ofData: ReadonlySet<string> = new Set(["Date", "Map", "Set", "Promise", "RegExp", "URL"]);
 
 function signed(operator: TypeScript.SyntaxKind, operand: Known): Known {
   if (operator === ts.SyntaxKind.ExclamationToken) return isScalar(operand) ? !operand : undefined;

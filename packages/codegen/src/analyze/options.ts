@@ -3,7 +3,7 @@ import { once } from "../plan/once.js";
 import { type GivenOptions, type Json, toJson } from "../plan/known.js";
 import type { FunctionKind, Policy } from "../plan/schema.js";
 import type { DefinitionFile } from "./parser.js";
-import { type Option, readOption, unwrap } from "./functions.js";
+import { isAbsent, type Option, readOption, unwrap } from "./functions.js";
 import { constantText, knownValue, staysAsItIs } from "./known.js";
 import { madeBy } from "./made.js";
 import { moduleOf } from "./tokens.js";
@@ -72,10 +72,9 @@ export function optionsIn(
       ? optionsIn(property.expression, within, areBodies, [...seen, held])
       : undefined;
     for (const each of option === undefined ? (spread?.values() ?? []) : [option]) {
-      // The last one of a name is the one that counts. One that is `undefined` is not there.
+      // The last one of a name is the one that counts.
       options.delete(each.name);
-      if (!ts.isIdentifier(each.value) || each.value.text !== "undefined")
-        options.set(each.name, each);
+      if (!isAbsent(each.value)) options.set(each.name, each);
     }
     if (option !== undefined || (isSpread && spread?.rest === undefined)) continue;
     rest.push(property);

@@ -1,5 +1,5 @@
 import { diagnostic, type Diagnostic, quote, startOf } from "../diagnostics/diagnostic.js";
-import { type Given, isObject, textOf } from "../plan/known.js";
+import { type Given, isFunction, isObject, textOf } from "../plan/known.js";
 import { logLevels } from "../plan/constants.js";
 import {
   configFile,
@@ -10,12 +10,69 @@ import {
   usualOutput,
 } from "../plan/paths.js";
 import type { ConfigPlan } from "../plan/schema.js";
-import { checkRetry, duration, each, isWhole, type Problem, type Rule } from "./options.js";
+import {
+  duration,
+  each,
+  isWhole,
+  object,
+  oneOf,
+  type Problem,
+  record,
+  retry,
+  ruleOf,
+  type Rules,
+  whole,
+} from "./rules.js";
 
 /** The number of steps that the pool runs at once at most. */
 const mostParallel = 200;
 
-const rules: Readonly<Record<string, Rule>> = {
+const ofRate = object({
+  fields: {
+    limit: whole(1),
+    per: duration,
+    burst: whole(1),
+    count: oneOf("attempts", "works"),
+  },
+  needed: ["limit", "per"],
+  hint: 'write a rate, such as { limit: 500, per: "1m" }',
+});
+
+const limitFields: Rules = {
+  total: whole(1),
+  perKey: whole(1),
+  rate: ofRate,
+  unit: each(
+    (value) => typeof value === "string" && value !== "",
+    'write what the rate counts, such as "tokens"',
+  ),
+  maxWaiting: whole(0, 1_000),
+};
+const ofLimit = object({ fields: limitFields, hint: "give it total, perKey or rate" });
+
+/** Checks a limit as the pool does, which gets it with the first start. */
+function checkLimit(path: string, at: Given): Problem[] {
+  const [, name = ""] = path.split(/\.(.*)/s);
+  const hintOfName = /^[A-Za-z][A-Za-z0-9_]{0,63}$/.test(name)
+    ? name === "maxParallelism" && "choose another name: this one stands for the whole app"
+    : 'name it with a letter, then letters, digits and "_", 64 in all';
+  if (hintOfName !== false) return [{ name: path, given: at, hint: hintOfName }];
+  const { value } = at;
+  const has = (field: string) => !isObject(value) || value.fields.has(field);
+  const isLimit = ["total", "perKey", "rate"].some(has) || (isObject(value) && !value.isWhole);
+  const lacks = { name: path, given: at, hint: "give it total, perKey or rate" };
+  return [...(isLimit ? [] : [lacks]), ...ofLimit(path, at)];
+}
+
+/** Its text is all that counts of a config, and a function would need the file around it. */
+function whenOf(name: string, { value }: Given): Problem[] {
+  const when = isObject(value) ? value.fields.get("when") : undefined;
+  if (when === undefined || !isFunction(when.value)) return [];
+  const hint = "give `when` to the `retry` of the workflow or the action: no code of a config runs";
+  return [{ name: `${name}.when`, given: when, hint }];
+}
+
+const rules: Rules = {
   component: each(
     (value) => typeof value === "string" && /^[A-Za-z][A-Za-z0-9_]*$/.test(value),
     'write the name under which convex.config.ts mounts the component, such as "workflow"',
@@ -24,77 +81,23 @@ const rules: Readonly<Record<string, Rule>> = {
     (value) => isWhole(value, 0, mostParallel),
     `write a whole number from 0 (paused) to ${mostParallel}`,
   ),
-  logLevel: each(
-    (value) => logLevels.some((level) => level === value),
-    `write one of ${logLevels.map((level) => `"${level}"`).join(", ")}`,
-  ),
+  logLevel: oneOf(...logLevels),
   retention: duration,
-  retry: checkRetry,
-  limits: checkLimits,
+  retry: (name, given) => [...retry(name, given), ...whenOf(name, given)],
+  limits: record(
+    checkLimit,
+    "write an object of limits, such as { tenant: { perKey: 3 }, exports: { total: 5 } }",
+  ),
   output: each(
     isOutputFolder,
     `write a folder under the functions folder, such as "generated/workflows": each name of letters, digits and _, ${maxPathSegment} characters at most, and none that Convex has another use for (_generated, _deps, _system, actions, node_modules)`,
   ),
 };
 
-const someOf = each((value) => isWhole(value, 1), "write a whole number from 1");
-const someWait = each((value) => isWhole(value, 0, 1_000), "write a whole number from 0 to 1000");
-
-const unitOf = each(
-  (value) => typeof value === "string" && value !== "",
-  'write what the rate counts, such as "tokens"',
-);
-
-const rateFields: Readonly<Record<string, Rule>> = {
-  limit: someOf,
-  per: duration,
-  burst: someOf,
-  count: each((value) => value === "attempts" || value === "works", 'write "attempts" or "works"'),
-};
-
-function checkRate(name: string, given: Given): Problem[] {
-  const hint = 'write a rate, such as { limit: 500, per: "1m" }';
-  const fields = isObject(given.value) ? given.value.fields : new Map<string, Given>();
-  if (!fields.has("limit") || !fields.has("per")) return [{ name, given, hint }];
-  return [...fields].flatMap(([field, value]) => {
-    const of = `${name}.${field}`;
-    const rule = Object.hasOwn(rateFields, field) ? rateFields[field] : undefined;
-    const fieldsAre = `its fields are ${Object.keys(rateFields).join(", ")}`;
-    return rule === undefined ? [{ name: of, given: value, hint: fieldsAre }] : rule(of, value);
-  });
-}
-
-const fieldsAre = "its fields are total, perKey, rate, unit and maxWaiting";
-
-/** Checks limits as the pool does, which gets them with the first start. */
-function checkLimits(name: string, given: Given): Problem[] {
-  const hint =
-    "write an object of limits, such as { tenant: { perKey: 3 }, exports: { total: 5 } }";
-  if (!isObject(given.value)) return [{ name, given, hint }];
-  return [...given.value.fields].flatMap(([limit, at]): Problem[] => {
-    const own = { name: `${name}.${limit}`, given: at };
-    if (!/^[A-Za-z][A-Za-z0-9_]{0,63}$/.test(limit))
-      return [{ ...own, hint: 'name it with a letter, then letters, digits and "_", 64 in all' }];
-    if (limit === "maxParallelism")
-      return [{ ...own, hint: "choose another name: this one stands for the whole app" }];
-    const fields = isObject(at.value) ? [...at.value.fields] : [];
-    if (fields.every(([field]) => field === "maxWaiting" || field === "unit"))
-      return [{ ...own, hint: "give it total, perKey or rate" }];
-    return fields.flatMap(([field, number]) => {
-      const of = `${own.name}.${field}`;
-      if (field === "total" || field === "perKey") return someOf(of, number);
-      if (field === "rate") return checkRate(of, number);
-      if (field === "maxWaiting") return someWait(of, number);
-      if (field === "unit") return unitOf(of, number);
-      return [{ name: of, given: number, hint: fieldsAre }];
-    });
-  });
-}
-
 /** Returns what is wrong with the values of a config, with the option that each problem is of. */
 export function checkConfig({ given: options }: ConfigPlan) {
   return [...options].flatMap(([option, at]) =>
-    (rules[option]?.(option, at) ?? []).map(({ name, given: { place, value }, hint }) => {
+    (ruleOf(rules, option)?.(option, at) ?? []).map(({ name, given: { place, value }, hint }) => {
       const message = `the config has \`${name}: ${textOf(value)}\`, which cannot be`;
       return { option, problem: diagnostic("configValue", place, message, hint) };
     }),

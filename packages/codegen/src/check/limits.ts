@@ -1,9 +1,9 @@
 import { diagnostic, type Diagnostic, quote } from "../diagnostics/diagnostic.js";
 import { meant } from "../diagnostics/nearest.js";
 import { stagesOf } from "../plan/flow.js";
-import { textOf } from "../plan/known.js";
+import { isFunction, isObject } from "../plan/known.js";
 import type { AppConfig, LimitName, WorkflowPlan } from "../plan/schema.js";
-import { isWhole } from "./options.js";
+import { key, object, refused, sync, whole } from "./rules.js";
 
 type Limits = NonNullable<AppConfig["limits"]>;
 
@@ -35,29 +35,41 @@ export function checkLimitNames(
   ]);
 }
 
+const ofBudget = object({
+  fields: { estimate: whole(1), key, spend: sync("({ output }) => output.used") },
+  hint: "",
+});
+
 /** Returns what is wrong with what is given for a limit of the config: one thing at a time. */
 function misgiven(of: string, given: LimitName, limits: Limits): Diagnostic[] {
-  const { name, place, gives, estimate } = given;
+  const { name, place, value, makesNumber = false } = given;
   const { perKey, unit } = limits[name]!;
-  const key = perKey === undefined ? "" : "({ input }) => …";
+  const keyed = perKey === undefined ? "" : "({ input }) => …";
   const right =
-    unit === undefined ? key || "true" : `{ estimate: 2_000${key === "" ? "" : `, key: ${key}`} }`;
-  const wrong = (what: string, hint = `write \`limits: { ${name}: ${right} }\``) => [
-    diagnostic("optionValue", place, `${of} ${what}`, hint),
-  ];
+    unit === undefined
+      ? keyed || "true"
+      : `{ estimate: 2_000${keyed === "" ? "" : `, key: ${keyed}`} }`;
+  const hint = `write \`limits: { ${name}: ${right} }\``;
+  const wrong = (what: string) => [diagnostic("optionValue", place, `${of} ${what}`, hint)];
   const limit = `the limit ${quote(name)}`;
-  if (unit !== undefined && ((gives ?? "budget") !== "budget" || estimate === "missing"))
+  const [budget, isKey] = [isObject(value) ? value : undefined, isFunction(value)];
+  if (value !== undefined && value !== true && !isKey && budget === undefined)
+    return [refused(of, { name: `limits.${name}`, given: { place, value }, hint })];
+  if (budget !== undefined && unit === undefined) {
+    const what = budget.fields.has("estimate") ? "an estimate" : "an object";
+    return wrong(`gives ${what} for ${limit}, which has no unit`);
+  }
+  const [problem] = budget === undefined ? [] : ofBudget(`limits.${name}`, { place, value });
+  if (problem !== undefined) return [refused(of, problem)];
+  const has = (field: string) =>
+    budget === undefined || budget.fields.has(field) || !budget.isWhole;
+  if (unit !== undefined && value !== undefined && (budget === undefined || !has("estimate")))
     return wrong(`names ${limit} without an estimate of the ${unit} that it counts`);
-  if (gives === "budget" && unit === undefined)
-    return wrong(`gives an estimate for ${limit}, which has no unit`);
-  if (given.isKeyless === true && perKey !== undefined)
+  const isKeyless = value === true || !has("key");
+  if (isKeyless && perKey !== undefined)
     return wrong(`names ${limit} without a key, which its perKey needs`);
-  if (gives === "number") return wrong(`makes a number the key of ${limit}: a key is a text`);
-  if (given.isKeyless !== true && gives !== undefined && perKey === undefined)
+  if (makesNumber) return wrong(`makes a number the key of ${limit}: a key is a text`);
+  if (perKey === undefined && (isKey || budget?.fields.has("key") === true))
     return wrong(`gives a key for ${limit}, which has no perKey`);
-  if (typeof estimate !== "object" || estimate.value === undefined || isWhole(estimate.value, 1))
-    return [];
-  const message = `gives \`estimate: ${textOf(estimate.value)}\` for ${limit}, which cannot be`;
-  const hint = "write a whole number from 1";
-  return [diagnostic("optionValue", estimate.place, `${of} ${message}`, hint)];
+  return [];
 }

@@ -10,11 +10,14 @@ export interface KnownObject {
   readonly isWhole: boolean;
 }
 
-/** What no option is that has a value: `null`, `a list`, `a function`. */
+/** What is not written as a value of JSON: `null`, `a list`, `a function`, `a Date`. */
 export interface KnownOther {
   readonly is: string;
+  /** What a list holds, if all of it is written in this place. */
+  readonly items?: readonly Known[];
 }
 
+const aFunction = "a function";
 export const asyncFunction = "an async function";
 
 export interface Given {
@@ -29,6 +32,17 @@ export type GivenOptions = ReadonlyMap<string, Given>;
 export function isObject(value: Known): value is KnownObject {
   return typeof value === "object" && "fields" in value;
 }
+
+export function isOther(value: Known): value is KnownOther {
+  return typeof value === "object" && "is" in value;
+}
+
+export const ofFunction = (isAsync: boolean): KnownOther => ({
+  is: isAsync ? asyncFunction : aFunction,
+});
+
+export const isFunction = (value: Known): boolean =>
+  isOther(value) && (value.is === aFunction || value.is === asyncFunction);
 
 export type Json = z.core.util.JSONType;
 

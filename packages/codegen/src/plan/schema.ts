@@ -1,6 +1,6 @@
 import * as z from "zod";
 import type { Place } from "../diagnostics/diagnostic.js";
-import type { Given, GivenOptions } from "./known.js";
+import type { GivenOptions, Known } from "./known.js";
 import { logLevels, planVersion } from "./constants.js";
 import { isOutputFolder, maxPathSegment } from "./paths.js";
 import { isStageName, isWorkflowName } from "./names.js";
@@ -241,14 +241,11 @@ export interface StagePlan extends z.infer<typeof stage> {
   readonly limitNames?: readonly LimitName[] | undefined;
 }
 
-/** A limit that is named, with what is seen of what is given for it. */
+/** A limit that is named, with what is given for it: `true` for nothing but its name. */
 export interface LimitName extends Read {
-  /** Without a key. Default: with one, or that is not seen. */
-  readonly isKeyless?: boolean;
-  /** What is given: nothing but its name, a key, a key that is a number, an object with an estimate. */
-  readonly gives?: "name" | "key" | "number" | "budget";
-  /** The estimate of such an object. Absent if it may have one that is not seen. */
-  readonly estimate?: Given | "missing" | undefined;
+  readonly value: Known;
+  /** The key is a number, which it cannot be. Default: it is none, or that is not seen. */
+  readonly makesNumber?: boolean;
 }
 
 export interface NodePlan extends z.infer<typeof node> {

@@ -7,7 +7,7 @@ import { givenOptions, plannedValues, policyOf, readOptions, reportUnknown } fro
 import type { Options } from "../options.js";
 import type { DefinitionFile } from "../parser.js";
 import { schemaPlan } from "../input.js";
-import { ofNode, optionSource, stagePlan } from "./node-kind.js";
+import { ofNode, stagePlan } from "./node-kind.js";
 import type { Named, NodeContext, NodeKind } from "./node-kind.js";
 
 /* The nodes at which a run waits for something outside: for a time, an event, one other run. */
@@ -72,7 +72,6 @@ export const event: NodeKind = {
     const { file, scope: visible } = context;
     checkSchema(options, named, context);
     const timeout = options.get("timeout");
-    const fn = timeout && functionOf(timeout.value, file);
     const unwritten = options.rest === undefined ? [] : "*";
     const byTime = timeout === undefined ? unwritten : readsIfFunction(timeout.value, file);
     const match = options.get("match");
@@ -80,9 +79,6 @@ export const event: NodeKind = {
     const reads = allReads([byTime, byMatch]);
     const work = { kind: "event", reads, at: named.at, policy: policyOf(options, file) } as const;
     const stage = stagePlan(ofNode(named), work, { visible }, file);
-    // A function is no value to look at.
-    const seen = [...options].filter(([, each]) => fn === undefined || each !== timeout);
-    const values = Object.assign(new Map(seen), { rest: options.rest });
     const schemas = eventSchemas(options, named, context);
     const isHere = ![...options.values()].some(({ elsewhere }) => elsewhere);
     const events =
@@ -91,8 +87,7 @@ export const event: NodeKind = {
         const schema = isHere && ts.isExpression(value) ? schemaPlan(value, file) : undefined;
         return { name, schema };
       });
-    const source = optionSource(options);
-    return { stages: [stage], options: values, source, schemas, events: events ?? "unseen" };
+    return { stages: [stage], schemas, events: events ?? "unseen" };
   },
 };
 
@@ -139,14 +134,18 @@ export const child: NodeKind = {
       file.report("missingOption", at, message, hint);
     }
     const name = workflow && childWorkflow(workflow, label, file, workflows);
-    const options = given && readOptions(given, call.kindNode, label, file);
-    if (options !== undefined) reportUnknown(options, ["recover"], label, file);
-    const recover = options && readRecover(options, visible, file);
+    const held = given && readOptions(given, call.kindNode, label, file);
+    if (held !== undefined) reportUnknown(held, ["recover"], label, file);
+    const recover = held && readRecover(held, visible, file);
     if (name === undefined || args === undefined) return { stages: [] };
+    const options = new Map(held);
+    for (const [name, value] of Object.entries({ args, options: given }))
+      if (value !== undefined) options.set(name, { name, nameNode: value, value });
     const fn = functionOf(args, file);
     const reads = fn === undefined ? "*" : readsOf(fn, "ofScope", file);
     const policy = { values: {}, computed: [], given: new Map() };
     const work = { kind: "child" as const, reads, policy, at, workflows: [name] };
-    return { stages: [stagePlan(ofNode(named), work, { visible, recover }, file)] };
+    const stages = [stagePlan(ofNode(named), work, { visible, recover }, file)];
+    return { stages, options, source: call.call.arguments.slice(1) };
   },
 };
