@@ -110,7 +110,8 @@ export class Stage {
   /** A work that waits though a slot is free goes on soon, or is a fault. */
   #lacksSlots(): boolean {
     const isHeld = ({ work }: Doc<"slots">) => work !== undefined;
-    return this.rows("waiting").length > 0 && this.rows("slots").every(isHeld);
+    const { documents } = this.deployment.store.table("workflow", "waiting").documents;
+    return documents.size > 0 && this.rows("slots").every(isHeld);
   }
 
   /** Until a call from outside is answered. */
