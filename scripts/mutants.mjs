@@ -1118,6 +1118,14 @@ export const MUTANTS = [
     test: ["packages/workpool/test/rates.test.ts", "what was taken before stays taken"],
   },
   {
+    name: "permit-unused-leaked",
+    says: "a work that does not start keeps its permits",
+    file: "workpool/src/core/limits/lines.ts",
+    find: "await giveBack(ctx, held); await ringLines(ctx, host, permits);",
+    replace: "await ringLines(ctx, host, permits);",
+    test: ["packages/workpool/test/hand-over.test.ts", "gives back what it needs"],
+  },
+  {
     name: "wait-forgotten-in-queue",
     says: "a work that goes from its line to the queue may wait there for ever",
     file: "workpool/src/core/queued.ts",

@@ -17,7 +17,7 @@ const LONGEST_EVENTS = 10_000;
 /** How many events later that is tried again, where it was refused … */
 const CUT_EVENTS = 500;
 /** … and how many later it ends where it is: what runs have done may take as long to be undone. */
-const MOST_MORE_EVENTS = 6_000;
+const MOST_MORE_EVENTS = 3_000;
 /** In so many events nothing has ended that goes on by itself. */
 const HELD_EVENTS = 1_000;
 /**

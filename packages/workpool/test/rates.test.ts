@@ -92,11 +92,12 @@ test("[S216] works that start together take of it together", async () => {
 test("[S222] of a rate that is lowered, what was taken before stays taken, though it had come back", async () => {
   const { app, made, many, starts } = rated({ api: { rate: { limit: 2, per: "1s" } } });
   await many(2, { api: true });
-  const lowered = made({ api: { rate: { limit: 2, per: "1h" } } });
-  const long = { label: "long", ms: 5 * 60 * SECOND };
+  await app.drive(SECOND / 2);
+  const lowered = made({ api: { rate: { limit: 2, per: "10h" } } });
+  const long = { label: "long", ms: 60 * 60 * SECOND };
   await app.t.mutation((ctx) => lowered.enqueueAction(ctx, internal.jobs.sleep, long));
   // While that runs, the watchdog looks for buckets that are full again.
-  await app.drive(10 * 60 * SECOND);
+  await app.drive(30 * 60 * SECOND);
   await many(1, { api: true }, lowered);
   await app.drive(SECOND);
   expect(starts).toHaveLength(2);
