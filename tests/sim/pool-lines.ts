@@ -27,8 +27,12 @@ export class PoolLines {
 
   /** @returns what is wrong now, if the scheduler has places. */
   look(scheduledAtOnce: number): string | undefined {
+    if (this.#count === 0) {
+      this.#free.clear();
+      return undefined;
+    }
     const { clock, scheduler } = this.deployment;
-    const gate = this.#count === 0 ? undefined : gateOf(this.deployment, this.component);
+    const gate = gateOf(this.deployment, this.component);
     const held = this.#rows("slots").filter(({ work }) => work !== undefined).length;
     const hasPlaces = scheduler.running < scheduledAtOnce && this.#rows("waiting").length === 0;
     if (gate === undefined || held >= gate.maxParallelism || !hasPlaces) {

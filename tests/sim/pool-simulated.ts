@@ -14,6 +14,7 @@ import { FIRST_LIMITS, PoolLimits } from "./pool-limits.js";
 import { HeldWorks, PoolHolds } from "./pool-holds.js";
 import { PoolLines } from "./pool-lines.js";
 import { PoolOrder } from "./pool-order.js";
+import { PoolTurns } from "./pool-turns.js";
 import { PoolRates } from "./pool-rates.js";
 import { PoolWaits } from "./pool-waits.js";
 import { isUnread } from "./unread.js";
@@ -131,6 +132,7 @@ class PoolSimulation {
     [this.#rates, this.#waits] = [rates, waits];
     this.#lines = new PoolLines(this.#deployment, "workpool", rates);
     const order = new PoolOrder(this.#deployment, tell, "workpool");
+    const turns = new PoolTurns(this.#deployment, tell, "workpool");
     const asking = new HeldWorks((id) => this.#workOf(id));
     const holds = new PoolHolds(this.#deployment, tell, place, (id) => asking.of(id));
     this.#deployment.onCommit((commit) => {
@@ -138,6 +140,7 @@ class PoolSimulation {
       rates.see(commit);
       waits.see(commit);
       order.see(commit);
+      turns.see(commit);
       // An attempt that is lost has asked for nothing.
       asking.see(commit);
       if (!this.#hasFaults) holds.see(commit);

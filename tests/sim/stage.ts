@@ -17,7 +17,7 @@ const LONGEST_EVENTS = 10_000;
 /** How many events later that is tried again, where it was refused … */
 const CUT_EVENTS = 500;
 /** … and how many later it ends where it is: what runs have done may take as long to be undone. */
-const MOST_MORE_EVENTS = 6_000;
+const MOST_MORE_EVENTS = 3_000;
 /** In so many events nothing has ended that goes on by itself. */
 const HELD_EVENTS = 1_000;
 /**
@@ -110,7 +110,8 @@ export class Stage {
   /** A work that waits though a slot is free goes on soon, or is a fault. */
   #lacksSlots(): boolean {
     const isHeld = ({ work }: Doc<"slots">) => work !== undefined;
-    return this.rows("waiting").length > 0 && this.rows("slots").every(isHeld);
+    const { documents } = this.deployment.store.table("workflow", "waiting").documents;
+    return documents.size > 0 && this.rows("slots").every(isHeld);
   }
 
   /** Until a call from outside is answered. */

@@ -13,6 +13,7 @@ import { PoolLimits } from "./pool-limits.js";
 import { PoolLines } from "./pool-lines.js";
 import { PoolOrder } from "./pool-order.js";
 import { PoolRates } from "./pool-rates.js";
+import { PoolTurns } from "./pool-turns.js";
 import { PoolWaits } from "./pool-waits.js";
 import { Turns } from "./turns.js";
 
@@ -77,6 +78,7 @@ export class Watch {
   readonly rates: PoolRates;
   readonly waits: PoolWaits;
   readonly #order: PoolOrder;
+  readonly #poolTurns: PoolTurns;
   readonly collecting: Collecting;
   readonly #holds: PoolHolds;
   readonly lines: PoolLines;
@@ -107,6 +109,7 @@ export class Watch {
     });
     this.#holds = new PoolHolds(deployment, tell, place, (id) => this.#heldBy(id));
     this.#order = new PoolOrder(deployment, tell, "workflow");
+    this.#poolTurns = new PoolTurns(deployment, tell, "workflow");
     this.lines = new PoolLines(deployment, "workflow", this.rates);
     this.collecting = new Collecting(deployment, tell, workflows);
     this.#turns = new Turns(deployment, tell);
@@ -128,6 +131,7 @@ export class Watch {
     this.rates.forget();
     this.waits.forget();
     this.#order.forget();
+    this.#poolTurns.forget();
     this.#held = this.#slots().filter(({ work }) => work !== undefined).length;
     this.log.splice(0, Infinity, ...this.deployment.rows<Line>("", "log"));
     this.stills.length = 0;
@@ -203,6 +207,7 @@ export class Watch {
     this.rates.see(commit);
     this.waits.see(commit);
     this.#order.see(commit);
+    this.#poolTurns.see(commit);
     this.collecting.see(commit);
     // An attempt that is lost has asked for nothing.
     if (!this.hasFaults) this.#holds.see(commit);

@@ -33,6 +33,16 @@ describe("cancel", () => {
     expect(await use.app.log()).toEqual([]);
   });
 
+  test("[S83] [S85] an action that has a slot, and has not begun: its slot is free at once", async () => {
+    const id = await use.app.start("slow", { ms: 5_000 });
+    expect(await use.app.slotsHeld()).toBe(1);
+    await cancel(id);
+    expect(await use.app.slotsHeld()).toBe(0);
+    await use.app.drive();
+    expect(await use.app.log()).toEqual([]);
+    await use.app.expectNothingLeft();
+  });
+
   test("[S83] [S85] an action that waits for a slot leaves the queue at once", async () => {
     await use.app.t.mutation(components.workflow.config.update, { maxParallelism: 1 });
     await use.app.start("slow", { ms: 5_000 });

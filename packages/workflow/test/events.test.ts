@@ -84,6 +84,15 @@ describe("events", () => {
     });
   });
 
+  test("[S73] nothing waits for its timeout any more when an event has come", async () => {
+    const id = await use.app.start("patient", { leaves: [] });
+    await use.app.advance(2 * 3_600_000);
+    expect(await send("patient", id, "decision", "yes")).toBe("taken");
+    await use.app.advance(61_000);
+    expect(await use.app.status("patient", id)).toMatchObject({ state: "completed" });
+    await use.app.expectNothingLeft();
+  });
+
   test("[S85] nothing waits for an event any more when its run is canceled", async () => {
     const id = await use.app.start("patientTwice", {});
     await use.app.advance(1_000);

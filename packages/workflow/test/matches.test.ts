@@ -76,6 +76,22 @@ describe("a node that matches", () => {
     await use.app.expectNothingLeft();
   });
 
+  test("[S155] [S103] a paused one that keeps what is not for it has the time that is left", async () => {
+    const id = await use.app.start("paid", { order: "a" });
+    await use.app.drive();
+    await send("paid", id, "payment", mine);
+    await use.app.advance(1_000);
+    const active = async () => (await use.app.status("paid", id))?.active;
+    const [{ dueAt } = {}] = (await active()) ?? [];
+    await steer("pause", id);
+    await use.app.advance(60_000);
+    expect(await send("paid", id, "payment", other)).toBe("kept");
+    await steer("resume", id);
+    await use.app.advance(1_000);
+    expect(dueAt).toBeDefined();
+    expect(await active()).toMatchObject([{ node: "tip", state: "waiting", dueAt }]);
+  });
+
   test("[S155] it sees the scope; one that waits alone refuses what is not for it", async () => {
     const id = await use.app.start("answeredTo", {});
     await use.app.drive();

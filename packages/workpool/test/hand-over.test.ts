@@ -126,4 +126,14 @@ describe("handing a slot over", () => {
     expect(gone.map((row) => row.work)).toEqual(["gone"]);
     expect(await host.state()).toEqual({ open: true, held: 0, waiting: 0 });
   });
+
+  test("[S190] a waiting work whose function is gone gives back what it needs of a limit", async () => {
+    const host = await testHost(1);
+    await host.t.mutation(internal.chains.setTotals, { limits: { scarce: { total: 1 } } });
+    await host.start("a", 1, 10);
+    await host.t.mutation(internal.chains.startGone, { work: "gone", permits: ["scarce"] });
+    await host.drive();
+    expect(await host.t.run((ctx) => ctx.db.query("gone").collect())).toHaveLength(1);
+    expect(await host.t.run((ctx) => ctx.db.query("permits").collect())).toEqual([]);
+  });
 });

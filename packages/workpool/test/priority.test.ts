@@ -42,6 +42,17 @@ test.each([
   },
 );
 
+test("[S188] a work that goes from the line of its limit to the queue has its place there, too", async () => {
+  const { app, enqueue, begun } = ordered(1);
+  const limited = { limits: { tenant: "a" } };
+  await enqueue("runs", limited);
+  await enqueue("first");
+  await enqueue("next", limited);
+  for (const label of ["second", "third"]) await enqueue(label);
+  await app.drive();
+  expect(await begun()).toEqual("runs first next second third".split(" "));
+});
+
 test("[S210] a later attempt has the place of the first, with its priority", async () => {
   const { app, pool, enqueue, begun } = ordered(1);
   const retry = { maxAttempts: 2, initialBackoffMs: 8_000, base: 1 };

@@ -79,6 +79,30 @@ test.each([
   expect(await app.leftovers()).toEqual(NOTHING_LEFT);
 });
 
+test("[S216] works that start together take of it together", async () => {
+  const { app, pool, starts } = rated({ api: { rate: { limit: 2, per: "1m" } } });
+  const args = [0, 1, 2, 3, 4].map((value) => ({ value }));
+  await app.t.mutation((ctx) =>
+    pool.enqueueActionBatch(ctx, echo, args, { limits: { api: true } }),
+  );
+  await app.drive(SECOND);
+  expect(starts).toHaveLength(2);
+});
+
+test("[S222] of a rate that is lowered, what was taken before stays taken, though it had come back", async () => {
+  const { app, made, many, starts } = rated({ api: { rate: { limit: 2, per: "1s" } } });
+  await many(2, { api: true });
+  await app.drive(SECOND / 2);
+  const lowered = made({ api: { rate: { limit: 2, per: "10h" } } });
+  const long = { label: "long", ms: 60 * 60 * SECOND };
+  await app.t.mutation((ctx) => lowered.enqueueAction(ctx, internal.jobs.sleep, long));
+  // While that runs, the watchdog looks for buckets that are full again.
+  await app.drive(30 * 60 * SECOND);
+  await many(1, { api: true }, lowered);
+  await app.drive(SECOND);
+  expect(starts).toHaveLength(2);
+});
+
 test("[S217] one that waits is canceled: nothing is left of it, and its turn is the next one's", async () => {
   const { app, pool, many, starts } = rated({ api: { rate: { limit: 1, per: "1m" } } });
   await many(1, { api: true });

@@ -91,6 +91,18 @@ describe("a work that waits at most for a time", () => {
     expect(await app.leftovers()).toEqual(NOTHING_LEFT);
   });
 
+  test("[S184] waits no longer because it waits for a slot when its limit lets it go on", async () => {
+    const { app, enqueue, ended } = waiting(1);
+    await enqueue("first", { limits: { tenant: "a" } });
+    await enqueue("second");
+    await enqueue("short", { limits: { tenant: "a" }, waitAtMost: 12_000 });
+    await app.drive(12_500);
+    expect(await ended()).toEqual([
+      "first: success",
+      tooLong("short", 12_000, "for a slot of the pool"),
+    ]);
+  });
+
   test("[S184] waits anew at each attempt, and is not tried again if it has waited too long", async () => {
     const { app, pool, enqueue, ended } = waiting(1);
     const retry = { maxAttempts: 3, initialBackoffMs: 1_000, base: 1 };

@@ -66,6 +66,8 @@ export class Deployment {
   readonly #commits = new Set<(commit: Commit) => void>();
   /** Calls from outside that wait for an answer. */
   #calls = new Set<(error: CallError) => void>();
+  /** What a listener has thrown first. */
+  #thrown: { readonly error: unknown } | undefined;
   #skewMs = 0;
   #running = 0;
 
@@ -91,7 +93,7 @@ export class Deployment {
       () => this.wall(),
       (commit, transaction) => {
         this.scheduler.published(commit, transaction);
-        for (const listener of this.#commits) listener(commit);
+        this.#tell(this.#commits, commit);
       },
     );
     const host: Host = {
@@ -116,7 +118,7 @@ export class Deployment {
       staleSnapshot: (transaction) => staleSnapshot(committer, transaction, faults),
       invoke: async (frame, args) => await this.#invoke(frame, args),
       frameOf: (path, type, transaction, job) => this.#frame(host, path, type, transaction, job),
-      told: (event) => this.#listeners.forEach((listener) => listener(event)),
+      told: (event) => this.#tell(this.#listeners, event),
     };
     this.scheduler = new Scheduler(this.#backend);
   }
@@ -269,6 +271,7 @@ export class Deployment {
     void this.#backend.committer.commit(transaction, "by hand");
   }
 
+  /** Each of these is called, whatever another throws: {@link drive} throws that in the end. */
   onHappening(listener: (event: Happening) => void): () => void {
     this.#listeners.add(listener);
     return () => this.#listeners.delete(listener);
@@ -281,7 +284,11 @@ export class Deployment {
 
   /** Lets virtual time go by until `done`, or until nothing is to come. */
   async drive(options: Omit<DriveOptions, "timers"> = {}): Promise<Drive> {
-    return await drive(this, { maxTimers: Infinity, ...options, timers: this.clock });
+    const driven = await drive(this, { maxTimers: Infinity, ...options, timers: this.clock });
+    const thrown = this.#thrown;
+    this.#thrown = undefined;
+    if (thrown !== undefined) throw thrown.error;
+    return driven;
   }
 
   /** Lets this much virtual time pass. */
@@ -295,6 +302,15 @@ export class Deployment {
   async settled(): Promise<void> {
     do await new Promise<void>((resolve) => realSetImmediate(resolve));
     while (this.#running > 0);
+  }
+
+  #tell<Event>(listeners: ReadonlySet<(event: Event) => void>, event: Event): void {
+    for (const listener of listeners)
+      try {
+        listener(event);
+      } catch (error) {
+        this.#thrown ??= { error };
+      }
   }
 
   async #call(

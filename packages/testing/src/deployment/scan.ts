@@ -7,7 +7,7 @@ import { evaluate } from "./expressions.js";
 import { CallError } from "./failure.js";
 import type { ReadRange } from "./reads.js";
 import type { Store, StoredTable } from "./store.js";
-import type { Transaction } from "./transaction.js";
+import { NOTHING, type Transaction } from "./transaction.js";
 
 /** A query, as Convex's client serialises it. */
 export interface Query {
@@ -105,7 +105,9 @@ class Scan {
     const { range, order } = this;
     const index = this.table.documents.index(paths);
     const places = index.positions(range);
-    const changes = new Map(this.transaction.changesOf(this.table));
+    const changed = this.transaction.changesOf(this.table);
+    // The transaction may write while it reads.
+    const changes = changed.size === 0 ? NOTHING : new Map(changed);
     const sign = order === "asc" ? 1 : -1;
     const own = [...changes.values()]
       .filter((document) => document !== undefined && isWithin(document, this.#fields, range))

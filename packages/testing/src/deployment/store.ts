@@ -13,6 +13,7 @@ const BY_CREATION = ["_creationTime", "_id"];
 /** One table of one component: what is published of it, and its indexes. */
 export class StoredTable {
   readonly documents = new Table();
+  readonly path: string;
   readonly #indexes: ReadonlyMap<string, readonly string[]>;
 
   constructor(
@@ -21,6 +22,7 @@ export class StoredTable {
     readonly number: number,
     indexes: Iterable<readonly [string, readonly string[]]> = [],
   ) {
+    this.path = component === "" ? name : `${component}/${name}`;
     const own = [...indexes].map(
       ([index, fields]) => [index, [...fields, ...BY_CREATION]] as const,
     );
@@ -36,10 +38,6 @@ export class StoredTable {
 
   get indexCount(): number {
     return this.#indexes.size;
-  }
-
-  get path(): string {
-    return this.component === "" ? this.name : `${this.component}/${this.name}`;
   }
 }
 

@@ -5,7 +5,8 @@ import {
   type JSONValue,
   type Value,
 } from "convex/values";
-import type { Document } from "../indexed/order.js";
+import { compare, type Document } from "../indexed/order.js";
+import { valueOf } from "../indexed/ranges.js";
 import { add, type Usage } from "../usage.js";
 import { CallError } from "./failure.js";
 import { type Address, handleOf, targetOf } from "./functions.js";
@@ -116,23 +117,26 @@ const SYSTEM_CALLS: Readonly<Record<string, SystemCall>> = {
   "1.0/shallowMerge": (backend, frame, transaction, { id, value }) => {
     const { table, document } = existing(backend, frame, transaction, id);
     const next: Record<string, unknown> = { ...document };
+    // [10] What changes nothing writes nothing.
+    let isChanged = false;
     for (const [field, json] of Object.entries(value as Record<string, JSONValue>)) {
-      if (typeof json === "object" && json !== null && "$undefined" in json) delete next[field];
-      else next[field] = jsonToConvex(json);
+      const to = valueOf(json);
+      if (compare(document[field] as Value | undefined, to) === 0) continue;
+      isChanged = true;
+      if (to === undefined) delete next[field];
+      else next[field] = to;
     }
-    change(transaction, table, document, next, frame);
+    // It has the id and the time of creation of the one that it replaces.
+    if (isChanged) transaction.put(table, id, next as Document, frame.limits);
     return "{}";
   },
   "1.0/replace": (backend, frame, transaction, { id, value }) => {
     const { table, document } = existing(backend, frame, transaction, id);
     const { _id, _creationTime } = document;
-    change(
-      transaction,
-      table,
-      document,
-      { ...(jsonToConvex(value) as object), _id, _creationTime },
-      frame,
-    );
+    const next: Document = { ...(jsonToConvex(value) as object), _id, _creationTime };
+    // [10] What changes nothing writes nothing.
+    if (compareValues(asValue(next), asValue(document)) !== 0)
+      transaction.put(table, id, next, frame.limits);
     return "{}";
   },
   "1.0/remove": (backend, frame, transaction, { id }) => {
@@ -204,20 +208,6 @@ function existing({ store }: Backend, frame: Frame, transaction: Transaction, id
   if (table === undefined || document === undefined)
     throw new CallError(`Update on nonexistent document ID ${id}.`);
   return { table, document };
-}
-
-/** [10] What changes nothing writes nothing. */
-function change(
-  transaction: Transaction,
-  table: StoredTable,
-  document: Document,
-  fields: object,
-  { limits }: Frame,
-): void {
-  // It has the id and the time of creation of the one that it replaces.
-  const next = fields as Document;
-  if (compareValues(asValue(next), asValue(document)) === 0) return;
-  transaction.put(table, document._id, next, limits);
 }
 
 // A document's fields are Convex values; its type says less.

@@ -18,6 +18,8 @@ export const LIMITS: Readonly<Usage> = {
   scheduledFunctionArgsBytes: 16 * MIB,
 };
 
+const KINDS = Object.keys(LIMITS) as (keyof Usage)[];
+
 /** What a transaction sees below its own writes. */
 export interface Snapshot {
   /** The position of the newest commit in it. */
@@ -35,7 +37,7 @@ export interface Write {
   readonly next: Document | undefined;
 }
 
-const NOTHING: ReadonlyMap<string, Document | undefined> = new Map();
+export const NOTHING: ReadonlyMap<string, Document | undefined> = new Map();
 /** [6] The least step between two numbers of this size. */
 const CREATION_STEP = 2 ** -12;
 
@@ -124,7 +126,7 @@ export class Transaction {
   /** [50] [52] A function may catch this. */
   check(limits: Readonly<Usage>): void {
     const { usage } = this;
-    for (const kind of Object.keys(LIMITS) as (keyof Usage)[])
+    for (const kind of KINDS)
       if (usage[kind] > limits[kind])
         throw new CallError(`Too much in one transaction: ${usage[kind]} of ${kind}`);
   }

@@ -199,3 +199,21 @@ test("the same seed gives the same trace, byte for byte, and another seed anothe
   expect(await trace(7)).toBe(await trace(7));
   expect(await trace(7)).not.toBe(await trace(8));
 });
+
+test("a listener that throws changes nothing: the next is told too, and drive throws it in the end", async () => {
+  const deployment = await deployed({ mutations: { insert, add } });
+  deployment.onCommit(({ by }) => {
+    throw new Error(`seen ${by}`);
+  });
+  const seen: string[] = [];
+  deployment.onCommit(({ by }) => seen.push(by));
+  const calls = played(deployment, [
+    [0, "insert"],
+    [1_000, "add"],
+  ]);
+  await expect(calls).rejects.toThrow("seen f:insert");
+  expect(seen).toEqual(["f:insert", "f:add"]);
+  expect(numbers(deployment)).toEqual([1]);
+  // What it threw is told once.
+  await deployment.drive();
+});

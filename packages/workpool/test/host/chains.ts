@@ -117,10 +117,10 @@ const GONE = "function://;chains:gone";
  * Enqueues something whose handle is no function's: what a deploy leaves behind that removed one.
  */
 export const startGone = internalMutation({
-  args: { work: v.string() },
+  args: { work: v.string(), permits: v.optional(v.array(v.string())) },
   returns: v.null(),
-  handler: async (ctx, { work }): Promise<null> => {
-    await enqueueWork(ctx, { work, fn: GONE, args: {} }, host);
+  handler: async (ctx, { work, permits }): Promise<null> => {
+    await enqueueWork(ctx, { work, fn: GONE, args: {}, permits }, host);
     return null;
   },
 });
