@@ -112,6 +112,28 @@ test("[S168] a removed case is out; if no other wins, the run stops; if it has w
   });
 });
 
+test("[S168] a node that is removed inside a case takes the case out of the race, and stops no run while another wins", async () => {
+  const removed = (then: string) => [
+    `first.quick.rest stops: the node is removed: runs that are at it stop; its case ${then}; those before or after it go on`,
+  ];
+  const made = `quick: (b) => b.step("made", { query: () => "quick" })`;
+  const before = app(race([ends("slow", 4), ends("quick", 2)]) + LAST);
+  const now = app(race([ends("slow", 4), made]) + LAST);
+  const out = "is then out of the race, and the run stops if no other case wins";
+  expect(await verdictOf(before, now)).toEqual(removed(out));
+  expect(await endsUnder(before, now, 1)).toMatchObject(
+    completed({ case: "slow", output: "slow" }),
+  );
+  const any = `, first: "any"`;
+  const [first, then] = [
+    race([ends("slow", 4), ends("quick", 2)], any),
+    race([ends("slow", 4), made], any),
+  ];
+  expect(await verdictOf(app(first + LAST), app(then + LAST))).toEqual(
+    removed("has then failed, which may win the race"),
+  );
+});
+
 test(
   "[S168] another `first` holds for races that begin; check says so of those that have begun",
   { tags: ["large"] },

@@ -97,12 +97,13 @@ function pageOf(code: string): string {
 
 function textOf(workflow: WorkflowExplained, colors: ReturnType<typeof printTo>["colors"]): string {
   const head = "stage,runs,root executions,transactions,reads,attempts,at worst".split(",");
-  const [title = "", ...lines] = table([head, ...workflow.nodes.flatMap(rowsOf)]);
+  const [title = "", ...lines] = table([head, ...workflow.nodes.flatMap((node) => rowsOf(node))]);
   return [
     `${colors.bold(workflow.name)} ${colors.dim(`(${workflow.file})`)}`,
     `  ${colors.dim(title)}`,
     ...lines.map((line) => `  ${line}`),
     `  A run: ${workflow.isAtMost ? "at most " : ""}${workflow.rootExecutions} root executions, ${workflow.transactions} of them transactions${perChild(workflow)}; ${worst(workflow)}${waits(workflow.nodes) ? ", without the time that it waits for limits" : ""}.`,
+    ...sumOf(workflow.nodes),
     ...(workflow.one === undefined
       ? []
       : [`  One run of each key goes on at a time; another one meanwhile: ${workflow.one}.`]),
@@ -123,18 +124,41 @@ function collects({ keep, quiet, atMost, size }: NonNullable<WorkflowExplained["
   return `  Starts with one key are collected (${keep}): a run begins after ${time(quiet)} without one, at most ${most} after the first${full}. It adds 2 root executions, and 1 each time that starts have come meanwhile.`;
 }
 
-/** A node's own stages, then those of the nodes inside it. */
-function rowsOf(node: NodeExplained): string[][] {
+/** Says how the sum is made of the rows, as far as that is not plain. */
+function sumOf(nodes: readonly NodeExplained[]): string[] {
+  const all = allOf(nodes);
+  const has = (is: (stage: StageExplained) => boolean) => all.some((each) => each.stages.some(is));
+  const isInside = (bodies: string) => has(({ kind }) => stageKind(kind).bodies === bodies);
+  const told = [
+    isInside("iteration") && "A row in a loop counts for each iteration.",
+    isInside("cases") && "Of a branch, only the most expensive case counts.",
+    has(({ isCompensation }) => isCompensation === true) && "What undoes a step does not count.",
+    all.some(({ bodies }) => bodies) && "The time of a node includes what is inside it.",
+  ].filter((each) => each !== false);
+  return told.length === 0 ? [] : [`  That is the sum of the rows. ${told.join(" ")}`];
+}
+
+const allOf = (nodes: readonly NodeExplained[]): NodeExplained[] =>
+  nodes.flatMap((node) => [node, ...allOf((node.bodies ?? []).flatMap((body) => body.nodes))]);
+
+/**
+ * A node's own stages, then those of the nodes inside it.
+ * @param times how often it runs, if a loop around it says so: ` × 20`
+ */
+function rowsOf(node: NodeExplained, times = ""): string[][] {
+  const { maxIterations } = node;
+  const inside = maxIterations ? `${times} × ${maxIterations}` : times;
   const own = node.stages.map((stage) => [
     stage.name,
     runs(stage, node),
-    String(stage.rootExecutions),
-    String(stage.transactions),
+    `${stage.rootExecutions}${times}`,
+    `${stage.transactions}${times}`,
     stage.reads.includes("*") ? "everything" : stage.reads.join(", ") || "nothing",
     stage.attempts === undefined ? "" : String(stage.attempts ?? "computed"),
-    stage.worstCaseMs === Infinity ? "open" : duration(stage.worstCaseMs),
+    stage.worstCaseMs === Infinity ? "open" : `${duration(stage.worstCaseMs)}${times}`,
   ]);
-  return [...own, ...(node.bodies ?? []).flatMap(({ nodes }) => nodes.flatMap(rowsOf))];
+  const within = (node.bodies ?? []).flatMap(({ nodes }) => nodes);
+  return [...own, ...within.flatMap((each) => rowsOf(each, inside))];
 }
 
 function runs(stage: StageExplained, node: NodeExplained): string {
@@ -204,10 +228,7 @@ function worst({ worstCaseMs, openEnded }: WorkflowExplained): string {
 }
 
 const waits = (nodes: readonly NodeExplained[]): boolean =>
-  nodes.some(
-    ({ stages, bodies = [] }) =>
-      stages.some(({ limits }) => limits !== undefined) || bodies.some((body) => waits(body.nodes)),
-  );
+  allOf(nodes).some(({ stages }) => stages.some(({ limits }) => limits !== undefined));
 
 function table(rows: readonly (readonly string[])[]): string[] {
   const widths = (rows[0] ?? []).map((_, column) =>

@@ -35,11 +35,13 @@ export interface Placed {
 export interface LinePair {
   /** What its nodes stand in, in the new plan: empty, `route.big`, `agent`. */
   readonly inside: string;
+  /** What comes of a run that stops in them, if that does not stop the whole run. */
+  readonly ends?: string | undefined;
   readonly before: readonly Placed[];
   readonly now: readonly Placed[];
 }
 
-interface Line {
+interface Line extends Pick<LinePair, "ends"> {
   /** What its nodes stand in, by storage names, and by names. */
   readonly stored: string;
   readonly inside: string;
@@ -69,7 +71,7 @@ export function linePairs(before: WorkflowThen, now: WorkflowThen) {
   /** Cases with another key, where a value that is made already can be the old one. */
   const otherKeys: { path: string; old: string; takesRest: boolean }[] = [];
   const pairs = linesOf(withoutOnEnd(before.nodes)).flatMap(
-    ({ stored, inside, branch, key, is, on, nodes }) => {
+    ({ stored, inside, ends, branch, key, is, on, nodes }) => {
       const keysNow = (now: Line | undefined) =>
         now?.on === undefined || now.on === on ? now?.matched : undefined;
       const other = lines.find((each) => each.stored === stored);
@@ -80,7 +82,8 @@ export function linePairs(before: WorkflowThen, now: WorkflowThen) {
         const matched = keysNow(other);
         if (matched !== undefined && key !== undefined && !matched.includes(key) && key !== now)
           otherKeys.push({ path: other.inside, old: key, takesRest: matched.includes("default") });
-        return [{ inside: other.inside, before: then, now: nodesNow } satisfies LinePair];
+        const pair: LinePair = { inside: other.inside, ends, before: then, now: nodesNow };
+        return [pair];
       }
       const cases = lines.filter((each) => branch !== undefined && each.branch === branch);
       const keys = [...cases.map((each) => each.key ?? ""), key ?? ""];
@@ -103,8 +106,9 @@ function linesOf(nodes: readonly NodeThen[], of: Omit<Line, "nodes"> = top): Lin
   const inner = nodes.flatMap((node) => {
     const stored = joined(of.stored, node.storage ?? node.name);
     const inside = joined(of.inside, node.name);
+    const ends = endsIn(node) ?? of.ends;
     return (node.bodies ?? []).flatMap(({ key, storage = key, nodes: within }) => {
-      if (!hasKeys(node)) return linesOf(within, { stored, inside });
+      if (!hasKeys(node)) return linesOf(within, { stored, inside, ends });
       const names = { stored: joined(stored, storage), inside: joined(inside, inPath(key)) };
       const is = hasRivals(node) ? "rival" : isApart(node) ? "branch" : "case";
       const isByValue = node.kind === "match" || node.stages.some(({ reads }) => reads.length > 0);
@@ -112,6 +116,7 @@ function linesOf(nodes: readonly NodeThen[], of: Omit<Line, "nodes"> = top): Lin
       const on = node.kind === "match" ? undefined : node.hash;
       return linesOf(within, {
         ...names,
+        ends,
         branch: stored,
         key,
         is,
@@ -121,6 +126,15 @@ function linesOf(nodes: readonly NodeThen[], of: Omit<Line, "nodes"> = top): Lin
     });
   });
   return [{ ...of, nodes }, ...inner];
+}
+
+/** What comes of a case, a branch or an item that stops, if its run may go on. */
+function endsIn(node: NodeThen): string | undefined {
+  if (!hasRivals(node))
+    return "tolerate" in node.options ? "; it counts as failed for `tolerate`" : undefined;
+  return node.options["first"] === "any"
+    ? "; its case has then failed, which may win the race"
+    : "; its case is then out of the race, and the run stops if no other case wins";
 }
 
 const top = { stored: "", inside: "" };

@@ -39,7 +39,7 @@ const missingIn = (other: readonly Placed[], nodes: readonly Placed[]): Placed[]
 
 /** A removed node stops the runs that are at it, unless it has another name now. */
 function goneNodes(line: LinePair): ReturnType<Rule> {
-  const { before, now } = line;
+  const { ends = "", before, now } = line;
   const added = new Set(missingIn(before, now));
   return missingIn(now, before).map((gone) => {
     const { path: node } = gone;
@@ -47,7 +47,7 @@ function goneNodes(line: LinePair): ReturnType<Rule> {
     if (renamed !== undefined) {
       added.delete(renamed);
       const name = quote(renamed.node.name);
-      const message = `the node seems to be renamed to ${name}: runs that are at it stop, and ${name} has no result in runs that are past it`;
+      const message = `the node seems to be renamed to ${name}: runs that are at it stop${ends}, and ${name} has no result in runs that are past it`;
       return { node, compatibility: "rename", message, hint: sayRenamed(gone, renamed) };
     }
     if (!canBeAt(gone, before)) {
@@ -56,7 +56,7 @@ function goneNodes(line: LinePair): ReturnType<Rule> {
       return safe(node, message);
     }
     const which = gone.node.bodies === undefined ? "at it" : "at it or inside it";
-    const message = `the node is removed: runs that are ${which} stop; those before or after it go on`;
+    const message = `the node is removed: runs that are ${which} stop${ends}; those before or after it go on`;
     const hint = waitsForEver(gone)
       ? "nothing wakes runs that wait for it: call `workflow.repair(ctx, workflows)` after the deploy, and they end"
       : "keep the node until no run is at it any more, or let those runs be started anew";
@@ -107,7 +107,7 @@ function renamedNodes({ before, now }: LinePair): ReturnType<Rule> {
 }
 
 /** A node under the same name goes on with its new code if what a run waits for is still there. */
-function changedNodes({ before, now }: LinePair): ReturnType<Rule> {
+function changedNodes({ ends = "", before, now }: LinePair): ReturnType<Rule> {
   return before.flatMap((old): ReturnType<Rule> => {
     const placed = find(now, old.stored);
     if (placed === undefined || own(old) === own(placed)) return [];
@@ -115,7 +115,9 @@ function changedNodes({ before, now }: LinePair): ReturnType<Rule> {
     const stopping = [...lostStages(old, placed), ...tooManyIterations(old, placed)];
     const keep = "give the changed node a new name, and keep the old one until no run is at it";
     if (stopping.length > 0)
-      return stopping.map((message) => ({ node, compatibility: "stops", message, hint: keep }));
+      return stopping.map((message) => {
+        return { node, compatibility: "stops", message: `${message}${ends}`, hint: keep };
+      });
     const other = before.find((each) => isOther(each, old, placed, now));
     if (other !== undefined) {
       const message = `the node seems to be what ${quote(other.path)} was: runs that have done ${quote(old.path)} hand the result of that to the readers of ${quote(node)}`;

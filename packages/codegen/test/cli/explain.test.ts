@@ -395,13 +395,14 @@ test("for people, the nodes inside others stand under them, by their paths", asy
   route.big.y        query                            0.05             0.05          input, x                               1 s
   route.small.z      mutation                         0.05             0.05          nothing                                1 s
   agent              loop, at most 10 iterations      0.5              0.5           profile                                5 h
-  agent.think        action                           2                1             loop                         1         30 m
-  agent.next         mutation                         0.05             0.05          profile, loop, think                   1 s
+  agent.think        action                           2 × 10           1 × 10        loop                         1         30 m × 10
+  agent.next         mutation                         0.05 × 10        0.05 × 10     profile, loop, think                   1 s × 10
   one                child                            1                1             profile                                30 m
   charge             action internal.payments.charge  3                1             input                        1         30 m
   charge.compensate  mutation, to undo it             1                1             input, output, error                   1 s
   finalize           mutation                         0.05             0.05          approval, route, agent, one            1 s
   A run: at most 30.15 root executions, 16.15 of them transactions, and 2 for each summarize of one; at worst 30 d.
+  That is the sum of the rows. A row in a loop counts for each iteration. Of a branch, only the most expensive case counts. What undoes a step does not count. The time of a node includes what is inside it.
 `);
 });
 

@@ -88,7 +88,7 @@ export const wide = defineWorkflow({
   onEnd: { mutation: async () => {} },
 })
   .parallel("both", { branches: {
-    "a.b": (b) => b.step("made", { action: async () => "${output}", limits: "api" }),
+    "a.b": (b) => b.step("made", { action: async () => "${output}", limits: ["api"] }),
     rest: (b) => b.sleep("nap", "1s"),
   } })
   .each("all", { of: ({ input }) => input.ns, body: (b) => b.step("one", { query: (_ctx, { each }) => each.item }) })

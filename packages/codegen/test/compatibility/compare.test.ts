@@ -421,6 +421,19 @@ test.each([
   ]);
 });
 
+test("[S117] what stops in a branch or an item whose failures are tolerated counts as one of them", async () => {
+  const parallel = (inside: string, options = "") =>
+    `.parallel("p", { branches: { x: (b) => b${branch(`k: (b) => b${inside}`)} }${options} })`;
+  const messages = async (options: string) =>
+    compare(await planOf(parallel(a + b, options)), await planOf(parallel(b, options))).map(
+      ({ message }) => message,
+    );
+  expect(await messages("")).toEqual([gone]);
+  expect(await messages(', tolerate: "all"')).toEqual([
+    gone.replace("stop;", "stop; it counts as failed for `tolerate`;"),
+  ]);
+});
+
 test("[S116] where a node seems to be renamed, what to write is the hint", async () => {
   const [change] = compare(
     await planOf(loop(a + b)),
