@@ -223,7 +223,7 @@ test(
   },
 );
 
-test("[S134] what no node has taken is logged at the end of its run, by name", async () => {
+test("[S253] what no node has taken is logged at the end of its run, by name", async () => {
   const warn = vi.spyOn(console, "warn").mockImplementation(() => {});
   const id = await use.app.start("ledger", { of: 1 });
   for (const cents of [1, 2, 3]) await send("ledger", id, "item", { cents });
