@@ -26,7 +26,7 @@ describe("a node that runs again", () => {
     ["from the loop", { from: "entries" }],
     ["from its beginning", { from: "entries", iteration: 1 }],
     ["whole", {}],
-  ])("[S134] gets its event back, before those that came after it: %s", async (_what, options) => {
+  ])("[S134] [S253] gets its event back, before those that came after it: %s", async (_what, options) => {
     await note("broken 1");
     const id = await use.app.start("ledger", { of: 3 });
     await enter(id, 1, 2, 3);
