@@ -51,6 +51,19 @@ for (const { name, file, isLarge } of testsOf(report))
       console.error(`${name} names ${number}, which is no promise`);
     }
   }
+/** The promises of the language, L1 to L21, by those of docs/semantics.md that they are. */
+const ofLanguage = new Map(
+  [...text.matchAll(/^\| (L\d+) .*\| (S[\dS, ]+) \|$/gm)].map(([, l, is]) => [
+    l,
+    is.trim().split(", "),
+  ]),
+);
+for (let l = 1; l <= 21; l++) {
+  const known = ofLanguage.get(`L${l}`)?.every((number) => promises.has(number)) ?? false;
+  if (known) continue;
+  wrong++;
+  console.error(`L${l} is not in the table of docs/semantics.md, or stands for no promise`);
+}
 for (const [number, { promise, tests, hasSmall }] of promises) {
   console.log(`${number}. ${promise}`);
   for (const test of tests) console.log(`    ${test}`);

@@ -113,18 +113,29 @@ export class Deployment {
   }
 
   async see(runId: string): Promise<Seen> {
+    const [seen] = await this.seeAll([runId]);
+    return seen!;
+  }
+
+  /** Many runs cost no more than one: each would read all steps. */
+  async seeAll(runIds: readonly string[]): Promise<Seen[]> {
     return await this.#inspect(async ({ db }) => {
-      const run = await db.get(runId);
-      const steps = await db.query("steps").collect();
-      const own = steps.filter((step) => step.run === runId);
-      return {
-        state: run?.state ?? "gone",
-        ...(run?.error === undefined ? {} : { error: run.error }),
-        output: own.find(({ _id }) => _id === run?.outputStep)?.output,
-        active: own
-          .filter(({ endedAt }) => endedAt === undefined)
-          .map(({ stage, state }) => ({ node: stage, state })),
+      const steps = new Map<string, Doc<"steps">[]>();
+      for (const step of await db.query("steps").collect())
+        steps.set(step.run, [...(steps.get(step.run) ?? []), step]);
+      const see = async (runId: string) => {
+        const run = await db.get(runId);
+        const own = steps.get(runId) ?? [];
+        return {
+          state: run?.state ?? "gone",
+          ...(run?.error === undefined ? {} : { error: run.error }),
+          output: own.find(({ _id }) => _id === run?.outputStep)?.output,
+          active: own
+            .filter(({ endedAt }) => endedAt === undefined)
+            .map(({ stage, state }) => ({ node: stage, state })),
+        };
       };
+      return await Promise.all(runIds.map(see));
     });
   }
 

@@ -27,7 +27,7 @@ export const SCENES: readonly Scenario[] = [
 export const sleeps = defineWorkflow({ input }).sleep("equally", 60_000);
 export const endsTogether = defineWorkflow({ input })
   .parent("all", {
-    children: ({ input }) => Array.from({ length: 6 }, () => child(sleeps, input)),
+    children: ({ input }) => Array.from({ length: 12 }, () => child(sleeps, input)),
   })
   .step("after", { mutation: async (ctx, { input }, info) => change(ctx, info, "after", { input }) });
 `,

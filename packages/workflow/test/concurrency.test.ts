@@ -43,7 +43,7 @@ describe("how many children run at once", () => {
     },
   );
 
-  test("[S53] as many as a function of the scope says", async () => {
+  test("[S254] as many as a function of the scope says", async () => {
     const id = await use.app.start("asManyAsSaid", { of: 10, times: 3 });
     await use.app.advance(SECOND);
     expect(await childrenIn("running", id)).toHaveLength(6);

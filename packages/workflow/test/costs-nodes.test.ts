@@ -59,6 +59,22 @@ test("[S240] a parallel of two queries costs no execution, nor do its branches",
   expect(await rootExecutions("toldFacts", {})).toBe(2);
 });
 
+test("[S250] one more item with an action costs at most 2 root executions, reads 12 documents, writes 6", async () => {
+  const cost = async (length: number) => {
+    const app = new TestApp({ deploymentClass: "s256" });
+    const items = Object.fromEntries(Array.from({ length }, (_none, n) => [`i${n}`, n]));
+    const id = await app.start("doubled", { items, most: length });
+    await app.drive(async () => (await app.status("doubled", id))?.state === "completed");
+    return app.counter.totals();
+  };
+  const [one, ten] = [await cost(1), await cost(10)];
+  const each = (of: "rootExecutions" | "documentsRead" | "documentsWritten") =>
+    (ten[of] - one[of]) / 9;
+  expect(each("rootExecutions")).toBeLessThanOrEqual(2.2);
+  expect(each("documentsRead")).toBeLessThanOrEqual(12);
+  expect(each("documentsWritten")).toBeLessThanOrEqual(6);
+});
+
 test("[S82] a child run with k action steps costs 2k + 1 at most", async () => {
   // The start, what it schedules, the child with its one action, and the join.
   expect(await rootExecutions("single", { n: 1, fails: false })).toBeLessThanOrEqual(2 + 2 * 1 + 1);

@@ -26,26 +26,29 @@ describe("a node that runs again", () => {
     ["from the loop", { from: "entries" }],
     ["from its beginning", { from: "entries", iteration: 1 }],
     ["whole", {}],
-  ])("[S134] gets its event back, before those that came after it: %s", async (_what, options) => {
-    await note("broken 1");
-    const id = await use.app.start("ledger", { of: 3 });
-    await enter(id, 1, 2, 3);
-    await use.app.drive();
-    expect(await use.app.status("ledger", id)).toMatchObject({
-      state: "failed",
-      kept: [{ name: "item", count: 2, since: expect.any(Number) as number }],
-    });
-    await note("mended");
-    await restart("ledger", id, options);
-    await use.app.drive();
-    expect(await use.app.status("ledger", id)).toMatchObject({
-      state: "completed",
-      output: [1, 2, 3],
-      kept: [],
-    });
-    expect(await noted()).toEqual(["entry 1", "entry 2", "entry 3"]);
-    await use.app.expectNothingLeft();
-  });
+  ])(
+    "[S134] [S253] gets its event back, before those that came after it: %s",
+    async (_what, options) => {
+      await note("broken 1");
+      const id = await use.app.start("ledger", { of: 3 });
+      await enter(id, 1, 2, 3);
+      await use.app.drive();
+      expect(await use.app.status("ledger", id)).toMatchObject({
+        state: "failed",
+        kept: [{ name: "item", count: 2, since: expect.any(Number) as number }],
+      });
+      await note("mended");
+      await restart("ledger", id, options);
+      await use.app.drive();
+      expect(await use.app.status("ledger", id)).toMatchObject({
+        state: "completed",
+        output: [1, 2, 3],
+        kept: [],
+      });
+      expect(await noted()).toEqual(["entry 1", "entry 2", "entry 3"]);
+      await use.app.expectNothingLeft();
+    },
+  );
 
   test("[S134] from the beginning of a loop, in the order in which they were taken, again and again", async () => {
     await note("broken 3");
@@ -223,7 +226,7 @@ test(
   },
 );
 
-test("[S134] what no node has taken is logged at the end of its run, by name", async () => {
+test("[S253] what no node has taken is logged at the end of its run, by name", async () => {
   const warn = vi.spyOn(console, "warn").mockImplementation(() => {});
   const id = await use.app.start("ledger", { of: 1 });
   for (const cents of [1, 2, 3]) await send("ledger", id, "item", { cents });

@@ -41,7 +41,7 @@ describe("[S168] the first case that ends well wins", () => {
     await use.app.expectNothingLeft();
   });
 
-  test("one that fails is out, and its errors are in those of a race of which all fail", async () => {
+  test("[S251] one that fails is out, and its errors are in those of a race of which all fail", async () => {
     const output = await use.app.output("contested", { fails: ["fast"] });
     expect(output).toEqual({ case: "slow one", output: "in time" });
     const error = await use.app.error("contested", { fails: ["fast", "slow"] });
@@ -58,7 +58,7 @@ describe("[S168] the first case that ends well wins", () => {
     await use.app.expectNothingLeft();
   });
 
-  test('with `first: "any"`, the first end of any kind', async () => {
+  test('[S251] with `first: "any"`, the first end of any kind', async () => {
     expect(await use.app.output("firstEnd", { ms: 100, fails: false })).toEqual({
       case: "works",
       ok: true,
@@ -107,6 +107,21 @@ describe("[S168] the first case that ends well wins", () => {
     expect(await use.app.status("contested", id)).toMatchObject({ state: "completed" });
     await use.app.expectNothingLeft();
   });
+});
+
+test("[S252] it has one record, and each case one of what it does; the winner's end reads no more", async () => {
+  const id = await use.app.start("contested", { fastMs: 1_000, slowMs: 60_000 });
+  await use.app.advance(500);
+  const open = await use.app.inComponent(async (ctx) => {
+    const steps = await ctx.db.query("steps").collect();
+    return steps.filter(({ endedAt }) => endedAt === undefined).map(({ stage }) => stage);
+  });
+  expect(open).toHaveLength(3);
+  expect(open.filter((stage) => stage === "first")).toHaveLength(1);
+  use.app.counter.clear();
+  await use.app.drive(async () => (await casesOf(id)).includes("fast completed"));
+  const ends = use.app.counter.totals(({ name }) => name === "lib:settle");
+  expect(ends.documentsRead).toBeLessThanOrEqual(14);
 });
 
 describe("[S169] what the others have done is undone", () => {

@@ -334,7 +334,7 @@ async function startRun(
     onComplete: onComplete?.fn,
     tagged: tags && true,
   };
-  const run = await insertRun(ctx, fields, kept);
+  const { _id: run } = await insertRun(ctx, fields, kept);
   if (onComplete !== undefined)
     await ctx.db.insert("contexts", { run, context: onComplete.context });
   const known = knownInput(kept.input);

@@ -26,6 +26,7 @@ export async function lastChild(ctx: QueryCtx, parent: StepId): Promise<Run | nu
 /** What messages and views call a child among its siblings. */
 export const keyShown = ({ called, childKey }: Run): string | undefined => called ?? childKey;
 
+export const GOING = ["running", "compensating"] as const;
 export const UNENDED = ["compensating", "running", "pending"] as const;
 
 /** Says whether a child is in one of the states. It reads the last one, which is canceled last. */
@@ -80,7 +81,6 @@ export const MOST_RUNS_READ = PAGE_BYTES / BYTES_BESIDE_INPUT;
 
 /** How many documents of each state are read at most. */
 const MOST = 500;
-const GOING = ["running", "compensating"] as const;
 const BAD = ["failed", "timedOut"] as const;
 
 /**

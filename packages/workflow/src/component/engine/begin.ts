@@ -24,14 +24,16 @@ const MAX_SCOPE_BYTES = 256 * 1024;
 /** A larger input has a record of its own: runs are read by the hundred to list them. */
 const MAX_INPUT_IN_RUN_BYTES = 1024;
 
+/** @returns it as it is stored; when it was created, to the ms. */
 export async function insertRun(
   ctx: MutationCtx,
   fields: WithoutSystemFields<Run>,
   input: Input,
-): Promise<RunId> {
-  const run = await ctx.db.insert("runs", { ...fields, ...inputInRun(input) });
-  await insertLargeInput(ctx, run, input);
-  return run;
+): Promise<Run> {
+  const run = { ...fields, ...inputInRun(input) };
+  const _id = await ctx.db.insert("runs", run);
+  await insertLargeInput(ctx, _id, input);
+  return { ...run, _id, _creationTime: Date.now() };
 }
 
 function isSmall({ input, given }: Input): boolean {

@@ -1,7 +1,7 @@
 import * as core from "@stepwise/workpool/core";
 import { getConvexSize, v, type Value } from "convex/values";
 import { voidMutation } from "../core/continuations.js";
-import type { MutationCtx, RunId, Step, StepId } from "../core/documents.js";
+import type { MutationCtx, Run, Step, StepId } from "../core/documents.js";
 import { pool } from "../core/poolHost.js";
 import {
   BYTES_BESIDE_INPUT,
@@ -18,7 +18,7 @@ import { allPlacesAreTaken, startWaiting, startWaitingLater } from "./concurrenc
 import type { Started } from "./entering.js";
 import { addRefused } from "./failing.js";
 
-type Inserted = { run: RunId; first: Stage }[];
+type Inserted = { run: Run; first: Stage }[];
 
 /** Inserts a page of children. @returns those before `runningBelow`: the caller begins them. */
 async function insertPage(
@@ -159,14 +159,18 @@ async function beginInserted(
 ): Promise<boolean> {
   let goesOn = true;
   const starts = new Starts(ctx);
-  for (const { run: id, first } of inserted) {
-    const run = await ctx.db.get("runs", id);
-    // One that could not begin may have ended its siblings.
-    if (run?.state !== "running") continue;
+  const mayEndOthers = inserted.some(({ run }) => run.one !== undefined);
+  for (const { run, first } of inserted) {
+    // One that could not begin, or that ends another run of its key, may have ended its siblings.
+    if (
+      (starts.hasFailed || mayEndOthers) &&
+      (await ctx.db.get("runs", run._id))?.state !== "running"
+    )
+      continue;
     goesOn &&= await starts.hasRoom();
     if (starts.hasFailed) goesOn &&= (await ctx.db.get("steps", parent))?.settled !== true;
     if (goesOn) await beginRun(ctx, run, first, { ...how, start: starts.add });
-    else await ctx.db.patch("runs", id, { state: "pending", first });
+    else await ctx.db.patch("runs", run._id, { state: "pending", first });
   }
   await starts.end();
   return goesOn;
