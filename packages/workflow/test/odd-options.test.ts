@@ -228,7 +228,10 @@ describe("[S141] an option of another type is refused by its name, and nothing i
 function loaded(general: object, limits?: unknown) {
   const step = { action: () => 1, limits } as never;
   const flow = defineWorkflow({ input: z.any(), ...general } as never).step("charge", step);
-  const known = { tenant: { perKey: 1 }, tokens: { unit: "tokens", rate: { limit: 9, per: "1m" } } };
+  const known = {
+    tenant: { perKey: 1 },
+    tokens: { unit: "tokens", rate: { limit: 9, per: "1m" } },
+  };
   const own = compiled(components as ComponentApi, "order", flow as never, {
     format: 1,
     limits: known as never,

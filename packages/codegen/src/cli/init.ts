@@ -45,7 +45,8 @@ export function init({ dir }: { readonly dir?: string }, terminal: Terminal): 0 
   for (const { at, edit } of edits)
     out(`${words[edit.kind]} ${displayPath(cwd, join(at, edit.file))}: ${edit.what}`);
   const isLinked = (name: string) =>
-    lstatSync(join(cwd, "node_modules", name), { throwIfNoEntry: false })?.isSymbolicLink() === true;
+    lstatSync(join(cwd, "node_modules", name), { throwIfNoEntry: false })?.isSymbolicLink() ===
+    true;
   const install = missingPackages(readText(join(cwd, "package.json")), isLinked);
   const is = (kind: Edit["kind"]) => edits.filter(({ edit }) => edit.kind === kind);
   const left = configs.filter(({ kind }) => kind === "refuse").map(({ file }) => file);

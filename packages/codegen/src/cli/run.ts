@@ -12,7 +12,14 @@ import { ProgressLines, usesColor } from "./progress.js";
 import { oneLine } from "./run-words.js";
 import { printDiagnostics } from "./problems.js";
 import { processTerminal, type Terminal } from "./terminal.js";
-import { loadEnvironment, notSent, reachedFrom, readEvents, readJson, readSeed } from "./run-input.js";
+import {
+  loadEnvironment,
+  notSent,
+  reachedFrom,
+  readEvents,
+  readJson,
+  readSeed,
+} from "./run-input.js";
 
 export interface RunOptions {
   readonly input: string;
@@ -114,7 +121,9 @@ export function problemsOf(
 ): readonly Diagnostic[] {
   const reached = reachedFrom(workflow, workflows);
   const needed = workflows.filter(({ name }) => reached.has(name)).map(({ file }) => file);
-  const others = new Set(workflows.map(({ file }) => file).filter((file) => !needed.includes(file)));
+  const others = new Set(
+    workflows.map(({ file }) => file).filter((file) => !needed.includes(file)),
+  );
   const own = diagnostics.filter(({ place }) => !others.has(place.file));
   return canRun || own.some(isError) ? own : diagnostics;
 }
