@@ -244,6 +244,8 @@ describe("[S141] an option of a workflow that cannot be is refused with the work
   const key = () => "k";
   test.each<[string, unknown]>([
     ["sensitive", "input.card"],
+    // A path that names nothing would hide nothing.
+    ["sensitive", ["card"]],
     ["one", null],
     ["one", { key: "k", otherwise: "wait" }],
     ["one", { key, otherwise: "drop" }],
