@@ -93,7 +93,7 @@ const TABLE = {
       ASKS_EVERY_MS: larger("executors", "goes on to its end, and is not tried again"),
     },
     "report.ts": {
-      LATER_MS: larger("numbers-slots", "scheduled at its end is waited for an hour"),
+      LATER_MS: larger("numbers-slots", "scheduled at its end is waited for 130 minutes"),
       FIRST_PAUSE_MS: larger("numbers", "that is refused once is repeated within a second"),
       REPEATS_MS: smaller("throttled", "is scheduled at the end of the action's time"),
       LONGEST_PAUSE_MS: larger("throttled", "is scheduled at the end of the action's time"),

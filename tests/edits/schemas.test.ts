@@ -1,4 +1,5 @@
 import { afterAll, afterEach, beforeEach, describe, expect, test, vi } from "vitest";
+import { z } from "zod";
 import { compileSources } from "../../packages/codegen/src/compile.js";
 import { compare } from "../../packages/codegen/src/compatibility/compare.js";
 import { toWritten } from "../../packages/codegen/src/plan/write.js";
@@ -79,15 +80,29 @@ describe("the input", () => {
     ],
     ...[
       `z.string().optional().transform((text) => text ?? "")`,
+      `z.string().transform((text) => text ?? "")`,
       `z.union([z.string(), z.undefined()])`,
       `z.string().or(z.number().default(1)).refine(() => true)`,
       `z.undefined()`,
-    ].map((schema): [string, string, string, RegExp[]] => [
-      `a field is new that takes a missing value: ${schema}`,
-      `z.object({})`,
-      `z.object({ a: ${schema} })`,
-      [/^safe flow: input\.a is new: /],
-    ]),
+      `z.any()`,
+      `z.preprocess((text) => text ?? "none", z.string())`,
+      `z.preprocess((text = "none") => text, z.string())`,
+      `z.preprocess((text) => text, z.string())`,
+      `z.preprocess((text) => text, z.string().default("none"))`,
+      `z.pipe(z.transform((text) => text || "none"), z.string())`,
+      `z.string().default("none").pipe(z.string())`,
+      `z.string().pipe(z.string().optional())`,
+    ].map((schema): [string, string, string, RegExp[]] => {
+      // What takes a missing value, zod itself says.
+      const made = new Function("z", `return z.object({ a: ${schema} })`)(z) as z.ZodObject;
+      const takes = made.safeParse({}).success;
+      return [
+        `a field is new that ${takes ? "takes" : "refuses"} a missing value: ${schema}`,
+        `z.object({})`,
+        `z.object({ a: ${schema} })`,
+        [takes ? /^safe flow: input\.a is new: / : /^stops flow: input\.a is new and required/],
+      ];
+    }),
     [
       "a required field is new, whose schema had a default but takes it away",
       `z.object({})`,

@@ -49,6 +49,8 @@ const entered = [
   ["an isolated mutation", "isolated", {}],
   ["a retry", "flaky", { goodAttempt: 3 }],
   ["compensations", "saga", { fail: "late" }],
+  ["a race that is won, whose loser is undone", "contested", {}],
+  ["a race that all cases lose", "contested", { fails: ["fast", "slow"] }],
   ["a node that cancels its own run", "steersItself", { how: "cancel" }],
   ["a node that pauses its own run", "steersItself", { how: "pause" }],
   ["a node that pauses and resumes its own run", "steersItself", { how: "pauseAndResume" }],
@@ -71,6 +73,8 @@ describe("an entry that comes again does nothing", () => {
     "[S133] from another time, as after a partial restore: %s",
     { tags: ["large"] },
     async (_what, name, input) => {
+      // convex-test tells what was rolled back.
+      vi.spyOn(console, "error").mockImplementation(() => {});
       const done = [];
       for (const again of [false, true]) {
         const app = new TestApp();
@@ -155,6 +159,26 @@ describe("an entry that comes again does nothing", () => {
     await app.expectNothingLeft();
   });
 });
+
+test(
+  "[S109] [S111] [S168] whichever entry or report of a race fails once, it ends as without that",
+  { tags: ["large"] },
+  async () => {
+    vi.spyOn(console, "error").mockImplementation(() => {});
+    const ended = async (failing: number) => {
+      let calls = 0;
+      const isOne = (name: string) => name === "engine/entry:enter" || name === "lib:settle";
+      const app = new TestApp({ fails: (name) => isOne(name) && calls++ === failing });
+      const runId = await app.start("contested", {});
+      await app.drive();
+      expect(await app.slotsHeld()).toBe(0);
+      return { did: await whatItDid(app, "contested", runId), calls };
+    };
+    const usual = await ended(-1);
+    for (let failing = 0; failing < usual.calls; failing++)
+      expect([failing, (await ended(failing)).did]).toEqual([failing, usual.did]);
+  },
+);
 
 /** Schedules every entry that ever was scheduled once more, at once. @returns how many. */
 async function scheduleAgain(app: TestApp): Promise<number> {

@@ -227,6 +227,7 @@ describe("time", () => {
     const both = await kit.skipToNextTimer();
     expect(both).toHaveLength(2);
     expect(both).toContainEqual(expect.objectContaining({ kind: "event", node: "second" }));
+    expect(await kit.timeline(awaited)).toContain("second timed out");
     expect(both).toContainEqual({
       kind: "timeout",
       runId: tooLong,

@@ -1,10 +1,12 @@
 import { describe, expect, test, vi } from "vitest";
 import { permitsFor } from "@stepwise/workpool/core";
 import type { ComponentApi } from "../src/component/_generated/component.js";
-import { WorkflowManager } from "../src/index.js";
+import { defineWorkflow, WorkflowManager } from "../src/index.js";
 import { literalText } from "../src/rules.js";
+import { compiled } from "../src/runtime/index.js";
 import { keyMade } from "../src/runtime/keys.js";
 import { tagging, tagsOf } from "../src/runtime/tags.js";
+import { z } from "zod";
 import { workflows } from "./convex/_workflows/index.js";
 
 /* What types forbid, but plain JavaScript and `any` let through. Each is refused by its name. */
@@ -219,5 +221,59 @@ describe("[S141] an option of another type is refused by its name, and nothing i
       }),
     ).toBe("an object that cannot be read");
     expect(literalText(Object.create(null))).toBe("{}");
+  });
+});
+
+/** What a generated file does when it is loaded. @returns what `start` asks of it */
+function loaded(general: object, limits?: unknown) {
+  const step = { action: () => 1, limits } as never;
+  const flow = defineWorkflow({ input: z.any(), ...general } as never).step("charge", step);
+  const known = {
+    tenant: { perKey: 1 },
+    tokens: { unit: "tokens", rate: { limit: 9, per: "1m" } },
+  };
+  const own = compiled(components as ComponentApi, "order", flow as never, {
+    format: 1,
+    limits: known as never,
+  });
+  own.action("charge", () => 1);
+  return own.reference<any>(z.any());
+}
+
+describe("[S141] an option of a workflow that cannot be is refused with the workflow's name", () => {
+  const key = () => "k";
+  test.each<[string, unknown]>([
+    ["sensitive", "input.card"],
+    // A path that names nothing would hide nothing.
+    ["sensitive", ["card"]],
+    ["one", null],
+    ["one", { key: "k", otherwise: "wait" }],
+    ["one", { key, otherwise: "drop" }],
+    ["fairness", key],
+    ["fairness", { key, weight: null }],
+    ["fairness", { key: "k" }],
+    ["collect", [key]],
+    ["collect", { key, quiet: "1 fortnight", keep: "last" }],
+    ["collect", { key, quiet: "30s", keep: "most" }],
+    ["collect", { key, quiet: "30s", keep: "all", size: 0.5 }],
+    ["collect", { key, quiet: "30s", keep: "all", atMost: "1s" }],
+  ])("when its code is loaded: %s %j", async (option, value) => {
+    const said = await refusal(() => loaded({ [option]: value }));
+    expect(said).toMatch(new RegExp(`^The .*${option} of workflow "order" is `));
+  });
+
+  const tenant = () => "acme";
+  test.each<[string, unknown]>([
+    ["the spend for the limit", { tokens: { estimate: 1, spend: 5 } }],
+    ["the spend for the limit", { tokens: { estimate: 1, spend: "usage.total" } }],
+    ["the key for the limit", { tokens: { estimate: 1, key: "acme" } }],
+    ["The estimate for the limit", { tokens: { estimate: Number.NaN } }],
+    ["counts tokens: give { estimate", { tokens: true }],
+    ["counts tokens: give { estimate", { tokens: null }],
+    ["counts tokens: give { estimate", { tokens: () => "acme" }],
+  ])("when a run would begin with it: %s %j", async (part, value) => {
+    const said = await refusal(() => loaded({}, [{ tenant }, value]).permits({}));
+    expect(said).toMatch(/^The limits of "charge" in workflow "order" cannot be: /);
+    expect(said).toContain(part);
   });
 });

@@ -34,7 +34,13 @@ test("[S97] [S224] a use that cannot be made of a sensitive output is logged wit
   const told = vi.spyOn(console, "error").mockImplementation(() => {});
   await use.app.start("countedSecretly", {});
   await use.app.drive();
-  expect(told.mock.calls).toEqual([[expect.stringContaining('spend of the limit "tokens"')]]);
+  expect(told.mock.calls).toEqual([
+    [
+      expect.stringContaining(
+        `The spend for the limit "tokens" of "asked" in workflow "countedSecretly"`,
+      ),
+    ],
+  ]);
   expect(JSON.stringify(told.mock.calls)).not.toContain("s3cret");
 });
 
@@ -76,6 +82,8 @@ test("[S223] [S224] a step books what its output says it has used, in place of t
   const before = await taken();
   await begin("odd", -1);
   expect(await taken()).toBeGreaterThan(before + 370);
-  expect(told.mock.calls).toEqual([[expect.stringContaining('spend of the limit "tokens"')]]);
+  expect(told.mock.calls).toEqual([
+    [expect.stringContaining(`The spend for the limit "tokens" of "asked" in workflow "counted"`)],
+  ]);
   await use.app.expectNothingLeft();
 });

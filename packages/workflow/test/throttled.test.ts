@@ -59,6 +59,8 @@ test.each([
   ["TooManyWrites", 1_500_000],
   ["TooManyConcurrentRequests", 700_000],
   ["TooManyConcurrentRequests", 1_500_000],
+  // Convex pauses for up to 2 hours by then, and so may the watchdog.
+  ["TooManyConcurrentRequests", 15_000_000],
 ] as const)("[S132] %s for %i ms, longer than an action lives: nor then", async (why, ms) => {
   const { states, attempts } = await refusing(why, ms);
   expect(states).toEqual(Array.from({ length: 7 }, () => "completed"));

@@ -95,28 +95,45 @@ describe("of the watchdog", () => {
     expect(await losses(app)).toEqual(["a/0"]);
   });
 
-  test("[S132] the report that an action has scheduled at its end is waited for an hour", async () => {
+  /** A work whose action has ended so long ago, after 9.5 minutes, and has not reported. */
+  async function endedFor(ms: number) {
     const app = new HostApp();
     await app.enqueue({ label: "a", ms: -1 });
     await app.drive(SECOND);
-    const job = await app.t.run(async (ctx) => {
-      const slots = await ctx.db.query("slots").collect();
-      return slots.find(({ work }) => work !== undefined)!.job!;
-    });
     await app.t.run(async (ctx) => {
+      const slots = await ctx.db.query("slots").collect();
+      const { job } = slots.find(({ work }) => work !== undefined)!;
       // Nobody but the platform writes there, so no type allows it.
       const system = ctx.db as unknown as {
         patch(table: string, id: string, value: unknown): Promise<void>;
       };
-      await system.patch("_scheduled_functions", job, {
+      const completedTime = Date.now() - ms;
+      await system.patch("_scheduled_functions", job!, {
         state: { kind: "success" },
-        scheduledTime: Date.now() - 570 * SECOND,
-        completedTime: Date.now(),
+        scheduledTime: completedTime - 570 * SECOND,
+        completedTime,
       });
     });
-    await app.drive(55 * 60 * SECOND);
+    return app;
+  }
+
+  test("[S132] the report that an action has scheduled at its end is waited for 130 minutes", async () => {
+    const app = await endedFor(0);
+    await app.drive(125 * 60 * SECOND);
     expect(await losses(app)).toEqual([]);
-    await app.drive(15 * 60 * SECOND);
+    await app.drive(20 * 60 * SECOND);
+    expect(await losses(app)).toEqual(["a/0"]);
+  });
+
+  test("[S132] and for as long after a sweep that came late, as nothing could be written", async () => {
+    const app = await endedFor(10 * 60 * 60 * SECOND);
+    await app.t.run(async (ctx) => {
+      const { _id, at } = (await ctx.db.query("watch").first())!;
+      await ctx.db.patch("watch", _id, { at: at - 60 * SECOND });
+    });
+    await app.drive(125 * 60 * SECOND);
+    expect(await losses(app)).toEqual([]);
+    await app.drive(20 * 60 * SECOND);
     expect(await losses(app)).toEqual(["a/0"]);
   });
 });

@@ -1,6 +1,7 @@
 import { type Node, ts, type TypeScript } from "../typescript.js";
 import type { Fields } from "../plan/schema.js";
 import type { AppModules, Declared, Module } from "./app-modules.js";
+import { allBelow } from "./descendants.js";
 import type { DefinitionFile } from "./parser.js";
 import { hashOfSource, moduleOf } from "./tokens.js";
 
@@ -13,6 +14,8 @@ const ofWhole = ["describe", "meta", "strict", "strip", "loose", "passthrough"];
 
 /** What takes a missing value if the schema does that it is called of, or one of those it is given. */
 const ofValue = /^(nullable|readonly|brand|refine|superRefine|check|overwrite|transform|or|union)$/;
+/** What does if the first does of what a value goes through, and a value is made before it is seen. */
+const ofFirst = /^(pipe|codec|preprocess)$/;
 
 /** How many calls and names are followed: a schema may stand for itself by mistake. */
 const maxDepth = 50;
@@ -52,7 +55,6 @@ function fieldText(schema: Declared, modules: AppModules, flag = "", depth = 0):
   const library = of && libraryOf(of, module);
   const isOfLibrary = library !== undefined;
   const inner = isOfLibrary ? args?.[0] : of;
-  const isAny = library === "zod" && /^(any|unknown|undefined|void)$/.test(method ?? "");
   if (inner !== undefined && method !== undefined && depth < maxDepth) {
     const next = (of: TypeScript.Node, then: string) =>
       fieldText({ node: of, module }, modules, then, depth + 1);
@@ -60,13 +62,35 @@ function fieldText(schema: Declared, modules: AppModules, flag = "", depth = 0):
     if (/^(optional|exactOptional)$/.test(method)) return next(inner, flag || "?");
     if (!isOfLibrary && /^(describe|meta)$/.test(method)) return next(inner, flag);
   }
-  const parts = of && args && method && ofValue.test(method) ? [of, ...args] : [];
-  const mayBeAbsent = (part: TypeScript.Node): boolean =>
-    ts.isArrayLiteralExpression(part)
-      ? part.elements.some(mayBeAbsent)
-      : /[?=]$/.test(fieldText({ node: part, module }, modules, "", depth + 1));
-  const isLoose = isAny || method === "nullish" || (depth < maxDepth && parts.some(mayBeAbsent));
+  const given = [...(isOfLibrary || of === undefined ? [] : [of]), ...(args ?? [])];
+  const isOf = (methods: RegExp) => method !== undefined && methods.test(method);
+  const parts = isOf(ofValue) ? given : isOf(ofFirst) ? given.slice(0, 1) : [];
+  if (method === "preprocess") parts.push(...given.slice(1));
+  const mayBeAbsent = (part: TypeScript.Node): boolean => {
+    if (ts.isArrayLiteralExpression(part)) return part.elements.some(mayBeAbsent);
+    // What follows a schema sees what that has let through.
+    if (ts.isArrowFunction(part) || ts.isFunctionExpression(part))
+      return isOfLibrary && fillsIn(part);
+    return /[?=]$/.test(fieldText({ node: part, module }, modules, "", depth + 1));
+  };
+  const isLoose = method === "nullish" || (depth < maxDepth && parts.some(mayBeAbsent));
   return hashOfSource([node], module, modules) + (flag || (isLoose ? "?" : ""));
+}
+
+/** Says whether a function shows that it gives something for what is missing: by `=` or `??`. */
+function fillsIn({
+  parameters: [value],
+  body,
+}: TypeScript.FunctionLike & { body?: Node }): boolean {
+  if (value === undefined || body === undefined) return false;
+  const { name, initializer } = value;
+  const isFilling = (part: Node) =>
+    ts.isBinaryExpression(part) &&
+    /^(\?\?|\|\|)=?$/.test(ts.tokenToString(part.operatorToken.kind) ?? "") &&
+    ts.isIdentifier(name) &&
+    ts.isIdentifier(part.left) &&
+    part.left.text === name.text;
+  return initializer !== undefined || [body, ...allBelow(body)].some(isFilling);
 }
 
 /** What an expression is without parentheses and types, or what the name in it stands for. */

@@ -1,4 +1,4 @@
-import { existsSync, mkdirSync, writeFileSync } from "node:fs";
+import { existsSync, lstatSync, mkdirSync, writeFileSync } from "node:fs";
 import { dirname, join, relative, sep } from "node:path";
 import { definitionFiles, readText } from "../discover/discover.js";
 import { firstGenerated } from "../init/first-generated.js";
@@ -44,7 +44,10 @@ export function init({ dir }: { readonly dir?: string }, terminal: Terminal): 0 
   };
   for (const { at, edit } of edits)
     out(`${words[edit.kind]} ${displayPath(cwd, join(at, edit.file))}: ${edit.what}`);
-  const install = missingPackages(readText(join(cwd, "package.json")));
+  const isLinked = (name: string) =>
+    lstatSync(join(cwd, "node_modules", name), { throwIfNoEntry: false })?.isSymbolicLink() ===
+    true;
+  const install = missingPackages(readText(join(cwd, "package.json")), isLinked);
   const is = (kind: Edit["kind"]) => edits.filter(({ edit }) => edit.kind === kind);
   const left = configs.filter(({ kind }) => kind === "refuse").map(({ file }) => file);
   // Without the component nothing else would work: it is what comes next.

@@ -112,7 +112,10 @@ function namesOf({ name, given }: NodePlan): string[] | undefined {
 }
 
 /** The workflow and those it may start. A child that cannot be seen may be any. */
-function reachedFrom(workflow: string, workflows: readonly WorkflowPlan[]): Set<string> {
+export function reachedFrom(
+  workflow: string,
+  workflows: readonly WorkflowPlan[],
+): ReadonlySet<string> {
   const reached = new Set([workflow]);
   for (const name of reached) {
     const plans = workflows.filter((each) => each.name === name);

@@ -1,9 +1,10 @@
 import { convexToJson, jsonToConvex, type Value } from "convex/values";
-import { compile, writeGenerated } from "../compile.js";
+import { compile, type CompileResult, writeGenerated } from "../compile.js";
 import { type RunOutcome, runWorkflow } from "../dev-server/index.js";
 import type { StepError, StoredFile } from "../dev-server/index.js";
 import type { ProjectPlan } from "../plan/schema.js";
 import { type Colors, colorsIf } from "../diagnostics/colors.js";
+import { type Diagnostic, isError } from "../diagnostics/diagnostic.js";
 import { printable, printableJson } from "../diagnostics/printable.js";
 import { bytes, duration, plural } from "./counts.js";
 import { displayPath, functionsFolder } from "./functions-folder.js";
@@ -11,7 +12,14 @@ import { ProgressLines, usesColor } from "./progress.js";
 import { oneLine } from "./run-words.js";
 import { printDiagnostics } from "./problems.js";
 import { processTerminal, type Terminal } from "./terminal.js";
-import { loadEnvironment, notSent, readEvents, readJson, readSeed } from "./run-input.js";
+import {
+  loadEnvironment,
+  notSent,
+  reachedFrom,
+  readEvents,
+  readJson,
+  readSeed,
+} from "./run-input.js";
 
 export interface RunOptions {
   readonly input: string;
@@ -53,9 +61,15 @@ async function run(workflow: string, options: RunOptions): Promise<number> {
   const folder = displayPath(cwd, functionsDir);
   const color = usesColor(process.stderr);
   const compiled = await compile({ functionsDir });
-  printDiagnostics(compiled.diagnostics, folder, { ...processTerminal(), color });
-  if (!compiled.ok) return 1;
-  await writeGenerated(functionsDir, compiled.files, { folders: [compiled.output] });
+  const { sound, output: generated } = compiled;
+  const isSound = sound?.plan.workflows.some(({ name }) => name === workflow) === true;
+  const whole = compiled.ok ? compiled : isSound ? sound : undefined;
+  const problems = problemsOf(workflow, compiled, whole !== undefined);
+  printDiagnostics(problems, folder, { ...processTerminal(), color });
+  if (whole === undefined) return 1;
+  await writeGenerated(functionsDir, whole.files, { folders: [generated] });
+  if (!compiled.ok)
+    process.stderr.write("Other workflows have errors: npx workflow-codegen tells them.\n");
 
   const input = jsonToConvex(await readJson(options.input, "--input"));
   const events = await readEvents(options.events ?? "[]", workflow, compiled.plan);
@@ -66,7 +80,7 @@ async function run(workflow: string, options: RunOptions): Promise<number> {
   const outcome = await runWorkflow({
     functionsDir,
     component: compiled.plan.config?.values.component,
-    output: compiled.output,
+    output: generated,
     workflow,
     input,
     files: options.file,
@@ -94,6 +108,24 @@ async function run(workflow: string, options: RunOptions): Promise<number> {
   const text = `${printableJson(output)}\n`;
   await new Promise<void>((resolve) => process.stdout.write(text, () => resolve()));
   return 0;
+}
+
+/**
+ * Returns what is wrong with a workflow, those it may start, and what all share. If it cannot run
+ * for another reason, that is among all problems.
+ */
+export function problemsOf(
+  workflow: string,
+  { plan: { workflows }, diagnostics }: CompileResult,
+  canRun: boolean,
+): readonly Diagnostic[] {
+  const reached = reachedFrom(workflow, workflows);
+  const needed = workflows.filter(({ name }) => reached.has(name)).map(({ file }) => file);
+  const others = new Set(
+    workflows.map(({ file }) => file).filter((file) => !needed.includes(file)),
+  );
+  const own = diagnostics.filter(({ place }) => !others.has(place.file));
+  return canRun || own.some(isError) ? own : diagnostics;
 }
 
 /** Where a node stands in its definition, as `file:line:column`; undefined for an unknown one. */
@@ -143,12 +175,14 @@ function* errorLines(error: StepError, placeOf: PlaceOf, colors: Colors): Genera
   if (error.cause !== undefined) yield* errorLines(error.cause, placeOf, colors);
 }
 
-/** What went wrong, with its causes, and where in the app's own code; never a stack trace. */
-function messageOf(error: unknown): string {
+/** Returns what went wrong, with its causes, and where in the app's own code; never a stack trace. */
+export function messageOf(error: unknown): string {
   if (!(error instanceof Error)) return String(error);
   const place = placeInApp(error);
   const message = place === undefined ? error.message : `${error.message}\n  at ${place}`;
-  return error.cause === undefined ? message : `${message}\n${messageOf(error.cause)}`;
+  const cause = error.cause === undefined ? "" : messageOf(error.cause);
+  // Some messages say already what their cause does.
+  return error.message.includes(cause) ? message : `${message}\n${cause}`;
 }
 
 /** The first place of a stack, if it is in the app's own code. */

@@ -151,10 +151,14 @@ export function addScripts(text = ""): Edit {
   return { kind, file: manifest, text: json.replaceAll("\n", lineEndOf(text)), what };
 }
 
-export function missingPackages(text: string | undefined): string | undefined {
+/** @param isLinked says whether a package is there by a link, which its manifest does not name. */
+export function missingPackages(
+  text: string | undefined,
+  isLinked: (name: string) => boolean,
+): string | undefined {
   const present = installedBy(text);
   const command = (install: string, needed: readonly string[]) => {
-    const missing = needed.filter((name) => !present.has(name));
+    const missing = needed.filter((name) => !present.has(name) && !isLinked(name));
     return missing.length === 0 ? [] : [`${install} ${missing.join(" ")}`];
   };
   const install = command("npm install", packages);

@@ -1,4 +1,4 @@
-import { mkdir, readFile, writeFile } from "node:fs/promises";
+import { mkdir, readFile, symlink, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import { compile } from "../../src/compile.js";
@@ -39,6 +39,14 @@ Next:
   const { diagnostics, plan } = await compile({ functionsDir: join(app(), "convex") });
   expect(diagnostics).toEqual([]);
   expect(plan.workflows.map(({ name }) => name)).toEqual(["hello"]);
+});
+
+test("a package that is linked, which no manifest names, is not to be installed", async () => {
+  const scope = join(app(), "node_modules", "@stepwise");
+  await mkdir(scope, { recursive: true });
+  for (const name of ["workflow", "codegen"]) await symlink(app(), join(scope, name), "junction");
+  const { out } = await workflowCodegen("init");
+  expect(out).toContain("Next:\n  $ npm install convex zod\n  $ npx workflow-codegen run");
 });
 
 test("the second time it changes nothing, and says so", async () => {

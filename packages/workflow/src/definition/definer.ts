@@ -1,4 +1,3 @@
-import { durationMs, literalText, MOST_ITEMS } from "../rules.js";
 import type { AnyDefinition } from "./definition.js";
 
 type Nodes = Record<string, unknown>;
@@ -184,10 +183,6 @@ class Inside extends Sequence {
 export class Definer extends Sequence {
   constructor(readonly options: AnyOptions) {
     super(new Set());
-    checkSensitive(options.sensitive);
-    checkOne(options.one);
-    checkFairness(options.fairness);
-    checkCollect(options.collect);
     fixed(options);
     Object.freeze(this);
   }
@@ -205,57 +200,6 @@ export class Definer extends Sequence {
       );
     return super.add(kind, name, node);
   }
-}
-
-/** Types check paths; of a path that names nothing, nothing would be hidden. */
-function checkSensitive(sensitive: unknown): void {
-  if (sensitive === undefined || typeof sensitive === "boolean") return;
-  const isPath = (path: unknown) => typeof path === "string" && /^input(\.[^.]+)*$/.test(path);
-  if (Array.isArray(sensitive) && sensitive.every(isPath)) return;
-  throw new TypeError(
-    `The sensitive of a workflow is ${literalText(sensitive)}: write true, or a list of paths such as "input.card"`,
-  );
-}
-
-const OTHERWISE = ["wait", "skip", "cancelOld", "newestWaits"];
-
-/** Types check it, as far as there are any. */
-function checkOne(one: AnyOptions["one"]): void {
-  if (one === undefined) return;
-  const { key, otherwise }: { key?: unknown; otherwise?: unknown } = Object(one);
-  if (typeof key === "function" && OTHERWISE.includes(otherwise as string)) return;
-  throw new TypeError(
-    `The one of a workflow is ${literalText(one)}: write { key: ({ input }) => …, otherwise: "wait" }, or another of ${OTHERWISE.join(", ")}`,
-  );
-}
-
-function checkFairness(fairness: AnyOptions["fairness"]): void {
-  if (fairness === undefined) return;
-  const { key, weight = 1 }: { key?: unknown; weight?: unknown } = Object(fairness);
-  if (typeof key === "function" && ["number", "function"].includes(typeof weight)) return;
-  throw new TypeError(
-    `The fairness of a workflow is ${literalText(fairness)}: write { key: ({ input }) => …, weight: 3 }`,
-  );
-}
-
-const KEEPS = ["last", "first", "all"];
-
-function checkCollect(collect: AnyOptions["collect"]): void {
-  if (collect === undefined) return;
-  const { key, quiet, atMost, size, keep }: Partial<typeof collect> = Object(collect);
-  const isWhole = typeof key === "function" && quiet !== undefined && KEEPS.includes(keep!);
-  const isSize = Number.isInteger(size) && size! >= 1 && size! <= MOST_ITEMS;
-  const wrong = (hint: string) =>
-    new TypeError(`The collect of a workflow is ${literalText(collect)}: ${hint}`);
-  if (!isWhole)
-    throw wrong(
-      'write { key: ({ input }) => …, quiet: "30s", keep: "last" }, or keep "first" or "all"',
-    );
-  if (size !== undefined && !isSize)
-    throw wrong(`its size may be a whole number from 1 to ${MOST_ITEMS}`);
-  const quietMs = durationMs(quiet, "The quiet of a collect");
-  if (atMost !== undefined && durationMs(atMost, "The atMost of a collect") < quietMs)
-    throw wrong("its atMost may not be less than its quiet");
 }
 
 /** Options that hold options themselves … */

@@ -38,6 +38,7 @@ import type { Reads } from "./reads.js";
 import { referenceTo, type WorkflowReference } from "./reference.js";
 import { restartBy } from "./restart.js";
 import { type Arrive, Run } from "./run.js";
+import { checkWorkflowOptions } from "./workflow-options.js";
 import { knowCompiled } from "./secrets.js";
 import { readsSecret } from "./shown.js";
 
@@ -78,6 +79,7 @@ export function compiled(
   settings: Settings,
 ) {
   checkFormat(workflow, settings);
+  checkWorkflowOptions(workflow, given.options);
   if (settings.renamed !== true) checkNotRenamed(workflow, given);
   const {
     plan,

@@ -2,6 +2,7 @@ import { isAmount, type LimitKeys, permitsFor } from "@stepwise/workpool/core";
 import type { BudgetOption, LimitsOption } from "../definition/limits.js";
 import { describeThrown } from "../errors/failure.js";
 import type { Bound } from "./functions.js";
+import { literalText } from "../rules.js";
 import { copied } from "../values.js";
 import { optionOf } from "./options.js";
 import { onceForEach } from "./once.js";
@@ -30,10 +31,21 @@ type KeyOf = (scope: never) => string | undefined;
 type Given = true | KeyOf | BudgetOption<never> | undefined;
 
 /** Returns how the key of a limit is made; undefined if it has none. */
-const keyOf = (given: Given): KeyOf | undefined => {
-  if (typeof given === "object") return given.key;
-  return typeof given === "function" ? given : undefined;
-};
+const keyOf = (given: Given): KeyOf | undefined =>
+  typeof given === "function" ? given : isBudget(given) ? given.key : undefined;
+
+const isBudget = (given: Given): given is BudgetOption<never> =>
+  typeof given === "object" && given !== null;
+
+/** Types have checked it, as far as there are any. @throws for what would count for nothing */
+function checkUse(what: string, name: string, given: Given): void {
+  if (!isBudget(given)) return;
+  for (const part of ["key", "spend"] as const)
+    if (given[part] !== undefined && typeof given[part] !== "function")
+      throw new Error(
+        `${what} cannot be: the ${part} for the limit "${name}" is ${literalText(given[part])}, not a function`,
+      );
+}
 
 /** A list has names, and objects with keys. Types have checked it, as far as there are any. */
 function entriesOf(given: LimitsOption<never, never>): [string, Given][] {
@@ -63,7 +75,7 @@ export function limitOfStage(own: Bound, stage: string, limit: string | undefine
 export function usedBy(own: Bound, stage: string, output: unknown) {
   const used: Record<string, number> = {};
   for (const [name, given] of usesOf(own, stage).flatMap((use) => use.entries)) {
-    if (typeof given !== "object" || given.spend === undefined) continue;
+    if (!isBudget(given) || given.spend === undefined) continue;
     // What it gave instead may be of an output that is not to be shown.
     let why = "it must give a number from 0";
     try {
@@ -75,7 +87,7 @@ export function usedBy(own: Bound, stage: string, output: unknown) {
     } catch (error) {
       why = shownProblem(own, stage, describeThrown(error)).message;
     }
-    const what = `The spend of the limit "${name}" of "${stage}"`;
+    const what = optionOf(own, stage, `spend for the limit "${name}"`);
     console.error(`${what} failed, so the estimate stays: ${why}`);
   }
   return Object.keys(used).length === 0 ? undefined : used;
@@ -108,17 +120,19 @@ function withoutSecrets(own: Bound, stage: string, scope: object, names: Reads):
 export async function permitsOf(own: Bound, stage: string, scopeOf?: ScopeOf) {
   const uses = usesOf(own, stage);
   if (uses.length === 0) return undefined;
+  const what = optionOf(own, stage, "limits");
   const keys: Record<string, LimitKeys[string]> = {};
   for (const { entries, names } of uses) {
     const isKeyed = entries.some(([, given]) => keyOf(given) !== undefined);
     const scope =
       isKeyed && scopeOf ? withoutSecrets(own, stage, await scopeOf(names), names) : undefined;
     for (const [name, given] of entries) {
+      checkUse(what, name, given);
       const key = keyOf(given);
       const made = key?.(scope as never);
       // Without a key, the limit does not hold.
       const isOpen = key !== undefined && made === undefined;
-      if (typeof given !== "object") keys[name] = key === undefined ? (given as true) : made;
+      if (!isBudget(given)) keys[name] = key === undefined ? (given as true) : made;
       else
         keys[name] = isOpen ? undefined : { estimate: given.estimate, ...(made && { key: made }) };
     }
@@ -126,7 +140,6 @@ export async function permitsOf(own: Bound, stage: string, scopeOf?: ScopeOf) {
   try {
     return permitsFor(keys, own.limits);
   } catch (error) {
-    const what = optionOf(own, stage, "limits");
     throw new Error(`${what} cannot be: ${(error as Error).message}`, { cause: error });
   }
 }

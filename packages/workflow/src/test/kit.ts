@@ -205,7 +205,9 @@ export class TestKit {
         const late = record.errors.at(-1)?.waitedFor;
         const tooLong = late !== undefined ? `, waited too long ${late}` : "";
         const why = record.endedAt === undefined ? await this.#whyNot(record, runId) : "";
-        const line = `${called}${inLoops} ${state}${tooLong}${attempts}${why}`;
+        // A wait of which no event came in time.
+        const how = record.came === null ? "timed out" : state;
+        const line = `${called}${inLoops} ${how}${tooLong}${attempts}${why}`;
         lines.push(line, ...(await this.#childLines(record)));
       }
       if (page.isDone) return lines;

@@ -8,8 +8,8 @@ const FIRST_PAUSE_MS = 500;
 const LONGEST_PAUSE_MS = 15_000;
 /** An action that has run so long may have scheduled its report … */
 export const SCHEDULES_MS = REPEATS_MS - LONGEST_PAUSE_MS;
-/** … which Convex repeats ever less often: so long it is waited for. */
-export const LATER_MS = 60 * 60_000;
+/** … which Convex repeats after 2 hours at most: so long it is waited for, and a little more. */
+export const LATER_MS = 130 * 60_000;
 
 /** How a deployment refuses a call before its code runs. */
 const REFUSED = /\btoo ?many ?(?:writes|concurrent ?requests)/i;

@@ -100,6 +100,8 @@ export const poolTables = {
     forHost: v.optional(v.boolean()),
     /** When the end of a lone work last turned the watchdog off. */
     restedAt: v.optional(v.number()),
+    /** When a sweep last came late, as nothing could be written for a while. */
+    heldUpAt: v.optional(v.number()),
     /** The shortest timeout that the next sweep is early enough for. */
     shortestTimeoutMs: v.optional(v.number()),
     shortestSince: v.optional(v.number()),

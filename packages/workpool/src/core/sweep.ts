@@ -55,17 +55,18 @@ export async function sweepSlots(
     Date.now() > watch.at + (reserve ? RESERVE_MS : 0) + GRACE_MS ||
     (reserve && (await isPending(ctx, watch.job)));
   const at = Date.now() + (isBehind ? STALE_MS : 0);
+  const late = isBehind ? { heldUpAt: Date.now() } : {};
   if (reserve) {
     // If the watch has ended, it had begun by then: the last sweep has canceled it in vain.
     if (watch.reserve === undefined) return;
     // It must not cancel itself.
     const others = { ...watch, reserve: undefined };
-    return await scheduleSweep(ctx, host, { at }, others);
+    return await scheduleSweep(ctx, host, { at }, others, late);
   }
   // A running mutation looks pending. Nobody may cancel this one: what it schedules would be lost.
   await ctx.db.patch("watch", watch._id, { job: undefined });
   if (isBehind && before === undefined)
-    return await scheduleSweep(ctx, host, { at, seen }, { ...watch, job: undefined });
+    return await scheduleSweep(ctx, host, { at, seen }, { ...watch, job: undefined }, late);
   const page = { from: seen.from, began: watch.began ?? [] };
   const found = await ctx.runQuery(host.functions.inspect, page, { useStaleSnapshot: true });
   let lost = seen.lost;
@@ -196,7 +197,8 @@ export async function recoverSlot(ctx: HostCtx, host: Host, suspect: Suspect): P
     return false;
   const job = await ctx.db.system.get("_scheduled_functions", suspect.job);
   const { call } = suspect;
-  const why = call === undefined ? lossOf(job, slot, suspect.beganAt) : lossOfCall(call.error);
+  const why =
+    call === undefined ? await lossOf(ctx, job, slot, suspect.beganAt) : lossOfCall(call.error);
   if (why === null) return false;
   if (call !== undefined && (await isGone(ctx, call.fn)))
     await host.functionGone(ctx, slot.work, why);
@@ -225,7 +227,7 @@ export async function inspectSlots(
     if (number > from && !(await hasRoom(ctx, ROOM_TO_INSPECT))) return { ...found, next: number };
     const job = await ctx.db.system.get("_scheduled_functions", jobId);
     const at = slot.beganAt ?? beganAt.get(jobId);
-    if (lossOf(job, slot, at) !== null) {
+    if ((await lossOf(ctx, job, slot, at)) !== null) {
       found.suspects.push({ number, slot: _id, job: jobId, beganAt: at });
       continue;
     }
@@ -245,19 +247,34 @@ export async function inspectSlots(
 }
 
 /** Why a job will never report; null if it may. @param beganAt when it was first seen to run. */
-function lossOf(job: Job | null, { timeoutMs = Infinity }: Slot, beganAt = Infinity) {
+async function lossOf(
+  ctx: HostQueryCtx,
+  job: Job | null,
+  { timeoutMs = Infinity }: Slot,
+  beganAt = Infinity,
+): Promise<string | null> {
   if (job === null) return "its scheduled function is gone";
   if (job.state.kind === "failed") return `its scheduled function failed: ${job.state.error}`;
   if (job.state.kind === "canceled") return "its scheduled function was canceled";
-  if (job.state.kind === "success") return reportsLater(job) ? null : lossOfCall(undefined);
+  if (job.state.kind === "success")
+    return (await reportsLater(ctx, job)) ? null : lossOfCall(undefined);
   if (job.state.kind === "inProgress" && Date.now() >= beganAt + timeoutMs + GRACE_MS)
     return `it has not reported ${timeoutMs} ms after its begin, its timeout`;
   return null;
 }
 
-/** Says whether a function ran for so long that it may have scheduled its report at its end. */
-function reportsLater({ scheduledTime, completedTime = scheduledTime }: Job): boolean {
-  return completedTime - scheduledTime >= SCHEDULES_MS && Date.now() < completedTime + LATER_MS;
+/**
+ * Says whether a function ran for so long that it may have scheduled its report at its end. That is
+ * repeated when writes are accepted again, which a sweep that came late tells.
+ */
+async function reportsLater(
+  ctx: HostQueryCtx,
+  { scheduledTime, completedTime = scheduledTime }: Job,
+): Promise<boolean> {
+  if (completedTime - scheduledTime < SCHEDULES_MS) return false;
+  if (Date.now() < completedTime + LATER_MS) return true;
+  const { heldUpAt = 0 } = (await readWatch(ctx)) ?? {};
+  return Date.now() < heldUpAt + LATER_MS;
 }
 
 function lossOfCall(error: string | undefined): string {

@@ -213,7 +213,16 @@ export async function readWatch(ctx: HostQueryCtx): Promise<Watch | null> {
 
 /** What of the watchdog's document changes along with its next sweep. */
 type WatchState = Partial<
-  Pick<Watch, "watched" | "startedBy" | "forHost" | "shortestTimeoutMs" | "shortestSince" | "began">
+  Pick<
+    Watch,
+    | "watched"
+    | "startedBy"
+    | "forHost"
+    | "heldUpAt"
+    | "shortestTimeoutMs"
+    | "shortestSince"
+    | "began"
+  >
 >;
 
 /** Schedules the next sweep, and one in reserve if that is lost. @param seen to go on with. */
