@@ -1,5 +1,5 @@
 import { loadEnvFile } from "node:process";
-import { jsonToConvex, type JSONValue } from "convex/values";
+import { jsonToConvex, type JSONValue, type Value } from "convex/values";
 import { suggestion } from "../diagnostics/nearest.js";
 import { type PlannedEvent, readGiven, type SeedTable } from "../dev-server/index.js";
 import { isRecord } from "../json.js";
@@ -22,6 +22,19 @@ export async function readJson(given: string, option: string): Promise<JSONValue
   }
 }
 
+/** The same as a value of Convex. @throws if it is none */
+export async function readValue(given: string, option: string): Promise<Value> {
+  return valueIn(await readJson(given, option), option);
+}
+
+function valueIn(json: JSONValue, what: string): Value {
+  try {
+    return jsonToConvex(json);
+  } catch (cause) {
+    throw new Error(`${what} holds what is no value of Convex.`, { cause });
+  }
+}
+
 const seedForm = '{ "orders": [{ "_id": "order-1", "total": 5 }] }';
 
 export async function readSeed(path: string): Promise<SeedTable[]> {
@@ -30,7 +43,7 @@ export async function readSeed(path: string): Promise<SeedTable[]> {
   return Object.entries(json).map(([table, documents]) => {
     if (!Array.isArray(documents) || !documents.every(isRecord))
       throw new Error(`The table "${table}" in ${path} is not a list of documents: ${seedForm}`);
-    const values = documents.map((each) => jsonToConvex(each) as Record<string, unknown>);
+    const values = documents.map((each) => valueIn(each, path) as Record<string, unknown>);
     return { table, documents: values };
   });
 }
@@ -69,7 +82,11 @@ function eventOf(json: JSONValue): PlannedEvent | string {
   if (typeof name !== "string") return "has no name";
   if (place !== undefined && typeof place !== "string")
     return `has ${JSON.stringify(place)} as its "in", which is not text such as "reviews/0"`;
-  const event = { name, value: jsonToConvex(value), ...(place === undefined ? {} : { in: place }) };
+  const event = {
+    name,
+    value: valueIn(value, "--events"),
+    ...(place === undefined ? {} : { in: place }),
+  };
   if (at === undefined) return event;
   const atMs = durationMs(at);
   if (atMs === undefined)

@@ -1,4 +1,4 @@
-import { convexToJson, jsonToConvex, type Value } from "convex/values";
+import { convexToJson, type Value } from "convex/values";
 import { compile, type CompileResult, writeGenerated } from "../compile.js";
 import { type RunOutcome, runWorkflow } from "../dev-server/index.js";
 import type { StepError, StoredFile } from "../dev-server/index.js";
@@ -17,8 +17,8 @@ import {
   notSent,
   reachedFrom,
   readEvents,
-  readJson,
   readSeed,
+  readValue,
 } from "./run-input.js";
 
 export interface RunOptions {
@@ -37,7 +37,7 @@ export async function runCommand(workflow: string, options: RunOptions, terminal
   if (options.studio === true) {
     const { studio } = await import("./studio.js");
     const { dir, seed, file: files } = options;
-    const input = jsonToConvex(await readJson(options.input, "--input"));
+    const input = await readValue(options.input, "--input");
     return await studio({ dir, seed, first: { workflow, input, files } }, terminal);
   }
   // So that errors tell places in the app's own sources, not in their bundles.
@@ -71,7 +71,7 @@ async function run(workflow: string, options: RunOptions): Promise<number> {
   if (!compiled.ok)
     process.stderr.write("Other workflows have errors: npx workflow-codegen tells them.\n");
 
-  const input = jsonToConvex(await readJson(options.input, "--input"));
+  const input = await readValue(options.input, "--input");
   const events = await readEvents(options.events ?? "[]", workflow, compiled.plan);
   const seed = options.seed === undefined ? undefined : await readSeed(options.seed);
   loadEnvironment(cwd);

@@ -1,5 +1,6 @@
 import { expect, test } from "vitest";
 import { messageOf, problemsOf } from "../../src/cli/run.js";
+import { readEvents, readValue } from "../../src/cli/run-input.js";
 import { compileSources } from "../../src/compile.js";
 
 const head = `import { child, defineWorkflow } from "@stepwise/workflow";
@@ -47,4 +48,13 @@ test("a message that has that of its cause is told once", () => {
   const other = new Error("It did not start", { cause });
   other.stack = "";
   expect(messageOf(other)).toBe(`It did not start\n${cause.message}`);
+});
+
+test("JSON that is no value of Convex is refused by the name of its option", async () => {
+  for (const json of ['{ "$integer": 5 }', '{ "a": { "$bytes": "!" } }'])
+    await expect(readValue(json, "--input")).rejects.toThrow("--input holds what is no value");
+  const events = `[{ "name": "go", "value": { "$integer": 5 } }]`;
+  await expect(readEvents(events, "order", { workflows: [] } as never)).rejects.toThrow(
+    "--events holds what is no value",
+  );
 });

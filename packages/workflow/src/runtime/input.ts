@@ -1,3 +1,4 @@
+import { isPlain, literalText } from "@stepwise/workpool/core";
 import type { StandardSchemaV1 } from "@standard-schema/spec";
 import { validate } from "convex-helpers/validators";
 import { compareValues, type GenericValidator, getConvexSize, v, type Value } from "convex/values";
@@ -161,6 +162,9 @@ function misfitsInside(validator: GenericValidator, value: unknown, path: string
 function reason(validator: GenericValidator, value: unknown): string {
   if (validator.kind === "union" && value !== undefined)
     return validator.members.map((member) => reason(member, value)).join("; ");
+  const isOfFields = validator.kind === "object" || validator.kind === "record";
+  if (isOfFields && typeof value === "object" && value !== null && !isPlain(value))
+    return `Expected \`object\`, got ${literalText(value)}`;
   try {
     validate(validator, value, { throw: true });
     return "";
