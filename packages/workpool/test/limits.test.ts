@@ -101,10 +101,10 @@ describe("a limit", () => {
   test("[S187] of a pool that is made smaller goes on in the slots that there are still", async () => {
     const { app, enqueue } = limited({ exports: { total: 6 } });
     for (let n = 0; n < 18; n++) await enqueue(`${n}`, { exports: true }, 1_000);
-    await app.drive(2_500);
+    await app.drive(1_500);
     await app.setMaxParallelism(2);
     // What ran has ended.
-    await app.drive(1_500);
+    await app.drive(1_200);
     expect(await app.leftovers()).toMatchObject({ heldSlots: 2 });
     await app.drive();
     expect(await app.labels("end")).toHaveLength(18);
