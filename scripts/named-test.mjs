@@ -4,6 +4,7 @@ import { readFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { mkdtempSync, rmSync } from "./folders.mjs";
+import { NO_MUTATION } from "./guards.mjs";
 
 /** By file and name, whether it passes as the sources are. */
 const checked = new Set();
@@ -16,26 +17,26 @@ const checked = new Set();
 export function failsWith(mutation, [file, name]) {
   const key = JSON.stringify([file, name]);
   if (!checked.has(key)) {
-    const { passed, failed, says } = played(file, name, {});
+    const { passed, failed, says } = played(file, name, NO_MUTATION);
     if (failed > 0 || passed === 0)
       throw new Error(
         `"${name}" in ${file} as the sources are: ${passed} tests passed, ${failed} failed ${says}`,
       );
     checked.add(key);
   }
-  const { passed, failed, says } = played(file, name, { SIM_MUTATION: JSON.stringify(mutation) });
+  const { passed, failed, says } = played(file, name, mutation);
   // What cannot be built or imported plays no test, and so catches nothing.
   if (passed + failed === 0) throw new Error(`"${name}" in ${file} was not played: ${says}`);
   return failed > 0;
 }
 
-function played(file, name, env) {
+function played(file, name, mutation) {
   const folder = mkdtempSync(join(tmpdir(), "mutation-"));
   const outputFile = join(folder, "told.json");
   const flags = ["--maxWorkers=1", "--reporter=json", `--outputFile=${outputFile}`];
   try {
     const { stderr } = spawnSync("npx", ["vitest", "run", ...flags, file, "-t", name], {
-      env: { ...process.env, ...env },
+      env: { ...process.env, SIM_MUTATION: JSON.stringify(mutation) },
       encoding: "utf8",
       stdio: ["ignore", "ignore", "pipe"],
     });

@@ -208,6 +208,18 @@ test("[S219] a restart waits for its turn again, also from a node", async () => 
   expect(await use.app.log()).toEqual(["a", "a ended", "b", "b ended", "a ended"]);
 });
 
+test("[S219] a restart with another input waits for the turn of that one's key", async () => {
+  const free = await start("oneWaits", { name: "a" });
+  await use.app.drive();
+  await start("oneWaits", { key: "k", name: "b" });
+  const again = { name: "oneWaits", runId: free, input: { key: "k", name: "a" } };
+  await use.app.t.mutation(internal.manager.restart, again);
+  expect(await use.app.status("oneWaits", free)).toMatchObject({
+    state: "pending",
+    waitsFor: { place: 1 },
+  });
+});
+
 test("[S219] a turn whose run is gone is passed on by a repair", async () => {
   const lose = async () =>
     await use.app.inComponent(async (ctx) => {

@@ -98,6 +98,19 @@ describe("a limit", () => {
     expect(await app.leftovers()).toEqual(NOTHING_LEFT);
   });
 
+  test("[S187] of a pool that is made smaller goes on in the slots that there are still", async () => {
+    const { app, enqueue } = limited({ exports: { total: 6 } });
+    for (let n = 0; n < 18; n++) await enqueue(`${n}`, { exports: true }, 1_000);
+    await app.drive(1_500);
+    await app.setMaxParallelism(2);
+    // What ran has ended.
+    await app.drive(1_200);
+    expect(await app.leftovers()).toMatchObject({ heldSlots: 2 });
+    await app.drive();
+    expect(await app.labels("end")).toHaveLength(18);
+    expect(await app.leftovers()).toEqual(NOTHING_LEFT);
+  });
+
   test("costs no function call: 3 for an action that begins at once, as without one, and 2 for one that follows it", async () => {
     const { app, pool } = limited(limits);
     const argsList = Array.from({ length: 20 }, (_, value) => ({ value }));
