@@ -33,7 +33,7 @@ import {
 import { anyWaits, lanesOf, leaveQueueAt } from "./queue.js";
 import { openAtEnd, startQueued } from "./hand-over.js";
 import { hasRoom, ROOM_TO_COMPLETE } from "./room.js";
-import { confirmFree, freeSlot, freeSlotsIn, mayHandOver } from "./slots.js";
+import { confirmFree, freeSlot, freeSlotsIn, handOversOf, mayHandOver } from "./slots.js";
 import { attemptOf, hold, isShort, startOwner, startWoken, type Taken } from "./starts.js";
 
 /*
@@ -190,12 +190,13 @@ export async function reportTogether(
     return await goOnOpen(ctx, host, me as JobId, ofLimits, { ...report, running }, kept);
   }
   for (const { slot } of kept) await leaveSlot(ctx, host, gate, slot);
-  await startWoken(ctx, host, await wakeLines(ctx, host, givenBackBy(kept)));
+  await startWoken(ctx, host, await wakeLines(ctx, host, givenBackBy(kept, running)));
   return { next: [], asks: false, lane };
 }
 
-const givenBackBy = (kept: readonly Kept[]): GivenBack => ({
+const givenBackBy = (kept: readonly Kept[], running: number): GivenBack => ({
   permits: kept.flatMap(({ permits }) => permits),
+  running,
   after: kept.findLast(({ slot }) => slot.turn !== undefined)?.slot.turn,
 });
 
@@ -219,7 +220,7 @@ async function goOnOpen(
     else await ctx.db.delete("slots", slot._id);
   const owner = ofLimits?.job === me ? ofLimits : null;
   const room = owner === null && isAsking(ofLimits) ? 0 : Infinity;
-  const woken = await wakeLines(ctx, host, givenBackBy(kept), room);
+  const woken = await wakeLines(ctx, host, givenBackBy(kept, running), room);
   const mine = await place(ctx, host, woken, slots);
   await startWoken(ctx, host, woken);
   const wasAsking = owner?.asks === true;
@@ -270,8 +271,9 @@ async function place(ctx: MutationCtx, host: Host, works: Work[], slots: Slot[])
     const work = works.shift()!;
     const held = slots[0]!;
     const args = await attemptOf(ctx, host, work);
-    if (args !== null) taken.push({ slot: held._id, args, work, held });
-    if (args !== null || (await startQueued(ctx, host, held, work))) slots.shift();
+    const handOvers = handOversOf(held);
+    if (args !== null) taken.push({ slot: held._id, args, work, held, handOvers });
+    if (args !== null || (await startQueued(ctx, host, held, work, handOvers))) slots.shift();
   }
   return taken;
 }
@@ -297,11 +299,8 @@ async function refill(
   const here = kept.filter(({ slot }) => slot.number < hi);
   for (const { slot } of kept) if (slot.number >= hi) await leaveSlot(ctx, host, gate, slot);
   const { followed, freed } = await follow(ctx, host, here);
-  // Those that waited for a permit which has been given back here come first.
-  const woken = await wakeLines(ctx, host, givenBackBy(kept), freed.length);
-  const before = [...followed, ...(await place(ctx, host, woken, freed))];
   // If the pool has become smaller, some of what it runs is in slots that are no more.
-  const room = Math.max(freed.length, hi - lo - running - before.length);
+  const room = Math.max(freed.length, hi - lo - running - followed.length);
   const { first, end } = lanesOfRange(ranges, range, lanesOf(gate));
   const span = { lo, hi, first, end, lane: Math.max(lane, first) };
   const shares = ranges.cap > WIDTH;
@@ -313,7 +312,13 @@ async function refill(
       ? { rows: [], free: [], lane: span.lane }
       : await ctx.runQuery(host.functions.seeForOwner, look, { useStaleSnapshot: true });
   const { rows } = seen;
-  const { taken: others, left } = await take(ctx, host, rows, freed, seen.free);
+  // What waited for a permit that is given back here takes turns with what waits for a slot.
+  const handedOn = freed.filter(({ handOvers }) => handOvers > 0).slice(0, rows.length);
+  const empty = freed.filter((slot) => !handedOn.includes(slot));
+  const woken = await wakeLines(ctx, host, givenBackBy(kept, running), empty.length);
+  const before = [...followed, ...(await place(ctx, host, woken, empty))];
+  const slots = [...handedOn, ...empty];
+  const { taken: others, left } = await take(ctx, host, rows, slots, seen.free);
   const taken = [...before, ...others];
   for (const slot of left) await freeSlot(ctx, slot._id);
   const holds = running + taken.length;
@@ -354,7 +359,7 @@ async function follow(
       next !== undefined && mayHandOver(slot) && (await hasRoom(ctx, ROOM_TO_COMPLETE));
     const work = goesOn ? await leaveQueueAt(ctx, host, next.row) : null;
     const args = work === null ? null : await attemptOf(ctx, host, work);
-    const handOvers = { count: slot.handOvers + 1, since: slot.heldSince };
+    const handOvers = handOversOf(slot);
     if (work !== null && args !== null)
       followed.push({
         slot: slot._id,

@@ -5,7 +5,15 @@ import { startWoken } from "../starts.js";
 import { poolTx } from "../transaction.js";
 import { findBucket, type KeptBack, notLater, waitForBucket, writeBucket } from "./buckets.js";
 import { permitOfRate } from "./limits.js";
-import { blockLine, endLine, firstOf, linesBlockedBy, someBlockedBy } from "./lines.js";
+import {
+  afterLine,
+  blockLine,
+  endLine,
+  firstOf,
+  linesBlockedBy,
+  passesOn,
+  someBlockedBy,
+} from "./lines.js";
 import { ROUND_MS } from "./rate.js";
 import { goOn, startable } from "./wake.js";
 
@@ -54,6 +62,7 @@ async function releaseInto(
 ): Promise<{ next: Next | null; last: number | undefined }> {
   let lines: Doc<"lines">[] = [];
   let last = after;
+  let hasPassed = false;
   for (
     let released = 0;
     woken.length < MAX_PARALLELISM_LIMIT && (await hasRoom(ctx, HALF_OF_A_TRANSACTION));
@@ -62,6 +71,12 @@ async function releaseInto(
     if (lines.length === 0) lines = await someBlockedBy(ctx, full, MOST_TRIED, last);
     const line = lines.shift();
     if (line === undefined) return { next: null, last };
+    if (!hasPassed && lines.length > 0 && passesOn(line)) {
+      hasPassed = true;
+      lines.push(line);
+      continue;
+    }
+    hasPassed = false;
     const [row] = await firstOf(ctx, line, 1);
     if (row === undefined) {
       // A line that was busy stays for a round: who enqueues then reads it alone.
@@ -79,8 +94,9 @@ async function releaseInto(
     }
     const work = await goOn(ctx, host, gate, next);
     if (work !== null) {
-      lines.push(line);
-      last = line.hash;
+      last = afterLine(line.hash, line.weight);
+      if (last < line.hash) lines.unshift(line);
+      else lines.push(line);
     }
     // A callback of the one that does not start may have ended them.
     else lines = [];
