@@ -1,7 +1,7 @@
 import { expectBurst, isBurst } from "./bursts.js";
 import type { Gate, Host, HostCtx, MutationCtx, Slot, SlotId, Work } from "./context.js";
 import { readDrain, ringDrain } from "./drain.js";
-import type { Follows, Kept } from "./executors.js";
+import type { Follows, Kept } from "./told.js";
 import { closeGate, ensureGate, knownGate } from "./gate.js";
 import { admit, admitted } from "./limits/admission.js";
 import { giveBack } from "./limits/permits.js";

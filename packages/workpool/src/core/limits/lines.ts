@@ -36,18 +36,17 @@ export function permitsIn({ line }: Pick<Line, "line">): string[] {
   return Array.isArray(of) ? of : of.permits;
 }
 
-/** Lines are so far apart in the turns of those that wait for one permit. */
-const TURN = 2 ** -32;
-const turnOf = (line: string): number => hashOf(line) * TURN;
+/** Where a line comes in the turns of those that wait for one permit. */
+const turnOf = (line: string): number => hashOf(line) / 2 ** 32;
 
 /** Returns the turn after which lines go on if a work starts: its own line comes first, or last. */
 export function turnAfter(work: Pick<Work, "permits" | "fair">): number {
   return afterLine(turnOf(lineOf(work)), work.fair?.weight);
 }
 
-/** Of n works of a line of weight n, one passes the turn on. */
+/** Of n works of a line of weight n, one passes the turn on. Other lines are 2 ** -32 away. */
 export function afterLine(hash: number, weight = 1): number {
-  return Math.random() * weight > 1 ? hash - TURN / 2 : hash;
+  return Math.random() * weight > 1 ? hash - 2 ** -33 : hash;
 }
 
 /** A line of a weight below 1 passes its turn on as often as its weight says. */

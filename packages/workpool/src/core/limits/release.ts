@@ -2,8 +2,15 @@ import type { Doc, Host, HostCtx, Work } from "../context.js";
 import { knownGate, MAX_PARALLELISM_LIMIT } from "../gate.js";
 import { HALF_OF_A_TRANSACTION, hasRoom, MOST_TRIED } from "../room.js";
 import { startWoken } from "../starts.js";
-import { poolTx } from "../transaction.js";
-import { findBucket, type KeptBack, notLater, waitForBucket, writeBucket } from "./buckets.js";
+import { poolTx, writeBuckets } from "../transaction.js";
+import {
+  bucketNow,
+  findBucket,
+  type KeptBack,
+  notLater,
+  waitForBucket,
+  writeBucket,
+} from "./buckets.js";
 import { permitOfRate } from "./limits.js";
 import {
   afterLine,
@@ -33,12 +40,15 @@ export async function releaseRate(
   poolTx(ctx).releasing.set(name, bucket);
   await writeBucket(ctx, name, bucket, written);
   const { next, last } = await releaseSome(ctx, host, permitOfRate(name), bucket.after);
-  if (last !== bucket.after) await ctx.db.patch("buckets", bucket._id, { after: last });
+  if (last !== bucket.after)
+    await writeBucket(ctx, name, await bucketNow(ctx, name), { after: last });
   // What ends a pause of the pool has all lines looked at.
-  if (next === null || (await knownGate(ctx)).maxParallelism === 0) return;
-  const { isUsedUp, ...full } = next;
-  const notBefore = Date.now() + (isUsedUp === true ? 0 : ROUND_MS);
-  await waitForBucket(ctx, host, { ...full, at: Math.max(full.at, notBefore) });
+  if (next !== null && (await knownGate(ctx)).maxParallelism > 0) {
+    const { isUsedUp, ...full } = next;
+    const notBefore = Date.now() + (isUsedUp === true ? 0 : ROUND_MS);
+    await waitForBucket(ctx, host, { ...full, at: Math.max(full.at, notBefore) });
+  }
+  await writeBuckets(ctx);
 }
 
 /** @param isUsedUp the transaction is, and the bucket may not be. */
