@@ -44,7 +44,7 @@ export function turnAfter(work: Pick<Work, "permits" | "fair">): number {
   return afterLine(turnOf(lineOf(work)), work.fair?.weight);
 }
 
-/** Of n works of a line of weight n, one passes the turn on. Other lines are 2 ** -32 away. */
+/** One of n works of a line of weight n passes its turn on. Turns are 2 ** -32 apart, or more. */
 export function afterLine(hash: number, weight = 1): number {
   return Math.random() * weight > 1 ? hash - 2 ** -33 : hash;
 }
