@@ -33,9 +33,9 @@ const modulesOf = (name) =>
 const entries = [
   ["@stepwise/workflow", [dist("workflow", "index.js")], 63],
   ["@stepwise/workflow/runtime", [dist("workflow", "runtime/index.js")], 86],
-  ["@stepwise/workflow, the component", modulesOf("workflow"), 260],
+  ["@stepwise/workflow, the component", modulesOf("workflow"), 261],
   ["@stepwise/workpool", [dist("workpool", "client/index.js")], 19],
-  ["@stepwise/workpool, the component", modulesOf("workpool"), 138],
+  ["@stepwise/workpool, the component", modulesOf("workpool"), 139],
 ];
 
 for (const [title, files, limit] of entries) {
