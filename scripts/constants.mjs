@@ -38,7 +38,6 @@ const TABLE = {
       MOMENT_SHARE: smaller("limits-deployed", "works that begin together, as a pause ends"),
     },
     "executors.ts": {
-      OTHERS_MS: larger("numbers-queue", "are left to it for a tenth of a second"),
       MOST_IN_VAIN: larger("executors", "long works among short ones cost no call each 50 ms"),
     },
     "fair.ts": {
@@ -84,6 +83,9 @@ const TABLE = {
     },
     "log.ts": {
       MOST_LOGGED_AT_ONCE: larger("events", "of a large batch the first 100 are logged"),
+    },
+    "owner-looks.ts": {
+      OTHERS_MS: larger("numbers-queue", "are left to it for a tenth of a second"),
     },
     "owners.ts": {
       SHORT_MS: smaller("limits-deployed", "short works of many keys share a function"),

@@ -6,10 +6,16 @@ import { Shown } from "./shown.js";
 
 /** So many more may go on before a line: looks that were stale, and ends of one moment. */
 const MORE = 8;
+/**
+ * How often a line of weight n keeps its turn is drawn: n times on average, and by chance so many
+ * times more for each unit of weight. With a weight of 3, one turn in 10 ** 10 is longer.
+ */
+const LUCK = 20;
 
 /** A line of works that wait for one permit. */
 interface Line {
   readonly for: string;
+  readonly weight: number;
   readonly since: number;
   /** How many of other lines have gone on since it had its turn, and how many these may be. */
   others: number;
@@ -19,6 +25,7 @@ interface Line {
 /**
  * [S235] Lines that wait for the same permit take turns. Whoever gives it back has the next line
  * go on, after its own. So each of its numbers goes round all of these lines, and passes over none.
+ * One of a larger weight keeps its turn for as many works.
  */
 export class PoolTurns {
   readonly #lines = new Map<string, Line>();
@@ -61,8 +68,9 @@ export class PoolTurns {
     }
   }
 
-  #wait({ line, blockedBy }: Doc<"lines">): void {
-    this.#lines.set(line, { for: blockedBy, since: this.#shown.commit, others: 0, most: 0 });
+  #wait({ line, blockedBy, weight = 1 }: Doc<"lines">): void {
+    const since = this.#shown.commit;
+    this.#lines.set(line, { for: blockedBy, weight, since, others: 0, most: 0 });
   }
 
   #goesOn(by: string, name: string): void {
@@ -72,7 +80,10 @@ export class PoolTurns {
     const gate = gateOf(this.deployment, this.component);
     const limit = gate === undefined ? Infinity : Math.max(1, limitOf(gate, own.for));
     // A rate has one that lets works go on.
-    const most = 2 * all.length * (limit === Infinity ? 1 : limit) + MORE;
+    const weights = all.map(([, { weight }]) => weight);
+    const round = weights.reduce((sum, weight) => sum + weight, 0);
+    const luck = LUCK * (Math.max(...weights) - 1);
+    const most = 2 * round * (limit === Infinity ? 1 : limit) + MORE + luck;
     for (const [other, line] of all) {
       line.most = Math.max(line.most, most);
       if (other === name) line.others = 0;

@@ -1,8 +1,9 @@
-import { expect, test } from "vitest";
+import { expect, test, vi } from "vitest";
 import { type EnqueueOptions, Workpool } from "../src/client/index.js";
 import { fairFor } from "../src/core/index.js";
 import { NOTHING_LEFT, TestApp, virtualTime } from "./app.js";
 import { components, internal } from "./convex/_generated/api.js";
+import { seeded } from "./seeded.js";
 
 virtualTime();
 
@@ -61,6 +62,26 @@ test.each(["exports", "api"])(
     expect(await app.leftovers()).toEqual(NOTHING_LEFT);
   },
 );
+
+test.each([
+  ["exports", 100_000],
+  ["api", 10_000],
+])("[S235] keys that wait for %s take turns by their weights", async (limit, ms) => {
+  vi.spyOn(Math, "random").mockImplementation(seeded(1));
+  const { app, enqueue, begun } = shared(12);
+  const limits = { [limit]: true as const };
+  const weights = { a: 1 / 3, b: 1, c: 3 };
+  for (let n = 0; n < 16; n++)
+    for (const [key, weight] of Object.entries(weights))
+      if (key === "c" || n < 8) await enqueue(key, { limits, fairness: { key, weight } });
+  await app.drive(ms);
+  const labels = await begun();
+  const [a, b, c] = ["a", "b", "c"].map((key) => labels.filter((label) => label === key).length);
+  expect(labels.length).toBeGreaterThan(18);
+  // Of 20, these are 2, 5 and 14 at the mean.
+  expect(b).toBeGreaterThanOrEqual(a!);
+  expect(c).toBeGreaterThan(1.5 * b!);
+});
 
 test("[S211] of slots that are shared each key gets as many as its weight says", async () => {
   const { app, enqueue, begun } = shared(8);

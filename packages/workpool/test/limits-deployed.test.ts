@@ -217,6 +217,17 @@ describe("limits where transactions run at once", () => {
     },
   );
 
+  test("[S187] works without limits get slots beside lines that could fill the pool", async () => {
+    const { deployment, enqueue, waits, waitsOf, left } = await deployed(2);
+    for (let n = 0; n < 40; n++) enqueue(n, `${n}`, { orders: `o${n % 2}` }, 300);
+    for (let n = 0; n < 8; n++) enqueue(500, `free ${n}`, {}, 300);
+    await deployment.drive();
+    expect(waits.size).toBe(48);
+    expect(left()).toEqual([]);
+    // The lines alone take 6 s.
+    expect(waitsOf("free")[4]!).toBeLessThan(4_500);
+  });
+
   test("[S156] works that begin together, as a pause ends, share a function as long as others wait for their limit", async () => {
     const { deployment, enqueue, waits, over, left, calls } = await deployed(10);
     deployment.at(0, () => {

@@ -328,6 +328,38 @@ test("[S190] works left in the queue to a function that is lost go on with the n
   expect(await app.leftovers()).toEqual(NOTHING_LEFT);
 });
 
+test("[S190] an executor that takes the place of a dead one looks for what was left to that", async () => {
+  const { app, pool } = limited({ exports: { total: 2 } });
+  const args = ["0", "1", "2", "3", "4"].map((label) => ({ label, ms: 11_000 }));
+  await app.t.mutation((ctx) =>
+    pool.enqueueActionBatch(ctx, sleep, args, { limits: { exports: true } }),
+  );
+  await app.drive(1_000);
+  // As the end of another work leaves it to an executor that has died since.
+  await app.inPool(async ({ db }) => {
+    const { _id, _creationTime, line, ...row } = (await db.query("limited").order("desc").first())!;
+    await db.delete("limited", _id);
+    await db.insert("waiting", { ...row, permits: [], lane: 0, group: line });
+    await db.insert("executors", { range: -1, asks: true, until: 0 });
+  });
+  await app.drive(11_000);
+  expect(await app.labels("start")).toEqual(["0", "1", "2", "3", "4"]);
+  await app.driveOut();
+  expect(await app.leftovers()).toEqual(NOTHING_LEFT);
+});
+
+test("[S187] who has looked at many lines in vain has the next ones looked at for each permit that is free", async () => {
+  const { app, pool, enqueue } = limited({ api: { total: 2 }, tenant: { perKey: 1 } }, 50);
+  const args = ["0", "1", "2", "3"].map((label) => ({ label, ms: 1_000 }));
+  await app.t.mutation((ctx) =>
+    pool.enqueueActionBatch(ctx, sleep, args, { limits: { api: true } }),
+  );
+  for (let n = 0; n < 17; n++) await enqueue(`busy ${n}`, { tenant: `${n}` }, 60_000);
+  for (let n = 0; n < 17; n++) await enqueue(`in vain ${n}`, { api: true, tenant: `${n}` });
+  await app.drive(1_500);
+  expect(await app.labels("start")).toEqual(expect.arrayContaining(["2", "3"]));
+});
+
 describe("[S191] a limit is refused", () => {
   test.each([
     ["a total of 0", { exports: { total: 0 } }, /total of the limit "exports" is 0/],

@@ -1,5 +1,5 @@
 import type { SlotId } from "./context.js";
-import type { Report, Reported } from "./executors.js";
+import type { Report, Reported } from "./told.js";
 import { ASKS_EVERY_MS, LEFT_MS, OF_LIMITS, SHORT_MS, TAKES_MS } from "./owners.js";
 import { reportBy } from "./report.js";
 import { messageOf } from "./result.js";

@@ -70,7 +70,7 @@ export const isFair = ({ fair }: Gate): boolean => fair === true;
 /** A look sees works of so many keys, or of as many as there are slots to fill. */
 const KEYS_SEEN = 8;
 /** So many slots are read for each slot to fill, to see what the keys hold. */
-const SLOTS_READ = 6;
+const SLOTS_READ = 3;
 export const fairlyArgs = {
   /** How many works are wanted. */
   count: v.number(),

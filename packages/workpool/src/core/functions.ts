@@ -19,7 +19,7 @@ import type { Host, HostCtx, HostQueryCtx } from "./context.js";
 import { findLostContinuations, mutationsOf } from "./continuations.js";
 import { drainArgs } from "./drain.js";
 import { drainQueue } from "./drain-queue.js";
-import { seeArgs, seeForOwner, vSeenByOwner } from "./executors.js";
+import { seeArgs, seeForOwner, vSeenByOwner } from "./owner-looks.js";
 import { fairlyArgs, lookFairly, vFairly } from "./fair.js";
 import { lookAtLine, lookAtLineArgs, vLook } from "./limits/permits.js";
 import { releaseRate } from "./limits/release.js";

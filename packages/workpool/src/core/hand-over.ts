@@ -9,7 +9,7 @@ import { messageOf } from "./result.js";
 import { hasRoom, MOST_TRIED, ROOM_TO_COMPLETE } from "./room.js";
 import { setAside } from "./set-aside.js";
 import { freeSlot, type HandOvers, seeFreeSlots, startInSlot } from "./slots.js";
-import { forgetRead } from "./transaction.js";
+import { forgetRead, writeBuckets } from "./transaction.js";
 import { keepWatchIn, reviveWatch } from "./watch.js";
 
 /**
@@ -93,7 +93,9 @@ export async function startQueued(
 
 /** Says whether a work that waited may start; if not, its host has ended it. */
 export async function mayStart(ctx: MutationCtx, host: Host, work: Work): Promise<boolean> {
-  if (host.mayStart === undefined || (await host.mayStart(ctx, work))) return true;
+  if (host.mayStart === undefined) return true;
+  await writeBuckets(ctx);
+  if (await host.mayStart(ctx, work)) return true;
   forgetRead(ctx);
   return false;
 }
@@ -164,6 +166,7 @@ async function unlessUsedUp(ctx: MutationCtx, error: unknown): Promise<void> {
 }
 
 async function endGone(ctx: MutationCtx, host: Host, work: string, message: string): Promise<void> {
+  await writeBuckets(ctx);
   try {
     await host.functionGone(ctx, work, message);
   } catch (error) {

@@ -30,14 +30,8 @@ export {
 export { type Counts, type SlotCounts, vCounts } from "./counts.js";
 export { poolFunctions } from "./functions.js";
 export { type Executes, Execution } from "./execution.js";
-export {
-  type Kept,
-  leftToBegin,
-  reportArgs,
-  type Reported,
-  reportTogether,
-  vReported,
-} from "./executors.js";
+export { leftToBegin, reportTogether } from "./executors.js";
+export { type Kept, reportArgs, type Reported, vReported } from "./told.js";
 export { ASKS_EVERY_MS } from "./owners.js";
 export { checkMaxParallelism, defaultMaxParallelism, readGate } from "./gate.js";
 export { fairFor, vFair } from "./fair.js";

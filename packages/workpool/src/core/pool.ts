@@ -1,14 +1,22 @@
 import { expectBurst, isBurst } from "./bursts.js";
 import type { Gate, Host, HostCtx, MutationCtx, Slot, SlotId, Work } from "./context.js";
 import { readDrain, ringDrain } from "./drain.js";
-import type { Follows, Kept } from "./executors.js";
+import type { Follows, Kept } from "./told.js";
 import { closeGate, ensureGate, knownGate } from "./gate.js";
 import { admit, admitted } from "./limits/admission.js";
 import { giveBack } from "./limits/permits.js";
 import { wakeLines } from "./limits/wake.js";
 import { joinQueue, seeQueueFor } from "./queue.js";
 import { handOver, tryStart } from "./hand-over.js";
-import { claimable, freeSlot, freeSlots, mayHandOver, OFFERED, startInSlot } from "./slots.js";
+import {
+  claimable,
+  freeSlot,
+  freeSlots,
+  handOversOf,
+  mayHandOver,
+  OFFERED,
+  startInSlot,
+} from "./slots.js";
 import type { SlotCounts } from "./counts.js";
 import { isShort, type Placed, startPlaced, startTogether, startWoken } from "./starts.js";
 import { poolTx } from "./transaction.js";
@@ -137,7 +145,7 @@ async function goesOn(
   }
   if (slot.startedTheWatch === true) poolTx(ctx).startedTheWatch = ended.work;
   const isFirst = gate.open || mayHandOver(slot);
-  const handOvers = { count: slot.handOvers + 1, since: slot.heldSince };
+  const handOvers = handOversOf(slot);
   // It may have to wait in its line.
   const next = successor && (await admit(ctx, host, gate, successor, { starts: isFirst }));
   if (next && isFirst) {

@@ -190,6 +190,8 @@ export const poolTables = {
     blockedBy: v.string(),
     /** Its turn among the lines that wait for one permit. */
     hash: v.number(),
+    /** The weight of its key of fairness. Default: 1. */
+    weight: v.optional(v.number()),
   })
     .index("by_line", ["line"])
     .index("by_blocked", ["blockedBy", "hash"]),

@@ -16,7 +16,7 @@ import { takeCounts } from "./counts.js";
 import { lacksPlaces, slotsWithPlace } from "./gate.js";
 import { cancelPending, isPending } from "./jobs.js";
 import { spend } from "./limits/buckets.js";
-import { lineOf, turnOf } from "./limits/lines.js";
+import { turnAfter } from "./limits/lines.js";
 import { poolTx } from "./transaction.js";
 
 export const freeSlotArgs = { from: v.number(), count: v.number(), upTo: v.number() };
@@ -174,6 +174,12 @@ const MAX_HAND_OVERS = 10;
 /** … and for how long, in ms; then the successor queues. */
 const MAX_HELD_MS = 2_000;
 
+/** What a slot is told that is handed over. */
+export const handOversOf = ({ handOvers, heldSince }: Slot): HandOvers => ({
+  count: handOvers + 1,
+  since: heldSince,
+});
+
 export function mayHandOver({ handOvers, heldSince }: Slot): boolean {
   return handOvers < MAX_HAND_OVERS && Date.now() - heldSince < MAX_HELD_MS;
 }
@@ -215,7 +221,7 @@ export async function holdSlot(
     startedTheWatch: undefined,
   };
   const permits = ofLimits && [...ofLimits];
-  const turn = asks.permits && turnOf(lineOf(asks));
+  const turn = asks.permits && turnAfter(asks);
   const whose = { fair: asks.fair?.key, permits, turn };
   const held = { work, timeoutMs, ...whose, startedAt: now, heldSince: now, handOvers: 0 };
   const counts = takeCounts(ctx, slot);

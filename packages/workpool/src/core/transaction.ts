@@ -1,5 +1,5 @@
 import type { GenericId } from "convex/values";
-import type { Doc, Gate, HostQueryCtx, SlotId } from "./context.js";
+import type { Doc, Gate, HostQueryCtx, MutationCtx, SlotId } from "./context.js";
 import type { SlotCounts } from "./counts.js";
 
 /**
@@ -30,6 +30,8 @@ export class PoolTx {
    * The buckets of which this is the releaser, as it has left them; undefined if one is to be read.
    */
   readonly releasing = new Map<string, Doc<"buckets"> | undefined>();
+  /** What those releasers have still to write: call {@link writeBuckets} before any callback. */
+  readonly unwritten = new Map<GenericId<"buckets">, Partial<Doc<"buckets">>>();
   /** The watchdog is on for works of this timeout, or a longer one. Undefined: nobody has looked. */
   watchedFor: number | undefined;
   /** How many works of a line were let into the queue here. */
@@ -49,6 +51,13 @@ export function poolTx(ctx: Pick<HostQueryCtx, "db">): PoolTx {
   const tx = new PoolTx();
   transactions.set(ctx.db, tx);
   return tx;
+}
+
+/** Writes what releasers have put together. */
+export async function writeBuckets(ctx: MutationCtx): Promise<void> {
+  const { unwritten } = poolTx(ctx);
+  for (const [id, changed] of unwritten) await ctx.db.patch("buckets", id, changed);
+  unwritten.clear();
 }
 
 /** Call it where callbacks may have changed what is known here: they have their own transactions. */

@@ -83,7 +83,7 @@ export async function admit(
       : ((look && seenKeptBack(ctx, spent, look.buckets, starts ? 0 : look.queued + here)) ??
         (starts ? await keepOfBuckets(ctx, gate, work) : null));
   if (full !== null) {
-    await blockLine(ctx, host, line, full);
+    await blockLine(ctx, host, line, full, work.fair?.weight);
     await joinLine(ctx, host, line, work);
     return null;
   }

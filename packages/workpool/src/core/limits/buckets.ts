@@ -74,7 +74,7 @@ export async function findBucket(ctx: HostQueryCtx, name: string): Promise<Bucke
 }
 
 /** A bucket as this transaction has left it: its releaser need not read it again. */
-async function bucketNow(ctx: MutationCtx, name: string): Promise<Bucket | null> {
+export async function bucketNow(ctx: MutationCtx, name: string): Promise<Bucket | null> {
   const { releasing } = poolTx(ctx);
   const known = releasing.get(name);
   if (known !== undefined) return known;
@@ -85,7 +85,7 @@ async function bucketNow(ctx: MutationCtx, name: string): Promise<Bucket | null>
 
 type Changed = Partial<Omit<Bucket, "_id" | "_creationTime" | "name">>;
 
-/** Writes a bucket that was just read. */
+/** Writes a bucket that was just read. What its releaser writes is put together. */
 export async function writeBucket(
   ctx: MutationCtx,
   name: string,
@@ -96,9 +96,10 @@ export async function writeBucket(
     await ctx.db.insert("buckets", { name, taken: 0, at: 0, fullAt: 0, ...changed });
     return;
   }
-  await ctx.db.patch("buckets", bucket._id, changed);
-  const { releasing } = poolTx(ctx);
-  if (releasing.has(name)) releasing.set(name, { ...bucket, ...changed });
+  const { releasing, unwritten } = poolTx(ctx);
+  if (!releasing.has(name)) return await ctx.db.patch("buckets", bucket._id, changed);
+  releasing.set(name, { ...bucket, ...changed });
+  unwritten.set(bucket._id, { ...unwritten.get(bucket._id), ...changed });
 }
 
 /** Why a work may not start yet: what its line waits for, and when to look again. */

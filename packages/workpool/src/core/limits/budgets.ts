@@ -1,5 +1,5 @@
 import type { Host, HostCtx } from "../context.js";
-import { ensureGate } from "../gate.js";
+import { knownGate } from "../gate.js";
 import { dueBy, findBucket, spentBy, writeBucket } from "./buckets.js";
 import { whichOf } from "./limits.js";
 import { fullAtOf } from "./rate.js";
@@ -16,7 +16,7 @@ export async function bookSpent(
   permits: readonly string[] | undefined,
   used: Readonly<Record<string, number>>,
 ): Promise<void> {
-  const gate = await ensureGate(ctx);
+  const gate = await knownGate(ctx);
   const now = Date.now();
   for (const { name, cost, ...pace } of spentBy(gate, { permits })) {
     const limit = whichOf(name).name;

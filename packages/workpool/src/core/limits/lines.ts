@@ -14,7 +14,7 @@ import { watchWait } from "./unattended.js";
  * that, and no permits, so that enqueues of a busy key conflict with nobody. The document names one
  * permit of which none was free. The end of a work that held one of these looks at the line, and
  * nobody else does. Lines that wait for one permit take turns: the next one after that of the work
- * which has ended.
+ * which has ended. By the weights of their keys of fairness, a line keeps its turn, or passes it on.
  */
 
 type Line = Doc<"lines">;
@@ -37,7 +37,20 @@ export function permitsIn({ line }: Pick<Line, "line">): string[] {
 }
 
 /** Where a line comes in the turns of those that wait for one permit. */
-export const turnOf = (line: string): number => hashOf(line) / 2 ** 32;
+const turnOf = (line: string): number => hashOf(line) / 2 ** 32;
+
+/** Returns the turn after which lines go on if a work starts: its own line comes first, or last. */
+export function turnAfter(work: Pick<Work, "permits" | "fair">): number {
+  return afterLine(turnOf(lineOf(work)), work.fair?.weight);
+}
+
+/** One of n works of a line of weight n passes its turn on. Turns are 2 ** -32 apart, or more. */
+export function afterLine(hash: number, weight = 1): number {
+  return Math.random() * weight > 1 ? hash - 2 ** -33 : hash;
+}
+
+/** A line of a weight below 1 passes its turn on as often as its weight says. */
+export const passesOn = ({ weight = 1 }: Line): boolean => weight < 1 && Math.random() > weight;
 
 export async function findLine(ctx: QueryCtx, line: string): Promise<Line | null> {
   return await ctx.db
@@ -83,17 +96,22 @@ export async function joinLine(ctx: HostCtx, host: Host, line: string, work: Wor
   await watchWait(ctx, host, work);
 }
 
-/** Says of which permit a line waits for one; begins the line if there is none. */
+/**
+ * Says of which permit a line waits for one; begins the line if there is none.
+ * @param weight of its key of fairness, if it begins. Default: 1.
+ */
 export async function blockLine(
   ctx: HostCtx,
   host: Host,
   line: string,
   { full: blockedBy, at }: Full,
+  weight = 1,
 ): Promise<void> {
   if (at !== undefined) await waitForBucket(ctx, host, { full: blockedBy, at });
   const found = await findLine(ctx, line);
   if (found === null) {
-    await ctx.db.insert("lines", { line, blockedBy, hash: turnOf(line) });
+    const ofWeight = weight === 1 ? {} : { weight };
+    await ctx.db.insert("lines", { line, blockedBy, hash: turnOf(line), ...ofWeight });
     // Nothing may run while it waits for a rate.
     if (at !== undefined) await keepSweeping(ctx, host);
   } else if (found.blockedBy !== blockedBy) await ctx.db.patch("lines", found._id, { blockedBy });

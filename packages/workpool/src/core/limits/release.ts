@@ -2,10 +2,25 @@ import type { Doc, Host, HostCtx, Work } from "../context.js";
 import { knownGate, MAX_PARALLELISM_LIMIT } from "../gate.js";
 import { HALF_OF_A_TRANSACTION, hasRoom, MOST_TRIED } from "../room.js";
 import { startWoken } from "../starts.js";
-import { poolTx } from "../transaction.js";
-import { findBucket, type KeptBack, notLater, waitForBucket, writeBucket } from "./buckets.js";
+import { poolTx, writeBuckets } from "../transaction.js";
+import {
+  bucketNow,
+  findBucket,
+  type KeptBack,
+  notLater,
+  waitForBucket,
+  writeBucket,
+} from "./buckets.js";
 import { permitOfRate } from "./limits.js";
-import { blockLine, endLine, firstOf, linesBlockedBy, someBlockedBy } from "./lines.js";
+import {
+  afterLine,
+  blockLine,
+  endLine,
+  firstOf,
+  linesBlockedBy,
+  passesOn,
+  someBlockedBy,
+} from "./lines.js";
 import { ROUND_MS } from "./rate.js";
 import { goOn, startable } from "./wake.js";
 
@@ -25,12 +40,15 @@ export async function releaseRate(
   poolTx(ctx).releasing.set(name, bucket);
   await writeBucket(ctx, name, bucket, written);
   const { next, last } = await releaseSome(ctx, host, permitOfRate(name), bucket.after);
-  if (last !== bucket.after) await ctx.db.patch("buckets", bucket._id, { after: last });
+  if (last !== bucket.after)
+    await writeBucket(ctx, name, await bucketNow(ctx, name), { after: last });
   // What ends a pause of the pool has all lines looked at.
-  if (next === null || (await knownGate(ctx)).maxParallelism === 0) return;
-  const { isUsedUp, ...full } = next;
-  const notBefore = Date.now() + (isUsedUp === true ? 0 : ROUND_MS);
-  await waitForBucket(ctx, host, { ...full, at: Math.max(full.at, notBefore) });
+  if (next !== null && (await knownGate(ctx)).maxParallelism > 0) {
+    const { isUsedUp, ...full } = next;
+    const notBefore = Date.now() + (isUsedUp === true ? 0 : ROUND_MS);
+    await waitForBucket(ctx, host, { ...full, at: Math.max(full.at, notBefore) });
+  }
+  await writeBuckets(ctx);
 }
 
 /** @param isUsedUp the transaction is, and the bucket may not be. */
@@ -54,6 +72,7 @@ async function releaseInto(
 ): Promise<{ next: Next | null; last: number | undefined }> {
   let lines: Doc<"lines">[] = [];
   let last = after;
+  let hasPassed = false;
   for (
     let released = 0;
     woken.length < MAX_PARALLELISM_LIMIT && (await hasRoom(ctx, HALF_OF_A_TRANSACTION));
@@ -62,6 +81,12 @@ async function releaseInto(
     if (lines.length === 0) lines = await someBlockedBy(ctx, full, MOST_TRIED, last);
     const line = lines.shift();
     if (line === undefined) return { next: null, last };
+    if (!hasPassed && lines.length > 0 && passesOn(line)) {
+      hasPassed = true;
+      lines.push(line);
+      continue;
+    }
+    hasPassed = false;
     const [row] = await firstOf(ctx, line, 1);
     if (row === undefined) {
       // A line that was busy stays for a round: who enqueues then reads it alone.
@@ -79,8 +104,9 @@ async function releaseInto(
     }
     const work = await goOn(ctx, host, gate, next);
     if (work !== null) {
-      lines.push(line);
-      last = line.hash;
+      last = afterLine(line.hash, line.weight);
+      if (last < line.hash) lines.unshift(line);
+      else lines.push(line);
     }
     // A callback of the one that does not start may have ended them.
     else lines = [];

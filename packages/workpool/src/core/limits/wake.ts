@@ -16,6 +16,7 @@ import {
   firstOf,
   type Full,
   leaveLine,
+  passesOn,
   permitsIn,
   ringLines,
   seeLine,
@@ -30,6 +31,8 @@ export interface GivenBack {
   readonly permits: readonly string[];
   /** Default: any turn. */
   readonly after?: number | undefined;
+  /** So many works run that end in no other transaction of this moment. Default: none. */
+  readonly running?: number;
 }
 
 /**
@@ -42,7 +45,7 @@ export interface GivenBack {
 export async function wakeLines(
   ctx: HostCtx,
   host: Host,
-  { permits, after }: GivenBack,
+  { permits, ...how }: GivenBack,
   room?: number,
 ): Promise<Work[]> {
   const counts = new Map<string, number>();
@@ -52,7 +55,7 @@ export async function wakeLines(
   // Where each end took the first of a line, those of one moment lost 1.5 times each (the load
   // "moved" of scenes.test.ts).
   for (const [name, count] of counts)
-    await wakeLine(ctx, host, name, { count, after, room }, woken);
+    await wakeLine(ctx, host, name, { count, ...how, room }, woken);
   return woken;
 }
 
@@ -62,19 +65,32 @@ async function wakeLine(
   ctx: HostCtx,
   host: Host,
   name: string,
-  { count, after, room }: { count: number; after?: number | undefined; room?: number | undefined },
+  {
+    count,
+    after,
+    running = 0,
+    room,
+  }: Omit<GivenBack, "permits"> & { count: number; room: number | undefined },
   woken: Work[],
 ): Promise<void> {
   let left = count;
+  let begin = after;
   const ring = async () => await ringLines(ctx, host, Array<string>(left).fill(name));
   for (let tried = 0; tried < MOST_TRIED;) {
-    const lines = await someBlockedBy(ctx, name, left, after);
-    if (lines.length === 0) return;
-    const share = Math.ceil(left / lines.length);
+    const lines = await someBlockedBy(ctx, name, left, begin);
+    const [first] = lines;
+    if (first === undefined) return;
+    if (left === 1 && begin === after && passesOn(first)) {
+      begin = first.hash;
+      continue;
+    }
+    const all = lines.reduce((sum, { weight = 1 }) => sum + weight, 0);
+    const due = left;
+    const shareOf = ({ weight = 1 }) => Math.min(Math.ceil((due * weight) / all), left);
     const most = room ?? (await roomOf(ctx));
     for (const line of lines) {
       const gate = await knownGate(ctx);
-      const rows = await someFirst(ctx, host, gate, line, Math.min(share, left), left);
+      const rows = await someFirst(ctx, host, gate, line, shareOf(line), left + running);
       if (rows.length === 0) await endLine(ctx, line);
       tried += 1;
       for (const row of rows) {
@@ -110,7 +126,7 @@ function placeFor(ctx: MutationCtx, names: readonly string[]): number {
 
 /**
  * So many of the first works of a line, or fewer: from one on of as many as may run at once.
- * @param ends how many have ended here. The others that run may end at this moment too.
+ * @param known how many have ended here, or end later. The others may end at this moment too.
  */
 async function someFirst(
   ctx: MutationCtx,
@@ -118,11 +134,11 @@ async function someFirst(
   gate: Gate,
   line: Doc<"lines">,
   count: number,
-  ends: number,
+  known: number,
 ): Promise<Doc<"limited">[]> {
   const permits = permitsIn(line);
   const names = limitedBy(gate, permits);
-  const among = Math.min(LOOK, ...names.map((name) => limitOf(gate, name) - ends + 1));
+  const among = Math.min(LOOK, ...names.map((name) => limitOf(gate, name) - known + 1));
   // Those that wait for a rate are released by one function, in their order.
   const isChosen = among > 1 && spentBy(gate, { permits }).length === 0;
   const place = isChosen ? placeFor(ctx, names) % among : 0;
