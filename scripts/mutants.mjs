@@ -1185,7 +1185,7 @@ export const MUTANTS = [
     name: "turns-stand-still",
     says: "the turn of lines that wait for a limit goes to the first one again and again",
     file: "workpool/src/core/limits/wake.ts",
-    find: "await someBlockedBy(ctx, name, left, after);",
+    find: "await someBlockedBy(ctx, name, left, begin);",
     replace: "await someBlockedBy(ctx, name, left, 0);",
     test: ["packages/workpool/test/fairness.test.ts", "keys that wait for exports take turns"],
   },
@@ -1232,7 +1232,7 @@ export const MUTANTS = [
   {
     name: "slot-above-goes-on",
     says: "an executor of limits goes on in slots of a pool that has become smaller",
-    file: "workpool/src/core/executors.ts",
+    file: "workpool/src/core/limits/go-on-open.ts",
     find: 'if (slot.number < maxParallelism) slots.push(slot); else await ctx.db.delete("slots", slot._id);',
     replace: "slots.push(slot);",
     test: ["packages/workpool/test/limits.test.ts", "in the slots that there are still"],
@@ -1240,7 +1240,7 @@ export const MUTANTS = [
   {
     name: "open-slots-leak",
     says: "an executor of limits frees no slots",
-    file: "workpool/src/core/executors.ts",
+    file: "workpool/src/core/limits/go-on-open.ts",
     find: "for (const { _id } of left) await freeSlot(ctx, _id);",
     replace: "",
     test: ["packages/workpool/test/limits.test.ts", "runs the works of a key one after the other"],
