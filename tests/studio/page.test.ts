@@ -1,26 +1,23 @@
 /** @module-tag large */
-import { existsSync } from "node:fs";
 import { mkdir, readFile, writeFile } from "node:fs/promises";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { join } from "node:path";
 import { type DataSource, localSource, serveStudio } from "@stepwise/studio";
-import { chromium, type Browser, type Locator, type Page } from "playwright-core";
+import type { Browser, Locator, Page } from "playwright-core";
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import { openLocalApp } from "../../packages/codegen/src/dev-server/index.js";
 import type { TestApp } from "../../packages/codegen/test/dev-server/app.js";
 import {
   eventually,
   openDeployedStudio,
-  openPage,
   openStudio,
   writeShopWithTrips,
   type OpenStudio,
 } from "./app.js";
+import { hasBrowser, leavePage, openBrowser, openPage } from "./browser.js";
 import { openOnCall, seeded } from "./on-call.js";
 
-/** Debian's package `chromium`. */
-const executablePath = process.env["CHROMIUM"] ?? "/usr/bin/chromium";
 /** Where pictures for the docs go, if they are wanted. */
 const pictures = process.env["STUDIO_PICTURES"];
 
@@ -101,7 +98,7 @@ const whatHappened = {
   },
 };
 
-describe.skipIf(!existsSync(executablePath))("in a browser", () => {
+describe.skipIf(!hasBrowser)("in a browser", () => {
   let app: TestApp;
   /** That of the embedded back end. */
   let local: OpenStudio;
@@ -115,7 +112,13 @@ describe.skipIf(!existsSync(executablePath))("in a browser", () => {
     app = await writeShopWithTrips();
     const run = ["run", "anything", "--input", '{ "value": "the first" }', "--studio"];
     local = studio = await openStudio(app, run);
-    browser = await chromium.launch({ executablePath, args: ["--no-sandbox", "--disable-gpu"] });
+    browser = await openBrowser();
+    page = await openPage(browser);
+    page.on("pageerror", (error) => faults.push(error.message));
+    page.on("dialog", (dialog) => {
+      faults.push(dialog.message());
+      void dialog.dismiss();
+    });
   });
   afterAll(async () => {
     await browser.close();
@@ -124,18 +127,10 @@ describe.skipIf(!existsSync(executablePath))("in a browser", () => {
   });
   beforeEach(async () => {
     faults = [];
-    page = await openPage(browser, { viewport: { width: 1200, height: 900 } });
-    page.on("pageerror", (error) => faults.push(error.message));
-    page.on("dialog", (dialog) => {
-      faults.push(dialog.message());
-      void dialog.dismiss();
-    });
+    await leavePage(page);
     await page.goto(studio.url);
     await open("runs");
-    return async () => {
-      await page.close();
-      expect(faults).toEqual([]);
-    };
+    return () => expect(faults).toEqual([]);
   });
 
   const button = (name: string) => page.getByRole("button", { name, exact: true });
