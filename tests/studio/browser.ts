@@ -7,7 +7,7 @@ const executablePath = process.env["CHROMIUM"] ?? "/usr/bin/chromium";
 export const hasBrowser = existsSync(executablePath);
 
 export const openBrowser = async (): Promise<Browser> =>
-  await chromium.launch({ executablePath, args: ["--no-sandbox", "--disable-gpu"] });
+  await chromium.launch({ executablePath, args: ["--no-sandbox", "--disable-gpu"], timeout: 0 });
 
 /**
  * Opens a window. It costs more than a second of processor time, as Chromium loads pages of its own
