@@ -1,7 +1,7 @@
 // @module-tag large
 import { readFile } from "node:fs/promises";
-import { afterAll, afterEach, beforeEach, expect, test, vi } from "vitest";
-import { Deployment, Releases, type Files } from "./deployed.js";
+import { expect, test, vi } from "vitest";
+import { Deployment, type Files, useReleases } from "./deployed.js";
 
 /* The applications of the guide, as they stand there, do what the guide says. */
 
@@ -19,16 +19,7 @@ const filesOf = (...paths: string[]): Files => ({
   ...Object.fromEntries(paths.map((path) => [path, blocks.get(path) ?? ""])),
 });
 
-const releases = new Releases();
-beforeEach(() => {
-  vi.useFakeTimers();
-});
-afterEach(() => {
-  vi.useRealTimers();
-});
-afterAll(async () => {
-  await releases.remove();
-});
+const releases = useReleases();
 
 async function deployed(...versions: Files[]) {
   vi.useRealTimers();

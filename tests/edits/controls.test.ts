@@ -1,8 +1,8 @@
-import { afterAll, afterEach, beforeEach, expect, test, vi } from "vitest";
+import { expect, test, vi } from "vitest";
 import { compileSources } from "../../packages/codegen/src/compile.js";
 import { compare } from "../../packages/codegen/src/compatibility/compare.js";
 import { toWritten } from "../../packages/codegen/src/plan/write.js";
-import { Deployment, type Files, Releases } from "./deployed.js";
+import { Deployment, type Files, useReleases } from "./deployed.js";
 import { Choice } from "./random/choice.js";
 
 /*
@@ -10,16 +10,7 @@ import { Choice } from "./random/choice.js";
  * after the deploy: nothing that was started is lost, and what is told of the new code holds.
  */
 
-const releases = new Releases();
-beforeEach(() => {
-  vi.useFakeTimers();
-});
-afterEach(() => {
-  vi.useRealTimers();
-});
-afterAll(async () => {
-  await releases.remove();
-});
+const releases = useReleases();
 
 interface One {
   readonly otherwise: "wait" | "skip" | "cancelOld" | "newestWaits";

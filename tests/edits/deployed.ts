@@ -1,19 +1,28 @@
 import { Counter, vitestTimers, type Timers, type Violation } from "@stepwise/testing";
 import { modules as component, schema as componentSchema } from "@stepwise/workflow/test";
 import { defineSchema, makeFunctionReference } from "convex/server";
-import { vi } from "vitest";
+import { afterAll, afterEach, beforeEach, vi } from "vitest";
 import {
   checkTable,
   type Doc,
   isOf,
   type TableNames,
 } from "../../packages/workflow/test/component.js";
-import type { Modules, Version } from "./releases.js";
+import { type Modules, Releases, type Version } from "./releases.js";
 
 export { type Files, Releases, type Version } from "./releases.js";
 
 // A module that is loaded while a test drives virtual time would take real time then.
 await Promise.all(Object.values(component).map((load) => load()));
+
+/** Releases for the tests of a file, which run in virtual time. */
+export function useReleases(): Releases {
+  const releases = new Releases();
+  beforeEach(() => void vi.useFakeTimers());
+  afterEach(() => void vi.useRealTimers());
+  afterAll(async () => await releases.remove());
+  return releases;
+}
 
 /** What a run is seen to be. */
 export interface Seen {

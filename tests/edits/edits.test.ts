@@ -1,5 +1,5 @@
-import { afterAll, afterEach, beforeEach, describe, expect, test, vi } from "vitest";
-import { Deployment, Releases, type Files, type Version } from "./deployed.js";
+import { describe, expect, test, vi } from "vitest";
+import { Deployment, type Files, type Version, useReleases } from "./deployed.js";
 
 /** A run sleeps an hour at each of these nodes, one after the other. */
 const PLACES = ["nap", "ask", "work", "kids", "choose.left.rest", "again.rest", "one"] as const;
@@ -293,7 +293,7 @@ const EDITS: Edit[] = [
   },
 ];
 
-const releases = new Releases();
+const releases = useReleases();
 const versions = new Map<string, Promise<Version>>();
 const app = (text: string, acts?: string) => ({
   "flow.workflow.ts": text,
@@ -306,16 +306,6 @@ const version = (now: Files, before = now) => {
   versions.set(key, made);
   return made;
 };
-
-beforeEach(() => {
-  vi.useFakeTimers();
-});
-afterEach(() => {
-  vi.useRealTimers();
-});
-afterAll(async () => {
-  await releases.remove();
-});
 
 describe.each(EDITS)("$what", ({ before: old = BASE, ending, output, ...edit }) => {
   const { definitions, acts = [] } = edit;

@@ -1,19 +1,10 @@
-import { afterAll, afterEach, beforeEach, expect, test, vi } from "vitest";
-import { Deployment, Releases, type Files } from "./deployed.js";
+import { expect, test, vi } from "vitest";
+import { Deployment, type Files, useReleases } from "./deployed.js";
 import { edited } from "./edited.js";
 
 /* Matches and ends are added, removed or changed while runs are before, at and after them. */
 
-const releases = new Releases();
-beforeEach(() => {
-  vi.useFakeTimers();
-});
-afterEach(() => {
-  vi.useRealTimers();
-});
-afterAll(async () => {
-  await releases.remove();
-});
+const releases = useReleases();
 
 /** A run rests before, in, and after a branch, for an hour each; all cases are in the type. */
 const app = (big: string): Files => ({

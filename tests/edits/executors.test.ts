@@ -1,18 +1,9 @@
-import { afterAll, afterEach, beforeEach, expect, test, vi } from "vitest";
-import { Deployment, Releases, type Files } from "./deployed.js";
+import { expect, test, vi } from "vitest";
+import { Deployment, type Files, useReleases } from "./deployed.js";
 
 /* Nodes that are removed while an executor runs their actions. */
 
-const releases = new Releases();
-beforeEach(() => {
-  vi.useFakeTimers();
-});
-afterEach(() => {
-  vi.useRealTimers();
-});
-afterAll(async () => {
-  await releases.remove();
-});
+const releases = useReleases();
 
 const flow = (node: string): Files => ({
   "pool.ts": `

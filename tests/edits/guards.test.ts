@@ -1,18 +1,9 @@
-import { afterAll, afterEach, beforeEach, expect, test, vi } from "vitest";
-import { Deployment, Releases, type Files } from "./deployed.js";
+import { expect, test, vi } from "vitest";
+import { Deployment, type Files, useReleases } from "./deployed.js";
 
 /* What is sent to runs that wait since before an edit. */
 
-const releases = new Releases();
-beforeEach(() => {
-  vi.useFakeTimers();
-});
-afterEach(() => {
-  vi.useRealTimers();
-});
-afterAll(async () => {
-  await releases.remove();
-});
+const releases = useReleases();
 
 const flow = (nodes: string, options = ""): Files => ({
   "flow.workflow.ts": `

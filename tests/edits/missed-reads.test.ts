@@ -1,21 +1,12 @@
-import { afterAll, afterEach, beforeEach, describe, expect, test, vi } from "vitest";
-import { Deployment, Releases, type Files } from "./deployed.js";
+import { describe, expect, test } from "vitest";
+import { Deployment, Releases, type Files, useReleases } from "./deployed.js";
 
 /*
  * A scope holds what the generated code loads. What a function reads besides is an error, and never
  * `undefined`.
  */
 
-const releases = new Releases();
-beforeEach(() => {
-  vi.useFakeTimers();
-});
-afterEach(() => {
-  vi.useRealTimers();
-});
-afterAll(async () => {
-  await releases.remove();
-});
+const releases = useReleases();
 
 const flow = (nodes: string): Files => ({
   "flow.workflow.ts": `

@@ -1,22 +1,13 @@
 // @module-tag large
-import { afterAll, afterEach, beforeEach, describe, expect, test, vi } from "vitest";
-import { Deployment, Releases, type Files } from "./deployed.js";
+import { describe, expect, test, vi } from "vitest";
+import { Deployment, type Files, useReleases } from "./deployed.js";
 
 /*
  * Nodes that an edit moves behind the place of a run that has done them: a result is recorded once,
  * so the run skips them.
  */
 
-const releases = new Releases();
-beforeEach(() => {
-  vi.useFakeTimers();
-});
-afterEach(() => {
-  vi.useRealTimers();
-});
-afterAll(async () => {
-  await releases.remove();
-});
+const releases = useReleases();
 
 const log = (text: string) => `await ctx.runMutation(internal.runs.log, { text: ${text} })`;
 const logging = (text: string) => `async (ctx) => { ${log(`"${text}"`)}; return "${text} made"; }`;

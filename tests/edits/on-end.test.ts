@@ -1,22 +1,13 @@
-import { afterAll, afterEach, beforeEach, expect, test, vi } from "vitest";
+import { expect, test, vi } from "vitest";
 import { compileSources } from "../../packages/codegen/src/compile.js";
 import { compare } from "../../packages/codegen/src/compatibility/compare.js";
 import type { WrittenPlan } from "../../packages/codegen/src/plan/schema.js";
 import { toWritten } from "../../packages/codegen/src/plan/write.js";
-import { Deployment, Releases, type Files } from "./deployed.js";
+import { Deployment, type Files, useReleases } from "./deployed.js";
 
 /* An `onEnd` that a deploy adds, changes or removes while runs are in flight. */
 
-const releases = new Releases();
-beforeEach(() => {
-  vi.useFakeTimers();
-});
-afterEach(() => {
-  vi.useRealTimers();
-});
-afterAll(async () => {
-  await releases.remove();
-});
+const releases = useReleases();
 
 const flow = (onEnd: string, name = "flow") => `
 import { defineWorkflow } from "@stepwise/workflow";

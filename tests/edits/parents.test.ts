@@ -1,18 +1,9 @@
-import { afterAll, afterEach, beforeEach, expect, test, vi } from "vitest";
-import { Deployment, Releases, type Files, type Seen } from "./deployed.js";
+import { expect, test, vi } from "vitest";
+import { Deployment, type Files, type Seen, useReleases } from "./deployed.js";
 
 /* Parents that are changed while their children go on. */
 
-const releases = new Releases();
-beforeEach(() => {
-  vi.useFakeTimers();
-});
-afterEach(() => {
-  vi.useRealTimers();
-});
-afterAll(async () => {
-  await releases.remove();
-});
+const releases = useReleases();
 
 const flow = (node: string): Files => ({
   "flow.workflow.ts": `

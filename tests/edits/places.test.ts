@@ -1,25 +1,16 @@
-import { afterAll, afterEach, beforeEach, expect, test, vi } from "vitest";
+import { expect, test, vi } from "vitest";
 import { compileSources } from "../../packages/codegen/src/compile.js";
 import { compare } from "../../packages/codegen/src/compatibility/compare.js";
 import type { Change } from "../../packages/codegen/src/compatibility/lines.js";
 import { toWritten } from "../../packages/codegen/src/plan/write.js";
-import { Deployment, type Files, Releases } from "./deployed.js";
+import { Deployment, type Files, useReleases } from "./deployed.js";
 
 /*
  * Edits of each kind of node that holds others, while runs are before it, at it, in it and after
  * it. Those of one kind are deployed at once, each to a workflow of its own.
  */
 
-const releases = new Releases();
-beforeEach(() => {
-  vi.useFakeTimers();
-});
-afterEach(() => {
-  vi.useRealTimers();
-});
-afterAll(async () => {
-  await releases.remove();
-});
+const releases = useReleases();
 
 interface Flow {
   readonly kind: keyof typeof KINDS;

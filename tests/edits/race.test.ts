@@ -1,21 +1,12 @@
-import { afterAll, afterEach, beforeEach, expect, test, vi } from "vitest";
+import { expect, test, vi } from "vitest";
 import { compileSources } from "../../packages/codegen/src/compile.js";
 import { compare } from "../../packages/codegen/src/compatibility/compare.js";
 import { toWritten } from "../../packages/codegen/src/plan/write.js";
-import { Deployment, Releases, type Files } from "./deployed.js";
+import { Deployment, type Files, useReleases } from "./deployed.js";
 
 /* Races that are changed while runs are before them, in them, and after them. */
 
-const releases = new Releases();
-beforeEach(() => {
-  vi.useFakeTimers();
-});
-afterEach(() => {
-  vi.useRealTimers();
-});
-afterAll(async () => {
-  await releases.remove();
-});
+const releases = useReleases();
 
 const app = (nodes: string, options = ""): Files => ({
   "flow.workflow.ts": `

@@ -1,9 +1,9 @@
-import { afterAll, afterEach, beforeEach, expect, test, vi } from "vitest";
+import { expect, test, vi } from "vitest";
 import { compileSources } from "../../packages/codegen/src/compile.js";
 import { compare } from "../../packages/codegen/src/compatibility/compare.js";
 import type { Change } from "../../packages/codegen/src/compatibility/lines.js";
 import { toWritten } from "../../packages/codegen/src/plan/write.js";
-import { Deployment, type Files, Releases, type Seen } from "./deployed.js";
+import { Deployment, type Files, type Seen, useReleases } from "./deployed.js";
 import { Choice } from "./random/choice.js";
 import { edit, type Edit } from "./random/edit.js";
 import { isKeyed, Maker, type Node, textOf } from "./random/nodes.js";
@@ -13,16 +13,7 @@ import { isKeyed, Maker, type Node, textOf } from "./random/nodes.js";
  * true.
  */
 
-const releases = new Releases();
-beforeEach(() => {
-  vi.useFakeTimers();
-});
-afterEach(() => {
-  vi.useRealTimers();
-});
-afterAll(async () => {
-  await releases.remove();
-});
+const releases = useReleases();
 
 const NOTES = `
 import { internal } from "./_generated/api";

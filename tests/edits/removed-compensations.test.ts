@@ -1,5 +1,5 @@
-import { afterAll, afterEach, beforeEach, expect, test, vi } from "vitest";
-import { Deployment, Releases, type Files, type Version } from "./deployed.js";
+import { expect, test, vi } from "vitest";
+import { Deployment, type Files, type Version, useReleases } from "./deployed.js";
 
 /*
  * A compensation that is removed, alone, with its step or with its workflow, no longer runs. The
@@ -21,18 +21,8 @@ const rest = `.sleep("nap", "1h").step("fails", { mutation: () => { throw new Er
 const flow = (nodes: string) =>
   `${IMPORTS}export const flow = defineWorkflow({ input: z.object({}) })${nodes};`;
 
-const releases = new Releases();
+const releases = useReleases();
 const app = (text: string): Files => ({ "flow.workflow.ts": text });
-
-beforeEach(() => {
-  vi.useFakeTimers();
-});
-afterEach(() => {
-  vi.useRealTimers();
-});
-afterAll(async () => {
-  await releases.remove();
-});
 
 /** Has a run of one version be somewhere, and end under another. */
 async function endedUnder(now: string, before: string, place = "nap") {

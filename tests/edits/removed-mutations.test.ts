@@ -1,5 +1,5 @@
-import { afterAll, afterEach, beforeEach, describe, expect, test, vi } from "vitest";
-import { Deployment, Releases, type Version } from "./deployed.js";
+import { describe, expect, test, vi } from "vitest";
+import { Deployment, type Version, useReleases } from "./deployed.js";
 
 /*
  * An inline mutation or query leaves no function behind when it is removed: what it was is only
@@ -60,7 +60,7 @@ const PLACES = {
   },
 } as const;
 
-const releases = new Releases();
+const releases = useReleases();
 const versions = new Map<string, Promise<Version>>();
 function version(nodes: string, before = nodes, options = ""): Promise<Version> {
   const files = { "flow.workflow.ts": definition(nodes, options) };
@@ -70,16 +70,6 @@ function version(nodes: string, before = nodes, options = ""): Promise<Version> 
   versions.set(key, made);
   return made;
 }
-
-beforeEach(() => {
-  vi.useFakeTimers();
-});
-afterEach(() => {
-  vi.useRealTimers();
-});
-afterAll(async () => {
-  await releases.remove();
-});
 
 /**
  * Starts a run, lets it go until it is at a stage, and lets the rest of it go on with another

@@ -1,5 +1,5 @@
-import { afterAll, afterEach, beforeEach, describe, expect, test, vi } from "vitest";
-import { Deployment, Releases, type Files, type Version } from "./deployed.js";
+import { describe, expect, test, vi } from "vitest";
+import { Deployment, type Files, type Version, useReleases } from "./deployed.js";
 
 /*
  * A node that is renamed a second time: runs of either older version have its records under the
@@ -50,16 +50,7 @@ interface Life {
   readonly said: readonly string[];
 }
 
-const releases = new Releases();
-beforeEach(() => {
-  vi.useFakeTimers();
-});
-afterEach(() => {
-  vi.useRealTimers();
-});
-afterAll(async () => {
-  await releases.remove();
-});
+const releases = useReleases();
 
 const made = new Map<string, Promise<Version>>();
 /** A release of an app, after those of others: each is made once. */

@@ -1,18 +1,9 @@
-import { afterAll, afterEach, beforeEach, expect, test, vi } from "vitest";
-import { Deployment, Releases, type Files } from "./deployed.js";
+import { expect, test, vi } from "vitest";
+import { Deployment, type Files, useReleases } from "./deployed.js";
 
 /* A workflow that a deploy renames while its runs, and those that wait for them, are in flight. */
 
-const releases = new Releases();
-beforeEach(() => {
-  vi.useFakeTimers();
-});
-afterEach(() => {
-  vi.useRealTimers();
-});
-afterAll(async () => {
-  await releases.remove();
-});
+const releases = useReleases();
 
 const hour = 3_600_000;
 

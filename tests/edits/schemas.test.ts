@@ -1,22 +1,13 @@
-import { afterAll, afterEach, beforeEach, describe, expect, test, vi } from "vitest";
+import { describe, expect, test, vi } from "vitest";
 import { z } from "zod";
 import { compileSources } from "../../packages/codegen/src/compile.js";
 import { compare } from "../../packages/codegen/src/compatibility/compare.js";
 import { toWritten } from "../../packages/codegen/src/plan/write.js";
-import { Deployment, Releases, type Files } from "./deployed.js";
+import { Deployment, type Files, useReleases } from "./deployed.js";
 
 /* What `check` says of edited schemas, retries and waits, and what runs do that are in flight. */
 
-const releases = new Releases();
-beforeEach(() => {
-  vi.useFakeTimers();
-});
-afterEach(() => {
-  vi.useRealTimers();
-});
-afterAll(async () => {
-  await releases.remove();
-});
+const releases = useReleases();
 
 const app = (input: string, nodes: string, options = "", more = ""): Files => ({
   "flow.workflow.ts": `

@@ -1,23 +1,14 @@
-import { afterAll, afterEach, beforeEach, expect, test, vi } from "vitest";
+import { expect, test, vi } from "vitest";
 import { compileSources } from "../../packages/codegen/src/compile.js";
 import type { Change } from "../../packages/codegen/src/compatibility/lines.js";
 import { compare } from "../../packages/codegen/src/compatibility/compare.js";
 import type { WrittenPlan } from "../../packages/codegen/src/plan/schema.js";
 import { toWritten } from "../../packages/codegen/src/plan/write.js";
-import { Deployment, Releases, type Files, type Seen } from "./deployed.js";
+import { Deployment, type Files, type Seen, useReleases } from "./deployed.js";
 
 /* What `check` says of an edit, and what a run does that is in flight meanwhile: the two agree. */
 
-const releases = new Releases();
-beforeEach(() => {
-  vi.useFakeTimers();
-});
-afterEach(() => {
-  vi.useRealTimers();
-});
-afterAll(async () => {
-  await releases.remove();
-});
+const releases = useReleases();
 
 const REPAIR = `
 import { WorkflowManager } from "@stepwise/workflow";

@@ -3,10 +3,17 @@ import type { ConvexReactClient } from "convex/react";
 import { getFunctionName, type FunctionReference } from "convex/server";
 import { convexToJson, type Value } from "convex/values";
 
+const url = `${location.origin}/back-end`;
+/** One for all users: a browser has few connections to a server, and each would keep its own. */
+let changes: EventSource | undefined;
+
 interface Watched {
   value: unknown;
   error: unknown;
   readonly load: () => Promise<void>;
+  /** How often it was asked for, and which of these times its value is of. */
+  asked: number;
+  answered: number;
   readonly listeners: Set<() => void>;
 }
 
@@ -18,9 +25,9 @@ class EmbeddedClient {
   readonly #http: ConvexHttpClient;
   readonly #watched = new Map<string, Watched>();
 
-  constructor(url: string, user: string) {
+  constructor(user: string) {
     this.#http = new ConvexHttpClient(url, { skipConvexDeploymentUrlCheck: true, auth: user });
-    const changes = new EventSource(`${url}/changes`);
+    changes ??= new EventSource(`${url}/changes`);
     changes.addEventListener("message", () => {
       for (const { listeners, load } of this.#watched.values()) if (listeners.size > 0) void load();
     });
@@ -50,13 +57,17 @@ class EmbeddedClient {
       value: undefined,
       error: undefined,
       listeners: new Set(),
+      asked: 0,
+      answered: 0,
       load: async () => {
-        try {
-          watched.value = await this.#http.query(query, args);
-          watched.error = undefined;
-        } catch (error) {
-          watched.error = error;
-        }
+        const asked = ++watched.asked;
+        const answer = await this.#http.query(query, args).then(
+          (value: unknown) => ({ value, error: undefined }),
+          (error: unknown) => ({ value: watched.value, error }),
+        );
+        // Answers may come in another order than the questions went.
+        if (asked < watched.answered) return;
+        Object.assign(watched, answer, { answered: asked });
         for (const listener of watched.listeners) listener();
       },
     };
@@ -68,9 +79,12 @@ class EmbeddedClient {
   }
 }
 
-/** A client of the embedded back end, signed in as a user. */
+const clients = new Map<string, EmbeddedClient>();
+
+/** The client of the embedded back end that is signed in as a user. */
 export function embeddedClient(user: string): ConvexReactClient {
-  const url = `${location.origin}/back-end`;
+  const client = clients.get(user) ?? new EmbeddedClient(user);
+  clients.set(user, client);
   // It has the parts of the class that `useQuery` and `useMutation` call.
-  return new EmbeddedClient(url, user) as unknown as ConvexReactClient;
+  return client as unknown as ConvexReactClient;
 }

@@ -1,5 +1,7 @@
 import { expect, test } from "vitest";
 import type { Doing, ListedRun, Page } from "../src/index.js";
+import type { Run, Step } from "../src/component/core/documents.js";
+import { pathBelow, placeIn } from "../src/component/core/paths.js";
 import { components, internal } from "./convex/_generated/api.js";
 import { useTestApp } from "./harness.js";
 
@@ -155,4 +157,16 @@ test("[S181] no more than 100 are counted and read for that, however many there 
   pages.push(await list({ doing: "waitingForEvent" }, pages[0]!.continueCursor, 100));
   const ids = pages.flatMap(({ page }) => page.map(({ runId }) => runId));
   expect(new Set(ids).size).toBe(150);
+});
+
+test("[S181] a name with a dot or a slash is one name of a path, in quotes", () => {
+  const step = { stage: 'kind."v1.2".text/html.ask', iterations: [3] } as unknown as Step;
+  expect(placeIn(step)).toBe('kind."v1.2"."text/html".ask#3');
+  expect(placeIn(step, { within: 'kind."v1.2"' })).toBe('"text/html".ask#3');
+  for (const [childKey, path] of [
+    ["left", "rooms/left/"],
+    ["v1.2", 'rooms/"v1.2"/'],
+    ["a/b", 'rooms/"a/b"/'],
+  ])
+    expect(pathBelow("rooms", step, { childKey } as unknown as Run)).toBe(path);
 });

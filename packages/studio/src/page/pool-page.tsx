@@ -1,6 +1,7 @@
 import { durationText, useNow } from "@stepwise/workflow/react";
 import type { ReadResult } from "../data-source.js";
 import { Limits } from "./limits.js";
+import { nodeName } from "./names.js";
 import { Ago, cut, Problem, Time } from "./parts.js";
 import { useReadAgain, useWatched } from "./studio.js";
 
@@ -72,7 +73,7 @@ function Use() {
             {holders.map(({ runId, workflow, path, since }) => (
               <li key={`${runId} ${path}`}>
                 <a href={`#/runs/${runId}`}>
-                  {workflow} › {cut(path.replaceAll(/[./]/g, " › "), 200)}
+                  {workflow} › {cut(nodeName(path), 200)}
                 </a>
                 , <Ago at={since} />
               </li>

@@ -4,6 +4,7 @@ import { useVirtualizer } from "@tanstack/react-virtual";
 import { type ReactNode, useEffect, useMemo, useRef, useState } from "react";
 import { type ReadResult, RUNS, type RunsArgs, type RunsFilter } from "../data-source.js";
 import { hasText } from "../has-text.js";
+import { nodeName, partName } from "./names.js";
 import { Ago, Badge, cut, Problem } from "./parts.js";
 import { useStudio, useWatched } from "./studio.js";
 
@@ -234,9 +235,7 @@ function RunCells({ run }: { run: ListedRun }) {
         <Badge run={run} />
       </td>
       <td>
-        <a href={`#/runs/${run.runId}`}>
-          {[run.workflow, ...(run.within?.split(".") ?? [])].join(" › ")}
-        </a>
+        <a href={`#/runs/${run.runId}`}>{partName(run)}</a>
         {run.error && <p className="why">{cut(run.error.message, 300)}</p>}
       </td>
       <td>
@@ -255,7 +254,7 @@ function RunCells({ run }: { run: ListedRun }) {
       <td>
         {at && (
           <>
-            {cut(at.path.replaceAll(/[./]/g, " › "), 200)}{" "}
+            {cut(nodeName(at.path), 200)}{" "}
             <small>
               <Ago at={at.since} />
             </small>

@@ -2,6 +2,7 @@ import type { ListedRun, TimelineEntry } from "@stepwise/workflow";
 import { RunTimeline, type Step, WorkflowGraph } from "@stepwise/workflow/react";
 import { useEffect, useState } from "react";
 import { RUNS, type ShownRun } from "../data-source.js";
+import { nodeName, partName } from "./names.js";
 import { Copy, cut, Json, Problem, Time } from "./parts.js";
 import { Steering } from "./steering.js";
 import { useStudio, useWatched } from "./studio.js";
@@ -39,8 +40,7 @@ export function RunPage({ runId }: { runId: string }) {
       <Problem error={run.error} />
       <div className="head">
         <h1>
-          {[status.workflow, ...(status.within?.split(".") ?? [])].join(" › ")}{" "}
-          {status.key !== undefined && <small>{status.key}</small>}
+          {partName(status)} {status.key !== undefined && <small>{status.key}</small>}
         </h1>
         <Steering status={status} />
       </div>
@@ -156,7 +156,7 @@ function Afterwards({ status }: { status: ShownRun }) {
 /** An error with its causes, and what went wrong while the run was undone. */
 function Failure({ error, title }: { error: StepError; title?: string }) {
   const { kind, message, workflow, node, attempt, key, data, cause, causes = {} } = error;
-  const place = [workflow, ...node.split("."), key].filter(Boolean).join(" › ");
+  const place = [workflow, nodeName(node), key].filter(Boolean).join(" › ");
   return (
     <div className="failure">
       <p className="why">

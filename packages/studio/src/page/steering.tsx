@@ -1,3 +1,4 @@
+import { namesInPath } from "@stepwise/workflow/rules";
 import { useState } from "react";
 import type { EventSummary, ShownRun } from "../data-source.js";
 import { type Shape, unknown } from "../input-shape.js";
@@ -127,7 +128,7 @@ export function Steering({ status }: { status: ShownRun }) {
   const events = [...new Set(status.active.flatMap((node) => node.events ?? []))];
   const goesOn = state === "pending" || state === "running";
   const isChild = status.parentRunId !== undefined;
-  const [at] = "error" in status ? status.error.node.split(".") : [];
+  const [at] = "error" in status ? namesInPath(status.error.node) : [];
   const failed = nodes.find((name) => name === at);
   return (
     <div className="buttons">

@@ -1,4 +1,5 @@
 import { WorkflowGraph } from "@stepwise/workflow/react";
+import { namesInPath } from "@stepwise/workflow/rules";
 import { CostTable } from "./cost-table.js";
 import { RunList } from "./run-list.js";
 import type { Plans } from "./plans.js";
@@ -53,7 +54,7 @@ function Verdict({ plans, workflow }: { plans: Plans; workflow: string }) {
   const changes = plans.changes.filter((each) => each.workflow === workflow);
   const stopping = changes.filter(({ compatibility }) => compatibility === "stops");
   // Only the deployed names of nodes can be asked for. Those inside a node follow a dot.
-  const isDeployed = (node: string) => deployed?.nodes.includes(node.split(".")[0]!) === true;
+  const isDeployed = (node: string) => deployed?.nodes.includes(namesInPath(node)[0]!) === true;
   const isCompared = deployed?.plan === plans.comparedHashes[workflow];
   const isSame = deployed?.plan === plans.hashes[workflow];
   return (

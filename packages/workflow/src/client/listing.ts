@@ -83,10 +83,11 @@ export interface ListedRun extends RunFacts {
   input?: string;
   /**
    * Where a run is that goes on, with `places` or `doing`: its path from the run down, such as
-   * `reviews/2/approve` in child 2 of `reviews`. It also says what the run does there, since when,
-   * and until when it waits, in ms since the epoch. A run that does several things at once is shown
-   * at one of them, among the first of its children. Stalled comes first, then running, queued, to
-   * be tried again, waiting for an event, and sleeping.
+   * `reviews/2/approve` in child 2 of `reviews`. A name with a dot or a slash is in quotes. It also
+   * says what the run does there, since when, and until when it waits, in ms since the epoch. A run
+   * that does several things at once is shown at one of them, among the first of its children.
+   * Stalled comes first, then running, queued, to be tried again, waiting for an event, and
+   * sleeping.
    */
   at?: { path: string; doing: Doing; since: number; dueAt?: number };
 }

@@ -10,6 +10,7 @@ export interface Wait {
   /**
    * Where it is in the tree: `approve`, or `reviews/2/approve` in child 2 of `reviews`. A child of
    * a record has its key there, and a node in a loop its iterations: `agent.ask#3`.
+   * A name with a dot or a slash is in quotes.
    */
   path: string;
   /** The node by its path in its workflow, and the iterations of the loops around it. */

@@ -6,6 +6,7 @@ import {
   type KeyboardEvent,
   type PointerEvent,
   type ReactNode,
+  type UIEvent,
 } from "react";
 
 /** A drawing that is too wide is shown no smaller than so: its smallest text stays readable. */
@@ -30,25 +31,42 @@ export function Zoomable(props: {
   const [zoom, setZoom] = useState<number>();
   /** What part of the drawing is in the middle. */
   const middle = useRef({ x: first / width, y: 0 });
-  const zoomBy = (factor: number) => {
-    const element = view.current;
-    if (element === null) return;
+  /** Where it was scrolled to for that. */
+  const placed = useRef({ left: 0, top: 0 });
+  const look = (element: HTMLDivElement) => {
     const { scrollLeft, scrollTop, scrollWidth, scrollHeight, clientWidth, clientHeight } = element;
     middle.current = {
       x: (scrollLeft + clientWidth / 2) / scrollWidth,
       y: (scrollTop + clientHeight / 2) / scrollHeight,
     };
+  };
+  const place = () => {
+    const element = view.current;
+    if (element === null) return;
+    element.scrollLeft = middle.current.x * element.scrollWidth - element.clientWidth / 2;
+    element.scrollTop = middle.current.y * element.scrollHeight - element.clientHeight / 2;
+    placed.current = { left: element.scrollLeft, top: element.scrollTop };
+  };
+  const scrolled = ({ currentTarget: element }: UIEvent<HTMLDivElement>) => {
+    const { left, top } = placed.current;
+    if (element.scrollLeft !== left || element.scrollTop !== top) look(element);
+  };
+  const zoomBy = (factor: number) => {
+    const element = view.current;
+    if (element === null) return;
+    look(element);
     setZoom((now) => {
       const shown = now ?? (element.querySelector("svg")?.clientWidth ?? width) / width;
       return Math.min(LARGEST, Math.max(SMALLEST, shown * factor));
     });
   };
+  useEffect(place, [zoom]);
   useEffect(() => {
-    const element = view.current;
-    if (element === null) return;
-    element.scrollLeft = middle.current.x * element.scrollWidth - element.clientWidth / 2;
-    element.scrollTop = middle.current.y * element.scrollHeight - element.clientHeight / 2;
-  }, [zoom]);
+    if (view.current === null) return;
+    const resized = new ResizeObserver(place);
+    resized.observe(view.current);
+    return () => resized.disconnect();
+  }, []);
   useEffect(() => {
     const element = view.current;
     const turned = (event: WheelEvent) => {
@@ -99,6 +117,7 @@ export function Zoomable(props: {
         tabIndex={0}
         onKeyDown={pressed}
         onPointerMove={dragged}
+        onScroll={scrolled}
       >
         {children({ inlineSize })}
       </div>

@@ -1,3 +1,4 @@
+import { namesInPath } from "../../rules.js";
 import { keyShown } from "./childRuns.js";
 import type { QueryCtx, Run, RunId, Step } from "./documents.js";
 import { nameOf } from "./steps.js";
@@ -9,7 +10,8 @@ import { nameOf } from "./steps.js";
 export function placeIn(step: Step, { within = "" }: Pick<Run, "within"> = {}): string {
   const name = nameOf(step);
   const inside = name.startsWith(`${within}.`) ? name.slice(within.length + 1) : name;
-  return [inside, ...(step.iterations ?? [])].join("#");
+  const names = namesInPath(inside).map(quoted);
+  return [names.join("."), ...(step.iterations ?? [])].join("#");
 }
 
 /**
@@ -17,8 +19,13 @@ export function placeIn(step: Step, { within = "" }: Pick<Run, "within"> = {}): 
  * @param at where its parent is, whose record is given
  */
 export function pathBelow(at: string, parent: Step, child: Run): string {
-  return parent.single === true ? `${at}/` : `${at}/${keyShown(child) ?? child.index}/`;
+  return parent.single === true
+    ? `${at}/`
+    : `${at}/${quoted(keyShown(child) ?? `${child.index}`)}/`;
 }
+
+/** A name of a path: in quotes, as `inPath` writes it, if it has what parts the names here. */
+const quoted = (name: string): string => (/^[^"]*[./]/.test(name) ? `"${name}"` : name);
 
 /** Where runs are below another one, each with a slash at its end. */
 export class Paths {
