@@ -46,7 +46,7 @@ export function turnAfter(work: Pick<Work, "permits" | "fair">): number {
 
 /** One of n works of a line of weight n passes its turn on. Turns are 2 ** -32 apart, or more. */
 export function afterLine(hash: number, weight = 1): number {
-  return Math.random() * weight > 1 ? hash - 2 ** -33 : hash;
+  return weight > 1 && Math.random() * weight > 1 ? hash - 2 ** -33 : hash;
 }
 
 /** A line of a weight below 1 passes its turn on as often as its weight says. */
