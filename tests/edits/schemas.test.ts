@@ -83,6 +83,10 @@ describe("the input", () => {
       `z.pipe(z.transform((text) => text || "none"), z.string())`,
       `z.string().default("none").pipe(z.string())`,
       `z.string().pipe(z.string().optional())`,
+      `z.string().optional().pipe(z.string())`,
+      `z.string().optional().pipe(z.string().optional())`,
+      `z.string().optional().pipe(z.transform((text) => text))`,
+      `z.string().optional().transform((text) => text ?? "none").pipe(z.string())`,
     ].map((schema): [string, string, string, RegExp[]] => {
       // What takes a missing value, zod itself says.
       const made = new Function("z", `return z.object({ a: ${schema} })`)(z) as z.ZodObject;

@@ -124,3 +124,31 @@ test("what is undefined in an object is not there, also if a spread takes it awa
   ]);
   expect([0, 1, 2, 3].map((at) => found(at).length)).toEqual([0, 1, 1, 0]);
 });
+
+test("what something may have changed is not refused: an element, a static field, a let of a namespace", async () => {
+  const held = [
+    ["const a0 = ['q']; a0[0] = '5m';", "a0[0]"],
+    ["class A1 { static k: any = 'q' } A1.k = '5m';", "A1.k"],
+    ["namespace A2 { export let k: any = 'q'; k = '5m' }", "A2.k"],
+  ] as const;
+  const pre = held.map(([text]) => text).join(" ");
+  const found = await messages([
+    `0; ${pre}`,
+    ...held.map(([, timeout]) => define({ timeout })),
+    "0; const a4 = ['q'] as const; class A4 { static readonly k = 'q' }",
+    define({ timeout: "a4[0]" }),
+    define({ timeout: "A4.k" }),
+  ]);
+  expect([1, 2, 3, 5, 6].map((at) => found(at).length)).toEqual([0, 0, 0, 1, 1]);
+});
+
+test("an option that is void 0, or undefined of another type, is not there", async () => {
+  const found = await messages([
+    define({}, ".step('s', { query: () => 1, retry: void 0, timeout: (undefined as never) })"),
+    define(
+      {},
+      ".parent('p', { children: () => [], tolerate: { failures: 1, percentage: void 0 } })",
+    ),
+  ]);
+  expect([...found(0), ...found(1)]).toEqual([]);
+});

@@ -14,8 +14,10 @@ const ofWhole = ["describe", "meta", "strict", "strip", "loose", "passthrough"];
 
 /** What takes a missing value if the schema does that it is called of, or one of those it is given. */
 const ofValue = /^(nullable|readonly|brand|refine|superRefine|check|overwrite|transform|or|union)$/;
-/** What does if the first does of what a value goes through, and a value is made before it is seen. */
+/** What does if what a value goes through does, first of all. */
 const ofFirst = /^(pipe|codec|preprocess)$/;
+/** What takes a missing value that a schema before it has let through. */
+const ofAny = /^(any|unknown|undefined|void|transform)$/;
 
 /** How many calls and names are followed: a schema may stand for itself by mistake. */
 const maxDepth = 50;
@@ -58,7 +60,7 @@ function fieldText(schema: Declared, modules: AppModules, flag = "", depth = 0):
   if (inner !== undefined && method !== undefined && depth < maxDepth) {
     const next = (of: TypeScript.Node, then: string) =>
       fieldText({ node: of, module }, modules, then, depth + 1);
-    if (/^(default|prefault|catch)$/.test(method)) return next(inner, "=");
+    if (/^(_?default|prefault|catch)$/.test(method)) return next(inner, "=");
     if (/^(optional|exactOptional)$/.test(method)) return next(inner, flag || "?");
     if (!isOfLibrary && /^(describe|meta)$/.test(method)) return next(inner, flag);
   }
@@ -73,8 +75,26 @@ function fieldText(schema: Declared, modules: AppModules, flag = "", depth = 0):
       return isOfLibrary && fillsIn(part);
     return /[?=]$/.test(fieldText({ node: part, module }, modules, "", depth + 1));
   };
-  const isLoose = method === "nullish" || (depth < maxDepth && parts.some(mayBeAbsent));
+  // What is piped on has to be there by then, or may be absent there, too.
+  const isPassed = ([first, then]: readonly TypeScript.Node[]): boolean =>
+    first === undefined ||
+    then === undefined ||
+    makesValue({ node: first, module }, modules) ||
+    mayBeAbsent(then) ||
+    ofAny.test(calledIn(then)?.method ?? "");
+  const isLoose =
+    method === "nullish" ||
+    (depth < maxDepth && parts.some(mayBeAbsent) && (method !== "pipe" || isPassed(given)));
   return hashOfSource([node], module, modules) + (flag || (isLoose ? "?" : ""));
+}
+
+/** Says whether a schema that takes a missing value gives one in its place, as far as is seen. */
+function makesValue(schema: Declared, modules: AppModules): boolean {
+  const { node } = valueOf(schema, modules);
+  if (fieldText(schema, modules).includes("=")) return true;
+  const isFilling = (part: Node) =>
+    (ts.isArrowFunction(part) || ts.isFunctionExpression(part)) && fillsIn(part);
+  return allBelow(node).some(isFilling);
 }
 
 /** Says whether a function shows that it gives something for what is missing: by `=` or `??`. */

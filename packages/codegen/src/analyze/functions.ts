@@ -113,9 +113,11 @@ export function referencePath(value: Node, file: DefinitionFile): string | undef
   return root === "internal" || root === "api" ? [root, ...names].join(".") : undefined;
 }
 
-/** An option that is `undefined` is not there. */
-export const isAbsent = (value: Node): boolean =>
-  ts.isIdentifier(value) && value.text === "undefined";
+/** An option that is `undefined`, or `void 0`, is not there. */
+export function isAbsent(value: Node): boolean {
+  const node = unwrap(value);
+  return ts.isVoidExpression(node) || (ts.isIdentifier(node) && node.text === "undefined");
+}
 
 export interface Option {
   readonly name: string;

@@ -63,7 +63,8 @@ export class Holders {
     if (ts.isModuleDeclaration(whole)) {
       const inside = whole.body && ts.isModuleBlock(whole.body) ? whole.body.statements : [];
       const [, own] = inside.flatMap(declarationsOf).find(([each]) => each === name) ?? [];
-      return own && ts.isVariableDeclaration(own) ? further(own.initializer) : further(own);
+      if (own === undefined || !ts.isVariableDeclaration(own)) return further(own);
+      return isConst(own) ? further(own.initializer) : undefined;
     }
     if (!ts.isObjectLiteralExpression(whole)) return undefined;
     for (const property of whole.properties.toReversed()) {

@@ -91,7 +91,9 @@ class Evaluation {
     if (held === undefined || held.node === of.node || this.#open.has(held.node)) return undefined;
     // Of functions only those count that are seen when reads are looked for.
     if (isFunctionNode(held.node)) return undefined;
-    const mayChange = this.modules === undefined && isInObject(held.node);
+    const isOption = this.modules === undefined;
+    if (isOption && ts.findAncestor(held.node, isOpenMember) !== undefined) return undefined;
+    const mayChange = isOption && isInObject(held.node);
     if (mayChange && !staysAsItIs(held.node, held.module)) return undefined;
     this.#open.add(held.node);
     const value = this.value(held);
@@ -142,10 +144,16 @@ class Evaluation {
   }
 }
 
-/** Says whether it is an object, or is held by one. */
-const isInObject = (node: Node): boolean =>
-  ts.isObjectLiteralExpression(node) ||
-  ts.findAncestor(node, ts.isObjectLiteralExpression) !== undefined;
+/** Says whether it is an object or a list, or is held by one. */
+const isInObject = (node: Node): boolean => ts.findAncestor(node, isHolding) !== undefined;
+
+/** Says whether it is of a class, and anything may give it another value. */
+const isOpenMember = (node: Node): boolean =>
+  ts.isPropertyDeclaration(node) &&
+  node.modifiers?.some(({ kind }) => kind === ts.SyntaxKind.ReadonlyKeyword) !== true;
+
+const isHolding = (node: Node): boolean =>
+  ts.isObjectLiteralExpression(node) || ts.isArrayLiteralExpression(node);
 
 const { POSITIVE_INFINITY, NEGATIVE_INFINITY, MAX_VALUE, MAX_SAFE_INTEGER } = Number;
 const globals: ReadonlyMap<string, number> = new Map(Object.entries({ NaN, Infinity }));

@@ -53,7 +53,9 @@ function holderOf(held: Node): Node {
 }
 
 const isPart = (node: Node): boolean =>
-  ts.isObjectLiteralExpression(node) || ts.isObjectLiteralElementLike(node);
+  ts.isObjectLiteralExpression(node) ||
+  ts.isObjectLiteralElementLike(node) ||
+  ts.isArrayLiteralExpression(node);
 
 const isMemberOf = (of: Node, node: Node): boolean =>
   (ts.isPropertyAccessExpression(node) || ts.isElementAccessExpression(node)) &&
