@@ -35,7 +35,7 @@ test("a lead who becomes a customer gets no more mails, except a thank-you", asy
   expect(await kit.timeline(runId)).toEqual([
     "mails completed",
     "mails.mail #1 completed",
-    "mails.converted #1 completed",
+    "mails.converted #1 timed out",
     "mails.noted #1 completed",
     "mails.mail #2 completed",
     "mails.converted #2 completed",
