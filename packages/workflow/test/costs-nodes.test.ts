@@ -59,7 +59,7 @@ test("[S240] a parallel of two queries costs no execution, nor do its branches",
   expect(await rootExecutions("toldFacts", {})).toBe(2);
 });
 
-test("[S250] one more item with an action costs at most 2 root executions, reads 12 documents, writes 6", async () => {
+test("[S250] one more item with an action costs at most 2.2 root executions, reads 12 documents, writes 6", async () => {
   const cost = async (length: number) => {
     const app = new TestApp({ deploymentClass: "s256" });
     const items = Object.fromEntries(Array.from({ length }, (_none, n) => [`i${n}`, n]));

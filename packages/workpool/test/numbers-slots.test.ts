@@ -136,4 +136,16 @@ describe("of the watchdog", () => {
     await app.drive(20 * 60 * SECOND);
     expect(await losses(app)).toEqual(["a/0"]);
   });
+
+  test("[S132] nor is it given up by a sweep that comes late to further slots", async () => {
+    const app = await endedFor(10 * 60 * 60 * SECOND);
+    const generation = await app.t.run(async (ctx) => {
+      const { _id, at, generation } = (await ctx.db.query("watch").first())!;
+      await ctx.db.patch("watch", _id, { at: at - 60 * SECOND });
+      return generation;
+    });
+    const seen = { from: 0, lost: 0, running: false, began: [] };
+    await app.t.mutation(internal.pool.sweep, { generation, seen });
+    expect(await losses(app)).toEqual([]);
+  });
 });

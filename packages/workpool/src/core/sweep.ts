@@ -64,9 +64,10 @@ export async function sweepSlots(
     return await scheduleSweep(ctx, host, { at }, others, late);
   }
   // A running mutation looks pending. Nobody may cancel this one: what it schedules would be lost.
-  await ctx.db.patch("watch", watch._id, { job: undefined });
+  // One that goes on with further slots may be the first that comes late.
+  await ctx.db.patch("watch", watch._id, { job: undefined, ...late });
   if (isBehind && before === undefined)
-    return await scheduleSweep(ctx, host, { at, seen }, { ...watch, job: undefined }, late);
+    return await scheduleSweep(ctx, host, { at, seen }, { ...watch, job: undefined });
   const page = { from: seen.from, began: watch.began ?? [] };
   const found = await ctx.runQuery(host.functions.inspect, page, { useStaleSnapshot: true });
   let lost = seen.lost;
