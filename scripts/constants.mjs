@@ -96,6 +96,7 @@ const TABLE = {
     },
     "report.ts": {
       LATER_MS: larger("numbers-slots", "scheduled at its end is waited for 130 minutes"),
+      HELD_UP_MS: larger("numbers-slots", "though sweeps come late again and again: for a day"),
       FIRST_PAUSE_MS: larger("numbers", "that is refused once is repeated within a second"),
       REPEATS_MS: smaller("throttled", "is scheduled at the end of the action's time"),
       LONGEST_PAUSE_MS: larger("throttled", "is scheduled at the end of the action's time"),

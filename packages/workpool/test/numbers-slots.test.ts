@@ -137,6 +137,16 @@ describe("of the watchdog", () => {
     expect(await losses(app)).toEqual(["a/0"]);
   });
 
+  test("[S132] but not for ever, though sweeps come late again and again: for a day", async () => {
+    const app = await endedFor(27 * 60 * 60 * SECOND);
+    await app.t.run(async (ctx) => {
+      const { _id, at } = (await ctx.db.query("watch").first())!;
+      await ctx.db.patch("watch", _id, { at: at - 60 * SECOND });
+    });
+    await app.drive(5 * 60 * SECOND);
+    expect(await losses(app)).toEqual(["a/0"]);
+  });
+
   test("[S132] nor is it given up by a sweep that comes late to further slots", async () => {
     const app = await endedFor(10 * 60 * 60 * SECOND);
     const generation = await app.t.run(async (ctx) => {

@@ -10,6 +10,8 @@ const LONGEST_PAUSE_MS = 15_000;
 export const SCHEDULES_MS = REPEATS_MS - LONGEST_PAUSE_MS;
 /** … which Convex repeats after 2 hours at most: so long it is waited for, and a little more. */
 export const LATER_MS = 130 * 60_000;
+/** Writes may be refused for so long. Sweeps may come late for ever, and no slot is held so long. */
+export const HELD_UP_MS = 24 * 60 * 60_000;
 
 /** How a deployment refuses a call before its code runs. */
 const REFUSED = /\btoo ?many ?(?:writes|concurrent ?requests)/i;

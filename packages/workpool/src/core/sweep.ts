@@ -8,7 +8,7 @@ import { ringAllLines } from "./limits/lines.js";
 import { endOverrides } from "./limits/steer.js";
 import { completeWork } from "./pool.js";
 import { anyWaits } from "./queue.js";
-import { LATER_MS, SCHEDULES_MS } from "./report.js";
+import { HELD_UP_MS, LATER_MS, SCHEDULES_MS } from "./report.js";
 import { sweptByHost } from "./rest.js";
 import { hasRoom, leaveRoom, ROOM_TO_COMPLETE, ROOM_TO_INSPECT, ROOM_TO_RECOVER } from "./room.js";
 import { setAside } from "./set-aside.js";
@@ -275,7 +275,7 @@ async function reportsLater(
   if (completedTime - scheduledTime < SCHEDULES_MS) return false;
   if (Date.now() < completedTime + LATER_MS) return true;
   const { heldUpAt = 0 } = (await readWatch(ctx)) ?? {};
-  return Date.now() < heldUpAt + LATER_MS;
+  return Date.now() < Math.min(heldUpAt, completedTime + HELD_UP_MS) + LATER_MS;
 }
 
 function lossOfCall(error: string | undefined): string {
