@@ -24,15 +24,24 @@ export function checkLimitNames(
       .flatMap((each) => misgiven(of, each, limits)),
     ...names
       .filter((each) => !known.includes(each.name))
-      .map(({ name: limit, place }) => {
+      .map(({ name: limit, place, value }) => {
         const are =
           known.length === 0
-            ? `add \`limits: { ${limit}: { total: 5 } }\` to it`
+            ? `add \`limits: { ${limit}: ${fitting(value)} }\` to stepwise.config.ts`
             : `its limits are ${known.join(", ")}`;
         const message = `${of} names the limit ${quote(limit)}, which the config does not have`;
         return diagnostic("optionValue", place, message, meant(limit, known, are));
       }),
   ]);
+}
+
+/** Returns a limit that takes what is given for it. */
+function fitting(given: LimitName["value"]): string {
+  const budget = given !== undefined && isObject(given) ? given.fields : undefined;
+  const isKeyed = budget?.has("key") ?? (given !== undefined && isFunction(given));
+  if (budget === undefined) return isKeyed ? "{ perKey: 3 }" : "{ total: 5 }";
+  const perKey = isKeyed ? "perKey: 3, " : "";
+  return `{ ${perKey}rate: { limit: 40_000, per: "1m" }, unit: "tokens" }`;
 }
 
 const ofBudget = object({
