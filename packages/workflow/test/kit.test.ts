@@ -118,6 +118,17 @@ describe("runToEnd", () => {
     ]);
   });
 
+  test("[S234] a run that a rate keeps back: it says how much of it is used up", async () => {
+    const t = convexTest({ schema: limitedSchema, modules: limited, transactionLimits: true });
+    const kit = testKit(t, vi);
+    const start = async () => await kit.start(limitedWorkflows.rated, { name: "a" });
+    const [, , last] = [await start(), await start(), await start()];
+    await kit.advance("1s");
+    expect(await kit.timeline(last)).toEqual([
+      "called pending, waiting for the limit api (rate used up, 2 of 2), place 1",
+    ]);
+  });
+
   test("[S234] a step that holds its limit, and one that waits as long as it may", async () => {
     const t = convexTest({ schema: limitedSchema, modules: limited, transactionLimits: true });
     const kit = testKit(t, vi);

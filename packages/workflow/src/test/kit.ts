@@ -225,13 +225,15 @@ export class TestKit {
     if (holds !== undefined && dueAt !== undefined)
       return `, held until ${new Date(dueAt).toISOString()}, as the limit ${holds} is`;
     if (waitsFor !== undefined) {
-      const { limit, key, running, atMost, place, fairness, paused: pause } = waitsFor;
+      const { limit, key, running, atMost, place, fairness, nextAt, paused: pause } = waitsFor;
       const among = fairness === undefined ? "" : ` of ${fairness}`;
       const of = key === undefined ? limit : `${limit} ${key}`;
       const { by, until } = pause ?? {};
       const byWhom = by === undefined ? "" : ` by ${by}`;
       const ends = until === undefined ? "" : ` until ${new Date(until).toISOString()}`;
-      const why = pause ? `paused${byWhom}${ends}` : `${running} of ${atMost} running`;
+      const used = `${running} of ${atMost}`;
+      const isFull = nextAt === undefined ? `${used} running` : `rate used up, ${used}`;
+      const why = pause ? `paused${byWhom}${ends}` : isFull;
       return `, waiting for the limit ${of} (${why}), place ${place}${among}`;
     }
     if (kind === "turn" && state === "waiting") {
