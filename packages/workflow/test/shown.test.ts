@@ -3,7 +3,8 @@ import type { ListedRun, Page, TimelineEntry, Wait } from "../src/index.js";
 import { internal } from "./convex/_generated/api.js";
 import { TestApp, useTestApp } from "./harness.js";
 
-const use = useTestApp();
+// On the smallest class one start in 256, by chance, joins the queue beside free slots.
+const use = useTestApp({ deploymentClass: "s256" });
 const SECOND = 1_000;
 const HOUR = 60 * 60 * SECOND;
 
