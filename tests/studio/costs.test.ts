@@ -1,4 +1,5 @@
 /** @module-tag large */
+import { existsSync } from "node:fs";
 import { createRequire } from "node:module";
 import { dirname, join, resolve, sep } from "node:path";
 import { type LocalApp, localSource, serveStudio, type Reads } from "@stepwise/studio";
@@ -6,13 +7,12 @@ import { vitestTimers } from "@stepwise/testing";
 import { type MutationRunner, type QueryRunner, WorkflowManager } from "@stepwise/workflow";
 import { componentsGeneric, makeFunctionReference } from "convex/server";
 import { build } from "esbuild";
-import type { Browser, Page } from "playwright-core";
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test, vi } from "vitest";
+import { chromium, type Page } from "playwright-core";
+import { afterAll, afterEach, beforeAll, expect, test, vi } from "vitest";
 import { openBackEnd, type BackEnd } from "../../packages/codegen/src/dev-server/back-end.js";
 import { findComponents, findEntryPoints } from "../../packages/codegen/src/dev-server/bundle.js";
 import type { TestApp } from "../../packages/codegen/test/dev-server/app.js";
-import { eventually, writeShop, writeShopWithoutStudio } from "./app.js";
-import { hasBrowser, leavePage, openBrowser, openPage } from "./browser.js";
+import { eventually, openPage, writeShop, writeShopWithoutStudio } from "./app.js";
 
 /** `STUDIO_RUNS=100000` counts with more: that takes minutes. */
 const RUNS = Number(process.env["STUDIO_RUNS"] ?? 10_000);
@@ -253,35 +253,38 @@ test("a search of 10,000 runs reads 500 of them at a time, whatever it finds, an
   expect(keys).toHaveLength(1 + 5 + 50);
 });
 
+/** Debian's package `chromium`. */
+const executablePath = process.env["CHROMIUM"] ?? "/usr/bin/chromium";
+
 /**
  * How many documents lists of runs have read. The counts above them are read again 5 s after a
  * change, and on a busy machine that is in the middle of the next one.
  */
 const listed = () => back.counter.totals(({ name }) => name === "listing:runs").documentsRead;
 
-describe.skipIf(!hasBrowser)("in a browser", () => {
-  let browser: Browser;
-  let page: Page;
-  let studio: Awaited<ReturnType<typeof serveStudio>>;
-  let at: string;
-  beforeAll(async () => {
-    const source = localSource(local());
-    studio = await serveStudio({ source, title: "", plans: () => undefined });
-    at = new URL("/", studio.url).href;
-    browser = await openBrowser();
-    page = await openPage(browser);
+/** @param look gets a page with the studio, and the address of the studio */
+const inBrowser = (look: (page: Page, at: string) => Promise<void>) => async () => {
+  const source = localSource(local());
+  const studio = await serveStudio({ source, title: "", plans: () => undefined });
+  const browser = await chromium.launch({
+    executablePath,
+    args: ["--no-sandbox", "--disable-gpu"],
   });
-  beforeEach(async () => {
-    await leavePage(page);
+  try {
+    const page = await openPage(browser);
     await page.goto(studio.url);
     // It has read what it shows before anything is counted.
     await page.getByText("box 9999").first().waitFor();
-  });
-  afterAll(async () => {
+    await look(page, new URL("/", studio.url).href);
+  } finally {
     await browser.close();
     await studio.close();
-  });
-  test("of 10,000 runs, and of a run with 2,000 children, a page draws no more than a screenful", async () => {
+  }
+};
+
+test.skipIf(!existsSync(executablePath))(
+  "of 10,000 runs, and of a run with 2,000 children, a page draws no more than a screenful",
+  inBrowser(async (page, at) => {
     const drawn = async (place: string, text: string) => {
       await page.goto("about:blank");
       await page.goto(`${at}#/${place}`);
@@ -322,9 +325,12 @@ describe.skipIf(!hasBrowser)("in a browser", () => {
     });
     await list.evaluate((element) => element.scrollTo(0, 0));
     await list.getByText("box 9999").waitFor();
-  });
+  }),
+);
 
-  test("a filter without an index reads 50 runs at a time, four times at a click, and says how many", async () => {
+test.skipIf(!existsSync(executablePath))(
+  "a filter without an index reads 50 runs at a time, four times at a click, and says how many",
+  inBrowser(async (page, at) => {
     const seen = async (change: () => Promise<unknown>, count: number, keys: number[]) => {
       back.counter.clear();
       await change();
@@ -357,8 +363,8 @@ describe.skipIf(!hasBrowser)("in a browser", () => {
     await page.getByText("Searched the first 50 runs.").waitFor();
     await page.getByRole("button", { name: "Search more runs" }).click();
     await page.getByText("Searched the first 250 runs.").waitFor();
-  });
-});
+  }),
+);
 
 test("the page of a pool with a long queue counts no more than 100 steps", async () => {
   // All starts are of one moment: after it, the drain would have to run.

@@ -95,14 +95,5 @@ async function seed({ back }: App, { write, read }: DataSource) {
   });
   const { maxParallelism } = await pool();
   await many(maxParallelism + seeded.queued, (n) => start("slow", {}, `slow ${n}`));
-  const full = { running: maxParallelism, waiting: seeded.queued };
-  await eventually(async () => expect(await pool()).toMatchObject(full));
-  // The watchdog would repair what is stalled, so it must not come while somebody looks.
-  await inComponent(async ({ db, scheduler }) => {
-    for (const { _id, name, state } of await db.system.query("_scheduled_functions").collect())
-      if (state.kind === "pending" && name.startsWith("watchdog")) await scheduler.cancel(_id);
-    const { _id } = await db.query("watch").first();
-    await db.patch("watch", _id, { at: Date.now() + 86_400_000 });
-  });
   return maxParallelism;
 }
