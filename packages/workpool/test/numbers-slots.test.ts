@@ -117,6 +117,14 @@ describe("of the watchdog", () => {
     return app;
   }
 
+  /** Has the next sweep come a minute late. @returns its generation */
+  const sweepLate = async (app: HostApp) =>
+    await app.t.run(async (ctx) => {
+      const { _id, at, generation } = (await ctx.db.query("watch").first())!;
+      await ctx.db.patch("watch", _id, { at: at - 60 * SECOND });
+      return generation;
+    });
+
   test("[S132] the report that an action has scheduled at its end is waited for 130 minutes", async () => {
     const app = await endedFor(0);
     await app.drive(125 * 60 * SECOND);
@@ -127,10 +135,7 @@ describe("of the watchdog", () => {
 
   test("[S132] and for as long after a sweep that came late, as nothing could be written", async () => {
     const app = await endedFor(10 * 60 * 60 * SECOND);
-    await app.t.run(async (ctx) => {
-      const { _id, at } = (await ctx.db.query("watch").first())!;
-      await ctx.db.patch("watch", _id, { at: at - 60 * SECOND });
-    });
+    await sweepLate(app);
     await app.drive(125 * 60 * SECOND);
     expect(await losses(app)).toEqual([]);
     await app.drive(20 * 60 * SECOND);
@@ -139,21 +144,14 @@ describe("of the watchdog", () => {
 
   test("[S132] but not for ever, though sweeps come late again and again: for a day", async () => {
     const app = await endedFor(27 * 60 * 60 * SECOND);
-    await app.t.run(async (ctx) => {
-      const { _id, at } = (await ctx.db.query("watch").first())!;
-      await ctx.db.patch("watch", _id, { at: at - 60 * SECOND });
-    });
+    await sweepLate(app);
     await app.drive(5 * 60 * SECOND);
     expect(await losses(app)).toEqual(["a/0"]);
   });
 
   test("[S132] nor is it given up by a sweep that comes late to further slots", async () => {
     const app = await endedFor(10 * 60 * 60 * SECOND);
-    const generation = await app.t.run(async (ctx) => {
-      const { _id, at, generation } = (await ctx.db.query("watch").first())!;
-      await ctx.db.patch("watch", _id, { at: at - 60 * SECOND });
-      return generation;
-    });
+    const generation = await sweepLate(app);
     const seen = { from: 0, lost: 0, running: false, began: [] };
     await app.t.mutation(internal.pool.sweep, { generation, seen });
     expect(await losses(app)).toEqual([]);
