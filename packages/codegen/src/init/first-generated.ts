@@ -100,6 +100,9 @@ export type Id<TableName extends TableNames | SystemTableNames> = GenericId<Tabl
 export type DataModel = DataModelFromSchemaDefinition<typeof schema>;
 `;
 
+const modelTypes = (hasSchema: boolean): string =>
+  header("Generated data model types.") + (hasSchema ? modelOfSchema : modelWithoutSchema);
+
 const tsconfig = {
   compilerOptions: {
     allowJs: true,
@@ -120,7 +123,8 @@ const tsconfig = {
 };
 
 /**
- * Returns what an app lacks until `convex dev` has run. @param component the name it is mounted
+ * Returns what an app lacks until `convex dev` has run: types of its tables, too, if its schema came
+ * later. @param component the name it is mounted
  * under
  */
 export function firstGenerated(
@@ -129,15 +133,25 @@ export function firstGenerated(
   isThere: (file: string) => boolean,
 ): Edit[] {
   const folder = "_generated";
+  const read = (file: string) => readText(`${functionsDir}/${file}`);
+  const hasSchema = read("schema.ts") !== undefined;
+  const model = `${folder}/dataModel.d.ts`;
+  if (hasSchema && read(model) === modelTypes(false))
+    return [
+      {
+        kind: "change",
+        file: model,
+        text: modelTypes(true),
+        what: "types the tables of schema.ts",
+      },
+    ];
   if (isThere(folder)) return [{ kind: "keep", file: folder, what: "is there already" }];
-  const hasSchema = readText(`${functionsDir}/schema.ts`) !== undefined;
   const files = {
     "api.js": header("Generated `api` utility.") + api,
     "api.d.ts": header("Generated `api` utility.") + apiTypes(component),
     "server.js": header("Generated utilities for functions.") + server,
     "server.d.ts": header("Generated utilities for functions.") + serverTypes,
-    "dataModel.d.ts":
-      header("Generated data model types.") + (hasSchema ? modelOfSchema : modelWithoutSchema),
+    "dataModel.d.ts": modelTypes(hasSchema),
   };
   const what = "a first version, which npx convex dev replaces";
   const edits: Edit[] = [{ kind: "create", file: folder, files, what }];

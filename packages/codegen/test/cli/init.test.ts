@@ -68,6 +68,23 @@ Nothing to do: convex is ready for workflows.
   expect(await filesIn(app())).toEqual(before);
 });
 
+test("again, with a schema that came later, it types the tables; what convex dev has written stays", async () => {
+  await workflowCodegen("init");
+  const types = join(app(), "convex/_generated/dataModel.d.ts");
+  await writeFile(join(app(), "convex/schema.ts"), "export default defineSchema({});\n");
+  const { code, out } = await workflowCodegen("init");
+  expect(code).toBe(0);
+  expect(out).toContain(
+    "changed convex/_generated/dataModel.d.ts: types the tables of schema.ts\n",
+  );
+  expect(await readFile(types, "utf8")).toContain("DataModelFromSchemaDefinition<typeof schema>");
+  await writeFile(types, "// convex dev\n");
+  expect((await workflowCodegen("init")).out).toContain(
+    "kept convex/_generated: is there already\n",
+  );
+  expect(await readFile(types, "utf8")).toBe("// convex dev\n");
+});
+
 test("in an existing app it adds what is missing, where convex.json says, and keeps the rest", async () => {
   await mkdir(join(app(), "backend"));
   await writeFile(join(app(), "convex.json"), '{ "functions": "backend/" }');
