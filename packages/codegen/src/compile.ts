@@ -16,6 +16,7 @@ import type { SourceText } from "./discover/discover.js";
 import { emit, type EmittedBefore, filesOfApp, type GeneratedFile } from "./emit/emit.js";
 import { linkedFolder, misnamedFile, unreadableFile, withFrames } from "./file-problems.js";
 import { allNodes } from "./plan/flow.js";
+import { startsWorkflows } from "./plan/stage-kinds.js";
 import { tombstonesOf } from "./plan/tombstones.js";
 import { type Earlier, withStorageNames } from "./plan/storage-names.js";
 import { plansOf } from "./plan/workflow-names.js";
@@ -188,7 +189,7 @@ export class Compiler {
     for (const each of workflows)
       if (
         (unsure.has("retry") && inheritsRetry(each)) ||
-        (unsure.has("limits") && namesLimits(each))
+        (unsure.has("limits") && needsLimits(each))
       )
         broken.add(each);
     const found = [...ofApp, ...ofConfig, ...unread, ...stored];
@@ -281,7 +282,7 @@ function finishing({ retry, limits }: AppConfig = {}, isUnsure: boolean): Finish
       const options = isNew ? { ...each.options, retry } : each.options;
       const inherited = {
         ...(inherits ? { retry } : {}),
-        ...(limits !== undefined && namesLimits(each) ? { limits } : {}),
+        ...(limits !== undefined && needsLimits(each) ? { limits } : {}),
       };
       return Object.keys(inherited).length === 0 ? each : { ...each, options, inherited };
     });
@@ -297,8 +298,12 @@ function finishing({ retry, limits }: AppConfig = {}, isUnsure: boolean): Finish
   return { key: JSON.stringify([retry, limits, isUnsure]), finish };
 }
 
-function namesLimits({ given, nodes }: WorkflowPlan): boolean {
-  return given.has("limits") || allNodes(nodes).some((node) => node.given.has("limits"));
+/** Its own actions may name limits, or those of the runs that it starts. */
+function needsLimits({ given, nodes }: WorkflowPlan): boolean {
+  return (
+    given.has("limits") ||
+    allNodes(nodes).some((node) => node.given.has("limits") || startsWorkflows(node))
+  );
 }
 
 function inheritsRetry({ given }: WorkflowPlan): boolean {

@@ -288,11 +288,13 @@ describe("a limit of the config that a step names", () => {
     await expectNothingLeft();
   });
 
-  test("[S192] holds in a test with the kit, which has no config of its own", async () => {
+  test.each([
+    ["which has no config of its own", workflows.exported, ["a", "b", "c"]],
+    ["for the children of a run that names none itself", workflows.crowd, [""]],
+  ])("[S192] holds in a test with the kit, %s", async (_of, workflow, names) => {
     const t = convexTest({ schema, modules });
     const kit = testKit(t, vi);
-    for (const name of ["a", "b", "c"])
-      await kit.start(workflows.exported, { name, org: "", ms: MINUTE });
+    for (const name of names) await kit.start(workflow, { name, org: "", ms: MINUTE });
     await kit.settle();
     const log = await t.run(async ({ db }) => await db.query("log").collect());
     expect(log.map(({ text }) => text)).toEqual(["begin a", "begin b"]);

@@ -121,6 +121,10 @@ export const isLoop = hasStage(({ bodies }) => bodies === "iteration");
 /** Says whether its bodies are run by runs of their own. */
 export const isApart = hasStage(({ bodies = "cases" }) => !["cases", "iteration"].includes(bodies));
 export const startsRuns = hasStage(({ shape }) => shape === "fanOut");
+/** Says whether what it starts are runs of workflows, its own or others. */
+export const startsWorkflows = hasStage(
+  ({ takes, bodies }) => ["run", "runs"].includes(takes) && bodies === undefined,
+);
 export const startsOne = hasStage(({ takes }) => takes === "run");
 export const takesEvents = hasStage(({ goes }) => goes === "waiting");
 /** Says whether a run ends there, so that nothing follows it. */

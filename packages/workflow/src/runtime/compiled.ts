@@ -56,7 +56,7 @@ export interface Settings {
   readonly starts?: Bound["starts"];
   /** The `retry` of workflows without one. Default: one attempt. */
   readonly retry?: Retry;
-  /** The app's limits, if the workflow names some. Default: none. */
+  /** The app's limits, if the workflow or a child of it may name some. Default: none. */
   readonly limits?: Limits;
   /** Where generated files stand, under the functions folder. Default: `_workflows`. */
   readonly folder?: string;

@@ -43,7 +43,7 @@ export interface WorkflowReference<Input> {
    * with none, or that has no keys. @throws if a key is not valid.
    */
   permits(input: unknown): Promise<string[] | undefined>;
-  /** The app's limits, if the workflow names some. */
+  /** The app's limits, if the workflow or a child of it may name some. */
   readonly limits?: Limits | undefined;
 }
 

@@ -59,10 +59,7 @@ export interface KitOptions {
    * there are none. Default: 100.
    */
   patienceMs?: number;
-  /**
-   * The limits of the app, such as those of `stepwise.config.ts`. Default: those of the workflow
-   * that is started, if it names some itself.
-   */
+  /** Other limits than those of `stepwise.config.ts`, which hold by default. */
   limits?: NonNullable<WorkflowManagerOptions["limits"]>;
   /**
    * How much the component logs if the app does not say it. Default: `ERROR`, so that tests of

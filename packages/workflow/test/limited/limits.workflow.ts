@@ -87,6 +87,11 @@ export const family = defineWorkflow({
   finalize: { action: async (ctx, { input }) => await work(ctx, input) },
 });
 
+/** Only its children name a limit. */
+export const crowd = defineWorkflow({ input: Work }).parent("members", {
+  children: ({ input }) => ["a", "b", "c"].map((name) => child(exported, { ...input, name })),
+});
+
 /** What its types would refuse, as a key is made when it runs. */
 export const badKey = defineWorkflow({ input: z.object({ key: z.any() }) })
   .step("found", { query: (_ctx, { input }) => ({ key: input.key as string }) })
