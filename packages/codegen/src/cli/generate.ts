@@ -94,7 +94,7 @@ export async function generate(options: GenerateOptions, terminal: Terminal): Pr
     out(report({ ...result, ...whole }, written, folder, performance.now() - started, terminal));
     if (written.written.length > 0 && !existsSync(join(functionsDir, "_generated")))
       out(
-        `Generated code imports ${inFolder(folder, "_generated")}, which does not exist yet: npx convex dev writes it. workflow-codegen run does not need it.`,
+        `Generated code imports ${inFolder(folder, "_generated")}, which does not exist yet: npx convex dev writes it, and npx workflow-codegen init a first version. workflow-codegen run does not need it.`,
       );
     if (ok) printUnsafeChanges(answer, terminal);
   }

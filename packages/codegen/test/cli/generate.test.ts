@@ -26,7 +26,7 @@ wrote convex/_workflows/invoice.ts
 wrote convex/_workflows/sendMail.plan.json
 wrote convex/_workflows/sendMail.ts
 2 workflows, 2 nodes, in 0 ms.
-Generated code imports convex/_generated, which does not exist yet: npx convex dev writes it. workflow-codegen run does not need it.
+Generated code imports convex/_generated, which does not exist yet: npx convex dev writes it, and npx workflow-codegen init a first version. workflow-codegen run does not need it.
 `);
     const second = await workflowCodegen("generate");
     expect(seconds(second.out)).toBe("2 workflows, 2 nodes, in 0 ms. Everything is up to date.\n");
