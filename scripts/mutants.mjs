@@ -55,6 +55,11 @@ export const GUARDS = [
     says: "the executor of limits dies, and others have left works to it",
     test: ["packages/workpool/test/limits.test.ts", "to a function that is lost go on"],
   },
+  {
+    guard: "freed-to-lost",
+    says: "all works are lost at once, with the executor that asks for slots",
+    test: ["packages/workpool/test/recovery.test.ts", "left to an executor that is gone"],
+  },
   { guard: "settled", says: "a child ends after its parent has failed" },
   {
     guard: "settled-again",

@@ -66,6 +66,21 @@ describe("a running work whose scheduled function will not report", () => {
     expect(await app.leftovers()).toEqual(NOTHING_LEFT);
   });
 
+  test("together with all others, while its slot is left to an executor that is gone: what waits starts", async () => {
+    const app = new TestApp({ maxParallelism: 2 });
+    await enqueueHang(app);
+    await enqueueHang(app, {}, 2);
+    await app.t.mutation((ctx) => app.pool.enqueueAction(ctx, echo, { value: 1 }, { onComplete }));
+    await app.drive(28 * SECOND);
+    const executor = { range: 0, asks: true, until: Date.now() + 10 * SECOND };
+    await app.inPool((ctx) => ctx.db.insert("executors", executor));
+    for (const { job } of await app.inPool((ctx) => ctx.db.query("slots").collect()))
+      await app.setJob(job!, "gone");
+    await app.driveOut();
+    expect(await results(app)).toContainEqual({ kind: "success", returnValue: 1 });
+    expect(await app.leftovers()).toEqual(NOTHING_LEFT);
+  });
+
   test("and was canceled while it ran, has ended as canceled", async () => {
     const app = new TestApp();
     const id = await enqueueHang(app, { retry });

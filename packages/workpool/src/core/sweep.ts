@@ -92,9 +92,9 @@ export async function sweepSlots(
 
 /** Schedules the next sweep, or none, if a serializable read shows that nothing runs. */
 async function finish(ctx: MutationCtx, host: Host, seen: Seen, found: Inspected): Promise<void> {
-  const drains = await drainAlong(ctx, host);
   // Only that nothing runs has to be sure.
   const wasIdle = !seen.running && (await isIdle(ctx));
+  const drains = await drainAlong(ctx, host, wasIdle);
   // After the drain, as that may begin something for the host to check.
   const wanted = await sweptByHost(ctx, host, wasIdle, found);
   const watch = await readWatch(ctx);
@@ -131,7 +131,7 @@ async function finish(ctx: MutationCtx, host: Host, seen: Seen, found: Inspected
 }
 
 /** Begins a drain if one is on and may be lost, or if works wait while slots are free. */
-async function drainAlong(ctx: MutationCtx, host: Host): Promise<boolean> {
+async function drainAlong(ctx: MutationCtx, host: Host, idle: boolean): Promise<boolean> {
   await endOverrides(ctx, host);
   await endLateWaits(ctx, host);
   const gate = await readGate(ctx);
@@ -141,16 +141,19 @@ async function drainAlong(ctx: MutationCtx, host: Host): Promise<boolean> {
   const drain = await readDrain(ctx);
   // One that goes on is left alone: in the place of another it would begin anew.
   if (drain?.on === true && !isDrainLate(drain)) return true;
-  if (drain?.on !== true && !(await isLeftBehind(ctx, host, gate))) return false;
+  if (drain?.on !== true && !(await isLeftBehind(ctx, host, gate, idle))) return false;
   await ringDrain(ctx, host, drain);
   return true;
 }
 
 /** Says whether works wait that nobody comes for, so far as is known. */
-async function isLeftBehind(ctx: MutationCtx, host: Host, gate: Gate): Promise<boolean> {
+async function isLeftBehind(ctx: MutationCtx, host: Host, gate: Gate, idle: boolean) {
   // With the gate open, works are left to the executor of limits, which may be lost.
   // guard: left-to-lost
   if (gate.open) return gate.limits !== undefined && (await anyWaits(ctx));
+  // A stale look lacks the slots that this sweep has freed, and left to an executor that is lost.
+  // guard: freed-to-lost
+  if (idle) return true;
   return (await seeFreeSlots(ctx, host, gate)).length > 0;
 }
 
