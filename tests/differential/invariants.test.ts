@@ -238,6 +238,18 @@ describe("the invariants", () => {
     expect(brokenOf(wonAt(100_000))).toHaveProperty([says]);
   });
 
+  /** Found by seed 2000204: both mutations that were to begin the attempt ran out of time. */
+  test("hold if an action failed before it was tried so often, as its next attempt could not begin", () => {
+    const { says } = INVARIANTS.find((each) => each.says.includes("as often as it might be"))!;
+    const failed = (message: string): Rest => ({
+      ...SOUND,
+      steps: [{ ...THIRD, attempt: 1, errors: [{ ...error, message }] }],
+    });
+    const stuck = 'The run could not go on at "third": it took too long';
+    expect(brokenOf(failed(stuck))).not.toHaveProperty([says]);
+    expect(brokenOf(failed("it threw"))).toHaveProperty([says]);
+  });
+
   const named = INVARIANTS.map(
     // The numbers are those of promises that other tests hold.
     ({ says }, index) => [says.replace(/\[S\d+\] /g, ""), says, BREAKS[index] ?? []] as const,

@@ -33,8 +33,11 @@ export const MEASURES: readonly Invariant[] = [
       return steps.flatMap((step) => {
         const { kind, state, run, stage, attempt, errors = [] } = step;
         const error = errors.at(-1);
-        // The error of a `recover` has a cause.
-        const isThrown = error?.kind === "thrown" && error.cause === undefined;
+        // The error of a `recover` has a cause. Without its entry an attempt could not begin.
+        const isThrown =
+          error?.kind === "thrown" &&
+          error.cause === undefined &&
+          !error.message.startsWith("The run could not go on at ");
         const isTried = kind === "action" && state === "failed" && isThrown;
         const retry = isTried ? retryOf(workflows, names.get(run), stage) : undefined;
         // What is asked may say no, and fail itself.

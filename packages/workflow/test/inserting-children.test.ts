@@ -29,6 +29,12 @@ async function restore(): Promise<void> {
   );
 }
 
+/** What a copy of a document has. */
+function without<Row extends { _id: unknown; _creationTime: number }>(row: Row) {
+  const { _id, _creationTime, ...fields } = row;
+  return fields;
+}
+
 describe("children whose next page is still to come", () => {
   const rows = async (table: "childPages" | "runs") =>
     await use.app.inComponent(async (ctx) => (await ctx.db.query(table).collect()).length);
@@ -50,6 +56,29 @@ describe("children whose next page is still to come", () => {
       state: "completed",
       output: 5,
     });
+    expect(await use.app.log()).toHaveLength(5);
+    await use.app.expectNothingLeft();
+  });
+
+  test("[S43] [S59] begin, though one of a page before them still waits, for which there was no room", async () => {
+    const id = await use.app.start("weightyInTurn", { of: 5 });
+    await someEnded();
+    await use.app.inComponent(async ({ db }) => {
+      const page = (await db.query("childPages").first())!;
+      const runs = await db.query("runs").collect();
+      const before = runs.find(({ parentStep }) => parentStep === page.step)!;
+      const { endedAt, output, outputStep, ...fields } = without(before);
+      const { first } = page.begins[0]!;
+      const waiting = { ...fields, state: "pending", first, index: page.from } as const;
+      const run = await db.insert("runs", waiting);
+      const steps = await db.query("steps").collect();
+      const input = steps.find((step) => step.run === before._id && step.stage === "input")!;
+      await db.insert("steps", { ...without(input), run });
+      await db.delete("childPages", page._id);
+    });
+    expect(await rows("childPages")).toBeGreaterThan(0);
+    await use.app.drive();
+    expect(await use.app.status("weightyInTurn", id)).toMatchObject({ output: 5 });
     expect(await use.app.log()).toHaveLength(5);
     await use.app.expectNothingLeft();
   });

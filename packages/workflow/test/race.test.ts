@@ -192,6 +192,25 @@ describe("[S169] what the others have done is undone", () => {
     await use.app.expectNothingLeft();
   });
 
+  test("though it completes before the cancel of so many cases comes to it", async () => {
+    const id = await use.app.start("contested", { fastMs: 100, slowMs: 100 });
+    await use.app.advance(50);
+    // The race has 200 cases more, which are canceled in a page before that of the slow one.
+    await use.app.inComponent(async ({ db }) => {
+      const all = await db.query("runs").collect();
+      const slow = all.find(({ within }) => within?.startsWith("first.slow") === true)!;
+      const { _id, _creationTime, ...fields } = slow;
+      for (let n = 0; n < 200; n++)
+        await db.insert("runs", { ...fields, index: 1, childKey: `case ${n}` });
+      await db.patch("runs", _id, { index: 2 });
+      await db.patch("steps", slow.parentStep!, { total: 202, concurrency: 202 });
+    });
+    await use.app.drive();
+    expect(await use.app.status("contested", id)).toMatchObject({ output: { case: "fast" } });
+    expect(await use.app.log()).toEqual(["undo late", "undo held: canceled", "then fast"]);
+    await use.app.expectNothingLeft();
+  });
+
   test("a restart keeps the winner, or races once more", async () => {
     const id = await use.app.start("contested", { fails: ["then"] });
     await use.app.drive();

@@ -348,6 +348,49 @@ test("[S190] an executor that takes the place of a dead one looks for what was l
   expect(await app.leftovers()).toEqual(NOTHING_LEFT);
 });
 
+describe("[S187] a work that an end elsewhere leaves to the executor of limits", () => {
+  const keyed = { tenant: { perKey: 1 } };
+  const atOf = async (app: TestApp, what: string, label: string) =>
+    (await app.events(what)).find((event) => event.label === label)?.at ?? NaN;
+
+  test("starts with the next report of that, though its own line is long", async () => {
+    const { app, enqueue } = limited(keyed);
+    for (let n = 0; n < 30; n++) await enqueue(`a${n}`, { tenant: "a" }, 50);
+    await enqueue("b0", { tenant: "b" }, 300);
+    await enqueue("b1", { tenant: "b" }, 50);
+    await app.drive(1_000);
+    expect(await app.labels("start")).not.toContain("a29");
+    const waitedMs = (await atOf(app, "start", "b1")) - (await atOf(app, "end", "b0"));
+    expect(waitedMs).toBeLessThanOrEqual(150);
+    await app.driveOut();
+    expect(await app.leftovers()).toEqual(NOTHING_LEFT);
+  });
+
+  test("starts though the snapshot in which that looks a last time lacks it", async () => {
+    let lag = 0;
+    const app = new TestApp({}, () => lag);
+    const pool = new Workpool(components.workpool, { maxParallelism: 10, limits: keyed });
+    const enqueue = (label: string, tenant: string, ms: number) =>
+      app.t.mutation((ctx) =>
+        pool.enqueueAction(ctx, sleep, { label, ms }, { limits: { tenant } }),
+      );
+    await enqueue("a0", "a", 50);
+    await enqueue("a1", "a", 100);
+    await enqueue("b0", "b", 140);
+    await enqueue("b1", "b", 50);
+    await app.drive(145);
+    expect(await app.leftovers()).toMatchObject({ waiting: 1, limited: 0 });
+    lag = 20;
+    await app.drive(10);
+    lag = 0;
+    expect(await app.labels("start")).not.toContain("b1");
+    await app.drive(1_000);
+    expect(await app.labels("end")).toContain("b1");
+    await app.driveOut();
+    expect(await app.leftovers()).toEqual(NOTHING_LEFT);
+  });
+});
+
 test("[S187] who has looked at many lines in vain has the next ones looked at for each permit that is free", async () => {
   const { app, pool, enqueue } = limited({ api: { total: 2 }, tenant: { perKey: 1 } }, 50);
   const args = ["0", "1", "2", "3"].map((label) => ({ label, ms: 1_000 }));
