@@ -1,5 +1,6 @@
-// Which lines of the components the simulator's seeds execute: `node scripts/coverage.mjs --seeds
-// 1000`. Prints the share of each package, and the lines that nothing has executed.
+// Which lines of the components the simulator's seeds and scenes execute: `node
+// scripts/coverage.mjs --seeds 1000`. Prints the share of each package, and the lines that nothing
+// has executed.
 import { mkdirSync, readdirSync, readFileSync } from "node:fs";
 import { availableParallelism } from "node:os";
 import { dirname, join, relative, resolve } from "node:path";
@@ -18,6 +19,8 @@ const { values } = parseArgs({
 });
 const root = fileURLToPath(new URL("..", import.meta.url));
 const COUNTED = /^packages\/(workflow\/src\/component|workpool\/src)\//;
+/** More than there are. */
+const MOST_SCENES = 20;
 const LEFT_OUT = /_generated|\.config\.ts$|\/test\.ts$/;
 
 const DIGITS = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
@@ -73,16 +76,19 @@ const { outfile, remove } = await bundleSimulator({ isFromSource: true });
 try {
   const folder = join(dirname(outfile), "coverage");
   mkdirSync(folder);
-  await playSeeds(outfile, {
-    seeds: Number(values.seeds),
-    from: Number(values.from),
-    class: values.class,
-    profile: values.profile,
-    shrink: false,
-    processes: Number(values.processes),
-    env: { NODE_V8_COVERAGE: folder },
-    print: (line) => void (line.startsWith("seed") && console.log(line)),
-  });
+  const play = async (seeds, from, profile) =>
+    await playSeeds(outfile, {
+      seeds,
+      from,
+      class: values.class,
+      profile,
+      shrink: false,
+      processes: Number(values.processes),
+      env: { NODE_V8_COVERAGE: folder },
+      print: (line) => void (line.startsWith("seed") && console.log(line)),
+    });
+  await play(Number(values.seeds), Number(values.from), values.profile);
+  await play(MOST_SCENES, 1, "scenes");
   const all = readdirSync(folder)
     .map((file) => JSON.parse(readFileSync(join(folder, file), "utf8")))
     .flatMap(({ result }) => result.filter(({ url }) => url.endsWith("main.mjs")))

@@ -1411,6 +1411,22 @@ export const MUTANTS = [
     test: ["packages/workflow/test/inserting-children.test.ts", "for which there was no room"],
   },
   {
+    name: "sleeping-not-listed",
+    says: "a list of runs that sleep gives those that wait for an event",
+    file: "workflow/src/component/features/finding.ts",
+    find: 'sleeping: "sleep",',
+    replace: 'sleeping: "event",',
+    profile: "steer",
+  },
+  {
+    name: "tag-of-any-value",
+    says: "a list of runs with a tag gives all that have one of its name",
+    file: "workflow/src/component/features/finding.ts",
+    find: 'q.eq("name", name).eq("value", value)',
+    replace: 'q.eq("name", name)',
+    profile: "limits",
+  },
+  {
     name: "race-tells-no-causes",
     says: "a race of which all cases fail tells none of their errors",
     file: "workflow/src/component/features/racing.ts",

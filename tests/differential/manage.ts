@@ -36,6 +36,32 @@ export const send = internalMutationGeneric((ctx, { name, runId, event, value })
 const greedy = async ({ db }) => { for (;;) await db.query("large").filter((q) => q.eq(1, 2)).first(); };
 export const all = internalQueryGeneric(async (ctx, { name }) =>
   (await workflow.list(ctx, { workflow: of(name) }, { cursor: null, numItems: 100 })).page.map(({ runId, state }) => [runId, state]));
+export const lists = internalQueryGeneric(async (ctx, { name, states, doings, parents, tags }) => {
+  const first = { cursor: null, numItems: 100 };
+  const ofName = { workflow: of(name) };
+  const list = async (filter) => await workflow.list(ctx, { ...ofName, ...filter }, first);
+  const each = async (all, by) => Object.fromEntries(await Promise.all(all.map(async (value) => {
+    const filter = { [by]: by === "tag" ? { kind: value } : value };
+    const { page, isDone } = by === "parent" ? await workflow.list(ctx, filter, first) : await list(filter);
+    return [value, { runs: page.map(({ runId }) => runId), isDone }];
+  })));
+  const { page: placed } = await list({ places: true });
+  await list({ children: true, text: "n1" });
+  await list({ key: "key", outdated: true });
+  for (const node of Object.keys(of(name).definition.nodes)) await list({ node });
+  await limited.limits.list(ctx);
+  const { queue, limited: inLines } = await ctx.runQuery(components.workflow.listing.poolUse, {});
+  return {
+    inState: await each(states, "state"),
+    does: await each(doings, "doing"),
+    tagged: await each(tags, "tag"),
+    below: await each(parents, "parent"),
+    placed: placed.flatMap(({ runId, at }) => at === undefined ? [] : [runId]),
+    count: await workflow.bulk.count(ctx, ofName),
+    queued: queue.reduce((sum, { count }) => sum + count, 0),
+    inLines: inLines.reduce((sum, { count }) => sum + count, 0),
+  };
+});
 export const cancel = internalMutationGeneric((ctx, { runId }) => workflow.cancel(ctx, runId));
 export const pause = internalMutationGeneric((ctx, { runId }) => workflow.pause(ctx, runId));
 export const resume = internalMutationGeneric((ctx, { runId }) => workflow.resume(ctx, runId));

@@ -1,4 +1,5 @@
 import type { RunRow, StepRow } from "../differential/rest.js";
+import { lookAtLists } from "./lists.js";
 import type { Stage } from "./stage.js";
 
 /** What is shown of runs is what they are, and nothing stands still that nobody has harmed. */
@@ -35,6 +36,7 @@ export async function look(stage: Stage): Promise<void> {
   for (const { _id, state } of tops)
     if (areSame && tops.length <= 100 && told.get(_id) !== state)
       stage.problems.push(`${_id} is ${state}, and listed as ${told.get(_id)}`);
+  await lookAtLists(stage);
 }
 
 const isWait = ({ kind, endedAt }: StepRow) => kind === "event" && endedAt === undefined;

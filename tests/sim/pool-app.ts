@@ -12,7 +12,12 @@ import {
 } from "convex/server";
 import { v } from "convex/values";
 import type { ComponentApi } from "../../packages/workpool/src/component/_generated/component.js";
-import { FIRST_LIMITS, type WorkLimits, type WorkOrder } from "./pool-limits.js";
+import {
+  FIRST_LIMITS,
+  type LimitSteering,
+  type WorkLimits,
+  type WorkOrder,
+} from "./pool-limits.js";
 
 /** A work: what it does, and what its callback does. */
 export interface Work {
@@ -185,6 +190,11 @@ const works = {
     async (ctx, config: { maxParallelism: number; limits?: Limits }) =>
       void (await ctx.runMutation(components.workpool.config.update, config)),
   ),
+  // Which numbers fit is for the pool to say.
+  steerLimit: internalMutationGeneric(
+    async (ctx, { how, name, options }: LimitSteering) =>
+      await limited.limits[how](ctx, name, options as never),
+  ),
   repair: internalMutationGeneric(async (ctx) => {
     await pool.repair(ctx);
   }),
@@ -196,6 +206,8 @@ const works = {
     failed: await ctx.runQuery(components.workpool.views.failedCallbacks, PAGE),
     aside: await ctx.runQuery(components.workpool.setAside.list, {}),
     summary: await ctx.runQuery(components.workpool.views.summary, {}),
+    limits: await limited.limits.list(ctx),
+    ofKey: await limited.limits.get(ctx, "tenant", { key: "a" }),
   })),
 };
 

@@ -39,6 +39,36 @@ export function limitsOf(random: () => number): Limits {
   };
 }
 
+/** What an operator says of a limit. */
+export type LimitSteering = {
+  readonly how: "override" | "pause" | "resume" | "reset";
+  readonly name: keyof typeof FIRST_LIMITS;
+  readonly options: { readonly key?: string; readonly until?: number } & Partial<Limits[string]>;
+};
+
+export function steeringOf(random: () => number): LimitSteering {
+  const oneOf = <Each>(all: readonly Each[]): Each => all[Math.floor(random() * all.length)]!;
+  const how = oneOf(["override", "override", "pause", "resume", "reset"] as const);
+  const name = oneOf(["tenant", "tenant", "exports", "calls", "api"] as const);
+  const isOfKey = "perKey" in FIRST_LIMITS[name] && random() < 0.5;
+  const key = isOfKey ? { key: oneOf(["a", "b"]) } : {};
+  const most = 1 + Math.floor(random() * 4);
+  const rate = { rate: { limit: 5 * most, per: 10_000 } };
+  const numbers = { tenant: isOfKey ? { perKey: most } : { perKey: most, total: 2 * most } };
+  const ofAll = { ...numbers, exports: { total: most }, calls: rate, api: rate };
+  return { how, name, options: how === "override" ? { ...key, ...ofAll[name] } : key };
+}
+
+/** What ends all that operators have said. */
+export const UNSTEERED: readonly LimitSteering[] = Object.entries(FIRST_LIMITS).flatMap(
+  ([name, limit]) =>
+    ("perKey" in limit ? [{}, { key: "a" }, { key: "b" }] : [{}]).flatMap((options) =>
+      (["resume", "reset"] as const).map((how) => {
+        return { how, name: name as LimitSteering["name"], options };
+      }),
+    ),
+);
+
 /** What a work says of limits, and how it waits for them. */
 export function limitsOfWork(random: () => number): Pick<Work, "limits" | "waitAtMost"> {
   const share = random();

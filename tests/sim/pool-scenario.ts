@@ -1,7 +1,14 @@
 import { seeded } from "@stepwise/testing";
 import type { Limits } from "@stepwise/workpool";
 import type { Work } from "./pool-app.js";
-import { limitsOf, limitsOfWork, orderOfWork, usesOfLimits } from "./pool-limits.js";
+import {
+  limitsOf,
+  type LimitSteering,
+  limitsOfWork,
+  orderOfWork,
+  steeringOf,
+  usesOfLimits,
+} from "./pool-limits.js";
 import { type Blow, type Entry, faultsOf, type Scenario } from "./scenario.js";
 
 /** What is done from outside to a pool of its own. Which work: a number from 0 to 1. */
@@ -10,6 +17,7 @@ export type PoolDeed =
   | { readonly does: "cancel work"; readonly which: number }
   | { readonly does: "cancel all"; readonly limit: number }
   | { readonly does: "limit"; readonly maxParallelism: number; readonly limits?: Limits }
+  | ({ readonly does: "steer limit" } & LimitSteering)
   | { readonly does: "repair" }
   | { readonly does: "look" };
 
@@ -30,6 +38,7 @@ export function poolScenarioOf(seed: number, of: Scenario["class"]): PoolScenari
   // Drawn apart, so that the rest of a seed's scenario is the same without them.
   const ofLimits = seeded(seed ^ 0x11317);
   const hasLimits = ofLimits() < 0.6;
+  const ofSteering = seeded(seed ^ 0x57ee2);
   const ofOrder = seeded(seed ^ 0x0bde2);
   const hasOrder = ofOrder() < 0.4;
   let count = 0;
@@ -77,7 +86,12 @@ export function poolScenarioOf(seed: number, of: Scenario["class"]): PoolScenari
     return { on: "event" as const, nth: nth(600), ...deed() };
   });
   const faults = random() < 0.5 ? faultsOf(random) : [];
-  const plan = [{ on: "event" as const, nth: 1, ...first }, ...deeds, ...faults];
+  const isSteered = hasLimits && ofSteering() < 0.5;
+  const steers = Array.from({ length: isSteered ? 1 + Math.floor(ofSteering() * 5) : 0 }, () => {
+    const nth = Math.floor(Math.exp(ofSteering() * Math.log(300)));
+    return { on: "event", nth, does: "steer limit", ...steeringOf(ofSteering) } as const;
+  });
+  const plan = [{ on: "event" as const, nth: 1, ...first }, ...deeds, ...faults, ...steers];
   return {
     seed,
     class: of,

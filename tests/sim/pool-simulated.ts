@@ -10,7 +10,7 @@ import type { PoolEntry, PoolScenario } from "./pool-scenario.js";
 import type { Outcome } from "./simulated.js";
 import { Idle } from "./idle.js";
 import { plantLarge } from "./large.js";
-import { FIRST_LIMITS, PoolLimits } from "./pool-limits.js";
+import { FIRST_LIMITS, PoolLimits, UNSTEERED } from "./pool-limits.js";
 import { HeldWorks, PoolHolds } from "./pool-holds.js";
 import { PoolLines } from "./pool-lines.js";
 import { PoolOrder } from "./pool-order.js";
@@ -77,6 +77,8 @@ class PoolSimulation {
       this.#isOver = true;
       await this.#done(deployment.mutation("works:repair"));
       await this.#done(this.#limit(3));
+      if (scenario.plan.some((entry) => entry.on === "event" && entry.does === "steer limit"))
+        for (const each of UNSTEERED) await this.#done(this.#call("steerLimit", { ...each }));
       await this.#drive();
       await this.#check();
       await this.#checkRest();
@@ -246,6 +248,10 @@ class PoolSimulation {
         return void this.#call("cancelAll", { limit: what.limit });
       case "limit":
         return void this.#limit(what.maxParallelism, what.limits).catch(() => {});
+      case "steer limit": {
+        const { how, name, options } = what;
+        return void this.#call("steerLimit", { how, name, options });
+      }
       case "repair":
         return void this.#call("repair", {});
       case "look":

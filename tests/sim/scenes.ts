@@ -1,4 +1,4 @@
-import type { Scenario } from "./scenario.js";
+import { ENCORE, type Scenario } from "./scenario.js";
 
 /*
  * What seeds come to too seldom: moments that must meet, written down. The numbers of their seeds
@@ -47,6 +47,48 @@ export const canceledAsItComes = defineWorkflow({ input })
         const sent = { ...to, nth: 96, does: "send", event: 0 } as const;
         return [sent, { ...to, nth: 97 + index, does: "cancel" } as const];
       }).flat(),
+    ],
+  ),
+  // Old iterations are removed with what is below them, and it goes on from one that is kept.
+  scene(
+    "goesOnFromIteration",
+    `
+export const goesOnFromIteration = defineWorkflow({ input })
+  .loop("again", {
+    initial: () => 0,
+    body: (b) => b
+      .each("items", {
+        of: ({ input }) => [input.n],
+        body: (c) => c.step("does", { mutation: async (ctx, { input }, info) => change(ctx, info, "does", { input }) }),
+      })
+      .step("next", { query: (_ctx, { loop }) => loop.iteration }),
+    until: ({ loop }) => loop.iteration >= 215,
+    maxIterations: 215,
+  })
+  .step("after", { mutation: async (ctx, { input }, info) => change(ctx, info, "after", { input }) });
+`,
+    [
+      { on: "event", nth: ENCORE, does: "restart", run: 0, from: 0, iteration: 150 },
+      { on: "event", nth: ENCORE, does: "restart", run: 0, from: 0, iteration: 215, input: true },
+      { on: "event", nth: ENCORE, does: "restart", run: 0, from: 0, iteration: 50 },
+    ],
+  ),
+  // Children that are inserted in pages: paused, resumed, and canceled before all are there.
+  scene(
+    "comesInPages",
+    `
+export const naps = defineWorkflow({ input }).sleep("nap", 600_000);
+export const comesInPages = defineWorkflow({ input })
+  .parent("all", {
+    children: ({ input }) => Array.from({ length: 1_050 }, () => child(naps, input)),
+    tolerate: "all",
+  });
+`,
+    [
+      { on: "event", nth: 8, does: "pause", run: 0 },
+      { on: "event", nth: 14, does: "resume", run: 0 },
+      { on: "event", nth: 20, does: "cancel", run: 0 },
+      { on: "event", nth: 24, does: "look" },
     ],
   ),
 ].map((each, index) => ({ ...each, seed: index + 1 }));
