@@ -1,7 +1,8 @@
 import { type Node, ts, type TypeScript } from "../typescript.js";
 import type { Fields } from "../plan/schema.js";
 import type { AppModules, Declared, Module } from "./app-modules.js";
-import { allBelow } from "./descendants.js";
+import { calledWith, type Seen, some } from "./called-with.js";
+import { isFunctionNode, returnedBy } from "./functions.js";
 import type { DefinitionFile } from "./parser.js";
 import { hashOfSource, moduleOf } from "./tokens.js";
 
@@ -10,14 +11,10 @@ export const fieldsOf = (schema: Node, file: DefinitionFile) =>
   fieldsIn({ node: schema, module: moduleOf(file) }, file.modules);
 
 /** What changes nothing in the fields of an object. */
-const ofWhole = ["describe", "meta", "strict", "strip", "loose", "passthrough"];
+const ofWhole = "describe meta register clone strict strip loose passthrough".split(" ");
 
-/** What takes a missing value if the schema does that it is called of, or one of those it is given. */
-const ofValue = /^(nullable|readonly|brand|refine|superRefine|check|overwrite|transform|or|union)$/;
-/** What does if what a value goes through does, first of all. */
-const ofFirst = /^(pipe|codec|preprocess)$/;
-/** What takes a missing value that a schema before it has let through. */
-const ofAny = /^(any|unknown|undefined|void|transform)$/;
+/** What gives the same for a missing value as the schema that it is called of. */
+const asItIs = /^(describe|meta|register|clone|readonly|brand|refine|superRefine|check|overwrite)$/;
 
 /** How many calls and names are followed: a schema may stand for itself by mistake. */
 const maxDepth = 50;
@@ -62,55 +59,59 @@ function fieldText(schema: Declared, modules: AppModules, flag = "", depth = 0):
       fieldText({ node: of, module }, modules, then, depth + 1);
     if (/^(_?default|prefault|catch)$/.test(method)) return next(inner, "=");
     if (/^(optional|exactOptional)$/.test(method)) return next(inner, flag || "?");
-    if (!isOfLibrary && /^(describe|meta)$/.test(method)) return next(inner, flag);
+    if (!isOfLibrary && /^(describe|meta|register|clone)$/.test(method)) return next(inner, flag);
   }
-  const given = [...(isOfLibrary || of === undefined ? [] : [of]), ...(args ?? [])];
-  const isOf = (methods: RegExp) => method !== undefined && methods.test(method);
-  const parts = isOf(ofValue) ? given : isOf(ofFirst) ? given.slice(0, 1) : [];
-  if (method === "preprocess") parts.push(...given.slice(1));
-  const mayBeAbsent = (part: TypeScript.Node): boolean => {
-    if (ts.isArrayLiteralExpression(part)) return part.elements.some(mayBeAbsent);
-    // What follows a schema sees what that has let through.
-    if (ts.isArrowFunction(part) || ts.isFunctionExpression(part))
-      return isOfLibrary && fillsIn(part);
-    return /[?=]$/.test(fieldText({ node: part, module }, modules, "", depth + 1));
-  };
-  // What is piped on has to be there by then, or may be absent there, too.
-  const isPassed = ([first, then]: readonly TypeScript.Node[]): boolean =>
-    first === undefined ||
-    then === undefined ||
-    makesValue({ node: first, module }, modules) ||
-    mayBeAbsent(then) ||
-    ofAny.test(calledIn(then)?.method ?? "");
-  const isLoose =
-    method === "nullish" ||
-    (depth < maxDepth && parts.some(mayBeAbsent) && (method !== "pipe" || isPassed(given)));
+  const isLoose = parsed(schema, undefined, modules, true) !== undefined;
   return hashOfSource([node], module, modules) + (flag || (isLoose ? "?" : ""));
 }
 
-/** Says whether a schema that takes a missing value gives one in its place, as far as is seen. */
-function makesValue(schema: Declared, modules: AppModules): boolean {
-  const { node } = valueOf(schema, modules);
-  if (fieldText(schema, modules).includes("=")) return true;
-  const isFilling = (part: Node) =>
-    (ts.isArrowFunction(part) || ts.isFunctionExpression(part)) && fillsIn(part);
-  return allBelow(node).some(isFilling);
-}
-
-/** Says whether a function shows that it gives something for what is missing: by `=` or `??`. */
-function fillsIn({
-  parameters: [value],
-  body,
-}: TypeScript.FunctionLike & { body?: Node }): boolean {
-  if (value === undefined || body === undefined) return false;
-  const { name, initializer } = value;
-  const isFilling = (part: Node) =>
-    ts.isBinaryExpression(part) &&
-    /^(\?\?|\|\|)=?$/.test(ts.tokenToString(part.operatorToken.kind) ?? "") &&
-    ts.isIdentifier(name) &&
-    ts.isIdentifier(part.left) &&
-    part.left.text === name.text;
-  return initializer !== undefined || [body, ...allBelow(body)].some(isFilling);
+/**
+ * Returns what a schema gives for a value; undefined if it refuses that, or if it is not seen.
+ * Other values than `undefined` and `null` are not compared with what it takes.
+ *
+ * @param isAbsent whether the field is missing, and nothing was made in its place
+ */
+function parsed(
+  schema: Declared,
+  value: unknown,
+  modules: AppModules,
+  isAbsent: boolean,
+  depth = 0,
+): Seen | undefined {
+  const { node, module } = valueOf(schema, modules);
+  const { of, method = "", args = [] } = calledIn(node) ?? {};
+  const same = { value };
+  const fits = value != null && !Number.isNaN(value) ? same : undefined;
+  if (of === undefined || depth > maxDepth) return fits;
+  const isOfLibrary = libraryOf(of, module) !== undefined;
+  const [inner, then] = isOfLibrary ? args : [of, ...args];
+  const through = (part: Node | undefined, given = same, absent = isAbsent) =>
+    part && parsed({ node: part, module }, given.value, modules, absent, depth + 1);
+  // A function that is not seen is taken to hand on what is missing.
+  const called = (fn: Node | undefined, given = same) =>
+    (fn && calledWith(valueOf({ node: fn, module }, modules).node, given.value)) ?? given;
+  const is = (methods: RegExp) => methods.test(method);
+  if (is(asItIs)) return through(inner);
+  if (is(/^(any|unknown|undefined|void)$/)) return isAbsent ? undefined : same;
+  if (is(/^(optional|exactOptional|nullish)$/) && value === undefined) return same;
+  if (is(/^(nullable|nullish|null)$/) && value === null) return same;
+  if (is(/^(optional|exactOptional|nullish|nullable)$/)) return through(inner);
+  if (is(/^(_?default|prefault)$/) && value === undefined) return { value: some };
+  if (is(/^(_?default|prefault)$/)) return through(inner);
+  if (is(/^catch$/)) return through(inner) ?? { value: some };
+  if (is(/^(union|or)$/)) {
+    const parts = (isOfLibrary ? [...args] : [of, ...args]).flatMap((part) =>
+      ts.isArrayLiteralExpression(part) ? [...part.elements] : [part],
+    );
+    return parts.map((part) => through(part)).find((found) => found !== undefined);
+  }
+  if (is(/^lazy$/)) return inner && isFunctionNode(inner) ? through(returnedBy(inner)) : fits;
+  if (is(/^preprocess$/)) return through(then, called(inner), false);
+  if (is(/^transform$/) && isOfLibrary) return called(inner);
+  const first = is(/^(transform|pipe|codec)$/) ? through(inner) : undefined;
+  if (first === undefined) return fits;
+  if (is(/^codec$/)) return { value: some };
+  return is(/^pipe$/) ? through(then, first, false) : called(then, first);
 }
 
 /** What an expression is without parentheses and types, or what the name in it stands for. */
