@@ -77,7 +77,7 @@ test(
 
 test("[S168] a removed case is out; if no other wins, the run stops; if it has won, it keeps that", async () => {
   const gone =
-    "first.quick stops: the case is removed: in a race that goes on it is out, and the run stops if no other case wins";
+    "first.quick stops: the case is removed: runs that are in it stop; its case is then out of the race, and the run stops if no other case wins";
   const before = app(race([ends("slow", 4), ends("quick", 2)]) + LAST);
   const now = app(race([ends("slow", 4)]) + LAST);
   expect(await verdictOf(before, now)).toEqual([gone]);

@@ -87,7 +87,7 @@ function compareWorkflow(before: WorkflowThen, now: WorkflowThen): Change[] {
     ...(differ(optionsOf(before), optionsOf(now))
       ? [safe(now, `other options: they hold for what starts from now on${retryToo(before, now)}`)]
       : []),
-    ...goneCases.map(({ path, keys, made, is = "case" }): Change => {
+    ...goneCases.map(({ path, keys, made, ends = "", is }): Change => {
       const what = is === "branch" ? is : "case";
       const given =
         is === "case"
@@ -97,10 +97,7 @@ function compareWorkflow(before: WorkflowThen, now: WorkflowThen): Change[] {
         made === undefined
           ? ""
           : `, and so do those that come to it with ${quote(made)}, which was given before`;
-      const message =
-        is === "rival"
-          ? "the case is removed: in a race that goes on it is out, and the run stops if no other case wins"
-          : `the ${what} is removed: runs that are in it stop${come}`;
+      const message = `the ${what} is removed: runs that are in it stop${come}${ends}`;
       return {
         workflow: now.name,
         node: path,

@@ -57,7 +57,7 @@ interface Line extends Pick<LinePair, "ends"> {
   readonly nodes: readonly NodeThen[];
 }
 
-interface Gone extends Pick<Line, "is"> {
+interface Gone extends Pick<Line, "is" | "ends"> {
   readonly path: string;
   readonly keys: readonly string[];
   /** The key that it had, if a value that is made already can be that, and no case takes it. */
@@ -89,7 +89,7 @@ export function linePairs(before: WorkflowThen, now: WorkflowThen) {
       const keys = [...cases.map((each) => each.key ?? ""), key ?? ""];
       const matched = keysNow(cases[0]);
       const made = matched?.includes("default") === false ? key : undefined;
-      if (cases.length > 0) goneCases.push({ path: inside, keys, is, made });
+      if (cases.length > 0) goneCases.push({ path: inside, keys, is, ends, made });
       return [];
     },
   );
@@ -106,7 +106,7 @@ function linesOf(nodes: readonly NodeThen[], of: Omit<Line, "nodes"> = top): Lin
   const inner = nodes.flatMap((node) => {
     const stored = joined(of.stored, node.storage ?? node.name);
     const inside = joined(of.inside, node.name);
-    const ends = endsIn(node) ?? of.ends;
+    const ends = endsIn(node, of.ends);
     return (node.bodies ?? []).flatMap(({ key, storage = key, nodes: within }) => {
       if (!hasKeys(node)) return linesOf(within, { stored, inside, ends });
       const names = { stored: joined(stored, storage), inside: joined(inside, inPath(key)) };
@@ -128,13 +128,16 @@ function linesOf(nodes: readonly NodeThen[], of: Omit<Line, "nodes"> = top): Lin
   return [{ ...of, nodes }, ...inner];
 }
 
-/** What comes of a case, a branch or an item that stops, if its run may go on. */
-function endsIn(node: NodeThen): string | undefined {
+/**
+ * What comes of a case, a branch or an item that stops, if its run may go on.
+ * @param around the same of what its node is in
+ */
+function endsIn(node: NodeThen, around: string | undefined): string | undefined {
   if (!hasRivals(node))
-    return "tolerate" in node.options ? "; it counts as failed for `tolerate`" : undefined;
-  return node.options["first"] === "any"
-    ? "; its case has then failed, which may win the race"
-    : "; its case is then out of the race, and the run stops if no other case wins";
+    return "tolerate" in node.options ? "; it counts as failed for `tolerate`" : around;
+  if (node.options["first"] === "any") return "; its case has then failed, which may win the race";
+  const all = around === undefined ? "run stops" : "race fails";
+  return `; its case is then out of the race, and the ${all} if no other case wins${around ?? ""}`;
 }
 
 const top = { stored: "", inside: "" };

@@ -434,6 +434,25 @@ test("[S117] what stops in a branch or an item whose failures are tolerated coun
   ]);
 });
 
+test("[S117] what stops in a race inside an item whose failure is tolerated stops no run", async () => {
+  const each = (inside: string, options = "") =>
+    `.each("e", { of: () => [1], body: (b) => b.race("r", { cases: { x: (b) => b${inside}, y: (b) => b${a} } })${options} })`;
+  const messages = async (was: string, is: string, options?: string) =>
+    compare(await planOf(each(was, options)), await planOf(each(is, options))).map(
+      ({ message }) => message,
+    );
+  const out = "stop; its case is then out of the race, and the";
+  expect(await messages(a + b, b)).toEqual([
+    gone.replace("stop;", `${out} run stops if no other case wins;`),
+  ]);
+  expect(await messages(a + b, b, ', tolerate: "all"')).toEqual([
+    gone.replace(
+      "stop;",
+      `${out} race fails if no other case wins; it counts as failed for \`tolerate\`;`,
+    ),
+  ]);
+});
+
 test("[S116] where a node seems to be renamed, what to write is the hint", async () => {
   const [change] = compare(
     await planOf(loop(a + b)),
