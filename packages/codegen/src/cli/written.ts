@@ -7,7 +7,7 @@ import { noWorkflow, tombstoneNames } from "./report.js";
 import { printTo, type Terminal } from "./terminal.js";
 
 export function report(
-  { plan }: CompileResult,
+  { plan, ok }: CompileResult,
   { written, removed }: Written,
   folder: string,
   elapsedMs: number,
@@ -24,7 +24,7 @@ export function report(
   if (lines.length > 0 && tombstones.length > 0)
     lines.push(colors.dim(`kept for runs in flight: ${tombstones.join(", ")} (see check --drop)`));
   if (plan.workflows.length === 0) return [...lines, noWorkflow(folder)].join("\n");
-  const changes = lines.length === 0 ? colors.dim(" Everything is up to date.") : "";
+  const changes = lines.length === 0 && ok ? colors.dim(" Everything is up to date.") : "";
   return [...lines, `${countsText(counted(plan), elapsedMs)}${changes}`].join("\n");
 }
 

@@ -188,6 +188,9 @@ test("a new workflow with an error takes nothing from the others, and neither do
   expect(first.code).toBe(1);
   expect(first.err).toMatch(/SW1006[^]*1 error\. Only what is without errors is written\./);
   expect(first.out).toContain("wrote convex/_workflows/sound.ts");
+  const again = await workflowCodegen();
+  expect(again).toMatchObject({ code: 1, err: first.err });
+  expect(seconds(again.out)).toBe("1 workflow, 1 node, in 0 ms.\n");
   const made = await filesIn(join(convex, "_workflows"));
   expect(Object.keys(made)).not.toContain("broken.ts");
   expect(Object.keys(made)).not.toContain("user.ts");
