@@ -1,5 +1,5 @@
 import { type Node, ts } from "../typescript.js";
-import { type FunctionNode, functionOf, isFunctionNode, returnedBy } from "./functions.js";
+import { type FunctionNode, functionOf, isFunctionNode, returnedBy, unwrap } from "./functions.js";
 import { heldBy } from "./known.js";
 import type { DefinitionFile } from "./parser.js";
 
@@ -19,26 +19,46 @@ export function functionFrom(
 ): FoundFunction | undefined {
   const own = functionOf(node, file);
   if (own !== undefined) return { fn: own, file };
-  const { node: made = node, file: within } = madeBy(node, file, links);
+  const { node: made = node, file: within } = madeBy({ node, file }, links);
   return isFunctionNode(made) ? { fn: made, file: within } : undefined;
+}
+
+/** An expression in the function, or at the call, that it is written in. */
+export interface Placed {
+  readonly node: Node;
+  readonly file: DefinitionFile;
+  /** What is given for the names that the function around it takes. */
+  readonly taken?: ReadonlyMap<string, Placed> | undefined;
+}
+
+interface Made extends Partial<Placed> {
+  readonly file: DefinitionFile;
+  readonly isMade: boolean;
 }
 
 /**
  * Returns what an expression stands for, also if it calls a function that does nothing but give it.
  */
-export function madeBy(
-  node: Node,
-  file: DefinitionFile,
-  links = 0,
-): { readonly node?: Node; readonly file: DefinitionFile; readonly isMade: boolean } {
+export function madeBy({ node, file, taken }: Placed, links = 0): Made {
   // Most are written here.
-  if (ts.isObjectLiteralExpression(node)) return { node, file, isMade: false };
+  if (ts.isObjectLiteralExpression(node)) return { node, file, taken, isMade: false };
+  const given = ts.isIdentifier(node) ? taken?.get(node.text) : undefined;
+  if (given !== undefined) return { ...madeBy(given, links), isMade: true };
   const held = links > maxLinks ? undefined : heldBy(node, file, file.modules);
   if (held === undefined) return { file, isMade: false };
   const within = file.of(held.module);
   if (!ts.isCallExpression(held.node)) return { node: held.node, file: within, isMade: false };
-  const maker = functionFrom(held.node.expression, within, links + 1);
+  const { expression, arguments: all } = held.node;
+  const maker = functionFrom(expression, within, links + 1);
   const made = maker && returnedBy(maker.fn);
   if (made === undefined) return { node: held.node, file: within, isMade: false };
-  return { ...madeBy(made, maker!.file, links + 1), isMade: true };
+  // A name of a const is not of the function that the const is used in.
+  const around = held.node === node ? taken : undefined;
+  const named = maker!.fn.parameters.flatMap(({ name, dotDotDotToken }, at) => {
+    const each = all.slice(0, at + 1).some(ts.isSpreadElement) ? undefined : all[at];
+    if (each === undefined || dotDotDotToken || !ts.isIdentifier(name)) return [];
+    return [[name.text, { node: each, file: within, taken: around }] as const];
+  });
+  const inside = { node: unwrap(made), file: maker!.file, taken: new Map(named) };
+  return { ...madeBy(inside, links + 1), isMade: true };
 }

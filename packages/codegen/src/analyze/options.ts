@@ -5,7 +5,7 @@ import type { FunctionKind, Policy } from "../plan/schema.js";
 import type { DefinitionFile } from "./parser.js";
 import { isAbsent, type Option, readOption, unwrap } from "./functions.js";
 import { constantText, knownValue, staysAsItIs } from "./known.js";
-import { madeBy } from "./made.js";
+import { madeBy, type Placed } from "./made.js";
 import { moduleOf } from "./tokens.js";
 import type { CodeName } from "../diagnostics/codes.js";
 import { meant, nearest } from "../diagnostics/nearest.js";
@@ -15,7 +15,11 @@ export const handlerKinds: readonly FunctionKind[] = ["action", "mutation", "que
 export const policies: readonly string[] = ["retry", "timeout", "isolate"];
 
 /** Options by their names. `rest` is what may hold others, as it is not seen. */
-export type Options = ReadonlyMap<string, Option> & { readonly rest?: readonly Node[] | undefined };
+export type Options = ReadonlyMap<string, Option> & {
+  readonly rest?: readonly Node[] | undefined;
+  /** Those that are `undefined`, which a spread takes away. */
+  readonly absent?: ReadonlySet<string>;
+};
 
 /** Reads options. Those that are not written here, or in a const of this file, are computed. */
 export function readOptions(
@@ -51,14 +55,16 @@ export function optionsIn(
   file: DefinitionFile,
   areBodies = false,
   seen: readonly Node[] = [],
+  taken?: Placed["taken"],
 ): Options {
   const node = unwrap(expression);
-  const { node: held, file: within, isMade } = madeBy(node, file);
+  const { node: held, file: within, isMade, taken: given } = madeBy({ node, file, taken });
   if (held !== undefined && ts.isConditionalExpression(held) && !seen.includes(held))
     return eitherOf(held, expression, within, areBodies, [...seen, held]);
   if (held === undefined || !ts.isObjectLiteralExpression(held) || seen.includes(held))
     return Object.assign(new Map<string, Option>(), { rest: [expression] });
   const options = new Map<string, Option>();
+  const absent = new Set<string>();
   const rest: Node[] = [];
   const stays = (name: string) => areBodies || structural.has(name);
   const computed = (by: Node) => {
@@ -69,12 +75,19 @@ export function optionsIn(
     const option = readOption(property, (key) => constantText(key, within));
     const isSpread = ts.isSpreadAssignment(property);
     const spread = isSpread
-      ? optionsIn(property.expression, within, areBodies, [...seen, held])
+      ? optionsIn(property.expression, within, areBodies, [...seen, held], given)
       : undefined;
+    for (const name of spread?.rest === undefined ? (spread?.absent ?? []) : []) {
+      options.delete(name);
+      absent.add(name);
+    }
     for (const each of option === undefined ? (spread?.values() ?? []) : [option]) {
+      const { name } = each;
       // The last one of a name is the one that counts.
-      options.delete(each.name);
-      if (!isAbsent(each.value)) options.set(each.name, each);
+      options.delete(name);
+      absent.delete(name);
+      if (isAbsent(each.value)) absent.add(name);
+      else options.set(name, each);
     }
     if (option !== undefined || (isSpread && spread?.rest === undefined)) continue;
     rest.push(property);
@@ -93,8 +106,10 @@ export function optionsIn(
     return Object.assign(new Map(seen), { rest: areBodies ? hidden : [expression] });
   }
   // Something else may change what a const holds.
-  if (held !== node && !staysAsItIs(held, moduleOf(file))) computed(held.parent);
-  return Object.assign(options, { rest: hidden });
+  const mayChange = held !== node && !staysAsItIs(held, moduleOf(file));
+  if (mayChange) computed(held.parent);
+  const unseen = mayChange && absent.size > 0 ? [expression] : undefined;
+  return Object.assign(options, { rest: hidden ?? unseen, absent });
 }
 
 /** Returns the options with functions that both sides of a condition have. */

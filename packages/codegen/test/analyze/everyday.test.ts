@@ -51,6 +51,12 @@ test.each([
     ["s"],
   ],
   [
+    "options that functions add to",
+    "const slow = (h, more = {}) => ({ timeout: '1h', ...h, ...more }), retried = (h) => ({ ...h, retry: true });",
+    ".step('s', retried(slow({ action: f }))).step('t', parts.retried(slow({ query: f }))).event('e', slow({ schema: input }))",
+    ["s", "t", "e"],
+  ],
+  [
     "nodes before a helper",
     "",
     branch("(b) => parts.work(b.step('pre', { query: () => 1 }))"),
@@ -127,6 +133,18 @@ test.each([
     "a compensation in options that hang on one",
     "const undo = { compensate: { mutation: g } };",
     ".step('s', isDev ? { action: f, ...undo } : { action: g, ...undo })",
+    "SW1205 a.workflow.ts:8",
+  ],
+  [
+    "options of what a function takes among others",
+    "const h = (...all) => ({ ...all[0] });",
+    ".step('s', h({ action: f }))",
+    "SW1205 a.workflow.ts:8",
+  ],
+  [
+    "options that a function takes by a pattern",
+    "const h = ({ ...all }) => ({ ...all });",
+    ".step('s', h({ action: f }))",
     "SW1205 a.workflow.ts:8",
   ],
   [

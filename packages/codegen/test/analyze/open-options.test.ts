@@ -8,6 +8,9 @@ import { shared } from "./shared";
 const fixed = { retry: true };
 const changed = { retry: true };
 changed.retry = false;
+const none = { retry: undefined };
+const later = { retry: undefined };
+later.retry = true;
 const input = z.object({});
 `;
 
@@ -29,6 +32,16 @@ test.each([
   ["a getter", "get retry() { return true; }, action", null, undefined],
   ["under a computed name", "[shared]: true, action", null, null],
   ["called", "...fixed, timeout: shared(), action", 5, null],
+  ["taken away by a spread", "retry: true, ...{ retry: undefined }, action", 1, undefined],
+  ["taken away by a const", "retry: true, ...none, action", 1, undefined],
+  ["taken away, and given again", "...none, retry: true, action", 5, undefined],
+  ["perhaps taken away", "retry: true, ...later, action", null, null],
+  [
+    "a kind that is taken away",
+    "mutation: shared, ...{ mutation: undefined }, action",
+    1,
+    undefined,
+  ],
 ])(
   "[S151] explain says if an option is computed: %s",
   async (_of, options, attempts, timeoutMs) => {
@@ -91,3 +104,27 @@ export const flow = defineWorkflow(all).step("a", { query: () => 1 });`;
   expect(diagnostics).toEqual([]);
   expect(plan.workflows[0]?.input.kind).toBe("definition");
 });
+
+const berlin = { at: "02:30", zone: "Europe/Berlin" };
+
+test.each([
+  ["is written", ".sleep('z', { at: '02:30', zone: 'Europe/Berlin' })", berlin],
+  ["a const holds, and nothing changes", ".sleep('z', time)", berlin],
+  ["a const holds, and something changes", ".sleep('z', time); time.zone = shared.zone", undefined],
+  ["a const holds, and something else gets", ".sleep('z', time); shared(time)", undefined],
+  ["what is refused is changed", ".sleep('z', wrong); wrong.zone = 'Asia/Tokyo'", undefined],
+])(
+  "[S151] a time of day is in the plan only if it stays as it is: it %s",
+  async (_how, nodes, duration) => {
+    const times = `const time = { at: '02:30', zone: 'Europe/Berlin' };
+const wrong: any = { at: '02:30', zone: '' };`;
+    const text = `${head}${times}\nexport const flow = defineWorkflow({ input })${nodes};`;
+    const { plan, diagnostics } = await new Compiler().compileSources([
+      { file: "a.workflow.ts", text },
+    ]);
+    expect(diagnostics).toEqual([]);
+    const [sleep] = plan.workflows[0]?.nodes ?? [];
+    expect(sleep?.options["duration"]).toEqual(duration);
+    expect(sleep?.stages[0]?.reads).toEqual([]);
+  },
+);

@@ -22,11 +22,10 @@ export const sleep: NodeKind = {
       const hint = 'write it after the name: `.sleep("settle", "10m")`, or a function of the scope';
       file.report("missingOption", at, `${label} has no duration`, hint);
     }
-    const value = nameNode && heldIn(nameNode, file);
     // Also one that cannot be read gives nothing.
-    const reads = value === undefined ? [] : readsIfFunction(value, file);
+    const reads = nameNode === undefined ? [] : readsIfFunction(nameNode, file);
     const options: Options = new Map(
-      value && [["duration", { name: "duration", nameNode, value }]],
+      nameNode && [["duration", { name: "duration", nameNode, value: nameNode }]],
     );
     const given = givenOptions(options, file);
     const policy = { values: plannedValues(given, ["duration"]), computed: [], given };
@@ -34,11 +33,6 @@ export const sleep: NodeKind = {
     return { stages: [stagePlan(ofNode(named), work, { visible }, file)], options };
   },
 };
-
-function heldIn(value: Node, file: DefinitionFile): Node {
-  const node = unwrap(value);
-  return (ts.isIdentifier(node) ? constantOf(node, file) : undefined) ?? value;
-}
 
 /**
  * Returns what a value reads that may be a function of the scope: everything, if it is not seen.
@@ -51,7 +45,8 @@ function readsIfFunction(value: Node, file: DefinitionFile): Reads {
 
 /** Says whether an expression cannot be a function, whatever it gives. */
 function isDuration(value: Node, file: DefinitionFile): boolean {
-  const node = unwrap(heldIn(value, file));
+  const named = unwrap(value);
+  const node = (ts.isIdentifier(named) ? constantOf(named, file) : undefined) ?? named;
   return (
     isScalar(knownValue(node, file)) ||
     ts.isObjectLiteralExpression(node) ||
