@@ -130,23 +130,24 @@ export interface Option {
 /** Returns what a property gives an options object; undefined for a spread or a computed name. */
 export function readOption(
   property: TypeScript.ObjectLiteralElementLike,
-  nameOfKey: (key: Node) => string | undefined = stringOf,
+  textOf?: (computed: Node) => string | undefined,
 ): Option | undefined {
   if (ts.isSpreadAssignment(property)) return undefined;
   const { name: nameNode } = property;
   if (ts.isShorthandPropertyAssignment(property))
     return { name: property.name.text, nameNode, value: nameNode };
-  const name = optionName(nameNode, nameOfKey);
+  const name = keyText(nameNode, textOf);
   const value = ts.isPropertyAssignment(property) ? property.initializer : property;
   // `__proto__: other` makes all that the other object has options too.
   return name === undefined || name === "__proto__" ? undefined : { name, nameNode, value };
 }
 
-function optionName(
-  node: TypeScript.PropertyName,
-  nameOfKey: (key: Node) => string | undefined,
+/** The name of a property or in a pattern. @param textOf gives that of a computed one */
+export function keyText(
+  key: Node,
+  textOf: (computed: Node) => string | undefined = stringOf,
 ): string | undefined {
-  if (ts.isComputedPropertyName(node)) return nameOfKey(node.expression);
-  if (ts.isNumericLiteral(node)) return String(Number(node.text));
-  return ts.isIdentifier(node) || ts.isStringLiteral(node) ? node.text : undefined;
+  if (ts.isComputedPropertyName(key)) return textOf(key.expression);
+  if (ts.isNumericLiteral(key)) return String(Number(key.text));
+  return ts.isIdentifier(key) ? key.text : stringOf(key);
 }

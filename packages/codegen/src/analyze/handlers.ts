@@ -2,7 +2,8 @@ import { type Node, ts, type TypeScript } from "../typescript.js";
 import { computedReference } from "../plan/constants.js";
 import type { FunctionKind, LimitName, Read } from "../plan/schema.js";
 import type { DefinitionFile } from "./parser.js";
-import { functionOf, isCalled, referencePath, stringOf, unwrap, wrapping } from "./functions.js";
+import { functionOf, isCalled, keyText, referencePath, stringOf } from "./functions.js";
+import { unwrap, wrapping } from "./functions.js";
 import type { FunctionNode, Option } from "./functions.js";
 import { fileOf, handlerKinds, type Options, optionsIn } from "./options.js";
 import { policyOf, readOptions, reportUnknown, slipHint, slipOf } from "./options.js";
@@ -256,12 +257,6 @@ function readsOfPattern(
 
 const fieldsOf = (reads: Reads): readonly string[] | undefined =>
   reads === "*" ? undefined : reads.map(({ name }) => name);
-
-function keyText(key: Node): string | undefined {
-  if (ts.isIdentifier(key)) return key.text;
-  if (ts.isComputedPropertyName(key)) return stringOf(key.expression);
-  return stringOf(key);
-}
 
 /** Every use of the scope must read one name; the first that does not makes it all names. */
 function readsThrough(

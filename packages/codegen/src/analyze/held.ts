@@ -1,6 +1,6 @@
 import { type Node, ts, type TypeScript } from "../typescript.js";
 import type { AppModules, Declared, Module } from "./app-modules.js";
-import { functionNamed, isConst, isFreeze, returnedBy, stringOf, wrappedIn } from "./functions.js";
+import { functionNamed, isConst, isFreeze, keyText, returnedBy, wrappedIn } from "./functions.js";
 import { boundNames, declarationsOf, isHidden } from "./scoping.js";
 
 /** Members of members, and consts of consts. One that is defined by itself stands for nothing. */
@@ -85,9 +85,7 @@ export class Holders {
   }
 
   #keyOf(name: Node, module: Module): string | undefined {
-    if (ts.isComputedPropertyName(name)) return this.textOf({ node: name.expression, module });
-    if (ts.isNumericLiteral(name)) return String(Number(name.text));
-    return ts.isIdentifier(name) ? name.text : stringOf(name);
+    return keyText(name, (node) => this.textOf({ node, module }));
   }
 
   #nameOf(node: Member, module: Module): string | undefined {

@@ -1,6 +1,6 @@
 import { quote } from "../diagnostics/diagnostic.js";
 import { type Node, ts, type TypeScript } from "../typescript.js";
-import { functionOf, isFunctionNode, stringOf, unwrap, wrapping } from "./functions.js";
+import { functionOf, isFunctionNode, keyText, stringOf, unwrap, wrapping } from "./functions.js";
 import { bindingOf } from "./handlers.js";
 import { constantText } from "./known.js";
 import { fileOf, type Options, optionsIn } from "./options.js";
@@ -35,7 +35,7 @@ export function follow(
     if (!ts.isBindingElement(element) || element.dotDotDotToken !== undefined) continue;
     const { name, propertyName: key = name } = element;
     // A path goes through lists.
-    const inside = ts.isArrayBindingPattern(bound) ? path : below(path, textOf(key));
+    const inside = ts.isArrayBindingPattern(bound) ? path : below(path, keyText(key));
     if (inside === undefined) continue;
     seen(inside, key);
     follow(name, inside, within, seen);
@@ -63,9 +63,6 @@ function followUse(node: Node, path: string, seen: Seen): void {
 
 const below = <Name extends string | undefined>(path: string, name: Name): Name | string =>
   name === undefined || path === "" ? name : `${path}.${name}`;
-
-const textOf = (key: Node): string | undefined =>
-  ts.isIdentifier(key) ? key.text : stringOf(ts.isComputedPropertyName(key) ? key.expression : key);
 
 /** The paths that the `sensitive` of a workflow names, if that can be seen. */
 export function sensitivePaths(options: Options, definition: DefinitionFile): readonly string[] {
