@@ -54,6 +54,50 @@ const reads = `${GATE}.step("told", { query: (_ctx, { input }) => input.tenant ?
 const shared = `export const tenant = z.string().optional();`;
 
 describe("the input", () => {
+  const top = `const Base = z.object({ id: z.string(), note: z.string().optional(), tags: z.array(z.string()).default([]) });
+const more = { n: z.number(), m: z.number().optional() }; const mask = { id: true };`;
+
+  test.each([
+    `Base`,
+    `Base.extend({ n: z.number(), id: z.string().optional() })`,
+    `Base.extend(more)`,
+    `Base.safeExtend({ ...more, o: z.string().nullish() }).refine(() => true)`,
+    `Base.pick({ id: true, tags: true })`,
+    `Base.omit(mask).extend(Base.pick(mask).shape)`,
+    `Base.partial()`,
+    `Base.partial({ id: true }).describe("d")`,
+    `Base.required()`,
+    `Base.partial().required({ note: true })`,
+    `Base.merge(z.object(more))`,
+    `z.object({ ...Base.shape, ...more, get own() { return z.string().optional(); } })`,
+    `z.object({ note: Base.shape.note, tags: Base.shape.tags, id: Base.shape.id.optional(), o: Base.shape.note.default("n") })`,
+    `z.strictObject(more).loose()`,
+    `z.looseObject({ "a-b": z.string(), 3: z.number() }).strict()`,
+  ])("[S241] check sees the fields of a schema as zod has them: %s", async (schema) => {
+    const made = new Function("z", `${top} return ${schema}`)(z) as z.ZodObject;
+    const isOptional = (field: z.core.$ZodType) => z.object({ field }).safeParse({}).success;
+    const files = app(schema, GATE, "", top);
+    const sources = Object.entries(files).map(([file, text]) => ({ file, text }));
+    const { plan } = await compileSources(sources);
+    const { exact, fields = [] } = plan.workflows.find(({ name }) => name === "flow")?.fields ?? {};
+    expect(new Map(fields.map((text) => [text.replace(/^\S* /, ""), /[?=] /.test(text)]))).toEqual(
+      new Map(Object.entries(made.shape).map(([name, field]) => [name, isOptional(field)])),
+    );
+    const own = Object.entries(given).filter(([name]) => name in made.shape);
+    const others = { ...Object.fromEntries(own), other: 1 };
+    expect(exact === true).toBe(!made.safeParse(others).success);
+  });
+
+  test("a schema that stands for itself by mistake is seen in time", async () => {
+    const names = Array.from({ length: 30 }, (_, at) => `f${at}: Own.shape.f${at}`).join(", ");
+    const own = `const Own = z.object({ ${names}, note: z.lazy(() => Own.shape.note) });`;
+    const sources = Object.entries(app("Own.partial()", GATE, "", own));
+    const { plan } = await compileSources(sources.map(([file, text]) => ({ file, text })));
+    expect(plan.workflows.find(({ name }) => name === "flow")?.fields?.fields).toHaveLength(31);
+  });
+
+  const given = { id: "1", note: "n", tags: [], n: 1, m: 1, o: "o", own: "w", "a-b": "c", 3: 4 };
+
   test.each<[what: string, before: string, now: string, verdict: RegExp[]]>([
     [
       "a field with a default is new",
@@ -129,6 +173,12 @@ describe("the input", () => {
       `z.object({})`,
       `z.object({ a: z.string().optional().unwrap() })`,
       [/^stops flow: input\.a is new and required/],
+    ],
+    [
+      "[S241] a required field is new in a schema that is derived",
+      `z.object({ url: z.string() }).partial().refine(() => true)`,
+      `z.object({ url: z.string() }).partial().extend({ tenant: z.string() }).refine(() => true)`,
+      [/^stops flow: input\.tenant is new and required.*"told"/],
     ],
     [
       "a required field is new",

@@ -2,7 +2,7 @@ import { type Node, ts, type TypeScript } from "../typescript.js";
 import type { Fields } from "../plan/schema.js";
 import type { AppModules, Declared, Module } from "./app-modules.js";
 import { calledWith, type Seen, some } from "./called-with.js";
-import { isFunctionNode, returnedBy } from "./functions.js";
+import { isFunctionNode, readOption, returnedBy } from "./functions.js";
 import type { DefinitionFile } from "./parser.js";
 import { hashOfSource, moduleOf } from "./tokens.js";
 
@@ -11,7 +11,7 @@ export const fieldsOf = (schema: Node, file: DefinitionFile) =>
   fieldsIn({ node: schema, module: moduleOf(file) }, file.modules);
 
 /** What changes nothing in the fields of an object. */
-const ofWhole = "describe meta register clone strict strip loose passthrough".split(" ");
+const ofWhole = "describe meta register clone refine superRefine check".split(" ");
 
 /** What gives the same for a missing value as the schema that it is called of. */
 const asItIs = /^(describe|meta|register|clone|readonly|brand|refine|superRefine|check|overwrite)$/;
@@ -19,37 +19,110 @@ const asItIs = /^(describe|meta|register|clone|readonly|brand|refine|superRefine
 /** How many calls and names are followed: a schema may stand for itself by mistake. */
 const maxDepth = 50;
 
-function fieldsIn(schema: Declared, modules: AppModules, depth = 0): Fields | undefined {
+function fieldsIn(schema: Declared, modules: AppModules): Fields | undefined {
+  const { isExact, fields } = shapeOf(schema, modules) ?? {};
+  if (fields === undefined) return undefined;
+  const texts = [...fields].map(([name, text]) => `${text()} ${name}`).sort();
+  return { ...(isExact === true && { exact: true as const }), fields: texts };
+}
+
+/** Gives the text of each field by name when asked for: one may be taken from among many. */
+type Texts = ReadonlyMap<string, () => string>;
+
+/** The fields of an object's schema; `isExact` if it takes no others. */
+interface Shape {
+  readonly isExact: boolean;
+  readonly fields: Texts;
+}
+
+function shapeOf(schema: Declared, modules: AppModules, depth = 0): Shape | undefined {
   const { node, module } = valueOf(schema, modules);
   const called = calledIn(node);
   if (called === undefined || depth > maxDepth) return undefined;
   const { of, method, args } = called;
+  const [argument] = args;
   const library = libraryOf(of, module);
-  if (library === undefined) {
-    const inner = ofWhole.includes(method) ? { node: of, module } : undefined;
-    const fields = inner && fieldsIn(inner, modules, depth + 1);
-    return fields && method === "strict" ? { exact: true, fields: fields.fields } : fields;
+  const more = argument && { node: argument, module };
+  if (library !== undefined) {
+    if (!/^(object|strictObject|looseObject)$/.test(method) || more === undefined) return undefined;
+    const fields = fieldsGiven(more, modules, depth);
+    return fields && { isExact: library === "convex" || method === "strictObject", fields };
   }
-  const [object] = args;
-  if (!/^(object|strictObject|looseObject)$/.test(method) || object === undefined) return undefined;
-  if (!ts.isObjectLiteralExpression(object)) return undefined;
-  const fields = object.properties.map((property) => {
-    const { name } = property;
-    const value = ts.isPropertyAssignment(property) ? property.initializer : name;
-    const isNamed = name && (ts.isIdentifier(name) || ts.isStringLiteral(name));
-    const isPlain = ts.isPropertyAssignment(property) || ts.isShorthandPropertyAssignment(property);
-    return isNamed && isPlain && value
-      ? `${fieldText({ node: value, module }, modules)} ${name.text}`
-      : undefined;
+  const inner = shapeOf({ node: of, module }, modules, depth + 1);
+  if (inner === undefined || ofWhole.includes(method)) return inner;
+  const { isExact, fields } = inner;
+  if (method === "strict") return { isExact: true, fields };
+  if (/^(strip|loose|passthrough)$/.test(method)) return { isExact: false, fields };
+  if (/^(safeExtend|extend)$/.test(method)) {
+    const others = more && fieldsGiven(more, modules, depth);
+    return others && { isExact, fields: new Map([...fields, ...others]) };
+  }
+  if (method === "merge") {
+    const other = more && shapeOf(more, modules, depth + 1);
+    return other && { ...other, fields: new Map([...fields, ...other.fields]) };
+  }
+  const change = changes.get(method);
+  const named = more === undefined ? undefined : namesIn(more, modules);
+  if (change === undefined || (more !== undefined && named === undefined)) return undefined;
+  const changed = [...fields].flatMap(([name, text]) => {
+    const now = change(text, named === undefined || named.has(name));
+    return now === undefined ? [] : [[name, now] as const];
   });
-  if (!fields.every((field) => field !== undefined)) return undefined;
-  const isExact = library === "convex" || method === "strictObject";
-  return { ...(isExact && { exact: true as const }), fields: fields.sort() };
+  return { isExact, fields: new Map(changed) };
+}
+
+/** What a method makes of the text of a field; undefined if it takes the field away. */
+const changes: ReadonlyMap<string, Change> = new Map(
+  Object.entries<Change>({
+    pick: (text, isNamed) => (isNamed ? text : undefined),
+    omit: (text, isNamed) => (isNamed ? undefined : text),
+    partial: (text, isNamed) => (isNamed ? () => text().replace(/[^?=]$/, "$&?") : text),
+    required: (text, isNamed) => (isNamed ? () => text().replace(/[?=]$/, "") : text),
+  }),
+);
+
+type Change = (text: () => string, isNamed: boolean) => (() => string) | undefined;
+
+/** The names in a mask such as `{ id: true }`. */
+function namesIn(mask: Declared, modules: AppModules): ReadonlySet<string> | undefined {
+  const { node } = valueOf(mask, modules);
+  const names = ts.isObjectLiteralExpression(node)
+    ? node.properties.map((each) => readOption(each)?.name)
+    : [undefined];
+  return names.every((name) => name !== undefined) ? new Set(names) : undefined;
+}
+
+/** The fields that are given as an object: written out, spread, or the `shape` of a schema. */
+function fieldsGiven(given: Declared, modules: AppModules, depth: number): Texts | undefined {
+  const { node, module } = valueOf(given, modules);
+  if (ts.isPropertyAccessExpression(node) && /^(shape|fields)$/.test(node.name.text))
+    return shapeOf({ node: node.expression, module }, modules, depth + 1)?.fields;
+  if (!ts.isObjectLiteralExpression(node) || depth > maxDepth) return undefined;
+  const fields = new Map<string, () => string>();
+  for (const property of node.properties) {
+    if (ts.isSpreadAssignment(property)) {
+      const spread = fieldsGiven({ node: property.expression, module }, modules, depth + 1);
+      if (spread === undefined) return undefined;
+      for (const [name, text] of spread) fields.set(name, text);
+      continue;
+    }
+    const field = readOption(property);
+    if (field === undefined || ts.isMethodDeclaration(property)) return undefined;
+    const value = ts.isGetAccessor(property) ? returnedBy(property) : field.value;
+    if (value === undefined) return undefined;
+    fields.set(field.name, () => fieldText({ node: value, module }, modules, "", depth + 1));
+  }
+  return fields;
 }
 
 /** A hash of a field's schema, with `?` if the field may be absent, or `=` if it is filled in. */
 function fieldText(schema: Declared, modules: AppModules, flag = "", depth = 0): string {
   const { node, module } = valueOf(schema, modules);
+  if (ts.isPropertyAccessExpression(node) && depth < maxDepth) {
+    const shape = { node: node.expression, module };
+    const text = fieldsGiven(shape, modules, depth + 1)?.get(node.name.text)?.();
+    if (text !== undefined) return text.replace(/[?=]$/, flag === "" ? "$&" : "") + flag;
+  }
   const { of, method, args } = calledIn(node) ?? {};
   const library = of && libraryOf(of, module);
   const isOfLibrary = library !== undefined;
