@@ -1,5 +1,5 @@
 import { type Node, ts, type TypeScript } from "../typescript.js";
-import { isAsync, isFunctionNode, stringOf, unwrap } from "./functions.js";
+import { isAsync, isFunctionNode, parametersOf, stringOf, unwrap } from "./functions.js";
 
 /* What a function of a schema makes of one value, such as of one that is missing. */
 
@@ -16,7 +16,7 @@ export function calledWith(fn: Node, value: unknown): Seen | undefined {
   if (ts.isIdentifier(fn)) return converted(fn.text, value);
   if (!isFunctionNode(fn) || fn.body === undefined || isAsync(fn)) return undefined;
   const names = new Map<string, Seen | undefined>();
-  const [parameter] = fn.parameters;
+  const [parameter] = parametersOf(fn);
   if (parameter !== undefined && ts.isIdentifier(parameter.name)) {
     const { initializer } = parameter;
     const isFilled = value === undefined && initializer !== undefined;

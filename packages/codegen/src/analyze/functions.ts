@@ -83,6 +83,10 @@ export function constantOf(id: TypeScript.Identifier, { source }: FileOf) {
   return unwrap(declaration.initializer);
 }
 
+/** What a function takes: a `this` is only for types. */
+export const parametersOf = ({ parameters }: FunctionNode) =>
+  parameters.filter(({ name }) => !ts.isIdentifier(name) || name.text !== "this");
+
 export function isFunctionNode(node: Node): node is FunctionNode {
   if (ts.isArrowFunction(node)) return true;
   const isOther =

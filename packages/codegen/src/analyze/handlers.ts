@@ -2,8 +2,8 @@ import { type Node, ts, type TypeScript } from "../typescript.js";
 import { computedReference } from "../plan/constants.js";
 import type { FunctionKind, LimitName, Read } from "../plan/schema.js";
 import type { DefinitionFile } from "./parser.js";
-import { functionOf, isCalled, keyText, referencePath, stringOf } from "./functions.js";
-import { unwrap, wrapping } from "./functions.js";
+import { functionOf, isCalled, keyText, parametersOf, referencePath } from "./functions.js";
+import { stringOf, unwrap, wrapping } from "./functions.js";
 import type { FunctionNode, Option } from "./functions.js";
 import { fileOf, handlerKinds, type Options, optionsIn } from "./options.js";
 import { policyOf, readOptions, reportUnknown, slipHint, slipOf } from "./options.js";
@@ -190,9 +190,7 @@ export function bindingOf(fn: FunctionNode, role: Role, argument: Argument) {
 
 /** What a function calls its argument at an index; `"hidden"` if it is reached another way. */
 export function parameterAt(fn: FunctionNode, index: number) {
-  const parameters = fn.parameters.filter(
-    ({ name }) => !ts.isIdentifier(name) || name.text !== "this",
-  );
+  const parameters = parametersOf(fn);
   const gathers = parameters.slice(0, index + 1).some((each) => each.dotDotDotToken !== undefined);
   return gathers || looksAround(fn) ? "hidden" : parameters[index]?.name;
 }

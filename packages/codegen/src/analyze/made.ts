@@ -1,5 +1,6 @@
 import { type Node, ts } from "../typescript.js";
-import { type FunctionNode, functionOf, isFunctionNode, returnedBy, unwrap } from "./functions.js";
+import { type FunctionNode, functionOf, isFunctionNode, parametersOf } from "./functions.js";
+import { returnedBy, unwrap } from "./functions.js";
 import { heldBy } from "./known.js";
 import type { DefinitionFile } from "./parser.js";
 
@@ -51,14 +52,15 @@ export function madeBy({ node, file, taken }: Placed, links = 0): Made {
   const { expression, arguments: all } = held.node;
   const maker = functionFrom(expression, within, links + 1);
   const made = maker && returnedBy(maker.fn);
-  if (made === undefined) return { node: held.node, file: within, isMade: false };
+  if (maker === undefined || made === undefined)
+    return { node: held.node, file: within, isMade: false };
   // A name of a const is not of the function that the const is used in.
   const around = held.node === node ? taken : undefined;
-  const named = maker!.fn.parameters.flatMap(({ name, dotDotDotToken }, at) => {
+  const named = parametersOf(maker.fn).flatMap(({ name, dotDotDotToken }, at) => {
     const each = all.slice(0, at + 1).some(ts.isSpreadElement) ? undefined : all[at];
     if (each === undefined || dotDotDotToken || !ts.isIdentifier(name)) return [];
     return [[name.text, { node: each, file: within, taken: around }] as const];
   });
-  const inside = { node: unwrap(made), file: maker!.file, taken: new Map(named) };
+  const inside = { node: unwrap(made), file: maker.file, taken: new Map(named) };
   return { ...madeBy(inside, links + 1), isMade: true };
 }

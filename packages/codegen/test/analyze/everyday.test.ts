@@ -52,9 +52,9 @@ test.each([
   ],
   [
     "options that functions add to",
-    "const slow = (h, more = {}) => ({ timeout: '1h', ...h, ...more }), retried = (h) => ({ ...h, retry: true });",
-    ".step('s', retried(slow({ action: f }))).step('t', parts.retried(slow({ query: f }))).event('e', slow({ schema: input }))",
-    ["s", "t", "e"],
+    "const slow = (h, more = {}) => ({ timeout: '1h', ...h, ...more }), retried = (h) => ({ ...h, retry: true }); function same(this: void, h) { return h; }",
+    ".step('s', retried(slow({ action: f }))).step('t', parts.retried(slow({ query: f }))).event('e', slow({ schema: input })).step('u', same({ ...same({ query: f }) }))",
+    ["s", "t", "e", "u"],
   ],
   [
     "nodes before a helper",
