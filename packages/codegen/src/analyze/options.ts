@@ -17,7 +17,7 @@ export const policies: readonly string[] = ["retry", "timeout", "isolate"];
 /** Options by their names. `rest` is what may hold others, as it is not seen. */
 export type Options = ReadonlyMap<string, Option> & {
   readonly rest?: readonly Node[] | undefined;
-  /** Those that are `undefined`, which a spread takes away. */
+  /** The names of options that are `undefined`: a spread takes these away. */
   readonly absent?: ReadonlySet<string>;
 };
 
