@@ -23,11 +23,15 @@ const LIST = { name: "list", input: { leaves } };
 async function refusing(
   why: ReturnType<NonNullable<Faults["refuses"]>>,
   ms: number,
-  { after = 0, ...start }: { name: string; input: unknown; after?: number } = LIST,
+  {
+    after = 0,
+    seed,
+    ...start
+  }: { name: string; input: unknown; after?: number; seed?: number } = LIST,
 ) {
   let isRefused = false;
   const faults: Faults = { refuses: () => (isRefused ? why : undefined) };
-  const deployment = await Deployment.of(parts, { class: S16, faults });
+  const deployment = await Deployment.of(parts, { class: S16, faults, seed });
   deployment.at(0, () => deployment.mutation("runs:start", start));
   const stop = deployment.onHappening((event) => {
     if (event.what !== "began") return;
@@ -84,5 +88,21 @@ test.each([
     const { states, attempts } = await refusing(why, ms, slow);
     expect(states).toEqual(["completed"]);
     expect(attempts).toEqual([1]);
+  },
+);
+
+test.each([1, 2, 3, 4])(
+  "[S132] nor if writes are accepted again shortly before the watchdog looks (seed %i)",
+  { tags: ["large"] },
+  async (seed) => {
+    for (const took of [1_000, 9_000])
+      for (let until = 9_500; until <= 21_000; until += 500) {
+        // Its timeout is over after 10 s.
+        const after = took - 1_000;
+        const slow = { name: "slow", input: { ms: took }, after, seed };
+        const { states, attempts } = await refusing("TooManyWrites", until - after, slow);
+        const what = { took, until, states: ["completed"], attempts: [1] };
+        expect({ took, until, states, attempts }).toEqual(what);
+      }
   },
 );

@@ -161,7 +161,7 @@ describe("a work that settles itself", () => {
       retryBehavior: { ...retryBehavior, maxAttempts: 1 },
     });
     // Both are first seen to run after 2 s.
-    await app.drive(8_900);
+    await app.drive(18_900);
     expect(await results(app)).toEqual([]);
     await app.drive(1_000);
     expect(await results(app)).toMatchObject(

@@ -33,6 +33,11 @@ import {
 
 /** No stale snapshot is older, by far, and no report that is repeated pauses longer. */
 const STALE_MS = 30_000;
+/**
+ * So long after a sweep in time has seen that a work is overdue, it is lost. If its report was held
+ * up, it was repeated meanwhile: writes were accepted by then, and no pause is so long.
+ */
+const AGAIN_MS = 10_000;
 
 type Job = SystemDataModel["_scheduled_functions"]["document"];
 
@@ -202,7 +207,7 @@ export async function recoverSlot(ctx: HostCtx, host: Host, suspect: Suspect): P
   const job = await ctx.db.system.get("_scheduled_functions", suspect.job);
   const { call } = suspect;
   const why =
-    call === undefined ? await lossOf(ctx, job, slot, suspect.beganAt) : lossOfCall(call.error);
+    call === undefined ? await lossOf(ctx, job, slot, suspect.overdue) : lossOfCall(call.error);
   if (why === null) return false;
   if (call !== undefined && (await isGone(ctx, call.fn)))
     await host.functionGone(ctx, slot.work, why);
@@ -220,7 +225,6 @@ export async function inspectSlots(
 ): Promise<Inspected> {
   const now = Date.now();
   const found: Inspected = { suspects: [], began: [], running: false, next: null };
-  const beganAt = new Map(known.map(({ job, at }) => [job, at]));
   const slots: Slot[] = await ctx.db
     .query("slots")
     .withIndex("by_number", (q) => q.gte("number", from))
@@ -230,9 +234,16 @@ export async function inspectSlots(
     if (work === undefined || jobId === undefined) continue;
     if (number > from && !(await hasRoom(ctx, ROOM_TO_INSPECT))) return { ...found, next: number };
     const job = await ctx.db.system.get("_scheduled_functions", jobId);
-    const at = slot.beganAt ?? beganAt.get(jobId);
-    if ((await lossOf(ctx, job, slot, at)) !== null) {
-      found.suspects.push({ number, slot: _id, job: jobId, beganAt: at });
+    // A function that has not begun has all of its time before it.
+    const hasBegun = job?.state.kind === "inProgress" && timeoutMs !== undefined;
+    const seen = known.find((each) => each.job === jobId && each.at === (slot.beganAt ?? each.at));
+    const at = hasBegun ? (slot.beganAt ?? seen?.at ?? now) : now;
+    let deadline = at + (timeoutMs ?? 0) + GRACE_MS;
+    const lateAt = hasBegun && now >= deadline ? (seen?.lateAt ?? now) : undefined;
+    if (lateAt !== undefined) deadline = lateAt + AGAIN_MS;
+    const overdue = lateAt !== undefined && now >= deadline;
+    if ((await lossOf(ctx, job, slot, overdue)) !== null) {
+      found.suspects.push({ number, slot: _id, job: jobId, overdue });
       continue;
     }
     found.running = true;
@@ -240,29 +251,27 @@ export async function inspectSlots(
       found.oldestStart = least(found.oldestStart, startedAt);
       continue;
     }
-    // A function that has not begun has all of its time before it.
-    const since = job?.state.kind === "inProgress" ? (at ?? now) : now;
-    if (job?.state.kind === "inProgress" && slot.beganAt === undefined)
-      found.began.push({ job: jobId, at: since });
-    found.nextDeadline = least(found.nextDeadline, since + timeoutMs + GRACE_MS);
+    if (hasBegun && (slot.beganAt === undefined || lateAt !== undefined))
+      found.began.push({ job: jobId, at, lateAt });
+    found.nextDeadline = least(found.nextDeadline, deadline);
     found.shortestTimeoutMs = least(found.shortestTimeoutMs, timeoutMs);
   }
   return found;
 }
 
-/** Why a job will never report; null if it may. @param beganAt when it was first seen to run. */
+/** Why a job will never report; null if it may. */
 async function lossOf(
   ctx: HostQueryCtx,
   job: Job | null,
-  { timeoutMs = Infinity }: Slot,
-  beganAt = Infinity,
+  { timeoutMs }: Slot,
+  overdue = false,
 ): Promise<string | null> {
   if (job === null) return "its scheduled function is gone";
   if (job.state.kind === "failed") return `its scheduled function failed: ${job.state.error}`;
   if (job.state.kind === "canceled") return "its scheduled function was canceled";
   if (job.state.kind === "success")
     return (await reportsLater(ctx, job)) ? null : lossOfCall(undefined);
-  if (job.state.kind === "inProgress" && Date.now() >= beganAt + timeoutMs + GRACE_MS)
+  if (job.state.kind === "inProgress" && overdue)
     return `it has not reported ${timeoutMs} ms after its begin, its timeout`;
   return null;
 }

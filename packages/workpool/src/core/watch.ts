@@ -4,7 +4,14 @@ import { cancelPending } from "./jobs.js";
 import { poolTx } from "./transaction.js";
 
 /** The functions of running works with a timeout, and when a sweep first saw them begun. */
-export const vBegan = v.array(v.object({ job: v.id("_scheduled_functions"), at: v.number() }));
+export const vBegan = v.array(
+  v.object({
+    job: v.id("_scheduled_functions"),
+    at: v.number(),
+    /** When a sweep first saw it overdue. */
+    lateAt: v.optional(v.number()),
+  }),
+);
 
 /** What a sweep learns of the works that run and are not lost. */
 const ofRunning = {
@@ -35,8 +42,8 @@ export type InspectArgs = ObjectType<typeof inspectArgs>;
 export const recoverArgs = {
   slot: v.id("slots"),
   job: v.id("_scheduled_functions"),
-  /** When the function was first seen to have begun. */
-  beganAt: v.optional(v.number()),
+  /** Its timeout is over, and its report would have come by now. */
+  overdue: v.optional(v.boolean()),
   /** Its carrier has called the function, which has ended without a report. */
   call: v.optional(v.object({ fn: v.string(), error: v.optional(v.string()) })),
 };
