@@ -2,6 +2,8 @@ import { HALF_PAIR, isPlain, literalText, wellFormed } from "@stepwise/workpool/
 
 const MAX_ELEMENTS = 8_192;
 const MAX_FIELDS = 1_024;
+/** How long the name of a field can be. */
+const MAX_NAME = 1_024;
 
 /** Why the shape of a value does not fit: it is too large, or cannot be stored at all. */
 export interface Misshape {
@@ -46,11 +48,11 @@ export function misshapeOf(
     return tooLarge(`${fields.length} fields at ${path}; an object can have at most ${MAX_FIELDS}`);
   return firstOf(fields, ([name, field]) =>
     // Convex would make a prototype of it, and drop what it holds.
-    /^(?!__proto__$)[ -#%-~][ -~]*$/.test(name)
+    /^(?!__proto__$)[ -#%-~][ -~]{0,1023}$/.test(name)
       ? misshapeOf(field, `${path}.${name}`, maxDepth, depth + 1)
       : {
           isTooLarge: false,
-          text: `${path} has a field ${JSON.stringify(name)}: a name must not be empty, __proto__ or begin with $, or hold other characters than ASCII`,
+          text: `${path} has a field ${literalText(name)}: a name must not be empty, __proto__ or begin with $, hold other characters than ASCII, or more than ${MAX_NAME} of them`,
         },
   );
 }
@@ -67,9 +69,9 @@ const NOT_STORED = "is no Convex value";
 
 function adviceFor(value: object): string {
   if (value instanceof Date) return ": write its getTime()";
-  if (value instanceof Map) return ": write Object.fromEntries(it)";
-  if (value instanceof Set) return ": write [...it]";
   if (ArrayBuffer.isView(value)) return ": write its slice().buffer";
+  if (value instanceof Map) return ": write Object.fromEntries(it)";
+  if (value instanceof Set || Symbol.iterator in value) return ": write [...it]";
   return ": write a plain object";
 }
 

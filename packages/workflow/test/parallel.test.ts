@@ -341,3 +341,12 @@ test("[S162] after a branch that could not be entered where it starts, no other 
   expect(tried).toHaveLength(1);
   await app.expectNothingLeft();
 });
+
+test("[S141] an item that is a hole or undefined is refused; a field that is undefined is none", async () => {
+  for (const what of ["hole", "undefined"])
+    expect(await use.app.error("gaps", { what })).toMatchObject({
+      kind: "invalidOutput",
+      message: 'Item 1 of "all" is undefined: write null',
+    });
+  expect(await use.app.output("gaps", { what: "field" })).toEqual({ a: 1 });
+});

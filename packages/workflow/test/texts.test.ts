@@ -127,6 +127,11 @@ test.each([
     /result\.a\[0\] is a Money, .*plain object/,
   ],
   [undefined, /result\.a\[0\] is undefined in the list: write null/],
+  // Convex would make {} of them.
+  [[1].values(), /result\.a\[0\] is an Array Iterator, .*write \[\.\.\.it\]/],
+  [new Map([["a", 1]]).entries(), /result\.a\[0\] is a Map Iterator, /],
+  [(function* () {})(), /result\.a\[0\] is a Generator, /],
+  [{ ["f".repeat(1_025)]: 1 }, /result\.a\[0\] has a field "f{100}…": .*more than 1024 of them/],
 ])("[S22] a result that is no Convex value is refused with its place: %s", (value, message) => {
   const result = { a: [value], secret: "in no message" };
   expect(refusedAs(() => checkedOutput("ask", result))).toMatchObject({

@@ -68,6 +68,16 @@ test("[S223] below zero nothing of it starts until it has come back, however lit
   expect(await app.leftovers()).toEqual(NOTHING_LEFT);
 });
 
+test("[S223] what was used is paid back within a year, whatever a result says", async () => {
+  const { app, starts, use, left } = budgeted();
+  await use(1, 1e300);
+  await app.drive(50);
+  expect(await left()).toBeGreaterThan(-1e10);
+  // It waits, which it could not if nobody could be scheduled to look.
+  await use(1, 1);
+  expect(starts).toHaveLength(1);
+});
+
 test("[S223] an attempt that fails, or whose result does not say, is booked as estimated", async () => {
   const { app, pool, use, left } = budgeted();
   await app.t.mutation((ctx) =>

@@ -79,6 +79,17 @@ export const doubled = defineWorkflow({
   tolerate: { failures: 1 },
 });
 
+/** Items of which some are not there. */
+export const gaps = defineWorkflow({
+  input: z.object({ what: z.enum(["hole", "undefined", "field"]) }),
+}).each("all", {
+  of: ({ input }): Record<string, number | undefined> | (number | undefined)[] => {
+    if (input.what === "hole") return Array<number>(2).fill(1, 0, 1);
+    return input.what === "undefined" ? [1, undefined] : { a: 1, b: undefined };
+  },
+  body: (b) => b.step("one", { query: (_ctx, { each }) => each.item ?? "none" }),
+});
+
 /** Only queries, mutations and waits, in a loop, one in the other. */
 export const nested = defineWorkflow({
   input: z.object({ rows: z.array(z.array(z.number())) }),

@@ -7,8 +7,7 @@ const MOST_FIELDS = 8;
 
 /** A value as it is written in a definition: `NaN`, `"10 minuts"`, `{ failures: -1 }`. */
 export function literalText(value: unknown, depth = 0): string {
-  if (typeof value === "string")
-    return JSON.stringify(value.length > SHOWN ? `${value.slice(0, SHOWN)}…` : value);
+  if (typeof value === "string") return JSON.stringify(cut(value));
   if (typeof value === "bigint") return `${value}n`;
   if (typeof value === "function") return "a function";
   if (typeof value !== "object" || value === null) return String(value);
@@ -20,10 +19,15 @@ export function literalText(value: unknown, depth = 0): string {
   }
 }
 
+const cut = (text: string): string =>
+  text.length > SHOWN ? `${text.slice(0, SHOWN)}…` : text;
+
 function objectText(value: object, depth: number): string {
   if (Array.isArray(value)) return "a list";
   if (!isPlain(value)) {
-    const name = String(value.constructor.name);
+    // An iterator has no class of its own.
+    const { [Symbol.toStringTag]: tag } = value as { [Symbol.toStringTag]?: unknown };
+    const name = typeof tag === "string" ? tag : String(value.constructor.name);
     return `${/^[AEIO]/i.test(name) ? "an" : "a"} ${name}`;
   }
   // It may be in itself.
@@ -31,14 +35,15 @@ function objectText(value: object, depth: number): string {
   const fields = Object.entries(value);
   const shown = fields
     .slice(0, MOST_FIELDS)
-    .map(([name, field]) => `${name}: ${literalText(field, depth + 1)}`);
+    .map(([name, field]) => `${cut(name)}: ${literalText(field, depth + 1)}`);
   if (fields.length > MOST_FIELDS) shown.push("…");
   return shown.length === 0 ? "{}" : `{ ${shown.join(", ")} }`;
 }
 
-/** Says whether it is an object as Convex takes one: no list, and of no class. */
+/** Says whether it is an object of no class, so that its fields are all there is to it. */
 export function isPlain(value: unknown): value is Readonly<Record<string, unknown>> {
   if (typeof value !== "object" || value === null || Array.isArray(value)) return false;
   const prototype: object | null = Object.getPrototypeOf(value);
-  return prototype === null || prototype.constructor?.name === "Object";
+  // An iterator, of which Convex would make {}, has a prototype above its own.
+  return prototype === null || Object.getPrototypeOf(prototype) === null;
 }

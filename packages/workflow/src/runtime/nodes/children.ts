@@ -1,4 +1,4 @@
-import { partsOf } from "@stepwise/workpool/core";
+import { isPlain, literalText, partsOf } from "@stepwise/workpool/core";
 import { getConvexSize, type Value } from "convex/values";
 import type { Beginning, NewChild, NewChildren } from "../../component/validators.js";
 import type { Child, EachChild } from "../../definition/parent.js";
@@ -248,19 +248,12 @@ export function checkKeys(stage: string, entries: readonly [string, unknown][]):
       "tooLarge",
       `"${stage}" has ${entries.length} children in a record, which can have ${MAX_KEYS} fields. Give them as a list`,
     );
-  const unfit = entries.find(([key]) => !/^[ -#%-^`-~][ -~]*$/.test(key));
+  const unfit = entries.find(([key]) => !/^[ -#%-^`-~][ -~]{0,1023}$/.test(key));
   if (unfit === undefined) return;
   throw new Failure(
     "invalidOutput",
-    `The children of "${stage}" have the key ${JSON.stringify(unfit[0])}: a key must not be empty, begin with $ or _, or hold other characters than ASCII. Give the children as a list`,
+    `The children of "${stage}" have the key ${literalText(unfit[0])}: a key must not be empty, begin with $ or _, hold other characters than ASCII, or more than 1024 of them. Give the children as a list`,
   );
-}
-
-/** Says whether it is an object of no class. */
-function isPlain(given: unknown): given is object {
-  if (typeof given !== "object" || given === null) return false;
-  const above: unknown = Object.getPrototypeOf(given);
-  return above === null || Object.getPrototypeOf(above) === null;
 }
 
 /** The entries of a list or a record; undefined if it is neither. */

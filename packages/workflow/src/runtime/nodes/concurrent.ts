@@ -51,13 +51,18 @@ async function branchesOf(run: Run, stage: string, { node, called }: Place) {
 export async function each(run: Run, stage: string, of: OfScope): Arrival {
   await startAll(run, stage, async ({ node, called }) => {
     const given: unknown = of(await run.scopeFor(stage, "of"));
-    const entries = given instanceof Promise ? undefined : entriesIn(given);
-    if (entries === undefined) {
+    const found = given instanceof Promise ? undefined : entriesIn(given);
+    if (found === undefined) {
       const what = given instanceof Promise ? "not be async" : "give a list or a record";
       throw new Failure("invalidOutput", `The of of "${called}" must ${what}`);
     }
     const keyed = !Array.isArray(given);
+    // A field that is undefined is none.
+    const entries = found.filter(([, value]) => !keyed || value !== undefined);
     if (keyed) checkKeys(called, entries);
+    const gap = entries.find(([, value]) => value === undefined);
+    if (gap !== undefined)
+      throw new Failure("invalidOutput", `Item ${gap[0]} of "${called}" is undefined: write null`);
     const [body] = insideOf(node);
     if (body === undefined) throw new Error(`"${called}" has no body`);
     const made = entries.map(([key, value], index): NewChild => {
@@ -74,7 +79,7 @@ export async function each(run: Run, stage: string, of: OfScope): Arrival {
 const MAX_ITEM_DEPTH = 12;
 
 function itemOf(called: string, key: string, value: unknown): Value {
-  const item = (value ?? null) as Value;
+  const item = value as Value;
   checkStorable(item, {
     subject: `Item ${key} of "${called}"`,
     root: "item",

@@ -1,5 +1,6 @@
 import type { Host, HostCtx } from "../context.js";
 import { knownGate } from "../gate.js";
+import { YEAR_MS } from "../times.js";
 import { dueBy, findBucket, spentBy, writeBucket } from "./buckets.js";
 import { whichOf } from "./limits.js";
 import { fullAtOf } from "./rate.js";
@@ -24,7 +25,8 @@ export async function bookSpent(
     if (gate.limits?.[limit]?.unit === undefined || more === 0) continue;
     const bucket = await findBucket(ctx, name);
     const before = (fullAtOf(pace, bucket, now) - now) / pace.everyMs;
-    const taken = Math.max(0, before + more);
+    // A releaser that is to come later could not be scheduled.
+    const taken = Math.min(Math.max(0, before + more), YEAR_MS / pace.everyMs);
     const fields = { taken, at: now, fullAt: now + taken * pace.everyMs };
     // Who waits may go on earlier.
     const isEarlier = bucket?.job !== undefined && more < 0;
