@@ -152,6 +152,11 @@ test("what cannot be done is said to the agent", async () => {
   expect(unknown.text).toContain("order, parcel, vault");
   const misfit = await call("start_run", { workflow: "parcel", input: {} });
   expect(misfit.text).toContain("input.item");
+  for (const input of [{ a: [{ $integer: 5 }] }, JSON.parse('{ "__proto__": { "a": 1 } }')])
+    expect(await call("start_run", { workflow: "parcel", input })).toMatchObject({
+      isError: true,
+      text: expect.stringMatching(/\binput\b.*is no value of Convex/),
+    });
   const noWorkflow = await call("list_runs", { node: "pack" });
   expect(noWorkflow.text).toContain("needs a workflow");
 });

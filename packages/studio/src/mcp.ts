@@ -1,6 +1,7 @@
 import { once } from "node:events";
 import { McpServer } from "@modelcontextprotocol/server";
 import { StdioServerTransport } from "@modelcontextprotocol/server/stdio";
+import { jsonOf } from "@stepwise/workflow/rules";
 import { convexToJson, jsonToConvex, type JSONValue, type Value } from "convex/values";
 import { z } from "zod";
 import type { DataSource, ReadArgs, ReadName } from "./data-source.js";
@@ -29,7 +30,14 @@ const runId = z.string().describe("the id that start_run returned, or list_runs 
 const cursor = z.string().nullable().default(null).describe("continueCursor of the page before");
 const json = z
   .unknown()
-  .transform((value) => jsonToConvex(value as JSONValue))
+  .transform((value, { addIssue }) => {
+    try {
+      return jsonToConvex(jsonOf(JSON.stringify(value) ?? "") as JSONValue);
+    } catch (error) {
+      addIssue({ code: "custom", message: `is no value of Convex: ${(error as Error).message}` });
+      return z.NEVER;
+    }
+  })
   .describe("a value as JSON");
 const time = z.iso
   .datetime({ offset: true })

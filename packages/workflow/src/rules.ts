@@ -37,6 +37,14 @@ export const MAX_ITERATIONS = 100_000;
 /** The key of a case as one name of a path: in quotes if it has a dot, as these part names. */
 export const inPath = (key: string): string => (key.includes(".") ? `"${key}"` : key);
 
+/** Reads JSON. @throws if it is none, or has a field `__proto__`, which Convex would drop. */
+export function jsonOf(text: string): unknown {
+  return JSON.parse(text, (name, value: unknown) => {
+    if (name === "__proto__") throw new SyntaxError("No field can be called __proto__");
+    return value;
+  });
+}
+
 /** The names of a path. */
 export const namesInPath = (path: string): string[] =>
   Array.from(path.matchAll(/(?:^|\.)("[^]*?"(?=\.|$)|[^.]*)/g), ([, name = ""]) => name);

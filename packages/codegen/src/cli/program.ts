@@ -280,7 +280,9 @@ type Files = NonNullable<RunOptions["file"]>;
 
 function collectFile(given: string, before: Files = []): Files {
   const [, field, path] = /^([^=]+)=@?(.+)$/.exec(given) ?? [];
-  if (field !== undefined && path !== undefined) return [...before, { field, path }];
+  const isName = (name: string) => name !== "" && name !== "__proto__";
+  if (field?.split(".").every(isName) === true && path !== undefined)
+    return [...before, { field, path }];
   throw new InvalidArgumentError("It must be field=@path, such as storageId=@report.txt.");
 }
 

@@ -1,4 +1,5 @@
 import { loadEnvFile } from "node:process";
+import { jsonOf } from "@stepwise/workflow/rules";
 import { jsonToConvex, type JSONValue, type Value } from "convex/values";
 import { suggestion } from "../diagnostics/nearest.js";
 import { type PlannedEvent, readGiven, type SeedTable } from "../dev-server/index.js";
@@ -16,7 +17,7 @@ export async function readJson(given: string, option: string): Promise<JSONValue
   const path = given.startsWith("@") ? given.slice(1) : undefined;
   const text = path === undefined ? given : await readGiven(path, option);
   try {
-    return JSON.parse(text.toString()) as JSONValue;
+    return jsonOf(text.toString()) as JSONValue;
   } catch (cause) {
     throw new Error(`${path ?? option} is not JSON.`, { cause });
   }

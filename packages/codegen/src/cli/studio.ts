@@ -91,6 +91,10 @@ function checkSource({ url, module, seed }: StudioOptions): void {
     throw new UsageError(
       "--module needs --url: it names the module of a deployment that calls defineStudioApi.",
     );
+  if (module !== undefined && !/^\w+(?:\/\w+)*$/.test(module))
+    throw new UsageError(
+      `--module ${JSON.stringify(module)} is no module of the functions folder, such as studio or admin/studio.`,
+    );
   if (url !== undefined && seed !== undefined)
     throw new UsageError("--url and --seed do not go together: a deployment has its own data.");
   if (url !== undefined && !(/^https?:\/\//i.test(url) && URL.canParse(url)))

@@ -23,6 +23,7 @@ export async function withStoredFiles(t: AppTest, input: unknown, files: readonl
 
 /** A file that the user gave the path of. @throws if `what` it is cannot be read */
 export async function readGiven(path: string, what: string) {
+  if (path === "") throw new Error(`${what} cannot be read: its path is empty.`);
   return await readFile(path).catch((error: unknown) => {
     throw new Error(`${what} cannot be read: ${whyUnreadable(path, error)}`);
   });

@@ -57,4 +57,8 @@ test("JSON that is no value of Convex is refused by the name of its option", asy
   await expect(readEvents(events, "order", { workflows: [] } as never)).rejects.toThrow(
     "--events holds what is no value",
   );
+  // Convex would drop it.
+  const cause = { message: "No field can be called __proto__" };
+  const dropped = { message: "--input is not JSON.", cause };
+  await expect(readValue('{ "a": { "__proto__": 1 } }', "--input")).rejects.toMatchObject(dropped);
 });

@@ -50,6 +50,7 @@ test("a seed that cannot be read ends them at once", async () => {
     expect(await failing(command, "--seed", "none.json")).toMatch(
       /^--seed cannot be read: there is no none.json.\n?$/,
     );
+  expect(await failing("studio", "--seed", "")).toMatch(/^--seed cannot be read: its path is empty/);
 });
 
 test("an empty --dir is an error, and not the folder of the app itself", async () => {
@@ -60,4 +61,13 @@ test("an empty --dir is an error, and not the folder of the app itself", async (
 test("--module without --url is an error", async () => {
   for (const command of ["studio", "mcp"])
     expect(await failing(command, "--module", "ops")).toContain("--module needs --url");
+});
+
+test("a --module that can be none is an error", async () => {
+  firstApp();
+  const url = "https://happy-otter-123.convex.cloud";
+  for (const module of ["", "../x", "studio.ts", "a//b"])
+    expect(await failing("studio", "--url", url, "--module", module)).toContain(
+      `--module ${JSON.stringify(module)} is no module of the functions folder`,
+    );
 });

@@ -1,6 +1,7 @@
 import { useId, useRef, useState, type FormEvent, type ReactNode } from "react";
 import type { ListedRun } from "@stepwise/workflow";
 import { badgeOf, useNow } from "@stepwise/workflow/react";
+import { jsonOf } from "@stepwise/workflow/rules";
 import { convexToJson, jsonToConvex, type JSONValue, type Value } from "convex/values";
 
 /** A value as JSON, as Convex writes it. */
@@ -49,7 +50,7 @@ export const textOf = (value: unknown): string =>
 /** @param name that of the field, if there are several */
 export function fromText(text: unknown, name = ""): Value {
   try {
-    return jsonToConvex(JSON.parse(String(text)) as JSONValue);
+    return jsonToConvex(jsonOf(String(text)) as JSONValue);
   } catch (cause) {
     const field = name === "" ? "" : `${name}: `;
     throw new Error(`${field}This is not JSON: ${String(cause)}`, { cause });
