@@ -50,7 +50,9 @@ test("a seed that cannot be read ends them at once", async () => {
     expect(await failing(command, "--seed", "none.json")).toMatch(
       /^--seed cannot be read: there is no none.json.\n?$/,
     );
-  expect(await failing("studio", "--seed", "")).toMatch(/^--seed cannot be read: its path is empty/);
+  expect(await failing("studio", "--seed", "")).toMatch(
+    /^--seed cannot be read: its path is empty/,
+  );
 });
 
 test("an empty --dir is an error, and not the folder of the app itself", async () => {

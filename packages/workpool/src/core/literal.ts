@@ -19,8 +19,7 @@ export function literalText(value: unknown, depth = 0): string {
   }
 }
 
-const cut = (text: string): string =>
-  text.length > SHOWN ? `${text.slice(0, SHOWN)}…` : text;
+const cut = (text: string): string => (text.length > SHOWN ? `${text.slice(0, SHOWN)}…` : text);
 
 function objectText(value: object, depth: number): string {
   if (Array.isArray(value)) return "a list";
