@@ -1,4 +1,6 @@
 import { AsyncLocalStorage } from "node:async_hooks";
+import { readFile } from "node:fs/promises";
+import { join } from "node:path";
 import { Console } from "node:console";
 import { Writable } from "node:stream";
 import { inspect } from "node:util";
@@ -49,7 +51,7 @@ export async function openApp(
   };
   /** The manager, and the reference of one workflow. @throws when the app has no such workflow */
   const load = async (name: string) => {
-    const { workflow, workflows } = await indexOf(back);
+    const { workflow, workflows } = await indexOf(functionsDir, back);
     const reference = Object.hasOwn(workflows, name) ? workflows[name] : undefined;
     if (reference !== undefined) return { workflow, reference };
     const hint = suggestion(name, Object.keys(workflows).sort(), "workflows");
@@ -84,11 +86,33 @@ export async function openApp(
   }
 }
 
-async function indexOf(back: BackEnd): Promise<WorkflowsIndex> {
+async function indexOf(functionsDir: string, back: BackEnd): Promise<WorkflowsIndex> {
   const index = `${back.output}/index`;
-  const loaded = (await back.load(index)) as WorkflowsIndex | undefined;
+  const loading = back.load(index).catch(async (error: Error) => {
+    throw await notLoaded(functionsDir, back, error);
+  });
+  const loaded = (await loading) as WorkflowsIndex | undefined;
   if (loaded === undefined) throw new Error(`There is no ${index} in the functions folder.`);
   return loaded;
+}
+
+/** What prevents all workflows from being loaded, by the names of those that cannot be. */
+async function notLoaded(functionsDir: string, back: BackEnd, cause: Error): Promise<Error> {
+  const broken: string[] = [];
+  for (const path of back.generated()) {
+    const isBroken = await back.load(path).then(
+      () => false,
+      () => true,
+    );
+    // The first line of a generated file says what it is made from.
+    const text = await readFile(join(functionsDir, `${path}.ts`), "utf8").catch(() => "");
+    const [, file] = /^.* from (\S+)\. Do not edit/.exec(text) ?? [];
+    if (isBroken && file !== undefined) broken.push(`"${path.split("/").at(-1)}" (${file})`);
+  }
+  if (broken.length === 0) return cause;
+  const more = broken.length > 3 ? ` and ${broken.length - 3} others` : "";
+  const which = `Workflow ${broken.slice(0, 3).join(", ")}${more}`;
+  return new Error(`${which} cannot be loaded, so no deployment would take the app`, { cause });
 }
 
 /** The component with the runs. @throws unless it is mounted where generated code looks for it */
@@ -166,7 +190,7 @@ export async function openLocalApp(
   return {
     runId,
     component,
-    workflows: async () => (await indexOf(back)).workflows,
+    workflows: async () => (await indexOf(options.functionsDir, back)).workflows,
     query: async (handler) => await back.counter.uncounted(async () => await back.t.query(handler)),
     mutation: async (handler) => await back.t.mutation(handler).finally(changed),
     onChange: (listener) => {

@@ -59,6 +59,11 @@ export async function openBackEnd(functionsDir: string, output: string = usualOu
       output,
       /** A module of the app by the path that Convex knows, such as `_workflows/index`. */
       load: async (module: string) => await modules[`./${module}.js`]?.(),
+      /** The paths of the modules with generated code. */
+      generated: () =>
+        Object.keys(modules)
+          .filter((path) => path.startsWith(`./${output}/`))
+          .map((path) => path.slice("./".length, -".js".length)),
       /** Takes in the app's functions as they are now; data and components stay. */
       reload: async () => {
         // Node keeps a module for as long as the process lives, by the path of its file.

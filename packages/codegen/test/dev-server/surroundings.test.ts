@@ -36,6 +36,29 @@ test("an app runs in a folder whose name is a pattern", async () => {
   }
 });
 
+test("[S255] a workflow that cannot be loaded is told by its name and file, whatever is run", async () => {
+  const { functionsDir, remove } = await writeApp({
+    "convex.config.ts": convexConfig(),
+    "flows.workflow.ts": flows,
+    "needs.ts": `export const needs = (name) => { throw new Error(name + " is not set"); };`,
+    "pay/card.workflow.ts": `
+      import { defineWorkflow } from "@stepwise/workflow";
+      import { z } from "zod";
+      import { needs } from "../needs";
+      const key = needs("CARD_KEY");
+      export const pay = defineWorkflow({ input: z.object({}) })
+        .step("paid", { action: async () => key });
+    `,
+  });
+  onTestFinished(remove);
+  const run = runWorkflow({ functionsDir, workflow: "quick", input: {} });
+  await expect(run).rejects.toMatchObject({
+    message:
+      'Workflow "pay" (pay/card.workflow.ts) cannot be loaded, so no deployment would take the app',
+    cause: { message: "CARD_KEY is not set" },
+  });
+});
+
 test("a wait for an event that nobody can send is told as soon as it begins, once", async () => {
   const { functionsDir } = await newApp();
   const told = async (events: { name: string; value: unknown; atMs?: number }[]) => {
