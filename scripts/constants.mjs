@@ -135,7 +135,6 @@ const TABLE = {
     },
     "sweep.ts": {
       STALE_MS: larger("timeouts", "once none so short runs any more"),
-      AGAIN_MS: smaller("workflow/throttled", "shortly before the watchdog looks"),
     },
     "times.ts": {
       YEAR_MS: larger("retry", "no wait is longer than maxBackoffMs, or than a year"),
@@ -147,7 +146,7 @@ const TABLE = {
       LONGEST_PAUSE_MS: smaller("recovery", "for 30 minutes takes at most 6 sweeps"),
       FIRST_SWEEP_MS: larger("recovery", "soon after another that was lost is seen 30 s after"),
       SHORTEST_PAUSE_MS: larger("recovery", "a mutation's is seen 10 s after its start"),
-      GRACE_MS: larger("timeouts", "that has not reported 15 s after it is lost"),
+      GRACE_MS: larger("timeouts", "that has not reported 35 s after it is lost"),
       RESERVE_MS: larger("recovery", "is made up for by the one in reserve, a minute later"),
     },
     "limits/refuse.ts": {

@@ -154,14 +154,14 @@ describe("a work that settles itself", () => {
 
   test("and has not done so some seconds after its timeout, has failed then; what it does later is stale", async () => {
     const app = new TestApp();
-    await enqueue(app, [{ label: "a", ms: 60_000 }], { onComplete, timeoutMs: 40_000 });
-    await enqueue(app, [{ label: "b", ms: 30_000 }], {
+    await enqueue(app, [{ label: "a", ms: 100_000 }], { onComplete, timeoutMs: 40_000 });
+    await enqueue(app, [{ label: "b", ms: 90_000 }], {
       onComplete,
       timeoutMs: 2_000,
       retryBehavior: { ...retryBehavior, maxAttempts: 1 },
     });
     // Both are first seen to run after 2 s.
-    await app.drive(18_900);
+    await app.drive(38_900);
     expect(await results(app)).toEqual([]);
     await app.drive(1_000);
     expect(await results(app)).toMatchObject(

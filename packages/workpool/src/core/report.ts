@@ -4,8 +4,8 @@ import { messageOf } from "./result.js";
 const REPEATS_MS = 9 * 60_000;
 /** Convex has then repeated the call for about a second … */
 const FIRST_PAUSE_MS = 500;
-/** … and bytes written are counted by the second. The watchdog waits longer than such a pause. */
-const LONGEST_PAUSE_MS = 4_000;
+/** … and some calls may be refused, but not all: the watchdog gives it time for ten or more. */
+const LONGEST_PAUSE_MS = 2_000;
 /** An action that has run so long may have scheduled its report … */
 export const SCHEDULES_MS = REPEATS_MS - LONGEST_PAUSE_MS;
 /** … which Convex repeats after 2 hours at most: so long it is waited for, and a little more. */

@@ -31,13 +31,11 @@ import {
   type SweepArgs,
 } from "./watch.js";
 
-/** No stale snapshot is older, by far, and no report that is repeated pauses longer. */
-const STALE_MS = 30_000;
 /**
- * So long after a sweep in time has seen that a work is overdue, it is lost. If its report was held
- * up, it was repeated meanwhile: writes were accepted by then, and no pause is so long.
+ * No stale snapshot is older, by far. A work that was seen to be overdue is lost so much later: had
+ * its report been held up, it would have come, as that is repeated some ten times meanwhile.
  */
-const AGAIN_MS = 10_000;
+const STALE_MS = 30_000;
 
 type Job = SystemDataModel["_scheduled_functions"]["document"];
 
@@ -240,7 +238,7 @@ export async function inspectSlots(
     const at = hasBegun ? (slot.beganAt ?? seen?.at ?? now) : now;
     let deadline = at + (timeoutMs ?? 0) + GRACE_MS;
     const lateAt = hasBegun && now >= deadline ? (seen?.lateAt ?? now) : undefined;
-    if (lateAt !== undefined) deadline = lateAt + AGAIN_MS;
+    if (lateAt !== undefined) deadline = lateAt + STALE_MS;
     const overdue = lateAt !== undefined && now >= deadline;
     if ((await lossOf(ctx, job, slot, overdue)) !== null) {
       found.suspects.push({ number, slot: _id, job: jobId, overdue });
