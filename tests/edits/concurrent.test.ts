@@ -159,3 +159,25 @@ test(
     });
   },
 );
+
+test.each([
+  ["{ failures: 1 }", "{ failures: 0 }", true],
+  ["{ percentage: 50 }", "{ percentage: 1 }", true],
+  [`"all"`, undefined, false],
+  ["{ failures: 1 }", undefined, false],
+])(
+  "[S256] a tolerate of %s becomes %s in a run in which one has failed: it goes on, %s",
+  { tags: ["large"] },
+  async (was, is, goesOn) => {
+    const fails = `f: (b) => b.step("thrown", { query: () => { throw new Error("no"); } })`;
+    const tolerating = (tolerate?: string) => {
+      const option = tolerate === undefined ? "" : `, tolerate: ${tolerate}`;
+      return `.parallel("both", { branches: { ${fails}, ${rest("a")} }${option} })`;
+    };
+    const [before, now] = [app(tolerating(was)), app(tolerating(is) + LAST)];
+    const stops = (await verdictOf(before, now)).some((line) => line.startsWith("both stops: "));
+    expect(stops).toBe(!goesOn);
+    const ended = await endsUnder(before, now, 60_000);
+    expect(ended.state).toBe(goesOn ? "completed" : "failed");
+  },
+);

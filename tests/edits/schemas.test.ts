@@ -378,7 +378,7 @@ describe("events and states", () => {
     const now = app(`z.object({})`, nodes(`, b: z.string()`));
     expect(await verdicts(before, now)).toContainEqual(
       expect.stringMatching(
-        /^safe ask: ask\.b is new and required: runs that are past it keep what they took, and whoever sends it as before gets an error.*; "told" reads it$/,
+        /^safe ask: ask\.b is new and required: runs that are past it keep what they took, and unless it fits, whoever sends it as before gets an error, and a run that has kept one fails here; "told" reads it$/,
       ),
     );
     const [deployment, runId] = await deployed(before, now, {}, "ask");

@@ -112,7 +112,9 @@ function changedNodes({ ends = "", before, now }: LinePair): ReturnType<Rule> {
     const placed = find(now, old.stored);
     if (placed === undefined || own(old) === own(placed)) return [];
     const { path: node } = placed;
-    const stopping = [...lostStages(old, placed), ...tooManyIterations(old, placed)];
+    const stopping = [lostStages, tooManyIterations, toleratesNone].flatMap((stopped) =>
+      stopped(old, placed),
+    );
     const keep = "give the changed node a new name, and keep the old one until no run is at it";
     if (stopping.length > 0)
       return stopping.map((message) => {
@@ -189,6 +191,15 @@ function tooManyIterations(old: Placed, now: Placed): string[] {
   if (typeof was !== "number" || typeof is !== "number" || is >= was) return [];
   return [
     `maxIterations is ${is}, was ${was}: runs that have made ${is} iterations or more stop, unless their loop is done`,
+  ];
+}
+
+/** How many may fail is kept, but not that outputs tell which have failed. */
+function toleratesNone(old: Placed, now: Placed): string[] {
+  if (!("tolerate" in old.node.options) || "tolerate" in now.node.options) return [];
+  // One that is computed is not seen either.
+  return [
+    "it has no tolerate that can be seen: if it has none, runs stop in which one has failed, as outputs do not tell that any more",
   ];
 }
 

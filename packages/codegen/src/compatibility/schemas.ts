@@ -132,7 +132,7 @@ export function takenChanges({ before, now: line }: LinePair, taken: ReadonlySet
 
 const refusal = ({ is }: FieldChange): string =>
   is === "refused" || is === "retyped"
-    ? ", and whoever sends it as before gets an error, unless it fits"
+    ? ", and unless it fits, whoever sends it as before gets an error, and a run that has kept one fails here"
     : "";
 
 const fieldsIn = ({ fields, exact }: Partial<Fields>): Fields | undefined =>
