@@ -50,7 +50,7 @@ describe("[S140] a key or a tag with half a surrogate pair is refused, with its 
   });
 });
 
-describe("[S141] an option of another type is refused by its name, and nothing is done", () => {
+describe("[S141] [S257] an option of another type is refused by its name, and nothing is done", () => {
   test.each<[RegExp, () => unknown]>([
     // A filter that is left out would be for the runs of all workflows.
     [
@@ -74,6 +74,11 @@ describe("[S141] an option of another type is refused by its name, and nothing i
     [/inputs are no list/, () => manager.startBatch(ctx, leaf, null)],
     [/key must be a function of each/, () => manager.startBatch(ctx, leaf, [1], { key: "k" })],
     [/Input 0 of the batch/, () => manager.startBatch(ctx, leaf, [, { n: 1 }])], // eslint-disable-line no-sparse-arrays
+    [/key is empty; leave it out/, () => manager.start(ctx, leaf, { n: 1 }, { key: "" })],
+    [
+      /key is empty; leave it out/,
+      () => manager.startBatch(ctx, leaf, [{ n: 1 }], { key: () => "" }),
+    ],
     [
       /reuse is "always": write "never"/,
       () => manager.start(ctx, leaf, { n: 1 }, { key: "k", reuse: "always" }),

@@ -140,6 +140,12 @@ function checkKey(workflow: string, key: unknown): void {
   if (key === undefined) return;
   if (typeof checkOption(workflow, "key", key) !== "string")
     throw new Failure("invalidInput", `Starting "${workflow}": key must be a string`);
+  // All starts that lack what it is made of would be one run.
+  if (key === "")
+    throw new Failure(
+      "invalidInput",
+      `Starting "${workflow}": key is empty; leave it out for none`,
+    );
 }
 
 function checkCallback(workflow: string, fn: unknown): void {
@@ -194,11 +200,11 @@ export async function startAll(
   const { maxParallelism, logLevel, limits = workflow.limits } = settings;
   const subject = `Starting "${workflow.name}"`;
   checkGiven(subject, options, {});
+  for (const { key } of starts) checkKey(workflow.name, key);
   const at = startTime(workflow.name, options);
   if (onComplete !== undefined) checkCallback(workflow.name, onComplete?.fn);
   const begin = await beginningOf(workflow, settings.retentionMs, true);
   const context = checkOption(workflow.name, "onComplete.context", onComplete?.context ?? null);
-  for (const { key } of starts) checkKey(workflow.name, key);
   const tagged: Starts["starts"] = [];
   for (const start of starts) {
     // What is made of a start that is collected is made again, when its run begins.
