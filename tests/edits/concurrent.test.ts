@@ -181,3 +181,15 @@ test.each([
     expect(ended.state).toBe(goesOn ? "completed" : "failed");
   },
 );
+
+test("[S256] check says that a removed tolerate stops runs, and that another one does not", async () => {
+  const tolerating = (option: string) =>
+    app(`.parallel("both", { branches: { ${rest("a")} }${option} })`);
+  const before = tolerating(`, tolerate: { failures: 1 }`);
+  expect(await verdictOf(before, tolerating(""))).toEqual([
+    expect.stringMatching(/^both stops: it has no tolerate that can be seen/),
+  ]);
+  expect(await verdictOf(before, tolerating(`, tolerate: { failures: 0 }`))).toEqual([
+    expect.stringMatching(/^both safe: changed/),
+  ]);
+});

@@ -36,7 +36,7 @@ test("an app runs in a folder whose name is a pattern", async () => {
   }
 });
 
-test("[S255] a workflow that cannot be loaded is told by its name and file, whatever is run", async () => {
+test("a workflow that cannot be loaded is told by its name and file, whatever is run", async () => {
   const { functionsDir, remove } = await writeApp({
     "convex.config.ts": convexConfig(),
     "flows.workflow.ts": flows,
