@@ -61,7 +61,11 @@ type Nested<T, Path extends string> = {
 }[keyof T & string];
 
 /** A name of the scope, or which there are. Not as a constraint: see `ByOf`. */
-type Known<Scope, Of> = Of extends keyof Scope ? Of : keyof Scope & string;
+type Known<Scope, Of> = [Of] extends [never]
+  ? keyof Scope & string
+  : Of extends keyof Scope
+    ? Of
+    : keyof Scope & string;
 
 type OutputIn<Scope, Of> = Of extends keyof Scope ? Scope[Of] : never;
 
@@ -69,8 +73,9 @@ type OutputIn<Scope, Of> = Of extends keyof Scope ? Scope[Of] : never;
  * What `by` may be, or why there is nothing. Not as the constraint of `By`: its base constraint
  * would be computed over all nodes of the scope, for every match.
  */
-type ByOf<T, Of, By> =
-  IsAny<T> extends true
+type ByOf<T, Of, By> = [Of] extends [never]
+  ? string
+  : IsAny<T> extends true
     ? `"${Of & string}" is of type any: give the step that makes it a type`
     : By extends Discriminants<T>
       ? By
@@ -126,15 +131,26 @@ type InCase<Scope extends Entries, Of, By extends string, Value> = Replaced<
   Narrowed<OutputIn<ScopeOf<Scope>, Of>, By, Value>
 >;
 
+/** Cases that see the whole scope. With what is wrong, they leave it the only error. */
+type Unnarrowed<Input, Scope extends Entries, Hint> = Readonly<
+  Record<string, (b: Builder<Input, Scope, null, never, Hint>) => Sequence<unknown>>
+>;
+
 /** The cases, each of which sees what it is matched by narrowed. */
-export type CasesOf<Input, Scope extends Entries, Of, By extends string, Hint> =
-  string extends KeysIn<Scope, Of, By>
-    ? "this can be any text: give it a type of literals, or use .branch"
-    : {
-        readonly [K in KeysIn<Scope, Of, By>]?: (
-          b: Builder<Input, InCase<Scope, Of, By, K>, null, never, Hint>,
-        ) => Sequence<unknown>;
-      };
+export type CasesOf<Input, Scope extends Entries, Of, By extends string, Hint> = [Of] extends [
+  never,
+]
+  ? Unnarrowed<Input, Scope, Hint>
+  : string extends KeysIn<Scope, Of, By>
+    ? Unnarrowed<Input, Scope, Hint> &
+        "this can be any text: give it a type of literals, or use .branch"
+    : [KeysIn<Scope, Of, By>, By] extends [never, never]
+      ? Unnarrowed<Input, Scope, Hint> & "this cannot be a key: name one of its fields with `by`"
+      : {
+          readonly [K in KeysIn<Scope, Of, By>]?: (
+            b: Builder<Input, InCase<Scope, Of, By, K>, null, never, Hint>,
+          ) => Sequence<unknown>;
+        };
 
 /** The keys of the cases that were written, as text: an object's `1` is a number. */
 type Written<Case> = `${Case & (string | number)}`;

@@ -1,4 +1,4 @@
-import type { FunctionArgs, FunctionReference, FunctionReturnType } from "convex/server";
+import type { FunctionReference, FunctionReturnType } from "convex/server";
 import type { Duration } from "../rules.js";
 import type { ActionCtx, CallInfo, Info, MutationCtx, QueryCtx, StepError } from "./context.js";
 import type { LimitsOption } from "./limits.js";
@@ -177,18 +177,23 @@ export type InlineStep<Scope, Result, Recovered, Undo extends AnyUndo, Tags, Hin
   Valid<Result> &
   ValidAt<"recover", Recovered>;
 
-/* A reference of the right kind, or what is wrong with it. */
-type Referenced<Reference, Kind extends FunctionKind> =
-  Reference extends AnyReference<Kind>
+/*
+ * A reference of the right kind, or what is wrong with it. TypeScript explains the last overload, so
+ * a right handler passes here: the error is then at the option that is wrong.
+ */
+type Referenced<Reference, Kind extends FunctionKind> = Reference extends AnyReference
+  ? Reference["_type"] extends Kind
     ? Reference
-    : Reference extends AnyReference
-      ? `this is a reference to ${WithArticle<Reference["_type"]>}: write \`${Reference["_type"]}\` instead of \`${Kind}\``
-      : Reference extends (...args: never[]) => infer Result
-        ? Misfit<
-            Awaited<Result>,
-            "the handler itself is right: one of the step's other options is not"
-          >
-        : AnyReference<Kind>;
+    : `this is a reference to ${WithArticle<Reference["_type"]>}: write \`${Reference["_type"]}\` instead of \`${Kind}\``
+  : Reference extends (ctx: Contexts[Kind], ...rest: never[]) => infer Result
+    ? Misfit<Awaited<Result>, Reference>
+    : AnyReference<Kind> | ((ctx: Contexts[Kind]) => unknown);
+
+interface Contexts {
+  action: ActionCtx;
+  mutation: MutationCtx;
+  query: QueryCtx;
+}
 
 type WithArticle<Kind extends FunctionKind> = Kind extends "action" ? "an action" : `a ${Kind}`;
 
@@ -221,5 +226,9 @@ export type FinalOutput<Result, Final extends AnyReference> = AnyReference exten
 /** What a referenced function returned, as it is stored. */
 export type Returned<Reference> = Reference extends AnyReference
   ? Stored<FunctionReturnType<Reference>>
-  : never;
-type ArgsOf<Reference> = Reference extends AnyReference ? FunctionArgs<Reference> : never;
+  : Reference extends (...args: never[]) => infer Result
+    ? Stored<Awaited<Result>>
+    : never;
+type ArgsOf<Reference> = Reference extends { readonly _args: infer Args }
+  ? Args
+  : "a handler has no `args`: a reference has";

@@ -20,7 +20,7 @@ describe("what the compiler says of a misuse", () => {
     expect(messages.get(line) ?? "nothing").toContain(message);
   });
 
-  test("is said nowhere else", () => {
+  test("[S245] is said nowhere else", () => {
     const lines = new Set(expected.map(({ line }) => line));
     expect([...messages.keys()].filter((line) => line >= 0 && !lines.has(line))).toEqual([]);
   });

@@ -1,12 +1,12 @@
 import { describe, test } from "vitest";
 import { z } from "zod";
-import { child, childNamed, defineWorkflow } from "../../src/definition/index.js";
+import { child, childNamed, defineWorkflow, type MutationCtx } from "../../src/definition/index.js";
 import { internal } from "./references.js";
 
 /*
  * What is refused, and what the compiler says: the text behind `@ts-expect-error` is part of its
- * message, which `messages.test.ts` checks. All of it is of TypeScript 7: 5.9 and 6 say more of a
- * `.step` (of both its overloads), and do not blame its handler for its other options.
+ * message, which `messages.test.ts` checks. All of it is of TypeScript 7: of a `.step`, 5.9 and 6
+ * also explain the other overload, and they stand at the call if two things are wrong.
  */
 
 const leaf = defineWorkflow({ input: z.object({ topic: z.string() }) }).step("words", {
@@ -46,7 +46,6 @@ describe("results that are no Convex values", () => {
       reduce: { initial: new Map<string, number>(), step: (all) => all },
     });
     b.step("x", {
-      // @ts-expect-error the handler itself is right: one of the step's other options is not
       action: async () => 1,
       // @ts-expect-error result: A Date is not a Convex value
       recover: () => new Date(),
@@ -72,7 +71,7 @@ describe("functions", () => {
     b.step("x", { action: internal.users.get, args: () => ({ id: 1 }) });
     // @ts-expect-error Property 'args' is missing
     b.step("x", { action: internal.users.get });
-    // @ts-expect-error the handler itself is right: one of the step's other options is not
+    // @ts-expect-error a handler has no `args`: a reference has
     b.step("x", { action: async () => 1, args: () => ({}) });
   });
 
@@ -100,8 +99,20 @@ describe("functions", () => {
   });
 
   test("options that there are not", () => {
-    // @ts-expect-error the handler itself is right: one of the step's other options is not
+    // @ts-expect-error Did you mean to write 'retry'?
     b.step("x", { action: async () => 1, retri: true });
+    // @ts-expect-error Did you mean to write 'action'?
+    b.step("x", { acton: async () => 1 });
+    // @ts-expect-error 'wait' does not exist in type
+    b.step("x", { action: async (_ctx, { input }) => input.a, sensitive: true, wait: "1m" });
+    // @ts-expect-error Did you mean to write 'maxIterations'?
+    b.loop("x", { initial: () => 0, body: (b) => b, until: () => true, maxIteration: 3 });
+    // @ts-expect-error Did you mean to write 'compensateLosers'?
+    b.race("x", { cases: { p: (b) => b.sleep("y", 1) }, compensateLoser: false });
+    // @ts-expect-error Did you mean to write 'recover'?
+    b.child("x", leaf, () => ({ topic: "" }), { recovr: () => 1 });
+    // @ts-expect-error Did you mean to write 'onEnd'?
+    defineWorkflow({ input: z.object({}), onend: { mutation: async () => {} } });
     // @ts-expect-error Did you mean to write 'concurrency'?
     b.parent("x", { children: () => one, concurency: 3 });
     // @ts-expect-error Did you mean to write 'timeout'?
@@ -185,21 +196,63 @@ describe("names", () => {
 });
 
 describe("step", () => {
+  test("[S245] an option that is wrong is where the error is, and the handler is not blamed", () => {
+    // @ts-expect-error Type 'string' is not assignable to type 'Retry | undefined'
+    b.step("x", { action: async () => 1, retry: "3" });
+    // @ts-expect-error 'attempts' does not exist in type
+    b.step("x", { action: async () => 1, retry: { attempts: 3 } });
+    b.step("x", {
+      action: async (_ctx, { input }) => input.a,
+      // @ts-expect-error Type 'string' is not assignable to type 'boolean'
+      retry: { maxAttempts: 3, when: (error) => error.message },
+    });
+    b.step("x", {
+      query: async () => 1,
+      // @ts-expect-error Type '"30 secs"' is not assignable to type 'Duration | undefined'
+      timeout: "30 secs",
+      // @ts-expect-error Type 'string' is not assignable to type 'boolean | undefined'
+      isolate: "yes",
+    });
+    // @ts-expect-error Type 'string[]' is not assignable to type 'boolean | undefined'
+    b.step("x", { action: async () => 1, sensitive: ["input.a"] });
+    // @ts-expect-error Type '"ten"' is not assignable to type 'Duration | undefined'
+    b.step("x", { action: async () => 1, waitAtMost: "ten" });
+    // @ts-expect-error Type 'string' is not assignable to type 'LimitsOption<
+    b.step("x", { action: async () => 1, limits: "exports" });
+    // @ts-expect-error Type 'null' is not assignable to type '((error: StepError
+    b.step("x", { action: async () => 1, recover: null });
+    // @ts-expect-error Type '() => Promise<void>' is not assignable to type 'Compensation<
+    b.step("x", { action: async () => 1, compensate: async () => {} });
+    b.loop("x", {
+      initial: () => 1,
+      // @ts-expect-error Type 'string' is not assignable to type 'Retry | undefined'
+      body: (b) => b.step("y", { action: () => 1, retry: "3" }),
+      until: () => true,
+      maxIterations: 3,
+    });
+  });
+
+  test("[S245] a handler that is wrong is blamed for what is wrong with it", () => {
+    // @ts-expect-error Property 'db' is missing in type 'GenericActionCtx<
+    b.step("x", { action: async (ctx: MutationCtx) => 1 });
+    // @ts-expect-error Type 'number' is not assignable to type 'AnyReference<"action"> | ((ctx: ActionCtx) => unknown)
+    b.step("x", { action: 5 });
+    // @ts-expect-error Property 'args' is missing in type '{ mutation: FunctionReference<
+    b.step("x", { action: async () => 1, compensate: { mutation: internal.users.save } });
+  });
+
   test("a compensation that does not fit", () => {
     b.step("x", {
-      // @ts-expect-error the handler itself is right: one of the step's other options is not
       action: async () => 1,
       // @ts-expect-error Type 'number' is not assignable to type 'string'
       compensate: { mutation: internal.users.save, args: ({ output }) => ({ email: output }) },
     });
     b.step("x", {
-      // @ts-expect-error the handler itself is right: one of the step's other options is not
       action: async () => 1,
       // @ts-expect-error 'query' does not exist in type
       compensate: { query: internal.users.count, args: () => ({ id: "" }) },
     });
     b.step("x", {
-      // @ts-expect-error the handler itself is right: one of the step's other options is not
       action: async () => 1,
       // @ts-expect-error 'isolate' does not exist in type
       compensate: { mutation: async () => {}, isolate: true },
@@ -580,6 +633,26 @@ describe("a match", () => {
       of: "kind",
       // @ts-expect-error this can be any text: give it a type of literals, or use .branch
       cases: { a: (c) => c },
+    });
+  });
+
+  test("[S166] what it is of, or the field, is missing", () => {
+    told.match("x", {
+      of: "answer",
+      // @ts-expect-error this cannot be a key: name one of its fields with `by`
+      cases: { true: (c) => c, false: (c) => c },
+    });
+    told.match("x", {
+      // @ts-expect-error 'on' does not exist in type 'MatchNode<
+      on: "answer",
+      by: "timedOut",
+      cases: { true: (c) => c, false: (c) => c },
+    });
+    told.match("x", {
+      // @ts-expect-error is not assignable to type '"answer" | "input"'
+      of: ({ answer }) => answer,
+      by: "timedOut",
+      cases: { true: (c) => c, false: (c) => c },
     });
   });
 
