@@ -15,7 +15,7 @@ const decision = defineWorkflow({ input: v.object({}) })
     },
   });
 
-test("[S163] events of branches, of items and of loops are asked for too", () => {
+test("[S163] events of branches, of items, of cases of a race and of loops are asked for too", () => {
   const nested = defineWorkflow({ input: v.object({}) })
     .parallel("both", {
       branches: {
@@ -24,13 +24,20 @@ test("[S163] events of branches, of items and of loops are asked for too", () =>
           b.each("all", { of: () => [1], body: (item) => item.event("inItem", { schema: by }) }),
       },
     })
+    .race("first", {
+      cases: {
+        paid: (b) => b.event("inCase", { schema: by }),
+        lapsed: (b) => b.sleep("week", "7 days"),
+      },
+    })
     .loop("rounds", {
       initial: () => 0,
       body: (b) => b.event("inLoop", { schema: by }).step("next", { query: () => 1 }),
       until: () => true,
       maxIterations: 2,
     });
-  expect(eventsOf(nested).map(({ name }) => name)).toEqual(["inBranch", "inItem", "inLoop"]);
+  const names = eventsOf(nested).map(({ name }) => name);
+  expect(names).toEqual(["inBranch", "inItem", "inCase", "inLoop"]);
 });
 
 test("every event is asked for by its form, and as JSON if its nodes want different payloads", () => {

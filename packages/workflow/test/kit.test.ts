@@ -129,6 +129,38 @@ describe("runToEnd", () => {
     ]);
   });
 
+  test("[S246] skipToNextTimer goes to the time at which a rate lets the next one start", async () => {
+    const t = convexTest({ schema: limitedSchema, modules: limited, transactionLimits: true });
+    const kit = testKit(t, vi);
+    const begun = Date.now();
+    const start = async () => await kit.start(limitedWorkflows.rated, { name: "a" });
+    const [, , runId] = [await start(), await start(), await start(), await start()];
+    const next = { kind: "rate", workflow: "rated", node: "called" };
+    const waits = async () => (await kit.timeline(runId)).join().includes("waiting for the limit");
+    expect(await kit.skipToNextTimer()).toEqual([{ ...next, runId, at: begun + 30_000 }]);
+    expect([Date.now(), await waits()]).toEqual([begun + 30_000, false]);
+    expect(await kit.skipToNextTimer()).toMatchObject([{ ...next, at: begun + 60_000 }]);
+    expect(await kit.skipToNextTimer()).toEqual([]);
+    expect(Date.now()).toBe(begun + 60_000);
+  });
+
+  test("[S246] skipToNextTimer goes to the end of a pause, if it has one", async () => {
+    const t = convexTest({ schema: limitedSchema, modules: limited, transactionLimits: true });
+    const kit = testKit(t, vi);
+    const runId = await kit.start(limitedWorkflows.rated, { name: "a" });
+    await kit.runToEnd(limitedWorkflows.rated, runId);
+    const until = Date.now() + 60_000;
+    await t.mutation(async (ctx) => await limitedWorkflow.limits.pause(ctx, "api", { until }));
+    const kept = await kit.start(limitedWorkflows.rated, { name: "b" });
+    const end = { kind: "pause", workflow: "rated", node: "called", runId: kept, at: until };
+    expect(await kit.skipToNextTimer()).toEqual([end]);
+    await kit.settle();
+    expect(await kit.timeline(kept)).toEqual(["called completed"]);
+    await t.mutation(async (ctx) => await limitedWorkflow.limits.pause(ctx, "api"));
+    await kit.start(limitedWorkflows.rated, { name: "c" });
+    expect(await kit.skipToNextTimer()).toEqual([]);
+  });
+
   test("[S234] a step that holds its limit, and one that waits as long as it may", async () => {
     const t = convexTest({ schema: limitedSchema, modules: limited, transactionLimits: true });
     const kit = testKit(t, vi);
@@ -541,7 +573,6 @@ describe("timeline", () => {
         "facts completed",
         "  [probe] completed",
         "    facts.probe.probed completed",
-        // By its storage name, which is an identifier.
         "  [still image] completed",
         "    facts.still image.frame completed",
         "    facts.still image.thumb completed",
@@ -553,6 +584,46 @@ describe("timeline", () => {
       expect(await kit.runsOf(workflows.listed)).toEqual([runId]);
     },
   );
+
+  test("[S168] the cases of a race stand under it: one has won, the others are canceled", async () => {
+    const { kit, begun } = newApp();
+    kit.stub(workflows.contested, "first.fast.quick", async () => {
+      await new Promise((resolve) => setTimeout(resolve, 5_000));
+      return 1;
+    });
+    const late = vi.fn((_scope: object) => "in time");
+    kit.stub(workflows.contested, "first.slow one.late", late);
+    const undone = vi.fn();
+    kit.stub(workflows.contested, "first.fast.quick.compensate", undone);
+    const runId = await kit.start(workflows.contested, {});
+    expect(await kit.runToEnd(workflows.contested, runId)).toMatchObject({
+      output: { case: "slow one", output: "in time" },
+    });
+    // The action that has lost takes no more time of the run.
+    expect(Date.now()).toBeLessThan(begun + 5_000);
+    expect(late.mock.calls[0]).toMatchObject([{ before: "before", held: "held" }, {}]);
+    expect(undone).not.toHaveBeenCalled();
+    expect(await kit.timeline(runId)).toEqual([
+      "before completed",
+      "first completed",
+      "  [fast] canceled",
+      "    first.fast.quick canceled",
+      "  [slow one] completed",
+      "    first.slow one.held completed",
+      "    first.slow one.late completed",
+      "after completed",
+    ]);
+    expect(await kit.runsOf(workflows.contested)).toEqual([runId]);
+  });
+
+  test("[S168] skipToNextTimer goes to the timers of all cases of a race", async () => {
+    const { kit, begun } = newApp();
+    const runId = await kit.start(workflows.keptContest, { fails: false });
+    const next = { workflow: "keptContest", kind: "sleep", node: "first.fast.nap" };
+    expect(await kit.skipToNextTimer()).toMatchObject([{ ...next, at: begun + 300 }]);
+    expect(await kit.runToEnd(workflows.keptContest, runId)).toMatchObject({ output: "fast" });
+    expect(await kit.skipToNextTimer()).toEqual([]);
+  });
 
   test("the iterations of loops", async () => {
     const { kit } = newApp();

@@ -298,6 +298,41 @@ test("[S163] branches and items stand below their node by their key or their pla
   expect(names).toEqual(["facts", "thumb", "texts", "#3"]);
 });
 
+test("[S168] the cases of a race stand below it by their keys, those that lost as canceled", () => {
+  const part = { workflow: "order", startedAt: 0, endedAt: 90 } as const;
+  const html = renderToStaticMarkup(
+    createElement(RunTimeline, {
+      run,
+      steps: [step("settled", { kind: "children" }), step("booked")],
+      childRunsOf: ({ node }) => {
+        if (node !== "settled") return [];
+        const cases = { paid: "completed", lapsed: "canceled", "by post": "failed" } as const;
+        return Object.entries(cases).map(([childKey, state], index) => {
+          return {
+            ...part,
+            runId: childKey,
+            index,
+            childKey,
+            state,
+            within: `settled.${childKey}`,
+          };
+        });
+      },
+    }),
+  );
+  const shown = html
+    .split('class="stepwise-row"')
+    .map((row) => /^ data-tone="(\w+)".*?class="stepwise-name"[^>]*>([^<]*)/s.exec(row))
+    .flatMap((found) => (found === null ? [] : [`${found[2]}: ${found[1]}`]));
+  expect(shown).toEqual([
+    "settled: good",
+    "paid: good",
+    "lapsed: stopped",
+    "by post: bad",
+    "booked: good",
+  ]);
+});
+
 test("the key of a child is one name below its parent, also with dots and quotes", () => {
   const child = { runId: "c1", workflow: "page", state: "completed", startedAt: 0 } as const;
   const html = renderToStaticMarkup(

@@ -152,7 +152,8 @@ export async function firstOf(
 ): Promise<Beginning["first"]> {
   const stage = firstStage(own, nodes, prefix);
   const { part, policy } = placeOf(own.definition, stage);
-  const at = { stage, iterations, part: part || undefined };
+  const marks = marksOf(own, stage);
+  const at = { stage, called: marks.called, iterations, part: part || undefined };
   const hasOwnKeys = hasKeys(own, stage);
   if (firstAction(own, nodes, prefix) === undefined || (hasOwnKeys && !isKeyed))
     return { ...at, reads: [], alone: policy.isolate === true || undefined };
@@ -161,6 +162,6 @@ export async function firstOf(
     ...at,
     action: await actionFunction(own, stage, permits),
     reads: readsOf(own, stage, iterations),
-    ...marksOf(own, stage),
+    ...marks,
   };
 }

@@ -1,3 +1,4 @@
+import { waitsForLimit } from "@stepwise/workpool/core";
 import { v } from "convex/values";
 import type { Doc } from "../component/_generated/dataModel.js";
 import { query } from "../component/_generated/server.js";
@@ -35,12 +36,25 @@ export const timers = query({
       if (step !== null)
         found.push({ run: step.run, node: nameOf(step), kind: "waitAtMost" as const, at });
     }
+    let isLetOn = false;
+    for (const { work } of await ctx.db.query("limited").collect()) {
+      const step = await stepWithId(ctx, work);
+      const { place, nextAt, paused } = (await waitsForLimit(ctx, work)) ?? {};
+      const at = paused === undefined ? nextAt : paused.until;
+      const kind = paused === undefined ? ("rate" as const) : ("pause" as const);
+      // Those behind it go on with it, or after it.
+      if (step === null || place !== 1 || at === undefined) continue;
+      // Its rate lets it start: that takes a moment.
+      if (at <= Date.now()) isLetOn = true;
+      else found.push({ run: step.run, node: nameOf(step), kind, at });
+    }
     const all = [];
     for (const { run, at = 0, ...timer } of found) {
       const workflow = (await ctx.db.get("runs", run))?.workflow;
       if (workflow !== undefined) all.push({ ...timer, at, runId: String(run), workflow });
     }
-    return { timers: all, isBusy: slots.some(({ work }) => work !== undefined) };
+    const isBusy = isLetOn || slots.some(({ work }) => work !== undefined);
+    return { timers: all, isBusy };
   },
 });
 

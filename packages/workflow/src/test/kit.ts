@@ -115,7 +115,8 @@ export class TestKit {
 
   /**
    * Moves the clock to the next time at which a run goes on by itself: the end of a sleep or a
-   * timeout, a `waitAtMost`, the next attempt of a step, the start of a run.
+   * timeout, a `waitAtMost`, the next attempt of a step, the start of a run, the next start that a
+   * rate allows, or the end of a pause of a limit.
    * @returns what fell due; empty if no run waits for a time. Then the clock has not moved.
    */
   async skipToNextTimer(): Promise<Timer[]> {
