@@ -8,7 +8,13 @@ import { check, checkWorkflow } from "./check/check.js";
 import { checkStored } from "./check/names.js";
 import { checkLimitNames } from "./check/limits.js";
 import { soundPart } from "./check/sound.js";
-import { checkConfig, checkOutputFolder, convexConfig, misplacedConfig } from "./check/config.js";
+import {
+  checkConfig,
+  checkConfigEffects,
+  checkOutputFolder,
+  convexConfig,
+  misplacedConfig,
+} from "./check/config.js";
 import { compareDiagnostics, type Diagnostic, isError } from "./diagnostics/diagnostic.js";
 import { codes } from "./diagnostics/codes.js";
 import { discoverAll, readIn, Unreadable, unlessUnreadable } from "./discover/discover.js";
@@ -161,7 +167,11 @@ export class Compiler {
     const { config } = readConfig;
     const output = outputOf(config?.values);
     const refused = config === undefined ? [] : checkConfig(config);
-    const ofConfig = [...readConfig.diagnostics, ...refused.map(({ problem }) => problem)];
+    const ofConfig = [
+      ...readConfig.diagnostics,
+      ...refused.map(({ problem }) => problem),
+      ...(config === undefined ? [] : checkConfigEffects(config)),
+    ];
     const unsure = new Set([...readConfig.unread, ...refused.map(({ option }) => option)]);
     const finish = finishing(config?.values, unsure.has("limits"));
     const analysis = await this.#analyzer.analyze(sources, readOnce, finish, output);

@@ -178,7 +178,7 @@ export function reportUnknown(
   for (const { name, nameNode, elsewhere } of options.values()) {
     // What others share may be for other nodes too.
     if (known.includes(name) || others.includes(name) || elsewhere !== undefined) continue;
-    const near = nearest(name, known);
+    const near = meantBy(name, known);
     // What stands in the place of something that is missing is reported as that.
     if (near !== undefined && !options.has(near) && needed.has(near)) continue;
     const message = `\`${name}\` is no option of ${of}${code === "noEffect" ? ": it has no effect" : ""}`;
@@ -190,15 +190,28 @@ export function reportUnknown(
 /** Options whose absence is reported, by whichever kind of node. */
 const needed: ReadonlySet<string> = new Set([
   ...handlerKinds,
-  ..."children on cases initial body until maxIterations step".split(" "),
+  ..."children on cases branches of initial body until maxIterations step".split(" "),
 ]);
 
+/** Options that say the same of different kinds of nodes. */
+const alike: Readonly<Partial<Record<string, string>>> = {
+  cases: "branches",
+  branches: "cases",
+  items: "of",
+};
+
+/** The option that was meant by a name that is none. */
+function meantBy(name: string, known: readonly string[]): string | undefined {
+  const other = alike[name];
+  return other !== undefined && known.includes(other) ? other : nearest(name, known);
+}
+
 export const slipOf = (options: Options, wanted: readonly string[]): string | undefined =>
-  [...options.keys()].find((name) => nearest(name, wanted) !== undefined);
+  [...options.keys()].find((name) => meantBy(name, wanted) !== undefined);
 
 export function slipHint(options: Options, wanted: readonly string[]): string | undefined {
   const slip = slipOf(options, wanted);
-  return slip && `did you mean \`${nearest(slip, wanted)}\` where it has \`${slip}\`?`;
+  return slip && `did you mean \`${meantBy(slip, wanted)}\` where it has \`${slip}\`?`;
 }
 
 /** Reports options in an order in which TypeScript infers `unknown` or `any`. */

@@ -23,6 +23,7 @@ import {
 } from "./options.js";
 import type { Options } from "./options.js";
 import { readOnEnd } from "./nodes/on-end.js";
+import { readOptionReads } from "./option-reads.js";
 import { reportSecretReads } from "./secret-reads.js";
 import { secretTags } from "./secret-tags.js";
 import { reportTags } from "./tags.js";
@@ -71,6 +72,7 @@ export function workflowPlan(
     limits: readWorkflowLimits(options, file),
     renamings: options === undefined ? [] : readRenamings(options, name, file),
     limitNames: options && readLimits(options, ["input"], file)?.names,
+    optionReads: options && readOptionReads(options, file),
     given,
     ...(renamedFrom && { renamedFrom }),
     place: file.placeOf(nameNode),

@@ -104,6 +104,21 @@ export function checkConfig({ given: options }: ConfigPlan) {
   );
 }
 
+/** Returns the limits that say more of each key than their total lets one have. */
+export function checkConfigEffects({ given: options }: ConfigPlan): Diagnostic[] {
+  const limits = options.get("limits")?.value;
+  if (limits === undefined || !isObject(limits)) return [];
+  return [...limits.fields].flatMap(([name, { value }]) => {
+    const fields = isObject(value) ? value.fields : undefined;
+    const [total, perKey] = [fields?.get("total")?.value, fields?.get("perKey")];
+    if (typeof total !== "number" || typeof perKey?.value !== "number" || perKey.value <= total)
+      return [];
+    const message = `\`limits.${name}.perKey: ${perKey.value}\` has no effect: its total is ${total}`;
+    const hint = `write a perKey below ${total}, or raise the total`;
+    return [diagnostic("noEffect", perKey.place, message, hint)];
+  });
+}
+
 export function checkOutputFolder(
   output: string,
   config: ConfigPlan | undefined,

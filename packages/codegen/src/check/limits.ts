@@ -54,10 +54,13 @@ function misgiven(of: string, given: LimitName, limits: Limits): Diagnostic[] {
   const { name, place, value, makesNumber = false } = given;
   const { perKey, unit } = limits[name]!;
   const keyed = perKey === undefined ? "" : "({ input }) => …";
-  const right =
-    unit === undefined
-      ? keyed || "true"
-      : `{ estimate: 2_000${keyed === "" ? "" : `, key: ${keyed}`} }`;
+  const spends = value !== undefined && isObject(value) && value.fields.has("spend");
+  const fields = [
+    "estimate: 2_000",
+    ...(keyed === "" ? [] : [`key: ${keyed}`]),
+    ...(spends ? ["spend: ({ output }) => …"] : []),
+  ];
+  const right = unit === undefined ? keyed || "true" : `{ ${fields.join(", ")} }`;
   const hint = `write \`limits: { ${name}: ${right} }\``;
   const wrong = (what: string) => [diagnostic("optionValue", place, `${of} ${what}`, hint)];
   const limit = `the limit ${quote(name)}`;

@@ -3,7 +3,7 @@ import { meant, nearest } from "../diagnostics/nearest.js";
 import { namesInPath } from "../plan/constants.js";
 import { digestOf } from "../plan/digest.js";
 import { allLines, allNodes, generatedFunctions, goesOn, stagesOf } from "../plan/flow.js";
-import { withoutOnEnd } from "../plan/on-end.js";
+import { ON_END, withoutOnEnd } from "../plan/on-end.js";
 import type { NodePlan, Renaming, StagePlan, WorkflowPlan } from "../plan/schema.js";
 import { hasBranches, isApart, isLoop, makesNothing, startsOne } from "../plan/stage-kinds.js";
 
@@ -53,10 +53,25 @@ function checkBodies({ nodes }: WorkflowPlan): Diagnostic[] {
     });
 }
 
-const checkReads = (workflow: WorkflowPlan): Diagnostic[] =>
-  workflow.hasUnknownNames
+const checkReads = (workflow: WorkflowPlan): Diagnostic[] => [
+  ...checkOptionReads(workflow),
+  ...(workflow.hasUnknownNames
     ? []
-    : stagesOf(workflow).flatMap((stage) => checkStageReads(workflow, stage));
+    : stagesOf(workflow).flatMap((stage) => checkStageReads(workflow, stage))),
+];
+
+/** The options of a workflow are asked when a run is started: it has done nothing yet. */
+function checkOptionReads({ name: workflow, optionReads = [] }: WorkflowPlan): Diagnostic[] {
+  return optionReads.flatMap(({ of, reads }) =>
+    reads
+      .filter(({ name }) => name !== "input")
+      .map(({ name, place }) => {
+        const label = `\`${of}\` of workflow ${quote(workflow)}`;
+        const message = `${label} reads ${quote(name)}, but sees the input alone`;
+        return diagnostic("unknownRead", place, message, "it can read input");
+      }),
+  );
+}
 
 function checkStageReads(workflow: WorkflowPlan, stage: StagePlan): Diagnostic[] {
   const nodes = allNodes(workflow.nodes);
@@ -67,7 +82,8 @@ function checkStageReads(workflow: WorkflowPlan, stage: StagePlan): Diagnostic[]
         const node = nodes.find((each) => each.name === name);
         const near = nearest(name, visible);
         const why = `${quote(name)}, ${whyUnseen(node, stage)}`;
-        const can = `it can read ${visible.join(", ")}`;
+        const output = isOfOnEnd(stage) && name === "output" ? "; `run.output` is the output" : "";
+        const can = `it can read ${visible.join(", ")}${output}`;
         const message = `${stage.label} of workflow ${quote(workflow.name)} reads ${why}`;
         const hint =
           near === undefined || node !== undefined ? can : `did you mean ${quote(near)}? ${can}`;
@@ -76,9 +92,12 @@ function checkStageReads(workflow: WorkflowPlan, stage: StagePlan): Diagnostic[]
   );
 }
 
+const isOfOnEnd = ({ name, isAside }: StagePlan): boolean => isAside === true && name === ON_END;
+
 /** Why a stage does not see a node; undefined: there is none of that name. */
 function whyUnseen(node: NodePlan | undefined, stage: StagePlan): string {
   if (node === undefined) return "which nothing gives";
+  if (isOfOnEnd(stage)) return "but sees no node: the run may have ended before it";
   if (makesNothing(node)) return `a ${node.kind}, which gives nothing`;
   const around = node.path.split(".").slice(0, -1).join(".");
   return stage.name.startsWith(around === "" ? "" : `${around}.`)

@@ -46,6 +46,8 @@ const progressParts = 4;
 /** Progress as text: one line per event, nothing is ever redrawn. */
 export class ProgressLines {
   readonly #told = new Set<string>();
+  /** The time on the line above. What was noticed late is told with that. */
+  #latest = 0;
 
   constructor(readonly write: (line: string) => void) {}
 
@@ -63,9 +65,11 @@ export class ProgressLines {
     const facts = [...factsBelow({ run: top, path: top.workflow }, view)]
       .filter(({ place, key }) => this.#isNew(place, key))
       .sort((a, b) => a.at - b.at);
-    for (const { at, place, text } of facts)
-      if (text !== undefined)
-        this.write(`${elapsed(at - top.startedAt).padStart(8)}  ${place.path}${text}`);
+    for (const { at, place, text } of facts) {
+      if (text === undefined) continue;
+      this.#latest = Math.max(this.#latest, at);
+      this.write(`${elapsed(this.#latest - top.startedAt).padStart(8)}  ${place.path}${text}`);
+    }
   }
 
   /** Notes a fact. In a crowd it is not new if it was told of another run of the crowd. */

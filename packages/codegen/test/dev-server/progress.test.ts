@@ -48,6 +48,19 @@ describe("the lines", () => {
     ]);
   });
 
+  test("[S247] go on in time: what is noticed late stands at the time of the line above it", () => {
+    const steps = [sections, step("late", "completed", { endedAt: 1_400 })];
+    const noticed = tree(
+      run("top", "running", { steps }),
+      child(0, "completed", { steps: [step("analysis", "completed", { endedAt: 1_200 })] }),
+    );
+    const [first, then] = linesOf([tree(run("top", "running", { steps })), noticed], 1600);
+    expect(first?.at(-1)).toMatch(/^ {2}0.40 s {2}document › late: completed/);
+    expect(then).toEqual([
+      "  0.40 s  document › sections[0] section › analysis: completed after 200 ms",
+    ]);
+  });
+
   test("of 300 children that go alike tell what one of them came to, and how many have ended", () => {
     const top = run("top", "running", { steps: [sections] });
     const asleep = { kind: "sleep" as const, dueAt: 28_501_000 };
@@ -142,7 +155,7 @@ describe("the lines", () => {
         at(iterationStep(1, "completed")),
         at(iterationStep(1, "completed"), iterationStep(2, "running")),
       ),
-    ).toEqual(["  0.00 s  document › agent.think (iteration 2): running"]);
+    ).toEqual(["  0.04 s  document › agent.think (iteration 2): running"]);
   });
 });
 
