@@ -124,6 +124,19 @@ test("[S252] it has one record, and each case one of what it does; the winner's 
   expect(ends.documentsRead).toBeLessThanOrEqual(14);
 });
 
+test("[S252] the winner's end reads no more if the others have done much", async () => {
+  const read: number[] = [];
+  for (const rounds of [1, 40]) {
+    const id = await use.app.start("wornRace", { rounds });
+    await use.app.advance(50_000);
+    use.app.counter.clear();
+    await use.app.drive(async () => (await casesOf(id)).includes("fast completed"));
+    read.push(use.app.counter.totals().documentsRead);
+    await use.app.drive();
+  }
+  expect(read[1]).toBeLessThanOrEqual(read[0] ?? 0);
+});
+
 describe("[S169] what the others have done is undone", () => {
   test("before the run goes on", async () => {
     await use.app.output("contested", { undoMs: 5_000 });

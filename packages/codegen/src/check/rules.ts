@@ -62,10 +62,14 @@ const atMostYear = each(
   (value) => (durationMs(value) ?? 0) <= MAX_DURATION_MS,
   "a year is the longest: to wait longer, sleep in a loop, or start a new run with `runAt`",
 );
-export const duration: Rule = (name, given) => [
-  ...someDuration(name, given),
-  ...atMostYear(name, given),
-];
+const noYears = each(
+  (value) => typeof value !== "string" || !/^[\d.]+ ?(?:months?|years?)$/.test(value),
+  'write months and years in days, such as "30 days": the longest is "365 days"',
+);
+export const duration: Rule = (name, given) => {
+  const inYears = noYears(name, given);
+  return inYears.length > 0 ? inYears : [...someDuration(name, given), ...atMostYear(name, given)];
+};
 
 const isAsync = (value: Known): boolean => isOther(value) && value.is === asyncFunction;
 

@@ -164,7 +164,7 @@ function rowsOf(node: NodeExplained, times = ""): string[][] {
 function runs(stage: StageExplained, node: NodeExplained): string {
   const { kind, reference, isCompensation, limits = [], waitAtMostMs } = stage;
   if (node.maxIterations !== undefined)
-    return node.maxIterations === null ? "loop" : `loop, at most ${node.maxIterations} iterations`;
+    return node.maxIterations === null ? kind : `${kind}, at most ${node.maxIterations} iterations`;
   const which = whichRun[stageKind(kind).bodies ?? ""];
   if (which !== undefined) return `${kind}, ${which(node.bodies?.length ?? 0)}`;
   const within = limits.map((limit) => `, ${mostOf(limit)}`).join("");

@@ -66,7 +66,7 @@ export const entersBranches = (node: NodePlan, from: Transaction): boolean =>
   within(from) === "open";
 
 export function throughStage(stage: StagePlan, from: Transaction, node: NodePlan): Walked {
-  const { goes, shape } = stageKind(stage.kind);
+  const { goes, bodies } = stageKind(stage.kind);
   // The transaction that ends the run arrives at it.
   if (isOnEnd(node)) return { executions: goes === "queued" ? action(stage) : fused, after: from };
   // Each compensation is arrived at by a function of its own.
@@ -80,7 +80,7 @@ export function throughStage(stage: StagePlan, from: Transaction, node: NodePlan
   }
   if (goes === "decided") {
     // The iterations of a loop are counted with its body.
-    const executions = arrival(from) + (shape === "loop" ? 0 : fused);
+    const executions = arrival(from) + (bodies === "iteration" ? 0 : fused);
     return { executions, after: within(from) };
   }
   return { executions: arrival(from) + (goes === "woken" ? 1 : 0), after: "open" };

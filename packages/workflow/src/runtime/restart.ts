@@ -84,8 +84,8 @@ function loopAt(
   path: string | undefined,
   iteration: number | undefined,
 ): Loop {
-  const { node, called } = placeOf(stored, path ?? "");
-  const [body] = node?.kind === "loop" ? insideOf(node) : [];
+  const { node, kind, called } = placeOf(stored, path ?? "");
+  const [body] = kind.repeats ? insideOf(node) : [];
   if (path === undefined || body === undefined) {
     if (iteration === undefined) return undefined;
     throw new Error(`Restarting "${workflow}": an iteration needs the loop that it is of as from`);

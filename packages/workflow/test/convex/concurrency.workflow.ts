@@ -218,3 +218,12 @@ export const asManyAsSaid = defineWorkflow({
   children: ({ input }) => upTo(input.of).map((n) => child(rests, { ms: 60_000 + n })),
   concurrency: ({ input, output }) => input.times * output,
 });
+
+/** The same of items. */
+export const itemsAsSaid = defineWorkflow({
+  input: z.object({ of: z.number(), atOnce: z.number() }),
+}).each("all", {
+  of: ({ input }) => upTo(input.of),
+  body: (b) => b.sleep("rest", "1m"),
+  concurrency: ({ input }) => (input.atOnce === 0 ? Infinity : input.atOnce),
+});

@@ -67,6 +67,22 @@ export const contested = defineWorkflow({ input: contest })
     },
   });
 
+/** The case that loses has done as much as is said. */
+export const wornRace = defineWorkflow({ input: z.object({ rounds: z.number() }) }).race("first", {
+  cases: {
+    fast: (b) => b.sleep("nap", 60_000),
+    slow: (b) =>
+      b
+        .loop("work", {
+          initial: () => 0,
+          body: (c) => c.step("round", { mutation: (_ctx, { loop }) => loop.state + 1 }),
+          until: ({ input, loop }) => loop.state >= input.rounds,
+          maxIterations: 100,
+        })
+        .sleep("rest", "1h"),
+  },
+});
+
 /** A child that can be undone. */
 export const paysOnce = defineWorkflow({ input: z.object({}) }).step("pay", {
   mutation: async (ctx) => void (await ctx.db.insert("log", { text: "paid" })),

@@ -35,3 +35,8 @@ export async function endBranch(run: Run, stage: string, from: string | null, ne
   run.add({ ...run.begun(stage, "branch"), output, exists: true });
   await next(run);
 }
+
+/** The run ends inside it: it is over, and has no output. */
+export function leaveBranch(run: Run, stage: string): void {
+  run.open({ ...run.begun(stage, "branch"), exists: true, isOver: true });
+}

@@ -1,6 +1,8 @@
 import { Failure } from "../../errors/failure.js";
 import { checkedOutput } from "../../values.js";
 import type { Arrival, Arrive, OfScope, Run } from "../run.js";
+import { leaveBranch } from "./branch.js";
+import { leaveLoop } from "./loop.js";
 
 /** Ends the run here, as completed. Its output stays in a record of its own. */
 export async function end(run: Run, stage: string, output: OfScope): Arrival {
@@ -18,10 +20,9 @@ export async function end(run: Run, stage: string, output: OfScope): Arrival {
 function closeAround(run: Run, stage: string): void {
   const { sequences, loops, apart } = run.place(stage);
   for (const { prefix, at, level } of sequences.slice(0, -1)) {
+    if (level !== apart.length) continue;
     const path = prefix + at;
-    const isLoop = loops.some((loop) => loop.path === path);
-    const iteration = isLoop ? run.iterations[run.place(path).loops.length] : undefined;
-    const around = { ...run.begun(path, isLoop ? "loop" : "branch"), iteration };
-    if (level === apart.length) run.open({ ...around, exists: true, isOver: true });
+    if (loops.some((loop) => loop.path === path)) leaveLoop(run, path);
+    else leaveBranch(run, path);
   }
 }

@@ -54,6 +54,8 @@ export interface Kind {
   /** Says whether a run can wait there without holding a slot. */
   readonly waits?: boolean;
   readonly startsRuns?: boolean;
+  /** Says whether a run goes through what is inside it again and again. */
+  readonly repeats?: true;
   /** Says whether only one of the runs that it starts counts. */
   readonly isRace?: true;
   events?(node: AnyNode, name: string): Taken[];
@@ -115,6 +117,7 @@ const kinds: Readonly<Record<NodeKind | typeof ON_END, Kind>> = {
     inside: ({ body }) => [{ nodes: body }],
     stored: (node, nodes) => ({ ...node, body: nodes(node.body) }),
     isTimedAsWhole: true,
+    repeats: true,
   },
   parallel: {
     inside: ({ branches }) => keyed(branches, "branch"),

@@ -71,3 +71,9 @@ export async function endIteration(
   beginIteration(run, stage, state, following);
   await body(run);
 }
+
+/** The run ends inside it: it is over, and has no output. */
+export function leaveLoop(run: Run, stage: string): void {
+  const iteration = run.iterations[run.place(stage).loops.length];
+  run.open({ ...run.begun(stage, "loop"), iteration, exists: true, isOver: true });
+}
