@@ -1318,8 +1318,8 @@ export const MUTANTS = [
     name: "end-closes-above",
     says: "an end closes what is around the branch that it ends",
     file: "workflow/src/runtime/nodes/end.ts",
-    find: "if (level === apart.length) run.open(",
-    replace: "run.open(",
+    find: "if (level !== apart.length) continue;",
+    replace: "",
     test: ["packages/workflow/test/ending.test.ts", "reads the loop whose state it makes"],
   },
   {
