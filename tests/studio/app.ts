@@ -2,7 +2,6 @@ import { AsyncLocalStorage } from "node:async_hooks";
 import { dirname } from "node:path";
 import type { Client } from "@stepwise/studio";
 import type { ConvexClient } from "convex/browser";
-import type { Browser, Page } from "playwright-core";
 import { vi } from "vitest";
 import { runProgram } from "../../packages/codegen/src/cli/program.js";
 import { studio } from "../../packages/codegen/src/cli/studio.js";
@@ -284,20 +283,10 @@ export class EmbeddedClient implements Client {
 }
 
 /** What a test waits for in real time comes soon, but for a machine that is busy. */
-const PATIENCE_MS = 300_000;
+export const PATIENCE_MS = 40_000;
 
 export const eventually = <Result>(attempt: () => Result | Promise<Result>): Promise<Result> =>
   vi.waitFor(attempt, { timeout: PATIENCE_MS, interval: 50 });
-
-/** Opens a page that waits as long. */
-export async function openPage(
-  browser: Browser,
-  options?: Parameters<Browser["newPage"]>[0],
-): Promise<Page> {
-  const page = await browser.newPage(options);
-  page.context().setDefaultTimeout(PATIENCE_MS);
-  return page;
-}
 
 /** Runs a command that opens the studio. It goes on until the studio is closed. */
 async function opened(

@@ -1,5 +1,4 @@
 /** @module-tag large */
-import { existsSync } from "node:fs";
 import { createRequire } from "node:module";
 import { dirname, join, resolve, sep } from "node:path";
 import { type LocalApp, localSource, serveStudio, type Reads } from "@stepwise/studio";
@@ -7,12 +6,13 @@ import { vitestTimers } from "@stepwise/testing";
 import { type MutationRunner, type QueryRunner, WorkflowManager } from "@stepwise/workflow";
 import { componentsGeneric, makeFunctionReference } from "convex/server";
 import { build } from "esbuild";
-import { chromium, type Page } from "playwright-core";
+import type { Page } from "playwright-core";
 import { afterAll, afterEach, beforeAll, expect, test, vi } from "vitest";
 import { openBackEnd, type BackEnd } from "../../packages/codegen/src/dev-server/back-end.js";
 import { findComponents, findEntryPoints } from "../../packages/codegen/src/dev-server/bundle.js";
 import type { TestApp } from "../../packages/codegen/test/dev-server/app.js";
-import { eventually, openPage, writeShop, writeShopWithoutStudio } from "./app.js";
+import { eventually, writeShop, writeShopWithoutStudio } from "./app.js";
+import { hasBrowser, openBrowser, openWindow } from "./browser.js";
 
 /** `STUDIO_RUNS=100000` counts with more: that takes minutes. */
 const RUNS = Number(process.env["STUDIO_RUNS"] ?? 10_000);
@@ -253,9 +253,6 @@ test("a search of 10,000 runs reads 500 of them at a time, whatever it finds, an
   expect(keys).toHaveLength(1 + 5 + 50);
 });
 
-/** Debian's package `chromium`. */
-const executablePath = process.env["CHROMIUM"] ?? "/usr/bin/chromium";
-
 /**
  * How many documents lists of runs have read. The counts above them are read again 5 s after a
  * change, and on a busy machine that is in the middle of the next one.
@@ -266,12 +263,9 @@ const listed = () => back.counter.totals(({ name }) => name === "listing:runs").
 const inBrowser = (look: (page: Page, at: string) => Promise<void>) => async () => {
   const source = localSource(local());
   const studio = await serveStudio({ source, title: "", plans: () => undefined });
-  const browser = await chromium.launch({
-    executablePath,
-    args: ["--no-sandbox", "--disable-gpu"],
-  });
+  const browser = await openBrowser();
   try {
-    const page = await openPage(browser);
+    const page = await (await openWindow(browser)).newPage();
     await page.goto(studio.url);
     // It has read what it shows before anything is counted.
     await page.getByText("box 9999").first().waitFor();
@@ -282,7 +276,7 @@ const inBrowser = (look: (page: Page, at: string) => Promise<void>) => async () 
   }
 };
 
-test.skipIf(!existsSync(executablePath))(
+test.skipIf(!hasBrowser)(
   "of 10,000 runs, and of a run with 2,000 children, a page draws no more than a screenful",
   inBrowser(async (page, at) => {
     const drawn = async (place: string, text: string) => {
@@ -328,7 +322,7 @@ test.skipIf(!existsSync(executablePath))(
   }),
 );
 
-test.skipIf(!existsSync(executablePath))(
+test.skipIf(!hasBrowser)(
   "a filter without an index reads 50 runs at a time, four times at a click, and says how many",
   inBrowser(async (page, at) => {
     const seen = async (change: () => Promise<unknown>, count: number, keys: number[]) => {

@@ -71,7 +71,10 @@ async function seed({ back }: App, { write, read }: DataSource) {
     for (let n = others; n < RUNS; n++) await db.insert("runs", { ...run, endedAt: 2 });
   });
   const order = { items: [], card: "visa" };
-  await many(seeded.failed - 2, (n) => start("rental", { car: `car ${n}` }, `rental ${n}`));
+  await many(seeded.failed - 2, (n) => {
+    const key = n === 0 ? undefined : `rental ${n}`;
+    return start("rental", { car: `car ${n}` }, key);
+  });
   await start("order", { ...order, card: "" }, "no card");
   await start("trip", { seats: ["1A"] }, "trip");
   await many(seeded["waiting for an event"], (n) => start("order", order, `order ${n}`));

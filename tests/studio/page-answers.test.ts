@@ -1,0 +1,300 @@
+/** @module-tag large */
+import { describe, expect } from "vitest";
+import { eventually } from "./app.js";
+import { hasBrowser, beyondEdge, serveAnswers, test } from "./browser.js";
+
+const nothing = { workflows: [], runs: { page: [], isDone: true } };
+const failure = { message: "no", kind: "thrown", workflow: "pack", node: "a", attempt: 1 };
+/** A run with an action that waited long, two waits, and children of which one failed. */
+const whatHappened = {
+  workflows: [],
+  run: {
+    runId: "r1",
+    workflow: "order",
+    state: "running",
+    createdAt: 0,
+    startedAt: 0,
+    generation: 1,
+    paused: false,
+    active: [],
+    kept: [],
+    input: { id: 1 },
+  },
+  input: { id: 1 },
+  steps: {
+    page: [
+      { node: "work", queuedAt: 0, beganAt: 17_000, startedAt: 0, endedAt: 17_500 },
+      { node: "ask", kind: "event", isTimedOut: true, startedAt: 17_500, endedAt: 30_000 },
+      {
+        node: "decide",
+        kind: "event",
+        events: ["granted", "refused"],
+        event: "refused",
+        startedAt: 30_000,
+        endedAt: 40_000,
+      },
+      {
+        node: "packed",
+        kind: "children",
+        id: "c",
+        children: { total: 4, done: 0, failed: 1, canceled: 3, running: 0 },
+        startedAt: 40_000,
+        endedAt: 60_000,
+      },
+      { node: "tell", state: "pending", queuedAt: 60_000, startedAt: 60_000 },
+    ].map((step) => ({ kind: "action", state: "completed", errors: [], attempt: 1, ...step })),
+    isDone: true,
+    continueCursor: "",
+  },
+  runs: {
+    page: [0, 1, 2, 3].map((index) => ({
+      runId: `p${index}`,
+      workflow: "pack",
+      state: index === 1 ? "failed" : "canceled",
+      ...(index === 1 ? { error: failure } : {}),
+      createdAt: 40_000,
+      startedAt: index < 2 ? 40_000 : 60_000,
+      endedAt: 60_000,
+      parentRunId: "r1",
+      generation: 1,
+      paused: false,
+      index,
+    })),
+    isDone: true,
+    continueCursor: "",
+    searched: 4,
+  },
+};
+
+describe.skipIf(!hasBrowser)("the page over given answers", () => {
+  test("an address that changes while the page is first drawn is followed", async ({
+    tab,
+    openAnswers,
+  }) => {
+    await tab.addInitScript(() => {
+      // What is observed comes after the page is drawn, and before React runs its effects.
+      new MutationObserver((_, observer) => {
+        if (document.querySelector("header") === null) return;
+        observer.disconnect();
+        history.replaceState(null, "", "#/pool");
+        dispatchEvent(new HashChangeEvent("hashchange"));
+      }).observe(document, { childList: true, subtree: true });
+    });
+    await openAnswers(nothing);
+    await tab.locator("nav [aria-current=page]", { hasText: "Pool" }).waitFor();
+  });
+
+  test("what is watched is asked for again when the request for it was lost", async ({
+    tab,
+    openAnswers,
+  }) => {
+    await tab.route("**/watch/runs", (route) => route.abort("connectionreset"), { times: 1 });
+    await openAnswers(nothing);
+    await tab.getByText("No runs.").waitFor();
+  });
+
+  test("a page whose studio is closed says so, and goes on when it is back", async ({
+    tab,
+    openAnswers,
+  }) => {
+    const answersOf = (workflow: string) => ({
+      workflows: [],
+      runs: { page: [{ workflow, state: "running", startedAt: 1 }], isDone: true },
+    });
+    const first = await openAnswers(answersOf("before"));
+    const [port, token] = [Number(new URL(first.url).port), first.url.split("token=")[1]!];
+    await tab.getByRole("cell", { name: "before" }).waitFor();
+    await first.close();
+    await tab.getByText("The studio does not answer").first().waitFor();
+    const second = await serveAnswers(answersOf("after"), { port, token });
+    await tab.getByRole("cell", { name: "after" }).waitFor();
+    expect(await tab.getByRole("alert").count()).toBe(0);
+    await second.close();
+    const other = await serveAnswers(answersOf("other"), { port });
+    await tab.getByText("Open the address that the terminal shows").first().waitFor();
+    expect(await tab.getByRole("cell", { name: "other" }).count()).toBe(0);
+    await other.close();
+  });
+
+  test.for([
+    ["old", "which is deployed: 1 of 1 changes stop runs in flight."],
+    ["another", "which is not deployed: 1 of 1 changes stop runs in flight. To see what a deploy"],
+  ])(
+    "before a deploy over the plan %s, its page shows the runs that it would stop",
+    async ([plan, verdict], { tab, openAnswers }) => {
+      const change = { workflow: "order", node: "charge", compatibility: "stops", message: "gone" };
+      const plans = {
+        workflows: [{ name: "order", file: "shop.workflow.ts", nodes: [], edges: [] }],
+        children: [],
+        hashes: { order: "new" },
+        comparedHashes: { order: "old" },
+        costs: [],
+        against: { from: "main (1f2e3d4)" },
+        changes: [change],
+      };
+      const answers = {
+        workflows: [{ name: "order", nodes: ["charge"], plan, events: [] }],
+        runs: {
+          page: [{ runId: "r1", workflow: "order", state: "running", startedAt: 1 }],
+          isDone: true,
+        },
+      };
+      await openAnswers(answers, { plans: () => plans });
+      await tab.getByRole("link", { name: "Workflows" }).click();
+      await tab.getByText("The deployed plan is not the one in your code.").waitFor();
+      await tab.getByText(`Compared with main (1f2e3d4), ${verdict}`).waitFor();
+      await tab.getByRole("cell", { name: "order" }).waitFor();
+    },
+  );
+
+  test("the button for more nodes of a run stands below those that are shown", async ({
+    tab,
+    button,
+    openAnswers,
+  }) => {
+    const step = { node: "pack", kind: "action", state: "completed", iterations: [1], errors: [] };
+    const answers = {
+      workflows: [],
+      run: {
+        runId: "r1",
+        workflow: "order",
+        state: "running",
+        startedAt: 1,
+        generation: 1,
+        active: [],
+        kept: [],
+      },
+      input: {},
+      steps: { page: [step], isDone: false, continueCursor: "next" },
+    };
+    const served = await openAnswers(answers, { place: "runs/r1" });
+    const last = await tab.getByText("pack #1").first().boundingBox();
+    const more = await button("Show more of its nodes").boundingBox();
+    expect(more!.y).toBeGreaterThan(last!.y);
+  });
+
+  test("[S163] [S171] a branch is shown as a part of its run, and why an onEnd failed", async ({
+    tab,
+    openAnswers,
+  }) => {
+    const branch = {
+      ...whatHappened.runs.page[0],
+      runId: "b1",
+      workflow: "order",
+      within: "facts.still image",
+      childKey: "still image",
+      state: "completed",
+    };
+    const part = { kind: "action", state: "completed", errors: [], attempt: 1, startedAt: 0 };
+    const answers = {
+      ...whatHappened,
+      run: { ...whatHappened.run, ...branch, output: 1, onEndError: "no lock to release" },
+      steps: { ...whatHappened.steps, page: [{ ...part, node: "facts.still image.frame" }] },
+      runs: { ...whatHappened.runs, page: [branch] },
+    };
+    const served = await openAnswers(answers, { place: "runs/b1" });
+    await tab.getByRole("heading", { name: "order › facts › still image" }).waitFor();
+    await tab.locator('dd a[href="#/runs/r1"]').waitFor();
+    await tab.getByRole("region", { name: "Timeline of order" }).getByText("frame").waitFor();
+    await tab.getByRole("heading", { name: "Error of onEnd" }).waitFor();
+    await tab.getByText("no lock to release").waitFor();
+    await tab.goto(`${new URL("/", served.url).href}#/runs?parent=r1`);
+    await tab.getByRole("cell", { name: "order › facts › still image" }).waitFor();
+  });
+
+  test.for([
+    [1280, "light"],
+    [1280, "dark"],
+    [390, "light"],
+    [390, "dark"],
+  ] as const)(
+    "[S147] [S148] [S149] a run shows what happened: %i px, %s",
+    async ([width, colorScheme], { tab, openAnswers }) => {
+      await tab.setViewportSize({ width, height: 900 });
+      await tab.emulateMedia({ colorScheme });
+      const served = await openAnswers(whatHappened, { place: "runs/r1" });
+      const timeline = tab.getByRole("region", { name: "Timeline of order" });
+      await timeline.getByText("500 ms, waited 17 s").waitFor();
+      for (const text of [
+        "timed out",
+        "completed by refused",
+        "0 of 4 done, 1 failed, 3 canceled",
+        "waiting for a slot",
+      ])
+        await timeline.getByText(text).waitFor();
+      // None is done, so nothing of its bar is green.
+      const shares = timeline.getByRole("progressbar").locator("span");
+      const drawn = await shares.evaluateAll((all) =>
+        all.map((each) => [each.getAttribute("data-tone"), each.getBoundingClientRect().width]),
+      );
+      const [bar = 0] = await timeline
+        .getByRole("progressbar")
+        .evaluateAll((all) => all.map((each) => each.getBoundingClientRect().width));
+      expect(drawn).toEqual([
+        ["good", 0],
+        ["bad", expect.closeTo(bar / 4, 0)],
+        ["stopped", expect.closeTo((3 * bar) / 4, 0)],
+      ]);
+      const links = await timeline.getByRole("link").allTextContents();
+      expect(links).toEqual(["pack #0", "pack #1", "pack #2", "pack #3"]);
+      const bars = await timeline.getByTitle("waited for a slot 17 s").count();
+      expect(bars).toBe(1);
+      expect(await beyondEdge(tab)).toEqual([]);
+      await tab.goto(`${new URL("/", served.url).href}#/runs?parent=r1`);
+      await tab.getByRole("cell", { name: "#3" }).waitFor();
+      expect(await tab.getByRole("cell", { name: "#4" }).count()).toBe(0);
+    },
+  );
+
+  test("a graph is made larger and moved about by buttons, by keys and by the wheel", async ({
+    tab,
+    button,
+    openAnswers,
+  }) => {
+    const names = Array.from({ length: 12 }, (_, index) => `quiteLongNode${index}`);
+    const part = { kind: "step", shape: "run", runs: ["action"], policies: [] };
+    const edges = names.slice(1).map((to) => ({ from: names[0], to }));
+    const nodes = names.map((name) => ({ ...part, name }));
+    const plans = {
+      workflows: [{ name: "wide", file: "wide.workflow.ts", nodes, edges }],
+      children: [],
+      hashes: {},
+      comparedHashes: {},
+      costs: [],
+      against: { from: "" },
+      changes: [],
+    };
+    await tab.setViewportSize({ width: 390, height: 844 });
+    await openAnswers({ workflows: [] }, { plans: () => plans, place: "workflows/wide" });
+    const drawing = tab.getByRole("img", { name: "Graph of wide" });
+    const width = async () => (await drawing.boundingBox())!.width;
+    const view = tab.getByRole("group", { name: /^Graph/ });
+    const scrolled = async () => await view.evaluate((element) => element.scrollLeft);
+    const fitted = await width();
+    // Its first node is in view, and its smallest text is no smaller than 10 px.
+    const first = (await drawing
+      .getByText(/^quiteLongNode0$/)
+      .last()
+      .boundingBox())!;
+    expect(first.x).toBeGreaterThan(0);
+    expect(first.x + first.width).toBeLessThan(390);
+    expect(fitted).toBeGreaterThanOrEqual((10 / 12) * Number(await drawing.getAttribute("width")));
+    await button("Zoom in").click();
+    expect(await width()).toBeCloseTo(1.25 * fitted, 0);
+    await view.press("-");
+    await view.press("-");
+    expect(await width()).toBeCloseTo(fitted / 1.25, 0);
+    await button("Fit").click();
+    expect(await width()).toBeCloseTo(fitted, 0);
+    const before = await scrolled();
+    await view.press("ArrowRight");
+    await eventually(async () => expect(await scrolled()).toBeGreaterThan(before));
+    await view.hover();
+    await tab.keyboard.down("Control");
+    await tab.mouse.wheel(0, -300);
+    await tab.keyboard.up("Control");
+    await eventually(async () => expect(await width()).toBeCloseTo(Math.E * fitted, -1));
+    expect(await tab.evaluate(() => devicePixelRatio)).toBe(1);
+    expect(await beyondEdge(tab)).toEqual([]);
+  });
+});

@@ -1,0 +1,160 @@
+/** @module-tag large */
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
+import { describe, expect } from "vitest";
+import { eventually } from "./app.js";
+import { hasBrowser, beyondEdge, test } from "./browser.js";
+import { contrastOf } from "./contrast.js";
+
+describe.skipIf(!hasBrowser)("the page of the studio", () => {
+  test("everything is reached by the keyboard", async ({ page, dialog, ask }) => {
+    const press = async (key: string, until: () => Promise<boolean>) => {
+      for (let n = 0; n < 30 && !(await until()); n++) await page.keyboard.press(key);
+      expect(await until()).toBe(true);
+    };
+    const isFocused = (text: string) => async () =>
+      (await page.evaluate(() => document.activeElement?.textContent ?? "")) === text;
+    await ask("/write/start", { workflow: "parcel", input: { item: "a" }, key: "by keyboard" });
+    await page.getByRole("cell", { name: "by keyboard" }).waitFor();
+    await press("Tab", isFocused("Start a run"));
+    await page.keyboard.press("Enter");
+    await dialog().waitFor();
+    await page.keyboard.press("Escape");
+    await dialog().waitFor({ state: "hidden" });
+    expect(await isFocused("Start a run")()).toBe(true);
+    await press("Tab", isFocused("parcel"));
+    await page.keyboard.press("Enter");
+    await page.getByRole("heading", { name: "parcel by keyboard" }).waitFor();
+  });
+
+  test("the page asks no server but its own", async ({ page, start, open, studio }) => {
+    const hosts = new Set<string>();
+    page.on("request", (request) => hosts.add(new URL(request.url()).host));
+    await page.reload();
+    await start("order", { items: ["a"], card: "" });
+    for (const place of ["runs", "workflows", "pool"]) {
+      await open(place);
+      await page.getByRole("heading", { level: 1 }).waitFor();
+    }
+    expect([...hosts]).toEqual([new URL(studio.url).host]);
+  });
+
+  test.for(["light", "dark"] as const)(
+    "texts can be read in %s colours",
+    async (colorScheme, { page, start }) => {
+      await start("order", { items: ["a"], card: "" });
+      await page.getByText("2 errors").waitFor();
+      await page.emulateMedia({ colorScheme });
+      for (const each of ["body", "h1", "nav a", "dt", ".stepwise-name", ".stepwise-result"])
+        expect(await contrastOf(page.locator(each).first()), each).toBeGreaterThanOrEqual(4.5);
+    },
+  );
+
+  test("on a phone nothing is wider than the screen", async ({
+    page,
+    button,
+    dialog,
+    start,
+    open,
+  }) => {
+    const long = "aNameThatIsLongerThanAPhoneIsWideAndHasNoPlaceToBreak";
+    await start(long, {});
+    const [, run = ""] = page.url().split("#/");
+    await page.setViewportSize({ width: 390, height: 800 });
+    const places = {
+      runs: page.getByRole("link", { name: long }).first(),
+      [`workflows/${long}`]: page.getByRole("img", { name: `Graph of ${long}` }),
+      pool: page.getByRole("meter"),
+      [run]: page.getByRole("region", { name: `Timeline of ${long}` }).getByText("completed"),
+    };
+    for (const [place, shows] of Object.entries(places)) {
+      await open(place);
+      await shows.first().waitFor();
+      expect([place, await beyondEdge(page)]).toEqual([place, []]);
+    }
+    await open("runs");
+    await button("Start a run").click();
+    await dialog().getByLabel("Workflow").selectOption(long);
+    const box = await dialog().boundingBox();
+    expect(box!.x).toBeGreaterThan(0);
+    expect(box!.x + box!.width).toBeLessThan(390);
+    expect(await dialog().evaluate((each) => each.scrollWidth - each.clientWidth)).toBe(0);
+  });
+
+  test("a page needs one connection for all that is live, and none while it is out of sight", async ({
+    page,
+    button,
+    start,
+    ask,
+  }) => {
+    const streams = new Set<unknown>();
+    page.on("request", (request) => /live|watch/.test(request.url()) && streams.add(request));
+    for (const event of ["requestfinished", "requestfailed"] as const)
+      page.on(event as "requestfinished", (request) => streams.delete(request));
+    await page.reload();
+    await start("order", { items: ["a"], card: "visa" });
+    await button("Restart").or(button("Cancel")).waitFor();
+    await eventually(() => expect(streams.size).toBe(1));
+    const see = async (isHidden: boolean) =>
+      await page.evaluate((hidden) => {
+        Object.defineProperty(document, "hidden", { value: hidden, configurable: true });
+        document.dispatchEvent(new Event("visibilitychange"));
+      }, isHidden);
+    await see(true);
+    await eventually(() => expect(streams.size).toBe(0));
+    await ask("/write/cancel", { runId: page.url().split("/").at(-1) });
+    await see(false);
+    await button("Remove").waitFor();
+    await eventually(() => expect(streams.size).toBe(1));
+    expect(await page.getByRole("alert").count()).toBe(0);
+  });
+
+  test("a page of another origin neither shows nor reads nor steers, even with the token", async ({
+    page,
+    ask,
+    studio,
+  }) => {
+    const before = (await ask("/read/runs", { cursor: null })).page.length;
+    const evil = createServer((_request, response) => {
+      response.setHeader("content-type", "text/html");
+      response.end(`<iframe src="${studio.url}"></iframe>`);
+    });
+    await new Promise<void>((listening) => evil.listen(0, "127.0.0.1", listening));
+    const refused: string[] = [];
+    page.on("console", (message) => refused.push(message.text()));
+    await page.goto(`http://127.0.0.1:${(evil.address() as AddressInfo).port}`);
+    const { url, token } = studio;
+    const answers = await page.evaluate(
+      async ([address, authorization]) => {
+        const send = async (path: string, body: string, how: RequestInit) =>
+          await fetch(new URL(path, address), { method: "POST", body, ...how }).then(
+            async (response) => await response.text(),
+            () => "failed",
+          );
+        const opened = window.open(address)!;
+        /** Until it has opened, it is an empty page of this origin. */
+        const look = async (): Promise<string> => {
+          for (;;) {
+            try {
+              const text = opened.document.body.innerText;
+              if (text !== "") return text;
+            } catch {
+              return "failed";
+            }
+            await new Promise((resolve) => setTimeout(resolve, 50));
+          }
+        };
+        return [
+          await send("/read/runs", '{ "cursor": null }', { headers: { authorization } }),
+          await send("/write/start", '{ "workflow": "slow", "input": {} }', { mode: "no-cors" }),
+          await look(),
+        ];
+      },
+      [url, `Bearer ${token}`] as const,
+    );
+    expect(answers).toEqual(["failed", "", "failed"]);
+    await eventually(() => expect(refused.join()).toContain("frame-ancestors"));
+    expect((await ask("/read/runs", { cursor: null })).page.length).toBe(before);
+    evil.close();
+  });
+});
