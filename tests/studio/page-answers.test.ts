@@ -116,6 +116,61 @@ describe.skipIf(!hasBrowser)("the page over given answers", () => {
     await other.close();
   });
 
+  test("a part of the page that cannot be shown says so, and the rest goes on", async ({
+    tab,
+    openAnswers,
+    button,
+    dialog,
+  }) => {
+    const plans = {
+      workflows: [{ name: "order", file: "", nodes: [], edges: [null] }],
+      changes: [],
+      against: { from: "" },
+    };
+    const answers = {
+      ...whatHappened,
+      run: { ...whatHappened.run, state: "failed", endedAt: 9, error: failure },
+      steps: { ...whatHappened.steps, page: [{ node: "pack" }] },
+      bulks: [{ bulkId: "b1", do: "undo", state: "running", done: 0, refused: 0, refusals: [] }],
+      limits: [{ name: "odd" }],
+      pool: { running: 0, waiting: 0, retrying: 0, maxParallelism: 6 },
+    };
+    const broken = (what: string) => tab.getByRole("region", { name: what, exact: true });
+    await openAnswers(answers, { place: "runs/r1", plans: () => plans });
+    for (const what of ["What is done to many runs", "The timeline", "The graph"])
+      await broken(what).getByRole("alert").getByText(`${what} cannot be shown: `).waitFor();
+    await tab.getByRole("region", { name: "Error" }).getByText("pack › a").waitFor();
+    await button("Restart").click();
+    await dialog().getByLabel("From").waitFor();
+    await tab.keyboard.press("Escape");
+    await tab.getByRole("link", { name: "Pool" }).click();
+    await tab.getByText("0 of 6").waitFor();
+    await broken("The limits").waitFor();
+    Object.assign(answers, { limits: [] });
+    await broken("The limits").getByRole("button", { name: "Try again" }).click();
+    await broken("The limits").waitFor({ state: "detached" });
+    Object.assign(answers, { workflows: [null] });
+    await tab.getByRole("link", { name: "Runs", exact: true }).click();
+    await broken("This page").waitFor();
+    await tab.getByRole("link", { name: "Pool" }).click();
+    await tab.getByText("0 of 6").waitFor();
+  });
+
+  test("the title of a tab says what it shows", async ({ tab, openAnswers }) => {
+    const run = { ...whatHappened.run, key: "for Ada" };
+    const { url } = await openAnswers({ ...whatHappened, run });
+    for (const [place, title] of [
+      ["runs", "Runs"],
+      ["runs/r1", "order for Ada"],
+      ["workflows/order", "order"],
+      ["workflows", "Workflows"],
+      ["pool", "Pool"],
+    ] as const) {
+      await tab.goto(`${new URL("/", url).href}#/${place}`);
+      await eventually(async () => expect(await tab.title()).toBe(`${title} – Stepwise`));
+    }
+  });
+
   test.for([
     ["old", "which is deployed: 1 of 1 changes stop runs in flight."],
     ["another", "which is not deployed: 1 of 1 changes stop runs in flight. To see what a deploy"],

@@ -7,24 +7,109 @@ import { hasBrowser, beyondEdge, test } from "./browser.js";
 import { contrastOf } from "./contrast.js";
 
 describe.skipIf(!hasBrowser)("the page of the studio", () => {
-  test("everything is reached by the keyboard", async ({ page, dialog, ask }) => {
-    const press = async (key: string, until: () => Promise<boolean>) => {
-      for (let n = 0; n < 30 && !(await until()); n++) await page.keyboard.press(key);
-      expect(await until()).toBe(true);
+  test("everything is done by the keyboard, and the focus stays where it is used", async ({
+    page,
+    ask,
+    dialog,
+  }) => {
+    const { keyboard } = page;
+    const focused = page.locator(":focus");
+    const name = async () =>
+      await page.evaluate(() => {
+        const { activeElement: at } = document;
+        if (at === null || at === document.body) return "";
+        const label = (at as HTMLInputElement).labels?.[0]?.firstChild?.textContent;
+        return (at.getAttribute("aria-label") ?? label ?? at.textContent).trim();
+      });
+    /** Goes on to what has this name. */
+    const reach = async (wanted: string, key = "Tab") => {
+      for (let n = 0; n < 60; n++) {
+        if ((await name()) === wanted) return;
+        await keyboard.press(key);
+      }
+      expect(await name()).toBe(wanted);
     };
-    const isFocused = (text: string) => async () =>
-      (await page.evaluate(() => document.activeElement?.textContent ?? "")) === text;
-    await ask("/write/start", { workflow: "parcel", input: { item: "a" }, key: "by keyboard" });
+    /** Opens a dialog, which holds the focus and gives it back, and does what it asks about. */
+    const act = async (wanted: string, fill = async () => {}) => {
+      await reach(wanted);
+      await keyboard.press("Enter");
+      await dialog().waitFor();
+      for (let n = 0; n < 8; n++) {
+        await keyboard.press("Tab");
+        expect(await focused.count()).toBe(await dialog().locator(":focus").count());
+      }
+      await keyboard.press("Escape");
+      await dialog().waitFor({ state: "hidden" });
+      expect(await name()).toBe(wanted);
+      await keyboard.press("Enter");
+      await dialog().waitFor();
+      await fill();
+      await reach("Back");
+      await reach(wanted);
+      await keyboard.press("Enter");
+      await dialog().waitFor({ state: "hidden" });
+    };
+
+    const input = { items: [], card: "visa" };
+    await ask("/write/start", { workflow: "order", input, key: "by keyboard" });
+    await reach("Workflow");
+    await keyboard.type("order");
+    await page.waitForURL(/workflow=order/);
+    await reach("Search");
+    await keyboard.type("by key");
+    await keyboard.press("Enter");
+    await page.waitForURL(/text=by\+key/);
     await page.getByRole("cell", { name: "by keyboard" }).waitFor();
-    await press("Tab", isFocused("Start a run"));
-    await page.keyboard.press("Enter");
-    await dialog().waitFor();
-    await page.keyboard.press("Escape");
-    await dialog().waitFor({ state: "hidden" });
-    expect(await isFocused("Start a run")()).toBe(true);
-    await press("Tab", isFocused("parcel"));
-    await page.keyboard.press("Enter");
-    await page.getByRole("heading", { name: "parcel by keyboard" }).waitFor();
+    await reach("order");
+    await keyboard.press("Enter");
+    await page.getByRole("heading", { name: "order by keyboard" }).waitFor();
+    await reach("Copy");
+    await keyboard.press("Enter");
+    await page.getByText("Copied").waitFor();
+    await page.reload();
+    await act("Pause");
+    await eventually(async () => expect(await name()).toBe("Resume"));
+    await act("Resume");
+    await eventually(async () => expect(await name()).toBe("Pause"));
+    await page.reload();
+    await act("Cancel");
+    await eventually(async () => expect(await focused.count()).toBe(1));
+    await act("Restart");
+    await page.getByText("generation 2").waitFor();
+    await act("Send an event", async () => {
+      await reach("by");
+      await keyboard.type("Ada");
+    });
+    await page.getByText('"by": "Ada"').first().waitFor();
+    await act("Remove");
+    await page.getByRole("heading", { name: "Runs" }).waitFor();
+  });
+
+  test("nothing on a page moves by itself, whatever the system prefers", async ({
+    page,
+    start,
+    open,
+  }) => {
+    await start("order", { items: ["a"], card: "" });
+    const places = [new URL(page.url()).hash.slice(2), "runs", "workflows/order", "pool"];
+    for (const reducedMotion of ["no-preference", "reduce"] as const) {
+      await page.emulateMedia({ reducedMotion });
+      for (const place of places) {
+        await open(place);
+        await page.getByRole("heading", { level: 1 }).waitFor();
+        const moving = await page.evaluate(() =>
+          [...document.querySelectorAll("*")]
+            .filter((each) => {
+              const { animationName, transitionDuration, scrollBehavior } = getComputedStyle(each);
+              return (
+                animationName !== "none" || transitionDuration !== "0s" || scrollBehavior !== "auto"
+              );
+            })
+            .map((each) => each.outerHTML.slice(0, 100)),
+        );
+        expect([place, moving]).toEqual([place, []]);
+      }
+    }
   });
 
   test("the page asks no server but its own", async ({ page, start, open, studio }) => {

@@ -1,9 +1,17 @@
 import { Component, type ReactNode } from "react";
 import { Problem } from "./parts.js";
 
-/** Shows an error of what is inside in its place. The tabs around it stay. */
-export class ErrorBoundary extends Component<{ children: ReactNode }, { error?: Error }> {
-  override state: { error?: Error } = {};
+interface Props {
+  /** The part of the page that is inside, as the message names it. */
+  readonly what: string;
+  /** Is shown in the place of what is inside, below the message. */
+  readonly instead?: ReactNode;
+  readonly children: ReactNode;
+}
+
+/** Shows an error of what is inside in its place. All that is around it goes on. */
+export class ErrorBoundary extends Component<Props, { error?: Error | undefined }> {
+  override state: { error?: Error | undefined } = {};
 
   static getDerivedStateFromError(error: Error) {
     return { error };
@@ -11,15 +19,16 @@ export class ErrorBoundary extends Component<{ children: ReactNode }, { error?: 
 
   override render() {
     const { error } = this.state;
-    if (error === undefined) return this.props.children;
+    const { what, instead, children } = this.props;
+    if (error === undefined) return children;
     return (
-      <main>
-        <h1>This page cannot be shown</h1>
-        <Problem error={error} />
-        <button type="button" onClick={() => location.reload()}>
-          Load it again
+      <section className="broken" aria-label={what}>
+        <Problem error={new Error(`${what} cannot be shown: ${error.message}`)} />
+        <button type="button" onClick={() => this.setState({ error: undefined })}>
+          Try again
         </button>
-      </main>
+        {instead}
+      </section>
     );
   }
 }

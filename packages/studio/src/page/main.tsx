@@ -40,9 +40,6 @@ function App() {
   const [path = "", query] = hash.slice(1).split("?");
   const [, place = "runs", id] = path.split("/");
   const parts = { server, about: about ?? { title: "" } };
-  useEffect(() => {
-    document.title = [titleOf(place, id), about?.title, "Stepwise"].filter(Boolean).join(" – ");
-  }, [place, id, about]);
   return (
     <Studio value={parts}>
       <header>
@@ -54,8 +51,10 @@ function App() {
         </nav>
       </header>
       <Problem error={error} />
-      <BulkProgress />
-      <ErrorBoundary key={path}>
+      <ErrorBoundary what="What is done to many runs">
+        <BulkProgress />
+      </ErrorBoundary>
+      <ErrorBoundary key={path} what="This page">
         {about === undefined ? null : place === "workflows" ? (
           <WorkflowsPage name={id} />
         ) : place === "pool" ? (
@@ -68,12 +67,6 @@ function App() {
       </ErrorBoundary>
     </Studio>
   );
-}
-
-function titleOf(place: string, id = ""): string {
-  if (place === "workflows") return id === "" ? "Workflows" : id;
-  if (place === "pool") return "Pool";
-  return id === "" ? "Runs" : `Run ${id}`;
 }
 
 function Tab({ name, place, isHere }: { name: string; place: string; isHere: boolean }) {

@@ -1,4 +1,12 @@
-import { useId, useRef, useState, type FormEvent, type ReactNode } from "react";
+import {
+  useId,
+  useLayoutEffect,
+  useRef,
+  useState,
+  type FormEvent,
+  type ReactNode,
+  type RefObject,
+} from "react";
 import type { ListedRun } from "@stepwise/workflow";
 import { badgeOf, useNow } from "@stepwise/workflow/react";
 import { jsonOf } from "@stepwise/workflow/rules";
@@ -87,7 +95,9 @@ export function ActionButton({
   /** Fields of the dialog. */
   children?: ReactNode;
 }) {
+  const button = useRef<HTMLButtonElement>(null);
   const dialog = useRef<HTMLDialogElement>(null);
+  useFocusAfter(button, dialog);
   const title = useId();
   const [error, setError] = useState<Error>();
   const [isBusy, setBusy] = useState(false);
@@ -107,6 +117,7 @@ export function ActionButton({
   return (
     <>
       <button
+        ref={button}
         type="button"
         className={tone}
         aria-label={text === label ? undefined : label}
@@ -131,6 +142,24 @@ export function ActionButton({
       </dialog>
     </>
   );
+}
+
+/** When a button goes away, as after what it does, its focus goes to the one in its place. */
+function useFocusAfter(
+  button: RefObject<HTMLButtonElement | null>,
+  dialog: RefObject<HTMLDialogElement | null>,
+): void {
+  useLayoutEffect(() => {
+    const [gone, asked] = [button.current!, dialog.current!];
+    return () => {
+      const { activeElement } = document;
+      const group = gone.parentElement;
+      if (gone !== activeElement && !asked.contains(activeElement)) return;
+      const others = () => [...(group?.querySelectorAll<HTMLElement>(":scope > button") ?? [])];
+      const place = others().indexOf(gone);
+      setTimeout(() => (others()[place] ?? others().at(-1))?.focus());
+    };
+  }, [button, dialog]);
 }
 
 /** Shows what a run does, or how it has ended, in words, with a sign and a colour. */

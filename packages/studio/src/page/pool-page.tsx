@@ -3,10 +3,12 @@ import type { ReadResult } from "../data-source.js";
 import { Limits } from "./limits.js";
 import { nodeName } from "./names.js";
 import { Ago, cut, Problem, Time } from "./parts.js";
-import { useReadAgain, useWatched } from "./studio.js";
+import { ErrorBoundary } from "./error-boundary.js";
+import { useReadAgain, useTitle, useWatched } from "./studio.js";
 
 /** Shows how busy the app's pool is. */
 export function PoolPage() {
+  useTitle("Pool");
   const { value, error } = useWatched("pool", {});
   const now = useNow(value?.oldestWaitingSince !== undefined);
   const isFull = value !== undefined && value.waiting > 0 && value.running >= value.maxParallelism;
@@ -48,8 +50,12 @@ export function PoolPage() {
           </Tile>
         </dl>
       )}
-      <Limits />
-      <Use />
+      <ErrorBoundary what="The limits">
+        <Limits />
+      </ErrorBoundary>
+      <ErrorBoundary what="The queue">
+        <Use />
+      </ErrorBoundary>
       <p>
         <a href="#/runs?doing=running">Running runs</a>,{" "}
         <a href="#/runs?doing=queued">queued runs</a>

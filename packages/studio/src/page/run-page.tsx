@@ -2,10 +2,11 @@ import type { ListedRun, TimelineEntry } from "@stepwise/workflow";
 import { RunTimeline, type Step, WorkflowGraph } from "@stepwise/workflow/react";
 import { useEffect, useState } from "react";
 import { RUNS, type ShownRun } from "../data-source.js";
+import { ErrorBoundary } from "./error-boundary.js";
 import { nodeName, partName } from "./names.js";
 import { Copy, cut, Json, Problem, Time } from "./parts.js";
 import { Steering } from "./steering.js";
-import { useStudio, useWatched } from "./studio.js";
+import { useStudio, useTitle, useWatched } from "./studio.js";
 
 /** One run: what it has done, where it is, and what can be done with it. */
 export function RunPage({ runId }: { runId: string }) {
@@ -16,6 +17,7 @@ export function RunPage({ runId }: { runId: string }) {
   const [children, setChildren] = useState<Readonly<Record<string, readonly ListedRun[]>>>({});
   const [opened, setOpened] = useState<ReadonlySet<string>>(new Set());
   const status = run.value;
+  useTitle(status ? [partName(status), status.key].filter(Boolean).join(" ") : `Run ${runId}`);
   if (status === undefined || status === null)
     return (
       <main>
@@ -35,6 +37,14 @@ export function RunPage({ runId }: { runId: string }) {
     setOpened((before) => new Set([...before, id].filter((each) => isOpen || each !== id)));
   const last = cursors.length - 1;
   const plan = about.plans?.workflows.find(({ name }) => name === status.workflow);
+  const why = "error" in status && (
+    <section aria-label="Error">
+      <Failure error={status.error} />
+      {status.error.kind === "childFailed" && (
+        <a href={`#/runs?parent=${runId}&state=failed`}>Its failed children</a>
+      )}
+    </section>
+  );
   return (
     <main>
       <Problem error={run.error} />
@@ -53,22 +63,17 @@ export function RunPage({ runId }: { runId: string }) {
           onPage={(page) => setChildren((before) => ({ ...before, [id]: page }))}
         />
       ))}
-      <RunTimeline
-        run={status}
-        steps={steps}
-        childRunsOf={({ id }) => (id === undefined ? undefined : (children[id] ?? []))}
-        onToggle={toggle}
-        hrefOf={(child) => `#/runs/${child.runId}`}
-      >
-        {"error" in status && (
-          <section aria-label="Error">
-            <Failure error={status.error} />
-            {status.error.kind === "childFailed" && (
-              <a href={`#/runs?parent=${runId}&state=failed`}>Its failed children</a>
-            )}
-          </section>
-        )}
-      </RunTimeline>
+      <ErrorBoundary what="The timeline" instead={why}>
+        <RunTimeline
+          run={status}
+          steps={steps}
+          childRunsOf={({ id }) => (id === undefined ? undefined : (children[id] ?? []))}
+          onToggle={toggle}
+          hrefOf={(child) => `#/runs/${child.runId}`}
+        >
+          {why}
+        </RunTimeline>
+      </ErrorBoundary>
       {cursors.map((cursor, index) => (
         <StepsPage
           key={cursor}
@@ -118,7 +123,9 @@ export function RunPage({ runId }: { runId: string }) {
         {plan !== undefined && about.plans !== undefined && (
           <section>
             <h2>Plan</h2>
-            <WorkflowGraph graph={about.plans} workflow={plan.name} run={status} steps={steps} />
+            <ErrorBoundary what="The graph">
+              <WorkflowGraph graph={about.plans} workflow={plan.name} run={status} steps={steps} />
+            </ErrorBoundary>
           </section>
         )}
       </div>

@@ -4,10 +4,11 @@ import type { RunsArgs, WorkflowSummary } from "../data-source.js";
 import { unknown } from "../input-shape.js";
 import { BulkButtons, BulkList } from "./bulk.js";
 import { Chips, isDoing } from "./chips.js";
+import { ErrorBoundary } from "./error-boundary.js";
 import { InputForm, inputOf } from "./input-form.js";
 import { ActionButton } from "./parts.js";
 import { RunList } from "./run-list.js";
-import { useStudio, useWatched } from "./studio.js";
+import { useStudio, useTitle, useWatched } from "./studio.js";
 
 const STATES = [
   "pending",
@@ -23,6 +24,7 @@ const STATES = [
 export function RunsPage({ query }: { query: URLSearchParams }) {
   const { about, server } = useStudio();
   const workflows = useWatched("workflows", {});
+  useTitle("Runs");
   const {
     workflow = "",
     state = "",
@@ -71,7 +73,9 @@ export function RunsPage({ query }: { query: URLSearchParams }) {
         <h1>Runs</h1>
         <StartButton workflow={workflow} all={workflows.value ?? []} />
       </div>
-      <Chips {...{ state, doing }} />
+      <ErrorBoundary what="The counts">
+        <Chips {...{ state, doing }} />
+      </ErrorBoundary>
       <form className="filter" onSubmit={(event) => event.preventDefault()}>
         <Choice name="Workflow" value={workflow} onChange={(value) => change("workflow", value)}>
           {(workflows.value ?? []).map(({ name }) => name)}
@@ -126,18 +130,21 @@ export function RunsPage({ query }: { query: URLSearchParams }) {
       {isState(state) ? (
         <>
           <BulkButtons filter={filter} />
-          <BulkList />
-          <RunList
-            key={JSON.stringify(filter)}
-            filter={filter}
-            empty={
-              query.size === 0 ? undefined : (
-                <>
-                  No runs. Change the filter, or <a href="#/runs">show all runs</a>.
-                </>
-              )
-            }
-          />
+          <ErrorBoundary what="What was done to many runs">
+            <BulkList />
+          </ErrorBoundary>
+          <ErrorBoundary key={JSON.stringify(filter)} what="The list">
+            <RunList
+              filter={filter}
+              empty={
+                query.size === 0 ? undefined : (
+                  <>
+                    No runs. Change the filter, or <a href="#/runs">show all runs</a>.
+                  </>
+                )
+              }
+            />
+          </ErrorBoundary>
         </>
       ) : (
         <p className="empty" role="alert">

@@ -115,7 +115,7 @@ function RunAgain({ status, shape }: { status: ShownRun; shape: Shape }) {
 
 /** Shows what can be done with a run in its state. */
 export function Steering({ status }: { status: ShownRun }) {
-  const { server } = useStudio();
+  const { server, about } = useStudio();
   const { runId, state, workflow } = status;
   const workflows = useWatched("workflows", {});
   const {
@@ -130,6 +130,11 @@ export function Steering({ status }: { status: ShownRun }) {
   const isChild = status.parentRunId !== undefined;
   const [at] = "error" in status ? namesInPath(status.error.node) : [];
   const failed = nodes.find((name) => name === at);
+  const [chosen, setChosen] = useState<string>();
+  const from = chosen ?? failed ?? "";
+  const graph = about.plans?.workflows.find(({ name }) => name === workflow);
+  // What is deployed may have a node that the code has no more.
+  const { shape: drawn = "loop" } = graph?.nodes.find(({ name }) => name === from) ?? {};
   return (
     <div className="buttons">
       {goesOn && events.length > 0 && (
@@ -182,7 +187,7 @@ export function Steering({ status }: { status: ShownRun }) {
             <label>
               From
               {/* Which nodes there are may be known only now: the first is chosen. */}
-              <select key={failed} name="from">
+              <select key={failed} name="from" onChange={({ target }) => setChosen(target.value)}>
                 {failed !== undefined && <option value={failed}>{failed}, where it failed</option>}
                 <option value="">the beginning</option>
                 {nodes
@@ -192,10 +197,12 @@ export function Steering({ status }: { status: ShownRun }) {
                   ))}
               </select>
             </label>
-            <label>
-              Iteration, if that is a loop
-              <input name="iteration" type="number" min={1} placeholder="the one that failed" />
-            </label>
+            {from !== "" && drawn === "loop" && (
+              <label>
+                Iteration
+                <input name="iteration" type="number" min={1} placeholder="the one that failed" />
+              </label>
+            )}
             <EditedInput key={status.generation} runId={runId} shape={shape} />
           </ActionButton>
           <ActionButton

@@ -16,6 +16,14 @@ export function useStudio(): StudioContext {
   return found;
 }
 
+/** Names what the page shows in the title of its tab. */
+export function useTitle(shown: string): void {
+  const { title } = useStudio().about;
+  useEffect(() => {
+    document.title = [shown, title, "Stepwise"].filter(Boolean).join(" – ");
+  }, [shown, title]);
+}
+
 /** What is known of something that is watched. After an error the last value stays. */
 export interface Watched<Value> {
   readonly value?: Value;

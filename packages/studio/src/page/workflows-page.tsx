@@ -1,13 +1,15 @@
 import { WorkflowGraph } from "@stepwise/workflow/react";
 import { namesInPath } from "@stepwise/workflow/rules";
 import { CostTable } from "./cost-table.js";
+import { ErrorBoundary } from "./error-boundary.js";
 import { RunList } from "./run-list.js";
 import type { Plans } from "./plans.js";
-import { useStudio, useWatched } from "./studio.js";
+import { useStudio, useTitle, useWatched } from "./studio.js";
 
 /** The compiled workflows: their graphs, costs, and what a deploy would do to runs in flight. */
 export function WorkflowsPage({ name }: { name: string | undefined }) {
   const { plans } = useStudio().about;
+  useTitle(name ?? "Workflows");
   if (plans === undefined || plans.workflows.length === 0)
     return (
       <main>
@@ -38,10 +40,18 @@ export function WorkflowsPage({ name }: { name: string | undefined }) {
         <p>
           <code>{shown.file}</code> · <a href={`#/runs?workflow=${shown.name}`}>its runs</a>
         </p>
-        <Verdict plans={plans} workflow={shown.name} />
+        <ErrorBoundary key={`changes of ${shown.name}`} what="The changes">
+          <Verdict plans={plans} workflow={shown.name} />
+        </ErrorBoundary>
         <h2>Plan</h2>
-        <WorkflowGraph graph={plans} workflow={shown.name} />
-        {cost !== undefined && <CostTable cost={cost} />}
+        <ErrorBoundary key={`graph of ${shown.name}`} what="The graph">
+          <WorkflowGraph graph={plans} workflow={shown.name} />
+        </ErrorBoundary>
+        {cost !== undefined && (
+          <ErrorBoundary key={`costs of ${shown.name}`} what="The costs">
+            <CostTable cost={cost} />
+          </ErrorBoundary>
+        )}
       </section>
     </main>
   );
