@@ -97,6 +97,32 @@ test(
       expect((await source.read("bulks", {}))[0]).toMatchObject({ bulkId, refused: 1 }),
     );
     expect(await source.write("stopBulk", { bulkId })).toBe(false);
+    const filters = [
+      { workflow: "order", doing: "waitingForEvent", since: 0, until: 9e12 },
+      { workflow: "order", node: "approval" },
+      { workflow: "order", state: "completed", outdated: true, key: "by" },
+      { tag: { org: "acme", seats: 3, isOpen: true } },
+      { parent: runId },
+    ] as const;
+    for (const filter of filters) {
+      const listed = source.read("runs", { ...filter, cursor: null });
+      // A list takes one tag.
+      if ("tag" in filter) await expect(listed).rejects.toThrow("tag");
+      else expect(await listed).toMatchObject({ isDone: true });
+    }
+    expect(await source.read("place", { runId })).toBeNull();
+    expect(await source.read("poolUse", {})).toMatchObject({ holders: [], queue: [] });
+    const pool = { name: "maxParallelism" };
+    await source.write("overrideLimit", { ...pool, total: 3, lasts: "1 hour" });
+    await source.write("pauseLimit", { ...pool, lasts: "1 hour" });
+    const [limit] = await source.read("limits", {});
+    expect(limit).toMatchObject({ ...pool, total: 3, paused: { by: "studio" } });
+    await source.write("resumeLimit", pool);
+    await source.write("resetLimit", pool);
+    const [before] = await source.read("limits", {});
+    expect(before).not.toHaveProperty("paused");
+    expect(before).not.toHaveProperty("override");
+    await source.write("repair", {});
     await source.write("cleanup", { runId });
     expect(await source.read("run", { runId })).toBeNull();
     expect(JSON.stringify(answers)).not.toContain("a-secret");

@@ -139,6 +139,14 @@ const trips = `
       retry: { maxAttempts: 2, initialBackoffMs: 1, base: 1 },
     });
 
+  export const quarrel = defineWorkflow({ input: z.object({}) }).race("decided", {
+    cases: {
+      answered: (b) => b.event("answer", { schema: z.string() }),
+      lapsed: (b) =>
+        b.step("book", { action: async () => 1, compensate: { action: async () => {} } }).sleep("week", "7d"),
+    },
+  });
+
   export const slow = defineWorkflow({ input: z.object({}) })
     .step("wait", { action: async () => await globalThis.held });
 
@@ -283,7 +291,7 @@ export class EmbeddedClient implements Client {
 }
 
 /** What a test waits for in real time comes soon, but for a machine that is busy. */
-export const PATIENCE_MS = 40_000;
+export const PATIENCE_MS = 300_000;
 
 export const eventually = <Result>(attempt: () => Result | Promise<Result>): Promise<Result> =>
   vi.waitFor(attempt, { timeout: PATIENCE_MS, interval: 50 });

@@ -101,6 +101,9 @@ describe.skipIf(!hasBrowser)("the list of runs", () => {
       await ask("/write/start", { workflow: "member", input: { org, seats }, key: org });
     await open("runs");
     await page.getByRole("row").filter({ hasText: "org: acme seats: 3" }).waitFor();
+    await page.getByRole("row").filter({ hasText: "org: acme" }).getByRole("link").click();
+    await page.locator("dd").getByText("org: acme").waitFor();
+    await page.goBack();
     await page.getByText("More filters").click();
     for (const [tag, count] of [
       ["org=acme", 1],
@@ -171,6 +174,8 @@ describe.skipIf(!hasBrowser)("the list of runs", () => {
     await ask("/write/start", start);
     await page.getByRole("link", { name: "show all runs" }).click();
     await page.getByRole("cell", { name: start.key }).waitFor();
+    await open("workflows/nobodys");
+    await page.getByRole("alert").getByText('There is no workflow "nobodys".').waitFor();
     await open("runs?workflow=nobodys");
     await page.getByRole("alert").getByText("Its workflows are: ").waitFor();
     expect(await page.getByRole("region", { name: "Runs" }).count()).toBe(0);

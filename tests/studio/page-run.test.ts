@@ -139,6 +139,38 @@ describe.skipIf(!hasBrowser)("the page of a run", () => {
     await shown(page, "causes");
   });
 
+  test("a race shows both cases while they go on, and then which won and what was undone", async ({
+    page,
+    start,
+    button,
+    dialog,
+  }) => {
+    await start("quarrel", {});
+    const timeline = page.getByRole("region", { name: "Timeline of quarrel" });
+    const rowOf = (name: string) => timeline.getByRole("listitem").filter({ hasText: name }).last();
+    for (const name of ["answered", "lapsed"]) await rowOf(name).getByText("running").waitFor();
+    // The event that a case waits for is sent to its run.
+    await button("Send an event").click();
+    await dialog().getByLabel("Payload, as JSON").fill('"yes"');
+    await dialog().getByRole("button", { name: "Send an event" }).click();
+    await page.getByText('"case": "answered"').first().waitFor();
+    await rowOf("answered").getByText("completed").waitFor();
+    await rowOf("lapsed").getByText("canceled").waitFor();
+    await timeline.getByText("1 of 2 done, 1 canceled").waitFor();
+    await page.getByRole("img", { name: "Graph of quarrel" }).waitFor();
+    await shown(page, "race");
+    await timeline.getByRole("link", { name: "lapsed" }).click();
+    await page.getByRole("heading", { name: "quarrel › decided › lapsed" }).waitFor();
+    const lapsed = page.getByRole("region", { name: "Timeline of quarrel" });
+    await lapsed.getByText("book › compensate").waitFor();
+    await lapsed
+      .getByRole("listitem")
+      .filter({ hasText: /› book(?! ›)/ })
+      .first()
+      .getByText("undone")
+      .waitFor();
+  });
+
   test("what is sensitive is not on the page, which says so", async ({ page, ask, open }) => {
     const start = { workflow: "vault", input: { isOpen: true } };
     const runId = await ask("/write/start", start);
@@ -171,6 +203,11 @@ describe.skipIf(!hasBrowser)("the page of a run", () => {
     const start = { workflow: "anything", input: { value: deep } };
     await open(`runs/${await ask("/write/start", start)}`);
     await page.getByText("at the bottom").first().waitFor();
+    // It would be read as "pay exe.png".
+    const turned = { workflow: "anything", input: { value: "pay \u202Egnp.exe" } };
+    await open(`runs/${await ask("/write/start", { ...turned, key: turned.input.value })}`);
+    await page.getByRole("heading", { name: "pay \\u202egnp.exe" }).waitFor();
+    await page.getByText('"value": "pay \\u202egnp.exe"').first().waitFor();
     await open(`runs/${encodeURIComponent(script)}`);
     await page.getByText("There is no run").waitFor();
     await open(`runs?state=${encodeURIComponent(script)}&workflow=__proto__`);

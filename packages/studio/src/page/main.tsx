@@ -59,7 +59,7 @@ function App() {
           <WorkflowsPage name={id} />
         ) : place === "pool" ? (
           <PoolPage />
-        ) : id === undefined ? (
+        ) : id === undefined || id === "" ? (
           <RunsPage query={new URLSearchParams(query)} />
         ) : (
           <RunPage key={id} runId={id} />

@@ -49,12 +49,19 @@ const SHOWN = 20_000;
 
 export function cut(text: string, length = SHOWN): string {
   const more = text.length - length;
-  return more > 0 ? `${text.slice(0, length)}\n… and ${more} characters more` : text;
+  return inOrder(more > 0 ? `${text.slice(0, length)}\n… and ${more} characters more` : text);
 }
+
+/** Writes the characters that turn the direction of a text as JSON does: they hide what it is. */
+const inOrder = (text: string): string =>
+  text.replaceAll(
+    /[\u061C\u200E\u200F\u202A-\u202E\u2066-\u2069]/g,
+    (turn) => `\\u${turn.charCodeAt(0).toString(16).padStart(4, "0")}`,
+  );
 
 /** A Convex value as text that a person can edit, and back. */
 export const textOf = (value: unknown): string =>
-  JSON.stringify(convexToJson(value as Value), undefined, 2);
+  inOrder(JSON.stringify(convexToJson(value as Value), undefined, 2));
 /** @param name that of the field, if there are several */
 export function fromText(text: unknown, name = ""): Value {
   try {
@@ -173,6 +180,15 @@ export function Badge({ run: { state, at, paused } }: { run: ListedRun }) {
       {paused && ", paused"}
     </span>
   );
+}
+
+/** Shows the tags of a run, each as one can be searched for. */
+export function Tags({ of }: { of: NonNullable<ListedRun["tags"]> }) {
+  return Object.entries(of).map(([name, value]) => (
+    <span key={name} className="tag">
+      {name}: {cut(String(value), 100)}{" "}
+    </span>
+  ));
 }
 
 const AGO = new Intl.RelativeTimeFormat("en", { style: "short" });

@@ -5,7 +5,7 @@ import { type ReactNode, useEffect, useMemo, useRef, useState } from "react";
 import { type ReadResult, RUNS, type RunsArgs, type RunsFilter } from "../data-source.js";
 import { hasText } from "../has-text.js";
 import { nodeName, partName } from "./names.js";
-import { Ago, Badge, cut, Problem } from "./parts.js";
+import { Ago, Badge, cut, Problem, Tags } from "./parts.js";
 import { useStudio, useWatched } from "./studio.js";
 
 type Found = ReadResult<"runs">;
@@ -243,11 +243,7 @@ function RunCells({ run }: { run: ListedRun }) {
         {run.input !== undefined && <code className="why">{run.input}</code>}
         {run.tags && (
           <p className="why">
-            {Object.entries(run.tags).map(([tag, value]) => (
-              <span key={tag}>
-                {tag}: {String(value)}{" "}
-              </span>
-            ))}
+            <Tags of={run.tags} />
           </p>
         )}
       </td>

@@ -4,7 +4,7 @@ import { useEffect, useState } from "react";
 import { RUNS, type ShownRun } from "../data-source.js";
 import { ErrorBoundary } from "./error-boundary.js";
 import { nodeName, partName } from "./names.js";
-import { Copy, cut, Json, Problem, Time } from "./parts.js";
+import { Copy, cut, Json, Problem, Tags, Time } from "./parts.js";
 import { Steering } from "./steering.js";
 import { useStudio, useTitle, useWatched } from "./studio.js";
 
@@ -50,7 +50,7 @@ export function RunPage({ runId }: { runId: string }) {
       <Problem error={run.error} />
       <div className="head">
         <h1>
-          {partName(status)} {status.key !== undefined && <small>{status.key}</small>}
+          {partName(status)} {status.key !== undefined && <small>{cut(status.key, 200)}</small>}
         </h1>
         <Steering status={status} />
       </div>
@@ -163,7 +163,7 @@ function Afterwards({ status }: { status: ShownRun }) {
 /** An error with its causes, and what went wrong while the run was undone. */
 function Failure({ error, title }: { error: StepError; title?: string }) {
   const { kind, message, workflow, node, attempt, key, data, cause, causes = {} } = error;
-  const place = [workflow, nodeName(node), key].filter(Boolean).join(" › ");
+  const place = cut([workflow, nodeName(node), key].filter(Boolean).join(" › "), 400);
   return (
     <div className="failure">
       <p className="why">
@@ -281,6 +281,7 @@ function Facts({ status }: { status: ShownRun }) {
   if ("endedAt" in status) facts.push(["Ended", <Time key="ended" at={status.endedAt} />]);
   if (status.parentRunId !== undefined)
     facts.push(["Child of", <RunLink key="parent" runId={status.parentRunId} />]);
+  if (status.tags !== undefined) facts.push(["Tags", <Tags key="tags" of={status.tags} />]);
   if (status.generation > 1) facts.push(["Restarted", `generation ${status.generation}`]);
   if (status.isOutdated) facts.push(["Plan", "older than what is deployed"]);
   if (status.waitsFor !== undefined) {

@@ -53,16 +53,18 @@ function LastInput({ runId, shape }: { runId: string; shape: Shape }) {
   );
 }
 
-/** Sends an event that the run waits for, with a payload of its form to fill in. */
+/** Sends an event that the run or a branch takes, with a payload of its form to fill in. */
 function SendEvent(props: {
   runId: string;
   workflow: string;
   names: readonly string[];
   /** Undefined until they are loaded. */
   known: readonly EventSummary[] | undefined;
+  /** Says whether the run waits for one now. */
+  isAwaited: boolean;
 }) {
   const { server } = useStudio();
-  const { runId, workflow, names, known } = props;
+  const { runId, workflow, names, known, isAwaited } = props;
   const [chosen, setChosen] = useState("");
   const name = names.includes(chosen) ? chosen : names[0]!;
   const { payload: shape = unknown, example = {} } =
@@ -70,7 +72,7 @@ function SendEvent(props: {
   return (
     <ActionButton
       label="Send an event"
-      tone="primary"
+      {...(isAwaited && { tone: "primary" })}
       question={`Send an event to ${workflow}`}
       act={async (form) => {
         if (known === undefined) throw new Error("The form is not loaded yet.");
@@ -125,7 +127,10 @@ export function Steering({ status }: { status: ShownRun }) {
     isSensitive,
     plan,
   } = workflows.value?.find(({ name }) => name === workflow) ?? {};
-  const events = [...new Set(status.active.flatMap((node) => node.events ?? []))];
+  const awaited = status.active.flatMap((node) => node.events ?? []);
+  // Those of its branches, such as the cases of a race, wait below it. Others are kept.
+  const others = status.within === undefined ? (known ?? []).map(({ name }) => name) : [];
+  const events = [...new Set([...awaited, ...others])];
   const goesOn = state === "pending" || state === "running";
   const isChild = status.parentRunId !== undefined;
   const [at] = "error" in status ? namesInPath(status.error.node) : [];
@@ -138,7 +143,13 @@ export function Steering({ status }: { status: ShownRun }) {
   return (
     <div className="buttons">
       {goesOn && events.length > 0 && (
-        <SendEvent runId={runId} workflow={workflow} names={events} known={known} />
+        <SendEvent
+          runId={runId}
+          workflow={workflow}
+          names={events}
+          known={known}
+          isAwaited={awaited.length > 0}
+        />
       )}
       {status.stalled && (
         <ActionButton

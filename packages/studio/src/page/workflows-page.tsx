@@ -20,8 +20,7 @@ export function WorkflowsPage({ name }: { name: string | undefined }) {
         </p>
       </main>
     );
-  const shown = plans.workflows.find((each) => each.name === name) ?? plans.workflows[0]!;
-  const cost = plans.costs.find((each) => each.name === shown.name);
+  const shown = plans.workflows.find((each) => each.name === (name ?? plans.workflows[0]?.name));
   return (
     <main className="split">
       <nav aria-label="Workflows">
@@ -35,25 +34,38 @@ export function WorkflowsPage({ name }: { name: string | undefined }) {
           </a>
         ))}
       </nav>
-      <section>
-        <h1>{shown.name}</h1>
-        <p>
-          <code>{shown.file}</code> · <a href={`#/runs?workflow=${shown.name}`}>its runs</a>
+      {shown === undefined ? (
+        <p className="empty" role="alert">
+          There is no workflow {JSON.stringify(name)}. It may have been renamed or removed.
         </p>
-        <ErrorBoundary key={`changes of ${shown.name}`} what="The changes">
-          <Verdict plans={plans} workflow={shown.name} />
-        </ErrorBoundary>
-        <h2>Plan</h2>
-        <ErrorBoundary key={`graph of ${shown.name}`} what="The graph">
-          <WorkflowGraph graph={plans} workflow={shown.name} />
-        </ErrorBoundary>
-        {cost !== undefined && (
-          <ErrorBoundary key={`costs of ${shown.name}`} what="The costs">
-            <CostTable cost={cost} />
-          </ErrorBoundary>
-        )}
-      </section>
+      ) : (
+        <ShownWorkflow plans={plans} shown={shown} />
+      )}
     </main>
+  );
+}
+
+function ShownWorkflow({ plans, shown }: { plans: Plans; shown: Plans["workflows"][number] }) {
+  const cost = plans.costs.find((each) => each.name === shown.name);
+  return (
+    <section>
+      <h1>{shown.name}</h1>
+      <p>
+        <code>{shown.file}</code> · <a href={`#/runs?workflow=${shown.name}`}>its runs</a>
+      </p>
+      <ErrorBoundary key={`changes of ${shown.name}`} what="The changes">
+        <Verdict plans={plans} workflow={shown.name} />
+      </ErrorBoundary>
+      <h2>Plan</h2>
+      <ErrorBoundary key={`graph of ${shown.name}`} what="The graph">
+        <WorkflowGraph graph={plans} workflow={shown.name} />
+      </ErrorBoundary>
+      {cost !== undefined && (
+        <ErrorBoundary key={`costs of ${shown.name}`} what="The costs">
+          <CostTable cost={cost} />
+        </ErrorBoundary>
+      )}
+    </section>
   );
 }
 
