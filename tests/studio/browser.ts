@@ -18,6 +18,7 @@ const pictures = process.env["STUDIO_PICTURES"];
  * of runs. The tabs of a file share a window: each window costs a second of processor time.
  */
 export const test = base
+  // oxlint-disable-next-line no-empty-pattern -- Vitest reads here what is asked for.
   .extend("browser", { scope: "file" }, async ({}, { onCleanup }) => {
     const browser = await openBrowser();
     onCleanup(() => browser.close());
@@ -29,6 +30,7 @@ export const test = base
     await window.newPage();
     return window;
   })
+  // oxlint-disable-next-line no-empty-pattern -- Vitest reads here what is asked for.
   .extend("app", { scope: "file" }, async ({}, { onCleanup }) => {
     const app = await writeShopWithTrips();
     onCleanup(() => app.remove());

@@ -222,7 +222,7 @@ describe.skipIf(!hasBrowser)("the page over given answers", () => {
       input: {},
       steps: { page: [step], isDone: false, continueCursor: "next" },
     };
-    const served = await openAnswers(answers, { place: "runs/r1" });
+    await openAnswers(answers, { place: "runs/r1" });
     const last = await tab.getByText("pack #1").first().boundingBox();
     const more = await button("Show more of its nodes").boundingBox();
     expect(more!.y).toBeGreaterThan(last!.y);
