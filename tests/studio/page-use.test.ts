@@ -31,6 +31,7 @@ describe.skipIf(!hasBrowser)("the page of the studio", () => {
     };
     /** Opens a dialog, which holds the focus and gives it back, and does what it asks about. */
     const act = async (wanted: string, fill = async () => {}) => {
+      await page.getByRole("button", { name: wanted, exact: true }).waitFor();
       await reach(wanted);
       await keyboard.press("Enter");
       await dialog().waitFor();
@@ -52,6 +53,7 @@ describe.skipIf(!hasBrowser)("the page of the studio", () => {
 
     const input = { items: [], card: "visa" };
     await ask("/write/start", { workflow: "order", input, key: "by keyboard" });
+    await page.getByRole("cell", { name: "by keyboard" }).waitFor();
     await reach("Workflow");
     await keyboard.type("order");
     await page.waitForURL(/workflow=order/);

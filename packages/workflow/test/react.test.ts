@@ -176,6 +176,9 @@ test("a timeline has an axis with round times, also behind a long wait", () => {
   ]);
   expect(ticksIn(later)).toEqual(["0% 0", "20% 5 s", "80% 1 d"]);
   expect(ticksIn(rows([])[0])).toEqual([]);
+  // The text of a tick begins at it, and would not fit beside the end.
+  const [short] = rows([step("ship", { endedAt: 1_100 })]);
+  expect(ticksIn(short).at(-1)).toBe("72.73% 800 ms");
 });
 
 test("a step is shown with the nodes around it, and a compensation with its step", () => {

@@ -153,7 +153,7 @@ export function timeScale(spans: readonly Span[]): TimeScale {
   for (const ms of new Set(whole === 0 ? [] : times)) {
     const at = place(first + ms);
     const isFree = [...gaps, ...ticks].every((each) => Math.abs(each.at - at) >= TICK_SHARE);
-    if (isFree && at <= 1 - TICK_SHARE / 2) ticks.push({ at, ms });
+    if (isFree && at <= 1 - TICK_SHARE) ticks.push({ at, ms });
   }
   return { place, gaps, ticks };
 }
