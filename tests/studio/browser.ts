@@ -15,28 +15,29 @@ const pictures = process.env["STUDIO_PICTURES"];
 
 /**
  * Tests in a browser. `tab` is an empty tab of their own, and `page` one that shows a studio's list
- * of runs. The tabs of a file share a window: each window costs a second of processor time.
+ * of runs. A worker opens one window and one studio for all its files: a window costs a second of
+ * processor time, and a studio three.
  */
 export const test = base
   // oxlint-disable-next-line no-empty-pattern -- Vitest reads here what is asked for.
-  .extend("browser", { scope: "file" }, async ({}, { onCleanup }) => {
+  .extend("browser", { scope: "worker" }, async ({}, { onCleanup }) => {
     const browser = await openBrowser();
     onCleanup(() => browser.close());
     return browser;
   })
-  .extend("window", { scope: "file" }, async ({ browser }) => {
+  .extend("window", { scope: "worker" }, async ({ browser }) => {
     const window = await openWindow(browser);
     // A window is closed with its last tab.
     await window.newPage();
     return window;
   })
   // oxlint-disable-next-line no-empty-pattern -- Vitest reads here what is asked for.
-  .extend("app", { scope: "file" }, async ({}, { onCleanup }) => {
+  .extend("app", { scope: "worker" }, async ({}, { onCleanup }) => {
     const app = await writeShopWithTrips();
     onCleanup(() => app.remove());
     return app;
   })
-  .extend("studio", { scope: "file" }, async ({ app }, { onCleanup }) => {
+  .extend("studio", { scope: "worker" }, async ({ app }, { onCleanup }) => {
     const studio: OpenStudio = await openStudio(app);
     onCleanup(() => studio.close());
     return studio;
