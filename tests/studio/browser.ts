@@ -37,11 +37,13 @@ export const test = base
     onCleanup(() => app.remove());
     return app;
   })
-  .extend("studio", { scope: "worker" }, async ({ app }, { onCleanup }) => {
-    const studio: OpenStudio = await openStudio(app);
+  .extend("local", { scope: "worker" }, async ({ app }, { onCleanup }) => {
+    const studio = await openStudio(app);
     onCleanup(() => studio.close());
     return studio;
   })
+  // A file may open another.
+  .extend("studio", { scope: "file" }, ({ local }): OpenStudio => local)
   .extend("tab", async ({ window }, { onCleanup }) => {
     const faults: string[] = [];
     const tab = await window.newPage();
