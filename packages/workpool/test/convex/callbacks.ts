@@ -66,6 +66,25 @@ export const again = internalMutation({
   },
 });
 
+const budgeted = new Workpool(components.workpool, {
+  limits: {
+    exports: { total: 1 },
+    api: { rate: { limit: 2, per: "1h" } },
+    tokens: { rate: { limit: 1_000, per: "1d" }, unit: "tokens" },
+  },
+});
+
+/** Enqueues a work that takes of the budget of the one that has ended. */
+export const spends = internalMutation({
+  args: vOnCompleteArgs(),
+  returns: v.null(),
+  handler: async (ctx): Promise<null> => {
+    const limits = { tokens: { estimate: 1 } };
+    await budgeted.enqueueAction(ctx, internal.jobs.echo, { value: "more" }, { limits });
+    return null;
+  },
+});
+
 /** Enqueues two works of a minute together. */
 export const twoLong = internalMutation({
   args: vOnCompleteArgs(),
