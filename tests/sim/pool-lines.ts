@@ -10,8 +10,8 @@ const LONGEST_MS = 5_000;
 /** Looks at whether somebody comes for works that wait for limits, as soon as these let them go on. */
 export class PoolLines {
   #count = 0;
-  /** By line, since when its first work could start, and which that is. */
-  readonly #free = new Map<string, { readonly work: string; readonly since: number }>();
+  /** By line, since when its first row could start. A work that is tried again has another row. */
+  readonly #free = new Map<string, { readonly row: string; readonly since: number }>();
 
   constructor(
     readonly deployment: Deployment,
@@ -41,11 +41,11 @@ export class PoolLines {
     }
     const taken = new Map<string, number>();
     for (const { name } of this.#rows("permits")) taken.set(name, (taken.get(name) ?? 0) + 1);
-    for (const [line, { work, permits = [] }] of this.#firsts()) {
+    for (const [line, { _id: row, work, permits = [] }] of this.#firsts()) {
       const isFree = permits.every((name) => (taken.get(name) ?? 0) < limitOf(gate, name));
       const before = this.#free.get(line);
       if (!isFree || !this.rates.lets(work)) this.#free.delete(line);
-      else if (before?.work !== work) this.#free.set(line, { work, since: clock.now() });
+      else if (before?.row !== row) this.#free.set(line, { row, since: clock.now() });
       else if (clock.now() > before.since + LONGEST_MS)
         return `${work} waits, though all of ${line} is free`;
     }
