@@ -58,12 +58,7 @@ export async function releaseAtEnd(
 ): Promise<void> {
   const bucket = await bucketNow(ctx, permitOfRate(full, false));
   if (bucket?.job === undefined) return;
-  const isSoon = (bucket.dueAt ?? 0) < Date.now() + ROUND_MS;
-  if (isSoon) await cancelPending(ctx, bucket.job);
-  await release(ctx, host, bucket, async (released) => void woken.push(...released), {
-    room,
-    isSoon,
-  });
+  await release(ctx, host, bucket, async (released) => void woken.push(...released), room);
 }
 
 async function release(
@@ -71,9 +66,12 @@ async function release(
   host: Host,
   bucket: Bucket,
   start: (released: readonly Work[]) => Promise<void>,
-  { room, isSoon = true }: { room?: number; isSoon?: boolean } = {},
+  room?: number,
 ): Promise<void> {
-  const { name, after } = bucket;
+  const { name, after, job, dueAt = 0 } = bucket;
+  const isAtEnd = room !== undefined;
+  const isSoon = !isAtEnd || dueAt < Date.now() + ROUND_MS;
+  if (isAtEnd && isSoon && job !== undefined) await cancelPending(ctx, job);
   poolTx(ctx).releasing.set(name, bucket);
   if (isSoon)
     await writeBucket(ctx, name, bucket, {
@@ -88,14 +86,12 @@ async function release(
   // What ends a pause of the pool has all lines looked at.
   if (next !== null && (await knownGate(ctx)).maxParallelism > 0) {
     const { isUsedUp, ...full } = next;
-    const pauseMs = isSoon && room !== undefined ? AFTER_END_MS : ROUND_MS;
+    // After an end, other ends may do its part until then.
+    const pauseMs = isAtEnd && isSoon ? 2 * ROUND_MS : ROUND_MS;
     const notBefore = Date.now() + (isUsedUp === true ? 0 : pauseMs);
     await waitForBucket(ctx, host, { ...full, at: Math.max(full.at, notBefore) });
   }
 }
-
-/** So long after an end the releaser comes, unless other ends have done its part by then. */
-const AFTER_END_MS = 2 * ROUND_MS;
 
 /** @param isUsedUp the transaction is, and the bucket may not be. */
 type Next = KeptBack & { readonly isUsedUp?: boolean };
