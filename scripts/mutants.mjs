@@ -971,14 +971,6 @@ export const MUTANTS = [
     test: ["packages/workpool/test/rates.test.ts", "lets its burst start at once"],
   },
   {
-    name: "ends-release-nothing",
-    says: "an end that books what it used leaves who waits to the releaser, which may be lost",
-    file: "workpool/src/core/limits/wake.ts",
-    find: "for (const name of rates) await releaseAtEnd(ctx, host, name, room ?? 0, woken);",
-    replace: "",
-    test: ["packages/workpool/test/budgets-lost.test.ts", "starts who waits"],
-  },
-  {
     name: "only-more-booked",
     says: "what was used less is not given back",
     file: "workpool/src/core/limits/budgets.ts",
@@ -1109,7 +1101,7 @@ export const MUTANTS = [
   {
     name: "place-lost-in-line",
     says: "a work that goes from its line to the queue joins that last",
-    file: "workpool/src/core/limits/go-on.ts",
+    file: "workpool/src/core/limits/wake.ts",
     find: "await joinQueue(ctx, host, gate, { ...work, at: row.at });",
     replace: "await joinQueue(ctx, host, gate, work);",
     test: ["packages/workpool/test/priority.test.ts", "has its place there, too"],
@@ -1206,8 +1198,8 @@ export const MUTANTS = [
     name: "rate-turns-stand-still",
     says: "the turn of lines that wait for a rate goes to the first one again and again",
     file: "workpool/src/core/limits/release.ts",
-    find: "lines = await someBlockedBy(ctx, full, most, last);",
-    replace: "lines = await someBlockedBy(ctx, full, most, 0);",
+    find: "lines = await someBlockedBy(ctx, full, MOST_TRIED, last);",
+    replace: "lines = await someBlockedBy(ctx, full, MOST_TRIED, 0);",
     test: ["packages/workpool/test/fairness.test.ts", "keys that wait for api take turns"],
   },
   {

@@ -91,29 +91,6 @@ test("[S226] a canceled work that is lost, or fails, leaves its estimate, and is
   expect(await it.leftovers()).toEqual(NOTHING_LEFT);
 });
 
-test("[S227] the end of a work that used less starts who waits, also if the function that releases them is lost", async () => {
-  const { app: it, pool } = app();
-  const enqueue = async (value: string, estimate: number) =>
-    await it.t.mutation((ctx) =>
-      pool.enqueueAction(ctx, echo, { value }, { limits: { tokens: { ...estimated, estimate } } }),
-    );
-  await it.t.mutation((ctx) =>
-    pool.enqueueAction(
-      ctx,
-      sleep,
-      { label: "first", ms: SECOND },
-      { limits: { tokens: { ...estimated, estimate: 900 } } },
-    ),
-  );
-  await it.drive(100);
-  await enqueue("second", 400);
-  await enqueue("third", 500);
-  expect(await it.leftovers()).toMatchObject({ limited: 2, works: 3 });
-  expect(await it.losePending("watchdog:releaseRate")).toBe(1);
-  await it.drive(1_200);
-  expect(await it.leftovers()).toMatchObject({ limited: 0, works: 0, lines: 0 });
-});
-
 test("[S228] what a callback enqueues finds what the work has used, also below zero", async () => {
   const { app: it, pool, left } = app();
   await it.t.mutation((ctx) =>

@@ -93,12 +93,11 @@ export const completeTogether = internalMutation({
   handler: async (ctx, { ended, ...report }): Promise<core.Reported & { done: number }> => {
     let done = 0;
     const isShared = ended.length > 1;
-    const { calledAt } = report;
     const told = await core.reportTogether(ctx, host, report, async (kept) => {
       for (const { workId, attempt, slot, outcome } of ended) {
         if (done > 0 && !(await core.hasRoom(ctx, core.HALF_OF_A_TRANSACTION))) break;
         const work = await expectedAttempt(ctx, workId, attempt);
-        if (work !== null) await endAttempt(ctx, work, slot, outcome, { kept, isShared, calledAt });
+        if (work !== null) await endAttempt(ctx, work, slot, outcome, { kept, isShared });
         else await logEvent(ctx, "DEBUG", "dropped", { workId, attempt });
         if (work?.onComplete !== undefined) core.forgetRead(ctx);
         done += 1;
@@ -160,13 +159,12 @@ export async function endRemovedWork(
     const used = core.usedIn(result.returnValue, work.spends);
     for (const [limit, spend] of Object.entries(work.spends))
       if (used[limit] === undefined) await logUncounted(ctx, work, limit, spend);
-    await core.bookSpent(ctx, host, work.permits, used, true);
+    await core.bookSpent(ctx, host, work.permits, used);
     knowsGate = true;
   }
   const end = { work: work._id, slot, count: counted.count, executes: isExecuted(work) };
   await core.completeWork(ctx, host, { ...end, mayEnqueue, knowsGate, ...how });
   await logCompleted(ctx, work, result.kind, attempts);
-  if (mayEnqueue) await core.writeBuckets(ctx);
   await callBack(ctx, work, context, result, how?.isShared);
   if (mayEnqueue) await core.endOffer(ctx, slot);
   await counted.report(ctx);

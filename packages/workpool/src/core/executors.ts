@@ -31,7 +31,6 @@ import { lanesOf } from "./queue.js";
 import { freeSlot, freeSlotsIn } from "./slots.js";
 import { startOwner, startWoken } from "./starts.js";
 import { givenBackBy, type Kept, type Report, type Reported } from "./told.js";
-import { writeBuckets } from "./transaction.js";
 
 /*
  * With the gate closed, executors run the works of a host that has them: scheduled actions that run
@@ -67,25 +66,16 @@ export async function reportTogether(
   const isOwner = me !== null && owner?.job === me;
   const isOfRange = range !== OF_LIMITS;
   if (isOwner && isOfRange && !gate.open && gate.maxParallelism > 0)
-    return await written(ctx, refill(ctx, host, gate, owner, { ...report, running }, kept));
+    return await refill(ctx, host, gate, owner, { ...report, running }, kept);
   if (isOwner && (isOfRange || !gate.open))
     await own(ctx, owner, range, { job: undefined, asks: false });
   if (gate.open && me !== null && (kept.length > 0 || !isOfRange)) {
     const ofLimits = isOfRange ? await ownerOf(ctx, OF_LIMITS) : owner;
-    const given = { ...report, running };
-    return await written(ctx, goOnOpen(ctx, host, me as JobId, ofLimits, given, kept));
+    return await goOnOpen(ctx, host, me as JobId, ofLimits, { ...report, running }, kept);
   }
   for (const { slot } of kept) await leaveSlot(ctx, host, gate, slot);
   await startWoken(ctx, host, await wakeLines(ctx, host, givenBackBy(kept, running)));
-  await writeBuckets(ctx);
   return { next: [], asks: false, lane };
-}
-
-/** Writes what was taken of buckets meanwhile. */
-async function written(ctx: MutationCtx, told: Promise<Reported>): Promise<Reported> {
-  const reported = await told;
-  await writeBuckets(ctx);
-  return reported;
 }
 
 /** Leaves a slot to its range's owner, or to a drain. Call it with the gate closed, or open. */

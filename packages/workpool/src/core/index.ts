@@ -41,6 +41,6 @@ export * from "./room.js";
 export { poolTables } from "./schema.js";
 export { recovered } from "./sweep.js";
 export { cancelStart, endOffer, isIdle, slotOf, watchReport } from "./slots.js";
-export { forgetRead, poolTx, writeBuckets } from "./transaction.js";
+export { forgetRead, poolTx } from "./transaction.js";
 export { LATE_MS, CHECK_AGAIN_MS, YEAR_MS } from "./times.js";
 export { keepSweeping, LONGEST_PAUSE_MS, sweepNow } from "./watch.js";

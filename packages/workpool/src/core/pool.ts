@@ -1,7 +1,7 @@
 import { expectBurst, isBurst } from "./bursts.js";
 import type { Gate, Host, HostCtx, MutationCtx, Slot, SlotId, Work } from "./context.js";
 import { readDrain, ringDrain } from "./drain.js";
-import { type Follows, isLate, type Kept } from "./told.js";
+import type { Follows, Kept } from "./told.js";
 import { closeGate, ensureGate, knownGate } from "./gate.js";
 import { admit, admitted } from "./limits/admission.js";
 import { giveBack } from "./limits/permits.js";
@@ -19,7 +19,7 @@ import {
 } from "./slots.js";
 import type { SlotCounts } from "./counts.js";
 import { isShort, type Placed, startPlaced, startTogether, startWoken } from "./starts.js";
-import { poolTx, writeBuckets } from "./transaction.js";
+import { poolTx } from "./transaction.js";
 import { keepWatch, least, readWatch, type Started, watchTheWatchdog } from "./watch.js";
 
 /** Does what {@link enqueueWorks} does, for one work. */
@@ -120,24 +120,14 @@ export async function completeWork(ctx: HostCtx, host: Host, ended: Ended, succe
   const slot: Slot | null = ended.slot === undefined ? null : await ctx.db.get("slots", ended.slot);
   if (slot === null || slot.work !== ended.work) {
     if (successor !== undefined) await enqueueWork(ctx, successor, host);
-    return await writeBuckets(ctx);
+    return;
   }
   if (ended.count !== undefined) poolTx(ctx).counts.set(slot._id, ended.count(slot.counts));
-  const permits = [...(await giveBack(ctx, slot.permits)), ...takeBooked(ctx, ended)];
+  const permits = await giveBack(ctx, slot.permits);
   if (ended.kept !== undefined) return void ended.kept.push({ slot, next: ended.next, permits });
-  if (await goesOn(ctx, host, { ...ended, held: slot, permits }, successor))
-    return await writeBuckets(ctx);
+  if (await goesOn(ctx, host, { ...ended, held: slot, permits }, successor)) return;
   const given = { permits, after: slot.turn };
   await startWoken(ctx, host, await wakeLines(ctx, host, given));
-  await writeBuckets(ctx);
-}
-
-/** The rates of which something was booked, and for which others wait: unless it comes too late. */
-function takeBooked(ctx: HostCtx, { calledAt = Infinity }: Pick<Ended, "calledAt">): string[] {
-  const { booked } = poolTx(ctx);
-  const rates = isLate({ calledAt }) ? [] : [...booked];
-  booked.clear();
-  return rates;
 }
 
 /** What becomes of the slot. @returns whether the works that wait for the permits were woken. */

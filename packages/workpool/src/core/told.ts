@@ -1,6 +1,5 @@
 import { type GenericId, type Infer, type ObjectType, v } from "convex/values";
 import type { Slot } from "./context.js";
-import { LATE_BEGIN_MS } from "./gate.js";
 import type { GivenBack } from "./limits/wake.js";
 
 /* What an executor reports, and what it is told. */
@@ -37,13 +36,6 @@ export const reportArgs = {
   isOver: v.boolean(),
 };
 export type Report = ObjectType<typeof reportArgs>;
-
-/**
- * Says whether a report comes late: it was repeated, or has waited for a permit. Then it leaves what
- * it may to others: with all of it, one of 300 used up its attempts (the load "budget").
- */
-export const isLate = ({ calledAt }: Pick<Report, "calledAt">): boolean =>
-  Date.now() > calledAt + LATE_BEGIN_MS;
 
 export const vReported = v.object({
   next: v.array(vAttemptToRun),

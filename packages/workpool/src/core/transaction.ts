@@ -32,8 +32,6 @@ export class PoolTx {
   readonly releasing = new Map<string, Doc<"buckets"> | undefined>();
   /** What those releasers have still to write: call {@link writeBuckets} before any callback. */
   readonly unwritten = new Map<GenericId<"buckets">, Partial<Doc<"buckets">>>();
-  /** Rates of which an end has booked what it used, and for which others wait. */
-  readonly booked = new Set<string>();
   /** The watchdog is on for works of this timeout, or a longer one. Undefined: nobody has looked. */
   watchedFor: number | undefined;
   /** How many works of a line were let into the queue here. */

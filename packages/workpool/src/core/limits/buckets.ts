@@ -134,21 +134,6 @@ export async function keepOfBuckets(
   return null;
 }
 
-/** Returns when a bucket has what a work takes of it, so far as that does not hang on its attempt. */
-export async function readyAt(
-  ctx: MutationCtx,
-  gate: Gate,
-  permits: readonly string[],
-  full: string,
-): Promise<number> {
-  const of = spentBy(gate, { permits: [...permits], isAgain: true });
-  const taken = of.find(({ name }) => permitOfRate(name) === full);
-  if (taken === undefined) return 0;
-  const { name, cost, ...pace } = taken;
-  const kept = (poolTx(ctx).kept.get(name) ?? 0) * pace.everyMs;
-  return mayStartAt(pace, fullAtOf(pace, await bucketNow(ctx, name), Date.now()) + kept, cost);
-}
-
 /**
  * Null if a stale snapshot shows room for a work and for those of its line in the queue, and no
  * start a moment ago; else the bucket that it is to wait for.

@@ -1,9 +1,8 @@
 import type { Host, HostCtx } from "../context.js";
 import { knownGate } from "../gate.js";
 import { YEAR_MS } from "../times.js";
-import { poolTx } from "../transaction.js";
-import { bucketNow, dueBy, spentBy, writeBucket } from "./buckets.js";
-import { permitOfRate, whichOf } from "./limits.js";
+import { dueBy, findBucket, spentBy, writeBucket } from "./buckets.js";
+import { whichOf } from "./limits.js";
 import { fullAtOf } from "./rate.js";
 
 /*
@@ -11,18 +10,12 @@ import { fullAtOf } from "./rate.js";
  * a work that succeeds books the difference. Any other end leaves it at the estimate.
  */
 
-/**
- * Books what a work has used in the place of what was estimated.
- * @param used by limit.
- * @param ends the caller calls `completeWork` next, and `writeBuckets` before any callback. Default:
- * it may do other things first.
- */
+/** Books what a work has used in the place of what was estimated. @param used by limit. */
 export async function bookSpent(
   ctx: HostCtx,
   host: Host,
   permits: readonly string[] | undefined,
   used: Readonly<Record<string, number>>,
-  ends = false,
 ): Promise<void> {
   const gate = await knownGate(ctx);
   const now = Date.now();
@@ -30,7 +23,7 @@ export async function bookSpent(
     const limit = whichOf(name).name;
     const more = (used[limit] ?? cost) - cost;
     if (gate.limits?.[limit]?.unit === undefined || more === 0) continue;
-    const bucket = await bucketNow(ctx, name);
+    const bucket = await findBucket(ctx, name);
     const before = (fullAtOf(pace, bucket, now) - now) / pace.everyMs;
     // A releaser that is to come later could not be scheduled.
     const taken = Math.min(Math.max(0, before + more), YEAR_MS / pace.everyMs);
@@ -39,9 +32,7 @@ export async function bookSpent(
     const isEarlier = bucket?.job !== undefined && more < 0;
     const at = (bucket?.dueAt ?? now) + more * pace.everyMs;
     const due = isEarlier ? await dueBy(ctx, host, name, bucket, at) : {};
-    if (ends && bucket?.job !== undefined) poolTx(ctx).releasing.set(name, bucket);
     await writeBucket(ctx, name, bucket, { ...fields, ...due });
-    if (bucket?.job !== undefined && taken < pace.burst) poolTx(ctx).booked.add(permitOfRate(name));
   }
 }
 

@@ -2,32 +2,31 @@ import type { QueryInitializer } from "convex/server";
 import { type ObjectType, v } from "convex/values";
 import type { Doc, Gate, Host, HostCtx, MutationCtx, PoolDataModel, Work } from "../context.js";
 import { knownGate, MAX_PARALLELISM_LIMIT } from "../gate.js";
+import { mayStart } from "../hand-over.js";
 import { isAsking, OF_LIMITS, ownerOf } from "../owners.js";
-import { LOOK, TURN_MS } from "../queue.js";
+import { joinQueue, LOOK, TURN_MS } from "../queue.js";
 import { HALF_OF_A_TRANSACTION, hasRoom, MOST_TRIED, ROOM_TO_COMPLETE } from "../room.js";
 import { startWoken } from "../starts.js";
 import { poolTx } from "../transaction.js";
 import { queueable } from "./admission.js";
-import { spentBy } from "./buckets.js";
-import { goOn, startable } from "./go-on.js";
+import { keepOfBuckets, type KeptBack, seenKeptBack, spentBy } from "./buckets.js";
 import {
   blockLine,
   endLine,
   firstOf,
+  type Full,
+  leaveLine,
   passesOn,
   permitsIn,
   ringLines,
+  seeLine,
   someBlockedBy,
   someFrom,
 } from "./lines.js";
-import { isRate, limitOf } from "./limits.js";
-import { limitedBy } from "./permits.js";
-import { releaseAtEnd } from "./release.js";
+import { limitOf } from "./limits.js";
+import { freePermits, limitedBy, takePermits } from "./permits.js";
 
-/**
- * Permits that were given back, each as often, rates of which something may have come back, and the
- * turn of the line that had them last.
- */
+/** Permits that were given back, each as often, and the turn of the line that had them last. */
 export interface GivenBack {
   readonly permits: readonly string[];
   /** Default: any turn. */
@@ -39,7 +38,7 @@ export interface GivenBack {
 /**
  * Takes as many works off the lines that wait for permits which were given back as may go on: of the
  * lines whose turns are after that of the work which has ended. Limits of many keys come first, as
- * who waits for them has waited for others. Call `writeBuckets` once those were started.
+ * who waits for them has waited for others.
  * @param room so many of them start here, with their permits; others join the queue. Default: all,
  * but none with the gate closed, or if an executor comes for them to the queue.
  */
@@ -50,11 +49,9 @@ export async function wakeLines(
   room?: number,
 ): Promise<Work[]> {
   const counts = new Map<string, number>();
-  const rates = new Set(permits.filter(isRate));
   for (const name of permits.toSorted((a, b) => Number(isOfKey(a)) - Number(isOfKey(b))))
-    if (!rates.has(name)) counts.set(name, (counts.get(name) ?? 0) + 1);
+    counts.set(name, (counts.get(name) ?? 0) + 1);
   const woken: Work[] = [];
-  for (const name of rates) await releaseAtEnd(ctx, host, name, room ?? 0, woken);
   // Where each end took the first of a line, those of one moment lost 1.5 times each (the load
   // "moved" of scenes.test.ts).
   for (const [name, count] of counts)
@@ -147,6 +144,64 @@ async function someFirst(
   const place = isChosen ? placeFor(ctx, names) % among : 0;
   const chosen = place === 0 ? [] : await someFrom(ctx, host, line, place, count);
   return chosen.length > 0 ? chosen : await firstOf(ctx, line, count);
+}
+
+interface First {
+  readonly row: Doc<"limited">;
+  readonly numbers: ReadonlyMap<string, number>;
+  readonly full?: undefined;
+}
+
+/** A work of a line with what it takes to start; or what keeps it back. */
+export async function startable(
+  ctx: MutationCtx,
+  host: Host,
+  gate: Gate,
+  { line }: Pick<Doc<"lines">, "line">,
+  row: Doc<"limited">,
+): Promise<First | Full> {
+  const free = await freePermits(ctx, gate, limitedBy(gate, row.permits), host);
+  if ("full" in free) return free;
+  const keptBack = await keptBackOf(ctx, host, gate, line, row);
+  return keptBack ?? { row, numbers: free.numbers };
+}
+
+/** The bucket that keeps a work back; null if none does. */
+async function keptBackOf(
+  ctx: MutationCtx,
+  host: Host,
+  gate: Gate,
+  line: string,
+  row: Doc<"limited">,
+): Promise<KeptBack | null> {
+  const spent = spentBy(gate, row);
+  const { releasing } = poolTx(ctx);
+  // Of what it releases it reads the bucket itself; those in the queue will take of it too.
+  if (gate.open && spent.every(({ name }) => releasing.has(name)))
+    return await keepOfBuckets(ctx, gate, row);
+  const most = gate.open ? 0 : MAX_PARALLELISM_LIMIT;
+  const { buckets, queued } = await seeLine(ctx, host, line, { spent, most });
+  return seenKeptBack(ctx, spent, buckets, queued) ?? (await keepOfBuckets(ctx, gate, row));
+}
+
+/**
+ * Takes a work off its line, with its permits, or queues it. @returns null if it cannot start.
+ */
+export async function goOn(
+  ctx: HostCtx,
+  host: Host,
+  gate: Gate,
+  { row, numbers }: First,
+  starts = gate.open,
+): Promise<Work | "queued" | null> {
+  const work = await leaveLine(ctx, row);
+  if (work === null) return null;
+  if (!starts) {
+    await joinQueue(ctx, host, gate, { ...work, at: row.at });
+    return "queued";
+  }
+  if (!(await mayStart(ctx, host, work))) return null;
+  return { ...work, at: row.at, held: await takePermits(ctx, row.work, numbers) };
 }
 
 export const wakeArgs = {
