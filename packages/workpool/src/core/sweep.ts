@@ -234,10 +234,14 @@ export async function inspectSlots(
     const job = await ctx.db.system.get("_scheduled_functions", jobId);
     // A function that has not begun has all of its time before it.
     const hasBegun = job?.state.kind === "inProgress" && timeoutMs !== undefined;
-    const seen = known.find((each) => each.job === jobId && each.at === (slot.beganAt ?? each.at));
-    const at = hasBegun ? (slot.beganAt ?? seen?.at ?? now) : now;
+    const seen = known.filter(
+      (each) => each.job === jobId && each.at === (slot.beganAt ?? each.at),
+    );
+    const at = hasBegun ? (slot.beganAt ?? seen[0]?.at ?? now) : now;
     let deadline = at + (timeoutMs ?? 0) + GRACE_MS;
-    const lateAt = hasBegun && now >= deadline ? (seen?.lateAt ?? now) : undefined;
+    // A carrier may run works with other timeouts that began with it.
+    const wasLate = seen.find(({ lateAt = 0 }) => lateAt >= deadline)?.lateAt;
+    const lateAt = hasBegun && now >= deadline ? (wasLate ?? now) : undefined;
     if (lateAt !== undefined) deadline = lateAt + STALE_MS;
     const overdue = lateAt !== undefined && now >= deadline;
     if ((await lossOf(ctx, job, slot, overdue)) !== null) {
