@@ -83,13 +83,13 @@ describe("of the watchdog", () => {
   const losses = (app: HostApp) =>
     app.t.run(async (ctx) => (await ctx.db.query("gone").collect()).map((row) => row.work));
 
-  test("a work with a timeout of 20 s is lost 30 s after its start: it is seen to run after 5 s", async () => {
+  test("a work with a timeout of 20 s is lost 60 s after its start: it is seen to run after 5 s, and is late after 30 s", async () => {
     const app = new HostApp();
     await app.setMaxParallelism(2);
     await app.enqueue({ label: "long", ms: 3_600 * SECOND });
     await app.drive(300 * SECOND);
     await app.enqueue({ label: "a", ms: -1, timeoutMs: 20 * SECOND });
-    await app.drive(29 * SECOND);
+    await app.drive(59 * SECOND);
     expect(await losses(app)).toEqual([]);
     await app.drive(2 * SECOND);
     expect(await losses(app)).toEqual(["a/0"]);
