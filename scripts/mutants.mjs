@@ -971,6 +971,14 @@ export const MUTANTS = [
     test: ["packages/workpool/test/rates.test.ts", "lets its burst start at once"],
   },
   {
+    name: "late-with-another",
+    says: "a work of a carrier is late since another was that began with it",
+    file: "workpool/src/core/sweep.ts",
+    find: "lateAt >= deadline)?.lateAt",
+    replace: "lateAt > 0)?.lateAt",
+    test: ["packages/workpool/test/timeouts.test.ts", "one with a shorter timeout"],
+  },
+  {
     name: "only-more-booked",
     says: "what was used less is not given back",
     file: "workpool/src/core/limits/budgets.ts",

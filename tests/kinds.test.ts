@@ -26,8 +26,9 @@ const elsewhere: Readonly<Record<string, readonly string[]>> = {
     "codegen/src/compatibility/lines.ts",
     "workflow/src/runtime/place.ts",
   ],
-  // A field of records and of arguments.
+  // A field of records and of arguments, and a shape of the graph.
   loop: [
+    "studio/src/page/steering.tsx",
     "workflow/src/client/events.ts",
     "workflow/src/component/core/steps.ts",
     "workflow/src/runtime/place.ts",
