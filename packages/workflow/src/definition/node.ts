@@ -187,7 +187,7 @@ type Referenced<Reference, Kind extends FunctionKind> = Reference extends AnyRef
     : `this is a reference to ${WithArticle<Reference["_type"]>}: write \`${Reference["_type"]}\` instead of \`${Kind}\``
   : Reference extends (ctx: Contexts[Kind], ...rest: never[]) => infer Result
     ? Misfit<Awaited<Result>, Reference>
-    : AnyReference<Kind> | ((ctx: Contexts[Kind]) => unknown);
+    : AnyReference<Kind> | ((ctx: Contexts[Kind], ...rest: never[]) => unknown);
 
 interface Contexts {
   action: ActionCtx;
@@ -202,8 +202,9 @@ export type ReferenceStep<Reference, Scope, Recovered, Undo extends AnyUndo, Tag
   | { mutation: Referenced<Reference, "mutation">; action?: never; query?: never }
   | { query: Referenced<Reference, "query">; action?: never; mutation?: never }
 ) &
-  ArgsFor<Scope, Reference> &
   StepOptions<Scope, Returned<Reference>, Recovered, Undo, Tags> &
+  // TypeScript names what is wrong first: a handler, which passes here, has no `args` to miss.
+  ArgsFor<Scope, Reference> &
   ValidAt<"recover", Recovered>;
 
 /** Makes the output of a workflow or of a parent: inline, or a reference with `args`. */

@@ -232,10 +232,18 @@ describe("step", () => {
     });
   });
 
+  test("[S245] an option of a const that is wrong is named, and the handler is not blamed", () => {
+    const shared = { retry: true, timeout: "30s" };
+    // @ts-expect-error Types of property 'timeout' are incompatible
+    b.step("x", { ...shared, action: async () => 1 });
+    // @ts-expect-error Types of property 'timeout' are incompatible
+    b.step("x", { ...shared, action: async (_ctx, { input }) => input.a });
+  });
+
   test("[S245] a handler that is wrong is blamed for what is wrong with it", () => {
     // @ts-expect-error Property 'db' is missing in type 'GenericActionCtx<
     b.step("x", { action: async (ctx: MutationCtx) => 1 });
-    // @ts-expect-error Type 'number' is not assignable to type 'AnyReference<"action"> | ((ctx: ActionCtx) => unknown)
+    // @ts-expect-error Type 'number' is not assignable to type 'AnyReference<"action"> | ((ctx: ActionCtx,
     b.step("x", { action: 5 });
     // @ts-expect-error Property 'args' is missing in type '{ mutation: FunctionReference<
     b.step("x", { action: async () => 1, compensate: { mutation: internal.users.save } });
