@@ -224,6 +224,22 @@ const more = { n: z.number(), m: z.number().optional() }; const mask = { id: tru
       `z.object({ tenant: z.string() })`,
       [/^safe flow: input\.tenant had a default before/],
     ],
+    ...[
+      `z.object({ tenant: z.string().catch("a").optional() })`,
+      `z.object({ tenant: z.string().catch("a") }).partial()`,
+      `z.object({ tenant: z.string().optional().catch("a") })`,
+    ].map((before): [string, string, string, RegExp[]] => [
+      `a field that nothing fills in, though it has a catch, is required: ${before}`,
+      before,
+      `z.object({ tenant: z.string() })`,
+      [/^stops flow: input\.tenant is required now/],
+    ]),
+    [
+      "a field with a default that another schema makes optional is required",
+      `z.object({ tenant: z.object({ one: z.string().default("a") }).shape.one.optional() })`,
+      `z.object({ tenant: z.string() })`,
+      [/^safe flow: input\.tenant had a default before/],
+    ],
     [
       "a required field is optional",
       `z.object({ tenant: z.string() })`,

@@ -26,8 +26,13 @@ function fieldsIn(schema: Declared, modules: AppModules): Fields | undefined {
   return { ...(isExact === true && { exact: true as const }), fields: texts };
 }
 
-/** Gives the text of each field by name when asked for: one may be taken from among many. */
-type Texts = ReadonlyMap<string, () => string>;
+/**
+ * Gives the text of each field by name when asked for: one may be taken from among many, and its
+ * schema may be in another that has a flag.
+ */
+type Texts = ReadonlyMap<string, TextOf>;
+
+type TextOf = (flag?: string) => string;
 
 /** The fields of an object's schema; `isExact` if it takes no others. */
 interface Shape {
@@ -76,12 +81,13 @@ const changes: ReadonlyMap<string, Change> = new Map(
   Object.entries<Change>({
     pick: (text, isNamed) => (isNamed ? text : undefined),
     omit: (text, isNamed) => (isNamed ? undefined : text),
-    partial: (text, isNamed) => (isNamed ? () => text().replace(/[^?=]$/, "$&?") : text),
-    required: (text, isNamed) => (isNamed ? () => text().replace(/[?=]$/, "") : text),
+    partial: (text, isNamed) => (isNamed ? (flag) => text(flag || "?") : text),
+    required: (text, isNamed) =>
+      isNamed ? (flag = "") => text().replace(/[?=]$/, "") + flag : text,
   }),
 );
 
-type Change = (text: () => string, isNamed: boolean) => (() => string) | undefined;
+type Change = (text: TextOf, isNamed: boolean) => TextOf | undefined;
 
 /** The names in a mask such as `{ id: true }`. */
 function namesIn(mask: Declared, modules: AppModules): ReadonlySet<string> | undefined {
@@ -98,7 +104,7 @@ function fieldsGiven(given: Declared, modules: AppModules, depth: number): Texts
   if (ts.isPropertyAccessExpression(node) && /^(shape|fields)$/.test(node.name.text))
     return shapeOf({ node: node.expression, module }, modules, depth + 1)?.fields;
   if (!ts.isObjectLiteralExpression(node) || depth > maxDepth) return undefined;
-  const fields = new Map<string, () => string>();
+  const fields = new Map<string, TextOf>();
   for (const property of node.properties) {
     if (ts.isSpreadAssignment(property)) {
       const spread = fieldsGiven({ node: property.expression, module }, modules, depth + 1);
@@ -110,7 +116,7 @@ function fieldsGiven(given: Declared, modules: AppModules, depth: number): Texts
     if (field === undefined || ts.isMethodDeclaration(property)) return undefined;
     const value = ts.isGetAccessor(property) ? returnedBy(property) : field.value;
     if (value === undefined) return undefined;
-    fields.set(field.name, () => fieldText({ node: value, module }, modules, "", depth + 1));
+    fields.set(field.name, (flag) => fieldText({ node: value, module }, modules, flag, depth + 1));
   }
   return fields;
 }
@@ -120,8 +126,8 @@ function fieldText(schema: Declared, modules: AppModules, flag = "", depth = 0):
   const { node, module } = valueOf(schema, modules);
   if (ts.isPropertyAccessExpression(node) && depth < maxDepth) {
     const shape = { node: node.expression, module };
-    const text = fieldsGiven(shape, modules, depth + 1)?.get(node.name.text)?.();
-    if (text !== undefined) return text.replace(/[?=]$/, flag === "" ? "$&" : "") + flag;
+    const text = fieldsGiven(shape, modules, depth + 1)?.get(node.name.text)?.(flag);
+    if (text !== undefined) return text;
   }
   const { of, method, args } = calledIn(node) ?? {};
   const library = of && libraryOf(of, module);
@@ -130,7 +136,12 @@ function fieldText(schema: Declared, modules: AppModules, flag = "", depth = 0):
   if (inner !== undefined && method !== undefined && depth < maxDepth) {
     const next = (of: TypeScript.Node, then: string) =>
       fieldText({ node: of, module }, modules, then, depth + 1);
-    if (/^(_?default|prefault|catch)$/.test(method)) return next(inner, "=");
+    if (/^(_?default|prefault)$/.test(method)) return next(inner, "=");
+    // It fills in what is refused, which nothing is that may be absent.
+    if (method === "catch") {
+      const isTaken = parsed({ node: inner, module }, undefined, modules, true) !== undefined;
+      return next(inner, flag || (isTaken ? "" : "="));
+    }
     if (/^(optional|exactOptional)$/.test(method)) return next(inner, flag || "?");
     if (!isOfLibrary && /^(describe|meta|register|clone)$/.test(method)) return next(inner, flag);
   }
