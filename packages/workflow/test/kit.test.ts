@@ -161,6 +161,19 @@ describe("runToEnd", () => {
     expect(await kit.skipToNextTimer()).toEqual([]);
   });
 
+  test("[S246] skipToNextTimer leaves the clock where it is for a rate of a paused pool", async () => {
+    const t = convexTest({ schema: limitedSchema, modules: limited, transactionLimits: true });
+    const kit = testKit(t, vi);
+    const start = async () => await kit.start(limitedWorkflows.rated, { name: "a" });
+    await Promise.all([start(), start(), start()]);
+    await kit.settle();
+    const now = Date.now();
+    await t.mutation(async (ctx) => await limitedWorkflow.limits.pause(ctx, "maxParallelism"));
+    expect([await kit.skipToNextTimer(), Date.now() - now]).toEqual([[], 0]);
+    await t.mutation(async (ctx) => await limitedWorkflow.limits.resume(ctx, "maxParallelism"));
+    expect(await kit.skipToNextTimer()).toMatchObject([{ kind: "rate", at: now + 30_000 }]);
+  });
+
   test("[S234] a step that holds its limit, and one that waits as long as it may", async () => {
     const t = convexTest({ schema: limitedSchema, modules: limited, transactionLimits: true });
     const kit = testKit(t, vi);

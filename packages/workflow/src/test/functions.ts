@@ -1,4 +1,4 @@
-import { waitsForLimit } from "@stepwise/workpool/core";
+import { readGate, waitsForLimit } from "@stepwise/workpool/core";
 import { v } from "convex/values";
 import type { Doc } from "../component/_generated/dataModel.js";
 import { query } from "../component/_generated/server.js";
@@ -37,7 +37,9 @@ export const timers = query({
         found.push({ run: step.run, node: nameOf(step), kind: "waitAtMost" as const, at });
     }
     let isLetOn = false;
-    for (const { work } of await ctx.db.query("limited").collect()) {
+    // A rate lets nothing start while the pool is paused.
+    const isPaused = (await readGate(ctx))?.maxParallelism === 0;
+    for (const { work } of isPaused ? [] : await ctx.db.query("limited").collect()) {
       const step = await stepWithId(ctx, work);
       const { place, nextAt, paused } = (await waitsForLimit(ctx, work)) ?? {};
       const at = paused === undefined ? nextAt : paused.until;
