@@ -36,7 +36,7 @@ const entries = [
   ["@stepwise/workflow/runtime", [dist("workflow", "runtime/index.js")], 88],
   ["@stepwise/workflow, the component", modulesOf("workflow"), 261],
   ["@stepwise/workpool", [dist("workpool", "client/index.js")], 19],
-  ["@stepwise/workpool, the component", modulesOf("workpool"), 141],
+  ["@stepwise/workpool, the component", modulesOf("workpool"), 140],
 ];
 
 for (const [title, files, limit] of entries) {
