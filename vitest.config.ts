@@ -48,6 +48,9 @@ function project(name: string, test: UserWorkspaceConfig["test"]): UserWorkspace
   };
 }
 
+/** In a browser. What one file overrides of their fixtures would hold in the next ones, too. */
+const pages = "tests/studio/page-*.test.ts";
+
 /**
  * Tests of packages whose files share modules in a worker: loading them for each file takes as long
  * as the tests.
@@ -60,7 +63,7 @@ export function packages(
   return project(name, {
     include: [`${folders}/**/*.test.ts`],
     // The apps that are compiled may have tests of their own.
-    exclude: [...configDefaults.exclude, "packages/codegen/test/fixtures/**"],
+    exclude: [...configDefaults.exclude, "packages/codegen/test/fixtures/**", pages],
     globalSetup,
     isolate: false,
     // Most of what a test makes is soon garbage. With V8's default of 16 MB, 6% of the time goes into
@@ -86,6 +89,7 @@ export function configOf(ofPackages: UserWorkspaceConfig[]): ViteUserConfig {
     ...ofPackages,
     // Their files are isolated as they are by default: as in an app.
     project("examples", { include: ["examples/*/test/**/*.test.ts"] }),
+    project("pages", { include: [pages], globalSetup: testApp }),
     types("workpool"),
     types("workflow"),
   ];

@@ -15,35 +15,34 @@ const pictures = process.env["STUDIO_PICTURES"];
 
 /**
  * Tests in a browser. `tab` is an empty tab of their own, and `page` one that shows a studio's list
- * of runs. A worker opens one window and one studio for all its files: a window costs a second of
- * processor time, and a studio three.
+ * of runs. Each file opens one browser, window and studio for all its tests: a window costs a second
+ * of processor time, and a studio three.
  */
 export const test = base
   // oxlint-disable-next-line no-empty-pattern -- Vitest reads here what is asked for.
-  .extend("browser", { scope: "worker" }, async ({}, { onCleanup }) => {
+  .extend("browser", { scope: "file" }, async ({}, { onCleanup }) => {
     const browser = await openBrowser();
     onCleanup(() => browser.close());
     return browser;
   })
-  .extend("window", { scope: "worker" }, async ({ browser }) => {
+  .extend("window", { scope: "file" }, async ({ browser }, { onCleanup }) => {
     const window = await openWindow(browser);
+    onCleanup(() => window.close());
     // A window is closed with its last tab.
     await window.newPage();
     return window;
   })
   // oxlint-disable-next-line no-empty-pattern -- Vitest reads here what is asked for.
-  .extend("app", { scope: "worker" }, async ({}, { onCleanup }) => {
+  .extend("app", { scope: "file" }, async ({}, { onCleanup }) => {
     const app = await writeShopWithTrips();
     onCleanup(() => app.remove());
     return app;
   })
-  .extend("local", { scope: "worker" }, async ({ app }, { onCleanup }) => {
+  .extend("studio", { scope: "file" }, async ({ app }, { onCleanup }): Promise<OpenStudio> => {
     const studio = await openStudio(app);
     onCleanup(() => studio.close());
     return studio;
   })
-  // A file may open another.
-  .extend("studio", { scope: "file" }, ({ local }): OpenStudio => local)
   .extend("tab", async ({ window }, { onCleanup }) => {
     const faults: string[] = [];
     const tab = await window.newPage();

@@ -2,15 +2,8 @@
 import { readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, expect } from "vitest";
-import { eventually, openStudio } from "./app.js";
-import { hasBrowser, beyondEdge, shown, test as inBrowser } from "./browser.js";
-
-// What runs in other files would hold slots that are counted here.
-const test = inBrowser.override("studio", { scope: "file" }, async ({ app }, { onCleanup }) => {
-  const studio = await openStudio(app);
-  onCleanup(() => studio.close());
-  return studio;
-});
+import { eventually } from "./app.js";
+import { hasBrowser, beyondEdge, shown, test } from "./browser.js";
 
 describe.skipIf(!hasBrowser)("the workflows and the pool", () => {
   test("a workflow's graph, its costs and changes, and the pool, are shown", async ({ page }) => {
