@@ -87,6 +87,24 @@ describe.skipIf(!hasBrowser)("the page of the studio", () => {
     await page.getByRole("heading", { name: "Runs" }).waitFor();
   });
 
+  test("a button that goes away before it is answered leaves its focus to another", async ({
+    page,
+    start,
+    dialog,
+    button,
+  }) => {
+    await start("order", { items: [], card: "visa" });
+    await page.route("**/write/cancel", async (route) => {
+      const response = await route.fetch();
+      await button("Cancel").waitFor({ state: "detached" });
+      await route.fulfill({ response });
+    });
+    await button("Cancel").click();
+    await dialog().getByRole("button", { name: "Cancel" }).press("Enter");
+    await button("Restart").waitFor();
+    await eventually(async () => expect(await page.locator("button:focus").count()).toBe(1));
+  });
+
   test("nothing on a page moves by itself, whatever the system prefers", async ({
     page,
     start,

@@ -114,6 +114,7 @@ export function ActionButton({
   };
   const submit = (event: FormEvent<HTMLFormElement>) => {
     event.preventDefault();
+    if (isBusy) return;
     setBusy(true);
     setError(undefined);
     act(new FormData(event.currentTarget))
@@ -141,7 +142,8 @@ export function ActionButton({
             <button type="button" onClick={() => dialog.current?.close()}>
               Back
             </button>
-            <button type="submit" className={tone ?? "primary"} disabled={isBusy}>
+            {/* One that is disabled would lose the focus, which then goes to no other button. */}
+            <button type="submit" className={tone ?? "primary"} aria-disabled={isBusy}>
               {text}
             </button>
           </div>
