@@ -43,6 +43,13 @@ const calls = {
         { onComplete },
       ),
   }),
+  write: internalMutation({
+    args: { count: v.number() },
+    handler: async (ctx, { count }) => {
+      const args = Array.from({ length: count }, (_, i) => ({ label: `write ${i}` }));
+      return await pool.enqueueMutationBatch(ctx, internal.jobs.write, args);
+    },
+  }),
   waitAt: internalMutation({
     args: { ms: v.number(), forMs: v.number() },
     handler: async (ctx, { ms, forMs }) =>
@@ -382,6 +389,18 @@ describe("a burst on the smallest class", () => {
       atRest();
     },
   );
+
+  test("actions that follow on mutations leave two places to the app", async () => {
+    const { deployment, enqueue, atRest, rows } = await deployed(12, S16);
+    deployment.at(0, () => enqueue(0, 2, 20_000));
+    deployment.at(50, () => deployment.mutation("calls:write", { count: 20 }));
+    deployment.at(100, () => enqueue(2, 20, 20_000));
+    await deployment.advance(5_000);
+    const running = rows("_scheduled_functions").filter(({ state }) => state.kind === "inProgress");
+    expect(running.length).toBeLessThanOrEqual(6);
+    await deployment.drive();
+    atRest();
+  });
 
   test("a lone short work costs no drain", async () => {
     const { deployment } = await deployed(6, S16);

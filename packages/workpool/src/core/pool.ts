@@ -2,10 +2,11 @@ import { expectBurst, isBurst } from "./bursts.js";
 import type { Gate, Host, HostCtx, MutationCtx, Slot, SlotId, Work } from "./context.js";
 import { readDrain, ringDrain } from "./drain.js";
 import type { Follows, Kept } from "./told.js";
-import { closeGate, ensureGate, knownGate } from "./gate.js";
+import { closeGate, ensureGate, knownGate, slotsWithPlace } from "./gate.js";
 import { admit, admitted } from "./limits/admission.js";
 import { giveBack } from "./limits/permits.js";
 import { wakeLines } from "./limits/wake.js";
+import { isOwned } from "./owners.js";
 import { joinQueue, seeQueueFor } from "./queue.js";
 import { handOver, tryStart } from "./hand-over.js";
 import {
@@ -134,15 +135,20 @@ export async function completeWork(ctx: HostCtx, host: Host, ended: Ended, succe
 async function goesOn(
   ctx: HostCtx,
   host: Host,
-  { held: slot, permits, ...ended }: Ended & { held: Slot; permits: readonly string[] },
+  { held: slot, permits, ...told }: Ended & { held: Slot; permits: readonly string[] },
   successor: Work | undefined,
 ): Promise<boolean> {
-  const gate = await (ended.knowsGate === true ? knownGate : ensureGate)(ctx);
+  const gate = await (told.knowsGate === true ? knownGate : ensureGate)(ctx);
   if (slot.number >= gate.maxParallelism) {
     await ctx.db.delete("slots", slot._id);
     if (successor !== undefined) await enqueueWork(ctx, successor, host);
     return false;
   }
+  // If no place is left for a function of its own, what follows on a mutation is the owner's.
+  const lacksPlace = slot.number >= (await slotsWithPlace(ctx, host, gate));
+  const executes =
+    told.executes === true || (lacksPlace && (await isOwned(ctx, gate, slot.number)));
+  const ended = { ...told, executes };
   if (slot.startedTheWatch === true) poolTx(ctx).startedTheWatch = ended.work;
   const isFirst = gate.open || mayHandOver(slot);
   const handOvers = handOversOf(slot);
@@ -153,7 +159,7 @@ async function goesOn(
   } else if (next) {
     await queueBehindOthers(ctx, host, gate, slot, next);
     return false;
-  } else if (isFirst && permits.length > 0 && (gate.open || ended.executes !== true)) {
+  } else if (isFirst && permits.length > 0 && (gate.open || !executes)) {
     const room = gate.open ? undefined : 1;
     const given = { permits, after: slot.turn };
     const [first, ...others] = await wakeLines(ctx, host, given, room);
