@@ -65,6 +65,7 @@ export class PoolOrder {
     this.#shown.next();
     const started = new Set<string>();
     const left = { limited: [] as string[], waiting: [] as string[] };
+    const joined = { limited: [] as Row[], waiting: [] as Row[] };
     for (const { table, old, next } of writes) {
       const [component, name] = table.path.split("/");
       if (component !== this.component) continue;
@@ -81,13 +82,15 @@ export class PoolOrder {
       }
       if (name !== "limited" && name !== "waiting") continue;
       if (old !== undefined && next === undefined) left[name].push((old as unknown as Row).work);
-      if (old === undefined) {
-        this.#join(name, next as unknown as Row);
-        if (name === "waiting") started.add((next as unknown as Row).work);
-      }
+      if (old === undefined) joined[name].push(next as unknown as Row);
     }
-    for (const work of left.limited) this.#leaveLine(by, work, started.has(work));
+    const queued = new Set(joined.waiting.map(({ work }) => work));
+    for (const work of left.limited)
+      this.#leaveLine(by, work, started.has(work) || queued.has(work));
     for (const work of left.waiting) this.#leaveQueue(work, started.has(work));
+    // One that has left may have joined again.
+    for (const table of ["limited", "waiting"] as const)
+      for (const row of joined[table]) this.#join(table, row);
     this.#starve(by);
   }
 

@@ -22,10 +22,10 @@ function watched() {
     place,
     () => new Map(),
   );
-  const write = (name: string, next: object) =>
+  const write = (name: string, next?: object, old?: object) =>
     rates.see({
       by: "test",
-      writes: [{ table: { path: `workpool/${name}` }, id: "", old: undefined, next }],
+      writes: [{ table: { path: `workpool/${name}` }, id: "", old, next }],
     } as unknown as Commit);
   let count = 0;
   return {
@@ -43,6 +43,10 @@ function watched() {
       rows["buckets"] = [{ name: "api", taken, at }];
       write("buckets", { name: "api", taken, at });
     },
+    /** Removes the bucket. */
+    remove: () => write("buckets", undefined, { name: "api" }),
+    /** From now on so many start a second. */
+    pace: (limit: number) => (gate.limits.api.rate.limit = limit),
   };
 }
 
@@ -69,4 +73,17 @@ test("a clock that is moved while a transaction runs says nothing of what it tak
   expect(problems).toEqual([]);
   start(20, wall(), 70);
   expect(problems.join()).toMatch(/more than there are/);
+});
+
+/** Found by seed 9000469 of S256. */
+test("a bucket that was removed was full, and is so at a slower pace", () => {
+  const { problems, pass, start, remove, pace, wall } = watched();
+  start(1, 0, 1);
+  pass(100);
+  remove();
+  pace(1);
+  start(1, wall(), 1);
+  expect(problems).toEqual([]);
+  remove();
+  expect(problems.join()).toMatch(/of api 1.0 are taken, the bucket says 0/);
 });

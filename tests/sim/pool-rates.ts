@@ -106,7 +106,12 @@ export class PoolRates {
     for (const work of entered) if (!left.has(work)) this.#start(commit.by, work, isMoving);
     if (isMoving) return this.forget();
     for (const { table, old, next } of commit.writes)
-      if (table.path === `${component}/buckets` && next !== undefined) {
+      if (table.path === `${component}/buckets` && next === undefined) {
+        // It is full, and stays so at any other pace.
+        const { name } = old as unknown as Doc<"buckets">;
+        this.#agrees(commit.by, { name, taken: 0, at: this.deployment.wall() });
+        this.#levels.delete(name);
+      } else if (table.path === `${component}/buckets`) {
         const bucket = next as unknown as Doc<"buckets">;
         // At another pace from then on, what was taken before comes back at that.
         if (old?.["at"] !== bucket.at) this.#levels.set(bucket.name, this.#level(bucket.name));

@@ -53,7 +53,8 @@ export async function drainQueue(ctx: HostCtx, host: Host, args: DrainArgs) {
   let free: Free = await seeFreeSlots(ctx, host, gate);
   let given = await mine(free);
   // A completion that sees a drain frees its slot: only a serializable read shows that none did.
-  if (given.length === 0) given = await mine((free = await freeSlots(ctx, 0, gate.maxParallelism)));
+  if (given.length === 0)
+    given = await mine((free = await freeSlots(ctx, 0, gate.maxParallelism, gate.maxParallelism)));
   if (sparesExecutors(host, ranges)) {
     const left = free.filter(({ number }) => number < ranges.cap).length - given.length;
     if (left > 0 && !(await seemToWait(ctx, host, left + 1))) given = [];

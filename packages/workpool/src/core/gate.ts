@@ -1,4 +1,4 @@
-import type { Gate, Host, HostCtx, HostQueryCtx, MutationCtx } from "./context.js";
+import type { Gate, Host, HostCtx, HostQueryCtx, MutationCtx, Slot } from "./context.js";
 import { literalText } from "./literal.js";
 import type { LogLevel } from "./log.js";
 import { poolTx } from "./transaction.js";
@@ -69,10 +69,17 @@ export function mayOpen({ closedAt = -Infinity }: Gate): boolean {
   return Date.now() >= closedAt + CLOSED_AT_LEAST_MS;
 }
 
-/** Inserts the free slots numbered `from` up to, but without, `to`. */
+/** Inserts the free slots numbered `from` up to, but without, `to`, that are not there. */
 export async function addSlots(ctx: MutationCtx, from: number, to: number): Promise<void> {
+  if (from >= to) return;
+  const slots: Slot[] = await ctx.db
+    .query("slots")
+    .withIndex("by_number", (q) => q.gte("number", from).lt("number", to))
+    .collect();
+  const present = new Set(slots.map((slot) => slot.number));
   for (let number = from; number < to; number++)
-    await ctx.db.insert("slots", { number, startedAt: 0, handOvers: 0, heldSince: 0 });
+    if (!present.has(number))
+      await ctx.db.insert("slots", { number, startedAt: 0, handOvers: 0, heldSince: 0 });
 }
 
 /** @throws if it is not a whole number from 0 to {@link MAX_PARALLELISM_LIMIT}. */

@@ -3,8 +3,8 @@ import { readDrain, ringDrain, stopDrain } from "./drain.js";
 import { addSlots, checkMaxParallelism, ensureGate } from "./gate.js";
 import { ringAllLines } from "./limits/lines.js";
 import { numbersOf, pauseOf, POOL } from "./limits/overrides.js";
-import { anyWaits, lanesOf } from "./queue.js";
-import { OFFERED } from "./slots.js";
+import { lanesOf } from "./queue.js";
+import { OFFERED, slotOf } from "./slots.js";
 import { keepSweeping, reviveWatch } from "./watch.js";
 
 /** Says whether an operator's number or pause holds in the place of `maxParallelism`. */
@@ -37,23 +37,24 @@ export async function applyOverrides(ctx: HostCtx, host: Host, gate: Gate): Prom
   await setSlots(ctx, host, gate, most);
 }
 
-/** Fills new slots at once; surplus ones disappear as their works end. */
+/**
+ * Fills new slots at once; surplus ones are held until their works end, or stay free, and nobody
+ * takes them. While many works wait, slots and the queue change all the time: so it reads none of
+ * those that there were, and not whether any waits. If the gate is closed, a drain finds that out.
+ */
 async function setSlots(ctx: HostCtx, host: Host, gate: Gate, maxParallelism: number) {
   if (gate.maxParallelism === maxParallelism) return;
-  const slots = await ctx.db.query("slots").withIndex("by_number").collect();
-  for (const { _id, number, work } of slots)
-    if (number >= maxParallelism && (work === undefined || work === OFFERED))
-      await ctx.db.delete("slots", _id);
-  const present = new Set(slots.map((slot) => slot.number));
-  for (let number = 0; number < maxParallelism; number++)
-    if (!present.has(number)) await addSlots(ctx, number, number + 1);
-  const waits = await anyWaits(ctx);
-  const open = maxParallelism > 0 && !waits;
+  await addSlots(ctx, gate.maxParallelism, maxParallelism);
+  // A callback may have lowered it.
+  const offered = await slotOf(ctx, OFFERED);
+  if (offered !== null && offered.number >= maxParallelism)
+    await ctx.db.delete("slots", offered._id);
+  const open = gate.open && maxParallelism > 0;
   // Works that come during a pause are spread as before it.
-  const lanes = waits || maxParallelism === 0 ? lanesOf(gate) : undefined;
+  const lanes = open ? undefined : lanesOf(gate);
   await ctx.db.patch("gate", gate._id, { maxParallelism, open, closedAt: undefined, lanes });
   const drain = await readDrain(ctx);
-  if (waits && maxParallelism > 0) {
+  if (!open && maxParallelism > 0) {
     await ringDrain(ctx, host, drain);
     await keepSweeping(ctx, host);
     // One that was lost would be relied on.

@@ -78,7 +78,7 @@ export async function enqueueWorks(
     await closeGate(ctx, gate);
     const noneIsLeft =
       started.length === gate.maxParallelism ||
-      (!contended && (await freeSlots(ctx, 0, 1)).length === 0);
+      (!contended && (await freeSlots(ctx, 0, 1, gate.maxParallelism)).length === 0);
     // guard: drain-begins
     if (!noneIsLeft) await ringDrain(ctx, host, await readDrain(ctx));
   }

@@ -13,7 +13,7 @@ import type {
   Work,
 } from "./context.js";
 import { takeCounts } from "./counts.js";
-import { lacksPlaces, slotsWithPlace } from "./gate.js";
+import { knownGate, lacksPlaces, slotsWithPlace } from "./gate.js";
 import { cancelPending, isPending } from "./jobs.js";
 import { spend } from "./limits/buckets.js";
 import { turnAfter } from "./limits/lines.js";
@@ -62,7 +62,7 @@ export async function freeSlots(
   ctx: QueryCtx,
   from: number,
   count: number,
-  upTo = Infinity,
+  upTo: number,
 ): Promise<Slot[]> {
   const above: Slot[] = await ctx.db
     .query("slots")
@@ -82,7 +82,7 @@ export async function seeFreeSlots(
   host: Host,
   { maxParallelism }: Gate,
 ): Promise<Free> {
-  const all = { from: 0, count: maxParallelism, upTo: Infinity };
+  const all = { from: 0, count: maxParallelism, upTo: maxParallelism };
   const seen = await ctx.runQuery(host.functions.freeSlots, all, { useStaleSnapshot: true });
   return seen?.free ?? [];
 }
@@ -139,11 +139,12 @@ export async function endOffer(ctx: HostCtx, slot: SlotId | undefined): Promise<
   if (offered?.work === OFFERED) await freeSlot(ctx, offered._id);
 }
 
-/** The slot, if it is free still. */
+/** The slot, if it is free still, and the pool has not been given fewer. */
 export async function confirmFree(ctx: MutationCtx, id: SlotId): Promise<Slot | null> {
   const slot = await ctx.db.get("slots", id);
+  if (slot === null || slot.number >= (await knownGate(ctx)).maxParallelism) return null;
   // guard: slot-is-free, else slot
-  return slot?.work === undefined ? slot : null;
+  return slot.work === undefined ? slot : null;
 }
 
 /** The slot in which the work runs, or null. */

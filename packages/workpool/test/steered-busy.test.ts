@@ -1,0 +1,97 @@
+import { Deployment, S16, S256 } from "@stepwise/testing";
+import { v } from "convex/values";
+import { expect, test } from "vitest";
+import { Workpool } from "../src/client/index.js";
+import { modules as poolModules, schema as poolSchema } from "../src/test.js";
+import { components, internal } from "./convex/_generated/api.js";
+import { internalMutation } from "./convex/_generated/server.js";
+import schema from "./convex/schema.js";
+
+/* `maxParallelism` is changed, by an operator or a deploy, or the pool paused, while many wait. */
+
+const pool = new Workpool(components.workpool, { logLevel: "ERROR" });
+const enqueues = { from: v.number(), count: v.number(), isAction: v.boolean() };
+const calls = {
+  limit: internalMutation({
+    args: { maxParallelism: v.number() },
+    handler: async (ctx, update) => {
+      await ctx.runMutation(components.workpool.config.update, update);
+    },
+  }),
+  pause: internalMutation({ args: {}, handler: (ctx) => pool.limits.pause(ctx, "maxParallelism") }),
+  resume: internalMutation({
+    args: {},
+    handler: (ctx) => pool.limits.resume(ctx, "maxParallelism"),
+  }),
+  /** Enqueues one with other options of the class. */
+  deploy: internalMutation({
+    args: { maxParallelism: v.number(), label: v.string() },
+    handler: async (ctx, { maxParallelism, label }) => {
+      const deployed = new Workpool(components.workpool, { logLevel: "ERROR", maxParallelism });
+      await deployed.enqueueMutation(ctx, internal.jobs.write, { label });
+    },
+  }),
+  enqueue: internalMutation({
+    args: enqueues,
+    handler: async (ctx, { from, count, isAction }) => {
+      const labels = Array.from({ length: count }, (_, n) => ({ label: `${from + n}` }));
+      const args = labels.map((label) => ({ ...label, ms: 20 }));
+      if (isAction) await pool.enqueueActionBatch(ctx, internal.jobs.sleep, args);
+      else await pool.enqueueMutationBatch(ctx, internal.jobs.write, labels);
+    },
+  }),
+};
+const parts = [
+  {
+    path: "",
+    schema,
+    modules: {
+      "./convex/_generated/api.js": () => import("./convex/_generated/api.js"),
+      "./convex/callbacks.js": () => import("./convex/callbacks.js"),
+      "./convex/calls.js": async () => calls,
+      "./convex/jobs.js": () => import("./convex/jobs.js"),
+    },
+  },
+  { path: "workpool", schema: poolSchema, modules: poolModules },
+];
+
+const scenes = ["mutations", "actions"].flatMap((kind) => [
+  [kind, 2, S256] as const,
+  [kind, 20, S256] as const,
+  [kind, 100, S16] as const,
+]);
+test.each(scenes)(
+  "while %s wait, a pool of %i takes each change at once, and loses nothing",
+  { tags: ["large"] },
+  async (kind, most, of) => {
+    const deployment = await Deployment.of(parts, { class: of });
+    const refused: string[] = [];
+    const call = (ms: number, name: string, args = {}) =>
+      deployment.at(ms, async () => {
+        await deployment.mutation(`calls:${name}`, args).catch((error: unknown) => {
+          refused.push(`${name} at ${ms}: ${String(error)}`);
+        });
+      });
+    call(0, "limit", { maxParallelism: most });
+    for (let n = 0; n < 4; n++)
+      call(50 + n, "enqueue", { from: 500 * n, count: 500, isAction: kind === "actions" });
+    for (let ms = 200; ms < 15_000; ms += 5_000) {
+      call(ms, "limit", { maxParallelism: Math.ceil(most / 2) });
+      call(ms + 1_000, "deploy", { maxParallelism: most + (ms % 3), label: `deploy ${ms}` });
+      call(ms + 2_000, "pause");
+      call(ms + 3_000, "resume");
+      call(ms + 4_000, "limit", { maxParallelism: most + 5 });
+    }
+    await deployment.drive();
+    expect(refused).toEqual([]);
+    const events = deployment.rows<{ what: string; label: string }>("", "events");
+    const begun = events.filter(({ what }) => what !== "end").map(({ label }) => label);
+    expect(begun).toHaveLength(2_003);
+    expect(new Set(begun).size).toBe(2_003);
+    const numbers = deployment.rows<{ number: number }>("workpool", "slots").map((s) => s.number);
+    expect(numbers.toSorted((a, b) => a - b)).toEqual(
+      Array.from({ length: most + 5 }, (_, n) => n),
+    );
+    expect(deployment.rows("workpool", "gate")).toMatchObject([{ open: true }]);
+  },
+);
