@@ -87,3 +87,16 @@ test("a bucket that was removed was full, and is so at a slower pace", () => {
   remove();
   expect(problems.join()).toMatch(/of api 1.0 are taken, the bucket says 0/);
 });
+
+/** Found by seed 8001223 of S16. */
+test("as the pace changes, a bucket is what it says, if that could be", () => {
+  const { problems, pass, start, pace, wall } = watched();
+  pass(100);
+  // Its transaction had another time than its commit.
+  start(10, wall() - 30, 10);
+  pace(1);
+  start(1, wall(), 11);
+  expect(problems).toEqual([]);
+  start(1, wall(), 13);
+  expect(problems.join()).toMatch(/of api 12.0 are taken, the bucket says 13/);
+});

@@ -60,6 +60,8 @@ interface Asking {
 export class PoolRates {
   readonly #levels = new Map<string, Level>();
   readonly #works = new Map<string, Asking>();
+  /** By limit, how often one more may start, as of the last commit. */
+  readonly #paces = new Map<string, number>();
   /** How far the clock has been moved, and when that was seen, by a clock that is not. */
   #moved: { readonly by: number; readonly at: number } | undefined;
 
@@ -95,6 +97,7 @@ export class PoolRates {
       if (old?.["work"] !== undefined) left.add(String(old["work"]));
       if (next?.["work"] !== undefined) entered.add(String(next["work"]));
     }
+    this.#seePaces();
     for (const [work, used] of this.used(commit))
       for (const { bucket, limit, cost } of this.#takes(work)) {
         const { taken, at } = this.#level(bucket);
@@ -117,6 +120,21 @@ export class PoolRates {
         if (old?.["at"] !== bucket.at) this.#levels.set(bucket.name, this.#level(bucket.name));
         this.#agrees(commit.by, bucket);
       }
+  }
+
+  /** A few ms of a fast pace, by which a bucket may differ, would be too many starts of a slow one. */
+  #seePaces(): void {
+    for (const [name, { at }] of this.#levels) {
+      const limit = name.split(":")[0]!;
+      const { everyMs } = this.#paceOf(limit);
+      if ((this.#paces.get(limit) ?? everyMs) === everyMs) continue;
+      const row = this.#rows().find((each) => each.name === name);
+      this.#levels.set(name, row ?? { taken: 0, at });
+    }
+    for (const name of this.#levels.keys()) {
+      const limit = name.split(":")[0]!;
+      this.#paces.set(limit, this.#paceOf(limit).everyMs);
+    }
   }
 
   /** A transaction that had begun when the clock was moved has another time than its commit. */
