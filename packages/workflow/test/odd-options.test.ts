@@ -200,6 +200,23 @@ describe("[S141] [S257] an option of another type is refused by its name, and no
     expect(reached).not.toHaveBeenCalled();
   });
 
+  // A misspelt time would begin the run at once, and another library's context would be lost.
+  test.each<[string, string, () => unknown]>([
+    ["runAftr", "runAfter", () => manager.start(ctx, leaf, { n: 1 }, { runAftr: "1h" })],
+    ["context", "onComplete", () => manager.startOrGet(ctx, leaf, { n: 1 }, { context: 1 })],
+    ["retentoin", "reuse", () => manager.startBatch(ctx, leaf, [{ n: 1 }], { retentoin: "1d" })],
+    ["form", "from", () => manager.restart(ctx, leaf, "r", { form: "copy" })],
+    ["retentoin", "retention", () => managerWith({ retentoin: "1d" })],
+  ])(
+    "[S260] one that there is not is refused, with those that there are: %s",
+    async (name, of, call) => {
+      expect(await refusal(call)).toMatch(
+        new RegExp(`: there is no "${name}": there is .*\\b${of}\\b`),
+      );
+      expect(reached).not.toHaveBeenCalled();
+    },
+  );
+
   // What is left out is `undefined`; this is not.
   test("a node of a restart is not empty, which would do everything again", async () => {
     expect(await refusal(() => manager.restart(ctx, leaf, "r", { from: "" }))).toMatch(
@@ -244,6 +261,35 @@ function loaded(general: object, limits?: unknown) {
   own.action("charge", () => 1);
   return own.reference<any>(z.any());
 }
+
+describe("[S261] options of a definition that are none are refused with the node's name", () => {
+  const begin = (options: object = {}): any =>
+    defineWorkflow({ input: z.any(), ...options } as any);
+  const kinds = ["step", "parent", "event", "branch", "match", "loop", "parallel", "race", "each"];
+  for (const none of [undefined, null, 5])
+    test.each<[string, () => unknown]>([
+      ["a workflow", () => defineWorkflow(none as never)],
+      ...kinds.map((kind): [string, () => unknown] => [
+        `${kind} "n"`,
+        () => begin()[kind]("n", none),
+      ]),
+      ['finalize "finalize"', () => begin().finalize(none)],
+    ])(`${none}: %s`, async (what, define) => {
+      const said = `The options of ${what} are ${none}: give an object`;
+      expect(await refusal(define)).toBe(said);
+    });
+
+  test.each<[string, () => unknown]>([
+    ["The options of child", () => begin().child("n", begin(), () => 1, null)],
+    ["The renamed of a workflow is null", () => begin({ renamed: null })],
+    ['Parallel "n" has no branches', () => begin().parallel("n", { branches: null })],
+    ['Race "n" has no cases', () => begin().race("n", { cases: null })],
+    ['Branch "n" has no cases', () => begin().branch("n", { on: () => "a", cases: null })],
+    ['Match "n" has no cases', () => begin().match("n", { of: "input", cases: null })],
+  ])("%s", async (message, define) => {
+    expect(await refusal(define)).toContain(message);
+  });
+});
 
 describe("[S141] an option of a workflow that cannot be is refused with the workflow's name", () => {
   const key = () => "k";

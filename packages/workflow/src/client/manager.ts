@@ -1,9 +1,12 @@
 import {
+  ANY,
+  checkAllGiven,
   checkGiven,
   checkLimits,
   checkLogLevel,
   checkMaxParallelism,
   COUNT,
+  type Kind,
   LimitControls,
   type Limits,
   type LogLevel,
@@ -85,6 +88,20 @@ export interface WorkflowManagerOptions {
   limits?: Limits;
 }
 
+const OPTIONS: Record<keyof WorkflowManagerOptions, Kind> = {
+  maxParallelism: ANY,
+  logLevel: ANY,
+  retention: ANY,
+  renamed: OBJECT,
+  limits: ANY,
+};
+
+const RESTART_OPTIONS: Record<keyof RestartOptions<AnyWorkflow>, Kind> = {
+  from: TEXT,
+  iteration: COUNT,
+  input: ANY,
+};
+
 /**
  * Starts, watches and steers the runs of an app. Each method makes one call into the component:
  * part of the transaction of a mutation or query, a transaction of its own in an action.
@@ -102,7 +119,7 @@ export class WorkflowManager {
     private readonly component: ComponentApi,
     options: WorkflowManagerOptions = {},
   ) {
-    checkGiven("The WorkflowManager", options, { renamed: OBJECT });
+    checkAllGiven("The WorkflowManager", options, OPTIONS);
     const { maxParallelism, logLevel, retention, limits, renamed = {} } = options;
     if (maxParallelism !== undefined) checkMaxParallelism(maxParallelism);
     if (logLevel !== undefined) checkLogLevel(logLevel);
@@ -356,7 +373,7 @@ export class WorkflowManager {
   ): Promise<void> {
     checkCompiled(workflow);
     checkRunId(runId);
-    checkGiven(`Restarting "${workflow.name}"`, options, { from: TEXT, iteration: COUNT });
+    checkAllGiven(`Restarting "${workflow.name}"`, options, RESTART_OPTIONS);
     const { from, iteration, input } = options;
     const first = from === undefined ? from : nodeNamed(workflow, from, { onTop: true });
     const { retentionMs } = this.#settings;

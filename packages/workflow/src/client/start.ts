@@ -1,5 +1,7 @@
 import {
-  checkGiven,
+  ANY,
+  checkAllGiven,
+  type Kind,
   type Limits,
   type LogLevel,
   type MutationRunner,
@@ -100,6 +102,15 @@ export interface StartSettings {
 
 type Starts = FunctionArgs<ComponentApi["lib"]["start"]>;
 
+/** The names of the options. Their values are checked one by one. */
+const OPTIONS: Record<keyof StartOptions, Kind> = {
+  key: ANY,
+  reuse: ANY,
+  runAt: ANY,
+  runAfter: ANY,
+  onComplete: ANY,
+};
+
 const REUSES: readonly unknown[] = ["never", "ended", "failed"];
 
 /** Returns when a run begins, in ms since the epoch. @throws if the options do not go together. */
@@ -199,7 +210,7 @@ export async function startAll(
   const { reuse, onComplete } = options;
   const { maxParallelism, logLevel, limits = workflow.limits } = settings;
   const subject = `Starting "${workflow.name}"`;
-  checkGiven(subject, options, {});
+  checkAllGiven(subject, options, OPTIONS);
   for (const { key } of starts) checkKey(workflow.name, key);
   const at = startTime(workflow.name, options);
   if (onComplete !== undefined) checkCallback(workflow.name, onComplete?.fn);

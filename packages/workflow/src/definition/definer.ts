@@ -1,3 +1,4 @@
+import { literalText } from "../rules.js";
 import type { AnyDefinition } from "./definition.js";
 
 type Nodes = Record<string, unknown>;
@@ -56,8 +57,10 @@ class Sequence {
     return this.#withCases("branch", name, node);
   }
 
-  match(name: string, { default: rest, ...node }: MatchOptions): this {
-    const { of, by, cases = {} } = node;
+  match(name: string, options: MatchOptions): this {
+    const { default: rest, ...node } = given(`match "${name}"`, options);
+    const { of, by } = node;
+    const cases = node.cases ?? {};
     if (rest !== undefined && Object.hasOwn(cases, "default"))
       throw new Error(`Match "${name}" has a case "default" and a default: give it one of them`);
     const all = rest === undefined ? cases : { ...cases, default: rest };
@@ -70,7 +73,8 @@ class Sequence {
   }
 
   #withCases(kind: "branch" | "match", name: string, node: { on: unknown; cases?: Keyed }): this {
-    const cases = Object.entries(node.cases ?? {}).map(([key, build]) => [
+    const { cases: builds } = given(`${kind} "${name}"`, node);
+    const cases = Object.entries(builds ?? {}).map(([key, build]) => [
       key,
       this.#nested(`Case "${key}" of ${kind} "${name}"`, build),
     ]);
@@ -82,31 +86,35 @@ class Sequence {
   }
 
   loop(name: string, node: { body: unknown }): this {
+    const { body } = given(`loop "${name}"`, node);
     return this.add("loop", name, {
       ...node,
-      body: this.#body(`The body of loop "${name}"`, node.body),
+      body: this.#body(`The body of loop "${name}"`, body),
     });
   }
 
   parallel(name: string, node: { branches?: Readonly<Record<string, unknown>> }): this {
-    const branches = this.#bodies(`Parallel "${name}"`, ["Branch", "branches"], node.branches);
-    return this.add("parallel", name, { ...node, branches });
+    const { branches } = given(`parallel "${name}"`, node);
+    const bodies = this.#bodies(`Parallel "${name}"`, ["Branch", "branches"], branches);
+    return this.add("parallel", name, { ...node, branches: bodies });
   }
 
   race(name: string, node: { cases?: Readonly<Record<string, unknown>> }): this {
-    const cases = this.#bodies(`Race "${name}"`, ["Case", "cases"], node.cases);
-    return this.add("race", name, { ...node, cases });
+    const { cases } = given(`race "${name}"`, node);
+    const bodies = this.#bodies(`Race "${name}"`, ["Case", "cases"], cases);
+    return this.add("race", name, { ...node, cases: bodies });
   }
 
   each(name: string, node: { body: unknown }): this {
+    const { body } = given(`each "${name}"`, node);
     return this.add("each", name, {
       ...node,
-      body: this.#body(`The body of each "${name}"`, node.body),
+      body: this.#body(`The body of each "${name}"`, body),
     });
   }
 
   child(name: string, workflow: unknown, args: unknown, options: object = {}): this {
-    return this.add("child", name, { workflow, args, ...options });
+    return this.add("child", name, { workflow, args, ...given(`child "${name}"`, options) });
   }
 
   end(output: unknown): this {
@@ -121,7 +129,7 @@ class Sequence {
     if (!Object.isExtensible(this.nodes))
       throw new Error(`Node "${name}" is added to a workflow that was compiled without it`);
     // A later change would not be compiled, so it throws.
-    const value = Object.freeze({ ...fixed(node), kind });
+    const value = Object.freeze({ ...fixed(given(`${kind} "${name}"`, node)), kind });
     Object.defineProperty(this.nodes, name, { value, enumerable: true });
     return this;
   }
@@ -141,10 +149,10 @@ class Sequence {
   #bodies(
     of: string,
     [one, several]: readonly [string, string],
-    builds: Readonly<Record<string, unknown>> = {},
+    builds: Readonly<Record<string, unknown>> | undefined,
   ): Readonly<Record<string, Nodes>> {
     const place = of.charAt(0).toLowerCase() + of.slice(1);
-    const bodies = Object.entries(builds).map(([key, build]) => [
+    const bodies = Object.entries(builds ?? {}).map(([key, build]) => [
       key,
       this.#body(`${one} "${key}" of ${place}`, build),
     ]);
@@ -183,6 +191,11 @@ class Inside extends Sequence {
 export class Definer extends Sequence {
   constructor(readonly options: AnyOptions) {
     super(new Set());
+    const { renamed = {} } = given("a workflow", options);
+    if (renamed === null)
+      throw new TypeError(
+        'The renamed of a workflow is null: give { old: "new" }, or leave it out',
+      );
     fixed(options);
     Object.freeze(this);
   }
@@ -200,6 +213,12 @@ export class Definer extends Sequence {
       );
     return super.add(kind, name, node);
   }
+}
+
+/** @throws if options are no object: plain JavaScript lets everything through. */
+function given<Options>(what: string, options: Options): Options {
+  if (typeof options === "object" && options !== null) return options;
+  throw new TypeError(`The options of ${what} are ${literalText(options)}: give an object`);
 }
 
 /** Options that hold options themselves … */
