@@ -173,6 +173,7 @@ describe("[S143] a sensitive input", () => {
     await expect(send("wrong")).rejects.toThrow(/code: why is not shown, as it is sensitive/);
     await send("s3cret");
     await use.app.drive();
+    expect(await use.app.status("allSecret", id)).not.toHaveProperty("input");
     expect(await use.app.status("allSecret", id)).toMatchObject(
       user === "works"
         ? { state: "completed", isSensitive: true }

@@ -313,6 +313,24 @@ describe("the waits of a tree", () => {
     ]);
   });
 
+  test("[S259] a branch and a case have the input of the run around them, an item its own", async () => {
+    const id = await use.app.start("asksInside", { question: "Inside?", pin: "1234" });
+    await use.app.advance(SECOND);
+    const { page } = await waits(id);
+    const question = { question: "Inside?" };
+    expect(page.map(({ node, input }) => [node, input])).toEqual([
+      ["all.left.first", question],
+      ["all.right.either.ask.second", question],
+      ["all.list.items.third", { item: "a", index: 0 }],
+    ]);
+    const of = await use.app.status("asksInside", page[0]!.runId);
+    expect(of?.input).toEqual(question);
+    for (const [at, event] of ["first", "second", "third"].entries())
+      await send("asksInside", page[at]!.runId, event, "well");
+    await use.app.drive();
+    expect((await use.app.status("asksInside", id))?.state).toBe("completed");
+  });
+
   test("[S150] status has the input of its run, small or large, as its schema has parsed it", async () => {
     for (const length of [1, 100_000]) {
       const question = "?".repeat(length);

@@ -54,6 +54,23 @@ export const desk = defineWorkflow({ input: z.object({ note: z.string() }) }).pa
   }),
 });
 
+const word = { schema: z.string(), timeout: "1h" } as const;
+
+/** Waits in a branch, a case and an item, each of which is a run of its own. */
+export const asksInside = defineWorkflow({
+  input: z.object({ question: z.string(), pin: z.string() }),
+  sensitive: ["input.pin"],
+}).parallel("all", {
+  branches: {
+    left: (b) => b.event("first", word),
+    right: (b) =>
+      b.race("either", {
+        cases: { ask: (c) => c.event("second", word), rest: (c) => c.sleep("nap", "2h") },
+      }),
+    list: (b) => b.each("items", { of: () => ["a"], body: (c) => c.event("third", word) }),
+  },
+});
+
 /** One child fails at once, and stops its siblings: those that work, and those that wait. */
 export const stopped = defineWorkflow({ input: z.object({ of: z.number() }) }).parent("all", {
   children: ({ input }) =>

@@ -19,9 +19,15 @@ export async function hasInput(ctx: QueryCtx, { _id, input }: Run): Promise<bool
   return input !== undefined || (await stepRead(ctx, _id, { stage: "input" })) !== null;
 }
 
-/** Returns what views show of a run's input: what is sensitive is left out. */
+/**
+ * Returns what views show of a run's input: what is sensitive is left out. A branch and a case have
+ * none of their own, but see that of the run around them.
+ */
 export async function shownInput(ctx: QueryCtx, run: Run): Promise<unknown> {
-  return masked((await keptInput(ctx, run)).input, run.sensitive);
+  const { input } = await keptInput(ctx, run);
+  const isOfAround = run.within !== undefined && input === null;
+  const around = isOfAround && run.parentRun ? await ctx.db.get("runs", run.parentRun) : null;
+  return around === null ? masked(input, run.sensitive) : await shownInput(ctx, around);
 }
 
 /** How many characters a line of it has. */
@@ -36,9 +42,9 @@ export function briefInput({ input, sensitive }: Run): string | undefined {
   return text === "{}" ? undefined : text.slice(0, BRIEF).replace(/[\ud800-\udbff]$/, "");
 }
 
-/** An input without what stands at its sensitive paths; null if that is all of it. */
+/** An input without what stands at its sensitive paths; undefined if that is all of it. */
 function masked(input: unknown, sensitive: readonly string[] = []): unknown {
-  if (sensitive.includes("input")) return null;
+  if (sensitive.includes("input")) return undefined;
   return sensitive.reduce((shown, path) => without(shown, path.slice("input.".length)), input);
 }
 
