@@ -26,11 +26,20 @@ export function eventNames({ events = [] }: TreeStep): string {
   return events.map((name) => JSON.stringify(name)).join(" or ");
 }
 
-/** Returns how long an action has waited for a slot, before its current or last attempt began. */
-export function queueTime({ state, queuedAt, beganAt, endedAt }: TreeStep, now: number): number {
+/** Returns how long the attempts of an action have waited for a slot, together. */
+export function queueTime(step: TreeStep, now: number): number {
+  const { state, startedAt, queuedAt, beganAt, endedAt, retries = [] } = step;
   const isWaiting = state === "pending" || state === "canceled";
   const until = beganAt ?? (isWaiting ? (endedAt ?? now) : undefined);
-  return queuedAt === undefined || until === undefined ? 0 : Math.max(0, until - queuedAt);
+  // Of very many retries the first are gone.
+  const failed = retries.map((retry, at) => [
+    retry.attempt === 1 ? startedAt : retries[at - 1]?.nextAt,
+    retry.beganAt,
+  ]);
+  return [...failed, [queuedAt, until]].reduce(
+    (sum, [from, to]) => sum + Math.max(0, (to ?? 0) - (from ?? Infinity)),
+    0,
+  );
 }
 
 /** Returns how a wait for events has ended, if that is to be told. */

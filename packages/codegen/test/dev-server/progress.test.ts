@@ -14,6 +14,18 @@ test("[S147] the lines tell the time in the queue from the time that an action t
   ]);
 });
 
+test("[S262] the time in the queue is that of all attempts", () => {
+  const retries = [
+    { attempt: 1, beganAt: 1_018, failedAt: 1_020, nextAt: 1_025 },
+    { attempt: 2, beganAt: 1_028, failedAt: 1_030, nextAt: 1_031 },
+  ];
+  const times = { attempt: 3, retries, queuedAt: 1_031, beganAt: 1_032 };
+  const steps = [step("charge", "completed", times)];
+  expect(linesOf([tree(run("top", "running", { steps }))], 1600)[0]).toEqual([
+    "  0.04 s  document › charge: completed after 18 ms and 22 ms in the queue, at attempt 3",
+  ]);
+});
+
 test("[S149] the lines say which of several events came, or that none did in time", () => {
   const asked = { kind: "event" as const, events: ["yes", "no"] };
   const steps = [

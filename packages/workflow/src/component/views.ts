@@ -85,6 +85,7 @@ export const stepFields = {
   came: v.optional(vCame),
   events: v.optional(v.array(v.string())),
   iteration: v.optional(v.number()),
+  retries: v.optional(v.array(vRetry)),
   errors: v.array(vError),
 };
 export const nodeFields = {
@@ -92,11 +93,11 @@ export const nodeFields = {
   called: v.optional(v.string()),
   chosen: v.optional(v.string()),
   children: v.optional(vChildren),
-  retries: v.optional(v.array(vRetry)),
 };
 
 async function stepFactsOf(ctx: QueryCtx, step: Step) {
-  const { kind, iterations, attempt, dueAt, names: events, iteration, errors = [] } = step;
+  const { kind, iterations, attempt, dueAt, names: events, iteration } = step;
+  const { retries, errors = [] } = step;
   // Which event came is a part of a result.
   const taken = step.sensitive === true ? undefined : step.took?.name;
   const came = step.timedOut === true ? null : taken;
@@ -107,7 +108,7 @@ async function stepFactsOf(ctx: QueryCtx, step: Step) {
   const holds = state === "waiting" ? step.retries?.at(-1)?.holds : undefined;
   const holding = { held: step.uncounted, holds };
   const times = { ...holding, queuedAt, beganAt, waitsFor, dueAt };
-  return { kind, iterations, state, attempt, ...times, events, iteration, came, errors };
+  return { kind, iterations, state, attempt, ...times, events, iteration, came, retries, errors };
 }
 
 type InPool = Pick<Step, "state" | "beganAt"> & { waitsFor?: WaitsFor | undefined };
@@ -122,9 +123,9 @@ async function inPool(ctx: QueryCtx, step: Step): Promise<InPool> {
 }
 
 export async function nodeFactsOf(ctx: QueryCtx, step: Step) {
-  const { called, chosen, retries } = step;
+  const { called, chosen } = step;
   const children = isParent(step) ? await childProgress(ctx, step) : undefined;
-  return { ...(await stepFactsOf(ctx, step)), called, chosen, children, retries };
+  return { ...(await stepFactsOf(ctx, step)), called, chosen, children };
 }
 
 const vActiveNode = v.object({

@@ -1521,6 +1521,13 @@ export type ComponentApi<Name extends string | undefined = string | undefined> =
           came?: string | null;
           events?: Array<string>;
           iteration?: number;
+          retries?: Array<{
+            attempt: number;
+            beganAt?: number;
+            failedAt: number;
+            nextAt: number;
+            holds?: string;
+          }>;
           errors: Array<{
             message: string;
             kind:
@@ -1555,13 +1562,6 @@ export type ComponentApi<Name extends string | undefined = string | undefined> =
             running: number;
             isEstimate?: boolean;
           };
-          retries?: Array<{
-            attempt: number;
-            beganAt?: number;
-            failedAt: number;
-            nextAt: number;
-            holds?: string;
-          }>;
           id?: string;
           single?: boolean;
           stage: string;
@@ -1808,6 +1808,13 @@ export type ComponentApi<Name extends string | undefined = string | undefined> =
           came?: string | null;
           events?: Array<string>;
           iteration?: number;
+          retries?: Array<{
+            attempt: number;
+            beganAt?: number;
+            failedAt: number;
+            nextAt: number;
+            holds?: string;
+          }>;
           errors: Array<{
             message: string;
             kind:
@@ -1842,13 +1849,6 @@ export type ComponentApi<Name extends string | undefined = string | undefined> =
             running: number;
             isEstimate?: boolean;
           };
-          retries?: Array<{
-            attempt: number;
-            beganAt?: number;
-            failedAt: number;
-            nextAt: number;
-            holds?: string;
-          }>;
           node: string;
           since: number;
           timesOutAt?: number;
@@ -1967,6 +1967,13 @@ export type ComponentApi<Name extends string | undefined = string | undefined> =
             came?: string | null;
             events?: Array<string>;
             iteration?: number;
+            retries?: Array<{
+              attempt: number;
+              beganAt?: number;
+              failedAt: number;
+              nextAt: number;
+              holds?: string;
+            }>;
             errors: Array<{
               message: string;
               kind:
