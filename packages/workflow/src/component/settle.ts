@@ -85,11 +85,11 @@ export async function settle(ctx: MutationCtx, settlement: Settlement): Promise<
   const own = settlement.scheduled === true ? found.job : undefined;
   const ids = new Map([[keyOf(step), step._id]]);
   const progress: Here = { step, ids, known: new Map(), loops: [], own };
-  await recordOutcome(ctx, progress, settlement);
+  const told =
+    outcome.kind === "retry" ? { ...outcome, dueAt: await heldUntil(ctx, step, outcome) } : outcome;
+  await recordOutcome(ctx, progress, { ...settlement, outcome: told });
   if (outcome.kind === "success" && outcome.used !== undefined)
     await bookSpent(ctx, pool, step.permits, outcome.used);
-  if (outcome.kind === "retry" && outcome.holds !== undefined)
-    await holdLimit(ctx, pool, step.permits, { holds: outcome.holds, at: outcome.dueAt });
   if (settlement.reduced !== undefined) await storeReduced(ctx, step.run, settlement.reduced);
   for (const stage of fused) await recordFused(ctx, progress, stage, settlement);
   for (const deadline of settlement.deadlines ?? []) await setDeadline(ctx, step.run, deadline);
@@ -97,9 +97,9 @@ export async function settle(ctx: MutationCtx, settlement: Settlement): Promise<
   if (slot !== undefined) await completeWork(ctx, pool, ended, successor);
   else if (successor !== undefined) await startWork(ctx, successor);
   const row = slot === undefined && successor && poolTx(ctx).joined.get(successor.work);
-  if (outcome.kind === "retry") {
-    const retryAt = Math.floor(outcome.dueAt);
-    await logStep(ctx, "retrying", step.run, outcome.error, step.sensitive, { retryAt });
+  if (told.kind === "retry") {
+    const retryAt = Math.floor(told.dueAt);
+    await logStep(ctx, "retrying", step.run, told.error, step.sensitive, { retryAt });
   }
   for (const loop of progress.loops) await removeOldIterations(ctx, loop);
   const hasArrived = outcome.kind === "open" && isEntry(step);
@@ -141,6 +141,15 @@ export const failStep = voidMutation(
     await settle(ctx, { token: tokenOf(step), slot, outcome, beganAt, fused: [], next });
   },
 );
+
+/** Holds the limit that an attempt names. @returns when the next attempt may begin. */
+async function heldUntil(
+  ctx: MutationCtx,
+  { permits }: Step,
+  { holds, dueAt: at }: Extract<Outcome, { kind: "retry" }>,
+): Promise<number> {
+  return holds === undefined ? at : ((await holdLimit(ctx, pool, permits, { holds, at })) ?? at);
+}
 
 function ofApp(fused: readonly Fused[]): Fused[] {
   return fused.filter(runsWithin);
