@@ -121,6 +121,10 @@ const trips = `
     tags: ({ input }) => input,
   }).step("count", { query: (_ctx, { input }) => input.seats });
 
+  export const talk = defineWorkflow({ input: z.object({}) })
+    .event("asked", { schema: z.object({ question: z.string() }) })
+    .event("answered", { schema: z.object({ answer: z.string() }) });
+
   export const nap = defineWorkflow({ input: z.object({}) }).sleep("rest", "1d");
 
   export const patient = defineWorkflow({ input: z.object({}) }).step("ask", {

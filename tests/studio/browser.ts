@@ -77,15 +77,32 @@ export const test = base
       () =>
         tab.getByRole("dialog"),
   )
-  .extend("start", ({ page, dialog, button }) => async (workflow: string, input: unknown) => {
-    await page.getByRole("link", { name: "Runs" }).click();
+  /** Opens the form that starts a run of a workflow. */
+  .extend("choose", ({ page, dialog, button }) => async (workflow: string) => {
+    await page.getByRole("link", { name: "Runs", exact: true }).click();
     await button("Start a run").click();
     await dialog().getByLabel("Workflow").selectOption(workflow);
-    await dialog().getByLabel("Write JSON").check();
-    await dialog().getByLabel("Input, as JSON").fill(JSON.stringify(input));
-    await dialog().getByRole("button", { name: "Start a run" }).click();
-    await page.getByRole("heading", { name: workflow, exact: true }).waitFor();
   })
+  /** Presses the button of the form, which has the name of the one that opened it. */
+  .extend("send", ({ dialog }) => async (name = "Start a run") => {
+    await dialog().getByRole("button", { name, exact: true }).click();
+  })
+  /** Returns the run that the page comes to show. */
+  .extend("shownRun", ({ page }) => async (workflow: string): Promise<string> => {
+    await page.getByRole("heading", { name: workflow, exact: true }).waitFor();
+    return page.url().split("/").at(-1)!;
+  })
+  .extend(
+    "start",
+    ({ choose, send, shownRun, dialog }) =>
+      async (workflow: string, input: unknown) => {
+        await choose(workflow);
+        await dialog().getByLabel("Write JSON").check();
+        await dialog().getByLabel("Input, as JSON").fill(JSON.stringify(input));
+        await send();
+        return await shownRun(workflow);
+      },
+  )
   /** Asks the studio what its page would. */
   .extend("ask", ({ studio }) => async (path: string, args: unknown): Promise<any> => {
     const headers = { authorization: `Bearer ${studio.token}` };

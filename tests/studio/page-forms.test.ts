@@ -5,47 +5,44 @@ import { hasBrowser, test } from "./browser.js";
 
 describe.skipIf(!hasBrowser)("the forms of the studio", () => {
   test("an input is asked for field by field, or as JSON", async ({
-    page,
-    button,
+    choose,
+    send,
+    shownRun,
     dialog,
     ask,
   }) => {
-    await button("Start a run").click();
-    await dialog().getByLabel("Workflow").selectOption("anything");
+    await choose("anything");
     await dialog().getByLabel("value, as JSON").fill('[{ "a": 1 }]');
     await dialog().getByLabel("size (optional)").selectOption("large");
     await dialog().getByLabel("count (optional)").fill("12");
-    await dialog().getByRole("button", { name: "Start a run" }).click();
-    await page.getByRole("heading", { name: "anything", exact: true }).waitFor();
-    const runId = page.url().split("/").at(-1);
+    await send();
+    const runId = await shownRun("anything");
     expect(await ask("/read/input", { runId })).toEqual({
       value: [{ a: 1 }],
       size: "large",
       count: { $integer: "DAAAAAAAAAA=" },
     });
-    await page.getByRole("link", { name: "Runs" }).click();
-    await button("Start a run").click();
-    await dialog().getByLabel("Workflow").selectOption("vault");
+    await choose("vault");
     await dialog().getByLabel("isOpen").selectOption("true");
-    await dialog().getByRole("button", { name: "Start a run" }).click();
-    await page.getByRole("heading", { name: "vault", exact: true }).waitFor();
+    await send();
+    await shownRun("vault");
   });
 
   test("a list is asked for in lines, unless they cannot say what is in it", async ({
     page,
+    choose,
+    send,
+    shownRun,
     button,
     dialog,
     ask,
     open,
   }) => {
-    await open("runs");
-    await button("Start a run").click();
-    await dialog().getByLabel("Workflow").selectOption("order");
+    await choose("order");
     await dialog().getByLabel("items, one on each line").fill("a b\n\nc\n");
     await dialog().getByLabel("card").fill("visa");
-    await dialog().getByRole("button", { name: "Start a run" }).click();
-    await page.getByRole("heading", { name: "order", exact: true }).waitFor();
-    const runId = page.url().split("/").at(-1);
+    await send();
+    const runId = await shownRun("order");
     const input = { items: ["a b", "c"], card: "visa" };
     expect(await ask("/read/input", { runId })).toEqual(input);
     await button("Run again").click();
@@ -61,6 +58,8 @@ describe.skipIf(!hasBrowser)("the forms of the studio", () => {
 
   test("a form starts out with what its schema asks for, also after a reload", async ({
     page,
+    send,
+    shownRun,
     button,
     dialog,
     ask,
@@ -75,40 +74,38 @@ describe.skipIf(!hasBrowser)("the forms of the studio", () => {
     await dialog().getByLabel("Workflow").selectOption("letter");
     const to = dialog().getByLabel("to, as JSON");
     expect(JSON.parse(await to.inputValue())).toEqual(empty);
-    const send = dialog().getByRole("button", { name: "Start a run" });
     const stamps = dialog().getByLabel("stamps");
     const problem = dialog().getByRole("alert");
     await stamps.fill("1e3");
-    await send.click();
+    await send();
     await problem.getByText("stamps: write the integer in digits").waitFor();
     await stamps.fill("9007199254740993");
     await to.fill("{ nonsense");
-    await send.click();
+    await send();
     await problem.getByText("to: This is not JSON").waitFor();
     await to.fill('{ "street": "Main", "tags": ["a"] }');
-    await send.click();
-    await page.getByRole("heading", { name: "letter", exact: true }).waitFor();
-    const runId = page.url().split("/").at(-1);
+    await send();
+    const runId = await shownRun("letter");
     expect(await ask("/read/input", { runId })).toEqual({
       to: { street: "Main", tags: ["a"] },
       stamps: { $integer: "AQAAAAAAIAA=" },
     });
   });
 
-  test("an input that does not fit is said in the dialog", async ({ page, dialog }) => {
-    await page.getByRole("button", { name: "Start a run" }).click();
-    await dialog().getByLabel("Workflow").selectOption("order");
+  test("an input that does not fit is said in the dialog", async ({ choose, send, dialog }) => {
+    await choose("order");
     await dialog().getByLabel("Write JSON").check();
     await dialog().getByLabel("Input, as JSON").fill("{ nonsense");
-    await dialog().getByRole("button", { name: "Start a run" }).click();
+    await send();
     await dialog().getByRole("alert").getByText("This is not JSON").waitFor();
     await dialog().getByLabel("Input, as JSON").fill('{ "items": "none", "card": "" }');
-    await dialog().getByRole("button", { name: "Start a run" }).click();
+    await send();
     await dialog().getByRole("alert").getByText("input.items").waitFor();
   });
 
   test("a run is restarted from a node, with an input that was edited", async ({
     page,
+    send,
     button,
     dialog,
     ask,
@@ -124,10 +121,10 @@ describe.skipIf(!hasBrowser)("the forms of the studio", () => {
     expect(JSON.parse(await value.inputValue())).toEqual(input.value);
     expect(await dialog().getByLabel("count (optional)").inputValue()).toBe("12");
     await value.fill("{ nonsense");
-    await dialog().getByRole("button", { name: "Restart" }).click();
+    await send("Restart");
     await dialog().getByRole("alert").getByText("This is not JSON").waitFor();
     await value.fill('"another"');
-    await dialog().getByRole("button", { name: "Restart" }).click();
+    await send("Restart");
     await page.getByText("generation 2").waitFor();
     await eventually(async () =>
       expect(await ask("/read/run", { runId })).toMatchObject({ output: "another" }),
@@ -138,6 +135,7 @@ describe.skipIf(!hasBrowser)("the forms of the studio", () => {
 
   test("a run is started again with its input, unless that is sensitive", async ({
     page,
+    send,
     button,
     dialog,
     ask,
@@ -150,7 +148,7 @@ describe.skipIf(!hasBrowser)("the forms of the studio", () => {
     await open(`runs/${runId}`);
     await button("Run again").click();
     await dialog().getByLabel("value, as JSON").fill('"again"');
-    await dialog().getByRole("button", { name: "Run again" }).click();
+    await send("Run again");
     await page.waitForURL((url) => url.hash.startsWith("#/runs/") && !url.hash.includes(runId));
     const [other = ""] = /[^/]+$/.exec(new URL(page.url()).hash) ?? [];
     expect(await ask("/read/input", { runId: other })).toEqual({ ...input, value: "again" });
@@ -158,6 +156,7 @@ describe.skipIf(!hasBrowser)("the forms of the studio", () => {
 
   test("an input that its schema would change twice is not edited", async ({
     page,
+    send,
     button,
     dialog,
     start,
@@ -167,7 +166,7 @@ describe.skipIf(!hasBrowser)("the forms of the studio", () => {
     await button("Restart").click();
     await dialog().getByLabel("Edit the input").check();
     await dialog().getByLabel("text").fill("b");
-    await dialog().getByRole("button", { name: "Restart" }).click();
+    await send("Restart");
     await dialog().getByRole("alert").getByText("Start a new run with your input").waitFor();
   });
 });

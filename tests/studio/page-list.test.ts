@@ -181,6 +181,39 @@ describe.skipIf(!hasBrowser)("the list of runs", () => {
     expect(await page.getByRole("region", { name: "Runs" }).count()).toBe(0);
   });
 
+  test("an address that ends in a slash, or is encoded, is read, and one of no page says so", async ({
+    page,
+    open,
+    studio,
+  }) => {
+    const isHere = (name: string) => page.locator("nav [aria-current=page]", { hasText: name });
+    for (const [place, tab] of [
+      ["workflows/", "Workflows"],
+      ["runs/", "Runs"],
+      ["pool/", "Pool"],
+      ["", "Runs"],
+    ] as const) {
+      await open(place);
+      await isHere(tab).waitFor();
+      await page.getByRole("heading", { level: 1 }).waitFor();
+      expect([place, await page.locator("main [role=alert]").count()]).toEqual([place, 0]);
+    }
+    for (const [place, text] of [
+      ["nowhere", 'There is no page "nowhere".'],
+      ["pool/deep", 'There is no page "pool/deep".'],
+      ["workflows/a%2Fb", 'There is no workflow "a/b".'],
+      ["runs/a%2Fb/", "There is no run a/b."],
+      ["runs/50%", "There is no run 50%."],
+    ] as const) {
+      await open(place);
+      await page.getByText(text).waitFor();
+    }
+    await page.goto(`${new URL("/", studio.url).href}#odd`);
+    await page.getByText('There is no page "odd".').waitFor();
+    await page.getByRole("link", { name: "Show all runs" }).click();
+    await page.getByRole("heading", { name: "Runs" }).waitFor();
+  });
+
   test("[S183] all runs of a filter are canceled or restarted, also if the page is closed", async ({
     page,
     button,
@@ -227,7 +260,8 @@ describe.skipIf(!hasBrowser)("the list of runs", () => {
       .waitFor();
     expect(await states()).toEqual(["running", "running", "running"]);
     await page.getByText("What was done to many runs").click();
-    expect(await page.getByRole("listitem").filter({ hasText: /ago/ }).count()).toBe(2);
+    const done = page.getByRole("listitem").filter({ hasText: /ago/ });
+    await eventually(async () => expect(await done.count()).toBe(2));
   });
 
   test("a link opens in a new tab, which another tab of the browser tells the token", async ({

@@ -1,7 +1,7 @@
 import type { BulkStatus } from "@stepwise/workflow";
 import { useState } from "react";
 import type { BulkArgs, RunsFilter } from "../data-source.js";
-import { Ago, ActionButton } from "./parts.js";
+import { Ago, ActionButton, Problem } from "./parts.js";
 import { useStudio, useWatched } from "./studio.js";
 
 type Verb = BulkArgs["do"];
@@ -101,14 +101,19 @@ export function BulkProgress() {
 
 function Progress({ bulk, onClose }: { bulk: BulkStatus; onClose: () => void }) {
   const { server } = useStudio();
+  const [error, setError] = useState<Error>();
   const { bulkId, state } = bulk;
   return (
     <div className="bulk">
       <p role="status">
         <BulkText bulk={bulk} />
       </p>
+      <Problem error={error} />
       {state === "running" ? (
-        <button type="button" onClick={() => void server.write("stopBulk", { bulkId })}>
+        <button
+          type="button"
+          onClick={() => void server.write("stopBulk", { bulkId }).catch(setError)}
+        >
           Stop
         </button>
       ) : (

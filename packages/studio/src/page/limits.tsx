@@ -1,4 +1,5 @@
 import type { ListedLimit, SeenLimit } from "@stepwise/workflow";
+import { type InputHTMLAttributes, useEffect, useRef } from "react";
 import type { LimitArgs } from "../data-source.js";
 import { ActionButton, Ago, cut, Time } from "./parts.js";
 import { useReadAgain, useStudio } from "./studio.js";
@@ -222,13 +223,10 @@ function Numbers({
       {fields.map((field) => (
         <label key={field}>
           {of.name === POOL ? POOL : labels[field]}
-          <input
-            key={of[field]}
+          <NumberField
             name={field}
-            type="number"
-            min={1}
             max={of.name === POOL ? MOST_SLOTS : undefined}
-            defaultValue={fields.length === 1 ? of[field] : of.override?.[field]}
+            shown={fields.length === 1 ? of[field] : of.override?.[field]}
             placeholder={`${of[field]}, as it is`}
             required={fields.length === 1}
           />
@@ -237,6 +235,20 @@ function Numbers({
       <Lasts />
     </>
   );
+}
+
+type NumberFieldProps = InputHTMLAttributes<HTMLInputElement> & { shown: number | undefined };
+
+/** A field with a number that others may change. What somebody has typed there stays. */
+function NumberField({ shown, ...of }: NumberFieldProps) {
+  const field = useRef<HTMLInputElement>(null);
+  const before = useRef(shown);
+  useEffect(() => {
+    const input = field.current!;
+    if (input.value === String(before.current ?? "")) input.value = String(shown ?? "");
+    before.current = shown;
+  }, [shown]);
+  return <input ref={field} type="number" min={1} defaultValue={shown} {...of} />;
 }
 
 const LASTS = ["15 minutes", "1 hour", "8 hours", "1 day", "7 days"];

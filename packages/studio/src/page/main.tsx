@@ -3,11 +3,11 @@ import { createRoot } from "react-dom/client";
 import { ErrorBoundary } from "./error-boundary.js";
 import { BulkProgress } from "./bulk.js";
 import { httpSource, RETRY_MS, type About } from "./http-source.js";
-import { Problem } from "./parts.js";
+import { cut, Problem } from "./parts.js";
 import { PoolPage } from "./pool-page.js";
 import { RunPage } from "./run-page.js";
 import { RunsPage } from "./runs-page.js";
-import { Studio } from "./studio.js";
+import { Studio, useTitle } from "./studio.js";
 import { takeToken, tellTabs } from "./token.js";
 import { WorkflowsPage } from "./workflows-page.js";
 
@@ -37,17 +37,16 @@ function App() {
     ask();
     return () => clearTimeout(again);
   }, [hash]);
-  const [path = "", query] = hash.slice(1).split("?");
-  const [, place = "runs", id] = path.split("/");
+  const { path, place, id, query } = placeOf(hash);
   const parts = { server, about: about ?? { title: "" } };
   return (
     <Studio value={parts}>
       <header>
         <strong>Stepwise</strong> <span>{about?.title}</span>
         <nav aria-label="Pages">
-          <Tab name="Runs" place="runs" isHere={place !== "workflows" && place !== "pool"} />
-          <Tab name="Workflows" place="workflows" isHere={place === "workflows"} />
-          <Tab name="Pool" place="pool" isHere={place === "pool"} />
+          {["Runs", "Workflows", "Pool"].map((name) => (
+            <Tab key={name} name={name} shown={place} />
+          ))}
         </nav>
       </header>
       <Problem error={error} />
@@ -57,9 +56,11 @@ function App() {
       <ErrorBoundary key={path} what="This page">
         {about === undefined ? null : place === "workflows" ? (
           <WorkflowsPage name={id} />
-        ) : place === "pool" ? (
+        ) : place === "pool" && id === undefined ? (
           <PoolPage />
-        ) : id === undefined || id === "" ? (
+        ) : place !== "runs" ? (
+          <NoPage path={path} />
+        ) : id === undefined ? (
           <RunsPage query={new URLSearchParams(query)} />
         ) : (
           <RunPage key={id} runId={id} />
@@ -69,12 +70,41 @@ function App() {
   );
 }
 
-function Tab({ name, place, isHere }: { name: string; place: string; isHere: boolean }) {
+function Tab({ name, shown }: { name: string; shown: string }) {
+  const place = name.toLowerCase();
   return (
-    <a href={`#/${place}`} aria-current={isHere ? "page" : undefined}>
+    <a href={`#/${place}`} aria-current={place === shown ? "page" : undefined}>
       {name}
     </a>
   );
+}
+
+function NoPage({ path }: { path: string }) {
+  useTitle("Not found");
+  return (
+    <main>
+      <p className="empty" role="alert">
+        There is no page {JSON.stringify(cut(path, 200))}. <a href="#/runs">Show all runs</a>
+      </p>
+    </main>
+  );
+}
+
+/** Returns what an address shows: `runs` if it is empty. A slash at its end changes nothing. */
+function placeOf(hash: string) {
+  const [given = "", query] = hash.replace(/^#\/*/, "").split("?");
+  const path = decoded(given.replace(/\/+$/, "")) || "runs";
+  const [place = "", ...rest] = path.split("/");
+  return { path, place, id: rest.length > 0 ? rest.join("/") : undefined, query };
+}
+
+/** Reads what a browser or a person has encoded. Anything else stays as it is. */
+function decoded(text: string): string {
+  try {
+    return decodeURIComponent(text);
+  } catch {
+    return text;
+  }
 }
 
 function useHash(): string {

@@ -1,4 +1,5 @@
 import {
+  Fragment,
   useId,
   useLayoutEffect,
   useRef,
@@ -108,6 +109,7 @@ export function ActionButton({
   const title = useId();
   const [error, setError] = useState<Error>();
   const [isBusy, setBusy] = useState(false);
+  const [times, setTimes] = useState(0);
   const open = () => {
     onOpen?.();
     dialog.current?.showModal();
@@ -118,7 +120,10 @@ export function ActionButton({
     setBusy(true);
     setError(undefined);
     act(new FormData(event.currentTarget))
-      .then(() => dialog.current?.close())
+      .then(() => {
+        dialog.current?.close();
+        setTimes((before) => before + 1);
+      })
       .catch((thrown: unknown) => setError(thrown as Error))
       .finally(() => setBusy(false));
   };
@@ -136,7 +141,8 @@ export function ActionButton({
       <dialog ref={dialog} aria-labelledby={title} onClose={() => setError(undefined)}>
         <form onSubmit={submit}>
           <h2 id={title}>{question}</h2>
-          {children}
+          {/* What was filled in stays until it is done. */}
+          <Fragment key={times}>{children}</Fragment>
           <Problem error={error} />
           <div className="buttons">
             <button type="button" onClick={() => dialog.current?.close()}>

@@ -139,7 +139,8 @@ export function RunList({ filter, empty }: { filter: RunsFilter; empty?: ReactNo
                 const { run, page } = rows[index] ?? { page: 0 };
                 return (
                   <tr
-                    key={index}
+                    // With its run goes the focus, and what a pointer is on.
+                    key={`${page} ${run?.runId ?? ""}`}
                     ref={virtual.measureElement}
                     data-index={index}
                     aria-rowindex={index + 2}
@@ -215,15 +216,25 @@ function PageOfRuns(props: {
   return null;
 }
 
+/** The cells of a run: the same ones for as long as its row is shown, as one may have the focus. */
 function Cells({ run }: { run: ListedRun }) {
+  const [place, setPlace] = useState<ReadResult<"place">>();
   const goesOn = run.state === "running" || run.state === "compensating";
-  return goesOn && run.at === undefined ? <PlacedCells run={run} /> : <RunCells run={run} />;
+  const isPlaced = goesOn && run.at === undefined;
+  return (
+    <>
+      {isPlaced && <PlaceOf runId={run.runId} onPlace={setPlace} />}
+      <RunCells run={isPlaced && place?.path ? { ...run, at: place } : run} />
+    </>
+  );
 }
 
 /** Watches where a run is while its row is in view. */
-function PlacedCells({ run }: { run: ListedRun }) {
-  const { value } = useWatched("place", { runId: run.runId });
-  return <RunCells run={value?.path ? { ...run, at: value } : run} />;
+function PlaceOf(props: { runId: string; onPlace: (place?: ReadResult<"place">) => void }) {
+  const { runId, onPlace } = props;
+  const { value } = useWatched("place", { runId });
+  useEffect(() => onPlace(value), [onPlace, value]);
+  return null;
 }
 
 function RunCells({ run }: { run: ListedRun }) {

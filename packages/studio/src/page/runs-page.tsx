@@ -1,5 +1,5 @@
 import type { RunState, TagValue } from "@stepwise/workflow";
-import { type ReactNode, useState } from "react";
+import { type ReactNode, type SyntheticEvent, useEffect, useRef, useState } from "react";
 import type { RunsArgs, WorkflowSummary } from "../data-source.js";
 import { unknown } from "../input-shape.js";
 import { BulkButtons, BulkList } from "./bulk.js";
@@ -8,7 +8,7 @@ import { ErrorBoundary } from "./error-boundary.js";
 import { InputForm, inputOf } from "./input-form.js";
 import { ActionButton } from "./parts.js";
 import { RunList } from "./run-list.js";
-import { useStudio, useTitle, useWatched } from "./studio.js";
+import { goTo, useStudio, useTitle, useWatched } from "./studio.js";
 
 const STATES = [
   "pending",
@@ -61,17 +61,18 @@ export function RunsPage({ query }: { query: URLSearchParams }) {
     change("text", text);
     const runId = text.trim();
     if (runId === "") return;
-    const open = (run: unknown) => {
-      if (run !== null) location.hash = `#/runs/${runId}`;
-    };
     // What is no id, or cannot be asked for now, is only searched for.
-    server.read("run", { runId }).then(open, () => {});
+    const found = server.read("run", { runId }).then(
+      (run) => (run === null ? undefined : `#/runs/${runId}`),
+      () => undefined,
+    );
+    void goTo(found);
   };
   return (
     <main>
       <div className="head">
         <h1>Runs</h1>
-        <StartButton workflow={workflow} all={workflows.value ?? []} />
+        <StartButton key={workflow} workflow={workflow} all={workflows.value ?? []} />
       </div>
       <ErrorBoundary what="The counts">
         <Chips {...{ state, doing }} />
@@ -184,8 +185,8 @@ function timeOf(text: string | undefined): number | undefined {
 /** Starts a run, with an input of the workflow's form to fill in. */
 function StartButton({ workflow, all }: { workflow: string; all: readonly WorkflowSummary[] }) {
   const { server } = useStudio();
-  const [chosen, setChosen] = useState<string>();
-  const name = chosen ?? (workflow === "" ? all[0]?.name : workflow) ?? "";
+  const [chosen, setChosen] = useState(workflow);
+  const name = chosen || (all[0]?.name ?? "");
   const found = all.find((each) => each.name === name);
   const { input: shape = unknown, example = {} } = found ?? {};
   return (
@@ -193,11 +194,13 @@ function StartButton({ workflow, all }: { workflow: string; all: readonly Workfl
       label="Start a run"
       question="Start a run"
       tone="primary"
+      // While it is open, another workflow that comes first is not chosen instead.
+      onOpen={() => setChosen(name)}
       act={async (form) => {
         const key = String(form.get("key"));
         const input = inputOf(form, shape);
         const of = { workflow: name, input, ...(key === "" ? {} : { key }) };
-        location.hash = `#/runs/${await server.write("start", of)}`;
+        await goTo(server.write("start", of).then((runId) => `#/runs/${runId}`));
       }}
     >
       <label>
@@ -228,7 +231,7 @@ function MoreFilters({ areUsed, children }: { areUsed: boolean; children: ReactN
   );
 }
 
-/** A text that is taken over when the field is left. */
+/** A text that is taken over when Enter is pressed or the field is left. */
 function TextFilter(props: {
   name: string;
   value: string;
@@ -237,15 +240,22 @@ function TextFilter(props: {
   onChange: (value: string) => void;
 }) {
   const { name, value, onChange, ...given } = props;
+  const field = useRef<HTMLInputElement>(null);
+  // Another one would lose the focus.
+  useEffect(() => {
+    field.current!.value = value;
+  }, [value]);
+  const take = ({ currentTarget: { value: text } }: SyntheticEvent<HTMLInputElement>) =>
+    text !== value && onChange(text);
   return (
     <label>
       {name}
       <input
-        key={value}
+        ref={field}
         defaultValue={value}
         {...given}
-        onBlur={({ target }) => target.value !== value && onChange(target.value)}
-        onKeyDown={(event) => event.key === "Enter" && event.currentTarget.blur()}
+        onBlur={take}
+        onKeyDown={(event) => event.key === "Enter" && take(event)}
       />
     </label>
   );

@@ -1,57 +1,11 @@
-import { namesInPath } from "@stepwise/workflow/rules";
 import { useState } from "react";
 import type { EventSummary, ShownRun } from "../data-source.js";
 import { type Shape, unknown } from "../input-shape.js";
 import { InputForm, inputOf } from "./input-form.js";
-import { ActionButton, Problem } from "./parts.js";
-import { useStudio, useWatched } from "./studio.js";
-
-/** Asks for another input than the run's, if somebody wants that. */
-function EditedInput({ runId, shape }: { runId: string; shape: Shape }) {
-  const [isEdited, setEdited] = useState(false);
-  return (
-    <>
-      <label className="check">
-        <input
-          type="checkbox"
-          name="edits"
-          checked={isEdited}
-          onChange={() => setEdited(!isEdited)}
-        />
-        Edit the input
-      </label>
-      {isEdited && <InputToEdit runId={runId} shape={shape} />}
-    </>
-  );
-}
-
-function InputToEdit({ runId, shape }: { runId: string; shape: Shape }) {
-  return (
-    <>
-      <p>
-        Nodes before the one you restart from keep their results from the old input. The schema
-        parses what you enter again.
-      </p>
-      <LastInput runId={runId} shape={shape} />
-    </>
-  );
-}
-
-/** A form with what the run was started with. */
-function LastInput({ runId, shape }: { runId: string; shape: Shape }) {
-  const { value, error } = useWatched("input", { runId });
-  return (
-    <>
-      <Problem error={error} />
-      {value !== undefined && (
-        <>
-          <input type="hidden" name="loaded" />
-          <InputForm shape={shape} example={value} value={value} />
-        </>
-      )}
-    </>
-  );
-}
+import { LastInput } from "./last-input.js";
+import { ActionButton } from "./parts.js";
+import { Restart } from "./restart.js";
+import { goTo, useStudio, useWatched } from "./studio.js";
 
 /** Sends an event that the run or a branch takes, with a payload of its form to fill in. */
 function SendEvent(props: {
@@ -66,7 +20,7 @@ function SendEvent(props: {
   const { server } = useStudio();
   const { runId, workflow, names, known, isAwaited } = props;
   const [chosen, setChosen] = useState("");
-  const name = names.includes(chosen) ? chosen : names[0]!;
+  const name = chosen || names[0]!;
   const { payload: shape = unknown, example = {} } =
     known?.find((each) => each.name === name) ?? {};
   return (
@@ -74,6 +28,8 @@ function SendEvent(props: {
       label="Send an event"
       {...(isAwaited && { tone: "primary" })}
       question={`Send an event to ${workflow}`}
+      // While it is open, the form stays, whatever the run waits for by then.
+      onOpen={() => setChosen(names[0]!)}
       act={async (form) => {
         if (known === undefined) throw new Error("The form is not loaded yet.");
         await server.write("sendEvent", { runId, name, payload: inputOf(form, shape) });
@@ -82,7 +38,7 @@ function SendEvent(props: {
       <label>
         Event
         <select value={name} onChange={({ target }) => setChosen(target.value)}>
-          {names.map((each) => (
+          {[...new Set([...names, name])].map((each) => (
             <option key={each}>{each}</option>
           ))}
         </select>
@@ -107,7 +63,7 @@ function RunAgain({ status, shape }: { status: ShownRun; shape: Shape }) {
       act={async (form) => {
         if (!form.has("loaded")) throw new Error("The input is not loaded yet.");
         const of = { workflow, input: inputOf(form, shape), again: runId };
-        location.hash = `#/runs/${await server.write("start", of)}`;
+        await goTo(server.write("start", of).then((started) => `#/runs/${started}`));
       }}
     >
       {isOpen && <LastInput runId={runId} shape={shape} />}
@@ -117,11 +73,10 @@ function RunAgain({ status, shape }: { status: ShownRun; shape: Shape }) {
 
 /** Shows what can be done with a run in its state. */
 export function Steering({ status }: { status: ShownRun }) {
-  const { server, about } = useStudio();
+  const { server } = useStudio();
   const { runId, state, workflow } = status;
   const workflows = useWatched("workflows", {});
   const {
-    nodes = [],
     input: shape = unknown,
     events: known = workflows.value && [],
     isSensitive,
@@ -133,13 +88,6 @@ export function Steering({ status }: { status: ShownRun }) {
   const events = [...new Set([...awaited, ...others])];
   const goesOn = state === "pending" || state === "running";
   const isChild = status.parentRunId !== undefined;
-  const [at] = "error" in status ? namesInPath(status.error.node) : [];
-  const failed = nodes.find((name) => name === at);
-  const [chosen, setChosen] = useState<string>();
-  const from = chosen ?? failed ?? "";
-  const graph = about.plans?.workflows.find(({ name }) => name === workflow);
-  // What is deployed may have a node that the code has no more.
-  const { shape: drawn = "loop" } = graph?.nodes.find(({ name }) => name === from) ?? {};
   return (
     <div className="buttons">
       {goesOn && events.length > 0 && (
@@ -181,48 +129,15 @@ export function Steering({ status }: { status: ShownRun }) {
       )}
       {"endedAt" in status && !isChild && (
         <>
-          <ActionButton
-            label="Restart"
-            question="Restart the run?"
-            act={async (form) => {
-              const from = String(form.get("from"));
-              const isEdited = form.has("edits");
-              if (isEdited && !form.has("loaded")) throw new Error("The input is not loaded yet.");
-              const input = isEdited ? { input: inputOf(form, shape), isEdited } : {};
-              const iteration = Number(form.get("iteration"));
-              const where = { ...(from && { from }), ...(iteration > 0 && { iteration }) };
-              const of = { runId, ...where, ...input };
-              await server.write("restart", of);
-            }}
-          >
-            <label>
-              From
-              {/* Which nodes there are may be known only now: the first is chosen. */}
-              <select key={failed} name="from" onChange={({ target }) => setChosen(target.value)}>
-                {failed !== undefined && <option value={failed}>{failed}, where it failed</option>}
-                <option value="">the beginning</option>
-                {nodes
-                  .filter((name) => name !== failed)
-                  .map((name) => (
-                    <option key={name}>{name}</option>
-                  ))}
-              </select>
-            </label>
-            {from !== "" && drawn === "loop" && (
-              <label>
-                Iteration
-                <input name="iteration" type="number" min={1} placeholder="the one that failed" />
-              </label>
-            )}
-            <EditedInput key={status.generation} runId={runId} shape={shape} />
-          </ActionButton>
+          {workflows.value !== undefined && (
+            <Restart key={status.generation} status={status} known={workflows.value} />
+          )}
           <ActionButton
             label="Remove"
             tone="danger"
             question="Permanently remove the run and everything below it?"
             act={async () => {
-              await server.write("cleanup", { runId });
-              location.hash = "#/runs";
+              await goTo(server.write("cleanup", { runId }).then(() => "#/runs"));
             }}
           />
         </>

@@ -24,6 +24,13 @@ export function useTitle(shown: string): void {
   }, [shown, title]);
 }
 
+/** Goes to a place once it is known, unless somebody has gone elsewhere by then. */
+export async function goTo(place: Promise<string | undefined>): Promise<void> {
+  const here = location.hash;
+  const found = await place;
+  if (found !== undefined && location.hash === here) location.hash = found;
+}
+
 /** What is known of something that is watched. After an error the last value stays. */
 export interface Watched<Value> {
   readonly value?: Value;
