@@ -233,6 +233,27 @@ test("a run and a loop are shown as what waits in them, not as running", () => {
   expect(remind).toMatch(/stepwise-result">.*<\/span> waiting /);
 });
 
+test("a node whose scheduled function was lost is stalled in its row, in its loop's and in the graph", () => {
+  const open = { startedAt: 0, endedAt: undefined, state: "running" as const };
+  const loop = step("retry", { ...open, kind: "loop" });
+  const lost = step("retry.ship", { ...open, iterations: [2], beganAt: 0 });
+  const other = step("retry.ship", { ...open, iterations: [3] });
+  const active = [
+    { ...loop, since: 0 },
+    { ...lost, since: 0, stalled: true, doing: "stalled" },
+    { ...other, since: 0, doing: "running" },
+  ];
+  const of = { state: "running", endedAt: undefined, active } as unknown as Partial<LiveRun>;
+  const steps = [loop, lost, other];
+  const [head = "", ...all] = rows(steps, of);
+  expect(head).toMatch(/role="status">.*stalled<\/p>/);
+  const words = all.slice(-3).map((row) => /<\/span> (\w+)/.exec(row)?.[1]);
+  expect(words).toEqual(["stalled", "stalled", "running"]);
+  const drawn = { graph, run: { ...run, ...of } as LiveRun, steps };
+  const html = renderToStaticMarkup(createElement(WorkflowGraph, drawn));
+  expect(nodesOf(html)).toContain("retry: stalled, bad");
+});
+
 test("a step whose compensation failed is shown as not undone, alone in its iteration", () => {
   const of = (iterations?: number[]) => (iterations === undefined ? {} : { iterations });
   const undo = (node: string, state: Step["state"], iterations?: number[]) => [

@@ -4,7 +4,9 @@ import type { TimelineEntry } from "../client/timeline.js";
 import type { LiveRun } from "./use-run.js";
 
 /** What the components show of an entry of the timeline. An app may leave out the other fields. */
-export type Step = Pick<TimelineEntry, "node" | "state" | "errors"> & Partial<TimelineEntry>;
+export type Step = Pick<TimelineEntry, "node" | "state" | "errors"> &
+  Partial<TimelineEntry> &
+  Pick<ActiveNode, "stalled">;
 
 /** The state of a run, a node or a child; or what it does. */
 export type State = LiveRun["state"] | Step["state"] | Doing;
@@ -91,6 +93,15 @@ const rules = new Intl.PluralRules("en", { type: "ordinal" });
 
 const ordinal = (place: number): string => `${place}${ENDINGS[rules.select(place)] ?? "th"}`;
 
+/** Returns the steps with what only `status` knows: which have lost their scheduled functions. */
+export function withStalled(steps: readonly Step[], active: readonly ActiveNode[]): Step[] {
+  const nameOf = ({ node, iterations = [] }: Step | ActiveNode) => [node, ...iterations].join(" ");
+  const lost = new Set(active.filter(({ stalled }) => stalled === true).map(nameOf));
+  return steps.map((step) =>
+    GOES_ON.has(step.state) && lost.has(nameOf(step)) ? { ...step, stalled: true } : step,
+  );
+}
+
 /** Returns how a step is shown: undone and paused ones differ. @param steps those of its run */
 export function badgeOfStep(step: Step, steps: readonly Step[]): Badge {
   const { node, kind = "children", iterations = [], state } = step;
@@ -103,6 +114,7 @@ export function badgeOfStep(step: Step, steps: readonly Step[]): Badge {
   // A step counts as undone once its compensation has ended, whether or not that failed.
   if (isUndone === true || (node.endsWith(UNDO) && ["completed", "failed"].includes(state)))
     return steps.some(hasFailedToUndo) ? NOT_UNDONE : UNDONE;
+  if (step.stalled === true) return BADGES.stalled;
   if (isPaused === true) return { tone: "stopped", sign: "‖", label: "paused" };
   if (isTimedOut === true) return TIMED_OUT;
   const late = step.errors.at(-1)?.waitedFor;
@@ -159,7 +171,7 @@ export function badgesOfNodes(
   const nodes = new Set(names);
   const shown = new Map<string, Step>();
   const current = active.map(({ paused, ...each }) => ({ ...each, isPaused: paused }));
-  const all: Step[] = [...steps, ...current];
+  const all = withStalled([...steps, ...current], active);
   for (const step of all) {
     const node = nodeOf(step.node, nodes);
     if (node === undefined) continue;

@@ -2,7 +2,7 @@ import type { ReactNode } from "react";
 import type { ListedRun } from "../client/listing.js";
 import type { ChildCounts } from "../client/status.js";
 import { namesInPath } from "../rules.js";
-import { badgeOf, badgeOfStep, type Step } from "./states.js";
+import { badgeOf, badgeOfStep, withStalled, type Step } from "./states.js";
 import { STYLES } from "./styles.js";
 import { durationText, spansOf, timeScale, useNow, type Span, type TimeScale } from "./time.js";
 import type { LiveRun } from "./use-run.js";
@@ -45,10 +45,11 @@ export function RunTimeline({
   children,
 }: RunTimelineProps): ReactNode {
   const known = "runId" in run ? run : undefined;
+  const all = withStalled(steps, known?.active ?? []);
   const endedAt = known && "endedAt" in known ? known.endedAt : undefined;
   const clock = useNow(known !== undefined && endedAt === undefined);
   const now = endedAt ?? clock;
-  const rows = steps.map((step) => {
+  const rows = all.map((step) => {
     const below = childRunsOf?.(step)?.map((child) => ({
       ...childStep(child, step.node),
       href: hrefOf?.(child),
@@ -84,7 +85,7 @@ export function RunTimeline({
         {scale.ticks.length + scale.gaps.length > 0 && <Axis scale={scale} />}
         {rows.map(({ step, spans, below }) => (
           <li key={[step.node, ...(step.iterations ?? [])].join(" ")}>
-            <Row step={step} steps={steps} spans={spans} scale={scale} />
+            <Row step={step} steps={all} spans={spans} scale={scale} />
             {below === undefined && step.children && <Counts counts={step.children} />}
             {below !== undefined && (step.children !== undefined || below.length > 0) && (
               <details
