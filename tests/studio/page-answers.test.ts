@@ -108,7 +108,7 @@ describe.skipIf(!hasBrowser)("the page over given answers", () => {
     await tab.getByText("The studio does not answer").first().waitFor();
     const second = await serveAnswers(answersOf("after"), { port, token });
     await tab.getByRole("cell", { name: "after" }).waitFor();
-    expect(await tab.getByRole("alert").count()).toBe(0);
+    await eventually(async () => expect(await tab.getByRole("alert").count()).toBe(0));
     await second.close();
     const other = await serveAnswers(answersOf("other"), { port });
     await tab.getByText("Open the address that the terminal shows").first().waitFor();
@@ -290,8 +290,11 @@ describe.skipIf(!hasBrowser)("the page over given answers", () => {
         ["bad", expect.closeTo(bar / 4, 0)],
         ["stopped", expect.closeTo((3 * bar) / 4, 0)],
       ]);
-      const links = await timeline.getByRole("link").allTextContents();
-      expect(links).toEqual(["pack #0", "pack #1", "pack #2", "pack #3"]);
+      // They are asked for once their list is open.
+      const links = ["pack #0", "pack #1", "pack #2", "pack #3"];
+      await eventually(async () =>
+        expect(await timeline.getByRole("link").allTextContents()).toEqual(links),
+      );
       const bars = await timeline.getByTitle("waited for a slot 17 s").count();
       expect(bars).toBe(1);
       expect(await beyondEdge(tab)).toEqual([]);

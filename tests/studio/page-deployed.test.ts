@@ -2,7 +2,7 @@
 import { localSource, serveStudio } from "@stepwise/studio";
 import { describe, expect } from "vitest";
 import { openLocalApp } from "../../packages/codegen/src/dev-server/index.js";
-import { openDeployedStudio } from "./app.js";
+import { eventually, openDeployedStudio } from "./app.js";
 import { hasBrowser, test as inBrowser } from "./browser.js";
 
 const test = inBrowser
@@ -78,7 +78,7 @@ describe.skipIf(!hasBrowser)("the page of a deployment", () => {
     await source.write("start", { workflow: "parcel", input, key: "kept" });
     const second = await serveStudio({ ...options, port, token });
     await tab.getByRole("cell", { name: "kept" }).waitFor();
-    expect(await tab.getByRole("alert").count()).toBe(0);
+    await eventually(async () => expect(await tab.getByRole("alert").count()).toBe(0));
     await second.close();
     await back.close();
   });

@@ -73,7 +73,7 @@ describe.skipIf(!hasBrowser)("the page of a run", () => {
     await page.getByText("2 errors").click();
     await page.getByText("Attempt 2: no card <script>alert(1)</script>").waitFor();
     await page.getByText("order › charge (thrown, attempt 2)").waitFor();
-    expect(await page.title()).toMatch(/^order – .* – Stepwise$/);
+    await eventually(async () => expect(await page.title()).toMatch(/^order – .* – Stepwise$/));
     await shown(page, "failed");
     await button("Restart").click();
     await dialog().getByRole("button", { name: "Restart" }).click();
