@@ -44,7 +44,10 @@ function watched() {
       write("buckets", { name: "api", taken, at });
     },
     /** Removes the bucket. */
-    remove: () => write("buckets", undefined, { name: "api" }),
+    remove: () => {
+      rows["buckets"] = [];
+      write("buckets", undefined, { name: "api" });
+    },
     /** From now on so many start a second. */
     pace: (limit: number) => (gate.limits.api.rate.limit = limit),
   };

@@ -110,8 +110,9 @@ export class PoolRates {
     if (isMoving) return this.forget();
     for (const { table, old, next } of commit.writes)
       if (table.path === `${component}/buckets` && next === undefined) {
-        // It is full, and stays so at any other pace.
         const { name } = old as unknown as Doc<"buckets">;
+        if (this.#rows().some((row) => row.name === name)) continue;
+        // It is full, and stays so at any other pace.
         this.#agrees(commit.by, { name, taken: 0, at: this.deployment.wall() });
         this.#levels.delete(name);
       } else if (table.path === `${component}/buckets`) {

@@ -10,11 +10,17 @@ import schema from "./convex/schema.js";
 
 /* Limits where transactions run at once, on a simulated deployment. */
 
-const limits = { tenant: { perKey: 2 }, orders: { perKey: 1, maxWaiting: 100 }, api: { total: 6 } };
+const limits = {
+  tenant: { perKey: 2 },
+  orders: { perKey: 1, maxWaiting: 100 },
+  api: { total: 6 },
+  calls: { rate: { limit: 1_000, per: "1s" as const } },
+};
 const vKeys = v.object({
   tenant: v.optional(v.string()),
   orders: v.optional(v.string()),
   api: v.optional(v.literal(true)),
+  calls: v.optional(v.literal(true)),
 });
 type Keys = Infer<typeof vKeys>;
 type Limited = Parameters<typeof limitOf>[0];
@@ -36,6 +42,8 @@ async function deployed(maxParallelism: number, faults: Faults = {}) {
         return await pool.enqueueAction(ctx, internal.jobs.wait, { ms }, all);
       },
     }),
+    pause: internalMutation({ args: {}, handler: (ctx) => pool.limits.pause(ctx, "calls") }),
+    resume: internalMutation({ args: {}, handler: (ctx) => pool.limits.resume(ctx, "calls") }),
     steer: internalMutation({
       args: { tenant: v.string(), perKey: v.number(), total: v.number(), until: v.number() },
       handler: async (ctx, { tenant: key, perKey, total, until }) => {
@@ -181,6 +189,23 @@ describe("limits where transactions run at once", () => {
     expect(waitsOf("small").at(-1)).toBeLessThan(200);
     expect(waitsOf("free").at(-1)).toBeLessThan(200);
     expect(over).toEqual([]);
+    expect(left()).toEqual([]);
+  });
+
+  test("[S198] lines of one creation time, as after the clock was put back, all go on after a pause", async () => {
+    const { deployment, enqueue, waits, left } = await deployed(10);
+    enqueue(0, "first", { calls: true }, 100);
+    await deployment.drive();
+    deployment.at(0, () => deployment.mutation("calls:pause"));
+    await deployment.advance(1_000);
+    deployment.jump(-3_600_000);
+    for (let n = 0; n < 6; n++) enqueue(100 * n, `${n}`, { tenant: `${n}`, calls: true }, 100);
+    await deployment.advance(5_000);
+    const made = deployment.rows<{ _creationTime: number }>("workpool", "lines");
+    expect(new Set(made.map(({ _creationTime }) => _creationTime)).size).toBeLessThan(made.length);
+    deployment.at(0, () => deployment.mutation("calls:resume"));
+    await deployment.advance(2_000);
+    expect(waits.size).toBe(7);
     expect(left()).toEqual([]);
   });
 

@@ -207,15 +207,15 @@ export async function goOn(
 export const wakeArgs = {
   /** There may be some of these. Default: of all. */
   permits: v.optional(v.array(v.string())),
-  /** Lines that began before it have been looked at. */
-  from: v.optional(v.number()),
+  /** Lines up to this one, in the order of their names, have been looked at. */
+  from: v.optional(v.string()),
 };
 
 /** Looks at lines though no work has ended: some permits may be free, or limits have changed. */
 export async function wakeSome(
   ctx: HostCtx,
   host: Host,
-  { permits, from = 0 }: ObjectType<typeof wakeArgs>,
+  { permits, from = "" }: ObjectType<typeof wakeArgs>,
 ): Promise<void> {
   if (permits !== undefined)
     return await startWoken(ctx, host, await wakeLines(ctx, host, { permits }));
@@ -223,15 +223,14 @@ export async function wakeSome(
   const woken: Work[] = [];
   const lines = ctx.db.query("lines") as QueryInitializer<PoolDataModel["lines"]>;
   for (;;) {
-    const line = await lines
-      .withIndex("by_creation_time", (q) => q.gt("_creationTime", after))
-      .first();
+    // After the clock was put back, many have the same creation time.
+    const line = await lines.withIndex("by_line", (q) => q.gt("line", after)).first();
     if (line === null) break;
     if (!(await wakeWhole(ctx, host, line, woken))) {
       await ctx.scheduler.runAfter(0, host.functions.wakeLines, { from: after });
       break;
     }
-    after = line._creationTime;
+    after = line.line;
   }
   await startWoken(ctx, host, woken);
 }
