@@ -130,9 +130,10 @@ export class Transaction extends AtHand {
   }
 
   protected endDeadlineOf(path: string): void {
-    const begun = this.#deadlines.findIndex((deadline) => keyOf(deadline) === keyOf(this.at(path)));
-    if (begun >= 0) this.#deadlines.splice(begun, 1);
-    else this.#deadlines.push(this.at(path));
+    const at = this.#deadlines.findIndex((deadline) => keyOf(deadline) === keyOf(this.at(path)));
+    if (at < 0) this.#deadlines.push(this.at(path));
+    // It has begun here. One that is ended already, as by a recover, is ended once.
+    else if (this.#deadlines[at]!.ms !== undefined) this.#deadlines.splice(at, 1);
   }
 
   /** The run goes on with a stage in the next transaction, or in an action. */

@@ -44,3 +44,33 @@ export const endsBefore = defineWorkflow({ input: z.object({}), retention: "1m" 
   timeout: "1m",
   recover: () => "late",
 });
+
+const fails = defineWorkflow({ input: z.object({}) }).step("fail", {
+  query: (): null => {
+    throw new Error("it fails");
+  },
+});
+export { fails as failsSoon };
+const mended = { timeout: "1h", recover: () => "mended" } as const;
+/** Each node of several stages fails, recovers, and is over long before the run is. */
+export const recoversInTime = defineWorkflow({ input: z.object({}) })
+  .parent("all", { children: () => [child(fails, {})], ...mended })
+  .parent("summed", { children: () => [child(fails, {})], finalize: { query: () => 1 }, ...mended })
+  .child("one", fails, () => ({}), mended)
+  .parallel("both", { branches: { left: (b) => b.child("fail", fails, () => ({})) }, ...mended })
+  .race("first", { cases: { only: (b) => b.child("fail", fails, () => ({})) }, ...mended })
+  .each("items", { of: () => [1, 2], body: (b) => b.child("fail", fails, () => ({})), ...mended })
+  .loop("twice", {
+    initial: () => 0,
+    body: (b) =>
+      b
+        .parallel("pair", {
+          branches: { left: (l) => l.child("fail", fails, () => ({})) },
+          ...mended,
+        })
+        .sleep("nap", "2h")
+        .step("next", { query: () => 1 }),
+    until: ({ loop }) => loop.iteration === 2,
+    maxIterations: 2,
+  })
+  .sleep("rest", "1d");
