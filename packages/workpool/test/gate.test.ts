@@ -92,6 +92,23 @@ describe("maxParallelism", () => {
     expect(await app.gateIsOpen()).toBe(true);
   });
 
+  test("raised as a drain has just opened the gate: what joined before is found", async () => {
+    const app = new TestApp({ maxParallelism: 0 });
+    await enqueue(app, 1, 100);
+    // It opens after a stale look, and makes sure in its next round.
+    await app.inPool(async (ctx) => {
+      const gate = await ctx.db.query("gate").first();
+      await ctx.db.insert("slots", { number: 0, startedAt: 0, handOvers: 0, heldSince: 0 });
+      await ctx.db.patch("gate", gate!._id, { open: true, maxParallelism: 1 });
+      await ctx.db.insert("drain", { on: true, generation: 1 });
+    });
+    await app.setMaxParallelism(2);
+    await app.drive();
+    expect(await app.labels("end")).toHaveLength(1);
+    expect(await app.leftovers()).toEqual(NOTHING_LEFT);
+    expect(await app.gateIsOpen()).toBe(true);
+  });
+
   test("lowered while works run: they go on, and no more than that start after them", async () => {
     const app = new TestApp({ maxParallelism: 6 });
     const enqueuedAt = Date.now();

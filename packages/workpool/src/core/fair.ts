@@ -172,7 +172,7 @@ async function heldBy(ctx: HostQueryCtx, key: string | undefined, slots: number,
   const begin = Math.floor(Math.random() * slots);
   const of = (from: number, to: number) =>
     slotsOf.withIndex("by_fair", (q) => q.eq("fair", key).gte("number", from).lt("number", to));
-  const seen: Doc<"slots">[] = await of(begin, Infinity).take(most);
+  const seen: Doc<"slots">[] = await of(begin, slots).take(most);
   if (seen.length < most) seen.push(...(await of(0, begin).take(most - seen.length)));
   const held = seen.filter(({ work }) => work !== undefined).length;
   const last = seen.at(-1);

@@ -54,10 +54,11 @@ async function setSlots(ctx: HostCtx, host: Host, gate: Gate, maxParallelism: nu
   const lanes = open ? undefined : lanesOf(gate);
   await ctx.db.patch("gate", gate._id, { maxParallelism, open, closedAt: undefined, lanes });
   const drain = await readDrain(ctx);
-  if (!open && maxParallelism > 0) {
+  // While one is on, the gate may be open to look whether some wait still.
+  if (maxParallelism > 0 && (!open || drain?.on === true)) {
+    // One that was lost would be relied on.
     await ringDrain(ctx, host, drain);
     await keepSweeping(ctx, host);
-    // One that was lost would be relied on.
   } else if (drain?.on === true) await stopDrain(ctx, host, drain);
   else await reviveWatch(ctx, host);
 }
