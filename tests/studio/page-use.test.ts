@@ -156,7 +156,9 @@ describe.skipIf(!hasBrowser)("the page of the studio", () => {
       await page.getByText("2 errors").waitFor();
       await page.emulateMedia({ colorScheme });
       for (const each of ["body", "h1", "nav a", "dt", ".stepwise-name", ".stepwise-result"])
-        expect(await contrastOf(page.locator(each).first()), each).toBeGreaterThanOrEqual(4.5);
+        await eventually(async () =>
+          expect(await contrastOf(page.locator(each).first()), each).toBeGreaterThanOrEqual(4.5),
+        );
     },
   );
 
