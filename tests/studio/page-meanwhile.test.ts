@@ -38,6 +38,61 @@ describe.skipIf(!hasBrowser)("what somebody is in the middle of, while the page 
     await eventually(async () => expect(await page.getByLabel("Search").inputValue()).toBe("no"));
   });
 
+  test("what is typed right after Enter stays in the search", async ({ page }) => {
+    const search = page.getByLabel("Search");
+    await search.fill("no");
+    await search.evaluate((field: HTMLInputElement) => {
+      field.dispatchEvent(new KeyboardEvent("keydown", { key: "Enter", bubbles: true }));
+      field.value += " card";
+    });
+    await page.waitForURL(/text=no/);
+    await page
+      .getByText(/^Searched all|No run/)
+      .first()
+      .waitFor();
+    expect(await search.inputValue()).toBe("no card");
+  });
+
+  test("an answer that comes late leaves a dialog that was opened again", async ({
+    page,
+    ask,
+    hold,
+    open,
+    button,
+    dialog,
+    send,
+  }) => {
+    const runId = await ask("/write/start", { workflow: "talk", input: {} });
+    const letGo = await hold("**/write/sendEvent");
+    await open(`runs/${runId}`);
+    await page.getByText("for asked").waitFor();
+    await button("Send an event").click();
+    await dialog().getByLabel("question").fill("first");
+    await send("Send an event");
+    await page.keyboard.press("Escape");
+    await button("Send an event").click();
+    await dialog().getByLabel("question").fill("second");
+    letGo();
+    await page.getByText("for answered").waitFor();
+    await page.getByText('"question": "first"').first().waitFor({ state: "attached" });
+    expect(await dialog().getByLabel("question").inputValue()).toBe("second");
+  });
+
+  test("a run can be restarted though its workflows cannot be loaded", async ({
+    page,
+    ask,
+    open,
+    button,
+  }) => {
+    const runId = await ask("/write/start", { workflow: "order", input: { items: [], card: "" } });
+    await page.goto("about:blank");
+    await page.route("**/watch/workflows", async (route) => {
+      await route.fulfill({ status: 400, json: { error: "too large" } });
+    });
+    await open(`runs/${runId}`);
+    await button("Restart").waitFor();
+  });
+
   test("an answer that comes late takes nobody away from where they have gone", async ({
     page,
     ask,

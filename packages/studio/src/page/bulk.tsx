@@ -112,7 +112,10 @@ function Progress({ bulk, onClose }: { bulk: BulkStatus; onClose: () => void }) 
       {state === "running" ? (
         <button
           type="button"
-          onClick={() => void server.write("stopBulk", { bulkId }).catch(setError)}
+          onClick={() => {
+            setError(undefined);
+            void server.write("stopBulk", { bulkId }).catch(setError);
+          }}
         >
           Stop
         </button>

@@ -110,7 +110,9 @@ export function ActionButton({
   const [error, setError] = useState<Error>();
   const [isBusy, setBusy] = useState(false);
   const [times, setTimes] = useState(0);
+  const opened = useRef(0);
   const open = () => {
+    opened.current += 1;
     onOpen?.();
     dialog.current?.showModal();
   };
@@ -119,8 +121,11 @@ export function ActionButton({
     if (isBusy) return;
     setBusy(true);
     setError(undefined);
+    const asked = opened.current;
     act(new FormData(event.currentTarget))
       .then(() => {
+        // Somebody may have left it, and be at the next one.
+        if (opened.current !== asked) return;
         dialog.current?.close();
         setTimes((before) => before + 1);
       })

@@ -241,12 +241,17 @@ function TextFilter(props: {
 }) {
   const { name, value, onChange, ...given } = props;
   const field = useRef<HTMLInputElement>(null);
-  // Another one would lose the focus.
+  const taken = useRef(value);
+  // Another one would lose the focus. What was typed since it was taken stays.
   useEffect(() => {
-    field.current!.value = value;
+    if (value !== taken.current) field.current!.value = value;
+    taken.current = value;
   }, [value]);
-  const take = ({ currentTarget: { value: text } }: SyntheticEvent<HTMLInputElement>) =>
-    text !== value && onChange(text);
+  const take = ({ currentTarget: { value: text } }: SyntheticEvent<HTMLInputElement>) => {
+    if (text === value) return;
+    taken.current = text;
+    onChange(text);
+  };
   return (
     <label>
       {name}

@@ -129,8 +129,8 @@ export function Steering({ status }: { status: ShownRun }) {
       )}
       {"endedAt" in status && !isChild && (
         <>
-          {workflows.value !== undefined && (
-            <Restart key={status.generation} status={status} known={workflows.value} />
+          {(workflows.value ?? workflows.error) !== undefined && (
+            <Restart key={status.generation} status={status} known={workflows.value ?? []} />
           )}
           <ActionButton
             label="Remove"
