@@ -193,13 +193,18 @@ export abstract class RunChildren extends RunHandlers {
       return await this.#within(path, node, does);
     } catch (thrown) {
       if (!(thrown instanceof Failed) || node.recover === undefined) throw thrown;
-      const cause = thrown.fault;
       try {
-        return stored(node.recover(cause, scope));
+        return stored(node.recover(thrown.fault, scope));
       } catch (error) {
         const { kind, data } = problemOf(error);
-        const fault = this.faultAt(cause.node, kind, cause.attempt);
-        throw new Failed({ ...fault, ...(data === undefined ? {} : { data }), cause });
+        // [S94] What could not be undone is listed once, at the top.
+        const { compensationErrors, ...cause } = thrown.fault;
+        throw new Failed({
+          ...this.faultAt(cause.node, kind, cause.attempt),
+          ...(data === undefined ? {} : { data }),
+          ...(compensationErrors === undefined ? {} : { compensationErrors }),
+          cause,
+        });
       }
     }
   }

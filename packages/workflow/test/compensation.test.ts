@@ -240,6 +240,17 @@ const resume = async (runId: string) =>
   await use.app.t.mutation(internal.manager.resume, { runId });
 
 describe("compensation", () => {
+  test("[S94] [S129] what could not be undone is listed once, also if a recover throws", async () => {
+    const error = await use.app.error("unrecovered", {});
+    expect(error).toMatchObject({
+      kind: "thrown",
+      message: 'The recover of "all" failed: there is no way',
+      cause: { kind: "childFailed", key: "0", cause: { message: "it fails" } },
+      compensationErrors: [{ node: "done.compensate", message: "it cannot be undone" }],
+    });
+    expect(error.cause).not.toHaveProperty("compensationErrors");
+  });
+
   test.each(["runs on", "is paused"])(
     "[S94] [S103] a child could not be undone whose sibling has failed, while the run above %s: that is listed",
     async (how) => {

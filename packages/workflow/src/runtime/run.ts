@@ -204,8 +204,10 @@ export class Run extends Transaction {
     } catch (thrown) {
       const own = describeThrown(thrown);
       const message = `The recover of "${this.place(path).called}" failed: ${own.message}`;
-      const cause = error;
-      return { error: { ...this.errorAt(stage, { ...own, message }, error.attempt), cause } };
+      // What could not be undone is listed once, at the top.
+      const { attempt, compensationErrors, ...rest } = error;
+      const failed = this.errorAt(stage, { ...own, message }, attempt);
+      return { error: { ...failed, compensationErrors, cause: { ...rest, attempt } } };
     }
   }
 }

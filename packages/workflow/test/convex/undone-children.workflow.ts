@@ -10,17 +10,32 @@ export const halfUndone = defineWorkflow({ input: z.object({ ms: z.number() }) }
   ],
 });
 
+/** Its child fails and cannot be undone; its parent does not recover from it. */
+export const unrecovered = defineWorkflow({ input: z.object({}) }).parent("all", {
+  children: () => [child(failsUndone, {})],
+  recover: (): null => {
+    throw new Error("there is no way");
+  },
+});
+
 async function nothing(): Promise<null> {
   return null;
 }
 
+const compensate = {
+  mutation: async (): Promise<null> => {
+    throw new Error("it cannot be undone");
+  },
+};
+
 export const undoneBadly = defineWorkflow({ input: z.object({}) })
-  .step("done", {
-    mutation: nothing,
-    compensate: {
-      mutation: async (): Promise<null> => {
-        throw new Error("it cannot be undone");
-      },
-    },
-  })
+  .step("done", { mutation: nothing, compensate })
   .sleep("rest", "1d");
+
+export const failsUndone = defineWorkflow({ input: z.object({}) })
+  .step("done", { mutation: nothing, compensate })
+  .step("fail", {
+    mutation: async (): Promise<null> => {
+      throw new Error("it fails");
+    },
+  });
