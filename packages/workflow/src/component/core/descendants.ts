@@ -1,12 +1,13 @@
 import { childrenFrom } from "./childRuns.js";
 import { hasRoomInPage } from "./continuations.js";
 import type { QueryCtx, RunId, StepId } from "./documents.js";
+import { BEGINNING, firstAfter, momentOf, type Moment } from "./moments.js";
 
 /** How far was looked: at the next child `from` a place, but first at what is below the last. */
 export type Seen = {
   from: number;
-  /** The last run on each level, and when the last run below it was created that was seen. */
-  way: { run: RunId; after: number }[];
+  /** The last run on each level, and the last run below it that was seen. */
+  way: { run: RunId; after: Moment<"runs"> }[];
 };
 
 /**
@@ -21,15 +22,17 @@ export async function lookBelow(
   const way = before.map((each) => ({ ...each }));
   while (await hasRoomInPage(ctx)) {
     const at = way.at(-1);
-    const below =
+    const next =
       at === undefined
-        ? childrenFrom(ctx, parent, from)
-        : ctx.db
-            .query("runs")
-            .withIndex("by_parent_run", (q) =>
-              q.eq("parentRun", at.run).gt("_creationTime", at.after),
-            );
-    const next = await below.first();
+        ? await childrenFrom(ctx, parent, from).first()
+        : await firstAfter(
+            at.after,
+            ctx.db
+              .query("runs")
+              .withIndex("by_parent_run", (q) =>
+                q.eq("parentRun", at.run).gte("_creationTime", at.after.time),
+              ),
+          );
     if (next === null) {
       if (at === undefined) return "over";
       way.pop();
@@ -37,8 +40,8 @@ export async function lookBelow(
     }
     if (next.endedAt === undefined || next.ending !== undefined) return "goes on";
     if (at === undefined) from = next.index + 1;
-    else at.after = next._creationTime;
-    way.push({ run: next._id, after: 0 });
+    else at.after = momentOf(next, at.after);
+    way.push({ run: next._id, after: BEGINNING });
   }
   return { from, way };
 }

@@ -3,6 +3,7 @@ import { internal } from "../_generated/api.js";
 import { continuation, continueLater } from "../core/continuations.js";
 import type { MutationCtx, RunId, Step, StepId } from "../core/documents.js";
 import { isParent } from "../core/kinds.js";
+import { BEGINNING, firstAfter, momentOf, type Moment } from "../core/moments.js";
 import type { LoopStep } from "../engine/transition.js";
 import { removeParent } from "./retention.js";
 
@@ -23,7 +24,7 @@ type Old = {
 };
 
 /** Up to where records were read: the `permanent` ones first. */
-type Position = { permanent: boolean; iterations: number[]; createdAt: number };
+type Position = { permanent: boolean; iterations: number[]; after: Moment<"steps"> };
 
 /** Removes old iterations that cannot be undone: every 100, so that each costs the same. */
 export async function removeOldIterations(
@@ -33,7 +34,7 @@ export async function removeOldIterations(
   const from = Math.max(2, hundredOf(before) - RECORDED_ITERATIONS);
   const to = (isOver ? iteration + 1 : hundredOf(iteration)) - RECORDED_ITERATIONS;
   if (from >= to) return;
-  const at: Position = { permanent: true, iterations: [...iterations, from], createdAt: 0 };
+  const at: Position = { permanent: true, iterations: [...iterations, from], after: BEGINNING };
   const old: Old = { run, loop, iterations, from, to, undoable: [], at };
   await continueLater(ctx, internal.features.iterations.removeMoreIterations, old);
 }
@@ -55,26 +56,28 @@ async function removeSome(ctx: MutationCtx, old: Old, loop: Step): Promise<Old |
   const undoable = new Set(old.undoable);
   const from = (at: Position): Old => ({ ...old, undoable: [...undoable], at });
   const atBeginning = (permanent: boolean, iteration: number): Position => {
-    return { permanent, iterations: [...old.iterations, iteration], createdAt: 0 };
+    return { permanent, iterations: [...old.iterations, iteration], after: BEGINNING };
   };
   let { at } = old;
   while (at.permanent) {
-    const step = await firstAfter(ctx, old, at);
+    const step = await nextRecord(ctx, old, at);
     if (step === null) at = atBeginning(false, old.from);
     else if (isInside(loop, step)) {
       // The rest of that iteration need not be read.
       undoable.add(iterationOf(old, step));
       at = atBeginning(true, iterationOf(old, step) + 1);
-    } else at = positionOf(step);
+    } else at = positionOf(step, at);
     if (!(await hasRoom(ctx, ROOM_TO_COMPLETE))) return from(at);
   }
   for (const query of recordsAfter(ctx, old, at))
     for await (const step of query) {
+      if (at.after.seen.includes(step._id)) continue;
+      at = positionOf(step, at);
       const stays = !isInside(loop, step) || undoable.has(iterationOf(old, step));
       if (!stays && step.endedAt !== undefined)
         if (isParent(step)) await removeParent(ctx, step);
         else await ctx.db.delete("steps", step._id);
-      if (!(await hasRoom(ctx, ROOM_TO_COMPLETE))) return from(positionOf(step));
+      if (!(await hasRoom(ctx, ROOM_TO_COMPLETE))) return from(at);
     }
   return null;
 }
@@ -88,14 +91,15 @@ function iterationOf({ iterations }: Old, of: { iterations?: number[] }): number
   return of.iterations?.[iterations.length] ?? 0;
 }
 
-function positionOf({ permanent = false, iterations = [], _creationTime }: Step): Position {
-  return { permanent, iterations, createdAt: _creationTime };
+function positionOf(step: Step, { after }: Position): Position {
+  const { permanent = false, iterations = [] } = step;
+  return { permanent, iterations, after: momentOf(step, after) };
 }
 
-async function firstAfter(ctx: MutationCtx, old: Old, at: Position): Promise<Step | null> {
+async function nextRecord(ctx: MutationCtx, old: Old, at: Position): Promise<Step | null> {
   if (iterationOf(old, at) >= old.to) return null;
   const [same, further] = recordsAfter(ctx, old, at);
-  return (await same.first()) ?? (await further.first());
+  return (await firstAfter(at.after, same)) ?? (await further.first());
 }
 
 /** The records after a position: of its iteration, then of the iterations after it. */
@@ -108,7 +112,7 @@ function recordsAfter(ctx: MutationCtx, { run, iterations, to }: Old, at: Positi
         .eq("run", run)
         .eq("permanent", permanent)
         .eq("iterations", at.iterations)
-        .gt("_creationTime", at.createdAt),
+        .gte("_creationTime", at.after.time),
     ),
     records().withIndex("by_run_iterations", (q) =>
       q
