@@ -12,12 +12,12 @@ export type { Happening } from "./deployment/backend.js";
 export { CLASSES, D1024, type DeploymentClass, S16, S256 } from "./deployment/classes.js";
 export type { Commit, Conflict } from "./deployment/committer.js";
 export {
-  type Backup,
   Deployment,
   type DeploymentOptions,
   type Part,
   type Reference,
 } from "./deployment/deployment.js";
+export type { Backup } from "./deployment/backups.js";
 export { CallError, type FailureKind } from "./deployment/failure.js";
 export type { ActionFault, CallFault, Faults } from "./deployment/faults.js";
 export { type FunctionPath, textOf } from "./deployment/job.js";

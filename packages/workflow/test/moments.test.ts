@@ -4,7 +4,7 @@ import { expect, test } from "vitest";
 import { lookBelow } from "../src/component/core/descendants.js";
 import { removeOldIterations } from "../src/component/features/iterations.js";
 import { modules, schema } from "../src/test.js";
-import type { Doc, TableNames } from "./component.js";
+import type { Doc, Id, TableNames } from "./component.js";
 
 /* Transactions of one moment, or a clock that was put back, give documents one creation time. */
 
@@ -26,13 +26,10 @@ const app = {
 };
 
 /** @returns what puts a document into a table, at the same moment as all others. */
-async function momentOf(deployment: Deployment) {
-  return <Table extends TableNames>(table: Table, fields: Partial<Doc<Table>>) => {
-    const before = new Set(deployment.rows<Doc<Table>>("", table).map(({ _id }) => _id));
-    deployment.plant("", table, fields);
-    return deployment.rows<Doc<Table>>("", table).find(({ _id }) => !before.has(_id))!._id;
-  };
-}
+const planter =
+  (deployment: Deployment) =>
+  <Table extends TableNames>(table: Table, fields: Partial<Doc<Table>>) =>
+    deployment.plant("", table, fields) as Id<Table>;
 
 const run = {
   workflow: "tree",
@@ -44,7 +41,7 @@ const run = {
 
 test("[S105] one of two runs of one moment has not ended: what is above them stays", async () => {
   const deployment = await Deployment.of([app]);
-  const plant = await momentOf(deployment);
+  const plant = planter(deployment);
   const top = plant("runs", run);
   const parent = plant("steps", {
     run: top,
@@ -61,7 +58,7 @@ test("[S105] one of two runs of one moment has not ended: what is above them sta
 
 test("[S80] an iteration stays that can be undone, also if its record is not the first of its moment", async () => {
   const deployment = await Deployment.of([app]);
-  const plant = await momentOf(deployment);
+  const plant = planter(deployment);
   const top = plant("runs", { ...run, state: "running" });
   const step = { run: top, kind: "mutation", state: "completed", endedAt: 1 };
   const loop = plant("steps", {

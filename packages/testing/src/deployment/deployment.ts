@@ -6,6 +6,7 @@ import type { Document } from "../indexed/order.js";
 import type { Modules } from "../modules.js";
 import { answerInAction } from "./action-syscalls.js";
 import type { Backend, Happening } from "./backend.js";
+import { type Backup, bringBack, dropJobs, takeBackup } from "./backups.js";
 import { act, mutate, query } from "./calls.js";
 import { type DeploymentClass, S256 } from "./classes.js";
 import { Clock } from "./clock.js";
@@ -18,7 +19,7 @@ import type { FunctionPath, Job } from "./job.js";
 import { Permits } from "./permits.js";
 import { Draws } from "./random.js";
 import { Scheduler } from "./scheduler.js";
-import { JOBS, type Schema, Store, type StoredTable } from "./store.js";
+import { type Schema, Store } from "./store.js";
 import { answer, answerInTransaction } from "./syscalls.js";
 import { LIMITS, type Snapshot, Transaction } from "./transaction.js";
 
@@ -39,12 +40,6 @@ export interface Part {
   readonly path: string;
   readonly schema?: Schema;
   readonly modules: Modules;
-}
-
-/** All documents of a moment, and what was scheduled. */
-export interface Backup {
-  readonly tables: readonly (readonly [StoredTable, ReadonlyMap<string, Document>])[];
-  readonly jobs: readonly Job[];
 }
 
 const BEGINS = Date.UTC(2030, 0);
@@ -230,36 +225,26 @@ export class Deployment {
   /** Restores as from a backup: documents come back, scheduled functions do not. */
   restore(): void {
     this.crash();
-    this.scheduler.reset();
-    for (const { name, documents } of this.store.tables)
-      if (name === JOBS) for (const id of documents.documents.keys()) documents.set(id, undefined);
+    dropJobs(this.store, this.scheduler);
   }
 
   /** Returns what is there now, to be {@link bringBack brought back}. */
   backup(): Backup {
-    const tables = this.store.tables.map(
-      (table) => [table, new Map(table.documents.documents)] as const,
-    );
-    return { tables, jobs: this.scheduler.jobs };
+    return takeBackup(this.store, this.scheduler);
   }
 
   /** Part of a backup comes back, and the rest stays: the documents, or the scheduled functions. */
-  bringBack({ tables, jobs }: Backup, older: "documents" | "functions"): void {
+  bringBack(backup: Backup, older: "documents" | "functions"): void {
     this.crash();
-    for (const [{ name, documents }, before] of tables) {
-      if ((name === JOBS) !== (older === "functions")) continue;
-      for (const id of documents.documents.keys())
-        if (!before.has(id)) documents.set(id, undefined);
-      for (const [id, document] of before) documents.set(id, document);
-    }
-    if (older === "functions") this.scheduler.reset(jobs);
+    bringBack(this.scheduler, backup, older);
   }
 
-  /** Puts a document into a table, as if it had always been there. */
-  plant(component: string, name: string, fields: Record<string, unknown>): void {
+  /** Puts a document into a table, as if it had always been there. @returns its id. */
+  plant(component: string, name: string, fields: Record<string, unknown>): string {
     const { documents, number } = this.store.table(component, name);
     const _id = this.#backend.draws.id(number);
     documents.set(_id, { ...fields, _id, _creationTime: this.clock.now() });
+    return _id;
   }
 
   /** Changes documents by hand, as from the dashboard. */
