@@ -1,4 +1,4 @@
-import type { Deployment } from "@stepwise/testing";
+import { type Deployment, textOf } from "@stepwise/testing";
 import { type Load, measure, type Measured } from "./measure.js";
 
 /* Loads of works with limits: those of `apps/ours/convex/limited.ts`. */
@@ -210,6 +210,8 @@ export interface MeasuredLimits extends Measured {
   readonly idleMs: number;
   /** Of the works that are told apart, or of all: how long 19 of 20 waited at most, in ms. */
   readonly waitMs: number;
+  /** What completions read for each start of a work, lost attempts included. */
+  readonly documentsOfEnds: number;
 }
 
 interface Work {
@@ -266,6 +268,7 @@ class Watcher {
   tooMany = 0;
   idleMs = 0;
   runs = 0;
+  starts = 0;
   readonly #works = new Map<string, Work>();
   readonly #slots = new Map<string, string | undefined>();
   readonly #running = new Map<string, number>();
@@ -333,6 +336,7 @@ class Watcher {
   #take(slot: string, work: string | undefined): void {
     this.#slots.set(slot, work);
     if (work === undefined) return;
+    this.starts += 1;
     const permits = this.#permitsOf(work);
     for (const permit of permits) {
       this.#count(permit, 1);
@@ -380,6 +384,9 @@ class Watcher {
   }
 }
 
+/** What ends works, and starts those that follow them. */
+const COMPLETION = /^workpool\/complete:/;
+
 /** Measures a load with limits. Only Stepwise has them. */
 export async function measureLimits(
   load: Limited,
@@ -387,11 +394,17 @@ export async function measureLimits(
   conditions: readonly string[] = [],
 ): Promise<MeasuredLimits> {
   let watcher: Watcher | undefined;
+  let documents = 0;
   const measured = await measure(load, "ours", seed, conditions, (deployment) => {
     watcher = new Watcher(deployment, load);
+    deployment.onHappening((event) => {
+      if (event.what !== "ran" || !COMPLETION.test(textOf(event.path))) return;
+      const { usage, staleUsage } = event.transaction;
+      documents += usage.documentsRead + staleUsage.documentsRead;
+    });
   });
-  const { idleMs, waits, runs } = watcher!;
+  const { idleMs, waits, runs, starts } = watcher!;
   const tooMany = watcher!.tooMany + (load.runs === undefined ? 0 : Math.abs(runs - load.runs));
   const waitMs = waits.sort((a, b) => a - b)[Math.floor(0.95 * waits.length)] ?? 0;
-  return { ...measured, tooMany, idleMs, waitMs };
+  return { ...measured, tooMany, idleMs, waitMs, documentsOfEnds: documents / starts };
 }

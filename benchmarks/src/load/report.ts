@@ -4,11 +4,13 @@ import { LIMITED, type MeasuredLimits } from "./limited.js";
 import { LOADS } from "./loads.js";
 import type { Measured } from "./measure.js";
 
+type OfLimits = Omit<MeasuredLimits, keyof Measured>;
+
 /** What is said of one load, as `main.ts` prints it with `--json`. */
 export type Told = Omit<Measured, "exhausted" | "conflictsOf" | "failures" | "deployment"> &
-  Partial<Pick<MeasuredLimits, "tooMany" | "idleMs" | "waitMs">> & { readonly exhausted: number };
+  Partial<OfLimits> & { readonly exhausted: number };
 
-type Counted = Exclude<keyof Told, keyof Pick<MeasuredLimits, "tooMany" | "idleMs" | "waitMs">>;
+type Counted = Exclude<keyof Told, keyof OfLimits>;
 
 /** One measurement of the page. */
 export interface Asked {
@@ -95,6 +97,7 @@ function limitedRow(answers: Answers, name: string, seeds: readonly number[]): s
       ["exhausted", 0],
       ["calls", 1],
       ["documentsRead", 0],
+      ["documentsOfEnds", 0],
     ] as const
   ).map(([what, digits]) =>
     span(
@@ -123,6 +126,7 @@ function refusedRow(answers: Answers, name: string, seed: number): string {
 
 function span(all: readonly number[], digits: number): string {
   if (all.length === 0) return "not measured";
+  if (all.some(Number.isNaN)) return "–";
   const [least, most] = [Math.min(...all).toFixed(digits), Math.max(...all).toFixed(digits)];
   return least === most ? least : `${least}-${most}`;
 }
@@ -162,8 +166,8 @@ Batches of 1,000 come 5 times a second where there are 50,000 works or more. At 
 
 Stepwise only, on a pool of 50 unless a row says otherwise. [Limits](../docs/language.md#limits) hold for works of the pool and for steps of workflows alike.
 
-| load | refused | too many | idle ms | wait ms | conflicts each | used up | calls | documents |
-| --- | --- | --- | --- | --- | --- | --- | --- | --- |
+| load | refused | too many | idle ms | wait ms | conflicts each | used up | calls | documents | of ends |
+| --- | --- | --- | --- | --- | --- | --- | --- | --- | --- |
 ${Object.keys(LIMITED)
   .map((name) => limitedRow(answers, name, seeds))
   .join("\n")}
@@ -171,6 +175,7 @@ ${Object.keys(LIMITED)
 - _Too many_: starts at which more works ran than a limit says, or that a rate does not allow yet, checked at every commit; with \`collect\`, runs beyond the one that there is to be.
 - _Idle_: for how long at most a work could have started and did not, while a slot was free.
 - _Wait_: how long 19 of 20 works waited at most: those of the small teams, those of the free key, or else all.
+- _Of ends_: of the documents, those that the end of a work reads, which starts the next one. A work with two attempts ends twice.
 
 A work that gets a 429 has two attempts. Its conflicts come when the first of them holds the limit, which the others have read.
 
