@@ -54,6 +54,10 @@ const TABLE = {
       LEFT_TO_THE_APP: larger("gate", "is 6 on the smallest class"),
       MOST_BY_DEFAULT: larger("gate", "until something sets it"),
       LATE_BEGIN_MS: smaller("carriers", "a lone short work costs one execution more"),
+      REOPENED_AFTER_MS: smaller(
+        "mutation-bursts",
+        "none is refused, and each loses twice at most",
+      ),
     },
     "limits/buckets.ts": {
       CONTENDED_MS: larger("budgets", "the end books the difference, either way"),

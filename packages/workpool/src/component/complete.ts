@@ -22,7 +22,7 @@ export const complete = voidMutation(
 );
 
 /** How an end is reported. */
-interface Reporting extends Pick<core.Ended, "kept" | "calledAt"> {
+interface Reporting extends Pick<core.Ended, "kept" | "calledAt" | "ranHere"> {
   /** With others: a callback that throws may only lack room. Default: alone. */
   readonly isShared?: boolean;
 }

@@ -101,7 +101,8 @@ export const runMutation = voidMutation(vAttempt, async (ctx, { workId, attempt,
   // guard: own-work, else undefined
   const context = await removeWork(ctx, work);
   const outcome = await outcomeOf(() => runNested(ctx, work, args));
-  await endRemovedWork(ctx, { work, context, slot }, resultOf(outcome), attempt);
+  const how = { ranHere: true };
+  await endRemovedWork(ctx, { work, context, slot, how }, resultOf(outcome), attempt);
 });
 
 /** One of the works that are due last in a time; null if none is due then. */

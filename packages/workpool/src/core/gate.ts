@@ -56,6 +56,7 @@ export async function closeForMoment(ctx: MutationCtx, gate: Gate): Promise<void
 export async function openGate(ctx: MutationCtx, gate: Gate): Promise<void> {
   await ctx.db.patch("gate", gate._id, {
     open: true,
+    openedAt: Date.now(),
     closedAt: undefined,
     lanes: undefined,
     fair: undefined,
@@ -67,6 +68,14 @@ export async function openGate(ctx: MutationCtx, gate: Gate): Promise<void> {
 /** Says whether the gate may open if nothing waits: not too soon after it was closed. */
 export function mayOpen({ closedAt = -Infinity }: Gate): boolean {
   return Date.now() >= closedAt + CLOSED_AT_LEAST_MS;
+}
+
+/** Enqueues of one moment that have lost to a start try again for so long, and read the gate. */
+const REOPENED_AFTER_MS = 250;
+
+/** Says whether it was opened just before: then enqueues of that moment may still be in flight. */
+export function wasJustOpen({ openedAt = -Infinity }: Gate): boolean {
+  return Date.now() < openedAt + REOPENED_AFTER_MS;
 }
 
 /** Inserts the free slots numbered `from` up to, but without, `to`, that are not there. */

@@ -1,7 +1,7 @@
 import type { GenericId } from "convex/values";
 import type { Gate, Host, MutationCtx, Slot, Work } from "./context.js";
 import { isDrainLate, PAUSE_MS, readDrain, ringDrain, ringUnlessOn, stopDrain } from "./drain.js";
-import { LATE_BEGIN_MS, mayOpen, openGate } from "./gate.js";
+import { LATE_BEGIN_MS, mayOpen, openGate, wasJustOpen } from "./gate.js";
 import { giveBackUnused } from "./limits/lines.js";
 import { anyWaits, LARGE_POOL, leaveQueueAmong, leaveQueueFirst, seeQueueFor } from "./queue.js";
 import { isLeftToOwner, isOwned } from "./owners.js";
@@ -110,7 +110,7 @@ async function mayOpenAtEnd(
   gate: Gate,
   { freed, calledAt }: { freed: number; calledAt: number },
 ): Promise<boolean> {
-  if (Date.now() > calledAt + LATE_BEGIN_MS) return false;
+  if (wasJustOpen(gate) || Date.now() > calledAt + LATE_BEGIN_MS) return false;
   return (
     mayOpen(gate) || (await seeFreeSlots(ctx, host, gate)).length + freed >= gate.maxParallelism
   );

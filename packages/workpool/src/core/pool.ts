@@ -103,6 +103,8 @@ export interface Ended {
   readonly executes?: boolean | undefined;
   /** When the transaction was called for. Default: now. */
   readonly calledAt?: number | undefined;
+  /** Says whether the work has run in it: then it was called for at its start. Default: false. */
+  readonly ranHere?: boolean | undefined;
   /** No callback has run since the gate was read. Default: one may have. */
   readonly knowsGate?: boolean;
   /** An executor's report gives it: with the gate closed, the slot is put here, and stays held. */
@@ -148,7 +150,8 @@ async function goesOn(
   const lacksPlace = slot.number >= (await slotsWithPlace(ctx, host, gate));
   const executes =
     told.executes === true || (lacksPlace && (await isOwned(ctx, gate, slot.number)));
-  const ended = { ...told, executes };
+  const calledAt = told.ranHere === true ? slot.startedAt : told.calledAt;
+  const ended = { ...told, executes, calledAt };
   if (slot.startedTheWatch === true) poolTx(ctx).startedTheWatch = ended.work;
   const isFirst = gate.open || mayHandOver(slot);
   const handOvers = handOversOf(slot);

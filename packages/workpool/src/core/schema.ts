@@ -63,6 +63,8 @@ export const poolTables = {
     fair: v.optional(v.boolean()),
     /** When an enqueue closed it: it stays closed for a while. Absent if it may open at once. */
     closedAt: v.optional(v.number()),
+    /** When it was opened last; absent until then. */
+    openedAt: v.optional(v.number()),
   }),
 
   /**
