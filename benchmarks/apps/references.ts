@@ -7,5 +7,6 @@ export const steps = {
   actLarge: makeFunctionReference<"action", { ms: number; text: string }, string>("steps:actLarge"),
   actAtSecond: makeFunctionReference<"action", { n: number }, number>("steps:actAtSecond"),
   write: makeFunctionReference<"mutation", { n: number }, number>("steps:write"),
+  insert: makeFunctionReference<"mutation", { n: number }, number>("steps:insert"),
   read: makeFunctionReference<"query", { n: number }, number>("steps:read"),
 };

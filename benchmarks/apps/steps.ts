@@ -15,6 +15,15 @@ export const act = internalActionGeneric({ ...counts, handler: async (_ctx, { n 
 export const write = internalMutationGeneric({ ...counts, handler: async (_ctx, { n }) => n + 1 });
 export const read = internalQueryGeneric({ ...counts, handler: async (_ctx, { n }) => n + 1 });
 
+/** A mutation that leaves a row, by which it is counted. */
+export const insert = internalMutationGeneric({
+  ...counts,
+  handler: async (ctx, { n }) => {
+    await ctx.db.insert("done", { n });
+    return n + 1;
+  },
+});
+
 /** An action that is busy for `ms` of virtual time. */
 export const actFor = internalActionGeneric({
   args: { n: v.number(), ms: v.number() },

@@ -12,6 +12,7 @@ export const vWorks = v.object({
     v.literal("largeAction"),
     v.literal("settlingAction"),
     v.literal("mutation"),
+    v.literal("insertion"),
   ),
   count: v.number(),
   maxParallelism: v.number(),

@@ -3,7 +3,8 @@ import { basename, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { compile, formatDiagnostic, writeGenerated } from "@stepwise/codegen";
 import type { Counter, Part } from "@stepwise/testing";
-import { defineSchema } from "convex/server";
+import { defineSchema, defineTable } from "convex/server";
+import { v } from "convex/values";
 import { bundle, type Modules } from "./bundle.js";
 import { type Chain, chainDefinitions } from "./chain-definitions.js";
 
@@ -89,7 +90,7 @@ async function load(
     Object.fromEntries(functions.map((file) => [`./${file}`, imports[file]!])),
   );
   for (const component of components) component.modules = await loaded(component.modules);
-  const schema = defineSchema({});
+  const schema = defineSchema({ done: defineTable({ n: v.number() }) });
   return {
     parts: [
       { path: "", schema, modules },

@@ -74,6 +74,15 @@ export async function measure(
   const conflictsOf: Record<string, number> = {};
   const failures: Record<string, number> = {};
   const add = (to: Record<string, number>, key: string) => void (to[key] = (to[key] ?? 0) + 1);
+  const ended = () => {
+    counts.done += 1;
+    if (!load.toRest) counts.lastAt = clock.now();
+  };
+  // Mutations of the app leave a row each.
+  deployment.onCommit(({ writes }) => {
+    for (const { table, old } of writes)
+      if (table.component === "" && table.name === "done" && old === undefined) ended();
+  });
   deployment.onHappening((event) => {
     if (event.what === "began" || event.what === "committed") costs.executions += 1;
     else if (event.what === "ran") {
@@ -81,9 +90,8 @@ export async function measure(
       costs.documentsRead += usage.documentsRead + staleUsage.documentsRead;
       costs.bytesRead += usage.bytesRead + staleUsage.bytesRead;
     }
-    const isEnd = event.what === "ended" && ACTION.test(textOf(event.path));
-    if (isEnd) counts.done += 1;
-    if (load.toRest ? event.what === "committed" : isEnd) counts.lastAt = clock.now();
+    if (event.what === "ended" && ACTION.test(textOf(event.path))) ended();
+    if (load.toRest && event.what === "committed") counts.lastAt = clock.now();
     if (event.what === "conflict") {
       counts.conflicts += 1;
       const { table, index, commit } = event.with;

@@ -43,6 +43,8 @@ export const enqueue = internalMutationGeneric({
         return await pool.enqueueActionBatch(ctx, steps.actAtSecond, args, { ...options, retry });
       case "mutation":
         return await pool.enqueueMutationBatch(ctx, steps.write, args, options);
+      case "insertion":
+        return await pool.enqueueMutationBatch(ctx, steps.insert, args, options);
     }
   },
 });

@@ -1,1 +1,1 @@
-export { act, actAtSecond, actFor, actLarge, fail, read, write } from "../../steps.js";
+export { act, actAtSecond, actFor, actLarge, fail, insert, read, write } from "../../steps.js";
