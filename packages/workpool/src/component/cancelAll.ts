@@ -3,7 +3,7 @@ import { v } from "convex/values";
 import * as core from "../core/index.js";
 import { internal } from "./_generated/api.js";
 import type { Doc } from "./_generated/dataModel.js";
-import { internalMutation, type MutationCtx } from "./_generated/server.js";
+import { internalMutation, internalQuery, type MutationCtx } from "./_generated/server.js";
 import { endWork } from "./complete.js";
 import { continuation } from "./continuations.js";
 import { cancelDue } from "./delayed.js";
@@ -22,11 +22,21 @@ export async function cancelEverything(ctx: MutationCtx, limit = core.PAGE): Pro
     throw new Error(
       `cancelAll: limit is ${limit}: the size of a page must be a whole number from 1 to ${LARGEST_PAGE}`,
     );
+  // After the clock went back, works are newer than now.
+  const seen = await ctx.runQuery(internal.cancelAll.newest, {}, { useStaleSnapshot: true });
   // guard: newest-to-cancel, else Infinity
-  const upTo = await newestAtMost(ctx, Date.now());
+  const upTo = await newestAtMost(ctx, Math.max(Date.now(), seen));
   const next = await cancelPage(ctx, { cursor: null, upTo, limit });
   if (next !== null) await core.continueLater(ctx, host, internal.cancelAll.nextPage, next);
 }
+
+/** The time of the newest work. Read it stale, so that it conflicts with no enqueue. */
+export const newest = internalQuery({
+  args: {},
+  returns: v.number(),
+  handler: async (ctx): Promise<number> =>
+    (await ctx.db.query("works").order("desc").first())?._creationTime ?? 0,
+});
 
 export const nextPage = continuation<Page>(cancelPage);
 
