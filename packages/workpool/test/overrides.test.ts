@@ -35,6 +35,17 @@ function limited(ms = 1_000, slots = 10) {
   return { app, pool, made, enqueue, many, running, say, get };
 }
 
+test("[S199] a pause with an end at a fraction of a ms ends then, though nothing runs", async () => {
+  const { app, enqueue, say } = limited(100);
+  const until = Date.now() + 5_000.5;
+  await say((controls, ctx) => controls.pause(ctx, "maxParallelism" as "exports", { until }));
+  await enqueue("waits");
+  await app.drive(5_500);
+  expect(await app.labels("end")).toEqual(["waits"]);
+  await app.drive();
+  expect(await app.leftovers()).toEqual(NOTHING_LEFT);
+});
+
 describe("an override of a limit", () => {
   test("[S198] of all keys or of one holds beside what the code says, also of other numbers, until it is reset", async () => {
     const { app, made, enqueue, running, say } = limited();

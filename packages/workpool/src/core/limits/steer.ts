@@ -83,6 +83,8 @@ async function say(ctx: HostCtx, host: Host, config: Config, given: Given): Prom
   await applyConfig(ctx, host, config);
   const { limits, overrides = [] } = await ensureGate(ctx);
   check(given, limits);
+  // The clock has whole ms: what ends it would come before a fraction of one is over.
+  const until = given.until && Math.ceil(given.until);
   const others = overrides.filter(
     (each) => !isSame(each, given) || isPause(each) !== isPause(given) || each.isHold === true,
   );
@@ -91,9 +93,9 @@ async function say(ctx: HostCtx, host: Host, config: Config, given: Given): Prom
     throw new Error(
       `There are ${said.length} overrides and pauses of limits: a pool has at most ${MOST_IN_GATE}`,
     );
-  await put(ctx, host, [...others, { ...given, at: Date.now() }]);
-  if (given.until !== undefined)
-    await ctx.scheduler.runAt(given.until, host.functions.endOverrides, {});
+  const ends = until === undefined ? {} : { until };
+  await put(ctx, host, [...others, { ...given, ...ends, at: Date.now() }]);
+  if (until !== undefined) await ctx.scheduler.runAt(until, host.functions.endOverrides, {});
 }
 
 /** @throws if there is no such limit, key or number. */
