@@ -15,6 +15,7 @@ const MINUTE = 60_000;
 const hold = makeFunctionReference<"mutation">("manager:hold");
 const pauseAll = makeFunctionReference<"mutation">("manager:pauseAll");
 const override = makeFunctionReference<"mutation">("manager:override");
+const stepsOf = makeFunctionReference<"query">("runs:steps");
 const seenOf = makeFunctionReference<"query">("manager:seen");
 
 /** How many of those whose name begins so ran at most at once. */
@@ -118,6 +119,23 @@ describe("a limit of the config that a step names", () => {
     await expectNothingLeft();
   });
 
+  test("[S194] a run that is paused by the mutation that starts it has its place in the line when it is resumed", async () => {
+    await use.app.start("hurried", { name: "holds", ms: MINUTE });
+    await use.app.drive(async () => (await begun()).length === 1);
+    const paused = await use.app.t.mutation(async (ctx) => {
+      const input = { name: "paused", ms: 1_000 };
+      const runId: string = await ctx.runMutation(internal.runs.start, { name: "hurried", input });
+      await ctx.runMutation(internal.manager.pause, { runId });
+      return runId;
+    });
+    await use.app.start("hurried", { name: "next", ms: 1_000 });
+    await use.app.advance(1_000);
+    await use.app.t.mutation(internal.manager.resume, { runId: paused });
+    await use.app.drive();
+    expect(await begun()).toEqual(["begin holds", "begin paused", "begin next"]);
+    await expectNothingLeft();
+  });
+
   test("[S185] a step that has waited as long as it may fails as timed out, is not tried again, and says what it has waited for", async () => {
     await use.app.start("hurried", { name: "holds", ms: 20 * MINUTE });
     await use.app.drive(async () => (await begun()).length === 1);
@@ -134,6 +152,9 @@ describe("a limit of the config that a step names", () => {
         'timedOut waiting 1: Its action has waited for the limit "tenant" of "acme" as long as its `waitAtMost` allows',
     });
     expect(await use.app.status("hurried", other)).toMatchObject({ output: "other" });
+    const [waited] = (await use.app.t.query(stepsOf, { name: "hurried", runId: late })).page;
+    expect(waited).toMatchObject({ queuedMs: 5 * MINUTE, durationMs: 0 });
+    expect(waited).not.toHaveProperty("beganAt");
     await use.app.drive();
     expect(await begun()).toEqual(["begin holds", "begin other"]);
     await expectNothingLeft();

@@ -194,9 +194,9 @@ function entryOf(record: Record, definition: AnyDefinition): TimelineEntry {
 
 /** Returns how long each attempt of an action waited for a slot, and all of them. */
 function queueTimes(record: Record): Pick<TimelineEntry, "retries" | "queuedMs"> {
-  const { startedAt, endedAt, state, queuedAt, retries = [] } = record;
-  // One that was canceled in the queue has waited to its end.
-  const { beganAt = state === "canceled" ? endedAt : undefined } = record;
+  const { startedAt, endedAt, queuedAt, retries = [] } = record;
+  // One that never began has waited to its end.
+  const { beganAt = endedAt } = record;
   const waits: number[] = [];
   const wait = (from: number | undefined, to: number | undefined) => {
     if (from === undefined || to === undefined) return undefined;

@@ -18,6 +18,13 @@ export const status = internalQuery({
   handler: async (ctx, { name, runId }) => await workflow.status(ctx, named[name]!, runId),
 });
 
+export const steps = internalQuery({
+  args: { name: v.string(), runId: vRunId },
+  returns: v.any(),
+  handler: async (ctx, { name, runId }) =>
+    await workflow.steps(ctx, named[name]!, runId, { numItems: 9, cursor: null }),
+});
+
 export const cancel = internalMutation({
   args: { runId: vRunId },
   returns: v.boolean(),
