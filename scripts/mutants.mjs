@@ -10,6 +10,11 @@ export const GUARDS = [
     says: "a report comes from an older attempt",
     test: ["packages/workflow/test/adversarial.test.ts", "a report of an older attempt came late"],
   },
+  {
+    guard: "too-late",
+    says: "the time of a node was up while it was paused, and its action reports",
+    test: ["packages/workflow/test/deadlines.test.ts", "is up while it is paused"],
+  },
   { guard: "stale", says: "a cancel while fused mutations run" },
   { guard: "slot-of-running", says: "a cancel while an action runs" },
   { guard: "not-begun", says: "a cancel before the action has begun" },

@@ -186,3 +186,31 @@ test("[S105] a run is not removed while something under it is undone", async () 
     [],
   );
 });
+
+test("[S236] the time of a parent is up while it is paused and its handler runs: it recovers, whatever that gives", async () => {
+  const id = await use.app.start("handlesSlowly", {});
+  await use.app.advance(30_000);
+  await use.app.t.mutation(components.workflow.steering.pause, { run: { runId: id } });
+  await use.app.advance(120_000);
+  await use.app.t.mutation(components.workflow.steering.resume, { run: { runId: id } });
+  await use.app.drive();
+  expect(await use.app.status("handlesSlowly", id)).toMatchObject({
+    state: "completed",
+    output: "timedOut",
+  });
+  await use.app.expectNothingLeft();
+});
+
+test("[S147] the time of a parent is up while its handler waits for a slot: that never began", async () => {
+  await use.app.t.mutation(components.workflow.config.update, { maxParallelism: 0 });
+  const id = await use.app.start("handlesSlowly", {});
+  await use.app.advance(90_000);
+  expect(await use.app.status("handlesSlowly", id)).toMatchObject({ output: "timedOut" });
+  const page = { numItems: 9, cursor: null };
+  const steps = { name: "handlesSlowly", runId: id, page };
+  const told = (await use.app.t.query(internal.manager.steps, steps)) as { page: object[] };
+  const [handler] = told.page;
+  expect(handler).toMatchObject({ state: "timedOut", queuedMs: 60_000, durationMs: 0 });
+  expect(handler).not.toHaveProperty("beganAt");
+  await use.app.expectNothingLeft();
+});

@@ -14,7 +14,7 @@ import { pool } from "./core/poolHost.js";
 import { hasEnded, runWithId, runWithKey, workflowOf } from "./core/runs.js";
 import { cancelScheduled } from "./core/scheduled.js";
 import { loadScope, childOutput } from "./core/scope.js";
-import { isActive, stepRead, stepWithId } from "./core/steps.js";
+import { isActive, isTooLate, stepRead, stepWithId } from "./core/steps.js";
 import { insertTags, putTags } from "./core/tags.js";
 import { holderOf, takeTurn } from "./core/turns.js";
 import {
@@ -211,7 +211,7 @@ export const keep = publicMutation(
   async (ctx, { token, slot: id, report }) => {
     const step = await stepWithId(ctx, token.step);
     const slot = id as core.SlotId;
-    const isCurrent = step !== null && isActive(step, token);
+    const isCurrent = step !== null && isActive(step, token) && !isTooLate(step);
     let job;
     if (isCurrent) {
       await cancelScheduled(ctx, step);

@@ -17,6 +17,7 @@ import { logStep } from "./core/log.js";
 import { pool } from "./core/poolHost.js";
 import {
   isActive,
+  isTooLate,
   keyOf,
   loopAround,
   marksOf,
@@ -64,7 +65,9 @@ export async function settle(ctx: MutationCtx, settlement: Settlement): Promise<
   if (
     found === null ||
     // guard: token
-    !isActive(found, token)
+    !isActive(found, token) ||
+    // guard: too-late
+    (isTooLate(found) && !(await isOwnJob(ctx, found.job)))
   ) {
     if (found !== null) await bookLate(ctx, found, settlement);
     // An earlier attempt gave its slot back when the next was due, which may hold it by now.

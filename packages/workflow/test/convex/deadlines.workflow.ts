@@ -74,3 +74,15 @@ export const recoversInTime = defineWorkflow({ input: z.object({}) })
     maxIterations: 2,
   })
   .sleep("rest", "1d");
+
+/** Its handler is slower than the whole of it may be. */
+export const handlesSlowly = defineWorkflow({ input: z.object({}) }).parent("all", {
+  action: async () => {
+    await new Promise<void>((resolve) => setTimeout(resolve, 120_000));
+    return "handled";
+  },
+  children: () => [child(fails, {})],
+  finalize: { query: () => "summed" },
+  timeout: "1m",
+  recover: ({ kind }) => kind,
+});

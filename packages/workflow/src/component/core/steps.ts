@@ -59,6 +59,11 @@ export function isActive(step: Step, token: Token): boolean {
   );
 }
 
+/** Says whether the time of its node was up while it was paused: its action changes nothing more. */
+export function isTooLate({ paused, event }: Pick<Step, "paused" | "event">): boolean {
+  return paused === true && event?.kind === "failed" && event.error.kind === "timedOut";
+}
+
 export function hasNotEnded(step: Pick<Step, "state">): boolean {
   return ACTIVE_STATES.some((state) => state === step.state);
 }

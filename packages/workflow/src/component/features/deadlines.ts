@@ -1,14 +1,14 @@
-import { cancelPending, isOwnJob } from "@stepwise/workpool/core";
+import { isOwnJob } from "@stepwise/workpool/core";
 import { v } from "convex/values";
 import type { StepError } from "../../definition/context.js";
 import { durationText } from "../../rules.js";
 import { voidMutation } from "../core/continuations.js";
 import type { Doc, MutationCtx, Step } from "../core/documents.js";
-import { isInPool, isParent } from "../core/kinds.js";
+import { isParent } from "../core/kinds.js";
 import { errorOf, workflowOf } from "../core/runs.js";
 import { activeSteps, stepRead, tokenOf } from "../core/steps.js";
 import { startWork } from "../engine/starting.js";
-import { withdraw } from "../engine/closing.js";
+import { stopStep } from "../engine/closing.js";
 import { isUnder, lift, rearmDeadline, scheduleCheck } from "../engine/deadlineTimer.js";
 import { enterStep, scheduleEntry } from "../engine/entry.js";
 import { endRun } from "./ending.js";
@@ -54,10 +54,7 @@ async function failNode(ctx: MutationCtx, deadline: Doc<"deadlines">, error: Ste
   await lift(ctx, deadline);
   if (isParent(step)) await failWith(ctx, step, error);
   else {
-    const now = Date.now();
-    if (step.job !== undefined) await cancelPending(ctx, step.job);
-    const { beganAt = now } =
-      isInPool(step) && step.job === undefined ? await withdraw(ctx, step._id) : {};
+    const beganAt = await stopStep(ctx, step);
     const event = { kind: "failed" as const, error, beganAt };
     if (step.paused === true) await scheduleEntry(ctx, step, { event });
     else await enterStep(ctx, tokenOf(step), { event });
