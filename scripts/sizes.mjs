@@ -35,7 +35,7 @@ const modulesOf = (name) =>
 const entries = [
   ["@stepwise/workflow", [dist("workflow", "index.js")], 60],
   ["@stepwise/workflow/runtime", [dist("workflow", "runtime/index.js")], 88],
-  ["@stepwise/workflow, the component", modulesOf("workflow"), 262],
+  ["@stepwise/workflow, the component", modulesOf("workflow"), 263],
   ["@stepwise/workpool", [dist("workpool", "client/index.js")], 19],
   ["@stepwise/workpool, the component", modulesOf("workpool"), 140],
 ];
