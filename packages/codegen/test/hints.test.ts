@@ -31,3 +31,13 @@ test("waiting twice for one event is offered anyOf", async () => {
     { code: "SW1011", hint: expect.stringContaining("anyOf: { approval: schema }") },
   ]);
 });
+
+test("[S245] an option that another node has is taken for the one that is missing here", async () => {
+  expect(await found(".parent('p', { child: () => [] })")).toMatchObject([
+    { code: "SW1213", hint: "did you mean `children` where it has `child`?" },
+  ]);
+  const match = "match('m', { on: () => 1, cases: { a: (b) => b } })";
+  expect(await found(`.${match}`)).toMatchObject([
+    { code: "SW1213", hint: "did you mean `of` where it has `on`?" },
+  ]);
+});

@@ -198,6 +198,7 @@ const alike: Readonly<Partial<Record<string, string>>> = {
   cases: "branches",
   branches: "cases",
   items: "of",
+  child: "children",
 };
 
 /** The option that was meant by a name that is none. */
