@@ -202,7 +202,7 @@ describe("[S162] they are children", () => {
 });
 
 describe("[S163] they are inside their run", () => {
-  test("no list shows them but that of the node's children, and the run's timeline has the node alone", async () => {
+  test("only lists of children show them, and the run's timeline has the node alone", async () => {
     const id = await use.app.start("listed", video());
     await use.app.drive();
     const page = { numItems: 50, cursor: null };
@@ -212,6 +212,7 @@ describe("[S163] they are inside their run", () => {
         filter,
       })) as unknown as Page<ListedRun>;
     expect((await list({ workflow: "listed" })).page.map(({ runId }) => runId)).toEqual([id]);
+    expect((await list({ workflow: "listed", children: true })).page).toHaveLength(5);
     const timeline = async (runId: string) =>
       (await use.app.t.query(internal.manager.steps, {
         name: "listed",

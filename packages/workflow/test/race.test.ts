@@ -41,6 +41,15 @@ describe("[S168] the first case that ends well wins", () => {
     await use.app.expectNothingLeft();
   });
 
+  test("one that has not begun by then never does", async () => {
+    const id = await use.app.start("raceAtOnce", {});
+    await use.app.drive();
+    expect(await use.app.status("raceAtOnce", id)).toMatchObject({ output: { case: "one" } });
+    expect(await casesOf(id)).toEqual(["one completed", "two canceled"]);
+    expect(await use.app.log()).toEqual(["one"]);
+    await use.app.expectNothingLeft();
+  });
+
   test("[S251] one that fails is out, and its errors are in those of a race of which all fail", async () => {
     const output = await use.app.output("contested", { fails: ["fast"] });
     expect(output).toEqual({ case: "slow one", output: "in time" });

@@ -67,6 +67,20 @@ export const contested = defineWorkflow({ input: contest })
     },
   });
 
+/** Each case ends in the transaction in which it begins. */
+export const raceAtOnce = defineWorkflow({ input: z.object({}) }).race("first", {
+  cases: {
+    one: (b) =>
+      b.step("said", {
+        mutation: async (ctx) => void (await ctx.db.insert("log", { text: "one" })),
+      }),
+    two: (b) =>
+      b.step("said", {
+        mutation: async (ctx) => void (await ctx.db.insert("log", { text: "two" })),
+      }),
+  },
+});
+
 /** The case that loses has done as much as is said. */
 export const wornRace = defineWorkflow({ input: z.object({ rounds: z.number() }) }).race("first", {
   cases: {

@@ -746,7 +746,7 @@ describe("branches and items", () => {
     });
     c.parallel("x", {
       branches: { left: (inner) => inner.step("y", { query: () => 1 }) },
-      // @ts-expect-error 'tollerate' does not exist in type
+      // @ts-expect-error Did you mean to write 'tolerate'?
       tollerate: "all",
     });
   });
