@@ -125,6 +125,35 @@ test("[S168] a node that is removed inside a case takes the case out of the race
   );
 });
 
+test("[S263] a race that recovers does not stop its run: check says so, also of a branch and an item", async () => {
+  const recover = `, recover: () => ({ case: "none", output: "made good" })`;
+  const before = app(race([fails("slow", 4), ends("quick", 2)], recover) + LAST);
+  const now = app(race([fails("slow", 4)], recover) + LAST);
+  expect(await verdictOf(before, now)).toEqual([
+    "first.quick stops: the case is removed: runs that are in it stop; its case is then out of the race, and if no other case wins, `recover` gives the output",
+  ]);
+  expect(await endsUnder(before, now, 1)).toMatchObject(
+    completed({ case: "none", output: "made good" }),
+  );
+  const node = { all: `branches: { one: (b) => b`, each: `of: () => [1], body: (b) => b` };
+  for (const [at, ended] of [
+    ["all", ` }`],
+    ["each", ``],
+  ] as const) {
+    const kind = at === "all" ? "parallel" : "each";
+    const of = (inner: string) =>
+      app(`.${kind}("first", { ${node[at]}${inner}${ended}, recover: () => "made good" })` + LAST);
+    const [rests, sleeps] = [
+      of(`.sleep("rest", "4h").step("made", { query: () => 1 })`),
+      of(`.step("made", { query: () => 1 })`),
+    ];
+    expect((await verdictOf(rests, sleeps))[0]).toContain(
+      "runs that are at it stop; the node has then failed, and its `recover` gives the output; those",
+    );
+    expect(await endsUnder(rests, sleeps, 1)).toMatchObject(completed("made good"));
+  }
+});
+
 test(
   "[S168] another `first` holds for races that begin; check says so of those that have begun",
   { tags: ["large"] },

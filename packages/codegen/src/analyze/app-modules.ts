@@ -29,7 +29,14 @@ export class Module {
     readonly source: TypeScript.SourceFile,
     readonly imports: ReadonlyMap<string, Import>,
     readonly reexports: readonly Reexport[] = [],
+    readonly given: ReadonlyMap<string, Declared> = new Map(),
   ) {}
+
+  /** The same file inside a function, whose parameter stands for what is given. */
+  inside(parameter: string, given: Declared): Module {
+    const all = new Map([...this.given, [parameter, given]]);
+    return new Module(this.file, this.source, this.imports, this.reexports, all);
+  }
 
   declared(name: string): TypeScript.Node | undefined {
     return valuesIn(this.source).get(name);
@@ -66,7 +73,8 @@ export class AppModules {
    */
   find(name: string, module: Module): Declared | undefined {
     const node = module.declared(name);
-    if (node !== undefined) return { node, module };
+    const own = module.given.get(name) ?? (node && { node, module });
+    if (own !== undefined) return own;
     const from = module.imports.get(name);
     return from && this.#declared(this.#places(from.imported, module.file, from.module));
   }

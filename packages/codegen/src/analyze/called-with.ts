@@ -1,11 +1,14 @@
 import { type Node, ts, type TypeScript } from "../typescript.js";
-import { isAsync, isFunctionNode, parametersOf, stringOf, unwrap } from "./functions.js";
+import { isAsync, isFunctionNode, keyText, parametersOf } from "./functions.js";
+import { readOption, stringOf, unwrap } from "./functions.js";
 
 /* What a function of a schema makes of one value, such as of one that is missing. */
 
 /** A value that is seen. */
 export interface Seen {
   readonly value: unknown;
+  /** The object or the list that it is. Default: it is none, or not seen. */
+  readonly written?: Node;
 }
 
 /** Stands for any value but `undefined` and `null`. */
@@ -17,17 +20,50 @@ export function calledWith(fn: Node, value: unknown): Seen | undefined {
   if (!isFunctionNode(fn) || fn.body === undefined || isAsync(fn)) return undefined;
   const names = new Map<string, Seen | undefined>();
   const [parameter] = parametersOf(fn);
-  if (parameter !== undefined && ts.isIdentifier(parameter.name)) {
-    const { initializer } = parameter;
-    const isFilled = value === undefined && initializer !== undefined;
-    names.set(parameter.name.text, isFilled ? seen(initializer, names) : { value });
-  }
+  if (parameter !== undefined) bind(parameter, { value }, names);
   if (!ts.isBlock(fn.body)) return seen(fn.body, names);
   const returned = returnedBy(fn.body.statements, names);
   return returned === "nothing" ? { value: undefined } : returned;
 }
 
 type Names = Map<string, Seen | undefined>;
+
+type Binding = TypeScript.ParameterDeclaration | TypeScript.BindingElement;
+
+/** Gives its value to a name, or to each name of a pattern; undefined if it is not seen. */
+function bind(
+  { name, initializer }: Pick<Binding, "name" | "initializer">,
+  given: Seen | undefined,
+  names: Names,
+): void {
+  const isFilled = initializer !== undefined && given !== undefined && given.value === undefined;
+  const value = isFilled ? seen(initializer, names) : given;
+  if (ts.isIdentifier(name)) names.set(name.text, value);
+  else
+    for (const [at, part] of name.elements.entries())
+      if (ts.isBindingElement(part)) bind(part, partOf(value?.written, part, at, names), names);
+}
+
+/** Returns what a pattern takes of an object or a list. */
+function partOf(
+  whole: Node | undefined,
+  { propertyName, name, dotDotDotToken }: TypeScript.BindingElement,
+  at: number,
+  names: Names,
+): Seen | undefined {
+  if (whole === undefined || dotDotDotToken !== undefined) return undefined;
+  const parts = ts.isArrayLiteralExpression(whole)
+    ? whole.elements.map((value, at) =>
+        ts.isSpreadElement(value) ? undefined : { name: at, value },
+      )
+    : ts.isObjectLiteralExpression(whole)
+      ? whole.properties.map((each) => readOption(each))
+      : [undefined];
+  const key = ts.isArrayLiteralExpression(whole) ? at : keyText(propertyName ?? name);
+  if (key === undefined || parts.includes(undefined)) return undefined;
+  const part = parts.findLast((each) => each?.name === key);
+  return part === undefined ? { value: undefined } : seen(part.value, names);
+}
 
 function returnedBy(
   statements: readonly TypeScript.Statement[],
@@ -38,7 +74,7 @@ function returnedBy(
       return statement.expression === undefined ? "nothing" : seen(statement.expression, names);
     if (ts.isVariableStatement(statement)) {
       for (const { name, initializer } of statement.declarationList.declarations)
-        if (ts.isIdentifier(name)) names.set(name.text, initializer && seen(initializer, names));
+        bind({ name }, initializer && seen(initializer, names), names);
       continue;
     }
     const isTrue = ts.isIfStatement(statement)
@@ -65,9 +101,12 @@ function seen(expression: Node, names: Names): Seen | undefined {
   if (ts.isVoidExpression(node)) return { value: undefined };
   if (ts.isIdentifier(node))
     return node.text === "undefined" ? { value: undefined } : names.get(node.text);
-  if (ts.isObjectLiteralExpression(node) || ts.isTemplateExpression(node)) return { value: some };
+  if (ts.isTemplateExpression(node)) return { value: some };
+  if (ts.isObjectLiteralExpression(node)) return { value: some, written: node };
   if (ts.isArrayLiteralExpression(node))
-    return node.elements.every((each) => !isMissing(inside(each))) ? { value: some } : undefined;
+    return node.elements.every((each) => !isMissing(inside(each)))
+      ? { value: some, written: node }
+      : undefined;
   if (ts.isConditionalExpression(node)) {
     const isTrue = truthOf(inside(node.condition));
     return isTrue === undefined ? undefined : inside(isTrue ? node.whenTrue : node.whenFalse);

@@ -2,7 +2,7 @@ import { type Node, ts, type TypeScript } from "../typescript.js";
 import type { Fields } from "../plan/schema.js";
 import type { AppModules, Declared, Module } from "./app-modules.js";
 import { calledWith, type Seen, some } from "./called-with.js";
-import { isFunctionNode, readOption, returnedBy } from "./functions.js";
+import { isFunctionNode, parametersOf, readOption, returnedBy } from "./functions.js";
 import type { DefinitionFile } from "./parser.js";
 import { hashOfSource, moduleOf } from "./tokens.js";
 
@@ -143,6 +143,7 @@ function fieldText(schema: Declared, modules: AppModules, flag = "", depth = 0):
       return next(inner, flag || (isTaken ? "" : "="));
     }
     if (/^(optional|exactOptional)$/.test(method)) return next(inner, flag || "?");
+    if (/^(readonly|brand)$/.test(method)) return next(inner, flag);
     if (!isOfLibrary && /^(describe|meta|register|clone)$/.test(method)) return next(inner, flag);
   }
   const isLoose = parsed(schema, undefined, modules, true) !== undefined;
@@ -189,6 +190,10 @@ function parsed(
     );
     return parts.map((part) => through(part)).find((found) => found !== undefined);
   }
+  if (is(/^apply$/) && then !== undefined) {
+    const made = applied({ node: of, module }, { node: then, module }, modules);
+    return made === undefined ? fits : parsed(made, value, modules, isAbsent, depth + 1);
+  }
   if (is(/^lazy$/)) return inner && isFunctionNode(inner) ? through(returnedBy(inner)) : fits;
   if (is(/^preprocess$/)) return through(then, called(inner), false);
   if (is(/^transform$/) && isOfLibrary) return called(inner);
@@ -196,6 +201,15 @@ function parsed(
   if (first === undefined) return fits;
   if (is(/^codec$/)) return { value: some };
   return is(/^pipe$/) ? through(then, first, false) : called(then, first);
+}
+
+/** Returns what a function makes of a schema, if it does nothing else. */
+function applied(schema: Declared, by: Declared, modules: AppModules): Declared | undefined {
+  const { node: fn, module } = valueOf(by, modules);
+  const [parameter] = isFunctionNode(fn) ? parametersOf(fn) : [];
+  const node = isFunctionNode(fn) ? returnedBy(fn) : undefined;
+  if (parameter === undefined || !ts.isIdentifier(parameter.name)) return undefined;
+  return node && { node, module: module.inside(parameter.name.text, schema) };
 }
 
 /** What an expression is without parentheses and types, or what the name in it stands for. */

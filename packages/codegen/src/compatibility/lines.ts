@@ -133,11 +133,16 @@ function linesOf(nodes: readonly NodeThen[], of: Omit<Line, "nodes"> = top): Lin
  * @param around the same of what its node is in
  */
 function endsIn(node: NodeThen, around: string | undefined): string | undefined {
-  if (!hasRivals(node))
-    return "tolerate" in node.options ? "; it counts as failed for `tolerate`" : around;
+  const recovers = node.stages.some(({ recover }) => recover !== undefined);
+  if (!hasRivals(node)) {
+    if ("tolerate" in node.options) return "; it counts as failed for `tolerate`";
+    return recovers ? "; the node has then failed, and its `recover` gives the output" : around;
+  }
   if (node.options["first"] === "any") return "; its case has then failed, which may win the race";
+  const out = "; its case is then out of the race, and";
+  if (recovers) return `${out} if no other case wins, \`recover\` gives the output`;
   const all = around === undefined ? "run stops" : "race fails";
-  return `; its case is then out of the race, and the ${all} if no other case wins${around ?? ""}`;
+  return `${out} the ${all} if no other case wins${around ?? ""}`;
 }
 
 const top = { stored: "", inside: "" };
