@@ -54,7 +54,7 @@ test.each([
     const [first, second] = [
       ...new Set(diagnostics.map(({ place, code }) => `${place.file} ${code}`)),
     ];
-    expect([first, second ?? first]).toContain("b.workflow.ts SW1003");
+    expect([first, second ?? first]).toContain("b.workflow.ts SW1004");
     if (second !== undefined) expect(first).toMatch(/^a\.workflow\.ts SW(1901|1005)$/);
     expect(diagnostics.every(({ place }) => place.line > 0)).toBe(true);
   },
@@ -77,7 +77,7 @@ test.each([
     ]);
     expect(diagnostics.map(({ place, code }) => `${place.file}:${place.line} ${code}`)).toEqual([
       "a.workflow.ts:5 SW1901",
-      "b.workflow.ts:3 SW1003",
+      "b.workflow.ts:3 SW1004",
     ]);
   },
 );

@@ -146,7 +146,7 @@ test.each([
     await put("wrong.workflow.ts", define("wrong", "class"));
     await each.make();
     const { diagnostics, files } = await compile({ functionsDir });
-    expect(diagnostics.map(({ code }) => code).sort()).toEqual(["SW1003", "SW1906"]);
+    expect(diagnostics.map(({ code }) => code).sort()).toEqual(["SW1004", "SW1906"]);
     const found = diagnostics.find(({ code }) => code === "SW1906");
     expect(found?.place).toMatchObject({ file: each.file, line: 1, column: 1 });
     expect(found?.message).toContain(`${each.file} cannot be read: `);

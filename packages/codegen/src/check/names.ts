@@ -58,7 +58,7 @@ function problemOf(name: string, what: "workflow" | "node"): Problem | undefined
   }
   if (reservedWords.has(name)) {
     const message = `${quoted} is a reserved word of JavaScript, so it cannot be the name of a ${what}`;
-    return ["reservedWord", message, `choose another name, such as "${name}It"`];
+    return ["reservedName", message, `choose another name, such as "${name}It"`];
   }
   const reserved = what === "node" ? reservedForNodes : reservedForWorkflows;
   // A workflow's name is that of a file too, and macOS and Windows do not tell files apart by case.

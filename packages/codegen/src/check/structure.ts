@@ -49,7 +49,7 @@ function checkBodies({ nodes }: WorkflowPlan): Diagnostic[] {
       const message = `${label} has no nodes, so ${what} would do nothing`;
       const where = isOfLoop ? "body: " : "";
       const hint = `add one: \`${where}(b) => b.step(…)\`; its last node gives the ${gives}`;
-      return diagnostic("emptyBody", place, message, hint);
+      return diagnostic("noNodes", place, message, hint);
     });
 }
 

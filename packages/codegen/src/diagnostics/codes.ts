@@ -10,8 +10,7 @@ const warning = (code: string, title: string): Code => ({ code, severity: "warni
 /** Every problem the compiler can report. A code is never used again: a gap is an old one. */
 export const codes = {
   notAnIdentifier: error("SW1002", "a name is not an identifier"),
-  reservedWord: error("SW1003", "a name is a reserved word of JavaScript"),
-  reservedName: error("SW1004", "a name is reserved by Stepwise"),
+  reservedName: error("SW1004", "a name is reserved"),
   nameTooLong: error("SW1005", "a generated name would be longer than Convex allows"),
   duplicateNode: error("SW1006", "two nodes have the same name"),
   duplicateWorkflow: error("SW1007", "two workflows have the same name"),
@@ -24,12 +23,11 @@ export const codes = {
 
   computedChain: error("SW1101", "the structure of a workflow is computed"),
   notExported: error("SW1102", "a workflow is not exported under one name"),
-  noNodes: error("SW1105", "a workflow has no nodes"),
+  noNodes: error("SW1105", "a workflow or a body has no nodes"),
   afterFinalize: error("SW1106", "a node follows finalize, or an end"),
   finalizeInBody: error("SW1109", "a finalize is inside another node"),
   noCases: error("SW1110", "a branch or a race has no cases, or a parallel no branches"),
   misusedDefine: error("SW1114", "defineWorkflow is not called as it is imported"),
-  emptyBody: error("SW1113", "a body or a branch is empty"),
 
   unknownNode: error("SW1201", "an unknown kind of node"),
   unreadableOptions: error("SW1203", "the options of a node cannot be read"),

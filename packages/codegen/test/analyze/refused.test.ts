@@ -41,8 +41,8 @@ test.each([
     expect(known).toContain(code);
     const isCutShort = code === "SW1101" && !text.includes("let");
     const others = [
-      "SW1003",
-      "SW1003",
+      "SW1004",
+      "SW1004",
       "SW1211",
       "SW1212",
       "SW1212",

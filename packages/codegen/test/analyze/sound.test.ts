@@ -199,5 +199,5 @@ test("an error in the config leaves what holds for all workflows as it is", asyn
 test("one structural error does not hide the others of its definition", async () => {
   const text = `${head}export const flow = defineWorkflow({ input })?.step("a", { on: 1, query: () => 1 })["sleep"]("b", 1).step("return", { query: () => 1 }).step("a", { query: () => 1 });`;
   const { diagnostics } = await compileSources([{ file: "a.workflow.ts", text }]);
-  expect(diagnostics.map(({ code }) => code)).toEqual(["SW1101", "SW1003"]);
+  expect(diagnostics.map(({ code }) => code)).toEqual(["SW1101", "SW1004"]);
 });
