@@ -1,6 +1,5 @@
 import { existsSync } from "node:fs";
 import { join } from "node:path";
-import { isDeepStrictEqual } from "node:util";
 import {
   type CompileOptions,
   Compiler,
@@ -10,7 +9,7 @@ import {
   WriteRefused,
   type Written,
 } from "../compile.js";
-import { discover } from "../discover/discover.js";
+import { discover, type SourceText } from "../discover/discover.js";
 import { refsState } from "../git/refs.js";
 import { displayPath, functionsFolder, inFolder, UsageError } from "./functions-folder.js";
 import { generateWatch } from "./generate-watch.js";
@@ -104,8 +103,12 @@ export async function generate(options: GenerateOptions, terminal: Terminal): Pr
 /** Compiles what is on the disk at the end: a definition may be saved while the compiler loads. */
 async function compileLatest(options: CompileOptions): Promise<CompileResult> {
   const compiler = new Compiler({ once: true });
-  const isLatest = ({ sources }: CompileResult) =>
-    isDeepStrictEqual(sources, discover(options.functionsDir));
+  const isLatest = ({ sources }: CompileResult) => {
+    const now = discover(options.functionsDir);
+    const isSame = ({ file, text, origin }: SourceText, at: number) =>
+      now[at]?.file === file && now[at].text === text && now[at].origin === origin;
+    return now.length === sources.length && sources.every(isSame);
+  };
   let result = await compiler.compile(options);
   for (let again = 0; again < 3 && !isLatest(result); again++)
     result = await compiler.compile(options);

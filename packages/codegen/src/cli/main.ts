@@ -12,9 +12,11 @@ for (const stream of [process.stdout, process.stderr]) {
 }
 
 const folder = workingFolder();
+const words = process.argv.slice(2);
+const asked = questionIn(words);
 // Everything else, commands and libraries alike, is loaded only when there is something to do.
-if (folder !== undefined && !(await answerUnchanged(process.argv.slice(2), folder)))
-  await (await import("./program.js")).main();
+if (folder !== undefined && !(asked !== undefined && (await answerUnchanged(asked, folder))))
+  await (await import("./act.js")).act(words, asked);
 
 /** Undefined, which is said, when it has been removed since the shell went into it. */
 function workingFolder(): string | undefined {
@@ -30,9 +32,7 @@ function workingFolder(): string | undefined {
 }
 
 /** Answers `generate` and `check` if nothing has changed, before anything slow is loaded. */
-async function answerUnchanged(args: readonly string[], cwd: string): Promise<boolean> {
-  const asked = questionIn(args);
-  if (asked === undefined) return false;
+async function answerUnchanged(asked: Question, cwd: string): Promise<boolean> {
   const started = performance.now();
   let functionsDir: string;
   let last: LastCompile | undefined;
@@ -64,8 +64,14 @@ async function answerUnchanged(args: readonly string[], cwd: string): Promise<bo
   return true;
 }
 
+export interface Question {
+  readonly command: "generate" | "check";
+  readonly dir: string | undefined;
+  readonly json: boolean;
+}
+
 /** A plain `generate` or `check`; undefined for anything that needs a closer look. */
-function questionIn(args: readonly string[]) {
+function questionIn(args: readonly string[]): Question | undefined {
   const options = { dir: { type: "string" }, json: { type: "boolean" } } as const;
   try {
     const { values, positionals } = parseArgs({ args: [...args], options, allowPositionals: true });

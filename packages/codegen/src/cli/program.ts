@@ -1,35 +1,10 @@
-import { Command, CommanderError, InvalidArgumentError, Option } from "commander";
-import { afterwards } from "../cache/afterwards.js";
+import { Command, InvalidArgumentError, Option } from "commander";
 import { suggestion } from "../diagnostics/nearest.js";
 import { printable } from "../diagnostics/printable.js";
 import { compilerVersion } from "../version.js";
 import { UsageError } from "./functions-folder.js";
 import type { RunOptions } from "./run.js";
-import { printTo, processTerminal, type Terminal } from "./terminal.js";
-
-/** Errors that say all there is to say. For any other, the stack helps to find the fault. */
-const expected = /^(UsageError|WriteRefused|WriteFailed|PlanUnreadable|Unreadable|GitFailed)$/;
-
-/** Does what this process was started for, and reports what went wrong. */
-export async function main(): Promise<void> {
-  const terminal = processTerminal();
-  const { err } = printTo(terminal);
-  try {
-    await runProgram(terminal, process.argv.slice(2));
-    for (const act of afterwards) act();
-  } catch (error) {
-    // Commander has printed its message already.
-    terminal.exitCode = error instanceof CommanderError ? error.exitCode : 1;
-    if (error instanceof Error && expected.test(error.name)) err(error.message);
-    else if (!(error instanceof CommanderError)) {
-      err(
-        "This is a bug in workflow-codegen. Please report it with the definition that caused it:",
-      );
-      err(error instanceof Error && error.stack !== undefined ? error.stack : String(error));
-    }
-  }
-  process.exitCode = terminal.exitCode;
-}
+import type { Terminal } from "./terminal.js";
 
 /** Does what the words of a command line say; options may stand before the command too. */
 export async function runProgram(terminal: Terminal, words: readonly string[]): Promise<void> {
