@@ -186,7 +186,7 @@ describe("when works wait", () => {
     deployment.at(0, () => enqueue(0, 10, 300));
     deployment.at(100, () => deployment.mutation("calls:size", { bytes }));
     await deployment.drive();
-    expect(events("ended")).toHaveLength(11);
+    expect(events("ended").map(({ label }) => label)).toEqual(Array(11).fill("success"));
     expect(times("worker:runAction")).toBe(own);
     atRest();
   });
@@ -348,6 +348,8 @@ describe("canceling", () => {
       });
     await deployment.drive();
     expect(canceled).toBeDefined();
+    const jobs = rows("_scheduled_functions").filter(({ name }) => /executor/.test(name));
+    expect(jobs.filter(({ state }) => state.kind === "canceled")).toEqual([]);
     const gone = `${4 + ids.indexOf(canceled!)}`;
     expect(events("start").map(({ label }) => label)).not.toContain(gone);
     expect(

@@ -86,6 +86,15 @@ describe("a RetryAfter that holds a limit", () => {
     expect(await app.leftovers()).toEqual(NOTHING_LEFT);
   });
 
+  test("[S212] does not count, also once an attempt has failed that does", async () => {
+    const { app, enqueue, attempts } = held();
+    const retry = { maxAttempts: 3, initialBackoffMs: 10, base: 1 };
+    await enqueue("held", { openai: true }, { times: 9, holds: "openai", upTo: 2 }, { retry });
+    await app.drive();
+    expect(await attempts()).toHaveLength(2 + 3);
+    expect(await app.leftovers()).toEqual(NOTHING_LEFT);
+  });
+
   test("[S212] leaves a pause of an operator alone", async () => {
     const { app, pool, enqueue, attempts } = held();
     await enqueue("first", { openai: true }, { times: 1, holds: "openai" });

@@ -184,6 +184,22 @@ describe("a pause of a limit", () => {
     expect(await app.leftovers()).toEqual(NOTHING_LEFT);
   });
 
+  test("[S198] stays after a reset, and other numbers stay after a resume", async () => {
+    const { app, many, running, say } = limited();
+    const override = async () =>
+      await say((controls, ctx) => controls.override(ctx, "exports", { total: 1 }));
+    await override();
+    await say((controls, ctx) => controls.pause(ctx, "exports"));
+    await many(3, { exports: true });
+    await say((controls, ctx) => controls.reset(ctx, "exports"));
+    expect(await running()).toBe(0);
+    await override();
+    await say((controls, ctx) => controls.resume(ctx, "exports"));
+    expect(await running()).toBe(1);
+    await app.drive();
+    expect(await app.leftovers()).toEqual(NOTHING_LEFT);
+  });
+
   test("[S198] with works in the queue sends them back to their line at their turn", async () => {
     const { app, pool, enqueue, many, say } = limited(1_000);
     await many(10);

@@ -57,6 +57,19 @@ describe("retries", () => {
     expect(made).toHaveLength(attempts);
   });
 
+  test("a RetryAfter says when the next attempt comes", async () => {
+    const app = new TestApp();
+    const retry = { maxAttempts: 2, initialBackoffMs: 10, base: 1 };
+    const args = { label: "r", times: 1, afterMs: 20_000 };
+    await app.t.mutation((ctx) =>
+      app.pool.enqueueAction(ctx, internal.jobs.refused, args, { retry }),
+    );
+    await app.drive();
+    const [first = NaN, second] = (await app.events("attempt")).map(({ at }) => at);
+    expect(second).toBeGreaterThanOrEqual(first + 20_000);
+    expect(second).toBeLessThan(first + 20_500);
+  });
+
   test("the pool's own default behavior is what true means", async () => {
     const defaultRetryBehavior = { maxAttempts: 2, initialBackoffMs: 10, base: 1 };
     const { attempts } = await runFlaky(new TestApp({ defaultRetryBehavior }), true);

@@ -138,18 +138,22 @@ export const count = internalQuery({
   },
 });
 
-/** Is told, `times` times, to come again, as a service answers that is asked too often. */
+/**
+ * Is told, `times` times, to come again, as a service answers that is asked too often. Up to
+ * attempt `upTo` it holds its limit.
+ */
 export const refused = internalAction({
   args: {
     label: v.string(),
     times: v.number(),
     afterMs: v.number(),
     holds: v.optional(v.string()),
+    upTo: v.optional(v.number()),
   },
   returns: v.number(),
-  handler: async (ctx, { label, times, afterMs, holds }): Promise<number> => {
+  handler: async (ctx, { label, times, afterMs, holds, upTo = times }): Promise<number> => {
     const attempt = await ctx.runMutation(internal.jobs.record, { what: "attempt", label });
     if (attempt > times) return attempt;
-    throw new RetryAfter(afterMs, { holds });
+    throw new RetryAfter(afterMs, attempt > upTo ? {} : { holds });
   },
 });
