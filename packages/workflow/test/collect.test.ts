@@ -77,6 +77,19 @@ test("[S204] without `atMost` a run begins after 10 times `quiet`; other keys an
   await use.app.drive();
 });
 
+test("[S215] the tags of a run are those of its whole input, and no longer of its first start", async () => {
+  const run = await start("collectsLast", { key: "k", n: 1 });
+  await start("collectsLast", { key: "k", n: 2 });
+  const found = async (n: number) => {
+    const args = { filter: { tag: { n } }, page: { numItems: 9, cursor: null } };
+    const { page } = await use.app.t.query(internal.manager.list, args);
+    return page.map(({ runId }) => runId);
+  };
+  expect(await found(1)).toEqual([run]);
+  await use.app.drive();
+  expect([await found(1), await found(2)]).toEqual([[], [run]]);
+});
+
 test("[S205] a run has the items of all starts in order, at most `size`, and begins when it has these", async () => {
   const ids = [];
   for (const n of [1, 2, 3, 4]) ids.push(await start("collectsAll", { key: "k", n, secret: "s" }));

@@ -143,6 +143,30 @@ test("[S203] the newest begins, though the run before it ends before the others 
   expect(await stateOf("oneReplaces", newest)).toBe("completed");
 });
 
+test("[S203] an older run that comes to its cancels late cancels none that is newer: one that goes on", async () => {
+  const first = await start("oneCancels", { key: "k", name: "a" });
+  await use.app.advance(MINUTE);
+  const older = await start("oneCancels", { key: "k", name: "b" });
+  const newest = await start("oneCancels", { key: "k", name: "c" });
+  await steer("cancel", "oneCancels", first);
+  await use.app.drive();
+  expect(await stateOf("oneCancels", older)).toBe("canceled");
+  expect(await stateOf("oneCancels", newest)).toBe("completed");
+});
+
+test("[S203] an older run that comes to its cancels late cancels none that is newer: one that is paused", async () => {
+  await start("oneReplaces", { key: "k" });
+  await use.app.advance(MINUTE);
+  const older = await start("oneReplaces", { key: "k" });
+  const newest = await start("oneReplaces", { key: "k" });
+  await steer("pause", "oneReplaces", newest);
+  await use.app.drive();
+  await steer("resume", "oneReplaces", newest);
+  await use.app.drive();
+  expect(await stateOf("oneReplaces", older)).toBe("canceled");
+  expect(await stateOf("oneReplaces", newest)).toBe("completed");
+});
+
 test("[S218] status and lists say for which key and run a run waits, and its place", async () => {
   const [first, second, third] = [
     await start("oneWaits", { key: "k" }),
@@ -280,6 +304,17 @@ test("[S220] a child whose key is taken by another run waits, and is canceled if
   expect(waited!.startedAt - top!.startedAt).toBeGreaterThanOrEqual(10 * MINUTE);
 });
 
+test("[S220] a child that has waited for its turn times out, so long after that", async () => {
+  await start("oneWaits", { key: "k", name: "before" });
+  const input = { key: "k", below: ["oneWaits"], name: "slow", restMs: 120 * MINUTE };
+  const id = await start("oneAround", input);
+  await use.app.drive();
+  const [, child] = await use.app.tree(id);
+  expect(child?.state).toBe("timedOut");
+  const lasted = child!.endedAt! - child!.startedAt;
+  expect(Math.round(lasted / MINUTE)).toBe(60);
+});
+
 test("[S220] a child that is skipped is not shown as one that waits", async () => {
   await start("oneSkips", { key: "k" });
   const id = await start("oneAround", { key: "k", below: ["oneSkips"], name: "x" });
@@ -363,4 +398,21 @@ test("[S219] the time of a loop that a restart goes on with counts from the turn
   const seen = await use.app.status("oneLoops", again);
   expect(seen).toMatchObject({ state: "completed" });
   await use.app.expectNothingLeft();
+});
+
+test("[S219] a loop that a restart goes on with times out, so long after the turn", async () => {
+  const input = { key: "k", name: "again", restMs: 30 * MINUTE };
+  const again = await start("oneLoops", input);
+  await use.app.drive();
+  const isTimedOut = { state: "failed", error: { kind: "timedOut", node: "rounds" } };
+  expect(await use.app.status("oneLoops", again)).toMatchObject(isTimedOut);
+  await start("oneLoops", { key: "k", name: "holds" });
+  const from = Date.now();
+  // It goes on in its second iteration, which rests for 30 of 25 minutes.
+  const args = { name: "oneLoops", runId: again, from: "rounds" };
+  await use.app.t.mutation(internal.manager.restart, args);
+  await use.app.drive();
+  const seen = await use.app.status("oneLoops", again);
+  expect(seen).toMatchObject(isTimedOut);
+  expect(Math.round((seen!.endedAt! - from) / MINUTE)).toBe(20 + 25);
 });

@@ -6,6 +6,7 @@ import { z } from "zod";
 const Turn = z.object({
   key: z.string().optional(),
   name: z.string().default(""),
+  restMs: z.number().default(10 * 60_000),
   fails: z.boolean().default(false),
   secret: z.string().default(""),
   below: z.array(z.string()).default([]),
@@ -25,7 +26,7 @@ export const oneWaits = defineWorkflow({
       action: async () => {},
     },
   })
-  .sleep("rest", "10m")
+  .sleep("rest", ({ input }) => input.restMs)
   .step("last", {
     mutation: async (ctx, { input }) => {
       if (input.fails) throw new Error("asked to fail");
@@ -58,7 +59,11 @@ export const oneAround = defineWorkflow({
 }).parent("below", {
   children: ({ input }) =>
     input.below.map((name) =>
-      childNamed<unknown>(name, { key: input.key, name: `below ${input.name}` }),
+      childNamed<unknown>(name, {
+        key: input.key,
+        name: `below ${input.name}`,
+        restMs: input.restMs,
+      }),
     ),
   tolerate: "all",
 });
@@ -72,21 +77,26 @@ export const oneSecret = defineWorkflow({
   sensitive: ["input.secret"],
 }).step("begin", { query: () => 1 });
 
-/** Its loop takes 20 minutes of 25, and fails on demand until another run has gone through it. */
+/**
+ * Its loop takes 20 minutes of 25, unless it is to rest for longer. It fails on demand until another
+ * run has gone through it.
+ */
 export const oneLoops = defineWorkflow({
   input: Turn,
   one: { key, otherwise: "wait" },
 }).loop("rounds", {
   initial: () => null,
   body: (b) =>
-    b.sleep("rest", "10m").step("round", {
-      mutation: async (ctx, { input, loop }) => {
-        const before = await ctx.db.query("log").collect();
-        if (input.fails && loop.iteration === 2 && before.length === 1)
-          throw new Error("asked to fail");
-        await ctx.db.insert("log", { text: input.name });
-      },
-    }),
+    b
+      .sleep("rest", ({ input, loop }) => (loop.iteration === 1 ? 10 * 60_000 : input.restMs))
+      .step("round", {
+        mutation: async (ctx, { input, loop }) => {
+          const before = await ctx.db.query("log").collect();
+          if (input.fails && loop.iteration === 2 && before.length === 1)
+            throw new Error("asked to fail");
+          await ctx.db.insert("log", { text: input.name });
+        },
+      }),
   until: ({ loop }) => loop.iteration === 2,
   maxIterations: 2,
   timeout: "25m",
