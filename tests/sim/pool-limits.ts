@@ -50,9 +50,7 @@ export function steeringOf(random: () => number): LimitSteering {
   const oneOf = <Each>(all: readonly Each[]): Each => all[Math.floor(random() * all.length)]!;
   const how = oneOf(["override", "override", "pause", "resume", "reset"] as const);
   const name = oneOf(["tenant", "tenant", "exports", "calls", "api"] as const);
-  // Of a rate what is taken is known by the numbers of the limit: no key has its own.
-  const isOfKey =
-    "perKey" in FIRST_LIMITS[name] && random() < 0.5 && (how !== "override" || name === "tenant");
+  const isOfKey = "perKey" in FIRST_LIMITS[name] && random() < 0.5;
   const key = isOfKey ? { key: oneOf(["a", "b"]) } : {};
   const most = 1 + Math.floor(random() * 4);
   const rate = { rate: { limit: 5 * most, per: 10_000 } };

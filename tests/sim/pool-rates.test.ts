@@ -5,7 +5,11 @@ import { PoolRates } from "./pool-rates.js";
 /** A pool of which one row at a time is written, on a clock that is moved by hand. */
 function watched() {
   const problems: string[] = [];
-  const gate = { limits: { api: { rate: { limit: 100, per: 1_000, burst: 50 } } } };
+  const calls = { perKey: 9, rate: { limit: 10, per: 1_000, burst: 10 } };
+  const gate = {
+    limits: { api: { rate: { limit: 100, per: 1_000, burst: 50 } }, calls },
+    overrides: [] as object[],
+  };
   const now = { clock: 0, wall: 0 };
   const rows = { gate: [gate], buckets: [] as object[] } as Record<string, object[]>;
   const deployment = {
@@ -34,15 +38,18 @@ function watched() {
     jump: (ms: number) => (now.wall += ms),
     wall: () => now.wall,
     /** Starts so many, as of a time, and says what the bucket says then. */
-    start: (many: number, at: number, taken: number) => {
+    start: (many: number, at: number, taken: number, key?: string) => {
+      const name = key === undefined ? "api" : `calls:${key}`;
       for (let n = 0; n < many; n++) {
         const work = `w${++count}`;
-        write("works", { _id: work, permits: ["api"] });
+        write("works", { _id: work, permits: key === undefined ? [name] : ["calls", name] });
         write("slots", { work });
       }
-      rows["buckets"] = [{ name: "api", taken, at }];
-      write("buckets", { name: "api", taken, at });
+      rows["buckets"] = [{ name, taken, at }];
+      write("buckets", { name, taken, at });
     },
+    /** What an operator says of `calls`, or of one of its keys. */
+    override: (numbers: object) => void gate.overrides.push({ name: "calls", ...numbers }),
     /** Removes the bucket. */
     remove: () => {
       rows["buckets"] = [];
@@ -102,4 +109,33 @@ test("as the pace changes, a bucket is what it says, if that could be", () => {
   expect(problems).toEqual([]);
   start(1, wall(), 13);
   expect(problems.join()).toMatch(/of api 12.0 are taken, the bucket says 13/);
+});
+
+test("an operator's rate of one key holds for that key alone, and before that of the limit", () => {
+  const { problems, pass, start, override, wall } = watched();
+  override({ rate: { limit: 40, per: 1_000, burst: 40 } });
+  override({ key: "a", rate: { limit: 20, per: 1_000, burst: 20 } });
+  start(20, 0, 20, "a");
+  start(40, 0, 40, "b");
+  // 20 come back in a second, and 40 of the other.
+  pass(500);
+  start(10, wall(), 20, "a");
+  start(20, wall(), 40, "b");
+  expect(problems).toEqual([]);
+  start(5, wall(), 25, "a");
+  expect(problems.join()).toMatch(/of calls:a, 5.0 more than there are/);
+  problems.length = 0;
+  pass(250);
+  start(0, wall(), 15, "a");
+  expect(problems.join()).toMatch(/of calls:a 20.0 are taken, the bucket says 15/);
+});
+
+test("a key of which an operator says other numbers has the rate of the code", () => {
+  const { problems, start, override } = watched();
+  override({ rate: { limit: 40, per: 1_000, burst: 40 } });
+  override({ key: "a", perKey: 2 });
+  start(10, 0, 10, "a");
+  expect(problems).toEqual([]);
+  start(10, 0, 20, "a");
+  expect(problems.join()).toMatch(/of calls:a, 10.0 more than there are/);
 });

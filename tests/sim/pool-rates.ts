@@ -2,7 +2,7 @@ import type { Commit, Deployment } from "@stepwise/testing";
 import type { Limits } from "@stepwise/workpool/core";
 import type { Doc } from "../../packages/workpool/src/component/_generated/dataModel.js";
 import type { Job } from "../edits/deployed.js";
-import type { Place } from "./pool-limits.js";
+import { isPause, type Place } from "./pool-limits.js";
 
 /** A work of a pool, or the record of a step. */
 type Work = Pick<Doc<"works">, "_id" | "permits"> & {
@@ -32,16 +32,16 @@ interface Taken {
 /** What a work takes of each rate when it starts. */
 function takenBy(
   limits: Limits,
-  rateOf: (limit: string) => Rate | undefined,
+  rateOf: (bucket: string) => Rate | undefined,
   { permits, isAgain }: Asking,
 ): Taken[] {
   return Object.entries(limits).flatMap(([limit, { unit, perKey }]) => {
     const own = permits.filter((permit) => permit.split(/[:=]/)[0] === limit);
-    const rate = rateOf(limit);
-    if (rate === undefined || own.length === 0 || (rate.count === "works" && isAgain)) return [];
     const keyed = own.find((permit) => permit.startsWith(`${limit}:`));
-    const cost = own.flatMap((permit) => /^\w+=(\d+)/.exec(permit)?.[1] ?? [])[0];
     const bucket = perKey === undefined ? limit : (keyed ?? limit);
+    const rate = rateOf(bucket);
+    if (rate === undefined || own.length === 0 || (rate.count === "works" && isAgain)) return [];
+    const cost = own.flatMap((permit) => /^\w+=(\d+)/.exec(permit)?.[1] ?? [])[0];
     return [{ bucket, limit, cost: unit === undefined ? 1 : Number(cost ?? 1) }];
   });
 }
@@ -60,7 +60,7 @@ interface Asking {
 export class PoolRates {
   readonly #levels = new Map<string, Level>();
   readonly #works = new Map<string, Asking>();
-  /** By limit, how often one more may start, as of the last commit. */
+  /** By bucket, how often one more may start, as of the last commit. */
   readonly #paces = new Map<string, number>();
   /** How far the clock has been moved, and when that was seen, by a clock that is not. */
   #moved: { readonly by: number; readonly at: number } | undefined;
@@ -126,16 +126,12 @@ export class PoolRates {
   /** A few ms of a fast pace, by which a bucket may differ, would be too many starts of a slow one. */
   #seePaces(): void {
     for (const [name, { at }] of this.#levels) {
-      const limit = name.split(":")[0]!;
-      const { everyMs } = this.#paceOf(limit);
-      if ((this.#paces.get(limit) ?? everyMs) === everyMs) continue;
+      const { everyMs } = this.#paceOf(name);
+      if ((this.#paces.get(name) ?? everyMs) === everyMs) continue;
       const row = this.#rows().find((each) => each.name === name);
       this.#levels.set(name, row ?? { taken: 0, at });
     }
-    for (const name of this.#levels.keys()) {
-      const limit = name.split(":")[0]!;
-      this.#paces.set(limit, this.#paceOf(limit).everyMs);
-    }
+    for (const name of this.#levels.keys()) this.#paces.set(name, this.#paceOf(name).everyMs);
   }
 
   /** A transaction that had begun when the clock was moved has another time than its commit. */
@@ -148,8 +144,8 @@ export class PoolRates {
   }
 
   #start(by: string, work: string, isMoving: boolean): void {
-    for (const { bucket, limit, cost } of this.#takes(work)) {
-      const { everyMs, burst } = this.#paceOf(limit);
+    for (const { bucket, cost } of this.#takes(work)) {
+      const { everyMs, burst } = this.#paceOf(bucket);
       const level = this.#level(bucket);
       // One that takes more than there can be waits for all.
       const over = level.taken + Math.min(cost, burst) - burst;
@@ -161,8 +157,8 @@ export class PoolRates {
 
   /** Says whether a work may start now. */
   lets(work: string): boolean {
-    return this.#takes(work).every(({ bucket, limit, cost }) => {
-      const { burst } = this.#paceOf(limit);
+    return this.#takes(work).every(({ bucket, cost }) => {
+      const { burst } = this.#paceOf(bucket);
       return this.#level(bucket).taken + Math.min(cost, burst) <= burst;
     });
   }
@@ -185,7 +181,7 @@ export class PoolRates {
 
   /** What a row says now is what was taken. */
   #agrees(by: string, { name, taken, at }: Pick<Doc<"buckets">, "name" | "taken" | "at">): void {
-    const { everyMs } = this.#paceOf(name.split(":")[0]!);
+    const { everyMs } = this.#paceOf(name);
     if (everyMs === Infinity) return;
     const shown = Math.max(0, taken - Math.max(0, this.deployment.wall() - at) / everyMs);
     const known = this.#level(name).taken;
@@ -195,7 +191,7 @@ export class PoolRates {
 
   #takes(work: string): Taken[] {
     const asking = this.#works.get(work) ?? { permits: [], isAgain: false };
-    return takenBy(this.#gate().limits ?? {}, (limit) => this.#rateOf(limit), asking);
+    return takenBy(this.#gate().limits ?? {}, (bucket) => this.#rateOf(bucket), asking);
   }
 
   #gate(): Partial<Doc<"gate">> {
@@ -203,20 +199,20 @@ export class PoolRates {
     return gate ?? {};
   }
 
-  /** That of the code, or what an operator has said of it. */
-  #rateOf(limit: string): Rate | undefined {
+  /** That of the code, or what an operator has said of the limit, or of this key. */
+  #rateOf(bucket: string): Rate | undefined {
     const { limits = {}, overrides = [] } = this.#gate();
-    const said = overrides as { name: string; key?: string; rate?: Rate }[];
-    const ofLimit = said.find(
-      ({ name, key, rate }) => name === limit && key === undefined && rate !== undefined,
-    );
+    const [limit = "", of] = bucket.split(":");
+    const said = overrides.filter((each) => each.name === limit && !isPause(each));
+    const own = of === undefined ? undefined : said.find(({ key }) => key === of);
+    const ofLimit = said.find(({ key, rate }) => key === undefined && rate !== undefined);
     const asked = limits[limit]?.rate;
-    return asked && (ofLimit?.rate ?? asked);
+    return asked && ((own ?? ofLimit)?.rate ?? asked);
   }
 
   /** Of a rate that is gone nothing comes back. */
-  #paceOf(limit: string) {
-    const rate = this.#rateOf(limit);
+  #paceOf(bucket: string) {
+    const rate = this.#rateOf(bucket);
     if (rate === undefined) return { everyMs: Infinity, burst: Infinity };
     const { limit: most, per, burst = most } = rate;
     const everyMs = Number(per) / most;
@@ -231,7 +227,7 @@ export class PoolRates {
   #level(bucket: string): Level {
     const now = this.deployment.wall();
     const { taken, at } = this.#levels.get(bucket) ?? { taken: 0, at: now };
-    const back = Math.max(0, now - at) / this.#paceOf(bucket.split(":")[0]!).everyMs;
+    const back = Math.max(0, now - at) / this.#paceOf(bucket).everyMs;
     return { taken: Math.max(0, taken - back), at: now };
   }
 }

@@ -304,7 +304,9 @@ function sharing(random: () => number): Deed {
       does: "steer limit",
       how,
       name,
-      ...(how === "override" ? { numbers } : key),
+      ...(how === "override" ? { numbers } : {}),
+      // A key has no total.
+      ...(how === "override" && numbers?.total !== undefined ? {} : key),
       ...forMs,
     };
   }
