@@ -1,3 +1,4 @@
+import { getConvexSize } from "convex/values";
 import { expect, test } from "vitest";
 import type { ListedRun, Page } from "../src/index.js";
 import { internal } from "./convex/_generated/api.js";
@@ -158,6 +159,28 @@ test("[S205] what was started at the same moment and is too much for one run is 
   );
   expect(outputs.map(({ output }) => output.count).sort()).toEqual([[0, 1, 2], [3, 4, 5], [6]]);
   expect(outputs.map(({ tags }) => tags.count).sort()).toEqual([1, 3, 3]);
+  expect(await rows()).toEqual([]);
+});
+
+test("[S205] and so is what would make it too large", async () => {
+  const item = (n: number) => ({ key: "k", n, bulk: "x".repeat(400_000) });
+  const first = await start("collectsAll", item(0));
+  // A stale look sees neither of these.
+  await use.app.counter.uncounted(() =>
+    use.app.inComponent(async (ctx) => {
+      const run = (await ctx.db.query("runs").collect()).find(({ _id }) => _id === first)!._id;
+      for (const n of [1, 2]) {
+        const bytes = getConvexSize(item(n));
+        await ctx.db.insert("collected", { run, at: ctx.db.vars.commitTs, input: item(n), bytes });
+      }
+    }),
+  );
+  await use.app.drive();
+  const runs = await list({ workflow: "collectsAll" });
+  const outputs = await Promise.all(
+    runs.map(async ({ runId }) => (await use.app.status("collectsAll", runId)) as any),
+  );
+  expect(outputs.map(({ output }) => output?.count).sort()).toEqual([[0, 1], [2]]);
   expect(await rows()).toEqual([]);
 });
 

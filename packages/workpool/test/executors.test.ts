@@ -24,12 +24,11 @@ const calls = {
       from: v.number(),
       count: v.number(),
       ms: v.number(),
-      throwing: v.optional(v.boolean()),
+      callback: v.optional(v.union(v.literal("throwing"), v.literal("writesMuch"))),
     },
-    handler: async (ctx, { from, count, ms, throwing = false }) => {
+    handler: async (ctx, { from, count, ms, callback = "ended" }) => {
       const args = Array.from({ length: count }, (_, i) => ({ label: `${from + i}`, ms }));
-      const called = throwing ? internal.callbacks.throwing : onComplete;
-      const options = { retry, onComplete: called };
+      const options = { retry, onComplete: internal.callbacks[callback] };
       return await pool.enqueueActionBatch(ctx, internal.jobs.sleep, args, options);
     },
   }),
@@ -155,7 +154,7 @@ describe("when works wait", () => {
   test("one that fails is tried again, and one whose callback throws costs the others nothing", async () => {
     const { deployment, enqueue, events, rows, atRest } = await deployed(5);
     deployment.at(0, () => enqueue(0, 20, 100));
-    deployment.at(1, () => enqueue(20, 1, 100, { throwing: true }));
+    deployment.at(1, () => enqueue(20, 1, 100, { callback: "throwing" }));
     deployment.at(2, () => enqueue(21, 20, 100));
     await deployment.drive();
     expect(events("ended").map(({ label }) => label)).toEqual(Array(40).fill("success"));
@@ -242,7 +241,7 @@ describe("when works wait", () => {
       failed ||= event.what === "failed" && event.path.name === "complete:completeTogether";
     });
     deployment.at(0, () => enqueue(0, 10, 300));
-    deployment.at(100, () => enqueue(10, 8, 100, { throwing: true }));
+    deployment.at(100, () => enqueue(10, 8, 100, { callback: "throwing" }));
     for (let ms = 500; ms < 1_500; ms += 50) deployment.at(ms, () => enqueue(ms, 1, 10));
     await deployment.drive();
     expect(rows("failedCallbacks")).toHaveLength(8);
@@ -251,6 +250,19 @@ describe("when works wait", () => {
     const late = starts.filter(({ label }) => Number(label) >= 500);
     expect(late).toHaveLength(20);
     for (const { label, at } of late) expect(at - starts[0]!.at - Number(label)).toBeLessThan(300);
+    atRest();
+  });
+
+  test("ends for which a report has no room are in the next, and no work is taken for lost", async () => {
+    const { deployment, enqueue, events, rows, atRest } = await deployed(8);
+    deployment.at(0, () => enqueue(0, 8, 300));
+    // Two of these callbacks take most of half of a transaction.
+    deployment.at(100, () => enqueue(8, 8, 100, { callback: "writesMuch" }));
+    await deployment.advance(10_000);
+    expect(events("much")).toHaveLength(8);
+    expect(events("start")).toHaveLength(16);
+    expect(rows("works")).toEqual([]);
+    await deployment.drive();
     atRest();
   });
 
