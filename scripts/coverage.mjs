@@ -1,6 +1,5 @@
-// Which lines of the components the simulator's seeds and scenes execute: `node
-// scripts/coverage.mjs --seeds 1000`. Prints the share of each package, and the lines that nothing
-// has executed.
+// Which lines of the components the simulator's seeds and scenes execute: `npm run coverage --
+// --seeds 1000`. Prints the share of each package, and the lines that nothing has executed.
 import { mkdirSync, readdirSync, readFileSync } from "node:fs";
 import { availableParallelism } from "node:os";
 import { dirname, join, relative, resolve } from "node:path";
