@@ -118,15 +118,25 @@ test("[S183] a bulk keeps to atMost and perSecond, and is stopped at once", asyn
   expect(page.map(({ bulkId }) => bulkId)).toEqual([slow, first]);
 });
 
+test("[S183] a run that no longer fits, as another run of its page was canceled, is not counted", async () => {
+  await use.app.start("oneAround", { key: "k", name: "x", below: ["oneWaits"] });
+  await use.app.advance(SECOND);
+  const where = { state: "running", children: true };
+  expect(await bulk({ do: "cancel", where })).toMatchObject({ done: 1, refused: 0 });
+});
+
 test("[S183] a page takes no more runs than fit into a transaction", async () => {
   const text = "x".repeat(900_000);
   for (let n = 0; n < 12; n++) await use.app.start("sleepy", { ms: HOUR, text });
+  // With these, the first page is not the last either where all that it found would fit.
+  const small = Array.from({ length: 45 }, () => ({ ms: HOUR, text: "" }));
+  await startMany("sleepy", small);
   const where = { workflow: "sleepy" };
   expect(await bulk({ do: "cancel", where: { ...where, state: "running" } })).toMatchObject({
-    done: 12,
+    done: 57,
   });
   const before = pages();
-  expect(await bulk({ do: "restart", where })).toMatchObject({ done: 12, refused: 0 });
+  expect(await bulk({ do: "restart", where })).toMatchObject({ done: 57, refused: 0 });
   expect(pages() - before).toBeGreaterThan(1);
   expect(pages() - before).toBeLessThan(6);
 });

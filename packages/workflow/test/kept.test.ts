@@ -114,6 +114,12 @@ describe("a node that runs again", () => {
   });
 });
 
+/** The iterations of pages that have records. */
+async function recorded() {
+  const steps = await use.app.inComponent(async (ctx) => await ctx.db.query("steps").collect());
+  return steps.flatMap(({ stage, iterations }) => (stage === "pages.page" ? iterations : []));
+}
+
 describe("a loop that has not come to its end", () => {
   beforeEach(async () => {
     await note("broken 5");
@@ -176,6 +182,19 @@ describe("a loop that has not come to its end", () => {
     expect(await noted()).toEqual([...again, "open", ...pages(1, 6)]);
   });
 
+  test("[S135] starts over if a step before it was undone", async () => {
+    const id = await use.app.start("undoneCopy", { pages: 6 });
+    await use.app.drive();
+    await note("mended");
+    await restart("undoneCopy", id, { from: "pages" });
+    await use.app.drive();
+    const before = again.map((text) => text.replace("2 lines", "no lines"));
+    const after = [...before, "page 5 of no lines", "page 6 of no lines"];
+    expect(await noted()).toEqual([...before, "closed", ...after]);
+    expect(await recorded()).toEqual([1, 2, 3, 4, 5, 6]);
+    await use.app.expectNothingLeft();
+  });
+
   test.each([
     ["an iteration that it has not come to", { from: "pages", iteration: 7 }, /has not come to/],
     ["no iteration", { from: "pages", iteration: 0.5 }, /iteration is 0.5/],
@@ -211,19 +230,20 @@ test(
   },
 );
 
-test(
-  "[S79] [S135] iterations that were still to be removed are not those that are done again",
+test.each([
+  { iteration: 2, pages: 3, kept: [1, 2, 3] },
+  { iteration: 205, pages: 207, kept: [1, 200, 201, 202, 203, 204, 205, 206, 207] },
+])(
+  "[S79] [S135] iterations that were still to be removed are not those that are done again: from $iteration",
   { tags: ["large"] },
-  async () => {
+  async ({ iteration, pages, kept }) => {
     await note("broken 320");
     const id = await use.app.start("copy", { pages: 321 });
     await use.app.drive(async () => (await use.app.status("copy", id))?.state === "failed");
     await note("mended");
-    await restart("copy", id, { from: "pages", iteration: 2, input: { pages: 3 } });
+    await restart("copy", id, { from: "pages", iteration, input: { pages } });
     await use.app.drive();
-    const steps = await use.app.inComponent(async (ctx) => await ctx.db.query("steps").collect());
-    const of = steps.filter(({ stage }) => stage === "pages.page");
-    expect(of.map(({ iterations }) => iterations)).toEqual([[1], [2], [3]]);
+    expect(await recorded()).toEqual(kept);
   },
 );
 

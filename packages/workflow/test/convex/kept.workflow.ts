@@ -70,3 +70,23 @@ export const copy = defineWorkflow({ input: z.object({ pages: z.number() }) })
     timeout: "1 day",
   })
   .finalize({ query: (_ctx, { pages }) => `${pages} pages` });
+
+/** Copies pages, and what it has opened before that is closed again if it fails. */
+export const undoneCopy = defineWorkflow({ input: z.object({ pages: z.number() }) })
+  .step("open", {
+    mutation: async (ctx) => note(ctx, "open"),
+    compensate: { mutation: async (ctx) => note(ctx, "closed") },
+  })
+  .loop("pages", {
+    initial: () => 0,
+    body: (b) =>
+      b.step("page", {
+        mutation: async (ctx, { loop }) => {
+          const page = loop.state + 1;
+          await note(ctx, `page ${page} of no lines`, `${page}`);
+          return page;
+        },
+      }),
+    until: ({ loop, input }) => loop.state >= input.pages,
+    maxIterations: 10,
+  });
