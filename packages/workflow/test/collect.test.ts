@@ -81,11 +81,7 @@ test("[S204] without `atMost` a run begins after 10 times `quiet`; other keys an
 test("[S215] the tags of a run are those of its whole input, and no longer of its first start", async () => {
   const run = await start("collectsLast", { key: "k", n: 1 });
   await start("collectsLast", { key: "k", n: 2 });
-  const found = async (n: number) => {
-    const args = { filter: { tag: { n } }, page: { numItems: 9, cursor: null } };
-    const { page } = await use.app.t.query(internal.manager.list, args);
-    return page.map(({ runId }) => runId);
-  };
+  const found = async (n: number) => (await list({ tag: { n } })).map(({ runId }) => runId);
   expect(await found(1)).toEqual([run]);
   await use.app.drive();
   expect([await found(1), await found(2)]).toEqual([[], [run]]);

@@ -12,6 +12,8 @@ import schema from "./convex/schema.js";
 const retry = { maxAttempts: 3, initialBackoffMs: 100, base: 2 };
 const onComplete = internal.callbacks.ended;
 const pool = new Workpool(components.workpool, { logLevel: "ERROR" });
+const vCallback = v.union(v.literal("ended"), v.literal("throwing"), v.literal("writesMuch"));
+const { callbacks } = internal;
 const calls = {
   limit: internalMutation({
     args: { maxParallelism: v.number() },
@@ -24,11 +26,11 @@ const calls = {
       from: v.number(),
       count: v.number(),
       ms: v.number(),
-      callback: v.optional(v.union(v.literal("throwing"), v.literal("writesMuch"))),
+      callback: v.optional(vCallback),
     },
     handler: async (ctx, { from, count, ms, callback = "ended" }) => {
       const args = Array.from({ length: count }, (_, i) => ({ label: `${from + i}`, ms }));
-      const options = { retry, onComplete: internal.callbacks[callback] };
+      const options = { retry, onComplete: callbacks[callback] };
       return await pool.enqueueActionBatch(ctx, internal.jobs.sleep, args, options);
     },
   }),
