@@ -34,7 +34,8 @@ const elsewhere: Readonly<Record<string, readonly string[]>> = {
     "workflow/src/runtime/place.ts",
     "workflow/src/runtime/restart.ts",
   ],
-  event: ["workflow/src/runtime/reference.ts"],
+  // What enters a step is a field of its record.
+  event: ["workflow/src/component/core/steps.ts", "workflow/src/runtime/reference.ts"],
   // The function `child`, and a run below another.
   child: [
     "codegen/src/analyze/children.ts",

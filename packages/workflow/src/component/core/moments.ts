@@ -8,7 +8,7 @@ export type Moment<Table extends TableNames> = { time: number; seen: Id<Table>[]
 
 export const BEGINNING: Moment<never> = { time: 0, seen: [] };
 
-/** That of a document which was read after another moment. */
+/** Returns the moment of a document that was read after another one. */
 export function momentOf<Table extends TableNames>(
   { _id, _creationTime: time }: Pick<Doc<Table>, "_id" | "_creationTime">,
   { time: before, seen }: Moment<Table>,
