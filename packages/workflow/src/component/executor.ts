@@ -236,15 +236,10 @@ async function record(
   return true;
 }
 
-/**
- * Returns where the report of a step enters its run; null if it is not active, and has not used what
- * is to be booked.
- */
+/** Returns where the report of a step enters its run; null if it is not active. */
 async function viaOf(ctx: MutationCtx, token: Token): Promise<Via | null> {
   const step = await stepWithId(ctx, token.step);
   const run = step === null ? null : await ctx.db.get("runs", step.run);
-  if (step === null || run === null) return null;
-  const isCounted = step.permits?.some((each) => core.costOf(each) !== undefined);
-  if (!isActive(step, token) && isCounted !== true) return null;
+  if (step === null || run === null || !isActive(step, token)) return null;
   return { entry: run.entry, stage: step.stage };
 }
