@@ -208,6 +208,25 @@ describe("what should end a sleep fails in a way that cannot be caught", () => {
   });
 });
 
+test("[S86] [S120] children that are called off, and wait to be canceled, are not lost: a repair leaves them", async () => {
+  let isLate = true;
+  const app = new TestApp({
+    fails: (name) => isLate && name === "features/ending:cancelMoreChildren",
+  });
+  const id = await app.start("fiftyWork", { of: 100 });
+  await app.advance(30 * SECOND);
+  await app.t.mutation(internal.runs.cancel, { runId: id });
+  // Slots that become free are offered to them, and they leave the queue.
+  await app.advance(40 * SECOND);
+  await app.t.mutation(internal.manager.repair, {});
+  await app.advance(SECOND);
+  isLate = false;
+  await app.drive();
+  const runs = (await app.tree(id)).slice(1);
+  expect(runs.filter(({ state }) => state === "canceled").length).toBeGreaterThan(80);
+  expect(runs.flatMap(({ steps }) => steps.flatMap(({ errors }) => errors))).toEqual([]);
+});
+
 describe("a recovery that throws", () => {
   /** Of an action whose machine died nothing can be recovered, so many times. */
   async function stranded(times: number): Promise<{ app: TestApp; id: string }> {

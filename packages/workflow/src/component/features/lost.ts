@@ -2,6 +2,7 @@ import * as core from "@stepwise/workpool/core";
 import type { TransactionLimits } from "convex/server";
 import { v } from "convex/values";
 import { internal } from "../_generated/api.js";
+import { isCalledOff } from "../core/childRuns.js";
 import { voidMutation } from "../core/continuations.js";
 import type { MutationCtx, Step } from "../core/documents.js";
 import { isAction, isCollecting, isEntry, isTimed } from "../core/kinds.js";
@@ -84,7 +85,8 @@ export async function recoverStranded(ctx: MutationCtx, step: Step): Promise<voi
 
 export const recover = voidMutation({ step: v.id("steps") }, async (ctx, { step: id }) => {
   const step = await ctx.db.get("steps", id);
-  if (step !== null && (await isStranded(ctx, step)))
+  // One that is called off has left the queue, and is about to be canceled.
+  if (step !== null && (await isStranded(ctx, step)) && !(await isCalledOff(ctx, step)))
     await attemptFailed(ctx, id, {
       kind: "lost",
       message: "Its action was lost: the pool could not recover it",
