@@ -26,11 +26,14 @@ function watched() {
     place,
     () => new Map(),
   );
-  const write = (name: string, next?: object, old?: object) =>
+  const see = (...writes: [name: string, next?: object, old?: object][]) =>
     rates.see({
       by: "test",
-      writes: [{ table: { path: `workpool/${name}` }, id: "", old, next }],
+      writes: writes.map(([name, next, old]) => {
+        return { table: { path: `workpool/${name}` }, id: "", old, next };
+      }),
     } as unknown as Commit);
+  const write = (...one: [name: string, next?: object, old?: object]) => see(one);
   let count = 0;
   return {
     problems,
@@ -47,6 +50,13 @@ function watched() {
       }
       rows["buckets"] = [{ name, taken, at }];
       write("buckets", { name, taken, at });
+    },
+    /** Starts one in the transaction that writes the bucket. */
+    startIn: (at: number, taken: number) => {
+      const [old] = rows["buckets"]!;
+      const [work, next] = [`w${++count}`, { name: "api", taken, at }];
+      rows["buckets"] = [next];
+      see(["works", { _id: work, permits: ["api"] }], ["slots", { work }], ["buckets", next, old]);
     },
     /** What an operator says of `calls`, or of one of its keys. */
     override: (numbers: object) => void gate.overrides.push({ name: "calls", ...numbers }),
@@ -109,6 +119,21 @@ test("as the pace changes, a bucket is what it says, if that could be", () => {
   expect(problems).toEqual([]);
   start(1, wall(), 13);
   expect(problems.join()).toMatch(/of api 12.0 are taken, the bucket says 13/);
+});
+
+/** Found by seed 40002032 of S16. */
+test("a start counts once, also in the first commit that is seen at another pace", () => {
+  const { problems, startIn, pass, remove, pace, wall } = watched();
+  startIn(0, 1);
+  pass(100);
+  remove();
+  pace(1);
+  pass(100);
+  startIn(wall(), 1);
+  startIn(wall(), 2);
+  expect(problems).toEqual([]);
+  startIn(wall(), 4);
+  expect(problems.join()).toMatch(/of api 3.0 are taken, the bucket says 4/);
 });
 
 test("an operator's rate of one key holds for that key alone, and before that of the limit", () => {

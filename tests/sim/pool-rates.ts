@@ -115,6 +115,7 @@ export class PoolRates {
         // It is full, and stays so at any other pace.
         this.#agrees(commit.by, { name, taken: 0, at: this.deployment.wall() });
         this.#levels.delete(name);
+        this.#paces.delete(name);
       } else if (table.path === `${component}/buckets`) {
         const bucket = next as unknown as Doc<"buckets">;
         // At another pace from then on, what was taken before comes back at that.
