@@ -1,9 +1,10 @@
 import { type Deployment, S16, S256, textOf } from "@stepwise/testing";
 import { describe, expect, test } from "vitest";
 import { deployed } from "../src/load/engines.js";
-import { LIMITED, measureLimits, SMALL } from "../src/load/limited.js";
+import { LIMITED, SMALL } from "../src/load/limited.js";
 import { LOADS } from "../src/load/loads.js";
 import { type Load, measure } from "../src/load/measure.js";
+import { measureLimits } from "../src/load/measure-limits.js";
 
 const SOURCES = ["@convex-dev/component-source"];
 interface Run {

@@ -1,9 +1,10 @@
 import { parseArgs } from "node:util";
 import { CLASSES, S256, type DeploymentClass } from "@stepwise/testing";
 import type { Engine } from "./engines.js";
-import { LIMITED, measureLimits } from "./limited.js";
+import { LIMITED } from "./limited.js";
 import { LOADS } from "./loads.js";
 import { measure } from "./measure.js";
+import { measureLimits } from "./measure-limits.js";
 
 /*
  * One load: `node benchmarks/dist/load/main.js chains-50 --engine ours --seed 1 [--class s16]

@@ -1,8 +1,9 @@
 import { S16, S256 } from "@stepwise/testing";
 import type { Engine } from "./engines.js";
-import { LIMITED, type MeasuredLimits } from "./limited.js";
+import { LIMITED } from "./limited.js";
 import { LOADS } from "./loads.js";
 import type { Measured } from "./measure.js";
+import type { MeasuredLimits } from "./measure-limits.js";
 
 type OfLimits = Omit<MeasuredLimits, keyof Measured>;
 
