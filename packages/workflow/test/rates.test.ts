@@ -1,5 +1,5 @@
 import { expect, test, vi } from "vitest";
-import { internal } from "./limited/_generated/api.js";
+import { components, internal } from "./limited/_generated/api.js";
 import { type Modules, useTestApp } from "./harness.js";
 
 /* Limits of steps that say how many start in a time. */
@@ -87,3 +87,29 @@ test("[S223] [S224] a step books what its output says it has used, in place of t
   ]);
   await use.app.expectNothingLeft();
 });
+
+test.each([
+  ["by itself", 10, 0],
+  ["in an executor", 1, 30_000],
+])(
+  "[S226] a step of a run that is canceled while it runs, %s, is booked by how it ends",
+  async (_where, maxParallelism, begins) => {
+    const taken = async () =>
+      await use.app.inComponent(async (ctx) => {
+        const [bucket = { taken: 0, at: Date.now() }] = await ctx.db.query("buckets").collect();
+        return Math.round(bucket.taken - (Date.now() - bucket.at) / 60);
+      });
+    await use.app.t.mutation(components.workflow.config.update, { maxParallelism });
+    await use.app.start("countedSlowly", { used: 1 });
+    await use.app.advance(100);
+    const canceled = await use.app.start("countedSlowly", { used: 2_000 });
+    await use.app.advance(begins + 10_000);
+    expect(await use.app.slotsHeld()).toBe(maxParallelism === 1 ? 1 : 2);
+    await use.app.t.mutation(internal.runs.cancel, { runId: canceled });
+    await use.app.advance(25_000);
+    expect(await use.app.slotsHeld()).toBe(0);
+    expect(await taken()).toBeGreaterThan(1_000);
+    await use.app.drive();
+    await use.app.expectNothingLeft();
+  },
+);

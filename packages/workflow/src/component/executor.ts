@@ -236,10 +236,15 @@ async function record(
   return true;
 }
 
-/** Returns where the report of a step enters its run; null if it is not active. */
+/**
+ * Returns where the report of a step enters its run; null if it is not active, and has not used what
+ * is to be booked.
+ */
 async function viaOf(ctx: MutationCtx, token: Token): Promise<Via | null> {
   const step = await stepWithId(ctx, token.step);
   const run = step === null ? null : await ctx.db.get("runs", step.run);
-  if (step === null || run === null || !isActive(step, token)) return null;
+  if (step === null || run === null) return null;
+  const isCounted = step.permits?.some((each) => core.costOf(each) !== undefined);
+  if (!isActive(step, token) && isCounted !== true) return null;
   return { entry: run.entry, stage: step.stage };
 }

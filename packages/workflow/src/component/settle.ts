@@ -5,6 +5,7 @@ import {
   isOwnJob,
   poolTx,
   type SlotId,
+  slotOf,
 } from "@stepwise/workpool/core";
 import { v } from "convex/values";
 import { withoutValues } from "../errors/failure.js";
@@ -68,6 +69,7 @@ export async function settle(ctx: MutationCtx, settlement: Settlement): Promise<
     // guard: too-late
     (isTooLate(found) && !(await isOwnJob(ctx, found.job)))
   ) {
+    if (found !== null) await bookLate(ctx, found, settlement);
     // An earlier attempt gave its slot back when the next was due, which may hold it by now.
     if (found === null || found.attempt === token.attempt) await completeWork(ctx, pool, ended);
     const isOwn = found !== null && (await isOwnJob(ctx, found.job));
@@ -116,6 +118,17 @@ export async function settle(ctx: MutationCtx, settlement: Settlement): Promise<
     goesOn,
     queued: row ? { row, scope: successor?.args["scope"] } : undefined,
   };
+}
+
+/** Books what an action has used whose run went on without it. With its slot, it is not done yet. */
+async function bookLate(
+  ctx: MutationCtx,
+  { _id, attempt, permits }: Step,
+  { token, outcome }: Settlement,
+): Promise<void> {
+  if (outcome.kind !== "success" || outcome.used === undefined) return;
+  if (attempt === token.attempt && (await slotOf(ctx, _id)) !== null)
+    await bookSpent(ctx, pool, permits, outcome.used);
 }
 
 /** The run cannot go on at a step. What its action reported is recorded, and so undone. */

@@ -35,3 +35,15 @@ export const counted = defineWorkflow({
   },
   limits: { tokens: { estimate: 400, spend: ({ output }) => output.usage.total } },
 });
+
+/** The same, which takes half a minute. */
+export const countedSlowly = defineWorkflow({ input: z.object({ used: z.number() }) }).step(
+  "asked",
+  {
+    action: async (_ctx, { input }) => {
+      await new Promise<void>((resolve) => setTimeout(resolve, 30_000));
+      return input.used;
+    },
+    limits: { tokens: { estimate: 400, spend: ({ output }) => output } },
+  },
+);
