@@ -68,6 +68,8 @@ export interface Line {
   readonly attempt: number;
   /** The limit that it then asks to be held, and until when at least. */
   readonly holds?: { readonly limit: string; readonly until: number };
+  /** What it has used of a budget whose `spend` says so; absent if it gives nothing to say it by. */
+  readonly uses?: number;
   /** What it saw, by name. */
   readonly saw: Readonly<Record<string, string>>;
 }
@@ -96,9 +98,20 @@ export async function act(
   const { limit = "", times = 0, ms = 0 } = plan.holds ?? {};
   const isHeld = told.attempt <= times;
   const holds = isHeld ? { holds: { limit, until: Date.now() + ms } } : {};
-  await ctx.runMutation(log, { ...line("ends", attempt + late, told, seen), ...holds });
+  const uses = isHeld ? {} : usesOf(() => outcome(told.attempt, site, seen, plan));
+  await ctx.runMutation(log, { ...line("ends", attempt + late, told, seen), ...holds, ...uses });
   if (isHeld) throw new RetryAfter(ms, { holds: limit });
   return outcome(told.attempt, site, seen, plan);
+}
+
+function usesOf(gives: () => unknown): Pick<Line, "uses"> {
+  try {
+    const output = gives();
+    const uses = typeof output === "function" ? NaN : spent(output);
+    return Number.isNaN(uses) ? {} : { uses };
+  } catch {
+    return {};
+  }
 }
 
 /** A mutation: writes what it saw, also where it fails then. */

@@ -49,6 +49,9 @@ function amountOf(spend: Budget["spend"], output: unknown): number | undefined {
   }
 }
 
+/** The functions that take in what an action reports. */
+const REPORTS = /^(_workflows\/|executor:record)/;
+
 /** The idempotency key of a step record. */
 function keyOf({ run, stage, iterations = [], generation = 1 }: StepRow): string {
   const inLoops = iterations.length === 0 ? "" : `#${iterations.join(".")}`;
@@ -147,23 +150,44 @@ export class Watch {
   /** Runs of which not all was seen. */
   readonly unseen = new Set<string>();
 
-  /** By step, what the actions that a commit completes have used, as far as their outputs say. */
-  #usedIn({ writes }: Commit): Map<string, Record<string, number>> {
+  /** By step, what the actions that report in a commit have used, as far as their outputs say. */
+  #usedIn(commit: Commit): Map<string, Record<string, number>> {
     const used = new Map<string, Record<string, number>>();
-    for (const write of writes) {
+    const book = (step: StepRow, amountOf: (spend: Budget["spend"]) => number | undefined) => {
+      const { limits } = this.#optionsOf(step) ?? {};
+      for (const [name, given] of Object.entries(Object.assign({}, ...objectsIn(limits)))) {
+        const amount = amountOf((given as Budget).spend);
+        if (amount !== undefined) used.set(step._id, { ...used.get(step._id), [name]: amount });
+      }
+    };
+    for (const write of commit.writes) {
       const { old, next } = changeOf("steps", write) ?? {};
       const isDone =
         next?.kind === "action" && next.state === "completed" && old?.state !== next.state;
       // What `recover` gave has used nothing.
       const isMended = next?.errors?.some(({ attempt }) => attempt === next.attempt) === true;
-      if (!isDone || isMended) continue;
-      const { limits } = this.#optionsOf(next) ?? {};
-      for (const [name, given] of Object.entries(Object.assign({}, ...objectsIn(limits)))) {
-        const amount = amountOf((given as Partial<Budget>).spend, next.output);
-        if (amount !== undefined) used.set(next._id, { ...used.get(next._id), [name]: amount });
-      }
+      if (isDone && !isMended) book(next, (spend) => amountOf(spend, next.output));
+    }
+    // [S226] What its run goes on without has no output in its record.
+    for (const step of this.#lateIn(commit)) {
+      const key = keyOf(step);
+      const ends = ({ what, attempt, ...line }: Line) =>
+        line.key === key && what === "ends" && attempt === step.attempt;
+      const uses = this.log.findLast(ends)?.uses;
+      book(step, (spend) => spend && uses);
     }
     return used;
+  }
+
+  /** The steps that had ended when a commit took in what their actions report. */
+  #lateIn({ by, writes }: Commit): StepRow[] {
+    if (!REPORTS.test(by)) return [];
+    const changed = new Set(writes.filter((write) => changeOf("steps", write)).map(({ id }) => id));
+    return writes.flatMap((write) => {
+      const { old, next } = changeOf("slots", write) ?? {};
+      const step = old?.work === undefined ? undefined : this.#stepOf(old.work);
+      return step === undefined || next?.work === step._id || changed.has(step._id) ? [] : [step];
+    });
   }
 
   /** The run begins with it, in the commit of its start. */
