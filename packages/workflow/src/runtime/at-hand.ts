@@ -8,7 +8,8 @@ import { copied } from "../values.js";
 import type { Budget } from "./budget.js";
 import type { Bound } from "./functions.js";
 import { type Place, placeOf } from "./place.js";
-import { readableScope, type Reads, readsOf } from "./reads.js";
+import type { Reads } from "./named.js";
+import { readableScope, readsOf } from "./reads.js";
 
 const MIB = 1 << 20;
 

@@ -5,7 +5,7 @@ import { checkStorable } from "../values.js";
 import { type inputOf, MAX_DEPTH, PASS_AN_ID } from "./input.js";
 import { keyMade } from "./keys.js";
 import type { WorkflowReference } from "./reference.js";
-import { sensitivePaths } from "./secrets.js";
+import { sensitivePaths } from "./sensitive.js";
 
 type Reference = Pick<WorkflowReference<never>, "name" | "definition">;
 type Input = ReturnType<typeof inputOf>;

@@ -34,13 +34,12 @@ import {
   type StorageNames,
   underStorageNames,
 } from "./place.js";
-import type { Reads } from "./reads.js";
+import type { Reads } from "./named.js";
 import { referenceTo, type WorkflowReference } from "./reference.js";
 import { restartBy } from "./restart.js";
 import { type Arrive, Run } from "./run.js";
 import { checkWorkflowOptions } from "./workflow-options.js";
 import { knowCompiled } from "./secrets.js";
-import { readsSecret } from "./shown.js";
 
 type Entries = Readonly<Record<string, Arrive>>;
 
@@ -107,7 +106,6 @@ export function compiled(
     replaced,
     reads,
     starts,
-    readsSecret: (stage) => readsSecret(own, stage),
   };
   knowCompiled(given, own);
   const removedFailure = (stage: string) =>

@@ -18,7 +18,7 @@ import {
 import { vError, vIterations, vToken } from "../component/validators.js";
 import type { AnyDefinition } from "../definition/definition.js";
 import type { Retry } from "../definition/node.js";
-import type { Reads } from "./reads.js";
+import type { Reads } from "./named.js";
 import type { WorkflowReference } from "./reference.js";
 import type { Arrive } from "./run.js";
 
@@ -136,8 +136,6 @@ export interface Bound {
   /** The stages whose actions are something else now. */
   readonly replaced: ReadonlySet<string>;
   readonly reads: ReadonlyMap<string, Reads>;
-  /** Says whether a stage reads what is sensitive. */
-  readonly readsSecret: (stage: string) => boolean;
   /** The workflows that each parent may start. Their modules may be loaded later than its own. */
   readonly starts?: Readonly<Record<string, () => readonly WorkflowReference<never>[]>>;
 }

@@ -7,8 +7,9 @@ import { copied } from "../values.js";
 import { optionOf } from "./options.js";
 import { onceForEach } from "./once.js";
 import { placeOf } from "./place.js";
-import { readableScope, type Reads, secretNames } from "./reads.js";
-import { sensitivePaths } from "./secrets.js";
+import type { Reads } from "./named.js";
+import { readableScope, secretNames } from "./reads.js";
+import { sensitivePaths } from "./sensitive.js";
 import { shownProblem } from "./shown.js";
 import { guarded } from "./tags.js";
 

@@ -1,7 +1,7 @@
 import type { One } from "../component/validators.js";
 import { keyMade } from "./keys.js";
 import type { WorkflowReference } from "./reference.js";
-import { sensitivePaths } from "./secrets.js";
+import { sensitivePaths } from "./sensitive.js";
 
 /**
  * The key of a workflow's `one` for a run with this input, and what happens while it is taken;

@@ -14,7 +14,7 @@ import { hasKeys, permitsAtStart, permitsOf } from "./limits.js";
 import { actionFunction } from "./options.js";
 import { hasUndoables, placeOf, presentKey } from "./place.js";
 import { marksOf, readsOf } from "./reads.js";
-import { sensitivePaths } from "./secrets.js";
+import { sensitivePaths } from "./sensitive.js";
 
 /**
  * A compiled workflow, as `workflow.start` and a parent's children take it. A generated interface

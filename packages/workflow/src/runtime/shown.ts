@@ -1,15 +1,14 @@
 import { type Problem, withoutShownValues, withoutValues } from "../errors/failure.js";
 import type { Bound } from "./functions.js";
 import { placeOf } from "./place.js";
-import { readsOf } from "./reads.js";
-import { hasSecretChildren, isMarked, isSecret } from "./secrets.js";
+import { hasSecretChildren, isSecret, readsSecret } from "./secrets.js";
+import { isMarked } from "./sensitive.js";
 
-/** Says whether the functions of a stage read what is secret. */
-export function readsSecret(own: Bound, stage: string): boolean {
+/** Says whether what a stage says may tell a secret that it reads, or that its children give. */
+export function seesSecret(own: Bound, stage: string): boolean {
   const { kind, path, part } = placeOf(own.definition, stage);
-  const some = [stage, `${stage}.until`].flatMap((each) => readsOf(own, each));
   const takesIn = part === "" && kind.startsRuns === true && hasSecretChildren(own, path);
-  return takesIn || some.some(({ sensitive }) => sensitive === true);
+  return takesIn || readsSecret(own, stage) || readsSecret(own, `${stage}.until`);
 }
 
 /**
@@ -18,9 +17,8 @@ export function readsSecret(own: Bound, stage: string): boolean {
  */
 export function shownProblem(own: Bound, stage: string, problem: Problem): Problem {
   const { node, path, part, runs, kind } = placeOf(own.definition, stage);
-  if (isMarked(own, node) || (part === "" && isSecret(own, path, node)))
-    return withoutValues(problem);
-  if (!readsSecret(own, stage)) return problem;
+  if (isMarked(own, node) || (part === "" && isSecret(own, path))) return withoutValues(problem);
+  if (!seesSecret(own, stage)) return problem;
   const why = "the node reads what is sensitive";
   const isOwn = runs !== undefined && kind.isAfterEnd !== true;
   return isOwn ? withoutShownValues(problem, why) : withoutValues(problem, why);

@@ -3,7 +3,7 @@ import type { Standing } from "../component/validators.js";
 import { durationMs } from "../rules.js";
 import { keyMade } from "./keys.js";
 import type { WorkflowReference } from "./reference.js";
-import { sensitivePaths } from "./secrets.js";
+import { sensitivePaths } from "./sensitive.js";
 import { guarded } from "./tags.js";
 
 /**

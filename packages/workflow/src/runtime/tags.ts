@@ -4,7 +4,7 @@ import type { ActionCtx, TagValue } from "../definition/context.js";
 import type { Tags } from "../definition/definition.js";
 import { literalText, MOST_TAGS } from "../rules.js";
 import type { WorkflowReference } from "./reference.js";
-import { sensitivePaths } from "./secrets.js";
+import { sensitivePaths } from "./sensitive.js";
 
 /** Tags are read with each row of a list. */
 const MOST_CHARACTERS = 256;

@@ -10,7 +10,7 @@ import { Budget } from "./budget.js";
 import { optionOf } from "./options.js";
 import type { Nodes } from "./nodes/kinds.js";
 import { marksOf, readsOf } from "./reads.js";
-import { readsSecret, shownProblem } from "./shown.js";
+import { seesSecret, shownProblem } from "./shown.js";
 
 /** One transaction of a run: what it reads, and what it reports to the component, in one call. */
 export class Transaction extends AtHand {
@@ -193,7 +193,7 @@ export class Transaction extends AtHand {
       if (fuse) throw error;
       // It may tell of any value that was to be stored.
       const isSensitive = [...this.#fused.values()].some(
-        ({ sensitive, stage }) => sensitive === true || readsSecret(this.own, stage),
+        ({ sensitive, stage }) => sensitive === true || seesSecret(this.own, stage),
       );
       const thrown = describeThrown(error);
       const problem = isSensitive ? withoutValues(thrown) : thrown;

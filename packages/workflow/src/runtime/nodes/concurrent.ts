@@ -5,7 +5,7 @@ import { Failure } from "../../errors/failure.js";
 import { checkStorable } from "../../values.js";
 import { checkRace, optionOf } from "../options.js";
 import { canWait, hasUndoables, type Place, presentKey } from "../place.js";
-import { isItemSecret } from "../reads.js";
+import { readsSecret } from "../secrets.js";
 import { firstOf } from "../reference.js";
 import type { Arrival, OfScope, Run } from "../run.js";
 import { checkKeys, entriesIn, pagesOf, startAll } from "./children.js";
@@ -107,6 +107,6 @@ async function beginningIn(
     first: await firstOf(own, nodes, { prefix: `${within}.`, iterations }),
     within,
     undoable: hasUndoables({ nodes }) || undefined,
-    sensitive: within === stage && isItemSecret(own, stage) ? ["input"] : undefined,
+    sensitive: within === stage && readsSecret(own, stage) ? ["input"] : undefined,
   };
 }

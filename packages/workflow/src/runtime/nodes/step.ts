@@ -6,7 +6,7 @@ import { checkedOutput } from "../../values.js";
 import { nestedInfo } from "../attempt.js";
 import { permitsOf } from "../limits.js";
 import { actionFunction } from "../options.js";
-import type { Reads } from "../reads.js";
+import type { Reads } from "../named.js";
 import type { Arrival, Arrive, Run } from "../run.js";
 import { type AnyStub, stubOf } from "../stubs.js";
 
