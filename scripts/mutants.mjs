@@ -1839,4 +1839,28 @@ export const MUTANTS = [
     replace: "return Math.ceil(failures ??",
     test: ["packages/workflow/test/tolerance.test.ts", "one more than that share"],
   },
+  {
+    name: "gone-nodes-go",
+    says: "a restart removes the records of all nodes that the code no longer has",
+    file: "workflow/src/component/features/restart.ts",
+    find: "if (record?.undone === true && !(await removeNode(ctx, of, name))) return false;",
+    replace: "if (!(await removeNode(ctx, of, name))) return false; void record;",
+    test: ["tests/edits/removed-compensations.test.ts", "that is restarted"],
+  },
+  {
+    name: "stored-name-lost",
+    says: "a paused node does not learn that a deploy has it take one more event",
+    file: "workflow/src/component/events.ts",
+    find: "if (waiting !== undefined && !storedNames.includes(name))",
+    replace: "if (storedNames.length > 99 && waiting !== undefined)",
+    test: ["tests/edits/waiting.test.ts", "takes only since a deploy"],
+  },
+  {
+    name: "kept-as-other",
+    says: "a node gets a kept event as another one's schema makes it",
+    file: "workflow/src/component/events.ts",
+    find: "own === undefined ? event.value : own.value",
+    replace: "event.value",
+    test: ["packages/workflow/test/kept.test.ts", "an event that comes early"],
+  },
 ];

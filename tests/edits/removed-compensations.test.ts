@@ -99,3 +99,32 @@ test.each([
     expect(seen).toMatchObject({ state: "failed", error: { compensationErrors: named } });
   },
 );
+
+test(
+  "[S117] of a run that is restarted, a compensation that was removed meanwhile is named as well",
+  { tags: ["large"] },
+  async () => {
+    const last = (works: string) => `.step("last", { mutation: () => { ${works} } })`;
+    const early = step("early", undo("early"));
+    const then = flow(early + step("charge", undo("charge")) + last("return 1;"));
+    const now = flow(early + last(`throw new Error("over");`));
+    vi.useRealTimers();
+    const [first, second] = [
+      await releases.release(app(then)),
+      await releases.release(app(now), app(then)),
+    ];
+    vi.useFakeTimers();
+    const deployment = new Deployment(first);
+    const runId = (await deployment.call("start", { name: "flow", input: {} })) as string;
+    await deployment.drive();
+    expect(await deployment.see(runId)).toMatchObject({ state: "completed" });
+    deployment.deploy(second);
+    await deployment.call("restart", { name: "flow", runId, from: "last" });
+    await deployment.drive();
+    expect(await deployment.see(runId)).toMatchObject({
+      state: "failed",
+      error: { message: "over", compensationErrors: [removed("charge")] },
+    });
+    expect(await deployment.logged()).toEqual(["early"]);
+  },
+);

@@ -250,6 +250,26 @@ describe("its node was renamed", () => {
   });
 });
 
+test(
+  "[S72] [S98] [S113] an event that the node takes only since a deploy, and that comes while the run is paused, is taken when it goes on",
+  { tags: ["large"] },
+  async () => {
+    const asks = (...names: string[]) =>
+      `.event("ask", { anyOf: { ${names.map((name) => `${name}: z.string()`).join(", ")} } })`;
+    const [deployment, id] = await waitsWhile(
+      app(flow(asks("yes"))),
+      app(flow(asks("yes", "no"))),
+      (before, runId) => before.call("steering:pause", { runId }),
+    );
+    expect(await deployment.call("send", sent(id, "no", "never"))).toBe("kept");
+    await deployment.call("steering:resume", { runId: id });
+    await deployment.drive();
+    const output = { name: "no", value: "never" };
+    expect(await deployment.see(id)).toMatchObject({ state: "completed", output });
+    expect(await deployment.rows("inbox")).toEqual([]);
+  },
+);
+
 test.each(["action", "mutation"])(
   "[S110] the function that an %s step refers to was removed: the run fails, and is undone",
   { tags: ["large"] },

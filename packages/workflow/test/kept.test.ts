@@ -114,6 +114,19 @@ describe("a node that runs again", () => {
   });
 });
 
+test.each(["left", "right"] as const)(
+  "[S71] an event that comes early is to each node what its own schema makes of it: %s",
+  async (way) => {
+    const id = await use.app.start("eitherWay", { way });
+    expect(await send("eitherWay", id, "note", {})).toBe("kept");
+    await use.app.drive();
+    expect(await use.app.status("eitherWay", id)).toMatchObject({
+      state: "completed",
+      output: { by: way },
+    });
+  },
+);
+
 /** The iterations of pages that have records. */
 async function recorded() {
   const steps = await use.app.inComponent(async (ctx) => await ctx.db.query("steps").collect());

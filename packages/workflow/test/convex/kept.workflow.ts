@@ -90,3 +90,14 @@ export const undoneCopy = defineWorkflow({ input: z.object({ pages: z.number() }
     until: ({ loop, input }) => loop.state >= input.pages,
     maxIterations: 10,
   });
+
+/** Two nodes of one event, each with a default of its own. The run comes to one of them. */
+export const eitherWay = defineWorkflow({ input: z.object({ way: z.enum(["left", "right"]) }) })
+  .sleep("nap", "1h")
+  .branch("turn", {
+    on: ({ input }) => input.way,
+    cases: {
+      left: (b) => b.event("note", { schema: z.object({ by: z.string().default("left") }) }),
+      right: (b) => b.event("note", { schema: z.object({ by: z.string().default("right") }) }),
+    },
+  });
