@@ -158,8 +158,9 @@ export async function act(
 
 /** [48] Its caller can tell a refusal that code has thrown on from one of the function itself. */
 function thrownBy(thrown: unknown): unknown {
-  if (!(thrown instanceof CallError) || thrown.kind !== "permits") return thrown;
-  return new CallError(`Uncaught Error: ${thrown.message}`, "user");
+  // What code gets of a call that was refused is an error of its own.
+  const { message } = callErrorOf(thrown);
+  return /^TooMany/.test(message) ? new CallError(`Uncaught Error: ${message}`) : thrown;
 }
 
 /** What is to happen to an action that runs. */

@@ -310,6 +310,22 @@ test("[B48] an action that is not scheduled waits for its permit 10 s", async ()
   expect(refused).toEqual([10_000]);
 });
 
+test("[B48] a refusal that an action throws on is told apart from one of the action itself", async () => {
+  const deployment = await deployed(
+    {
+      mutations: { insert },
+      actions: {
+        inner: async (ctx) => void (await ctx.runMutation(f["insert"]!, {})),
+        outer: async (ctx) => void (await ctx.runAction(f["inner"]!, {})),
+      },
+    },
+    { class: { ...EXACT, mutationPermits: 0 } },
+  );
+  const message = deployment.action("f:outer").catch((error: Error) => error.message);
+  await deployment.drive();
+  expect(await message).toMatch(/^Uncaught Error: .*TooManyConcurrentRequests$/);
+});
+
 test("[B49] a client's own mutations run one after another", async () => {
   const deployment = await deployed({ mutations: { insert, add } });
   const client = deployment.client();
