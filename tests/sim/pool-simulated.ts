@@ -310,10 +310,9 @@ class PoolSimulation {
     for (const [place, one] of asked.entries()) {
       // An operator has the last word.
       if (one.asks !== "work" || aside.has(one.workId)) continue;
-      // Of two transactions that overlap, the one that is created first may commit last.
       const wasCanceled = asked.some((each, index) =>
         each.asks === "cancel all"
-          ? index > place || each._creationTime >= one._creationTime
+          ? index > place || isCreatedUpTo(asked.slice(0, index + 1), one)
           : index > place && each.asks === "cancel" && each.label === one.work.label,
       );
       const own = happened.filter(({ label }) => label === one.work.label);
@@ -428,4 +427,12 @@ class PoolSimulation {
   #rows<Table extends TableNames>(table: Table): Doc<Table>[] {
     return this.#deployment.rows<Doc<Table>>("workpool", table);
   }
+}
+
+/**
+ * Of two transactions that overlap, the one that is created first may commit last. And once the
+ * clock went back, what is created later may be the older.
+ */
+function isCreatedUpTo(all: readonly Asked[], one: Asked): boolean {
+  return all.some(({ _creationTime }) => _creationTime >= one._creationTime);
 }
