@@ -48,6 +48,21 @@ describe("a node that matches", () => {
     });
   });
 
+  test("[S155] reads each event once that it leaves", async () => {
+    const id = await use.app.start("numbered", { of: 2 });
+    await use.app.drive();
+    const many = 101;
+    for (let number = many; number > 0; number--)
+      expect(await send("numbered", id, "part", { number: number + 1, text: "" })).toBe("kept");
+    const looks = () => use.app.counter.totals(({ name }) => name === "events:look").documentsRead;
+    const before = looks();
+    expect(await send("numbered", id, "part", { number: 0, text: "" })).toBe("taken");
+    await use.app.drive();
+    // Each of three further pages reads the last one of the page before again.
+    expect(looks() - before).toBeLessThanOrEqual(many + 3);
+    expect(await use.app.status("numbered", id)).toMatchObject({ kept: [{ count: 100 }] });
+  });
+
   test("[S155] what no node takes is refused, and changes nothing", async () => {
     const id = await use.app.start("paid", { order: "a" });
     await use.app.drive();

@@ -82,3 +82,28 @@ test("[S80] an iteration stays that can be undone, also if its record is not the
   expect(left).toEqual(expect.arrayContaining([loop, paid, kept]));
   expect(left).not.toContain(removed);
 });
+
+test("[S155] a node that looks through what is kept passes over none of one moment, and sees none twice", async () => {
+  const deployment = await Deployment.of([app]);
+  const plant = planter(deployment);
+  const id = plant("runs", { ...run, state: "running" });
+  const sent = [];
+  for (const takenAt of [7, 7, undefined, undefined, undefined, 9])
+    for (let count = 0; count < 30; count++)
+      for (const name of ["one", "two"])
+        sent.push(plant("inbox", { run: id, name, value: null, ...(takenAt && { takenAt }) }));
+  const seen: { id: string; takenAt?: number }[] = [];
+  let after: object | undefined;
+  do {
+    const of = { run: id, names: ["one", "two"], stage: "told", after };
+    const page = (await deployment.look("events:look", of)) as {
+      events: typeof seen;
+      after?: object;
+    };
+    seen.push(...page.events);
+    after = page.after;
+  } while (after !== undefined && seen.length <= sent.length);
+  expect(seen.map((event) => event.id).toSorted()).toEqual(sent.toSorted());
+  const times = seen.map(({ takenAt = Infinity }) => takenAt);
+  expect(times).toEqual(times.toSorted((one, other) => one - other));
+});

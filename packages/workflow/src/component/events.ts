@@ -19,7 +19,7 @@ import {
   type QueryCtx,
 } from "./_generated/server.js";
 import type { Doc, Run, RunId, Step, StepId } from "./core/documents.js";
-import { inboxOf, inOrder } from "./core/inbox.js";
+import { inboxOf, inOrder, type Looked, vLooked } from "./core/inbox.js";
 import { findRun, vRunOrKey } from "./core/runs.js";
 import { cancelScheduled } from "./core/scheduled.js";
 import { enterNow, scheduleEntry } from "./engine/entry.js";
@@ -61,19 +61,23 @@ export const take = mutation({
 /** So many a node looks at in one call, to find those that match. */
 const LOOK = 50;
 
-/** The events that a node may take, in order. @param skip leaves out so many. */
+/** The events that a node may take, in order. @param after leaves out those that it looked at. */
 export const look = query({
-  args: { ...forNode, skip: v.number() },
-  returns: v.array(vStored),
-  handler: async (ctx, { skip, ...of }) => {
-    const seen: Infer<typeof vStored>[] = [];
-    let passed = 0;
-    for await (const event of eventsFor(ctx, of)) {
-      if (passed++ < skip) continue;
-      seen.push(stored(event, of.stage));
-      if (seen.length === LOOK) break;
+  args: { ...forNode, after: v.optional(vLooked) },
+  returns: v.object({ events: v.array(vStored), after: v.optional(vLooked) }),
+  handler: async (ctx, { after, ...of }) => {
+    const events: Infer<typeof vStored>[] = [];
+    let looked = after;
+    for await (const event of eventsFor(ctx, of, after)) {
+      events.push(stored(event, of.stage));
+      const wasTaken = event.takenAt !== undefined;
+      const at = event.takenAt ?? event._creationTime;
+      // Several may be of one moment.
+      const before = looked?.at === at && looked.wasTaken === wasTaken ? looked.ids : [];
+      looked = { at, wasTaken, ids: [...before, event._id] };
+      if (events.length === LOOK) break;
     }
-    return seen;
+    return { events, after: events.length === 0 ? undefined : looked };
   },
 });
 
@@ -81,6 +85,7 @@ export const look = query({
 async function* eventsFor(
   ctx: QueryCtx,
   { run, names, stage, races = 0 }: ObjectType<typeof forNode>,
+  after?: Looked,
 ) {
   const ids: RunId[] = [];
   let id = ctx.db.normalizeId("runs", run) ?? undefined;
@@ -88,7 +93,7 @@ async function* eventsFor(
     ids.push(id);
     if (level < races) id = (await ctx.db.get("runs", id))?.parentRun;
   }
-  const lines = ids.flatMap((each) => names.map((name) => inboxOf(ctx, each, name)));
+  const lines = ids.flatMap((each) => names.map((name) => inboxOf(ctx, each, name, after)));
   const heads = await Promise.all(lines.map((line) => line.next()));
   for (;;) {
     const waiting = heads.flatMap(({ value }, line) => (value ? [{ event: value, line }] : []));

@@ -216,15 +216,24 @@ export type ComponentApi<Name extends string | undefined = string | undefined> =
     look: FunctionReference<
       "query",
       "internal",
-      { run: string; names: Array<string>; stage: string; races?: number; skip: number },
-      Array<{
-        name: string;
-        value: any;
-        given?: { value?: any };
-        id: string;
-        takenAt?: number;
-        since: number;
-      }>,
+      {
+        run: string;
+        names: Array<string>;
+        stage: string;
+        races?: number;
+        after?: { at: number; wasTaken: boolean; ids: Array<string> };
+      },
+      {
+        events: Array<{
+          name: string;
+          value: any;
+          given?: { value?: any };
+          id: string;
+          takenAt?: number;
+          since: number;
+        }>;
+        after?: { at: number; wasTaken: boolean; ids: Array<string> };
+      },
       Name
     >;
     send: FunctionReference<

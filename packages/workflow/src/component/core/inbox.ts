@@ -6,15 +6,33 @@ import { takesEvents } from "./kinds.js";
 
 /* Events that wait in their run's inbox, in the order in which nodes take them. */
 
-/** The events of a name. Those that were taken before a restart come first, in that order. */
-export async function* inboxOf(ctx: QueryCtx, run: RunId, name: string) {
+/** How far somebody has looked through an inbox: up to a moment, and at these of that moment. */
+export const vLooked = v.object({
+  /** A time of what was taken before, or of what was sent. */
+  at: v.number(),
+  wasTaken: v.boolean(),
+  ids: v.array(v.id("inbox")),
+});
+export type Looked = Infer<typeof vLooked>;
+
+/**
+ * The events of a name. Those that were taken before a restart come first, in that order.
+ * @param after leaves out what was looked at.
+ */
+export async function* inboxOf(ctx: QueryCtx, run: RunId, name: string, after?: Looked) {
+  const { at, wasTaken, ids = [] } = after ?? {};
   const inbox = () => ctx.db.query("inbox");
-  yield* inbox().withIndex("by_run_name", (q) =>
-    q.eq("run", run).eq("name", name).gt("takenAt", undefined),
-  );
-  yield* inbox().withIndex("by_run_name", (q) =>
-    q.eq("run", run).eq("name", name).eq("takenAt", undefined),
-  );
+  if (wasTaken !== false)
+    for await (const event of inbox().withIndex("by_run_name", (q) => {
+      const named = q.eq("run", run).eq("name", name);
+      return at === undefined ? named.gt("takenAt", undefined) : named.gte("takenAt", at);
+    }))
+      if (!ids.includes(event._id)) yield event;
+  const from = wasTaken === false ? at! : 0;
+  for await (const event of inbox().withIndex("by_run_name", (q) =>
+    q.eq("run", run).eq("name", name).eq("takenAt", undefined).gte("_creationTime", from),
+  ))
+    if (!ids.includes(event._id)) yield event;
 }
 
 /** Compares two events: the one that was taken first, or else sent first, comes first. */

@@ -1,3 +1,4 @@
+import type { FunctionArgs, FunctionReturnType } from "convex/server";
 import type { Value } from "convex/values";
 import type { Event } from "../../component/protocol.js";
 import type { Took } from "../../component/validators.js";
@@ -58,15 +59,15 @@ async function earlyEvent(run: Run, stage: string, node: AnyNode, events: Named)
   const races = receiversOf(run.own.definition).find((one) => one.stage === stage)?.races?.length;
   const of = { run: run.token.run, names: [...events.keys()], stage, races };
   if (node.match === undefined) return await run.ctx.runMutation(take, of);
-  for (let skip = 0; ;) {
-    const seen = await run.ctx.runQuery(look, { ...of, skip });
-    if (seen.length === 0) return null;
-    skip += seen.length;
-    for (const { id, ...event } of seen) {
+  for (let after: FunctionArgs<typeof look>["after"]; ;) {
+    const seen: FunctionReturnType<typeof look> = await run.ctx.runQuery(look, { ...of, after });
+    for (const { id, ...event } of seen.events) {
       const value = parsedEvent(run.own, stage, event);
       if (await isMeantFor(run, stage, node, events.get(event.name), value))
         return await run.ctx.runMutation(take, { ...of, id });
     }
+    after = seen.after;
+    if (after === undefined) return null;
   }
 }
 
