@@ -1739,8 +1739,8 @@ export const MUTANTS = [
     name: "given-back-last",
     says: "events that are given back are never found",
     file: "workflow/src/component/core/inbox.ts",
-    find: '.gt("takenAt", undefined),',
-    replace: '.lt("takenAt", undefined),',
+    find: "if (wasTaken !== false)",
+    replace: "if (wasTaken === true)",
     test: ["packages/workflow/test/kept.test.ts", "before those that came after it"],
   },
   {
