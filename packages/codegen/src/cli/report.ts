@@ -12,7 +12,7 @@ import { readText } from "../discover/discover.js";
 import { sidesOf } from "../write/present-files.js";
 
 /** How each compatibility is called, the worst first. */
-export const compatibilities: Readonly<Record<Compatibility, string>> = {
+const compatibilities: Readonly<Record<Compatibility, string>> = {
   stops: "stops runs",
   loses: "cannot be undone",
   rename: "needs a rename",
@@ -23,7 +23,7 @@ export const isSafe = ({ compatibility }: Answer["changes"][number]): boolean =>
   compatibility === "safe";
 
 /** Returns true if nothing tells what is deployed where somebody relies on the comparison. */
-export const isBlind = ({ missing }: Answer["against"]): boolean =>
+const isBlind = ({ missing }: Answer["against"]): boolean =>
   missing !== undefined &&
   (missing.isShallow || !["", "0", "false"].includes(process.env["CI"] ?? ""));
 
@@ -48,7 +48,7 @@ export function printUnsafeChanges({ changes, against: { from } }: Answer, termi
 }
 
 /** `order › save`, or the config. */
-export const placeOf = ({ workflow, node }: Answer["changes"][number]): string =>
+const placeOf = ({ workflow, node }: Answer["changes"][number]): string =>
   node === undefined ? workflow || configFile : `${workflow} › ${node}`;
 
 export const noWorkflow = (folder: string): string =>

@@ -151,7 +151,7 @@ const retryToo = (before: WorkflowThen, now: WorkflowThen): string =>
 
 const differ = (a: unknown, b: unknown): boolean => JSON.stringify(a) !== JSON.stringify(b);
 
-export function compareUndoing(before: WorkflowThen, now: WorkflowThen | undefined): Change[] {
+function compareUndoing(before: WorkflowThen, now: WorkflowThen | undefined): Change[] {
   const names = new Set(now && stageNames(now.nodes));
   return stageNames(before.nodes)
     .filter((name) => name.endsWith(ending) && !names.has(name))

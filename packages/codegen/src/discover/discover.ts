@@ -68,7 +68,7 @@ const isCode = (name: string): boolean =>
 const skipped = new Set(["node_modules", "_generated"]);
 
 /** Says whether a folder, relative to the functions folder, may hold definitions. */
-export function mayHoldDefinitions(folder: string): boolean {
+function mayHoldDefinitions(folder: string): boolean {
   if (folder === usualOutput) return false;
   return folder.split("/").every((name) => !skipped.has(name) && !name.startsWith("."));
 }

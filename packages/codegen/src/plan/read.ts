@@ -60,7 +60,7 @@ const unsafeKeys = new Set(["__proto__", "constructor", "prototype"]);
 /**
  * Returns why a parsed JSON value must not be read further; undefined if it may. Without recursion.
  */
-export function boundsProblem(json: unknown): string | undefined {
+function boundsProblem(json: unknown): string | undefined {
   const open: { value: unknown; depth: number }[] = [{ value: json, depth: 0 }];
   let seen = 0;
   for (let next = open.pop(); next !== undefined; next = open.pop()) {

@@ -35,7 +35,7 @@ const ofChildren: Pick<StageKind, "goes" | "takes" | "shape" | "options" | "wait
 };
 
 /** Every kind of stage. A new kind is one entry here. */
-export const stageKinds = {
+const stageKinds = {
   action: {
     goes: "queued",
     takes: "attempts",

@@ -160,7 +160,7 @@ export async function act(
 function thrownBy(thrown: unknown): unknown {
   // What code gets of a call that was refused is an error of its own.
   const { message } = callErrorOf(thrown);
-  return /^TooMany/.test(message) ? new CallError(`Uncaught Error: ${message}`) : thrown;
+  return message.startsWith("TooMany") ? new CallError(`Uncaught Error: ${message}`) : thrown;
 }
 
 /** What is to happen to an action that runs. */

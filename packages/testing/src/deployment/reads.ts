@@ -1,5 +1,5 @@
 import { type Bound, type Field, fieldAt, isWithin } from "../indexed/order.js";
-import type { Document, Range } from "../indexed/order.js";
+import type { Document } from "../indexed/order.js";
 import type { StoredTable } from "./store.js";
 
 /** [8] An interval of an index's keys. What a query has read grows as it is read. */
@@ -7,9 +7,6 @@ export interface ReadRange {
   from: readonly Bound[];
   to: readonly Bound[];
 }
-
-/** Everything. */
-export const WHOLE: Range = { from: [], to: [] };
 
 interface TableReads {
   /** Points of `by_id`, each a document that was found or was not. */

@@ -186,7 +186,7 @@ export const ANYWHERE: Readonly<
 };
 
 /** [11] Reads only the point of its own new id. */
-export function insert(
+function insert(
   { draws }: Backend,
   transaction: Transaction,
   table: StoredTable,
