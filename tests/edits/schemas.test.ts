@@ -52,6 +52,12 @@ async function deployed(before: Files, now: Files, input: object = {}, until?: s
 const GATE = `.sleep("gate", "1h")`;
 const reads = `${GATE}.step("told", { query: (_ctx, { input }) => input.tenant ?? "none" }).step("other", { query: () => 1 }).finalize({ query: (_ctx, { told }) => told })`;
 const shared = `export const tenant = z.string().optional();`;
+const union = ["A", "B", "C"]
+  .map(
+    (name) =>
+      `const ${name} = z.object({ k: z.literal("${name}") }); const V${name} = v.object({ k: v.literal("${name}") });`,
+  )
+  .join("\n");
 
 describe("the input", () => {
   const top = `const Base = z.object({ id: z.string(), note: z.string().optional(), tags: z.array(z.string()).default([]) });
@@ -294,6 +300,44 @@ const more = { n: z.number(), m: z.number().optional() }; const mask = { id: tru
       `z.object({ tenant: z.string() }).transform((one) => one)`,
       [/^safe flow: another input.*; check cannot see all of its fields$/],
     ],
+    ...[
+      [`z.discriminatedUnion("k", [A, B, C])`, `z.discriminatedUnion("k", [A, C])`],
+      [`z.union([A, B]).or(C)`, `z.union([A, B.extend({ n: z.number() })]).or(C)`],
+      [`v.union(v.object({ a: v.string() }), VB, VC)`, `v.union(v.object({ a: v.string() }), VC)`],
+    ].map(([before = "", now = ""]): [string, string, string, RegExp[]] => [
+      `[S275] a schema of a union is gone: ${now}`,
+      before,
+      now,
+      [
+        /^stops flow: input has another schema in 1 of 3 cases: runs that have not begun fail with invalidInput, unless their value fits, and runs that have begun keep what they have$/,
+      ],
+    ]),
+    [
+      "[S275] a union takes more",
+      `z.discriminatedUnion("k", [A, B])`,
+      `z.discriminatedUnion("k", [A, B, C])`,
+      [/^safe flow: another input.*when it begins$/],
+    ],
+    ...[`z.object({ a: z.string() })`, `z.object({ a: z.string() }).refine(() => true)`].map(
+      (before): [string, string, string, RegExp[]] => [
+        `[S275] another function refines it, after ${before}`,
+        before,
+        `z.object({ a: z.string() }).refine(({ a }) => a !== "").describe("all")`,
+        [/^safe flow: another input.*, and fails with invalidInput if it does not fit; check/],
+      ],
+    ),
+    [
+      "[S275] no function refines it any more",
+      `z.object({ a: z.string() }).refine(({ a }) => a !== "")`,
+      `z.object({ a: z.string() })`,
+      [/^safe flow: another input.*when it begins$/],
+    ],
+    [
+      "[S275] what cannot be seen may be refused",
+      `z.record(z.string(), z.string())`,
+      `z.record(z.string(), z.number())`,
+      [/^safe flow: another input.*, and fails with invalidInput if it does not fit; check cannot/],
+    ],
     [
       "a schema that is given by name",
       `z.object({ tenant: z.string() })`,
@@ -307,7 +351,7 @@ const more = { n: z.number(), m: z.number().optional() }; const mask = { id: tru
       [],
     ],
   ])("[S145] %s", async (_what, before, now, verdict) => {
-    const more = `${shared}\nexport const whole = z.object({ tenant: z.string(), size: z.number() });`;
+    const more = `${shared}\n${union}\nexport const whole = z.object({ tenant: z.string(), size: z.number() });`;
     expect(await verdicts(app(before, reads, "", more), app(now, reads, "", more))).toEqual(
       verdict.map((each) => expect.stringMatching(each)),
     );
@@ -413,6 +457,85 @@ describe("events and states", () => {
     await expect(
       deployment.call("send", { name: "flow", runId, event: "ask", value: "x" }),
     ).rejects.toThrow("No node of workflow");
+  });
+
+  const another = (what: string, readers = "") =>
+    expect.stringMatching(
+      new RegExp(
+        `^safe ask: ask has another schema${what}: runs that are past it keep what they took, and unless it fits, whoever sends it as before gets an error, and a run that has kept one fails here${readers}$`,
+      ),
+    );
+  const asking = (schema: string, more = "") =>
+    app(
+      `z.object({})`,
+      `${GATE}.event("ask", { schema: ${schema} }).step("told", { query: (_ctx, { ask }) => ask })`,
+      "",
+      more,
+    );
+
+  test.each([
+    [`z.string()`, `z.number()`, ""],
+    [`z.enum(["a", "b"])`, `z.enum(["a"])`, " in 1 of 2 cases"],
+    [`z.literal(["a", "b"])`, `z.literal(["b"])`, " in 1 of 2 cases"],
+    [`z.object({ k: z.string() })`, `z.string()`, ""],
+    [`z.string()`, `z.object({ k: z.string() })`, ""],
+    [`z.object({ k: z.string() })`, `z.object({ k: z.string() }).refine(({ k }) => k !== "")`, ""],
+    [`z.string().refine((k) => k !== "")`, `z.string().refine((k) => k !== "-")`, ""],
+    [`v.union(v.string(), v.null())`, `v.union(v.string())`, " in 1 of 2 cases"],
+    [`z.array(z.string()).describe("all")`, `z.array(z.number())`, ""],
+  ])(
+    "[S275] check says what comes of an event that takes %s and then %s",
+    async (was, is, what) => {
+      expect(await verdicts(asking(was), asking(is))).toContainEqual(
+        another(what, '; "told" reads it'),
+      );
+    },
+  );
+
+  test.each([
+    [`z.enum(["a"])`, `z.enum(["a", "b"])`],
+    [`z.string()`, `z.string().describe("all")`],
+    [`z.union([z.string(), z.null()])`, `z.null().or(z.string())`],
+  ])("[S275] an event that took %s and takes %s refuses nothing", async (was, is) => {
+    expect(await verdicts(asking(was), asking(is))).toEqual([
+      expect.stringMatching(/^safe ask: changed/),
+    ]);
+  });
+
+  test("[S275] an event is refused by another schema, and fails a run that has kept it", async () => {
+    const [deployment, runId] = await deployed(asking(`z.string()`), asking(`z.number()`));
+    const send = (value: unknown) =>
+      deployment.call("send", { name: "flow", runId, event: "ask", value });
+    await expect(send("a")).rejects.toThrow("does not fit its schema");
+    deployment.deploy(await releases.release(asking(`z.string()`)));
+    await send("a");
+    deployment.deploy(await releases.release(asking(`z.number()`), asking(`z.string()`)));
+    await deployment.drive();
+    expect(await deployment.see(runId)).toMatchObject({
+      state: "failed",
+      error: { kind: "invalidInput", node: "ask" },
+    });
+  });
+
+  test("[S275] a loop's state has another schema: an iteration that has begun keeps its own", async () => {
+    const loop = (schema: string) =>
+      app(
+        `z.object({})`,
+        `.loop("turn", { state: ${schema}, initial: () => 1, body: (b) => b.step("x", { query: () => 1 }), until: () => true, maxIterations: 3 })`,
+      );
+    expect(await verdicts(loop(`z.string()`), loop(`z.number()`))).toContain(
+      'safe turn: state has another schema: an iteration that has begun keeps the state that it has; "turn" reads it',
+    );
+  });
+
+  test("[S275] a schema that a file has as its default export is compared too", async () => {
+    const files = (schema: string): Files => ({
+      ...app(`given`, GATE, "", `import given from "./given";`),
+      "given.ts": `import { z } from "zod";\nexport default z.object({ a: ${schema} });`,
+    });
+    expect(await verdicts(files(`z.string()`), files(`z.number()`))).toEqual([
+      expect.stringMatching(/^stops flow: input\.a has another schema/),
+    ]);
   });
 
   test("[S145] a field of an event or of a loop's state is new: its readers are named", async () => {

@@ -228,6 +228,30 @@ describe.skipIf(!hasBrowser)("the page over given answers", () => {
     expect(more!.y).toBeGreaterThan(last!.y);
   });
 
+  test("[S253] a run shows the events that no node has taken: how many, and since when", async ({
+    tab,
+    openAnswers,
+  }) => {
+    const since = Date.UTC(2026, 0, 2, 3, 4);
+    const kept = [
+      { name: "item", count: 2, since },
+      { name: "note", count: 1, since: since + 60_000 },
+    ];
+    const run = { ...whatHappened.run, kept };
+    await openAnswers({ ...whatHappened, run }, { place: "runs/r1" });
+    const shown = tab.getByRole("region", { name: "Kept events" });
+    const items = shown.getByRole("listitem");
+    await items.filter({ hasText: /^item: 2, since \S/ }).waitFor();
+    await items.filter({ hasText: /^note: 1, since \S/ }).waitFor();
+    const times = await shown
+      .locator("time")
+      .evaluateAll((all) => all.map((each) => Date.parse(each.getAttribute("datetime") ?? "")));
+    expect(times).toEqual([since, since + 60_000]);
+    await openAnswers(whatHappened, { place: "runs/r1" });
+    await tab.getByRole("region", { name: "Timeline of order" }).waitFor();
+    expect(await shown.count()).toBe(0);
+  });
+
   test("[S163] [S171] a branch is shown as a part of its run, and why an onEnd failed", async ({
     tab,
     openAnswers,

@@ -76,7 +76,8 @@ export class AppModules {
     const own = module.given.get(name) ?? (node && { node, module });
     if (own !== undefined) return own;
     const from = module.imports.get(name);
-    return from && this.#declared(this.#places(from.imported, module.file, from.module));
+    const places = from && this.#places(from.imported, module.file, from.module);
+    return places && (this.#declared(places) ?? this.#unnamed(places));
   }
 
   /**
@@ -86,18 +87,6 @@ export class AppModules {
   member(name: string, of: TypeScript.Node, module: Module): Declared | undefined {
     const path = this.#whole(of, module);
     return path === undefined ? undefined : this.#declared(this.#placesIn(path, name));
-  }
-
-  /**
-   * Returns what a file has as its default export, without a name, where it is imported by `name`.
-   */
-  unnamed(name: string, module: Module): Declared | undefined {
-    const from = module.imports.get(name);
-    const places = from && this.#places(from.imported, module.file, from.module);
-    const last = places?.at(-1);
-    const found = last?.name === "default" ? this.#module(last.module) : undefined;
-    const node = found && defaultOf(found.source);
-    return node && { node, module: found };
   }
 
   /** The path of the module that an expression stands for as a whole. */
@@ -130,6 +119,14 @@ export class AppModules {
       if (module !== undefined && node !== undefined) return { node, module };
     }
     return undefined;
+  }
+
+  /** What a file has as its default export that has no name. */
+  #unnamed(places: ReturnType<typeof placesOf>): Declared | undefined {
+    const last = places.at(-1);
+    const module = last?.name === "default" ? this.#module(last.module) : undefined;
+    const node = module && defaultOf(module.source);
+    return node && { node, module };
   }
 
   #places(name: string, from: string, specifier: string) {

@@ -6,12 +6,12 @@ import { isFunctionNode, parametersOf, readOption, returnedBy } from "./function
 import type { DefinitionFile } from "./parser.js";
 import { hashOfSource, moduleOf } from "./tokens.js";
 
-/** The fields of `z.object({ … })` or `v.object({ … })`; undefined if they are not written out. */
+/** The fields of `z.object({ … })` or `v.object({ … })`, or what else a schema is made of. */
 export const fieldsOf = (schema: Node, file: DefinitionFile) =>
   fieldsIn({ node: schema, module: moduleOf(file) }, file.modules);
 
 /** What changes nothing in the fields of an object. */
-const ofWhole = "describe meta register clone refine superRefine check".split(" ");
+const ofWhole = /^(describe|meta|register|clone|refine|superRefine|check)$/;
 
 /** What gives the same for a missing value as the schema that it is called of. */
 const asItIs = /^(describe|meta|register|clone|readonly|brand|refine|superRefine|check|overwrite)$/;
@@ -19,11 +19,35 @@ const asItIs = /^(describe|meta|register|clone|readonly|brand|refine|superRefine
 /** How many calls and names are followed: a schema may stand for itself by mistake. */
 const maxDepth = 50;
 
-function fieldsIn(schema: Declared, modules: AppModules): Fields | undefined {
-  const { isExact, fields } = shapeOf(schema, modules) ?? {};
-  if (fields === undefined) return undefined;
-  const texts = [...fields].map(([name, text]) => `${text()} ${name}`).sort();
-  return { ...(isExact === true && { exact: true as const }), fields: texts };
+function fieldsIn(schema: Declared, modules: AppModules): Fields {
+  const { isExact, isRefined, fields } = shapeOf(schema, modules) ?? { isRefined: true };
+  return {
+    ...(isExact === true && { exact: true as const }),
+    ...(fields && { fields: [...fields].map(([name, text]) => `${text()} ${name}`).sort() }),
+    ...(isRefined && { oneOf: [...new Set(alternativesIn(schema, modules))] }),
+  };
+}
+
+/** Hashes of the schemas of a union, and of the values of an enum; else that of the schema. */
+function alternativesIn(schema: Declared, modules: AppModules, depth = 0): string[] {
+  const { node, module } = valueOf(schema, modules);
+  const { of, method = "", args = [] } = calledIn(node) ?? {};
+  const library = of && libraryOf(of, module);
+  const all = (parts: readonly Node[], from = module) =>
+    parts.flatMap((part) => alternativesIn({ node: part, module: from }, modules, depth + 1));
+  if (of === undefined || depth > maxDepth) return [hashOfSource([node], module, modules)];
+  if (library === undefined && method === "or") return all([of, ...args]);
+  if (library === undefined && /^(describe|meta|register|clone)$/.test(method)) return all([of]);
+  if (library === "convex" && method === "union") return all(args);
+  const listed = args
+    .map((each) => valueOf({ node: each, module }, modules))
+    .find((each) => ts.isArrayLiteralExpression(each.node));
+  return library === "zod" &&
+    /^(union|discriminatedUnion|enum|literal)$/.test(method) &&
+    listed !== undefined &&
+    ts.isArrayLiteralExpression(listed.node)
+    ? all(listed.node.elements, listed.module)
+    : [hashOfSource([node], module, modules)];
 }
 
 /**
@@ -34,9 +58,10 @@ type Texts = ReadonlyMap<string, TextOf>;
 
 type TextOf = (flag?: string) => string;
 
-/** The fields of an object's schema; `isExact` if it takes no others. */
+/** The fields of an object's schema; `isExact` if it takes no others. `isRefined` by a function. */
 interface Shape {
   readonly isExact: boolean;
+  readonly isRefined?: boolean;
   readonly fields: Texts;
 }
 
@@ -54,13 +79,15 @@ function shapeOf(schema: Declared, modules: AppModules, depth = 0): Shape | unde
     return fields && { isExact: library === "convex" || method === "strictObject", fields };
   }
   const inner = shapeOf({ node: of, module }, modules, depth + 1);
-  if (inner === undefined || ofWhole.includes(method)) return inner;
-  const { isExact, fields } = inner;
-  if (method === "strict") return { isExact: true, fields };
-  if (/^(strip|loose|passthrough)$/.test(method)) return { isExact: false, fields };
+  if (inner === undefined) return inner;
+  if (ofWhole.test(method))
+    return /refine|check/i.test(method) ? { ...inner, isRefined: true } : inner;
+  const { fields } = inner;
+  if (method === "strict") return { ...inner, isExact: true };
+  if (/^(strip|loose|passthrough)$/.test(method)) return { ...inner, isExact: false };
   if (/^(safeExtend|extend)$/.test(method)) {
     const others = more && fieldsGiven(more, modules, depth);
-    return others && { isExact, fields: new Map([...fields, ...others]) };
+    return others && { ...inner, fields: new Map([...fields, ...others]) };
   }
   if (method === "merge") {
     const other = more && shapeOf(more, modules, depth + 1);
@@ -73,7 +100,7 @@ function shapeOf(schema: Declared, modules: AppModules, depth = 0): Shape | unde
     const now = change(text, named === undefined || named.has(name));
     return now === undefined ? [] : [[name, now] as const];
   });
-  return { isExact, fields: new Map(changed) };
+  return { ...inner, fields: new Map(changed) };
 }
 
 /** What a method makes of the text of a field; undefined if it takes the field away. */

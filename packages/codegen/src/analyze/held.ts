@@ -31,7 +31,7 @@ export class Holders {
       const found =
         this.modules === undefined
           ? declaredIn(module, node.text)
-          : (this.modules.find(node.text, module) ?? this.modules.unnamed(node.text, module));
+          : this.modules.find(node.text, module);
       return this.#constant(found, node.text, links);
     }
     if (!isMember(node)) return of;

@@ -23,7 +23,7 @@ interface FieldChange {
 
 /** Compares what each field was with what it is. The defaults themselves are not compared. */
 function fieldChanges(before: Fields, now: Fields): FieldChange[] {
-  const [was, is] = [fieldsOf(before), fieldsOf(now)];
+  const [was, is] = [fieldsOf(before.fields), fieldsOf(now.fields)];
   return [...new Set([...was.keys(), ...is.keys()])].flatMap((name): FieldChange[] => {
     const [old, field] = [was.get(name), is.get(name)];
     const change = (is: FieldChange["is"], what: string, isMissed = false) => [
@@ -48,7 +48,7 @@ const words = { "": "was required", "=": "had a default", "?": "was optional" };
 
 type Flag = keyof typeof words;
 
-function fieldsOf({ fields }: Fields) {
+function fieldsOf(fields: Fields["fields"] = []) {
   return new Map(
     fields.map((text) => {
       const [, hash = "", flag = "", name = ""] = /^([0-9a-f]*)([?=]?) ([^]*)$/.exec(text) ?? [];
@@ -58,18 +58,38 @@ function fieldsOf({ fields }: Fields) {
   );
 }
 
+/** Compares the fields, or if these are the same the wholes; undefined if one is not seen. */
+function schemaChanges(before: Fields = {}, now: Fields = {}): FieldChange[] | undefined {
+  const isUnseen = [before, now].some(({ fields, oneOf }) => !fields && !oneOf);
+  if (isUnseen) return undefined;
+  const areFields = before.fields !== undefined && now.fields !== undefined;
+  const found = areFields ? fieldChanges(before, now) : [];
+  if (found.length > 0 || (areFields && now.oneOf === undefined)) return found;
+  const [was, is] = [before.oneOf ?? [], now.oneOf ?? []];
+  const gone = was.length === 0 ? is : was.filter((each) => !is.includes(each));
+  if (gone.length === 0) return [];
+  const cases = gone.length < was.length ? ` in ${gone.length} of ${was.length} cases` : "";
+  return [{ name: "", is: "retyped", what: `has another schema${cases}`, isMissed: false }];
+}
+
+const pathOf = (root: string, name: string): string => (name === "" ? root : `${root}.${name}`);
+
 /** Compares inputs: runs that have begun keep theirs, and others are parsed when they begin. */
 export function inputChanges(before: WorkflowThen, now: WorkflowThen): Change[] {
   if (before.input === now.input) return [];
   const workflow = now.name;
-  const found = before.fields && now.fields && fieldChanges(before.fields, now.fields);
-  if (found === undefined || found.length === 0) {
-    const unseen = found === undefined ? "; check cannot see all of its fields" : "";
+  const found = schemaChanges(before.fields, now.fields);
+  const isUnion = (before.fields?.oneOf?.length ?? 0) > 1;
+  const isUnsure = found === undefined || (found[0]?.name === "" && !isUnion);
+  if (isUnsure || found.length === 0) {
+    const unseen = isUnsure
+      ? ", and fails with invalidInput if it does not fit; check cannot see all of its fields"
+      : "";
     const message = `another input: runs that have begun keep theirs, and a run that has not is parsed by the new schema when it begins${unseen}`;
     return [{ workflow, compatibility: "safe", message }];
   }
   return found.map(({ name, is, what, isMissed }): Change => {
-    const field = `input.${name} ${what}`;
+    const field = `${pathOf("input", name)} ${what}`;
     const sure = now.nodes.filter((node) => readsOfField(node, name) === "sure");
     const others = now.nodes.filter((node) => readsOfField(node, name) === "perhaps");
     const readers = [...sure, ...others];
@@ -89,9 +109,11 @@ export function inputChanges(before: WorkflowThen, now: WorkflowThen): Change[] 
     const unless = is === "retyped" ? ", unless their value fits" : "";
     const message = `${field}: runs that have not begun fail with invalidInput${unless}, and ${begun}${told}`;
     const hint =
-      what === "is removed"
-        ? "keep it as an optional field until all runs that were started with it have begun"
-        : "give it a default or make it optional, or take a new name, until all runs that were started before have begun";
+      name === ""
+        ? "take what was taken until all runs that were started with it have begun"
+        : what === "is removed"
+          ? "keep it as an optional field until all runs that were started with it have begun"
+          : "give it a default or make it optional, or take a new name, until all runs that were started before have begun";
     return { workflow, compatibility: "stops", message, hint };
   });
 }
@@ -116,16 +138,16 @@ export function takenChanges({ before, now: line }: LinePair, taken: ReadonlySet
         const hint = `keep it in \`anyOf\` until nobody sends it any more`;
         return [{ node: now.path, compatibility: "safe", message, hint } as const];
       }
-      const [was, is] = [fieldsIn(then), fieldsIn(same)];
-      return was === undefined || is === undefined
-        ? []
-        : fieldChanges(was, is).map((change) => {
-            const told = readers.length === 0 ? "" : `; ${listOf(readers)} it`;
-            const message = isLoop(now.node)
-              ? `state.${change.name} ${change.what}: an iteration that has begun keeps the state that it has${told}`
-              : `${then.name}.${change.name} ${change.what}: runs that are past it keep what they took${refusal(change)}${told}`;
-            return { node: now.path, compatibility: "safe", message } as const;
-          });
+      // An earlier compiler may have told less of the same schema.
+      const changes = old.node.hash === now.node.hash ? [] : (schemaChanges(then, same) ?? []);
+      return changes.map((change) => {
+        const told = readers.length === 0 ? "" : `; ${listOf(readers)} it`;
+        const what = `${pathOf(then.name, change.name)} ${change.what}`;
+        const message = isLoop(now.node)
+          ? `${what}: an iteration that has begun keeps the state that it has${told}`
+          : `${what}: runs that are past it keep what they took${refusal(change)}${told}`;
+        return { node: now.path, compatibility: "safe", message } as const;
+      });
     });
   });
 }
@@ -134,9 +156,6 @@ const refusal = ({ is }: FieldChange): string =>
   is === "refused" || is === "retyped"
     ? ", and unless it fits, whoever sends it as before gets an error, and a run that has kept one fails here"
     : "";
-
-const fieldsIn = ({ fields, exact }: Partial<Fields>): Fields | undefined =>
-  fields && { fields, exact };
 
 const listOf = (nodes: readonly NodeThen[]): string =>
   `${nodes.map(({ name }) => quote(name)).join(" and ")} ${nodes.length === 1 ? "reads" : "read"}`;

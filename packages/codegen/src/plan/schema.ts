@@ -59,12 +59,14 @@ export const stage = z.object({
   workflows: z.array(z.string()).optional(),
 });
 
-/** The fields of a schema that writes them out. */
+/** What is seen of a schema. */
 export const fields = z.object({
   /** Says whether a value may have no others: they are then refused, not left out. */
   exact: z.literal(true).optional(),
   /** `<hash of the schema> <name>`; after the hash `?` if optional, `=` with a default. */
-  fields: z.array(z.string()),
+  fields: z.array(z.string()).optional(),
+  /** Hashes of the schemas of a union, or of all of a schema whose fields do not tell it. */
+  oneOf: z.array(z.string()).optional(),
 });
 export type Fields = z.infer<typeof fields>;
 
@@ -78,8 +80,8 @@ export const node = z.object({
   options: z.record(z.string(), z.json()),
   /** The hash of the node's source without white space, comments, and the nodes in its bodies. */
   hash: z.string(),
-  /** The events it takes, or the state of a loop, each with the fields that can be seen. */
-  takes: z.array(z.object({ name: z.string(), ...fields.partial().shape })).optional(),
+  /** The events it takes, or the state of a loop, each with what is seen of its schema. */
+  takes: z.array(z.object({ name: z.string(), ...fields.shape })).optional(),
   get bodies() {
     return z.array(body).optional();
   },
@@ -102,7 +104,7 @@ export const workflow = z.object({
   file: z.string(),
   /** A hash of the source of its `input`, without white space and comments, and what it names. */
   input: z.string(),
-  /** The fields of its `input`, if they can be seen. */
+  /** What is seen of its `input`; absent without one. */
   fields: fields.optional(),
   options: z.record(z.string(), z.json()),
   /** The same of those options that are computed; absent when none is. */
