@@ -423,6 +423,51 @@ const more = { n: z.number(), m: z.number().optional() }; const mask = { id: tru
   });
 });
 
+describe("what is sensitive", () => {
+  test.each([
+    ["added", "hidden", "", `, sensitive: true`, { first: undefined, last: true }],
+    ["removed", "shown", `, sensitive: true`, "", { first: true, last: undefined }],
+  ])(
+    "[S276] sensitive: true is %s: what later nodes give is %s, and check says so",
+    async (what, then, was, is, hidden) => {
+      const of = (options: string) => {
+        const nodes = `.step("first", { query: () => 1 })${GATE}.step("last", { query: () => 2 })`;
+        return app(`z.object({})`, nodes, options);
+      };
+      expect(await verdicts(of(was), of(is))).toEqual([
+        `safe flow: \`sensitive: true\` is ${what}: runs that were started before show as much of their input as they did, and what the nodes give that they come to from now on is ${then}`,
+      ]);
+      const [deployment, runId] = await deployed(of(was), of(is), {}, "gate");
+      await deployment.drive();
+      const { page } = await deployment.ask<{ page: { node: string; isSensitive?: boolean }[] }>(
+        "steps",
+        { name: "flow", runId },
+      );
+      const seen = new Map(page.map(({ node, isSensitive }) => [node, isSensitive]));
+      expect({ first: seen.get("first"), last: seen.get("last") }).toEqual(hidden);
+    },
+  );
+
+  test.each([
+    ["added", "", `, sensitive: ["input.k"]`, /^The message is not shown/],
+    ["removed", `, sensitive: ["input.k"]`, "", /^It is k$/],
+  ])(
+    "[S276] a sensitive path is %s: messages follow it at once, and check says so",
+    async (_what, was, is, message) => {
+      const of = (options: string) => {
+        const bad = `.sleep("bad", ({ input }) => { throw new Error("It is " + input.k); })`;
+        return app(`z.object({ k: z.string() })`, `${GATE}${bad}`, options);
+      };
+      expect(await verdicts(of(was), of(is))).toEqual([
+        expect.stringMatching(/paths of `sensitive`, by which messages are hidden at once$/),
+      ]);
+      const [deployment, runId] = await deployed(of(was), of(is), { k: "k" }, "gate");
+      await deployment.drive();
+      expect((await deployment.see(runId)).error?.message).toMatch(message);
+    },
+  );
+});
+
 describe("events and states", () => {
   const asks = (events: string) =>
     `.event("ask", { anyOf: { ${events} } }).step("told", { query: (_ctx, { ask }) => ask.name })`;

@@ -84,8 +84,9 @@ function compareWorkflow(before: WorkflowThen, now: WorkflowThen): Change[] {
     ...(before.name === now.name ? [] : [safe(now, renamed)]),
     ...inputChanges(before, now),
     ...otherRetry(before, now),
+    ...otherSensitive(before, now),
     ...(differ(optionsOf(before), optionsOf(now))
-      ? [safe(now, `other options: they hold for what starts from now on${retryToo(before, now)}`)]
+      ? [safe(now, `other options: they hold for what starts from now on${atOnce(before, now)}`)]
       : []),
     ...goneCases.map(({ path, keys, made, ends = "", is }): Change => {
       const what = is === "branch" ? is : "case";
@@ -121,13 +122,11 @@ function compareWorkflow(before: WorkflowThen, now: WorkflowThen): Change[] {
   ];
 }
 
-/**
- * Returns the options without `renamed`, `renamedFrom` and `retry`, which are compared separately.
- */
-const optionsOf = ({ options, computed }: WorkflowThen) => [
-  { ...options, renamed: undefined, renamedFrom: undefined, retry: undefined },
-  computed,
-];
+/** Returns the options but those that are compared separately. */
+const optionsOf = ({ options, computed }: WorkflowThen) => {
+  const { renamed: _, renamedFrom: __, retry: ___, sensitive: ____, ...rest } = options;
+  return [rest, computed];
+};
 
 /** The retry is asked for when an attempt has failed, also of what has begun before. */
 function otherRetry(before: WorkflowThen, now: WorkflowThen): Change[] {
@@ -145,9 +144,20 @@ function otherRetry(before: WorkflowThen, now: WorkflowThen): Change[] {
   return [safe(now, names.length === 0 ? `${what}: ${reach}` : message)];
 }
 
-/** A `retry` that is computed cannot be told from the other options. */
-const retryToo = (before: WorkflowThen, now: WorkflowThen): string =>
-  differ(before.computed, now.computed) ? ", but for a computed `retry`, which holds at once" : "";
+/** What is hidden of an input is kept with its run. All else is hidden as the code says. */
+function otherSensitive(before: WorkflowThen, now: WorkflowThen): Change[] {
+  const [was, is] = [before.options["sensitive"], now.options["sensitive"]];
+  if (was === is) return [];
+  const [what, then] = is === true ? ["added", "hidden"] : ["removed", "shown"];
+  const message = `\`sensitive: true\` is ${what}: runs that were started before show as much of their input as they did, and what the nodes give that they come to from now on is ${then}`;
+  return [safe(now, message)];
+}
+
+/** What is computed cannot be told from the other options. */
+const atOnce = (before: WorkflowThen, now: WorkflowThen): string =>
+  differ(before.computed, now.computed)
+    ? ", but for a computed `retry`, which holds at once, and paths of `sensitive`, by which messages are hidden at once"
+    : "";
 
 const differ = (a: unknown, b: unknown): boolean => JSON.stringify(a) !== JSON.stringify(b);
 
