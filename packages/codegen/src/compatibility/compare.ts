@@ -123,10 +123,16 @@ function compareWorkflow(before: WorkflowThen, now: WorkflowThen): Change[] {
 }
 
 /** Returns the options but those that are compared separately. */
-const optionsOf = ({ options, computed }: WorkflowThen) => {
-  const { renamed: _, renamedFrom: __, retry: ___, sensitive: ____, ...rest } = options;
-  return [rest, computed];
-};
+const optionsOf = ({ options, computed }: WorkflowThen) => [
+  {
+    ...options,
+    renamed: undefined,
+    renamedFrom: undefined,
+    retry: undefined,
+    sensitive: undefined,
+  },
+  computed,
+];
 
 /** The retry is asked for when an attempt has failed, also of what has begun before. */
 function otherRetry(before: WorkflowThen, now: WorkflowThen): Change[] {
