@@ -116,9 +116,9 @@ export const D1024: DeploymentClass = {
   name: "d1024",
   scheduledAtOnce: 512,
   queryPermits: 1_024,
-  mutationPermits: 1_024,
-  actionPermits: 2_048,
-  bytesPerSecond: 8 * MIB,
+  mutationPermits: 512,
+  actionPermits: 1_024,
+  bytesPerSecond: 32 * MIB,
 };
 
 export const CLASSES = { s16: S16, s256: S256, d1024: D1024 } as const;
