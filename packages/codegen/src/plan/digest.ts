@@ -64,7 +64,7 @@ export const digestOf = once((workflow: Nodes): Digest => {
   const nodes = allNodes(workflow.nodes);
   const stages = nodes.flatMap((node) => node.stages);
   return {
-    nodes: withoutOnEnd(workflow.nodes).length,
+    nodes: allNodes(withoutOnEnd(workflow.nodes)).length,
     actions: stages.filter(({ kind }) => stageKind(kind).goes === "queued").map(({ name }) => name),
     stored: storedNodes(workflow.nodes),
     startsChild: nodes.some(startsOne),

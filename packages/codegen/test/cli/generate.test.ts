@@ -33,6 +33,23 @@ Generated code imports convex/_generated, which does not exist yet: npx convex d
   },
 );
 
+test("nodes inside of others are counted too", async () => {
+  await mkdir(join(app(), "convex"), { recursive: true });
+  await writeFile(
+    join(app(), "convex/poll.workflow.ts"),
+    `import { defineWorkflow } from "@stepwise/workflow";
+import { v } from "convex/values";
+export const poll = defineWorkflow({ input: v.object({}) }).loop("rounds", {
+  initial: () => 0,
+  body: (b) => b.sleep("pause", "1m").step("next", { query: () => 1 }),
+  until: () => true,
+  maxIterations: 2,
+});
+`,
+  );
+  expect((await workflowCodegen()).out).toContain("1 workflow, 3 nodes, in ");
+});
+
 test("a file that was edited by hand stays as it is, until --force is given", async () => {
   await cp(join(fixtures, "placement", "convex"), join(app(), "convex"), { recursive: true });
   await workflowCodegen();
