@@ -160,6 +160,89 @@ const trips = `
   }).step("dial", { action: async () => await globalThis.held });
 `;
 
+/** Definitions with much in them, or with odd names. */
+const odd = `
+  import { child, defineWorkflow } from "@stepwise/workflow";
+  import { z } from "zod";
+
+  const none = z.object({});
+  const said = z.object({ by: z.string() });
+
+  export const panel = defineWorkflow({ input: z.object({ papers: z.array(z.string()) }) })
+    .parallel("both", {
+      branches: {
+        legal: (b) => b.event("verdict", { schema: said }),
+        money: (b) => b
+          .event("verdict", { schema: z.object({ cents: z.number() }) })
+          .race("paid", {
+            cases: {
+              card: (c) => c.event("card", { schema: z.object({ last4: z.string() }) }),
+              never: (c) => c.sleep("week", "7d"),
+            },
+          }),
+      },
+    })
+    .each("read", {
+      of: ({ input }) => input.papers,
+      body: (b) => b.event("remark", { schema: z.object({ text: z.string() }) }),
+    })
+    .event("closing", { schema: said });
+
+  export const oddly = defineWorkflow({
+    input: z.object({ text: z.string() }),
+    tags: ({ input }) => ({ text: input.text.slice(0, 60) }),
+    onEnd: { mutation: async (_ctx, { input }) => { throw new Error("onEnd " + input.text); } },
+  })
+    .parallel("size", {
+      branches: {
+        "a.b <c>": (b) => b.step("load", {
+          action: async (_ctx, { input }) => { throw new Error(input.text); },
+          retry: { maxAttempts: 2, initialBackoffMs: 1, base: 1 },
+        }),
+        aBranchWhoseNameIsMuchLongerThanAPhoneIsWideAndThatHasNoPlaceToBreakAnywhere: (b) => b.sleep("wait", "1d"),
+      },
+    });
+
+  export const sorts = defineWorkflow({ input: z.object({ kind: z.string(), bad: z.number() }) })
+    .step("found", {
+      query: (_ctx, { input }) => ({ kind: input.kind as "car" | "bike" }),
+      compensate: { mutation: async () => {} },
+    })
+    .match("sort", {
+      of: "found",
+      by: "kind",
+      cases: {
+        car: (b) => b.end(() => "a car"),
+        bike: (b) => b.step("asked", { query: () => "asked" }),
+      },
+    })
+    .each("parts", {
+      of: ({ input }) => Array.from({ length: 12 }, (_, n) => n),
+      body: (b) => b.step("made", {
+        action: async (_ctx, { each, input }) => {
+          if (each.item < input.bad) throw new Error("part " + each.item + " broke");
+          return each.item;
+        },
+      }),
+      tolerate: { failures: 2 },
+      concurrency: 3,
+    });
+
+  export const many = defineWorkflow({ input: none })${Array.from(
+    { length: 60 },
+    (_, n) => `.step("node${n}", { query: () => ${n} })`,
+  ).join("")};
+`;
+
+/** It is taken out of the app while runs of it are there. */
+const removed = `
+  import { defineWorkflow } from "@stepwise/workflow";
+  import { z } from "zod";
+  export const gone = defineWorkflow({ input: z.object({}) })
+    .step("before", { query: () => 1 })
+    .event("answer", { schema: z.string() });
+`;
+
 const config = `
   import { defineConfig } from "@stepwise/workflow";
   export default defineConfig({ limits: { org: { perKey: 1, total: 4 } } });
@@ -189,6 +272,14 @@ export const writeShopWithoutStudio = (): Promise<TestApp> =>
 /** The same, with a trip that fails in its child and cannot be undone, and a step to hold. */
 export const writeShopWithTrips = (): Promise<TestApp> =>
   writeShop(convexConfig(), { "trips.workflow.ts": trips, "stepwise.config.ts": config });
+/** An app with odd definitions. */
+export const writeOdd = (): Promise<TestApp> =>
+  writeShop(convexConfig(), {
+    "trips.workflow.ts": trips,
+    "odd.workflow.ts": odd,
+    "removed.workflow.ts": removed,
+    "stepwise.config.ts": config,
+  });
 /** The same, with a second mount of the component. */
 export const writeShopTwice = (): Promise<TestApp> => writeShop(both);
 

@@ -65,6 +65,8 @@ export interface LimitSaidArgs extends LimitArgs {
 /** An event that some node of a workflow takes. */
 export interface EventSummary {
   readonly name: string;
+  /** The part of the workflow whose runs it is sent to, as they have it. Default: the run itself. */
+  readonly within?: string;
   /** What to ask for, to send it. */
   readonly payload: Shape;
   /** Such a payload with empty values. */
@@ -88,7 +90,10 @@ export interface WorkflowSummary {
 }
 
 /** The output of a `sensitive` node is left out. */
-export type ShownRun = Status<unknown>;
+export type ShownRun = Status<unknown> & {
+  /** The app has its workflow no more, so what it did cannot be read, nor can it go on. */
+  readonly isRemoved?: true;
+};
 
 /** What the pages show. Each can be read once, or watched. */
 export interface Reads {

@@ -53,10 +53,10 @@ export function readFunctions(component: ComponentApi, workflows: Workflows): Re
   const where = (filter: RunsFilter) => filterOf(workflows, filter);
   return {
     workflows: async () =>
-      Object.values(workflows).map(({ name, definition, plan }) => {
+      Object.values(workflows).map(({ name, definition, stored, plan }) => {
         const input = shapeOf(definition.options.input);
         const nodes = Object.keys(definition.nodes);
-        const events = eventsOf(definition);
+        const events = eventsOf({ definition, stored });
         const secret = definition.options.sensitive ? { isSensitive: true as const } : {};
         return { name, nodes, plan, input, example: exampleOf(input), ...secret, events };
       }),
@@ -84,7 +84,7 @@ export function readFunctions(component: ComponentApi, workflows: Workflows): Re
         node: called ?? node,
       }));
       // Its output was checked when it was stored.
-      return { ...found, active, isOutdated: true } as unknown as ShownRun;
+      return { ...found, active, isOutdated: true, isRemoved: true } as unknown as ShownRun;
     },
     input: async (ctx, { runId }) =>
       (await ctx.runQuery(component.views.input, { runId })) as Value,
@@ -192,11 +192,12 @@ async function refuseUnlessEditable(
     );
 }
 
-/** A manager that calls each workflow as the app does. */
+/** A manager that calls each workflow as the app does, and knows its limits before any run does. */
 function managerOf(component: ComponentApi, workflows: Workflows): WorkflowManager {
   const all = Object.values(workflows);
   const renamed = Object.fromEntries(all.map(({ storedAs, name }) => [storedAs, name]));
-  return new WorkflowManager(component, { renamed });
+  const { limits } = all.find((each) => each.limits !== undefined) ?? {};
+  return new WorkflowManager(component, { renamed, ...(limits && { limits }) });
 }
 
 /** The workflow whose runs are stored under a name. */

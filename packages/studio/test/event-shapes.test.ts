@@ -36,12 +36,34 @@ test("[S163] events of branches, of items, of cases of a race and of loops are a
       until: () => true,
       maxIterations: 2,
     });
-  const names = eventsOf(nested).map(({ name }) => name);
-  expect(names).toEqual(["inBranch", "inItem", "inCase", "inLoop"]);
+  const events = eventsOf({ definition: nested, stored: nested });
+  expect(events.map(({ name, within }) => [within, name])).toEqual([
+    ["both.first", "inBranch"],
+    ["both.second.all", "inItem"],
+    // It is sent to the run that the race is in, or to the case itself.
+    [undefined, "inCase"],
+    ["first.paid", "inCase"],
+    [undefined, "inLoop"],
+  ]);
+});
+
+test("[S242] nodes of several parts may take one event: each part has its own form, by storage names", () => {
+  const parts = (late: string) =>
+    defineWorkflow({ input: v.object({}) }).parallel("both", {
+      branches: {
+        early: (b) => b.event("verdict", { schema: by }),
+        [late]: (b: any) => b.event("verdict", { schema: v.object({ cents: v.number() }) }),
+      },
+    });
+  const events = eventsOf({ definition: parts("late"), stored: parts("last") });
+  expect(events.map(({ within, payload, example }) => [within, payload.kind, example])).toEqual([
+    ["both.early", "object", { by: "" }],
+    ["both.last", "object", { cents: 0 }],
+  ]);
 });
 
 test("every event is asked for by its form, and as JSON if its nodes want different payloads", () => {
-  const events = eventsOf(decision);
+  const events = eventsOf({ definition: decision, stored: decision });
   expect(events.map(({ name, payload, example }) => [name, payload.kind, example])).toEqual([
     ["approval", "object", { by: "" }],
     ["yes", "object", { by: "" }],

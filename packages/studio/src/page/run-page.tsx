@@ -74,7 +74,7 @@ export function RunPage({ runId }: { runId: string }) {
           {why}
         </RunTimeline>
       </ErrorBoundary>
-      {cursors.map((cursor, index) => (
+      {(status.isRemoved === true ? [] : cursors).map((cursor, index) => (
         <StepsPage
           key={cursor}
           runId={runId}
@@ -108,7 +108,7 @@ export function RunPage({ runId }: { runId: string }) {
           <Input runId={runId} />
           <Kept of={status} />
           <SteeringLog of={status} />
-          <details>
+          <details hidden={status.isRemoved}>
             <summary>Results of its nodes</summary>
             {steps.map(({ node, iterations = [], output, isSensitive }) => {
               const name = [node, ...iterations.map((each) => `#${each}`)].join(" ");
@@ -283,7 +283,8 @@ function Facts({ status }: { status: ShownRun }) {
     facts.push(["Child of", <RunLink key="parent" runId={status.parentRunId} />]);
   if (status.tags !== undefined) facts.push(["Tags", <Tags key="tags" of={status.tags} />]);
   if (status.generation > 1) facts.push(["Restarted", `generation ${status.generation}`]);
-  if (status.isOutdated) facts.push(["Plan", "older than what is deployed"]);
+  if (status.isRemoved) facts.push(["Plan", "not in the app any more, so its nodes are not shown"]);
+  else if (status.isOutdated) facts.push(["Plan", "older than what is deployed"]);
   if (status.waitsFor !== undefined) {
     const { key, place, runId: before } = status.waitsFor;
     facts.push([

@@ -3,6 +3,7 @@ import type { EventSummary, ShownRun } from "../data-source.js";
 import { type Shape, unknown } from "../input-shape.js";
 import { InputForm, inputOf } from "./input-form.js";
 import { LastInput } from "./last-input.js";
+import { partName } from "./names.js";
 import { ActionButton } from "./parts.js";
 import { Restart } from "./restart.js";
 import { goTo, useStudio, useWatched } from "./studio.js";
@@ -10,7 +11,8 @@ import { goTo, useStudio, useWatched } from "./studio.js";
 /** Sends an event that the run or a branch takes, with a payload of its form to fill in. */
 function SendEvent(props: {
   runId: string;
-  workflow: string;
+  /** What the run is called. */
+  to: string;
   names: readonly string[];
   /** Undefined until they are loaded. */
   known: readonly EventSummary[] | undefined;
@@ -18,7 +20,7 @@ function SendEvent(props: {
   isAwaited: boolean;
 }) {
   const { server } = useStudio();
-  const { runId, workflow, names, known, isAwaited } = props;
+  const { runId, to, names, known, isAwaited } = props;
   const [chosen, setChosen] = useState("");
   const name = chosen || names[0]!;
   const { payload: shape = unknown, example = {} } =
@@ -27,7 +29,7 @@ function SendEvent(props: {
     <ActionButton
       label="Send an event"
       {...(isAwaited && { tone: "primary" })}
-      question={`Send an event to ${workflow}`}
+      question={`Send an event to ${to}`}
       // While it is open, the form stays, whatever the run waits for by then.
       onOpen={() => setChosen(names[0]!)}
       act={async (form) => {
@@ -74,26 +76,26 @@ function RunAgain({ status, shape }: { status: ShownRun; shape: Shape }) {
 /** Shows what can be done with a run in its state. */
 export function Steering({ status }: { status: ShownRun }) {
   const { server } = useStudio();
-  const { runId, state, workflow } = status;
+  const { runId, state, workflow, isRemoved = false } = status;
   const workflows = useWatched("workflows", {});
   const {
     input: shape = unknown,
-    events: known = workflows.value && [],
+    events: all = workflows.value && [],
     isSensitive,
     plan,
   } = workflows.value?.find(({ name }) => name === workflow) ?? {};
   const awaited = status.active.flatMap((node) => node.events ?? []);
-  // Those of its branches, such as the cases of a race, wait below it. Others are kept.
-  const others = status.within === undefined ? (known ?? []).map(({ name }) => name) : [];
-  const events = [...new Set([...awaited, ...others])];
+  // A branch or an item takes its own, and a race those of its cases. An early one is kept.
+  const known = all?.filter(({ within }) => within === status.within);
+  const events = [...new Set([...awaited, ...(known ?? []).map(({ name }) => name)])];
   const goesOn = state === "pending" || state === "running";
   const isChild = status.parentRunId !== undefined;
   return (
     <div className="buttons">
-      {goesOn && events.length > 0 && (
+      {goesOn && !isRemoved && events.length > 0 && (
         <SendEvent
           runId={runId}
-          workflow={workflow}
+          to={partName(status)}
           names={events}
           known={known}
           isAwaited={awaited.length > 0}
@@ -129,7 +131,7 @@ export function Steering({ status }: { status: ShownRun }) {
       )}
       {"endedAt" in status && !isChild && (
         <>
-          {(workflows.value ?? workflows.error) !== undefined && (
+          {!isRemoved && (workflows.value ?? workflows.error) !== undefined && (
             <Restart key={status.generation} status={status} known={workflows.value ?? []} />
           )}
           <ActionButton

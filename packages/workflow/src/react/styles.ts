@@ -30,7 +30,7 @@ export const STYLES = `
 .stepwise-result { color: var(--tone); }
 .stepwise [data-tone="idle"] .stepwise-result { color: var(--stepwise-muted); }
 .stepwise-name small, .stepwise-result small, .stepwise-counts, .stepwise summary { color: var(--stepwise-muted); font-size: .9em; }
-.stepwise-bars { block-size: 1em; display: block; position: relative; }
+.stepwise-bars { block-size: 1em; display: block; margin-inline-end: 3px; position: relative; }
 .stepwise-bars [data-kind] { block-size: 100%; background: var(--tone); border-radius: 2px; box-sizing: border-box;
   min-inline-size: 3px; position: absolute; }
 .stepwise-bars [data-kind="waiting"] { background: none; block-size: 50%; border: 1px dashed var(--tone); inset-block-start: 25%; }
