@@ -145,7 +145,7 @@ describe.skipIf(!hasBrowser)("stores of other kinds", () => {
     // [S243] No run is at its node for longer than it goes on.
     const ages = await page
       .getByRole("row")
-      .filter({ hasText: "sleeping" })
+      .filter({ hasText: /waiting for an event|queued/ })
       .evaluateAll((rows) =>
         rows.map((row) => [...row.querySelectorAll("time")].map(({ innerText }) => innerText)),
       );

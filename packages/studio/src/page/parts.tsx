@@ -4,12 +4,13 @@ import {
   useLayoutEffect,
   useRef,
   useState,
+  useSyncExternalStore,
   type FormEvent,
   type ReactNode,
   type RefObject,
 } from "react";
 import type { ListedRun } from "@stepwise/workflow";
-import { badgeOf, useNow } from "@stepwise/workflow/react";
+import { badgeOf } from "@stepwise/workflow/react";
 import { jsonOf } from "@stepwise/workflow/rules";
 import { convexToJson, jsonToConvex, type JSONValue, type Value } from "convex/values";
 
@@ -212,15 +213,42 @@ const UNITS = [
   ["second", 1_000],
 ] as const;
 
-/** Shows how long ago something was, such as `5 min. ago`. When exactly is shown on hover. */
+let now = Date.now();
+let ticks: ReturnType<typeof setInterval> | undefined;
+const clocks = new Set<() => void>();
+
+function tick() {
+  now = Date.now();
+  for (const tell of clocks) tell();
+}
+
+function watchClock(tell: () => void) {
+  clocks.add(tell);
+  if (clocks.size === 1) {
+    tick();
+    ticks = setInterval(tick, 1_000);
+  }
+  return () => {
+    clocks.delete(tell);
+    if (clocks.size === 0) clearInterval(ticks);
+  };
+}
+
+/**
+ * Shows how long ago something was, such as `5 min. ago`. When exactly is shown on hover. All have
+ * one clock: what came later is never shown as longer ago.
+ */
 export function Ago({ at }: { at: number }) {
-  const passed = useNow(true) - at;
+  const passed = useSyncExternalStore(watchClock, () => now) - at;
   const [unit, size] =
     UNITS.find((each) => Math.abs(passed) >= each[1]) ?? (["second", 1_000] as const);
   const date = new Date(at);
   return (
     <time dateTime={date.toISOString()} title={date.toLocaleString()}>
-      {AGO.format(-Math.trunc(passed / size), unit)}
+      {
+        // Of what is newer than the last tick, `-0` says "0 sec. ago", and `0` "in 0 sec.".
+        AGO.format(-Math.trunc(passed / size) || -0, unit)
+      }
     </time>
   );
 }
