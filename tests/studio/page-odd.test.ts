@@ -1,8 +1,8 @@
 /** @module-tag large */
-import { rm } from "node:fs/promises";
 import { join } from "node:path";
 import type { Page } from "playwright-core";
 import { describe, expect } from "vitest";
+import { rm } from "../../scripts/folders.mjs";
 import { eventually, openStudio, writeOdd } from "./app.js";
 import { beyondEdge, hasBrowser, shown, test as inBrowser } from "./browser.js";
 
