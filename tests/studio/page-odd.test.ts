@@ -142,7 +142,7 @@ describe.skipIf(!hasBrowser)("stores of other kinds", () => {
     }
     await open("runs");
     await page.getByRole("row").nth(5).waitFor();
-    // [S243] No run is at its node for longer than it goes on.
+    // No run is at its node for longer than it goes on.
     const ages = await page
       .getByRole("row")
       .filter({ hasText: /waiting for an event|queued/ })
