@@ -121,3 +121,24 @@ test(
     });
   },
 );
+
+test.each([
+  ["gets the onEnd that it was deployed with", NONE, mutation("two"), ["two completed"]],
+  ["has none if that was removed", mutation("one"), NONE, ["one completed"]],
+])("[S173] a run that is restarted %s", async (_what, before, now, log) => {
+  vi.useRealTimers();
+  const files = (text: string): Files => ({ "flow.workflow.ts": text });
+  const then = await releases.release(files(flow(before)));
+  const later = await releases.release(files(flow(now)), files(flow(before)));
+  vi.useFakeTimers();
+  const app = new Deployment(then, [later]);
+  const id = (await app.call("start", { name: "flow", input: {} })) as string;
+  await app.drive();
+  app.deploy(later);
+  await app.call("restart", { name: "flow", runId: id });
+  await app.drive();
+  const [run] = await app.rows("runs");
+  expect(run).toMatchObject({ state: "completed", generation: 2 });
+  expect(run).not.toHaveProperty("onEndError");
+  expect(await app.logged()).toEqual(log);
+});

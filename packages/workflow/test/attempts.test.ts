@@ -57,6 +57,18 @@ describe("what a retry may say", () => {
     });
   });
 
+  test("[S153] with maxAttempts alone, the waits are those of `true`", async () => {
+    vi.spyOn(Math, "random").mockReturnValue(0.5);
+    const starts: number[] = [];
+    use.app.counter.onCall(({ name, startedAt }) => {
+      if (name.endsWith("retriedWhen:attempt")) starts.push(startedAt);
+    });
+    await use.app.output("retriedWhen", { codes: [500, 500, 500] });
+    const waits = starts.slice(1).map((at, i) => at - (starts[i] ?? 0));
+    for (const [i, usual] of [250, 500, 1_000].entries())
+      expect(Math.abs((waits[i] ?? 0) - usual)).toBeLessThan(50);
+  });
+
   test("[S153] the step fails with what `when` throws, and says what it was asked about", async () => {
     const { message } = (await use.app.error("retriedWhen", { codes: [501] }))!;
     expect(message).toBe(

@@ -48,6 +48,12 @@ describe("[S166] a match runs the case of the value", () => {
     await use.app.expectNothingLeft();
   });
 
+  test("a value that is named like a member of every object has no case either", async () => {
+    expect(await use.app.output("matchedMember", { word: "constructor" })).toBe(
+      "default: constructor",
+    );
+  });
+
   test("a case is not also the default", () => {
     const begin = defineWorkflow({ input: z.object({ level: z.enum(["low", "default"]) }) });
     const both = { low: (b: never) => b, default: (b: never) => b } as never;

@@ -30,6 +30,19 @@ describe("steps", () => {
     });
   });
 
+  test("[S227] a field that a function or a child does not take fails the node, and the error names both", async () => {
+    expect(await use.app.error("givesMore", { to: "function" })).toMatchObject({
+      node: "given.function.said",
+      message: expect.stringContaining("`more`"),
+    });
+    expect(await use.app.error("givesMore", { to: "child" })).toMatchObject({
+      node: "given.child.made",
+      message: expect.stringContaining("input.more"),
+      cause: { kind: "invalidInput" },
+    });
+    expect(await use.app.log()).toEqual([]);
+  });
+
   test.each(["action", "mutation"])(
     "[S22] a result of an %s that is no Convex value fails with its path",
     async (kind) => {

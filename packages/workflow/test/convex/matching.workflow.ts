@@ -75,3 +75,13 @@ export const mismatched = defineWorkflow({ input: z.object({ level: z.any() }) }
     by: "level",
     cases: { low: (b) => b.step("x", { query: () => 1 }), high: (b) => b },
   });
+
+/** A value that is named like a member of every object has no case. */
+export const matchedMember = defineWorkflow({
+  input: z.object({ word: z.enum(["low", "constructor"]) }),
+}).match("said", {
+  of: "input",
+  by: "word",
+  cases: { low: (b) => b.step("x", { query: () => "case" }) },
+  default: (b) => b.step("y", { query: (_ctx, { input }) => `default: ${input.word}` }),
+});

@@ -1,5 +1,5 @@
 import { defineWorkflow, NonRetryableError } from "@stepwise/workflow";
-import { ConvexError } from "convex/values";
+import { ConvexError, v } from "convex/values";
 import { z } from "zod";
 import { internal } from "./_generated/api";
 
@@ -293,3 +293,19 @@ export const afterAction = defineWorkflow({ input: z.object({ megabytes: z.numbe
     args: ({ input }) => ({ megabytes: input.megabytes }),
   })
   .finalize({ query: async () => "done" });
+
+export const takesOne = defineWorkflow({ input: v.object({ n: v.number() }) }).step("one", {
+  query: (_ctx, { input }) => input.n,
+});
+
+/** Gives a function or a child a field that it does not take: TypeScript does not see that. */
+export const givesMore = defineWorkflow({
+  input: z.object({ to: z.enum(["function", "child"]) }),
+}).branch("given", {
+  on: ({ input }) => input.to,
+  cases: {
+    function: (b) =>
+      b.step("said", { mutation: internal.app.log, args: () => ({ text: "", more: 1 }) }),
+    child: (b) => b.child("made", takesOne, () => ({ n: 1, more: 1 })),
+  },
+});
