@@ -340,7 +340,7 @@ export class Interpreted extends RunChildren {
 
   /** [S76] [S77] [S166] */
   async #branch(path: string, node: Node, scope: Scope, { isInLoop }: Place): Promise<unknown> {
-    const key = node.kind === "match" ? keyOf(node, scope) : (node.on(scope) as string);
+    const key = node.kind === "match" ? keyOf(node, scope) : String(node.on(scope));
     this.#chosen.set(path, key);
     return await this.#sequence(
       node.cases[key],
