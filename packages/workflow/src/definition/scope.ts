@@ -33,10 +33,10 @@ export type Inside<Scope extends Entries, Names> = Exclude<
   NamesOf<Scope> | "loop" | "each"
 >;
 
-/** They have a meaning of their own in a scope, or in generated code. */
+/** They have a meaning of their own in a scope, in generated code, or in JavaScript. */
 type Reserved =
   | ("output" | "children" | "loop" | "each" | "error" | "finalize" | "end" | "compensate")
-  | ("run" | "entry" | "reference");
+  | ("run" | "entry" | "reference" | "until" | "then");
 
 /** A name that a node can have here, or why it cannot. A scope of `any` takes all. */
 export type Free<Scope extends Entries, Name> = Name extends Reserved

@@ -77,11 +77,13 @@ export const mismatched = defineWorkflow({ input: z.object({ level: z.any() }) }
   });
 
 /** A value that is named like a member of every object has no case. */
-export const matchedMember = defineWorkflow({
-  input: z.object({ word: z.enum(["low", "constructor"]) }),
-}).match("said", {
-  of: "input",
-  by: "word",
-  cases: { low: (b) => b.step("x", { query: () => "case" }) },
-  default: (b) => b.step("y", { query: (_ctx, { input }) => `default: ${input.word}` }),
-});
+export const matchedMember = defineWorkflow({ input: z.object({ word: z.any() }) })
+  .step("found", {
+    query: (_ctx, { input }): { word: "low" | "high" } => ({ word: input.word as "low" }),
+  })
+  .match("said", {
+    of: "found",
+    by: "word",
+    cases: { low: (b) => b.step("x", { query: () => "case" }) },
+    default: (b) => b.step("y", { query: (_ctx, { found }) => `default: ${found.word}` }),
+  });

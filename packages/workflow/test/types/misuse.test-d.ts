@@ -166,6 +166,10 @@ describe("names", () => {
     b.child("error", leaf, () => ({ topic: "" }));
     // @ts-expect-error the name \"finalize\" is reserved
     b.event("finalize", { schema: z.string() });
+    // @ts-expect-error the name \"until\" is reserved
+    b.sleep("until", "1h");
+    // @ts-expect-error the name \"then\" is reserved
+    b.sleep("then", "1h");
   });
 
   test("that are not seen", () => {

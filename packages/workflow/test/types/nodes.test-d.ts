@@ -121,12 +121,12 @@ describe("what whole nodes take", () => {
         },
       })
       .event("asked", { anyOf: { yes: z.string() }, timeout: () => "1h" })
-      .event("until", { schema: z.null(), timeout: ({ input }) => new Date(input.seats) });
+      .event("due", { schema: z.null(), timeout: ({ input }) => new Date(input.seats) });
     type Timed<Event> = { timedOut: false; event: Event } | { timedOut: true };
     type Scope = WorkflowScope<typeof b>;
     expectTypeOf<Scope["paid"]>().toEqualTypeOf<Timed<number>>();
     expectTypeOf<Scope["asked"]>().toEqualTypeOf<Timed<{ name: "yes"; value: string }>>();
-    expectTypeOf<Scope["until"]>().toEqualTypeOf<Timed<null>>();
+    expectTypeOf<Scope["due"]>().toEqualTypeOf<Timed<null>>();
     // @ts-expect-error that is no duration
     begin.event("never", { schema: z.number(), timeout: () => "soon" });
   });
@@ -399,7 +399,7 @@ describe("sleep", () => {
       .sleep("fixed", "10m")
       .sleep("milliseconds", 250)
       .sleep("computed", ({ seats }) => seats * 1_000)
-      .sleep("until", ({ seats }) => (seats > 3 ? new Date() : "3 days"));
+      .sleep("due", ({ seats }) => (seats > 3 ? new Date() : "3 days"));
     expectTypeOf<WorkflowOutput<typeof b>>().toEqualTypeOf<number>();
     expectTypeOf<WorkflowScope<typeof b>>().toEqualTypeOf<{
       input: { email: string; seats: number };
