@@ -1123,7 +1123,7 @@ export const MUTANTS = [
     name: "nothing-kept-of-bucket",
     says: "works that start together take the same of a rate",
     file: "workpool/src/core/limits/buckets.ts",
-    find: "for (const { name, cost } of spent) kept.set(name, (kept.get(name) ?? 0) + cost);",
+    find: "for (const { name, cost } of spent) keptOf.set(name, (keptOf.get(name) ?? 0) + cost);",
     replace: "",
     test: ["packages/workpool/test/rates.test.ts", "take of it together"],
   },

@@ -113,3 +113,12 @@ test.each([
     await use.app.expectNothingLeft();
   },
 );
+
+test("[S217] what a step would have taken of a rate, had it found a slot, does not keep it back", async () => {
+  await use.app.t.mutation(components.workflow.config.update, { maxParallelism: 2 });
+  await use.app.start("ratedTogether", {});
+  await use.app.advance(1_000);
+  expect(await use.app.log()).toEqual(["left", "right"]);
+  await use.app.drive();
+  await use.app.expectNothingLeft();
+});

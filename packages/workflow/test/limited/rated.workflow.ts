@@ -47,3 +47,26 @@ export const countedSlowly = defineWorkflow({ input: z.object({ used: z.number()
     limits: { tokens: { estimate: 400, spend: ({ output }) => output } },
   },
 );
+
+/** One follows in the slot that another step gives back, and one finds no other. */
+export const ratedTogether = defineWorkflow({ input: z.object({}) })
+  .step("first", { action: async () => null })
+  .parallel("both", {
+    branches: {
+      left: (b) =>
+        b.step("called", {
+          action: async (ctx) => {
+            await ctx.runMutation(internal.app.log, { text: "left" });
+            await new Promise<void>((resolve) => setTimeout(resolve, 30_000));
+          },
+          limits: ["api"],
+        }),
+      right: (b) =>
+        b.step("called", {
+          action: async (ctx) => {
+            await ctx.runMutation(internal.app.log, { text: "right" });
+          },
+          limits: ["api"],
+        }),
+    },
+  });

@@ -23,7 +23,7 @@ import {
   ringLines,
 } from "./limits/lines.js";
 import { nthHere } from "./limits/joined.js";
-import { hasLeftQueue, keepOfBuckets } from "./limits/buckets.js";
+import { hasLeftQueue, keepOfBuckets, letGo } from "./limits/buckets.js";
 import { freePermits, limitedBy, type Held, takePermits } from "./limits/permits.js";
 import { watchWait } from "./limits/unattended.js";
 import { queuedOf, workOfQueued } from "./queued.js";
@@ -35,6 +35,7 @@ export async function joinQueue(
   gate: Gate,
   work: Work,
 ): Promise<void> {
+  letGo(ctx, work.work);
   const group = work.permits === undefined ? work.group : lineOf(work);
   const lane = randomLane(work, lanesOf(gate));
   if (work.fair !== undefined && !isFair(poolTx(ctx).gate ?? gate)) {

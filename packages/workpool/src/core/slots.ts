@@ -213,7 +213,7 @@ export async function holdSlot(
   { work, timeoutMs, held: ofLimits, ...asks }: Starting,
   how: Partial<Slot>,
 ): Promise<void> {
-  await spend(ctx, host, asks);
+  await spend(ctx, host, { work, ...asks });
   const now = Date.now();
   const fresh = {
     beganAt: undefined,

@@ -24,8 +24,10 @@ export class PoolTx {
   readonly counts = new Map<SlotId, SlotCounts>();
   /** The permits that were given back: the numbers by name. Nobody else has them. */
   readonly givenBack = new Map<string, readonly number[]>();
-  /** What is kept of buckets for works that are about to start, by name. */
-  readonly kept = new Map<string, number>();
+  /** What is kept of buckets for works that are about to start, by work and by name. */
+  readonly kept = new Map<string, ReadonlyMap<string, number>>();
+  /** All that is kept of each bucket, by name. */
+  readonly keptOf = new Map<string, number>();
   /**
    * The buckets of which this is the releaser, as it has left them; undefined if one is to be read.
    */

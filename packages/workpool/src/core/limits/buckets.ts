@@ -116,22 +116,31 @@ export interface KeptBack {
 export async function keepOfBuckets(
   ctx: MutationCtx,
   gate: Gate,
-  work: Asking,
+  work: Asking & Pick<Work, "work">,
   takes = false,
 ): Promise<KeptBack | null> {
   const spent = spentBy(gate, work);
-  const { kept, releasing } = poolTx(ctx);
+  letGo(ctx, work.work);
+  const { kept, keptOf, releasing } = poolTx(ctx);
   const now = Date.now();
   for (const { name, cost, ...pace } of spent) {
     const bucket = await bucketNow(ctx, name);
     const isWriter = takes || releasing.has(name);
     const full = permitOfRate(name);
-    const fullAt = fullAtOf(pace, bucket, now) + (kept.get(name) ?? 0) * pace.everyMs;
+    const fullAt = fullAtOf(pace, bucket, now) + (keptOf.get(name) ?? 0) * pace.everyMs;
     const at = mayStartAt(pace, fullAt, cost);
     if (at > now || (!isWriter && bucket?.job !== undefined)) return { full, at };
   }
-  for (const { name, cost } of spent) kept.set(name, (kept.get(name) ?? 0) + cost);
+  kept.set(work.work, new Map(spent.map(({ name, cost }) => [name, cost])));
+  for (const { name, cost } of spent) keptOf.set(name, (keptOf.get(name) ?? 0) + cost);
   return null;
+}
+
+/** Keeps nothing more for a work: it starts, and spends that, or has found no slot. */
+export function letGo(ctx: MutationCtx, work: string): void {
+  const { kept, keptOf } = poolTx(ctx);
+  for (const [name, cost] of kept.get(work) ?? []) keptOf.set(name, keptOf.get(name)! - cost);
+  kept.delete(work);
 }
 
 /**
@@ -185,9 +194,13 @@ export async function hasLeftQueue(ctx: HostCtx, host: Host, work: Asking): Prom
 }
 
 /** Spends what a start takes. It is called where a work gets its slot. */
-export async function spend(ctx: MutationCtx, host: Host, work: Asking): Promise<void> {
+export async function spend(
+  ctx: MutationCtx,
+  host: Host,
+  work: Asking & Pick<Work, "work">,
+): Promise<void> {
   if (work.permits === undefined) return;
-  const { kept } = poolTx(ctx);
+  letGo(ctx, work.work);
   const now = Date.now();
   for (const { name, cost, ...pace } of spentBy(await knownGate(ctx), work)) {
     const bucket = await bucketNow(ctx, name);
@@ -197,7 +210,6 @@ export async function spend(ctx: MutationCtx, host: Host, work: Asking): Promise
     const next = Math.max(now + ROUND_MS, mayStartAt(pace, fields.fullAt, cost));
     const due = bucket?.job === undefined ? {} : await dueBy(ctx, host, name, bucket, next);
     await writeBucket(ctx, name, bucket, { ...fields, ...due });
-    kept.set(name, Math.max(0, (kept.get(name) ?? 0) - cost));
   }
 }
 
