@@ -33,7 +33,13 @@ export async function compare(stage: Stage, began: number): Promise<boolean> {
   } finally {
     timers.uninstall();
   }
-  if (told.isAmbiguous || isTie(told.error) || told.effects.length > MOST_EFFECTS) return false;
+  if (
+    told.isAmbiguous ||
+    isTie(told.error) ||
+    hasTie(told.output) ||
+    told.effects.length > MOST_EFFECTS
+  )
+    return false;
   const log = stage.watch.log.map(({ text }) => text);
   const end = stage.steps().find(({ _id }) => _id === run.outputStep);
   const error = run.error as Fault | undefined;
@@ -64,6 +70,13 @@ export async function compare(stage: Stage, began: number): Promise<boolean> {
 function isTie(error: Fault | undefined): boolean {
   if (error?.cause === undefined) return false;
   return (error.key !== undefined && error.cause.kind === "timedOut") || isTie(error.cause);
+}
+
+/** Says whether one that has recovered, or is tolerated, is told of in an output. */
+function hasTie(output: unknown): boolean {
+  if (typeof output !== "object" || output === null) return false;
+  // What is no error lacks what is asked for.
+  return isTie(output as Fault) || Object.values(output).some(hasTie);
 }
 
 function show(value: unknown): string {

@@ -237,6 +237,12 @@ export class Deeds {
     await this.#stage.call("limit", { maxParallelism, ...(limits && { limits }) });
   }
 
+  /** The same, until it is not refused. */
+  async unlimit(maxParallelism: number): Promise<void> {
+    this.#stage.watch.mostParallel = Math.max(this.#stage.watch.mostParallel, maxParallelism);
+    await this.#stage.insist("limit", { maxParallelism });
+  }
+
   /** No limit is paused or overridden any more. */
   async freeLimits(): Promise<void> {
     for (const [name, limit] of Object.entries(LIMITS) as [LimitSteering["name"], object][])

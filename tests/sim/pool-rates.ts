@@ -46,6 +46,13 @@ function takenBy(
   });
 }
 
+/** What a function gets that runs a work or a step, or several. */
+interface Started {
+  readonly workId?: string;
+  readonly args?: { readonly token?: { readonly step: string } };
+  readonly works?: readonly Started[];
+}
+
 type Rate = NonNullable<Limits[string]["rate"]>;
 /** What a work says of limits, and whether it has had an attempt. */
 interface Asking {
@@ -105,7 +112,7 @@ export class PoolRates {
         this.#levels.set(bucket, { taken: booked, at });
       }
     // [S216] A start counts, and nothing gives it back: also if the same commit cancels it.
-    for (const work of canceledAtOnce(commit, component)) entered.add(work);
+    for (const work of this.#canceledAtOnce(commit)) entered.add(work);
     for (const work of entered) if (!left.has(work)) this.#start(commit.by, work, isMoving);
     if (isMoving) return this.forget();
     for (const { table, old, next } of commit.writes)
@@ -220,6 +227,23 @@ export class PoolRates {
     return { everyMs, burst: Math.max(burst, Math.ceil((2 * ROUND_MS) / everyMs)) };
   }
 
+  /** The works that a commit has scheduled a function for, and that hold no slot by its end. */
+  #canceledAtOnce({ writes }: Commit): string[] {
+    const { component } = this.place;
+    const slots = this.deployment.rows<Doc<"slots">>(component, "slots");
+    const held = new Set<string | undefined>(slots.map(({ work }) => work));
+    return writes.flatMap(({ table, old, next }) => {
+      if (table.path !== `${component}/_scheduled_functions` || old !== undefined) return [];
+      // What the table holds is Convex's to say.
+      const job = next as unknown as { state: { kind: string }; args: [Started] };
+      const [{ works, ...own }] = job.args;
+      // An executor that is to begin leaves out what was canceled.
+      const all = works ?? (job.state.kind === "canceled" ? [own] : []);
+      const ids = all.map(({ workId, args }) => workId ?? args?.token?.step);
+      return ids.filter((id) => id !== undefined && !held.has(id)) as string[];
+    });
+  }
+
   #rows(): Doc<"buckets">[] {
     return this.deployment.rows<Doc<"buckets">>(this.place.component, "buckets");
   }
@@ -231,15 +255,4 @@ export class PoolRates {
     const back = Math.max(0, now - at) / this.#paceOf(bucket).everyMs;
     return { taken: Math.max(0, taken - back), at: now };
   }
-}
-
-/** The works whose function a commit has both scheduled and canceled. */
-function canceledAtOnce({ writes }: Commit, component: string): string[] {
-  return writes.flatMap(({ table, old, next }) => {
-    if (table.path !== `${component}/_scheduled_functions` || old !== undefined) return [];
-    // What the table holds is Convex's to say.
-    const job = next as unknown as { state: { kind: string }; args: [{ workId?: string }] };
-    const [{ workId }] = job.args;
-    return job.state.kind === "canceled" && workId !== undefined ? [workId] : [];
-  });
 }

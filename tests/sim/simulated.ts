@@ -78,7 +78,7 @@ async function settle(stage: Stage, deeds: Deeds): Promise<void> {
   await stage.drive();
   stage.needsRepair = false;
   // Only now, as a call that pauses may have been under way.
-  if (stage.scenario.maxParallelism !== undefined) await stage.done(deeds.limit(3));
+  if (stage.scenario.maxParallelism !== undefined) await deeds.unlimit(3);
   if (stage.scenario.profile === "limits") await deeds.freeLimits();
   for (const { _id, paused } of stage.runs())
     if (paused === true) await stage.insist("resume", { runId: _id });
