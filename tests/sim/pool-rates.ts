@@ -49,7 +49,7 @@ function takenBy(
 /** What a function gets that runs a work or a step, or several. */
 interface Started {
   readonly workId?: string;
-  readonly args?: { readonly token?: { readonly step: string } };
+  readonly args?: { readonly workId?: string; readonly token?: { readonly step: string } };
   readonly works?: readonly Started[];
 }
 
@@ -235,11 +235,12 @@ export class PoolRates {
     return writes.flatMap(({ table, old, next }) => {
       if (table.path !== `${component}/_scheduled_functions` || old !== undefined) return [];
       // What the table holds is Convex's to say.
-      const job = next as unknown as { state: { kind: string }; args: [Started] };
+      const job = next as unknown as { name: string; state: { kind: string }; args: [Started] };
       const [{ works, ...own }] = job.args;
-      // An executor that is to begin leaves out what was canceled.
-      const all = works ?? (job.state.kind === "canceled" ? [own] : []);
-      const ids = all.map(({ workId, args }) => workId ?? args?.token?.step);
+      // An executor leaves out what was canceled, and what carries large arguments does nothing.
+      const isOver = job.state.kind === "canceled" || job.name.endsWith(":carry");
+      const all = works ?? (isOver ? [own] : []);
+      const ids = all.map(({ workId, args }) => workId ?? args?.workId ?? args?.token?.step);
       return ids.filter((id) => id !== undefined && !held.has(id)) as string[];
     });
   }
