@@ -1,12 +1,11 @@
 import type { Commit, Deployment } from "@stepwise/testing";
 import type { Doc } from "../../packages/workflow/test/component.js";
 import type { Collect, Workflows } from "../differential/definition.js";
+import { ClockMoves, LATE_MS } from "./clock-moves.js";
 import { Shown } from "./shown.js";
 
 type Run = Doc<"runs">;
 
-/** A transaction commits up to so long after its time. */
-const LATE_MS = 60;
 /** By then a run has begun whose time has come. */
 const SOON_MS = 10_000;
 
@@ -34,6 +33,8 @@ export class Collecting {
   /** What was too late, if nothing went wrong. */
   readonly late: string[] = [];
   readonly #shown: Shown;
+  readonly #clock: ClockMoves;
+  #isMoving = false;
 
   constructor(
     readonly deployment: Deployment,
@@ -41,10 +42,12 @@ export class Collecting {
     readonly workflows: Workflows,
   ) {
     this.#shown = new Shown(deployment);
+    this.#clock = new ClockMoves(deployment);
   }
 
   see({ by, writes }: Commit): void {
     this.#shown.next();
+    this.#isMoving = this.#clock.isMoving();
     for (const { table, next } of writes)
       if (table.path === "starts" && next !== undefined) this.#start(next as unknown as Told);
     for (const { table, old, next } of writes)
@@ -109,7 +112,7 @@ export class Collecting {
       Math.min((some.at(-1)?.ms ?? 0) + quiet, (starts[0]?.ms ?? 0) + atMost);
     // The last ones may not have been seen by whoever closed it.
     const seen = starts.filter(({ commit }) => commit <= this.#shown.upTo);
-    if (starts.length < size && now < dueAfter(seen) - LATE_MS)
+    if (starts.length < size && now < dueAfter(seen) - LATE_MS && !this.#isMoving)
       this.tell(`${by}: ${_id} begins ${Math.ceil(dueAfter(seen) - now)} ms before its time`);
     if (now > dueAfter(starts) + SOON_MS && !this.#paused.has(_id))
       this.late.push(`${by}: ${_id} begins ${now - dueAfter(starts)} ms late`);

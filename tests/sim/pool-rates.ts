@@ -2,6 +2,7 @@ import type { Commit, Deployment } from "@stepwise/testing";
 import type { Limits } from "@stepwise/workpool/core";
 import type { Doc } from "../../packages/workpool/src/component/_generated/dataModel.js";
 import type { Job } from "../edits/deployed.js";
+import { ClockMoves, LATE_MS } from "./clock-moves.js";
 import { isPause, type Place } from "./pool-limits.js";
 
 /** A work of a pool, or the record of a step. */
@@ -9,9 +10,6 @@ type Work = Pick<Doc<"works">, "_id" | "permits"> & {
   readonly attempts?: number;
   readonly attempt?: number;
 };
-
-/** A transaction commits up to so long after its time. */
-const LATE_MS = 60;
 
 /** The releaser starts works that have waited so often, in groups: a bucket holds two of them. */
 const ROUND_MS = 250;
@@ -69,8 +67,7 @@ export class PoolRates {
   readonly #works = new Map<string, Asking>();
   /** By bucket, how often one more may start, as of the last commit. */
   readonly #paces = new Map<string, number>();
-  /** How far the clock has been moved, and when that was seen, by a clock that is not. */
-  #moved: { readonly by: number; readonly at: number } | undefined;
+  readonly #clock: ClockMoves;
 
   constructor(
     readonly deployment: Deployment,
@@ -78,7 +75,9 @@ export class PoolRates {
     readonly place: Place,
     /** By work, what ends in a commit has used, by limit. */
     readonly used: (commit: Commit) => ReadonlyMap<string, Readonly<Record<string, number>>>,
-  ) {}
+  ) {
+    this.#clock = new ClockMoves(deployment);
+  }
 
   /** What there is now is not what it has seen. */
   forget(): void {
@@ -94,7 +93,7 @@ export class PoolRates {
 
   see(commit: Commit): void {
     const { component, works } = this.place;
-    const isMoving = this.#isMoving();
+    const isMoving = this.#clock.isMoving();
     const [left, entered] = [new Set<string>(), new Set<string>()];
     for (const { table, old, next } of commit.writes) {
       // What a table holds is for its schema to say.
@@ -140,15 +139,6 @@ export class PoolRates {
       this.#levels.set(name, row ?? { taken: 0, at });
     }
     for (const name of this.#levels.keys()) this.#paces.set(name, this.#paceOf(name).everyMs);
-  }
-
-  /** A transaction that had begun when the clock was moved has another time than its commit. */
-  #isMoving(): boolean {
-    const now = this.deployment.clock.now();
-    const by = Math.round(this.deployment.wall() - now);
-    if (this.#moved?.by !== by)
-      this.#moved = { by, at: this.#moved === undefined ? -Infinity : now };
-    return now <= this.#moved.at + LATE_MS;
   }
 
   #start(by: string, work: string, isMoving: boolean): void {
