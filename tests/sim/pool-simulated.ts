@@ -431,8 +431,8 @@ class PoolSimulation {
 
 /**
  * Of two transactions that overlap, the one that is created first may commit last. And once the
- * clock went back, what is created later may be the older.
+ * clock went back, what is created later may be the older. A work has another time than its start.
  */
 function isCreatedUpTo(all: readonly Asked[], one: Asked): boolean {
-  return all.some(({ _creationTime }) => _creationTime >= one._creationTime);
+  return all.some(({ _creationTime }) => _creationTime + 1 >= one._creationTime);
 }
