@@ -137,6 +137,18 @@ export class TestApp {
     });
   }
 
+  /** Has continuations name a function that has run: as if their rows came from a backup. */
+  async putBackContinuations(): Promise<void> {
+    await this.inPool(async (ctx) => {
+      const jobs = await ctx.db.system.query("_scheduled_functions").collect();
+      const ran = jobs.find(({ state }) => state.kind === "success")!;
+      for (const { _id, job } of await ctx.db.query("continuations").collect()) {
+        await ctx.scheduler.cancel(job!);
+        await ctx.db.patch("continuations", _id, { job: ran._id });
+      }
+    });
+  }
+
   /**
    * Has the scheduled functions of this name never run, as after somebody has canceled them; and
    * where `gone`, as after a restore from a backup.

@@ -134,6 +134,20 @@ describe.each(ways)("a page that %s", (_, lose) => {
   });
 });
 
+test("a page that has run goes on with the watchdog's next sweep, where its row is from a backup", async () => {
+  const app = new TestApp();
+  await enqueueWrites(app, 1);
+  await app.driveOut();
+  await app.setMaxParallelism(0);
+  await enqueueWrites(app, 30);
+  await app.t.mutation((ctx) => app.pool.cancelAll(ctx, { limit: 10 }));
+  await app.putBackContinuations();
+  await app.drive(31 * SECOND);
+  expect(await app.labels("ended")).toEqual(["success", ...Array(30).fill("canceled")]);
+  await app.driveOut();
+  expect(await app.leftovers()).toEqual(NOTHING_LEFT);
+});
+
 test("a page that cannot be scheduled, as its function is gone, keeps nothing else from going on", async () => {
   const error = vi.spyOn(console, "error").mockImplementation(() => {});
   const app = await paused();

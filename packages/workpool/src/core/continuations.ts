@@ -108,8 +108,11 @@ export async function reviveContinuations(
 async function lossOf(ctx: HostQueryCtx, { job }: Row): Promise<string | null> {
   const scheduled = job === undefined ? null : await ctx.db.system.get("_scheduled_functions", job);
   if (scheduled === null) return "its scheduled function is gone";
-  if (scheduled.state.kind === "failed") return FAILED;
-  return scheduled.state.kind === "canceled" ? "its scheduled function was canceled" : null;
+  const { kind } = scheduled.state;
+  if (kind === "failed") return FAILED;
+  if (kind === "canceled") return "its scheduled function was canceled";
+  // A page names the next one in its own transaction: only a row from a backup names one that ran.
+  return kind === "success" ? "its scheduled function has run" : null;
 }
 
 /** Makes mutations that return nothing, for a component of which `Ctx` is the context. */
