@@ -50,7 +50,7 @@ function amountOf(spend: Budget["spend"], output: unknown): number | undefined {
 }
 
 /** The functions that take in what an action reports. */
-const REPORTS = /^(_workflows\/|executor:record)/;
+const REPORTS = /^(_workflows\/|workflow\/executor:record)/;
 
 /** The idempotency key of a step record. */
 function keyOf({ run, stage, iterations = [], generation = 1 }: StepRow): string {
