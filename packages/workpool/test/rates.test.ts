@@ -55,6 +55,24 @@ test("[S216] with keys each has its own bucket, and total and perKey hold beside
   expect(await app.leftovers()).toEqual(NOTHING_LEFT);
 });
 
+test("[S216] what is tried again does not wait behind others for a rate that counts works", async () => {
+  const limits = { api: { rate: { limit: 1, per: "1h", count: "works" } } } as const;
+  const { app, pool, many, starts } = rated(limits);
+  const retry = { maxAttempts: 2, initialBackoffMs: 500, base: 1 };
+  await app.t.mutation((ctx) =>
+    pool.enqueueAction(
+      ctx,
+      flaky,
+      { label: "tried", succeedsAt: 2 },
+      { limits: { api: true }, retry },
+    ),
+  );
+  await many(1, { api: true });
+  await app.drive(10 * SECOND);
+  expect(starts).toHaveLength(0);
+  expect(await app.labels("attempt")).toHaveLength(2);
+});
+
 test.each([
   ["attempts" as const, 2],
   ["works" as const, 4],

@@ -69,7 +69,13 @@ export async function cancelContinuation(ctx: HostCtx, id: ContinuationId): Prom
   await ctx.db.delete("continuations", id);
 }
 
-const FAILED = "its scheduled function failed";
+const FAILED = "failed";
+/** A page names the next one in its own transaction: only a row of a backup names one that ran. */
+const ENDED: Readonly<Record<string, string>> = {
+  failed: FAILED,
+  canceled: "was canceled",
+  success: "has run",
+};
 
 /** Finds those that the watchdog must repair. Read it stale, as each page writes its document. */
 export async function findLostContinuations(ctx: HostQueryCtx): Promise<Continued> {
@@ -94,7 +100,9 @@ export async function reviveContinuations(
     const why = row === null ? null : await lossOf(ctx, row);
     if (row === null || why === null) continue;
     if (await logs(ctx, "WARN"))
-      console.warn(`What should have gone on did not, as ${why}: it goes on now`);
+      console.warn(
+        `What should have gone on did not, as its scheduled function ${why}: it goes on now`,
+      );
     const failures = (row.failures ?? 0) + (why === FAILED ? 1 : 0);
     await scheduleContinuation(ctx, row, { failures }).catch((error: unknown) =>
       console.error(`What should have gone on cannot: ${messageOf(error)}`),
@@ -105,14 +113,10 @@ export async function reviveContinuations(
   return goesOn ? Date.now() + CHECK_AGAIN_MS : undefined;
 }
 
+/** What has become of its scheduled function; null if that is still to come. */
 async function lossOf(ctx: HostQueryCtx, { job }: Row): Promise<string | null> {
-  const scheduled = job === undefined ? null : await ctx.db.system.get("_scheduled_functions", job);
-  if (scheduled === null) return "its scheduled function is gone";
-  const { kind } = scheduled.state;
-  if (kind === "failed") return FAILED;
-  if (kind === "canceled") return "its scheduled function was canceled";
-  // A page names the next one in its own transaction: only a row from a backup names one that ran.
-  return kind === "success" ? "its scheduled function has run" : null;
+  const scheduled = job && (await ctx.db.system.get("_scheduled_functions", job));
+  return scheduled ? (ENDED[scheduled.state.kind] ?? null) : "is gone";
 }
 
 /** Makes mutations that return nothing, for a component of which `Ctx` is the context. */

@@ -36,7 +36,7 @@ export async function joinQueue(
   work: Work,
 ): Promise<void> {
   letGo(ctx, work.work);
-  const group = work.permits === undefined ? work.group : lineOf(work);
+  const group = work.permits === undefined ? work.group : lineOf(gate, work);
   const lane = randomLane(work, lanesOf(gate));
   if (work.fair !== undefined && !isFair(poolTx(ctx).gate ?? gate)) {
     await ctx.db.patch("gate", gate._id, { fair: true });
@@ -312,7 +312,7 @@ async function permitsOf(
   permits: readonly string[],
 ): Promise<Held[] | null> {
   const gate = await knownGate(ctx);
-  const line = lineOf(row);
+  const line = lineOf(gate, row);
   const names = limitedBy(gate, permits);
   const free = await freePermits(ctx, gate, names, host);
   const full = "full" in free ? free : await keepOfBuckets(ctx, gate, row, true);

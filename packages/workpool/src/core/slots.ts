@@ -222,7 +222,7 @@ export async function holdSlot(
     startedTheWatch: undefined,
   };
   const permits = ofLimits && [...ofLimits];
-  const turn = asks.permits && turnAfter(asks);
+  const turn = asks.permits && turnAfter(await knownGate(ctx), asks);
   const whose = { fair: asks.fair?.key, permits, turn };
   const held = { work, timeoutMs, ...whose, startedAt: now, heldSince: now, handOvers: 0 };
   const counts = takeCounts(ctx, slot);

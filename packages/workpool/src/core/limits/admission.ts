@@ -59,7 +59,7 @@ export async function admit(
   { starts, isAlone = true, together, looks = new Map(), lines = new Set() }: Admission,
 ): Promise<Work | null> {
   if (work.permits === undefined) return work;
-  const line = lineOf(work);
+  const line = lineOf(gate, work);
   if (lines.has(line) || (await findLine(ctx, line)) !== null) {
     lines.add(line);
     await joinLine(ctx, host, line, work);

@@ -1,9 +1,18 @@
 import type { ObjectType } from "convex/values";
-import type { Doc, Host, HostCtx, HostQueryCtx, MutationCtx, QueryCtx, Work } from "../context.js";
+import type {
+  Doc,
+  Gate,
+  Host,
+  HostCtx,
+  HostQueryCtx,
+  MutationCtx,
+  QueryCtx,
+  Work,
+} from "../context.js";
 import { hashOf } from "../fair.js";
 import { queuedOf, workOfQueued } from "../queued.js";
 import { keepSweeping } from "../watch.js";
-import { type Spent, waitForBucket } from "./buckets.js";
+import { rateOf, type Spent, waitForBucket } from "./buckets.js";
 import { nthHere } from "./joined.js";
 import { giveBack, type lookAtLineArgs } from "./permits.js";
 import { watchWait } from "./unattended.js";
@@ -25,9 +34,16 @@ export interface Full {
   readonly at?: number;
 }
 
-/** Names the line of works that need these permits, and have this key of fairness. */
-export function lineOf({ permits = [], fair }: Pick<Work, "permits" | "fair">): string {
-  return JSON.stringify(fair === undefined ? permits : { permits, fair: fair.key });
+type Lined = Pick<Work, "permits" | "fair" | "isAgain">;
+
+/**
+ * Names the line of works that need these permits, and have this key of fairness. Those that are
+ * tried again have their own if a rate counts works alone: nobody who waits for that is before them.
+ */
+export function lineOf(gate: Gate, { permits = [], fair, isAgain = false }: Lined): string {
+  const again =
+    (isAgain && permits.some((each) => rateOf(gate, each)?.count === "works")) || undefined;
+  return JSON.stringify(again || fair ? { permits, fair: fair?.key, again } : permits);
 }
 
 /** What the works of a line need. */
@@ -40,8 +56,8 @@ export function permitsIn({ line }: Pick<Line, "line">): string[] {
 const turnOf = (line: string): number => hashOf(line) / 2 ** 32;
 
 /** Returns the turn after which lines go on if a work starts: its own line comes first, or last. */
-export function turnAfter(work: Pick<Work, "permits" | "fair">): number {
-  return afterLine(turnOf(lineOf(work)), work.fair?.weight);
+export function turnAfter(gate: Gate, work: Lined): number {
+  return afterLine(turnOf(lineOf(gate, work)), work.fair?.weight);
 }
 
 /** One of n works of a line of weight n passes its turn on. Turns are 2 ** -32 apart, or more. */

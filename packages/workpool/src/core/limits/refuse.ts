@@ -32,7 +32,7 @@ export async function refuseIfTooManyWait(
     for (const permit of each.permits ?? []) {
       if (isStarted.has(each.work) || mostWaiting(gate, permit) === undefined) continue;
       const { count = 0, lines = new Set<string>() } = added.get(permit) ?? {};
-      added.set(permit, { count: count + 1, lines: lines.add(lineOf(each)) });
+      added.set(permit, { count: count + 1, lines: lines.add(lineOf(gate, each)) });
     }
   for (const [permit, { count, lines }] of added) {
     const most = mostWaiting(gate, permit) ?? Infinity;
