@@ -18,8 +18,11 @@ import {
 import { compareDiagnostics, type Diagnostic, isError } from "./diagnostics/diagnostic.js";
 import { codes } from "./diagnostics/codes.js";
 import { discoverAll, readIn, Unreadable, unlessUnreadable } from "./discover/discover.js";
+import { stampWhenRead } from "./discover/discover.js";
+import { stampOf } from "./discover/stamp.js";
 import type { SourceText } from "./discover/discover.js";
-import { emit, type EmittedBefore, filesOfApp, type GeneratedFile } from "./emit/emit.js";
+import { emit, type EmittedBefore, filesOfApp, fileThere } from "./emit/emit.js";
+import type { GeneratedFile } from "./emit/emit.js";
 import { linkedFolder, misnamedFile, unreadableFile, withFrames } from "./file-problems.js";
 import { allNodes } from "./plan/flow.js";
 import { startsWorkflows } from "./plan/stage-kinds.js";
@@ -27,7 +30,8 @@ import { tombstonesOf } from "./plan/tombstones.js";
 import { type Earlier, withStorageNames } from "./plan/storage-names.js";
 import { plansOf } from "./plan/workflow-names.js";
 import type { Baseline, ChooseBaseline } from "./compatibility/baseline.js";
-import { hashOf, planHash } from "./plan/write.js";
+import { hashOf } from "./plan/hash-of.js";
+import { planHash } from "./plan/write.js";
 import { type EmittedFile, emittedKey } from "./plan/parts.js";
 import { configFile, outputOf, usualComponent } from "./plan/paths.js";
 import type { AppConfig, ProjectPlan, WorkflowPlan, WrittenPlan } from "./plan/schema.js";
@@ -233,16 +237,35 @@ export class Compiler {
     return { plan, diagnostics, files, output, ok, sound, sources, consulted, parsed };
   }
 
-  /** What was emitted under a path is in the file there if its hash is the remembered one. */
+  /**
+   * What was emitted under a path is in the file there if its hash is the remembered one. That of a
+   * file with the stamp that it had then is not taken again.
+   */
   #emittedBefore({ origins }: Analysis, read: ReadModule): EmittedBefore {
+    const stamped = (path: string, stampOf: (full: string) => string | undefined) =>
+      this.#remembered === undefined ? undefined : stampOf(`${this.#remembered}/${path}`);
     return {
       originOf: (workflow) => origins.get(workflow),
-      get: (path, origin) => {
+      get: (path, origin, make) => {
         // Nothing else is set under such a key.
         const known = this.#memory.get(emittedKey(path)) as EmittedFile | undefined;
         if (known?.origin !== origin) return undefined;
-        const text = this.#emitted.get(path)?.text ?? read(path);
-        return text !== undefined && hashOf(text) === known.hash ? { path, text } : undefined;
+        const { hash, stamp } = known;
+        const holds = (text: string | undefined) => text !== undefined && hashOf(text) === hash;
+        const before = this.#emitted.get(path)?.text;
+        if (before === undefined && stamp !== undefined && stamped(path, stampOf) === stamp) {
+          const textThere = () => {
+            const text = read(path);
+            return holds(text) ? text! : make();
+          };
+          return fileThere(path, { hash, stamp }, textThere);
+        }
+        const text = before ?? read(path);
+        if (text === undefined || !holds(text)) return undefined;
+        const seen = stamped(path, stampWhenRead);
+        if (seen !== undefined && seen !== stamp)
+          this.#memory.set(emittedKey(path), { ...known, stamp: seen });
+        return { path, text };
       },
       set: (file, origin) => {
         if (!this.#once) this.#emitted.set(file.path, file);

@@ -1,6 +1,6 @@
 import { type Node, ts, type TypeScript } from "../typescript.js";
 import { quote } from "../diagnostics/diagnostic.js";
-import { hashOf } from "../plan/write.js";
+import { hashOf } from "../plan/hash-of.js";
 import { type AppModules, Module } from "./app-modules.js";
 import { localNamesOf } from "./modules.js";
 import type { DefinitionFile } from "./parser.js";

@@ -1,4 +1,3 @@
-import { hash } from "node:crypto";
 import { statSync } from "node:fs";
 import { posix } from "node:path";
 import { fileURLToPath } from "node:url";
@@ -11,7 +10,9 @@ import { readIn, stampWhenRead } from "../discover/discover.js";
 import type { SourceText } from "../discover/discover.js";
 import { settledStamp, stampOf } from "../discover/stamp.js";
 import { refsState } from "../git/refs.js";
+import type { GeneratedFile } from "../emit/emit.js";
 import type { Tombstones } from "../plan/schema.js";
+import { hashOf } from "../plan/hash-of.js";
 import { compilerVersion } from "../version.js";
 import { presentFiles } from "../write/present-files.js";
 import { CacheFile } from "./cache-file.js";
@@ -57,7 +58,7 @@ export function unchangedSince(functionsDir: string): LastCompile | undefined {
   const isNew = (file: string) => last.files[file] === undefined;
   if (linked.length + unreadable.length > 0 || files.join("\n") !== last.sources.join("\n"))
     return undefined;
-  if (digest(refsState(functionsDir)) !== last.branches) return undefined;
+  if (hashOf(refsState(functionsDir)) !== last.branches) return undefined;
   if (others.filter(isNew).some((file) => !isSame(functionsDir, file, "", false))) return undefined;
   if (presentFiles(functionsDir, last.folders, isNew).own.size > 0) return undefined;
   const now: Record<string, Known> = {};
@@ -79,7 +80,7 @@ function isSame(functionsDir: string, file: string, hash: string | null, isLink:
   const text = readIn(functionsDir, file);
   if (hash === "") return text === undefined || placeOfDefine(text) === undefined;
   if (text === undefined) return hash === null;
-  return digest(isLink ? `${originOf(functionsDir, file)}\n${text}` : text) === hash;
+  return hashOf(isLink ? `${originOf(functionsDir, file)}\n${text}` : text) === hash;
 }
 
 /** Keeps what was compiled; `contents` is what the compiler read, which may have changed since. */
@@ -97,15 +98,18 @@ export function keepLastCompile(functionsDir: string, contents: Contents, answer
     };
     // What is edited most comes first: after a change the rest is not looked at.
     for (const { file, text, origin } of sources)
-      keep(file, digest(origin === undefined ? text : `${origin}\n${text}`), origin !== undefined);
+      keep(file, hashOf(origin === undefined ? text : `${origin}\n${text}`), origin !== undefined);
     for (const file of others) keep(file, "");
-    for (const [file, text] of [...consulted, ...outputs])
-      keep(file, text === undefined ? null : digest(text), file.endsWith("/"));
+    for (const [file, text] of consulted)
+      keep(file, text === undefined ? null : hashOf(text), file.endsWith("/"));
+    for (const file of outputs)
+      if (file.there === undefined) keep(file.path, hashOf(file.text));
+      else files[file.path] = [file.there.hash, file.there.stamp];
     const last: LastCompile = {
-      branches: digest(branches),
+      branches: hashOf(branches),
       sources: sources.map(({ file }) => file),
       consulted: [...consulted.keys()].sort(),
-      folders: [...new Set([...outputs.keys()].map((path) => posix.dirname(path)))].sort(),
+      folders: [...new Set(outputs.map(({ path }) => posix.dirname(path)))].sort(),
       files,
       ...answer,
     };
@@ -117,12 +121,10 @@ export function keepLastCompile(functionsDir: string, contents: Contents, answer
 interface Contents {
   readonly sources: readonly SourceText[];
   readonly consulted: ReadonlyMap<string, string | undefined>;
-  readonly outputs: ReadonlyMap<string, string>;
+  readonly outputs: readonly GeneratedFile[];
   /** Where the main branch is, by `refsState`: what is gone since then gets a tombstone. */
   readonly branches: string;
 }
-
-const digest = (text: string): string => hash("sha256", text, "base64url");
 
 /** The compiler's version, and when this file was installed: a build may have the same version. */
 export function compilerIdentity(): string {

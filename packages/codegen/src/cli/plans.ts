@@ -74,6 +74,5 @@ export function keepAnswer(
 ): void {
   const mayHaveGit = answer.against.from === noRepository && branches !== "";
   if (answer.workflows === 0 || mayHaveGit) return;
-  const outputs = new Map(files.map(({ path, text }) => [path, text]));
-  keepLastCompile(functionsDir, { ...contents, outputs, branches }, answer);
+  keepLastCompile(functionsDir, { ...contents, outputs: files, branches }, answer);
 }

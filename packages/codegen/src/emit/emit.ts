@@ -21,13 +21,34 @@ import { removedWorkflowFile, workflowFile } from "./workflow-file.js";
 
 export interface GeneratedFile {
   readonly path: string;
+  /** Of a file that is there already it is read when it is asked for. */
   readonly text: string;
+  /** What the file system says of a file that holds the text already, as far as that is known. */
+  readonly there?: OnDisk;
+}
+
+/** A file by the hash of what it holds. */
+export interface OnDisk {
+  readonly hash: string;
+  readonly stamp: string;
+}
+
+/** A file that is there already. @param read gives its text. */
+export function fileThere(path: string, there: OnDisk, read: () => string): GeneratedFile {
+  return {
+    path,
+    there,
+    get text() {
+      return read();
+    },
+  };
 }
 
 /** The files that were emitted before, code and plans. */
 export interface EmittedBefore {
   originOf(workflow: WorkflowPlan): string | undefined;
-  get(path: string, origin: string): GeneratedFile | undefined;
+  /** @param make the text, if what is there is another by the time that it is asked for */
+  get(path: string, origin: string, make: () => string): GeneratedFile | undefined;
   set(file: GeneratedFile, origin: string): void;
 }
 
@@ -64,9 +85,10 @@ export function emit(plan: ProjectPlan, before?: EmittedBefore): GeneratedFile[]
     const origin = before?.originOf(workflow);
     const madeOf = JSON.stringify([origin, gone, setting]);
     const unlessSame = (path: string, make: () => string): GeneratedFile => {
-      const same = origin === undefined ? undefined : before?.get(path, madeOf);
+      const sealedText = () => sealed({ path, text: make() }).text;
+      const same = origin === undefined ? undefined : before?.get(path, madeOf, sealedText);
       if (same !== undefined) return same;
-      const made = sealed({ path, text: make() });
+      const made = { path, text: sealedText() };
       if (origin !== undefined) before?.set(made, madeOf);
       return made;
     };

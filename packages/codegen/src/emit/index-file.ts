@@ -2,7 +2,7 @@ import { moduleIn } from "../plan/paths.js";
 import type { AppConfig, WrittenPlan } from "../plan/schema.js";
 import { exportedConst, literal, object, property, quoted, unlessEmpty } from "./code.js";
 import type { Setting } from "./file-scope.js";
-import { hashOf } from "../plan/write.js";
+import { hashOf } from "../plan/hash-of.js";
 import { compilerVersion } from "../version.js";
 import type { GeneratedFile } from "./emit.js";
 

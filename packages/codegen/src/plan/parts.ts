@@ -33,7 +33,12 @@ export interface ReadBefore {
 }
 
 /** What a compiler has written under a path: its text by a hash, and what it was made of. */
-export type EmittedFile = Readonly<Record<"origin" | "hash", string>>;
+export interface EmittedFile {
+  readonly origin: string;
+  readonly hash: string;
+  /** That of the file when it was seen to hold this. */
+  readonly stamp?: string;
+}
 
 export const emittedKey = (path: string): string => `emitted ${path}`;
 

@@ -1,5 +1,5 @@
 import { once } from "./once.js";
-import { hash } from "node:crypto";
+import { hashOf } from "./hash-of.js";
 import { compilerVersion } from "../version.js";
 import { digestOf, lazyWorkflow } from "./digest.js";
 import type {
@@ -122,8 +122,3 @@ export function knowWritten(workflow: WorkflowPlan, hash: string, load: () => Wo
 
 /** The hash of a workflow's plan, under which its runs are started. */
 export const planHash = (workflow: WorkflowPlan): string => writtenWorkflowOf(workflow).hash;
-
-/** Short enough to read in a diff, long enough never to meet by chance. */
-export function hashOf(text: string): string {
-  return hash("sha256", text).slice(0, 16);
-}

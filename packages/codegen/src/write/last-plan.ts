@@ -4,7 +4,7 @@ import { entriesIfPresent, readText, Unreadable, unlessUnreadable } from "../dis
 import { isPlanFile, planFileIn, workflowPlanIn } from "../plan/paths.js";
 import { joinedPlan, partOnce, type PlanPart, PlanUnreadable } from "../plan/parts.js";
 import type { ReadBefore } from "../plan/parts.js";
-import { hashOf } from "../plan/write.js";
+import { hashOf } from "../plan/hash-of.js";
 import { generatedFolders, presentFiles, sidesOf } from "./present-files.js";
 
 /**

@@ -1,6 +1,7 @@
 import * as fs from "node:fs";
 import { basename, dirname, isAbsolute, join, posix, relative } from "node:path";
 import { ifPresent, readText } from "../discover/discover.js";
+import { stampOf } from "../discover/stamp.js";
 import { isPlanFile, usualOutput } from "../plan/paths.js";
 import { randomUUID } from "node:crypto";
 import type { GeneratedFile } from "../emit/emit.js";
@@ -51,8 +52,8 @@ export async function writeGenerated(
     for (const folder of foldersOf([...drift.written, ...drift.removed]))
       removeTemporaries(pathOf(folder));
     // Backwards: the index, which is the first of them, imports the others.
-    for (const { path, text } of files.toReversed())
-      if (written.has(path)) replace(pathOf(path), text);
+    for (const file of files.toReversed())
+      if (written.has(file.path)) replace(pathOf(file.path), file.text);
     for (const path of drift.removed) {
       fs.rmSync(pathOf(path), { force: true });
       lastWritten.delete(pathOf(path));
@@ -93,10 +94,13 @@ export async function driftOf(
   { force = false, folders }: WriteOptions = {},
 ): Promise<Written> {
   const wanted = new Set(files.map(({ path }) => path));
+  const isThere = ({ path, there }: GeneratedFile) =>
+    there !== undefined && stampOf(`${functionsDir}/${path}`) === there.stamp;
+  const same = new Set(files.filter(isThere).map(({ path }) => path));
   const others = folders ?? (files.length === 0 ? [usualOutput] : []);
   const searched = new Set([...others, ...foldersOf([...wanted])]);
   for (const folder of searched) refuseFolderElsewhere(functionsDir, folder);
-  const { own, foreign } = presentFiles(functionsDir, searched);
+  const { own, foreign } = presentFiles(functionsDir, searched, (path) => !same.has(path));
   // A plan that is damaged does not look like one any more, nor does a file that was emptied.
   const isOurs = (path: string) => {
     const text = ifPresent(join(functionsDir, path), (at) =>
@@ -110,7 +114,7 @@ export async function driftOf(
     const hint = "move it away, or rename the workflow";
     throw new WriteRefused(`cannot write ${inTheWay.path}: ${why}; ${hint}`);
   }
-  const isStale = ({ path, text }: GeneratedFile) => own.get(path) !== text;
+  const isStale = (file: GeneratedFile) => !same.has(file.path) && own.get(file.path) !== file.text;
   const written = files.filter(isStale).map(({ path }) => path);
   const removed = [...own.keys()].filter((path) => !wanted.has(path));
   const isEdited = (path: string) => {

@@ -3,7 +3,8 @@ import { appendFile, cp, readdir, readFile, stat, utimes, writeFile } from "node
 import { join } from "node:path";
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from "vitest";
 import { rm } from "../../../../scripts/folders.mjs";
-import { compile, writeGenerated } from "../../src/compile.js";
+import { compile, Compiler, driftOf, type GeneratedFile } from "../../src/compile.js";
+import { writeGenerated } from "../../src/compile.js";
 import { settledStamp } from "../../src/discover/stamp.js";
 import { sealed } from "../../src/emit/index-file.js";
 import { answerOf } from "../../src/cli/plans.js";
@@ -241,11 +242,10 @@ test("a definition that was saved while the compiler ran is compiled by the next
   const answer = answerOf(functionsDir, compiled);
   await appendFile(join(functionsDir, "leaves.workflow.ts"), "\n// saved meanwhile\n");
   await writeGenerated(functionsDir, files);
-  const outputs = new Map(files.map(({ path, text }) => [path, text]));
-  keepLastCompile(functionsDir, { sources, consulted, outputs, branches: "" }, answer);
+  keepLastCompile(functionsDir, { sources, consulted, outputs: files, branches: "" }, answer);
   expect(unchangedSince(functionsDir)).toBeUndefined();
   const now = await compile({ functionsDir });
-  keepLastCompile(functionsDir, { ...now, outputs, branches: "" }, answer);
+  keepLastCompile(functionsDir, { ...now, outputs: files, branches: "" }, answer);
   expect(unchangedSince(functionsDir)).toMatchObject({ workflows: 6, nodes: 9 });
 });
 
@@ -286,6 +286,33 @@ test("a file that has not changed for long is not read, and one that has changed
   expect(unchangedSince(join(app(), "convex"))).toBeUndefined();
   await writeFile(leaves, text);
   expect(unchangedSince(join(app(), "convex"))).toBeDefined();
+});
+
+test("after an edit no generated file of another workflow is read, unless it has changed", async () => {
+  const functionsDir = join(app(), "convex");
+  const leaves = join(functionsDir, "leaves.workflow.ts");
+  const compiled = async () => {
+    const compiler = new Compiler({ once: true });
+    const { files } = await compiler.compile({ functionsDir });
+    compiler.remember(functionsDir);
+    return files;
+  };
+  const there = (files: readonly GeneratedFile[]) => files.filter((file) => file.there).length;
+  await workflowCodegen();
+  aMinuteLater();
+  // What was written a moment ago is read once more.
+  expect(there(await compiled())).toBe(0);
+  await appendFile(leaves, "\n// edited\n");
+  const files = await compiled();
+  expect(there(files)).toBeGreaterThan(5);
+  const known = files.find((file) => file.there)!;
+  const path = join(functionsDir, known.path);
+  expect(known.text).toBe(await readFile(path, "utf8"));
+  expect(await driftOf(functionsDir, files)).toMatchObject({ edited: [], removed: [] });
+  await appendFile(path, "// by hand\n");
+  expect(known.text).not.toContain("by hand");
+  expect((await driftOf(functionsDir, files)).edited).toEqual([known.path]);
+  expect((await driftOf(functionsDir, await compiled())).edited).toEqual([known.path]);
 });
 
 test("what is changed while it is compiled is read again", async () => {
