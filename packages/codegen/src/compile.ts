@@ -32,7 +32,7 @@ import { plansOf } from "./plan/workflow-names.js";
 import type { Baseline, ChooseBaseline } from "./compatibility/baseline.js";
 import { hashOf } from "./plan/hash-of.js";
 import { planHash } from "./plan/write.js";
-import { type EmittedFile, emittedKey } from "./plan/parts.js";
+import { type EmittedFile, emittedKey, summaryOf } from "./plan/parts.js";
 import { configFile, outputOf, usualComponent } from "./plan/paths.js";
 import type { AppConfig, ProjectPlan, WorkflowPlan, WrittenPlan } from "./plan/schema.js";
 import { lastPlan } from "./write/last-plan.js";
@@ -267,9 +267,10 @@ export class Compiler {
           this.#memory.set(emittedKey(path), { ...known, stamp: seen });
         return { path, text };
       },
-      set: (file, origin) => {
+      set: (file, origin, written) => {
         if (!this.#once) this.#emitted.set(file.path, file);
-        const emitted: EmittedFile = { origin, hash: hashOf(file.text) };
+        const plan = written && summaryOf(written);
+        const emitted: EmittedFile = { origin, hash: hashOf(file.text), ...(plan && { plan }) };
         this.#memory.set(emittedKey(file.path), emitted);
       },
     };

@@ -1,12 +1,13 @@
 import {
   attributesIn,
+  isPlanFile,
   listFileIn,
   outputOf,
   planFileIn,
   usualComponent,
   workflowPlanIn,
 } from "../plan/paths.js";
-import type { ProjectPlan, WorkflowPlan } from "../plan/schema.js";
+import type { ProjectPlan, WorkflowPlan, WrittenPlan } from "../plan/schema.js";
 import { storedAs } from "../plan/workflow-names.js";
 import { toWritten } from "../plan/write.js";
 import {
@@ -21,7 +22,7 @@ import { removedWorkflowFile, workflowFile } from "./workflow-file.js";
 
 export interface GeneratedFile {
   readonly path: string;
-  /** Of a file that is there already it is read when it is asked for. */
+  /** If the file is there already, this reads it. */
   readonly text: string;
   /** What the file system says of a file that holds the text already, as far as that is known. */
   readonly there?: OnDisk;
@@ -49,7 +50,8 @@ export interface EmittedBefore {
   originOf(workflow: WorkflowPlan): string | undefined;
   /** @param make the text, if what is there is another by the time that it is asked for */
   get(path: string, origin: string, make: () => string): GeneratedFile | undefined;
-  set(file: GeneratedFile, origin: string): void;
+  /** @param written the workflow, if the file holds its plan and nothing else */
+  set(file: GeneratedFile, origin: string, written?: WrittenPlan["workflows"][number]): void;
 }
 
 /** The files that hold the settings of the app. */
@@ -84,12 +86,13 @@ export function emit(plan: ProjectPlan, before?: EmittedBefore): GeneratedFile[]
     const gone = tombstones.get(file);
     const origin = before?.originOf(workflow);
     const madeOf = JSON.stringify([origin, gone, setting]);
+    const own = gone === undefined ? written.workflows[at] : undefined;
     const unlessSame = (path: string, make: () => string): GeneratedFile => {
       const sealedText = () => sealed({ path, text: make() }).text;
       const same = origin === undefined ? undefined : before?.get(path, madeOf, sealedText);
       if (same !== undefined) return same;
       const made = { path, text: sealedText() };
-      if (origin !== undefined) before?.set(made, madeOf);
+      if (origin !== undefined) before?.set(made, madeOf, isPlanFile(path) ? own : undefined);
       return made;
     };
     const planText = () => workflowPlanText(written, written.workflows[at], gone);

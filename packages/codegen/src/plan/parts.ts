@@ -1,4 +1,6 @@
 import { planVersion } from "./constants.js";
+import { type Digest, digestOf, lazyWorkflow } from "./digest.js";
+import { WRITTEN_FIELDS } from "./write.js";
 import type { z } from "zod";
 import type { appPlan, WrittenPlan, workflowPlanFile } from "./schema.js";
 
@@ -36,8 +38,32 @@ export interface ReadBefore {
 export interface EmittedFile {
   readonly origin: string;
   readonly hash: string;
-  /** That of the file when it was seen to hold this. */
+  /** What the file system said of the file when it was seen to hold this. */
   readonly stamp?: string;
+  /** What there is to know of the workflow whose plan it is, if the file holds nothing else. */
+  readonly plan?: PlanSummary;
+}
+
+/** What is asked of the last plan of every workflow, also of those that have not changed. */
+export interface PlanSummary {
+  readonly name: string;
+  readonly storage?: string | undefined;
+  readonly hash: string;
+  readonly digest: Digest;
+}
+
+export function summaryOf(workflow: WrittenPlan["workflows"][number]): PlanSummary {
+  const { name, storage, hash } = workflow;
+  return { name, storage, hash, digest: digestOf(workflow) };
+}
+
+/** The part of a file that holds the plan of one workflow. @param read gives its text. */
+export function summarizedPart(summary: PlanSummary, read: () => string): PlanPart {
+  const { name, storage, hash, digest } = summary;
+  let whole: PlanPart | undefined;
+  const load = () => (whole ??= ownPart(read())).workflows[0]!;
+  const workflow = lazyWorkflow({ name, storage, hash }, WRITTEN_FIELDS, digest, load);
+  return { workflows: [workflow], removed: [] };
 }
 
 export const emittedKey = (path: string): string => `emitted ${path}`;

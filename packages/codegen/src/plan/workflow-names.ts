@@ -73,8 +73,9 @@ export function withStoredRuns(workflows: readonly WorkflowPlan[], earlier: Earl
 
 /** The old name of a workflow, if a plan does not know the rename yet. */
 function newlyFrom({ name, renamedFrom }: WorkflowPlan, { workflows }: WrittenPlan) {
-  const before = workflows.find((each) => each.name === name);
   const from = renamedFrom?.name;
+  if (from === undefined) return undefined;
+  const before = workflows.find((each) => each.name === name);
   return before?.options["renamedFrom"] === from ? undefined : from;
 }
 

@@ -100,25 +100,32 @@ function stageOf(stage: StagePlan): Every<WrittenStage> {
 /** A workflow whose written form has been made before, though only its hash is at hand. */
 export function knowWritten(workflow: WorkflowPlan, hash: string, load: () => WorkflowPlan): void {
   const { name, file } = workflow;
-  const seen = [
-    "fields",
-    "options",
-    "computed",
-    "one",
-    "priority",
-    "fairness",
-    "limits",
-    "collect",
-  ];
-  const fields = ["name", "file", "input", ...seen, "nodes", "hash"];
-  const known = { name, file, hash };
+  const known = { name, file, storage: undefined, hash };
   writtenWorkflowOf.keep(
     workflow,
-    lazyWorkflow<WrittenWorkflow>(known, fields, digestOf(workflow), () =>
+    lazyWorkflow<WrittenWorkflow>(known, WRITTEN_FIELDS, digestOf(workflow), () =>
       writtenWorkflowOf(load()),
     ),
   );
 }
+
+/** In this order they are written. */
+export const WRITTEN_FIELDS = [
+  "name",
+  "storage",
+  "file",
+  "input",
+  "fields",
+  "options",
+  "computed",
+  "one",
+  "priority",
+  "fairness",
+  "limits",
+  "collect",
+  "nodes",
+  "hash",
+] as const;
 
 /** The hash of a workflow's plan, under which its runs are started. */
 export const planHash = (workflow: WorkflowPlan): string => writtenWorkflowOf(workflow).hash;

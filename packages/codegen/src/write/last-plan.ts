@@ -1,9 +1,10 @@
 import { join } from "node:path";
 import { diagnostic, type Diagnostic, startOf } from "../diagnostics/diagnostic.js";
+import { stampOf } from "../discover/stamp.js";
 import { entriesIfPresent, readText, Unreadable, unlessUnreadable } from "../discover/discover.js";
 import { isPlanFile, planFileIn, workflowPlanIn } from "../plan/paths.js";
-import { joinedPlan, partOnce, type PlanPart, PlanUnreadable } from "../plan/parts.js";
-import type { ReadBefore } from "../plan/parts.js";
+import { emittedKey, joinedPlan, partOnce, PlanUnreadable, summarizedPart } from "../plan/parts.js";
+import type { EmittedFile, PlanPart, ReadBefore } from "../plan/parts.js";
 import { hashOf } from "../plan/hash-of.js";
 import { generatedFolders, presentFiles, sidesOf } from "./present-files.js";
 
@@ -17,7 +18,7 @@ export async function lastPlan(
   force = false,
   before?: ReadBefore,
 ) {
-  const texts = planTexts(functionsDir, output);
+  const texts = planTexts(functionsDir, output, before);
   const elsewhere =
     texts.size > 0 ? [] : generatedFolders(functionsDir).filter((folder) => folder !== output);
   const { plans, problems } = await plansOf(texts, before);
@@ -25,18 +26,30 @@ export async function lastPlan(
   return { plans, elsewhere, diagnostics };
 }
 
-export type PlanTexts = ReadonlyMap<string, string | Unreadable>;
+/** The files of a plan; of some it is known what they hold. */
+export type PlanTexts = ReadonlyMap<string, string | PlanPart | Unreadable>;
 
-export function planTexts(functionsDir: string, output: string): PlanTexts {
+/** @param before what is remembered of files that were written. Default: nothing. */
+export function planTexts(functionsDir: string, output: string, before?: ReadBefore): PlanTexts {
   const names = unlessUnreadable(() => entriesIfPresent(join(functionsDir, output)));
   if (names instanceof Unreadable) return new Map([[planFileIn(output), names]]);
   const paths = names.map(({ name }) => `${output}/${name}`).filter(isPlanFile);
   return new Map(
     paths.sort().flatMap((path) => {
-      const text = unlessUnreadable(() => readText(`${functionsDir}/${path}`));
+      const full = `${functionsDir}/${path}`;
+      const part = before && partThere(full, before.get(emittedKey(path)));
+      const text = part ?? unlessUnreadable(() => readText(full));
       return text === undefined ? [] : [[path, text] as const];
     }),
   );
+}
+
+/** What a file holds if nobody has changed it since it was seen to hold that. */
+function partThere(full: string, emitted: unknown): PlanPart | undefined {
+  // Nothing else is set under the key of a file.
+  const { plan, stamp } = (emitted ?? {}) as Partial<EmittedFile>;
+  if (plan === undefined || stamp === undefined || stampOf(full) !== stamp) return undefined;
+  return summarizedPart(plan, () => readText(full) ?? "");
 }
 
 export async function plansOf(texts: PlanTexts, before: ReadBefore = new Map<string, unknown>()) {
@@ -48,6 +61,10 @@ export async function plansOf(texts: PlanTexts, before: ReadBefore = new Map<str
     files.push(parts);
     if (text instanceof Unreadable) {
       problems.push(unreadablePlan(path, text.message.replace(text.path, path)));
+      continue;
+    }
+    if (typeof text !== "string") {
+      parts.push(text);
       continue;
     }
     for (const side of sidesOf(text))
