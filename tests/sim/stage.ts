@@ -46,6 +46,8 @@ export class Stage {
   isCut = false;
   isGivenUp = false;
   #progress = { ended: 0, at: 0 };
+  /** How many calls from outside are under way: what holds now, they may change. */
+  #calling = 0;
 
   constructor(
     readonly scenario: Scenario,
@@ -96,7 +98,7 @@ export class Stage {
   #isHeld(): boolean {
     const { ended } = this.watch;
     if (ended > this.#progress.ended) this.#progress = { ended, at: this.events };
-    if (this.events < this.#progress.at + HELD_EVENTS) return false;
+    if (this.#calling > 0 || this.events < this.#progress.at + HELD_EVENTS) return false;
     return this.rows("gate").some(({ maxParallelism }) => maxParallelism === 0);
   }
 
@@ -145,7 +147,9 @@ export class Stage {
   }
 
   async call(name: string, args: Record<string, unknown>): Promise<unknown> {
+    this.#calling += 1;
     const answer = await this.deployment.mutation(`manage:${name}`, args).catch((e: unknown) => e);
+    this.#calling -= 1;
     const said = answer instanceof Error ? `refused: ${answer.message}` : String(answer);
     // Whatever is refused else may be by right.
     if (said.includes("Could not find")) this.problems.push(`${name} was ${said}`);
