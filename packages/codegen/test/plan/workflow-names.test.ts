@@ -72,6 +72,12 @@ test.each<[what: string, apps: App[], stored: string[]]>([
     ["a a2", "b a"],
   ],
   [
+    // On some disks, "aB.ts" is the same file as "ab.ts".
+    "renamed, and its name given away in another case",
+    [{ ab: "" }, { b: from("ab") }, { aB: "", b: "" }],
+    ["aB aB2", "b ab"],
+  ],
+  [
     "renamed, its name and the one after it given away",
     [{ a: "" }, { b: from("a") }, { a: "", a2: "", b: "" }],
     ["a a3", "a2 a2", "b a"],
