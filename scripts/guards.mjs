@@ -29,6 +29,24 @@ export function markedGuards() {
 }
 
 /**
+ * The rows of the tables of races in the READMEs: each race, and the names of what decides it. A
+ * dash stands for what nothing takes out.
+ */
+export function tabledRaces() {
+  return ["workflow", "workpool"].flatMap((name) => {
+    const text = readFileSync(join(packages, name, "src/component/README.md"), "utf8");
+    const [, table = ""] = /^\| race .*\n\|[ |-]+\n((?:\|.*\n)+)/m.exec(text) ?? [];
+    return table
+      .trimEnd()
+      .split("\n")
+      .map((row) => {
+        const [, race, , names] = row.split(/ *\| */);
+        return { race, names: names.match(/[\w—-]+/g) ?? [] };
+      });
+  });
+}
+
+/**
  * A source without a guard: what is marked by a name. An `if` is never true, an operand of `&&` or
  * `||` is left out, a statement or a property too. What a function or a `const` has read leaves no
  * trace, so that nothing conflicts with it. With `else`, that takes the place of the value.

@@ -1911,4 +1911,12 @@ export const MUTANTS = [
     replace: "base = factor + 1, maxBackoffMs } = retry;",
     test: ["packages/workflow/test/attempts.test.ts", "the waits are those of"],
   },
+  {
+    name: "executor-begins-anothers",
+    says: "an executor begins a step that has its slot again, with a function of its own",
+    file: "workpool/src/core/executors.ts",
+    find: "(job === undefined || held?.job === job)",
+    replace: "true",
+    test: ["packages/workflow/test/executors.test.ts", "has its slot again"],
+  },
 ];

@@ -6,7 +6,7 @@
 import { availableParallelism } from "node:os";
 import { parseArgs } from "node:util";
 import { CONSTANTS, problemsOfConstants } from "./constants.mjs";
-import { isWellFormed, markedGuards, placesOf } from "./guards.mjs";
+import { isWellFormed, markedGuards, placesOf, tabledRaces } from "./guards.mjs";
 import { GUARDS, MUTANTS } from "./mutants.mjs";
 import { failsWith } from "./named-test.mjs";
 import { bundleSimulator, playSeeds } from "./simulator.mjs";
@@ -23,7 +23,21 @@ const { values, positionals } = parseArgs({
 
 const marked = markedGuards();
 const all = { guards: GUARDS, mutants: MUTANTS, constants: CONSTANTS };
+const races = tabledRaces();
+const isNamed = (name) => races.some(({ names }) => names.includes(name));
+const isTried = (name) =>
+  [...GUARDS, ...MUTANTS].some((each) => (each.guard ?? each.name) === name);
 const problems = [
+  ...races
+    .filter(({ names }) => names.length === 0)
+    .map(({ race }) => `the race "${race}" names nothing that decides it`),
+  ...races
+    .flatMap(({ names }) => names)
+    .filter((name) => name !== "—" && !isTried(name))
+    .map((name) => `${name} decides a race, and is not listed`),
+  ...GUARDS.filter(({ guard }) => !isNamed(guard)).map(
+    ({ guard }) => `the guard ${guard} is listed, and no race names it`,
+  ),
   ...[...marked.keys()]
     .filter((name) => !GUARDS.some(({ guard }) => guard === name))
     .map((name) => `the guard ${name} is marked, and not listed`),

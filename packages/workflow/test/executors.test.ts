@@ -96,6 +96,20 @@ test("one that is canceled when its executor is scheduled does not begin", async
   await use.app.expectNothingLeft();
 });
 
+test("[S156] an executor leaves out a step that has its slot again, with a function of its own", async () => {
+  await busy();
+  await use.app.drive(async () => (await use.app.slotsHeld()) === 2);
+  const [slot, other] = await use.app.inComponent(({ db }) => db.query("slots").collect());
+  const leftTo = async (job = slot!.job) =>
+    await use.app.inComponent(async (ctx) => {
+      const works = [{ slot: slot!._id, work: slot!.work! }];
+      return await ctx.runQuery(ofComponent.executor.toBegin, { job, works });
+    });
+  expect(await leftTo()).toEqual([slot!._id]);
+  // The job of an executor that was to begin it before.
+  expect(await leftTo(other!.job)).toEqual([]);
+});
+
 test("[S156] what is refused among others is reported alone, and is no attempt more", async () => {
   // In a report of several, the end of an action comes without its slot.
   const app = new TestApp({
