@@ -1919,4 +1919,12 @@ export const MUTANTS = [
     replace: "true",
     test: ["packages/workflow/test/executors.test.ts", "has its slot again"],
   },
+  {
+    name: "attempt-takes-slot",
+    says: "a late report of an older attempt gives back the slot of the next",
+    file: "workflow/src/component/settle.ts",
+    find: "if (found === null || found.attempt === token.attempt) await completeWork",
+    replace: "await completeWork",
+    test: ["packages/workflow/test/adversarial.test.ts", "it does not take its slot"],
+  },
 ];

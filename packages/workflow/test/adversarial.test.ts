@@ -2,7 +2,7 @@ import type { Token } from "../src/component/validators.js";
 import { makeFunctionReference } from "convex/server";
 import type { Value } from "convex/values";
 import { describe, expect, test } from "vitest";
-import { internal } from "./convex/_generated/api.js";
+import { components, internal } from "./convex/_generated/api.js";
 import { isOf } from "./component.js";
 import { dying, TestApp, useTestApp } from "./harness.js";
 
@@ -56,6 +56,8 @@ describe("what would break if", () => {
   });
 
   test("[S108] a report of an older attempt came while the next one runs: it does not take its slot", async () => {
+    // So that the next one has the same slot.
+    await use.app.t.mutation(components.workflow.config.update, { maxParallelism: 1 });
     const id = await use.app.start("slow", { ms: 60_000 });
     await use.app.drive(async () => {
       const active = (await use.app.status("slow", id))?.active[0];
