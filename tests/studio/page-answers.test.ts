@@ -281,6 +281,23 @@ describe.skipIf(!hasBrowser)("the page over given answers", () => {
     await tab.getByRole("cell", { name: "order › facts › still image" }).waitFor();
   });
 
+  test("[S243] a child in a timeline says what it does: sleeping or waiting, it is not running", async ({
+    tab,
+    openAnswers,
+  }) => {
+    const [one, , ended] = whatHappened.runs.page;
+    const open = { ...one, runId: "p9", index: 9, state: "running", endedAt: undefined };
+    const answers = {
+      ...whatHappened,
+      runs: { ...whatHappened.runs, page: [open, ended] },
+      place: { path: "pack.rest", doing: "sleeping", since: 0 },
+    };
+    await openAnswers(answers, { place: "runs/r1" });
+    const children = tab.locator("details li");
+    await children.filter({ hasText: /pack #9.* sleeping / }).waitFor();
+    await children.filter({ hasText: /pack #2.* canceled / }).waitFor();
+  });
+
   test.for([
     [1280, "light"],
     [1280, "dark"],

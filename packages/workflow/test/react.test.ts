@@ -3,8 +3,15 @@ import { makeFunctionReference } from "convex/server";
 import { createElement } from "react";
 import { renderToStaticMarkup } from "react-dom/server";
 import { expect, expectTypeOf, test } from "vitest";
-import type { Status, WorkflowReference } from "../src/index.js";
-import { RunTimeline, useRun, WorkflowGraph, type LiveRun, type Step } from "../src/react/index.js";
+import type { Doing, Status, WorkflowReference } from "../src/index.js";
+import {
+  RunTimeline,
+  useRun,
+  WorkflowGraph,
+  type ChildRun,
+  type LiveRun,
+  type Step,
+} from "../src/react/index.js";
 
 const run: LiveRun = {
   runId: "r1",
@@ -205,7 +212,7 @@ test("a timeline tells states, errors, undone steps and children in words", () =
     step("ship", { state: "skipped", startedAt: undefined, endedAt: undefined }),
   ]).slice(-4);
   expect(html[0]).toContain("undone");
-  expect(html[1]).toContain("12 of 40 done, 1 failed, 3 canceled, 8 running");
+  expect(html[1]).toContain("12 of 40 done, 1 failed, 3 canceled, 8 in progress");
   // Each in its own colour: one that failed is not drawn as one that is done.
   expect(html[1]).toMatch(/aria-valuemax="40" aria-valuenow="16"/);
   for (const part of [
@@ -231,6 +238,20 @@ test("a run and a loop are shown as what waits in them, not as running", () => {
   expect(head).toMatch(/role="status">.*waiting for an event<\/p>/);
   const [remind] = all.slice(-2);
   expect(remind).toMatch(/stepwise-result">.*<\/span> waiting /);
+});
+
+test("[S243] a paused run says so beside its state, unless only a part of it is paused", () => {
+  const open = { since: 0, errors: [] };
+  const ask = { ...open, node: "ask", kind: "event", state: "waiting", doing: "waitingForEvent" };
+  const stateOf = (...paused: boolean[]) => {
+    const loop = { ...open, node: "turns", kind: "loop", state: "running" };
+    const active = [loop, ...paused.map((each) => ({ ...ask, paused: each }))];
+    const of = { state: "running", endedAt: undefined, paused: true, active };
+    const [head = ""] = rows([], of as unknown as Partial<LiveRun>);
+    return /role="status">.*?<\/span> ([^<]*)</.exec(head)?.[1];
+  };
+  expect(stateOf(true, true)).toBe("waiting for an event, paused");
+  expect(stateOf(true, false)).toBe("waiting for an event");
 });
 
 test("a node whose scheduled function was lost is stalled in its row, in its loop's and in the graph", () => {
@@ -301,9 +322,44 @@ test("a timeline lists the children that it is given, below their parent", () =>
       childRunsOf: ({ node }) => (node === "pages" ? [{ ...child, index: 4 }] : []),
     }),
   );
-  expect(html).toMatch(/1 children.*page #4.*failed/s);
+  expect(html).toMatch(/1 child<.*page #4.*failed/s);
   expect(html).not.toContain("0 children");
   expect(bars(html)).toEqual(expect.arrayContaining(["waited to begin 60 ms", "took 30 ms"]));
+});
+
+test("[S243] a child is shown by what it does, as a list of runs shows it", () => {
+  const doing = (what: Doing) => ({ at: { path: "a", doing: what, since: 0 } });
+  const children: Partial<ChildRun>[] = [
+    { state: "running" },
+    { state: "running", ...doing("waitingForEvent") },
+    { state: "running", ...doing("sleeping"), paused: true },
+    { state: "pending" },
+    { state: "compensating", ...doing("running") },
+    { state: "canceled" },
+  ];
+  const counts = { total: 6, done: 0, failed: 0, canceled: 1, running: 4 };
+  const html = renderToStaticMarkup(
+    createElement(RunTimeline, {
+      run,
+      steps: [step("pages", { kind: "children", children: counts })],
+      childRunsOf: () =>
+        children.map((each, index) => {
+          const of = { runId: `c${index}`, workflow: "page", startedAt: 0, index };
+          return { ...of, ...each } as ChildRun;
+        }),
+    }),
+  );
+  const words = [...html.matchAll(/stepwise-result">.*?<\/span> ([\w ,]+?) *(?=<)/g)];
+  expect(words.map(([, word]) => word).slice(1)).toEqual([
+    "running",
+    "waiting for an event",
+    "sleeping, paused",
+    "waiting to start",
+    "being undone",
+    "canceled",
+  ]);
+  // What has begun may wait, so it is not called running.
+  expect(html).toContain("0 of 6 done, 1 canceled, 4 in progress");
 });
 
 test("[S163] branches and items stand below their node by their key or their place, without a workflow", () => {

@@ -10,7 +10,7 @@ import type { NodeExplained, StageExplained, WorkflowExplained } from "../explai
 import { dot, type Graph, graphOf, mermaid } from "../graph/graph.js";
 import { durationMs } from "../plan/constants.js";
 import type { ProjectPlan } from "../plan/schema.js";
-import { stageKind } from "../plan/stage-kinds.js";
+import { calledAs, stageKind } from "../plan/stage-kinds.js";
 import { duration } from "./counts.js";
 import { displayPath, functionsFolder, UsageError } from "./functions-folder.js";
 import { printDiagnostics } from "./problems.js";
@@ -131,7 +131,7 @@ function sumOf(nodes: readonly NodeExplained[]): string[] {
   const isInside = (bodies: string) => has(({ kind }) => stageKind(kind).bodies === bodies);
   const told = [
     isInside("iteration") && "A row in a loop counts for each iteration.",
-    isInside("cases") && "Of a branch, only the most expensive case counts.",
+    isInside("cases") && "Of several cases, only the most expensive counts.",
     has(({ isCompensation }) => isCompensation === true) && "What undoes a step does not count.",
     all.some(({ bodies }) => bodies) && "The time of a node includes what is inside it.",
   ].filter((each) => each !== false);
@@ -166,7 +166,7 @@ function runs(stage: StageExplained, node: NodeExplained): string {
   if (node.maxIterations !== undefined)
     return node.maxIterations === null ? kind : `${kind}, at most ${node.maxIterations} iterations`;
   const which = whichRun[stageKind(kind).bodies ?? ""];
-  if (which !== undefined) return `${kind}, ${which(node.bodies?.length ?? 0)}`;
+  if (which !== undefined) return `${calledAs(kind, node)}, ${which(node.bodies?.length ?? 0)}`;
   const within = limits.map((limit) => `, ${mostOf(limit)}`).join("");
   const wait = waitAtMostMs === undefined ? "" : `, waits at most ${duration(waitAtMostMs)}`;
   const what = `${reference === undefined ? kind : `${kind} ${reference}`}${within}${wait}`;

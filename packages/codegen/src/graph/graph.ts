@@ -4,6 +4,7 @@ import { isOnEnd, withoutOnEnd } from "../plan/on-end.js";
 import { retryOf } from "../plan/retry.js";
 import { escapedWith } from "../diagnostics/printable.js";
 import {
+  calledAs,
   hasCases,
   hasKeys,
   isApart,
@@ -121,7 +122,7 @@ function graphNode(node: NodePlan) {
 }
 
 function runText({ kind, reference, isAside }: StagePlan, node: NodePlan): string {
-  const what = reference === undefined ? kind : `${kind} ${reference}`;
+  const what = reference === undefined ? calledAs(kind, node) : `${kind} ${reference}`;
   if (isOnEnd(node)) return `at the end ${what}`;
   return isAside ? `undone by ${what}` : what;
 }

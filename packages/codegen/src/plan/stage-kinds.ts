@@ -112,6 +112,9 @@ export const hasStage =
 
 /** Says whether its bodies are cases, one of which runs. */
 export const hasCases = hasStage(({ bodies }) => bodies === "cases");
+/** Returns what a stage is called: that of a `match` runs as a branch does. */
+export const calledAs = (kind: StageKindName, node: { readonly kind: string }): string =>
+  stageKind(kind).bodies === "cases" ? node.kind : kind;
 /** Says whether its bodies are cases or branches, which have names. */
 export const hasKeys = hasStage(({ bodies = "item" }) => !["iteration", "item"].includes(bodies));
 export const hasBranches = hasStage(({ bodies }) => bodies === "branches");

@@ -402,7 +402,7 @@ test("for people, the nodes inside others stand under them, by their paths", asy
   charge.compensate  mutation, to undo it             1                1             input, output, error                   1 s
   finalize           mutation                         0.05             0.05          approval, route, agent, one            1 s
   A run: at most 30.15 root executions, 16.15 of them transactions, and 2 for each summarize of one; at worst 30 d.
-  That is the sum of the rows. A row in a loop counts for each iteration. Of a branch, only the most expensive case counts. What undoes a step does not count. The time of a node includes what is inside it.
+  That is the sum of the rows. A row in a loop counts for each iteration. Of several cases, only the most expensive counts. What undoes a step does not count. The time of a node includes what is inside it.
 `);
 });
 

@@ -163,6 +163,16 @@ test("the cases of a race begin at it, and the run goes on from that", async () 
   expect(out).not.toMatch(/week -->|held -->/);
 });
 
+test("a match is called so in its drawing and in what it costs, and a branch is not", async () => {
+  await use("matches");
+  const { out } = await workflowCodegen("graph", "answered");
+  expect(out).toContain('"paidBy<br/>match"');
+  expect(out).not.toContain("<br/>branch");
+  const { out: costs } = await workflowCodegen("explain", "answered");
+  expect(costs).toMatch(/paidBy +match, /);
+  expect(costs).not.toContain("branch, ");
+});
+
 test("in Mermaid, the keys of two cases never have the same identifier", async () => {
   const branch = (key: string) => `${JSON.stringify(key)}: (b) => b.sleep("s", 1)`;
   const keys = ["a b", "a_20_b", "a_5f_20_b", 'x"]', "x[é"];

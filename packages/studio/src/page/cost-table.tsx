@@ -51,7 +51,8 @@ export function CostTable({ cost }: { cost: Cost }) {
   );
 }
 
-/** A node's own stages, then those of the nodes inside it. */
-function stagesOf({ stages, bodies = [] }: NodeCost): NodeCost["stages"] {
-  return [...stages, ...bodies.flatMap(({ nodes }) => nodes.flatMap(stagesOf))];
+/** A node's own stages, then those of the nodes inside it. The one of a `match` is a branch's. */
+function stagesOf({ kind, stages, bodies = [] }: NodeCost): NodeCost["stages"] {
+  const own = stages.map((stage) => (stage.kind === "branch" ? { ...stage, kind } : stage));
+  return [...own, ...bodies.flatMap(({ nodes }) => nodes.flatMap(stagesOf))];
 }

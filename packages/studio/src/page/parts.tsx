@@ -10,7 +10,7 @@ import {
   type RefObject,
 } from "react";
 import type { ListedRun } from "@stepwise/workflow";
-import { badgeOf } from "@stepwise/workflow/react";
+import { badgeOfRun } from "@stepwise/workflow/react";
 import { jsonOf } from "@stepwise/workflow/rules";
 import { convexToJson, jsonToConvex, type JSONValue, type Value } from "convex/values";
 
@@ -184,14 +184,11 @@ function useFocusAfter(
 }
 
 /** Shows what a run does, or how it has ended, in words, with a sign and a colour. */
-export function Badge({ run: { state, at, paused } }: { run: ListedRun }) {
-  const { tone, sign, label } = badgeOf(
-    at === undefined || state === "compensating" ? state : at.doing,
-  );
+export function Badge({ run }: { run: ListedRun }) {
+  const { tone, sign, label } = badgeOfRun(run);
   return (
     <span className="badge" data-tone={tone}>
       <span aria-hidden>{sign}</span> {label}
-      {paused && ", paused"}
     </span>
   );
 }

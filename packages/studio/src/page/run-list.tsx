@@ -6,7 +6,8 @@ import { type ReadResult, RUNS, type RunsArgs, type RunsFilter } from "../data-s
 import { hasText } from "../has-text.js";
 import { nodeName, partName } from "./names.js";
 import { Ago, Badge, cut, Problem, Tags } from "./parts.js";
-import { useStudio, useWatched } from "./studio.js";
+import { goesOn, PlaceOf } from "./place.js";
+import { useStudio } from "./studio.js";
 
 type Found = ReadResult<"runs">;
 
@@ -219,22 +220,13 @@ function PageOfRuns(props: {
 /** The cells of a run: the same ones for as long as its row is shown, as one may have the focus. */
 function Cells({ run }: { run: ListedRun }) {
   const [place, setPlace] = useState<ReadResult<"place">>();
-  const goesOn = run.state === "running" || run.state === "compensating";
-  const isPlaced = goesOn && run.at === undefined;
+  const isPlaced = goesOn(run) && run.at === undefined;
   return (
     <>
       {isPlaced && <PlaceOf runId={run.runId} onPlace={setPlace} />}
       <RunCells run={isPlaced && place?.path ? { ...run, at: place } : run} />
     </>
   );
-}
-
-/** Watches where a run is while its row is in view. */
-function PlaceOf(props: { runId: string; onPlace: (place?: ReadResult<"place">) => void }) {
-  const { runId, onPlace } = props;
-  const { value } = useWatched("place", { runId });
-  useEffect(() => onPlace(value), [onPlace, value]);
-  return null;
 }
 
 function RunCells({ run }: { run: ListedRun }) {

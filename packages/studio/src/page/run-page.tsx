@@ -2,6 +2,7 @@ import type { ListedRun, TimelineEntry } from "@stepwise/workflow";
 import { RunTimeline, type Step, WorkflowGraph } from "@stepwise/workflow/react";
 import { useEffect, useState } from "react";
 import { RUNS, type ShownRun } from "../data-source.js";
+import { ChildrenOf } from "./children.js";
 import { ErrorBoundary } from "./error-boundary.js";
 import { nodeName, partName } from "./names.js";
 import { Copy, cut, Json, Problem, Tags, Time } from "./parts.js";
@@ -131,16 +132,6 @@ export function RunPage({ runId }: { runId: string }) {
       </div>
     </main>
   );
-}
-
-/** Watches the first children of a step while their list is open. */
-function ChildrenOf({ id, onPage }: { id: string; onPage: (page: ListedRun[]) => void }) {
-  const { value, error } = useWatched("runs", { parent: id, cursor: null });
-  useEffect(() => {
-    if (value !== undefined) onPage(value.page);
-    // Only what is found matters.
-  }, [value]);
-  return <Problem error={error} />;
 }
 
 type StepError = NonNullable<ListedRun["error"]>;

@@ -1,3 +1,4 @@
+import type { ListedRun } from "../client/listing.js";
 import type { ActiveNode, Doing } from "../client/status.js";
 import { isAction, isHolding, isTimed, takesEvents } from "../component/core/kinds.js";
 import type { TimelineEntry } from "../client/timeline.js";
@@ -14,7 +15,7 @@ export type State = LiveRun["state"] | Step["state"] | Doing;
 /** The colours, each with a sign: a state is never told by its colour alone. */
 export type Tone = "idle" | "active" | "waiting" | "good" | "bad" | "stopped";
 
-interface Badge {
+export interface Badge {
   readonly tone: Tone;
   readonly sign: string;
   readonly label: string;
@@ -54,6 +55,16 @@ const MOST_COUNTED = 200;
 /** Returns how a state is shown; without one, as a node that no run has reached. */
 export function badgeOf(state: State | undefined): Badge {
   return state === undefined ? IDLE : BADGES[state];
+}
+
+/** Returns how a run is shown beside others: by what it does, if that is known. */
+export function badgeOfRun({
+  state,
+  at,
+  paused,
+}: Pick<ListedRun, "state"> & Partial<Pick<ListedRun, "at" | "paused">>): Badge {
+  const badge = badgeOf(at === undefined || state === "compensating" ? state : at.doing);
+  return paused === true ? { ...badge, label: `${badge.label}, paused` } : badge;
 }
 
 /** Writes a limit such as `tenant acme (3 of 3 running), 41st`, or `…, 2nd of acme`. */

@@ -1,15 +1,18 @@
 import type { ReactNode } from "react";
 import type { ListedRun } from "../client/listing.js";
 import type { ChildCounts } from "../client/status.js";
+import { isHolding } from "../component/core/kinds.js";
 import { namesInPath } from "../rules.js";
-import { badgeOf, badgeOfStep, withStalled, type Step } from "./states.js";
+import { badgeOf, badgeOfRun, badgeOfStep, withStalled, type Badge, type Step } from "./states.js";
 import { STYLES } from "./styles.js";
 import { durationText, spansOf, timeScale, useNow, type Span, type TimeScale } from "./time.js";
 import type { LiveRun } from "./use-run.js";
 
-/** A child in the timeline, as `workflow.list` returns it. */
+/** A child in the timeline, as `workflow.list` returns it; with `places`, also what it does. */
 export type ChildRun = Pick<ListedRun, "runId" | "workflow" | "state" | "startedAt"> &
-  Partial<Pick<ListedRun, "createdAt" | "endedAt" | "index" | "childKey" | "within">>;
+  Partial<
+    Pick<ListedRun, "createdAt" | "endedAt" | "index" | "childKey" | "within" | "at" | "paused">
+  >;
 
 export interface RunTimelineProps {
   /** What `useRun` returns. */
@@ -66,6 +69,9 @@ export function RunTimeline({
   const isShown = known?.state === "running" || waits;
   const doing = isShown ? first : undefined;
   const { sign, label: state, tone } = badgeOf(doing ?? run.state);
+  // A part of it may be paused alone. What holds others is not paused itself.
+  const open = known?.active.filter((each) => !isHolding(each)) ?? [];
+  const isPaused = open.length > 0 && open.every(({ paused }) => paused);
   const items = known?.collecting?.items;
   const collected = items === undefined ? "" : `${items} ${items === 1 ? "start" : "starts"} · `;
   const title = known && `${known.workflow} · ${collected}${timeOf(known, now)}`;
@@ -78,6 +84,7 @@ export function RunTimeline({
       <style>{STYLES}</style>
       <p className="stepwise-state" data-tone={tone} role="status">
         <span aria-hidden>{sign}</span> {state}
+        {isPaused && ", paused"}
       </p>
       <p className="stepwise-took">{title}</p>
       {children}
@@ -93,7 +100,11 @@ export function RunTimeline({
                 onToggle={({ currentTarget }) => onToggle?.(step, currentTarget.open)}
               >
                 <summary>
-                  {step.children ? <Counts counts={step.children} /> : `${below.length} children`}
+                  {step.children ? (
+                    <Counts counts={step.children} />
+                  ) : (
+                    `${below.length} ${below.length === 1 ? "child" : "children"}`
+                  )}
                 </summary>
                 <ol>
                   {below.map((child) => (
@@ -127,10 +138,9 @@ function timeOf(
 }
 type Unknown = { state: "loading" | "missing" };
 
-/**
- * A child as a row of its own, below its parent: a run waits and works, which its row leaves open.
- */
-function childStep({ state, index = 0, childKey, within, ...child }: ChildRun, node: string) {
+/** A child as a row of its own, below its parent. Its bar covers whatever it did. */
+function childStep(run: ChildRun, node: string) {
+  const { state, index = 0, childKey, within, at: _at, paused: _paused, ...child } = run;
   const which = childKey ?? `#${index}`;
   // Its key is one name, whatever is in it.
   const path = [...namesInPath(node), within === undefined ? `${child.workflow} ${which}` : which];
@@ -145,11 +155,12 @@ function childStep({ state, index = 0, childKey, within, ...child }: ChildRun, n
     startedAt,
     beganAt,
     errors: [],
+    badge: badgeOfRun(run),
   };
 }
 
 interface RowProps {
-  step: Step & { href?: string | undefined; path?: readonly string[] };
+  step: Step & { href?: string | undefined; path?: readonly string[]; badge?: Badge };
   /** All steps of the run. Default: it is a child, below its parent. */
   steps?: readonly Step[];
   spans: readonly Span[];
@@ -158,7 +169,7 @@ interface RowProps {
 
 function Row({ step, steps, spans, scale }: RowProps) {
   const { node, iterations = [], errors, events = [], state, href } = step;
-  const { tone, sign, label } = badgeOfStep(step, steps ?? []);
+  const { tone, sign, label } = step.badge ?? badgeOfStep(step, steps ?? []);
   const { path = namesInPath(node) } = step;
   const name = [path.at(-1), ...iterations.map((each) => `#${each}`)].join(" ");
   // A compensation comes long after its step, and what is in a loop after other iterations.
@@ -242,7 +253,7 @@ function Counts({ counts }: { counts: ChildCounts }) {
     `${done} of ${total} done`,
     failed > 0 && `${failed} failed`,
     canceled > 0 && `${canceled} canceled`,
-    running > 0 && `${running} running`,
+    running > 0 && `${running} in progress`,
   ];
   const parts = { good: done, bad: failed, stopped: canceled };
   return (
