@@ -403,12 +403,22 @@ test("[S187] who has looked at many lines in vain has the next ones looked at fo
   expect(await app.labels("start")).toEqual(expect.arrayContaining(["2", "3"]));
 });
 
-describe("[S191] a limit is refused", () => {
+describe("[S191] [S264] a limit is refused", () => {
   test.each([
     ["a total of 0", { exports: { total: 0 } }, /total of the limit "exports" is 0/],
     ["a negative perKey", { tenant: { perKey: -1 } }, /perKey of the limit "tenant" is -1/],
     ["half a work", { exports: { total: 1.5 } }, /whole number above 0/],
     ["neither", { exports: {} }, /limits nothing/],
+    [
+      "a slip",
+      { tenant: { perkey: 1, total: 2 } },
+      /"tenant": there is no "perkey": there is total/,
+    ],
+    [
+      "a slip in its rate",
+      { api: { rate: { limit: 1, per: "1m", brust: 1 } } },
+      /rate of .*"brust"/,
+    ],
     ["a name with a dash", { "my-limit": { total: 1 } }, /"my-limit" has no valid name/],
   ])("with %s", (_, limits, message) => {
     expect(() => new Workpool(components.workpool, { limits })).toThrow(message);
