@@ -428,6 +428,8 @@ describe("[S191] [S264] a limit is refused", () => {
     ["an unknown name", { tenants: "a" }, /no limit "tenants": the limits are "tenant", "exports"/],
     ["a key that it does not take", { exports: "a" }, /"exports" takes no key/],
     ["no key", { tenant: true }, /"tenant" needs a key/],
+    ["a promise of a key", { tenant: Promise.resolve("a") }, /a text .*: a Promise was given/],
+    ["an estimate of no unit", { exports: { estimate: 1 } }, /"exports" has no unit/],
     ["an empty key", { tenant: "" }, /a text of 1 to 256 characters/],
     ["a list", ["exports"], /limits is a list: write an object/],
     ["a key of 257 characters", { tenant: "x".repeat(257) }, /one of 257 was given/],

@@ -146,8 +146,10 @@ function permitsOf(name: string, given: string | true | Budget, limits: Limits):
     throw new Error(`The limit "${name}" counts ${limit.unit}: give { estimate: 2_000 }`);
   }
   const { estimate, key = true, spend } = given;
-  if (limit.unit === undefined)
+  if (limit.unit === undefined) {
+    if (limit.perKey !== undefined) checkKey(name, given);
     throw new Error(`The limit "${name}" has no unit: it takes no estimate`);
+  }
   if (!(Number.isSafeInteger(estimate) && estimate > 0))
     throw new Error(
       `The estimate for the limit "${name}" is ${literalText(estimate)}: it must be a whole number above 0`,
