@@ -318,6 +318,33 @@ const more = { n: z.number(), m: z.number().optional() }; const mask = { id: tru
       `z.discriminatedUnion("k", [A, B, C])`,
       [/^safe flow: another input.*when it begins$/],
     ],
+    ...[
+      [`z.union([A, B]).optional()`, `z.union([A, B, C]).optional()`],
+      [`z.union([A, B])`, `z.optional(z.union([A, B]))`],
+      [`z.union([A, B]).default({ k: "A" })`, `z.union([A, B]).nullish().readonly()`],
+      [`z.enum(["a", "b"]).default("a")`, `z.enum(["a", "b", "c"]).default("b")`],
+    ].map(([before = "", now = ""]): [string, string, string, RegExp[]] => [
+      `[S266] a union with something around it takes more: ${now}`,
+      before,
+      now,
+      [/^safe flow: another input.*when it begins$/],
+    ]),
+    ...[
+      [`z.union([A, B]).optional()`, `z.union([A, C]).optional()`],
+      [`z.union([A, B]).default({ k: "A" })`, `z.union([A, B])`],
+      [`z.enum(["a", "b"]).nullable()`, `z.enum(["a", "b"]).optional()`],
+    ].map(([before = "", now = ""]): [string, string, string, RegExp[]] => [
+      `[S266] a union with something around it takes less: ${now}`,
+      before,
+      now,
+      [/^stops flow: input has another schema in 1 of 3 cases: runs that have not begun fail/],
+    ]),
+    [
+      "[S266] what is no union has something around it",
+      `z.object({ a: z.string() }).optional()`,
+      `z.object({ a: z.string(), b: z.string().optional() }).optional()`,
+      [/^safe flow: another input.*, and fails with invalidInput if it does not fit; check cannot/],
+    ],
     ...[`z.object({ a: z.string() })`, `z.object({ a: z.string() }).refine(() => true)`].map(
       (before): [string, string, string, RegExp[]] => [
         `[S275] another function refines it, after ${before}`,

@@ -46,6 +46,8 @@ interface Place {
   readonly node: string;
   /** How often it has come there. Default: once. */
   readonly times?: number;
+  /** What it does there. Default: it waits. */
+  readonly state?: string;
 }
 
 /** A run waits at a place under one version, and goes on under the next. */
@@ -53,7 +55,7 @@ async function goesOn(
   before: string,
   now: string,
   place: Place,
-): Promise<Seen & { readonly hangs: boolean }> {
+): Promise<Seen & { readonly hangs: boolean; readonly logged: readonly string[] }> {
   vi.useRealTimers();
   const [was, is] = [filesOf(before), filesOf(now)];
   const versions = [await releases.release(was), await releases.release(is, was)] as const;
@@ -62,7 +64,7 @@ async function goesOn(
   const id = (await app.call("start", { name: "flow", input: {} })) as string;
   const isThere = async () =>
     (await app.see(id)).active.some(
-      ({ node, state }) => node === place.node && state === "waiting",
+      ({ node, state }) => node === place.node && state === (place.state ?? "waiting"),
     );
   for (let time = 1; time <= (place.times ?? 1); time++) {
     const before = Date.now();
@@ -76,7 +78,7 @@ async function goesOn(
     await app.call("steering:repair", {});
     await app.drive();
   }
-  return { ...(await app.see(id)), hangs };
+  return { ...(await app.see(id)), hangs, logged: await app.logged() };
 }
 
 const LAST = `.step("last", { query: () => "last" })`;
@@ -196,6 +198,34 @@ test(
       expect.objectContaining({ message: expect.stringContaining("its `output` is undefined") }),
     );
     expect(await goesOn(before, now, { node: "x" })).toMatchObject({ output: "not handled" });
+  },
+);
+
+test.each<[string, Place, string[]]>([
+  ["before the step", { node: "gate" }, ["x"]],
+  ["whose action goes on", { node: "x", state: "running" }, []],
+  ["whose action waits to be tried again", { node: "x" }, ["x"]],
+  ["past the step", { node: "rest" }, []],
+])(
+  "[S267] a compensation that is added does not undo what has begun, and check says so: a run %s",
+  { tags: ["large"] },
+  async (_where, place, logged) => {
+    const once = `action: async (_ctx, _scope, { attempt }) => { ${place.state === undefined ? `if (attempt === 1) throw new Error("once");` : "await new Promise((end) => setTimeout(end, 5_000));"} return 1; }, retry: { maxAttempts: 2, initialBackoffMs: 3_600_000, base: 1 }`;
+    const undo = `, compensate: { mutation: async (ctx) => { await ctx.runMutation(internal.runs.log, { text: "x" }); } }`;
+    const text = (more: string) =>
+      `.sleep("gate", "1h").step("x", { ${once}${more} }).sleep("rest", "1h").step("fails", { mutation: () => { throw new Error("over"); } })`;
+    const [before, now] = [text(""), text(undo)];
+    expect(await verdicts(before, now)).toMatchObject([
+      {
+        node: "x",
+        compatibility: "safe",
+        message: expect.stringMatching(
+          /; its new compensation undoes only what is begun or tried again from now on$/,
+        ),
+      },
+    ]);
+    const seen = await goesOn(before, now, place);
+    expect(seen).toMatchObject({ state: "failed", error: { message: "over" }, logged });
   },
 );
 

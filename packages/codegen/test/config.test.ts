@@ -94,6 +94,38 @@ test.each([
   expect(await found(`${change} export default given;`)).toMatchObject([{ code: "SW1601" }]);
 });
 
+/** So many limits, and what names them. */
+const limitsOf = (count: number) => Array.from({ length: count }, (_, n) => `l${n}`);
+const configOf = (names: readonly string[]) =>
+  config(`{ limits: { ${names.map((name) => `${name}: { total: 1 }`).join(", ")} } }`);
+
+test("[S265] more limits than a pool has are refused where they are written", async () => {
+  const found = async (count: number) => {
+    const read = reading(configOf(limitsOf(count)));
+    return (await new Compiler().compileSources(sources, read)).diagnostics;
+  };
+  expect(await found(100)).toEqual([]);
+  expect(await found(101)).toMatchObject([{ hint: "these are 101: an app may have 100" }]);
+});
+
+test.each([
+  ["[]", [9, 9], 'step "send" names 9 limits: an action may have 8'],
+  ['["l0", "l8"]', [8, 9], 'step "send" names 9 limits, with those of its workflow: an action'],
+  ['["l0", "l7"]', [8, 8], undefined],
+])(
+  "[S265] more limits than an action has are refused where it names them: %s beside them",
+  async (ofWorkflow, [named, all], message) => {
+    const names = JSON.stringify(limitsOf(named!));
+    const text = FLOWS.replace("{ action: () => 1 }", `{ action: () => 1, limits: ${names} }`);
+    const flows = text.replace("z.object({}) }", `z.object({}), limits: ${ofWorkflow} }`);
+    const read = reading(configOf(limitsOf(all!)));
+    const file = { file: "flows.workflow.ts", text: flows };
+    const { diagnostics } = await new Compiler().compileSources([file], read);
+    if (message === undefined) expect(diagnostics).toEqual([]);
+    else expect(diagnostics).toMatchObject([{ message: expect.stringContaining(message) }]);
+  },
+);
+
 test("a config that is too deep for the stack is one line at its place", async () => {
   const text = config(`{\nretry: ${"1 + ".repeat(30_000)}1\n}`);
   const { diagnostics } = await new Compiler().compileSources(sources, reading(text));

@@ -69,6 +69,11 @@ describe("[S141] [S257] an option of another type is refused by its name, and no
     [/has the name null/, () => tagging(ctx, components as ComponentApi, "r")(null as never, 1)],
     [/where says for which runs/, () => manager.bulk.start(ctx, { do: "cancel" })],
     [/do is "stop": give "cancel"/, () => manager.bulk.start(ctx, { do: "stop", where: {} })],
+    // No timer could wait for the next page.
+    [
+      /perSecond is 1e-300: give a number from 0.00001/,
+      () => manager.bulk.start(ctx, { do: "cancel", where: {}, perSecond: 1e-300 }),
+    ],
     [/upTo is NaN/, () => manager.bulk.count(ctx, {}, Number.NaN)],
     [/upTo is -1/, () => manager.bulk.count(ctx, {}, -1)],
     [/inputs are no list/, () => manager.startBatch(ctx, leaf, null)],
@@ -253,6 +258,7 @@ function loaded(general: object, limits?: unknown) {
   const known = {
     tenant: { perKey: 1 },
     tokens: { unit: "tokens", rate: { limit: 9, per: "1m" } },
+    used: { unit: "tokens", rate: { limit: 9, per: "1m" }, perKey: 1 },
   };
   const own = compiled(components as ComponentApi, "order", flow as never, {
     format: 1,
@@ -314,6 +320,7 @@ describe("[S141] an option of a workflow that cannot be is refused with the work
   });
 
   const tenant = () => "acme";
+  const own = (limits: unknown) => loaded({ limits: { tenant } }, limits);
   test.each<[string, unknown]>([
     ["the spend for the limit", { tokens: { estimate: 1, spend: 5 } }],
     ["the spend for the limit", { tokens: { estimate: 1, spend: "usage.total" } }],
@@ -327,4 +334,34 @@ describe("[S141] an option of a workflow that cannot be is refused with the work
     expect(said).toMatch(/^The limits of "charge" in workflow "order" cannot be: /);
     expect(said).toContain(part);
   });
+
+  // Otherwise the action would run without its limits.
+  test.each<[string, unknown]>([
+    ["null", null],
+    ["5", 5],
+    ["a function", () => ({ tenant: "acme" })],
+    ["a Map", new Map([["tenant", "acme"]])],
+    ['"openai"', "openai"],
+    ["5", [{ tenant }, 5]],
+    ["undefined", [undefined]],
+    ["a list", [["openai"]]],
+  ])("[S264] limits that are none are refused, and not left out: %s", async (shown, limits) => {
+    const said = await refusal(() => own(limits).permits({}));
+    expect(said).toMatch(/^The limits of "charge" in workflow "order" cannot be: /);
+    expect(said).toContain(`${shown} is neither a name nor an object`);
+    const general = loaded({ limits }, [{ tenant }]);
+    expect(await refusal(() => general.permits({}))).toBe(said);
+  });
+
+  test.each(["", null, 0, false, NaN])(
+    "[S264] a key that is none is refused, and not left out: %s",
+    async (key) => {
+      const said = await refusal(() =>
+        own({ tokens: { estimate: 1, key: () => key } }).permits({}),
+      );
+      expect(said).toContain('The limit "tokens" takes no key');
+      const keyed = { used: { estimate: 1, key: () => key } };
+      expect(await refusal(() => own(keyed).permits({}))).toContain('The limit "used" needs a key');
+    },
+  );
 });

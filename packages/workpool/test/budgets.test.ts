@@ -120,7 +120,7 @@ test("[S224] who waits goes on earlier if less was used than was estimated", asy
   expect(await app.leftovers()).toEqual(NOTHING_LEFT);
 });
 
-test("[S224] with keys each has its own, and what is not valid is refused", async () => {
+test("[S224] [S264] with keys each has its own, and what is not valid is refused", async () => {
   const { app, pool } = budgeted();
   const give = async (limits: object) =>
     await app.t.mutation((ctx) =>
@@ -132,6 +132,10 @@ test("[S224] with keys each has its own, and what is not valid is refused", asyn
   expect(await app.leftovers()).toEqual(NOTHING_LEFT);
   await expect(give({ tokens: true })).rejects.toThrow(/counts tokens: give \{ estimate/);
   await expect(give({ tokens: { estimate: 0 } })).rejects.toThrow(/"tokens" is 0: it must be/);
+  for (const spend of [5, "", null, {}, () => 1])
+    await expect(give({ tokens: { estimate: 5, spend } })).rejects.toThrow(
+      /The spend for the limit "tokens" is .*: it must say where the result has a number/,
+    );
   expect(
     () => new Workpool(components.workpool, { limits: { x: { total: 1, unit: "y" } } }),
   ).toThrow(/has the unit y, and no rate/);

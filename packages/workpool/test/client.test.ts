@@ -149,6 +149,13 @@ describe("what cannot be meant", () => {
     expect(reached).not.toHaveBeenCalled();
   });
 
+  // No timer could end that wait.
+  test.each([Infinity, 1e300, Number.MAX_SAFE_INTEGER, 365 * 86_400_000 + 1])(
+    "[S264] a work that may wait for more than a year is refused: %d",
+    async (waitAtMost) =>
+      await refused({ waitAtMost }, /waitAtMost is .*: give a number of ms above 0, 31536000000/),
+  );
+
   test.each([-1, 201, 0.5, NaN])(
     "maxParallelism %d is refused where it is given",
     (maxParallelism) => {

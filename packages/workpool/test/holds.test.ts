@@ -162,6 +162,17 @@ test("[S140] the message of a RetryAfter is made well-formed, like others", () =
   expect(askedBy(new RetryAfter(1_000, "Busy \ud83d"))?.message).toBe("Busy \uFFFD");
 });
 
+test.each<[string, unknown]>([
+  ["options is null", null],
+  ["options is 5", 5],
+  ["options is a list", ["openai"]],
+  ["holds is 5", { holds: 5 }],
+  ["holds is true", { holds: true }],
+  ['there is no "hold": there is holds, message, data', { hold: "openai" }],
+])("[S264] a RetryAfter with options that are none is refused: %s", (said, options) => {
+  expect(() => new RetryAfter(1_000, options as never)).toThrow(`A RetryAfter: ${said}`);
+});
+
 describe("[S212] retryAfter reads the header of a response", () => {
   const of = (header?: string) => {
     vi.useFakeTimers({ now: Date.parse("Wed, 21 Oct 2026 07:28:00 GMT") });

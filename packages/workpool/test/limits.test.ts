@@ -403,12 +403,22 @@ test("[S187] who has looked at many lines in vain has the next ones looked at fo
   expect(await app.labels("start")).toEqual(expect.arrayContaining(["2", "3"]));
 });
 
-describe("[S191] a limit is refused", () => {
+describe("[S191] [S264] a limit is refused", () => {
   test.each([
     ["a total of 0", { exports: { total: 0 } }, /total of the limit "exports" is 0/],
     ["a negative perKey", { tenant: { perKey: -1 } }, /perKey of the limit "tenant" is -1/],
     ["half a work", { exports: { total: 1.5 } }, /whole number above 0/],
     ["neither", { exports: {} }, /limits nothing/],
+    [
+      "a slip",
+      { tenant: { perkey: 1, total: 2 } },
+      /"tenant": there is no "perkey": there is total/,
+    ],
+    [
+      "a slip in its rate",
+      { api: { rate: { limit: 1, per: "1m", brust: 1 } } },
+      /rate of .*"brust"/,
+    ],
     ["a name with a dash", { "my-limit": { total: 1 } }, /"my-limit" has no valid name/],
   ])("with %s", (_, limits, message) => {
     expect(() => new Workpool(components.workpool, { limits })).toThrow(message);
@@ -418,6 +428,8 @@ describe("[S191] a limit is refused", () => {
     ["an unknown name", { tenants: "a" }, /no limit "tenants": the limits are "tenant", "exports"/],
     ["a key that it does not take", { exports: "a" }, /"exports" takes no key/],
     ["no key", { tenant: true }, /"tenant" needs a key/],
+    ["a promise of a key", { tenant: Promise.resolve("a") }, /a text .*: a Promise was given/],
+    ["an estimate of no unit", { exports: { estimate: 1 } }, /"exports" has no unit/],
     ["an empty key", { tenant: "" }, /a text of 1 to 256 characters/],
     ["a list", ["exports"], /limits is a list: write an object/],
     ["a key of 257 characters", { tenant: "x".repeat(257) }, /one of 257 was given/],

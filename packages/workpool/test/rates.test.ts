@@ -299,6 +299,7 @@ test.each(["limits.pause", "config.update"])(
 test.each([
   ["no whole limit", { limit: 0.5, per: "1m" }, /rate.limit of the limit "api" is 0.5/],
   ["no time", { limit: 1, per: "soon" }, /rate.per of the limit "api" is "soon"/],
+  ["less than a ms", { limit: 1, per: Number.MIN_VALUE }, /rate.per of the limit "api" is 5e-324/],
   ["no burst", { limit: 1, per: "1m", burst: 0 }, /rate.burst of the limit "api" is 0/],
 ])("[S222] a rate with %s is refused", (_, rate, message) => {
   expect(() => new Workpool(components.workpool, { limits: { api: { rate } } })).toThrow(message);

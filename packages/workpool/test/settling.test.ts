@@ -179,6 +179,16 @@ describe("a work that settles itself", () => {
     expect(await app.leftovers()).toEqual(NOTHING_LEFT);
   });
 
+  test.each([0, -1, NaN, Infinity, 1e300, "1m", null, 5n])(
+    "[S264] with a timeout that is none is refused by its name: %s",
+    async (timeoutMs) => {
+      const app = new TestApp();
+      const enqueued = enqueue(app, [{ label: "a" }], { timeoutMs });
+      await expect(enqueued).rejects.toThrow(/^Enqueueing: timeoutMs is .*: give a number of ms/);
+      expect(await app.leftovers()).toEqual(NOTHING_LEFT);
+    },
+  );
+
   test("waiting, delayed or for its retry, is canceled; running, it goes on", async () => {
     const app = new TestApp();
     await app.setMaxParallelism(1);

@@ -28,6 +28,21 @@ function fieldsIn(schema: Declared, modules: AppModules): Fields {
   };
 }
 
+/** What a schema takes beside what it is made of: it is taken as it is, or filled in. */
+const takesMore: ReadonlyMap<string, readonly string[]> = new Map(
+  Object.entries({
+    optional: ["undefined"],
+    exactOptional: ["undefined"],
+    nullable: ["null"],
+    nullish: ["null", "undefined"],
+    default: ["undefined"],
+    _default: ["undefined"],
+    prefault: ["undefined"],
+    readonly: [],
+    brand: [],
+  }),
+);
+
 /** Hashes of the schemas of a union, and of the values of an enum; else that of the schema. */
 function alternativesIn(schema: Declared, modules: AppModules, depth = 0): string[] {
   const { node, module } = valueOf(schema, modules);
@@ -38,6 +53,10 @@ function alternativesIn(schema: Declared, modules: AppModules, depth = 0): strin
   if (of === undefined || depth > maxDepth) return [hashOfSource([node], module, modules)];
   if (library === undefined && method === "or") return all([of, ...args]);
   if (library === undefined && /^(describe|meta|register|clone)$/.test(method)) return all([of]);
+  const more = library === "convex" ? undefined : takesMore.get(method);
+  const around = more && all(library === undefined ? [of] : args.slice(0, 1));
+  // Of what is no union, no more is told than that it is another schema.
+  if (more !== undefined && around !== undefined && around.length > 1) return [...around, ...more];
   if (library === "convex" && method === "union") return all(args);
   const listed = args
     .map((each) => valueOf({ node: each, module }, modules))

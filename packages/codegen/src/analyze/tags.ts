@@ -6,7 +6,7 @@ import { fileOf, type Options } from "./options.js";
 import type { DefinitionFile } from "./parser.js";
 
 /** The run time refuses another name, and the start of a run that has more than `MOST_TAGS`. */
-const NAME = /^[ -~]{1,256}$/;
+const NAME = /^(?![$_])[ -~]{1,256}$/;
 
 /** Reports tags that no run can have, as far as their names are written out. */
 export function reportTags(options: Options, workflow: string, definition: DefinitionFile): void {
@@ -26,7 +26,7 @@ export function reportTags(options: Options, workflow: string, definition: Defin
       "optionValue",
       nameNode,
       `${quote(name)} cannot be the name of a tag`,
-      "write a short one, in ASCII",
+      "write a short one, in ASCII, that does not begin with $ or _",
     );
 }
 

@@ -1,6 +1,6 @@
 import { diagnostic, type Diagnostic, quote, startOf } from "../diagnostics/diagnostic.js";
 import { type Given, isFunction, isObject, textOf } from "../plan/known.js";
-import { logLevels } from "../plan/constants.js";
+import { durationMs, logLevels } from "../plan/constants.js";
 import {
   configFile,
   convexConfigFiles,
@@ -19,6 +19,7 @@ import {
   type Problem,
   record,
   retry,
+  type Rule,
   ruleOf,
   type Rules,
   whole,
@@ -27,10 +28,17 @@ import {
 /** The number of steps that the pool runs at once at most. */
 const mostParallel = 200;
 
+/** The pool counts in ms. */
+const time: Rule = (name, given) => {
+  const wrong = duration(name, given);
+  const isTooShort = (durationMs(given.value) ?? 1) < 1;
+  return isTooShort ? [...wrong, { name, given, hint: "write a time of 1 ms or more" }] : wrong;
+};
+
 const ofRate = object({
   fields: {
     limit: whole(1),
-    per: duration,
+    per: time,
     burst: whole(1),
     count: oneOf("attempts", "works"),
   },
@@ -61,8 +69,29 @@ function checkLimit(path: string, at: Given): Problem[] {
   const has = (field: string) => !isObject(value) || value.fields.has(field);
   const isLimit = ["total", "perKey", "rate"].some(has) || (isObject(value) && !value.isWhole);
   const lacks = { name: path, given: at, hint: "give it total, perKey or rate" };
-  return [...(isLimit ? [] : [lacks]), ...ofLimit(path, at)];
+  const unit = isObject(value) && value.isWhole && !has("rate") && value.fields.get("unit");
+  const counts = "give it the rate that counts this, or leave the unit out";
+  return [
+    ...(isLimit ? [] : [lacks]),
+    ...(unit ? [{ name: `${path}.unit`, given: unit, hint: counts }] : []),
+    ...ofLimit(path, at),
+  ];
 }
+
+/** The pool reads all of them together. */
+const mostLimits = 100;
+
+const eachLimit = record(
+  checkLimit,
+  "write an object of limits, such as { tenant: { perKey: 3 }, exports: { total: 5 } }",
+);
+
+const checkLimits: Rule = (name, given) => {
+  const { value } = given;
+  const count = value !== undefined && isObject(value) ? value.fields.size : 0;
+  const hint = `these are ${count}: an app may have ${mostLimits}`;
+  return count > mostLimits ? [{ name, given, hint }] : eachLimit(name, given);
+};
 
 /** Its text is all that counts of a config, and a function would need the file around it. */
 function whenOf(name: string, { value }: Given): Problem[] {
@@ -84,10 +113,7 @@ const rules: Rules = {
   logLevel: oneOf(...logLevels),
   retention: duration,
   retry: (name, given) => [...retry(name, given), ...whenOf(name, given)],
-  limits: record(
-    checkLimit,
-    "write an object of limits, such as { tenant: { perKey: 3 }, exports: { total: 5 } }",
-  ),
+  limits: checkLimits,
   output: each(
     isOutputFolder,
     `write a folder under the functions folder, such as "generated/workflows": each name of letters, digits and _, ${maxPathSegment} characters at most, and none that Convex has another use for (_generated, _deps, _system, actions, node_modules)`,

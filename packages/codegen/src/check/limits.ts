@@ -7,6 +7,9 @@ import { key, object, refused, sync, whole } from "./rules.js";
 
 type Limits = NonNullable<AppConfig["limits"]>;
 
+/** The pool looks at all of them when an action is to start. */
+const mostOfAction = 8;
+
 /**
  * Names of limits that the config does not have, and what is given for one that it does not take.
  * @param limits of the config
@@ -19,6 +22,7 @@ export function checkLimitNames(
   const ofStages = stagesOf({ nodes }).map((each) => [each.label, each.limitNames ?? []] as const);
   const all = [[`workflow ${quote(name)}`, limitNames] as const, ...ofStages];
   return all.flatMap(([of, names]) => [
+    ...tooMany(of, names, limitNames),
     ...names
       .filter((each) => known.includes(each.name))
       .flatMap((each) => misgiven(of, each, limits)),
@@ -33,6 +37,16 @@ export function checkLimitNames(
         return diagnostic("optionValue", place, message, meant(limit, known, are));
       }),
   ]);
+}
+
+/** @param names of a stage, beside those of its workflow; or these alone */
+function tooMany(of: string, names: readonly LimitName[], ofWorkflow: readonly LimitName[]) {
+  const both = new Set([...ofWorkflow, ...names].map(({ name }) => name));
+  const last = names.at(-1);
+  if (last === undefined || both.size <= mostOfAction) return [];
+  const beside = names.length < both.size ? ", with those of its workflow" : "";
+  const message = `${of} names ${both.size} limits${beside}: an action may have ${mostOfAction}`;
+  return [diagnostic("optionValue", last.place, message, "leave out those that let more through")];
 }
 
 /** Returns a limit that takes what is given for it. */

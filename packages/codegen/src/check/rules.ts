@@ -27,7 +27,7 @@ export const ruleOf = (rules: Rules | undefined, name: string): Rule | undefined
   rules !== undefined && Object.hasOwn(rules, name) ? rules[name] : undefined;
 
 export function isWhole(value: Known, from: number, to = Number.POSITIVE_INFINITY): boolean {
-  return typeof value === "number" && Number.isInteger(value) && value >= from && value <= to;
+  return Number.isSafeInteger(value) && Number(value) >= from && Number(value) <= to;
 }
 
 const isFrom = (value: Known, from: number, to: number): boolean =>

@@ -127,7 +127,7 @@ function changedNodes({ ends = "", before, now }: LinePair): ReturnType<Rule> {
     }
     const message =
       newHandler(old, placed) ??
-      `changed: runs in flight go on, and run the new code when they get there${endsAsItWould(old, placed)}${keepsTime(old, placed)}${keepsRule(old, placed)}`;
+      `changed: runs in flight go on, and run the new code when they get there${endsAsItWould(old, placed)}${keepsTime(old, placed)}${keepsRule(old, placed)}${undoesFromNow(old, placed)}`;
     const reuses = old.node.hash === placed.node.hash ? {} : { reuses: true as const };
     return [{ ...safe(node, message), ...reuses }];
   });
@@ -148,6 +148,13 @@ function keepsRule({ node: { options: was } }: Placed, { node }: Placed): string
   const fails = isSame("first") || was["first"] === undefined;
   const then = fails ? "" : ", and stops its run if a case that failed has won";
   return `; a race that has begun keeps its rule${then}`;
+}
+
+/** Each attempt notes as it begins if it can be undone. */
+function undoesFromNow(old: Placed, now: Placed): string {
+  const canUndo = ({ node }: Placed) => node.stages.some((stage) => partOf(stage) === "compensate");
+  if (canUndo(old) || !canUndo(now)) return "";
+  return "; its new compensation undoes only what is begun or tried again from now on";
 }
 
 const isAction = ({ kind }: Stage): boolean => stageKind(kind).goes === "queued";

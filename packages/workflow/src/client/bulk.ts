@@ -27,6 +27,9 @@ export type BulkId = string;
 /** Which runs a bulk is for: what `list` takes, without `places`. */
 export type BulkFilter<Workflow> = Omit<ListFilter<Workflow>, "places">;
 
+/** About one run a day: a timer cannot wait for as long as one likes. */
+const LEAST_PER_SECOND = 0.00001;
+
 const OPTIONS = {
   do: among("cancel", "pause", "resume", "restart", "cleanup"),
   // It is checked as those of lists are.
@@ -34,8 +37,8 @@ const OPTIONS = {
   from: TEXT,
   atMost: COUNT,
   perSecond: {
-    what: "a number above 0",
-    is: (given: unknown) => Number.isFinite(given) && Number(given) > 0,
+    what: `a number from ${LEAST_PER_SECOND.toFixed(5)}`,
+    is: (given: unknown) => Number.isFinite(given) && Number(given) >= LEAST_PER_SECOND,
   },
 };
 

@@ -1,4 +1,4 @@
-import { isAmount, type LimitKeys, permitsFor } from "@stepwise/workpool/core";
+import { isAmount, isPlain, type LimitKeys, permitsFor } from "@stepwise/workpool/core";
 import type { BudgetOption, LimitsOption } from "../definition/limits.js";
 import { describeThrown } from "../errors/failure.js";
 import type { Bound } from "./functions.js";
@@ -24,7 +24,7 @@ const usesOf = onceForEach(({ definition, reads }: Bound, stage) => {
     { given: definition.options.limits, names: ["input"] },
     { given: policy.limits, names: own },
   ].flatMap(({ given, names }) =>
-    given === undefined ? [] : [{ entries: entriesOf(given), names }],
+    given === undefined ? [] : [{ given, entries: entriesOf(given), names }],
   );
 });
 
@@ -38,7 +38,19 @@ const keyOf = (given: Given): KeyOf | undefined =>
 const isBudget = (given: Given): given is BudgetOption<never> =>
   typeof given === "object" && given !== null;
 
-/** Types have checked it, as far as there are any. @throws for what would count for nothing */
+/* Types have checked it, as far as there are any. What is none would count for nothing. */
+
+/** @throws if it is neither an object with keys nor a list of these and of names. */
+function checkForm(what: string, given: unknown): void {
+  const isName = (each: unknown) => Array.isArray(given) && typeof each === "string";
+  for (const each of Array.isArray(given) ? given : [given])
+    if (!isName(each) && !isPlain(each))
+      throw new Error(
+        `${what} cannot be: ${literalText(each)} is neither a name nor an object: write ["exports"] or { tenant: ({ input }) => input.org }`,
+      );
+}
+
+/** @throws if the key or the spend is no function. */
 function checkUse(what: string, name: string, given: Given): void {
   if (!isBudget(given)) return;
   for (const part of ["key", "spend"] as const)
@@ -48,7 +60,7 @@ function checkUse(what: string, name: string, given: Given): void {
       );
 }
 
-/** A list has names, and objects with keys. Types have checked it, as far as there are any. */
+/** A list has names, and objects with keys. */
 function entriesOf(given: LimitsOption<never, never>): [string, Given][] {
   const of = (each: unknown): [string, Given][] =>
     typeof each === "string"
@@ -123,7 +135,8 @@ export async function permitsOf(own: Bound, stage: string, scopeOf?: ScopeOf) {
   if (uses.length === 0) return undefined;
   const what = optionOf(own, stage, "limits");
   const keys: Record<string, LimitKeys[string]> = {};
-  for (const { entries, names } of uses) {
+  for (const { given: all, entries, names } of uses) {
+    checkForm(what, all);
     const isKeyed = entries.some(([, given]) => keyOf(given) !== undefined);
     const scope =
       isKeyed && scopeOf ? withoutSecrets(own, stage, await scopeOf(names), names) : undefined;
@@ -135,7 +148,7 @@ export async function permitsOf(own: Bound, stage: string, scopeOf?: ScopeOf) {
       const isOpen = key !== undefined && made === undefined;
       if (!isBudget(given)) keys[name] = key === undefined ? (given as true) : made;
       else
-        keys[name] = isOpen ? undefined : { estimate: given.estimate, ...(made && { key: made }) };
+        keys[name] = isOpen ? undefined : { estimate: given.estimate, ...(key && { key: made! }) };
     }
   }
   try {

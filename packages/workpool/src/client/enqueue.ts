@@ -56,8 +56,8 @@ export type EnqueueOptions<
   /** The limits that the work counts for: with the key, or `true` if it has none. Default: none. */
   limits?: Keys;
   /**
-   * How many ms it waits at most, counted for each attempt, for a slot and its limits. Then it
-   * fails, and is not retried. Default: it waits for as long as it takes.
+   * How many ms it waits at most, up to a year, for a slot and its limits. That is counted for each
+   * attempt. Then it fails, and is not retried. Default: it waits for as long as it takes.
    */
   waitAtMost?: number;
   /**
@@ -223,8 +223,13 @@ function within(what: string, isWithin: (ms: number) => boolean): Kind {
   return { what, is: (given) => typeof given === "number" && isWithin(given) };
 }
 
+export const WITHIN_A_YEAR = within(
+  `a number of ms above 0, ${YEAR_MS} at most`,
+  (ms) => ms > 0 && ms <= YEAR_MS,
+);
+
 const OPTIONS: Kinds = {
-  waitAtMost: within("a number of ms above 0", (ms) => ms > 0),
+  waitAtMost: WITHIN_A_YEAR,
   priority: within(`a number of ms from 0 to ${YEAR_MS}`, (ms) => ms >= 0 && ms <= YEAR_MS),
   // Whether it is a time is asked where the clock is.
   runAt: within("ms since the epoch", () => true),

@@ -8,13 +8,14 @@ import {
 } from "convex/server";
 import { type ObjectType, v } from "convex/values";
 import type { ComponentApi } from "../component/_generated/component.js";
-import { type MutationRunner, reportBy } from "../core/index.js";
+import { checkGiven, type MutationRunner, reportBy } from "../core/index.js";
 import {
   batchesOf,
   commonOf,
   type EnqueueOptions,
   type EnqueueSettings,
   type OnComplete,
+  WITHIN_A_YEAR,
 } from "./enqueue.js";
 import { vWorkId, type WorkId } from "./validators.js";
 
@@ -34,7 +35,7 @@ type Settling = FunctionReference<"action" | "mutation", FunctionVisibility, any
 
 export type SettlingOptions<Callback extends OnComplete> = EnqueueOptions<Callback> &
   EnqueueSettings & {
-    /** An attempt that has not settled some seconds after this many ms has failed. */
+    /** An attempt that has not settled some seconds after this many ms has failed; up to a year. */
     timeoutMs?: number;
   };
 
@@ -76,6 +77,7 @@ export async function enqueueSettling<
   argsList: readonly Omit<FunctionArgs<Fn>, keyof SettlingArgs>[],
   options?: SettlingOptions<Callback>,
 ): Promise<WorkId[]> {
+  checkGiven("Enqueueing", options ?? {}, { timeoutMs: WITHIN_A_YEAR });
   const common = { ...(await commonOf(kind, fn, options)), timeoutMs: options?.timeoutMs };
   const { enqueue } = component.settling;
   const ids: string[] = [];

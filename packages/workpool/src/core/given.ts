@@ -65,6 +65,12 @@ export function checkAllGiven(subject: string, given: unknown, kinds: Kinds, wha
     );
 }
 
+/** @throws if there is one that a validator does not know. */
+export function checkFields(subject: string, given: object, { fields }: { fields: object }): void {
+  const kinds = Object.keys(fields).map((name) => [name, ANY]);
+  checkAllGiven(subject, given, Object.fromEntries(kinds) as Kinds);
+}
+
 /** @throws if it is no text. */
 export function checkText(subject: string, name: string, given: unknown): void {
   checkGiven(subject, { [name]: given ?? null }, { [name]: TEXT });

@@ -1,4 +1,5 @@
 import { ConvexError, type Value } from "convex/values";
+import { ANY, checkAllGiven, type Kinds, TEXT } from "./given.js";
 import { literalText } from "./literal.js";
 import { textOf, tryTo, wellFormed } from "./result.js";
 import { YEAR_MS } from "./times.js";
@@ -18,6 +19,9 @@ export interface RetryAfterOptions<Limit extends string = string> {
   readonly data?: Value;
 }
 
+// A message may be anything that was thrown.
+const OPTIONS: Kinds = { holds: TEXT, message: ANY, data: ANY };
+
 interface Marked {
   [MARKER]: number;
   message: string;
@@ -32,7 +36,7 @@ export class RetryAfter<Limit extends string = string> extends ConvexError<
   /**
    * @param after how many ms from now, or the time itself.
    * @param options a text is the message.
-   * @throws if it is neither a number from 0 nor a date.
+   * @throws if it is neither a number from 0 nor a date, or an option is none.
    */
   constructor(
     after: number | Date,
@@ -40,6 +44,7 @@ export class RetryAfter<Limit extends string = string> extends ConvexError<
     given: Value = null,
   ) {
     const at = timeOfRetry(after);
+    if (typeof options !== "string") checkAllGiven("A RetryAfter", options, OPTIONS);
     const how = typeof options === "string" ? { message: options, data: given } : options;
     const text = textOf(how.message ?? `Asked to be tried again at ${new Date(at).toISOString()}`);
     const marked = { [MARKER]: at, message: text, data: how.data ?? given };

@@ -1,6 +1,6 @@
 import { type Infer, v } from "convex/values";
 import { MAX_PARALLELISM_LIMIT } from "../gate.js";
-import { isText } from "../given.js";
+import { checkFields, isText } from "../given.js";
 import { isPlain, literalText } from "../literal.js";
 import { HALF_PAIR, wellFormed } from "../result.js";
 import { inForce, type Limited, ownPause, POOL, type Which } from "./overrides.js";
@@ -83,6 +83,7 @@ export function checkLimits(limits: Limits): void {
     if (name === POOL)
       throw new Error(`A limit cannot be called "${POOL}": that is the limit of the whole pool`);
     checkObject(`The limit "${name}"`, limit);
+    checkFields(`The limit "${name}"`, limit, vLimit);
     const { total, perKey, rate, unit, maxWaiting = 0 } = limit;
     if (unit !== undefined && !(isText(unit) && unit !== ""))
       throw new Error(`The unit of the limit "${name}" is ${literalText(unit)}: it must be a text`);
@@ -144,12 +145,18 @@ function permitsOf(name: string, given: string | true | Budget, limits: Limits):
     if (limit.unit === undefined) return permitsOfKey(name, given, limit);
     throw new Error(`The limit "${name}" counts ${limit.unit}: give { estimate: 2_000 }`);
   }
-  const { estimate, key = true } = given;
-  if (limit.unit === undefined)
+  const { estimate, key = true, spend } = given;
+  if (limit.unit === undefined) {
+    if (limit.perKey !== undefined) checkKey(name, given);
     throw new Error(`The limit "${name}" has no unit: it takes no estimate`);
+  }
   if (!(Number.isSafeInteger(estimate) && estimate > 0))
     throw new Error(
       `The estimate for the limit "${name}" is ${literalText(estimate)}: it must be a whole number above 0`,
+    );
+  if (spend !== undefined && !(isText(spend) && spend !== ""))
+    throw new Error(
+      `The spend for the limit "${name}" is ${literalText(spend)}: it must say where the result has a number, as "usage.totalTokens"`,
     );
   const permits = permitsOfKey(name, key, limit);
   return [...permits, `${name}${COST}${estimate}${key === true ? "" : `:${key}`}`];

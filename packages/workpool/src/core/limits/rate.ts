@@ -1,4 +1,5 @@
 import { type Infer, v } from "convex/values";
+import { checkFields } from "../given.js";
 import { isPlain, literalText } from "../literal.js";
 import { YEAR_MS } from "../times.js";
 
@@ -53,6 +54,7 @@ export function checkRate(name: string, rate: Rate): void {
     throw new Error(
       `The rate of the limit "${name}" is ${literalText(rate)}: write { limit: 500, per: "1m" }`,
     );
+  checkFields(`The rate of the limit "${name}"`, rate, vRate);
   const { limit = 0, per, burst, count = "works" } = rate;
   if (count !== "attempts" && count !== "works")
     throw new Error(
@@ -64,9 +66,10 @@ export function checkRate(name: string, rate: Rate): void {
         `The rate.${field} of the limit "${name}" is ${literalText(value)}: it must be a whole number above 0`,
       );
   const ms = msOf(per);
-  if (!(ms > 0 && ms <= YEAR_MS))
+  // Of less, a burst could not be counted.
+  if (!(ms >= 1 && ms <= YEAR_MS))
     throw new Error(
-      `The rate.per of the limit "${name}" is ${literalText(per)}: it must be a number of ms, or text such as "1m", and a year at most`,
+      `The rate.per of the limit "${name}" is ${literalText(per)}: it must be a number of ms from 1, or text such as "1m", and a year at most`,
     );
 }
 
