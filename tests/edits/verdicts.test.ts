@@ -208,7 +208,6 @@ test.each<[string, Place, string[]]>([
   ["past the step", { node: "rest" }, []],
 ])(
   "[S267] a compensation that is added does not undo what has begun, and check says so: a run %s",
-  { tags: ["large"] },
   async (_where, place, logged) => {
     const once = `action: async (_ctx, _scope, { attempt }) => { ${place.state === undefined ? `if (attempt === 1) throw new Error("once");` : "await new Promise((end) => setTimeout(end, 5_000));"} return 1; }, retry: { maxAttempts: 2, initialBackoffMs: 3_600_000, base: 1 }`;
     const undo = `, compensate: { mutation: async (ctx) => { await ctx.runMutation(internal.runs.log, { text: "x" }); } }`;

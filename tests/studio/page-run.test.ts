@@ -148,7 +148,8 @@ describe.skipIf(!hasBrowser)("the page of a run", () => {
     await start("quarrel", {});
     const timeline = page.getByRole("region", { name: "Timeline of quarrel" });
     const rowOf = (name: string) => timeline.getByRole("listitem").filter({ hasText: name }).last();
-    for (const name of ["answered", "lapsed"]) await rowOf(name).getByText("running").waitFor();
+    await rowOf("answered").getByText("waiting").waitFor();
+    await rowOf("lapsed").getByText("sleeping").waitFor();
     // The event that a case waits for is sent to its run.
     await button("Send an event").click();
     await dialog().getByLabel("Payload, as JSON").fill('"yes"');

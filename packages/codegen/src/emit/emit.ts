@@ -24,18 +24,16 @@ export interface GeneratedFile {
   readonly path: string;
   /** If the file is there already, this reads it. */
   readonly text: string;
-  /** What the file system says of a file that holds the text already, as far as that is known. */
-  readonly there?: OnDisk;
-}
-
-/** A file by the hash of what it holds. */
-export interface OnDisk {
-  readonly hash: string;
-  readonly stamp: string;
+  /** If it is known that the file is there already: what the file system says of it. */
+  readonly there?: { readonly hash: string; readonly stamp: string };
 }
 
 /** A file that is there already. @param read gives its text. */
-export function fileThere(path: string, there: OnDisk, read: () => string): GeneratedFile {
+export function fileThere(
+  path: string,
+  there: NonNullable<GeneratedFile["there"]>,
+  read: () => string,
+): GeneratedFile {
   return {
     path,
     there,

@@ -51,8 +51,9 @@ export function CostTable({ cost }: { cost: Cost }) {
   );
 }
 
-/** A node's own stages, then those of the nodes inside it. The one of a `match` is a branch's. */
-function stagesOf({ kind, stages, bodies = [] }: NodeCost): NodeCost["stages"] {
-  const own = stages.map((stage) => (stage.kind === "branch" ? { ...stage, kind } : stage));
+/** A node's own stages, then those of the nodes inside it: it is called as the node is. */
+function stagesOf({ name, kind, stages, bodies = [] }: NodeCost): NodeCost["stages"] {
+  const isAround = (stage: { name: string }) => bodies.length > 0 && stage.name === name;
+  const own = stages.map((stage) => (isAround(stage) ? { ...stage, kind } : stage));
   return [...own, ...bodies.flatMap(({ nodes }) => nodes.flatMap(stagesOf))];
 }

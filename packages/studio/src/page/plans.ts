@@ -39,6 +39,7 @@ interface Bound {
 }
 
 export interface NodeCost {
+  readonly name: string;
   readonly kind: string;
   readonly stages: readonly (Bound & {
     readonly name: string;
