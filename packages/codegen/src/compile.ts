@@ -267,9 +267,9 @@ export class Compiler {
           this.#memory.set(emittedKey(path), { ...known, stamp: seen });
         return { path, text };
       },
-      set: (file, origin, written) => {
+      set: (file, origin, planned) => {
         if (!this.#once) this.#emitted.set(file.path, file);
-        const plan = written && summaryOf(written);
+        const plan = planned && summaryOf(planned);
         const emitted: EmittedFile = { origin, hash: hashOf(file.text), ...(plan && { plan }) };
         this.#memory.set(emittedKey(file.path), emitted);
       },

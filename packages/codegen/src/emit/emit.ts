@@ -7,7 +7,7 @@ import {
   usualComponent,
   workflowPlanIn,
 } from "../plan/paths.js";
-import type { ProjectPlan, WorkflowPlan, WrittenPlan } from "../plan/schema.js";
+import type { ProjectPlan, WorkflowPlan } from "../plan/schema.js";
 import { storedAs } from "../plan/workflow-names.js";
 import { toWritten } from "../plan/write.js";
 import {
@@ -48,8 +48,8 @@ export interface EmittedBefore {
   originOf(workflow: WorkflowPlan): string | undefined;
   /** @param make the text, if what is there is another by the time that it is asked for */
   get(path: string, origin: string, make: () => string): GeneratedFile | undefined;
-  /** @param written the workflow, if the file holds its plan and nothing else */
-  set(file: GeneratedFile, origin: string, written?: WrittenPlan["workflows"][number]): void;
+  /** @param planned the workflow, if the file holds its plan and nothing else */
+  set(file: GeneratedFile, origin: string, planned?: WorkflowPlan): void;
 }
 
 /** The files that hold the settings of the app. */
@@ -84,13 +84,13 @@ export function emit(plan: ProjectPlan, before?: EmittedBefore): GeneratedFile[]
     const gone = tombstones.get(file);
     const origin = before?.originOf(workflow);
     const madeOf = JSON.stringify([origin, gone, setting]);
-    const own = gone === undefined ? written.workflows[at] : undefined;
+    const planned = gone === undefined ? workflow : undefined;
     const unlessSame = (path: string, make: () => string): GeneratedFile => {
       const sealedText = () => sealed({ path, text: make() }).text;
       const same = origin === undefined ? undefined : before?.get(path, madeOf, sealedText);
       if (same !== undefined) return same;
       const made = { path, text: sealedText() };
-      if (origin !== undefined) before?.set(made, madeOf, isPlanFile(path) ? own : undefined);
+      if (origin !== undefined) before?.set(made, madeOf, isPlanFile(path) ? planned : undefined);
       return made;
     };
     const planText = () => workflowPlanText(written, written.workflows[at], gone);

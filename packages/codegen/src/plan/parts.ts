@@ -1,8 +1,8 @@
 import { planVersion } from "./constants.js";
 import { type Digest, digestOf, lazyWorkflow } from "./digest.js";
-import { WRITTEN_FIELDS } from "./write.js";
+import { planHash, WRITTEN_FIELDS } from "./write.js";
 import type { z } from "zod";
-import type { appPlan, WrittenPlan, workflowPlanFile } from "./schema.js";
+import type { appPlan, WorkflowPlan, WrittenPlan, workflowPlanFile } from "./schema.js";
 
 /* A plan by its files. Reading one that somebody may have changed is in `read.ts`. */
 
@@ -52,9 +52,9 @@ export interface PlanSummary {
   readonly digest: Digest;
 }
 
-export function summaryOf(workflow: WrittenPlan["workflows"][number]): PlanSummary {
-  const { name, storage, hash } = workflow;
-  return { name, storage, hash, digest: digestOf(workflow) };
+export function summaryOf(workflow: WorkflowPlan): PlanSummary {
+  const { name, storage } = workflow;
+  return { name, storage, hash: planHash(workflow), digest: digestOf(workflow) };
 }
 
 /** The part of a file that holds the plan of one workflow. @param read gives its text. */
