@@ -28,7 +28,7 @@ const written = (fields: Readonly<Record<string, string>>): string =>
 
 async function messages(
   definitions: readonly string[],
-  config = "{ limits: { l: { total: 1, unit: 'u' } } }",
+  config = "{ limits: { l: { total: 1, unit: 'u', rate: { limit: 9, per: '1m' } } } }",
 ) {
   const text = HEAD + definitions.map((each, at) => `export const w${at} = ${each};\n`).join("");
   const read = (file: string) =>
