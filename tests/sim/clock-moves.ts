@@ -3,19 +3,17 @@ import type { Deployment } from "@stepwise/testing";
 /** A transaction commits up to so long after its time. */
 export const LATE_MS = 60;
 
-/** Knows when the clock was moved, from looks at it after each commit. */
-export class ClockMoves {
-  /** How far it has been moved, and when that was seen, by a clock that is not. */
-  #moved: { readonly by: number; readonly at: number } | undefined;
+/** What the simulator asks of a deployment's clock, to which a transaction's time may be false. */
+export type Clocked = Pick<Deployment, "clock" | "wall" | "jumps">;
 
-  constructor(readonly deployment: Deployment) {}
+const recent = ({ clock, jumps }: Clocked) => jumps.filter(({ at }) => clock.now() <= at + LATE_MS);
 
-  /** A transaction that had begun when the clock was moved has another time than its commit. */
-  isMoving(): boolean {
-    const now = this.deployment.clock.now();
-    const by = Math.round(this.deployment.wall() - now);
-    if (this.#moved?.by !== by)
-      this.#moved = { by, at: this.#moved === undefined ? -Infinity : now };
-    return now <= this.#moved.at + LATE_MS;
-  }
+/** What commits now may have begun before the clock jumped: it has another time than its commit. */
+export const isMoving = (deployment: Clocked): boolean => recent(deployment).length > 0;
+
+/** The latest time that a transaction can have that commits now: the clock may have gone back. */
+export function latestTime(deployment: Clocked): number {
+  const now = deployment.clock.now();
+  const ahead = recent(deployment).map(({ aheadMs }) => aheadMs);
+  return Math.max(deployment.wall(), ...ahead.map((ms) => now + ms));
 }

@@ -1,7 +1,7 @@
 import type { Commit, Deployment } from "@stepwise/testing";
 import type { Doc } from "../../packages/workflow/test/component.js";
 import type { Collect, Workflows } from "../differential/definition.js";
-import { ClockMoves, LATE_MS } from "./clock-moves.js";
+import { isMoving, LATE_MS } from "./clock-moves.js";
 import { Shown } from "./shown.js";
 
 type Run = Doc<"runs">;
@@ -33,8 +33,6 @@ export class Collecting {
   /** What was too late, if nothing went wrong. */
   readonly late: string[] = [];
   readonly #shown: Shown;
-  readonly #clock: ClockMoves;
-  #isMoving = false;
 
   constructor(
     readonly deployment: Deployment,
@@ -42,12 +40,10 @@ export class Collecting {
     readonly workflows: Workflows,
   ) {
     this.#shown = new Shown(deployment);
-    this.#clock = new ClockMoves(deployment);
   }
 
   see({ by, writes }: Commit): void {
     this.#shown.next();
-    this.#isMoving = this.#clock.isMoving();
     for (const { table, next } of writes)
       if (table.path === "starts" && next !== undefined) this.#start(next as unknown as Told);
     for (const { table, old, next } of writes)
@@ -112,7 +108,7 @@ export class Collecting {
       Math.min((some.at(-1)?.ms ?? 0) + quiet, (starts[0]?.ms ?? 0) + atMost);
     // The last ones may not have been seen by whoever closed it.
     const seen = starts.filter(({ commit }) => commit <= this.#shown.upTo);
-    if (starts.length < size && now < dueAfter(seen) - LATE_MS && !this.#isMoving)
+    if (starts.length < size && now < dueAfter(seen) - LATE_MS && !isMoving(this.deployment))
       this.tell(`${by}: ${_id} begins ${Math.ceil(dueAfter(seen) - now)} ms before its time`);
     if (now > dueAfter(starts) + SOON_MS && !this.#paused.has(_id))
       this.late.push(`${by}: ${_id} begins ${now - dueAfter(starts)} ms late`);

@@ -3,6 +3,7 @@ import { isEnd } from "../differential/definition.js";
 import { mostTolerated } from "../differential/measures.js";
 import { BAD, keyOf } from "../differential/records.js";
 import type { RunRow, StepRow } from "../differential/rest.js";
+import { latestTime } from "./clock-moves.js";
 
 /** What one commit has made of a document. */
 interface Change<Row> {
@@ -24,8 +25,6 @@ export class Laws {
   readonly #bad = new Map<string, number>();
   /** Of all records, which have the same idempotency key. */
   readonly #records = new Map<string, Set<string>>();
-  /** By how much the wall clock was ahead at the commit before. */
-  #offset = 0;
 
   constructor(
     readonly deployment: Deployment,
@@ -47,7 +46,6 @@ export class Laws {
     for (const { table, old, next } of writes)
       if (table.path === "workflow/runs" && old !== undefined)
         this.#endedBadly({ old, next } as Change<RunRow>);
-    this.#offset = this.deployment.wall() - this.deployment.clock.now();
   }
 
   /** What there is now is not what it has seen. */
@@ -67,15 +65,9 @@ export class Laws {
       this.problems.add(`${next._id} is ${next.state}, and expires`);
     if (next !== undefined || old === undefined || old.root !== undefined) return;
     if (!isEnd(old.state)) this.problems.add(`${old._id} was ${old.state}, and is removed`);
-    const early = (old.expiresAt ?? 0) - this.#now();
+    const early = (old.expiresAt ?? 0) - latestTime(this.deployment);
     if (by.includes("removeExpired") && early > 0)
       this.problems.add(`${old._id} is removed ${early} ms before it expires`);
-  }
-
-  /** The time of a transaction that commits: the clock may have gone back since it began. */
-  #now(): number {
-    const { clock } = this.deployment;
-    return clock.now() + Math.max(this.#offset, this.deployment.wall() - clock.now());
   }
 
   #count({ old, next }: Change<RunRow>): void {

@@ -11,10 +11,12 @@ function watched() {
     overrides: [] as object[],
   };
   const now = { clock: 0, wall: 0 };
+  const jumps: { at: number; aheadMs: number }[] = [];
   const rows = { gate: [gate], buckets: [] as object[] } as Record<string, object[]>;
   const deployment = {
     wall: () => now.wall,
     clock: { now: () => now.clock },
+    jumps,
     rows: (_component: string, table: string) => rows[table] ?? [],
   };
   const place = { component: "workpool", works: "works" };
@@ -38,7 +40,10 @@ function watched() {
   return {
     problems,
     pass: (ms: number) => ((now.clock += ms), (now.wall += ms)),
-    jump: (ms: number) => (now.wall += ms),
+    jump: (ms: number) => {
+      jumps.push({ at: now.clock, aheadMs: now.wall - now.clock });
+      now.wall += ms;
+    },
     wall: () => now.wall,
     /** Starts so many, as of a time, and says what the bucket says then. */
     start: (many: number, at: number, taken: number, key?: string) => {
@@ -93,6 +98,20 @@ test("a clock that is moved while a transaction runs says nothing of what it tak
   expect(problems).toEqual([]);
   start(20, wall(), 70);
   expect(problems.join()).toMatch(/more than there are/);
+});
+
+test("so does one that is back before the transaction commits", () => {
+  const { problems, pass, jump, wall, start } = watched();
+  start(0, 0, 0);
+  jump(-60_000);
+  const began = wall();
+  pass(10);
+  jump(60_000);
+  start(50, began, 50);
+  expect(problems).toEqual([]);
+  pass(500);
+  start(10, wall(), 30);
+  expect(problems.join()).toMatch(/of api 10.0 are taken, the bucket says 30/);
 });
 
 /** Found by seed 9000469 of S256. */

@@ -2,7 +2,7 @@ import type { Commit, Deployment } from "@stepwise/testing";
 import type { Limits } from "@stepwise/workpool/core";
 import type { Doc } from "../../packages/workpool/src/component/_generated/dataModel.js";
 import type { Job } from "../edits/deployed.js";
-import { ClockMoves, LATE_MS } from "./clock-moves.js";
+import { isMoving, LATE_MS } from "./clock-moves.js";
 import { isPause, type Place } from "./pool-limits.js";
 
 /** A work of a pool, or the record of a step. */
@@ -67,7 +67,6 @@ export class PoolRates {
   readonly #works = new Map<string, Asking>();
   /** By bucket, how often one more may start, as of the last commit. */
   readonly #paces = new Map<string, number>();
-  readonly #clock: ClockMoves;
 
   constructor(
     readonly deployment: Deployment,
@@ -75,9 +74,7 @@ export class PoolRates {
     readonly place: Place,
     /** By work, what ends in a commit has used, by limit. */
     readonly used: (commit: Commit) => ReadonlyMap<string, Readonly<Record<string, number>>>,
-  ) {
-    this.#clock = new ClockMoves(deployment);
-  }
+  ) {}
 
   /** What there is now is not what it has seen. */
   forget(): void {
@@ -93,7 +90,6 @@ export class PoolRates {
 
   see(commit: Commit): void {
     const { component, works } = this.place;
-    const isMoving = this.#clock.isMoving();
     const [left, entered] = [new Set<string>(), new Set<string>()];
     for (const { table, old, next } of commit.writes) {
       // What a table holds is for its schema to say.
@@ -112,8 +108,8 @@ export class PoolRates {
       }
     // [S216] A start counts, and nothing gives it back: also if the same commit cancels it.
     for (const work of this.#canceledAtOnce(commit)) entered.add(work);
-    for (const work of entered) if (!left.has(work)) this.#start(commit.by, work, isMoving);
-    if (isMoving) return this.forget();
+    for (const work of entered) if (!left.has(work)) this.#start(commit.by, work);
+    if (isMoving(this.deployment)) return this.forget();
     for (const { table, old, next } of commit.writes)
       if (table.path === `${component}/buckets` && next === undefined) {
         const { name } = old as unknown as Doc<"buckets">;
@@ -141,13 +137,13 @@ export class PoolRates {
     for (const name of this.#levels.keys()) this.#paces.set(name, this.#paceOf(name).everyMs);
   }
 
-  #start(by: string, work: string, isMoving: boolean): void {
+  #start(by: string, work: string): void {
     for (const { bucket, cost } of this.#takes(work)) {
       const { everyMs, burst } = this.#paceOf(bucket);
       const level = this.#level(bucket);
       // One that takes more than there can be waits for all.
       const over = level.taken + Math.min(cost, burst) - burst;
-      if (over > LATE_MS / everyMs + 0.01 && !isMoving)
+      if (over > LATE_MS / everyMs + 0.01 && !isMoving(this.deployment))
         this.tell(`${by} takes ${cost} of ${bucket}, ${over.toFixed(1)} more than there are`);
       this.#levels.set(bucket, { taken: level.taken + cost, at: level.at });
     }

@@ -56,6 +56,8 @@ export class Deployment {
   readonly clock: Clock;
   readonly store = new Store();
   readonly scheduler: Scheduler;
+  /** When the clock has jumped, by {@link clock}, which does not, and by how much it was ahead. */
+  readonly jumps: { readonly at: number; readonly aheadMs: number }[] = [];
   readonly #backend: Backend;
   readonly #listeners = new Set<(event: Happening) => void>();
   readonly #commits = new Set<(commit: Commit) => void>();
@@ -131,8 +133,12 @@ export class Deployment {
     return this.clock.now() + this.#skewMs;
   }
 
-  /** The clock of the deployment jumps. */
+  /**
+   * The clock of the deployment jumps: what functions see, but not how long anything takes.
+   * @param ms how far, back if less than 0.
+   */
   jump(ms: number): void {
+    this.jumps.push({ at: this.clock.now(), aheadMs: this.#skewMs });
     this.#skewMs += ms;
     this.scheduler.kick();
   }

@@ -248,3 +248,29 @@ test("[B7] a stale snapshot may lack some of the newest commits, where that is a
   ]);
   expect(seen).toEqual([[1]]);
 });
+
+/** Found by seed 120001342 of S16. */
+test("what is begun between two timers runs before the later one", async () => {
+  const deployment = await deployed({
+    mutations: {
+      seen: async (ctx) => {
+        for (let reads = 0; reads < 10; reads++) await count(ctx);
+        await insert(ctx, { n: Date.now() });
+      },
+    },
+  });
+  const began = deployment.clock.now();
+  deployment.at(10, () => {});
+  deployment.at(60_000, () => {});
+  let asked = 0;
+  await deployment.drive({
+    done: () => {
+      asked += 1;
+      if (asked === 2) void deployment.mutation("f:seen");
+      return false;
+    },
+  });
+  const [row] = deployment.rows<{ n: number; _creationTime: number }>("", "rows");
+  expect(row!.n).toBe(began + 10);
+  expect(Math.round(row!._creationTime - began)).toBe(10);
+});
