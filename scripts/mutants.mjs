@@ -1927,4 +1927,12 @@ export const MUTANTS = [
     replace: "await completeWork",
     test: ["packages/workflow/test/adversarial.test.ts", "it does not take its slot"],
   },
+  {
+    name: "branch-under-present-name",
+    says: "a branch is stored under the name that its workflow has now",
+    file: "workflow/src/runtime/nodes/concurrent.ts",
+    find: "...(await runsOf(own)),",
+    replace: "...(await runsOf({ ...own, storedAs: own.workflow })),",
+    test: ["tests/edits/renamed-workflows.test.ts", "is stored under its first name"],
+  },
 ];

@@ -20,6 +20,7 @@ export const status = internalQueryGeneric((ctx, { name, run }) => workflow.stat
 export const list = internalQueryGeneric(async (ctx, { name, ...filter }) =>
   (await workflow.list(ctx, { ...filter, workflow: workflows[name] }, page)).page);
 export const waits = internalQueryGeneric(async (ctx, { runId }) => (await workflow.waits(ctx, runId)).page);
+export const repair = internalMutationGeneric((ctx) => workflow.repair(ctx, workflows));
 export const cancel = internalMutationGeneric((ctx, { name, key }) => workflow.cancel(ctx, workflows[name], { key }));
 export const restart = internalMutationGeneric((ctx, { name, runId, from }) =>
   workflow.restart(ctx, workflows[name], runId, { from }));
@@ -188,6 +189,48 @@ test(
     ]);
     const own = await deployment.ask<{ runId: string }[]>("steering:list", { name: "onBoarding" });
     expect(own.map(({ runId }) => runId)).toEqual(runs.toReversed());
+    expect(await deployment.pending()).toBe(0);
+  },
+);
+
+/** Found by seed 209 of the profile deploy. */
+test(
+  "[S176] what goes through a branch of a workflow that was renamed is stored under its first name",
+  { tags: ["large"] },
+  async () => {
+    const flow = (name: string, of: string, asked: string): Files => ({
+      "steering.ts": STEERING,
+      "flow.workflow.ts": `
+import { defineWorkflow } from "@stepwise/workflow";
+import { z } from "zod";
+export const ${name} = defineWorkflow({ input: z.object({})${of} })
+  .parallel("both", { branches: { asks: (b) => b.event("${asked}", { schema: z.string() }), naps: (b) => b.sleep("nap", "1h") } })
+  .each("all", { of: () => [1], body: (b) => b.sleep("rest", "1h") });`,
+    });
+    const versions = await released(
+      flow("onboard", "", "go"),
+      flow("onboarding", ', renamedFrom: "onboard"', "go"),
+      flow("onboarding", "", "start"),
+    );
+    const deployment = new Deployment(versions[0]!, versions);
+    deployment.deploy(versions[1]!);
+    const runId = (await deployment.call("start", { name: "onboarding", input: {} })) as string;
+    await wait(deployment, 2 * hour);
+    const rows = (await deployment.rows("runs")).map(({ workflow }) => workflow);
+    expect(rows).toEqual(["onboard", "onboard", "onboard"]);
+    const listed = await deployment.ask<{ workflow: string }[]>("steering:list", {
+      name: "onboarding",
+      children: true,
+    });
+    expect(listed.map(({ workflow }) => workflow)).toEqual(rows.map(() => "onboarding"));
+    // Its event has another name now: a repair has the branch enter the node that takes it.
+    deployment.deploy(versions[2]!);
+    await deployment.call("steering:repair", {});
+    await wait(deployment, hour);
+    expect(await deployment.see(runId)).toMatchObject({
+      state: "failed",
+      error: { cause: { workflow: "onboarding", node: "both.asks.go", kind: "removedNode" } },
+    });
     expect(await deployment.pending()).toBe(0);
   },
 );

@@ -107,10 +107,7 @@ export function referenceTo(own: Bound, given: AnyDefinition): WorkflowReference
       return isKeyed ? await permitsAtStart(own, stage, input) : undefined;
     },
     begin: async (isKeyed) => ({
-      workflow: storedAs,
-      workflowName: name === storedAs ? undefined : name,
-      plan,
-      entry: await createFunctionHandle(own.functions.entry),
+      ...(await runsOf(own)),
       first: await firstOf(own, definition.nodes, { isKeyed }),
       timeoutMs: ms("timeout"),
       retentionMs: ms("retention"),
@@ -120,6 +117,14 @@ export function referenceTo(own: Bound, given: AnyDefinition): WorkflowReference
     }),
   };
 }
+
+/** What all runs of a workflow have, also those that go through a part of its definition. */
+export const runsOf = async ({ workflow, storedAs, plan, functions }: Bound) => ({
+  workflow: storedAs,
+  workflowName: workflow === storedAs ? undefined : workflow,
+  plan,
+  entry: await createFunctionHandle(functions.entry),
+});
 
 const firstStage = ({ definition }: Bound, nodes: Nodes, prefix = ""): string => {
   const [name = ""] = Object.keys(nodes);

@@ -1,4 +1,3 @@
-import { createFunctionHandle } from "convex/server";
 import type { Value } from "convex/values";
 import type { Beginning, NewChild } from "../../component/validators.js";
 import { Failure } from "../../errors/failure.js";
@@ -6,7 +5,7 @@ import { checkStorable } from "../../values.js";
 import { checkRace, optionOf } from "../options.js";
 import { canWait, hasUndoables, type Place, presentKey } from "../place.js";
 import { readsSecret } from "../secrets.js";
-import { firstOf } from "../reference.js";
+import { firstOf, runsOf } from "../reference.js";
 import type { Arrival, OfScope, Run } from "../run.js";
 import { checkKeys, entriesIn, pagesOf, startAll } from "./children.js";
 import { insideOf, type Nodes } from "./kinds.js";
@@ -101,9 +100,7 @@ async function beginningIn(
   const { own } = run;
   const { iterations } = run.at(stage);
   return {
-    workflow: own.workflow,
-    plan: own.plan,
-    entry: await createFunctionHandle(own.functions.entry),
+    ...(await runsOf(own)),
     first: await firstOf(own, nodes, { prefix: `${within}.`, iterations }),
     within,
     undoable: hasUndoables({ nodes }) || undefined,
