@@ -88,10 +88,10 @@ function compareWorkflow(before: WorkflowThen, now: WorkflowThen): Change[] {
     ...(differ(optionsOf(before), optionsOf(now))
       ? [safe(now, `other options: they hold for what starts from now on${atOnce(before, now)}`)]
       : []),
-    ...goneCases.map(({ path, keys, made, ends = "", is }): Change => {
+    ...goneCases.map(({ path, keys, made, ends = "", is, on }): Change => {
       const what = is === "branch" ? is : "case";
       const given =
-        is === "case"
+        on !== undefined
           ? `, given by the type of \`on\` alone: \`(scope): ${keys.map(quote).join(" | ")} => …\``
           : "";
       const come =

@@ -57,7 +57,7 @@ interface Line extends Pick<LinePair, "ends"> {
   readonly nodes: readonly NodeThen[];
 }
 
-interface Gone extends Pick<Line, "is" | "ends"> {
+interface Gone extends Pick<Line, "is" | "ends" | "on"> {
   readonly path: string;
   readonly keys: readonly string[];
   /** The key that it had, if a value that is made already can be that, and no case takes it. */
@@ -89,7 +89,7 @@ export function linePairs(before: WorkflowThen, now: WorkflowThen) {
       const keys = [...cases.map((each) => each.key ?? ""), key ?? ""];
       const matched = keysNow(cases[0]);
       const made = matched?.includes("default") === false ? key : undefined;
-      if (cases.length > 0) goneCases.push({ path: inside, keys, is, ends, made });
+      if (cases.length > 0) goneCases.push({ path: inside, keys, is, ends, on, made });
       return [];
     },
   );

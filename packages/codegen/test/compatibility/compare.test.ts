@@ -499,6 +499,17 @@ test("[S117] a case that is removed: what is to be done, and that it can be", as
   ).toEqual(["route.z: stops", "route: safe"]);
 });
 
+test("[S117] a removed case of a match is kept as a case alone", async () => {
+  const made = '.step("made", { query: () => f() })';
+  const match = (cases: string) => `${made}.match("route", { of: "made", cases: { ${cases} } })`;
+  const before = await planOf(match(`x: (b) => b, y: (b) => b${a}`));
+  const [gone] = compare(before, await planOf(match("x: (b) => b")));
+  expect(gone).toMatchObject({
+    node: "route.y",
+    hint: "keep the case until no run is in it any more",
+  });
+});
+
 test("[S118] a workflow that is removed stops its runs, a new one stops none", async () => {
   const more =
     'export const old = defineWorkflow({ input: z.object({}) }).step("a", { query: () => 1 });';
