@@ -69,11 +69,13 @@ export const INVARIANTS: readonly Invariant[] = [
   },
   {
     says: "[S170] a run of a workflow with an onEnd has ended with it, once",
-    broken: ({ runs, steps, workflows }) =>
+    broken: ({ runs, steps, workflows, isEdited = false }) =>
       runs.flatMap((run) => {
         const { generation = 1, onEnd } = run;
         const { options } = definitionOf(workflows, run.workflow);
-        const ends = steps.filter((step) => step.run === run._id && step.stage === "onEnd");
+        const all = steps.filter((step) => step.run === run._id && step.stage === "onEnd");
+        // The new code may have none to take the place of the one that was before a restart.
+        const ends = all.filter((step) => !isEdited || (step.generation ?? 1) === generation);
         const is = ends.map((step) => `${step.generation ?? 1} ${step.state}`).join();
         const isRefused = run.error?.node === "input";
         // [S207] It was canceled while it collected. A large input has a record of its own.
@@ -81,7 +83,8 @@ export const INVARIANTS: readonly Invariant[] = [
         const hasBegun = run.input !== undefined || steps.some(isInput);
         if (options.collect !== undefined && run.state === "canceled" && !hasBegun) return [];
         const isWhole = run.within === undefined && !(isRefused && onEnd === undefined);
-        const has = options.onEnd !== undefined && isWhole;
+        const isOfRun = isEdited ? onEnd === true : options.onEnd !== undefined;
+        const has = isOfRun && isWhole;
         const how = run.onEndError === undefined ? "completed" : "failed";
         return is === (has ? `${generation} ${how}` : "")
           ? []

@@ -39,6 +39,8 @@ export interface Sent {
 /** An app at rest, and what was seen on the way. */
 export interface Rest {
   readonly workflows: Workflows;
+  /** Runs may have begun with other definitions. */
+  readonly isEdited?: boolean;
   readonly runs: readonly RunRow[];
   /** In the order in which they were inserted. */
   readonly steps: readonly StepRow[];

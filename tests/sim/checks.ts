@@ -18,6 +18,7 @@ export function checkRuns(stage: Stage): void {
   const slots = stage.rows("slots").filter(({ work }) => work !== undefined);
   const broken = brokenOf({
     workflows: stage.workflows,
+    isEdited: stage.isDeployed,
     runs: stage.runs(),
     steps: stage.steps(),
     undos: stage.rows("undos"),
