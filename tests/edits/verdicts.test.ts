@@ -201,31 +201,40 @@ test(
   },
 );
 
+const COMPENSATION_ADDED =
+  "[S267] a compensation that is added does not undo what has begun, and check says so: a run %s";
+
+async function undoesOnly(place: Place, logged: readonly string[]): Promise<void> {
+  const once = `action: async (_ctx, _scope, { attempt }) => { ${place.state === undefined ? `if (attempt === 1) throw new Error("once");` : "await new Promise((end) => setTimeout(end, 5_000));"} return 1; }, retry: { maxAttempts: 2, initialBackoffMs: 3_600_000, base: 1 }`;
+  const undo = `, compensate: { mutation: async (ctx) => { await ctx.runMutation(internal.runs.log, { text: "x" }); } }`;
+  const text = (more: string) =>
+    `.sleep("gate", "1h").step("x", { ${once}${more} }).sleep("rest", "1h").step("fails", { mutation: () => { throw new Error("over"); } })`;
+  const [before, now] = [text(""), text(undo)];
+  expect(await verdicts(before, now)).toMatchObject([
+    {
+      node: "x",
+      compatibility: "safe",
+      message: expect.stringMatching(
+        /; its new compensation undoes only what is begun or tried again from now on$/,
+      ),
+    },
+  ]);
+  const seen = await goesOn(before, now, place);
+  expect(seen).toMatchObject({ state: "failed", error: { message: "over" }, logged });
+}
+
+test.each<[string, Place, string[]]>([
+  ["whose action goes on", { node: "x", state: "running" }, []],
+])(COMPENSATION_ADDED, async (_where, place, logged) => await undoesOnly(place, logged));
+
 test.each<[string, Place, string[]]>([
   ["before the step", { node: "gate" }, ["x"]],
-  ["whose action goes on", { node: "x", state: "running" }, []],
   ["whose action waits to be tried again", { node: "x" }, ["x"]],
   ["past the step", { node: "rest" }, []],
 ])(
-  "[S267] a compensation that is added does not undo what has begun, and check says so: a run %s",
-  async (_where, place, logged) => {
-    const once = `action: async (_ctx, _scope, { attempt }) => { ${place.state === undefined ? `if (attempt === 1) throw new Error("once");` : "await new Promise((end) => setTimeout(end, 5_000));"} return 1; }, retry: { maxAttempts: 2, initialBackoffMs: 3_600_000, base: 1 }`;
-    const undo = `, compensate: { mutation: async (ctx) => { await ctx.runMutation(internal.runs.log, { text: "x" }); } }`;
-    const text = (more: string) =>
-      `.sleep("gate", "1h").step("x", { ${once}${more} }).sleep("rest", "1h").step("fails", { mutation: () => { throw new Error("over"); } })`;
-    const [before, now] = [text(""), text(undo)];
-    expect(await verdicts(before, now)).toMatchObject([
-      {
-        node: "x",
-        compatibility: "safe",
-        message: expect.stringMatching(
-          /; its new compensation undoes only what is begun or tried again from now on$/,
-        ),
-      },
-    ]);
-    const seen = await goesOn(before, now, place);
-    expect(seen).toMatchObject({ state: "failed", error: { message: "over" }, logged });
-  },
+  COMPENSATION_ADDED,
+  { tags: ["large"] },
+  async (_where, place, logged) => await undoesOnly(place, logged),
 );
 
 test(

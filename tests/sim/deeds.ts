@@ -88,10 +88,13 @@ export class Deeds {
   #deploy(): void {
     const { app, deployment } = this.#stage;
     if (app.later === undefined) return;
-    this.#stage.note("the other version is deployed");
+    const isBack = this.#stage.workflows === app.later.workflows;
+    const { workflows, parts } = isBack ? app : app.later;
+    this.#stage.note(isBack ? "the first version is back" : "the other version is deployed");
     this.#stage.isDeployed = true;
-    this.#stage.workflows = app.later.workflows;
-    void deployment.deploy(app.later.parts);
+    this.#stage.isBack = isBack;
+    this.#stage.workflows = workflows;
+    void deployment.deploy(parts);
   }
 
   #lose(does: string, which: number): void {

@@ -197,6 +197,7 @@ function deployOf(seed: number, of: Scenario["class"], random: () => number): Sc
   const does = (deed: Deed | Blow): Entry => ({ on: "event", nth: nth(), ...deed });
   const plan = [
     does({ does: "deploy" }),
+    ...(random() < 0.3 ? [does({ does: "deploy" })] : []),
     ...Array.from({ length: Math.floor(random() * 3) }, () => does({ does: "start" })),
     ...Array.from({ length: Math.floor(random() * 4) }, () =>
       does({ does: "send", run: random(), event: random() }),

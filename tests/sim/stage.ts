@@ -42,6 +42,8 @@ export class Stage {
   needsRepair = false;
   /** The other version of the app is deployed. */
   isDeployed = false;
+  /** It was, and the first one has come back since. */
+  isBack = false;
   isCrowded = false;
   isCut = false;
   isGivenUp = false;

@@ -8,7 +8,7 @@ import type { Stage } from "./stage.js";
  */
 export function checkVerdict(stage: Stage): void {
   const { app, scenario, problems } = stage;
-  if (!stage.isDeployed || app.later === undefined) return;
+  if (!stage.isDeployed || stage.isBack || app.later === undefined) return;
   const stops = app.later.changes.filter(
     ({ compatibility, message }) => /^(stops|rename)$/.test(compatibility) || PAUSED.test(message),
   );
