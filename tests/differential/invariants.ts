@@ -44,11 +44,12 @@ export const INVARIANTS: readonly Invariant[] = [
   },
   {
     says: "[S101] onComplete was called once for each generation, with the state that it ended in, and saw the run in it",
-    broken: ({ runs, steered, completions, workflows }) =>
+    broken: ({ runs, steered, completions, workflows, isEdited = false }) =>
       [...steered].flatMap(([id, { workflow, ends, refuses, isGone }]) => {
-        // [S215] A start that is collected has none.
-        if (definitionOf(workflows, workflow).options.collect !== undefined) return [];
         const run = runs.find(({ _id }) => _id === id);
+        // [S215] A start that is collected has none. It may have been one in another version only.
+        const { collect } = definitionOf(workflows, workflow).options;
+        if (isEdited ? run?.onComplete === undefined : collect !== undefined) return [];
         const told = completions.filter(({ runId }) => runId === id);
         // After the clock was put back, creation times say nothing about the order of calls.
         const all = (isGone ? ends : [...ends, run?.state]).toSorted().join();

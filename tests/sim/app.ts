@@ -3,11 +3,11 @@ import type { Part } from "@stepwise/testing";
 import { modules, schema } from "@stepwise/workflow/test";
 import { defineSchema } from "convex/server";
 import type { Workflows } from "../differential/definition.js";
-import { LIMITS } from "../differential/generator.js";
 import { MANAGE } from "../differential/manage.js";
 import { type Files, Releases, type Version } from "../edits/releases.js";
 import type { Change } from "../../packages/codegen/src/compatibility/lines.js";
-import { nameBefore, verdicts, versions } from "./deploys.js";
+import { LIMITS_AFTER, LIMITS_BEFORE } from "./edits-of-controls.js";
+import { configOf, nameBefore, verdicts, versions } from "./deploys.js";
 import type { Scenario } from "./scenario.js";
 
 /** An app with the workflows of some scenarios, compiled by the real compiler. */
@@ -23,11 +23,6 @@ const PROBE = `
 import { defineWorkflow } from "@stepwise/workflow";
 import { z } from "zod";
 export const probe = defineWorkflow({ input: z.object({}) }).step("act", { action: () => "done" });
-`;
-
-const CONFIG = `
-import { defineConfig } from "@stepwise/workflow";
-export default defineConfig({ limits: ${JSON.stringify(LIMITS)} });
 `;
 
 const releases = new Releases();
@@ -49,8 +44,8 @@ let family: Promise<App> | undefined;
 /** The app of all edits, before and after; compiled once. */
 async function familyApp(): Promise<App> {
   family ??= (async () => {
-    const before = await filesOf({ "family.workflow.ts": versions.before });
-    const after = await filesOf({ "family.workflow.ts": versions.after });
+    const before = await filesOf({ "family.workflow.ts": versions.before }, LIMITS_BEFORE);
+    const after = await filesOf({ "family.workflow.ts": versions.after }, LIMITS_AFTER);
     const [first, second] = [await releases.release(before), await releases.release(after, before)];
     const later = { ...(await appOf(second)), changes: await verdicts() };
     return { ...(await appOf(first)), later };
@@ -58,7 +53,8 @@ async function familyApp(): Promise<App> {
   return await family;
 }
 
-async function filesOf(definitions: Files): Promise<Files> {
+/** @param more limits that the app has beside those that generated workflows name. */
+async function filesOf(definitions: Files, more?: object): Promise<Files> {
   const behaviour = await readFile(
     new URL("../differential/behaviour.ts", import.meta.url),
     "utf8",
@@ -67,7 +63,7 @@ async function filesOf(definitions: Files): Promise<Files> {
     "behaviour.ts": behaviour,
     "manage.ts": MANAGE,
     "probe.workflow.ts": PROBE,
-    "stepwise.config.ts": CONFIG,
+    "stepwise.config.ts": configOf(more),
     ...definitions,
   };
 }

@@ -37,7 +37,8 @@ export class Collecting {
   constructor(
     readonly deployment: Deployment,
     readonly tell: (problem: string) => void,
-    readonly workflows: Workflows,
+    /** Those that are deployed. */
+    readonly workflows: () => Workflows,
   ) {
     this.#shown = new Shown(deployment);
   }
@@ -70,14 +71,13 @@ export class Collecting {
     const collect = this.#collectOf(old);
     const given = next?.input ?? largeInputOf(old._id, writes);
     this.#begun.add(old._id);
-    if (collect === undefined) return;
-    if (given !== undefined) this.#take(by, old, collect, given);
-    // What a run has collected that is canceled is dropped.
+    if (collect !== undefined && given !== undefined) this.#take(by, old, collect, given);
+    // What a run has collected that is canceled is dropped, or that no code collects any more.
     else this.#starts.delete(old.collects?.rest ?? old._id);
   }
 
   #collectOf(run: Run | undefined): Collect | undefined {
-    return run && this.workflows[run.workflow]?.definition.options.collect;
+    return run && this.workflows()[run.workflow]?.definition.options.collect;
   }
 
   #take(by: string, run: Run, collect: Collect, given: unknown): void {

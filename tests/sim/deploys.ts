@@ -1,8 +1,10 @@
 import { compileSources, type WrittenPlan } from "@stepwise/codegen";
 import { compare } from "../../packages/codegen/src/compatibility/compare.js";
 import type { Change, WorkflowThen } from "../../packages/codegen/src/compatibility/lines.js";
+import { LIMITS } from "../differential/generator.js";
 import { AT_ONCE } from "./edits-at-once.js";
 import { IN_TURN } from "./edits-in-turn.js";
+import { CONTROLS, LIMITS_AFTER, LIMITS_BEFORE } from "./edits-of-controls.js";
 import type { Version } from "./edits.js";
 
 /*
@@ -13,7 +15,7 @@ import type { Version } from "./edits.js";
 const IMPORTS = `
 import { child, defineWorkflow } from "@stepwise/workflow";
 import { z } from "zod";
-import { act, below, change, digest, items, lasts, pick } from "./behaviour";
+import { act, below, change, digest, items, lasts, pick, spent } from "./behaviour";
 `;
 const INPUT = "at: z.string(), n: z.number(), more: z.string().optional()";
 
@@ -36,11 +38,11 @@ function textOf(index: number, { nodes, kid, options = "", more = "", anew }: Ve
 }
 
 /** Each is edited by itself: the version that runs begin with, and the later one. */
-const MEMBERS = [IN_TURN, AT_ONCE].flatMap(({ before, edits }) =>
-  Object.entries(edits).map(([edit, changed]) => ({
+const MEMBERS = [IN_TURN, AT_ONCE, CONTROLS].flatMap(({ before, edits }) =>
+  Object.entries(edits).map(([edit, { from, ...changed }]) => ({
     edit,
-    before,
-    after: { ...before, ...changed },
+    before: { ...before, ...from },
+    after: { ...before, ...from, ...changed },
   })),
 );
 
@@ -55,12 +57,19 @@ export const versions = {
   after: IMPORTS + MEMBERS.map(({ after }, index) => textOf(index, after)).join("\n"),
 };
 
+/** The config of an app, with the limits that generated workflows name, and more. */
+export const configOf = (more?: object): string => `
+import { defineConfig } from "@stepwise/workflow";
+export default defineConfig({ limits: ${JSON.stringify({ ...LIMITS, ...more })} });
+`;
+
 /** The plan as it is committed, of which `check` compares two. */
-async function planOf(text: string, before?: WrittenPlan): Promise<WrittenPlan> {
-  const { files, diagnostics } = await compileSources(
-    [{ file: "family.workflow.ts", text }],
-    before,
-  );
+async function planOf(text: string, limits: object, before?: WrittenPlan): Promise<WrittenPlan> {
+  const sources = [
+    { file: "family.workflow.ts", text },
+    { file: "stepwise.config.ts", text: configOf(limits) },
+  ];
+  const { files, diagnostics } = await compileSources(sources, before);
   const parsed = files
     .filter(({ path }) => path.endsWith("plan.json"))
     .map((file) => JSON.parse(file.text) as Partial<WrittenPlan & { workflow: WorkflowThen }>);
@@ -72,6 +81,6 @@ async function planOf(text: string, before?: WrittenPlan): Promise<WrittenPlan> 
 
 /** What `check` says of the edits. */
 export async function verdicts(): Promise<readonly Change[]> {
-  const before = await planOf(versions.before);
-  return compare(before, await planOf(versions.after, before));
+  const before = await planOf(versions.before, LIMITS_BEFORE);
+  return compare(before, await planOf(versions.after, LIMITS_AFTER, before));
 }

@@ -14,10 +14,10 @@ export interface Version {
   readonly anew?: "top" | "kid";
 }
 
-/** A workflow, and what may become of it. */
+/** A workflow, and what may become of it. `from`: what is otherwise before an edit already. */
 export interface Family {
   readonly before: Version;
-  readonly edits: Readonly<Record<string, Partial<Version>>>;
+  readonly edits: Readonly<Record<string, Partial<Version> & { readonly from?: Partial<Version> }>>;
 }
 
 const act = (site: string, seen: string) =>

@@ -82,7 +82,7 @@ describe("what check says of an edit is true of the runs that are in flight", ()
 
   test("else that is a problem", { tags: ["large"] }, async () => {
     // A run is at the parent that is removed.
-    const scenario = scenarioOf(505, "s16", "deploy");
+    const scenario = scenarioOf(429, "s16", "deploy");
     expect((await simulated(scenario, family)).problems).toEqual([]);
     const untold = { ...family, later: { ...family.later!, changes: [] } };
     const { problems } = await simulated(scenario, untold);

@@ -41,7 +41,7 @@ async function play(scenario: Scenario, app: App): Promise<Outcome> {
   const options = { class: of, seed: scenario.seed, faults: faultsOf(stage) };
   const deployment = (stage.deployment = await Deployment.of(app.parts, options));
   plantLarge(deployment, scenario.seed);
-  stage.watch = new Watch(deployment, app.workflows, stage.hasFaults);
+  stage.watch = new Watch(deployment, () => stage.workflows, stage.hasFaults);
   stage.idle = new Idle(deployment, "workflow");
   const began = deployment.clock.now();
   try {

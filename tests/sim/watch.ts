@@ -95,7 +95,8 @@ export class Watch {
 
   constructor(
     readonly deployment: Deployment,
-    readonly workflows: Workflows,
+    /** Those that are deployed. */
+    readonly workflows: () => Workflows,
     readonly hasFaults: boolean,
   ) {
     const tell = (problem: string) => void this.problems.add(problem);
@@ -217,7 +218,7 @@ export class Watch {
   #optionsOf({ run: id, stage }: StepRow): Node {
     const { documents } = this.deployment.store.table("workflow", "runs").documents;
     const run = documents.get(id) as unknown as RunRow | undefined;
-    return run && handlerOf(definitionOf(this.workflows, run.workflow), stage);
+    return run && handlerOf(definitionOf(this.workflows(), run.workflow), stage);
   }
 
   #slots(): Doc<"slots">[] {
