@@ -49,6 +49,7 @@ const MEMBERS = [IN_TURN, AT_ONCE, CONTROLS].flatMap(({ before, edits }) =>
 /** How many members the family has. */
 export const FAMILY = MEMBERS.length;
 export const topOf = (index: number): string => `e${index}top`;
+export const hasControls = (index: number): boolean => MEMBERS[index]!.edit in CONTROLS.edits;
 export const editOf = (index: number): string => MEMBERS[index]!.edit;
 
 /** The definitions of the whole family, before and after. */

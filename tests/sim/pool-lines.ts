@@ -41,10 +41,16 @@ export class PoolLines {
     }
     const taken = new Map<string, number>();
     for (const { name } of this.#rows("permits")) taken.set(name, (taken.get(name) ?? 0) + 1);
-    for (const [line, { _id: row, work, permits = [] }] of this.#firsts()) {
+    const firsts = this.#firsts();
+    // Lines take of a bucket in turn: what is too much for it now holds up what would not be.
+    const lacking = new Set(
+      [...firsts.values()].flatMap(({ work }) => this.rates.bucketsOf(work).lacking),
+    );
+    for (const [line, { _id: row, work, permits = [] }] of firsts) {
       const isFree = permits.every((name) => (taken.get(name) ?? 0) < limitOf(gate, name));
       const before = this.#free.get(line);
-      if (!isFree || !this.rates.lets(work)) this.#free.delete(line);
+      const isHeldUp = this.rates.bucketsOf(work).all.some((bucket) => lacking.has(bucket));
+      if (!isFree || isHeldUp) this.#free.delete(line);
       else if (before?.row !== row) this.#free.set(line, { row, since: clock.now() });
       else if (clock.now() > before.since + LONGEST_MS)
         return `${work} waits, though all of ${line} is free`;

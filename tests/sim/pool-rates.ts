@@ -149,12 +149,15 @@ export class PoolRates {
     }
   }
 
-  /** Says whether a work may start now. */
-  lets(work: string): boolean {
-    return this.#takes(work).every(({ bucket, cost }) => {
+  /** Returns the buckets that a work takes of, and those that have not enough for it now. */
+  bucketsOf(work: string): { all: string[]; lacking: string[] } {
+    const takes = this.#takes(work);
+    const lacking = takes.filter(({ bucket, cost }) => {
       const { burst } = this.#paceOf(bucket);
-      return this.#level(bucket).taken + Math.min(cost, burst) <= burst;
+      return this.#level(bucket).taken + Math.min(cost, burst) > burst;
     });
+    const named = (some: readonly Taken[]) => some.map(({ bucket }) => bucket);
+    return { all: named(takes), lacking: named(lacking) };
   }
 
   /** At the end every bucket is full, or says what was taken. */

@@ -1,7 +1,7 @@
 import { type ActionFault, type CallFault, CLASSES, seeded } from "@stepwise/testing";
 import { generated, LIMITS, STEADY } from "../differential/generator.js";
 import type { Limits } from "@stepwise/workpool";
-import { FAMILY, topOf, versions } from "./deploys.js";
+import { FAMILY, hasControls, topOf, versions } from "./deploys.js";
 
 /**
  * What is done from outside. Which run, node or event it is done to is a number from 0 to 1, among
@@ -193,7 +193,8 @@ function deployOf(seed: number, of: Scenario["class"], random: () => number): Sc
   const edit = Math.floor(random() * FAMILY);
   const nth = () => 1 + Math.floor(random() * 300);
   const kind = random();
-  const more = kind < 0.5 ? [] : planOf(random, kind < 0.75 ? "steer" : "plain");
+  const steers = hasControls(edit) ? "limits" : "steer";
+  const more = kind < 0.5 ? [] : planOf(random, kind < 0.75 ? steers : "plain");
   const does = (deed: Deed | Blow): Entry => ({ on: "event", nth: nth(), ...deed });
   const plan = [
     does({ does: "deploy" }),

@@ -79,7 +79,7 @@ async function settle(stage: Stage, deeds: Deeds): Promise<void> {
   stage.needsRepair = false;
   // Only now, as a call that pauses may have been under way.
   if (stage.scenario.maxParallelism !== undefined) await deeds.unlimit(3);
-  if (stage.scenario.profile === "limits") await deeds.freeLimits();
+  if (/^(limits|deploy)$/.test(stage.scenario.profile ?? "")) await deeds.freeLimits();
   for (const { _id, paused } of stage.runs())
     if (paused === true) await stage.insist("resume", { runId: _id });
   await stage.drive();
