@@ -68,6 +68,25 @@ test("[S223] below zero nothing of it starts until it has come back, however lit
   expect(await app.leftovers()).toEqual(NOTHING_LEFT);
 });
 
+test("[S223] what needs much is not held up by all that needs little, but takes in turn", async () => {
+  const { app, pool, use } = budgeted();
+  await use(1_000, 1_000);
+  const cheap: Awaited<ReturnType<typeof use>>[] = [];
+  const enqueue = async (count: number) => {
+    for (let made = 0; made < count; made++) cheap.push(await use(100, 100));
+  };
+  await enqueue(15);
+  const dear = await use(900, 900);
+  await enqueue(15);
+  // It is looked at when 900 are there, and a turn of the others comes before.
+  await app.drive(20_000);
+  const status = await app.t.query((ctx) => pool.statusBatch(ctx, [dear, ...cheap]));
+  expect(status.map(({ state }) => state === "finished").slice(0, 1)).toEqual([true]);
+  expect(status.filter(({ state }) => state === "finished").length).toBeLessThan(20);
+  await app.drive();
+  expect(await app.leftovers()).toEqual(NOTHING_LEFT);
+});
+
 test("[S223] what was used is paid back within a year, whatever a result says", async () => {
   const { app, starts, use, left } = budgeted();
   await use(1, 1e300);
