@@ -75,33 +75,37 @@ test(
   },
 );
 
-test("[S168] a removed case is out; if no other wins, the run stops; if it has won, it keeps that", async () => {
-  const gone =
-    "first.quick stops: the case is removed: runs that are in it stop; its case is then out of the race, and the run stops if no other case wins";
-  const before = app(race([ends("slow", 4), ends("quick", 2)]) + LAST);
-  const now = app(race([ends("slow", 4)]) + LAST);
-  expect(await verdictOf(before, now)).toEqual([gone]);
-  expect(await endsUnder(before, now, 1)).toMatchObject(
-    completed({ case: "slow", output: "slow" }),
-  );
-  const late = `.sleep("after", "1h")`;
-  const won = [before, now].map((files) => ({
-    "flow.workflow.ts": files["flow.workflow.ts"]!.replace(LAST, late + LAST),
-  }));
-  expect(await endsUnder(won[0]!, won[1]!, 2.5)).toMatchObject(
-    completed({ case: "quick", output: "quick" }),
-  );
-  const failing = app(race([fails("slow", 4), ends("quick", 2)]) + LAST);
-  const alone = app(race([fails("slow", 4)]) + LAST);
-  expect(await verdictOf(failing, alone)).toEqual([gone]);
-  expect(await endsUnder(failing, alone, 1)).toMatchObject({
-    state: "failed",
-    error: {
-      kind: "childFailed",
-      causes: { slow: { kind: "thrown" }, quick: { kind: "removedNode" } },
-    },
-  });
-});
+test(
+  "[S168] a removed case is out; if no other wins, the run stops; if it has won, it keeps that",
+  { tags: ["large"] },
+  async () => {
+    const gone =
+      "first.quick stops: the case is removed: runs that are in it stop; its case is then out of the race, and the run stops if no other case wins";
+    const before = app(race([ends("slow", 4), ends("quick", 2)]) + LAST);
+    const now = app(race([ends("slow", 4)]) + LAST);
+    expect(await verdictOf(before, now)).toEqual([gone]);
+    expect(await endsUnder(before, now, 1)).toMatchObject(
+      completed({ case: "slow", output: "slow" }),
+    );
+    const late = `.sleep("after", "1h")`;
+    const won = [before, now].map((files) => ({
+      "flow.workflow.ts": files["flow.workflow.ts"]!.replace(LAST, late + LAST),
+    }));
+    expect(await endsUnder(won[0]!, won[1]!, 2.5)).toMatchObject(
+      completed({ case: "quick", output: "quick" }),
+    );
+    const failing = app(race([fails("slow", 4), ends("quick", 2)]) + LAST);
+    const alone = app(race([fails("slow", 4)]) + LAST);
+    expect(await verdictOf(failing, alone)).toEqual([gone]);
+    expect(await endsUnder(failing, alone, 1)).toMatchObject({
+      state: "failed",
+      error: {
+        kind: "childFailed",
+        causes: { slow: { kind: "thrown" }, quick: { kind: "removedNode" } },
+      },
+    });
+  },
+);
 
 test("[S168] a node that is removed inside a case takes the case out of the race, and stops no run while another wins", async () => {
   const removed = (then: string) => [

@@ -125,21 +125,25 @@ test("[S183] a run that no longer fits, as another run of its page was canceled,
   expect(await bulk({ do: "cancel", where })).toMatchObject({ done: 1, refused: 0 });
 });
 
-test("[S183] a page takes no more runs than fit into a transaction", async () => {
-  const text = "x".repeat(900_000);
-  for (let n = 0; n < 12; n++) await use.app.start("sleepy", { ms: HOUR, text });
-  // With these, the first page is not the last either where all that it found would fit.
-  const small = Array.from({ length: 45 }, () => ({ ms: HOUR, text: "" }));
-  await startMany("sleepy", small);
-  const where = { workflow: "sleepy" };
-  expect(await bulk({ do: "cancel", where: { ...where, state: "running" } })).toMatchObject({
-    done: 57,
-  });
-  const before = pages();
-  expect(await bulk({ do: "restart", where })).toMatchObject({ done: 57, refused: 0 });
-  expect(pages() - before).toBeGreaterThan(1);
-  expect(pages() - before).toBeLessThan(6);
-});
+test(
+  "[S183] a page takes no more runs than fit into a transaction",
+  { tags: ["large"] },
+  async () => {
+    const text = "x".repeat(900_000);
+    for (let n = 0; n < 12; n++) await use.app.start("sleepy", { ms: HOUR, text });
+    // With these, the first page is not the last either where all that it found would fit.
+    const small = Array.from({ length: 45 }, () => ({ ms: HOUR, text: "" }));
+    await startMany("sleepy", small);
+    const where = { workflow: "sleepy" };
+    expect(await bulk({ do: "cancel", where: { ...where, state: "running" } })).toMatchObject({
+      done: 57,
+    });
+    const before = pages();
+    expect(await bulk({ do: "restart", where })).toMatchObject({ done: 57, refused: 0 });
+    expect(pages() - before).toBeGreaterThan(1);
+    expect(pages() - before).toBeLessThan(6);
+  },
+);
 
 test("[S183] a page that fails is tried again with fewer runs, until the first of them is refused", async () => {
   let left = 3;

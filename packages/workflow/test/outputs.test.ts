@@ -5,15 +5,19 @@ import { useTestApp } from "./harness.js";
 const use = useTestApp();
 
 describe("outputs are gathered", () => {
-  test("[S58] in loops with a large state, as much as leaves room for that", async () => {
-    await use.app.t.mutation(internal.app.log, { text: "x".repeat(950_000) });
-    const output = await use.app.output("gathersInLoops", { count: 7, fails: false });
-    expect((output as string).trim()).toMatch(/^1 7\.+$/);
-    expect(await use.app.error("gathersInLoops", { count: 12, fails: false })).toMatchObject({
-      kind: "tooLarge",
-    });
-    await use.app.expectNothingLeft();
-  });
+  test(
+    "[S58] in loops with a large state, as much as leaves room for that",
+    { tags: ["large"] },
+    async () => {
+      await use.app.t.mutation(internal.app.log, { text: "x".repeat(950_000) });
+      const output = await use.app.output("gathersInLoops", { count: 7, fails: false });
+      expect((output as string).trim()).toMatch(/^1 7\.+$/);
+      expect(await use.app.error("gathersInLoops", { count: 12, fails: false })).toMatchObject({
+        kind: "tooLarge",
+      });
+      await use.app.expectNothingLeft();
+    },
+  );
 
   test.each([7, 8])(
     "[S60] there a finalize of %i fails as itself, and at once",

@@ -40,12 +40,16 @@ describe("branches and items", () => {
     await use.app.expectNothingLeft();
   });
 
-  test("[S43] [S160] items that may wait all begin at once, though there are more than slots", async () => {
-    const run = await use.app.run("nested", { rows: [Array.from({ length: 60 }, () => 1)] });
-    // Each iteration waits as long as one of its items.
-    expect(run).toMatchObject({ endedAt: run.startedAt + 2 * 10 });
-    await use.app.expectNothingLeft();
-  });
+  test(
+    "[S43] [S160] items that may wait all begin at once, though there are more than slots",
+    { tags: ["large"] },
+    async () => {
+      const run = await use.app.run("nested", { rows: [Array.from({ length: 60 }, () => 1)] });
+      // Each iteration waits as long as one of its items.
+      expect(run).toMatchObject({ endedAt: run.startedAt + 2 * 10 });
+      await use.app.expectNothingLeft();
+    },
+  );
 
   test(
     "[S161] see the whole scope around them, through loops and one another",

@@ -76,7 +76,7 @@ test("[S97] it is asked of each function once what it reads, however many hand o
   expect(asked).toBeLessThanOrEqual(20 * (ENDS.length + 1));
 });
 
-test("[S97] what is secret does not depend on what was asked before", () => {
+test("[S97] what is secret does not depend on what was asked before", { tags: ["large"] }, () => {
   let seed = 1;
   const chance = (of: number) => (seed = (seed * 48_271) % 2_147_483_647) % of === 0;
   let secrets = 0;

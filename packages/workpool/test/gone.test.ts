@@ -65,12 +65,16 @@ test("[S157] a work whose function is gone delays no other, though its callback 
   expect(deployment.rows("workpool", "failedCallbacks")).toHaveLength(1);
 });
 
-test("[S157] a work whose function is gone is set aside if its callback again and again takes too long", async () => {
-  let slow = 2;
-  const timesOut = ({ name }: { name: string }) => name === "complete:endGone" && slow-- > 0;
-  const deployment = await taken({ timesOut });
-  await deployment.advance(300_000);
-  expect(deployment.rows("workpool", "works")).toHaveLength(1);
-  expect(deployment.rows("workpool", "setAside")).toHaveLength(1);
-  expect(deployment.rows("workpool", "continuations")).toEqual([]);
-});
+test(
+  "[S157] a work whose function is gone is set aside if its callback again and again takes too long",
+  { tags: ["large"] },
+  async () => {
+    let slow = 2;
+    const timesOut = ({ name }: { name: string }) => name === "complete:endGone" && slow-- > 0;
+    const deployment = await taken({ timesOut });
+    await deployment.advance(300_000);
+    expect(deployment.rows("workpool", "works")).toHaveLength(1);
+    expect(deployment.rows("workpool", "setAside")).toHaveLength(1);
+    expect(deployment.rows("workpool", "continuations")).toEqual([]);
+  },
+);

@@ -269,15 +269,19 @@ describe("limits where transactions run at once", () => {
     expect(calls()).toBeLessThan(1.7 * 40);
   });
 
-  test("[S156] short works of many keys share a function, in which others follow them", async () => {
-    const { deployment, enqueue, waits, over, left, calls } = await deployed(50);
-    for (let n = 0; n < 200; n++) enqueue(n, `${n}`, { orders: `o${n % 20}` }, 10);
-    await deployment.drive();
-    expect(waits.size).toBe(200);
-    expect(over).toEqual([]);
-    expect(left()).toEqual([]);
-    expect(calls()).toBeLessThan(1.6 * 200);
-  });
+  test(
+    "[S156] short works of many keys share a function, in which others follow them",
+    { tags: ["large"] },
+    async () => {
+      const { deployment, enqueue, waits, over, left, calls } = await deployed(50);
+      for (let n = 0; n < 200; n++) enqueue(n, `${n}`, { orders: `o${n % 20}` }, 10);
+      await deployment.drive();
+      expect(waits.size).toBe(200);
+      expect(over).toEqual([]);
+      expect(left()).toEqual([]);
+      expect(calls()).toBeLessThan(1.6 * 200);
+    },
+  );
 
   test.each(["dies at start", "dies before report", "dies after report"] as const)(
     "[S156] [S190] if that function %s, its works are tried again, and none waits for ever",

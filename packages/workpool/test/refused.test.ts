@@ -127,29 +127,33 @@ describe("a limit with maxWaiting", () => {
     await expect(enqueue("d")).rejects.toMatchObject({ data: { limit: "api", waiting: 2 } });
   });
 
-  test("[S208] counts all, also where lines are empty, as those in them were canceled", async () => {
-    const app = new TestApp();
-    const pool = new Workpool(components.workpool, {
-      limits: { scarce: { total: 1, maxWaiting: 2 }, tenant: { perKey: 1 } },
-    });
-    const enqueueIn = (ctx: Parameters<typeof pool.cancel>[0], tenant: string) =>
-      pool.enqueueAction(
-        ctx,
-        sleep,
-        { label: tenant, ms: 10 },
-        { limits: { scarce: true, tenant } },
-      );
-    const enqueue = (tenant: string) => app.t.mutation((ctx) => enqueueIn(ctx, tenant));
-    await enqueue("runs");
-    await app.t.mutation(async (ctx) => {
-      for (let n = 0; n < 40; n++) await pool.cancel(ctx, await enqueueIn(ctx, `gone${n}`));
-    });
-    for (const tenant of ["a", "b"]) await enqueue(tenant);
-    await expect(enqueue("c")).rejects.toMatchObject({ data: { limit: "scarce", waiting: 2 } });
-    await app.drive();
-    expect((await app.labels("end")).toSorted()).toEqual(["a", "b", "runs"]);
-    expect(await app.leftovers()).toEqual(NOTHING_LEFT);
-  });
+  test(
+    "[S208] counts all, also where lines are empty, as those in them were canceled",
+    { tags: ["large"] },
+    async () => {
+      const app = new TestApp();
+      const pool = new Workpool(components.workpool, {
+        limits: { scarce: { total: 1, maxWaiting: 2 }, tenant: { perKey: 1 } },
+      });
+      const enqueueIn = (ctx: Parameters<typeof pool.cancel>[0], tenant: string) =>
+        pool.enqueueAction(
+          ctx,
+          sleep,
+          { label: tenant, ms: 10 },
+          { limits: { scarce: true, tenant } },
+        );
+      const enqueue = (tenant: string) => app.t.mutation((ctx) => enqueueIn(ctx, tenant));
+      await enqueue("runs");
+      await app.t.mutation(async (ctx) => {
+        for (let n = 0; n < 40; n++) await pool.cancel(ctx, await enqueueIn(ctx, `gone${n}`));
+      });
+      for (const tenant of ["a", "b"]) await enqueue(tenant);
+      await expect(enqueue("c")).rejects.toMatchObject({ data: { limit: "scarce", waiting: 2 } });
+      await app.drive();
+      expect((await app.labels("end")).toSorted()).toEqual(["a", "b", "runs"]);
+      expect(await app.leftovers()).toEqual(NOTHING_LEFT);
+    },
+  );
 
   test("[S208] is refused if it is no whole number from 0 to 1,000", () => {
     for (const maxWaiting of [-1, 0.5, 1_001, NaN])

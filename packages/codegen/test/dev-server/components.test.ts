@@ -71,21 +71,25 @@ async function call(app: TestApp): Promise<unknown> {
   }
 }
 
-test("a component of a package is mounted under the name the app gives it, though _generated is older", async () => {
-  const app = await writeApp({
-    ...tallyPackage(),
-    "_generated/api.js": "export const api = {};",
-    "convex.config.ts": `
+test(
+  "a component of a package is mounted under the name the app gives it, though _generated is older",
+  { tags: ["large"] },
+  async () => {
+    const app = await writeApp({
+      ...tallyPackage(),
+      "_generated/api.js": "export const api = {};",
+      "convex.config.ts": `
       import tally from "tally/convex.config";
       import { defineApp } from "convex/server";
       const app = defineApp();
       app.use(tally, { name: "scores" });
       export default app;
     `,
-    "tasks.ts": TASKS,
-  });
-  expect(await call(app)).toBe("tally marked it");
-});
+      "tasks.ts": TASKS,
+    });
+    expect(await call(app)).toBe("tally marked it");
+  },
+);
 
 test("a component of the project may mount one of a package itself", async () => {
   const app = await writeApp({
