@@ -36,7 +36,8 @@ export function checkRuns(stage: Stage): void {
   const { mostActing, mostParallel } = stage.watch;
   if (!stage.hasFaults && mostParallel > 0 && mostActing > mostParallel)
     stage.problems.push(`${mostActing} actions ran at once of ${mostParallel}`);
-  for (const step of stage.hasFaults ? [] : stage.steps())
+  // A version that comes back has no tombstones of what the later one had.
+  for (const step of stage.hasFaults || stage.isBack ? [] : stage.steps())
     for (const { kind } of step.errors ?? [])
       if (kind === "lost") stage.problems.push(`${step.stage} of ${step.run} was lost`);
   if (!stage.hasFaults && !stage.isDeployed && stage.watch.lost.length > 0)

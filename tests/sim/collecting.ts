@@ -15,6 +15,10 @@ interface Start {
   readonly at: string;
   readonly ms: number;
   readonly commit: number;
+  /** As of the first start of its run: what a deploy changes is not for who collects already. */
+  readonly collect: Collect;
+  /** That many are enough, as of this one. */
+  readonly size: number;
 }
 /** What the app writes down with each of them. */
 interface Told {
@@ -54,10 +58,14 @@ export class Collecting {
 
   #start({ run, at }: Told): void {
     if (this.#begun.has(run)) this.tell(`${at} was given to ${run}, which has begun`);
-    const start = { at, ms: this.deployment.wall(), commit: this.#shown.commit };
-    const before = this.#starts.get(run) ?? [];
     const { documents } = this.deployment.store.table("workflow", "runs").documents;
-    const { size = Infinity } = this.#collectOf(documents.get(run) as Run | undefined) ?? {};
+    const before = this.#starts.get(run) ?? [];
+    const present = this.#collectOf(documents.get(run) as Run | undefined);
+    // It began before a deploy that collects no more.
+    if (present === undefined) return;
+    const { size = Infinity } = present;
+    const collect = before[0]?.collect ?? present;
+    const start = { at, ms: this.deployment.wall(), commit: this.#shown.commit, collect, size };
     if (before.filter(({ commit }) => commit <= this.#shown.upTo).length >= size)
       this.tell(`${at} was given to ${run}, which has ${size} already`);
     this.#starts.set(run, [...before, start]);
@@ -97,15 +105,18 @@ export class Collecting {
     if (String(taken) !== String(all))
       this.tell(`${by}: ${run._id} takes ${taken}, and not ${all}`);
     this.#starts.set(source, keep === "all" ? starts.slice(taken.length) : []);
-    if (source === run._id) this.#timely(by, run, collect, starts);
+    if (source === run._id) this.#timely(by, run, starts);
   }
 
   /** It has begun when its time had come, or when it was full. */
-  #timely(by: string, { _id }: Run, collect: Collect, starts: readonly Start[]): void {
-    const { quiet, atMost = 10 * quiet, size = Infinity } = collect;
+  #timely(by: string, { _id }: Run, starts: readonly Start[]): void {
+    const [first] = starts;
+    if (first === undefined) return;
+    const { quiet, atMost = 10 * quiet } = first.collect;
+    const { size } = starts.at(-1) ?? first;
     const now = this.deployment.wall();
     const dueAfter = (some: readonly Start[]) =>
-      Math.min((some.at(-1)?.ms ?? 0) + quiet, (starts[0]?.ms ?? 0) + atMost);
+      Math.min((some.at(-1)?.ms ?? 0) + quiet, first.ms + atMost);
     // The last ones may not have been seen by whoever closed it.
     const seen = starts.filter(({ commit }) => commit <= this.#shown.upTo);
     if (starts.length < size && now < dueAfter(seen) - LATE_MS && !isMoving(this.deployment))
