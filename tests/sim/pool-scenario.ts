@@ -9,7 +9,7 @@ import {
   steeringOf,
   usesOfLimits,
 } from "./pool-limits.js";
-import { type Blow, type Entry, faultsOf, type Scenario } from "./scenario.js";
+import { type Blow, type Entry, faultsOf, type Scenario, throttleOf } from "./scenario.js";
 
 /** What is done from outside to a pool of its own. Which work: a number from 0 to 1. */
 export type PoolDeed =
@@ -25,7 +25,9 @@ export type PoolEntry =
   | Exclude<Entry, { on: "event" }>
   | ({ readonly on: "event"; readonly nth: number } & (PoolDeed | Blow));
 
-export interface PoolScenario extends Pick<Scenario, "seed" | "class" | "staleLag" | "fullOfTen"> {
+/** What holds all the time. */
+export type Conditions = Pick<Scenario, "staleLag" | "throttle" | "fullOfTen">;
+export interface PoolScenario extends Conditions, Pick<Scenario, "seed" | "class"> {
   readonly profile: "pool";
   readonly plan: readonly PoolEntry[];
   readonly maxParallelism: number;
@@ -41,6 +43,7 @@ export function poolScenarioOf(seed: number, of: Scenario["class"]): PoolScenari
   const ofSteering = seeded(seed ^ 0x57ee2);
   const ofOrder = seeded(seed ^ 0x0bde2);
   const hasOrder = ofOrder() < 0.4;
+  const ofThrottle = seeded(seed ^ 0x7077);
   let count = 0;
   const limited = (kind: Work["kind"]) => {
     const of = limitsOfWork(ofLimits);
@@ -100,5 +103,6 @@ export function poolScenarioOf(seed: number, of: Scenario["class"]): PoolScenari
     plan: plan.toSorted((one, other) => one.nth - other.nth),
     ...(random() < 0.3 ? { staleLag: 1 + upTo(10) } : {}),
     ...(random() < 0.3 ? { fullOfTen: 1 + upTo(4) } : {}),
+    ...throttleOf(ofThrottle),
   };
 }

@@ -8,6 +8,7 @@ import type { Job } from "../edits/deployed.js";
 import { type Asked, type Happened, parts, type Work } from "./pool-app.js";
 import type { PoolEntry, PoolScenario } from "./pool-scenario.js";
 import type { Outcome } from "./simulated.js";
+import { granted } from "./granted.js";
 import { Idle } from "./idle.js";
 import { plantLarge } from "./large.js";
 import { FIRST_LIMITS, PoolLimits, UNSTEERED } from "./pool-limits.js";
@@ -63,7 +64,7 @@ class PoolSimulation {
 
   async play(): Promise<Outcome> {
     const { scenario } = this;
-    const of = { ...CLASSES[scenario.class], actionLimitMs: 4 * 3_600_000 };
+    const of = { ...CLASSES[scenario.class], ...scenario.throttle, actionLimitMs: 4 * 3_600_000 };
     const options = { class: of, seed: scenario.seed, faults: this.#faults() };
     const deployment = (this.#deployment = await Deployment.of(parts, options));
     plantLarge(deployment, scenario.seed);
@@ -75,10 +76,10 @@ class PoolSimulation {
       const waits = this.#hasFaults ? undefined : this.#idle.atRest();
       if (waits !== undefined) this.#problems.push(waits);
       this.#isOver = true;
-      await this.#done(deployment.mutation("works:repair"));
-      await this.#done(this.#limit(3));
+      await this.#insist("repair", {});
+      await granted(deployment, () => this.#done(this.#limit(3)));
       if (scenario.plan.some((entry) => entry.on === "event" && entry.does === "steer limit"))
-        for (const each of UNSTEERED) await this.#done(this.#call("steerLimit", { ...each }));
+        for (const each of UNSTEERED) await this.#insist("steerLimit", { ...each });
       await this.#drive();
       await this.#check();
       await this.#checkRest();
@@ -96,7 +97,8 @@ class PoolSimulation {
   }
 
   #faults(): Faults {
-    const { plan, staleLag = 0, fullOfTen = 0 } = this.scenario;
+    let refusals = 0;
+    const { plan, throttle, staleLag = 0, fullOfTen = 0 } = this.scenario;
     const nth = { action: 0, call: 0, mutation: 0 };
     const of = <On extends keyof typeof nth>(on: On, name: string) => {
       // What a work writes down itself is its own affair.
@@ -111,6 +113,10 @@ class PoolSimulation {
       call: (path) => of("call", textOf(path))?.fault,
       timesOut: ({ component, name }) =>
         component === "workpool" && of("mutation", name) !== undefined,
+      refuses: () => {
+        const isThrottled = throttle !== undefined && !this.#isOver;
+        return isThrottled && ++refusals % 23 === 0 ? "TooManyConcurrentRequests" : undefined;
+      },
       forgets: isUnread,
       used: () => (this.#isOver || (this.#uses = (this.#uses + 7) % 10) >= fullOfTen ? 0 : 0.55),
       staleLag: () => (staleLag === 0 ? 0 : (this.#events * 7) % (staleLag + 1)),
@@ -271,6 +277,11 @@ class PoolSimulation {
     await answer.catch((error: Error) => this.#note(`${name} was refused: ${error.message}`));
   }
 
+  async #insist(name: string, args: Record<string, unknown>): Promise<void> {
+    const call = () => this.#done(this.#deployment.mutation(`works:${name}`, args));
+    await granted(this.#deployment, call);
+  }
+
   /** What is shown of works is what the rows say. */
   async #look(): Promise<void> {
     const asked = this.#asked.filter((one) => one.asks === "work");
@@ -289,11 +300,11 @@ class PoolSimulation {
 
   /** Says whether anything goes wrong but by what is asked for. */
   get #hasFaults(): boolean {
-    const { plan, fullOfTen } = this.scenario;
+    const { plan, throttle, fullOfTen } = this.scenario;
     const isDeed = (entry: PoolEntry) =>
       entry.on === "event" &&
       !/^(crash|restore|jump|cancel function|delete function)$/.test(entry.does);
-    return !plan.every(isDeed) || fullOfTen !== undefined;
+    return !plan.every(isDeed) || throttle !== undefined || fullOfTen !== undefined;
   }
 
   /** A page of a `cancelAll` that callbacks use up fails, and is done again one by one. */
@@ -406,9 +417,11 @@ class PoolSimulation {
     if (!this.#hasFaults && this.#rows("executors").some(({ job }) => job !== undefined))
       this.#problems.push("an executor is said to go on");
     await this.#look();
-    const work = { label: "fresh", kind: "action", fails: 0, maxAttempts: 1, ms: 0 } as const;
+    // What it writes down itself may be refused.
+    const maxAttempts = this.scenario.throttle === undefined ? 1 : 3;
+    const work = { label: "fresh", kind: "action", fails: 0, maxAttempts, ms: 0 } as const;
     const began = this.#deployment.clock.now();
-    await this.#done(this.#deployment.mutation("works:enqueue", { works: [work] }));
+    await this.#insist("enqueue", { works: [work] });
     await this.#deployment.advance(FRESH_MS);
     if (!this.#happened.some(({ label, what }) => label === "fresh" && what === "success"))
       this.#problems.push(`a fresh work is not done ${this.#deployment.clock.now() - began} ms on`);

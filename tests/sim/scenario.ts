@@ -181,11 +181,15 @@ export function scenarioOf(
   if (isCalm || profile === "plain") return plain;
   return {
     ...plain,
-    ...(random() < 0.15
-      ? { throttle: { bytesPerSecond: 2 ** (12 + 8 * random()), mutationPermits: 3 } }
-      : {}),
+    ...throttleOf(random),
     ...(random() < 0.4 ? { fullOfTen: 1 + Math.floor(random() * 4) } : {}),
   };
+}
+
+/** Some scenarios have fewer writes a second, and fewer mutations at once, than their class. */
+export function throttleOf(random: () => number): Pick<Scenario, "throttle"> {
+  if (random() >= 0.15) return {};
+  return { throttle: { bytesPerSecond: 2 ** (12 + 8 * random()), mutationPermits: 3 } };
 }
 
 /** An edit is deployed while a run goes on, mostly with nothing else that goes wrong. */

@@ -1,9 +1,9 @@
 import { seeded } from "@stepwise/testing";
 import { type App, compiled } from "./app.js";
 import { type Entry, type Scenario, scenarioOf } from "./scenario.js";
-import type { PoolScenario } from "./pool-scenario.js";
+import type { Conditions, PoolScenario } from "./pool-scenario.js";
 import { poolSimulated } from "./pool-simulated.js";
-import { simulated } from "./simulated.js";
+import { type Outcome, simulated } from "./simulated.js";
 
 /** What a problem is, without what differs from run to run. */
 function kindOf(problems: readonly string[]): string {
@@ -32,15 +32,19 @@ function* simpler(entry: Entry): Generator<Entry> {
   yield { ...entry, deeds: entry.deeds.slice(0, half) };
 }
 
-/** The smallest definition and plan that fail in the same way. */
+/**
+ * The smallest definition and plan that fail in the same way.
+ * @param plays what a scenario comes to. Default: what the simulator says.
+ */
 export async function shrunk(
   scenario: Scenario,
   app: App,
   problems: readonly string[],
+  plays: (scenario: Scenario, app: App) => Promise<Pick<Outcome, "problems">> = simulated,
 ): Promise<Scenario> {
   const kind = kindOf(problems);
   const fails = async (candidate: Scenario, in_: App): Promise<boolean> =>
-    kindOf((await simulated(candidate, in_)).problems) === kind;
+    kindOf((await plays(candidate, in_)).problems) === kind;
   let least = await fewerEntries(scenario, app, fails);
   // A deploy has one of a family of definitions.
   if (least.edit !== undefined) return least;
@@ -54,10 +58,24 @@ export async function shrunkPool(
   problems: readonly string[],
 ): Promise<PoolScenario> {
   const kind = kindOf(problems);
-  let least = scenario;
+  const fails = async (candidate: PoolScenario): Promise<boolean> =>
+    kindOf((await poolSimulated(candidate)).problems) === kind;
+  let least = await fewerConditions(scenario, fails);
   for (let at = scenario.plan.length - 1; at >= 0; at -= 1) {
     const less = { ...least, plan: least.plan.toSpliced(at, 1) };
-    if (kindOf((await poolSimulated(less)).problems) === kind) least = less;
+    if (await fails(less)) least = less;
+  }
+  return least;
+}
+
+async function fewerConditions<Of extends Conditions>(
+  scenario: Of,
+  fails: (candidate: Of) => Promise<boolean>,
+): Promise<Of> {
+  let least = scenario;
+  for (const condition of ["staleLag", "throttle", "fullOfTen"] as const) {
+    const without = { ...least, [condition]: undefined };
+    if (least[condition] !== undefined && (await fails(without))) least = without;
   }
   return least;
 }
@@ -66,11 +84,7 @@ type Fails = (candidate: Scenario, app: App) => Promise<boolean>;
 
 async function fewerEntries(scenario: Scenario, app: App, fails: Fails): Promise<Scenario> {
   let { plan } = scenario;
-  let least = scenario;
-  for (const condition of ["staleLag", "throttle", "fullOfTen"] as const) {
-    const { [condition]: given, ...fresh } = least;
-    if (given !== undefined && (await fails(fresh, app))) least = fresh;
-  }
+  const least = await fewerConditions(scenario, (candidate) => fails(candidate, app));
   for (let at = plan.length - 1; at >= 0; at -= 1) {
     const less: readonly Entry[] = plan.toSpliced(at, 1);
     // Without any it would be held against the interpreter instead.

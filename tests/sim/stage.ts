@@ -4,6 +4,7 @@ import { isEnd, type Workflows } from "../differential/definition.js";
 import type { RunRow, Sent, StepRow } from "../differential/rest.js";
 import type { Job } from "../edits/deployed.js";
 import type { App } from "./app.js";
+import { granted } from "./granted.js";
 import { Idle } from "./idle.js";
 import type { Entry, Scenario } from "./scenario.js";
 import type { Watch } from "./watch.js";
@@ -137,15 +138,10 @@ export class Stage {
     return !plan.every(isDeed) || throttle !== undefined || fullOfTen !== undefined;
   }
 
-  /** Calls a mutation until the deployment, which may still be throttled, does not refuse it. */
+  /** Calls a mutation until it is not refused. */
   async granted(name: string, args: Record<string, unknown>): Promise<unknown> {
-    for (;;)
-      try {
-        return await this.done(this.deployment.mutation(name, args));
-      } catch (error) {
-        if (!/TooManyWrites|TooManyConcurrentRequests/.test(String(error))) throw error;
-        await this.deployment.advance(1_000);
-      }
+    const call = () => this.done(this.deployment.mutation(name, args));
+    return await granted(this.deployment, call);
   }
 
   async call(name: string, args: Record<string, unknown>): Promise<unknown> {
