@@ -9,7 +9,7 @@ const packages = fileURLToPath(new URL("../packages/", import.meta.url));
 const MARKER = /\/\/ guard: ([\w-]+)(?:, else (.+))?$/gm;
 const SOURCES = /packages\/work(flow|pool)\/src\/.*\.ts$/;
 /** What a read is wrapped in that is to leave no trace. */
-const UNREAD = `(globalThis[Symbol.for("stepwise.unread")] ?? ((run) => run()))`;
+export const UNREAD = `(globalThis[Symbol.for("stepwise.unread")] ?? ((run) => run()))`;
 
 /** Names of guards, each with the files that it is marked in. */
 export function markedGuards() {
@@ -28,10 +28,7 @@ export function markedGuards() {
   return found;
 }
 
-/**
- * The rows of the tables of races in the READMEs: each race, and the names of what decides it. A
- * dash stands for what nothing takes out.
- */
+/** The rows of the tables of races in the READMEs: each race, and the names of what decides it. */
 export function tabledRaces() {
   return ["workflow", "workpool"].flatMap((name) => {
     const text = readFileSync(join(packages, name, "src/component/README.md"), "utf8");
@@ -41,7 +38,7 @@ export function tabledRaces() {
       .split("\n")
       .map((row) => {
         const [, race, , names] = row.split(/ *\| */);
-        return { race, names: names.match(/[\w—-]+/g) ?? [] };
+        return { race, names: names.match(/[\w-]+/g) ?? [] };
       });
   });
 }

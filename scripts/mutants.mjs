@@ -1,3 +1,5 @@
+import { UNREAD } from "./guards.mjs";
+
 /**
  * The guards that are marked in the sources, and the race that each decides. One that seeds reach
  * too seldom names the test that catches it.
@@ -1504,14 +1506,6 @@ export const MUTANTS = [
     test: ["packages/workpool/test/on-complete.test.ts", "may lower maxParallelism"],
   },
   {
-    name: "drain-at-zero",
-    says: "a drain goes on though the pool has no slots any more",
-    file: "workpool/src/core/parallelism.ts",
-    find: "} else if (drain?.on === true) await stopDrain(ctx, host, drain);",
-    replace: "} else if (drain === undefined) {}",
-    test: ["packages/workpool/test/steered-busy.test.ts", "so it does while actions wait, with 2"],
-  },
-  {
     name: "bucket-clock-back",
     says: "after the clock went back, a bucket fills only from its old time on",
     file: "workpool/src/core/limits/rate.ts",
@@ -1621,7 +1615,7 @@ export const MUTANTS = [
     file: "workpool/src/core/executors.ts",
     find: "for (const { slot } of kept) if (slot.number >= hi) await leaveSlot(ctx, host, gate, slot);",
     replace: "",
-    test: ["packages/workpool/test/steered-busy.test.ts", "so it does while actions wait, with 2"],
+    test: ["packages/workpool/test/executors.test.ts", "becomes smaller meanwhile"],
   },
   {
     name: "turn-to-oldest",
@@ -1934,5 +1928,53 @@ export const MUTANTS = [
     find: "...(await runsOf(own)),",
     replace: "...(await runsOf({ ...own, storedAs: own.workflow })),",
     test: ["tests/edits/renamed-workflows.test.ts", "is stored under its first name"],
+  },
+  {
+    name: "owner-leaves-slots",
+    says: "an owner stops asking, and looks for no slot that was left to it",
+    file: "workpool/src/core/executors.ts",
+    find: "const mayBeFree = !asks && (ends || owner.asks || left.length > 0);",
+    replace: "const mayBeFree = false as boolean;",
+    test: ["packages/workpool/test/executors.test.ts", "has asked in vain leaves"],
+  },
+  {
+    name: "any-report-owns",
+    says: "an executor that was followed by another takes works too",
+    file: "workpool/src/core/executors.ts",
+    find: "const isOwner = me !== null && owner?.job === me;",
+    replace: "const isOwner = me !== null && owner?.job !== undefined;",
+    test: ["packages/workpool/test/executors.test.ts", "begins no third"],
+  },
+  {
+    name: "line-is-left",
+    says: "a work joins a line that the last end before it has just ended",
+    file: "workpool/src/core/limits/admission.ts",
+    find: "(await findLine(ctx, line)) !== null",
+    replace: `(await ${UNREAD}(() => findLine(ctx, line))) !== null`,
+    test: ["tests/sim/pool-joins.test.ts", "as the last one before it ends"],
+  },
+  {
+    name: "late-end-opens",
+    says: "an end that has waited opens the gate, though it cannot see who has joined meanwhile",
+    file: "workpool/src/core/hand-over.ts",
+    find: "if (wasJustOpen(gate) || Date.now() > calledAt + LATE_BEGIN_MS) return false;",
+    replace: "if (wasJustOpen(gate)) return false; void calledAt;",
+    test: ["packages/workpool/test/mutation-bursts.test.ts", "1,000: each loses once"],
+  },
+  {
+    name: "report-given-up",
+    says: "an action gives up its report if the deployment refuses it for 9 minutes",
+    file: "workpool/src/core/report.ts",
+    find: "if (Date.now() + pauseMs > since + REPEATS_MS) return void (await later());",
+    replace: "if (Date.now() + pauseMs > since + REPEATS_MS) return void later;",
+    test: ["packages/workpool/test/throttled.test.ts", "at the end of the action's time"],
+  },
+  {
+    name: "item-parsed-by-input",
+    says: "an item that begins after a deploy is parsed by its workflow's schema",
+    file: "workflow/src/component/lib.ts",
+    find: "if (run.within !== undefined) return null;",
+    replace: "",
+    test: ["tests/edits/begins.test.ts", "an item that waits for its turn"],
   },
 ];

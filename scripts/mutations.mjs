@@ -33,7 +33,7 @@ const problems = [
     .map(({ race }) => `the race "${race}" names nothing that decides it`),
   ...races
     .flatMap(({ names }) => names)
-    .filter((name) => name !== "—" && !isTried(name))
+    .filter((name) => !isTried(name))
     .map((name) => `${name} decides a race, and is not listed`),
   ...GUARDS.filter(({ guard }) => !isNamed(guard)).map(
     ({ guard }) => `the guard ${guard} is listed, and no race names it`,

@@ -258,6 +258,27 @@ test("[S17] [S136] a child that waits for its turn is parsed when it begins, and
   });
 });
 
+test("[S163] an item that waits for its turn is what it was made: no schema of the workflow parses it", async () => {
+  const items = (input: string) =>
+    flow(
+      input,
+      `.each("all", { of: ({ input }) => input.urls, concurrency: 1,
+         body: (b) => b.step("act", { action: (_ctx, { each }) => each.item }).sleep("rest", "1h") })`,
+    );
+  const { deployment, deploy } = await deployed(
+    app(items(`z.object({ urls: z.array(z.string()) })`)),
+    app(items(`z.object({ urls: z.array(z.string()), tenant: z.string().default("acme") })`)),
+  );
+  const id = await start(deployment, { input: { urls: ["a", "b"] } });
+  await deployment.drive(async () => {
+    const steps = await deployment.rows("steps");
+    return steps.some(({ stage, state }) => stage === "all.rest" && state === "waiting");
+  });
+  deploy();
+  await deployment.drive();
+  expect(await deployment.see(id)).toMatchObject({ state: "completed", output: ["a", "b"] });
+});
+
 describe("an event that was kept", () => {
   const nodes = (schema: string, more = "") =>
     `.sleep("nap", "1h").event("told", { schema: ${schema} })${more}`;

@@ -193,19 +193,22 @@ describe("when works wait", () => {
   });
 
   test(
-    "a pool that becomes smaller meanwhile, and larger again, reports together as before",
+    "a pool that becomes smaller meanwhile, and larger again, reports together as before, and keeps no slot",
     { tags: ["large"] },
     async () => {
-      const { deployment, enqueue, events, atRest } = await deployed(20);
+      const { deployment, enqueue, events, rows, atRest } = await deployed(20);
+      let slots = 20;
       deployment.at(0, () => enqueue(0, 200, 500));
       const failures: string[] = [];
       deployment.onHappening((event) => {
         if (event.what === "failed") failures.push(`${event.path.name}: ${event.error}`);
       });
       deployment.at(2_000, () => deployment.mutation("calls:limit", { maxParallelism: 3 }));
+      deployment.at(5_000, () => void (slots = rows("slots").length));
       deployment.at(6_000, () => deployment.mutation("calls:limit", { maxParallelism: 40 }));
       await deployment.drive();
       expect(failures).toEqual([]);
+      expect(slots).toBe(3);
       expect(once(events("end"))).toBe(200);
       expect(events("ended")).toHaveLength(200);
       atRest();
@@ -282,6 +285,31 @@ describe("when works wait", () => {
     expect(reports).toBeLessThan(60);
     atRest();
   });
+
+  test("one that has asked in vain leaves its free slots to whoever comes: none waits beside them", async () => {
+    const { deployment, enqueue, events, atRest } = await deployed(4);
+    deployment.at(0, () => enqueue(0, 4, 500));
+    deployment.at(100, () => enqueue(4, 1, 60_000));
+    deployment.at(5_000, () => enqueue(5, 1, 10));
+    await deployment.advance(6_000);
+    expect(events("ended")).toHaveLength(5);
+    await deployment.drive();
+    atRest();
+  });
+
+  test(
+    "one that has begun another in its place takes no more, and begins no third",
+    { tags: ["large"] },
+    async () => {
+      const { deployment, enqueue, events, times, atRest } = await deployed(6);
+      // Their ends are apart, so that the last ones of an executor are reported one by one.
+      for (let i = 0; i < 12; i++) deployment.at(i, () => enqueue(50 * i, 50, 150 + 17 * i));
+      await deployment.drive();
+      expect(events("ended")).toHaveLength(600);
+      expect(times("executor:execute")).toBe(4);
+      atRest();
+    },
+  );
 
   test("an executor whose asking fails for good asks ever less often, and gives up", async () => {
     let failed = 0;
