@@ -39,7 +39,7 @@ export async function endRace(ctx: MutationCtx, race: Step, winner: Run): Promis
 
 /** The run goes on after a race that was won, once all other cases have ended. */
 export async function goOnAfterLosers(ctx: MutationCtx, race: Step): Promise<void> {
-  if (race.won === undefined || race.state !== "waiting" || race.event !== undefined) return;
+  if (race.won === undefined || race.state !== "waiting") return;
   if (await hasChildIn(ctx, race._id, UNENDED)) return;
   await scheduleEntry(ctx, race, { event: { kind: "settled" } });
 }
