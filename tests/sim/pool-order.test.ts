@@ -52,3 +52,16 @@ test("a work that joins again as it leaves waits once, and no longer than that",
   pass("a", 40);
   expect(problems).toEqual([]);
 });
+
+/** Found by seed 300000783 of S16. */
+test("a key had its turn where a limit of its work was reached, and waits from then on", () => {
+  const { problems, commit, join, leave, pass } = watched();
+  commit(join("v", "z"));
+  commit(join("w", "z"));
+  pass("a", 6);
+  commit(leave("v", "z"), { ...join("v", "z"), name: "limited" });
+  pass("a", 6);
+  expect(problems).toEqual([]);
+  pass("a", 40);
+  expect(problems.join()).toMatch(/as the key "z" waits without a slot/);
+});

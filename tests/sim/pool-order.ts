@@ -87,7 +87,8 @@ export class PoolOrder {
     const queued = new Set(joined.waiting.map(({ work }) => work));
     for (const work of left.limited)
       this.#leaveLine(by, work, started.has(work) || queued.has(work));
-    for (const work of left.waiting) this.#leaveQueue(work, started.has(work));
+    const keptBack = new Set(joined.limited.map(({ work }) => work));
+    for (const work of left.waiting) this.#leaveQueue(work, started.has(work), keptBack.has(work));
     // One that has left may have joined again.
     for (const table of ["limited", "waiting"] as const)
       for (const row of joined[table]) this.#join(table, row);
@@ -122,11 +123,14 @@ export class PoolOrder {
     return Math.min(MOST_BEFORE, ...most.map((each) => each - 1));
   }
 
-  #leaveQueue(work: string, starts: boolean): void {
+  /** @param isKeptBack its key had its turn, and a limit was reached. */
+  #leaveQueue(work: string, starts: boolean, isKeptBack: boolean): void {
     const own = this.#queued.get(work);
     this.#queued.delete(work);
     if (own === undefined) return;
-    this.#keyOf(own.place).waiting -= 1;
+    const key = this.#keyOf(own.place);
+    key.waiting -= 1;
+    if (isKeptBack) Object.assign(key, { since: this.#shown.commit, others: 0 });
     for (const [key, each] of this.#keys)
       if (starts && key !== own.place && each.since <= this.#shown.upTo) each.others += 1;
   }
