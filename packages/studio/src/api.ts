@@ -62,7 +62,10 @@ const vRead = v.union(
   v.object({ name: v.literal("place"), args: v.object({ runId }) }),
   v.object({ name: v.literal("run"), args: v.object({ runId }) }),
   v.object({ name: v.literal("input"), args: v.object({ runId }) }),
-  v.object({ name: v.literal("steps"), args: v.object({ runId, cursor }) }),
+  v.object({
+    name: v.literal("steps"),
+    args: v.object({ runId, cursor, withoutResults: v.optional(v.boolean()) }),
+  }),
   v.object({ name: v.literal("pool"), args: v.object({}) }),
   v.object({ name: v.literal("poolUse"), args: v.object({}) }),
   v.object({ name: v.literal("limits"), args: v.object({}) }),

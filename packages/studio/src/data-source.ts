@@ -110,8 +110,12 @@ export interface Reads {
   run(args: { readonly runId: string }): ShownRun | null;
   /** What a run was started with. */
   input(args: { readonly runId: string }): Value;
-  /** The timeline of a run with its results, in pages. */
-  steps(args: { readonly runId: string; readonly cursor: string | null }): Page<TimelineEntry>;
+  /** The timeline of a run in pages, with its results unless these are left out. */
+  steps(args: {
+    readonly runId: string;
+    readonly cursor: string | null;
+    readonly withoutResults?: boolean;
+  }): Page<TimelineEntry>;
   /** How busy the app's pool is. */
   pool(args: Record<string, never>): FunctionReturnType<ComponentApi["views"]["pool"]>;
   /** Which steps hold its slots, and of which workflows and keys those that wait are. */

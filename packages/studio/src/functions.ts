@@ -91,9 +91,11 @@ export function readFunctions(component: ComponentApi, workflows: Workflows): Re
     pool: async (ctx) => await ctx.runQuery(component.views.pool, {}),
     poolUse: async (ctx) => await ctx.runQuery(component.listing.poolUse, {}),
     limits: async (ctx) => await manager.limits.list(ctx),
-    steps: async (ctx, { runId, cursor }) => {
+    steps: async (ctx, { runId, cursor, withoutResults = false }) => {
       const workflow = await workflowOf(ctx, component, workflows, runId);
-      return await manager.steps(ctx, workflow, runId, { numItems: STEPS, cursor });
+      const found = await manager.steps(ctx, workflow, runId, { numItems: STEPS, cursor });
+      if (!withoutResults) return found;
+      return { ...found, page: found.page.map(({ output: _output, ...entry }) => entry) };
     },
   };
 }

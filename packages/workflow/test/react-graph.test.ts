@@ -1,7 +1,7 @@
 import { createElement } from "react";
 import { renderToStaticMarkup } from "react-dom/server";
 import { expect, test } from "vitest";
-import { WorkflowGraph } from "../src/react/index.js";
+import { type LiveRun, type Step, WorkflowGraph } from "../src/react/index.js";
 import { layoutOf, type Point } from "../src/react/layout.js";
 
 const node = (name: string, shape = "run") => ({
@@ -93,4 +93,86 @@ test("inside a frame, a node has its short name, and its whole one for whoever p
   const texts = [...html.matchAll(/<text y="[^"]*">([^<]*)<\/text>/g)].map(([, text]) => text);
   expect(texts).toEqual(expect.arrayContaining(["weigh", "frame", "cut"]));
   expect(texts.join()).not.toContain(".weigh");
+});
+
+/** What the graph says of each node, in words and by its colour. */
+function saidOf(steps: Step[], more: object = {}): Record<string, string> {
+  const html = renderToStaticMarkup(createElement(WorkflowGraph, { graph, steps, ...more }));
+  const said = html.matchAll(/data-tone="(\w+)"[^>]*><title>([^<]*?)(?:: ([^<]*))?<\/title>/g);
+  return Object.fromEntries(
+    [...said].flatMap(([, tone, name = "", label]) => (label ? [[name, `${label}, ${tone}`]] : [])),
+  );
+}
+const did = (name: string, of: Partial<Step> = {}): Step => ({
+  node: name,
+  kind: "action",
+  state: "completed",
+  errors: [],
+  ...of,
+});
+const clip = "both.clip.cut";
+const still = "both.still image.frame";
+
+test("[S271] a graph shows what happened in branches, items and cases, which are runs of their own", () => {
+  const both = did("both", { id: "s1", kind: "children", state: "waiting" });
+  const saidWith = (...runs: Step[][]) => {
+    const counts = { total: runs.length, done: 0, failed: 0, canceled: 0, running: 1 };
+    const inside = ({ id }: Step) => (id === "s1" ? runs : undefined);
+    return saidOf([{ ...both, children: counts }], { inside });
+  };
+  const sleeping = did(still, { kind: "sleep", state: "waiting" });
+  expect(saidWith([did(clip)], [sleeping])).toEqual({
+    both: "waiting, waiting",
+    [clip]: "completed, good",
+    [still]: "sleeping, waiting",
+  });
+  // Many are counted: the colour is that of the one to look at first.
+  const queued = did(clip, { state: "pending", queuedAt: 0 });
+  const failed = did(clip, { state: "failed" });
+  const many = [[did(clip)], [queued], [failed], [did(clip)], [did(clip, { state: "running" })]];
+  expect(saidWith(...many, [queued])[clip]).toBe("1 failed, 1 running, 2 queued, 2 completed, bad");
+  // A status tells no ids.
+  const { id: _id, ...known } = both;
+  const active = [{ ...known, since: 0, children: { total: 1, done: 1 } }];
+  const run = { workflow: "order", state: "running", active } as unknown as LiveRun;
+  const inside = ({ id }: Step) => (id === "s1" ? [[did(clip)]] : undefined);
+  expect(saidOf([both], { run, inside })[clip]).toBe("completed, good");
+  expect(saidWith([], [])).toEqual({ both: "waiting, waiting" });
+  // What is undone in one of them says nothing of the others.
+  const undo = did(`${clip}.compensate`, { state: "failed" });
+  const undone = [did(clip), did(`${clip}.compensate`)];
+  expect(saidWith([did(clip), undo], undone)[clip]).toBe("1 not undone, 1 undone, bad");
+});
+
+test("[S271] without their steps, a graph says of nodes in branches how many of these have ended", () => {
+  const children = { total: 34, done: 12, failed: 2, canceled: 0, running: 20 };
+  const both = did("both", { kind: "children", state: "waiting", children });
+  const text = "in both: 12 of 34 done, 2 failed, 20 in progress, idle";
+  expect(saidOf([both])).toEqual({ both: "waiting, waiting", [clip]: text, [still]: text });
+  const active = [{ ...both, since: 0 }];
+  const run = { workflow: "order", state: "running", active } as unknown as LiveRun;
+  expect(saidOf([], { run })[clip]).toBe(text);
+  // An iteration that has come later has other children.
+  const loop = "mode.careful.parts";
+  const first: Partial<Step> = { kind: "children", children, iterations: [1] };
+  const second = { ...first, iterations: [2], children: { ...children, done: 14, running: 18 } };
+  expect(saidOf([did(loop, first), did(loop, second)])[`${loop}.pack`]).toBe(
+    "in mode › careful › parts: 14 of 34 done, 2 failed, 18 in progress, idle",
+  );
+  const none = { ...children, total: 0, done: 0, failed: 0, running: 0 };
+  expect(saidOf([{ ...both, state: "completed", children: none }])).toEqual({
+    both: "completed, good",
+  });
+  expect(saidOf([did("start")])).toEqual({ start: "completed, good" });
+});
+
+test("[S271] the graph of a branch's run says of nodes around it that they are not in this run", () => {
+  const run = { workflow: "order", within: "both.clip", state: "running", active: [] };
+  const said = saidOf([did(clip)], { run });
+  expect(said[clip]).toBe("completed, good");
+  for (const other of ["start", "both", still, "end"])
+    expect(said[other]).toBe("not in this run, idle");
+  // The name may be one that it had before.
+  const renamed = { ...run, within: "both.film" };
+  expect(saidOf([did(clip)], { run: renamed })).toEqual({ [clip]: "completed, good" });
 });

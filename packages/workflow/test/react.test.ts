@@ -240,6 +240,30 @@ test("a run and a loop are shown as what waits in them, not as running", () => {
   expect(remind).toMatch(/stepwise-result">.*<\/span> waiting /);
 });
 
+test("[S270] a run that only waits for its children is shown by what they do, as a list shows it", () => {
+  const parts = { node: "parts", kind: "children", state: "waiting", since: 0, errors: [] };
+  const headOf = (of: object, more: object = {}) => {
+    const shown = { ...run, state: "running", endedAt: undefined, active: [parts], ...of };
+    const props = { run: shown as unknown as LiveRun, steps: [], ...more };
+    const html = renderToStaticMarkup(createElement(RunTimeline, props));
+    return /role="status">.*?<\/span> ([^<]*)</.exec(html)?.[1];
+  };
+  const at = { path: "parts/0/nap", doing: "sleeping", since: 0 };
+  expect(headOf({}, { at })).toBe("sleeping");
+  expect(headOf({ active: [{ ...parts, paused: true }] }, { at })).toBe("sleeping, paused");
+  // Nobody has said what they do: they may work or wait.
+  expect(headOf({})).toBe("waiting for its children");
+  expect(headOf({}, { at: null })).toBe("waiting for its children");
+  const loop = { ...parts, node: "turns", kind: "loop", state: "running" };
+  expect(headOf({ active: [loop, { ...parts, node: "turns.parts" }] })).toBe(
+    "waiting for its children",
+  );
+  expect(headOf({ active: [] })).toBe("running");
+  // It may have been read before the run has ended, or is being undone.
+  expect(headOf({ state: "completed" }, { at })).toBe("completed");
+  expect(headOf({ state: "compensating" }, { at })).toBe("being undone");
+});
+
 test("[S243] a paused run says so beside its state, unless only a part of it is paused", () => {
   const open = { since: 0, errors: [] };
   const ask = { ...open, node: "ask", kind: "event", state: "waiting", doing: "waitingForEvent" };

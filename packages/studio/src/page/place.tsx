@@ -3,8 +3,9 @@ import { useEffect } from "react";
 import type { ReadResult } from "../data-source.js";
 import { useWatched } from "./studio.js";
 
-export const goesOn = ({ state }: ListedRun): boolean =>
-  state === "running" || state === "compensating";
+/** Says whether a run may be somewhere: one that has not begun may wait for its turn. */
+export const goesOn = ({ state }: Pick<ListedRun, "state">): boolean =>
+  state === "pending" || state === "running" || state === "compensating";
 
 /** Watches where a run is while its row is shown. */
 export function PlaceOf(props: { runId: string; onPlace: (place?: ReadResult<"place">) => void }) {

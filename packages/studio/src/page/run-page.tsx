@@ -1,11 +1,12 @@
 import type { ListedRun, TimelineEntry } from "@stepwise/workflow";
 import { RunTimeline, type Step, WorkflowGraph } from "@stepwise/workflow/react";
 import { useEffect, useState } from "react";
-import { RUNS, type ShownRun } from "../data-source.js";
-import { ChildrenOf } from "./children.js";
+import { type ReadResult, RUNS, type ShownRun } from "../data-source.js";
+import { type Children, ChildrenOf } from "./children.js";
 import { ErrorBoundary } from "./error-boundary.js";
 import { nodeName, partName } from "./names.js";
 import { Copy, cut, Json, Problem, Tags, Time } from "./parts.js";
+import { goesOn, PlaceOf } from "./place.js";
 import { Steering } from "./steering.js";
 import { useStudio, useTitle, useWatched } from "./studio.js";
 
@@ -15,7 +16,8 @@ export function RunPage({ runId }: { runId: string }) {
   const run = useWatched("run", { runId });
   const [cursors, setCursors] = useState<readonly (string | null)[]>([null]);
   const [pages, setPages] = useState<readonly TimelineEntry[][]>([]);
-  const [children, setChildren] = useState<Readonly<Record<string, readonly ListedRun[]>>>({});
+  const [children, setChildren] = useState<Readonly<Record<string, Children>>>({});
+  const [place, setPlace] = useState<ReadResult<"place">>();
   const [opened, setOpened] = useState<ReadonlySet<string>>(new Set());
   const status = run.value;
   useTitle(status ? [partName(status), status.key].filter(Boolean).join(" ") : `Run ${runId}`);
@@ -57,18 +59,21 @@ export function RunPage({ runId }: { runId: string }) {
       </div>
       <Facts status={status} />
       <Afterwards status={status} />
+      {goesOn(status) && <PlaceOf runId={runId} onPlace={setPlace} />}
       {[...opened].map((id) => (
         <ChildrenOf
           key={id}
           id={id}
-          onPage={(page) => setChildren((before) => ({ ...before, [id]: page }))}
+          withSteps={plan !== undefined}
+          onFound={(found) => setChildren((before) => ({ ...before, [id]: found }))}
         />
       ))}
       <ErrorBoundary what="The timeline" instead={why}>
         <RunTimeline
           run={status}
           steps={steps}
-          childRunsOf={({ id }) => (id === undefined ? undefined : (children[id] ?? []))}
+          at={place}
+          childRunsOf={({ id }) => (id === undefined ? undefined : (children[id]?.runs ?? []))}
           onToggle={toggle}
           hrefOf={(child) => `#/runs/${child.runId}`}
         >
@@ -125,7 +130,13 @@ export function RunPage({ runId }: { runId: string }) {
           <section>
             <h2>Plan</h2>
             <ErrorBoundary what="The graph">
-              <WorkflowGraph graph={about.plans} workflow={plan.name} run={status} steps={steps} />
+              <WorkflowGraph
+                graph={about.plans}
+                workflow={plan.name}
+                run={status}
+                steps={steps}
+                inside={({ id = "" }) => (opened.has(id) ? children[id]?.steps : undefined)}
+              />
             </ErrorBoundary>
           </section>
         )}

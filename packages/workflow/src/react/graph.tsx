@@ -1,7 +1,8 @@
 import { useId, useMemo, type CSSProperties, type ReactNode } from "react";
+import { badgesOfNodes, type StepsInside } from "./graph-badges.js";
 import { layoutOf, type Layout, type PlanGraph, type Point } from "./layout.js";
 import { shapeOf } from "./shapes.js";
-import { badgeOf, badgesOfNodes, type Step } from "./states.js";
+import { badgeOf, type Step } from "./states.js";
 import { STYLES } from "./styles.js";
 import type { LiveRun } from "./use-run.js";
 import { Zoomable } from "./zoomable.js";
@@ -15,6 +16,11 @@ export interface WorkflowGraphProps {
   run?: LiveRun;
   /** The pages of `workflow.steps`: the nodes that the run has passed are coloured too. */
   steps?: readonly Step[];
+  /**
+   * The steps of the runs that a node has started for its branches, items or cases, a list for each
+   * of all these runs. Default: what is inside such a node is shown by how many have ended.
+   */
+  inside?: StepsInside;
   /** The name of the graph for screen readers. Default: it names the workflow. */
   label?: string;
 }
@@ -25,15 +31,12 @@ export function WorkflowGraph({
   workflow,
   run,
   steps = [],
+  inside,
   label,
 }: WorkflowGraphProps): ReactNode {
   const layout = useMemo(() => layoutOf(graph, workflow), [graph, workflow]);
   const names = layout.nodes.map(({ node }) => node.name);
-  const badges = badgesOfNodes(
-    names,
-    steps,
-    run !== undefined && "active" in run ? run.active : [],
-  );
+  const badges = badgesOfNodes(names, run, steps, inside);
   return (
     <figure className="stepwise stepwise-graph">
       <style>{STYLES}</style>

@@ -1,6 +1,6 @@
 import type { ListedRun } from "../client/listing.js";
-import type { ActiveNode, Doing } from "../client/status.js";
-import { isAction, isHolding, isTimed, takesEvents } from "../component/core/kinds.js";
+import type { ActiveNode, ChildCounts, Doing } from "../client/status.js";
+import { isAction, isHolding, isParent, isTimed, takesEvents } from "../component/core/kinds.js";
 import type { TimelineEntry } from "../client/timeline.js";
 import type { LiveRun } from "./use-run.js";
 
@@ -19,6 +19,8 @@ export interface Badge {
   readonly tone: Tone;
   readonly sign: string;
   readonly label: string;
+  /** Its label without details, to count those that are alike. Default: the label. */
+  readonly short?: string;
 }
 
 const BADGES: Readonly<Record<State, Badge>> = {
@@ -45,16 +47,22 @@ const BADGES: Readonly<Record<State, Badge>> = {
 const IDLE: Badge = { tone: "idle", sign: "", label: "not reached" };
 const UNDONE: Badge = { tone: "stopped", sign: "↩", label: "undone" };
 const NOT_UNDONE: Badge = { tone: "bad", sign: "✕", label: "not undone" };
-const QUEUED: Badge = { ...BADGES.queued, label: "queued, waiting for a slot" };
+const QUEUED = detailed(BADGES.queued, "queued, waiting for a slot");
+/** What children do is known only if somebody has looked. */
+const FOR_CHILDREN: Badge = { ...BADGES.waiting, label: "waiting for its children" };
 /** A wait whose event did not come: the run goes on without it. */
 const TIMED_OUT: Badge = { tone: "waiting", sign: "◷", label: "timed out" };
-const UNDO = ".compensate";
+export const UNDO = ".compensate";
 /** `status` counts no more that come before a step. */
 const MOST_COUNTED = 200;
 
 /** Returns how a state is shown; without one, as a node that no run has reached. */
 export function badgeOf(state: State | undefined): Badge {
   return state === undefined ? IDLE : BADGES[state];
+}
+
+function detailed({ label: short, ...badge }: Badge, label: string): Badge {
+  return { ...badge, label, short };
 }
 
 /** Returns how a run is shown beside others: by what it does, if that is known. */
@@ -65,6 +73,30 @@ export function badgeOfRun({
 }: Pick<ListedRun, "state"> & Partial<Pick<ListedRun, "at" | "paused">>): Badge {
   const badge = badgeOf(at === undefined || state === "compensating" ? state : at.doing);
   return paused === true ? { ...badge, label: `${badge.label}, paused` } : badge;
+}
+
+/** Returns how the run that a page is about is shown. @param at where it is, as `list` tells it */
+export function badgeOfLive(run: LiveRun, at?: ListedRun["at"] | null): Badge {
+  if (!("active" in run)) return badgeOf(run.state);
+  // A node that only holds others does nothing itself.
+  const own = run.active.find(({ doing }) => doing)?.doing;
+  const waits = own === "waitingForTurn" || own === "collecting";
+  if (run.state !== "running" && !waits) return badgeOf(run.state);
+  const doing = at?.doing ?? own;
+  if (doing !== undefined) return badgeOf(doing);
+  return run.active.some(isParent) ? FOR_CHILDREN : badgeOf(run.state);
+}
+
+/** Writes how many children have ended, and how. */
+export function countsText(counts: ChildCounts): string {
+  const { total, done, failed, canceled, running, isEstimate } = counts;
+  const text = [
+    `${done} of ${total} done`,
+    failed > 0 && `${failed} failed`,
+    canceled > 0 && `${canceled} canceled`,
+    running > 0 && `${running} in progress`,
+  ];
+  return `${isEstimate === true ? "about " : ""}${text.filter(Boolean).join(", ")}`;
 }
 
 /** Writes a limit such as `tenant acme (3 of 3 running), 41st`, or `…, 2nd of acme`. */
@@ -130,21 +162,18 @@ export function badgeOfStep(step: Step, steps: readonly Step[]): Badge {
   if (isTimedOut === true) return TIMED_OUT;
   const late = step.errors.at(-1)?.waitedFor;
   if (state === "timedOut" && late !== undefined)
-    return { ...BADGES.timedOut, label: `waited too long ${late}` };
+    return detailed(BADGES.timedOut, `waited too long ${late}`);
   if (state === "pending" && waitsFor !== undefined)
-    return { ...QUEUED, label: `queued, waiting for ${limitShown(waitsFor)}` };
+    return detailed(BADGES.queued, `queued, waiting for ${limitShown(waitsFor)}`);
   if (state === "pending" && queuedAt !== undefined) return QUEUED;
   const inside = isHolding({ kind }) && GOES_ON.has(state) ? goingOnIn(step, steps) : undefined;
   if (inside !== undefined) return badgeOfStep(inside, steps);
   // An event's row says which one it waits for.
   if (state !== "waiting" || takesEvents({ kind })) return badgeOf(state);
-  if (kind === "collect") return { ...BADGES.collecting, label: latestShown(step) };
+  if (kind === "collect") return detailed(BADGES.collecting, latestShown(step));
   if (kind === "turn") return BADGES.waitingForTurn;
   if (step.holds !== undefined && step.dueAt !== undefined)
-    return {
-      ...BADGES.retrying,
-      label: `held until ${timeShown(step.dueAt)}, as ${step.holds} is`,
-    };
+    return detailed(BADGES.retrying, `held until ${timeShown(step.dueAt)}, as ${step.holds} is`);
   return isAction({ kind })
     ? BADGES.retrying
     : isTimed({ kind })
@@ -152,7 +181,7 @@ export function badgeOfStep(step: Step, steps: readonly Step[]): Badge {
       : badgeOf(state);
 }
 
-const GOES_ON: ReadonlySet<string> = new Set(["pending", "running", "waiting"]);
+export const GOES_ON: ReadonlySet<string> = new Set(["pending", "running", "waiting"]);
 
 /** The step inside a branch or a loop that goes on now: what it does is what they do. */
 const goingOnIn = ({ node, iterations = [] }: Step, steps: readonly Step[]): Step | undefined =>
@@ -162,33 +191,3 @@ const goingOnIn = ({ node, iterations = [] }: Step, steps: readonly Step[]): Ste
       other.node.startsWith(`${node}.`) &&
       iterations.every((each, depth) => other.iterations?.[depth] === each),
   );
-
-const PARTS = [".output", ".finalize", UNDO];
-
-/** The node that a stage belongs to: `charge` of `charge.compensate`. */
-function nodeOf(stage: string, nodes: ReadonlySet<string>): string | undefined {
-  if (nodes.has(stage)) return stage;
-  const part = PARTS.find((each) => stage.endsWith(each));
-  const node = part === undefined ? undefined : stage.slice(0, -part.length);
-  return node !== undefined && nodes.has(node) ? node : undefined;
-}
-
-/** Returns how each node is shown: as what goes on at it, else as what was last done at it. */
-export function badgesOfNodes(
-  names: readonly string[],
-  steps: readonly Step[],
-  active: readonly ActiveNode[],
-): Map<string, Badge> {
-  const nodes = new Set(names);
-  const shown = new Map<string, Step>();
-  const current = active.map(({ paused, ...each }) => ({ ...each, isPaused: paused }));
-  const all = withStalled([...steps, ...current], active);
-  for (const step of all) {
-    const node = nodeOf(step.node, nodes);
-    if (node === undefined) continue;
-    const before = shown.get(node);
-    if (before !== undefined && GOES_ON.has(before.state) && !GOES_ON.has(step.state)) continue;
-    shown.set(node, step);
-  }
-  return new Map([...shown].map(([node, step]) => [node, badgeOfStep(step, all)]));
-}

@@ -3,7 +3,15 @@ import type { ListedRun } from "../client/listing.js";
 import type { ChildCounts } from "../client/status.js";
 import { isHolding } from "../component/core/kinds.js";
 import { namesInPath } from "../rules.js";
-import { badgeOf, badgeOfRun, badgeOfStep, withStalled, type Badge, type Step } from "./states.js";
+import {
+  badgeOfLive,
+  badgeOfRun,
+  badgeOfStep,
+  countsText,
+  withStalled,
+  type Badge,
+  type Step,
+} from "./states.js";
 import { STYLES } from "./styles.js";
 import { durationText, spansOf, timeScale, useNow, type Span, type TimeScale } from "./time.js";
 import type { LiveRun } from "./use-run.js";
@@ -19,6 +27,11 @@ export interface RunTimelineProps {
   run: LiveRun;
   /** The pages of `workflow.steps`, together. */
   steps: readonly Step[];
+  /**
+   * Where the run is, as `workflow.list` tells it with `places`. Without it, a run that waits for
+   * its children does not say what they do.
+   */
+  at?: ListedRun["at"] | null;
   /** The children of a step, to be listed below it. Default: they are only counted. */
   childRunsOf?: (step: Step) => readonly ChildRun[] | undefined;
   /**
@@ -41,6 +54,7 @@ export interface RunTimelineProps {
 export function RunTimeline({
   run,
   steps,
+  at,
   childRunsOf,
   onToggle,
   hrefOf,
@@ -63,12 +77,7 @@ export function RunTimeline({
     below.flatMap((child) => spansOf(child, now)),
   );
   const scale = timeScale([...rows.flatMap(({ spans }) => spans), ...ofChildren]);
-  // A node that only holds others does nothing itself.
-  const first = known?.active.find(({ doing }) => doing)?.doing;
-  const waits = first === "waitingForTurn" || first === "collecting";
-  const isShown = known?.state === "running" || waits;
-  const doing = isShown ? first : undefined;
-  const { sign, label: state, tone } = badgeOf(doing ?? run.state);
+  const { sign, label: state, tone } = badgeOfLive(run, at);
   // A part of it may be paused alone. What holds others is not paused itself.
   const open = known?.active.filter((each) => !isHolding(each)) ?? [];
   const isPaused = open.length > 0 && open.every(({ paused }) => paused);
@@ -248,13 +257,7 @@ function Bars({ spans, scale }: Pick<RowProps, "spans" | "scale">) {
 }
 
 function Counts({ counts }: { counts: ChildCounts }) {
-  const { total, done, failed, canceled, running, isEstimate } = counts;
-  const text = [
-    `${done} of ${total} done`,
-    failed > 0 && `${failed} failed`,
-    canceled > 0 && `${canceled} canceled`,
-    running > 0 && `${running} in progress`,
-  ];
+  const { total, done, failed, canceled } = counts;
   const parts = { good: done, bad: failed, stopped: canceled };
   return (
     <span className="stepwise-counts">
@@ -273,8 +276,7 @@ function Counts({ counts }: { counts: ChildCounts }) {
           />
         ))}
       </span>
-      {isEstimate === true ? "about " : ""}
-      {text.filter(Boolean).join(", ")}
+      {countsText(counts)}
     </span>
   );
 }
