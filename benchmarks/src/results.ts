@@ -80,7 +80,6 @@ Both engines run on convex-test with the limits of a real deployment. \`@stepwis
 - _Wait_ is the virtual time that passes in the engine itself, per step. Functions take no time unless they wait for a timer. Actions that take
   time show what it costs to look for ended works at intervals.
 
-These counts leave out what convex-test does not have: latency, processor time, memory, write conflicts and their repetitions, cold starts,
-queries that subscriptions run again, and the scheduler's own rows. They also leave out failed and lost steps.
+These counts leave out what convex-test does not have. That is latency, processor time, memory, write conflicts and their repetitions, and cold starts. It is also queries that subscriptions run again, and the scheduler's own rows. Failed and lost steps are left out, too.
 `;
 }

@@ -157,11 +157,11 @@ ${names.map((name) => row(answers, name, seeds)).join("\n")}
 - _Documents_, _KB_: what is read per step or work, also by attempts that lost.
 - _$_: what a million of them cost, at $${CALLS_DOLLARS} a million calls and $${GB_DOLLARS} a GB read. The time of actions is not in it.
 
-With a pool of 50, chains cannot reach 225 steps a second here: a slot is busy for 241 to 261 ms per action of 200 ms, so the limit is about 190 to 207.
+With a pool of 50, chains cannot reach 225 steps a second here. A slot is busy for 241 to 261 ms per action of 200 ms, so the limit is about 190 to 207.
 
-A deployment of class S16 is taken to have 8 places. There, two executors run 56 steps at once, and take two of them. If a self-hosted one has more, Stepwise does not know: with 32 places it made 230 to 232 steps a second in functions of their own, for 4.0 calls each.
+A deployment of class S16 is taken to have 8 places. There, two executors run 56 steps at once, and take two of them. If a self-hosted one has more, Stepwise does not know. With 32 places it made 230 to 232 steps a second in functions of their own, for 4.0 calls each.
 
-Batches of 1,000 come 5 times a second where there are 50,000 works or more. At 10 a second for longer, Stepwise is refused 2% of them, and the peer none: with the entries of indexes, Stepwise writes 830 bytes for a work, and S256 takes 8 MiB a second.
+Batches of 1,000 come 5 times a second where there are 50,000 works or more. At 10 a second for longer, Stepwise is refused 2% of them, and the peer none. With the entries of indexes, Stepwise writes 830 bytes for a work, and S256 takes 8 MiB a second.
 
 ## With limits
 
@@ -173,7 +173,7 @@ ${Object.keys(LIMITED)
   .map((name) => limitedRow(answers, name, seeds))
   .join("\n")}
 
-- _Too many_: starts at which more works ran than a limit says, or that a rate does not allow yet, checked at every commit; with \`collect\`, runs beyond the one that there is to be.
+- _Too many_: starts at which more works ran than a limit says, or that a rate does not allow yet. They are checked at every commit. With \`collect\`, it counts runs beyond the one that there is to be.
 - _Idle_: for how long at most a work could have started and did not, while a slot was free.
 - _Wait_: how long 19 of 20 works waited at most: those of the small teams, those of the free key, or else all.
 - _Of ends_: of the documents, those that the end of a work reads, which starts the next one. A work with two attempts ends twice.
