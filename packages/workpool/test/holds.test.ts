@@ -1,8 +1,8 @@
 import { Deployment, S256 } from "@stepwise/testing";
 import { v } from "convex/values";
 import { describe, expect, test, vi } from "vitest";
-import { RetryAfter, retryAfter, Workpool } from "../src/client/index.js";
-import { askedBy } from "../src/core/index.js";
+import { NonRetryableError, RetryAfter, retryAfter, Workpool } from "../src/client/index.js";
+import { askedBy, messageOf } from "../src/core/index.js";
 import { modules as poolModules, schema as poolSchema } from "../src/test.js";
 import { NOTHING_LEFT, TestApp, virtualTime } from "./app.js";
 import { components, internal } from "./convex/_generated/api.js";
@@ -160,6 +160,15 @@ test("[S213] of many at one moment one is written, none is refused, and all go o
 
 test("[S140] the message of a RetryAfter is made well-formed, like others", () => {
   expect(askedBy(new RetryAfter(1_000, "Busy \ud83d"))?.message).toBe("Busy \uFFFD");
+});
+
+test.each([
+  ["an error", new Error("no \ud83d")],
+  ["a cause", new Error("no", { cause: new Error("\ud83d") })],
+  ["an error that is not retried", new NonRetryableError("no \ud83d")],
+  ["a text", "no \ud83d"],
+])("[S140] so is the message of %s, which a work that failed keeps", (_what, thrown) => {
+  expect(messageOf(thrown)).toMatch(/^no:? \uFFFD$/);
 });
 
 test.each<[string, unknown]>([

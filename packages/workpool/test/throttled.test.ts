@@ -159,9 +159,13 @@ describe("a report", () => {
     "ArgumentValidationError: Object is missing the required field `slot`",
   ])("[S132] that cannot be taken is given up at once: %s", async (message) => {
     const later = vi.fn(async () => {});
-    await expect(reportBy([failing("x"), failing(message)], Date.now(), later)).rejects.toThrow(
-      message,
-    );
+    const since = Date.now();
+    const refused = expect(
+      reportBy([failing("x"), failing(message)], since, later),
+    ).rejects.toThrow(message);
+    await vi.runAllTimersAsync();
+    await refused;
+    expect(Date.now()).toBe(since);
     expect(later).not.toHaveBeenCalled();
   });
 });

@@ -110,6 +110,16 @@ describe("the lines", () => {
     ]);
   });
 
+  test("[S148] count children that were canceled apart from those that failed", () => {
+    const state = (index: number) =>
+      index < 6 ? "completed" : index === 6 ? "failed" : "canceled";
+    const children = Array.from({ length: 20 }, (_, index) => child(index, state(index)));
+    const top = run("top", "running", { steps: [sections] });
+    expect(linesOf([tree(top, ...children)], 1600)[0]?.at(-1)).toMatch(
+      / › sections: 6 completed, 1 failed, 13 canceled of 20 children$/,
+    );
+  });
+
   test("tell of the end of the run, and of children that failed", () => {
     const before = tree(run("top", "running"), child(0, "running"));
     const after = tree(run("top", "failed"), child(0, "failed", { steps: [] }));
