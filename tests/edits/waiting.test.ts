@@ -126,6 +126,12 @@ describe("its time is over", () => {
       `.parent("ask", { ${time && `timeout: ${time}, `}children: () => [child(naps, {})] })`,
     "a loop": (time: string) =>
       `.loop("ask", { ${time && `timeout: ${time}, `}initial: () => 0, body: (b) => b.sleep("nap", "10 days"), until: () => true, maxIterations: 1 })`,
+    "a parallel": (time: string) =>
+      `.parallel("ask", { ${time && `timeout: ${time}, `}branches: { one: (b) => b.sleep("nap", "10 days") } })`,
+    "a race": (time: string) =>
+      `.race("ask", { ${time && `timeout: ${time}, `}cases: { one: (b) => b.sleep("nap", "10 days") } })`,
+    "an each": (time: string) =>
+      `.each("ask", { ${time && `timeout: ${time}, `}of: () => [1], body: (b) => b.sleep("nap", "10 days") })`,
     "a workflow": () => `.sleep("ask", "10 days")`,
   };
   const naps = `export const naps = defineWorkflow({ input: z.object({}) }).sleep("nap", "10 days");`;
