@@ -4,7 +4,8 @@ import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { Client } from "@modelcontextprotocol/client";
 import { StdioClientTransport } from "@modelcontextprotocol/client/stdio";
-import { afterAll, beforeAll, expect, test } from "vitest";
+import { afterAll, beforeAll, expect, onTestFinished, test } from "vitest";
+import { rm } from "../../scripts/folders.mjs";
 import type { TestApp } from "../../packages/codegen/test/dev-server/app.js";
 import { eventually, writeShop } from "./app.js";
 
@@ -79,6 +80,16 @@ test("an agent checks, explains, starts, reads and restarts", async () => {
 });
 
 test("an agent pauses, resumes and removes a run", async () => {
+  const held = (await call("start_run", { workflow: "vault", input: { isOpen: true } }))
+    .value as string;
+  const vault = async () => (await call("get_run", { runId: held })).value;
+  await eventually(async () => expect(await vault()).toMatchObject({ active: [{ node: "code" }] }));
+  expect(await call("pause_run", { runId: held })).toMatchObject({ value: true });
+  expect(await vault()).toMatchObject({ paused: true });
+  expect(await call("resume_run", { runId: held })).toMatchObject({ value: true });
+  expect(await vault()).toMatchObject({ state: "running", paused: false });
+  await call("send_event", { runId: held, name: "code", payload: { pin: "1" } });
+  await eventually(async () => expect(await vault()).toMatchObject({ state: "completed" }));
   const start = { workflow: "parcel", input: { item: "a" } };
   const runId = (await call("start_run", start)).value as string;
   const run = async () => (await call("get_run", { runId })).value;
@@ -120,8 +131,18 @@ test("an agent sees, pauses, overrides and gives back what a limit lets run", as
 });
 
 test("an agent runs a workflow to its end without waiting for its time", async () => {
-  const parcel = { workflow: "parcel", input: { item: "a" } };
-  expect((await call("run_skipping_time", parcel)).value).toMatchObject({
+  const file = join(app.functionsDir, "nap.workflow.ts");
+  onTestFinished(() => rm(file));
+  await writeFile(
+    file,
+    `import { defineWorkflow } from "@stepwise/workflow";
+    import { z } from "zod";
+    export const nap = defineWorkflow({ input: z.object({ item: z.string() }) })
+      .sleep("rest", "1 day")
+      .step("pack", { query: (_ctx, { input }) => "packed " + input.item });`,
+  );
+  const nap = { workflow: "nap", input: { item: "a" } };
+  expect((await call("run_skipping_time", nap)).value).toMatchObject({
     ok: true,
     output: "packed a",
   });

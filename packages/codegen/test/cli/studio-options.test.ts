@@ -1,21 +1,33 @@
 import { once } from "node:events";
 import { createServer, type AddressInfo } from "node:net";
 import { expect, onTestFinished, test } from "vitest";
-import { app, useApp, workflowCodegen } from "./command.js";
 import { init } from "../../src/cli/init.js";
+import { runProgram } from "../../src/cli/program.js";
+import { app, useApp } from "./command.js";
 
 useApp();
 
-/** What a command says that fails. */
+/** What a command says that fails. One that watches in place of that is stopped, in a moment. */
 async function failing(...args: string[]): Promise<string> {
-  const ended = await workflowCodegen(...args).catch((error: Error) => ({
-    code: 1,
-    out: "",
-    err: error.message,
-  }));
-  expect(ended.code).not.toBe(0);
-  expect(ended.out).not.toContain("Watching");
-  return ended.err;
+  const stop = new AbortController();
+  let err = "";
+  const terminal = {
+    cwd: app(),
+    color: false,
+    stdout: {
+      write: (text: string) => text.includes("Watching") && setImmediate(() => stop.abort()),
+    },
+    stderr: { write: (text: string) => void (err += text) },
+    interrupted: stop.signal,
+    exitCode: 0,
+  };
+  await runProgram(terminal, args).catch((error: Error) => {
+    terminal.exitCode = 1;
+    err = error.message;
+  });
+  expect(terminal.exitCode).not.toBe(0);
+  expect(stop.signal.aborted).toBe(false);
+  return err;
 }
 
 function firstApp(): void {
