@@ -39,6 +39,12 @@ export const steps = defineWorkflow({ input, sensitive: ["input.n"], retry: true
   .step("b", { mutation: (_ctx, { a }) => ({ a, list: [1, "2"] }) });
 export const validated = defineWorkflow({ input: v.object({ n: v.number() }) })
   .step("a", { query: (_ctx, { input }) => input.n });
+export const typedSignal = defineWorkflow({ input }).step("a", {
+  action: async (_ctx, _scope, { signal }) => {
+    // @ts-expect-error a signal has its type, also if \`lib\` has none
+    signal.isAborted();
+  },
+});
 export const slept = defineWorkflow({ input }).sleep("nap", ({ input }) => input.n);
 export const waited = defineWorkflow({ input })
   .event("one", { schema: z.string() })
