@@ -73,7 +73,12 @@ export async function expected(
   run.begin();
   void notes();
   // Nothing in the interpreter but promises moves by itself.
-  const still = { activity: 0, running: 0, uncounted: <T>(look: () => Promise<T>) => look() };
+  const still = {
+    activity: 0,
+    running: 0,
+    waiting: 0,
+    uncounted: <T>(look: () => Promise<T>) => look(),
+  };
   await drive(still, { timers });
   return {
     state: run.state,

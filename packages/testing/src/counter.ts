@@ -30,6 +30,11 @@ export interface CounterOptions {
   readonly lag?: () => number;
   /** The class that the deployment says it is of. Default: that of convex-test, `s16`. */
   readonly deploymentClass?: DeploymentMetadata["class"];
+  /**
+   * Says whether all that the functions of a component do is to call others and to wait for timers:
+   * then nobody has to be patient with them. Default: none does so.
+   */
+  readonly onlyWaits?: (component: string) => boolean;
 }
 
 export interface CountedTestOptions<Schema extends GenericSchema> {
@@ -59,16 +64,19 @@ export class Counter {
   readonly #indexes: boolean;
   readonly #lag: (() => number) | undefined;
   readonly #class: CounterOptions["deploymentClass"];
+  readonly #onlyWaits: (component: string) => boolean;
   readonly #listeners = new Set<(call: Call) => void>();
   #nextId = 0;
   #activity = 0;
   #running = 0;
+  #waiting = 0;
 
   constructor(options: CounterOptions = {}) {
     this.#limits = options.limits ?? true;
     this.#indexes = options.indexes ?? true;
     this.#lag = options.lag;
     this.#class = options.deploymentClass;
+    this.#onlyWaits = options.onlyWaits ?? (() => false);
   }
 
   /** `convexTest()` over wrapped modules; components registered with the result are wrapped too. */
@@ -123,6 +131,11 @@ export class Counter {
     return this.#running;
   }
 
+  /** Those of them that only wait for others, or for a timer. */
+  get waiting(): number {
+    return this.#waiting;
+  }
+
   /** Drives virtual time until `done`, or until no timer is left. See {@link drive}. */
   async drive(options: DriveOptions): Promise<Drive> {
     return await drive(this, options);
@@ -136,6 +149,7 @@ export class Counter {
       deploymentClass: this.#class,
       newCall(call, counted) {
         counter.#moved(1);
+        if (counter.#onlyWaits(call.component)) counter.#waiting += 1;
         if (!counted) return { ...call, id: -1 };
         const numbered: Call = { ...call, id: counter.#nextId++ };
         counter.calls.push(numbered);
@@ -143,6 +157,7 @@ export class Counter {
       },
       ended(call, counted) {
         counter.#moved(-1);
+        if (counter.#onlyWaits(call.component)) counter.#waiting -= 1;
         if (counted) for (const listener of counter.#listeners) listener(call);
       },
       refuse(violation) {

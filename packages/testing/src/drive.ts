@@ -14,6 +14,8 @@ export interface Settling {
 export interface Activity {
   readonly activity: number;
   readonly running: number;
+  /** How many of those that run only wait for others, or for a timer. */
+  readonly waiting: number;
   uncounted<Result>(observer: () => Promise<Result>): Promise<Result>;
 }
 
@@ -101,7 +103,8 @@ export async function settle(watched: Activity, patienceMs = 0): Promise<void> {
     }
     quietTurns += 1;
     if (watched.running === 0 && quietTurns >= QUIET_TURNS) return;
-    if (quietTurns >= QUIET_TURNS_WHILE_RUNNING && realNow() - quietSince >= patienceMs) return;
+    const patience = watched.running === watched.waiting ? 0 : patienceMs;
+    if (quietTurns >= QUIET_TURNS_WHILE_RUNNING && realNow() - quietSince >= patience) return;
   }
 }
 

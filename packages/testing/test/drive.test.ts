@@ -87,6 +87,16 @@ test("an action that does real work finishes before its timeout's timer is fired
   expect(await running).toBe("stored");
 });
 
+test("of what only waits for timers nobody waits to be done with real work", async () => {
+  const { counter, t } = countedApp({ onlyWaits: (component) => component === "" });
+  const running = t.action(tasks["busy"]!, { text: "a", forMs: 500 });
+  // Otherwise this would take an hour.
+  const { virtualMs } = await counter.drive({ timers: vitestTimers(vi), patienceMs: 3_600_000 });
+  await running;
+  expect(virtualMs).toBe(500);
+  expect([counter.running, counter.waiting]).toEqual([0, 0]);
+});
+
 test("two runs of the same app make the same calls at the same virtual times", async () => {
   const record = async () => {
     vi.setSystemTime(1_000_000);

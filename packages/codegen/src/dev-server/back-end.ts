@@ -45,9 +45,11 @@ export async function openBackEnd(functionsDir: string, output: string = usualOu
     const latest = Object.fromEntries(
       Object.keys(modules).map((path) => [path, async () => await modules[path]?.()]),
     );
-    const counter = new Counter();
-    const t: AppTest = counter.convexTest({ schema: app.schema, modules: whileOpen(latest) });
     const components = await findComponents(functionsDir, join(outdir, "config"));
+    const ours = pathsOfOurs(components);
+    // What they run of the app is a call of its own.
+    const counter = new Counter({ onlyWaits: (component) => ours.has(component) });
+    const t: AppTest = counter.convexTest({ schema: app.schema, modules: whileOpen(latest) });
     await mountAll(t, components, outdir, whileOpen);
     return {
       t,
@@ -115,6 +117,15 @@ async function loadFolder(folder: string, outdir: string) {
     // Without a schema any table may be written.
     schema: schema?.default ?? defineSchema({}, { schemaValidation: false }),
   };
+}
+
+/** Where the components of Stepwise are mounted, also in other components. */
+function pathsOfOurs(components: readonly MountedComponent[]): Set<string> {
+  const paths = components.flatMap(({ path, specifier, children }) => [
+    ...(specifier.startsWith("@stepwise/") ? [path] : []),
+    ...pathsOfOurs(children),
+  ]);
+  return new Set(paths);
 }
 
 /** Each component's folder is deployed like the app's own, also if a package ships it. */

@@ -1,7 +1,7 @@
 import { anyApi, componentsGeneric, type FunctionReference } from "convex/server";
 import { expect, test, vi } from "vitest";
 import { openBackEnd } from "../../src/dev-server/back-end.js";
-import { type TestApp, writeApp } from "./app.js";
+import { convexConfig, type TestApp, writeApp } from "./app.js";
 
 /** A component as packages ship them, here in TypeScript. It needs no export for tests. */
 function tallyPackage(): Record<string, string> {
@@ -173,3 +173,46 @@ test("a back end that is closed begins nothing any more that it has scheduled", 
     await app.remove();
   }
 });
+
+const MANY = `
+  import { defineWorkflow } from "@stepwise/workflow";
+  import { z } from "zod";
+  const pause = () => new Promise((go) => setTimeout(go, 100));
+  export const many = defineWorkflow({ input: z.object({}) }).each("acts", {
+    of: () => [1, 2, 3, 4, 5, 6, 7, 8, 9],
+    body: (b) => b.step("act", { action: () => pause() }),
+  });
+`;
+
+test(
+  "what executes works of an app that wait does nothing by itself: while time is skipped, only actions are waited for",
+  { tags: ["large"] },
+  async () => {
+    const app = await writeApp({
+      "convex.config.ts": convexConfig(),
+      "stepwise.config.ts": `
+        import { defineConfig } from "@stepwise/workflow";
+        export default defineConfig({ maxParallelism: 2 });
+      `,
+      "many.workflow.ts": MANY,
+      "starts.ts": `
+        import { mutationGeneric } from "convex/server";
+        import { workflow, workflows } from "./_workflows/index";
+        export const start = mutationGeneric((ctx) => workflow.start(ctx, workflows.many, {}));
+      `,
+    });
+    const back = await openBackEnd(app.functionsDir);
+    const { counter } = back;
+    const seen = new Set<string>();
+    const looks = setInterval(() => seen.add(`${counter.waiting} of ${counter.running}`), 1);
+    try {
+      await back.t.mutation(anyApi["starts"]!["start"]!, {});
+      // The executor, and the two actions that it has begun.
+      await vi.waitFor(() => expect([...seen]).toContain("1 of 3"), 10_000);
+    } finally {
+      clearInterval(looks);
+      back.close();
+      await app.remove();
+    }
+  },
+);
