@@ -250,6 +250,22 @@ describe("the invariants", () => {
     expect(brokenOf(failed("it threw"))).toHaveProperty([says]);
   });
 
+  /** Found by seed 360000716 of S16. */
+  test("hold if a parent's handler timed out within a ms of its time, and not if it did sooner", () => {
+    const { says } = INVARIANTS.find((each) => each.says.includes("had its time"))!;
+    const late = { ...error, kind: "timedOut", node: "first.output" } as const;
+    const first = { action: handler, timeout: 10, children: handler };
+    const ended = (endedAt: number): Rest => ({
+      ...SOUND,
+      workflows: { w: { definition: { ...definition, nodes: { first } } } },
+      steps: [
+        step("first.output", 2.9, { kind: "action", state: "timedOut", errors: [late], endedAt }),
+      ],
+    });
+    expect(brokenOf(ended(12))).not.toHaveProperty([says]);
+    expect(brokenOf(ended(11))).toHaveProperty([says]);
+  });
+
   const named = INVARIANTS.map(
     // The numbers are those of promises that other tests hold.
     ({ says }, index) => [says.replace(/\[S\d+\] /g, ""), says, BREAKS[index] ?? []] as const,

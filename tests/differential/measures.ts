@@ -128,8 +128,8 @@ function timed(
       const run = byId.get(step.run);
       if (run === undefined) return [];
       const timeout = handlerOf(definitionOf(workflows, run.workflow), stage)?.timeout;
-      // The time of a parent goes on while its handler waits for a limit.
-      const since = stage.endsWith(".output") ? step._creationTime : beganAt;
+      // The time of a parent goes on while its handler waits for a limit. Clocks have whole ms.
+      const since = stage.endsWith(".output") ? Math.floor(step._creationTime) : beganAt;
       const error = errors?.at(-1);
       // [S185] One that has waited too long for a limit has not begun.
       const hasWaited = error?.reason === "waiting";
