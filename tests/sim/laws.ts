@@ -42,7 +42,7 @@ export class Laws {
     // Only now, as the last child may have ended in the same commit.
     for (const { table, old, next } of writes)
       if (table.path === "workflow/steps")
-        this.#settled({ old, next } as Change<StepRow>, replacedIn(writes));
+        this.#settled({ old, next } as Change<StepRow>, badIn(writes));
     for (const { table, old, next } of writes)
       if (table.path === "workflow/runs" && old !== undefined)
         this.#endedBadly({ old, next } as Change<RunRow>);
@@ -123,15 +123,15 @@ export class Laws {
   }
 
   /** A parent goes on when the last child has ended, and fails when too many have failed. */
-  #settled({ old, next }: Change<StepRow>, replaced: readonly (string | undefined)[]): void {
+  #settled({ old, next }: Change<StepRow>, badHere: readonly (string | undefined)[]): void {
     if (next?.settled !== true || old?.settled === true) return;
     const { event } = next;
     const count = this.#unended.get(next._id) ?? 0;
     if (event?.kind === "settled" && (count > 0 || next.inserting === true))
       this.problems.add(`${keyOf(next)} goes on, and ${count} children have not ended`);
     if (event?.kind !== "failed" || event.error.kind !== "childFailed") return;
-    // One may have failed in this commit; the others are canceled with the parent, or are replaced.
-    const here = Math.max(1, replaced.filter((parent) => parent === next._id).length);
+    // One has failed in this commit, or several have: others are canceled with the parent.
+    const here = Math.max(1, badHere.filter((parent) => parent === next._id).length);
     const bad = (this.#bad.get(next._id) ?? 0) + here;
     // A race fails when all of its cases have.
     const most = next.race === undefined ? mostTolerated(next) : (next.total ?? 0) - 1;
@@ -140,13 +140,14 @@ export class Laws {
   }
 }
 
-/** The parents' records of the runs that a commit cancels, if a newer run of their key may do so. */
-function replacedIn(writes: Commit["writes"]): (string | undefined)[] {
+/** The parents' records of the runs that fail in a commit, or that a newer run of their key ends. */
+function badIn(writes: Commit["writes"]): (string | undefined)[] {
   return writes.flatMap(({ table, old, next }) => {
     if (table.path !== "workflow/runs") return [];
     const [before, run] = [old, next] as (RunRow | undefined)[];
-    const isCanceled = run?.state === "canceled" && before?.state !== "canceled";
-    const gives = run?.one?.otherwise === "cancelOld" || run?.one?.otherwise === "newestWaits";
-    return isCanceled && gives ? [run.parentStep] : [];
+    if (run === undefined || run.state === before?.state) return [];
+    const gives = run.one?.otherwise === "cancelOld" || run.one?.otherwise === "newestWaits";
+    const isReplaced = run.state === "canceled" && gives;
+    return isReplaced || run.state === "failed" || run.state === "timedOut" ? [run.parentStep] : [];
   });
 }
