@@ -131,7 +131,7 @@ export class Counter {
     return this.#running;
   }
 
-  /** Those of them that only wait for others, or for a timer. */
+  /** Functions that are running, and only wait for others or for a timer. */
   get waiting(): number {
     return this.#waiting;
   }
