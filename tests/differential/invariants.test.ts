@@ -266,6 +266,22 @@ describe("the invariants", () => {
     expect(brokenOf(ended(11))).toHaveProperty([says]);
   });
 
+  /** Found by seed 360003619 of S16. */
+  test("hold if a node recovered late from its time, as it was paused, and not if it just took longer", () => {
+    const { says } = INVARIANTS.find((each) => each.says.includes("took no longer"))!;
+    const first = { children: handler, timeout: 10 };
+    const ended = (state: StepRow["state"]): Rest => ({
+      ...SOUND,
+      workflows: { w: { definition: { ...definition, nodes: { first } } } },
+      steps: [
+        step("first", 1, { kind: "children", endedAt: 200_000 }),
+        step("first.finalize", 2, { kind: "action", state, endedAt: 200_000 }),
+      ],
+    });
+    expect(brokenOf(ended("timedOut"))).not.toHaveProperty([says]);
+    expect(brokenOf(ended("completed"))).toHaveProperty([says]);
+  });
+
   const named = INVARIANTS.map(
     // The numbers are those of promises that other tests hold.
     ({ says }, index) => [says.replace(/\[S\d+\] /g, ""), says, BREAKS[index] ?? []] as const,

@@ -140,6 +140,8 @@ function timed(
       const isOver = run.error?.kind === "timedOut" && run.error.node === stage;
       if (state !== (isOver ? "timedOut" : "completed") || errors !== undefined) return [];
       const own = steps.filter((each) => isPartOf(step, each));
+      // [S236] Its time was up in a part of it, and it has recovered, maybe only once it was resumed.
+      if (!isOver && own.some((each) => each !== step && each.state === "timedOut")) return [];
       const begun = Math.min(...own.map(({ startedAt }) => startedAt));
       // [S169] While what lost a race is undone, its time does not count.
       const until = byId.get(step.won ?? "")?.endedAt ?? endedAt;
