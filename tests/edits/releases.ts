@@ -68,6 +68,7 @@ export class Releases {
   }
 
   async remove(): Promise<void> {
+    this.#packages = undefined;
     for (const folder of this.#folders.splice(0)) await rm(folder, { recursive: true });
   }
 }
