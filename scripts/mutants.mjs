@@ -386,7 +386,7 @@ export const MUTANTS = [
     file: "workflow/src/component/features/ending.ts",
     find: "const beganAt = await stopStep(ctx, step);",
     replace: "const beganAt = undefined;",
-    test: ["packages/workflow/test/cancel.test.ts", "before anything ran, nothing ever runs"],
+    test: ["packages/workflow/test/cancel.test.ts", "while it waits for a retry, nothing stays scheduled"],
   },
   {
     name: "queue-not-left",
