@@ -45,7 +45,7 @@ const TABLE = {
       POOL_LANES_PER_LANE: larger("numbers-queue", "take different works of one key"),
       LANES_OF_KEY: smaller("numbers-queue", "a pool of 200 has no lane that is a key's"),
       MOST_WEIGHT: larger("fairness", "is refused"),
-      KEYS_SEEN: smaller("fairness", "a slot goes to the key that holds the fewest"),
+      KEYS_SEEN: smaller("fairness", "gives way to who holds fewer"),
     },
     "gate.ts": {
       CLOSED_AT_LEAST_MS: larger("numbers-slots", "if nothing waits 3 s after it was closed"),

@@ -386,7 +386,10 @@ export const MUTANTS = [
     file: "workflow/src/component/features/ending.ts",
     find: "const beganAt = await stopStep(ctx, step);",
     replace: "const beganAt = undefined;",
-    test: ["packages/workflow/test/cancel.test.ts", "while it waits for a retry, nothing stays scheduled"],
+    test: [
+      "packages/workflow/test/cancel.test.ts",
+      "while it waits for a retry, nothing stays scheduled",
+    ],
   },
   {
     name: "queue-not-left",
@@ -572,7 +575,7 @@ export const MUTANTS = [
     file: "workflow/src/component/events.ts",
     find: "inOrder(one.event, other.event)",
     replace: "inOrder(other.event, one.event)",
-    test: ["packages/workflow/test/events.test.ts", ""],
+    test: ["packages/workflow/test/manager-events.test.ts", "as many are kept as"],
   },
   {
     name: "event-while-paused",
@@ -967,7 +970,7 @@ export const MUTANTS = [
     file: "workpool/src/core/fair.ts",
     find: "const KEYS_SEEN = 8;",
     replace: "const KEYS_SEEN = 1;",
-    test: ["packages/workpool/test/fairness.test.ts", "that holds the fewest"],
+    test: ["packages/workpool/test/fairness.test.ts", "gives way to who holds fewer"],
   },
   {
     name: "burst-one-more",

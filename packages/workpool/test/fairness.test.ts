@@ -15,9 +15,10 @@ function shared(maxParallelism: number) {
   const enqueue = (
     label: string,
     options: Pick<EnqueueOptions, "fairness" | "limits" | "priority"> = {},
+    ms = 5_000,
   ) =>
     app.t.mutation(
-      async (ctx) => await pool.enqueueAction(ctx, sleep, { label, ms: 5_000 }, options as object),
+      async (ctx) => await pool.enqueueAction(ctx, sleep, { label, ms }, options as object),
     );
   return { app, enqueue, begun: async () => await app.labels("start") };
 }
@@ -32,6 +33,17 @@ test("[S211] a slot goes to the key that holds the fewest, and ties go round; wi
   // The slot that becomes free counts for the key whose work has ended.
   expect(await begun()).toEqual("a1 b2 none a2 b1 a3 a4".split(" "));
   expect(await app.leftovers()).toEqual(NOTHING_LEFT);
+});
+
+test("[S211] whose turn it is gives way to who holds fewer", async () => {
+  const { app, enqueue, begun } = shared(3);
+  const of = (key: string) => ({ fairness: { key } });
+  for (const label of ["a1", "a2"]) await enqueue(label, of("a"), 20_000);
+  for (const label of ["b1", "b2", "b3"]) await enqueue(label, of("b"));
+  await enqueue("a3", of("a"));
+  await app.drive();
+  // After the first of `b` the turn is with `a`, two of which run.
+  expect(await begun()).toEqual("a1 a2 b1 b2 b3 a3".split(" "));
 });
 
 test("[S211] a key does not wait for all that others have enqueued before, or with a priority", async () => {
