@@ -97,7 +97,6 @@ export const inCase = defineWorkflow({ input }).branch("b", {
 const placed = `import { type Builder, type Definition, defineWorkflow, type Sequence } from "@stepwise/workflow";
 import { z } from "zod";
 import { internal } from "./_generated/api";
-declare const process: { env: { MODEL?: string; TIER?: string } };
 const Kind = z.object({ kind: z.enum(["x", "y"]) });
 type B = Builder<{ kind: "x" | "y" }, [["input", { kind: "x" | "y" }]], null>;
 const hiding = (b: B): Sequence<number> => b.step("inside", { query: () => 1 });
@@ -139,13 +138,18 @@ assertSet(process.env.TIER);
 assertSet(limit);
 z.config({});
 export const guarded = defineWorkflow({
-  input: z.object({ model: z.literal(process.env.MODEL), tier: z.literal(process.env.TIER), n: z.number().max(limit) }),
-}).step("only", { query: (_ctx, { input }) => input.n });
+  input: z.object({ model: z.literal(process.env.MODEL), tier: z.literal(process.env.TIER) }),
+}).step("only", { query: (_ctx, { input }) => input.model.length });
+export const limited = defineWorkflow({ input: z.object({ n: z.number().max(limit) }) })
+  .step("only", { query: (_ctx, { input }) => input.n });
 
 export const referring = defineWorkflow({ input: Kind })
   .step("found", { query: internal.kinds.find, args: ({ input }) => input })
   .step("last", { action: (ctx, { found }) => ctx.runQuery(internal.kinds.find, { kind: found }) });
 `;
+
+/** What an app with the types of Node has, in short. */
+const globals = "declare const process: { env: { MODEL?: string; TIER?: string } };\n";
 
 /** An app that calls such workflows. */
 const calling = `import { WorkflowManager } from "@stepwise/workflow";
@@ -164,8 +168,11 @@ export const start = internalMutationGeneric({ args: {}, handler: async (ctx): P
   await workflow.start(ctx, workflows.referring, { kind: "z" });
   // @ts-expect-error it is no text
   await workflow.start(ctx, workflows.inArm, { text: 1 });
+  await workflow.start(ctx, workflows.guarded, { model: "m", tier: "t" });
+  // @ts-expect-error the guard says that it is set
+  await workflow.start(ctx, workflows.guarded, { model: undefined, tier: "t" });
   // @ts-expect-error it is no number
-  await workflow.start(ctx, workflows.guarded, { model: "m", tier: "t", n: "1" });
+  await workflow.start(ctx, workflows.limited, { n: "1" });
 } });
 `;
 
@@ -182,7 +189,7 @@ test.each(["5.9", "6", "7"] as const)(
     await rm(folder, { recursive: true, force: true });
     const { files, diagnostics } = await compileSources([{ file: "a.workflow.ts", text: placed }]);
     expect(diagnostics).toEqual([]);
-    const app = { "a.workflow.ts": placed, "kinds.ts": calling };
+    const app = { "a.workflow.ts": placed, "kinds.ts": calling, "globals.d.ts": globals };
     const written = Object.entries(app).map(([path, text]) => ({ path, text }));
     for (const { path, text } of [...files, ...written]) {
       await mkdir(dirname(join(folder, path)), { recursive: true });
