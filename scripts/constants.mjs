@@ -320,7 +320,10 @@ export const CONSTANTS = placed.flatMap(({ folder, name, constant, how }) => {
     says: how.by === "* 8" ? "is eight times as large" : "is an eighth",
     file: `${folder}/${name}`,
     find: `const ${constant} = ${value};`,
-    replace: `const ${constant} = Math.ceil((${value}) ${how.by});`,
+    // A share stays one, and what is counted whole.
+    replace: value.includes(".")
+      ? `const ${constant} = (${value}) ${how.by};`
+      : `const ${constant} = Math.ceil((${value}) ${how.by});`,
     test: [testFile(folder, how.file), how.test],
   };
 });
