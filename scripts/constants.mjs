@@ -1,7 +1,7 @@
 /**
  * The numbers of the pool and of the workflow component, each with the test that fails if it is
- * eight times as large or as small. `npm run mutations -- --list constants` tries them; its --check
- * says which number stands in no table.
+ * eight times as large or as small, or zero. `npm run mutations -- --list constants` tries them; its
+ * --check says which number stands in no table.
  */
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
@@ -14,6 +14,7 @@ const NUMBER = /^(?:export )?const ([A-Z][A-Z0-9_]*)(?:: number)? =\s+([\d_.e\s+
 
 const larger = (file, test) => ({ by: "* 8", file, test });
 const smaller = (file, test) => ({ by: "/ 8", file, test });
+const none = (file, test) => ({ by: "* 0", file, test });
 
 /** By package and file, how a number is changed, and the test that then fails. */
 const TABLE = {
@@ -71,7 +72,7 @@ const TABLE = {
     },
     "limits/rate.ts": {
       ROUND_MS: larger("rates-deployed", "enqueues at a rate of"),
-      NEARLY_MS: smaller("numbers", "what a rate gives back is whole"),
+      NEARLY_MS: none("numbers", "what a rate gives back is whole"),
     },
     "limits/seen.ts": {
       MOST_READ: larger("numbers", "100 are counted for a limit, and 1,000 for all"),
@@ -95,7 +96,7 @@ const TABLE = {
       SHORT_MS: smaller("limits-deployed", "short works of many keys share a function"),
       TAKES_MS: larger("executors", "while one executor follows on another"),
       EXECUTORS_ON_FEW: larger("numbers-queue", "which runs 64 actions at once"),
-      WIDTH: smaller("executors", "no other waits beside a free slot"),
+      WIDTH: smaller("executors", "takes no more, and begins no third"),
       ASKS_EVERY_MS: larger("executors", "goes on to its end, and is not tried again"),
     },
     "report.ts": {
@@ -317,7 +318,7 @@ export const CONSTANTS = placed.flatMap(({ folder, name, constant, how }) => {
   if (value === undefined) return [];
   return {
     name: at,
-    says: how.by === "* 8" ? "is eight times as large" : "is an eighth",
+    says: { "* 8": "is eight times as large", "/ 8": "is an eighth", "* 0": "is zero" }[how.by],
     file: `${folder}/${name}`,
     find: `const ${constant} = ${value};`,
     // A share stays one, and what is counted whole.

@@ -41,7 +41,11 @@ export const GUARDS = [
     says: "a child ends while siblings still run",
     test: ["packages/workflow/test/in-turn.test.ts", "the last child is waited for"],
   },
-  { guard: "same-sibling", says: "two children end at once and start the same sibling" },
+  {
+    guard: "same-sibling",
+    says: "two children end at once and start the same sibling",
+    profile: "scenes",
+  },
   {
     guard: "still-waiting",
     says: "the snapshot in which a child looks for siblings is old",

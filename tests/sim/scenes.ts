@@ -91,6 +91,21 @@ export const comesInPages = defineWorkflow({ input })
       { on: "event", nth: 24, does: "look" },
     ],
   ),
+  // Four end at once, and one waits: no more than one of them may have it begin.
+  scene(
+    "oneIsLeft",
+    `
+export const naps = defineWorkflow({ input })
+  .sleep("equally", 60_000)
+  .step("does", { mutation: async (ctx, { input }, info) => change(ctx, info, "does", { input }) });
+export const oneIsLeft = defineWorkflow({ input })
+  .parent("all", {
+    children: ({ input }) => Array.from({ length: 5 }, (_, index) => child(naps, below({ input }, "all", index))),
+    concurrency: 4,
+  })
+  .step("after", { mutation: async (ctx, { input }, info) => change(ctx, info, "after", { input }) });
+`,
+  ),
 ].map((each, index) => ({ ...each, seed: index + 1 }));
 
 /** With nothing in its plan: whether it is held against the interpreter, and comes to the same. */
