@@ -61,8 +61,8 @@ export const vRunId = v.string();
 
 export interface WorkflowManagerOptions {
   /**
-   * Steps that run at once in the whole app, from 0 (paused) to 200. Default: what is stored; 10 at
-   * first. The next start applies a change; `components.workflow.config.update` does at once.
+   * How many actions run at once in the whole app, from 0 (paused) to 200. Default: what is stored;
+   * 10 at first. The next start applies a change; `components.workflow.config.update` does at once.
    */
   maxParallelism?: number;
   /**
@@ -109,7 +109,7 @@ const RESTART_OPTIONS: Record<keyof RestartOptions<AnyWorkflow>, Kind> = {
 export class WorkflowManager {
   readonly #settings: StartSettings;
   readonly #renamed: ReadonlyMap<string, string>;
-  /** Does something to many runs, in the background. */
+  /** Changes many runs, in the background. */
   readonly bulk: Bulk;
   /** Pauses and overrides limits while the app runs, and shows them. */
   readonly limits: LimitControls<SteeredLimit, Until, Registered>;
@@ -394,11 +394,11 @@ export class WorkflowManager {
   }
 
   /**
-   * Re-arms everything whose scheduled function was lost, for example by a restore from a backup,
-   * in pages. A second call does no harm.
+   * Schedules again, in pages, everything whose scheduled function was lost, for example by a
+   * restore from a backup. A second call does no harm.
    * @param workflows the generated `workflows`. With them, runs of older plans that wait for an
    *   event without a timeout wake, too: they enter their node as it is now, or end with
-   *   `removedNode`. Runs that wait by a `one` that their workflow has no more begin.
+   *   `removedNode`. Runs that wait by a `one` that their workflow no longer has begin, too.
    */
   async repair(ctx: MutationRunner, workflows?: Readonly<Record<string, AnyWorkflow>>) {
     checkGiven("Repairing", workflows ?? {}, {}, "workflows");

@@ -94,7 +94,7 @@ export interface Collect<Scope, Kept extends Keep = Keep> {
   /**
    * The run begins as soon as it has this many starts, from 1 to 1,000. With `all`, it gets no
    * more: the rest of those that came at the same moment go into the next run. Default: 1,000 for
-   * `all`, else no limit.
+   * `all`, otherwise no limit.
    */
   size?: number;
   /**
@@ -318,7 +318,7 @@ export type DeclaredTags<D> = D extends { readonly "~events"?: () => infer Event
 export interface Config {
   /** The name under which `convex.config.ts` mounts the component. Default: `"workflow"`. */
   component?: string;
-  /** How many steps run at once, from 0 (paused) to 200. Default: what is stored; 10 at first. */
+  /** How many actions run at once, from 0 (paused) to 200. Default: what is stored; 10 at first. */
   maxParallelism?: number;
   /** `"DEBUG"` to `"ERROR"`. Default: what is stored; `"REPORT"` at first. */
   logLevel?: LogLevel;

@@ -62,7 +62,7 @@ export interface KitOptions {
   /** Other limits than those of `stepwise.config.ts`, which hold by default. */
   limits?: NonNullable<WorkflowManagerOptions["limits"]>;
   /**
-   * How much the component logs if the app does not say it. Default: `ERROR`, so that tests of
+   * How much the component logs if the app sets no level. Default: `ERROR`, so that tests of
    * failing runs are quiet.
    */
   logLevel?: NonNullable<WorkflowManagerOptions["logLevel"]>;
@@ -103,7 +103,7 @@ export class TestKit {
     );
   }
 
-  /** The ids of a workflow's runs, children too, in the order of their creation. */
+  /** Returns the ids of a workflow's runs, children too, in the order of their creation. */
   async runsOf(workflow: WorkflowReference<never>): Promise<RunId[]> {
     return await this.#query(this.#component.tables.started, { workflow: workflow.storedAs });
   }
