@@ -137,9 +137,10 @@ export interface WorkflowOptions<
    */
   fairness?: Fairness<{ input: InputFrom<Schema, Kept> }>;
   /**
-   * Treats the actions of a run as if the run had reached them this much earlier, among those that
-   * wait for the same limits or for a slot. A function is called once, when the run is started.
-   * Children have the priority of their parent, unless their workflow sets one. Default: none.
+   * Treats the actions of a run as if the run had reached them this much earlier. That counts among
+   * actions that wait for the same limits or for a slot. A function is called once, when the run is
+   * started. Children have the priority of their parent, unless their workflow sets one. Default:
+   * none.
    */
   priority?: Duration | ((scope: { input: InputFrom<Schema, Kept> }) => Duration | undefined);
   /**
@@ -324,7 +325,7 @@ export interface Config {
   logLevel?: LogLevel;
   /**
    * How many actions that name a limit run at once: `{ perKey: 3 }` of each key, `{ total: 5 }` in
-   * all, or both; and how many start in a time: `{ rate: { limit: 500, per: "1m" } }`. With
+   * all, or both. `{ rate: { limit: 500, per: "1m" } }` limits how many start per minute. With
    * `maxWaiting`, a start throws a `LimitError` if that many already wait. Default: what is stored;
    * none at first.
    */
