@@ -97,7 +97,7 @@ const each = <Item>(count: number, make: (n: number) => Item): Item[] =>
 
 const NEEDS: Readonly<Record<string, Need>> = {
   videos: {
-    title: "two transcoders per tenant, 60 videos of 3",
+    title: "two transcoders per tenant, 60 videos of 3 tenants",
     inputs: each(60, (n) => ({ tenant: `t${n % 3}`, n })),
     config: "tenant",
     table: "videos",
@@ -108,7 +108,7 @@ const NEEDS: Readonly<Record<string, Need>> = {
     },
   },
   orders: {
-    title: "one order of a customer after another, 60 of 4",
+    title: "one order per customer at a time, 60 of 4 customers",
     inputs: each(60, (n) => ({ customer: `c${n % 4}`, n })),
     table: "orders",
     check: (calls) => {

@@ -49,7 +49,7 @@ export interface CompileOptions {
   readonly before?: readonly WrittenPlan[];
   /** Returns what the new plan is compared with. Default: nothing. */
   readonly baseline?: ChooseBaseline;
-  /** Says whether to skip such a plan if it cannot be read. Default: it is an error. */
+  /** Says whether to skip a last plan that cannot be read. Default: it is an error. */
   readonly force?: boolean;
 }
 
@@ -75,7 +75,7 @@ export async function compile(options: CompileOptions): Promise<CompileResult> {
   return new Compiler({ once: true }).compile(options);
 }
 
-/** The same, from texts; `before` is the plan that was written last. */
+/** Compiles definitions that are given as texts; `before` is the plan that was written last. */
 export async function compileSources(sources: readonly SourceText[], before?: WrittenPlan) {
   const last = before === undefined ? [] : [before];
   return new Compiler({ once: true }).compileSources(sources, undefined, () => ({ last }));

@@ -305,11 +305,34 @@ test("no page has a turn of phrase that a reader would stumble over", async () =
   expect(found).toEqual([]);
 });
 
+/** The sentences of a page that have more than 25 words. Code, and a link, count by their text. */
+function longSentences(page: string, text: string): string[] {
+  const prose = text
+    .replaceAll(/^```[^]*?^```/gm, "")
+    .replaceAll(/\]\([^)]*\)/g, "]")
+    .replaceAll(/`[^`]*`/g, "code");
+  return prose
+    .split(/\n\s*\n|\n(?=\s*(?:[-*#]|\d+\.) )|\|/)
+    .flatMap((block) => block.split(/(?<=[.!?…][)"*]*)\s+/))
+    .filter((sentence) => sentence.split(/\s+/).filter((word) => /\w/.test(word)).length > 25)
+    .map((sentence) => `${page}: ${sentence.trim()}`);
+}
+
+test("no sentence of a page, and no cell of a table, has more than 25 words", async () => {
+  expect(await ofAllPages(longSentences)).toEqual([]);
+  const words = "and so on ".repeat(8);
+  expect(longSentences("a.md", `It goes on ${words}.`)).toHaveLength(1);
+  expect(longSentences("a.md", `| It goes on ${words} | no |`)).toHaveLength(1);
+  expect(longSentences("a.md", `It goes. On ${words}\n- ${words}`)).toEqual([]);
+});
+
 /** The docstrings of a source that begin like half a sentence. */
 const halfSentences = (text: string): string[] =>
-  [...text.matchAll(/\/\*\*(?: |\n\s*\* )((?:Whether|As|For|Of|Such as|That of|Those)\b.*)/g)].map(
-    ([, line = ""]) => line,
-  );
+  [
+    ...text.matchAll(
+      /\/\*\*(?: |\n\s*\* )((?:\[\d+\] )*(?:Whether|As|For|Of|Such as|That of|Those)\b.*)/g,
+    ),
+  ].map(([, line = ""]) => line);
 
 test("no docstring begins like half a sentence, as with Whether or Of", async () => {
   const sources = spawnSync("git", ["ls-files", "packages/*/src/*.ts", "packages/*/src/*.tsx"], {

@@ -178,7 +178,7 @@ export async function serveMcp(options: McpOptions): Promise<void> {
   );
   tool(
     "count_runs",
-    "How many runs a filter has, up to 1,000: ask before start_bulk.",
+    "Count the runs that a filter matches, up to 1,000. Call it before start_bulk.",
     filter,
     (args) => read("count", { ...args, upTo: 1_000 }),
   );
@@ -203,7 +203,7 @@ export async function serveMcp(options: McpOptions): Promise<void> {
   );
   tool(
     "list_limits",
-    "How many steps each limit and its keys let run at once, how many run and wait, and who set what. maxParallelism, the limit of all steps, is the first.",
+    "List how many actions each limit and its keys let run at once, how many run and wait, and who set what. The first is maxParallelism, the limit of all actions.",
     {},
     () => read("limits", {}),
   );

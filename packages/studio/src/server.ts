@@ -49,8 +49,8 @@ class Refusal extends Error {
 }
 
 /**
- * Serves the studio's page and what it asks for, to this machine alone: on loopback, to requests
- * whose Host and Origin are its own, with a token that is new each time.
+ * Serves the studio's page and what it asks for, to this machine alone. It listens on loopback,
+ * answers requests whose Host and Origin are its own, and asks for a token that is new each time.
  */
 export async function serveStudio(options: StudioOptions): Promise<Studio> {
   const { token = randomBytes(24).toString("base64url") } = options;

@@ -23,16 +23,16 @@ export interface CounterOptions {
    */
   readonly indexes?: boolean;
   /**
-   * How many of the newest commits of its component a query with `useStaleSnapshot` does not see:
-   * up to 100, and only those of the last second. Called for each such query. Needs `indexes`.
-   * Default: none, as in convex-test.
+   * How many of the newest commits of its component a query with `useStaleSnapshot` does not see.
+   * It is at most 100, and only commits of the last second count. Called for each such query. Needs
+   * `indexes`. Default: none, as in convex-test.
    */
   readonly lag?: () => number;
   /** The class that the deployment says it is of. Default: that of convex-test, `s16`. */
   readonly deploymentClass?: DeploymentMetadata["class"];
   /**
-   * Says whether all that the functions of a component do is to call others and to wait for timers:
-   * then nobody has to be patient with them. Default: none does so.
+   * Says whether the functions of a component only call others and wait for timers. Then the driver
+   * need not be patient with them. Default: none does so.
    */
   readonly onlyWaits?: (component: string) => boolean;
 }

@@ -102,9 +102,9 @@ export function durationText(ms: number): string {
 
 /** A time of day in a time zone: the next moment at which the clocks there show it. */
 export interface LocalTime {
-  /** Hours and minutes, as `"02:30"`. */
+  /** Hours and minutes, such as `"02:30"`. */
   readonly at: string;
-  /** A name of the IANA time zone database, as `"Europe/Berlin"`. */
+  /** A name of the IANA time zone database, such as `"Europe/Berlin"`. */
   readonly zone: string;
 }
 

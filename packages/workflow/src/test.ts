@@ -8,7 +8,7 @@ export { schema };
 export type { Ended, KitOptions, TestKit, Timer } from "./test/kit.js";
 export type { Stub } from "./test/kit.js";
 
-/** The component's modules, by hand: only Vite knows `import.meta.glob`. */
+/** The component's modules, listed by hand: only Vite knows `import.meta.glob`. */
 export const modules: Record<string, () => Promise<unknown>> = {
   "./component/_generated/api.js": () => import("./component/_generated/api.js"),
   "./component/config.js": () => import("./component/config.js"),

@@ -1,7 +1,7 @@
 import type { GenericSchema, SchemaDefinition } from "convex/server";
 import schema from "./component/schema.js";
 
-/** The component's modules, by hand: only Vite knows `import.meta.glob`. */
+/** The component's modules, listed by hand: only Vite knows `import.meta.glob`. */
 export const modules: Record<string, () => Promise<unknown>> = {
   "./component/_generated/api.js": () => import("./component/_generated/api.js"),
   "./component/cancelAll.js": () => import("./component/cancelAll.js"),

@@ -7,7 +7,7 @@ import { fileOf, type Options, optionsIn } from "./options.js";
 import type { DefinitionFile } from "./parser.js";
 import { referencesIn } from "./scoping.js";
 
-/* Tags and keys are shown, so they are not made of what is sensitive: [S182], [S213], [S220]. */
+/* Tags and keys are shown, so they may not read sensitive values: [S182], [S213], [S220]. */
 
 /** What calls its function with each item of the list that it is a method of. */
 const ofItems = /^(map|flatMap|filter|find|findLast|findIndex|some|every|forEach)$/;

@@ -59,7 +59,7 @@ function goneNodes(line: LinePair): ReturnType<Rule> {
     const message = `the node is removed: runs that are ${which} stop${ends}; those before or after it go on`;
     const hint = waitsForEver(gone)
       ? "nothing wakes runs that wait for it: call `workflow.repair(ctx, workflows)` after the deploy, and they end"
-      : "keep the node until no run is at it any more, or let those runs be started anew";
+      : "keep the node until no run is at it any more, or restart those runs";
     return { node, compatibility: "stops", message, hint };
   });
 }

@@ -39,7 +39,7 @@ export const codes = {
   missingOption: error("SW1213", "an option is missing"),
 
   unknownRead: error("SW1301", "a handler reads an unknown name"),
-  sensitiveRead: error("SW1302", "a tag or a key is made of what is sensitive"),
+  sensitiveRead: error("SW1302", "a tag or a key reads a sensitive value"),
 
   unknownChild: error("SW1401", "a child of an unknown workflow"),
   endlessRecursion: warning("SW1402", "a workflow that starts itself in every run"),

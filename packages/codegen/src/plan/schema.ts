@@ -315,7 +315,7 @@ export interface WorkflowPlan extends Omit<z.infer<typeof workflow>, "input"> {
   readonly inherited?: Pick<AppConfig, "retry" | "limits">;
   /** The limits that its options name, as far as they are seen. Default: none. */
   readonly limitNames?: readonly LimitName[] | undefined;
-  /** What its options read that see the input alone, as far as that is seen. Default: nothing. */
+  /** What the options that see the input alone read, as far as that is seen. Default: nothing. */
   readonly optionReads?:
     readonly { readonly of: string; readonly reads: readonly Read[] }[] | undefined;
   readonly renamings: readonly Renaming[];

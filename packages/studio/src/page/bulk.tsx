@@ -31,7 +31,7 @@ export function BulkButtons({ filter }: { filter: RunsFilter }) {
   );
 }
 
-/** So many runs are counted before something is done to them. */
+/** How many runs are counted before something is done to them. */
 const COUNTED = 1_000;
 
 function BulkButton({ verb, filter }: { verb: Verb; filter: RunsFilter }) {

@@ -22,7 +22,7 @@ export interface DeploymentClass {
   readonly bytesPerSecond: number;
   /** [25] What an entry of an index counts. */
   readonly indexEntryBytes: number;
-  /** From the begin of its code to its commit. */
+  /** From the start of its code to its commit. */
   readonly mutationMs: Span;
   readonly queryMs: Span;
   /** [31] What each nested call adds to that. */
@@ -60,8 +60,8 @@ export interface DeploymentClass {
   /** [40] From a crash until all is up again. */
   readonly restartMs: number;
   /**
-   * [43] Whether a mutation that cancels its own job fails, as from convex 1.50 on; before it was
-   * ignored.
+   * [43] Says whether a mutation that cancels its own job fails, as it does from convex 1.50 on.
+   * Before, the cancel was ignored.
    */
   readonly selfCancelFails: boolean;
 }

@@ -30,7 +30,7 @@ const NS_PER_MS = 1_000_000n;
 
 /** Validates commits against what others have committed, and publishes them in order. */
 export class Committer {
-  /** [15] [18] Those that a transaction may still have to be checked against, pending ones too. */
+  /** [15] [18] The commits to check a transaction against, pending ones too. */
   #log: Commit[] = [];
   #published = 0;
   #lastTs: bigint;

@@ -1,6 +1,6 @@
 /**
- * Why a call failed: `user`, the function threw; `conflict`, its attempts are used up; `permits`
- * and `bytes`, refused before it ran; `system`, something of the deployment's own.
+ * Why a call failed. `user`: the function threw. `conflict`: its attempts are used up. `permits`
+ * and `bytes`: it was refused before it ran. `system`: the deployment itself failed.
  */
 export type FailureKind = "user" | "conflict" | "permits" | "bytes" | "system";
 

@@ -6,7 +6,7 @@ interface Waiter {
   isGone: boolean;
 }
 
-/** [47] [48] So many run at once; who comes later waits in line. */
+/** [47] [48] Lets this many run at once; later ones wait in line. */
 export class Permits {
   #free: number;
   #line: Waiter[] = [];

@@ -26,7 +26,7 @@ test.each([
 });
 
 test.each([
-  ["A mutation, from the begin of its code", "mutationMs"],
+  ["A mutation, from the start of its code", "mutationMs"],
   ["A query", "queryMs"],
   ["Each nested call, on top", "nestedCallMs"],
   ["From the validation of a commit to its publishing", "persistMs"],

@@ -44,7 +44,7 @@ const OPTIONS = {
 
 /** What to do to many runs. */
 export interface BulkOptions<Workflow> {
-  /** The method of the `WorkflowManager` that is done to each. */
+  /** The method of the `WorkflowManager` that is called for each. */
   do: "cancel" | "pause" | "resume" | "restart" | "cleanup";
   /** Which runs to change: what `list` takes. Runs that are started later are left out. */
   where: BulkFilter<Workflow>;
@@ -84,7 +84,7 @@ export interface BulkStatus {
   endedAt?: number;
 }
 
-/** Does something to many runs, in the background. */
+/** Changes many runs, in the background. */
 export class Bulk {
   constructor(
     private readonly component: ComponentApi,
@@ -94,9 +94,9 @@ export class Bulk {
   ) {}
 
   /**
-   * Starts to do something to all runs of a filter, in pages of up to 50 runs, each a transaction.
-   * It comes once to each run that was created before it, and leaves those that do not fit the
-   * filter by then. It stops by itself when more than half of the last 100 runs were refused.
+   * Starts to change all runs of a filter, in pages of up to 50 runs, each a transaction. It visits
+   * each run that was created before it once, and leaves alone those that no longer fit the filter.
+   * It stops by itself when more than half of the last 100 runs were refused.
    * @returns its id.
    * @throws as `list` does, and if the workflow has no such node, or an option is out of its range.
    */

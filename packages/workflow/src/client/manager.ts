@@ -61,8 +61,8 @@ export const vRunId = v.string();
 
 export interface WorkflowManagerOptions {
   /**
-   * Steps that run at once in the whole app, from 0 (paused) to 200. Default: what is stored; 10 at
-   * first. The next start applies a change; `components.workflow.config.update` does at once.
+   * How many actions run at once in the whole app, from 0 (paused) to 200. Default: what is stored;
+   * 10 at first. The next start applies a change; `components.workflow.config.update` does at once.
    */
   maxParallelism?: number;
   /**
@@ -109,7 +109,7 @@ const RESTART_OPTIONS: Record<keyof RestartOptions<AnyWorkflow>, Kind> = {
 export class WorkflowManager {
   readonly #settings: StartSettings;
   readonly #renamed: ReadonlyMap<string, string>;
-  /** Does something to many runs, in the background. */
+  /** Changes many runs, in the background. */
   readonly bulk: Bulk;
   /** Pauses and overrides limits while the app runs, and shows them. */
   readonly limits: LimitControls<SteeredLimit, Until, Registered>;
@@ -186,10 +186,10 @@ export class WorkflowManager {
   }
 
   /**
-   * Starts a run for each input. Each call into the component starts up to 500 (250 for a workflow
-   * with a `timeout`, 166 for one with a `collect`) or 4 MB of inputs. A mutation can schedule
-   * 1,000 functions: one for each run that does not wait for a slot, one for each `timeout`, and up
-   * to three for each run that collects.
+   * Starts a run for each input. Each call into the component starts up to 500 runs (250 with a
+   * `timeout`, 166 with a `collect`), or 4 MB of inputs. A mutation can schedule 1,000 functions. A
+   * run takes one if it does not wait for a slot, one for its `timeout`, and up to three if it
+   * collects.
    * @param options as for {@link start}; `key` is a function that gives each run its own.
    * @returns the ids, in the order of the inputs.
    * @throws as {@link start} does, before anything is started; the message says which input it is.
@@ -264,8 +264,8 @@ export class WorkflowManager {
   /**
    * Returns the events that a run and those below it wait for, in the order in which the runs
    * began. Use it, for example, to show the questions of an agent's children.
-   * @param page a page can be shorter than asked for, or empty, and not be the last. Default: the
-   *   first 100 runs that wait.
+   * @param page a page can be shorter than asked for, or empty, without being the last. Default:
+   *   the first 100 runs that wait.
    * @returns an empty page if there is no such run.
    */
   async waits(
@@ -280,7 +280,7 @@ export class WorkflowManager {
 
   /**
    * Returns runs, the newest first, in pages. A page reads a bounded number of runs, and returns it
-   * as `read`: it can be shorter than asked for, or empty, and not be the last.
+   * as `read`. It can be shorter than asked for, or empty, without being the last.
    * @throws if the filters do not go together, or the workflow has no such node.
    */
   async list<Workflow extends AnyWorkflow = AnyWorkflow>(
@@ -394,11 +394,11 @@ export class WorkflowManager {
   }
 
   /**
-   * Re-arms everything whose scheduled function was lost, for example by a restore from a backup,
-   * in pages. A second call does no harm.
+   * Schedules again, in pages, everything whose scheduled function was lost, for example by a
+   * restore from a backup. A second call does no harm.
    * @param workflows the generated `workflows`. With them, runs of older plans that wait for an
-   *   event without a timeout wake, too: they enter their node as it is now, or end with
-   *   `removedNode`. Runs that wait by a `one` that their workflow has no more begin.
+   *   event without a timeout wake, too. They enter their node as it is now, or end with
+   *   `removedNode`. Runs that wait by a `one` that their workflow no longer has begin, too.
    */
   async repair(ctx: MutationRunner, workflows?: Readonly<Record<string, AnyWorkflow>>) {
     checkGiven("Repairing", workflows ?? {}, {}, "workflows");

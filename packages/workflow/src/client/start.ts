@@ -57,9 +57,9 @@ type KeyOptions<Key> =
        */
       key: Key;
       /**
-       * When the key gets a new run although it names one: `"ended"`, once that has ended, or
-       * `"failed"`, once it has failed, timed out or been canceled. A run that is being undone has
-       * not ended. Default: `"never"`.
+       * When a key that names a run gets a new one. `"ended"`: once that run has ended. `"failed"`:
+       * once it has failed, timed out or been canceled. A run that is being undone has not ended.
+       * Default: `"never"`.
        */
       reuse?: "never" | "ended" | "failed";
     };

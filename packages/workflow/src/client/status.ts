@@ -68,13 +68,13 @@ export interface Reached<Workflow> {
   queuedAt?: number;
   beganAt?: number;
   /**
-   * The limit that holds an action back, how many run and how many may. `place` is its place
-   * among actions with the same limits and keys: 201 if more than 200 come before it. With
-   * `fairness`, the key of that, it is the place among those of this key, which take turns with
-   * others. With `nextAt`, it waits for the limit's rate, which lets the next one start then;
-   * `running` is how many of the burst are used up. With `paused`, the limit starts nothing: `by`
-   * says who paused it, and `until` for how long, in ms since the epoch. A `RetryAfter` that holds
-   * the limit is such a pause. `until`: when its `waitAtMost` is over.
+   * The limit that holds an action back, how many run and how many may. `place` is its place among
+   * actions with the same limits and keys: 201 if more than 200 come before it. With `fairness`,
+   * its key, it is the place among actions of that key, which take turns with others. With
+   * `nextAt`, it waits for the limit's rate, which lets the next one start then; `running` is how
+   * many of the burst are used up. With `paused`, the limit starts nothing: `by` says who paused
+   * it, and `until` for how long, in ms since the epoch. A `RetryAfter` that holds the limit is
+   * such a pause. `until`: when its `waitAtMost` is over.
    */
   waitsFor?: {
     limit: string;
@@ -167,14 +167,17 @@ export interface Waiting {
   key: string;
   /** The run that has the key now. */
   runId?: string;
-  /** Its place among those that wait, from 1; those of paused runs are left out. 101: or higher. */
+  /**
+   * Its place among those that wait, from 1; those of paused runs are left out. 101 means 101 or
+   * higher.
+   */
   place: number;
 }
 
 /** What a run has collected, by the `collect` of its workflow. */
 export interface Collecting {
   key: string;
-  /** How many starts it has. 101: or more, if its `collect` has no `size`. */
+  /** How many starts it has. 101 means 101 or more, if its `collect` has no `size`. */
   items: number;
   /** When it begins at the latest, in ms since the epoch. */
   until: number;

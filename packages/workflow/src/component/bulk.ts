@@ -26,7 +26,7 @@ const SMALLER = 7;
 const MOST_FAILURES = 3;
 /** How many of the newest runs count: it stops if more than half of them were refused. */
 const RECENT = 100;
-/** So many reasons are told apart: those of the app's schemas may be different for each run. */
+/** How many reasons are told apart: those of the app's schemas may be different for each run. */
 const REASONS = 10;
 const OTHER_REASONS = "other reasons";
 /** How long bulks are kept after their end: whoever starts another removes them. */

@@ -58,7 +58,7 @@ export const take = mutation({
   },
 });
 
-/** So many a node looks at in one call, to find those that match. */
+/** How many a node looks at in one call, to find those that match. */
 const LOOK = 50;
 
 /** The events that a node may take, in order. @param after leaves out those that it looked at. */

@@ -245,11 +245,11 @@ export const pool = query({
   returns: v.object({
     maxParallelism: v.number(),
     running: v.number(),
-    /** Steps in the queue; at least so many, if there are 100. */
+    /** Steps in the queue; 100 means 100 or more. */
     waiting: v.number(),
     /** Since when the first of them waits; ms since the epoch. */
     oldestWaitingSince: v.optional(v.number()),
-    /** Steps that wait for their next attempt; at least so many, if there are 100. */
+    /** Steps that wait for their next attempt; 100 means 100 or more. */
     retrying: v.number(),
     /** When the first of these is due; ms since the epoch. */
     nextRetryAt: v.optional(v.number()),

@@ -324,8 +324,8 @@ export interface Builder<
 
   /**
    * Runs its body for each item of a list or a record, all at once, each as a child. The nodes of
-   * the body see the scope and `each`; the output is a list or a record of those of its last node.
-   * Write `of` first, for inference.
+   * the body see the scope and `each`; the output is a list or a record of the outputs of its last
+   * node. Write `of` first, for inference.
    */
   each<
     const Name extends string,

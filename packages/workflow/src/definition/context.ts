@@ -62,8 +62,9 @@ export interface Info<Tags = AnyTags> {
    */
   readonly isCanceled: () => Promise<boolean>;
   /**
-   * Gives the run a tag by which it is found, or changes it; below another run, that gets it. In a
-   * mutation it is part of the transaction. A run has at most 10. Not in a query.
+   * Gives the run a tag by which it is found, or changes it. In a child, a branch or an item, the
+   * run at the top gets it. In a mutation it is part of the transaction. A run has at most 10. Not
+   * in a query.
    * @param name one that the `tags` of the workflow declare; `{ risk: undefined }` only declares.
    * @param value of the type that they declare; of any, if they only declare the name.
    */

@@ -94,7 +94,7 @@ export interface Collect<Scope, Kept extends Keep = Keep> {
   /**
    * The run begins as soon as it has this many starts, from 1 to 1,000. With `all`, it gets no
    * more: the rest of those that came at the same moment go into the next run. Default: 1,000 for
-   * `all`, else no limit.
+   * `all`, otherwise no limit.
    */
   size?: number;
   /**
@@ -137,9 +137,10 @@ export interface WorkflowOptions<
    */
   fairness?: Fairness<{ input: InputFrom<Schema, Kept> }>;
   /**
-   * Treats the actions of a run as if the run had reached them this much earlier, among those that
-   * wait for the same limits or for a slot. A function is called once, when the run is started.
-   * Children have the priority of their parent, unless their workflow sets one. Default: none.
+   * Treats the actions of a run as if the run had reached them this much earlier. That counts among
+   * actions that wait for the same limits or for a slot. A function is called once, when the run is
+   * started. Children have the priority of their parent, unless their workflow sets one. Default:
+   * none.
    */
   priority?: Duration | ((scope: { input: InputFrom<Schema, Kept> }) => Duration | undefined);
   /**
@@ -318,13 +319,13 @@ export type DeclaredTags<D> = D extends { readonly "~events"?: () => infer Event
 export interface Config {
   /** The name under which `convex.config.ts` mounts the component. Default: `"workflow"`. */
   component?: string;
-  /** How many steps run at once, from 0 (paused) to 200. Default: what is stored; 10 at first. */
+  /** How many actions run at once, from 0 (paused) to 200. Default: what is stored; 10 at first. */
   maxParallelism?: number;
   /** `"DEBUG"` to `"ERROR"`. Default: what is stored; `"REPORT"` at first. */
   logLevel?: LogLevel;
   /**
    * How many actions that name a limit run at once: `{ perKey: 3 }` of each key, `{ total: 5 }` in
-   * all, or both; and how many start in a time: `{ rate: { limit: 500, per: "1m" } }`. With
+   * all, or both. `{ rate: { limit: 500, per: "1m" } }` limits how many start per minute. With
    * `maxWaiting`, a start throws a `LimitError` if that many already wait. Default: what is stored;
    * none at first.
    */

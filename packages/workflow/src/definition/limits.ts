@@ -19,7 +19,7 @@ type PlainNames = string extends Names ? string : Exclude<Names, KeyedNames | Un
 type KeyOf<Scope> = (scope: Scope) => string | undefined;
 
 interface Estimated<Output> {
-  /** How much it will use, as far as is known beforehand. Its start takes that much. */
+  /** How much it will probably use. Its start takes that much. */
   readonly estimate: number;
   /**
    * Returns how much it has used, a number from 0. Write the handler before `limits`, so that

@@ -162,8 +162,8 @@ export function child<Input, Output>(
 /**
  * One child, by the name of its workflow. Use it for a workflow that is its own descendant: its
  * type would be circular. The compiler checks that there is such a workflow. The generated code has
- * a type error if no workflow that the parent starts has this `Output`; in a parent that names
- * several, check which is whose. The type of `input` is not checked.
+ * a type error if no workflow that the parent starts has this `Output`. If a parent names several,
+ * check that each has the right one. The type of `input` is not checked.
  * @typeParam Output the workflow's output.
  * @param workflow the name under which the workflow is exported.
  *

@@ -10,7 +10,7 @@ import { atMostYear, type Duration, durationMs } from "../rules.js";
 
 export { askedBy } from "@stepwise/workpool/core";
 
-/** What a {@link RetryAfter} says beside the time. */
+/** What a {@link RetryAfter} says in addition to the time. */
 export type RetryAfterOptions = Options<keyof Registered & string>;
 
 /**
@@ -38,8 +38,8 @@ function timeOf(after: Duration | Date): number {
 }
 
 /**
- * Makes the {@link RetryAfter} to throw of a response of `fetch` that was refused for now, such as
- * one of 429 or 503. Its header `Retry-After` says when to call again.
+ * Makes the {@link RetryAfter} to throw for a response of `fetch` that refuses the call for now,
+ * such as 429 or 503. Its header `Retry-After` says when to call again.
  * @param options.otherwise how long from now, without that header. Default: `"10s"`.
  * @example
  * const response = await fetch(url, { signal: info.signal });

@@ -131,7 +131,7 @@ export function RunTimeline({
   );
 }
 
-/** So many children are listed without being asked for. */
+/** How many children are listed without being asked for. */
 const MOST_OPEN = 8;
 
 /** Returns how long a run has gone on, or when one begins that was started for later. */

@@ -18,7 +18,7 @@ const keepsAll = ({ definition }: Pick<Reference, "definition">): boolean =>
 
 /**
  * Returns how the start with this input is collected; undefined without a `collect` or a key.
- * @throws if the key is none, or is made of what is sensitive.
+ * @throws if the key is not valid, or reads a sensitive value.
  */
 export function collectOf(workflow: Reference, input: unknown): Collect | undefined {
   const { collect, sensitive } = workflow.definition.options;

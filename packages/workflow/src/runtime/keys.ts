@@ -14,7 +14,7 @@ interface Keyed {
   readonly sensitive: readonly string[];
 }
 
-/** @returns undefined without a key. @throws if it is none, or is made of what is sensitive. */
+/** @returns undefined without a key. @throws if it is not valid, or reads a sensitive value. */
 export function keyMade(
   { name: workflow }: Pick<WorkflowReference<never>, "name">,
   { option, key: make, sensitive }: Keyed,

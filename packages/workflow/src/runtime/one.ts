@@ -5,7 +5,7 @@ import { sensitivePaths } from "./sensitive.js";
 
 /**
  * The key of a workflow's `one` for a run with this input, and what happens while it is taken;
- * undefined without a `one` or a key. @throws if the key is none, or is made of what is sensitive.
+ * undefined without a `one` or a key. @throws if the key is not valid, or reads a sensitive value.
  */
 export function oneOf(
   workflow: Pick<WorkflowReference<never>, "name" | "definition">,

@@ -62,7 +62,7 @@ export interface KitOptions {
   /** Other limits than those of `stepwise.config.ts`, which hold by default. */
   limits?: NonNullable<WorkflowManagerOptions["limits"]>;
   /**
-   * How much the component logs if the app does not say it. Default: `ERROR`, so that tests of
+   * How much the component logs if the app sets no level. Default: `ERROR`, so that tests of
    * failing runs are quiet.
    */
   logLevel?: NonNullable<WorkflowManagerOptions["logLevel"]>;
@@ -103,7 +103,7 @@ export class TestKit {
     );
   }
 
-  /** The ids of a workflow's runs, children too, in the order of their creation. */
+  /** Returns the ids of a workflow's runs, children too, in the order of their creation. */
   async runsOf(workflow: WorkflowReference<never>): Promise<RunId[]> {
     return await this.#query(this.#component.tables.started, { workflow: workflow.storedAs });
   }
@@ -114,9 +114,9 @@ export class TestKit {
   }
 
   /**
-   * Moves the clock to the next time at which a run goes on by itself: the end of a sleep or a
-   * timeout, a `waitAtMost`, the next attempt of a step, the start of a run, the next start that a
-   * rate allows, or the end of a pause of a limit.
+   * Moves the clock to the next time at which a run goes on by itself. That is the end of a sleep,
+   * a timeout, a `waitAtMost` or a limit's pause. It is also the next attempt of a step, the start
+   * of a run, or the next start that a rate allows.
    * @returns what fell due; empty if no run waits for a time. Then the clock has not moved.
    */
   async skipToNextTimer(): Promise<Timer[]> {
@@ -141,8 +141,8 @@ export class TestKit {
 
   /**
    * Moves the clock until a run has ended. @returns its status then.
-   * @throws if there is no such run, or it will not end by itself: it waits for an event, for its
-   *   turn or for a limit, or is paused. The message shows where.
+   * @throws if there is no such run, or it will not end by itself. It may wait for an event, for
+   *   its turn or for a limit, or be paused: the message shows where.
    */
   async runToEnd<Workflow extends WorkflowReference<never>>(
     workflow: Workflow,

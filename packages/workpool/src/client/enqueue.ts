@@ -53,7 +53,9 @@ export type EnqueueOptions<
   onComplete?: Callback | null;
   /** Kinds of results that the callback is not called for. Default: none. */
   onCompleteExcludeKinds?: RunResult["kind"][];
-  /** The limits that the work counts for: with the key, or `true` if it has none. Default: none. */
+  /**
+   * The limits that the work counts towards: with the key, or `true` if it has none. Default: none.
+   */
   limits?: Keys;
   /**
    * How many ms it waits at most, up to a year, for a slot and its limits. That is counted for each
@@ -61,14 +63,14 @@ export type EnqueueOptions<
    */
   waitAtMost?: number;
   /**
-   * How many ms earlier than it has come it goes, of the works that wait for the same. A later
-   * attempt has the place of the first. Default: 0.
+   * How many ms earlier it counts as enqueued, among works that wait for the same. A later attempt
+   * has the place of the first. Default: 0.
    */
   priority?: number;
   /**
-   * Whose it is: while works wait for a slot, each goes to the key that holds the fewest for its
-   * weight. One of weight 3 gets three times as many as one of weight 1, which is the default.
-   * Works without it are one key together, of weight 1.
+   * Who the work belongs to: while works wait, each slot goes to the key that holds the fewest for
+   * its weight. One of weight 3 gets three times as many as one of weight 1, which is the default.
+   * Works without it share one key of weight 1.
    */
   fairness?: { key: string; weight?: number };
   /** Names the work in logs and messages. Default: the path of its function. */

@@ -45,7 +45,7 @@ export interface WorkpoolOptions<Defined extends Limits = {}> extends WorkpoolRe
   logLevel?: LogLevel;
   /**
    * How many works that name a limit run at once: `{ perKey: 3 }` for each key, `{ total: 5 }` in
-   * all, or both; `{ rate: { limit: 500, per: "1m" } }` limits how many start per minute. Works
+   * all, or both. `{ rate: { limit: 500, per: "1m" } }` limits how many start per minute. Works
    * name them in `limits` of an enqueue. With `maxWaiting`, an enqueue throws a `LimitError` if
    * that many already wait. Default: the stored ones, at first none.
    */
@@ -141,8 +141,8 @@ export class Workpool<Defined extends Limits = {}> {
   }
 
   /**
-   * Returns the state of a work: `pending` while it waits for a slot, its time, or its next
-   * attempt; `running` while it has a slot; `finished` when it has ended, or if the id is unknown.
+   * Returns the state of a work. `pending`: it waits for a slot, its time, or its next attempt.
+   * `running`: it has a slot. `finished`: it has ended, or the id is unknown.
    */
   async status(ctx: QueryRunner, id: WorkId): Promise<WorkStatus> {
     return await ctx.runQuery(this.component.lib.status, { id });
@@ -164,8 +164,8 @@ export class Workpool<Defined extends Limits = {}> {
   /**
    * Defines a callback, an internal mutation that is called once when a work has ended. If it
    * throws it is rolled back, and not called again, and the table `failedCallbacks` has the error.
-   * The types come from the validators, and from how the handler declares its `ctx`: naming the
-   * data model, as in `defineOnComplete<DataModel>(…)`, makes context and return value `any`.
+   * The types come from the validators, and from how the handler declares its `ctx`. If you name
+   * the data model, as in `defineOnComplete<DataModel>(…)`, context and return value are `any`.
    *
    * @param context the validator of the context. Default: anything, or none.
    * @param returnValue the validator of what the work's function returns. Default: anything.

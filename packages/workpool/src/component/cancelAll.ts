@@ -13,7 +13,7 @@ import schema from "./schema.js";
 
 const LARGEST_PAGE = 1_000;
 
-/** So many works are read at once: each has up to 8 kB of arguments, and a context. */
+/** How many works are read at once: each has up to 8 kB of arguments, and a context. */
 const READ_AT_ONCE = 5;
 
 /** Cancels all works that exist now, in pages of `limit`. @throws if it is not from 1 to 1,000. */

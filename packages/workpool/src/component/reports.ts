@@ -169,7 +169,7 @@ function loadOf(figures: Figures, now: number) {
   };
 }
 
-/** So many rows of the queue are read to count it, or a MiB of them. */
+/** How many rows of the queue are read to count it; or a MiB of them. */
 const MOST_COUNTED = 1_000;
 
 /** What an operator is shown of the pool. Times are in ms since the epoch; null if none. */

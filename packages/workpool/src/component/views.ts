@@ -57,7 +57,7 @@ const vSummary = v.object({
   delayedIsAtLeast: v.boolean(),
   /** Delayed works that are a minute late or more. If it stays above 0, see `lib.repair`. */
   overdue: v.number(),
-  /** Callbacks that threw and are still in the table; at least so many, if there are 200. */
+  /** Callbacks that threw and are still in the table; 200 means 200 or more. */
   failedCallbacks: v.number(),
   /** What ended between the last two reports. Null before the first. */
   lastReport: v.union(v.object({ since: v.number(), at: v.number(), ...vCounts.fields }), v.null()),

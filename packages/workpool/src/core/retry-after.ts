@@ -6,7 +6,7 @@ import { YEAR_MS } from "./times.js";
 
 const MARKER = "~retryAfter";
 
-/** What a {@link RetryAfter} says beside the time. */
+/** What a {@link RetryAfter} says in addition to the time. */
 export interface RetryAfterOptions<Limit extends string = string> {
   /**
    * A limit of the work. Nothing of it starts until then, or nothing of the work's key if it has
@@ -97,7 +97,7 @@ export function retryAfterMs({ headers }: Pick<Answered, "headers">): number | u
 }
 
 /**
- * Makes the error to throw of a response that was refused for now, such as one of 429 or 503. Its
+ * Makes the error to throw for a response that refuses the call for now, such as 429 or 503. Its
  * header `Retry-After` says when to call again.
  * @param options.otherwise how many ms from now, without that header. Default: 10,000.
  * @example

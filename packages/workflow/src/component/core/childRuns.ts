@@ -76,7 +76,7 @@ export const BYTES_BESIDE_INPUT = 2 * 1024;
 /** One transaction starts, cancels or pauses so many, on all levels: it may execute for a second. */
 export const RUNS_AT_ONCE = 200;
 
-/** So many of them are read at most: a quarter of what a transaction may read. */
+/** How many of them are read at most: a quarter of what a transaction may read. */
 export const MOST_RUNS_READ = PAGE_BYTES / BYTES_BESIDE_INPUT;
 
 /** How many documents of each state are read at most. */

@@ -19,7 +19,7 @@ export async function startWork(ctx: MutationCtx, work: core.Work): Promise<bool
   }
 }
 
-/** So many works start together at most, as each may have a quarter of a megabyte of arguments. */
+/** How many works start together at most: each may have a quarter of a megabyte of arguments. */
 const TOGETHER = 10;
 const ROOM_TO_START = {
   ...core.ROOM_TO_COMPLETE,

@@ -254,7 +254,9 @@ const inputOf = (row: Doc<"collected"> | null): Input => ({
   ...(row?.given && { given: row.given }),
 });
 
-/** So many rows of starts that are not kept go in one transaction, besides those that are. */
+/**
+ * How many rows of starts that are not kept go in one transaction, in addition to those that are.
+ */
 const MOST_UNKEPT = 500;
 
 /** The first items, as many as one run may have. Without `keep` one is its whole input. */

@@ -69,7 +69,7 @@ export function atStep(path: string, doing: Doing, { startedAt: since, dueAt }: 
   return { path, doing, since, dueAt };
 }
 
-/** So many runs below each that is listed are looked at. A page stays cheap; one is enough to see. */
+/** How many runs below each listed one are looked at. A page stays cheap; one is enough to see. */
 const BELOW = 6;
 
 /**

@@ -23,16 +23,16 @@ interface SaidOf {
   until?: number;
 }
 
-/** What there is of a limit or a key. The pool itself is called `maxParallelism`. */
+/** What is known of a limit or a key. The pool itself is called `maxParallelism`. */
 export interface SeenLimit extends Numbers {
   name: string;
   key?: string;
   /** How many works of it run. */
   running: number;
-  /** How many wait for it, and for no slot; at least so many, if `waitingIsAtLeast`. */
+  /** How many wait for it, and not for a slot; at least this many if `waitingIsAtLeast`. */
   waiting: number;
   waitingIsAtLeast: boolean;
-  /** Since when the one that has waited longest does, of those; ms since the epoch. */
+  /** Since when the oldest of those has waited, in ms since the epoch. */
   oldest?: number;
   /** How many wait for it at most, or for each of its keys. */
   maxWaiting?: number;
@@ -40,7 +40,10 @@ export interface SeenLimit extends Numbers {
   asked: Numbers;
   /** Where the numbers come from: the code, `config.update`, or an override. */
   origin: "code" | "config" | "override";
-  /** How many may start at once by its rate; below zero if more was spent. Of keys, by key. */
+  /**
+   * How many its rate lets start now; below zero if more was spent. With keys, only each key has
+   * it.
+   */
   left?: number;
   /** The numbers that an operator has set: of the key, or of all keys. */
   override?: Numbers & SaidOf;
@@ -148,8 +151,9 @@ export class LimitControls<
   ) {}
 
   /**
-   * Has other numbers hold for a limit, or for one of its keys, until `reset`. Works that wait
-   * begin if they have room now; those that run, run on. It takes the place of an earlier override.
+   * Puts other numbers in force for a limit, or for one of its keys, until {@link reset}. Works
+   * that wait begin if they now have room, and running works go on. It replaces an earlier
+   * override.
    * @param name a limit, or `"maxParallelism"` for the whole pool.
    * @throws if there is no such limit, it has no such number, or there are more than 100 overrides.
    */
@@ -165,9 +169,9 @@ export class LimitControls<
   }
 
   /**
-   * Lets no work of a limit, or of one of its keys, start until {@link resume}. Those that run, run
-   * on. Overrides stay beside it.
-   * @param name as for {@link override}. @throws as that.
+   * Starts no work of a limit, or of one of its keys, until {@link resume}. Running works go on,
+   * and overrides stay.
+   * @param name as for {@link override}. @throws as {@link override} does.
    */
   async pause(ctx: MutationRunner, name: Name, options: PauseOptions<Until> = {}): Promise<void> {
     await ctx.runMutation(this.functions.pause, this.argsOf("Pausing", name, options));
@@ -184,8 +188,8 @@ export class LimitControls<
   }
 
   /**
-   * How many run and wait, which numbers hold, and who has set them. It reads up to 100 of those
-   * that wait. In a mutation it would conflict with each start.
+   * Returns how many run and wait, which numbers apply, and who set them. It reads up to 100 of
+   * those that wait. In a mutation it would conflict with each start.
    * @returns null for a limit that the pool does not know, or not yet.
    * @throws if a key is given, and the limit takes none.
    */
@@ -193,7 +197,10 @@ export class LimitControls<
     return await ctx.runQuery(this.functions.get, whichOf("Getting", name, options));
   }
 
-  /** The same of all limits, and of their keys that run, wait, are overridden or are paused. */
+  /**
+   * Returns the same for all limits, and for their keys that run, wait, are overridden or are
+   * paused.
+   */
   async list(ctx: QueryRunner): Promise<ListedLimit[]> {
     return await ctx.runQuery(this.functions.list, {});
   }

@@ -21,7 +21,7 @@ import {
 export function limitFunctions(host: Host) {
   const { publicMutation } = mutationsOf<HostCtx>();
   return {
-    /** Has other numbers hold for a limit, or one of its keys, until `reset`. */
+    /** Puts other numbers in force for a limit, or one of its keys, until `reset`. */
     override: publicMutation(overrideArgs, (ctx, given) => overrideLimit(ctx, host, given)),
     /** Lets nothing of a limit, or of one of its keys, start until `resume`. */
     pause: publicMutation(pauseArgs, (ctx, given) => pauseLimit(ctx, host, given)),

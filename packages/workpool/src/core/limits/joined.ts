@@ -37,7 +37,7 @@ export async function joinedHere(ctx: QueryCtx, line: string): Promise<number> {
   return (await lastInLine(ctx, line)) + (await lastInQueue(ctx, line));
 }
 
-/** The so-manyth of its line in this transaction, if that is to be known of a work that waits. */
+/** Returns the number of a work in its line in this transaction, from 1, if that must be known. */
 export async function nthHere(
   ctx: MutationCtx,
   { permits = [], at }: Work,

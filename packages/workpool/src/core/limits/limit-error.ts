@@ -2,7 +2,7 @@ import { ConvexError } from "convex/values";
 
 const MARKER = "~limit";
 
-/** What a {@link LimitError} tells. */
+/** The fields of a {@link LimitError}. */
 export interface LimitReached {
   /** The limit for which too many wait. */
   readonly limit: string;

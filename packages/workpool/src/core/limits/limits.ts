@@ -34,9 +34,11 @@ export type Limits = Infer<typeof vLimits>;
 
 /** What a work says of a limit with a `unit`. */
 export interface Budget {
-  /** How much it will use, as far as is known before. Its start takes so much. */
+  /** How much it will probably use. Its start takes that much. */
   readonly estimate: number;
-  /** Where its result has what it has used: `"usage.totalTokens"`. Default: the estimate stays. */
+  /**
+   * The path in its result to how much it used: `"usage.totalTokens"`. Default: the estimate stays.
+   */
   readonly spend?: string;
   /** Its key, for a limit with `perKey`. */
   readonly key?: string;

@@ -133,7 +133,7 @@ export async function blockLine(
   } else if (found.blockedBy !== blockedBy) await ctx.db.patch("lines", found._id, { blockedBy });
 }
 
-/** So many of the first works of a line. */
+/** The given number of the first works of a line. */
 export async function firstOf(ctx: QueryCtx, { line }: Pick<Line, "line">, count: number) {
   return await ctx.db
     .query("limited")

@@ -40,7 +40,7 @@ interface Asking extends Given {
   config?: Config;
 }
 
-/** Has other numbers hold for a limit or a key. @throws if the limit has no such number. */
+/** Puts other numbers in force for a limit or a key. @throws if the limit has no such number. */
 export async function overrideLimit(
   ctx: HostCtx,
   host: Host,
@@ -53,7 +53,7 @@ export async function overrideLimit(
   await say(ctx, host, config, given);
 }
 
-/** Lets no work of a limit or a key start. Those that run, run on. */
+/** Starts no work of a limit or a key. Running works go on. */
 export async function pauseLimit(
   ctx: HostCtx,
   host: Host,
