@@ -57,6 +57,12 @@ test.each([
     ["s", "t", "e", "u"],
   ],
   [
+    "options that functions hold in consts",
+    "function held(more) { const retry = true, whole = { ...more, retry }; return whole; } const times = (n) => { const k = n + 1; return (b) => b.step('t', { query: () => k }); };",
+    `.step('s', held({ action: f }))${branch("times(2)")}`,
+    ["s", "b", "b.x.t"],
+  ],
+  [
     "nodes before a helper",
     "",
     branch("(b) => parts.work(b.step('pre', { query: () => 1 }))"),
@@ -138,6 +144,18 @@ test.each([
   [
     "options of what a function takes among others",
     "const h = (...all) => ({ ...all[0] });",
+    ".step('s', h({ action: f }))",
+    "SW1205 a.workflow.ts:8",
+  ],
+  [
+    "options of a function that holds itself",
+    "const h = () => { const a = b, b = a; return a; };",
+    ".step('s', h())",
+    "SW1205 a.workflow.ts:8",
+  ],
+  [
+    "options of a function that changes what it holds",
+    "const h = (more) => { let all = { ...more }; all = {}; return all; };",
     ".step('s', h({ action: f }))",
     "SW1205 a.workflow.ts:8",
   ],
