@@ -59,8 +59,9 @@ export function optionsIn(
 ): Options {
   const node = unwrap(expression);
   const { node: held, file: within, isMade, taken: given } = madeBy({ node, file, taken });
-  if (held !== undefined && ts.isConditionalExpression(held) && !seen.includes(held))
-    return eitherOf(held, expression, within, areBodies, [...seen, held]);
+  const sides = held && !seen.includes(held) ? sidesOf(held) : undefined;
+  if (held !== undefined && sides !== undefined)
+    return eitherOf(sides, expression, within, areBodies, [...seen, held]);
   if (held === undefined || !ts.isObjectLiteralExpression(held) || seen.includes(held))
     return Object.assign(new Map<string, Option>(), { rest: [expression] });
   const options = new Map<string, Option>();
@@ -69,7 +70,7 @@ export function optionsIn(
   const stays = (name: string) => areBodies || structural.has(name);
   const computed = (by: Node) => {
     for (const [name, option] of options)
-      if (!stays(name)) options.set(name, { ...option, value: by });
+      options.set(name, stays(name) ? { ...option, isSure: false } : { ...option, value: by });
   };
   for (const property of held.properties) {
     const option = readOption(property, (key) => constantText(key, within));
@@ -83,6 +84,11 @@ export function optionsIn(
     }
     for (const each of option === undefined ? (spread?.values() ?? []) : [option]) {
       const { name } = each;
+      const before = each.isSure === false ? options.get(name) : undefined;
+      if (before !== undefined) {
+        options.set(name, { ...before, isSure: false });
+        continue;
+      }
       // The last one of a name is the one that counts.
       options.delete(name);
       absent.delete(name);
@@ -112,18 +118,32 @@ export function optionsIn(
   return Object.assign(options, { rest: hidden ?? unseen, absent });
 }
 
-/** Returns the options with functions that both sides of a condition have. */
+/** What a condition chooses from; `condition && { … }` may give nothing. */
+function sidesOf(node: Node): readonly [Node, Node?] | undefined {
+  if (ts.isConditionalExpression(node)) return [node.whenTrue, node.whenFalse];
+  const isAnd =
+    ts.isBinaryExpression(node) &&
+    node.operatorToken.kind === ts.SyntaxKind.AmpersandAmpersandToken;
+  return isAnd ? [node.right] : undefined;
+}
+
+/**
+ * Returns the options with functions that both sides of a condition have, and those of the
+ * structure that one has: nobody can read them, and they are reported.
+ */
 function eitherOf(
-  { whenTrue, whenFalse }: TypeScript.ConditionalExpression,
+  sides: readonly [Node, Node?],
   value: Node,
   file: DefinitionFile,
   areBodies: boolean,
   seen: readonly Node[],
 ): Options {
-  const one = optionsIn(whenTrue, file, areBodies, seen);
-  const other = optionsIn(whenFalse, file, areBodies, seen);
-  const both = [...one].filter(([name]) => other.has(name) && ofFunctions.has(name));
-  const options = both.map(([name, each]) => [name, { ...each, value: value.parent }] as const);
+  const [one, other] = sides.map((side) => side && optionsIn(side, file, areBodies, seen));
+  const options = [...(one ?? []), ...(other ?? [])].flatMap(([name, each]) => {
+    const isSure = one?.has(name) === true && other?.has(name) === true;
+    if (!(isSure ? ofFunctions : structural).has(name)) return [];
+    return [[name, { ...each, value: value.parent, isSure }] as const];
+  });
   return Object.assign(new Map(options), { rest: [value] });
 }
 

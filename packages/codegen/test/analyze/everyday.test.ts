@@ -51,6 +51,12 @@ test.each([
     ["s"],
   ],
   [
+    "options that a condition adds",
+    "",
+    ".step('s', { action: f, compensate: { mutation: g }, ...(isDev && { timeout: '1h', compensate: { mutation: f } }), ...(isDev ? { recover: g } : {}) })",
+    ["s"],
+  ],
+  [
     "options that functions add to",
     "const slow = (h, more = {}) => ({ timeout: '1h', ...h, ...more }), retried = (h) => ({ ...h, retry: true }); function same(this: void, h) { return h; }",
     ".step('s', retried(slow({ action: f }))).step('t', parts.retried(slow({ query: f }))).event('e', slow({ schema: input })).step('u', same({ ...same({ query: f }) }))",
@@ -139,6 +145,18 @@ test.each([
     "a compensation in options that hang on one",
     "const undo = { compensate: { mutation: g } };",
     ".step('s', isDev ? { action: f, ...undo } : { action: g, ...undo })",
+    "SW1205 a.workflow.ts:8",
+  ],
+  [
+    "a compensation that a condition adds",
+    "",
+    ".step('s', { action: f, ...(isDev ? { compensate: { mutation: g } } : {}) })",
+    "SW1205 a.workflow.ts:8",
+  ],
+  [
+    "what only one side finalizes",
+    "",
+    ".parent('p', { children: f, ...(isDev && { finalize: { query: g } }) })",
     "SW1205 a.workflow.ts:8",
   ],
   [
