@@ -10,7 +10,7 @@ export interface FoundFunction {
 }
 
 /** A function may give what it gives itself. */
-const maxLinks = 20;
+export const maxLinks = 20;
 
 /** The function that an expression is, names or makes, in whichever file of the app it is. */
 export function functionFrom(

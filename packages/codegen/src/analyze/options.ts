@@ -1,11 +1,11 @@
-import { type Node, ts, type TypeScript } from "../typescript.js";
+import { type Node, ts } from "../typescript.js";
 import { once } from "../plan/once.js";
 import { type GivenOptions, type Json, toJson } from "../plan/known.js";
 import type { FunctionKind, Policy } from "../plan/schema.js";
 import type { DefinitionFile } from "./parser.js";
 import { isAbsent, type Option, readOption, unwrap } from "./functions.js";
 import { constantText, knownValue, staysAsItIs } from "./known.js";
-import { madeBy, type Placed } from "./made.js";
+import { madeBy, maxLinks, type Placed } from "./made.js";
 import { moduleOf } from "./tokens.js";
 import type { CodeName } from "../diagnostics/codes.js";
 import { meant, nearest } from "../diagnostics/nearest.js";
@@ -73,7 +73,8 @@ export function optionsIn(
       options.set(name, stays(name) ? { ...option, isSure: false } : { ...option, value: by });
   };
   for (const property of held.properties) {
-    const option = readOption(property, (key) => constantText(key, within));
+    const read = readOption(property, (key) => constantText(key, within));
+    const option = read && given ? givenFor(read, given) : read;
     const isSpread = ts.isSpreadAssignment(property);
     const spread = isSpread
       ? optionsIn(property.expression, within, areBodies, [...seen, held], given)
@@ -116,6 +117,16 @@ export function optionsIn(
   if (mayChange) computed(held.parent);
   const unseen = mayChange && absent.size > 0 ? [expression] : undefined;
   return Object.assign(options, { rest: hidden ?? unseen, absent });
+}
+
+/** The option with what stands for its value, if that is a name that a function takes or holds. */
+function givenFor(option: Option, taken: Placed["taken"], links = 0): Option {
+  const value = unwrap(option.value);
+  const found = ts.isIdentifier(value) ? taken?.get(value.text) : undefined;
+  if (found === undefined || links > maxLinks) return option;
+  const { node, file } = found;
+  const given = { ...option, nameNode: node, value: node, elsewhere: file };
+  return givenFor(given, found.taken, links + 1);
 }
 
 /** What a condition chooses from; `condition && { … }` may give nothing. */

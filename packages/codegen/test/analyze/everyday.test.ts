@@ -69,6 +69,12 @@ test.each([
     ["s", "b", "b.x.t"],
   ],
   [
+    "parts that functions take, or hold in consts",
+    "const undone = (more, compensate) => ({ ...more, compensate }); const both = (name) => { const l = (b) => b.step('l', { query: () => name }), r = l; return { l, r }; };",
+    ".step('s', undone({ action: f }, { mutation: g })).step('t', undone({ action: f }, undefined)).parallel('p', { branches: both('x') })",
+    ["s", "t", "p", "p.l.l", "p.r.l"],
+  ],
+  [
     "nodes before a helper",
     "",
     branch("(b) => parts.work(b.step('pre', { query: () => 1 }))"),
@@ -164,6 +170,12 @@ test.each([
     "const h = (...all) => ({ ...all[0] });",
     ".step('s', h({ action: f }))",
     "SW1205 a.workflow.ts:8",
+  ],
+  [
+    "a part that a function holds in what changes",
+    "const h = (more) => { let compensate = { mutation: g }; return { ...more, compensate }; };",
+    ".step('s', h({ action: f }))",
+    "SW1205 a.workflow.ts:7",
   ],
   [
     "options of a function that holds itself",
