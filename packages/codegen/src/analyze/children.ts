@@ -120,7 +120,7 @@ export function childWorkflow(
   if (resolved === undefined) {
     const message = `the workflow of ${label} cannot be seen here`;
     const hint =
-      "name a workflow of this file, or one that is imported from a *.workflow.ts file of this app";
+      "name a workflow of this file, or one that is imported from a *.workflow.ts file of this app; one that is chosen when it runs needs a parent: `.parent(name, { children: (scope) => [child(chosen, { … })] })`";
     file.report("unknownChild", argument, message, hint);
   }
   return typeof resolved === "object" ? resolved.workflow : undefined;

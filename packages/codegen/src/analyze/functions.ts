@@ -129,6 +129,8 @@ export interface Option {
   readonly value: Node;
   /** The file that it is written in if that is another one, or if a call gives it. */
   readonly elsewhere?: DefinitionFile;
+  /** False if a condition or a spread may give another one, or none. */
+  readonly isSure?: boolean;
 }
 
 /** Returns what a property gives an options object; undefined for a spread or a computed name. */

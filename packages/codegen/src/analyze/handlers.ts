@@ -30,7 +30,7 @@ export function readHandler(
     const [rest] = options.rest ?? [];
     if (rest !== undefined) {
       const message = `${of} has no action, mutation or query that can be seen here`;
-      return file.report("oneFunction", rest, message, hintForUnseen(unwrap(rest)));
+      return file.report("oneFunction", rest, message, hintForUnseen(rest));
     }
     const place = options.get(slipOf(options, handlerKinds) ?? "")?.nameNode ?? at;
     const hint =
@@ -41,7 +41,8 @@ export function readHandler(
   return classify(only.kind, only.option, options, of, file, isInline);
 }
 
-function hintForUnseen(given: Node): string {
+function hintForUnseen(rest: Node): string {
+  const given = unwrap(ts.isSpreadAssignment(rest) ? rest.expression : rest);
   if (ts.isArrowFunction(given) || ts.isFunctionExpression(given))
     return "say what kind of function it is: `{ action: async (ctx, { input }) => … }`";
   return ts.isConditionalExpression(given) || ts.isBinaryExpression(given)
@@ -69,7 +70,9 @@ export function readHeld(
   }
   reportUnknown(options, known, label, file);
   const handler = readHandler(options, option.nameNode, label, file);
-  return handler && { options, handler, file };
+  if (handler === undefined) return undefined;
+  const reads = option.isSure === false ? ("*" as const) : handler.reads;
+  return { options, handler: { ...handler, reads }, file };
 }
 
 function classify(

@@ -1,6 +1,6 @@
 import { type Node, ts } from "../typescript.js";
-import { type FunctionNode, functionOf, isFunctionNode, parametersOf } from "./functions.js";
-import { returnedBy, unwrap } from "./functions.js";
+import { type FunctionNode, functionOf, isConst, isFunctionNode } from "./functions.js";
+import { parametersOf, unwrap } from "./functions.js";
 import { heldBy } from "./known.js";
 import type { DefinitionFile } from "./parser.js";
 
@@ -10,7 +10,7 @@ export interface FoundFunction {
 }
 
 /** A function may give what it gives itself. */
-const maxLinks = 20;
+export const maxLinks = 20;
 
 /** The function that an expression is, names or makes, in whichever file of the app it is. */
 export function functionFrom(
@@ -43,15 +43,16 @@ interface Made extends Partial<Placed> {
 export function madeBy({ node, file, taken }: Placed, links = 0): Made {
   // Most are written here.
   if (ts.isObjectLiteralExpression(node)) return { node, file, taken, isMade: false };
+  if (links > maxLinks) return { file, isMade: false };
   const given = ts.isIdentifier(node) ? taken?.get(node.text) : undefined;
-  if (given !== undefined) return { ...madeBy(given, links), isMade: true };
-  const held = links > maxLinks ? undefined : heldBy(node, file, file.modules);
+  if (given !== undefined) return { ...madeBy(given, links + 1), isMade: true };
+  const held = heldBy(node, file, file.modules);
   if (held === undefined) return { file, isMade: false };
   const within = file.of(held.module);
   if (!ts.isCallExpression(held.node)) return { node: held.node, file: within, isMade: false };
   const { expression, arguments: all } = held.node;
   const maker = functionFrom(expression, within, links + 1);
-  const made = maker && returnedBy(maker.fn);
+  const made = maker && resultOf(maker.fn);
   if (maker === undefined || made === undefined)
     return { node: held.node, file: within, isMade: false };
   // A name of a const is not of the function that the const is used in.
@@ -61,6 +62,20 @@ export function madeBy({ node, file, taken }: Placed, links = 0): Made {
     if (each === undefined || dotDotDotToken || !ts.isIdentifier(name)) return [];
     return [[name.text, { node: each, file: within, taken: around }] as const];
   });
-  const inside = { node: unwrap(made), file: maker.file, taken: new Map(named) };
-  return { ...madeBy(inside, links + 1), isMade: true };
+  const inside = { file: maker.file, taken: new Map<string, Placed>(named) };
+  for (const { name, initializer } of made.consts)
+    if (initializer && ts.isIdentifier(name))
+      inside.taken.set(name.text, { node: unwrap(initializer), ...inside });
+  return { ...madeBy({ node: unwrap(made.node), ...inside }, links + 1), isMade: true };
+}
+
+/** Returns what a function returns that does nothing before but hold parts of it in consts. */
+function resultOf({ body }: FunctionNode) {
+  if (body === undefined || !ts.isBlock(body)) return body && { node: body, consts: [] };
+  const last = body.statements.at(-1);
+  const before = body.statements.slice(0, -1);
+  if (last === undefined || !ts.isReturnStatement(last) || !last.expression) return undefined;
+  if (!before.every(ts.isVariableStatement)) return undefined;
+  const consts = before.flatMap(({ declarationList }) => declarationList.declarations);
+  return { node: last.expression, consts: consts.filter(isConst) };
 }

@@ -1,11 +1,11 @@
-import { type Node, ts, type TypeScript } from "../typescript.js";
+import { type Node, ts } from "../typescript.js";
 import { once } from "../plan/once.js";
 import { type GivenOptions, type Json, toJson } from "../plan/known.js";
 import type { FunctionKind, Policy } from "../plan/schema.js";
 import type { DefinitionFile } from "./parser.js";
 import { isAbsent, type Option, readOption, unwrap } from "./functions.js";
 import { constantText, knownValue, staysAsItIs } from "./known.js";
-import { madeBy, type Placed } from "./made.js";
+import { madeBy, maxLinks, type Placed } from "./made.js";
 import { moduleOf } from "./tokens.js";
 import type { CodeName } from "../diagnostics/codes.js";
 import { meant, nearest } from "../diagnostics/nearest.js";
@@ -59,8 +59,9 @@ export function optionsIn(
 ): Options {
   const node = unwrap(expression);
   const { node: held, file: within, isMade, taken: given } = madeBy({ node, file, taken });
-  if (held !== undefined && ts.isConditionalExpression(held) && !seen.includes(held))
-    return eitherOf(held, expression, within, areBodies, [...seen, held]);
+  const sides = held && !seen.includes(held) ? sidesOf(held) : undefined;
+  if (held !== undefined && sides !== undefined)
+    return eitherOf(sides, expression, within, areBodies, [...seen, held]);
   if (held === undefined || !ts.isObjectLiteralExpression(held) || seen.includes(held))
     return Object.assign(new Map<string, Option>(), { rest: [expression] });
   const options = new Map<string, Option>();
@@ -69,10 +70,11 @@ export function optionsIn(
   const stays = (name: string) => areBodies || structural.has(name);
   const computed = (by: Node) => {
     for (const [name, option] of options)
-      if (!stays(name)) options.set(name, { ...option, value: by });
+      options.set(name, stays(name) ? { ...option, isSure: false } : { ...option, value: by });
   };
   for (const property of held.properties) {
-    const option = readOption(property, (key) => constantText(key, within));
+    const read = readOption(property, (key) => constantText(key, within));
+    const option = read && given ? givenFor(read, given) : read;
     const isSpread = ts.isSpreadAssignment(property);
     const spread = isSpread
       ? optionsIn(property.expression, within, areBodies, [...seen, held], given)
@@ -83,6 +85,11 @@ export function optionsIn(
     }
     for (const each of option === undefined ? (spread?.values() ?? []) : [option]) {
       const { name } = each;
+      const before = each.isSure === false ? options.get(name) : undefined;
+      if (before !== undefined) {
+        options.set(name, { ...before, isSure: false });
+        continue;
+      }
       // The last one of a name is the one that counts.
       options.delete(name);
       absent.delete(name);
@@ -112,18 +119,42 @@ export function optionsIn(
   return Object.assign(options, { rest: hidden ?? unseen, absent });
 }
 
-/** Returns the options with functions that both sides of a condition have. */
+/** The option with what stands for its value, if that is a name that a function takes or holds. */
+function givenFor(option: Option, taken: Placed["taken"], links = 0): Option {
+  const value = unwrap(option.value);
+  const found = ts.isIdentifier(value) ? taken?.get(value.text) : undefined;
+  if (found === undefined || links > maxLinks) return option;
+  const { node, file } = found;
+  const given = { ...option, nameNode: node, value: node, elsewhere: file };
+  return givenFor(given, found.taken, links + 1);
+}
+
+/** What a condition chooses from; `condition && { … }` may give nothing. */
+function sidesOf(node: Node): readonly [Node, Node?] | undefined {
+  if (ts.isConditionalExpression(node)) return [node.whenTrue, node.whenFalse];
+  const isAnd =
+    ts.isBinaryExpression(node) &&
+    node.operatorToken.kind === ts.SyntaxKind.AmpersandAmpersandToken;
+  return isAnd ? [node.right] : undefined;
+}
+
+/**
+ * Returns the options with functions that both sides of a condition have, and those of the
+ * structure that one has: nobody can read them, and they are reported.
+ */
 function eitherOf(
-  { whenTrue, whenFalse }: TypeScript.ConditionalExpression,
+  sides: readonly [Node, Node?],
   value: Node,
   file: DefinitionFile,
   areBodies: boolean,
   seen: readonly Node[],
 ): Options {
-  const one = optionsIn(whenTrue, file, areBodies, seen);
-  const other = optionsIn(whenFalse, file, areBodies, seen);
-  const both = [...one].filter(([name]) => other.has(name) && ofFunctions.has(name));
-  const options = both.map(([name, each]) => [name, { ...each, value: value.parent }] as const);
+  const [one, other] = sides.map((side) => side && optionsIn(side, file, areBodies, seen));
+  const options = [...(one ?? []), ...(other ?? [])].flatMap(([name, each]) => {
+    const isSure = one?.has(name) === true && other?.has(name) === true;
+    if (!(isSure ? ofFunctions : structural).has(name)) return [];
+    return [[name, { ...each, value: value.parent, isSure }] as const];
+  });
   return Object.assign(new Map(options), { rest: [value] });
 }
 

@@ -51,10 +51,28 @@ test.each([
     ["s"],
   ],
   [
+    "options that a condition adds",
+    "",
+    ".step('s', { action: f, compensate: { mutation: g }, ...(isDev && { timeout: '1h', compensate: { mutation: f } }), ...(isDev ? { recover: g } : {}) })",
+    ["s"],
+  ],
+  [
     "options that functions add to",
     "const slow = (h, more = {}) => ({ timeout: '1h', ...h, ...more }), retried = (h) => ({ ...h, retry: true }); function same(this: void, h) { return h; }",
     ".step('s', retried(slow({ action: f }))).step('t', parts.retried(slow({ query: f }))).event('e', slow({ schema: input })).step('u', same({ ...same({ query: f }) }))",
     ["s", "t", "e", "u"],
+  ],
+  [
+    "options that functions hold in consts",
+    "function held(more) { const retry = true, whole = { ...more, retry }; return whole; } const times = (n) => { const k = n + 1; return (b) => b.step('t', { query: () => k }); };",
+    `.step('s', held({ action: f }))${branch("times(2)")}`,
+    ["s", "b", "b.x.t"],
+  ],
+  [
+    "parts that functions take, or hold in consts",
+    "const undone = (more, compensate) => ({ ...more, compensate }); const both = (name) => { const l = (b) => b.step('l', { query: () => name }), r = l; return { l, r }; };",
+    ".step('s', undone({ action: f }, { mutation: g })).step('t', undone({ action: f }, undefined)).parallel('p', { branches: both('x') })",
+    ["s", "t", "p", "p.l.l", "p.r.l"],
   ],
   [
     "nodes before a helper",
@@ -136,8 +154,38 @@ test.each([
     "SW1205 a.workflow.ts:8",
   ],
   [
+    "a compensation that a condition adds",
+    "",
+    ".step('s', { action: f, ...(isDev ? { compensate: { mutation: g } } : {}) })",
+    "SW1205 a.workflow.ts:8",
+  ],
+  [
+    "what only one side finalizes",
+    "",
+    ".parent('p', { children: f, ...(isDev && { finalize: { query: g } }) })",
+    "SW1205 a.workflow.ts:8",
+  ],
+  [
     "options of what a function takes among others",
     "const h = (...all) => ({ ...all[0] });",
+    ".step('s', h({ action: f }))",
+    "SW1205 a.workflow.ts:8",
+  ],
+  [
+    "a part that a function holds in what changes",
+    "const h = (more) => { let compensate = { mutation: g }; return { ...more, compensate }; };",
+    ".step('s', h({ action: f }))",
+    "SW1205 a.workflow.ts:7",
+  ],
+  [
+    "options of a function that holds itself",
+    "const h = () => { const a = b, b = a; return a; };",
+    ".step('s', h())",
+    "SW1205 a.workflow.ts:8",
+  ],
+  [
+    "options of a function that changes what it holds",
+    "const h = (more) => { let all = { ...more }; all = {}; return all; };",
     ".step('s', h({ action: f }))",
     "SW1205 a.workflow.ts:8",
   ],

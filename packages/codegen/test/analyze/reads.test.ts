@@ -180,6 +180,16 @@ test.each<[what: string, step: string, reads: string[], rest?: string]>([
   expect(await readsOf(step, rest)).toEqual(reads);
 });
 
+test.each([
+  ["a spread that is not seen", "...other.more"],
+  ["a condition", "...(other ? { compensate: { mutation: other } } : {})"],
+  ["a condition that may give nothing", "...(other && { compensate: { mutation: other } })"],
+])("[S151] a compensation that %s may replace reads everything", async (_what, spread) => {
+  const undo = "query: () => 1, compensate: { mutation: (_ctx, { b }) => b }";
+  expect((await stagesOf(`.step("at", { ${undo} })`))[1]?.reads).toEqual(["b"]);
+  expect((await stagesOf(`.step("at", { ${undo}, ${spread} })`))[1]?.reads).toEqual(all);
+});
+
 test.each<[where: string, node: string, reads: string[], part?: number]>([
   ["an action", '.step("at", { action: function (this: void, _ctx, { b }) {} })', ["b"]],
   ["args", '.step("at", { action: internal.x.y, args(this: void, { b }) { return b; } })', ["b"]],

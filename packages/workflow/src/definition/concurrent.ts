@@ -50,8 +50,8 @@ export type Racing<Scope, First, Recovered> = {
 } & Recovering<Scope, Recovered> &
   ValidAt<"recover", Recovered>;
 
-/** What a node gives with or without `reduce`. */
-export type Reduced<Outputs, R> = IsAbsent<R> extends true ? Outputs : Stored<R>;
+/** What a node gives with or without `reduce`. `R` is not inferred from where the node stands. */
+export type Reduced<Outputs, R> = IsAbsent<R> extends true ? Outputs : Stored<Given<R>>;
 
 /** Reduces the outputs to one value, page by page, in their order. */
 interface Reducing<Output, Key, R> {

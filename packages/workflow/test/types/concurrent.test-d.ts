@@ -47,6 +47,36 @@ describe("branches", () => {
     >();
   });
 
+  test("[S160] so it has where they are the last node of a branch, a case, an item or a body", () => {
+    const nested = begin
+      .parallel("outer", {
+        branches: {
+          list: (b) =>
+            b.each("all", {
+              of: ({ input }) => input.langs,
+              body: (c) =>
+                c.parallel("inner", { branches: { x: (d) => d.step("s", { query: () => 1 }) } }),
+            }),
+        },
+        tolerate: "all",
+      })
+      .branch("way", {
+        on: () => "only" as const,
+        cases: {
+          only: (b) =>
+            b.each("all", {
+              of: () => ({ k: 1 }),
+              body: (c) => c.step("s", { query: () => "" }),
+              reduce: { initial: 0, step: (sum, text) => sum + text.length },
+            }),
+        },
+      });
+    expectTypeOf<WorkflowScope<typeof nested>["outer"]>().toEqualTypeOf<{
+      list: Settled<{ x: number }[]>;
+    }>();
+    expectTypeOf<Out<typeof nested>>().toEqualTypeOf<number>();
+  });
+
   test("[S162] tolerate, reduce and recover change it as those of a parent do", () => {
     const tolerant = begin.parallel("facts", {
       branches: {

@@ -3,8 +3,8 @@ import { childWorkflow } from "../children.js";
 import { constantOf, functionOf, type Option, readOption, unwrap } from "../functions.js";
 import { allReads, readRecover, type Reads, readsOf, scopeReads } from "../handlers.js";
 import { isScalar, knownValue, objectOf } from "../known.js";
-import { givenOptions, plannedValues, policyOf, readOptions, reportUnknown } from "../options.js";
-import type { Options } from "../options.js";
+import { givenOptions, type Options, optionsIn, plannedValues } from "../options.js";
+import { policyOf, readOptions, reportUnknown } from "../options.js";
 import type { DefinitionFile } from "../parser.js";
 import { schemaPlan } from "../input.js";
 import { ofNode, stagePlan } from "./node-kind.js";
@@ -97,9 +97,10 @@ function readsOfMatch(match: Option, file: DefinitionFile): Reads {
 function eventSchemas(options: Options, { name }: Named, { file }: NodeContext) {
   const [schema, anyOf] = [options.get("schema"), options.get("anyOf")];
   if (schema !== undefined) return new Map([[name, schema.value]]);
-  const each = anyOf && objectOf(anyOf.value, file)?.properties.map((option) => readOption(option));
-  if (each === undefined || !each.every((option) => option !== undefined)) return undefined;
-  return new Map(each.map((option) => [option.name, option.value]));
+  const each = anyOf && optionsIn(anyOf.value, file, true);
+  if (each === undefined || each.rest !== undefined) return undefined;
+  const mayChange = [...each.values()].some((one) => one.elsewhere ?? one.isSure === false);
+  return mayChange ? undefined : new Map([...each].map(([event, { value }]) => [event, value]));
 }
 
 /** An event has one schema, or one for each of several names. */
