@@ -144,7 +144,11 @@ export const GUARDS = [
   { guard: "drain-generation", says: "a drain goes on when another has begun" },
   { guard: "gate-is-read", says: "an enqueue joins the queue as somebody opens the gate" },
   { guard: "watch-is-read", says: "the watchdog ends as a work starts from idle" },
-  { guard: "suspect", says: "the watchdog meets the completion of a suspect" },
+  {
+    guard: "suspect",
+    says: "the watchdog meets the completion of a suspect",
+    test: ["packages/workpool/test/recovery.test.ts", "before it is confirmed"],
+  },
   { guard: "late-start", says: "the watchdog meets a delayed start that is just running" },
   { guard: "slot-is-free", says: "many enqueues want the same slot" },
   { guard: "preference", says: "many completions want the same work" },

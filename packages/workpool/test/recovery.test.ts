@@ -54,6 +54,20 @@ describe("a running work whose scheduled function will not report", () => {
     },
   );
 
+  test("a suspect that ends before it is confirmed: what runs in its slot by then goes on", async () => {
+    const app = new TestApp({ maxParallelism: 1 });
+    const enqueue = (ms: number) =>
+      app.t.mutation((ctx) => app.pool.enqueueAction(ctx, sleep, { label: "a", ms }));
+    const first = await enqueue(SECOND);
+    await app.drive(SECOND / 2);
+    const { _id: slot, job } = (await slotOf(app, first))!;
+    await app.drive(SECOND);
+    const second = await enqueue(MINUTE);
+    const recover = makeFunctionReference<"mutation">("watchdog:recover");
+    expect(await app.inPool((ctx) => ctx.runMutation(recover, { slot, job }))).toBe(false);
+    expect(await slotOf(app, second)).toMatchObject({ _id: slot });
+  });
+
   test("is tried again where it may be: the loss counts as an attempt", async () => {
     const app = new TestApp();
     const id = await enqueueHang(app, { retry });
