@@ -1725,6 +1725,14 @@ export const MUTANTS = [
     test: ["packages/workflow/test/on-end.test.ts", "runs again in the next generation"],
   },
   {
+    name: "on-end-without-room",
+    says: "an onEnd runs in a transaction that has no room for it",
+    file: "workflow/src/component/features/onEnd.ts",
+    find: "if (await hasRoom(ctx, ROOM_TO_RUN)) await",
+    replace: "if (found.paused !== true) await",
+    test: ["packages/workflow/test/on-end.test.ts", "without enough room"],
+  },
+  {
     name: "on-end-never-over",
     says: "a run whose onEnd has failed never ends",
     file: "workflow/src/component/features/onEnd.ts",

@@ -171,6 +171,16 @@ describe("the onEnd of a workflow that is a mutation", () => {
     await use.app.expectNothingLeft();
   });
 
+  test("[S170] [S171] runs right after if a step of another run ends it, without enough room for it", async () => {
+    const id = await use.app.start("endsDeep", {});
+    await use.app.drive();
+    expect(await use.app.output("endsOther", { run: id })).toBe("taken");
+    expect(await use.app.steps(id)).toEqual(["go completed", "onEnd completed"]);
+    expect(await use.app.status("endsDeep", id)).not.toHaveProperty("onEndError");
+    expect(await use.app.log()).toEqual(["referred completed"]);
+    await use.app.expectNothingLeft();
+  });
+
   test("[S170] runs once if every scheduled entry is delivered twice", async () => {
     const app = new TestApp({ twice: true });
     await app.output("leased", {});

@@ -113,6 +113,14 @@ export const endsDeep = defineWorkflow({
   },
 }).event("go", { schema: z.string() });
 
+/** Its step sends the last event of another run, which ends deep in the step's transaction. */
+export const endsOther = defineWorkflow({ input: z.object({ run: z.string() }) }).step("told", {
+  mutation: async (ctx, { input }): Promise<string> => {
+    const event = { name: "endsDeep", run: input.run, event: "go", payload: "now" };
+    return await ctx.runMutation(internal.manager.sendEvent, event);
+  },
+});
+
 /** So many children that a cancel reaches them in pages, and that cannot be undone. */
 export const manyEnds = defineWorkflow({ input: z.object({ count: z.number() }) }).parent("all", {
   children: ({ input }) => Array.from({ length: input.count }, () => child(endsDeep, {})),

@@ -1,18 +1,22 @@
-import { wellFormed } from "@stepwise/workpool/core";
+import { hasRoom, MIB, ROOM_TO_RECOVER, wellFormed } from "@stepwise/workpool/core";
 import { withoutValues } from "../../errors/failure.js";
 import type { StepError } from "../../definition/context.js";
 import type { MutationCtx, Run, Step } from "../core/documents.js";
 import { logStep } from "../core/log.js";
 import { newRecord, NO_ENTRY } from "../core/steps.js";
-import { enterNow } from "../engine/entry.js";
+import { enterNow, scheduleEntry } from "../engine/entry.js";
 import { passTurnOf } from "./passTurn.js";
 
 /** The stage of a workflow's `onEnd`. No node of such a workflow has this name. */
 export const ON_END = "onEnd";
 
+/** What its entry and its function leave to their callers, and to read what it sees. */
+const ROOM_TO_RUN = { ...ROOM_TO_RECOVER, bytesRead: 10 * MIB };
+
 /**
- * A run has ended: its `onEnd` runs here, or begins if it is an action. Its record has neither a
- * plan nor a parent's record: nothing calls it off, and the input stays as it is.
+ * A run has ended: its `onEnd` runs here, or begins if it is an action. Without room for it, as in
+ * a step of another run that sends the last event, it is scheduled. Its record has neither a plan
+ * nor a parent's record: nothing calls it off, and the input stays as it is.
  */
 export async function beginOnEnd(ctx: MutationCtx, run: Run): Promise<void> {
   const { _id, _creationTime: createdAt, generation, standing } = run;
@@ -21,7 +25,9 @@ export async function beginOnEnd(ctx: MutationCtx, run: Run): Promise<void> {
   const pending = { ...record, passesTurn, kind: "entry", state: "pending" } as const;
   const step = await ctx.db.insert("steps", pending);
   const found = await ctx.db.get("steps", step);
-  if (found !== null) await enterNow(ctx, run, found, {});
+  if (found === null) return;
+  if (await hasRoom(ctx, ROOM_TO_RUN)) await enterNow(ctx, run, found, {});
+  else await scheduleEntry(ctx, found, {});
 }
 
 /** An `onEnd` has ended well. */
