@@ -38,7 +38,15 @@ export type EventNode<
   /** Its payload is neither shown, logged, nor passed to a scheduled function. Default: false. */
   sensitive?: boolean;
 } & ValidAt<"schema", InferOutput<Schema>> &
-  ValidAt<"anyOf", Named<S>>;
+  ValidAt<"anyOf", Named<S>> &
+  Always<Timeout>;
+
+/** A timeout that is called gives one each time: a run that has come to wait needs it. */
+type Always<Timeout> = [Timeout] extends [undefined]
+  ? unknown
+  : undefined extends Timeout
+    ? { timeout?: Timeout }
+    : unknown;
 
 /** Which event came, and its payload. */
 export type Named<S extends Schemas> = {
