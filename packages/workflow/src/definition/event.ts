@@ -41,12 +41,17 @@ export type EventNode<
   ValidAt<"anyOf", Named<S>> &
   Always<Timeout>;
 
-/** A timeout that is called gives one each time: a run that has come to wait needs it. */
+/**
+ * A timeout that is called gives one each time: a run that has come to wait needs it. Of what is no
+ * time at all, TypeScript says so itself.
+ */
 type Always<Timeout> = [Timeout] extends [undefined]
   ? unknown
-  : undefined extends Timeout
-    ? { timeout?: Timeout }
-    : unknown;
+  : [Duration | Date] extends [Timeout]
+    ? unknown
+    : undefined extends Timeout
+      ? { timeout?: Timeout }
+      : unknown;
 
 /** Which event came, and its payload. */
 export type Named<S extends Schemas> = {
