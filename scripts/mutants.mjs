@@ -149,7 +149,11 @@ export const GUARDS = [
     says: "the watchdog meets the completion of a suspect",
     test: ["packages/workpool/test/recovery.test.ts", "before it is confirmed"],
   },
-  { guard: "late-start", says: "the watchdog meets a delayed start that is just running" },
+  {
+    guard: "late-start",
+    says: "the watchdog meets a delayed start that is just running",
+    test: ["packages/workpool/test/repair.test.ts", "not lost any more as that is confirmed"],
+  },
   { guard: "slot-is-free", says: "many enqueues want the same slot" },
   { guard: "preference", says: "many completions want the same work" },
   { guard: "work-attempt", says: "a completion or a delayed start comes twice" },

@@ -1,3 +1,4 @@
+import { makeFunctionReference } from "convex/server";
 import { describe, expect, test } from "vitest";
 import { NOTHING_LEFT, TestApp, virtualTime } from "./app.js";
 import { components, internal } from "./convex/_generated/api.js";
@@ -27,6 +28,16 @@ const stalled = async (app: TestApp) => {
   const { page } = await app.t.query((ctx) => ctx.runQuery(views.delayed, { paginationOpts }));
   return page.map((row) => row.stalled);
 };
+
+test("a delayed start that is not lost any more as that is confirmed stays as it is", async () => {
+  const app = new TestApp();
+  await delayed(app, 1, 5 * SECOND);
+  const work = () => app.inPool((ctx) => ctx.db.query("works").first());
+  const before = await work();
+  const startLost = makeFunctionReference<"mutation">("recovery:startLost");
+  await app.inPool((ctx) => ctx.runMutation(startLost, { lost: [before!._id] }));
+  expect(await work()).toEqual(before);
+});
 
 describe.each([
   ["canceled by hand", false],
