@@ -93,7 +93,7 @@ const TABLE = {
       OTHERS_MS: larger("numbers-queue", "are left to it for a tenth of a second"),
     },
     "owners.ts": {
-      SHORT_MS: smaller("limits-deployed", "short works of many keys share a function"),
+      SHORT_MS: smaller("limits", "in which that looks a last time lacks it"),
       TAKES_MS: larger("executors", "while one executor follows on another"),
       EXECUTORS_ON_FEW: larger("numbers-queue", "which runs 64 actions at once"),
       WIDTH: smaller("executors", "takes no more, and begins no third"),
