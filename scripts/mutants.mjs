@@ -155,17 +155,33 @@ export const GUARDS = [
     test: ["packages/workpool/test/repair.test.ts", "not lost any more as that is confirmed"],
   },
   { guard: "slot-is-free", says: "many enqueues want the same slot" },
-  { guard: "preference", says: "many completions want the same work" },
-  { guard: "work-attempt", says: "a completion or a delayed start comes twice" },
+  {
+    guard: "preference",
+    says: "many completions want the same work",
+    test: ["packages/workpool/test/lanes.test.ts", "serves the lanes of all slots in turn"],
+  },
+  {
+    guard: "work-attempt",
+    says: "a completion or a delayed start comes twice",
+    test: ["packages/workpool/test/completion.test.ts", "of an earlier attempt, changes nothing"],
+  },
   {
     guard: "has-begun",
     says: "a cancel meets the start of a work, or comes from the function itself",
   },
   { guard: "own-work", says: "a mutation cancels its own work" },
-  { guard: "function-gone", says: "a queued work's function is gone" },
+  {
+    guard: "function-gone",
+    says: "a queued work's function is gone",
+    test: ["packages/workpool/test/numbers-queue.test.ts", "works at most that cannot start"],
+  },
   { guard: "callback-room", says: "a callback uses up the transaction" },
   { guard: "newest-to-cancel", says: "cancelAll meets new works" },
-  { guard: "completed-later", says: "an action's completion keeps losing conflicts" },
+  {
+    guard: "completed-later",
+    says: "an action's completion keeps losing conflicts",
+    test: ["packages/workpool/test/completion.test.ts", "cannot be reported in any way has failed"],
+  },
 ];
 
 /**
