@@ -143,3 +143,13 @@ describe("what works cost, in root executions", () => {
     },
   );
 });
+
+test("a sweep of a pool without limits reads 6 documents, as it did before there were any", async () => {
+  const app = new TestApp({ maxParallelism: 1 });
+  await app.t.mutation((ctx) => app.pool.enqueueAction(ctx, internal.jobs.hang, { label: "a" }));
+  app.counter.clear();
+  await app.drive(100_000);
+  const sweeps = app.counter.calls.filter(({ name }) => name === "watchdog:sweep");
+  // What it looks at in a stale snapshot is apart: the slots, and their functions.
+  expect(sweeps.map(({ self }) => self.documentsRead)).toEqual([6, 6]);
+});

@@ -90,7 +90,7 @@ export function poolFunctions(host: Host, { inspect, call = runAction }: HostFun
       returns: v.number(),
       handler: countWaiting,
     }),
-    endOverrides: voidMutation({}, async (ctx) => await endOverrides(ctx, host)),
+    endOverrides: voidMutation({}, async (ctx) => void (await endOverrides(ctx, host))),
     endWaits: voidMutation(endWaitsArgs, async (ctx, args) => await endWaits(ctx, host, args)),
     releaseRate: voidMutation(
       { name: v.string() },

@@ -1,7 +1,6 @@
 import type { FunctionHandle, SystemDataModel } from "convex/server";
 import type { Gate, Host, HostCtx, HostQueryCtx, MutationCtx, Slot, Watch } from "./context.js";
 import { isDrainLate, readDrain, ringDrain } from "./drain.js";
-import { readGate } from "./gate.js";
 import { isPending } from "./jobs.js";
 import { removeFullBuckets } from "./limits/buckets.js";
 import { ringAllLines } from "./limits/lines.js";
@@ -135,9 +134,8 @@ async function finish(ctx: MutationCtx, host: Host, seen: Seen, found: Inspected
 
 /** Begins a drain if one is on and may be lost, or if works wait while slots are free. */
 async function drainAlong(ctx: MutationCtx, host: Host, idle: boolean): Promise<boolean> {
-  await endOverrides(ctx, host);
+  const gate = await endOverrides(ctx, host);
   await endLateWaits(ctx, host);
-  const gate = await readGate(ctx);
   if (gate === null || gate.maxParallelism === 0) return false;
   await ringAllLines(ctx, host);
   if (gate.limits !== undefined) await removeFullBuckets(ctx, gate);

@@ -1,6 +1,6 @@
 import { v } from "convex/values";
 import { applyConfig, type Config, vConfig } from "../config.js";
-import type { Host, HostCtx } from "../context.js";
+import type { Gate, Host, HostCtx } from "../context.js";
 import { ensureGate, MAX_PARALLELISM_LIMIT, readGate } from "../gate.js";
 import { applyOverrides } from "../parallelism.js";
 import {
@@ -71,10 +71,10 @@ export async function resetLimit(ctx: HostCtx, host: Host, which: Which): Promis
   await keep(ctx, host, (each) => !isSame(each, which) || isPause(each));
 }
 
-/** Ends what was said until now at the latest. */
-export async function endOverrides(ctx: HostCtx, host: Host): Promise<void> {
+/** Ends what was said until now at the latest. @returns the gate as it is then. */
+export async function endOverrides(ctx: HostCtx, host: Host): Promise<Gate | null> {
   const now = Date.now();
-  await keep(ctx, host, ({ until = Infinity }) => until > now);
+  return await keep(ctx, host, ({ until = Infinity }) => until > now);
 }
 
 const isSame = (each: Which, { name, key }: Which) => each.name === name && each.key === key;
@@ -126,16 +126,18 @@ function check({ name, key, total, perKey, rate, until, by }: Given, limits?: Li
 }
 
 async function keep(ctx: HostCtx, host: Host, stays: (each: Override) => boolean) {
-  const { overrides = [] } = (await readGate(ctx)) ?? {};
+  const gate = await readGate(ctx);
+  const { overrides = [] } = gate ?? {};
   const left = overrides.filter(stays);
-  if (left.length < overrides.length) await put(ctx, host, left);
+  return left.length < overrides.length ? await put(ctx, host, left) : gate;
 }
 
 /** Works that run, run on; those that have waited for what is free now begin. */
-async function put(ctx: HostCtx, host: Host, left: readonly Override[]): Promise<void> {
+async function put(ctx: HostCtx, host: Host, left: readonly Override[]): Promise<Gate | null> {
   const overrides = left.length === 0 ? undefined : [...left];
   await ctx.db.patch("gate", (await ensureGate(ctx))._id, { overrides });
   await applyOverrides(ctx, host, await ensureGate(ctx));
-  await readGate(ctx);
+  const gate = await readGate(ctx);
   await ringAllLines(ctx, host);
+  return gate;
 }
