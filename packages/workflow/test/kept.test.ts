@@ -99,6 +99,41 @@ describe("a node that runs again", () => {
     expect(await use.app.status("mailbox", id)).toMatchObject({ state: "completed", output });
   });
 
+  test.each([
+    ["that the run waits for", false],
+    ["that come early", true],
+  ])(
+    "[S134] comes back though it looks like what a node makes of one: events %s",
+    async (_, early) => {
+      const one = { name: "parcel", value: { name: "crate", value: 1 } };
+      for (const payload of [one, { timedOut: false, event: one }, { event: 1 }, 2]) {
+        const id = await use.app.start("lookalikes", {});
+        if (!early) await use.app.advance(1_000);
+        for (const name of ["bare", "parcel", "timed", "crate"]) {
+          await send("lookalikes", id, name, payload);
+          if (!early) await use.app.advance(1_000);
+        }
+        await use.app.drive();
+        const output = [
+          payload,
+          { name: "parcel", value: payload },
+          { timedOut: false, event: payload },
+          { timedOut: false, event: { name: "crate", value: payload } },
+        ];
+        expect(await use.app.status("lookalikes", id)).toMatchObject({
+          state: "completed",
+          output,
+        });
+        await restart("lookalikes", id);
+        await use.app.drive();
+        expect(await use.app.status("lookalikes", id)).toMatchObject({
+          state: "completed",
+          output,
+        });
+      }
+    },
+  );
+
   test("[S134] a wait that timed out has taken nothing: it waits anew", async () => {
     const id = await use.app.start("mailbox", {});
     await send("mailbox", id, "letter", "dear");

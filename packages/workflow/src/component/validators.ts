@@ -222,7 +222,7 @@ export type Given = Infer<typeof vGiven>;
 export const vTook = v.object({
   /** The storage name of the event. Default: the one that it waited for. */
   name: v.optional(v.string()),
-  /** Where the payload is in the output. Default: it is the output. */
+  /** Where the payload is in the output. Default: where one of this form has it, see `payloadIn`. */
   within: v.optional(v.array(v.string())),
   given: v.optional(vGiven),
   /** When the run first came to a node that took it. Default: when it came to this one. */

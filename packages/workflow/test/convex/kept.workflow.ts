@@ -44,6 +44,14 @@ export const mailbox = defineWorkflow({ input: z.object({}) })
     },
   });
 
+/** Takes events that may look like what nodes make of events. */
+export const lookalikes = defineWorkflow({ input: z.object({}) })
+  .event("bare", { schema: z.any() })
+  .event("either", { anyOf: { parcel: z.any() } })
+  .event("timed", { schema: z.any(), timeout: "1h" })
+  .event("both", { anyOf: { crate: z.any() }, timeout: "1h" })
+  .finalize({ query: (_ctx, { bare, either, timed, both }) => [bare, either, timed, both] });
+
 /** Copies pages, with a loop over the lines of each. */
 export const copy = defineWorkflow({ input: z.object({ pages: z.number() }) })
   .step("open", { mutation: async (ctx) => note(ctx, "open") })

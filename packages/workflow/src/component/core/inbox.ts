@@ -41,15 +41,30 @@ export function inOrder(one: Doc<"inbox">, other: Doc<"inbox">): number {
   return taken === otherTaken ? one._creationTime - other._creationTime : taken - otherTaken;
 }
 
+/** Returns where an output has the payload of its event, if its node has put something around it. */
+export function payloadIn(output: unknown): string[] {
+  const event = isOf(output, "event", "timedOut") ? output["event"] : output;
+  return [
+    ...(event === output ? [] : ["event"]),
+    ...(isOf(event, "name", "value") ? ["value"] : []),
+  ];
+}
+
+type Fields = Readonly<Record<string, unknown>>;
+
+const isOf = (value: unknown, ...names: string[]): value is Fields =>
+  typeof value === "object" && value !== null && `${Object.keys(value).toSorted()}` === `${names}`;
+
 /** A node runs again: the event that it had taken waits for it. */
 export async function giveBack(ctx: MutationCtx, step: Step): Promise<void> {
   const { run, names = [], storedNames = names, took = {}, output, timedOut } = step;
   // A run comes to its nodes in the order in which they take events.
-  const { name = storedNames[0], within = [], given, takenAt = step._creationTime } = took;
+  const { name = storedNames[0], within = payloadIn(output), given } = took;
+  const { takenAt = step._creationTime } = took;
   if (!takesEvents(step) || step.state !== "completed" || timedOut === true) return;
   if (name === undefined) return;
   let value: unknown = output;
-  for (const field of within) value = (value as Readonly<Record<string, unknown>>)[field];
+  for (const field of within) value = (value as Fields)[field];
   await ctx.db.insert("inbox", { run, name, value, given, takenAt });
 }
 

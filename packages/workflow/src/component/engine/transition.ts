@@ -2,6 +2,7 @@ import { ERRORS_BYTES, MOST_KEPT } from "../core/room.js";
 import { getConvexSize, type Value } from "convex/values";
 import type { StepError } from "../../definition/context.js";
 import type { MutationCtx, Step, StepId } from "../core/documents.js";
+import { payloadIn } from "../core/inbox.js";
 import { isAction, isBranch, isParent, takesEvents } from "../core/kinds.js";
 import { cancelScheduled } from "../core/scheduled.js";
 import { keyOf, marksOf, newRecord, NO_ENTRY, outputStage, stepRead } from "../core/steps.js";
@@ -50,8 +51,8 @@ export async function recordOutcome(
     const made = { ...stored, ...began };
     const ended = { state: "completed" as const, endedAt: Date.now(), ...NO_ENTRY, ...made };
     const errors = outcome.error === undefined ? step.errors : withError(step, outcome.error);
-    const tells = took !== undefined && tookBeside(took, storedNames);
-    const beside = { errors: errorsBeside(errors, stored), took: tells || undefined, timedOut };
+    const tells = took && tookBeside(took, { output: outcome.output, names: storedNames });
+    const beside = { errors: errorsBeside(errors, stored), took: tells, timedOut };
     await ctx.db.patch("steps", step._id, { ...ended, ...beside });
     if (step.undoable === true)
       await ctx.db.insert("undos", { run: step.run, step: step._id, loop: outcome.loop });
@@ -77,11 +78,17 @@ export async function recordOutcome(
   }
 }
 
-/** What was taken by a record that has waited for it: mostly its own name says it all. */
-function tookBeside(took: Took, names: readonly string[]): Took | false {
-  const { name, ...others } = took;
-  if (names.length !== 1 || names[0] !== name) return took;
-  return Object.values(others).some((each) => each !== undefined) && others;
+/** What was taken, as far as the output and the names that the record has waited for do not say. */
+function tookBeside(
+  { name, within = [], ...others }: Took,
+  { output, names = [] }: { output: unknown; names?: readonly string[] },
+): Took | undefined {
+  const took = {
+    ...others,
+    name: names.length === 1 && names[0] === name ? undefined : name,
+    within: `${within}` === `${payloadIn(output)}` ? undefined : within,
+  };
+  return Object.values(took).some((each) => each !== undefined) ? took : undefined;
 }
 
 function badState({ kind }: StepError): "failed" | "timedOut" {
@@ -158,7 +165,7 @@ async function fieldsOf(ctx: MutationCtx, progress: Progress, fused: Fused) {
     ...(isOpen ? {} : { endedAt: Date.now() }),
     ...(iteration === undefined ? {} : { iteration }),
     ...(chosen === undefined ? {} : { chosen }),
-    ...(took === undefined ? {} : { took }),
+    ...(took === undefined ? {} : { took: tookBeside(took, { output }) }),
     ...(timedOut === undefined ? {} : { timedOut }),
     ...(error === undefined ? {} : { errors: [error] }),
     ...marksOf(fused),
