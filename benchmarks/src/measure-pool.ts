@@ -46,7 +46,8 @@ export class PoolMeasurement {
    * longer, or one that is paused (`maxParallelism` 0). A work is enqueued each 15 s.
    */
   async stuck(maxParallelism: number): Promise<Cost> {
-    const pool = await this.#warm(worksOf({}));
+    // A pool that is given fewer slots keeps those that are free, and each sweep reads them.
+    const pool = await this.#warm(worksOf(maxParallelism === 0 ? {} : { maxParallelism }));
     const filling = pool.mark();
     const long = {
       kind: "busyAction",
