@@ -76,7 +76,7 @@ type OutputIn<Scope, Of> = Of extends keyof Scope ? Scope[Of] : never;
 type ByOf<T, Of, By> = [Of] extends [never]
   ? string
   : IsAny<T> extends true
-    ? `"${Of & string}" is of type any: give the step that makes it a type`
+    ? By
     : By extends Discriminants<T>
       ? By
       : [Discriminants<T>] extends [never]

@@ -189,3 +189,46 @@ describe("[S166] a match narrows what it is of", () => {
     expectTypeOf<Out<typeof b>>().toEqualTypeOf<number | string>();
   });
 });
+
+describe("before the first `npx convex dev`, when `internal` is any", () => {
+  const internal: any = {};
+  const b = defineWorkflow({ input: z.object({ id: z.string() }) }).step("checked", {
+    action: internal.orders.check,
+    args: ({ input }) => ({ id: input.id }),
+  });
+
+  test("[S244] the output of a reference is matched by any field, and is any in each case", () => {
+    const by = b.match("told", {
+      of: "checked",
+      by: "kind",
+      cases: {
+        ok: (c) => c.step("ship", { query: (_ctx, { checked }) => checked.total as number }),
+        refused: (c) => c.step("tell", { query: (_ctx, { checked }) => checked.why as string }),
+      },
+    });
+    expectTypeOf<WorkflowScope<typeof by>["told"]>().toEqualTypeOf<number | string>();
+    expectTypeOf<PathsOf<typeof by>>().toEqualTypeOf<
+      "checked" | "told" | "told.ok.ship" | "told.refused.tell"
+    >();
+    b.match("told", {
+      of: "checked",
+      by: "answer.kind",
+      cases: { 1: (c) => c },
+      default: (c) =>
+        c.step("seen", {
+          query: (_ctx, { checked }) => {
+            expectTypeOf(checked).toBeAny();
+            return 1;
+          },
+        }),
+    });
+  });
+
+  test("[S244] and by itself", () => {
+    const itself = b.match("told", {
+      of: "checked",
+      cases: { true: (c) => c, other: (c) => c.end(({ checked }) => checked.why) },
+    });
+    expectTypeOf<Out<typeof itself>>().toBeAny();
+  });
+});

@@ -648,6 +648,21 @@ describe("a match", () => {
     });
   });
 
+  test("[S244] what nothing is known of", () => {
+    const known = told.step("made", { query: (_ctx, { input }): unknown => input });
+    known.match("x", {
+      of: "made",
+      // @ts-expect-error made\" has no field of literals that all its members have: use .branch
+      by: "kind",
+      cases: {},
+    });
+    known.match("x", {
+      of: "made",
+      // @ts-expect-error this cannot be a key: name one of its fields with `by`
+      cases: { a: (c) => c },
+    });
+  });
+
   test("[S166] what it is of, or the field, is missing", () => {
     told.match("x", {
       of: "answer",
