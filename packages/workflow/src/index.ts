@@ -35,8 +35,6 @@ export {
 } from "./client/start.js";
 export type { StartBatchOptions, StartOptions } from "./client/start.js";
 export type * from "./client/status.js";
-// Not the `retry` of a definition.
-export type { Retry } from "./client/status.js";
 export type { TimelineEntry } from "./client/timeline.js";
 export type { Wait } from "./client/waits.js";
 export type { RunOrKey, WhichRun } from "./client/which-run.js";

@@ -38,7 +38,7 @@ export type NodeKind =
   | "end";
 
 /** A failed attempt: when it began and ended, and when the next was due, in ms since the epoch. */
-export interface Retry {
+export interface FailedAttempt {
   attempt: number;
   beganAt?: number;
   failedAt: number;
@@ -98,7 +98,7 @@ export interface Reached<Workflow> {
   /** Counts the children of a parent or a `.child`. */
   children?: ChildCounts;
   /** When its newest failed attempts ended, oldest first; absent if it was not tried again. */
-  retries?: Retry[];
+  retries?: FailedAttempt[];
   /** The errors of its attempts so far; if there are very many, the first and the newest. */
   errors: StepError[];
 }

@@ -9,7 +9,7 @@ import type { WorkflowReference } from "../runtime/reference.js";
 import { isCursor, type Page, type PageOptions, pageOf } from "./paging.js";
 import { asCalled, type StagePath } from "./nodes.js";
 import type { EventName } from "./events.js";
-import type { ActiveNode, NodeKind, Reached, Retry } from "./status.js";
+import type { ActiveNode, FailedAttempt, NodeKind, Reached } from "./status.js";
 
 /**
  * An entry of a run's timeline: one stage, in one iteration of the loops around it. One that was
@@ -203,7 +203,7 @@ function queueTimes(record: Record): Pick<TimelineEntry, "retries" | "queuedMs">
     waits.push(Math.max(0, to - from));
     return waits.at(-1);
   };
-  const tried = retries.map((retry, index): Retry => {
+  const tried = retries.map((retry, index): FailedAttempt => {
     // Of very many retries the first are gone.
     const due = retry.attempt === 1 ? startedAt : retries[index - 1]?.nextAt;
     const durationMs = retry.beganAt && retry.failedAt - retry.beganAt;

@@ -8,13 +8,16 @@ import type {
 import { v, type Infer } from "convex/values";
 import { describe, expectTypeOf, test } from "vitest";
 import {
+  defineWorkflow,
   vOnCompleteArgs,
   WorkflowManager,
   type EventName,
   type EventPayload,
+  type FailedAttempt,
   type Limits,
   type LogLevel,
   type NodeName,
+  type Retry,
   type Status,
   type StepError,
   type TimelineEntry,
@@ -237,4 +240,13 @@ describe("the manager", () => {
     ];
     expectTypeOf(named).toBeFunction();
   });
+});
+
+test("`Retry` is what the option `retry` takes, and `status` tells of each `FailedAttempt`", () => {
+  const retry: Retry = { maxAttempts: 3, when: ({ message }) => message !== "gone" };
+  defineWorkflow({ input: v.object({}), retry }).step("a", {
+    action: () => 1,
+    retry: true as Retry,
+  });
+  expectTypeOf<NonNullable<TimelineEntry["retries"]>>().toEqualTypeOf<FailedAttempt[]>();
 });
