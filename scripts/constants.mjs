@@ -36,6 +36,8 @@ const TABLE = {
       LATE_MS: larger("carriers", "two places run twelve works at once"),
     },
     "execution.ts": {
+      AHEAD_EACH: smaller("ahead", "are used for seven eighths of the time"),
+      AHEAD_MS: smaller("ahead", "are used for seven eighths of the time"),
       MOMENT_SHARE: smaller("limits-deployed", "works that begin together, as a pause ends"),
     },
     "executors.ts": {

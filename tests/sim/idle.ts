@@ -1,13 +1,12 @@
 import type { Deployment } from "@stepwise/testing";
 import { isPause } from "./pool-limits.js";
+import { type Held, isAhead, isInSlot } from "./seats.js";
 
 /** So long a work may wait while a slot is free: a drain's next round comes much sooner. */
 const LONGEST_MS = 5_000;
 
 /** What the pool's tables hold, as far as that matters here. */
 interface Row {
-  readonly work?: string;
-  readonly number?: number;
   readonly maxParallelism?: number;
   readonly overrides?: readonly Parameters<typeof isPause>[0][];
 }
@@ -30,18 +29,25 @@ export class Idle {
         if (table.path === `${component}/gate`)
           this.#most = (next as Row | undefined)?.maxParallelism ?? 0;
       for (const { table, old, next } of writes) {
-        const [before, after] = [old as Row | undefined, next as Row | undefined];
         if (table.path === `${component}/waiting`)
-          this.#waiting += Number(after !== undefined) - Number(before !== undefined);
-        else if (table.path === `${component}/slots`) {
-          this.#held += Number(after?.work !== undefined) - Number(before?.work !== undefined);
-          const { work, number = 0 } = after ?? {};
-          if (work !== undefined && work !== before?.work && number >= this.#most)
-            this.#surplus = `a work begins in slot ${number} of ${this.#most}`;
-        } else if (table.path !== `${component}/gate`) continue;
+          this.#waiting += Number(next !== undefined) - Number(old !== undefined);
+        else if (table.path === `${component}/slots`)
+          this.#change(old as Held | undefined, next as Held | undefined);
+        else if (table.path !== `${component}/gate`) continue;
         this.#changedAt = deployment.clock.now();
       }
     });
+  }
+
+  #change(before: Held | undefined, after: Held | undefined): void {
+    const change = (is: (held: Held) => boolean) =>
+      Number(after !== undefined && is(after)) - Number(before !== undefined && is(before));
+    this.#held += change(isInSlot);
+    this.#waiting += change(isAhead);
+    const { work, number } = after ?? {};
+    const isOther = work !== before?.work || number !== before?.number;
+    if (after !== undefined && isInSlot(after) && isOther && after.number >= this.#most)
+      this.#surplus = `a work begins in slot ${number} of ${this.#most}`;
   }
 
   /** @returns what is wrong now, if the scheduler has places. */

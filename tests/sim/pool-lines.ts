@@ -3,6 +3,7 @@ import { limitOf } from "@stepwise/workpool/core";
 import type { Doc } from "../../packages/workpool/src/component/_generated/dataModel.js";
 import { gateOf } from "./pool-limits.js";
 import type { PoolRates } from "./pool-rates.js";
+import { isInSlot } from "./seats.js";
 
 /** So long a work may wait in its line though all that it needs is free. */
 const LONGEST_MS = 5_000;
@@ -33,7 +34,7 @@ export class PoolLines {
     }
     const { clock, scheduler } = this.deployment;
     const gate = gateOf(this.deployment, this.component);
-    const held = this.#rows("slots").filter(({ work }) => work !== undefined).length;
+    const held = this.#rows("slots").filter(isInSlot).length;
     const hasPlaces = scheduler.running < scheduledAtOnce && this.#rows("waiting").length === 0;
     if (gate === undefined || held >= gate.maxParallelism || !hasPlaces) {
       this.#free.clear();

@@ -18,6 +18,7 @@ import { PoolOrder } from "./pool-order.js";
 import { PoolTurns } from "./pool-turns.js";
 import { PoolRates } from "./pool-rates.js";
 import { PoolWaits } from "./pool-waits.js";
+import { type Held, isInSlot } from "./seats.js";
 import { isUnread } from "./unread.js";
 
 const JOBS = "_scheduled_functions";
@@ -155,7 +156,11 @@ class PoolSimulation {
       const { by, writes } = commit;
       for (const { table, old, next } of writes) {
         if (table.path === "workpool/slots") {
-          held += Number(next?.["work"] !== undefined) - Number(old?.["work"] !== undefined);
+          for (const [row, by] of [
+            [old, -1],
+            [next, 1],
+          ] as const)
+            if (row !== undefined && isInSlot(row as unknown as Held)) held += by;
           const had = old?.["work"];
           if (by.endsWith("watchdog:sweep") && had !== undefined && next?.["work"] !== had)
             this.#lost.push(String(had));

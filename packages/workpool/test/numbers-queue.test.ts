@@ -151,7 +151,7 @@ describe("of executors", () => {
   test("works in the lanes of another are left to it for a tenth of a second", async () => {
     const app = await waitingIn([[30]]);
     const range = { lo: 0, hi: 25, first: 0, end: 25, lane: 0, shares: true };
-    const look = { ...range, count: 5, queued: 0, kept: 0 };
+    const look = { ...range, count: 5, kept: 0, more: 0 };
     const seen = async () => (await app.t.run((ctx) => seeForOwner(ctx, look))).rows.length;
     await vi.advanceTimersByTimeAsync(50);
     expect(await seen()).toBe(0);

@@ -1,6 +1,7 @@
 import { afterEach, describe, expect, test, vi } from "vitest";
 import { mostAtOnce, NOTHING_LEFT, TestApp, virtualTime } from "./app.js";
 import { host } from "../src/component/host.js";
+import { isSeat } from "../src/core/ahead.js";
 import { startFirst } from "../src/core/hand-over.js";
 import { ASKS_EVERY_MS } from "../src/core/owners.js";
 import { ROOM_TO_COMPLETE } from "../src/core/room.js";
@@ -41,12 +42,14 @@ async function hover(load: number, ms: number, seed: number) {
     );
     for (const wait of [0, Math.floor((2 * random() * 40) / (SLOTS * load))]) {
       if (wait > 0) await app.drive(wait);
-      const { open, free, waiting } = await app.inPool(async (ctx) => ({
+      const { open, slots, queue } = await app.inPool(async (ctx) => ({
         open: (await ctx.db.query("gate").first())?.open,
-        free: (await ctx.db.query("slots").collect()).filter((slot) => slot.work === undefined)
-          .length,
-        waiting: (await ctx.db.query("waiting").collect()).map((row) => row._id),
+        slots: await ctx.db.query("slots").collect(),
+        queue: (await ctx.db.query("waiting").collect()).map((row) => row.work),
       }));
+      const free = slots.filter((slot) => slot.work === undefined).length;
+      // What is ahead waits too.
+      const waiting = [...queue, ...slots.filter(isSeat).map(({ work }) => work!)];
       if (open !== wasOpen) flips += 1;
       wasOpen = open;
       const since =

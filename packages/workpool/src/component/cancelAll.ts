@@ -161,5 +161,7 @@ export async function cancelWork(ctx: MutationCtx, work: Doc<"works">): Promise<
     return slot === null;
   }
   if (work.canceled !== true) await ctx.db.patch("works", work._id, { canceled: true });
+  // guard: asks-back
+  await core.askBack(ctx, slot);
   return false;
 }

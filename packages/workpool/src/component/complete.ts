@@ -6,18 +6,26 @@ import { internalMutation, type MutationCtx } from "./_generated/server.js";
 import { continuation, voidMutation } from "./continuations.js";
 import { delayWork } from "./enqueue.js";
 import { logCompleted, logEvent, logUncounted } from "./events.js";
-import { type Outcome, vAttempt, vOutcome } from "./schema.js";
+import { type Outcome, vAttempt, vOutcome, vReport } from "./schema.js";
 import { host } from "./host.js";
 import { countEnd, countWithoutSlot } from "./reports.js";
-import { callBack, cameAt, findWork, removeWork } from "./work.js";
+import { callBack, cameAt, findWork, removeWork, workOf } from "./work.js";
+
+/** What is reported of an attempt alone, and the seats that its executor holds. */
+const aloneFields = {
+  ...vAttempt,
+  outcome: vOutcome,
+  seats: v.optional(v.array(v.id("slots"))),
+};
 
 /** Takes in how the attempt of an action ended. A repeated or stale report changes nothing. */
 export const complete = voidMutation(
-  { ...vAttempt, outcome: vOutcome, calledAt: v.optional(v.number()) },
-  async (ctx, { workId, attempt, slot, outcome, calledAt }) => {
+  { ...aloneFields, calledAt: v.optional(v.number()) },
+  async (ctx, { workId, attempt, slot, outcome, calledAt, seats }) => {
     const work = await expectedAttempt(ctx, workId, attempt);
-    if (work === null) await logEvent(ctx, "DEBUG", "dropped", { workId, attempt });
-    else await endAttempt(ctx, work, slot, outcome, { calledAt });
+    if (work === null) return await logEvent(ctx, "DEBUG", "dropped", { workId, attempt });
+    if (seats !== undefined) await core.leaveSeatFor(ctx, seats, { work: workId, slot });
+    await endAttempt(ctx, work, slot, outcome, { calledAt });
   },
 );
 
@@ -25,6 +33,18 @@ export const complete = voidMutation(
 interface Reporting extends Pick<core.Ended, "kept" | "calledAt" | "ranHere"> {
   /** With others: a callback that throws may only lack room. Default: alone. */
   readonly isShared?: boolean;
+}
+
+/** Queues a work again that its executor has not begun. A repeated report changes nothing. */
+async function putBack(ctx: MutationCtx, work: Doc<"works">, slot: Id<"slots">, how: Reporting) {
+  const held = await ctx.db.get("slots", slot);
+  // guard: given-back-once
+  if (held?.work !== work._id || !(await core.isOwnJob(ctx, held.job))) return;
+  if (work.canceled === true)
+    return await endWork(ctx, work, slot, { kind: "canceled" }, work.attempts, how);
+  await core.completeWork(ctx, host, { work: work._id, slot, executes: true, ...how });
+  const at = core.placeOf({ cameAt: cameAt(work), priorityMs: work.priorityMs, isAgain: true });
+  await core.enqueueWorks(ctx, [{ ...(await workOf(ctx, work)), at }], host);
 }
 
 export async function endAttempt(
@@ -87,7 +107,7 @@ async function nextAttempt(
 export const completeTogether = internalMutation({
   args: {
     ...core.reportArgs,
-    ended: v.array(v.object({ ...vAttempt, outcome: vOutcome })),
+    ended: v.array(v.object({ ...vAttempt, outcome: vReport })),
   },
   returns: v.object({ ...core.vReported.fields, done: v.number() }),
   handler: async (ctx, { ended, ...report }): Promise<core.Reported & { done: number }> => {
@@ -97,8 +117,10 @@ export const completeTogether = internalMutation({
       for (const { workId, attempt, slot, outcome } of ended) {
         if (done > 0 && !(await core.hasRoom(ctx, core.HALF_OF_A_TRANSACTION))) break;
         const work = await expectedAttempt(ctx, workId, attempt);
-        if (work !== null) await endAttempt(ctx, work, slot, outcome, { kept, isShared });
-        else await logEvent(ctx, "DEBUG", "dropped", { workId, attempt });
+        const how = { kept, isShared };
+        if (work === null) await logEvent(ctx, "DEBUG", "dropped", { workId, attempt });
+        else if (outcome.kind === "notBegun") await putBack(ctx, work, slot, how);
+        else await endAttempt(ctx, work, slot, outcome, how);
         if (work?.onComplete !== undefined) core.forgetRead(ctx);
         done += 1;
       }
@@ -109,13 +131,10 @@ export const completeTogether = internalMutation({
 });
 
 /** Schedules the completion of an attempt, and has that watched instead of its action. */
-export const completeLater = voidMutation(
-  { ...vAttempt, outcome: vOutcome },
-  async (ctx, ended) => {
-    const job = await ctx.scheduler.runAfter(0, internal.complete.complete, ended);
-    await core.watchReport(ctx, { work: ended.workId, slot: ended.slot }, job);
-  },
-);
+export const completeLater = voidMutation(aloneFields, async (ctx, ended) => {
+  const job = await ctx.scheduler.runAfter(0, internal.complete.complete, ended);
+  await core.watchReport(ctx, { work: ended.workId, slot: ended.slot }, job);
+});
 
 /** The work, if it is this attempt whose completion counts; else null. */
 export async function expectedAttempt(ctx: MutationCtx, workId: Id<"works">, attempt: number) {

@@ -4,7 +4,7 @@ import { type Executes, Execution, leftToBegin, messageOf, untilBegun } from "..
 import { internal } from "./_generated/api.js";
 import type { Id } from "./_generated/dataModel.js";
 import { type ActionCtx, internalAction, internalQuery } from "./_generated/server.js";
-import { vAttempt } from "./schema.js";
+import { type AttemptReport, vAttempt } from "./schema.js";
 import {
   type ActionAttempt,
   type EndedAttempt,
@@ -25,20 +25,31 @@ export const execute = internalAction({
 
 /** Which of these attempts are still to begin. */
 export const toBegin = internalQuery({
-  args: { works: v.array(v.object(vAttempt)) },
+  args: {
+    job: v.optional(v.id("_scheduled_functions")),
+    works: v.array(v.object(vAttempt)),
+  },
   returns: v.array(v.id("slots")),
-  handler: async (ctx, { works }): Promise<Id<"slots">[]> =>
+  handler: async (ctx, { works, job }): Promise<Id<"slots">[]> =>
     await leftToBegin(
       ctx,
       works.map(({ slot, workId }) => ({ slot, work: workId })),
+      job,
     ),
 });
 
-function executesOf(ctx: ActionCtx): Executes<ActionAttempt, EndedAttempt> {
+interface ReportedAttempt extends Omit<EndedAttempt, "outcome"> {
+  readonly outcome: AttemptReport;
+}
+
+function executesOf(ctx: ActionCtx): Executes<ActionAttempt, ReportedAttempt> {
   return {
     toBegin: async (works) => {
+      const { scheduledFunctionId } = await ctx.meta.getRequestMetadata();
+      // The pool has scheduled it.
+      const job = (scheduledFunctionId ?? undefined) as Id<"_scheduled_functions"> | undefined;
       const attempts = works.map(({ workId, attempt, slot }) => ({ workId, attempt, slot }));
-      return await ctx.runQuery(internal.executor.toBegin, { works: attempts });
+      return await ctx.runQuery(internal.executor.toBegin, { job, works: attempts });
     },
     attemptOf: (slot, args) => ({ ...args, slot }),
     perform: async ({ fn, args, largeArgs, workId, attempt, slot }) => {
@@ -53,11 +64,19 @@ function executesOf(ctx: ActionCtx): Executes<ActionAttempt, EndedAttempt> {
         return { ...ended, outcome };
       }
     },
+    notBegun: ({ workId, attempt, slot }) => {
+      return { workId, attempt, slot, outcome: { kind: "notBegun" } };
+    },
     bytesOf: ({ outcome }) => getConvexSize(outcome),
     together: async (ended, told) =>
       await ctx.runMutation(internal.complete.completeTogether, { ended: [...ended], ...told }),
-    alone: async (ended, since) => await report(ctx, ended, since),
-    later: async (ended) =>
-      void (await ctx.scheduler.runAfter(0, internal.complete.complete, ended)),
+    alone: async ({ outcome, ...attempt }, since, seats) => {
+      if (outcome.kind === "notBegun") return;
+      await report(ctx, { ...attempt, outcome }, since, seats);
+    },
+    later: async ({ outcome, ...attempt }) => {
+      if (outcome.kind === "notBegun") return;
+      await ctx.scheduler.runAfter(0, internal.complete.complete, { ...attempt, outcome });
+    },
   };
 }

@@ -5,7 +5,7 @@ import type { MutationCtx } from "./_generated/server.js";
 import { type Delayed, startLate } from "./delayed.js";
 import { logStarted } from "./events.js";
 import { reportAlong } from "./reports.js";
-import { findWork, mayBeExecuted, scheduledArgs } from "./work.js";
+import { findWork, scheduledArgs } from "./work.js";
 
 export const host: PoolHost = {
   functions: internal.watchdog,
@@ -14,7 +14,7 @@ export const host: PoolHost = {
     attemptOf: async (ctx: MutationCtx, { work: id, fn }) => {
       if (fn !== undefined) return null;
       const work = await findWork(ctx, id);
-      if (work === null || !mayBeExecuted(work)) return null;
+      if (work === null) return null;
       return await scheduledArgs(ctx, work, work.args);
     },
     schedule: async (ctx: MutationCtx, { works, ...executor }) => {

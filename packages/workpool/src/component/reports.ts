@@ -3,6 +3,7 @@ import {
   type Counts,
   hasRoom,
   isIdle,
+  isSeat,
   messageOf,
   MIB,
   readGate,
@@ -197,16 +198,20 @@ export async function readFigures(ctx: QueryCtx): Promise<Figures> {
   const gate = await readGate(ctx);
   const slots = await ctx.db.query("slots").withIndex("by_number").collect();
   const shards = await ctx.db.query("counts").withIndex("by_shard").collect();
-  const held = slots.filter((slot) => slot.work !== undefined).map((slot) => slot.startedAt);
+  const held = slots.filter((slot) => slot.work !== undefined);
+  const ahead = held.filter(isSeat).length;
+  const since = held.map((slot) => slot.startedAt);
+  const queue = await countQueue(ctx);
   const all = [...shards, ...slots.map((slot) => slot.counts ?? NOTHING_COUNTED)];
   return {
     totals: all.reduce(addCounts, NOTHING_COUNTED),
     madeAt: gate?._creationTime ?? null,
     maxParallelism: gate?.maxParallelism ?? 0,
-    running: held.length,
+    running: held.length - ahead,
     lastStartAt: Math.max(0, ...slots.map((slot) => slot.startedAt)),
-    oldestRunningSince: held.length === 0 ? null : Math.min(...held),
-    ...(await countQueue(ctx)),
+    oldestRunningSince: held.length === 0 ? null : Math.min(...since),
+    ...queue,
+    waiting: queue.waiting + ahead,
   };
 }
 

@@ -112,6 +112,10 @@ export const vOutcome = v.union(
 );
 export type Outcome = Infer<typeof vOutcome>;
 
+/** What is reported of an attempt: its outcome, or that its executor gives it back. */
+export const vReport = v.union(...vOutcome.members, v.object({ kind: v.literal("notBegun") }));
+export type AttemptReport = Infer<typeof vReport>;
+
 /** What works that are enqueued together have in common: all but their arguments. */
 export const enqueueFields = {
   kind: vWorkKind,

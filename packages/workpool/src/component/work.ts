@@ -36,7 +36,8 @@ export async function workOf(
   const args = await scheduledArgs(ctx, work, given);
   const action = { work: _id, args, argsInRecord: true, ...limited };
   if (work.settles === true) return { ...action, fn: work.fn, isMutation, timeoutMs };
-  return action;
+  if (mayBeExecuted(work)) return action;
+  return { ...action, fn: await createFunctionHandle(internal.worker.runAction) };
 }
 
 /** Returns when a work first could start, in ms since the epoch. */
@@ -81,7 +82,7 @@ export async function removeWork(ctx: MutationCtx, work: Doc<"works">): Promise<
 const MOST_EXECUTED_BYTES = 256 * 1024;
 
 /** Says whether the arguments of an action are not too large for an executor. */
-export function mayBeExecuted({ largeArgs, largeArgsBytes = Infinity }: Doc<"works">): boolean {
+function mayBeExecuted({ largeArgs, largeArgsBytes = Infinity }: Doc<"works">): boolean {
   return largeArgs === undefined || largeArgsBytes <= MOST_EXECUTED_BYTES;
 }
 

@@ -195,19 +195,27 @@ export async function outcomeOf(run: () => Promise<unknown>): Promise<Outcome> {
   }
 }
 
-export type EndedAttempt = Omit<ActionAttempt, "fn" | "args" | "largeArgs"> & {
+export interface EndedAttempt extends Omit<ActionAttempt, "fn" | "args" | "largeArgs"> {
   readonly outcome: Outcome;
-};
+}
 
-/** Reports an end, or schedules that. Only if it cannot be stored, something else is reported. */
-export async function report(ctx: ActionCtx, ended: EndedAttempt, since: number): Promise<void> {
+/**
+ * Reports an end, or schedules that. Only if it cannot be stored, something else is reported.
+ * @param held the seats of an executor, of which one gets the slot.
+ */
+export async function report(
+  ctx: ActionCtx,
+  { outcome: own, ...attempt }: EndedAttempt,
+  since: number,
+  held: readonly Id<"slots">[] = [],
+): Promise<void> {
   const { complete, completeLater } = internal.complete;
+  const ended = { ...attempt, seats: held.length === 0 ? undefined : [...held] };
   const now = (outcome: Outcome) => () =>
     ctx.runMutation(complete, { ...ended, outcome, calledAt: Date.now() });
   const soon = (outcome: Outcome) => () => ctx.runMutation(completeLater, { ...ended, outcome });
   const later = (outcome: Outcome) => () =>
     ctx.scheduler.runAfter(0, complete, { ...ended, outcome });
-  const { outcome: own } = ended;
   try {
     // guard: completed-later, else await reportBy([now(own)], since, later(own))
     await reportBy([now(own), soon(own)], since, later(own));

@@ -11,7 +11,7 @@ import type {
   SlotId,
 } from "./context.js";
 import { helpDrain } from "./drain-queue.js";
-import { LATE_BEGIN_MS } from "./gate.js";
+import { LATE_BEGIN_MS, readGate } from "./gate.js";
 import { isPending } from "./jobs.js";
 import { TAKES_MS } from "./owners.js";
 import { messageOf } from "./result.js";
@@ -183,8 +183,8 @@ export async function slotsToTake(
   ctx: HostQueryCtx,
   { count }: { count: number },
 ): Promise<SlotId[]> {
-  const last = await ctx.db.query("slots").withIndex("by_number").order("desc").first();
-  const from = Math.floor(Math.random() * ((last?.number ?? 0) + 1));
+  const { maxParallelism = 0 } = (await readGate(ctx)) ?? {};
+  const from = Math.floor(Math.random() * (maxParallelism + 1));
   const found: SlotId[] = [];
   const slots: QueryInitializer<PoolDataModel["slots"]> = ctx.db.query("slots");
   for (const range of [

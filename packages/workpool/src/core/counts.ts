@@ -1,5 +1,5 @@
 import { type Infer, v } from "convex/values";
-import type { HostCtx, SlotId } from "./context.js";
+import type { HostCtx, MutationCtx, Slot, SlotId } from "./context.js";
 import { poolTx } from "./transaction.js";
 
 export const vCounts = v.object({
@@ -19,6 +19,23 @@ export const vSlotCounts = v.object({
   askedAt: v.number(),
 });
 export type SlotCounts = Infer<typeof vSlotCounts>;
+
+/** Adds what was counted in a slot to what is counted in another. */
+export async function addCounts(ctx: MutationCtx, to: Slot, counts: SlotCounts): Promise<void> {
+  const { counts: ofSlots } = poolTx(ctx);
+  const before = ofSlots.get(to._id) ?? to.counts;
+  const sum = (what: keyof Counts) => counts[what] + (before?.[what] ?? 0);
+  const all = {
+    succeeded: sum("succeeded"),
+    failed: sum("failed"),
+    retries: sum("retries"),
+    canceled: sum("canceled"),
+    askedAt: before?.askedAt ?? counts.askedAt,
+  };
+  // A write of the slot that is still to come takes them along.
+  if (ofSlots.has(to._id)) ofSlots.set(to._id, all);
+  else await ctx.db.patch("slots", to._id, { counts: all });
+}
 
 /** The counts that the next write of a slot takes along, once. */
 export function takeCounts(ctx: HostCtx, slot: SlotId): { counts?: SlotCounts } {

@@ -8,8 +8,15 @@ import { MIB } from "./room.js";
 /** An executor of limits waits for others to end, for such a share of the time that a work took. */
 const MOMENT_SHARE = 0.02;
 
+/** It wants so many works ahead for each end: as many end again until the second next report. */
+const AHEAD_EACH = 2;
+/** That is as many as begin within so many ms, if others take as long as those before them … */
+const AHEAD_MS = 200;
+/** … and they are given back if none begins for so long, as slots of others may be free. */
+const AHEAD_FOR_MS = 2 * AHEAD_MS;
+
 /** What an executor needs of the component that registers it. */
-export interface Executes<Attempt, Ended> {
+export interface Executes<Attempt extends InSlot, Ended extends InSlot> {
   /** Which of these attempts are still to begin: others have been canceled. */
   readonly toBegin: (works: readonly Attempt[]) => Promise<readonly SlotId[]>;
   /** Runs an attempt. It never throws. */
@@ -19,10 +26,20 @@ export interface Executes<Attempt, Ended> {
   readonly bytesOf: (ended: Ended) => number;
   /** Reports ends in one mutation. It may leave the last ones, and refuse some. */
   readonly together: (ended: readonly Ended[], report: Report) => Promise<Told>;
-  /** Reports an end in ways of its own. @param since when the executor began. */
-  readonly alone: (ended: Ended, since: number) => Promise<void>;
+  /**
+   * Reports an end in ways of its own.
+   * @param since when the executor began.
+   * @param seats those that it holds, of which one may get the slot.
+   */
+  readonly alone: (ended: Ended, since: number, seats: readonly SlotId[]) => Promise<void>;
   /** Schedules the report of an end. */
   readonly later: (ended: Ended) => Promise<void>;
+  /** Gives an attempt back that has not begun. Default: none is taken ahead. */
+  readonly notBegun?: (attempt: Attempt) => Ended;
+}
+
+interface InSlot {
+  readonly slot: SlotId;
 }
 
 export interface Told extends Reported {
@@ -33,11 +50,22 @@ export interface Told extends Reported {
 }
 
 /** An executor: runs attempts side by side, reports their ends together, and goes on with others. */
-export class Execution<Attempt extends { readonly slot: SlotId }, Ended> {
+export class Execution<Attempt extends InSlot, Ended extends InSlot> {
   readonly #began = Date.now();
   /** How many run, or are reported one by one: they hold slots. */
   #running = 0;
   #ended: Ended[] = [];
+  /** How many ends are reported together at this moment. */
+  #reporting = 0;
+  /** What has not begun, in order: there are fewer slots than works. */
+  #ahead: Attempt[] = [];
+  /** Since when the first of them waits. */
+  #aheadSince = 0;
+  /** The seats that its works hold: see ahead.ts. */
+  #seats: readonly SlotId[] = [];
+  /** What it gives back, until a report has told of it; and how often that has failed in a row. */
+  readonly #givenBack = new Map<Ended, Attempt>();
+  #backInVain = 0;
   #wake = (): void => {};
   #asks: boolean;
   /** When a report of it was last taken. */
@@ -46,6 +74,9 @@ export class Execution<Attempt extends { readonly slot: SlotId }, Ended> {
   #lane = 0;
   /** How long the work took that ended last. */
   #lastedMs = 0;
+  /** How many have ended, and how long they took together. */
+  #count = 0;
+  #tookMs = 0;
   /** How many ends are reported together at most: one, after that has failed. */
   #most = Infinity;
   /** An end was reported alone: whoever does that does not give up the range. */
@@ -61,7 +92,7 @@ export class Execution<Attempt extends { readonly slot: SlotId }, Ended> {
   async run(works: readonly Attempt[]): Promise<void> {
     const ask = async () => {
       const left = await this.host.toBegin(works);
-      for (const work of works) if (left.includes(work.slot)) this.#begin(work);
+      for (const work of works) if (left.includes(work.slot)) this.#perform(work);
     };
     await reportBy([ask], this.#began, async () => {});
     // While it asks, others leave free slots to it: it goes on until it has given that up.
@@ -70,6 +101,7 @@ export class Execution<Attempt extends { readonly slot: SlotId }, Ended> {
       if (this.#ended.length === 0 && !isOver) await this.#pause();
       // What ends at one moment is reported together.
       await new Promise((resolve) => setTimeout(resolve, this.#momentMs()));
+      if (this.#ahead.length > 0 && Date.now() >= this.#aheadSince + AHEAD_FOR_MS) this.#giveBack();
       const ended = this.#next();
       if (isOver) this.#owes = false;
       if (ended.length > 0 || this.#asks || isOver) await this.#report(ended);
@@ -77,7 +109,7 @@ export class Execution<Attempt extends { readonly slot: SlotId }, Ended> {
   }
 
   get #goesOn(): boolean {
-    return this.#running > 0 || this.#ended.length > 0 || this.#asks;
+    return this.#holds > 0 || this.#ended.length > 0 || this.#asks;
   }
 
   /** Waits for works of limits that began together to end together: otherwise few run at once. */
@@ -86,15 +118,48 @@ export class Execution<Attempt extends { readonly slot: SlotId }, Ended> {
     return Math.min(this.#lastedMs * MOMENT_SHARE, ASKS_EVERY_MS);
   }
 
-  #begin(attempt: Attempt): void {
+  get #holds(): number {
+    return this.#running + this.#ahead.length;
+  }
+
+  #perform(attempt: Attempt): void {
     this.#running += 1;
     const since = Date.now();
     void this.host.perform(attempt).then((ended) => {
       this.#running -= 1;
       this.#lastedMs = Date.now() - since;
+      this.#tookMs += this.#lastedMs;
+      this.#count += 1;
       this.#ended.push(ended);
+      this.#begin();
       this.#wake();
     });
+  }
+
+  /** Begins as many works as it has slots for. What has ended holds one until it is reported. */
+  #begin(): void {
+    const wait = Math.max(0, this.#seats.length - this.#reporting - this.#ended.length);
+    while (this.#ahead.length > wait) {
+      this.#perform(this.#ahead.shift()!);
+      this.#aheadSince = Date.now();
+    }
+  }
+
+  #giveBack(): void {
+    for (const attempt of this.#ahead.splice(0)) {
+      const ended = this.host.notBegun!(attempt);
+      this.#givenBack.set(ended, attempt);
+      this.#ended.push(ended);
+    }
+  }
+
+  /** How many works it wants ahead: none beside those that it gives back. */
+  #wantsAhead(ended: readonly Ended[]): number | undefined {
+    if (this.host.notBegun === undefined || this.executor.range === OF_LIMITS) return undefined;
+    if (ended.length === 0 || ended.some((each) => this.#givenBack.has(each))) return 0;
+    const eachMs = Math.max(1, this.#tookMs / this.#count);
+    const endSoon = ((this.#running + ended.length) * AHEAD_MS) / eachMs;
+    return Math.floor(Math.min(AHEAD_EACH * ended.length, endSoon));
   }
 
   /** Until a work ends, or it is time to ask: ever less often while that fails. */
@@ -104,7 +169,12 @@ export class Execution<Attempt extends { readonly slot: SlotId }, Ended> {
       this.#wake = resolve;
       const often = this.executor.range === OF_LIMITS ? SHORT_MS : ASKS_EVERY_MS;
       const askMs = Math.max(often, Date.now() - this.#toldAt);
-      if (this.#asks) timer = setTimeout(resolve, askMs);
+      const backMs = this.#aheadSince + AHEAD_FOR_MS - Date.now();
+      const untilMs = Math.min(
+        this.#asks ? askMs : Infinity,
+        this.#ahead.length > 0 ? Math.max(0, backMs) : Infinity,
+      );
+      if (untilMs < Infinity) timer = setTimeout(resolve, untilMs);
     });
     clearTimeout(timer);
   }
@@ -123,7 +193,7 @@ export class Execution<Attempt extends { readonly slot: SlotId }, Ended> {
 
   async #report(ended: Ended[]): Promise<void> {
     const together = async () => {
-      const running = this.#running + this.#ended.length;
+      const running = this.#holds + this.#ended.length;
       const told = await this.host.together(ended, {
         range: this.executor.range,
         running,
@@ -131,35 +201,64 @@ export class Execution<Attempt extends { readonly slot: SlotId }, Ended> {
         lane: this.#lane,
         calledAt: Date.now(),
         isOver: Date.now() >= this.#began + TAKES_MS,
+        ahead: this.#wantsAhead(ended),
+        seats: this.#seats.length === 0 ? undefined : [...this.#seats],
       });
+      this.#reporting = 0;
       if (running === 0) this.#owes = false;
       this.#ended.unshift(...ended.slice(told.done));
+      for (const each of ended.slice(0, told.done))
+        if (this.#givenBack.delete(each)) this.#backInVain = 0;
       for (const index of told.refused ?? []) void this.#reportAlone(ended[index]!);
       this.#most *= 2;
       this.#asks = told.asks;
       this.#toldAt = Date.now();
       this.#lane = told.lane;
       this.#inVain = told.next.length > 0 || ended.length > 0 ? 0 : this.#inVain + 1;
-      for (const { slot, args } of told.next) this.#begin(this.host.attemptOf(slot, args));
+      this.#seats = told.seats ?? [];
+      if (this.#ahead.length === 0) this.#aheadSince = Date.now();
+      for (const { slot, args } of told.next) this.#ahead.push(this.host.attemptOf(slot, args));
+      this.#begin();
+      if (told.givesBack === true) this.#giveBack();
     };
     // Nothing waits for those that are repeated meanwhile, but the end of the executor.
     const alone = async () => {
       this.#most = 1;
-      for (const each of ended) void this.#reportAlone(each);
+      const own = ended.filter((each) => !this.#givenBack.has(each));
+      if (own.length < ended.length) await this.#keep(ended);
+      this.#reporting = 0;
+      const slots = new Set(own.map(({ slot }) => slot));
+      this.#seats = this.#seats.filter((seat) => !slots.has(seat));
+      for (const each of own) void this.#reportAlone(each);
     };
     const later = async () => {
-      for (const each of ended) await this.host.later(each);
+      this.#reporting = 0;
+      for (const each of ended) if (!this.#givenBack.has(each)) await this.host.later(each);
     };
+    this.#reporting = ended.length;
     await reportBy([together, alone], this.#began, later);
     // By then, others take it for dead, and leave no slot to it.
     if (Date.now() > this.#toldAt + LEFT_MS) this.#asks = false;
+  }
+
+  /** Keeps what it could not give back. If it never can, as with an older version, that runs. */
+  async #keep(ended: readonly Ended[]): Promise<void> {
+    const attempts = ended.flatMap((each) => this.#givenBack.get(each) ?? []);
+    // The report may have arrived, and its answer may not.
+    const left = await this.host.toBegin(attempts);
+    for (const each of ended) this.#givenBack.delete(each);
+    this.#aheadSince = Date.now();
+    this.#backInVain += 1;
+    const kept = attempts.filter(({ slot }) => left.includes(slot));
+    if (this.#backInVain < 2) this.#ahead.unshift(...kept);
+    else for (const attempt of kept) this.#perform(attempt);
   }
 
   async #reportAlone(ended: Ended): Promise<void> {
     this.#owes = true;
     this.#running += 1;
     try {
-      await this.host.alone(ended, this.#began);
+      await this.host.alone(ended, this.#began, this.#seats);
     } catch (error) {
       // The watchdog finds it. The others go on.
       console.error(`The end of a work was not reported: ${messageOf(error)}`);

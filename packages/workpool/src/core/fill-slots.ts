@@ -56,14 +56,17 @@ export async function place(
   return taken;
 }
 
-/** Takes works off the queue for slots: those that have just been freed, then other free ones. */
+/**
+ * Takes works off the queue for slots: those that have just been freed, then other free ones.
+ * @returns them, with the freed slots and the works that are left.
+ */
 export async function take(
   ctx: MutationCtx,
   host: Host,
   rows: readonly GenericId<"waiting">[],
   kept: readonly Slot[],
   free: readonly Slot["_id"][],
-): Promise<{ taken: Taken[]; left: Slot[] }> {
+): Promise<{ taken: Taken[]; left: Slot[]; rest: GenericId<"waiting">[]; free: Slot["_id"][] }> {
   const taken: Taken[] = [];
   const [ids, left, others] = [[...rows], [...kept], [...free]];
   while (ids.length > 0 && (await hasRoom(ctx, ROOM_TO_COMPLETE))) {
@@ -81,7 +84,7 @@ export async function take(
       if (isHeld && freed !== undefined) left.shift();
     }
   }
-  return { taken, left };
+  return { taken, left, rest: ids, free: others };
 }
 
 /** Has a running executor run works. @returns what it gets of them. */

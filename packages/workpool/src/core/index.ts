@@ -40,6 +40,7 @@ export { restAfter } from "./rest.js";
 export * from "./room.js";
 export { poolTables } from "./schema.js";
 export { recovered } from "./sweep.js";
+export { askBack, isSeat, leaveSeatFor } from "./ahead.js";
 export { cancelStart, endOffer, isIdle, slotOf, watchReport } from "./slots.js";
 export { forgetRead, poolTx } from "./transaction.js";
 export { LATE_MS, CHECK_AGAIN_MS, YEAR_MS } from "./times.js";

@@ -2,6 +2,7 @@ import type { QueryInitializer } from "convex/server";
 import { type GenericId, type Infer, type ObjectType, v } from "convex/values";
 import type { HostQueryCtx, PoolDataModel } from "./context.js";
 import { lookFairly } from "./fair.js";
+import { isAlone } from "./queue.js";
 import { freeSlotsIn } from "./slots.js";
 
 /* What the owner of a range sees of the queue, and of its slots. */
@@ -22,6 +23,8 @@ export const seeArgs = {
   count: v.number(),
   /** Slots that are there already. */
   kept: v.number(),
+  /** How many free slots it wants beyond those for works. */
+  more: v.number(),
   /** Slots are shared by keys: how many lanes and slots the pool has. */
   fairly: v.optional(
     v.object({ lanes: v.number(), slots: v.number(), after: v.optional(v.string()) }),
@@ -30,6 +33,8 @@ export const seeArgs = {
 export const vSeenByOwner = v.object({
   rows: v.array(v.id("waiting")),
   free: v.array(v.id("slots")),
+  /** One of the works has a function of its own. */
+  anyIsAlone: v.boolean(),
   /** The lane to go on with. */
   lane: v.number(),
 });
@@ -41,28 +46,30 @@ export async function seeForOwner(
   ctx: HostQueryCtx,
   args: ObjectType<typeof seeArgs>,
 ): Promise<Infer<typeof vSeenByOwner>> {
-  const { lo, hi, kept } = args;
-  const { rows, lane } = await seeWorks(ctx, args);
-  const free = await freeSlotsIn(ctx, lo, hi, rows.length - kept);
-  return { rows, free: free.map(({ _id }) => _id), lane };
+  const { lo, hi, kept, more } = args;
+  const { lane, ...seen } = await seeWorks(ctx, args);
+  const free = await freeSlotsIn(ctx, lo, hi, seen.rows.length - kept + more);
+  return { ...seen, free: free.map(({ _id }) => _id), lane };
 }
 
 /** Up to `count` works: of the lanes of a range from one on, then of others. */
 async function seeWorks(
   ctx: HostQueryCtx,
   { lo, hi, first, end, lane, shares, count, kept, fairly }: ObjectType<typeof seeArgs>,
-): Promise<Pick<Infer<typeof vSeenByOwner>, "rows" | "lane">> {
+): Promise<Omit<Infer<typeof vSeenByOwner>, "free">> {
   if (fairly !== undefined) {
     const [free] = kept > 0 ? [] : await freeSlotsIn(ctx, lo, hi, 1);
     const after = kept > 0 ? fairly.after : free?.fair;
-    return { ...(await lookFairly(ctx, { ...fairly, count, after })), lane };
+    const { rows } = await lookFairly(ctx, { ...fairly, count, after });
+    return { rows, anyIsAlone: false, lane };
   }
   const waiting: QueryInitializer<PoolDataModel["waiting"]> = ctx.db.query("waiting");
   if (!shares) {
     const oldest = await waiting.withIndex("by_commit").take(count);
-    return { rows: oldest.map(({ _id }) => _id), lane };
+    return { rows: oldest.map(({ _id }) => _id), anyIsAlone: oldest.some(isAlone), lane };
   }
   const rows: GenericId<"waiting">[] = [];
+  let anyIsAlone = false;
   let next = lane;
   // Rows of an earlier version have no lane: they are the first of the first one.
   const from = (number: number) => (number === 0 ? undefined : number);
@@ -80,8 +87,9 @@ async function seeWorks(
     for (const row of await some.take(count - rows.length)) {
       if (!isOwn && row._creationTime > Date.now() - OTHERS_MS) continue;
       rows.push(row._id);
+      anyIsAlone ||= isAlone(row);
       if (isOwn) next = (row.lane ?? 0) + 1;
     }
   }
-  return { rows, lane: next < end ? next : first };
+  return { rows, anyIsAlone, lane: next < end ? next : first };
 }

@@ -90,7 +90,7 @@ export async function own(
   range: number,
   { job, asks }: { job: JobId | undefined; asks: boolean },
 ): Promise<void> {
-  const fields = { range, job, asks, until: Date.now() + TAKES_MS };
+  const fields = { range, job, asks, until: Date.now() + TAKES_MS, asksBack: undefined };
   if (owner === null) await ctx.db.insert("executors", fields);
   else await ctx.db.patch("executors", owner._id, fields);
 }

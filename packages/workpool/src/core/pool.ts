@@ -1,3 +1,4 @@
+import { removeSlot } from "./ahead.js";
 import { expectBurst, isBurst } from "./bursts.js";
 import type { Gate, Host, HostCtx, MutationCtx, Slot, SlotId, Work } from "./context.js";
 import { readDrain, ringDrain } from "./drain.js";
@@ -142,7 +143,7 @@ async function goesOn(
 ): Promise<boolean> {
   const gate = await (told.knowsGate === true ? knownGate : ensureGate)(ctx);
   if (slot.number >= gate.maxParallelism) {
-    await ctx.db.delete("slots", slot._id);
+    await removeSlot(ctx, slot);
     if (successor !== undefined) await enqueueWork(ctx, successor, host);
     return false;
   }

@@ -254,6 +254,9 @@ export async function leaveQueueAt(ctx: MutationCtx, host: Host, id: GenericId<"
   return row === null ? null : await leaveQueue(ctx, host, row);
 }
 
+/** Says whether a work has a function of its own: executors run the others. */
+export const isAlone = ({ fn }: Pick<Doc<"waiting">, "fn">): boolean => fn !== undefined;
+
 /** Takes the oldest waiting work off the queue: undefined if that cannot start, null if none is. */
 export async function leaveQueueFirst(ctx: MutationCtx, host: Host) {
   const first = await ctx.db.query("waiting").withIndex("by_commit").first();

@@ -156,6 +156,8 @@ export const poolTables = {
     asks: v.boolean(),
     /** When it gives the range to another, unless it has died. */
     until: v.number(),
+    /** A work was canceled that it may not have begun: see ahead.ts. */
+    asksBack: v.optional(v.boolean()),
   }).index("by_range", ["range"]),
 
   /** The queue: works that are due and have no slot. Small rows, as completions read many. */

@@ -147,6 +147,16 @@ export async function confirmFree(ctx: MutationCtx, id: SlotId): Promise<Slot | 
   return slot.work === undefined ? slot : null;
 }
 
+/** Those of these slots that are free, and that the pool has. */
+export async function stillFree(ctx: MutationCtx, ids: readonly SlotId[]): Promise<Slot[]> {
+  const slots: Slot[] = [];
+  for (const id of ids) {
+    const slot = await confirmFree(ctx, id);
+    if (slot !== null) slots.push(slot);
+  }
+  return slots;
+}
+
 /** The slot in which the work runs, or null. */
 export async function slotOf(ctx: HostQueryCtx, work: string): Promise<Slot | null> {
   return await ctx.db

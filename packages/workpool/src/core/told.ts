@@ -34,6 +34,10 @@ export const reportArgs = {
   calledAt: v.number(),
   /** Another is to go on in its place. */
   isOver: v.boolean(),
+  /** How many works it may have ahead. Default: none. */
+  ahead: v.optional(v.number()),
+  /** The seats that it holds: see ahead.ts. Default: none. */
+  seats: v.optional(v.array(v.id("slots"))),
 };
 export type Report = ObjectType<typeof reportArgs>;
 
@@ -41,5 +45,9 @@ export const vReported = v.object({
   next: v.array(vAttemptToRun),
   asks: v.boolean(),
   lane: v.number(),
+  /** The seats that it holds now. Default: none. */
+  seats: v.optional(v.array(v.id("slots"))),
+  /** It is to give back what it has not begun. */
+  givesBack: v.optional(v.boolean()),
 });
 export type Reported = Infer<typeof vReported>;

@@ -6,8 +6,8 @@ import { isAsking, OF_LIMITS, own, WIDTH } from "../owners.js";
 import { anyWaits } from "../queue.js";
 import { freeSlot } from "../slots.js";
 import { isShort, startOwner, startWoken } from "../starts.js";
-import { givenBackBy, type Kept, type Report, type Reported } from "../told.js";
-import { wakeLines } from "./wake.js";
+import { type Kept, type Report, type Reported } from "../told.js";
+import { type GivenBack, wakeLines } from "./wake.js";
 
 /**
  * With the gate open: goes on with what has waited for permits that are given back, and with what
@@ -20,7 +20,7 @@ export async function goOnOpen(
   me: JobId,
   ofLimits: Executor | null,
   { running, lane, isOver }: Report,
-  kept: readonly Kept[],
+  { kept, given }: { readonly kept: readonly Kept[]; readonly given: GivenBack },
 ): Promise<Reported> {
   const { maxParallelism } = await knownGate(ctx);
   const slots: Slot[] = [];
@@ -29,7 +29,7 @@ export async function goOnOpen(
     else await ctx.db.delete("slots", slot._id);
   const owner = ofLimits?.job === me ? ofLimits : null;
   const room = owner === null && isAsking(ofLimits) ? 0 : Infinity;
-  const woken = await wakeLines(ctx, host, givenBackBy(kept, running), room);
+  const woken = await wakeLines(ctx, host, given, room);
   const mine = await place(ctx, host, woken, slots);
   await startWoken(ctx, host, woken);
   const wasAsking = owner?.asks === true;
@@ -56,6 +56,6 @@ export async function goOnOpen(
 /** What was left to the executor of limits, and free slots for it. */
 async function seeLeft(ctx: MutationCtx, host: Host, hi: number, count: number, kept: number) {
   const anywhere = { lo: 0, hi, first: 0, end: 0, lane: 0, shares: false };
-  const args = { ...anywhere, count, kept };
+  const args = { ...anywhere, count, kept, more: 0 };
   return await ctx.runQuery(host.functions.seeForOwner, args, { useStaleSnapshot: true });
 }

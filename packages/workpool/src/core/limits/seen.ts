@@ -1,3 +1,4 @@
+import { isSeat } from "../ahead.js";
 import { compareValues, v } from "convex/values";
 import type { Doc, Gate, HostQueryCtx, Slot } from "../context.js";
 import { MAX_PARALLELISM_LIMIT, readGate } from "../gate.js";
@@ -179,7 +180,7 @@ async function seePool(ctx: HostQueryCtx, gate: Gate): Promise<SeenLimit> {
   const isAsked = asked === undefined || asked === configured;
   return {
     name: POOL,
-    running: slots.length,
+    running: slots.filter((slot) => !isSeat(slot)).length,
     waiting: Math.min(queue.length, MOST_READ),
     waitingIsAtLeast: queue.length > MOST_READ,
     oldest: queue[0] && Math.floor(queue[0]._creationTime),
