@@ -22,11 +22,12 @@ function watched() {
   const place = { component: "workpool", works: "works" };
   // As much of a deployment as it asks.
   const of = deployment as unknown as Deployment;
+  const used = new Map<string, Record<string, number>>();
   const rates = new PoolRates(
     of,
     (problem) => void problems.push(problem),
     place,
-    () => new Map(),
+    () => used,
   );
   const see = (...writes: [name: string, next?: object, old?: object][]) =>
     rates.see({
@@ -62,6 +63,12 @@ function watched() {
       const [work, next] = [`w${++count}`, { name: "api", taken, at }];
       rows["buckets"] = [next];
       see(["works", { _id: work, permits: ["api"] }], ["slots", { work }], ["buckets", next, old]);
+    },
+    /** Ends a work that has used so much, by limit. */
+    end: (work: string, amounts: Record<string, number>) => {
+      used.set(work, amounts);
+      write("slots", undefined, { work });
+      used.clear();
     },
     /** What an operator says of `calls`, or of one of its keys. */
     override: (numbers: object) => void gate.overrides.push({ name: "calls", ...numbers }),
@@ -112,6 +119,22 @@ test("so does one that is back before the transaction commits", () => {
   pass(500);
   start(10, wall(), 30);
   expect(problems.join()).toMatch(/of api 10.0 are taken, the bucket says 30/);
+});
+
+/** Found by seed 465000568 of S16. */
+test("after the clock went back, what a work books elsewhere has nothing come back", () => {
+  const { problems, pass, jump, wall, start, end } = watched();
+  start(10, 0, 10);
+  jump(-60_000);
+  pass(100);
+  end("w1", { tokens: 5 });
+  pass(100);
+  start(1, wall(), 11);
+  expect(problems).toEqual([]);
+  // What is written comes back from then on.
+  pass(100);
+  start(1, wall(), 12);
+  expect(problems.join()).toMatch(/of api 2.0 are taken, the bucket says 12/);
 });
 
 /** Found by seed 9000469 of S256. */

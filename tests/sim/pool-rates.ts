@@ -102,9 +102,11 @@ export class PoolRates {
     this.#seePaces();
     for (const [work, used] of this.used(commit))
       for (const { bucket, limit, cost } of this.#takes(work)) {
+        const more = (used[limit] ?? cost) - cost;
+        // A bucket that is not written keeps its time, also if the clock went back.
+        if (more === 0) continue;
         const { taken, at } = this.#level(bucket);
-        const booked = Math.max(0, taken + (used[limit] ?? cost) - cost);
-        this.#levels.set(bucket, { taken: booked, at });
+        this.#levels.set(bucket, { taken: Math.max(0, taken + more), at });
       }
     // [S216] A start counts, and nothing gives it back: also if the same commit cancels it.
     for (const work of this.#canceledAtOnce(commit)) entered.add(work);
