@@ -214,18 +214,6 @@ test("[S222] a releaser that was lost is found by the watchdog", async () => {
   expect(await app.leftovers()).toEqual(NOTHING_LEFT);
 });
 
-test("[S216] after the clock went back, a start takes as much as any", async () => {
-  const { app, many, starts } = rated({ api: { rate: { limit: 1, per: "1s", burst: 3 } } });
-  await many(1, { api: true });
-  await app.drive(500);
-  vi.setSystemTime(Date.now() - 3_600 * SECOND);
-  await many(3, { api: true });
-  await app.drive(3 * SECOND);
-  expect(starts).toHaveLength(4);
-  await app.drive();
-  expect(await app.leftovers()).toEqual(NOTHING_LEFT);
-});
-
 test("[S222] a releaser that was lost is found though nothing runs", async () => {
   const { app, many, starts } = rated({ api: { rate: { limit: 1, per: "30s" } } });
   await many(3, { api: true });
