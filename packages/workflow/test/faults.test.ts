@@ -81,6 +81,23 @@ describe("a completion that fails twice, and then no more", () => {
     await app.expectNothingLeft();
   });
 
+  test("[S92] [S109] nor when it is resumed at an action in a loop: that is recorded as failed", async () => {
+    const app = new TestApp({
+      settle: ({ outcome, next }) =>
+        outcome.kind === "open" && next.kind === "stage" && next.stage.stage === "again.pay",
+    });
+    const runId = await app.start("asksOften", {});
+    await app.drive();
+    await app.t.mutation(internal.manager.resume, { runId });
+    await app.drive();
+    expect(await app.status("asksOften", runId)).toMatchObject({ state: "failed" });
+    expect(await app.steps(runId)).toEqual([
+      "again failed",
+      "again.ask completed",
+      "again.pay failed",
+    ]);
+  });
+
   test("[S109] [S162] the same in a branch inside a loop: the other branches and iterations are undone too", async () => {
     const app = new TestApp({
       settle: ({ outcome }) =>

@@ -49,6 +49,20 @@ export const paysOften = defineWorkflow({ input: z.object({}) }).loop("again", {
   maxIterations: 3,
 });
 
+/** Asks before it pays, and pauses until it is told to go on. */
+export const asksOften = defineWorkflow({ input: z.object({}) }).loop("again", {
+  initial: () => "nothing yet",
+  body: (b) =>
+    b
+      .step("ask", {
+        action: async (ctx, _scope, { runId }) =>
+          void (await ctx.runMutation(internal.manager.pause, { runId })),
+      })
+      .step("pay", { action: async () => "receipt" }),
+  until: ({ loop }) => loop.iteration === 2,
+  maxIterations: 2,
+});
+
 /** Pays from two accounts in each iteration. */
 export const paysInBranches = defineWorkflow({ input: z.object({}) }).loop("again", {
   initial: () => 0,
