@@ -38,7 +38,8 @@ describe("a restart in pages", () => {
   );
 });
 
-const MINUTE = 60_000;
+const SECOND = 1_000;
+const MINUTE = 60 * SECOND;
 const HOUR = 60 * MINUTE;
 const repair = async () => await use.app.t.mutation(internal.manager.repair, {});
 
@@ -55,14 +56,14 @@ async function scheduled(app: TestApp = use.app): Promise<string[]> {
   });
 }
 
-/** So many records inside `b` of a `chain` that to remove them takes several transactions. */
-async function clutter(runId: string): Promise<void> {
+/** So many records inside a node that to remove them takes several transactions. */
+async function clutter(runId: string, node = "b"): Promise<void> {
   await use.app.inComponent(async (ctx) => {
     const run = runId as Id<"runs">;
     const record = {
       run,
       createdAt: 0,
-      stage: "b.x",
+      stage: `${node}.x`,
       kind: "children",
       state: "completed",
     } as const;
@@ -97,6 +98,34 @@ describe("restarts", () => {
       });
       expect(await use.app.log()).toEqual(["a", "b", "c", "d", "a", "b", "c", "d"]);
       await use.app.expectNothingLeft();
+    },
+  );
+
+  test(
+    "[S85] [S219] paused before all pages are through: it waits for its turn as a paused run, and lets others begin",
+    { tags: ["large"] },
+    async () => {
+      const start = async (name: string) =>
+        await use.app.start("oneWaits", { key: "k", name, restMs: MINUTE });
+      const id = await start("again");
+      await use.app.drive();
+      await clutter(id, "last");
+      await start("holds");
+      await restart("oneWaits", id);
+      const steer = async (how: "pause" | "resume") =>
+        await use.app.t.mutation(internal.manager.steer, { how, name: "oneWaits", run: id });
+      await steer("pause");
+      await use.app.advance(10 * SECOND);
+      const next = await start("next");
+      await use.app.drive();
+      expect(await use.app.status("oneWaits", next)).toMatchObject({ state: "completed" });
+      expect(await use.app.status("oneWaits", id)).toMatchObject({
+        state: "pending",
+        paused: true,
+      });
+      await steer("resume");
+      await use.app.drive();
+      expect(await use.app.status("oneWaits", id)).toMatchObject({ state: "completed" });
     },
   );
 
