@@ -400,19 +400,25 @@ test("[S219] the time of a loop that a restart goes on with counts from the turn
   await use.app.expectNothingLeft();
 });
 
-test("[S219] a loop that a restart goes on with times out, so long after the turn", async () => {
-  const input = { key: "k", name: "again", restMs: 30 * MINUTE };
-  const again = await start("oneLoops", input);
-  await use.app.drive();
-  const isTimedOut = { state: "failed", error: { kind: "timedOut", node: "rounds" } };
-  expect(await use.app.status("oneLoops", again)).toMatchObject(isTimedOut);
-  await start("oneLoops", { key: "k", name: "holds" });
-  const from = Date.now();
-  // It goes on in its second iteration, which rests for 30 of 25 minutes.
-  const args = { name: "oneLoops", runId: again, from: "rounds" };
-  await use.app.t.mutation(internal.manager.restart, args);
-  await use.app.drive();
-  expect(await use.app.status("oneLoops", again)).toMatchObject(isTimedOut);
-  const [run] = await use.app.tree(again);
-  expect(Math.round((run!.endedAt! - from) / MINUTE)).toBe(20 + 25);
-});
+test.each([
+  ["the turn", { key: "k" }, 20],
+  ["the restart, without a key", {}, 0],
+])(
+  "[S130] [S219] a loop that a restart goes on with times out, so long after %s",
+  async (_what, key, waits) => {
+    const input = { ...key, name: "again", restMs: 30 * MINUTE };
+    const again = await start("oneLoops", input);
+    await use.app.drive();
+    const isTimedOut = { state: "failed", error: { kind: "timedOut", node: "rounds" } };
+    expect(await use.app.status("oneLoops", again)).toMatchObject(isTimedOut);
+    await start("oneLoops", { key: "k", name: "holds" });
+    const from = Date.now();
+    // It goes on in its second iteration, which rests for 30 of 25 minutes.
+    const args = { name: "oneLoops", runId: again, from: "rounds" };
+    await use.app.t.mutation(internal.manager.restart, args);
+    await use.app.drive();
+    expect(await use.app.status("oneLoops", again)).toMatchObject(isTimedOut);
+    const [run] = await use.app.tree(again);
+    expect(Math.round((run!.endedAt! - from) / MINUTE)).toBe(waits + 25);
+  },
+);
