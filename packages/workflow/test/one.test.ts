@@ -260,6 +260,16 @@ test("[S219] a turn whose run is gone is passed on by a repair", async () => {
   expect(await turns()).toEqual([]);
 });
 
+test("[S104] [S219] runs that are removed before they are canceled keep no turn", async () => {
+  const runId = await start("oneForEach", { of: 20 });
+  await use.app.advance(MINUTE);
+  expect(await turns()).toHaveLength(20);
+  await steer("cancel", "oneForEach", runId);
+  expect(await turns()).toHaveLength(20);
+  await use.app.t.mutation(internal.manager.cleanup, { runId });
+  expect(await turns()).toEqual([]);
+});
+
 test("[S219] the next run begins when an onEnd has ended", async () => {
   const input = { key: "k", below: ["oneSkips"] };
   const first = await start("oneAround", input);

@@ -1,4 +1,4 @@
-import { childNamed, defineWorkflow } from "@stepwise/workflow";
+import { child, childNamed, defineWorkflow } from "@stepwise/workflow";
 import { z } from "zod";
 
 /* Workflows of whose runs with one key one goes on at a time. */
@@ -42,6 +42,12 @@ export const oneSkips = defineWorkflow({ input: Turn, one: { key, otherwise: "sk
 export const oneCancels = defineWorkflow({ input: Turn, one: { key, otherwise: "cancelOld" } })
   .step("begin", { action: async (_ctx, { input }) => input.name })
   .sleep("rest", "10m");
+
+/** Starts runs with a key each. */
+export const oneForEach = defineWorkflow({ input: z.object({ of: z.number() }) }).parent("below", {
+  children: ({ input }) =>
+    Array.from({ length: input.of }, (_none, n) => child(oneSkips, { key: `k${n}` })),
+});
 
 export const oneReplaces = defineWorkflow({
   input: Turn,
