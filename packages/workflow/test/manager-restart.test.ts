@@ -107,6 +107,24 @@ describe("restart", () => {
     await use.app.expectNothingLeft();
   });
 
+  test("[S102] with the records of its steps goes what would have undone them", async () => {
+    const undos = async () =>
+      await use.app.inComponent(async (ctx) => {
+        const rows = await ctx.db.query("undos").collect();
+        return await Promise.all(
+          rows.map(async ({ step }) => (await ctx.db.get("steps", step))?.stage),
+        );
+      });
+    const id = await use.app.start("saga", { fail: "no" });
+    await use.app.drive();
+    const before = await undos();
+    expect(before.length).toBeGreaterThan(0);
+    await restart("saga", id);
+    await use.app.drive();
+    expect(await use.app.status("saga", id)).toMatchObject({ state: "completed", generation: 2 });
+    expect(await undos()).toEqual(before);
+  });
+
   test("[S96] the status tells how a run was steered, and when: the newest 20 times", async () => {
     const id = await failedChain();
     expect(await use.app.status("chain", id)).not.toHaveProperty("steered");
