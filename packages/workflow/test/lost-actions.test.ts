@@ -47,6 +47,18 @@ async function die(): Promise<void> {
   });
 }
 
+/** The first attempt of an action, `act`, reports from the slot that it had. */
+async function reportLate(workflow: string, run: string, report: object): Promise<void> {
+  const { step, slot } = await use.app.inComponent(async (ctx) => {
+    const all = await ctx.db.query("steps").collect();
+    const slots = await ctx.db.query("slots").collect();
+    return { step: all.find(({ stage }) => stage === "act")!._id, slot: slots[0]!._id };
+  });
+  const done = makeFunctionReference<"mutation">(`_workflows/${workflow}:actDone`);
+  const token = { run, step, attempt: 1 };
+  await use.app.t.mutation(done, { token, slot, report, fuse: true });
+}
+
 describe("an action that was lost", () => {
   test("[S84] of a run that was canceled meanwhile: nothing follows, though its step would recover", async () => {
     const id = await use.app.start("recovers", { ms: HOUR });
@@ -85,23 +97,26 @@ describe("an action that was lost", () => {
       await use.app.advance(1_000);
       await die();
       await use.app.drive(async () => (await scheduled()).some((name) => name.endsWith(":entry")));
-      const { step, slot } = await use.app.inComponent(async (ctx) => {
-        const all = await ctx.db.query("steps").collect();
-        const slots = await ctx.db.query("slots").collect();
-        return { step: all.find(({ stage }) => stage === "act")!._id, slot: slots[0]!._id };
-      });
       const error = { kind: "thrown", message: "late", workflow: "", node: "act", attempt: 1 };
-      await use.app.t.mutation(makeFunctionReference<"mutation">("_workflows/recovers:actDone"), {
-        token: { run: id, step, attempt: 1 },
-        slot,
-        report: kind === "success" ? { kind, output: "acted" } : { kind, error },
-        fuse: true,
-      });
+      const report = kind === "success" ? { kind, output: "acted" } : { kind, error };
+      await reportLate("recovers", id, report);
       expect((await scheduled()).filter((name) => name.endsWith("recovers:entry"))).toEqual([]);
       await use.app.advance(1_000);
       expect(await use.app.log()).toEqual([kind === "success" ? "noted acted" : "noted thrown"]);
     },
   );
+
+  test("[S108] and reports after all before its run is told: the next action begins, without its slot", async () => {
+    const id = await use.app.start("actsTwice", { ms: HOUR });
+    await use.app.advance(1_000);
+    await die();
+    await use.app.drive(async () => (await scheduled()).some((name) => name.endsWith(":entry")));
+    expect(await use.app.slotsHeld()).toBe(0);
+    await reportLate("actsTwice", id, { kind: "success", output: null });
+    await use.app.advance(1_000);
+    expect(await use.app.status("actsTwice", id)).toMatchObject({ output: "acted again" });
+    expect(await use.app.slotsHeld()).toBe(0);
+  });
 
   test("[S108] and reports after all: what it says first counts, and nothing is done twice", async () => {
     const id = await use.app.start("recovers", { ms: 20 * MINUTE });

@@ -37,6 +37,14 @@ export const recovers = defineWorkflow({ input: z.object({ ms: z.number() }) })
   .sleep("rest", "1h")
   .finalize({ query: async (_ctx, { act }) => act });
 
+/** Two actions in a row, of which the first takes its time. */
+export const actsTwice = defineWorkflow({ input: z.object({ ms: z.number() }) })
+  .step("act", {
+    action: async (_ctx, { input }) =>
+      await new Promise<void>((resolve) => setTimeout(resolve, input.ms)),
+  })
+  .step("again", { action: async () => "acted again" });
+
 /** So many failures that not each child which ends counts them. */
 export const forgiving = defineWorkflow({ input: z.object({ of: z.number() }) }).parent("all", {
   children: ({ input }) =>
