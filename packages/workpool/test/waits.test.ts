@@ -124,6 +124,20 @@ describe("a work that waits at most for a time", () => {
     ]);
   });
 
+  test("[S184] fails in time, though another that waited until then is gone by hand", async () => {
+    const { app, enqueue, ended } = waiting(1);
+    await enqueue("first");
+    const waits = async () => await app.inPool((ctx) => ctx.db.query("waits").collect());
+    const until = Date.now() + 4_000;
+    await app.inPool((ctx) => ctx.db.insert("waits", { until, work: "gone" }));
+    await enqueue("short", { waitAtMost: 4_000 });
+    expect((await waits()).map((wait) => wait.until)).toEqual([until, until]);
+    let rounds = 0;
+    await app.drive(5_000, async () => void expect(rounds++).toBeLessThan(12));
+    expect(await ended()).toEqual([tooLong("short", 4_000, "for a slot of the pool")]);
+    expect(await waits()).toEqual([]);
+  });
+
   test("[S184] of a batch needs two timers, and fails all the same", async () => {
     const { app, pool, enqueue, pendingTimers } = waiting(1);
     await enqueue("first");
