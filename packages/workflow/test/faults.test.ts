@@ -291,4 +291,17 @@ describe("a recovery that throws", () => {
     expect(await app.status("flaky", id)).toMatchObject({ state: "completed" });
     expect(await app.inComponent((ctx) => ctx.db.query("setAside").collect())).toEqual([]);
   });
+
+  test("[S107] as its run is paused: the action is recovered, and goes on once the run is resumed", async () => {
+    const { app, id } = await stranded(2);
+    await app.drive(
+      async () => (await app.inComponent((ctx) => ctx.db.query("setAside").collect())).length > 0,
+    );
+    await app.t.mutation(internal.manager.pause, { runId: id });
+    await app.drive();
+    await app.t.mutation(internal.manager.resume, { runId: id });
+    await app.drive();
+    expect(await app.status("flaky", id)).toMatchObject({ state: "completed", stalled: false });
+    expect(await app.slotsHeld()).toBe(0);
+  });
 });

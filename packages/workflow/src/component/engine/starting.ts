@@ -66,12 +66,12 @@ export class Starts {
 
 async function isToStart(ctx: QueryCtx, { work }: core.Work): Promise<boolean> {
   const step = await ctx.db.get("steps", work as StepId);
-  return step !== null && (await isStranded(ctx, step));
+  return step !== null && step.paused !== true && (await isStranded(ctx, step));
 }
 
 /** Says whether an action is neither in the queue nor in a slot, and its run will not be told. */
 export async function isStranded(ctx: QueryCtx, step: Step): Promise<boolean> {
-  const { paused, entersAt, _id } = step;
-  if (!isInPool(step) || paused === true || entersAt !== undefined) return false;
+  const { entersAt, _id } = step;
+  if (!isInPool(step) || entersAt !== undefined) return false;
   return !(await core.isWaiting(ctx, _id)) && (await core.slotOf(ctx, _id)) === null;
 }
