@@ -22,9 +22,9 @@ export const isSeat = ({ number }: Pick<Slot, "number">): boolean => number >= S
 
 /** The seats of an executor whose report is taken. Call {@link Seats.end} last. */
 export class Seats {
-  /** Those that are held. */
+  /** The seats that hold a work. */
   held: SlotId[];
-  /** Those of works that have ended, or have moved into a slot. */
+  /** The others: their works have ended, or have moved into slots. */
   #emptied: Slot[];
 
   constructor(

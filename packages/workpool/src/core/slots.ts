@@ -147,7 +147,7 @@ export async function confirmFree(ctx: MutationCtx, id: SlotId): Promise<Slot | 
   return slot.work === undefined ? slot : null;
 }
 
-/** Those of these slots that are free, and that the pool has. */
+/** Returns which of these slots are free still, and no surplus. */
 export async function stillFree(ctx: MutationCtx, ids: readonly SlotId[]): Promise<Slot[]> {
   const slots: Slot[] = [];
   for (const id of ids) {
