@@ -41,19 +41,27 @@ export function inOrder(one: Doc<"inbox">, other: Doc<"inbox">): number {
   return taken === otherTaken ? one._creationTime - other._creationTime : taken - otherTaken;
 }
 
-/** Returns where an output has the payload of its event, if its node has put something around it. */
-export function payloadIn(output: unknown): string[] {
-  const event = isOf(output, "event", "timedOut") ? output["event"] : output;
-  return [
-    ...(event === output ? [] : ["event"]),
-    ...(isOf(event, "name", "value") ? ["value"] : []),
-  ];
-}
-
 type Fields = Readonly<Record<string, unknown>>;
 
+/** What a node may put around a payload, from outside: the field of it, and what is beside that. */
+const AROUND = Object.entries({ event: "timedOut", value: "name" });
+
+/** Returns where an output has the payload of its event, if its node has put something around it. */
+export function payloadIn(output: unknown): string[] {
+  const path: string[] = [];
+  let inner = output;
+  for (const [field, beside] of AROUND)
+    if (isOf(inner, field, beside)) {
+      path.push(field);
+      inner = inner[field];
+    }
+  return path;
+}
+
 const isOf = (value: unknown, ...names: string[]): value is Fields =>
-  typeof value === "object" && value !== null && `${Object.keys(value).toSorted()}` === `${names}`;
+  typeof value === "object" &&
+  value !== null &&
+  `${Object.keys(value).toSorted()}` === `${names.toSorted()}`;
 
 /** A node runs again: the event that it had taken waits for it. */
 export async function giveBack(ctx: MutationCtx, step: Step): Promise<void> {
