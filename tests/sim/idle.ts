@@ -45,7 +45,8 @@ export class Idle {
     this.#held += change(isInSlot);
     this.#waiting += change(isAhead);
     const { work, number } = after ?? {};
-    const isOther = work !== before?.work || number !== before?.number;
+    // One that an executor has may move into such a slot, as another that it ran has ended there.
+    const isOther = work !== before?.work;
     if (after !== undefined && isInSlot(after) && isOther && after.number >= this.#most)
       this.#surplus = `a work begins in slot ${number} of ${this.#most}`;
   }

@@ -1,35 +1,9 @@
 import { S16, S256 } from "@stepwise/testing";
 import { describe, expect, test } from "vitest";
 import { isSeat } from "../src/core/ahead.js";
-import { deployed, once } from "./deployed.js";
+import { type Held, once, watched } from "./deployed.js";
 
 /* Works ahead: an executor that runs short works has more than it has slots for. */
-
-interface Held {
-  readonly work?: string;
-  readonly number: number;
-}
-
-/** A pool that tells how many actions have run at once, for how long together, and until when. */
-async function watched(...of: Parameters<typeof deployed>) {
-  const pool = await deployed(...of);
-  const { clock } = pool.deployment;
-  const seen = { running: 0, most: 0, inAllMs: 0, from: Infinity, to: 0 };
-  const change = (by: number) => {
-    seen.running += by;
-    seen.most = Math.max(seen.most, seen.running);
-    seen.inAllMs -= by * clock.now();
-    seen.from = Math.min(seen.from, clock.now());
-    seen.to = clock.now();
-  };
-  pool.deployment.onHappening((event) => {
-    if (!("path" in event) || event.path.name !== "jobs:sleep") return;
-    if (event.what === "began") change(1);
-    else if (event.what === "ended") change(-1);
-  });
-  const ahead = () => pool.rows("slots").filter((slot: Held) => isSeat(slot));
-  return { ...pool, seen, ahead };
-}
 
 describe("works ahead", () => {
   test.each([

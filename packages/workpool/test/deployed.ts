@@ -2,6 +2,7 @@ import { Deployment, type Faults, S256 } from "@stepwise/testing";
 import { v } from "convex/values";
 import { expect } from "vitest";
 import { type WorkId, Workpool } from "../src/client/index.js";
+import { isSeat } from "../src/core/ahead.js";
 import { modules as poolModules, schema as poolSchema } from "../src/test.js";
 import { components, internal } from "./convex/_generated/api.js";
 import { internalMutation } from "./convex/_generated/server.js";
@@ -103,3 +104,29 @@ export async function deployed(maxParallelism: number, of = S256, faults: Faults
 }
 
 export const once = (labels: readonly Event[]) => new Set(labels.map(({ label }) => label)).size;
+
+export interface Held {
+  readonly work?: string;
+  readonly number: number;
+}
+
+/** A pool that tells how many actions have run at once, for how long together, and until when. */
+export async function watched(...of: Parameters<typeof deployed>) {
+  const pool = await deployed(...of);
+  const { clock } = pool.deployment;
+  const seen = { running: 0, most: 0, inAllMs: 0, from: Infinity, to: 0 };
+  const change = (by: number) => {
+    seen.running += by;
+    seen.most = Math.max(seen.most, seen.running);
+    seen.inAllMs -= by * clock.now();
+    seen.from = Math.min(seen.from, clock.now());
+    seen.to = clock.now();
+  };
+  pool.deployment.onHappening((event) => {
+    if (!("path" in event) || event.path.name !== "jobs:sleep") return;
+    if (event.what === "began") change(1);
+    else if (event.what === "ended") change(-1);
+  });
+  const ahead = () => pool.rows("slots").filter((slot: Held) => isSeat(slot));
+  return { ...pool, seen, ahead };
+}

@@ -18,16 +18,23 @@ const aloneFields = {
   seats: v.optional(v.array(v.id("slots"))),
 };
 
-/** Takes in how the attempt of an action ended. A repeated or stale report changes nothing. */
-export const complete = voidMutation(
-  { ...aloneFields, calledAt: v.optional(v.number()) },
-  async (ctx, { workId, attempt, slot, outcome, calledAt, seats }) => {
+/**
+ * Takes in how the attempt of an action ended. A repeated or stale report changes nothing.
+ * @returns the seat whose work has moved into the slot.
+ */
+export const complete = internalMutation({
+  args: { ...aloneFields, calledAt: v.optional(v.number()) },
+  returns: v.union(v.id("slots"), v.null()),
+  handler: async (ctx, { workId, attempt, slot, outcome, calledAt, seats }) => {
     const work = await expectedAttempt(ctx, workId, attempt);
-    if (work === null) return await logEvent(ctx, "DEBUG", "dropped", { workId, attempt });
-    if (seats !== undefined) await core.leaveSeatFor(ctx, seats, { work: workId, slot });
+    if (work === null) await logEvent(ctx, "DEBUG", "dropped", { workId, attempt });
+    if (work === null) return null;
+    const ended = { work: workId, slot };
+    const moved = seats === undefined ? null : await core.leaveSeatFor(ctx, seats, ended);
     await endAttempt(ctx, work, slot, outcome, { calledAt });
+    return moved;
   },
-);
+});
 
 /** How an end is reported. */
 interface Reporting extends Pick<core.Ended, "kept" | "calledAt" | "ranHere"> {
@@ -44,7 +51,10 @@ async function putBack(ctx: MutationCtx, work: Doc<"works">, slot: Id<"slots">, 
     return await endWork(ctx, work, slot, { kind: "canceled" }, work.attempts, how);
   await core.completeWork(ctx, host, { work: work._id, slot, executes: true, ...how });
   const at = core.placeOf({ cameAt: cameAt(work), priorityMs: work.priorityMs, isAgain: true });
-  await core.enqueueWorks(ctx, [{ ...(await workOf(ctx, work)), at }], host);
+  const { waitAtMostMs, readyAt = work._creationTime } = work;
+  // It waits no longer than from when it began to.
+  const until = waitAtMostMs === undefined ? undefined : readyAt + waitAtMostMs;
+  await core.enqueueWorks(ctx, [{ ...(await workOf(ctx, work)), at, until }], host);
 }
 
 export async function endAttempt(

@@ -10,6 +10,7 @@ import {
   type EndedAttempt,
   outcomeWithArgs,
   report,
+  seatsOf,
   vAction,
 } from "./worker.js";
 
@@ -71,12 +72,13 @@ function executesOf(ctx: ActionCtx): Executes<ActionAttempt, ReportedAttempt> {
     together: async (ended, told) =>
       await ctx.runMutation(internal.complete.completeTogether, { ended: [...ended], ...told }),
     alone: async ({ outcome, ...attempt }, since, seats) => {
-      if (outcome.kind === "notBegun") return;
-      await report(ctx, { ...attempt, outcome }, since, seats);
+      if (outcome.kind === "notBegun") return null;
+      return await report(ctx, { ...attempt, outcome }, since, seats);
     },
-    later: async ({ outcome, ...attempt }) => {
+    later: async ({ outcome, ...attempt }, held) => {
       if (outcome.kind === "notBegun") return;
-      await ctx.scheduler.runAfter(0, internal.complete.complete, { ...attempt, outcome });
+      const ended = { ...attempt, outcome, ...seatsOf(held) };
+      await ctx.scheduler.runAfter(0, internal.complete.complete, ended);
     },
   };
 }

@@ -199,30 +199,49 @@ export interface EndedAttempt extends Omit<ActionAttempt, "fn" | "args" | "large
   readonly outcome: Outcome;
 }
 
+/** The seats of an executor, as an argument that an older version is not given without any. */
+export const seatsOf = (held: readonly Id<"slots">[]): { seats?: Id<"slots">[] } =>
+  held.length === 0 ? {} : { seats: [...held] };
+
 /**
  * Reports an end, or schedules that. Only if it cannot be stored, something else is reported.
- * @param held the seats of an executor, of which one gets the slot.
+ * @param held the seats of an executor: the work of one of them gets the slot.
+ * @returns the seat of that work, if it is known.
  */
 export async function report(
   ctx: ActionCtx,
   { outcome: own, ...attempt }: EndedAttempt,
   since: number,
   held: readonly Id<"slots">[] = [],
-): Promise<void> {
+): Promise<Id<"slots"> | null> {
   const { complete, completeLater } = internal.complete;
-  const ended = { ...attempt, seats: held.length === 0 ? undefined : [...held] };
-  const now = (outcome: Outcome) => () =>
-    ctx.runMutation(complete, { ...ended, outcome, calledAt: Date.now() });
-  const soon = (outcome: Outcome) => () => ctx.runMutation(completeLater, { ...ended, outcome });
+  let moved: Id<"slots"> | null = null;
+  const ended = { ...attempt, ...seatsOf(held) };
+  const now = (outcome: Outcome, of: typeof ended) => async () => {
+    moved = await ctx.runMutation(complete, { ...of, outcome, calledAt: Date.now() });
+  };
+  const soon = (outcome: Outcome, of: typeof ended) => () =>
+    ctx.runMutation(completeLater, { ...of, outcome });
   const later = (outcome: Outcome) => () =>
     ctx.scheduler.runAfter(0, complete, { ...ended, outcome });
+  // An older version does not know the seats.
+  const known = held.length === 0 ? [ended] : [ended, attempt];
   try {
-    // guard: completed-later, else await reportBy([now(own)], since, later(own))
-    await reportBy([now(own), soon(own)], since, later(own));
+    // guard: completed-later, else await reportBy([now(own, ended)], since, later(own))
+    await reportBy(
+      known.flatMap((of) => [now(own, of), soon(own, of)]),
+      since,
+      later(own),
+    );
   } catch (error) {
     const message = `It ran, but its result could not be recorded: ${messageOf(error)}. If the result is large, store it and return its id`;
     const outcome = { kind: "failed" as const, error: message, retryable: false };
     // That is little, so it can be stored.
-    await reportBy([now(outcome)], since, later(outcome));
+    await reportBy(
+      known.map((of) => now(outcome, of)),
+      since,
+      later(outcome),
+    );
   }
+  return moved;
 }

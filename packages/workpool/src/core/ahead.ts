@@ -3,7 +3,7 @@ import type { Gate, Host, HostCtx, MutationCtx, Slot, SlotId } from "./context.j
 import { addCounts, takeCounts } from "./counts.js";
 import { isFair } from "./fair.js";
 import { take } from "./fill-slots.js";
-import { ensureGate, knownGate, MAX_PARALLELISM_LIMIT } from "./gate.js";
+import { MAX_PARALLELISM_LIMIT } from "./gate.js";
 import { ownerOf, rangeOf, WIDTH } from "./owners.js";
 import type { Taken } from "./starts.js";
 import type { Kept, Report } from "./told.js";
@@ -49,14 +49,14 @@ export class Seats {
   }
 
   /**
-   * Has works move into slots that have become free: the two change their numbers.
-   * @returns the slots that are left, also those that the pool no longer has.
+   * Has works move into slots that have become free: the two change their numbers. They also move
+   * into those that the pool no longer has, as it may have them again while such a work runs.
+   * @returns the slots that are left.
    */
   async leaveFor(slots: readonly Slot[]): Promise<Slot[]> {
-    const { maxParallelism } = await knownGate(this.ctx);
     const left: Slot[] = [];
     for (const slot of slots) {
-      const seat = slot.number < maxParallelism ? await this.#nextHeld() : null;
+      const seat = await this.#nextHeld();
       if (seat === null) left.push(slot);
       else this.#emptied.push(await swap(this.ctx, seat, slot));
     }
@@ -98,19 +98,24 @@ async function swap(ctx: MutationCtx, seat: Slot, slot: Slot): Promise<Slot> {
   return { ...slot, number: seat.number };
 }
 
-/** Has a work move into the slot of one that has ended and is reported alone. */
+/**
+ * Has a work move into the slot of one that has ended and is reported alone.
+ * @returns the seat that it had; null if none moved.
+ */
 export async function leaveSeatFor(
   ctx: HostCtx,
   held: readonly SlotId[],
   ended: { readonly work: string; readonly slot: SlotId },
-): Promise<void> {
+): Promise<SlotId | null> {
   const slot: Slot | null = await ctx.db.get("slots", ended.slot);
-  const { maxParallelism } = await ensureGate(ctx);
-  if (slot?.work !== ended.work || slot.number >= maxParallelism) return;
+  if (slot?.work !== ended.work || isSeat(slot)) return null;
   for (const id of held) {
     const seat: Slot | null = await ctx.db.get("slots", id);
-    if (seat?.work !== undefined && isSeat(seat)) return void (await swap(ctx, seat, slot));
+    if (seat?.work === undefined || !isSeat(seat)) continue;
+    await swap(ctx, seat, slot);
+    return id;
   }
+  return null;
 }
 
 /** Removes a slot that is no more. The first slot of its range counts what has ended in a seat. */

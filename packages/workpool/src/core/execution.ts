@@ -1,6 +1,6 @@
 import type { SlotId } from "./context.js";
 import type { Report, Reported } from "./told.js";
-import { ASKS_EVERY_MS, LEFT_MS, OF_LIMITS, SHORT_MS, TAKES_MS } from "./owners.js";
+import { ASKS_EVERY_MS, LEFT_MS, OF_LIMITS, SHORT_MS, TAKES_MS, WIDTH } from "./owners.js";
 import { reportBy } from "./report.js";
 import { messageOf } from "./result.js";
 import { MIB } from "./room.js";
@@ -29,11 +29,16 @@ export interface Executes<Attempt extends InSlot, Ended extends InSlot> {
   /**
    * Reports an end in ways of its own.
    * @param since when the executor began.
-   * @param seats those that it holds, of which one may get the slot.
+   * @param seats those that it holds: the work of one of them may get the slot.
+   * @returns the seat of that work, if it is known.
    */
-  readonly alone: (ended: Ended, since: number, seats: readonly SlotId[]) => Promise<void>;
+  readonly alone: (
+    ended: Ended,
+    since: number,
+    seats: readonly SlotId[],
+  ) => Promise<SlotId | null | void>;
   /** Schedules the report of an end. */
-  readonly later: (ended: Ended) => Promise<void>;
+  readonly later: (ended: Ended, seats: readonly SlotId[]) => Promise<void>;
   /** Gives an attempt back that has not begun. Default: none is taken ahead. */
   readonly notBegun?: (attempt: Attempt) => Ended;
 }
@@ -63,9 +68,8 @@ export class Execution<Attempt extends InSlot, Ended extends InSlot> {
   #aheadSince = 0;
   /** The seats that its works hold: see ahead.ts. */
   #seats: readonly SlotId[] = [];
-  /** What it gives back, until a report has told of it; and how often that has failed in a row. */
+  /** What it gives back, until a report has told of it. */
   readonly #givenBack = new Map<Ended, Attempt>();
-  #backInVain = 0;
   #wake = (): void => {};
   #asks: boolean;
   /** When a report of it was last taken. */
@@ -153,13 +157,16 @@ export class Execution<Attempt extends InSlot, Ended extends InSlot> {
     }
   }
 
-  /** How many works it wants ahead: none beside those that it gives back. */
+  /**
+   * How many works it wants ahead: none beside those that it gives back, nor if reports have just
+   * failed. An older version does not know what this is, so that it is told nothing of none.
+   */
   #wantsAhead(ended: readonly Ended[]): number | undefined {
     if (this.host.notBegun === undefined || this.executor.range === OF_LIMITS) return undefined;
-    if (ended.length === 0 || ended.some((each) => this.#givenBack.has(each))) return 0;
+    if (this.#most < WIDTH || ended.some((each) => this.#givenBack.has(each))) return undefined;
     const eachMs = Math.max(1, this.#tookMs / this.#count);
     const endSoon = ((this.#running + ended.length) * AHEAD_MS) / eachMs;
-    return Math.floor(Math.min(AHEAD_EACH * ended.length, endSoon));
+    return Math.floor(Math.min(AHEAD_EACH * ended.length, endSoon)) || undefined;
   }
 
   /** Until a work ends, or it is time to ask: ever less often while that fails. */
@@ -207,8 +214,7 @@ export class Execution<Attempt extends InSlot, Ended extends InSlot> {
       this.#reporting = 0;
       if (running === 0) this.#owes = false;
       this.#ended.unshift(...ended.slice(told.done));
-      for (const each of ended.slice(0, told.done))
-        if (this.#givenBack.delete(each)) this.#backInVain = 0;
+      for (const each of ended.slice(0, told.done)) this.#givenBack.delete(each);
       for (const index of told.refused ?? []) void this.#reportAlone(ended[index]!);
       this.#most *= 2;
       this.#asks = told.asks;
@@ -233,7 +239,8 @@ export class Execution<Attempt extends InSlot, Ended extends InSlot> {
     };
     const later = async () => {
       this.#reporting = 0;
-      for (const each of ended) if (!this.#givenBack.has(each)) await this.host.later(each);
+      for (const each of ended)
+        if (!this.#givenBack.has(each)) await this.host.later(each, this.#seats);
     };
     this.#reporting = ended.length;
     await reportBy([together, alone], this.#began, later);
@@ -241,16 +248,18 @@ export class Execution<Attempt extends InSlot, Ended extends InSlot> {
     if (Date.now() > this.#toldAt + LEFT_MS) this.#asks = false;
   }
 
-  /** Keeps what it could not give back. If it never can, as with an older version, that runs. */
+  /**
+   * Keeps what it could not give back. That runs in the end, if no report is taken, as by an older
+   * version: then nobody else can run it, and others may have its slots.
+   */
   async #keep(ended: readonly Ended[]): Promise<void> {
     const attempts = ended.flatMap((each) => this.#givenBack.get(each) ?? []);
     // The report may have arrived, and its answer may not.
     const left = await this.host.toBegin(attempts);
     for (const each of ended) this.#givenBack.delete(each);
     this.#aheadSince = Date.now();
-    this.#backInVain += 1;
     const kept = attempts.filter(({ slot }) => left.includes(slot));
-    if (this.#backInVain < 2) this.#ahead.unshift(...kept);
+    if (Date.now() < this.#toldAt + LEFT_MS) this.#ahead.unshift(...kept);
     else for (const attempt of kept) this.#perform(attempt);
   }
 
@@ -258,12 +267,14 @@ export class Execution<Attempt extends InSlot, Ended extends InSlot> {
     this.#owes = true;
     this.#running += 1;
     try {
-      await this.host.alone(ended, this.#began, this.#seats);
+      const moved = await this.host.alone(ended, this.#began, this.#seats);
+      this.#seats = this.#seats.filter((seat) => seat !== moved);
     } catch (error) {
       // The watchdog finds it. The others go on.
       console.error(`The end of a work was not reported: ${messageOf(error)}`);
     }
     this.#running -= 1;
+    this.#begin();
     this.#wake();
   }
 }

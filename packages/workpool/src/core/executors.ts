@@ -115,6 +115,8 @@ interface Filled {
   /** How many slots have become free. */
   readonly left: number;
   readonly lane: number;
+  /** Slots that the range has no more have ended. */
+  readonly shrinks: boolean;
 }
 
 /** Fills a range, and gives the executor works ahead. */
@@ -128,12 +130,13 @@ async function fill(
 ): Promise<Filled> {
   const { lo, hi } = spanOf(ranges, range);
   const here = kept.filter(({ slot }) => slot.number < hi);
-  for (const { slot } of kept) if (slot.number >= hi) await leaveSlot(ctx, host, gate, slot);
+  const surplus = kept.flatMap(({ slot }) => (slot.number < hi ? [] : [slot]));
+  for (const slot of await seats.leaveFor(surplus)) await leaveSlot(ctx, host, gate, slot);
   const { followed, freed } = await follow(ctx, host, here);
   const held = seats.held.length;
   // If the pool has become smaller, some of what it runs is in slots that are no more.
   const room = Math.max(freed.length, hi - lo - (running - held) - followed.length);
-  const most = seats.mostOf(gate);
+  const most = surplus.length > 0 ? 0 : seats.mostOf(gate);
   const count = room + Math.max(0, most - held);
   const { first, end } = lanesOfRange(ranges, range, lanesOf(gate));
   const span = { lo, hi, first, end, lane: Math.max(lane, first) };
@@ -165,7 +168,8 @@ async function fill(
   await seats.end();
   const fromQueue = taken.length + ahead.length;
   const all = [...before, ...taken, ...ahead];
-  return { taken: all, seen: rows.length, fromQueue, left: left.length, lane: seen.lane };
+  const shrinks = surplus.length > 0;
+  return { taken: all, seen: rows.length, fromQueue, left: left.length, lane: seen.lane, shrinks };
 }
 
 async function refill(
@@ -181,7 +185,7 @@ async function refill(
   const { lo, hi } = spanOf(ranges, range);
   const inSlots = running - ended.seats.held.length;
   const filled = await fill(ctx, host, gate, ranges, report, ended);
-  const { taken, seen, fromQueue, left } = filled;
+  const { taken, seen, fromQueue, left, shrinks } = filled;
   const { held: seats } = ended.seats;
   const holds = running + taken.length;
   if (isOver && taken.length > 0) {
@@ -194,7 +198,7 @@ async function refill(
   const asks = holds > 0 && !isOver && hasRoom && (found || inVain < MOST_IN_VAIN);
   const ends = isOver || holds === 0;
   // If the pool has become smaller, it runs too many.
-  const givesBack = isOver || owner.asksBack === true || inSlots > hi - lo;
+  const givesBack = isOver || owner.asksBack === true || shrinks || inSlots > hi - lo;
   if (ends || asks !== owner.asks || owner.asksBack === true)
     await own(ctx, owner, range, { job: ends ? undefined : owner.job, asks });
   const told = { next, asks, seats, givesBack };
