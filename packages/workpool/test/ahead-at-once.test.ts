@@ -77,7 +77,7 @@ describe("where works are ahead", () => {
     atRest();
   });
 
-  test("[S156] an executor of which no report is taken any more runs what it has ahead", async () => {
+  test("[S273] an executor of which no report is taken any more runs what it has ahead", async () => {
     let fails = false;
     const { deployment, enqueue, events, ahead, atRest } = await watched(8, S256, {
       timesOut: ({ name }) => fails && name === "complete:completeTogether",
