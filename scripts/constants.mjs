@@ -92,7 +92,7 @@ const TABLE = {
       MOST_LOGGED_AT_ONCE: larger("events", "of a large batch the first 100 are logged"),
     },
     "owner-looks.ts": {
-      OTHERS_MS: larger("numbers-queue", "are left to it for a tenth of a second"),
+      OTHERS_MS: larger("numbers-queue", "are left to it for a fifth of a second"),
     },
     "owners.ts": {
       SHORT_MS: smaller("limits", "in which that looks a last time lacks it"),

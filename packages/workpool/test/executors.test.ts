@@ -126,7 +126,7 @@ describe("when works wait", () => {
       deployment.at(0, () => enqueue(0, 20, 300));
       // An executor gets all of them.
       deployment.at(100, () => enqueue(20, 15, 1_000));
-      deployment.at(100, () => enqueue(35, 5, 60_000));
+      deployment.at(200, () => enqueue(35, 5, 60_000));
       deployment.at(700, () => deployment.mutation("calls:limit", { maxParallelism: 3 }));
       deployment.at(600, () => enqueue(40, 10, 500));
       await deployment.drive();

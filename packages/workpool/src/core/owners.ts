@@ -52,8 +52,8 @@ export async function rangesOf(ctx: HostQueryCtx, { maxParallelism }: Gate): Pro
  * Says whether works that come one by one are left to an executor with free slots, and no other
  * begins for them. Steps follow each other, so that they soon need another.
  */
-export function sparesExecutors(host: Host, { areFew }: Ranges): boolean {
-  return areFew && host.executes?.comeFromOutside === true;
+export function sparesExecutors(host: Host, { cap }: Ranges): boolean {
+  return cap > WIDTH && host.executes?.comeFromOutside === true;
 }
 
 /** The first slot of a range, and of the next one. */
@@ -102,8 +102,20 @@ export async function isLeftToOwner(ctx: MutationCtx, gate: Gate, number: number
 
 /** Says whether the range of a slot has an owner. */
 export async function isOwned(ctx: MutationCtx, gate: Gate, number: number): Promise<boolean> {
-  const owner = await ownerOfSlot(ctx, gate, number);
+  return owns(await ownerOfSlot(ctx, gate, number));
+}
+
+function owns(owner: Executor | null): boolean {
   return owner?.job !== undefined && Date.now() < owner.until + GRACE_MS;
+}
+
+/** Says whether other ranges than this have an owner. */
+export async function areOthersOwned(ctx: HostQueryCtx, range: number): Promise<boolean> {
+  const owners: Executor[] = await ctx.db
+    .query("executors")
+    .withIndex("by_range", (q) => q.gte("range", 0))
+    .collect();
+  return owners.some((owner) => owner.range !== range && owns(owner));
 }
 
 async function ownerOfSlot(ctx: MutationCtx, gate: Gate, number: number): Promise<Executor | null> {

@@ -51,7 +51,7 @@ export async function joinQueue(
 }
 
 /** A place in the order of commits: before what was committed from that time on, in ms. */
-const placeAt = (ms: number): bigint => BigInt(Math.floor(ms)) * 1_000_000n;
+export const placeAt = (ms: number): bigint => BigInt(Math.floor(ms)) * 1_000_000n;
 
 /**
  * The place of a work that comes at a time: by its commit, or earlier by its priority. A later

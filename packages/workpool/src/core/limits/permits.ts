@@ -111,13 +111,11 @@ async function freeIn(
 ): Promise<number[]> {
   const free: number[] = [];
   let next = from;
-  for (let page = 1; next < to && free.length < most; page *= 2) {
-    const held = await permitsNamed(ctx, name, next, to).take(page);
-    for (const { number } of held) {
-      for (; next < number; next++) free.push(next);
-      next = number + 1;
-    }
-    if (held.length < page) for (; next < to; next++) free.push(next);
+  for (let width = most; next < to && free.length < most; width *= 2) {
+    const end = Math.min(next + width, to);
+    const held = await permitsNamed(ctx, name, next, end).collect();
+    const isHeld = new Set(held.map(({ number }) => number));
+    for (; next < end; next++) if (!isHeld.has(next)) free.push(next);
   }
   return free.slice(0, most);
 }
