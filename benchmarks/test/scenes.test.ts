@@ -265,7 +265,7 @@ describe("works with limits", { tags: ["large"] }, () => {
     // Without a choice among the first works of a line, ends of one moment lose 1.5 times each, and
     // 64 of 600 use up their attempts. By the draw it reads 20 to 28, of eight that were tried.
     ["moved", { calls: 2.2, conflicts: 0.4, documents: 29, ends: 16 }],
-    ["crossing", { calls: 2.3, conflicts: 0.3, documents: 27, ends: 20 }],
+    ["crossing", { calls: 2.3, conflicts: 0.1, documents: 24, ends: 16 }],
   ])(
     "[S186] [S187] [S211] of the load %s: none is refused, never too many run, and none waits beside a free slot",
     async (name, most) => {

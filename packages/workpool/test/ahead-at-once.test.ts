@@ -97,6 +97,29 @@ describe("where works are ahead", () => {
     atRest();
   });
 
+  test("[S273] an executor whose reports are refused for 9 minutes runs then what it has ahead", async () => {
+    let from = Infinity;
+    const { deployment, enqueue, events, ahead, atRest } = await watched(8, S256, {
+      refuses: ({ name }) => {
+        const isRefused = from < Infinity && deployment.clock.now() < from + 600_000;
+        return isRefused && name.startsWith("complete:complete") ? "TooManyWrites" : undefined;
+      },
+    });
+    deployment.at(0, () => enqueue(0, 200, 100));
+    deployment.at(50, () => enqueue(200, 16, 20_000));
+    for (let ms = 0; ms < 5_000; ms += 10)
+      deployment.at(ms, () => {
+        const long = events("start").filter(({ label }) => Number(label) >= 200);
+        if (from === Infinity && long.length === 8 && ahead().length > 0)
+          from = deployment.clock.now();
+      });
+    await deployment.drive();
+    expect(Math.max(...events("start").map(({ at }) => at))).toBeLessThan(from + 630_000);
+    expect(events("start")).toHaveLength(216);
+    expect(events("ended").map(({ label }) => label)).toEqual(Array(216).fill("success"));
+    atRest();
+  });
+
   test("[S268] an earlier version, which knows no seats, is told of an end without them", async () => {
     const taken: object[] = [];
     // A mock: there is no earlier version to deploy here.

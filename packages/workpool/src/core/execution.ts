@@ -239,8 +239,12 @@ export class Execution<Attempt extends InSlot, Ended extends InSlot> {
     };
     const later = async () => {
       this.#reporting = 0;
-      for (const each of ended)
-        if (!this.#givenBack.has(each)) await this.host.later(each, this.#seats);
+      for (const each of ended) {
+        const attempt = this.#givenBack.get(each);
+        // Nothing else would begin it.
+        if (this.#givenBack.delete(each)) this.#perform(attempt!);
+        else await this.host.later(each, this.#seats);
+      }
     };
     this.#reporting = ended.length;
     await reportBy([together, alone], this.#began, later);

@@ -136,7 +136,7 @@ async function fill(
   const held = seats.held.length;
   // If the pool has become smaller, some of what it runs is in slots that are no more.
   const room = Math.max(freed.length, hi - lo - (running - held) - followed.length);
-  const most = surplus.length > 0 ? 0 : seats.mostOf(gate);
+  const most = surplus.length > 0 || hi <= lo ? 0 : seats.mostOf(gate);
   const count = room + Math.max(0, most - held);
   const { first, end } = lanesOfRange(ranges, range, lanesOf(gate));
   const span = { lo, hi, first, end, lane: Math.max(lane, first) };
