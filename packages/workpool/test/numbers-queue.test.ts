@@ -151,7 +151,7 @@ describe("of executors", () => {
   test("works in the lanes of another owner are left to it for a fifth of a second", async () => {
     const app = await waitingIn([[30]]);
     const range = { lo: 0, hi: 25, first: 0, end: 25, lane: 0, shares: true };
-    const look = { ...range, count: 5, kept: 0, more: 0 };
+    const look = { ...range, spares: true, count: 5, kept: 0, more: 0 };
     const seen = async () => (await app.t.run((ctx) => seeForOwner(ctx, look))).rows.length;
     expect(await seen()).toBe(1);
     await app.t.run(async (ctx) => {

@@ -142,7 +142,11 @@ async function fill(
   const span = { lo, hi, first, end, lane: Math.max(lane, first) };
   const shares = ranges.cap > WIDTH;
   const pool = { lanes: lanesOf(gate), slots: gate.maxParallelism, after: freed.at(-1)?.fair };
-  const how = { shares, fairly: isFair(gate) ? pool : undefined };
+  const how = {
+    shares,
+    spares: sparesExecutors(host, ranges),
+    fairly: isFair(gate) ? pool : undefined,
+  };
   const look = { ...span, ...how, count, kept: freed.length, more: held };
   const seen =
     count + held === 0

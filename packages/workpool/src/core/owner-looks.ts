@@ -24,6 +24,8 @@ export const seeArgs = {
   lane: v.number(),
   /** Says whether there are other ranges. */
   shares: v.boolean(),
+  /** The other ranges may have no owner, as it has room. */
+  spares: v.optional(v.boolean()),
   count: v.number(),
   /** Slots that are there already. */
   kept: v.number(),
@@ -59,7 +61,7 @@ export async function seeForOwner(
 /** Up to `count` works: of the lanes of a range from one on, then old ones of all. */
 async function seeWorks(
   ctx: HostQueryCtx,
-  { lo, hi, first, end, lane, shares, count, kept, fairly }: ObjectType<typeof seeArgs>,
+  { lo, hi, first, end, lane, shares, spares, count, kept, fairly }: ObjectType<typeof seeArgs>,
 ): Promise<Omit<Infer<typeof vSeenByOwner>, "free">> {
   if (fairly !== undefined) {
     const [free] = kept > 0 ? [] : await freeSlotsIn(ctx, lo, hi, 1);
@@ -68,7 +70,7 @@ async function seeWorks(
     return { rows, anyIsAlone: false, lane };
   }
   const waiting: QueryInitializer<PoolDataModel["waiting"]> = ctx.db.query("waiting");
-  if (!shares || !(await areOthersOwned(ctx, rangeOf({ number: lo })))) {
+  if (!shares || (spares && !(await areOthersOwned(ctx, rangeOf({ number: lo }))))) {
     const oldest = await waiting.withIndex("by_commit").take(count);
     return { rows: oldest.map(({ _id }) => _id), anyIsAlone: oldest.some(isAlone), lane };
   }
