@@ -259,7 +259,8 @@ describe("works with limits", { tags: ["large"] }, () => {
   test.each([
     // In functions of their own they take 3 calls each.
     ["hot-key", { calls: 2.1, conflicts: 0.05, documents: 14, ends: 16 }],
-    ["keys-full", { calls: 1.4, conflicts: 0.05, documents: 14, ends: 16, waitMs: 100 }],
+    // By the draw they lose 0.03 to 0.16 times each, of 22 that were tried with two engines.
+    ["keys-full", { calls: 1.4, conflicts: 0.2, documents: 14, ends: 16, waitMs: 100 }],
     ["fair", { calls: 1.7, conflicts: 0.1, documents: 18, ends: 17, waitMs: 2_000 }],
     ["flood", { calls: 1.5, conflicts: 0.1, documents: 12, ends: 16, waitMs: 2_000 }],
     // Without a choice among the first works of a line, ends of one moment lose 1.5 times each, and
