@@ -1,11 +1,15 @@
-import type { Gate, Host, HostCtx, MutationCtx, Slot, SlotId } from "./context.js";
+import type { Drain, Gate, Host, HostCtx, MutationCtx, Slot, SlotId } from "./context.js";
 import {
   type DrainArgs,
   endDrain,
   isDrainLate,
   keepDrainOn,
+  keepLooking,
+  lookOnceMore,
+  LOOKS_AGAIN_MS,
   PAUSE_MS,
   readDrain,
+  ringDrain,
   scheduleDrain,
 } from "./drain.js";
 import { closeGate, LATE_BEGIN_MS, mayOpen, openGate, readGate } from "./gate.js";
@@ -33,8 +37,9 @@ const QUIET_ROUNDS = 3;
  * waits.
  */
 export async function drainQueue(ctx: HostCtx, host: Host, args: DrainArgs) {
-  const { generation, quiet = 0, at = Infinity } = args;
+  const { generation, quiet = 0, at = Infinity, leavesNone = false } = args;
   const drain = await readDrain(ctx);
+  if (args.looksAt !== undefined) return await lookAgain(ctx, host, drain, args.looksAt);
   if (
     drain === null ||
     !drain.on ||
@@ -49,19 +54,21 @@ export async function drainQueue(ctx: HostCtx, host: Host, args: DrainArgs) {
     await scheduleDrain(ctx, host, { generation, quiet: rounds }, ms);
   };
   const ranges = await rangesOf(ctx, gate);
-  const mine = async (slots: Free) => await notAskedFor(ctx, host, ranges, slots);
+  const mine = async (slots: Free) => await slotsToGive(ctx, host, ranges, slots, leavesNone);
   let free: Free = await seeFreeSlots(ctx, host, gate);
   let given = await mine(free);
   // A completion that sees a drain frees its slot: only a serializable read shows that none did.
   if (given.length === 0)
     given = await mine((free = await freeSlots(ctx, 0, gate.maxParallelism, gate.maxParallelism)));
-  if (sparesExecutors(host, ranges)) {
-    const left = free.filter(({ number }) => number < ranges.cap).length - given.length;
+  const ofExecutors = free.filter(({ number }) => number < ranges.cap).length;
+  if (!leavesNone && sparesExecutors(host, ranges)) {
+    const left = ofExecutors - given.length;
     if (left > 0 && !(await seemToWait(ctx, host, left + 1))) given = [];
   }
   if (given.length === 0 && (free.length === 0 || (await seemToWait(ctx, host, 1)))) {
     // With the gate open, completions would not hand their slots on.
     if (gate.open && (await anyWaits(ctx))) await closeGate(ctx, gate);
+    if (ofExecutors > 0) await keepLooking(ctx, host, drain);
     return await endDrain(ctx, host, drain);
   }
   const started = await handOut(ctx, host, gate, given, ranges);
@@ -87,14 +94,35 @@ export async function drainQueue(ctx: HostCtx, host: Host, args: DrainArgs) {
 
 type Free = readonly Pick<Slot, "_id" | "number" | "fair">[];
 
-/** The slots that are not left to executors. */
-async function notAskedFor(ctx: MutationCtx, host: Host, { cap }: Ranges, slots: Free) {
+/**
+ * Sees to works that a drain has left to executors: if the oldest still waits, these have died, or
+ * cannot report, and a drain gives it a slot all the same.
+ */
+async function lookAgain(ctx: HostCtx, host: Host, drain: Drain | null, looksAt: number) {
+  if (drain === null || drain.looksAt !== looksAt) return;
+  const gate = await readGate(ctx);
+  const waits = gate?.open === false && gate.maxParallelism > 0;
+  const oldest = waits ? await ctx.db.query("waiting").first() : null;
+  if (oldest === null) return;
+  const since = drain.on ? Date.now() : oldest._creationTime;
+  if (Date.now() < since + LOOKS_AGAIN_MS) return await lookOnceMore(ctx, host, drain, since);
+  await ringDrain(ctx, host, drain, 0, { leavesNone: true });
+}
+
+/** The slots that are not left to executors. @param leavesNone none is left to those that ask. */
+async function slotsToGive(
+  ctx: MutationCtx,
+  host: Host,
+  { cap }: Ranges,
+  slots: Free,
+  leavesNone: boolean,
+) {
   if (host.executes === undefined) return slots;
   const asked = new Map<number, boolean>();
   const given: Free[number][] = [];
   for (const slot of slots) {
     const range = rangeOf(slot);
-    if (!asked.has(range)) asked.set(range, isAsking(await ownerOf(ctx, range)));
+    if (!asked.has(range)) asked.set(range, !leavesNone && isAsking(await ownerOf(ctx, range)));
     if (slot.number < cap && asked.get(range) === false) given.push(slot);
   }
   return given;

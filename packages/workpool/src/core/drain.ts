@@ -13,6 +13,10 @@ export const drainArgs = {
   quiet: v.optional(v.number()),
   /** When it was to begin. Default: now. */
   at: v.optional(v.number()),
+  /** It looks again, as the drain's document says: see {@link lookAgain}. */
+  looksAt: v.optional(v.number()),
+  /** It leaves no slot to an owner. */
+  leavesNone: v.optional(v.boolean()),
 };
 export type DrainArgs = ObjectType<typeof drainArgs>;
 
@@ -33,9 +37,15 @@ export async function scheduleDrain(
 }
 
 /** Begins a drain, in the place of any other. @param ms after how many ms. */
-export async function ringDrain(ctx: MutationCtx, host: Host, drain: Drain | null, ms = 0) {
+export async function ringDrain(
+  ctx: MutationCtx,
+  host: Host,
+  drain: Drain | null,
+  ms = 0,
+  how: Pick<DrainArgs, "leavesNone"> = {},
+) {
   const generation = (drain?.generation ?? 0) + 1;
-  const job = await scheduleDrain(ctx, host, { generation }, ms);
+  const job = await scheduleDrain(ctx, host, { generation, ...how }, ms);
   const fields = { on: true, generation, job, at: Date.now() + ms };
   if (drain === null) await ctx.db.insert("drain", fields);
   else await ctx.db.patch("drain", drain._id, fields);
@@ -70,4 +80,30 @@ export async function stopDrain(ctx: MutationCtx, host: Host, drain: Drain): Pro
 export async function endDrain(ctx: MutationCtx, host: Host, drain: Drain): Promise<void> {
   await reviveWatch(ctx, host);
   await ctx.db.patch("drain", drain._id, { on: false, job: undefined });
+}
+
+/**
+ * So long works are left to executors that have free slots: if such a one has died, or cannot
+ * report, nobody else may come for them. It asks every 50 ms, and needs some 100 ms to report. Each
+ * look costs a call while works come one by one.
+ */
+export const LOOKS_AGAIN_MS = 3_000;
+
+/** Has somebody look again at works that are left to executors. @param since when the first came. */
+export async function lookOnceMore(
+  ctx: MutationCtx,
+  host: Host,
+  drain: Drain,
+  since: number,
+): Promise<void> {
+  const looksAt = Math.ceil(since) + LOOKS_AGAIN_MS;
+  const args = { generation: drain.generation, looksAt };
+  await ctx.scheduler.runAt(looksAt, host.functions.drainQueue, args);
+  await ctx.db.patch("drain", drain._id, { looksAt });
+}
+
+/** Does it, unless such a look is to come already. */
+export async function keepLooking(ctx: MutationCtx, host: Host, drain: Drain): Promise<void> {
+  const now = Date.now();
+  if ((drain.looksAt ?? 0) <= now) await lookOnceMore(ctx, host, drain, now);
 }

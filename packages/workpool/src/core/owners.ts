@@ -52,8 +52,8 @@ export async function rangesOf(ctx: HostQueryCtx, { maxParallelism }: Gate): Pro
  * Says whether works that come one by one are left to an executor with free slots, and no other
  * begins for them. Steps follow each other, so that they soon need another.
  */
-export function sparesExecutors(host: Host, { areFew }: Ranges): boolean {
-  return areFew && host.executes?.comeFromOutside === true;
+export function sparesExecutors(host: Host, { cap }: Ranges): boolean {
+  return cap > WIDTH && host.executes?.comeFromOutside === true;
 }
 
 /** The first slot of a range, and of the next one. */

@@ -78,6 +78,8 @@ export const poolTables = {
     job: v.optional(v.id("_scheduled_functions")),
     /** When a round was last due, by the second. */
     at: v.optional(v.number()),
+    /** Works are left to executors: then somebody looks whether they have taken them. */
+    looksAt: v.optional(v.number()),
   }),
 
   /**
