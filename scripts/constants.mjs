@@ -32,6 +32,7 @@ const TABLE = {
       QUIET_ROUNDS: larger("gate", "and opens when nothing waits any more"),
     },
     "drain.ts": {
+      LOOKS_EVERY_MS: larger("left-to-executors", "after both executors have died"),
       PAUSE_MS: larger("gate", "and opens when nothing waits any more"),
       LATE_MS: larger("carriers", "two places run twelve works at once"),
     },

@@ -1,12 +1,11 @@
-import type { Drain, Gate, Host, HostCtx, MutationCtx, Slot, SlotId } from "./context.js";
+import type { Doc, Drain, Gate, Host, HostCtx, MutationCtx, Slot, SlotId } from "./context.js";
 import {
   type DrainArgs,
   endDrain,
   isDrainLate,
   keepDrainOn,
-  keepLooking,
-  lookOnceMore,
-  LOOKS_AGAIN_MS,
+  lookLater,
+  LOOKS_EVERY_MS,
   PAUSE_MS,
   readDrain,
   ringDrain,
@@ -23,6 +22,7 @@ import {
   type Ranges,
   rangesOf,
   spanOf,
+  someoneAsks,
   sparesExecutors,
 } from "./owners.js";
 import { hasRoom, ROOM_TO_COMPLETE } from "./room.js";
@@ -39,7 +39,7 @@ const QUIET_ROUNDS = 3;
 export async function drainQueue(ctx: HostCtx, host: Host, args: DrainArgs) {
   const { generation, quiet = 0, at = Infinity, leavesNone = false } = args;
   const drain = await readDrain(ctx);
-  if (args.looksAt !== undefined) return await lookAgain(ctx, host, drain, args.looksAt);
+  if (args.looksAt !== undefined) return await lookAtLeft(ctx, host, drain, args.looksAt);
   if (
     drain === null ||
     !drain.on ||
@@ -60,15 +60,13 @@ export async function drainQueue(ctx: HostCtx, host: Host, args: DrainArgs) {
   // A completion that sees a drain frees its slot: only a serializable read shows that none did.
   if (given.length === 0)
     given = await mine((free = await freeSlots(ctx, 0, gate.maxParallelism, gate.maxParallelism)));
-  const ofExecutors = free.filter(({ number }) => number < ranges.cap).length;
   if (!leavesNone && sparesExecutors(host, ranges)) {
-    const left = ofExecutors - given.length;
+    const left = free.filter(({ number }) => number < ranges.cap).length - given.length;
     if (left > 0 && !(await seemToWait(ctx, host, left + 1))) given = [];
   }
   if (given.length === 0 && (free.length === 0 || (await seemToWait(ctx, host, 1)))) {
     // With the gate open, completions would not hand their slots on.
     if (gate.open && (await anyWaits(ctx))) await closeGate(ctx, gate);
-    if (ofExecutors > 0) await keepLooking(ctx, host, drain);
     return await endDrain(ctx, host, drain);
   }
   const started = await handOut(ctx, host, gate, given, ranges);
@@ -95,18 +93,20 @@ export async function drainQueue(ctx: HostCtx, host: Host, args: DrainArgs) {
 type Free = readonly Pick<Slot, "_id" | "number" | "fair">[];
 
 /**
- * Sees to works that a drain has left to executors: if the oldest still waits, these have died, or
- * cannot report, and a drain gives it a slot all the same.
+ * Sees to works that are left to executors: if the oldest has waited for long, or nobody asks any
+ * more, they have died, or cannot report, and a drain begins that leaves them nothing.
  */
-async function lookAgain(ctx: HostCtx, host: Host, drain: Drain | null, looksAt: number) {
-  if (drain === null || drain.looksAt !== looksAt) return;
+async function lookAtLeft(ctx: HostCtx, host: Host, drain: Drain | null, looksAt: number) {
+  if (drain?.looksAt !== looksAt) return;
   const gate = await readGate(ctx);
-  const waits = gate?.open === false && gate.maxParallelism > 0;
-  const oldest = waits ? await ctx.db.query("waiting").first() : null;
-  if (oldest === null) return;
-  const since = drain.on ? Date.now() : oldest._creationTime;
-  if (Date.now() < since + LOOKS_AGAIN_MS) return await lookOnceMore(ctx, host, drain, since);
-  await ringDrain(ctx, host, drain, 0, { leavesNone: true });
+  if (gate === null || gate.maxParallelism === 0) return;
+  const oldest: Doc<"waiting"> | null = await ctx.db.query("waiting").first();
+  const asks = await someoneAsks(ctx);
+  if (gate.open && oldest === null && !asks) return;
+  const now = Date.now();
+  const since = drain.on ? now : asks ? (oldest?._creationTime ?? now) : 0;
+  if (now < since + LOOKS_EVERY_MS) await lookLater(ctx, host, drain, since);
+  else await ringDrain(ctx, host, drain, 0, { leavesNone: true });
 }
 
 /** The slots that are not left to executors. @param leavesNone none is left to those that ask. */

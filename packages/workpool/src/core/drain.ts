@@ -13,7 +13,7 @@ export const drainArgs = {
   quiet: v.optional(v.number()),
   /** When it was to begin. Default: now. */
   at: v.optional(v.number()),
-  /** It looks again, as the drain's document says: see {@link lookAgain}. */
+  /** It is a look at what is left to executors, in place of a round: see {@link lookLater}. */
   looksAt: v.optional(v.number()),
   /** It leaves no slot to an owner. */
   leavesNone: v.optional(v.boolean()),
@@ -83,27 +83,29 @@ export async function endDrain(ctx: MutationCtx, host: Host, drain: Drain): Prom
 }
 
 /**
- * So long works are left to executors that have free slots: if such a one has died, or cannot
+ * So often somebody looks at works that are left to executors: if such a one has died, or cannot
  * report, nobody else may come for them. It asks every 50 ms, and needs some 100 ms to report. Each
- * look costs a call while works come one by one.
+ * look is a call, as long as one of them asks.
  */
-export const LOOKS_AGAIN_MS = 3_000;
+export const LOOKS_EVERY_MS = 3_000;
 
-/** Has somebody look again at works that are left to executors. @param since when the first came. */
-export async function lookOnceMore(
+/** Has somebody look at works that are left to executors. @param since when the first has come. */
+export async function lookLater(
   ctx: MutationCtx,
   host: Host,
-  drain: Drain,
+  drain: Drain | null,
   since: number,
 ): Promise<void> {
-  const looksAt = Math.ceil(since) + LOOKS_AGAIN_MS;
-  const args = { generation: drain.generation, looksAt };
-  await ctx.scheduler.runAt(looksAt, host.functions.drainQueue, args);
-  await ctx.db.patch("drain", drain._id, { looksAt });
+  const looksAt = Math.ceil(since) + LOOKS_EVERY_MS;
+  const { generation, on } = drain ?? { generation: 0, on: false };
+  await ctx.scheduler.runAt(looksAt, host.functions.drainQueue, { generation, looksAt });
+  if (drain === null) await ctx.db.insert("drain", { on, generation, looksAt });
+  else await ctx.db.patch("drain", drain._id, { looksAt });
 }
 
 /** Does it, unless such a look is to come already. */
-export async function keepLooking(ctx: MutationCtx, host: Host, drain: Drain): Promise<void> {
+export async function keepLooking(ctx: MutationCtx, host: Host): Promise<void> {
   const now = Date.now();
-  if ((drain.looksAt ?? 0) <= now) await lookOnceMore(ctx, host, drain, now);
+  const drain = await readDrain(ctx);
+  if ((drain?.looksAt ?? 0) <= now) await lookLater(ctx, host, drain, now);
 }

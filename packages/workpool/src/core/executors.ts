@@ -39,7 +39,8 @@ import { givenBackBy, type Kept, type Report, type Reported } from "./told.js";
  * several works side by side, report together what has ended, and get the next works with the
  * answer. The slots are divided into ranges. Each range has one executor that takes works, its
  * owner: others would read the same rows. While it asks, others leave free slots of its range to
- * it. It stops asking once it holds all of them, or has asked in vain for a while.
+ * it, and a look comes from time to time that sees whether it still takes them. It stops asking once
+ * it holds all of them, or has asked in vain for a while.
  */
 
 /** An owner with room asks until it has found nothing so many times in a row. */
@@ -79,7 +80,7 @@ export async function reportTogether(
   if (refills) return await refill(ctx, host, gate, owner, now, { kept, given, seats });
   await seats.end();
   if (isOwner && (isOfRange || !gate.open))
-    await own(ctx, owner, range, { job: undefined, asks: false });
+    await own(ctx, host, owner, range, { job: undefined, asks: false });
   const ahead = { seats: seats.held, givesBack: true };
   if (gate.open && me !== null && (kept.length > 0 || !isOfRange)) {
     const ofLimits = isOfRange ? await ownerOf(ctx, OF_LIMITS) : owner;
@@ -204,7 +205,7 @@ async function refill(
   // If the pool has become smaller, it runs too many.
   const givesBack = isOver || owner.asksBack === true || shrinks || inSlots > hi - lo;
   if (ends || asks !== owner.asks || owner.asksBack === true)
-    await own(ctx, owner, range, { job: ends ? undefined : owner.job, asks });
+    await own(ctx, host, owner, range, { job: ends ? undefined : owner.job, asks });
   const told = { next, asks, seats, givesBack };
   // Others leave free slots to whoever asks: only a serializable read shows that none did.
   const mayBeFree = !asks && (ends || owner.asks || left > 0);

@@ -8,6 +8,7 @@ import type {
   QueryCtx,
   Slot,
 } from "./context.js";
+import { keepLooking } from "./drain.js";
 import { lacksPlaces } from "./gate.js";
 import { GRACE_MS } from "./watch.js";
 
@@ -52,8 +53,8 @@ export async function rangesOf(ctx: HostQueryCtx, { maxParallelism }: Gate): Pro
  * Says whether works that come one by one are left to an executor with free slots, and no other
  * begins for them. Steps follow each other, so that they soon need another.
  */
-export function sparesExecutors(host: Host, { cap }: Ranges): boolean {
-  return cap > WIDTH && host.executes?.comeFromOutside === true;
+export function sparesExecutors(host: Host, { areFew }: Ranges): boolean {
+  return areFew && host.executes?.comeFromOutside === true;
 }
 
 /** The first slot of a range, and of the next one. */
@@ -83,9 +84,15 @@ export function isAsking(owner: Executor | null): boolean {
   return owner?.asks === true && Date.now() < owner.until + GRACE_MS;
 }
 
+/** Says whether works may be left to anybody. */
+export async function someoneAsks(ctx: QueryCtx): Promise<boolean> {
+  return (await ctx.db.query("executors").collect()).some(isAsking);
+}
+
 /** Writes who owns a range. @param job nobody, if it is undefined. */
 export async function own(
   ctx: MutationCtx,
+  host: Host,
   owner: Executor | null,
   range: number,
   { job, asks }: { job: JobId | undefined; asks: boolean },
@@ -93,6 +100,7 @@ export async function own(
   const fields = { range, job, asks, until: Date.now() + TAKES_MS, asksBack: undefined };
   if (owner === null) await ctx.db.insert("executors", fields);
   else await ctx.db.patch("executors", owner._id, fields);
+  if (asks) await keepLooking(ctx, host);
 }
 
 /** Says whether an owner asks for a slot. */

@@ -42,7 +42,7 @@ export async function startOwner(
   works: readonly Taken[],
 ): Promise<void> {
   const job = await startExecutor(ctx, host, { range, asks }, works);
-  await own(ctx, await ownerOf(ctx, range), range, { job, asks });
+  await own(ctx, host, await ownerOf(ctx, range), range, { job, asks });
 }
 
 /** Schedules an executor for works. @param isTold the host is told of them. Default: true. */

@@ -44,7 +44,7 @@ export async function goOnOpen(
   const asks = owner !== null && !isOver && holds > 0 && holds < WIDTH && isPrompt;
   if (goesOn) await startOwner(ctx, host, OF_LIMITS, isPrompt, taken);
   else if (owner !== null && (asks !== owner.asks || holds === 0))
-    await own(ctx, owner, OF_LIMITS, { job: holds === 0 ? undefined : me, asks });
+    await own(ctx, host, owner, OF_LIMITS, { job: holds === 0 ? undefined : me, asks });
   const areMore = (rows?.rows.length ?? 0) > others.length;
   // Works may have been left to one whose document this has overwritten, too.
   const wasLeftTo = wasAsking || (goesOn && ofLimits?.asks === true);
