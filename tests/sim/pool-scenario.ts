@@ -9,6 +9,7 @@ import {
   steeringOf,
   usesOfLimits,
 } from "./pool-limits.js";
+import { WIDE_SHARE, WIDE_STEP, wideOf } from "./pool-wide.js";
 import { type Blow, type Entry, faultsOf, type Scenario, throttleOf } from "./scenario.js";
 
 /** What is done from outside to a pool of its own. Which work: a number from 0 to 1. */
@@ -33,16 +34,25 @@ export interface PoolScenario extends Conditions, Pick<Scenario, "seed" | "class
   readonly maxParallelism: number;
 }
 
+/** Only what is told is known to have been used. */
+function toldOf(made: Work): Work {
+  const { callback: _, ...told } = made;
+  return made.uses === undefined || made.callback === "enqueues" ? made : told;
+}
+
 export function poolScenarioOf(seed: number, of: Scenario["class"]): PoolScenario {
   const random = seeded(seed ^ 0x9001);
   const upTo = (count: number) => Math.floor(random() * count);
   const nth = (most: number) => Math.floor(Math.exp(random() * Math.log(most)));
   // Drawn apart, so that the rest of a seed's scenario is the same without them.
+  const ofWide = seeded(seed ^ 0x3a1de);
+  const isWide = ofWide() < WIDE_SHARE;
   const ofLimits = seeded(seed ^ 0x11317);
-  const hasLimits = ofLimits() < 0.6;
+  // With either, no executor has works ahead.
+  const hasLimits = ofLimits() < (isWide ? 0.2 : 0.6);
   const ofSteering = seeded(seed ^ 0x57ee2);
   const ofOrder = seeded(seed ^ 0x0bde2);
-  const hasOrder = ofOrder() < 0.4;
+  const hasOrder = ofOrder() < (isWide ? 0.15 : 0.4);
   const ofThrottle = seeded(seed ^ 0x7077);
   let count = 0;
   const limited = (kind: Work["kind"]) => {
@@ -67,9 +77,7 @@ export function poolScenarioOf(seed: number, of: Scenario["class"]): PoolScenari
         ? { callback: (["throws", "greedy", "enqueues", "enqueues"] as const)[upTo(4)]! }
         : {}),
     };
-    const { callback: _, ...told } = made;
-    // Only what is told is known to have been used.
-    return made.uses === undefined || made.callback === "enqueues" ? made : told;
+    return toldOf(made);
   };
   const deed = (): PoolDeed => {
     const share = random();
@@ -79,7 +87,8 @@ export function poolScenarioOf(seed: number, of: Scenario["class"]): PoolScenari
     if (share < 0.73) return { does: "cancel all", limit: 1 + upTo(8) };
     if (share < 0.83) {
       const changed = hasLimits && ofLimits() < 0.7 ? { limits: limitsOf(ofLimits) } : {};
-      return { does: "limit", maxParallelism: upTo(5), ...changed };
+      const maxParallelism = upTo(5) * (isWide ? WIDE_STEP : 1);
+      return { does: "limit", maxParallelism, ...changed };
     }
     if (share < 0.88) return { does: "repair" };
     return { does: "look" };
@@ -94,12 +103,26 @@ export function poolScenarioOf(seed: number, of: Scenario["class"]): PoolScenari
     const nth = Math.floor(Math.exp(ofSteering() * Math.log(300)));
     return { on: "event", nth, does: "steer limit", ...steeringOf(ofSteering) } as const;
   });
-  const plan = [{ on: "event" as const, nth: 1, ...first }, ...deeds, ...faults, ...steers];
+  const wide = isWide
+    ? wideOf(ofWide, (short) => {
+        const limits = hasLimits && ofLimits() < 0.2 ? limited("action") : {};
+        return toldOf({ ...short, ...limits, ...(hasOrder ? orderOfWork(ofOrder) : {}) });
+      })
+    : undefined;
+  const plan: PoolEntry[] = [
+    { on: "event", nth: 1, ...first },
+    ...deeds,
+    ...faults,
+    ...steers,
+    ...(wide?.deeds ?? []),
+    ...(faults.length > 0 ? (wide?.faults ?? []) : []),
+  ];
+  const slots = random() < 0.7 ? 1 + upTo(4) : 7 + upTo(20);
   return {
     seed,
     class: of,
     profile: "pool",
-    maxParallelism: random() < 0.7 ? 1 + upTo(4) : 7 + upTo(20),
+    maxParallelism: wide?.maxParallelism ?? slots,
     plan: plan.toSorted((one, other) => one.nth - other.nth),
     ...(random() < 0.3 ? { staleLag: 1 + upTo(10) } : {}),
     ...(random() < 0.3 ? { fullOfTen: 1 + upTo(4) } : {}),

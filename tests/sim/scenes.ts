@@ -95,12 +95,12 @@ export const comesInPages = defineWorkflow({ input })
   scene(
     "oneIsLeft",
     `
-export const naps = defineWorkflow({ input })
+export const dozes = defineWorkflow({ input })
   .sleep("equally", 60_000)
   .step("does", { mutation: async (ctx, { input }, info) => change(ctx, info, "does", { input }) });
 export const oneIsLeft = defineWorkflow({ input })
   .parent("all", {
-    children: ({ input }) => Array.from({ length: 5 }, (_, index) => child(naps, below({ input }, "all", index))),
+    children: ({ input }) => Array.from({ length: 5 }, (_, index) => child(dozes, below({ input }, "all", index))),
     concurrency: 4,
   })
   .step("after", { mutation: async (ctx, { input }, info) => change(ctx, info, "after", { input }) });
