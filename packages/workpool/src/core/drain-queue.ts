@@ -10,6 +10,7 @@ import {
   readDrain,
   ringDrain,
   scheduleDrain,
+  stopLooking,
 } from "./drain.js";
 import { closeGate, LATE_BEGIN_MS, mayOpen, openGate, readGate } from "./gate.js";
 import { anyWaits, leaveQueueAt, seemToWait, seeQueueForAll } from "./queue.js";
@@ -39,7 +40,7 @@ const QUIET_ROUNDS = 3;
 export async function drainQueue(ctx: HostCtx, host: Host, args: DrainArgs) {
   const { generation, quiet = 0, at = Infinity, leavesNone = false } = args;
   const drain = await readDrain(ctx);
-  if (args.looksAt !== undefined) return await lookAtLeft(ctx, host, drain, args.looksAt);
+  if (args.looksAt !== undefined) return await lookAtLeft(ctx, host, drain, args);
   if (
     drain === null ||
     !drain.on ||
@@ -82,31 +83,42 @@ export async function drainQueue(ctx: HostCtx, host: Host, args: DrainArgs) {
   }
   if (mayOpen(gate) && free.length * 4 >= gate.maxParallelism) {
     await openGate(ctx, gate);
+    await stopLooking(ctx, drain);
     return await again(0, 0);
   }
   if (quiet + 1 < QUIET_ROUNDS && gate.maxParallelism > 1) return await again(PAUSE_MS, quiet + 1);
   if (await anyWaits(ctx)) return await again(0, 0);
   await openGate(ctx, gate);
+  await stopLooking(ctx, drain);
   await endDrain(ctx, host, drain);
 }
 
 type Free = readonly Pick<Slot, "_id" | "number" | "fair">[];
 
+/** An owner with room takes the oldest work in this time: it asks every 50 ms. */
+const STILL_WAITS_MS = 250;
+
 /**
- * Sees to works that are left to executors: if the oldest has waited for long, or nobody asks any
- * more, they have died, or cannot report, and a drain begins that leaves them nothing.
+ * Sees to works that are left to executors: if the oldest waits on and on, these have died, or
+ * cannot report, and a drain begins that leaves them nothing.
  */
-async function lookAtLeft(ctx: HostCtx, host: Host, drain: Drain | null, looksAt: number) {
-  if (drain?.looksAt !== looksAt) return;
+async function lookAtLeft(ctx: HostCtx, host: Host, drain: Drain | null, look: DrainArgs) {
+  if (drain === null || drain.look?.at !== look.looksAt) return;
   const gate = await readGate(ctx);
   if (gate === null || gate.maxParallelism === 0) return;
-  const oldest: Doc<"waiting"> | null = await ctx.db.query("waiting").first();
   const asks = await someoneAsks(ctx);
-  if (gate.open && oldest === null && !asks) return;
-  const now = Date.now();
-  const since = drain.on ? now : asks ? (oldest?._creationTime ?? now) : 0;
-  if (now < since + LOOKS_EVERY_MS) await lookLater(ctx, host, drain, since);
-  else await ringDrain(ctx, host, drain, 0, { leavesNone: true });
+  const oldest: Doc<"waiting"> | null = await ctx.db.query("waiting").first();
+  const again = async (ms: number, seen?: typeof look.oldest) =>
+    await lookLater(ctx, host, drain, ms, seen);
+  const waitsFor = oldest === null ? 0 : Date.now() - oldest._creationTime;
+  if (asks && waitsFor < LOOKS_EVERY_MS) return await again(LOOKS_EVERY_MS - waitsFor);
+  if (drain.on) return await again(LOOKS_EVERY_MS);
+  if (oldest === null) {
+    // The executors that it was closed for are no more.
+    if (!gate.open) await ringDrain(ctx, host, drain);
+  } else if (look.oldest === undefined) await again(STILL_WAITS_MS, oldest._id);
+  else if (look.oldest === oldest._id) await ringDrain(ctx, host, drain, 0, { leavesNone: true });
+  else if (asks) await again(LOOKS_EVERY_MS);
 }
 
 /** The slots that are not left to executors. @param leavesNone none is left to those that ask. */

@@ -15,6 +15,8 @@ export const drainArgs = {
   at: v.optional(v.number()),
   /** It is a look at what is left to executors, in place of a round: see {@link lookLater}. */
   looksAt: v.optional(v.number()),
+  /** The work that had waited longest at the look before. */
+  oldest: v.optional(v.id("waiting")),
   /** It leaves no slot to an owner. */
   leavesNone: v.optional(v.boolean()),
 };
@@ -84,28 +86,38 @@ export async function endDrain(ctx: MutationCtx, host: Host, drain: Drain): Prom
 
 /**
  * So often somebody looks at works that are left to executors: if such a one has died, or cannot
- * report, nobody else may come for them. It asks every 50 ms, and needs some 100 ms to report. Each
- * look is a call, as long as one of them asks.
+ * report, nobody else may come for them. Each look is a call, as long as one of them asks.
  */
 export const LOOKS_EVERY_MS = 3_000;
 
-/** Has somebody look at works that are left to executors. @param since when the first has come. */
+/** Has somebody look at works that are left to executors. @param oldest see {@link drainArgs}. */
 export async function lookLater(
   ctx: MutationCtx,
-  host: Host,
+  { functions }: Host,
   drain: Drain | null,
-  since: number,
+  ms: number,
+  oldest?: DrainArgs["oldest"],
 ): Promise<void> {
-  const looksAt = Math.ceil(since) + LOOKS_EVERY_MS;
+  const at = Math.ceil(Date.now() + ms);
   const { generation, on } = drain ?? { generation: 0, on: false };
-  await ctx.scheduler.runAt(looksAt, host.functions.drainQueue, { generation, looksAt });
-  if (drain === null) await ctx.db.insert("drain", { on, generation, looksAt });
-  else await ctx.db.patch("drain", drain._id, { looksAt });
+  const args = { generation, looksAt: at, oldest };
+  const look = { at, job: await ctx.scheduler.runAt(at, functions.drainQueue, args) };
+  if (drain === null) await ctx.db.insert("drain", { on, generation, look });
+  else await ctx.db.patch("drain", drain._id, { look });
 }
 
 /** Does it, unless such a look is to come already. */
 export async function keepLooking(ctx: MutationCtx, host: Host): Promise<void> {
   const now = Date.now();
   const drain = await readDrain(ctx);
-  if ((drain?.looksAt ?? 0) <= now) await lookLater(ctx, host, drain, now);
+  const at = drain?.look?.at ?? 0;
+  // The clock may have gone back.
+  if (at <= now || at > now + LOOKS_EVERY_MS) await lookLater(ctx, host, drain, LOOKS_EVERY_MS);
+}
+
+/** Nothing is left to executors any more. */
+export async function stopLooking(ctx: MutationCtx, drain: Drain | null): Promise<void> {
+  if (drain?.look === undefined) return;
+  await cancelPending(ctx, drain.look.job);
+  await ctx.db.patch("drain", drain._id, { look: undefined });
 }

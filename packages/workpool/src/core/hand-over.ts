@@ -1,6 +1,14 @@
 import type { GenericId } from "convex/values";
 import type { Gate, Host, MutationCtx, Slot, Work } from "./context.js";
-import { isDrainLate, PAUSE_MS, readDrain, ringDrain, ringUnlessOn, stopDrain } from "./drain.js";
+import {
+  isDrainLate,
+  PAUSE_MS,
+  readDrain,
+  ringDrain,
+  ringUnlessOn,
+  stopDrain,
+  stopLooking,
+} from "./drain.js";
 import { LATE_BEGIN_MS, mayOpen, openGate, wasJustOpen } from "./gate.js";
 import { giveBackUnused } from "./limits/lines.js";
 import { anyWaits, LARGE_POOL, leaveQueueAmong, leaveQueueFirst, seeQueueFor } from "./queue.js";
@@ -57,6 +65,7 @@ export async function handOver(
   await freeSlot(ctx, slot._id);
   if (taken === "none waits") {
     await reviveWatch(ctx, host);
+    await stopLooking(ctx, await readDrain(ctx));
     return await openGate(ctx, gate);
   }
   await ringUnlessOn(ctx, host, 0);
@@ -127,6 +136,7 @@ export async function openAtEnd(
   const drain = await readDrain(ctx);
   if (drain?.on === true) await stopDrain(ctx, host, drain);
   else await reviveWatch(ctx, host);
+  await stopLooking(ctx, drain);
   await openGate(ctx, gate);
   return true;
 }

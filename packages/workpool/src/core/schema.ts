@@ -78,8 +78,8 @@ export const poolTables = {
     job: v.optional(v.id("_scheduled_functions")),
     /** When a round was last due, by the second. */
     at: v.optional(v.number()),
-    /** Works are left to executors: then somebody looks whether they have taken them. */
-    looksAt: v.optional(v.number()),
+    /** Somebody is to look at what is left to executors: only a look with this time counts. */
+    look: v.optional(v.object({ at: v.number(), job: v.id("_scheduled_functions") })),
   }),
 
   /**
