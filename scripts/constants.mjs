@@ -30,6 +30,7 @@ const TABLE = {
     },
     "drain-queue.ts": {
       QUIET_ROUNDS: larger("gate", "and opens when nothing waits any more"),
+      STILL_WAITS_MS: larger("left-to-executors", "after both executors have died"),
     },
     "drain.ts": {
       LOOKS_EVERY_MS: larger("left-to-executors", "after both executors have died"),

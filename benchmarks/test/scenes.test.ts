@@ -4,7 +4,7 @@ import { deployed } from "../src/load/engines.js";
 import { LIMITED, SMALL } from "../src/load/limited.js";
 import { LOADS } from "../src/load/loads.js";
 import { type Load, measure } from "../src/load/measure.js";
-import { measureLimits } from "../src/load/measure-limits.js";
+import { type MeasuredLimits, measureLimits } from "../src/load/measure-limits.js";
 
 const SOURCES = ["@convex-dev/component-source"];
 interface Run {
@@ -177,11 +177,16 @@ describe("on a deployment of class S16", { tags: ["large"] }, () => {
     "of $rate works a second, each takes at most $mostCalls calls",
     async ({ rate, mostCalls }) => {
       const load = { ...alone("busyAction", 400, 100, rate), class: S16 };
-      const { refused, conflicts, calls, documentsRead } = await measure(load, "ours", 1, SOURCES);
-      expect(refused).toBe(0);
-      expect(calls).toBeLessThanOrEqual(mostCalls);
-      expect(conflicts).toBeLessThanOrEqual(0.1);
-      expect(documentsRead).toBeLessThanOrEqual(30);
+      const calls: number[] = [];
+      for (const seed of [1, 2, 3]) {
+        const seen = await measure(load, "ours", seed, SOURCES);
+        expect(seen.refused).toBe(0);
+        expect(seen.conflicts).toBeLessThanOrEqual(0.1);
+        expect(seen.documentsRead).toBeLessThanOrEqual(30);
+        calls.push(seen.calls);
+      }
+      // By the draw 2.87 to 2.94, at 10 a second.
+      expect(mean(calls)).toBeLessThanOrEqual(mostCalls);
     },
   );
 
@@ -205,6 +210,8 @@ describe("on a deployment of class S16", { tags: ["large"] }, () => {
     expect(done).toBe(794);
   });
 });
+
+const mean = (of: readonly number[]): number => of.reduce((sum, each) => sum + each, 0) / of.length;
 
 /** So many works by themselves, so many a second. */
 function alone(kind: string, count: number, pool: number, rate: number): Load {
@@ -259,8 +266,11 @@ describe("works with limits", { tags: ["large"] }, () => {
   test.each([
     // In functions of their own they take 3 calls each.
     ["hot-key", { calls: 2.1, conflicts: 0.05, documents: 14, ends: 16 }],
-    // By the draw they lose 0.03 to 0.16 times each, of 22 that were tried with two engines.
-    ["keys-full", { calls: 1.4, conflicts: 0.2, documents: 14, ends: 16, waitMs: 100 }],
+    // By the draw they lose 0.03 to 0.16 times each, and read 13 to 15, of 40 that were tried.
+    [
+      "keys-full",
+      { calls: 1.4, conflicts: 0.12, documents: 14.5, ends: 16, waitMs: 100, draws: 4 },
+    ],
     ["fair", { calls: 1.7, conflicts: 0.1, documents: 18, ends: 17, waitMs: 2_000 }],
     ["flood", { calls: 1.5, conflicts: 0.1, documents: 12, ends: 16, waitMs: 2_000 }],
     // Without a choice among the first works of a line, ends of one moment lose 1.5 times each, and
@@ -270,15 +280,21 @@ describe("works with limits", { tags: ["large"] }, () => {
   ])(
     "[S186] [S187] [S211] of the load %s: none is refused, never too many run, and none waits beside a free slot",
     async (name, most) => {
-      const seen = await measureLimits(LIMITED[name]!, 1, SOURCES);
-      expect(seen.refused).toBe(0);
-      expect(seen.tooMany).toBe(0);
-      expect(seen.idleMs).toBeLessThanOrEqual(2_000);
-      expect(seen.conflicts).toBeLessThanOrEqual(most.conflicts);
-      expect(seen.documentsRead).toBeLessThanOrEqual(most.documents);
-      expect(seen.documentsOfEnds).toBeLessThanOrEqual(most.ends);
-      expect(seen.calls).toBeLessThanOrEqual(most.calls);
-      if ("waitMs" in most) expect(seen.waitMs).toBeLessThanOrEqual(most.waitMs!);
+      const all: MeasuredLimits[] = [];
+      for (let seed = 1; seed <= ("draws" in most ? most.draws! : 1); seed++) {
+        const seen = await measureLimits(LIMITED[name]!, seed, SOURCES);
+        expect(seen.refused).toBe(0);
+        expect(seen.tooMany).toBe(0);
+        expect(seen.idleMs).toBeLessThanOrEqual(2_000);
+        if ("waitMs" in most) expect(seen.waitMs).toBeLessThanOrEqual(most.waitMs!);
+        all.push(seen);
+      }
+      expect(mean(all.map(({ conflicts }) => conflicts))).toBeLessThanOrEqual(most.conflicts);
+      expect(mean(all.map((seen) => seen.documentsRead))).toBeLessThanOrEqual(most.documents);
+      expect(mean(all.map(({ documentsOfEnds }) => documentsOfEnds))).toBeLessThanOrEqual(
+        most.ends,
+      );
+      expect(mean(all.map(({ calls }) => calls))).toBeLessThanOrEqual(most.calls);
     },
   );
 
