@@ -50,3 +50,31 @@ describe("[S187] works that come one by one wait for a few seconds at most", () 
     expect(Math.max(...waits)).toBeLessThan(5_000);
   });
 });
+
+test(
+  "[S187] works in the lanes of a range that long works fill wait as long as others do",
+  { tags: ["large"] },
+  async () => {
+    const { deployment, enqueue, events } = await deployed(28, S256);
+    const t0 = deployment.clock.now();
+    deployment.at(0, () => enqueue(10_000, 28, 60_000));
+    deployment.at(1_500, () => deployment.mutation("calls:limit", { maxParallelism: 84 }));
+    const came = (burst: number) => 2_000 + 100 * burst;
+    for (let burst = 0; burst < 80; burst++)
+      deployment.at(came(burst), () => enqueue(burst * 100, 24, 200));
+    await deployment.advance(30_000);
+    const waits = events("start")
+      .filter(({ label }) => Number(label) < 10_000)
+      .map(({ label, at }) => at - t0 - came(Math.floor(Number(label) / 100)));
+    expect(waits).toHaveLength(80 * 24);
+    console.log(
+      waits
+        .toSorted((a, b) => b - a)
+        .filter((_, i) => i % 20 === 0)
+        .map(Math.round)
+        .join(),
+    );
+    // Where each owner took those of its own lanes alone, it was 10 s.
+    expect(Math.max(...waits)).toBeLessThan(6_000);
+  },
+);

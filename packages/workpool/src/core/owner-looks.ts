@@ -2,7 +2,7 @@ import type { QueryInitializer } from "convex/server";
 import { type Infer, type ObjectType, v } from "convex/values";
 import type { Doc, HostQueryCtx, PoolDataModel } from "./context.js";
 import { lookFairly } from "./fair.js";
-import { areOthersOwned, rangeOf } from "./owners.js";
+import { areOthersOwned, ownedRanges, rangeOf } from "./owners.js";
 import { isAlone, placeAt } from "./queue.js";
 import { freeSlotsIn } from "./slots.js";
 
@@ -95,7 +95,33 @@ async function seeWorks(
       .order("desc");
     const others = (await old.take(count)).filter(({ _id }) => !seen.has(_id));
     rows.push(...others.slice(0, count - rows.length));
-  }
-  const ids = rows.map(({ _id }) => _id);
-  return { rows: ids, anyIsAlone: rows.some(isAlone), lane: next < end ? next : first };
+  } else rows.unshift(...(await starved(ctx, { lo, first, end, count }, rows)));
+  const wanted = rows.slice(0, count);
+  const ids = wanted.map(({ _id }) => _id);
+  return { rows: ids, anyIsAlone: wanted.some(isAlone), lane: next < end ? next : first };
+}
+
+/** Works of other ranges that have waited for so much longer than those of this one are starved. */
+const STARVED_MS = 1_000;
+
+/**
+ * Works in the lanes of ranges that have no free slot for long: each owner takes its share of them,
+ * though it has enough of its own.
+ * @param own those that it would take.
+ */
+async function starved(
+  ctx: HostQueryCtx,
+  { lo, first, end, count }: Pick<ObjectType<typeof seeArgs>, "lo" | "first" | "end" | "count">,
+  own: readonly Doc<"waiting">[],
+): Promise<Doc<"waiting">[]> {
+  const since = Math.min(...own.map(({ _creationTime }) => _creationTime)) - STARVED_MS;
+  const isStarved = ({ lane = 0, _creationTime }: Doc<"waiting">) =>
+    _creationTime < since && (lane < first || lane >= end);
+  const waiting: QueryInitializer<PoolDataModel["waiting"]> = ctx.db.query("waiting");
+  const oldest = await waiting.first();
+  if (oldest === null || !isStarved(oldest)) return [];
+  const ranges = await ownedRanges(ctx);
+  const rank = ranges.indexOf(rangeOf({ number: lo }));
+  const some = (await waiting.take(count)).filter(isStarved);
+  return some.filter((_, place) => place % ranges.length === rank).slice(0, Math.ceil(count / 2));
 }

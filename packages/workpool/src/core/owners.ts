@@ -117,13 +117,18 @@ function owns(owner: Executor | null): boolean {
   return owner?.job !== undefined && Date.now() < owner.until + GRACE_MS;
 }
 
-/** Says whether other ranges than this have an owner. */
-export async function areOthersOwned(ctx: HostQueryCtx, range: number): Promise<boolean> {
+/** The ranges that have owners, in their order. */
+export async function ownedRanges(ctx: HostQueryCtx): Promise<number[]> {
   const owners: Executor[] = await ctx.db
     .query("executors")
     .withIndex("by_range", (q) => q.gte("range", 0))
     .collect();
-  return owners.some((owner) => owner.range !== range && owns(owner));
+  return owners.filter(owns).map(({ range }) => range);
+}
+
+/** Says whether other ranges than this have an owner. */
+export async function areOthersOwned(ctx: HostQueryCtx, range: number): Promise<boolean> {
+  return (await ownedRanges(ctx)).some((other) => other !== range);
 }
 
 async function ownerOfSlot(ctx: MutationCtx, gate: Gate, number: number): Promise<Executor | null> {
