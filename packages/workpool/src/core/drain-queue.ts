@@ -10,7 +10,6 @@ import {
   readDrain,
   ringDrain,
   scheduleDrain,
-  stopLooking,
 } from "./drain.js";
 import { closeGate, LATE_BEGIN_MS, mayOpen, openGate, readGate } from "./gate.js";
 import { anyWaits, leaveQueueAt, seemToWait, seeQueueForAll } from "./queue.js";
@@ -25,6 +24,7 @@ import {
   spanOf,
   someoneAsks,
   sparesExecutors,
+  stopLooking,
 } from "./owners.js";
 import { hasRoom, ROOM_TO_COMPLETE } from "./room.js";
 import { confirmFree, freeSlots, seeFreeSlots } from "./slots.js";
@@ -105,20 +105,24 @@ const STILL_WAITS_MS = 250;
 async function lookAtLeft(ctx: HostCtx, host: Host, drain: Drain | null, look: DrainArgs) {
   if (drain === null || drain.look?.at !== look.looksAt) return;
   const gate = await readGate(ctx);
-  if (gate === null || gate.maxParallelism === 0) return;
+  if (gate === null) return;
   const asks = await someoneAsks(ctx);
+  const lookIn = async (ms: number, sawOldest?: typeof look.sawOldest) =>
+    await lookLater(ctx, host, drain, ms, sawOldest);
+  const isPaused = gate.maxParallelism === 0;
+  // What is full needs no look. One that reads the queue would conflict with those that end.
+  if (isPaused || (!gate.open && (await seeFreeSlots(ctx, host, gate)).length === 0))
+    return asks ? await lookIn(LOOKS_EVERY_MS) : undefined;
   const oldest: Doc<"waiting"> | null = await ctx.db.query("waiting").first();
-  const again = async (ms: number, seen?: typeof look.oldest) =>
-    await lookLater(ctx, host, drain, ms, seen);
-  const waitsFor = oldest === null ? 0 : Date.now() - oldest._creationTime;
-  if (asks && waitsFor < LOOKS_EVERY_MS) return await again(LOOKS_EVERY_MS - waitsFor);
-  if (drain.on) return await again(LOOKS_EVERY_MS);
-  if (oldest === null) {
-    // The executors that it was closed for are no more.
-    if (!gate.open) await ringDrain(ctx, host, drain);
-  } else if (look.oldest === undefined) await again(STILL_WAITS_MS, oldest._id);
-  else if (look.oldest === oldest._id) await ringDrain(ctx, host, drain, 0, { leavesNone: true });
-  else if (asks) await again(LOOKS_EVERY_MS);
+  if (oldest === null && !asks && gate.open) return;
+  const waitsFor = oldest === null ? 0 : Math.max(0, Date.now() - oldest._creationTime);
+  if (asks && waitsFor < LOOKS_EVERY_MS) return await lookIn(LOOKS_EVERY_MS - waitsFor);
+  if (drain.on) return await lookIn(LOOKS_EVERY_MS);
+  const rings = async () => await ringDrain(ctx, host, drain, 0, { leavesNone: true });
+  if (!asks || oldest === null) return await rings();
+  if (look.sawOldest === undefined) return await lookIn(STILL_WAITS_MS, oldest._id);
+  if (look.sawOldest === oldest._id) await rings();
+  await lookIn(LOOKS_EVERY_MS);
 }
 
 /** The slots that are not left to executors. @param leavesNone none is left to those that ask. */

@@ -16,7 +16,7 @@ export const drainArgs = {
   /** It is a look at what is left to executors, in place of a round: see {@link lookLater}. */
   looksAt: v.optional(v.number()),
   /** The work that had waited longest at the look before. */
-  oldest: v.optional(v.id("waiting")),
+  sawOldest: v.optional(v.id("waiting")),
   /** It leaves no slot to an owner. */
   leavesNone: v.optional(v.boolean()),
 };
@@ -86,21 +86,25 @@ export async function endDrain(ctx: MutationCtx, host: Host, drain: Drain): Prom
 
 /**
  * So often somebody looks at works that are left to executors: if such a one has died, or cannot
- * report, nobody else may come for them. Each look is a call, as long as one of them asks.
+ * report, nobody else may come for them. Each look is a call, as long as one of them asks: one that
+ * has died seems to for 15 s.
  */
 export const LOOKS_EVERY_MS = 3_000;
 
-/** Has somebody look at works that are left to executors. @param oldest see {@link drainArgs}. */
+/**
+ * Has somebody look at works that are left to executors. It is a drain's function that looks.
+ * @param sawOldest see {@link drainArgs}.
+ */
 export async function lookLater(
   ctx: MutationCtx,
   { functions }: Host,
   drain: Drain | null,
   ms: number,
-  oldest?: DrainArgs["oldest"],
+  sawOldest?: DrainArgs["sawOldest"],
 ): Promise<void> {
   const at = Math.ceil(Date.now() + ms);
   const { generation, on } = drain ?? { generation: 0, on: false };
-  const args = { generation, looksAt: at, oldest };
+  const args = { generation, looksAt: at, sawOldest };
   const look = { at, job: await ctx.scheduler.runAt(at, functions.drainQueue, args) };
   if (drain === null) await ctx.db.insert("drain", { on, generation, look });
   else await ctx.db.patch("drain", drain._id, { look });
@@ -113,11 +117,4 @@ export async function keepLooking(ctx: MutationCtx, host: Host): Promise<void> {
   const at = drain?.look?.at ?? 0;
   // The clock may have gone back.
   if (at <= now || at > now + LOOKS_EVERY_MS) await lookLater(ctx, host, drain, LOOKS_EVERY_MS);
-}
-
-/** Nothing is left to executors any more. */
-export async function stopLooking(ctx: MutationCtx, drain: Drain | null): Promise<void> {
-  if (drain?.look === undefined) return;
-  await cancelPending(ctx, drain.look.job);
-  await ctx.db.patch("drain", drain._id, { look: undefined });
 }

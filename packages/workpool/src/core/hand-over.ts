@@ -1,18 +1,10 @@
 import type { GenericId } from "convex/values";
 import type { Gate, Host, MutationCtx, Slot, Work } from "./context.js";
-import {
-  isDrainLate,
-  PAUSE_MS,
-  readDrain,
-  ringDrain,
-  ringUnlessOn,
-  stopDrain,
-  stopLooking,
-} from "./drain.js";
+import { isDrainLate, PAUSE_MS, readDrain, ringDrain, ringUnlessOn, stopDrain } from "./drain.js";
 import { LATE_BEGIN_MS, mayOpen, openGate, wasJustOpen } from "./gate.js";
 import { giveBackUnused } from "./limits/lines.js";
 import { anyWaits, LARGE_POOL, leaveQueueAmong, leaveQueueFirst, seeQueueFor } from "./queue.js";
-import { isLeftToOwner, isOwned } from "./owners.js";
+import { isLeftToOwner, isOwned, stopLooking } from "./owners.js";
 import { messageOf } from "./result.js";
 import { hasRoom, MOST_TRIED, ROOM_TO_COMPLETE } from "./room.js";
 import { setAside } from "./set-aside.js";

@@ -1,7 +1,9 @@
 import type {
+  Drain,
   Executor,
   Gate,
   Host,
+  HostCtx,
   HostQueryCtx,
   JobId,
   MutationCtx,
@@ -10,6 +12,7 @@ import type {
 } from "./context.js";
 import { keepLooking } from "./drain.js";
 import { lacksPlaces } from "./gate.js";
+import { cancelPending } from "./jobs.js";
 import { GRACE_MS } from "./watch.js";
 
 /**
@@ -87,6 +90,13 @@ export function isAsking(owner: Executor | null): boolean {
 /** Says whether works may be left to anybody. */
 export async function someoneAsks(ctx: QueryCtx): Promise<boolean> {
   return (await ctx.db.query("executors").collect()).some(isAsking);
+}
+
+/** With the gate open, nobody needs to look at what is left to executors, unless one asks still. */
+export async function stopLooking(ctx: HostCtx, drain: Drain | null): Promise<void> {
+  if (drain?.look === undefined || (await someoneAsks(ctx))) return;
+  await cancelPending(ctx, drain.look.job);
+  await ctx.db.patch("drain", drain._id, { look: undefined });
 }
 
 /** Writes who owns a range. @param job nobody, if it is undefined. */

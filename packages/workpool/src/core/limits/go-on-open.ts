@@ -1,8 +1,8 @@
 import type { Executor, Host, HostCtx, JobId, MutationCtx, Slot } from "../context.js";
-import { PAUSE_MS, readDrain, ringUnlessOn, stopLooking } from "../drain.js";
+import { PAUSE_MS, readDrain, ringUnlessOn } from "../drain.js";
 import { holdAll, place, take } from "../fill-slots.js";
 import { knownGate } from "../gate.js";
-import { isAsking, OF_LIMITS, own, WIDTH } from "../owners.js";
+import { isAsking, OF_LIMITS, own, stopLooking, WIDTH } from "../owners.js";
 import { anyWaits } from "../queue.js";
 import { freeSlot } from "../slots.js";
 import { isShort, startOwner, startWoken } from "../starts.js";
