@@ -33,7 +33,6 @@ const TABLE = {
       STILL_WAITS_MS: larger("left-to-executors", "after both executors have died"),
     },
     "drain.ts": {
-      LOOKS_EVERY_MS: larger("left-to-executors", "after both executors have died"),
       PAUSE_MS: larger("gate", "and opens when nothing waits any more"),
       LATE_MS: larger("carriers", "two places run twelve works at once"),
     },
@@ -98,6 +97,7 @@ const TABLE = {
       OTHERS_MS: larger("numbers-queue", "are left to it for a fifth of a second"),
     },
     "owners.ts": {
+      LOOKS_EVERY_MS: larger("left-to-executors", "after both executors have died"),
       SHORT_MS: smaller("limits", "in which that looks a last time lacks it"),
       TAKES_MS: larger("executors", "while one executor follows on another"),
       EXECUTORS_ON_FEW: larger("numbers-queue", "which runs 64 actions at once"),

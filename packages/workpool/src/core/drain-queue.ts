@@ -4,8 +4,6 @@ import {
   endDrain,
   isDrainLate,
   keepDrainOn,
-  lookLater,
-  LOOKS_EVERY_MS,
   PAUSE_MS,
   readDrain,
   ringDrain,
@@ -17,14 +15,14 @@ import { attemptOf, startOwner, type Taken } from "./starts.js";
 import { startQueued } from "./hand-over.js";
 import {
   isAsking,
+  LOOKS_EVERY_MS,
   ownerOf,
   rangeOf,
   type Ranges,
   rangesOf,
+  scheduleLook,
   spanOf,
-  someoneAsks,
   sparesExecutors,
-  stopLooking,
 } from "./owners.js";
 import { hasRoom, ROOM_TO_COMPLETE } from "./room.js";
 import { confirmFree, freeSlots, seeFreeSlots } from "./slots.js";
@@ -40,7 +38,7 @@ const QUIET_ROUNDS = 3;
 export async function drainQueue(ctx: HostCtx, host: Host, args: DrainArgs) {
   const { generation, quiet = 0, at = Infinity, leavesNone = false } = args;
   const drain = await readDrain(ctx);
-  if (args.looksAt !== undefined) return await lookAtLeft(ctx, host, drain, args);
+  if (args.look !== undefined) return await lookAtLeft(ctx, host, drain, args.look);
   if (
     drain === null ||
     !drain.on ||
@@ -83,45 +81,47 @@ export async function drainQueue(ctx: HostCtx, host: Host, args: DrainArgs) {
   }
   if (mayOpen(gate) && free.length * 4 >= gate.maxParallelism) {
     await openGate(ctx, gate);
-    await stopLooking(ctx, drain);
     return await again(0, 0);
   }
   if (quiet + 1 < QUIET_ROUNDS && gate.maxParallelism > 1) return await again(PAUSE_MS, quiet + 1);
   if (await anyWaits(ctx)) return await again(0, 0);
   await openGate(ctx, gate);
-  await stopLooking(ctx, drain);
   await endDrain(ctx, host, drain);
 }
 
+type Look = NonNullable<DrainArgs["look"]>;
 type Free = readonly Pick<Slot, "_id" | "number" | "fair">[];
 
 /** An owner with room takes the oldest work in this time: it asks every 50 ms. */
 const STILL_WAITS_MS = 250;
 
 /**
- * Sees to works that are left to executors: if the oldest waits on and on, these have died, or
- * cannot report, and a drain begins that leaves them nothing.
+ * Sees to works that are left to an owner: if the oldest waits on and on, it has died, or cannot
+ * report, and a drain begins that leaves nothing to owners.
  */
-async function lookAtLeft(ctx: HostCtx, host: Host, drain: Drain | null, look: DrainArgs) {
-  if (drain === null || drain.look?.at !== look.looksAt) return;
+async function lookAtLeft(ctx: HostCtx, host: Host, drain: Drain | null, look: Look) {
+  const { range, sawOldest } = look;
+  const owner = await ownerOf(ctx, range);
   const gate = await readGate(ctx);
-  if (gate === null) return;
-  const asks = await someoneAsks(ctx);
-  const lookIn = async (ms: number, sawOldest?: typeof look.sawOldest) =>
-    await lookLater(ctx, host, drain, ms, sawOldest);
+  if (gate === null || owner?.look?.at !== look.at || !owner.asks) return;
+  const asks = isAsking(owner);
+  const lookIn = async (ms: number, oldest?: typeof sawOldest) => {
+    const next = await scheduleLook(ctx, host, { range, sawOldest: oldest }, ms);
+    await ctx.db.patch("executors", owner._id, { look: next });
+  };
   const isPaused = gate.maxParallelism === 0;
   // What is full needs no look. One that reads the queue would conflict with those that end.
-  if (isPaused || (!gate.open && (await seeFreeSlots(ctx, host, gate)).length === 0))
+  if (isPaused || (!gate.open && (await seeFreeSlots(ctx, host, gate, 1)).length === 0))
     return asks ? await lookIn(LOOKS_EVERY_MS) : undefined;
   const oldest: Doc<"waiting"> | null = await ctx.db.query("waiting").first();
   if (oldest === null && !asks && gate.open) return;
   const waitsFor = oldest === null ? 0 : Math.max(0, Date.now() - oldest._creationTime);
   if (asks && waitsFor < LOOKS_EVERY_MS) return await lookIn(LOOKS_EVERY_MS - waitsFor);
-  if (drain.on) return await lookIn(LOOKS_EVERY_MS);
+  if (drain?.on === true) return await lookIn(LOOKS_EVERY_MS);
   const rings = async () => await ringDrain(ctx, host, drain, 0, { leavesNone: true });
   if (!asks || oldest === null) return await rings();
-  if (look.sawOldest === undefined) return await lookIn(STILL_WAITS_MS, oldest._id);
-  if (look.sawOldest === oldest._id) await rings();
+  if (sawOldest === undefined) return await lookIn(STILL_WAITS_MS, oldest._id);
+  if (sawOldest === oldest._id) await rings();
   await lookIn(LOOKS_EVERY_MS);
 }
 

@@ -1,6 +1,7 @@
 import { type ObjectType, v } from "convex/values";
 import type { Drain, Host, MutationCtx } from "./context.js";
 import { cancelPending } from "./jobs.js";
+import { vLook } from "./owners.js";
 import { reviveWatch } from "./watch.js";
 
 /* Enqueues read no slot while the gate is closed: one drain at a time gives them the free ones. */
@@ -13,12 +14,10 @@ export const drainArgs = {
   quiet: v.optional(v.number()),
   /** When it was to begin. Default: now. */
   at: v.optional(v.number()),
-  /** It is a look at what is left to executors, in place of a round: see {@link lookLater}. */
-  looksAt: v.optional(v.number()),
-  /** The work that had waited longest at the look before. */
-  sawOldest: v.optional(v.id("waiting")),
   /** It leaves no slot to an owner. */
   leavesNone: v.optional(v.boolean()),
+  /** It is a look at what is left to an owner, in place of a round: {@link vLook}. */
+  look: v.optional(vLook),
 };
 export type DrainArgs = ObjectType<typeof drainArgs>;
 
@@ -82,39 +81,4 @@ export async function stopDrain(ctx: MutationCtx, host: Host, drain: Drain): Pro
 export async function endDrain(ctx: MutationCtx, host: Host, drain: Drain): Promise<void> {
   await reviveWatch(ctx, host);
   await ctx.db.patch("drain", drain._id, { on: false, job: undefined });
-}
-
-/**
- * So often somebody looks at works that are left to executors: if such a one has died, or cannot
- * report, nobody else may come for them. Each look is a call, as long as one of them asks: one that
- * has died seems to for 15 s.
- */
-export const LOOKS_EVERY_MS = 3_000;
-
-/**
- * Has somebody look at works that are left to executors. It is a drain's function that looks.
- * @param sawOldest see {@link drainArgs}.
- */
-export async function lookLater(
-  ctx: MutationCtx,
-  { functions }: Host,
-  drain: Drain | null,
-  ms: number,
-  sawOldest?: DrainArgs["sawOldest"],
-): Promise<void> {
-  const at = Math.ceil(Date.now() + ms);
-  const { generation, on } = drain ?? { generation: 0, on: false };
-  const args = { generation, looksAt: at, sawOldest };
-  const look = { at, job: await ctx.scheduler.runAt(at, functions.drainQueue, args) };
-  if (drain === null) await ctx.db.insert("drain", { on, generation, look });
-  else await ctx.db.patch("drain", drain._id, { look });
-}
-
-/** Does it, unless such a look is to come already. */
-export async function keepLooking(ctx: MutationCtx, host: Host): Promise<void> {
-  const now = Date.now();
-  const drain = await readDrain(ctx);
-  const at = drain?.look?.at ?? 0;
-  // The clock may have gone back.
-  if (at <= now || at > now + LOOKS_EVERY_MS) await lookLater(ctx, host, drain, LOOKS_EVERY_MS);
 }

@@ -10,7 +10,7 @@ import type {
   Slot,
   SlotId,
 } from "./context.js";
-import { PAUSE_MS, readDrain, ringUnlessOn } from "./drain.js";
+import { PAUSE_MS, ringUnlessOn } from "./drain.js";
 import { isFair } from "./fair.js";
 import { follow, holdAll, place, take } from "./fill-slots.js";
 import { knownGate, readGate } from "./gate.js";
@@ -27,7 +27,6 @@ import {
   rangesOf,
   spanOf,
   sparesExecutors,
-  stopLooking,
   WIDTH,
 } from "./owners.js";
 import { lanesOf } from "./queue.js";
@@ -40,8 +39,8 @@ import { givenBackBy, type Kept, type Report, type Reported } from "./told.js";
  * several works side by side, report together what has ended, and get the next works with the
  * answer. The slots are divided into ranges. Each range has one executor that takes works, its
  * owner: others would read the same rows. While it asks, others leave free slots of its range to
- * it, and looks come that see whether it takes works still. It stops asking once
- * it holds all of them, or has asked in vain for a while.
+ * it, and looks come that see whether it takes works still. It stops asking once it holds all of
+ * them, or has asked in vain for a while.
  */
 
 /** An owner with room asks until it has found nothing so many times in a row. */
@@ -80,10 +79,8 @@ export async function reportTogether(
   const kept = all.filter(({ slot }) => left.has(slot));
   if (refills) return await refill(ctx, host, gate, owner, now, { kept, given, seats });
   await seats.end();
-  if (isOwner && (isOfRange || !gate.open)) {
+  if (isOwner && (isOfRange || !gate.open))
     await own(ctx, host, owner, range, { job: undefined, asks: false });
-    if (gate.open) await stopLooking(ctx, await readDrain(ctx));
-  }
   const ahead = { seats: seats.held, givesBack: true };
   if (gate.open && me !== null && (kept.length > 0 || !isOfRange)) {
     const ofLimits = isOfRange ? await ownerOf(ctx, OF_LIMITS) : owner;

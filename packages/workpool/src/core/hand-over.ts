@@ -4,7 +4,7 @@ import { isDrainLate, PAUSE_MS, readDrain, ringDrain, ringUnlessOn, stopDrain } 
 import { LATE_BEGIN_MS, mayOpen, openGate, wasJustOpen } from "./gate.js";
 import { giveBackUnused } from "./limits/lines.js";
 import { anyWaits, LARGE_POOL, leaveQueueAmong, leaveQueueFirst, seeQueueFor } from "./queue.js";
-import { isLeftToOwner, isOwned, stopLooking } from "./owners.js";
+import { isLeftToOwner, isOwned } from "./owners.js";
 import { messageOf } from "./result.js";
 import { hasRoom, MOST_TRIED, ROOM_TO_COMPLETE } from "./room.js";
 import { setAside } from "./set-aside.js";
@@ -57,7 +57,6 @@ export async function handOver(
   await freeSlot(ctx, slot._id);
   if (taken === "none waits") {
     await reviveWatch(ctx, host);
-    await stopLooking(ctx, await readDrain(ctx));
     return await openGate(ctx, gate);
   }
   await ringUnlessOn(ctx, host, 0);
@@ -128,7 +127,6 @@ export async function openAtEnd(
   const drain = await readDrain(ctx);
   if (drain?.on === true) await stopDrain(ctx, host, drain);
   else await reviveWatch(ctx, host);
-  await stopLooking(ctx, drain);
   await openGate(ctx, gate);
   return true;
 }

@@ -1,5 +1,5 @@
+import { type Infer, v } from "convex/values";
 import type {
-  Drain,
   Executor,
   Gate,
   Host,
@@ -10,7 +10,6 @@ import type {
   QueryCtx,
   Slot,
 } from "./context.js";
-import { keepLooking } from "./drain.js";
 import { lacksPlaces } from "./gate.js";
 import { cancelPending } from "./jobs.js";
 import { GRACE_MS } from "./watch.js";
@@ -87,30 +86,52 @@ export function isAsking(owner: Executor | null): boolean {
   return owner?.asks === true && Date.now() < owner.until + GRACE_MS;
 }
 
-/** Says whether works may be left to anybody. */
-export async function someoneAsks(ctx: QueryCtx): Promise<boolean> {
-  return (await ctx.db.query("executors").collect()).some(isAsking);
-}
+/** Which owner a look is for. Only that counts which its document names. */
+export const vLook = v.object({
+  range: v.number(),
+  at: v.number(),
+  /** The work that had waited longest at the look before. */
+  sawOldest: v.optional(v.id("waiting")),
+});
 
-/** With the gate open, nobody needs to look at what is left to executors, unless one asks still. */
-export async function stopLooking(ctx: HostCtx, drain: Drain | null): Promise<void> {
-  if (drain?.look === undefined || (await someoneAsks(ctx))) return;
-  await cancelPending(ctx, drain.look.job);
-  await ctx.db.patch("drain", drain._id, { look: undefined });
-}
+/**
+ * So often somebody looks at what is left to an owner that asks: if it has died, or cannot report,
+ * nobody else may come for that. One that has died seems to ask for {@link LEFT_MS}.
+ */
+export const LOOKS_EVERY_MS = 3_000;
 
-/** Writes who owns a range. @param job nobody, if it is undefined. */
-export async function own(
+/** Schedules a look. @returns what the owner's document is to say of it. */
+export async function scheduleLook(
   ctx: MutationCtx,
+  { functions }: Host,
+  { range, sawOldest }: Omit<Infer<typeof vLook>, "at">,
+  ms: number,
+) {
+  const at = Math.ceil(Date.now() + ms);
+  const args = { generation: 0, look: { range, at, sawOldest } };
+  return { at, job: await ctx.scheduler.runAt(at, functions.drainQueue, args) };
+}
+
+/** Writes who owns a range, and has it looked after while it asks. @param job undefined: nobody. */
+export async function own(
+  ctx: HostCtx,
   host: Host,
   owner: Executor | null,
   range: number,
   { job, asks }: { job: JobId | undefined; asks: boolean },
 ): Promise<void> {
-  const fields = { range, job, asks, until: Date.now() + TAKES_MS, asksBack: undefined };
+  const now = Date.now();
+  let look = owner?.look;
+  // The clock may have gone back.
+  const isToCome = look !== undefined && look.at > now && look.at <= now + LOOKS_EVERY_MS;
+  if (asks && !isToCome) look = await scheduleLook(ctx, host, { range }, LOOKS_EVERY_MS);
+  if (job === undefined && look !== undefined) {
+    await cancelPending(ctx, look.job);
+    look = undefined;
+  }
+  const fields = { range, job, asks, until: now + TAKES_MS, asksBack: undefined, look };
   if (owner === null) await ctx.db.insert("executors", fields);
   else await ctx.db.patch("executors", owner._id, fields);
-  if (asks) await keepLooking(ctx, host);
 }
 
 /** Says whether an owner asks for a slot. */

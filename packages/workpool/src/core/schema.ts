@@ -78,8 +78,6 @@ export const poolTables = {
     job: v.optional(v.id("_scheduled_functions")),
     /** When a round was last due, by the second. */
     at: v.optional(v.number()),
-    /** Somebody is to look at what is left to executors: only a look with this time counts. */
-    look: v.optional(v.object({ at: v.number(), job: v.id("_scheduled_functions") })),
   }),
 
   /**
@@ -160,6 +158,8 @@ export const poolTables = {
     until: v.number(),
     /** A work was canceled that it may not have begun: see ahead.ts. */
     asksBack: v.optional(v.boolean()),
+    /** While it asks, somebody looks whether it takes what is left to it. */
+    look: v.optional(v.object({ at: v.number(), job: v.id("_scheduled_functions") })),
   }).index("by_range", ["range"]),
 
   /** The queue: works that are due and have no slot. Small rows, as completions read many. */

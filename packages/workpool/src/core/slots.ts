@@ -76,14 +76,18 @@ export async function freeSlots(
   return [...above, ...below];
 }
 
-/** All free slots, from a stale snapshot: that creates no dependency, and proves nothing. */
+/**
+ * Free slots, from a stale snapshot: that creates no dependency, and proves nothing.
+ * @param count so many at most. Default: all.
+ */
 export async function seeFreeSlots(
   ctx: MutationCtx,
   host: Host,
   { maxParallelism }: Gate,
+  count = maxParallelism,
 ): Promise<Free> {
-  const all = { from: 0, count: maxParallelism, upTo: maxParallelism };
-  const seen = await ctx.runQuery(host.functions.freeSlots, all, { useStaleSnapshot: true });
+  const some = { from: 0, count, upTo: maxParallelism };
+  const seen = await ctx.runQuery(host.functions.freeSlots, some, { useStaleSnapshot: true });
   return seen?.free ?? [];
 }
 

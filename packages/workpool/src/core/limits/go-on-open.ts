@@ -1,8 +1,8 @@
 import type { Executor, Host, HostCtx, JobId, MutationCtx, Slot } from "../context.js";
-import { PAUSE_MS, readDrain, ringUnlessOn } from "../drain.js";
+import { PAUSE_MS, ringUnlessOn } from "../drain.js";
 import { holdAll, place, take } from "../fill-slots.js";
 import { knownGate } from "../gate.js";
-import { isAsking, OF_LIMITS, own, stopLooking, WIDTH } from "../owners.js";
+import { isAsking, OF_LIMITS, own, WIDTH } from "../owners.js";
 import { anyWaits } from "../queue.js";
 import { freeSlot } from "../slots.js";
 import { isShort, startOwner, startWoken } from "../starts.js";
@@ -45,7 +45,6 @@ export async function goOnOpen(
   if (goesOn) await startOwner(ctx, host, OF_LIMITS, isPrompt, taken);
   else if (owner !== null && (asks !== owner.asks || holds === 0))
     await own(ctx, host, owner, OF_LIMITS, { job: holds === 0 ? undefined : me, asks });
-  if (owner !== null && holds === 0) await stopLooking(ctx, await readDrain(ctx));
   const areMore = (rows?.rows.length ?? 0) > others.length;
   // Works may have been left to one whose document this has overwritten, too.
   const wasLeftTo = wasAsking || (goesOn && ofLimits?.asks === true);
