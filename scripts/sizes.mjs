@@ -38,9 +38,9 @@ const modulesOf = (name) =>
 const entries = [
   ["@stepwise/workflow", [dist("workflow", "index.js")], 60],
   ["@stepwise/workflow/runtime", [dist("workflow", "runtime/index.js")], 89],
-  ["@stepwise/workflow, the component", modulesOf("workflow"), 270],
+  ["@stepwise/workflow, the component", modulesOf("workflow"), 272],
   ["@stepwise/workpool", [dist("workpool", "client/index.js")], 19],
-  ["@stepwise/workpool, the component", modulesOf("workpool"), 148],
+  ["@stepwise/workpool, the component", modulesOf("workpool"), 150],
 ];
 
 for (const [title, files, limit] of entries) {

@@ -61,8 +61,9 @@ export async function seeForOwner(
 /** Up to `count` works: of the lanes of a range from one on, then old ones of all. */
 async function seeWorks(
   ctx: HostQueryCtx,
-  { lo, hi, first, end, lane, shares, spares, count, kept, fairly }: ObjectType<typeof seeArgs>,
+  args: ObjectType<typeof seeArgs>,
 ): Promise<Omit<Infer<typeof vSeenByOwner>, "free">> {
+  const { lo, hi, first, end, lane, shares, spares, count, kept, fairly } = args;
   if (fairly !== undefined) {
     const [free] = kept > 0 ? [] : await freeSlotsIn(ctx, lo, hi, 1);
     const after = kept > 0 ? fairly.after : free?.fair;
@@ -95,7 +96,7 @@ async function seeWorks(
       .order("desc");
     const others = (await old.take(count)).filter(({ _id }) => !seen.has(_id));
     rows.push(...others.slice(0, count - rows.length));
-  } else rows.unshift(...(await starved(ctx, { lo, first, end, count }, rows)));
+  } else rows.unshift(...(await starved(ctx, args, rows)));
   const wanted = rows.slice(0, count);
   const ids = wanted.map(({ _id }) => _id);
   return { rows: ids, anyIsAlone: wanted.some(isAlone), lane: next < end ? next : first };
@@ -111,7 +112,7 @@ const STARVED_MS = 1_000;
  */
 async function starved(
   ctx: HostQueryCtx,
-  { lo, first, end, count }: Pick<ObjectType<typeof seeArgs>, "lo" | "first" | "end" | "count">,
+  { lo, first, end, count }: ObjectType<typeof seeArgs>,
   own: readonly Doc<"waiting">[],
 ): Promise<Doc<"waiting">[]> {
   const since = Math.min(...own.map(({ _creationTime }) => _creationTime)) - STARVED_MS;
