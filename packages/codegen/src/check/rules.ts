@@ -109,8 +109,10 @@ export const object =
     const names = Object.keys(fields);
     const wrong = [...value.fields].flatMap(([field, each]) => {
       const of = `${name}.${field}`;
+      const rule = ruleOf(fields, field);
+      if (rule !== undefined) return rule(of, each);
       const unknown = meant(field, names, `its fields are ${listed(names, "and")}`);
-      return ruleOf(fields, field)?.(of, each) ?? [{ name: of, given: each, hint: unknown }];
+      return [{ name: of, given: each, hint: unknown }];
     });
     return lacks ? [{ name, given, hint }, ...wrong] : wrong;
   };
