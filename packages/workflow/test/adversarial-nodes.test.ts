@@ -24,8 +24,7 @@ beforeEach(() => {
   });
 });
 
-// Pools of up to 200: on the smallest class works would share actions, of which carriers.test.ts is.
-const use = useTestApp({ deploymentClass: "s256" });
+const use = useTestApp();
 const MINUTE = 60_000;
 const HOUR = 60 * MINUTE;
 

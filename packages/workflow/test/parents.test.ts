@@ -3,8 +3,7 @@ import type { StepError } from "../src/index.js";
 import { components, internal } from "./convex/_generated/api.js";
 import { TestApp, useTestApp } from "./harness.js";
 
-// Pools of up to 200: on the smallest class works would share actions, of which carriers.test.ts is.
-const use = useTestApp({ deploymentClass: "s256" });
+const use = useTestApp();
 const leaves = (...ms: number[]) => ({ leaves: ms.map((time, n) => ({ n, ms: time })) });
 
 describe("children", () => {

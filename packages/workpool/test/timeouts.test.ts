@@ -27,26 +27,39 @@ describe("a work with a timeout", () => {
     expect((await app.events("end")).map((event) => event.label)).toEqual(["b"]);
   });
 
-  test("that a carrier runs beside one with a shorter timeout has all of its own time to report", async () => {
-    const app = new HostApp();
-    await app.setMaxParallelism(5);
-    for (const [label, timeoutMs] of [
-      ["short", 20 * SECOND],
-      ["long", 40 * SECOND],
-    ] as const)
-      await app.enqueue({ label, ms: -1, timeoutMs });
-    await app.drive(100);
-    await app.t.run(async (ctx) => {
-      const held = (await ctx.db.query("slots").collect()).filter(({ work }) => work !== undefined);
-      const by = { job: held[0]!.job!, beganAt: Date.now() };
-      for (const { _id } of held) await ctx.db.patch("slots", _id, by);
-    });
-    // They are overdue after 25 s and 45 s.
-    await app.drive(73 * SECOND);
-    expect(await losses(app)).toEqual(["short/0"]);
-    await app.drive(4 * SECOND);
-    expect(await losses(app)).toEqual(["short/0", "long/0"]);
-  });
+  test.each([
+    ["after", false],
+    ["before", true],
+  ])(
+    "that an executor runs in a slot %s one with a shorter timeout has all of its own time to report",
+    async (_, isAfter) => {
+      const app = new HostApp();
+      await app.setMaxParallelism(5);
+      for (const [label, timeoutMs] of [
+        ["short", 20 * SECOND],
+        ["long", 40 * SECOND],
+      ] as const)
+        await app.enqueue({ label, ms: -1, timeoutMs });
+      await app.drive(100);
+      await app.t.run(async (ctx) => {
+        const held = (await ctx.db.query("slots").collect()).filter(
+          ({ work }) => work !== undefined,
+        );
+        const [one, other] = held.map(({ number }) => number);
+        const by = { job: held[0]!.job!, beganAt: Date.now() };
+        for (const { _id, work } of held)
+          await ctx.db.patch("slots", _id, {
+            ...by,
+            number: (work === "short/0") === isAfter ? other : one,
+          });
+      });
+      // They are overdue after 25 s and 45 s.
+      await app.drive(73 * SECOND);
+      expect(await losses(app)).toEqual(["short/0"]);
+      await app.drive(4 * SECOND);
+      expect(await losses(app)).toEqual(["short/0", "long/0"]);
+    },
+  );
 
   test("that comes in while the next sweep is far away brings it forward", async () => {
     const app = new HostApp();

@@ -24,9 +24,6 @@ export const {
   endWaits,
   releaseRate,
   wakeLines,
-  carry,
-  take,
-  toTake,
 } = poolFunctions(pool, { inspect: findLate });
 
 /** What the pool's watchdog also checks. @returns when to check again; null if there is nothing. */

@@ -237,9 +237,9 @@ export async function inspectSlots(
     );
     const at = hasBegun ? (slot.beganAt ?? seen[0]?.at ?? now) : now;
     let deadline = at + (timeoutMs ?? 0) + GRACE_MS;
-    // A carrier may run works with other timeouts that began with it.
-    const wasLate = seen.find(({ lateAt = 0 }) => lateAt >= deadline)?.lateAt;
-    const lateAt = hasBegun && now >= deadline ? (wasLate ?? now) : undefined;
+    // An executor may run works with other timeouts that began with it, and were late after others.
+    const late = seen.flatMap(({ lateAt = 0 }) => (lateAt >= deadline ? [lateAt] : []));
+    const lateAt = hasBegun && now >= deadline ? Math.min(now, ...late) : undefined;
     if (lateAt !== undefined) deadline = lateAt + STALE_MS;
     const overdue = lateAt !== undefined && now >= deadline;
     if ((await lossOf(ctx, job, slot, overdue)) !== null) {

@@ -36,9 +36,6 @@ export const {
   endWaits,
   releaseRate,
   wakeLines,
-  carry,
-  take,
-  toTake,
 } = poolFunctions(host);
 
 const chainArgs = {

@@ -57,9 +57,6 @@ export const {
   endWaits,
   releaseRate,
   wakeLines,
-  carry,
-  take,
-  toTake,
 } = poolFunctions(host);
 
 const jobArgs = {

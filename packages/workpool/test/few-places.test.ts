@@ -7,10 +7,7 @@ import { components, internal } from "./convex/_generated/api.js";
 import { internalMutation } from "./convex/_generated/server.js";
 import schema from "./convex/schema.js";
 
-/*
- * Works in carriers: on the smallest class, where a pool has more slots than the scheduler has
- * places.
- */
+/* On the smallest class a pool has more slots than the scheduler has places. */
 
 const retry = { maxAttempts: 3, initialBackoffMs: 100, base: 2 };
 const onComplete = internal.callbacks.ended;
@@ -66,7 +63,7 @@ interface Event {
 }
 
 /** A deployment whose scheduler has so few places. */
-async function deployed(places = 2, of = S16) {
+async function deployed(places: number, of = S16) {
   const parts = [
     { path: "", schema, modules },
     { path: "workpool", schema: poolSchema, modules: poolModules },
@@ -85,107 +82,39 @@ async function deployed(places = 2, of = S16) {
 }
 
 describe("where the scheduler has fewer places than the pool has slots", () => {
-  test("two places run twelve works at once, each once", async () => {
-    const { deployment, events } = await deployed();
-    deployment.at(0, () => deployment.mutation("calls:sleep", { count: 12, ms: 10_000 }));
+  test("eight places run twenty works at once, each once", async () => {
+    const { deployment, events } = await deployed(8);
+    deployment.at(0, () => deployment.mutation("calls:sleep", { count: 20, ms: 10_000 }));
     await deployment.advance(6_000);
-    expect(events("start")).toHaveLength(12);
+    expect(events("start")).toHaveLength(20);
     await deployment.drive();
-    expect(events("start")).toHaveLength(12);
-    expect(events("ended").map(({ label }) => label)).toEqual(Array(12).fill("success"));
+    expect(events("start")).toHaveLength(20);
+    expect(events("ended").map(({ label }) => label)).toEqual(Array(20).fill("success"));
   });
 
-  test("a carrier that runs long takes a work that comes 20 s later", async () => {
-    const { deployment, events } = await deployed(1);
-    deployment.at(0, () => deployment.mutation("calls:sleep", { count: 1, ms: 60_000 }));
-    deployment.at(20_000, () => deployment.mutation("calls:sleep", { count: 1, ms: 1_000 }));
-    await deployment.advance(45_000);
-    expect(events("ended")).toHaveLength(1);
-  });
-
-  test("a lone short work costs one execution more, and asks for no others", async () => {
+  test("a lone work has a function of its own", async () => {
     const { deployment, events, started } = await deployed(8);
     deployment.at(0, () => deployment.mutation("calls:sleep", { count: 1, ms: 500 }));
-    const calls: string[] = [];
-    deployment.onHappening((event) => {
-      if (event.what === "committed") calls.push(event.path.name);
-    });
     await deployment.drive();
     expect(events("ended")).toHaveLength(1);
-    expect(started.get("watchdog:carry")).toBe(1);
-    expect(calls).not.toContain("watchdog:take");
+    expect(started.get("worker:runAction")).toBe(1);
+    expect(started.get("executor:execute")).toBeUndefined();
   });
 
-  test("a carrier that dies loses nothing: each of its works is found, and tried again", async () => {
-    const { deployment, events } = await deployed();
-    deployment.at(0, () => deployment.mutation("calls:sleep", { count: 12, ms: 10_000 }));
-    await deployment.advance(6_000);
-    expect(events("start")).toHaveLength(12);
-    deployment.crash();
-    await deployment.drive();
-    expect(events("start")).toHaveLength(24);
-    expect(events("ended").map(({ label }) => label)).toEqual(Array(12).fill("success"));
-  });
-
-  test("a cancel of one carried work leaves the others alone", async () => {
-    const { deployment, events } = await deployed();
-    let ids: WorkId[] = [];
-    deployment.at(0, async () => {
-      ids = (await deployment.mutation("calls:sleep", { count: 12, ms: 10_000 })) as WorkId[];
-    });
-    await deployment.advance(6_000);
-    for (const id of ids.slice(0, 4))
-      deployment.at(0, () => deployment.mutation("calls:cancel", { id }));
-    await deployment.drive();
-    expect(events("start")).toHaveLength(12);
-    expect(events("end")).toHaveLength(12);
-    const jobs = deployment.rows<{ name: string; state: { kind: string } }>(
-      "workpool",
-      "_scheduled_functions",
-    );
-    const carriers = jobs.filter(({ name }) => name === "watchdog:carry");
-    // Those that had not begun; none that ran works.
-    expect(carriers.filter(({ state }) => state.kind === "success")).toHaveLength(2);
-    expect(carriers.filter(({ state }) => state.kind === "failed")).toHaveLength(0);
-  });
-
-  test("the timeout of a carried work counts from its own begin", async () => {
-    const { deployment, events } = await deployed(3);
-    const begin = deployment.clock.now();
-    const sleep = (count: number, ms: number) =>
-      deployment.at(0, () => deployment.mutation("calls:sleep", { count, ms }));
-    sleep(1, 60_000);
-    // They leave a place to the watchdog.
-    sleep(2, 6_000);
-    // A carrier takes them after 4 s: the first ends in time, the second has not reported after 25
-    // s, nor 30 s later.
-    for (const ms of [15_000, 300_000])
-      deployment.at(2_500, () =>
-        deployment.mutation("calls:settling", { how: "slow", ms, timeoutMs: 20_000 }),
+  test("works that settle themselves wait for places, and each runs once", async () => {
+    const { deployment, events } = await deployed(8);
+    for (let i = 0; i < 20; i++)
+      deployment.at(i, () =>
+        deployment.mutation("calls:settling", {
+          how: "success",
+          ms: 10_000,
+          timeoutMs: 12_000,
+          maxParallelism: 20,
+        }),
       );
-    await deployment.advance(100_000);
-    const ends = events("ended").map(({ label, at }) => [label, Math.round((at - begin) / 1_000)]);
-    expect(ends).toEqual([
-      ["success", 6],
-      ["success", 6],
-      ["success", 18],
-      ["failed", expect.closeTo(60, -1)],
-      ["success", 60],
-    ]);
-  });
-
-  test("a carried work that throws is told of at once, while others of its carrier go on", async () => {
-    const { deployment, events } = await deployed(1);
-    const begin = deployment.clock.now();
-    deployment.at(0, () => deployment.mutation("calls:sleep", { count: 2, ms: 60_000 }));
-    deployment.at(500, () => deployment.mutation("calls:settling", { how: "throws", ms: 1_000 }));
-    await deployment.advance(4_000);
-    const [ended] = events("ended");
-    expect(ended?.data.result.error).toMatch(/failed: .*it threw before it settled/);
-    expect(ended!.at - begin).toBeLessThan(4_000);
     await deployment.drive();
-    expect(events("ended")).toHaveLength(3);
-    expect(events("start")).toHaveLength(2);
+    expect(events("settled").map(({ data }) => data)).toEqual(Array(20).fill(1));
+    expect(events("ended").map(({ label }) => label)).toEqual(Array(20).fill("success"));
   });
 });
 
@@ -202,11 +131,10 @@ test("the default parallelism leaves places: with ten actions of nine minutes, w
 });
 
 describe("an action that begins late is not taken for lost: on 8 places, each runs once", () => {
-  // On the smallest class carriers take works over; elsewhere each waits for a place of its own.
   const scenes = [
-    ["ten at once, in carriers", S16, 10],
+    ["ten at once, on the smallest class", S16, 10],
     ["ten at once", S256, 10],
-    ["thirty, of which twenty are handed a slot, in carriers", S16, 30],
+    ["thirty, of which twenty are handed a slot, on the smallest class", S16, 30],
     ["thirty, of which twenty are handed a slot", S256, 30],
   ] as const;
   test.each(scenes)("%s", async (_, of, count) => {
