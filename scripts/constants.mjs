@@ -20,7 +20,7 @@ const none = (file, test) => ({ by: "* 0", file, test });
 const TABLE = {
   "workpool/src/core": {
     "bursts.ts": {
-      MOMENT_MS: smaller("carriers", "the timeout of a carried work counts from its own begin"),
+      MOMENT_MS: smaller("bursts", "is started by a drain, at once"),
       STARTS_PER_JOIN: larger("numbers-slots", "one enqueue in 256 joins the queue"),
     },
     "drain-queue.ts": {
@@ -29,7 +29,7 @@ const TABLE = {
     },
     "drain.ts": {
       PAUSE_MS: larger("gate", "and opens when nothing waits any more"),
-      LATE_MS: larger("carriers", "two places run twelve works at once"),
+      LATE_MS: larger("executors", "if a drain has not come for a second"),
     },
     "execution.ts": {
       AHEAD_EACH: smaller("ahead", "are used for seven eighths of the time"),
@@ -52,7 +52,7 @@ const TABLE = {
       FEWEST_PLACES: larger("gate", "is 6 on the smallest class"),
       LEFT_TO_THE_APP: larger("gate", "is 6 on the smallest class"),
       MOST_BY_DEFAULT: larger("gate", "until something sets it"),
-      LATE_BEGIN_MS: smaller("carriers", "a lone short work costs one execution more"),
+      LATE_BEGIN_MS: smaller("mutation-bursts", "a lone one costs one call"),
       REOPENED_AFTER_MS: smaller(
         "mutation-bursts",
         "none is refused, and each loses twice at most",

@@ -1,4 +1,4 @@
-import { S16, S256 } from "@stepwise/testing";
+import { type Faults, S16, S256 } from "@stepwise/testing";
 import { describe, expect, test } from "vitest";
 import { isSeat } from "../src/core/ahead.js";
 import { deployed, once } from "./deployed.js";
@@ -230,6 +230,16 @@ describe("when works wait", () => {
 });
 
 describe("loss", () => {
+  test("an end hands its slot on if a drain has not come for a second", async () => {
+    // What is lost is found by a sweep half a minute later.
+    const faults: Faults = { timesOut: ({ name }) => name === "watchdog:drainQueue" };
+    const { deployment, enqueue, events } = await deployed(2, S256, faults);
+    deployment.at(0, () => enqueue(0, 2, 1_500));
+    deployment.at(200, () => enqueue(2, 2, 1_500));
+    await deployment.advance(5_000);
+    expect(events("ended")).toHaveLength(4);
+  });
+
   test.each(["dies at start", "dies before report", "dies after report"] as const)(
     "[S156] an executor that %s: its works are tried again, and the others do not wait for ever",
     async (fault) => {
