@@ -96,7 +96,7 @@ async function seeWorks(
       .order("desc");
     const others = (await old.take(count)).filter(({ _id }) => !seen.has(_id));
     rows.push(...others.slice(0, count - rows.length));
-  } else rows.unshift(...(await starved(ctx, args, rows)));
+  } else if (count > 0) rows.unshift(...(await starved(ctx, args, rows)));
   const wanted = rows.slice(0, count);
   const ids = wanted.map(({ _id }) => _id);
   return { rows: ids, anyIsAlone: wanted.some(isAlone), lane: next < end ? next : first };
@@ -123,6 +123,7 @@ async function starved(
   if (oldest === null || !isStarved(oldest)) return [];
   const ranges = await ownedRanges(ctx);
   const rank = ranges.indexOf(rangeOf({ number: lo }));
+  const isMine = ({ lane = 0 }: Doc<"waiting">) => lane % ranges.length === rank;
   const some = (await waiting.take(count)).filter(isStarved);
-  return some.filter((_, place) => place % ranges.length === rank).slice(0, Math.ceil(count / 2));
+  return some.filter(isMine).slice(0, Math.ceil(count / 2));
 }
