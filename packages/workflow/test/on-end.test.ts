@@ -181,6 +181,15 @@ describe("the onEnd of a workflow that is a mutation", () => {
     await use.app.expectNothingLeft();
   });
 
+  test("[S171] runs right after if it needs more than the transaction of the end has left", async () => {
+    const id = await use.app.start("endsFull", {});
+    await use.app.drive();
+    expect(await use.app.status("endsFull", id)).toMatchObject({ state: "completed" });
+    expect(await use.app.status("endsFull", id)).not.toHaveProperty("onEndError");
+    expect(await use.app.log()).toEqual(["last", "end"]);
+    await use.app.expectNothingLeft();
+  });
+
   test("[S170] runs once if every scheduled entry is delivered twice", async () => {
     const app = new TestApp({ twice: true });
     await app.output("leased", {});

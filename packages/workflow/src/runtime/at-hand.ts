@@ -36,6 +36,8 @@ export interface TransactionOptions {
   readonly scope?: Readonly<Record<string, unknown>> | null;
   /** Set if the parent's transaction starts the run, which shares it with others. */
   readonly starting?: Starting | undefined;
+  /** Set if the transaction has ended the run, and this is its `onEnd`. */
+  readonly ending?: boolean | undefined;
   /** What is left to a transaction that goes on. Default: all. */
   readonly budget?: Budget | undefined;
 }

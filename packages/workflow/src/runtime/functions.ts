@@ -67,6 +67,8 @@ export const entryArgs = {
   nested: v.optional(v.boolean()),
   /** The transaction that starts the run, as a child, calls it. */
   starting: v.optional(vStarting),
+  /** The transaction that has ended the run calls its `onEnd`. */
+  ending: v.optional(v.boolean()),
 };
 
 /** The arguments of a mutation or query that is called as a nested transaction. */

@@ -113,6 +113,17 @@ export const endsDeep = defineWorkflow({
   },
 }).event("go", { schema: z.string() });
 
+/** Its last step and its end write 9 MB each: one transaction writes 16 MiB at most. */
+export const endsFull = defineWorkflow({
+  input: z.object({}),
+  onEnd: { mutation: async (ctx) => await fill(ctx, "end") },
+}).step("last", { mutation: async (ctx) => await fill(ctx, "last") });
+
+async function fill(ctx: MutationCtx, text: string): Promise<void> {
+  for (let i = 0; i < 18; i++) await ctx.db.insert("ballast", { bytes: "b".repeat(500_000) });
+  await ctx.db.insert("log", { text });
+}
+
 /** Its step sends the last event of another run, which ends deep in the step's transaction. */
 export const endsOther = defineWorkflow({ input: z.object({ run: z.string() }) }).step("told", {
   mutation: async (ctx, { input }): Promise<string> => {

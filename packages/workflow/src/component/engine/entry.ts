@@ -122,6 +122,8 @@ interface EnterOptions {
   event?: Event;
   scope?: Record<string, unknown> | null;
   slot?: string | undefined;
+  /** The transaction has ended the run, whose `onEnd` this is. */
+  ending?: true;
   /** What to do if both tries fail. Default: the step fails. */
   otherwise?: typeof failStep;
 }
@@ -152,7 +154,7 @@ export async function enterNow(
   ctx: MutationCtx,
   of: Run,
   step: Step,
-  { scope = null, slot, otherwise = failStep, ...given }: EnterOptions,
+  { scope = null, slot, ending, otherwise = failStep, ...given }: EnterOptions,
 ): Promise<void> {
   const token = tokenOf(step);
   await cancelCheck(ctx, step);
@@ -172,7 +174,7 @@ export async function enterNow(
   const call = async (fuse: boolean) =>
     await ctx.runMutation(
       run.entry as FunctionHandle<"mutation">,
-      { token, stage: step.stage, event, scope, fuse, slot, nested: true },
+      { token, stage: step.stage, event, scope, fuse, slot, ending, nested: true },
       { transactionLimits: await leaveRoom(ctx, ROOM_TO_COMPLETE) },
     );
   try {

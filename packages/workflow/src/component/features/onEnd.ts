@@ -26,7 +26,7 @@ export async function beginOnEnd(ctx: MutationCtx, run: Run): Promise<void> {
   const step = await ctx.db.insert("steps", pending);
   const found = await ctx.db.get("steps", step);
   if (found === null) return;
-  if (await hasRoom(ctx, ROOM_TO_RUN)) await enterNow(ctx, run, found, {});
+  if (await hasRoom(ctx, ROOM_TO_RUN)) await enterNow(ctx, run, found, { ending: true });
   else await scheduleEntry(ctx, found, {});
 }
 

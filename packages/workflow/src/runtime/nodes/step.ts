@@ -55,7 +55,8 @@ const executed =
       if (call !== undefined) return await callReferences(run, kind, stage, call);
       return await callGenerated(run, kind, stage);
     };
-    const isAlone = isArrival && run.options.starting === undefined;
+    const { starting, ending } = run.options;
+    const isAlone = isArrival && starting === undefined && ending === undefined;
     const again = isAlone || stub !== undefined ? undefined : () => run.goTo(stage);
     await run.record({ stage, kind, execute, again }, next);
   };
