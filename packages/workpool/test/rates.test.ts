@@ -226,6 +226,31 @@ test("[S222] a releaser that was lost is found though nothing runs", async () =>
   expect(await app.leftovers()).toEqual(NOTHING_LEFT);
 });
 
+/** Found by seed 691001776 of the simulator's profile `pool`: a sweep came each 10 s, for ever. */
+test("[S222] a releaser that was lost is forgotten if nobody waits for it, though others wait", async () => {
+  const { app, pool, many } = rated({
+    api: { rate: { limit: 1, per: "30s" } },
+    exports: { total: 1 },
+  });
+  await app.t.mutation(async (ctx) => await pool.limits.pause(ctx, "exports"));
+  await many(1, { exports: true });
+  await many(1, { api: true });
+  const waiting = await app.t.mutation(
+    async (ctx) => await pool.enqueueAction(ctx, echo, { value: 2 }, { limits: { api: true } }),
+  );
+  await app.drive(SECOND);
+  expect(await app.losePending("watchdog:releaseRate")).toBe(1);
+  await app.t.mutation(async (ctx) => await pool.cancel(ctx, waiting));
+  const sweeps = () => app.counter.calls.filter(({ name }) => name.endsWith(":sweep")).length;
+  await app.drive(120 * SECOND);
+  const before = sweeps();
+  await app.drive(3_600 * SECOND);
+  expect(sweeps()).toBe(before);
+  await app.t.mutation(async (ctx) => await pool.limits.resume(ctx, "exports"));
+  await app.drive();
+  expect(await app.leftovers()).toEqual(NOTHING_LEFT);
+});
+
 /** Found by seed 35 of the simulator's profile `limits`: it looked twice a second, for an hour. */
 test("[S217] while its works wait for slots, the releaser looks ever less often, and in time", async () => {
   const limits = { api: { rate: { limit: 60, per: "1m", burst: 1 } } };

@@ -1,8 +1,12 @@
-import type { Host, HostCtx, HostQueryCtx, QueryCtx, Work } from "../context.js";
+import type { Host, HostCtx, QueryCtx, Work } from "../context.js";
 import { readGate } from "../gate.js";
+import { cancelPending } from "../jobs.js";
 import { PAGE } from "../room.js";
+import { LATE_MS } from "../times.js";
 import { poolTx } from "../transaction.js";
 import { keepSweeping, least } from "../watch.js";
+import { permitOfRate } from "./limits.js";
+import { linesBlockedBy } from "./lines.js";
 
 /*
  * Works may wait while nothing runs: for a rate, for the end of a pause, or until a time of their
@@ -23,8 +27,10 @@ export async function watchWait(
 
 /**
  * Returns when the first of these functions is due, of a pool in which nothing runs and works wait.
+ * A releaser that was lost is due until another comes; if nobody waits for it any more, none does,
+ * and it is forgotten.
  */
-export async function nextForWaiting(ctx: HostQueryCtx): Promise<number | undefined> {
+export async function nextForWaiting(ctx: HostCtx): Promise<number | undefined> {
   const queries: QueryCtx["db"] = ctx.db;
   const known = poolTx(ctx).gate;
   const gate = known === undefined ? await readGate(ctx) : known;
@@ -44,6 +50,12 @@ export async function nextForWaiting(ctx: HostQueryCtx): Promise<number | undefi
     .query("buckets")
     .withIndex("by_full", (q) => q.gt("job", undefined))
     .take(PAGE);
-  for (const { dueAt } of buckets) next = least(next, dueAt);
+  for (const { _id, name, job, dueAt = 0 } of buckets) {
+    const isLate = dueAt < Date.now() - LATE_MS;
+    if (isLate && (await linesBlockedBy(ctx, permitOfRate(name), 1)).length === 0) {
+      await cancelPending(ctx, job!);
+      await ctx.db.patch("buckets", _id, { job: undefined, dueAt: undefined });
+    } else next = least(next, dueAt);
+  }
   return next;
 }
