@@ -152,7 +152,11 @@ export const GUARDS = [
     test: ["packages/workpool/test/read-write-sets.test.ts", "leaves its slot to a drain"],
   },
   { guard: "drain-generation", says: "a drain goes on when another has begun" },
-  { guard: "gate-is-read", says: "an enqueue joins the queue as somebody opens the gate" },
+  {
+    guard: "gate-is-read",
+    says: "an enqueue joins the queue as somebody opens the gate",
+    profile: "pool",
+  },
   { guard: "watch-is-read", says: "the watchdog ends as a work starts from idle" },
   {
     guard: "suspect",
@@ -1982,8 +1986,8 @@ export const MUTANTS = [
     name: "executor-begins-anothers",
     says: "an executor begins a step that has its slot again, with a function of its own",
     file: "workpool/src/core/executors.ts",
-    find: "(job === undefined || held?.job === job)",
-    replace: "true",
+    find: " || (job !== undefined && held.job !== job)) return [];",
+    replace: ") return [];",
     test: ["packages/workflow/test/executors.test.ts", "has its slot again"],
   },
   {

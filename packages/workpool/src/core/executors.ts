@@ -233,8 +233,10 @@ export async function leftToBegin(
   const slots: (Slot | null)[] = await Promise.all(
     works.map(({ slot }) => ctx.db.get("slots", slot)),
   );
-  const isLeft = (held: Slot | null, work: string) =>
+  return works.flatMap(({ slot, work }, at) => {
+    const held = slots[at];
     // guard: left-to-begin
-    held?.work === work && (job === undefined || held?.job === job);
-  return works.flatMap(({ slot, work }, at) => (isLeft(slots[at] ?? null, work) ? [slot] : []));
+    if (held?.work !== work || (job !== undefined && held.job !== job)) return [];
+    return [slot];
+  });
 }
