@@ -135,3 +135,25 @@ test(
     expect(Math.max(...waits)).toBeLessThan(6_000);
   },
 );
+
+test(
+  "[S187] so they do if the range has an owner, as its long works end one by one",
+  { tags: ["large"] },
+  async () => {
+    const { deployment, enqueue, events } = await deployed(28, S16);
+    const t0 = deployment.clock.now();
+    for (let nth = 0; nth < 28; nth++)
+      deployment.at(2 * nth, () => enqueue(10_000 + nth, 1, 3_000 + 1_000 * nth));
+    deployment.at(1_500, () => deployment.mutation("calls:limit", { maxParallelism: 56 }));
+    const came = (burst: number) => 2_000 + 100 * burst;
+    for (let burst = 0; burst < 200; burst++)
+      deployment.at(came(burst), () => enqueue(burst * 14, 14, 200));
+    await deployment.advance(40_000);
+    const waits = events("start")
+      .filter(({ label }) => Number(label) < 10_000)
+      .map(({ label, at }) => at - t0 - came(Math.floor(Number(label) / 14)));
+    expect(waits).toHaveLength(200 * 14);
+    // Where that owner had a share of its own lanes' works, it was 10 s.
+    expect(Math.max(...waits)).toBeLessThan(4_500);
+  },
+);

@@ -2,8 +2,9 @@ import type { QueryInitializer } from "convex/server";
 import { type Infer, type ObjectType, v } from "convex/values";
 import type { Doc, HostQueryCtx, PoolDataModel } from "./context.js";
 import { lookFairly } from "./fair.js";
-import { areOthersOwned, ownedRanges, rangeOf } from "./owners.js";
-import { isAlone, placeAt } from "./queue.js";
+import { readGate } from "./gate.js";
+import { areOthersOwned, lanesOfRange, ownedRanges, rangeOf, rangesOf } from "./owners.js";
+import { isAlone, lanesOf, placeAt } from "./queue.js";
 import { freeSlotsIn } from "./slots.js";
 
 /* What the owner of a range sees of the queue, and of its slots. */
@@ -121,9 +122,18 @@ async function starved(
   const waiting: QueryInitializer<PoolDataModel["waiting"]> = ctx.db.query("waiting");
   const oldest = await waiting.first();
   if (oldest === null || !isStarved(oldest)) return [];
-  const ranges = await ownedRanges(ctx);
-  const rank = ranges.indexOf(rangeOf({ number: lo }));
-  const isMine = ({ lane = 0 }: Doc<"waiting">) => lane % ranges.length === rank;
+  const gate = await readGate(ctx);
+  if (gate === null) return [];
+  const pool = await rangesOf(ctx, gate);
+  const owned = (await ownedRanges(ctx)).map((range) => ({
+    range,
+    lanes: lanesOfRange(pool, range, lanesOf(gate)),
+  }));
+  // Not of those that starve there: by turns of the others, so that they take different works.
+  const isMine = ({ lane = 0 }: Doc<"waiting">) => {
+    const others = owned.filter(({ lanes }) => lane < lanes.first || lane >= lanes.end);
+    return others[lane % others.length]?.range === rangeOf({ number: lo });
+  };
   const some = (await waiting.take(count)).filter(isStarved);
   return some.filter(isMine).slice(0, Math.ceil(count / 2));
 }
