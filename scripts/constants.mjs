@@ -19,6 +19,11 @@ const none = (file, test) => ({ by: "* 0", file, test });
 /** By package and file, how a number is changed, and the test that then fails. */
 const TABLE = {
   "workpool/src/core": {
+    "carrier.ts": {
+      LAST_TAKE_MS: smaller("carriers", "takes a work that comes 20 s later"),
+      MOST_CARRIED: smaller("carriers", "two places run twelve works at once"),
+      FIRST_TAKE_MS: larger("carriers", "two places run twelve works at once"),
+    },
     "bursts.ts": {
       MOMENT_MS: smaller("bursts", "is started by a drain, at once"),
       STARTS_PER_JOIN: larger("numbers-slots", "one enqueue in 256 joins the queue"),

@@ -1048,7 +1048,7 @@ export const MUTANTS = [
   },
   {
     name: "late-with-another",
-    says: "a work of an executor is late since another was that began with it",
+    says: "a work of a carrier is late since another was that began with it",
     file: "workpool/src/core/sweep.ts",
     find: "lateAt >= deadline ?",
     replace: "lateAt > 0 ?",

@@ -228,8 +228,9 @@ export class PoolRates {
       // What the table holds is Convex's to say.
       const job = next as unknown as { name: string; state: { kind: string }; args: [Started] };
       const [{ works, ...own }] = job.args;
-      // An executor leaves out what was canceled.
-      const all = works ?? (job.state.kind === "canceled" ? [own] : []);
+      // An executor leaves out what was canceled, and what carries large arguments does nothing.
+      const isOver = job.state.kind === "canceled" || job.name.endsWith(":carry");
+      const all = works ?? (isOver ? [own] : []);
       const ids = all.map(({ workId, args }) => workId ?? args?.workId ?? args?.token?.step);
       return ids.filter((id) => id !== undefined && !held.has(id)) as string[];
     });

@@ -221,7 +221,9 @@ function deployOf(seed: number, of: Scenario["class"], random: () => number): Sc
   };
 }
 
-/** Few slots, so that works wait; or more than a deployment has places for. */
+/**
+ * Few slots, so that works wait; or more than a deployment has places for, so that carriers run.
+ */
 function slotsOf(share: number): number {
   return share < 0.8 ? 1 + Math.floor(share * 5) : 7 + Math.floor((share - 0.8) * 50);
 }

@@ -324,7 +324,7 @@ export class Watch {
       if (slot?.work !== old._id || slot.job === undefined || slot.reporting === true) continue;
       const jobs = this.deployment.store.table("workflow", "_scheduled_functions").documents;
       const job = jobs.documents.get(slot.job) as unknown as Job | undefined;
-      if (job?.state.kind !== "pending") continue;
+      if (job?.state.kind !== "pending" || job.name.endsWith("pool:carry")) continue;
       // An executor begins, and leaves it out.
       if (slot.shared === true) this.#dropped.add(`${keyOf(old)} ${old.attempt}`);
       else this.problems.add(`${old.stage} of ${old.run} has ended, and is about to begin`);

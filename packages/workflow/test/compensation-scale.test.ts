@@ -2,7 +2,8 @@ import { describe, expect, test } from "vitest";
 import { components, internal } from "./convex/_generated/api.js";
 import { useTestApp } from "./harness.js";
 
-const use = useTestApp();
+// Pools of up to 200: on the smallest class works would share actions, of which carriers.test.ts is.
+const use = useTestApp({ deploymentClass: "s256" });
 const MINUTE = 60_000;
 const HOUR = 60 * MINUTE;
 

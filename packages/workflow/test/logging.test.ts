@@ -13,7 +13,8 @@ import type { MutationCtx } from "../src/component/_generated/server.js";
 import schema from "./convex/schema.js";
 import { dying, type Faults, TestApp, useTestApp } from "./harness.js";
 
-const use = useTestApp();
+// Pools of up to 200: on the smallest class works would share actions, of which carriers.test.ts is.
+const use = useTestApp({ deploymentClass: "s256" });
 
 /** As a user's test has them; see `harness.ts`. */
 const modules = import.meta.glob(["./convex/**/*.{ts,js}", "!./convex/**/*.*.ts"]);

@@ -4,7 +4,8 @@ import { isOf } from "./component.js";
 import { components, internal } from "./convex/_generated/api.js";
 import { TestApp, useTestApp } from "./harness.js";
 
-const use = useTestApp();
+// Pools of up to 200: on the smallest class works would share actions, of which carriers.test.ts is.
+const use = useTestApp({ deploymentClass: "s256" });
 const MINUTE = 60_000;
 const HOUR = 60 * MINUTE;
 

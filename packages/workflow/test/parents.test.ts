@@ -3,7 +3,8 @@ import type { StepError } from "../src/index.js";
 import { components, internal } from "./convex/_generated/api.js";
 import { TestApp, useTestApp } from "./harness.js";
 
-const use = useTestApp();
+// Pools of up to 200: on the smallest class works would share actions, of which carriers.test.ts is.
+const use = useTestApp({ deploymentClass: "s256" });
 const leaves = (...ms: number[]) => ({ leaves: ms.map((time, n) => ({ n, ms: time })) });
 
 describe("children", () => {

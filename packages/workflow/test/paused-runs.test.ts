@@ -4,7 +4,8 @@ import type { Page, TimelineEntry } from "../src/index.js";
 import { components, internal } from "./convex/_generated/api.js";
 import { useTestApp } from "./harness.js";
 
-const use = useTestApp();
+// Pools of up to 200: on the smallest class works would share actions, of which carriers.test.ts is.
+const use = useTestApp({ deploymentClass: "s256" });
 const MINUTE = 60_000;
 const pause = async (runId: string) => await use.app.t.mutation(internal.manager.pause, { runId });
 

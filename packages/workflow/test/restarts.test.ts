@@ -5,7 +5,8 @@ import { isOf } from "./component.js";
 import { components, internal } from "./convex/_generated/api.js";
 import { TestApp, useTestApp } from "./harness.js";
 
-const use = useTestApp();
+// Pools of up to 200: on the smallest class works would share actions, of which carriers.test.ts is.
+const use = useTestApp({ deploymentClass: "s256" });
 const cancel = async (runId: string) => await use.app.t.mutation(internal.runs.cancel, { runId });
 
 async function restart(name: string, runId: string, from?: string): Promise<void> {

@@ -24,6 +24,9 @@ export const {
   endWaits,
   releaseRate,
   wakeLines,
+  carry,
+  take,
+  toTake,
 } = poolFunctions(pool, { inspect: findLate });
 
 /** What the pool's watchdog also checks. @returns when to check again; null if there is nothing. */

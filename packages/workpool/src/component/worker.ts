@@ -43,14 +43,21 @@ export type ActionAttempt = Infer<typeof vAction>;
 export const runAction = internalAction({
   args: vAction,
   returns: v.null(),
-  handler: async (ctx, { fn, largeArgs, args, ...attempt }): Promise<null> => {
-    const since = Date.now();
-    const call = (given: Given) => ctx.runAction(fn as FunctionHandle<"action">, given);
-    const outcome = await outcomeWithArgs(ctx, { largeArgs, args }, call);
-    await report(ctx, { ...attempt, outcome }, since);
+  handler: async (ctx, attempt): Promise<null> => {
+    await performAttempt(ctx, attempt);
     return null;
   },
 });
+
+export async function performAttempt(
+  ctx: ActionCtx,
+  { fn, largeArgs, args, ...attempt }: ActionAttempt,
+): Promise<void> {
+  const since = Date.now();
+  const call = (given: Given) => ctx.runAction(fn as FunctionHandle<"action">, given);
+  const outcome = await outcomeWithArgs(ctx, { largeArgs, args }, call);
+  await report(ctx, { ...attempt, outcome }, since);
+}
 
 type Given = Record<string, Value>;
 

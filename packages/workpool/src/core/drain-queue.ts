@@ -1,7 +1,8 @@
-import type { Doc, Drain, Gate, Host, HostCtx, MutationCtx, Slot } from "./context.js";
+import type { Doc, Drain, Gate, Host, HostCtx, MutationCtx, Slot, SlotId } from "./context.js";
 import {
   type DrainArgs,
   endDrain,
+  isDrainLate,
   keepDrainOn,
   PAUSE_MS,
   readDrain,
@@ -67,8 +68,9 @@ export async function drainQueue(ctx: HostCtx, host: Host, args: DrainArgs) {
     if (gate.open && (await anyWaits(ctx))) await closeGate(ctx, gate);
     return await endDrain(ctx, host, drain);
   }
-  const filled = await handOut(ctx, host, gate, given, ranges);
-  if (filled > 0 || (await seemToWait(ctx, host, 1))) return await again(0, 0);
+  const started = await handOut(ctx, host, gate, given, ranges);
+  if (started.length > 0) return await again(0, 0);
+  if (await seemToWait(ctx, host, 1)) return await again(0, 0);
   // What it has seen is from before its wait.
   if (Date.now() > at + LATE_BEGIN_MS && quiet < QUIET_ROUNDS) return await again(0, quiet + 1);
   if (gate.open) {
@@ -142,37 +144,49 @@ async function slotsToGive(
   return given;
 }
 
-/** Gives free slots to waiting works. @returns how many. */
+/** Has a carrier do what a late drain should have done. @returns the slots it fills. */
+export async function helpDrain(
+  ctx: HostCtx,
+  host: Host,
+  room: number,
+): Promise<readonly SlotId[]> {
+  const gate = await readGate(ctx);
+  if (gate === null || gate.open || !isDrainLate(await readDrain(ctx))) return [];
+  const free = await seeFreeSlots(ctx, host, gate);
+  return await handOut(ctx, host, gate, free.slice(0, room));
+}
+
+/** Gives free slots to waiting works. @param ranges for executors. @returns the slots. */
 async function handOut(
   ctx: MutationCtx,
   host: Host,
   gate: Gate,
   free: Free,
-  ranges: Ranges,
-): Promise<number> {
+  ranges?: Ranges,
+): Promise<readonly SlotId[]> {
   const ids = await seeQueueForAll(ctx, host, gate, free);
   // For a lone work an executor is one more function, unless others follow soon.
   const executes = host.executes?.comeFromOutside === true || ids.length > 1 || free.length === 1;
   const together = new Map<number, Taken[]>();
-  let filled = 0;
+  const filled: SlotId[] = [];
   for (const { _id } of free) {
     if (ids.length === 0 || !(await hasRoom(ctx, ROOM_TO_COMPLETE))) break;
     const slot = await confirmFree(ctx, _id);
     for (let taken = slot === null; !taken && ids.length > 0;) {
       const work = await leaveQueueAt(ctx, host, ids.shift()!);
       if (work === null) continue;
-      const args = executes ? await attemptOf(ctx, host, work) : null;
-      if (args !== null) {
+      const args = ranges && executes ? await attemptOf(ctx, host, work) : null;
+      if (ranges && args !== null) {
         const range = rangeOf(slot!);
         const of = together.get(range) ?? [];
         together.set(range, [...of, { slot: _id, args, work, held: slot! }]);
       }
       taken = args !== null || (await startQueued(ctx, host, slot!, work));
-      if (taken) filled += 1;
+      if (taken) filled.push(_id);
     }
   }
   for (const [range, works] of together) {
-    const { lo, hi } = spanOf(ranges, range);
+    const { lo, hi } = spanOf(ranges!, range);
     await startOwner(ctx, host, range, works.length < hi - lo, works);
   }
   return filled;

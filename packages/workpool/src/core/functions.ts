@@ -1,5 +1,20 @@
-import { type ApiFromModules, internalMutationGeneric, internalQueryGeneric } from "convex/server";
+import {
+  type ApiFromModules,
+  type FunctionHandle,
+  internalActionGeneric,
+  internalMutationGeneric,
+  internalQueryGeneric,
+} from "convex/server";
 import { v } from "convex/values";
+import {
+  type CallWork,
+  carryArgs,
+  carryWorks,
+  slotsToTake,
+  takeArgs,
+  takeWorks,
+  vCarried,
+} from "./carrier.js";
 import type { Host, HostCtx, HostQueryCtx } from "./context.js";
 import { findLostContinuations, mutationsOf } from "./continuations.js";
 import { drainArgs } from "./drain.js";
@@ -20,10 +35,12 @@ import { inspectArgs, recoverArgs, sweepArgs, vInspected } from "./watch.js";
 interface HostFunctions {
   /** What `Host.alsoSweep` needs of what others write, read from a stale snapshot. */
   readonly inspect?: (ctx: HostQueryCtx) => Promise<unknown>;
+  /** Calls a work's function in a carrier. Default: runs it as an action. */
+  readonly call?: CallWork;
 }
 
 /** The functions that a pool schedules and calls: its host exports them all from one module. */
-export function poolFunctions(host: Host, { inspect }: HostFunctions = {}) {
+export function poolFunctions(host: Host, { inspect, call = runAction }: HostFunctions = {}) {
   const { voidMutation } = mutationsOf<HostCtx>();
   return {
     lookAtLanes: internalQueryGeneric({
@@ -80,7 +97,28 @@ export function poolFunctions(host: Host, { inspect }: HostFunctions = {}) {
       async (ctx, args) => await releaseRate(ctx, host, args),
     ),
     wakeLines: voidMutation(wakeArgs, async (ctx, args) => await wakeSome(ctx, host, args)),
+    carry: internalActionGeneric({
+      args: carryArgs,
+      returns: v.null(),
+      handler: async (ctx, first): Promise<null> => {
+        await carryWorks(ctx, host, first, call);
+        return null;
+      },
+    }),
+    take: internalMutationGeneric({
+      args: takeArgs,
+      returns: v.array(vCarried),
+      handler: async (ctx, args) => await takeWorks(ctx, host, args),
+    }),
+    toTake: internalQueryGeneric({
+      args: { count: v.number() },
+      returns: v.array(v.id("slots")),
+      handler: slotsToTake,
+    }),
   };
 }
+
+const runAction: CallWork = async (ctx, fn, args) =>
+  await ctx.runAction(fn as FunctionHandle<"action">, args);
 
 export type PoolFunctions = ApiFromModules<{ pool: ReturnType<typeof poolFunctions> }>["pool"];

@@ -21,8 +21,8 @@ import { GRACE_MS } from "./watch.js";
 export const WIDTH = 28;
 const EXECUTORS_ON_FEW = 2;
 /**
- * So long an executor takes works; then its place goes to others. An action that begins late in it
- * has as much less of 30 min.
+ * So long an executor takes works, and a carrier the next ones of its slots; then its place goes to
+ * others. An action that begins late in it has as much less of 30 min.
  */
 export const TAKES_MS = 10_000;
 /** So long after it has last written free slots are left to an owner that asks: then it has died. */

@@ -168,7 +168,7 @@ async function goesOn(
     const given = { permits, after: slot.turn };
     const [first, ...others] = await wakeLines(ctx, host, given, room);
     const placed = first === undefined ? [] : [{ work: first, held: slot, handOvers }];
-    const unused = await startPlaced(ctx, host, placed, gate.open && isShort(slot));
+    const unused = await startPlaced(ctx, host, gate, placed, gate.open && isShort(slot));
     await startWoken(ctx, host, others);
     if (first === undefined || unused.length > 0) await leave(ctx, host, gate, slot, ended);
     return true;

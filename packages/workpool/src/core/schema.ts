@@ -119,6 +119,8 @@ export const poolTables = {
     job: v.optional(v.id("_scheduled_functions")),
     /** The work's own function has ended, and `job` is one that is to report it. */
     reporting: v.optional(v.boolean()),
+    /** `job` is a carrier of this work; until it begins, others may take the work: carrier.ts. */
+    mayTake: v.optional(v.boolean()),
     /** `job` is an executor, which runs other works too: executors.ts. */
     shared: v.optional(v.boolean()),
     /** The key of fairness of its work, or of the one that it had last. */
@@ -127,7 +129,7 @@ export const poolTables = {
     permits: v.optional(v.array(v.union(v.id("permits"), vHeld))),
     /** The turn of its work's line, if it has limits: see limits/lines.ts. */
     turn: v.optional(v.number()),
-    /** When its executor has begun the work, if that follows on another. */
+    /** When another carrier has begun the work. */
     beganAt: v.optional(v.number()),
     /** The start of this work alone has turned the watchdog on: its end may turn it off. */
     startedTheWatch: v.optional(v.boolean()),
@@ -142,6 +144,7 @@ export const poolTables = {
   })
     .index("by_number", ["number"])
     .index("by_fair", ["fair", "number"])
+    .index("by_may_take", ["mayTake", "number"])
     // By number, so that enqueues read different free slots.
     .index("by_work", ["work", "number"]),
 

@@ -13,7 +13,7 @@ import type {
   Work,
 } from "./context.js";
 import { takeCounts } from "./counts.js";
-import { knownGate, slotsWithPlace } from "./gate.js";
+import { knownGate, lacksPlaces, slotsWithPlace } from "./gate.js";
 import { cancelPending, isPending } from "./jobs.js";
 import { spend } from "./limits/buckets.js";
 import { turnAfter } from "./limits/lines.js";
@@ -212,9 +212,9 @@ export async function startInSlot(
   { count: handOvers, since: heldSince }: HandOvers = { count: 0, since: Date.now() },
   startedTheWatch = false,
 ): Promise<void> {
-  const job = await scheduleWork(ctx, host, slot, work);
+  const scheduled = await scheduleWork(ctx, host, slot, work);
   const since = { handOvers, heldSince, startedTheWatch: startedTheWatch ? true : undefined };
-  await holdSlot(ctx, host, slot, { ...work, timeoutMs }, { job, ...since });
+  await holdSlot(ctx, host, slot, { ...work, timeoutMs }, { ...scheduled, ...since });
 }
 
 type Starting = Pick<Work, "work" | "timeoutMs" | "held" | "permits" | "isAgain" | "fair">;
@@ -231,6 +231,7 @@ export async function holdSlot(
   const now = Date.now();
   const fresh = {
     beganAt: undefined,
+    mayTake: undefined,
     shared: undefined,
     startedTheWatch: undefined,
   };
@@ -265,17 +266,21 @@ export async function cancelStart(ctx: HostCtx, { job, shared }: Slot): Promise<
   return await isPending(ctx, job);
 }
 
-/** @throws if the function no longer exists */
+/** @throws if the function no longer exists. A carrier finds that out when it calls it. */
 async function scheduleWork(
   ctx: MutationCtx,
-  { runner }: Host,
+  { functions, runner }: Host,
   slot: SlotId,
-  { work, fn: own, args }: Work,
-): Promise<JobId> {
+  { work, fn: own, args, isMutation }: Work,
+): Promise<Pick<Slot, "job" | "mayTake">> {
   const fn = own ?? (await runner?.());
   if (fn === undefined) throw new Error(`The work "${work}" has no function, nor has its Host`);
-  const handle = fn as FunctionHandle<"action" | "mutation">;
-  return await ctx.scheduler.runAfter(0, handle, { ...args, slot });
+  if (isMutation === true || !(await lacksPlaces(ctx))) {
+    const handle = fn as FunctionHandle<"action" | "mutation">;
+    return { job: await ctx.scheduler.runAfter(0, handle, { ...args, slot }), mayTake: undefined };
+  }
+  const carried = { slot, work, fn, args, at: Date.now() };
+  return { job: await ctx.scheduler.runAfter(0, functions.carry, carried), mayTake: true };
 }
 
 /** Has a slot watch the job that will report the end of its work. */
@@ -288,6 +293,7 @@ export async function watchReport(
   if (held?.work === work)
     await ctx.db.patch("slots", slot, {
       job,
+      mayTake: undefined,
       shared: undefined,
       reporting: true,
     });
@@ -297,6 +303,7 @@ export async function watchReport(
 export async function freeSlot(ctx: MutationCtx, slot: SlotId, work?: typeof OFFERED) {
   const none = {
     job: undefined,
+    mayTake: undefined,
     shared: undefined,
     permits: undefined,
     turn: undefined,

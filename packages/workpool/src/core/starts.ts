@@ -1,9 +1,18 @@
-import type { AttemptToRun, Host, HostCtx, JobId, MutationCtx, Slot, Work } from "./context.js";
+import type {
+  AttemptToRun,
+  Gate,
+  Host,
+  HostCtx,
+  JobId,
+  MutationCtx,
+  Slot,
+  Work,
+} from "./context.js";
 import { readDrain, ringDrain } from "./drain.js";
 import { closeGate, knownGate } from "./gate.js";
 import { tryStart } from "./hand-over.js";
 import { giveBack } from "./limits/permits.js";
-import { OF_LIMITS, own, ownerOf, SHORT_MS, WIDTH } from "./owners.js";
+import { OF_LIMITS, own, ownerOf, rangesOf, SHORT_MS, WIDTH } from "./owners.js";
 import { joinQueue } from "./queue.js";
 import { claimable, type HandOvers, holdSlot } from "./slots.js";
 import { poolTx } from "./transaction.js";
@@ -103,11 +112,16 @@ export const isShort = ({ startedAt }: Slot): boolean => Date.now() < startedAt 
 export async function startPlaced(
   ctx: MutationCtx,
   host: Host,
+  gate: Gate,
   placed: readonly Placed[],
   asks = false,
 ): Promise<Slot[]> {
+  // If the scheduler lacks places, a lone one has a carrier, which others may join.
+  const isCarried = placed.length < 2 && (await rangesOf(ctx, gate)).areFew;
   const unused: Slot[] = [];
-  for (const { work, held, handOvers } of await startTogether(ctx, host, placed, { asks }))
+  for (const { work, held, handOvers } of isCarried
+    ? placed
+    : await startTogether(ctx, host, placed, { asks }))
     if (!(await tryStart(ctx, host, held, work, handOvers))) unused.push(held);
   return unused;
 }
@@ -119,7 +133,7 @@ export async function startWoken(ctx: HostCtx, host: Host, works: readonly Work[
   const { slots } = await claimable(ctx, host, gate, works.length);
   poolTx(ctx).taken += slots.length;
   const placed = slots.map((held, index) => ({ work: works[index]!, held }));
-  await startPlaced(ctx, host, placed);
+  await startPlaced(ctx, host, gate, placed);
   if (slots.length === works.length) return;
   for (const work of works.slice(slots.length)) {
     await giveBack(ctx, work.held);

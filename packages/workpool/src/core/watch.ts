@@ -44,7 +44,7 @@ export const recoverArgs = {
   job: v.id("_scheduled_functions"),
   /** Its timeout is over, and its report would have come by now. */
   overdue: v.optional(v.boolean()),
-  /** Its executor has called the function, which has ended without a report. */
+  /** Its carrier has called the function, which has ended without a report. */
   call: v.optional(v.object({ fn: v.string(), error: v.optional(v.string()) })),
 };
 export type Suspect = ObjectType<typeof recoverArgs>;

@@ -36,6 +36,9 @@ export const {
   endWaits,
   releaseRate,
   wakeLines,
+  carry,
+  take,
+  toTake,
 } = poolFunctions(host);
 
 const chainArgs = {

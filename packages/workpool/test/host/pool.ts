@@ -57,6 +57,9 @@ export const {
   endWaits,
   releaseRate,
   wakeLines,
+  carry,
+  take,
+  toTake,
 } = poolFunctions(host);
 
 const jobArgs = {
