@@ -6,7 +6,6 @@ import { LATE_MS } from "../times.js";
 import { poolTx } from "../transaction.js";
 import { keepSweeping, least } from "../watch.js";
 import { permitOfRate } from "./limits.js";
-import { linesBlockedBy } from "./lines.js";
 
 /*
  * Works may wait while nothing runs: for a rate, for the end of a pause, or until a time of their
@@ -51,8 +50,10 @@ export async function nextForWaiting(ctx: HostCtx): Promise<number | undefined> 
     .withIndex("by_full", (q) => q.gt("job", undefined))
     .take(PAGE);
   for (const { _id, name, job, dueAt = 0 } of buckets) {
-    const isLate = dueAt < Date.now() - LATE_MS;
-    if (isLate && (await linesBlockedBy(ctx, permitOfRate(name), 1)).length === 0) {
+    const lines = queries
+      .query("lines")
+      .withIndex("by_blocked", (q) => q.eq("blockedBy", permitOfRate(name)));
+    if (dueAt < Date.now() - LATE_MS && (await lines.first()) === null) {
       await cancelPending(ctx, job!);
       await ctx.db.patch("buckets", _id, { job: undefined, dueAt: undefined });
     } else next = least(next, dueAt);
