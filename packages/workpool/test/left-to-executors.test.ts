@@ -115,45 +115,57 @@ describe("[S187] no work waits for long beside a free slot", () => {
   });
 });
 
-test(
-  "[S187] works in the lanes of a range that long works fill wait as long as others do",
-  { tags: ["large"] },
-  async () => {
-    const { deployment, enqueue, events } = await deployed(28, S256);
-    const t0 = deployment.clock.now();
-    deployment.at(0, () => enqueue(10_000, 28, 60_000));
-    deployment.at(1_500, () => deployment.mutation("calls:limit", { maxParallelism: 84 }));
-    const came = (burst: number) => 2_000 + 100 * burst;
-    for (let burst = 0; burst < 80; burst++)
-      deployment.at(came(burst), () => enqueue(burst * 100, 24, 200));
-    await deployment.advance(30_000);
-    const waits = events("start")
-      .filter(({ label }) => Number(label) < 10_000)
-      .map(({ label, at }) => at - t0 - came(Math.floor(Number(label) / 100)));
-    expect(waits).toHaveLength(80 * 24);
-    // Where each owner took those of its own lanes alone, it was 10 s.
-    expect(Math.max(...waits)).toBeLessThan(6_000);
-  },
-);
+interface Starving {
+  readonly what: string;
+  readonly class: typeof S16;
+  /** The long works begin so many ms apart, each for so long, in a pool of 28. */
+  readonly long: { readonly apart: number; readonly ms: (nth: number) => number };
+  /** The pool is made so large. Every 100 ms so many short works come, so often. */
+  readonly slots: number;
+  readonly short: { readonly count: number; readonly bursts: number };
+  /** Waits are shorter, in ms. */
+  readonly most: number;
+}
 
-test(
-  "[S187] so they do if the range has an owner, as its long works end one by one",
-  { tags: ["large"] },
-  async () => {
-    const { deployment, enqueue, events } = await deployed(28, S16);
-    const t0 = deployment.clock.now();
-    for (let nth = 0; nth < 28; nth++)
-      deployment.at(2 * nth, () => enqueue(10_000 + nth, 1, 3_000 + 1_000 * nth));
-    deployment.at(1_500, () => deployment.mutation("calls:limit", { maxParallelism: 56 }));
-    const came = (burst: number) => 2_000 + 100 * burst;
-    for (let burst = 0; burst < 200; burst++)
-      deployment.at(came(burst), () => enqueue(burst * 14, 14, 200));
-    await deployment.advance(40_000);
-    const waits = events("start")
-      .filter(({ label }) => Number(label) < 10_000)
-      .map(({ label, at }) => at - t0 - came(Math.floor(Number(label) / 14)));
-    expect(waits).toHaveLength(200 * 14);
-    // Where that owner had a share of its own lanes' works, it was 10 s.
-    expect(Math.max(...waits)).toBeLessThan(4_500);
-  },
-);
+describe("[S187] works in the lanes of a range that long works fill wait as long as others do", () => {
+  const scenes: Starving[] = [
+    {
+      // Where each owner took those of its own lanes alone, it was 10 s.
+      what: "while it has no owner",
+      class: S256,
+      long: { apart: 0, ms: () => 60_000 },
+      slots: 84,
+      short: { count: 24, bursts: 80 },
+      most: 6_000,
+    },
+    {
+      // Where that owner had a share of its own lanes' works, it was 10 s.
+      what: "while it has one, as its long works end one by one",
+      class: S16,
+      long: { apart: 2, ms: (nth) => 3_000 + 1_000 * nth },
+      slots: 56,
+      short: { count: 14, bursts: 200 },
+      most: 4_500,
+    },
+  ];
+  test.each(scenes)(
+    "$what",
+    { tags: ["large"] },
+    async ({ long, slots, short, most, ...scene }) => {
+      const { deployment, enqueue, events } = await deployed(28, scene.class);
+      const t0 = deployment.clock.now();
+      for (let nth = 0; nth < 28; nth++)
+        deployment.at(long.apart * nth, () => enqueue(10_000 + nth, 1, long.ms(nth)));
+      deployment.at(1_500, () => deployment.mutation("calls:limit", { maxParallelism: slots }));
+      const came = (burst: number) => 2_000 + 100 * burst;
+      for (let burst = 0; burst < short.bursts; burst++)
+        deployment.at(came(burst), () => enqueue(burst * short.count, short.count, 200));
+      await deployment.advance(40_000);
+      const waits = events("start")
+        .filter(({ label }) => Number(label) < 10_000)
+        .map(({ label, at }) => at - t0 - came(Math.floor(Number(label) / short.count)));
+      expect(waits).toHaveLength(short.bursts * short.count);
+      expect(Math.max(...waits)).toBeLessThan(most);
+    },
+  );
+});

@@ -24,10 +24,10 @@ import { recovered } from "./sweep.js";
  * from carriers that have not begun: it cancels their scheduled functions and writes itself into
  * their slots. When one of its works ends, it takes the next work of that slot.
  *
- * Executors do not replace them. One holds its place as long as its longest work. So of ten actions
- * of five minutes that came one by one to a pool of ten, the last waited for 284 s, with carriers for
- * 0.1 s. Nor do executors run what settles itself: fifty of those kept the app's own functions
- * waiting for five minutes.
+ * Executors do not replace them. One holds its place as long as its longest work. Ten actions of
+ * five minutes came one by one to a pool of ten: with carriers the last waited for 0.1 s, without
+ * them for 284 s. Nor do executors run what settles itself. Fifty of those kept the app's own
+ * functions waiting for five minutes.
  *
  * A slot's `job` is always the function that runs its work, so the watchdog finds the works of a
  * carrier that has died. Only functions that have not begun are canceled.

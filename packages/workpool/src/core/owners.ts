@@ -25,7 +25,7 @@ const EXECUTORS_ON_FEW = 2;
  * others. An action that begins late in it has as much less of 30 min.
  */
 export const TAKES_MS = 10_000;
-/** So long after it has last written free slots are left to an owner that asks: then it has died. */
+/** So long after it last wrote, free slots are left to an owner that asks: then it has died. */
 export const LEFT_MS = TAKES_MS + GRACE_MS;
 /** An owner with room asks so often … */
 export const ASKS_EVERY_MS = 50;

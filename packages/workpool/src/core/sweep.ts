@@ -237,7 +237,7 @@ export async function inspectSlots(
     );
     const at = hasBegun ? (slot.beganAt ?? seen[0]?.at ?? now) : now;
     let deadline = at + (timeoutMs ?? 0) + GRACE_MS;
-    // Whoever runs it may run others with other timeouts that began with it, and were late after it.
+    // Others with other timeouts may have begun with it, in one function, and been late after it.
     const late = seen.flatMap(({ lateAt = 0 }) => (lateAt >= deadline ? [lateAt] : []));
     const lateAt = hasBegun && now >= deadline ? Math.min(now, ...late) : undefined;
     if (lateAt !== undefined) deadline = lateAt + STALE_MS;
