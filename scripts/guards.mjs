@@ -179,7 +179,7 @@ export const NO_MUTATION = { guard: "" };
  * With a mistake, something may schedule itself without end. So a test that is named fires no more
  * timers than this, which is far more than it needs.
  */
-const MOST_TIMERS = "20_000";
+const MOST_TIMERS = "100_000";
 const DRIVES = /packages\/testing\/src\/(?:drive|deployment\/deployment)\.ts$/;
 const TIMERS = /(?<=maxTimers(?: =|:) )(?:200_000|Infinity)/;
 
