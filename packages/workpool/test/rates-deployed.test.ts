@@ -116,3 +116,26 @@ test.each([120])(
     expect(leftOver()).toEqual([]);
   },
 );
+
+test.each([
+  [2, 10],
+  [5, 10],
+  [5, 60],
+  [10, 200],
+])(
+  "[S187] beside a total of %d, a rate that never runs out costs works of %d ms no time",
+  async (total, ms) => {
+    const tookMs = async (rate: Limits[string]) => {
+      const { deployment, enqueue, starts, leftOver } = await deployed(1_000, 1_000, {
+        api: { total, ...rate },
+      });
+      enqueue(0, 60, ms);
+      await deployment.drive();
+      expect(starts).toHaveLength(60);
+      expect(leftOver()).toEqual([]);
+      return starts.at(-1)! - starts[0]!;
+    };
+    // It was up to three times as long: each start kept the next ones back for a round of the rate.
+    expect(await tookMs({})).toBeLessThan(1.1 * (await tookMs({ rate: undefined })));
+  },
+);

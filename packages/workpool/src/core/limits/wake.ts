@@ -90,12 +90,13 @@ async function wakeLine(
     const most = room ?? (await roomOf(ctx));
     for (const line of lines) {
       const gate = await knownGate(ctx);
-      const rows = await someFirst(ctx, host, gate, line, shareOf(line), left + running);
+      const among = amongOf(gate, line, left + running);
+      const rows = await someFirst(ctx, host, gate, line, shareOf(line), among);
       if (rows.length === 0) await endLine(ctx, line);
       tried += 1;
       for (const row of rows) {
         if (!(await hasRoom(ctx, ROOM_TO_COMPLETE))) return await ring();
-        const next = await startable(ctx, host, gate, line, row);
+        const next = await startable(ctx, host, gate, line, row, among);
         if (next.full === name) return;
         if (next.full !== undefined) {
           await blockLine(ctx, host, line.line, next);
@@ -125,23 +126,27 @@ function placeFor(ctx: MutationCtx, names: readonly string[]): number {
 }
 
 /**
- * So many of the first works of a line, or fewer: from one on of as many as may run at once.
+ * Among how many of a line's works ends of one moment choose: one for each that may end now.
  * @param known how many have ended here, or end later. The others may end at this moment too.
  */
+function amongOf(gate: Gate, line: Doc<"lines">, known: number): number {
+  const names = limitedBy(gate, permitsIn(line));
+  return Math.min(LOOK, ...names.map((name) => limitOf(gate, name) - known + 1));
+}
+
+/** So many of the first works of a line, or fewer: from one on of as many as ends choose from. */
 async function someFirst(
   ctx: MutationCtx,
   host: Host,
   gate: Gate,
   line: Doc<"lines">,
   count: number,
-  known: number,
+  among: number,
 ): Promise<Doc<"limited">[]> {
   const permits = permitsIn(line);
-  const names = limitedBy(gate, permits);
-  const among = Math.min(LOOK, ...names.map((name) => limitOf(gate, name) - known + 1));
   // Those that wait for a rate are released by one function, in their order.
   const isChosen = among > 1 && spentBy(gate, { permits }).length === 0;
-  const place = isChosen ? placeFor(ctx, names) % among : 0;
+  const place = isChosen ? placeFor(ctx, limitedBy(gate, permits)) % among : 0;
   const chosen = place === 0 ? [] : await someFrom(ctx, host, line, place, count);
   return chosen.length > 0 ? chosen : await firstOf(ctx, line, count);
 }
@@ -152,17 +157,24 @@ interface First {
   readonly full?: undefined;
 }
 
-/** A work of a line with what it takes to start; or what keeps it back. */
+/** So few ends of one moment seldom want a bucket at once. More leave it to its releaser. */
+const MOST_WRITERS = 4;
+
+/**
+ * A work of a line with what it takes to start; or what keeps it back.
+ * @param writers how many may start works of the line at this moment. Default: many.
+ */
 export async function startable(
   ctx: MutationCtx,
   host: Host,
   gate: Gate,
   { line }: Pick<Doc<"lines">, "line">,
   row: Doc<"limited">,
+  writers = Infinity,
 ): Promise<First | Full> {
   const free = await freePermits(ctx, gate, limitedBy(gate, row.permits), host);
   if ("full" in free) return free;
-  const keptBack = await keptBackOf(ctx, host, gate, line, row);
+  const keptBack = await keptBackOf(ctx, host, gate, line, row, writers > MOST_WRITERS);
   return keptBack ?? { row, numbers: free.numbers };
 }
 
@@ -173,6 +185,7 @@ async function keptBackOf(
   gate: Gate,
   line: string,
   row: Doc<"limited">,
+  areMany: boolean,
 ): Promise<KeptBack | null> {
   const spent = spentBy(gate, row);
   const { releasing } = poolTx(ctx);
@@ -181,7 +194,9 @@ async function keptBackOf(
     return await keepOfBuckets(ctx, gate, row);
   const most = gate.open ? 0 : MAX_PARALLELISM_LIMIT;
   const { buckets, queued } = await seeLine(ctx, host, line, { spent, most });
-  return seenKeptBack(ctx, spent, buckets, queued) ?? (await keepOfBuckets(ctx, gate, row));
+  return (
+    seenKeptBack(ctx, spent, buckets, queued, areMany) ?? (await keepOfBuckets(ctx, gate, row))
+  );
 }
 
 /**
