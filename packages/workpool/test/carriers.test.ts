@@ -146,10 +146,12 @@ describe("where the scheduler has fewer places than the pool has slots", () => {
 
   test("a cancel of one carried work leaves the others alone", async () => {
     const { deployment, events } = await deployed();
-    let ids: WorkId[] = [];
-    deployment.at(0, async () => {
-      ids = (await deployment.mutation("calls:sleep", { count: 12, ms: 10_000 })) as WorkId[];
-    });
+    const ids: WorkId[] = [];
+    const sleep = async () => {
+      const args = { count: 1, ms: 10_000 };
+      ids.push(...((await deployment.mutation("calls:sleep", args)) as WorkId[]));
+    };
+    for (let i = 0; i < 12; i++) deployment.at(300 * i, sleep);
     await deployment.advance(6_000);
     for (const id of ids.slice(0, 4))
       deployment.at(0, () => deployment.mutation("calls:cancel", { id }));
@@ -194,7 +196,8 @@ describe("where the scheduler has fewer places than the pool has slots", () => {
   test("a carried work that throws is told of at once, while others of its carrier go on", async () => {
     const { deployment, events } = await deployed(1);
     const begin = deployment.clock.now();
-    deployment.at(0, () => deployment.mutation("calls:sleep", { count: 2, ms: 60_000 }));
+    for (const at of [0, 300])
+      deployment.at(at, () => deployment.mutation("calls:sleep", { count: 1, ms: 60_000 }));
     deployment.at(500, () => deployment.mutation("calls:settling", { how: "throws", ms: 1_000 }));
     await deployment.advance(4_000);
     const [ended] = events("ended");

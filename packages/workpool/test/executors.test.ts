@@ -16,9 +16,8 @@ describe("when works wait", () => {
       expect(events("start")).toHaveLength(200);
       expect(once(events("start"))).toBe(200);
       expect(events("ended")).toHaveLength(200);
-      // Those that found free slots at once have functions of their own.
-      expect(times("worker:runAction")).toBe(10);
-      expect(times("executor:execute")).toBeLessThanOrEqual(3);
+      expect(times("worker:runAction")).toBe(0);
+      expect(times("executor:execute")).toBeLessThanOrEqual(4);
       atRest();
     },
   );
@@ -81,8 +80,8 @@ describe("when works wait", () => {
   });
 
   test.each([
-    ["of 250 KB is run by one, which loads its arguments", 250_000, 2],
-    ["of 300 KB has a function of its own", 300_000, 3],
+    ["of 250 KB is run by one, which loads its arguments", 250_000, 0],
+    ["of 300 KB has a function of its own", 300_000, 1],
   ])("a work %s", async (_what, bytes, own) => {
     const { deployment, enqueue, events, times, atRest } = await deployed(2);
     deployment.at(0, () => enqueue(0, 10, 300));
@@ -209,7 +208,8 @@ describe("when works wait", () => {
       for (let i = 0; i < 12; i++) deployment.at(i, () => enqueue(50 * i, 50, 150 + 17 * i));
       await deployment.drive();
       expect(events("ended")).toHaveLength(600);
-      expect(times("executor:execute")).toBe(4);
+      // The first of them has those that found free slots.
+      expect(times("executor:execute")).toBe(5);
       atRest();
     },
   );
@@ -234,8 +234,9 @@ describe("loss", () => {
     // What is lost is found by a sweep half a minute later.
     const faults: Faults = { timesOut: ({ name }) => name === "watchdog:drainQueue" };
     const { deployment, enqueue, events } = await deployed(2, S256, faults);
-    deployment.at(0, () => enqueue(0, 2, 1_500));
-    deployment.at(200, () => enqueue(2, 2, 1_500));
+    // These have functions of their own.
+    for (const work of [0, 1]) deployment.at(300 * work, () => enqueue(work, 1, 1_500));
+    deployment.at(500, () => enqueue(2, 2, 1_500));
     await deployment.advance(5_000);
     expect(events("ended")).toHaveLength(4);
   });

@@ -117,7 +117,8 @@ describe("maxParallelism", () => {
     await app.setMaxParallelism(2);
     await enqueue(app, 6, 100);
     await app.drive();
-    const starts = (await app.events("start")).map((event) => event.at - enqueuedAt);
+    const tens = (ms: number) => 10 * Math.round(ms / 10);
+    const starts = (await app.events("start")).map((event) => tens(event.at - enqueuedAt));
     // Six at once, and from then on two by two.
     expect(starts).toEqual([0, 0, 0, 0, 0, 0, 100, 100, 200, 200, 300, 300]);
     expect(await app.labels("end")).toHaveLength(12);

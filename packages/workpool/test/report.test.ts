@@ -107,7 +107,7 @@ describe("the report", () => {
         (call) => call.parent === undefined && call.name !== "inline",
       );
       expect(new Set(roots.map((row) => row.name))).toEqual(
-        new Set(["worker:runAction", "watchdog:sweep", "watchdog:drainQueue", "executor:execute"]),
+        new Set(["watchdog:sweep", "watchdog:drainQueue", "executor:execute"]),
       );
     },
   );

@@ -113,16 +113,19 @@ describe("at its limit", () => {
       label: `${i}`,
       ms: i === 0 ? 10 : 5_000,
     }));
-    const ids = await app.t.mutation((ctx) =>
-      app.pool.enqueueActionBatch(ctx, internal.jobs.sleep, argsList),
-    );
+    const enqueue = (some: typeof argsList) =>
+      app.t.mutation((ctx) => app.pool.enqueueActionBatch(ctx, internal.jobs.sleep, some));
+    // These have functions of their own, in the first slots: an executor has the last ones.
+    const random = vi.spyOn(Math, "random").mockReturnValue(0.01);
+    for (const args of argsList.slice(0, 29)) await enqueue([args]);
+    const others = await enqueue(argsList.slice(29));
     await app.drive(5);
     await app.t.mutation(async (ctx) => {
-      for (const id of ids.slice(30, 89)) await app.pool.cancel(ctx, id);
+      for (const id of others.slice(0, -1)) await app.pool.cancel(ctx, id);
     });
     app.counter.clear();
     // It begins in the middle of the 60 that it sees.
-    vi.spyOn(Math, "random").mockReturnValue(0.5);
+    random.mockReturnValue(0.5);
     lag = 5;
     await app.drive(50);
     expect(await app.labels("start")).toContain("89");

@@ -207,8 +207,9 @@ async function record(
   let next: Infer<typeof vFollows> | "stale" | null = "stale";
   if (via !== null) {
     const { entry, stage } = via;
-    const given = kept === undefined ? slot : undefined;
-    const told = { token, stage, event: report, scope: null, fuse, nested: true, slot: given };
+    const keepsSlot = kept !== undefined;
+    const ofSlot = keepsSlot ? { keepsSlot } : { slot };
+    const told = { token, stage, event: report, scope: null, fuse, nested: true, ...ofSlot };
     const transactionLimits = await core.leaveRoom(ctx, core.ROOM_TO_COMPLETE);
     try {
       next = await ctx.runMutation(entry as FunctionHandle<"mutation">, told, {
@@ -229,11 +230,14 @@ async function record(
   }
   const row = next === null ? null : ctx.db.normalizeId("waiting", next.row);
   const follows =
-    row === null || next === null || via === null
-      ? undefined
-      : { row, with: { call: next.call, via: { entry: via.entry, stage: next.stage } } };
+    row === null || next === null || via === null ? undefined : { row, with: withOf(next, via) };
   await core.completeWork(ctx, pool, { work, slot, kept, executes: true, next: follows });
   return true;
+}
+
+/** What is known of what follows a step in its slot: nothing, if it is of another run. */
+function withOf({ call, stage }: Infer<typeof vFollows>, { entry }: Via) {
+  return stage === undefined ? {} : { call, via: { entry, stage } };
 }
 
 /**

@@ -241,7 +241,9 @@ export function compiled(
           }
           const { last, stale, queued } = await follow(run, arrive);
           const { nextAction } = last;
-          if (queued === undefined || nextAction === undefined) return stale ? "stale" : null;
+          if (queued === undefined) return stale ? "stale" : null;
+          // A sibling of a child that has ended.
+          if (nextAction === undefined) return { row: queued.row };
           const { iterations } = last.at(nextAction);
           const of = { ...last.token, iterations: iterations && [...iterations], attempt: 1 };
           const asked = { token: of, stage: nextAction, scope: queued.scope };

@@ -4,10 +4,17 @@ import { isInPool } from "../core/kinds.js";
 import { pool } from "../core/poolHost.js";
 import { failStep } from "./entry.js";
 
-/** Gives a work to the pool. @returns false if its function is gone: then its run fails. */
-export async function startWork(ctx: MutationCtx, work: core.Work): Promise<boolean> {
+/**
+ * Gives a work to the pool. @returns false if its function is gone: then its run fails.
+ * @param follows an executor's report has a slot for it. Default: false.
+ */
+export async function startWork(
+  ctx: MutationCtx,
+  work: core.Work,
+  { follows = false }: { readonly follows?: boolean | undefined } = {},
+): Promise<boolean> {
   try {
-    await core.enqueueWork(ctx, work, pool);
+    await (follows ? core.queueToFollow : core.enqueueWork)(ctx, work, pool);
     return true;
   } catch (error) {
     const step = await ctx.db.get("steps", work.work as StepId);
@@ -34,7 +41,11 @@ export class Starts {
   hasFailed = false;
   readonly #works: core.Work[] = [];
 
-  constructor(private readonly ctx: MutationCtx) {}
+  /** @param areMore others follow those that it starts. */
+  constructor(
+    private readonly ctx: MutationCtx,
+    private readonly areMore: boolean,
+  ) {}
 
   /** Says whether there is room to begin another run, and then to start all works. */
   async hasRoom(): Promise<boolean> {
@@ -54,7 +65,7 @@ export class Starts {
   async end(): Promise<void> {
     const works = this.#works.splice(0);
     try {
-      await core.enqueueWorks(this.ctx, works, pool);
+      await core.enqueueWorks(this.ctx, works, pool, { areMore: this.areMore });
     } catch {
       // Those before the one whose function is gone have started.
       for (const work of works)
