@@ -4,7 +4,7 @@ import { isOf } from "./component.js";
 import { components, internal } from "./convex/_generated/api.js";
 import { TestApp, useTestApp } from "./harness.js";
 
-const use = useTestApp({ deploymentClass: "s256" });
+const use = useTestApp();
 const SECOND = 1_000;
 const HOUR = 3_600 * SECOND;
 const isPage = isOf("bulk:nextPage");

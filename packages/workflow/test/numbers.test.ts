@@ -8,7 +8,7 @@ import { useTestApp } from "./harness.js";
 
 /* What the numbers of the component are for, where nothing else fails without them. */
 
-const use = useTestApp({ deploymentClass: "s256" });
+const use = useTestApp();
 const SECOND = 1_000;
 const HOUR = 3_600 * SECOND;
 const DAY = 24 * HOUR;

@@ -3,7 +3,7 @@ import type { ListedRun, Page, TimelineEntry, Wait } from "../src/index.js";
 import { internal } from "./convex/_generated/api.js";
 import { TestApp, useTestApp } from "./harness.js";
 
-const use = useTestApp({ deploymentClass: "s256" });
+const use = useTestApp();
 const video = (more: object = {}) => ({ videoId: "v", langs: ["en", "de"], ...more });
 
 describe("branches and items", () => {

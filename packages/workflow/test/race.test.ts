@@ -2,7 +2,7 @@ import { describe, expect, test } from "vitest";
 import { internal } from "./convex/_generated/api.js";
 import { useTestApp } from "./harness.js";
 
-const use = useTestApp({ deploymentClass: "s256" });
+const use = useTestApp();
 
 const casesOf = async (id: string) => {
   const runs = await use.app.tree(id);
