@@ -57,7 +57,7 @@ export interface LimitArgs {
   readonly key?: string;
 }
 
-export interface LimitSaidArgs extends LimitArgs {
+interface LimitSaidArgs extends LimitArgs {
   /** How long it holds, such as `1h` or `3 days`. Default: until somebody ends it. */
   readonly lasts?: string;
 }

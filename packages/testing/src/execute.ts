@@ -27,7 +27,7 @@ export interface FunctionCtx {
   readonly scheduler?: Scheduler;
 }
 
-export interface Executed {
+interface Executed {
   readonly component: string;
   readonly name: string;
   readonly type: FunctionType;

@@ -10,7 +10,7 @@ export interface Timers {
 }
 
 /** The part of vitest's `vi` that is used; `vi.useFakeTimers()` must have been called. */
-export interface VitestClock {
+interface VitestClock {
   getTimerCount(): number;
   advanceTimersToNextTimer(): unknown;
 }

@@ -6,7 +6,7 @@ const MAX_FIELDS = 1_024;
 const MAX_NAME = 1_024;
 
 /** Why the shape of a value does not fit: it is too large, or cannot be stored at all. */
-export interface Misshape {
+interface Misshape {
   readonly isTooLarge: boolean;
   /** With the place: `has 9000 elements at result.list; …`, `result[0] is nested …`. */
   readonly text: string;

@@ -2,7 +2,7 @@ import { createContext, useContext, useEffect, useState } from "react";
 import type { ReadArgs, ReadName, ReadResult } from "../data-source.js";
 import type { About, Server } from "./http-source.js";
 
-export interface StudioContext {
+interface StudioContext {
   readonly server: Server;
   readonly about: About;
 }

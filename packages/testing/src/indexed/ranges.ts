@@ -2,7 +2,7 @@ import { jsonToConvex, type JSONValue, type Value } from "convex/values";
 import type { Bound, Range } from "./order.js";
 
 /** One bound of an index range, as Convex's client serialises it. */
-export interface RangeFilter {
+interface RangeFilter {
   readonly type: "Eq" | "Gt" | "Gte" | "Lt" | "Lte";
   readonly value: JSONValue;
 }

@@ -21,7 +21,7 @@ import { whereFields } from "./selection.js";
 import { type Doing, vError, vPermits, vRunState, vTags } from "./validators.js";
 import { factsOf, nodeFactsOf, nodeFields, pageFields, runFacts } from "./views.js";
 
-export const vListed = v.object({
+const vListed = v.object({
   ...runFacts,
   /** A child's place among its siblings, and its key if they were given as a record. */
   index: v.optional(v.number()),

@@ -44,7 +44,7 @@ export const vOutcome = v.union(
 export type Outcome = Infer<typeof vOutcome>;
 
 /** A stage that was executed inside the transaction that reports it. */
-export const vFused = v.object({
+const vFused = v.object({
   ...place,
   kind: vStepKind,
   startedAt: v.number(),
@@ -65,7 +65,7 @@ export const vFused = v.object({
 });
 export type Fused = Infer<typeof vFused>;
 
-export const vNext = v.union(
+const vNext = v.union(
   v.object({ kind: v.literal("stage"), stage: vStage }),
   v.object({ kind: v.literal("children"), children: vNewChildren }),
   /** It waits until a time, or for an event of one of the names. */
@@ -128,7 +128,7 @@ export const vQueued = v.object({ row: v.string(), scope: v.any() });
 export type Queued = Infer<typeof vQueued>;
 
 /** How an executor calls the function that an action is a reference to, in place of its own. */
-export const vCall = v.object({
+const vCall = v.object({
   fn: v.string(),
   args: v.any(),
   workflow: v.string(),
@@ -185,7 +185,7 @@ export const reception = {
 
 /** How many more stages a transaction may execute, and for how long. */
 const left = { stages: v.number(), ms: v.number() };
-export const vLeft = v.object(left);
+const vLeft = v.object(left);
 export type Left = Infer<typeof vLeft>;
 
 /**
@@ -200,7 +200,7 @@ export const vStarting = v.object({
 export type Starting = Infer<typeof vStarting>;
 
 /** Children that began in a transaction have ended in it: it goes on with their parent. */
-export const vGoesOn = v.object({
+const vGoesOn = v.object({
   token: vToken,
   stage: v.string(),
   event: vEvent,

@@ -173,7 +173,7 @@ export type Read = Infer<typeof vRead>;
 export const vPermits = v.optional(v.array(v.string()));
 
 /** The function of an action stage: its handle, and how long an attempt may take, and wait. */
-export const vActionFunction = v.object({
+const vActionFunction = v.object({
   fn: v.string(),
   timeoutMs: v.optional(v.number()),
   waitAtMostMs: v.optional(v.number()),

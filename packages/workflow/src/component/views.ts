@@ -69,7 +69,7 @@ export function factsOf(run: Run) {
 const MAX_TREE = 500;
 const MAX_TREE_STEPS = 8_192;
 
-export const stepFields = {
+const stepFields = {
   kind: vStepKind,
   iterations: v.optional(vIterations),
   state: vStepState,
@@ -139,7 +139,7 @@ const vActiveNode = v.object({
   doing: v.optional(vDoing),
 });
 
-export const vStatus = v.object({
+const vStatus = v.object({
   ...runFacts,
   /** What it was started with. Absent if that is not to be shown. */
   input: v.optional(v.any()),

@@ -44,7 +44,7 @@ import { knowCompiled } from "./secrets.js";
 type Entries = Readonly<Record<string, Arrive>>;
 
 /** What a generated file says of its workflow as a whole. */
-export interface Settings {
+interface Settings {
   /** A file of another format is refused, by its type and when it is loaded. */
   readonly format: typeof GENERATED_FORMAT;
   /** The hash of the plan. */

@@ -83,7 +83,7 @@ export const nestedArgs = {
 
 export type Reported = Infer<typeof vReported>;
 type NestedArgs = ObjectType<typeof nestedArgs>;
-export type CompletionArgs = ObjectType<typeof completionArgs>;
+type CompletionArgs = ObjectType<typeof completionArgs>;
 
 export type StepAction = RegisteredAction<
   "internal",

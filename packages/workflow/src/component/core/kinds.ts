@@ -11,7 +11,7 @@ interface Facts {
 }
 
 /** Every kind of record. A new kind is one entry here. */
-export const stepKinds = {
+const stepKinds = {
   /** A large input of the run: the record of no stage. */
   input: {},
   /** Reached by a scheduled function, and not executed yet. */

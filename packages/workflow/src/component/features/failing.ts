@@ -110,7 +110,7 @@ export async function addRefused(ctx: MutationCtx, parent: Parent, refused: numb
 }
 
 /** Says whether more children have failed than a parent tolerates, if one has. Exact. */
-export async function hasTooManyFailed(ctx: QueryCtx, parent: Parent): Promise<boolean> {
+async function hasTooManyFailed(ctx: QueryCtx, parent: Parent): Promise<boolean> {
   const limit = limitOf(parent);
   if (!hasLimit(parent)) return limit === 0;
   const { count = 0 } = (await sumOf(ctx, parent._id)) ?? {};

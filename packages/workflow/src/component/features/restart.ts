@@ -13,7 +13,7 @@ import { undoNext } from "./compensation.js";
 import { finishUndone } from "./ending.js";
 import { removeStep } from "./retention.js";
 
-export const vNode = v.object({ name: v.string(), stage: v.string(), reads: v.array(v.string()) });
+const vNode = v.object({ name: v.string(), stage: v.string(), reads: v.array(v.string()) });
 type Node = Infer<typeof vNode>;
 
 /** A loop: the first stage of its body, the record with an iteration's output, and its timeout. */

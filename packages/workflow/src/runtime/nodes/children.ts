@@ -191,7 +191,7 @@ const MAX_INPUT_BYTES = 8 * 1024 * 1024;
  * the parent. If some can wait without a slot, all run at once: no child keeps another from
  * beginning.
  */
-export async function newChildren(
+async function newChildren(
   stage: string,
   given: unknown,
   references: readonly WorkflowReference<never>[],
@@ -285,7 +285,7 @@ function isChild(value: unknown): value is Child<unknown> {
 }
 
 /** A child's input, parsed, and the key of its `one`; if it does not fit its schema, why. */
-export function parsedInput(reference: WorkflowReference<never>, input: unknown) {
+function parsedInput(reference: WorkflowReference<never>, input: unknown) {
   try {
     const parsed = asWhole(reference, inputOf(reference, input));
     const standing = standingOf(reference, parsed.input);

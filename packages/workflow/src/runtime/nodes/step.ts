@@ -13,7 +13,7 @@ import { type AnyStub, stubOf } from "../stubs.js";
 type Args = Record<string, unknown>;
 
 /** What a stage that is executed here is called with: nested transactions only. */
-export interface Nesting {
+interface Nesting {
   readonly runMutation: (mutation: AnyReference<"mutation">, args: Args) => Promise<unknown>;
   readonly runQuery: (query: AnyReference<"query">, args: Args) => Promise<unknown>;
 }
