@@ -1,6 +1,6 @@
 import { ConvexError } from "convex/values";
 import { describe, expect, test } from "vitest";
-import { callFor } from "../src/errors/failure.js";
+import { callFor } from "../src/errors/calling.js";
 
 const DATE = `Date "1970" is not a supported Convex type (present at path .at in original object {"at":"1970"}). To learn about Convex's supported types, see https://docs.convex.dev/using/types.`;
 const CONVERTED = [

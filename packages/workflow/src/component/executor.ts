@@ -2,7 +2,7 @@ import * as core from "@stepwise/workpool/core";
 import type { FunctionHandle } from "convex/server";
 import { getConvexSize, type Infer, v, type Value } from "convex/values";
 import { attemptOf, reportOf } from "../attempts.js";
-import { callFor, isMissing } from "../errors/failure.js";
+import { callFor, isMissing } from "../errors/calling.js";
 import type { Duration } from "../rules.js";
 import { api, internal } from "./_generated/api.js";
 import type { Id } from "./_generated/dataModel.js";

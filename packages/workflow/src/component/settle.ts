@@ -8,7 +8,7 @@ import {
   slotOf,
 } from "@stepwise/workpool/core";
 import { v } from "convex/values";
-import { withoutValues } from "../errors/failure.js";
+import { withoutValues } from "../errors/hidden.js";
 import { voidMutation } from "./core/continuations.js";
 import type { MutationCtx, Run, RunId, Step } from "./core/documents.js";
 import { workflowOf } from "./core/runs.js";

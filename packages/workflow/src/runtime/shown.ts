@@ -1,4 +1,5 @@
-import { type Problem, withoutShownValues, withoutValues } from "../errors/failure.js";
+import type { Problem } from "../errors/failure.js";
+import { withoutShownValues, withoutValues } from "../errors/hidden.js";
 import type { Bound } from "./functions.js";
 import { placeOf } from "./place.js";
 import { hasSecretChildren, isSecret, readsSecret } from "./secrets.js";

@@ -1,6 +1,6 @@
 import * as core from "@stepwise/workpool/core";
 import type { FunctionHandle } from "convex/server";
-import { withoutValues } from "../../errors/failure.js";
+import { withoutValues } from "../../errors/hidden.js";
 import type { MutationCtx, Run, Step, StepId } from "../core/documents.js";
 import { isInPool } from "../core/kinds.js";
 import { logThrown } from "../core/log.js";

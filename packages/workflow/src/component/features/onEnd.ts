@@ -1,5 +1,5 @@
 import { hasRoom, MIB, ROOM_TO_RECOVER, wellFormed } from "@stepwise/workpool/core";
-import { withoutValues } from "../../errors/failure.js";
+import { withoutValues } from "../../errors/hidden.js";
 import type { StepError } from "../../definition/context.js";
 import type { MutationCtx, Run, Step } from "../core/documents.js";
 import { logStep } from "../core/log.js";

@@ -1,7 +1,8 @@
 import { createFunctionHandle } from "convex/server";
 import type { Info } from "../../definition/context.js";
 import type { AnyReference } from "../../definition/node.js";
-import { callFor, describeThrown, type Failure } from "../../errors/failure.js";
+import { callFor } from "../../errors/calling.js";
+import { describeThrown, type Failure } from "../../errors/failure.js";
 import { checkedOutput } from "../../values.js";
 import { nestedInfo } from "../attempt.js";
 import { permitsOf } from "../limits.js";
