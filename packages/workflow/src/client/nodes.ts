@@ -2,7 +2,8 @@ import type { AnyDefinition, OnTop } from "../definition/definition.js";
 import { suggestion } from "../rules.js";
 import { eventsOf, receiversOf, storedEvent } from "../runtime/nodes/event.js";
 import { insideOf, kindOf } from "../runtime/nodes/kinds.js";
-import { allNodes, placeOf, presentKey, stageNames } from "../runtime/place.js";
+import { allNodes, placeOf, stageNames } from "../runtime/place.js";
+import { presentKey } from "../runtime/storage-names.js";
 import type { WorkflowReference } from "../runtime/reference.js";
 
 /** The names of a workflow's nodes of the top level. */

@@ -26,14 +26,9 @@ import { checkMatch, eventsOf, received } from "./nodes/event.js";
 import { onEndOf, withOnEnd } from "./nodes/kinds.js";
 import type { GENERATED_FORMAT } from "../rules.js";
 import { begunWithItems } from "./gathering.js";
-import {
-  checkFormat,
-  checkNotRenamed,
-  checkUpToDate,
-  placeOf,
-  type StorageNames,
-  underStorageNames,
-} from "./place.js";
+import { placeOf } from "./place.js";
+import { type StorageNames, underStorageNames } from "./storage-names.js";
+import { checkFormat, checkNotRenamed, checkUpToDate } from "./up-to-date.js";
 import type { Reads } from "./named.js";
 import { referenceTo, type WorkflowReference } from "./reference.js";
 import { restartBy } from "./restart.js";

@@ -4,7 +4,7 @@ import type { Reported } from "./functions.js";
 import { limitOfStage, usedBy } from "./limits.js";
 import { casesOf } from "./nodes/kinds.js";
 import { type Again, nextAttempt } from "./options.js";
-import { withPresentKeys } from "./place.js";
+import { withPresentKeys } from "./storage-names.js";
 import type { Arrive, Run } from "./run.js";
 
 /** The token's stage has ended. @param next what follows it. @returns where the run goes on. */

@@ -2,7 +2,8 @@ import type { Read } from "../component/validators.js";
 import type { Bound } from "./functions.js";
 import { outputsIn } from "./nodes/kinds.js";
 import { onceForEach } from "./once.js";
-import { type Place, placeOf, presentKey, storageKey } from "./place.js";
+import { type Place, placeOf } from "./place.js";
+import { presentKey, storageKey } from "./storage-names.js";
 
 /* Where the value of each name is that a function reads of its scope. */
 

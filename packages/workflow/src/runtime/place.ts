@@ -1,8 +1,7 @@
-import type { StepError } from "../definition/context.js";
 import type { AnyDefinition } from "../definition/definition.js";
 import type { LimitsOption } from "../definition/limits.js";
 import type { Policy } from "../definition/node.js";
-import { type Duration, GENERATED_FORMAT, inPath } from "../rules.js";
+import { type Duration, inPath } from "../rules.js";
 import {
   type AnyNode,
   insideOf,
@@ -14,6 +13,7 @@ import {
   stagesOf,
 } from "./nodes/kinds.js";
 import { onceForEach } from "./once.js";
+import { presentKey } from "./storage-names.js";
 
 /** A sequence of nodes around a stage: the workflow's, a case's, or a loop's body. */
 interface Sequence {
@@ -202,105 +202,3 @@ export const canWait: (definition: { nodes: Nodes }) => boolean = someNode(({ no
   const { waits = false, workflow } = kindOf(node);
   return waits || (workflow !== undefined && canWait(workflow(node)));
 });
-
-/** Refuses generated code that was written for another version of the run time. */
-export function checkFormat(workflow: string, settings: { format: number } | undefined): void {
-  if (settings?.format === GENERATED_FORMAT) return;
-  const difference = `its format is ${settings?.format ?? "older"}, and @stepwise/workflow takes format ${GENERATED_FORMAT}`;
-  throw outOfDate(workflow, difference, ", of the same version as @stepwise/workflow");
-}
-
-/** Refuses generated code of another version of a definition. @param known its stages, in order. */
-export function checkUpToDate(
-  workflow: string,
-  definition: AnyDefinition,
-  known: readonly string[],
-): void {
-  const difference = differenceOf(definition, known);
-  if (difference !== undefined) throw outOfDate(workflow, difference);
-}
-
-const outOfDate = (workflow: string, difference: string, which = ""): Error =>
-  new Error(
-    `The generated code of workflow "${workflow}" is out of date: ${difference}. Run workflow-codegen${which}`,
-  );
-
-/** Refuses what the compiler has not seen: runs, or the results of nodes, would be lost. */
-export function checkNotRenamed(workflow: string, { options }: AnyDefinition): void {
-  const { renamed = {}, renamedFrom } = options;
-  if (Object.keys(renamed).length === 0 && renamedFrom === undefined) return;
-  const what = renamedFrom === undefined ? "renamed" : "renamedFrom";
-  const hint = `write it beside any spread: \`defineWorkflow({ ...shared, ${what}: shared.${what} })\``;
-  throw outOfDate(workflow, `it does not know its \`${what}\` (${hint})`);
-}
-
-/** Returns what to do about a part that the compiler could not see, though it is there. */
-function besideSpread({ part }: Place): string {
-  if (part === "") return "";
-  const what = part === "output" ? "`query: shared.query`, say" : `\`${part}: { … }\``;
-  return ` (if that comes from a spread, write it beside the spread: ${what})`;
-}
-
-function differenceOf(definition: AnyDefinition, known: readonly string[]): string | undefined {
-  const stages = allStages(definition);
-  const added = stages.find((stage) => !known.includes(stage));
-  if (added !== undefined)
-    return `it does not know "${added}"${besideSpread(placeOf(definition, added))}`;
-  const gone = known.find((stage) => !stages.includes(stage));
-  if (gone !== undefined) return `it has "${gone}", which the definition does not have`;
-  const moved = stages.find((stage, index) => stage !== known[index]);
-  return moved === undefined ? undefined : `"${moved}" stands elsewhere in the definition`;
-}
-
-/** The storage names of nodes and cases that were renamed, by their paths in the definition. */
-export type StorageNames = Readonly<Record<string, string>>;
-
-/** The present names of members that stand under their storage names. */
-const present = new WeakMap<Nodes, ReadonlyMap<string, string>>();
-
-/** A definition with its nodes and cases under their storage names, as the run time needs it. */
-export function underStorageNames(definition: AnyDefinition, names: StorageNames | undefined) {
-  if (names === undefined) return definition;
-  const keyed = (
-    members: Nodes,
-    prefix: string,
-    inside: (member: Nodes[string], prefix: string) => Nodes[string],
-  ): Nodes => {
-    const storageName = (name: string) => names[prefix + inPath(name)] ?? name;
-    const entries = Object.entries(members);
-    const result = Object.fromEntries(
-      entries.map(([name, member]) => [
-        storageName(name),
-        inside(member, `${prefix}${inPath(name)}.`),
-      ]),
-    );
-    present.set(result, new Map(entries.map(([name]) => [storageName(name), name])));
-    return result;
-  };
-  const nodesOf = (nodes: Nodes, prefix: string): Nodes =>
-    keyed(nodes, prefix, (node, within) => {
-      const stored = kindOf(node).stored;
-      if (stored === undefined) return node;
-      const nodesWithin = (inside: Nodes) => nodesOf(inside, within);
-      return stored(node, nodesWithin, (cases) => keyed(cases, within, nodesOf));
-    });
-  return { ...definition, nodes: nodesOf(definition.nodes, "") };
-}
-
-export const presentKey = (members: Nodes, key: string): string =>
-  present.get(members)?.get(key) ?? key;
-
-/** An error of branches with their present names. */
-export function withPresentKeys(error: StepError, members: Nodes): StepError {
-  const { key, causes } = error;
-  const named = Object.entries(causes ?? {}).map(([each, of]) => [presentKey(members, each), of]);
-  return {
-    ...error,
-    ...(key !== undefined && { key: presentKey(members, key) }),
-    ...(causes && { causes: Object.fromEntries(named) }),
-  };
-}
-
-/** The storage name of a node or a case by its present name; undefined if there is none. */
-export const storageKey = (members: Nodes, name: string): string | undefined =>
-  Object.keys(members).find((key) => presentKey(members, key) === name);

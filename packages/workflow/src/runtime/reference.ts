@@ -12,7 +12,8 @@ import { parseValue } from "./input.js";
 import { hasOnEnd, kindOf, type Nodes, outputsIn } from "./nodes/kinds.js";
 import { hasKeys, permitsAtStart, permitsOf } from "./limits.js";
 import { actionFunction } from "./options.js";
-import { hasUndoables, placeOf, presentKey } from "./place.js";
+import { hasUndoables, placeOf } from "./place.js";
+import { presentKey } from "./storage-names.js";
 import { marksOf, readsOf } from "./reads.js";
 import { sensitivePaths } from "./sensitive.js";
 

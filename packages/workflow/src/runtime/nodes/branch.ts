@@ -1,6 +1,6 @@
 import { Failure } from "../../errors/failure.js";
 import { literalText } from "../../rules.js";
-import { presentKey, storageKey } from "../place.js";
+import { presentKey, storageKey } from "../storage-names.js";
 import type { Arrival, Arrive, OfScope, Run } from "../run.js";
 
 /** Goes on with the case that `on` names. The branch's record is there from now on. */
