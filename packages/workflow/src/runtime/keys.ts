@@ -1,7 +1,7 @@
 import { HALF_PAIR, wellFormed } from "@stepwise/workpool/core";
 import { literalText } from "../rules.js";
 import type { WorkflowReference } from "./reference.js";
-import { guarded } from "./tags.js";
+import { guardedInput } from "./sensitive.js";
 
 /** Keys are part of an index. */
 const MOST_CHARACTERS = 256;
@@ -21,14 +21,9 @@ export function keyMade(
   input: unknown,
 ): string | undefined {
   const subject = `The key of the ${option} of workflow "${workflow}"`;
-  const refuse = (path: string): never => {
-    throw new Error(
-      `${subject} reads ${path}, which is sensitive: keys are shown, so leave it out`,
-    );
-  };
-  const scope =
-    sensitive.length === 0 ? { input } : guarded({ input }, "", new Set(sensitive), refuse);
-  const key = make(scope as never);
+  const why = (path: string) =>
+    `${subject} reads ${path}, which is sensitive: keys are shown, so leave it out`;
+  const key = make(guardedInput(input, sensitive, why) as never);
   if (key === undefined) return undefined;
   if (typeof key === "string" && wellFormed(key) !== key)
     throw new Error(`${subject} has ${HALF_PAIR}`);

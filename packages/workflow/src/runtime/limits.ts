@@ -9,9 +9,8 @@ import { onceForEach } from "./once.js";
 import { placeOf } from "./place.js";
 import type { Reads } from "./named.js";
 import { readableScope, secretNames } from "./reads.js";
-import { sensitivePaths } from "./sensitive.js";
+import { guardedInput, sensitivePaths } from "./sensitive.js";
 import { shownProblem } from "./shown.js";
-import { guarded } from "./tags.js";
 
 /** Gives some of the scope of a stage. */
 type ScopeOf = (names: Reads) => Promise<never>;
@@ -110,17 +109,16 @@ export function usedBy(own: Bound, stage: string, output: unknown) {
 function withoutSecrets(own: Bound, stage: string, scope: object, names: Reads): object {
   const hidden = secretNames(own, stage, names);
   if (hidden.size === 0) return scope;
-  const refuse = (path: string): never => {
-    const what = optionOf(own, stage, "limits");
-    throw new Error(`${what} read ${path}, which is sensitive: keys are shown, so leave it out`);
-  };
-  const paths = new Set(sensitivePaths(own.definition.options));
+  const what = optionOf(own, stage, "limits");
+  const why = (path: string) =>
+    `${what} read ${path}, which is sensitive: keys are shown, so leave it out`;
+  const paths = sensitivePaths(own.definition.options);
   return new Proxy(scope, {
     get(target, name) {
       const value: unknown = Reflect.get(target, name);
       if (typeof name !== "string" || !hidden.has(name)) return value;
-      if (name !== "input") return refuse(name);
-      return (guarded({ input: value }, "", paths, refuse) as { input: unknown }).input;
+      if (name !== "input") throw new Error(why(name));
+      return guardedInput(value, paths, why).input;
     },
   });
 }

@@ -3,8 +3,7 @@ import type { Standing } from "../component/validators.js";
 import { durationMs } from "../rules.js";
 import { keyMade } from "./keys.js";
 import type { WorkflowReference } from "./reference.js";
-import { sensitivePaths } from "./sensitive.js";
-import { guarded } from "./tags.js";
+import { guardedInput, sensitivePaths } from "./sensitive.js";
 
 /**
  * Returns how the actions of a run with this input stand among those that wait; undefined if its
@@ -23,11 +22,8 @@ export function standingOf(
     option: Value | ((scope: { input: never }) => Value),
   ): Value => {
     if (typeof option !== "function") return option;
-    const refuse = (path: string): never => {
-      throw new Error(`${what} reads ${path}, which is sensitive: leave it out`);
-    };
-    const scope = guarded({ input }, "", new Set(paths), refuse) as { input: never };
-    return (option as (scope: { input: never }) => Value)(scope);
+    const why = (path: string) => `${what} reads ${path}, which is sensitive: leave it out`;
+    return (option as (scope: { input: never }) => Value)(guardedInput(input, paths, why));
   };
   const standing: Standing = {};
   const ofPriority = `The priority of workflow "${workflow.name}"`;

@@ -4,7 +4,7 @@ import type { ActionCtx, TagValue } from "../definition/context.js";
 import type { Tags } from "../definition/definition.js";
 import { literalText, MOST_TAGS } from "../rules.js";
 import type { WorkflowReference } from "./reference.js";
-import { sensitivePaths } from "./sensitive.js";
+import { guardedInput, sensitivePaths } from "./sensitive.js";
 
 /** Tags are read with each row of a list. */
 const MOST_CHARACTERS = 256;
@@ -16,14 +16,9 @@ export function tagsOf(
 ): Record<string, TagValue> | undefined {
   const { tags, sensitive } = definition.options;
   if (tags === undefined) return undefined;
-  const secret = new Set(sensitivePaths({ sensitive }));
-  const refuse = (path: string): never => {
-    throw new Error(
-      `The tags of workflow "${workflow}" read ${path}, which is sensitive: tags are shown, so leave it out`,
-    );
-  };
-  const scope = guarded({ input }, "", secret, refuse) as { input: never };
-  const given: Tags = secret.size === 0 ? tags({ input: input as never }) : tags(scope);
+  const why = (path: string) =>
+    `The tags of workflow "${workflow}" read ${path}, which is sensitive: tags are shown, so leave it out`;
+  const given: Tags = tags(guardedInput(input, sensitivePaths({ sensitive }), why));
   if (literalText(given)[0] !== "{")
     throw new Error(
       `The tags of workflow "${workflow}" are ${literalText(given)}: give an object, such as { org: input.org }`,
@@ -36,25 +31,6 @@ export function tagsOf(
       `The tags of workflow "${workflow}" are ${all.length}: a run may have ${MOST_TAGS}`,
     );
   return all.length === 0 ? undefined : Object.fromEntries(all);
-}
-
-/** The same value, in which what is at the paths throws when it is read. */
-export function guarded(
-  value: unknown,
-  path: string,
-  secret: ReadonlySet<string>,
-  refuse: (path: string) => never,
-): unknown {
-  // A path goes through lists.
-  if (Array.isArray(value)) return value.map((each) => guarded(each, path, secret, refuse));
-  if (typeof value !== "object" || value === null || value instanceof ArrayBuffer) return value;
-  const object = {};
-  for (const [key, field] of Object.entries(value)) {
-    const at = path === "" ? key : `${path}.${key}`;
-    const get = () => (secret.has(at) ? refuse(at) : guarded(field, at, secret, refuse));
-    Object.defineProperty(object, key, { get, enumerable: true });
-  }
-  return object;
 }
 
 function checkedTag(subject: string, name: string, value: unknown): TagValue {
