@@ -20,7 +20,7 @@ import {
 } from "./_generated/server.js";
 import type { Doc, Run, RunId, Step, StepId } from "./core/documents.js";
 import { inboxOf, inOrder, type Looked, vLooked } from "./core/inbox.js";
-import { findRun, vRunOrKey } from "./core/runs.js";
+import { findRun, runOf, vRunOrKey } from "./core/runs.js";
 import { cancelScheduled } from "./core/scheduled.js";
 import { enterNow, scheduleEntry } from "./engine/entry.js";
 import { isAhead, isIn, type Receiver, stepWaitingFor, vReceiver } from "./features/receiving.js";
@@ -253,8 +253,7 @@ async function takesUp(
   event: { name: string; value: unknown; given?: Given },
 ) {
   let isTaken = true;
-  const run = waiting.run === sentTo._id ? sentTo : await ctx.db.get("runs", waiting.run);
-  if (run === null) throw new Error(`The run of the step record "${waiting._id}" is gone`);
+  const run = waiting.run === sentTo._id ? sentTo : await runOf(ctx, waiting);
   // It waits no more: the run itself may send such an event next.
   const state = "running" as const;
   await ctx.db.patch("steps", waiting._id, { state });

@@ -14,7 +14,7 @@ import { pool } from "./core/poolHost.js";
 import { hasEnded, runWithId, runWithKey, workflowOf } from "./core/runs.js";
 import { cancelScheduled } from "./core/scheduled.js";
 import { loadScope, childOutput } from "./core/scope.js";
-import { isActive, isTooLate, stepRead, stepWithId } from "./core/steps.js";
+import { activeStep, isActive, isTooLate, stepRead, stepWithId } from "./core/steps.js";
 import { insertTags, putTags } from "./core/tags.js";
 import { holderOf, takeTurn } from "./core/turns.js";
 import {
@@ -106,8 +106,8 @@ export const isCanceled = query({
   args: { token: vToken, orPaused: v.optional(v.boolean()) },
   returns: v.boolean(),
   handler: async (ctx, { token, orPaused = false }) => {
-    const step = await stepWithId(ctx, token.step);
-    return step === null || !isActive(step, token) || (orPaused && step.paused === true);
+    const step = await activeStep(ctx, token);
+    return step === null || (orPaused && step.paused === true);
   },
 });
 
@@ -135,10 +135,10 @@ export const unbegun = query({
   args: { token: vToken },
   returns: v.union(v.object({ ...inputFields, hasTurn: v.optional(v.boolean()) }), v.null()),
   handler: async (ctx, { token }) => {
-    const step = await stepWithId(ctx, token.step);
+    const step = await activeStep(ctx, token);
     const run = step === null ? null : await ctx.db.get("runs", step.run);
     // A restart has parsed the input itself.
-    if (step === null || run === null || !isActive(step, token) || step.generation) return null;
+    if (step === null || run === null || step.generation) return null;
     // That of an item was parsed by no schema.
     if (run.within !== undefined) return null;
     const ofRun = ctx.db.query("steps").withIndex("by_run", (q) => q.eq("run", run._id));
@@ -154,8 +154,8 @@ export const reparsed = mutation({
   args: { token: vToken, ...inputFields, tags: v.optional(vTags) },
   returns: v.null(),
   handler: async (ctx, { token, tags, ...input }) => {
-    const step = await stepWithId(ctx, token.step);
-    if (step === null || !isActive(step, token)) return null;
+    const step = await activeStep(ctx, token);
+    if (step === null) return null;
     await ctx.db.patch("runs", step.run, await replaceInput(ctx, step.run, input));
     const run = tags && (await ctx.db.get("runs", step.run));
     if (run && run.parentRun === undefined) await putTags(ctx, run, tags);
@@ -168,9 +168,9 @@ export const gather = mutation({
   args: { token: vToken, how: v.optional(vGathering) },
   returns: v.union(v.object(inputFields), v.null()),
   handler: async (ctx, { token, how }) => {
-    const step = await stepWithId(ctx, token.step);
+    const step = await activeStep(ctx, token);
     const run = step === null ? null : await ctx.db.get("runs", step.run);
-    if (step === null || run?.collects === undefined || !isActive(step, token)) return null;
+    if (step === null || run?.collects === undefined) return null;
     return await gatherItems(ctx, run, step, how);
   },
 });
@@ -180,8 +180,8 @@ export const gathered = mutation({
   args: { token: vToken, ...madeFields },
   returns: v.null(),
   handler: async (ctx, { token, ...made }) => {
-    const step = await stepWithId(ctx, token.step);
-    if (step !== null && isActive(step, token)) await noteMade(ctx, step, made);
+    const step = await activeStep(ctx, token);
+    if (step !== null) await noteMade(ctx, step, made);
     return null;
   },
 });
@@ -191,8 +191,8 @@ export const unlock = mutation({
   args: { token: vToken },
   returns: v.null(),
   handler: async (ctx, { token }) => {
-    const step = await stepWithId(ctx, token.step);
-    if (step !== null && isActive(step, token)) await unlockTurn(ctx, step.run);
+    const step = await activeStep(ctx, token);
+    if (step !== null) await unlockTurn(ctx, step.run);
     return null;
   },
 });

@@ -10,8 +10,8 @@ import {
 import { v } from "convex/values";
 import { withoutValues } from "../errors/hidden.js";
 import { voidMutation } from "./core/continuations.js";
-import type { MutationCtx, Run, RunId, Step } from "./core/documents.js";
-import { workflowOf } from "./core/runs.js";
+import type { MutationCtx, RunId, Step } from "./core/documents.js";
+import { runOf, workflowOf } from "./core/runs.js";
 import { isEntry, runsWithin, type TimedKind } from "./core/kinds.js";
 import { logStep } from "./core/log.js";
 import { pool } from "./core/poolHost.js";
@@ -52,9 +52,9 @@ interface Here extends Progress {
 }
 
 /**
- * The transition: records what happened, and begins what comes next, which it tells without a slot
- * if that is queued. A stale or repeated token only
+ * The transition: records what happened, and begins what comes next. A stale or repeated token only
  * gives back its slot. It is not stale if a step cancels its own run: what it did stays.
+ * @returns also the action that comes next, if the report has no slot and the action is queued.
  * @throws if the run is paused and stages were executed here: the caller reports without them.
  */
 export async function settle(ctx: MutationCtx, settlement: Settlement): Promise<Settled> {
@@ -312,12 +312,6 @@ async function wait(
   const due = { at: until, event: { kind: "due" as const } };
   if (until !== undefined) await scheduleEntry(ctx, waiting, due, hasArrived ? fields : {});
   else if (hasArrived) await ctx.db.patch("steps", id, { ...NO_ENTRY, ...fields });
-}
-
-async function runOf(ctx: MutationCtx, step: Step): Promise<Run> {
-  const run = await ctx.db.get("runs", step.run);
-  if (run === null) throw new Error(`The run of the step record "${step._id}" is gone`);
-  return run;
 }
 
 /** Stores reduced outputs. @param from the place from which others are reduced later. */

@@ -16,9 +16,9 @@ export async function continueLater(ctx: MutationCtx, fn: Continuation, page: Va
   return await core.continueLater(ctx, pool, fn, page, afterMs);
 }
 
-/** Removes things in pages. @param remove returns whether these were all. */
-export const removal = <Of extends Value>(remove: (ctx: MutationCtx, of: Of) => Promise<boolean>) =>
-  continuation<Of>(async (ctx, of) => ((await remove(ctx, of)) ? null : of));
+/** Does something in pages. @param page returns whether it was the last. */
+export const untilDone = <Of extends Value>(page: (ctx: MutationCtx, of: Of) => Promise<boolean>) =>
+  continuation<Of>(async (ctx, of) => ((await page(ctx, of)) ? null : of));
 
 export async function hasRoomInPage(ctx: QueryCtx): Promise<boolean> {
   return await core.hasRoom(ctx, core.HALF_OF_A_TRANSACTION);

@@ -1,6 +1,6 @@
 import type { StepError } from "../../definition/context.js";
 import { type Infer, v } from "convex/values";
-import type { QueryCtx, Run, RunId } from "./documents.js";
+import type { QueryCtx, Run, RunId, Step } from "./documents.js";
 
 /** Which run: by its id, or by the key that it was started with. */
 export const vRunOrKey = v.union(v.object({ runId: v.string() }), v.object({ key: v.string() }));
@@ -23,6 +23,13 @@ export async function findRun(
 export async function runWithId(ctx: QueryCtx, runId: string): Promise<Run | null> {
   const id = ctx.db.normalizeId("runs", runId);
   return id === null ? null : await ctx.db.get("runs", id);
+}
+
+/** The run of a step. @throws if it was removed. */
+export async function runOf(ctx: QueryCtx, { _id, run: id }: Pick<Step, "_id" | "run">) {
+  const run = await ctx.db.get("runs", id);
+  if (run === null) throw new Error(`The run of the step record "${_id}" is gone`);
+  return run;
 }
 
 /** The run of a key that has not ended (there is at most one), else the one that ended last. */

@@ -59,6 +59,12 @@ export function isActive(step: Step, token: Token): boolean {
   );
 }
 
+/** The step of a token; null if it has ended, or if another of its attempts has begun. */
+export async function activeStep(ctx: QueryCtx, token: Token): Promise<Step | null> {
+  const step = await stepWithId(ctx, token.step);
+  return step !== null && isActive(step, token) ? step : null;
+}
+
 /** Says whether the time of its node was up while it was paused: its action changes nothing more. */
 export function isTooLate({ paused, event }: Pick<Step, "paused" | "event">): boolean {
   return paused === true && event?.kind === "failed" && event.error.kind === "timedOut";

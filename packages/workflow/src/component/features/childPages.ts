@@ -1,6 +1,6 @@
 import { keepSweeping } from "@stepwise/workpool/core";
 import { internal } from "../_generated/api.js";
-import { continueLater, deleteInPage, removal } from "../core/continuations.js";
+import { continueLater, deleteInPage, untilDone } from "../core/continuations.js";
 import type { MutationCtx, StepId } from "../core/documents.js";
 import { pool } from "../core/poolHost.js";
 
@@ -28,4 +28,4 @@ async function dropSomePages(ctx: MutationCtx, step: StepId): Promise<boolean> {
   return await deleteInPage(ctx, "childPages", pages);
 }
 
-export const dropMorePages = removal(dropSomePages);
+export const dropMorePages = untilDone(dropSomePages);

@@ -14,7 +14,7 @@ import {
   rowsOf,
   sourceOf,
 } from "../core/collected.js";
-import { continuation, continueLater, deleteInPage, removal } from "../core/continuations.js";
+import { continueLater, deleteInPage, untilDone } from "../core/continuations.js";
 import type { Doc, MutationCtx, Run, RunId, Step } from "../core/documents.js";
 import type { Input } from "../core/input.js";
 import { hasNotEnded, marksOf, newRecord, tokenOf } from "../core/steps.js";
@@ -313,9 +313,7 @@ async function beginRest(ctx: MutationCtx, rest: Rest): Promise<boolean> {
   return true;
 }
 
-export const beginRestLater = continuation<Rest>(async (ctx, rest) =>
-  (await beginRest(ctx, rest)) ? null : rest,
-);
+export const beginRestLater = untilDone<Rest>(beginRest);
 
 async function insertRest(ctx: MutationCtx, { of, first, collects, source }: Rest) {
   const fresh = { state: "pending" as const, index: 0, startedAt: Date.now() };
@@ -363,7 +361,7 @@ async function drop(ctx: MutationCtx, source: RunId): Promise<void> {
 const dropSome = async (ctx: MutationCtx, source: RunId): Promise<boolean> =>
   await deleteInPage(ctx, "collected", rowsOf(ctx, source));
 
-export const dropMore = removal(dropSome);
+export const dropMore = untilDone(dropSome);
 
 /** What a restore from a backup may have left. */
 export async function repairCollector(ctx: MutationCtx, collector: Collector): Promise<void> {

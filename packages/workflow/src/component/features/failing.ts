@@ -3,7 +3,7 @@ import type { StepError } from "../../definition/context.js";
 import { internal } from "../_generated/api.js";
 import { continuation, continueLater } from "../core/continuations.js";
 import type { Doc, MutationCtx, QueryCtx, Run, Step, StepId } from "../core/documents.js";
-import { errorOf, workflowOf } from "../core/runs.js";
+import { errorOf, runOf, workflowOf } from "../core/runs.js";
 import { childrenIn, hasManyChildren, isWaitingForChildren, keyShown } from "../core/childRuns.js";
 import { nameOf } from "../core/steps.js";
 import { scheduleEntry } from "../engine/entry.js";
@@ -22,8 +22,7 @@ export async function failIfTooMany(ctx: MutationCtx, parent: Step): Promise<boo
 }
 
 export async function failParent(ctx: MutationCtx, parent: Step, child: Run) {
-  const run = await ctx.db.get("runs", parent.run);
-  if (run === null) throw new Error(`The run of the parent "${parent._id}" is gone`);
+  const run = await runOf(ctx, parent);
   const key = child.childKey ?? String(child.index);
   const which = parent.single === true ? "The child" : `Child ${keyShown(child) ?? key}`;
   // Errors of compensations are listed once, by the run at the top.

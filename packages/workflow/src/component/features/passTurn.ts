@@ -1,5 +1,5 @@
 import { internal } from "../_generated/api.js";
-import { continuation, continueLater, hasRoomInPage } from "../core/continuations.js";
+import { continueLater, hasRoomInPage, untilDone } from "../core/continuations.js";
 import type { MutationCtx, Run, RunId, Step } from "../core/documents.js";
 import { hasNotEnded } from "../core/steps.js";
 import { holderOf, takeTurn, type Turn, turnOf, turnsIn } from "../core/turns.js";
@@ -143,6 +143,4 @@ async function releaseSome(ctx: MutationCtx, of: Of): Promise<boolean> {
   return true;
 }
 
-export const releaseMore = continuation<Of>(async (ctx, of) =>
-  (await releaseSome(ctx, of)) ? null : of,
-);
+export const releaseMore = untilDone<Of>(releaseSome);

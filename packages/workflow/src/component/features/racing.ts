@@ -6,7 +6,7 @@ import { shortened } from "../../errors/failure.js";
 import { internal } from "../_generated/api.js";
 import type { MutationCtx, Run, Step } from "../core/documents.js";
 import { childrenFrom, hasChildIn, keyShown, UNENDED } from "../core/childRuns.js";
-import { errorOf } from "../core/runs.js";
+import { errorOf, runOf } from "../core/runs.js";
 import { nameOf } from "../core/steps.js";
 import { scheduleEntry } from "../engine/entry.js";
 import { dropPages } from "./childPages.js";
@@ -46,8 +46,7 @@ export async function goOnAfterLosers(ctx: MutationCtx, race: Step): Promise<voi
 
 /** All cases have ended, and none has won. */
 export async function failRace(ctx: MutationCtx, race: Step): Promise<void> {
-  const run = await ctx.db.get("runs", race.run);
-  if (run === null) throw new Error(`The run of the race "${race._id}" is gone`);
+  const run = await runOf(ctx, race);
   const all: [string, StepError][] = [];
   const told: string[] = [];
   let undoing: StepError[] = [];

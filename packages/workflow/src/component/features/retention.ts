@@ -5,7 +5,7 @@ import {
   continueLater,
   deleteInPage,
   hasRoomInPage,
-  removal,
+  untilDone,
   voidMutation,
 } from "../core/continuations.js";
 import type { Doc, MutationCtx, QueryCtx, Run, RunId, Step, StepId } from "../core/documents.js";
@@ -107,7 +107,7 @@ export const removeWhenSeen = continuation<Looking>(async (ctx, looking) => {
     : await removeIfOver(ctx, looking);
 });
 
-export const removeMoreChildren = removal((ctx, parent: StepId) => removeFamily(ctx, parent));
+export const removeMoreChildren = untilDone<StepId>(removeFamily);
 
 /** Removes a run. Its key is free at once; everything else is removed in pages. */
 export async function removeRun(ctx: MutationCtx, run: Run): Promise<void> {
@@ -117,7 +117,7 @@ export async function removeRun(ctx: MutationCtx, run: Run): Promise<void> {
     await continueLater(ctx, internal.features.retention.removeMore, run._id);
 }
 
-export const removeMore = removal((ctx, run: RunId) => removeRowsOf(ctx, run));
+export const removeMore = untilDone<RunId>(removeRowsOf);
 
 /** `to`: the run that begins anew, which gets back the events that were taken. */
 interface Removal {
