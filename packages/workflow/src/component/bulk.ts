@@ -12,7 +12,7 @@ import { LIMITS, MOST_KEPT } from "./core/room.js";
 import { findRuns, fits } from "./features/finding.js";
 import schema from "./schema.js";
 import { bulkArgs, bulkFields } from "./selection.js";
-import { pageFields } from "./views.js";
+import { pageFields } from "./facts.js";
 
 /* What is done to many runs, in pages: each run that is found by the place where the bulk is. */
 

@@ -19,7 +19,7 @@ import { findRuns } from "./features/finding.js";
 import schema from "./schema.js";
 import { whereFields } from "./selection.js";
 import { type Doing, vError, vPermits, vRunState, vTags } from "./validators.js";
-import { factsOf, nodeFactsOf, nodeFields, pageFields, runFacts } from "./views.js";
+import { factsOf, nodeFactsOf, nodeFields, pageFields, runFacts } from "./facts.js";
 
 const vListed = v.object({
   ...runFacts,

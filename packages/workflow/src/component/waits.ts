@@ -11,7 +11,7 @@ import { runWithId } from "./core/runs.js";
 import { nameOf } from "./core/steps.js";
 import schema from "./schema.js";
 import { vIterations } from "./validators.js";
-import { pageFields } from "./views.js";
+import { pageFields } from "./facts.js";
 
 const vWait = v.object({
   runId: v.string(),
