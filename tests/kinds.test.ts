@@ -29,7 +29,6 @@ const elsewhere: Readonly<Record<string, readonly string[]>> = {
   // A field of records and of arguments, and a shape of the graph.
   loop: [
     "studio/src/page/restart.tsx",
-    "workflow/src/client/events.ts",
     "workflow/src/component/core/steps.ts",
     "workflow/src/runtime/place.ts",
     "workflow/src/runtime/restart.ts",

@@ -32,7 +32,7 @@ export {
   type OnComplete,
   type OnCompleteOption,
   type RunResult,
-} from "./client/start.js";
+} from "./client/on-complete.js";
 export type { StartBatchOptions, StartOptions } from "./client/start.js";
 export type * from "./client/status.js";
 export type { TimelineEntry } from "./client/timeline.js";

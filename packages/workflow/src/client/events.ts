@@ -8,7 +8,7 @@ import { Failure } from "../errors/failure.js";
 import { suggestion } from "../rules.js";
 import { parsedOf, parseValue, PASS_AN_ID } from "../runtime/input.js";
 import { eventNamed, receiversOf, storedEvent } from "../runtime/nodes/event.js";
-import { type Found, placeOf } from "../runtime/place.js";
+import { placeOf } from "../runtime/place.js";
 import type { WorkflowReference } from "../runtime/reference.js";
 import { checkCompiled, described, runArgs, type RunOrKey } from "./which-run.js";
 
@@ -93,17 +93,6 @@ export async function sendEvent(
   }
 }
 
-/** The place of a node, as the component takes it. */
-const placeIn = (
-  stage: string,
-  { loop, within, races }: Pick<Found, "loop" | "within" | "races">,
-) => ({
-  stage,
-  loop,
-  within,
-  races,
-});
-
 /** The payload as each node of the name takes it. @throws if none does. */
 function parsed(workflow: string, definition: AnyDefinition, name: string, payload: unknown) {
   const all = receiversOf(definition);
@@ -118,23 +107,20 @@ function parsed(workflow: string, definition: AnyDefinition, name: string, paylo
   const receivers: Receiver[] = [];
   let common: { value: Value } | undefined;
   let given: Given | undefined;
-  for (const { stage, schema, sensitive, matches, ...where } of named)
+  for (const { stage, schema, sensitive, matches, loop, within, races } of named) {
+    const place = { stage, loop, within, races };
     try {
-      const named = eventNamed(definition, workflow, { stage, name, sensitive });
-      const { value, given: raw } = parsedOf((each) => parseValue(named, schema, each), payload);
+      const event = eventNamed(definition, workflow, { stage, name, sensitive });
+      const { value, given: raw } = parsedOf((each) => parseValue(event, schema, each), payload);
       common ??= { value };
       given ??= raw;
-      const differs = compareValues(value, common.value) !== 0;
-      const does = matches || undefined;
-      receivers.push({
-        ...placeIn(stage, where),
-        matches: does,
-        value: differs ? value : undefined,
-      });
+      const its = compareValues(value, common.value) === 0 ? undefined : value;
+      receivers.push({ ...place, matches: matches || undefined, value: its });
     } catch (error) {
       problems.set(stage, Failure.from(error));
-      receivers.push({ ...placeIn(stage, where), refuses: true });
+      receivers.push({ ...place, refuses: true });
     }
+  }
   const [problem] = problems.values();
   if (problem !== undefined && common === undefined) throw problem;
   const stored = storedEvent(all, name);

@@ -28,9 +28,9 @@ import { type ListedRun, type ListFilter, listRuns } from "./listing.js";
 import { type SteeredLimit, type Until, untilTime } from "./limits.js";
 import { asCalled, named, nodeNamed } from "./nodes.js";
 import { type Page, type PageOptions, pageOf } from "./paging.js";
+import type { OnComplete } from "./on-complete.js";
 import {
   type Collecting,
-  type OnComplete,
   parsedAt,
   startAll,
   type StartBatchOptions,
@@ -173,16 +173,8 @@ export class WorkflowManager {
   ): Promise<{ runId: RunId; started: boolean }> {
     checkCompiled(workflow);
     const starts = [{ ...inputOf(workflow, input), key: options?.key }];
-    const all = await startAll(
-      this.component,
-      ctx,
-      workflow,
-      starts,
-      options ?? {},
-      this.#settings,
-    );
     // There is one result for each start.
-    return all[0]!;
+    return (await this.#start(ctx, workflow, starts, options))[0]!;
   }
 
   /**
@@ -211,15 +203,17 @@ export class WorkflowManager {
       ...parsedAt(workflow, input, index),
       key: key?.(input, index),
     }));
-    const all = await startAll(
-      this.component,
-      ctx,
-      workflow,
-      starts,
-      options ?? {},
-      this.#settings,
-    );
+    const all = await this.#start(ctx, workflow, starts, options);
     return all.map(({ runId }) => runId);
+  }
+
+  async #start(
+    ctx: MutationRunner,
+    workflow: AnyWorkflow,
+    starts: Parameters<typeof startAll>[3],
+    options: Parameters<typeof startAll>[4] = {},
+  ) {
+    return await startAll(this.component, ctx, workflow, starts, options, this.#settings);
   }
 
   /**

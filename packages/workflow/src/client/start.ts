@@ -8,16 +8,9 @@ import {
   partsOf,
   withLimitError,
 } from "@stepwise/workpool/core";
-import {
-  createFunctionHandle,
-  type FunctionArgs,
-  type FunctionReference,
-  type FunctionVisibility,
-} from "convex/server";
-import { getConvexSize, v, type Validator, type Value } from "convex/values";
+import { createFunctionHandle, type FunctionArgs } from "convex/server";
+import { getConvexSize, type Value } from "convex/values";
 import type { ComponentApi } from "../component/_generated/component.js";
-import { vBadEnd, vError } from "../component/validators.js";
-import type { StepError } from "../definition/context.js";
 import { Failure } from "../errors/failure.js";
 import { checkStorable } from "../values.js";
 import { atMostYear, type Duration, durationMs, literalText } from "../rules.js";
@@ -26,6 +19,7 @@ import { inputOf, PASS_AN_ID } from "../runtime/input.js";
 import { madeOf } from "../runtime/made.js";
 import type { WorkflowReference } from "../runtime/reference.js";
 import { beginningOf } from "../runtime/restart.js";
+import type { OnComplete, OnCompleteOption } from "./on-complete.js";
 
 interface CommonOptions<Callback extends OnComplete> {
   /**
@@ -264,62 +258,3 @@ export function parsedAt(workflow: WorkflowReference<never>, input: unknown, ind
     throw Failure.from(error, `Input ${index} of the batch: `);
   }
 }
-
-/** How a run ended. */
-export type RunResult<Output = unknown> =
-  | { state: "completed"; output: Output }
-  | { state: "failed" | "canceled" | "timedOut"; error: StepError };
-
-/** Validates a {@link StepError}. */
-export const vStepError = vError;
-
-/** Validates a {@link RunResult}. @param output the validator of the workflow's output. */
-export function vRunResult<Output extends Validator<any, "required", any>>(output: Output) {
-  return v.union(
-    v.object({ state: v.literal("completed"), output }),
-    v.object({ state: vBadEnd, error: vError }),
-  );
-}
-
-/**
- * Validates the arguments of a mutation for `onComplete`.
- * @param context the validator of the context. Default: anything.
- * @param output the validator of the workflow's output. Default: anything.
- *
- * @example
- * export const imported = internalMutation({
- *   args: vOnCompleteArgs(v.object({ user: v.id("users") })),
- *   handler: async (ctx, { runId, context, result }) => {
- *     if (result.state === "failed") await notify(ctx, context.user, result.error.message);
- *   },
- * });
- */
-export function vOnCompleteArgs<
-  Context extends Validator<any, "required", any> = typeof vAnything,
-  Output extends Validator<any, "required", any> = typeof vAnything,
->(context?: Context, output?: Output) {
-  return v.object({
-    runId: v.string(),
-    // Without an argument the type parameters are those of the defaults.
-    context: (context ?? vAnything) as Context,
-    result: vRunResult((output ?? vAnything) as Output),
-  });
-}
-const vAnything = v.any();
-
-/** A mutation for `onComplete`; its arguments are those of {@link vOnCompleteArgs}. */
-export type OnComplete = FunctionReference<
-  "mutation",
-  FunctionVisibility,
-  // Only the mutation knows the types of the run's context and output.
-  { runId: string; context?: any; result: RunResult<any> }
->;
-
-/** The mutation, and the `context` that it is called with: up to 1 MB. Default: null. */
-export type OnCompleteOption<Callback extends OnComplete> = { fn: Callback } & ContextOption<
-  FunctionArgs<Callback>["context"]
->;
-
-type ContextOption<Context> = undefined extends Context
-  ? { context?: Context }
-  : { context: Context };
