@@ -75,6 +75,11 @@ type Around<
   Paths extends string,
 > = Builder<Input, [...Scope, [never, `${Name}.${Paths}`], [Name, Output]], Output, Events, Hint>;
 
+/** The paths of the nodes in cases, each from its case on. */
+type PathsIn<Scope extends Entries, Cases> = {
+  [Key in keyof Cases & CaseKey]: `${InPath<Key>}.${Inside<Scope, NamesOfCase<Cases[Key]>>}`;
+}[keyof Cases & CaseKey];
+
 /** What `initial` must give: what `state` says, if there is one. */
 type Start<Schema extends AnySchema> = [Schema] extends [never] ? unknown : InferOutput<Schema>;
 
@@ -228,9 +233,7 @@ export interface Builder<
     OutputOfCase<Cases[keyof Cases]>,
     Events | EventsOfCase<Cases[keyof Cases]>,
     Hint,
-    {
-      [Key in keyof Cases & CaseKey]: `${InPath<Key>}.${Inside<Scope, NamesOfCase<Cases[Key]>>}`;
-    }[keyof Cases & CaseKey]
+    PathsIn<Scope, Cases>
   >;
 
   /**
@@ -254,10 +257,7 @@ export interface Builder<
     OutputOfCase<Cases[keyof Cases]> | OutputOfCase<Rest<Default>>,
     Events | EventsOfCase<Cases[keyof Cases]> | EventsOfCase<Rest<Default>>,
     Hint,
-    | {
-        [Key in keyof Cases & CaseKey]: `${InPath<Key>}.${Inside<Scope, NamesOfCase<Cases[Key]>>}`;
-      }[keyof Cases & CaseKey]
-    | `default.${Inside<Scope, NamesOfCase<Rest<Default>>>}`
+    PathsIn<Scope, Cases> | `default.${Inside<Scope, NamesOfCase<Rest<Default>>>}`
   >;
 
   /**
@@ -317,9 +317,7 @@ export interface Builder<
     Winner<{ [Key in keyof Cases]: EndingOfCase<Cases[Key]> }, First> | Stored<Given<Recovered>>,
     Events | Exclude<EventsOfCase<Cases[keyof Cases]>, Ends<unknown>>,
     Hint,
-    {
-      [Key in keyof Cases & CaseKey]: `${InPath<Key>}.${Inside<Scope, NamesOfCase<Cases[Key]>>}`;
-    }[keyof Cases & CaseKey]
+    PathsIn<Scope, Cases>
   >;
 
   /**

@@ -138,7 +138,7 @@ class Sequence {
     return new Set([...this.#around, ...Object.keys(this.nodes)]);
   }
 
-  /** The same of one that must add some. */
+  /** The same as {@link #nested}, for a callback that must add nodes. */
   #body(place: string, build: unknown): Nodes {
     const body = this.#nested(place, build);
     if (Object.keys(body).length > 0) return body;

@@ -273,8 +273,8 @@ export interface Definition<Input, Scope, Output, Name extends string = string, 
   readonly options: WorkflowOptions<AnySchema, AnyUndo, Keep>;
   /**
    * The nodes by name, each with its `kind`, `finalize` under that name. A sleep is `{ duration }`,
-   * a child `{ workflow, args }`. The `body` of a loop or an each has nodes by name again. So has
-   * each of the `cases` of a branch or a race, and each of the `branches` of a parallel.
+   * a child `{ workflow, args }`. The `body` of a loop or an each has nodes by name again, as each
+   * of the `cases` of a branch or a race and each of the `branches` of a parallel has.
    */
   readonly nodes: Nodes<OnTop<Name>, Name, "", Events>;
 }

@@ -75,31 +75,27 @@ export function compiled(
   checkFormat(workflow, settings);
   checkWorkflowOptions(workflow, given.options);
   if (settings.renamed !== true) checkNotRenamed(workflow, given);
-  const {
-    plan,
-    retry,
-    limits,
-    folder,
-    names: storageNames,
-    starts,
-    storedAs = workflow,
-  } = settings;
-  const definition = underStorageNames(withOnEnd(given), storageNames);
-  const functions = functionsOf(storedAs, folder);
+  const { plan, retry, limits, starts, storedAs = workflow } = settings;
+  const definition = underStorageNames(withOnEnd(given), settings.names);
   const following = new Map<string, Arrive>();
   const actions = new Set<string>();
   const replaced = new Set<string>();
   /** Stages whose actions are gone. */
   const removed = new Set<string>();
-  const reads = new Map(Object.entries(settings.reads ?? {}));
-  const facts = { component, workflow, storedAs, definition, functions, plan, retry, limits };
   const own: Bound = {
-    ...facts,
+    component,
+    workflow,
+    storedAs,
+    definition,
+    functions: functionsOf(storedAs, settings.folder),
+    plan,
+    retry,
+    limits,
     following,
     recovered: new Map(),
     actions,
     replaced,
-    reads,
+    reads: new Map(Object.entries(settings.reads ?? {})),
     starts,
   };
   knowCompiled(given, own);

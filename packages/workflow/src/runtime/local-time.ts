@@ -4,8 +4,8 @@ const DAY_MS = 24 * 60 * 60_000;
 
 /**
  * The next moment after `now`, in ms since the epoch, at which the clocks of the zone show the
- * time. It comes once a day. A time that is skipped comes as much later as the clocks jump ahead;
- * of one that comes twice, the first counts. So does `Temporal` by default ("compatible").
+ * time. It comes once a day. A time that is skipped comes as much later as the clocks jump ahead.
+ * If a time comes twice, the first counts. `Temporal` does the same by default ("compatible").
  * @param what how messages call it.
  * @throws if it is no time of day, or its zone is not known.
  */
