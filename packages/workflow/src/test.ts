@@ -6,7 +6,7 @@ import { type FakeTimers, spanLongTimers } from "./test/virtual-time.js";
 
 export { schema };
 export type { Ended, KitOptions, TestKit, Timer } from "./test/kit.js";
-export type { Stub } from "./test/kit.js";
+export type { Stub } from "./test/stub.js";
 
 /** The component's modules, listed by hand: only Vite knows `import.meta.glob`. */
 export const modules: Record<string, () => Promise<unknown>> = {

@@ -12,7 +12,7 @@ import { underStorageNames } from "../src/runtime/storage-names.js";
 import { readsOf } from "../src/runtime/reads.js";
 import type { WorkflowReference } from "../src/runtime/reference.js";
 import { stubOf } from "../src/runtime/stubs.js";
-import { stubNode } from "../src/test/kit.js";
+import { stubNode } from "../src/test/stub.js";
 
 /* A definition whose nodes have other names than those that their results are stored under. */
 
