@@ -622,9 +622,7 @@ describe("secrets", () => {
     const id = await use.app.start("secrets", {});
     await use.app.drive();
     expect(await use.app.status("secrets", id)).toMatchObject({ output: [6, 6] });
-    const jobs = await use.app.inComponent(async (ctx) =>
-      ctx.db.system.query("_scheduled_functions").collect(),
-    );
+    const jobs = await use.app.jobs();
     expect(jobs.length).toBeGreaterThan(5);
     expect(JSON.stringify(jobs)).not.toContain("s3cret");
     const steps = await use.app.inComponent(async (ctx) => ctx.db.query("steps").collect());

@@ -9,8 +9,7 @@ import { dying, TestApp, useTestApp } from "./harness.js";
 const use = useTestApp();
 
 /** What the component scheduled, oldest first. */
-const jobs = async () =>
-  await use.app.inComponent(async (ctx) => ctx.db.system.query("_scheduled_functions").collect());
+const jobs = async () => await use.app.jobs();
 
 /** Reports once more what an action has reported. */
 async function reportAgain(name: string, output: unknown, change: object = {}): Promise<void> {

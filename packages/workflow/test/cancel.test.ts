@@ -6,9 +6,7 @@ import { useTestApp } from "./harness.js";
 const use = useTestApp();
 
 const scheduledJobs = async () => {
-  const jobs = await use.app.inComponent(async (ctx) =>
-    ctx.db.system.query("_scheduled_functions").collect(),
-  );
+  const jobs = await use.app.jobs();
   return jobs.filter(({ state }) => state.kind === "pending");
 };
 

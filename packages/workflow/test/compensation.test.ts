@@ -150,9 +150,7 @@ test("[S92] [S97] what undoes a step with a secret, which stands nowhere", async
   expect(status?.state).toBe("failed");
   expect(status).not.toHaveProperty("error.compensationErrors");
   expect(await use.app.log()).toEqual(["undo secret of 21 letters, 7", "undo pay 7"]);
-  const jobs = await use.app.inComponent(async (ctx) =>
-    ctx.db.system.query("_scheduled_functions").collect(),
-  );
+  const jobs = await use.app.jobs();
   expect(JSON.stringify(jobs)).not.toContain("swordfish");
   await use.app.expectNothingLeft();
 });

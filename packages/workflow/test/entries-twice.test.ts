@@ -183,9 +183,7 @@ test(
 /** Schedules every entry that ever was scheduled once more, at once. @returns how many. */
 async function scheduleAgain(app: TestApp): Promise<number> {
   return await app.counter.uncounted(async () => {
-    const jobs = await app.inComponent(async (ctx) =>
-      ctx.db.system.query("_scheduled_functions").collect(),
-    );
+    const jobs = await app.jobs();
     const entries = new Map(
       jobs
         .filter(({ name }) => name.endsWith(":entry") || isOf("engine/entry:enter")({ name }))

@@ -124,9 +124,7 @@ describe("a completion that fails twice, and then no more", () => {
   test("[S97] [S109] a result that is not to be seen stands in no scheduled arguments", async () => {
     const app = new TestApp(losing());
     expect(await app.run("whispered", {})).toMatchObject({ state: "completed", output: 6 });
-    const jobs = await app.inComponent(async (ctx) =>
-      ctx.db.system.query("_scheduled_functions").collect(),
-    );
+    const jobs = await app.jobs();
     expect(JSON.stringify(jobs)).not.toContain("s3cret");
   });
 

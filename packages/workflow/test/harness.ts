@@ -246,6 +246,11 @@ export class TestApp {
     return await t.runInComponent("workflow", look);
   }
 
+  /** The scheduled functions of the component, also those that have ended. */
+  async jobs() {
+    return await this.inComponent((ctx) => ctx.db.system.query("_scheduled_functions").collect());
+  }
+
   /** How many slots of the pool are held. */
   async slotsHeld(): Promise<number> {
     return await this.inComponent(async (ctx) => {

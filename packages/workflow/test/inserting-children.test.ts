@@ -2,6 +2,7 @@ import { makeFunctionReference } from "convex/server";
 import { describe, expect, test } from "vitest";
 import { internal } from "./convex/_generated/api.js";
 import { TestApp, useTestApp } from "./harness.js";
+import { restore } from "./tampering.js";
 
 const use = useTestApp();
 const MINUTE = 60_000;
@@ -12,22 +13,6 @@ const resume = async (runId: string) =>
   await use.app.t.mutation(internal.manager.resume, { runId });
 
 const repair = async () => await use.app.t.mutation(internal.manager.repair, {});
-
-/** A restore from a backup: no scheduled function that has not begun is there any more. */
-async function restore(): Promise<void> {
-  await use.app.counter.uncounted(() =>
-    use.app.inComponent(async (ctx) => {
-      const jobs = await ctx.db.system.query("_scheduled_functions").collect();
-      // Nobody but the platform deletes there, so no type allows it.
-      const system = ctx.db as unknown as { delete(table: string, id: string): Promise<void> };
-      for (const { _id, state } of jobs) {
-        if (state.kind !== "pending") continue;
-        await ctx.scheduler.cancel(_id);
-        await system.delete("_scheduled_functions", _id);
-      }
-    }),
-  );
-}
 
 /** What a copy of a document has. */
 function without<Row extends { _id: unknown; _creationTime: number }>(row: Row) {
@@ -206,7 +191,7 @@ describe("children that are still being inserted", () => {
     async () => {
       const id = await begun();
       await pause(id);
-      await restore();
+      await restore(use.app);
       await repair();
       await use.app.advance(HOUR);
       await resume(id);

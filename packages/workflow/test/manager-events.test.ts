@@ -208,9 +208,7 @@ describe("sendEvent", () => {
     await send("told", id, "answer", { text: "s3cret" });
     await send("told", id, "answer", { text: "s3cret" });
     await use.app.advance(1_000);
-    const jobs = await use.app.inComponent(async (ctx) =>
-      ctx.db.system.query("_scheduled_functions").collect(),
-    );
+    const jobs = await use.app.jobs();
     expect(JSON.stringify(jobs)).not.toContain("s3cret");
   });
 });

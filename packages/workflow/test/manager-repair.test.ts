@@ -3,6 +3,7 @@ import type { Id } from "../src/component/_generated/dataModel.js";
 import { isOf } from "./component.js";
 import { internal } from "./convex/_generated/api.js";
 import { useTestApp } from "./harness.js";
+import { clutter, restore } from "./tampering.js";
 
 const use = useTestApp();
 const MINUTE = 60_000;
@@ -12,23 +13,6 @@ const pause = async (runId: string) => await use.app.t.mutation(internal.manager
 
 const resume = async (runId: string) =>
   await use.app.t.mutation(internal.manager.resume, { runId });
-
-/** A restore from a backup: no scheduled function that has not begun is there any more. */
-async function restore({ gone = true } = {}): Promise<number> {
-  return await use.app.counter.uncounted(() =>
-    use.app.inComponent(async (ctx) => {
-      const jobs = await ctx.db.system.query("_scheduled_functions").collect();
-      const lost = jobs.filter(({ state }) => state.kind === "pending");
-      // Nobody but the platform deletes there, so no type allows it.
-      const system = ctx.db as unknown as { delete(table: string, id: string): Promise<void> };
-      for (const { _id } of lost) {
-        await ctx.scheduler.cancel(_id);
-        if (gone) await system.delete("_scheduled_functions", _id);
-      }
-      return lost.length;
-    }),
-  );
-}
 
 async function scheduled(): Promise<string[]> {
   return await use.app.inComponent(async (ctx) => {
@@ -60,7 +44,7 @@ describe("after a restore", () => {
     });
     const brief = await use.app.start("brief", { leaves: [] });
     await use.app.advance(MINUTE);
-    expect(await restore()).toBeGreaterThan(5);
+    expect(await restore(use.app)).toBeGreaterThan(5);
     await use.app.advance(9 * MINUTE);
     // Nothing moves by itself.
     expect(await scheduled()).toEqual([]);
@@ -90,7 +74,7 @@ describe("after a restore", () => {
     const canceled = await use.app.start("sleeper", { ms: HOUR });
     const repaired = await use.app.start("sleeper", { ms: HOUR });
     await use.app.advance(MINUTE);
-    expect(await restore()).toBeGreaterThan(1);
+    expect(await restore(use.app)).toBeGreaterThan(1);
     await use.app.t.mutation(internal.runs.cancel, { runId: canceled });
     expect(await use.app.status("sleeper", canceled)).toMatchObject({ state: "canceled" });
     await use.app.advance(2 * HOUR);
@@ -104,7 +88,7 @@ describe("after a restore", () => {
     const retried = await use.app.start("flaky", { goodAttempt: 1 });
     const routed = await use.app.start("routed", { n: 1 });
     const list = await use.app.start("list", { leaves: [{ n: 1 }, { n: 2 }] });
-    expect(await restore()).toBeGreaterThan(2);
+    expect(await restore(use.app)).toBeGreaterThan(2);
     await repair();
     await use.app.drive();
     // The action had not begun: that was its first attempt all the same.
@@ -117,7 +101,7 @@ describe("after a restore", () => {
     const saga = await use.app.start("saga", { fail: "no" });
     await use.app.drive(async () => (await use.app.steps(saga)).includes("wait waiting"));
     await use.app.t.mutation(internal.runs.cancel, { runId: saga });
-    await restore();
+    await restore(use.app);
     await repair();
     await use.app.drive();
     expect(await use.app.status("saga", saga)).toMatchObject({ state: "canceled" });
@@ -127,7 +111,7 @@ describe("after a restore", () => {
   test("[S120] [S59] children that are still to be inserted", { tags: ["large"] }, async () => {
     const id = await use.app.start("reduces", { of: 1_001 });
     await use.app.drive(async () => (await pagesLeft()) > 0);
-    await restore();
+    await restore(use.app);
     await repair();
     await use.app.drive();
     expect(await pagesLeft()).toBe(0);
@@ -149,9 +133,9 @@ describe("after a restore", () => {
       await use.app.drive(
         async () => (await use.app.status("chain", chain))?.state === "completed",
       );
-      await clutter(chain);
+      await clutter(use.app, chain);
       await use.app.t.mutation(internal.manager.restart, { name: "chain", runId: chain });
-      await restore();
+      await restore(use.app);
       await repair();
       await use.app.drive();
       expect(await use.app.status("chain", chain)).toMatchObject({
@@ -163,9 +147,9 @@ describe("after a restore", () => {
         return runs.filter(({ root }) => root !== undefined).map(({ state }) => state);
       });
       expect(new Set(states)).toEqual(new Set(["canceled"]));
-      await clutter(chain);
+      await clutter(use.app, chain);
       await use.app.t.mutation(internal.manager.cleanup, { runId: chain });
-      await restore();
+      await restore(use.app);
       await repair();
       await use.app.drive();
       const left = await use.app.inComponent(async (ctx) => {
@@ -186,7 +170,7 @@ describe("after a restore", () => {
     const sleeper = await use.app.start("sleeper", { ms: 2 * HOUR });
     await use.app.advance(1_000);
     for (const id of [later, sleeper]) await pause(id);
-    await restore();
+    await restore(use.app);
     await repair();
     await use.app.advance(HOUR);
     expect(await use.app.status("sleeper", sleeper)).toMatchObject({ paused: true });
@@ -201,7 +185,7 @@ describe("after a restore", () => {
     const inputs = Array.from({ length: 120 }, () => ({ ms: HOUR }));
     const ids = await use.app.t.mutation(internal.manager.startBatch, { name: "sleeper", inputs });
     await use.app.advance(MINUTE);
-    await restore();
+    await restore(use.app);
     await repair();
     await use.app.drive();
     const states = await Promise.all(
@@ -220,7 +204,7 @@ describe("after a restore", () => {
     await repair();
     await use.app.advance(1);
     expect(await scheduled()).toEqual(before);
-    await restore();
+    await restore(use.app);
     await repair();
     await repair();
     await use.app.advance(1);
@@ -238,22 +222,6 @@ async function pagesLeft(): Promise<number> {
   );
 }
 
-/** So many records inside a node that to remove them takes several transactions. */
-async function clutter(runId: string): Promise<void> {
-  await use.app.inComponent(async (ctx) => {
-    const run = runId as Id<"runs">;
-    const record = {
-      run,
-      createdAt: 0,
-      stage: "b.x",
-      kind: "children",
-      state: "completed",
-    } as const;
-    for (let n = 0; n < 1_500; n++)
-      await ctx.db.insert("steps", { ...record, attempt: 1, startedAt: 0, endedAt: 0 });
-  });
-}
-
 describe("a scheduled function that was canceled or cleaned away by hand", () => {
   test.each([
     ["canceled", false],
@@ -265,7 +233,7 @@ describe("a scheduled function that was canceled or cleaned away by hand", () =>
       const id = await use.app.start("sleeper", { ms: 2 * HOUR });
       await use.app.advance(MINUTE);
       expect(await use.app.status("sleeper", id)).toMatchObject({ stalled: false });
-      await restore({ gone });
+      await restore(use.app, { gone });
       expect(await use.app.status("sleeper", id)).toMatchObject({
         state: "running",
         stalled: true,
@@ -296,7 +264,7 @@ describe("a scheduled function that was canceled or cleaned away by hand", () =>
   test("[S111] of a page of something: the next sweep finds it", { tags: ["large"] }, async () => {
     const chain = await use.app.start("chain", {});
     await use.app.drive();
-    await clutter(chain);
+    await clutter(use.app, chain);
     await use.app.t.mutation(internal.manager.cleanup, { runId: chain });
     await use.app.inComponent(async (ctx) => {
       const [rest] = await ctx.db.query("continuations").collect();
@@ -322,7 +290,7 @@ describe("a scheduled function that was canceled or cleaned away by hand", () =>
 
   test("[S96] a running action whose scheduled function has failed is stalled until the watchdog checks it", async () => {
     const id = await use.app.start("slow", { ms: 1_000 });
-    await restore();
+    await restore(use.app);
     expect(await use.app.status("slow", id)).toMatchObject({
       stalled: true,
       active: [{ node: "wait", state: "running", stalled: true }],

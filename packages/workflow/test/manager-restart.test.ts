@@ -1,8 +1,8 @@
 import { describe, expect, test } from "vitest";
 import type { Page, TimelineEntry } from "../src/index.js";
-import type { Id } from "../src/component/_generated/dataModel.js";
 import { internal } from "./convex/_generated/api.js";
 import { useTestApp } from "./harness.js";
+import { clutter } from "./tampering.js";
 
 const use = useTestApp();
 const HOUR = 60 * 60_000;
@@ -37,22 +37,6 @@ async function timeline(name: string, runId: string): Promise<TimelineEntry[]> {
     page,
   })) as unknown as Page<TimelineEntry>;
   return found.page;
-}
-
-/** So many records inside a node, each of which takes some reads to remove. */
-async function clutter(runId: string, node: string, count: number): Promise<void> {
-  await use.app.inComponent(async (ctx) => {
-    const run = runId as Id<"runs">;
-    const record = {
-      run,
-      createdAt: 0,
-      stage: `${node}.x`,
-      kind: "children",
-      state: "completed",
-    } as const;
-    for (let n = 0; n < count; n++)
-      await ctx.db.insert("steps", { ...record, attempt: 1, startedAt: 0, endedAt: 0 });
-  });
 }
 
 /** What the log says since a line. */
@@ -348,14 +332,14 @@ describe("restart", () => {
     { tags: ["large"] },
     async () => {
       const id = await failedChain();
-      await clutter(id, "b", 1_500);
+      await clutter(use.app, id);
       await restart("chain", id, "b");
       expect(await use.app.status("chain", id)).toMatchObject({ state: "pending", generation: 2 });
       await expect(restart("chain", id)).rejects.toThrow(/it goes on/);
       await use.app.drive();
       expect(await use.app.status("chain", id)).toMatchObject({ state: "completed" });
       expect(await timeline("chain", id)).toHaveLength(5);
-      await clutter(id, "b", 1_500);
+      await clutter(use.app, id);
       await restart("chain", id, "b");
       await use.app.t.mutation(internal.runs.cancel, { runId: id });
       await use.app.drive();
@@ -388,7 +372,7 @@ describe("restart", () => {
       await use.app.drive();
       expect(await use.app.status("travels", id)).toMatchObject({ state: "completed" });
       // The first page ends inside the last child: its event and its undo are gone by then.
-      await clutter((await below(1)).runId, "go", 1_500);
+      await clutter(use.app, (await below(1)).runId, "go");
       await restart("travels", id, from);
       expect(await use.app.status("travels", id)).toMatchObject({ state: "pending" });
       expect((await below(1)).steps.map(({ stage }) => stage)).not.toContain("book");

@@ -270,9 +270,7 @@ describe("steps", () => {
       { node: "open", state: "completed", output: 6 },
     ]);
     expect(entries.map((entry) => "output" in entry)).toEqual([false, false, true]);
-    const jobs = await use.app.inComponent(async (ctx) =>
-      ctx.db.system.query("_scheduled_functions").collect(),
-    );
+    const jobs = await use.app.jobs();
     expect(JSON.stringify(jobs)).not.toContain("s3cret");
     expect(JSON.stringify(await use.app.tree(id))).not.toContain("s3cret");
   });

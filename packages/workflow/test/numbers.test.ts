@@ -155,9 +155,7 @@ test("[S148] of some hundred children in each state it is known how many there a
 
 test("a scope of 400 kB is no argument of a function, which would be kept for a week", async () => {
   await use.app.start("echo", { value: "x".repeat(400_000) });
-  const jobs = await use.app.inComponent((ctx) =>
-    ctx.db.system.query("_scheduled_functions").collect(),
-  );
+  const jobs = await use.app.jobs();
   expect(jobs.length).toBeGreaterThan(0);
   expect(JSON.stringify(jobs).length).toBeLessThan(100_000);
 });

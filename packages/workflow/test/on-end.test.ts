@@ -223,9 +223,7 @@ describe("the onEnd of a workflow that is an action", () => {
     });
     expect(await use.app.steps(id)).toEqual(["last failed", "onEnd failed"]);
     expect(await use.app.log()).toHaveLength(3);
-    const scheduled = await use.app.inComponent(
-      async (ctx) => await ctx.db.system.query("_scheduled_functions").collect(),
-    );
+    const scheduled = await use.app.jobs();
     const actions = scheduled.filter(({ args }) => JSON.stringify(args).includes('"onEnd"'));
     expect(actions.length).toBeGreaterThan(0);
     for (const { args } of actions)

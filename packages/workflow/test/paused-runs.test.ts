@@ -1,8 +1,8 @@
 import { describe, expect, test } from "vitest";
-import type { Id } from "../src/component/_generated/dataModel.js";
 import type { Page, TimelineEntry } from "../src/index.js";
 import { components, internal } from "./convex/_generated/api.js";
 import { useTestApp } from "./harness.js";
+import { clutter, restore } from "./tampering.js";
 
 // Pools of up to 200: on the smallest class works would share actions, of which carriers.test.ts is.
 const use = useTestApp({ deploymentClass: "s256" });
@@ -39,22 +39,6 @@ const cancel = async (runId: string) => await use.app.t.mutation(internal.runs.c
 
 async function restart(name: string, runId: string, from?: string): Promise<void> {
   await use.app.t.mutation(internal.manager.restart, { name, runId, ...(from ? { from } : {}) });
-}
-
-/** So many records inside `b` of a `chain` that to remove them takes several transactions. */
-async function clutter(runId: string): Promise<void> {
-  await use.app.inComponent(async (ctx) => {
-    const run = runId as Id<"runs">;
-    const record = {
-      run,
-      createdAt: 0,
-      stage: "b.x",
-      kind: "children",
-      state: "completed",
-    } as const;
-    for (let n = 0; n < 1_500; n++)
-      await ctx.db.insert("steps", { ...record, attempt: 1, startedAt: 0, endedAt: 0 });
-  });
 }
 
 /** Under which parent a run stands, by its place. */
@@ -106,7 +90,7 @@ describe("runs of a tree, each paused by itself", () => {
     async () => {
       const id = await use.app.start("chain", {});
       await use.app.drive();
-      await clutter(id);
+      await clutter(use.app, id);
       await restart("chain", id, "b");
       expect(await use.app.status("chain", id)).toMatchObject({ state: "pending" });
       expect(await pause(id)).toBe(true);
@@ -222,22 +206,6 @@ describe("runs of a tree, each paused by itself", () => {
 
 const repair = async () => await use.app.t.mutation(internal.manager.repair, {});
 
-/** A restore from a backup: no scheduled function that has not begun is there any more. */
-async function restore(): Promise<void> {
-  await use.app.counter.uncounted(() =>
-    use.app.inComponent(async (ctx) => {
-      const jobs = await ctx.db.system.query("_scheduled_functions").collect();
-      // Nobody but the platform deletes there, so no type allows it.
-      const system = ctx.db as unknown as { delete(table: string, id: string): Promise<void> };
-      for (const { _id, state } of jobs) {
-        if (state.kind !== "pending") continue;
-        await ctx.scheduler.cancel(_id);
-        await system.delete("_scheduled_functions", _id);
-      }
-    }),
-  );
-}
-
 /**
  * How often the `onComplete` of runs that were started with a context was called, and with what.
  */
@@ -299,7 +267,7 @@ describe("wherever a run is when it is paused", () => {
     async (moment) => {
       const id = await at(moment);
       await pause(id);
-      await restore();
+      await restore(use.app);
       await repair();
       await repair();
       await use.app.advance(10 * MINUTE);

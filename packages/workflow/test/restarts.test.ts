@@ -4,6 +4,7 @@ import type { Id } from "../src/component/_generated/dataModel.js";
 import { isOf } from "./component.js";
 import { components, internal } from "./convex/_generated/api.js";
 import { TestApp, useTestApp } from "./harness.js";
+import { clutter } from "./tampering.js";
 
 // Pools of up to 200: on the smallest class works would share actions, of which carriers.test.ts is.
 const use = useTestApp({ deploymentClass: "s256" });
@@ -56,22 +57,6 @@ async function scheduled(app: TestApp = use.app): Promise<string[]> {
   });
 }
 
-/** So many records inside a node that to remove them takes several transactions. */
-async function clutter(runId: string, node = "b"): Promise<void> {
-  await use.app.inComponent(async (ctx) => {
-    const run = runId as Id<"runs">;
-    const record = {
-      run,
-      createdAt: 0,
-      stage: `${node}.x`,
-      kind: "children",
-      state: "completed",
-    } as const;
-    for (let n = 0; n < 1_500; n++)
-      await ctx.db.insert("steps", { ...record, attempt: 1, startedAt: 0, endedAt: 0 });
-  });
-}
-
 /**
  * How often the `onComplete` of runs that were started with a context was called, and with what.
  */
@@ -87,7 +72,7 @@ describe("restarts", () => {
     async () => {
       const id = await use.app.start("chain", {});
       await use.app.drive();
-      await clutter(id);
+      await clutter(use.app, id);
       await restart("chain", id, "b");
       await cancel(id);
       await restart("chain", id);
@@ -109,7 +94,7 @@ describe("restarts", () => {
         await use.app.start("oneWaits", { key: "k", name, restMs: MINUTE });
       const id = await start("again");
       await use.app.drive();
-      await clutter(id, "last");
+      await clutter(use.app, id, "last");
       await start("holds");
       await restart("oneWaits", id);
       const steer = async (how: "pause" | "resume") =>
@@ -135,7 +120,7 @@ describe("restarts", () => {
     async () => {
       const id = await use.app.start("chain", {});
       await use.app.drive();
-      await clutter(id);
+      await clutter(use.app, id);
       await restart("chain", id, "b");
       const pages = async () => (await scheduled()).filter((name) => name.endsWith("restartMore"));
       expect(await pages()).toHaveLength(1);

@@ -16,9 +16,7 @@ async function timeline(name: string, runId: string): Promise<TimelineEntry[]> {
 
 /** Neither views, lists, logs, errors nor scheduled arguments have the secret. */
 async function expectNothingShown(name: string, runId: string): Promise<void> {
-  const jobs = await use.app.inComponent(async (ctx) =>
-    ctx.db.system.query("_scheduled_functions").collect(),
-  );
+  const jobs = await use.app.jobs();
   const page = { numItems: 100, cursor: null };
   const [children, runs] = await use.app.counter.uncounted(() =>
     Promise.all([
@@ -38,9 +36,7 @@ describe("secrets", () => {
     const id = await use.app.start("confides", {});
     await use.app.drive();
     expect(await use.app.status("confides", id)).toMatchObject({ output: 6 });
-    const jobs = await use.app.inComponent(async (ctx) =>
-      ctx.db.system.query("_scheduled_functions").collect(),
-    );
+    const jobs = await use.app.jobs();
     expect(JSON.stringify(jobs)).not.toContain("s3cret");
     expect(JSON.stringify(await timeline("confides", id))).not.toContain("s3cret");
   });
