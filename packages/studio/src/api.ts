@@ -9,35 +9,18 @@ import {
   type AnyDataModel,
 } from "convex/server";
 import { v, type Infer } from "convex/values";
+import { BULK_VERBS, DOING, STATES } from "./data-source.js";
 import { readFunctions, writeFunctions, type Workflows } from "./functions.js";
 
 const runId = v.string();
 const cursor = v.union(v.string(), v.null());
-const vState = v.union(
-  v.literal("pending"),
-  v.literal("running"),
-  v.literal("compensating"),
-  v.literal("completed"),
-  v.literal("failed"),
-  v.literal("canceled"),
-  v.literal("timedOut"),
-);
-
-const vDoing = v.union(
-  v.literal("stalled"),
-  v.literal("running"),
-  v.literal("queued"),
-  v.literal("retrying"),
-  v.literal("waitingForEvent"),
-  v.literal("sleeping"),
-  v.literal("collecting"),
-  v.literal("waitingForTurn"),
-);
+const oneOf = <Name extends string>(names: readonly Name[]) =>
+  v.union(...names.map((name) => v.literal(name)));
 
 const filterFields = {
   workflow: v.optional(v.string()),
-  state: v.optional(vState),
-  doing: v.optional(vDoing),
+  state: v.optional(oneOf(STATES)),
+  doing: v.optional(oneOf(DOING)),
   node: v.optional(v.string()),
   parent: v.optional(v.string()),
   key: v.optional(v.string()),
@@ -107,13 +90,7 @@ const vWrite = v.union(
   v.object({
     name: v.literal("startBulk"),
     args: v.object({
-      do: v.union(
-        v.literal("cancel"),
-        v.literal("pause"),
-        v.literal("resume"),
-        v.literal("restart"),
-        v.literal("cleanup"),
-      ),
+      do: oneOf(BULK_VERBS),
       where: v.object(filterFields),
       perSecond: v.optional(v.number()),
     }),

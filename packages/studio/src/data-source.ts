@@ -165,6 +165,38 @@ export type ReadResult<Name extends ReadName> = ReturnType<Reads[Name]>;
 export type WriteArgs<Name extends WriteName> = Parameters<Writes[Name]>[0];
 export type WriteResult<Name extends WriteName> = ReturnType<Writes[Name]>;
 
+/** The states of runs, in the order in which a run comes to them. */
+export const STATES = [
+  "pending",
+  "running",
+  "compensating",
+  "completed",
+  "failed",
+  "canceled",
+  "timedOut",
+] as const satisfies RunState[];
+
+/** What runs do: first what an operator may have to look at, last what is as it should be. */
+export const DOING = [
+  "stalled",
+  "queued",
+  "retrying",
+  "waitingForEvent",
+  "sleeping",
+  "collecting",
+  "waitingForTurn",
+  "running",
+] as const satisfies Doing[];
+
+/** What a bulk can do to runs. */
+export const BULK_VERBS = [
+  "cancel",
+  "pause",
+  "resume",
+  "restart",
+  "cleanup",
+] as const satisfies BulkArgs["do"][];
+
 /** The names, to check what comes from outside. */
 export const READS = [
   "workflows",

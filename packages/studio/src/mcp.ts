@@ -4,7 +4,14 @@ import { StdioServerTransport } from "@modelcontextprotocol/server/stdio";
 import { jsonOf } from "@stepwise/workflow/rules";
 import { convexToJson, jsonToConvex, type JSONValue, type Value } from "convex/values";
 import { z } from "zod";
-import type { DataSource, ReadArgs, ReadName } from "./data-source.js";
+import {
+  BULK_VERBS,
+  type DataSource,
+  DOING,
+  type ReadArgs,
+  type ReadName,
+  STATES,
+} from "./data-source.js";
 
 export interface SkippingRun {
   readonly workflow: string;
@@ -46,22 +53,8 @@ const time = z.iso
 
 const filter = {
   workflow: z.string().optional(),
-  state: z
-    .enum(["pending", "running", "compensating", "completed", "failed", "canceled", "timedOut"])
-    .optional(),
-  doing: z
-    .enum([
-      "stalled",
-      "running",
-      "queued",
-      "retrying",
-      "waitingForEvent",
-      "sleeping",
-      "collecting",
-      "waitingForTurn",
-    ])
-    .optional()
-    .describe("only runs that do this now, or have a child that does"),
+  state: z.enum(STATES).optional(),
+  doing: z.enum(DOING).optional().describe("only runs that do this now, or have a child that does"),
   node: z.string().optional().describe("only runs at this node of the workflow"),
   parent: z.string().optional().describe("only the children of this run"),
   key: z.string().optional().describe("only runs of the workflow whose key begins with this"),
@@ -186,7 +179,7 @@ export async function serveMcp(options: McpOptions): Promise<void> {
     "start_bulk",
     "Do something to all runs of a filter that exist now, in the background; returns its id. It stops by itself when more than half of 100 runs are refused.",
     {
-      do: z.enum(["cancel", "pause", "resume", "restart", "cleanup"]),
+      do: z.enum(BULK_VERBS),
       where: z.object(filter),
       perSecond: z.number().positive().optional(),
     },

@@ -1,17 +1,7 @@
 import type { Doing } from "@stepwise/workflow";
 import { badgeOf } from "@stepwise/workflow/react";
+import { DOING } from "../data-source.js";
 import { useReadAgain } from "./studio.js";
-
-const DOING = [
-  "stalled",
-  "queued",
-  "retrying",
-  "waitingForEvent",
-  "sleeping",
-  "collecting",
-  "waitingForTurn",
-  "running",
-] as const satisfies Doing[];
 
 /** Says whether the text of an address is something that runs do. */
 export const isDoing = (text: string): text is Doing => DOING.includes(text as Doing);

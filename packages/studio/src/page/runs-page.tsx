@@ -1,6 +1,6 @@
 import type { RunState, TagValue } from "@stepwise/workflow";
 import { type ReactNode, type SyntheticEvent, useEffect, useRef, useState } from "react";
-import type { RunsArgs, WorkflowSummary } from "../data-source.js";
+import { type RunsArgs, STATES, type WorkflowSummary } from "../data-source.js";
 import { unknown } from "../input-shape.js";
 import { BulkButtons, BulkList } from "./bulk.js";
 import { Chips, isDoing } from "./chips.js";
@@ -9,16 +9,6 @@ import { InputForm, inputOf } from "./input-form.js";
 import { ActionButton } from "./parts.js";
 import { RunList } from "./run-list.js";
 import { goTo, useStudio, useTitle, useWatched } from "./studio.js";
-
-const STATES = [
-  "pending",
-  "running",
-  "compensating",
-  "completed",
-  "failed",
-  "canceled",
-  "timedOut",
-] as const satisfies RunState[];
 
 /** The runs of the top level, the newest first. The filter stands in the address. */
 export function RunsPage({ query }: { query: URLSearchParams }) {
