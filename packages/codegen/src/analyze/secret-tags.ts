@@ -1,6 +1,7 @@
 import { quote } from "../diagnostics/diagnostic.js";
 import type { NodePlan } from "../plan/schema.js";
-import { type Node, ts } from "../typescript.js";
+import { once } from "../plan/once.js";
+import { type Node, ts, type TypeScript } from "../typescript.js";
 import type { NodeCall } from "./definitions.js";
 import { calleeName, callsIn } from "./descendants.js";
 import { type FunctionNode, isFunctionNode, wrapping } from "./functions.js";
@@ -37,7 +38,7 @@ export function secretTags(
   const reportIn = (parts: readonly Node[], more: readonly string[], file: DefinitionFile) => {
     const secrets = [...paths, ...more];
     for (const part of parts) {
-      const tagging = callsIn(part).filter((call) => calleeName(call) === "tag");
+      const tagging = tagCalls(file.source).filter((call) => call !== part && holds(call)(part));
       for (const fn of new Set(tagging.flatMap((call) => handlerAround(call, part) ?? []))) {
         if (!told.has(fn)) reportHandler(fn, tagging, secrets, workflow, file);
         told.add(fn);
@@ -63,9 +64,14 @@ export function secretTags(
   };
 }
 
+/** All in a file: hardly one has any, and to search each node of it would take longer. */
+const tagCalls = once((source: TypeScript.SourceFile) =>
+  callsIn(source).filter((call) => calleeName(call) === "tag"),
+);
+
 function reportHandler(
   fn: FunctionNode,
-  tagging: ReturnType<typeof callsIn>,
+  tagging: readonly TypeScript.CallExpression[],
   secrets: readonly string[],
   workflow: string,
   file: DefinitionFile,
