@@ -6,7 +6,7 @@ import { reportUnseenChains } from "./misuse.js";
 import { findDefinitions, type FoundInFile } from "./definitions.js";
 import { tooDeep, unlessTooDeep } from "./depth.js";
 import { type FileFacts, recording, type Workflows } from "./workflows.js";
-import type { ReadModule } from "./module-file.js";
+import { noting, type ReadModule } from "./module-file.js";
 import { moduleEdgesOf, reexportsOf } from "./modules.js";
 import { checkRuntime, usedModules } from "./node-runtime.js";
 import { workflowPlan } from "./workflow.js";
@@ -41,10 +41,7 @@ export class FileReader {
     const { found, diagnostics } = this.#find(file);
     if (found === undefined) return { ...nothingRead, diagnostics };
     const outside = new Set<string>();
-    const readOutside: ReadModule = (path) => {
-      outside.add(path);
-      return read(path);
-    };
+    const readOutside = noting(read, outside);
     const modules = new AppModules(readOutside, this.#modules);
     const recorded = recording(workflows);
     const tooDeepHere = () => {

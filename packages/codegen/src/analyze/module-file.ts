@@ -6,7 +6,11 @@ import { posix } from "node:path";
  * Reads a file, by its path relative to the functions folder; undefined if missing. Of a path that
  * ends with a slash it gives what folder that is, wherever links to it stand.
  */
-export type ReadModule = (file: string) => string | undefined;
+export interface ReadModule {
+  (file: string): string | undefined;
+  /** What reads for it, if it only notes what is asked for. */
+  readonly of?: ReadModule;
+}
 
 const endings = ["", "/index"].flatMap((at) =>
   "ts tsx js jsx mts cts mjs cjs".split(" ").map((ending) => `${at}.${ending}`),
@@ -14,20 +18,39 @@ const endings = ["", "/index"].flatMap((at) =>
 
 /** The paths of the functions folder that a module may stand for; none for a package. */
 export function modulePaths(from: string, module: string, read: ReadModule): readonly string[] {
-  const known = resolved(read);
+  const known = resolved(read.of ?? read);
   const folder = posix.dirname(from);
   const key = `${folder}\n${module}`;
   const before = known.get(key);
-  if (before !== undefined) return before;
+  // Whoever asks depends on what was read.
+  for (const file of before?.asked ?? []) read(file);
+  if (before !== undefined) return before.paths;
+  const asked = new Set<string>();
+  const noted = noting(read, asked);
   const own = resolveModule(from, module);
-  const named = own === undefined ? aliasedPaths(folder, module, read).map(withoutEnding) : [own];
-  const paths = named.map((path) => insideFunctions(path, read));
-  known.set(key, paths);
+  const named = own === undefined ? aliasedPaths(folder, module, noted).map(withoutEnding) : [own];
+  const paths = named.map((path) => insideFunctions(path, noted));
+  known.set(key, { paths, asked });
   return paths;
 }
 
+/** Reads the same files, and notes which. */
+export const noting = (read: ReadModule, asked: Set<string>): ReadModule =>
+  Object.assign(
+    (file: string) => {
+      asked.add(file);
+      return read(file);
+    },
+    { of: read.of ?? read },
+  );
+
+interface Resolved {
+  readonly paths: readonly string[];
+  readonly asked: ReadonlySet<string>;
+}
+
 /** Returns what modules stand for, by folder: most definitions import the same ones. */
-const resolved = once((_read: ReadModule) => new Map<string, readonly string[]>());
+const resolved = once((_read: ReadModule) => new Map<string, Resolved>());
 
 /** `../convex/order` is `order`: the functions folder does not know its own name. */
 function insideFunctions(path: string, read: ReadModule): string {
