@@ -1,5 +1,6 @@
 import { placeAt } from "../diagnostics/diagnostic.js";
 import { jsName } from "../plan/constants.js";
+import { once } from "../plan/once.js";
 import { type Node, ts, type TypeScript } from "../typescript.js";
 import { allBelow, bareSource } from "./descendants.js";
 import { unlessTooDeep } from "./depth.js";
@@ -18,8 +19,10 @@ export interface Import {
 }
 
 /** Over the bare syntax tree: every file has several of them, and hardly any is looked at again. */
-export const importsOf = (source: TypeScript.SourceFile): Map<string, Import> =>
-  new Map(source.statements.flatMap(importsIn));
+export const importsOf = once(
+  (source: TypeScript.SourceFile): ReadonlyMap<string, Import> =>
+    new Map(source.statements.flatMap(importsIn)),
+);
 
 function importsIn(statement: TypeScript.Statement): [local: string, of: Import][] {
   const module = specifierOf(statement)?.text;
@@ -49,7 +52,7 @@ function exportedAs(name: TypeScript.ModuleExportName): string {
 }
 
 /** The names that a file exports its own values by, by what it calls these itself. */
-export function exportsOf(source: TypeScript.SourceFile): Map<string, string[]> {
+export const exportsOf = once((source: TypeScript.SourceFile) => {
   const names = new Map<string, string[]>();
   for (const { exported, imported: local, module } of reexportsOf(source)) {
     if (module !== undefined) continue;
@@ -57,8 +60,8 @@ export function exportsOf(source: TypeScript.SourceFile): Map<string, string[]> 
     if (others === undefined) names.set(local, [exported]);
     else if (!others.includes(exported)) others.push(exported);
   }
-  return names;
-}
+  return names as ReadonlyMap<string, readonly string[]>;
+});
 
 export function localNamesOf(imports: ReadonlyMap<string, Import>, imported: string): Set<string> {
   return new Set(
@@ -167,7 +170,7 @@ export function namesOf(statement: TypeScript.Statement): string[] | undefined {
   return importsIn(statement).flatMap(([name, { typeOnly }]) => (typeOnly ? [] : [name]));
 }
 
-export function parseReexports(file: string, text: string): Reexport[] {
+export function parseReexports(file: string, text: string): readonly Reexport[] {
   const source = bareSource(file, text);
   return source === undefined ? [] : reexportsOf(source);
 }
@@ -184,7 +187,7 @@ function namesExported(statement: TypeScript.Statement): [exported: string, loca
 }
 
 /** Returns what a file exports by name, and all that it hands on from other modules. */
-export function reexportsOf(source: TypeScript.SourceFile): Reexport[] {
+export const reexportsOf = once((source: TypeScript.SourceFile): readonly Reexport[] => {
   const imports = importsOf(source);
   return source.statements.flatMap((statement): Reexport[] => {
     const given = (exported: string, local: string, from?: string): Reexport => {
@@ -206,4 +209,4 @@ export function reexportsOf(source: TypeScript.SourceFile): Reexport[] {
         given(exportedAs(name), exportedAs(propertyName ?? name), from),
       );
   });
-}
+});

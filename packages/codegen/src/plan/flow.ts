@@ -105,5 +105,8 @@ export const generatedFunctions = ({ nodes }: Nodes) => allNodes(nodes).flatMap(
 export const functionsOfNode = once(({ stages }: NodePlan) => stages.flatMap(functionsOf));
 
 /** All stages of a workflow, those of the nodes inside a node after its own. */
-export const stagesOf = ({ nodes }: Nodes): StagePlan[] =>
-  allNodes(nodes).flatMap(({ stages }) => stages);
+export const stagesOf = ({ nodes }: Nodes): readonly StagePlan[] => stagesIn(nodes);
+
+const stagesIn = once((nodes: readonly NodePlan[]) =>
+  allNodes(nodes).flatMap(({ stages }) => stages),
+);
