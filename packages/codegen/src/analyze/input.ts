@@ -53,7 +53,7 @@ export function schemaPlan(expression: TypeScript.Expression, file: DefinitionFi
     narrowed.has(each),
   );
   const parts = [expression, ...consts.values()];
-  const staysThere = isGuarded || parts.some((part) => boundToItsPlace(part).length > 0);
+  const staysThere = isGuarded || parts.some(isBoundToItsPlace);
   if (closed.size > 0 || staysThere)
     return { kind: "definition", hash, closed: [...closed].sort() };
   const named = withoutParentheses(expression);
@@ -117,17 +117,24 @@ const withoutParentheses = (node: Node): Node =>
     ? withoutParentheses(node.expression)
     : node;
 
-/**
- * Returns what means something else elsewhere: `this`, `await`, `import.meta`, `"~standard": …`, …
- */
-function boundToItsPlace(part: Node): string[] {
-  const found: string[] = [];
-  ts.forEachChild(part, (child) => void found.push(...boundToItsPlace(child)));
-  const ownThis = ts.isClassLike(part) || (ts.isFunctionLike(part) && !ts.isArrowFunction(part));
-  const isOwn = (word: string) =>
-    (word === "await" && ts.isFunctionLike(part)) || (word === "this" && ownThis);
-  return [...wordOf(part), ...found.filter((word) => !isOwn(word))];
+/** Says whether something in it means something else elsewhere: `this`, `await`, and so on. */
+function isBoundToItsPlace(whole: Node): boolean {
+  const isOwn = (part: Node, hasOwn: (around: Node) => boolean): boolean => {
+    let around = part;
+    while (around !== whole) {
+      around = around.parent;
+      if (hasOwn(around)) return true;
+    }
+    return false;
+  };
+  return [whole, ...allBelow(whole)].some((part) => {
+    if (part.kind === ts.SyntaxKind.ThisKeyword) return !isOwn(part, hasOwnThis);
+    return ts.isAwaitExpression(part) ? !isOwn(part, ts.isFunctionLike) : loadsOrRuns(part);
+  });
 }
+
+const hasOwnThis = (part: Node): boolean =>
+  ts.isClassLike(part) || (ts.isFunctionLike(part) && !ts.isArrowFunction(part));
 
 /** Names of values that statements above may have given another type, as a guard does. */
 function narrowedBefore(at: Node, { source }: DefinitionFile): ReadonlySet<string> {
@@ -144,29 +151,20 @@ const isCallee = (part: Node): boolean =>
   (ts.isPropertyAccessExpression(part.parent) && isCallee(part.parent)) ||
   (ts.isCallExpression(part.parent) && part.parent.expression === part);
 
-function wordOf(part: Node): string[] {
+/** `import.meta`, `eval(…)`, or a load of a module that is relative to the file or computed. */
+function loadsOrRuns(part: Node): boolean {
   // A Standard Schema written here has its types from `defineWorkflow`.
-  if (ts.isStringLiteralLike(part) && part.text === "~standard") return [part.text];
-  const module = loadedModule(part);
-  if (module !== undefined)
-    return [`${module.load}(${module.name === undefined ? "…" : quote(module.name)})`];
-  if (part.kind === ts.SyntaxKind.ThisKeyword) return ["this"];
-  if (ts.isAwaitExpression(part)) return ["await"];
-  const callee = ts.isCallExpression(part) ? part.expression : undefined;
-  if (callee && ts.isIdentifier(callee) && callee.text === "eval") return ["eval"];
-  const isMeta = ts.isMetaProperty(part) && part.keywordToken === ts.SyntaxKind.ImportKeyword;
-  return isMeta ? ["import.meta"] : [];
-}
-
-/** A module that an expression or type loads, if it is relative to the definition or computed. */
-function loadedModule(part: Node): ReturnType<typeof loadedBy> {
-  const isType = ts.isImportTypeNode(part) && ts.isLiteralTypeNode(part.argument);
-  const type = isType ? part.argument.literal : undefined;
-  const module =
-    type !== undefined && ts.isStringLiteralLike(type)
-      ? { load: "import", name: type.text }
-      : loadedBy(part);
-  return module?.name?.startsWith(".") === false ? undefined : module;
+  if (ts.isStringLiteralLike(part)) return part.text === "~standard";
+  if (ts.isMetaProperty(part)) return part.keywordToken === ts.SyntaxKind.ImportKeyword;
+  if (ts.isImportTypeNode(part)) {
+    const type = ts.isLiteralTypeNode(part.argument) ? part.argument.literal : undefined;
+    return type !== undefined && ts.isStringLiteralLike(type) && type.text.startsWith(".");
+  }
+  if (!ts.isCallExpression(part)) return false;
+  const { expression: callee } = part;
+  const module = loadedBy(part);
+  if (module !== undefined) return module.name?.startsWith(".") !== false;
+  return ts.isIdentifier(callee) && callee.text === "eval";
 }
 
 const freeNames = once((expression: Node): TypeScript.Identifier[] =>
