@@ -12,13 +12,15 @@ export function readStanding(
   all: Options | undefined,
   definition: DefinitionFile,
 ): Pick<WorkflowPlan, "one" | "priority" | "fairness" | "collect"> {
-  const [one, priority] = [all?.get("one"), all?.get("priority")];
-  const [fairness, collect] = [all?.get("fairness"), all?.get("collect")];
+  const read = <Made>(name: string, by: (option: Option, file: DefinitionFile) => Made) => {
+    const option = all?.get(name);
+    return option && by(option, fileOf(option, definition));
+  };
   return {
-    one: one && readOne(one, fileOf(one, definition)),
-    priority: priority && readPriority(priority, fileOf(priority, definition)),
-    fairness: fairness && hashOf(fairness, fileOf(fairness, definition)),
-    collect: collect && readCollect(collect, fileOf(collect, definition)),
+    one: read("one", readOne),
+    priority: read("priority", readPriority),
+    fairness: read("fairness", hashOf),
+    collect: read("collect", readCollect),
   };
 }
 

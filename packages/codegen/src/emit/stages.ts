@@ -23,6 +23,12 @@ export function outputName(nodes: BodyPlan["nodes"]): string {
   return output === null ? "null" : quoted(output.name);
 }
 
+/** The output of a case, an item or the like, in a sentence. */
+function outputIn({ nodes }: BodyPlan): string {
+  const output = outputOf(nodes);
+  return output === null ? "null" : `that of ${output.mention.elsewhere}`;
+}
+
 /** One stage and what its lowering writes of it: parts of code, and of comments. */
 export class StageCode {
   readonly identifier: string;
@@ -91,6 +97,12 @@ export class StageCode {
   section(comment: string, code: string): string {
     const more = comment === "" ? "" : `: ${comment}`;
     return commented(`${this.file.source}, ${this.stage.label}${more}.`, code);
+  }
+
+  /** The function by which a run comes to the end of one of the bodies. */
+  ending(body: BodyPlan, comment: string, method: string, ...args: string[]): string {
+    const end = this.file.arrival({ at: "endOfBody", body });
+    return commented(comment, this.file.runFunction(end, method, ...args));
   }
 
   /** The function by which a run arrives at the stage. */
@@ -239,13 +251,9 @@ const concurrent = (
       ),
     ];
   },
-  endOfBody({ stage, file }, body) {
-    const output = outputOf(body.nodes);
-    const its = output === null ? "null" : `that of ${output.mention.elsewhere}`;
-    return commented(
-      `${one(body)} of ${stage.mention.elsewhere} is complete; its output is ${its}.`,
-      file.runFunction(file.arrival({ at: "endOfBody", body }), "complete", outputName(body.nodes)),
-    );
+  endOfBody(code, body) {
+    const comment = `${one(body)} of ${code.stage.mention.elsewhere} is complete; its output is ${outputIn(body)}.`;
+    return code.ending(body, comment, "complete", outputName(body.nodes));
   },
   entryAfter: ({ file, stage }) => file.afterAll(stage.name),
 });
@@ -259,14 +267,10 @@ const branch: StageLowering = {
     const args = [code.part("on"), object(cases ?? []), code.next];
     return [code.arriving(`one of its cases; then ${code.following}`, "branch", ...args)];
   },
-  endOfBody({ stage, file, name, next, following }, body) {
-    const output = outputOf(body.nodes);
-    const what = output === null ? "null" : `that of ${output.mention.elsewhere}`;
-    const end = file.arrival({ at: "endOfBody", body });
-    return commented(
-      `After case ${JSON.stringify(body.key)} of ${stage.mention.elsewhere}: the branch's output is ${what}; then ${following}.`,
-      file.runFunction(end, "endBranch", name, outputName(body.nodes), next),
-    );
+  endOfBody(code, body) {
+    const { stage, name, next, following } = code;
+    const comment = `After case ${JSON.stringify(body.key)} of ${stage.mention.elsewhere}: the branch's output is ${outputIn(body)}; then ${following}.`;
+    return code.ending(body, comment, "endBranch", name, outputName(body.nodes), next);
   },
 };
 
@@ -276,13 +280,9 @@ const loop: StageLowering = {
     code.arriving("its first iteration", "loop", code.part("initial"), ...bodyAndNext(code)),
   ],
   endOfBody(code, body) {
-    const { stage, file } = code;
+    const comment = `After an iteration of ${code.stage.mention.elsewhere}: the next one, or ${code.following}.`;
     const args = [outputName(body.nodes), code.part("until"), ...bodyAndNext(code)];
-    const end = file.arrival({ at: "endOfBody", body });
-    return commented(
-      `After an iteration of ${stage.mention.elsewhere}: the next one, or ${code.following}.`,
-      file.runFunction(end, "endIteration", code.name, ...args),
-    );
+    return code.ending(body, comment, "endIteration", code.name, ...args);
   },
 };
 
