@@ -24,18 +24,21 @@ export interface Declared {
 
 /** The names at the top of one file of the app, without asking the type checker. */
 export class Module {
+  readonly imports: ReadonlyMap<string, Import>;
+  readonly reexports: readonly Reexport[];
+
   constructor(
     readonly file: string,
     readonly source: TypeScript.SourceFile,
-    readonly imports: ReadonlyMap<string, Import>,
-    readonly reexports: readonly Reexport[] = [],
     readonly given: ReadonlyMap<string, Declared> = new Map(),
-  ) {}
+  ) {
+    this.imports = importsOf(source);
+    this.reexports = reexportsOf(source);
+  }
 
   /** The same file inside a function, whose parameter stands for what is given. */
   inside(parameter: string, given: Declared): Module {
-    const all = new Map([...this.given, [parameter, given]]);
-    return new Module(this.file, this.source, this.imports, this.reexports, all);
+    return new Module(this.file, this.source, new Map([...this.given, [parameter, given]]));
   }
 
   declared(name: string): TypeScript.Node | undefined {
@@ -148,7 +151,7 @@ export class AppModules {
     const isKnown = known?.source.text === found?.text;
     const source = isKnown || found === undefined ? undefined : bareSource(found.file, found.text);
     if (source === undefined) return isKnown ? known : undefined;
-    const module = new Module(source.fileName, source, importsOf(source), reexportsOf(source));
+    const module = new Module(source.fileName, source);
     this.parsed.set(path, module);
     return module;
   }

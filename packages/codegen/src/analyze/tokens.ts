@@ -62,9 +62,7 @@ function addPlainTokens(
   addLast("");
 }
 
-export const moduleOf = once(
-  ({ file, source, imports }: DefinitionFile) => new Module(file, source, imports),
-);
+export const moduleOf = once(({ file, source }: DefinitionFile) => new Module(file, source));
 
 /** A hash of source and what it names; of what functions name only what their own file declares. */
 export function sourceHash(nodes: readonly Node[], file: DefinitionFile) {
