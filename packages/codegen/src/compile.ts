@@ -5,7 +5,7 @@ import { CacheFile } from "./cache/cache-file.js";
 import { compilerIdentity } from "./cache/last-compile.js";
 import { CompilerMemory } from "./cache/memory.js";
 import { check, checkWorkflow } from "./check/check.js";
-import { checkStored } from "./check/names.js";
+import { checkStored, checkTombstones } from "./check/names.js";
 import { checkLimitNames } from "./check/limits.js";
 import { soundPart } from "./check/sound.js";
 import {
@@ -187,13 +187,15 @@ export class Compiler {
     const removed = tombstonesOf(earlier, workflows);
     const plan: ProjectPlan = { ...(config && { config }), workflows, removed };
     const broken = new Set(workflows.filter(({ isBroken }) => isBroken));
-    const stored = workflows
-      .filter((each) => !analysis.workflows.includes(each))
-      .flatMap((each) => {
-        const problems = checkStored(each);
-        if (problems.length > 0) broken.add(each);
-        return problems;
-      });
+    const analyzed = new Set(analysis.workflows);
+    const stored = workflows.flatMap((each) => {
+      const problems = [
+        ...(analyzed.has(each) ? [] : checkStored(each)),
+        ...checkTombstones(each, earlier),
+      ];
+      if (problems.length > 0) broken.add(each);
+      return problems;
+    });
     const ofApp = [
       ...(configText === undefined ? misplacedConfig(readOnce) : []),
       ...analysis.cycles,

@@ -10,7 +10,10 @@ import {
 } from "../plan/names.js";
 import { isOnEnd } from "../plan/on-end.js";
 import type { NodePlan, ProjectPlan, WorkflowPlan } from "../plan/schema.js";
-import { isIdentifier } from "../plan/storage-names.js";
+import { type Earlier, isIdentifier } from "../plan/storage-names.js";
+import { neededByTombstones, takenFrom } from "../plan/tombstones.js";
+import { storedAs } from "../plan/workflow-names.js";
+import { planHash } from "../plan/write.js";
 import { takesEvents } from "../plan/stage-kinds.js";
 
 /** Members that every object has: a field of such a name would be found where there is none. */
@@ -121,6 +124,34 @@ export function checkStored(workflow: WorkflowPlan): Diagnostic[] {
   const cases = allNodes(workflow.nodes).flatMap(({ bodies = [] }) => bodies);
   if (!cases.every(({ storage, key }) => isIdentifier(storage ?? key))) return [];
   return [...checkFunctions(workflow), ...checkFunctionLengths(workflow)];
+}
+
+/**
+ * A node that has a function which a tombstone needs: a run at the removed action would run it.
+ * New nodes are stored under other names, but one that exists may get a stage.
+ */
+export function checkTombstones(workflow: WorkflowPlan, earlier: Earlier): Diagnostic[] {
+  const own = storedAs(workflow);
+  const last = earlier.last.flatMap(({ workflows }) =>
+    workflows.filter((each) => storedAs(each) === own),
+  );
+  // Nothing new is in one that is the same.
+  if (last.length > 0 && last.every(({ hash }) => hash === planHash(workflow))) return [];
+  const needed = neededByTombstones(earlier, workflow);
+  if (needed.size === 0) return [];
+  const all = allNodes(last.flatMap(({ nodes }) => nodes)).flatMap(({ stages }) => stages);
+  const written = new Set(all.map(({ name }) => name));
+  return allNodes(workflow.nodes).flatMap((node) =>
+    takenFrom(needed, functionsOfNode(node))
+      .filter(({ stage }) => !written.has(stage.name))
+      .slice(0, 1)
+      .map(({ name, label, before }) => {
+        const message = `in workflow ${quote(workflow.name)} ${label} would be compiled to a function named ${name}, which a run may call that is at the removed ${quote(before)}`;
+        const hint =
+          "rename the node, or deploy without it first, and run `npx workflow-codegen check --drop` when no run is at the removed one";
+        return diagnostic("functionCollision", node.place, message, hint);
+      }),
+  );
 }
 
 /** Nodes of one line. A second finalize has no name to change: it is a node after the first. */

@@ -1,8 +1,10 @@
-import type { NodePlan, WorkflowPlan, WrittenPlan } from "./schema.js";
+import type { NodePlan, StagePlan, WorkflowPlan, WrittenPlan } from "./schema.js";
 import { namesInPath } from "./constants.js";
 import { membersOf, type Member, digestOf } from "./digest.js";
+import { allNodes, functionsOfNode, generatedFunctions } from "./flow.js";
 import { capitalized } from "./names.js";
 import { hasKeys } from "./stage-kinds.js";
+import { type FunctionsNeeded, neededByTombstones, takenFrom } from "./tombstones.js";
 import { planHash } from "./write.js";
 import { plansOf, storedAs, withStoredRuns } from "./workflow-names.js";
 
@@ -25,9 +27,14 @@ export function withStorageNames(workflows: readonly WorkflowPlan[], earlier: Ea
     // One that has not changed need not be read.
     if (befores.length > 0 && befores.every((before) => before.get(workflow.name)?.hash === hash))
       return workflow;
-    const names = storageNames(workflow, plans, earlier.baseline !== undefined);
-    if (names.size === 0) return workflow;
-    return { ...workflow, storageNames: names, nodes: under(names, workflow.nodes, "") };
+    const named = (needed?: FunctionsNeeded): WorkflowPlan => {
+      const names = storageNames(workflow, plans, earlier.baseline !== undefined, needed);
+      if (names.size === 0) return workflow;
+      return { ...workflow, storageNames: names, nodes: under(names, workflow.nodes, "") };
+    };
+    const first = named();
+    const needed = neededByTombstones(earlier, first);
+    return takenFrom(needed, generatedFunctions(first)).length === 0 ? first : named(needed);
   });
 }
 
@@ -45,12 +52,14 @@ function under(
       const path = isCase ? `${own}.${stored ?? body.key}` : own;
       return { ...body, storage: stored, path, nodes: under(names, body.nodes, `${path}.`) };
     });
-    const stages = node.stages.map((stage) => {
-      return { ...stage, name: own + stage.name.slice(node.path.length) };
-    });
+    const stages = node.stages.map((stage) => storedUnder(own, stage, node));
     return { ...node, storage, stages, bodies };
   });
 }
+
+const storedUnder = (own: string, stage: StagePlan, { path }: NodePlan): StagePlan => {
+  return { ...stage, name: own + stage.name.slice(path.length) };
+};
 
 /** Nodes that stand side by side in an earlier version. */
 interface OldLine {
@@ -66,8 +75,18 @@ function storageNames(
   workflow: WorkflowPlan,
   plans: readonly WrittenPlan[],
   hasBaseline: boolean,
+  needed: FunctionsNeeded = new Map(),
 ): ReadonlyMap<string, string> {
   const { nodes, renamings } = workflow;
+  const byPath = new Map(
+    needed.size === 0 ? [] : allNodes(nodes).map((node) => [node.path, node] as const),
+  );
+  /** Says whether a node would have the function of a tombstone, at which a run may be. */
+  const takesOne = (path: string, stored: string) => {
+    const node = byPath.get(path);
+    const stages = node?.stages.map((stage) => storedUnder(stored, stage, node)) ?? [];
+    return node !== undefined && takenFrom(needed, functionsOfNode({ ...node, stages })).length > 0;
+  };
   const own = storedAs(workflow);
   const names = new Map<string, string>();
   const known = plans.map(({ workflows, removed = [] }) => [
@@ -117,7 +136,10 @@ function storageNames(
       let storage = wanted;
       for (
         let again = 2;
-        taken.has(storage) || others.has(capitalized(storage)) || isOther(stored + storage, member);
+        taken.has(storage) ||
+        others.has(capitalized(storage)) ||
+        isOther(stored + storage, member) ||
+        takesOne(prefix + member.name, stored + storage);
         again++
       )
         storage = wanted + again;

@@ -60,6 +60,41 @@ function goneIn(
   return all;
 }
 
+/** Functions by name, with the stages of an earlier version that had them. */
+export type FunctionsNeeded = ReadonlyMap<string, string>;
+
+/** The functions that a workflow's tombstones have: runs may be at the stages that had them. */
+export function neededByTombstones(
+  { baseline, last, drops = false }: Earlier,
+  workflow: WorkflowPlan,
+): FunctionsNeeded {
+  const [own, actions] = [storedAs(workflow), new Set(digestOf(workflow).actions)];
+  const plans = baseline === undefined ? last : [baseline];
+  const before = plans
+    .flatMap(({ workflows }) => workflows)
+    .filter((each) => storedAs(each) === own);
+  const kept = (drops ? [] : last).flatMap(({ removed = [] }) => removed);
+  const stages = [
+    ...before.flatMap((each) => digestOf(each).actions),
+    ...kept.flatMap((each) => (each.workflow === own ? each.stages : [])),
+  ].filter((stage) => !actions.has(stage));
+  const both = stages.flatMap((stage) =>
+    [stageIdentifier(stage), completionName(stage)].map((name) => [name, stage] as const),
+  );
+  return new Map(both);
+}
+
+/** Those of some functions that tombstones of other stages need, each with that stage. */
+export function takenFrom(
+  needed: FunctionsNeeded,
+  functions: ReturnType<typeof generatedFunctions>,
+) {
+  return functions.flatMap((each) => {
+    const before = needed.get(each.name);
+    return before === undefined || before === each.stage.name ? [] : [{ ...each, before }];
+  });
+}
+
 export function withoutThose(wanted: readonly Tombstones[], among: readonly Tombstones[]) {
   return wanted.flatMap((each): Tombstones[] => {
     const there = among.find(({ workflow }) => workflow === each.workflow);

@@ -212,3 +212,60 @@ test("[S116] the functions of a renamed action keep their names, so there is no 
   expect(text).not.toContain("removed");
   expect(plan.removed).toEqual([]);
 });
+
+const act = (name: string, more = "") => `.step("${name}", { action: () => 1${more} })`;
+
+test.each<[what: string, before: string, now: string, stored: string[]]>([
+  [
+    "the handler of a parent",
+    `.parent("a", { action: () => 1, children: () => [] })`,
+    act("aOutput") + `.parent("a", { children: () => [] })`,
+    ["aOutput2", "a"],
+  ],
+  ["an action in a case", branch("a", "b", act("c")), act("aBC"), ["aBC2"]],
+  ["an action in a loop", loop("a", act("b")), loop("aB", act("c")), ["aB", "aB.c"]],
+  ["an action, inside another node", act("aB"), loop("a", act("b")), ["a", "a.b2"]],
+  [
+    "a compensation",
+    act("a", ", compensate: { action: () => 1 }"),
+    act("a") + act("aCompensate"),
+    ["a", "aCompensate2"],
+  ],
+  [
+    "an action, whose completion it would be",
+    act("a"),
+    step("b", 1) + step("aDone", 1),
+    ["b", "aDone2"],
+  ],
+  ["an action that would be its completion", act("aDone"), act("a"), ["a2"]],
+  [
+    "an action, and is no function itself",
+    act("aB"),
+    loop("a", `.step("b", { query: internal.x.y, args: () => ({}) })`),
+    ["a", "a.b"],
+  ],
+])(
+  "[S117] a new node leaves the functions to what was removed: %s",
+  async (_what, before, now, stored) => {
+    const main = await lastOf([[before]]);
+    const plan = await planOf([now], [main], main);
+    expect(storedIn(plan)).toEqual(stored);
+    // Generated again on its branch, merged, and generated in the next version.
+    expect(await planOf([now], [plan], main)).toEqual(plan);
+    expect(await planOf([now], [plan], plan)).toEqual(plan);
+  },
+);
+
+test("[S117] a node that exists gets no function that a removed action had, until that is dropped", async () => {
+  const main = await lastOf([[act("a") + act("aCompensate")]]);
+  const now = source(act("a", ", compensate: { action: () => 1 }"));
+  const compiled = (last: readonly WrittenPlan[], drops = false) =>
+    new Compiler({ once: true }).compileSources(now, undefined, () => ({ last, drops }));
+  const { diagnostics } = await compiled([main]);
+  expect(diagnostics.map(({ code, message }) => `${code} ${message}`)).toEqual([
+    'SW1008 in workflow "flow" step "a", compensate would be compiled to a function named aCompensate, which a run may call that is at the removed "aCompensate"',
+  ]);
+  const without = await planOf([act("a")], [main]);
+  expect((await compiled([without])).diagnostics).toHaveLength(1);
+  expect((await compiled([without], true)).diagnostics).toEqual([]);
+});
