@@ -52,3 +52,30 @@ test("[S117] without the case, a run in it fails", { tags: ["large"] }, async ()
     error: { kind: "removedNode", node: "route.x.rest" },
   });
 });
+
+test(
+  "[S117] a run in a removed case does not go on in one whose key looks alike",
+  { tags: ["large"] },
+  async () => {
+    const of = (key: string, made: string): Files => {
+      const nodes = `.sleep("rest", "1h").step("made", { query: () => "${made}" })`;
+      return app(`() => "${key}"`, `"${key}": (b) => b${nodes}`);
+    };
+    const was = of("customer-support-request-refund", "refunded");
+    const is = of("customer-support-request-reorder", "ordered");
+    vi.useRealTimers();
+    const versions = [await releases.release(was), await releases.release(is, was)] as const;
+    vi.useFakeTimers();
+    const deployment = new Deployment(versions[0], versions);
+    const asleep = (await deployment.call("start", { name: "flow", input: {} })) as string;
+    await deployment.drive(async () => (await deployment.see(asleep)).active.length > 1);
+    deployment.deploy(versions[1]);
+    const young = (await deployment.call("start", { name: "flow", input: {} })) as string;
+    await deployment.drive();
+    expect(await deployment.see(asleep)).toMatchObject({
+      state: "failed",
+      error: { kind: "removedNode" },
+    });
+    expect(await deployment.see(young)).toMatchObject({ state: "completed", output: "ordered" });
+  },
+);

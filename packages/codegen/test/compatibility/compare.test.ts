@@ -178,6 +178,18 @@ test.each<[what: string, before: string, now: string, compatibility: string[]]>(
     ["flow.route: safe"],
   ],
   [
+    "[S117] a case with another key that gives the same storage name",
+    branch(`"a-b": (b) => b${a}`),
+    branch(`aB: (b) => b${a}`),
+    ["flow.route.a-b: stops", "flow.route: safe"],
+  ],
+  [
+    "[S117] a branch of a parallel with another key that gives the same storage name",
+    `.parallel("p", { branches: { "a-b": (b) => b${a} } })`,
+    `.parallel("p", { branches: { aB: (b) => b${a} } })`,
+    ["flow.p.a-b: stops", "flow.p.aB: safe"],
+  ],
+  [
     "[S117] a case that is removed, with what is in it",
     branch(`x: (b) => b, y: (b) => b${a}`),
     branch("x: (b) => b"),

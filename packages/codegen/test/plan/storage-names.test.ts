@@ -269,3 +269,36 @@ test("[S117] a node that exists gets no function that a removed action had, unti
   expect((await compiled([without])).diagnostics).toHaveLength(1);
   expect((await compiled([without], true)).diagnostics).toEqual([]);
 });
+
+const keyed = (kind: string) => (key: string) => {
+  const [name, on] = kind === "branch" ? ["cases", "on: () => f(), "] : ["branches", ""];
+  return `.${kind}("w", { ${on}${name}: { "${key}": (b) => b${step("s", 1)} } })`;
+};
+
+test.each<[before: string, now: string, stored: string]>([
+  ["a-b", "aB", "aB2"],
+  ["a-b", "a b", "aB2"],
+  ["aB", "a-b", "aB2"],
+  ["200", "case200", "case2002"],
+  [
+    "customer-support-request-refund",
+    "customer-support-request-reorder",
+    "customerSupportRequestRe2",
+  ],
+])(
+  "[S116] a case %j that is gone leaves its storage name: not to %j",
+  async (before, now, stored) => {
+    for (const of of [keyed("branch"), keyed("parallel")]) {
+      const main = await lastOf([[of(before)]]);
+      const plan = await planOf([of(now)], [main], main);
+      expect(storedIn(plan)).toEqual(["w", `w.${stored}.s`]);
+      // Generated again on its branch, merged, and generated in the next version.
+      expect(await planOf([of(now)], [plan], main)).toEqual(plan);
+      expect(await planOf([of(now)], [plan], plan)).toEqual(plan);
+      // The key comes back before it was merged.
+      expect(storedIn(await planOf([of(before)], [plan], main))).toEqual(storedIn(main));
+      const renamed: Version = [of(now), `"w.${before}": "w.${now}"`];
+      expect(storedIn(await planOf(renamed, [main], main))).toEqual(storedIn(main));
+    }
+  },
+);
