@@ -4,7 +4,7 @@ import type { AppModules, Declared, Module } from "./app-modules.js";
 import { calledWith, type Seen, some } from "./called-with.js";
 import { isFunctionNode, parametersOf, readOption, returnedBy } from "./functions.js";
 import type { DefinitionFile } from "./parser.js";
-import { hashOfSource, moduleOf } from "./tokens.js";
+import { moduleOf, schemaHash } from "./tokens.js";
 
 /** The fields of `z.object({ … })` or `v.object({ … })`, or what else a schema is made of. */
 export const fieldsOf = (schema: Node, file: DefinitionFile) =>
@@ -50,7 +50,7 @@ function alternativesIn(schema: Declared, modules: AppModules, depth = 0): strin
   const library = of && libraryOf(of, module);
   const all = (parts: readonly Node[], from = module) =>
     parts.flatMap((part) => alternativesIn({ node: part, module: from }, modules, depth + 1));
-  if (of === undefined || depth > maxDepth) return [hashOfSource([node], module, modules)];
+  if (of === undefined || depth > maxDepth) return [schemaHash(node, module, modules)];
   if (library === undefined && method === "or") return all([of, ...args]);
   if (library === undefined && /^(describe|meta|register|clone)$/.test(method)) return all([of]);
   const more = library === "convex" ? undefined : takesMore.get(method);
@@ -66,7 +66,7 @@ function alternativesIn(schema: Declared, modules: AppModules, depth = 0): strin
     listed !== undefined &&
     ts.isArrayLiteralExpression(listed.node)
     ? all(listed.node.elements, listed.module)
-    : [hashOfSource([node], module, modules)];
+    : [schemaHash(node, module, modules)];
 }
 
 /**
@@ -193,7 +193,7 @@ function fieldText(schema: Declared, modules: AppModules, flag = "", depth = 0):
     if (!isOfLibrary && /^(describe|meta|register|clone)$/.test(method)) return next(inner, flag);
   }
   const isLoose = parsed(schema, undefined, modules, true) !== undefined;
-  return hashOfSource([node], module, modules) + (flag || (isLoose ? "?" : ""));
+  return schemaHash(node, module, modules) + (flag || (isLoose ? "?" : ""));
 }
 
 /**

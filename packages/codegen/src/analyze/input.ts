@@ -16,7 +16,7 @@ import { once } from "../plan/once.js";
 import { loadedBy } from "./modules.js";
 import { allBelow, identifiersIn } from "./descendants.js";
 import type { Options } from "./options.js";
-import { sourceHash } from "./tokens.js";
+import { moduleOf, schemaHash, sourceHash } from "./tokens.js";
 
 export function readInput(
   options: Options,
@@ -43,7 +43,7 @@ export function readInput(
  * definition.
  */
 export function schemaPlan(expression: TypeScript.Expression, file: DefinitionFile): InputPlan {
-  const hash = sourceHash([expression], file);
+  const hash = schemaHash(expression, moduleOf(file), file.modules);
   const used = namesUsed(expression, file);
   // What a function around it declares, is nowhere else.
   if (used === undefined) return { kind: "definition", hash, closed: [] };

@@ -69,32 +69,43 @@ export function sourceHash(nodes: readonly Node[], file: DefinitionFile) {
   return hashOfSource(nodes, moduleOf(file), file.modules);
 }
 
-export function hashOfSource(
+/** The same of a schema, with what its functions name in other files too: they make schemas. */
+export function schemaHash(schema: TypeScript.Node, module: Module, modules: AppModules): string {
+  return hashOfSource([schema], module, modules, true);
+}
+
+function hashOfSource(
   nodes: readonly TypeScript.Node[],
   module: Module,
   modules: AppModules,
+  isSchema = false,
 ): string {
   const named = new Map<TypeScript.Node, Module>();
   for (const node of nodes)
-    if (!ts.isIdentifier(node) || isReference(node)) addNamed(node, module, modules, named);
+    if (!ts.isIdentifier(node) || isReference(node))
+      addNamed(node, module, modules, named, isSchema);
   const tokens: string[] = [];
   for (const node of nodes) addPlainTokens(tokens, node, module.source);
   for (const [node, { source }] of named) addPlainTokens(tokens, node, source);
   return hashOf(tokens.join("\n"));
 }
 
-/** Collects what the names in an expression stand for, but for imports inside functions. */
+/**
+ * Collects what the names in an expression stand for.
+ * @param isSchema says whether imports that are named inside functions count
+ */
 function addNamed(
   whole: TypeScript.Node,
   module: Module,
   modules: AppModules,
   named: Map<TypeScript.Node, Module>,
+  isSchema: boolean,
 ): void {
   const add = (found: ReturnType<AppModules["find"]>): void => {
     if (found === undefined || named.has(found.node) || holdsWorkflow(found.node, found.module))
       return;
     named.set(found.node, found.module);
-    addNamed(found.node, found.module, modules, named);
+    addNamed(found.node, found.module, modules, named, isSchema);
   };
   /** @param own the names that the functions around it take, in a function. */
   const visit = (part: TypeScript.Node, own?: ReadonlySet<string>): void => {
@@ -104,12 +115,13 @@ function addNamed(
       const inside = new Set([...(own ?? []), ...taken]);
       ts.forEachChild(part, (child) => visit(child, inside));
     } else if (ts.isIdentifier(part)) {
-      if (own === undefined) return add(modules.find(part.text, module));
-      const node = own.has(part.text) ? undefined : module.declared(part.text);
+      if (own?.has(part.text) === true) return;
+      if (own === undefined || isSchema) return add(modules.find(part.text, module));
+      const node = module.declared(part.text);
       add(node && { node, module });
     } else if (ts.isPropertyAccessExpression(part)) {
       const { expression, name } = part;
-      if (own === undefined) add(modules.member(name.text, expression, module));
+      if (own === undefined || isSchema) add(modules.member(name.text, expression, module));
       visit(expression, own);
     } else if (ts.isPropertyAssignment(part)) {
       if (ts.isComputedPropertyName(part.name)) visit(part.name, own);

@@ -242,3 +242,45 @@ test("files that hand names on in a circle are no trap", async () => {
   };
   expect((await hashOf(files)).hash).toBe((await hashOf(FILES)).hash);
 });
+
+test.each([
+  ["lazily", "z.object({ t: z.lazy(() => Leaf) })"],
+  ["lazily, by the whole file", "z.object({ t: z.lazy(() => tree.Leaf) })"],
+  ["in a getter", "z.object({ get t() { return Leaf; } })"],
+  ["in a function of this file", "z.object({ t: listed() })"],
+  ["in a function of another file", "paged(z.string())"],
+  ["in a function of another file, lazily", "z.object({ t: z.lazy(() => paged(z.string())) })"],
+])(
+  "a change of a schema that another one names %s is one of the workflow",
+  async (_what, schema) => {
+    const app = (definition: string, leaf: string) => ({
+      [flow]: `
+import { defineWorkflow } from "@stepwise/workflow";
+import { z } from "zod";
+import { Leaf } from "./tree";
+import * as tree from "./tree";
+import { paged } from "./paged";
+const listed = () => z.array(Leaf);
+export const flow = defineWorkflow(${definition}`,
+      "paged.ts": `
+import { z } from "zod";
+import { Leaf } from "./tree";
+export const paged = (item) => z.object({ items: z.array(item), total: Leaf });`,
+      "tree.ts": `
+import { z } from "zod";
+export const Leaf = z.object({ n: z.${leaf}() });
+export const unused = "${leaf}";`,
+    });
+    const only = '.step("a", { query: () => 1 })';
+    for (const definition of [
+      `{ input: ${schema} })${only};`,
+      `{ input: z.object({}) }).event("e", { schema: ${schema} });`,
+    ]) {
+      const before = await hashOf(app(definition, "string"));
+      expect((await hashOf(app(definition, "number"))).hash).not.toBe(before.hash);
+      const { "tree.ts": tree, ...others } = app(definition, "string");
+      const same = { ...others, "tree.ts": tree.replace('unused = "string"', "unused = 1") };
+      expect((await hashOf(same)).hash).toBe(before.hash);
+    }
+  },
+);
