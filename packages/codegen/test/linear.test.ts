@@ -40,6 +40,94 @@ test.each([
   expect(timed(act)).toBeLessThan(atOnceMs);
 });
 
+const LEVELS = 26;
+const each = (level: (now: string, before: string) => string) =>
+  Array.from({ length: LEVELS }, (_, at) => level(`x${at + 1}`, `x${at}`)).join("\n");
+const LAST = `x${LEVELS}`;
+
+test.each<[what: string, first: string, levels: string, input: string, node: string]>([
+  [
+    "options that are spread twice",
+    "const x0 = { query: () => 1 };",
+    each((now, x) => `const ${now} = { ...${x}, ...${x} };`),
+    "z.object({})",
+    `.step("a", ${LAST}).step("b", { ...${LAST} })`,
+  ],
+  [
+    "options of functions",
+    "const x0 = () => ({ query: () => 1 });",
+    each((now, x) => `const ${now} = () => ({ ...${x}(), ...${x}() });`),
+    "z.object({})",
+    `.step("a", ${LAST}())`,
+  ],
+  [
+    "options on a condition",
+    "const x0 = { query: () => 1 };",
+    each((now, x) => `const ${now} = Math.random() > 0.5 ? ${x} : { ...${x} };`),
+    "z.object({})",
+    `.step("a", ${LAST})`,
+  ],
+  [
+    "numbers",
+    "const x0 = 2;",
+    each((now, x) => `const ${now} = ${x} + ${x};`),
+    "z.object({})",
+    `.sleep("a", ${LAST})`,
+  ],
+  [
+    "texts",
+    'const x0 = "aa";',
+    each((now, x) => `const ${now} = \`\${${x}}\${${x}}\`;`),
+    "z.object({})",
+    `.step("a", { query: () => 1, retry: { maxAttempts: ${LAST} } })`,
+  ],
+  [
+    "objects of schemas",
+    "const x0 = z.object({ a: z.string() });",
+    each((now, x) => `const ${now} = ${x}.merge(${x}).extend(${x}.shape);`),
+    LAST,
+    "",
+  ],
+  [
+    "fields of schemas",
+    "const x0 = { a: z.string() };",
+    each((now, x) => `const ${now} = { ...${x}, ...${x} };`),
+    `z.object(${LAST})`,
+    "",
+  ],
+  [
+    "unions",
+    "const x0 = z.object({ a: z.string() });",
+    each((now, x) => `const ${now} = z.union([${x}, ${x}]);`),
+    LAST,
+    "",
+  ],
+  [
+    "fields that are unions",
+    "const x0 = z.string();",
+    each((now, x) => `const ${now} = z.union([${x}, ${x}]);`),
+    `z.object({ a: ${LAST} })`,
+    "",
+  ],
+])(
+  "consts that use the one before several times are read at once: %s",
+  async (_what, first, levels, input, node) => {
+    const compiled = async (more: string, input: string, node: string) => {
+      const text = `import { defineWorkflow } from "@stepwise/workflow";
+import { z } from "zod";
+${more}
+export const flow = defineWorkflow({ input: ${input} })${node}.step("last", { query: () => 1 });`;
+      const before = process.cpuUsage();
+      const { plan } = await new Compiler().compileSources([{ file: "a.workflow.ts", text }]);
+      expect(plan.workflows).toHaveLength(1);
+      return spentMs(before);
+    };
+    // What is loaded for the first one does not count.
+    await compiled("", "z.object({})", "");
+    expect(await compiled(`${first}\n${levels}`, input, node)).toBeLessThan(atOnceMs);
+  },
+);
+
 /** Processor ms to compile a workflow with so many helpers beside it: in its own file, and in another one. */
 async function withHelpers(count: number): Promise<number> {
   const helpers = Array.from(

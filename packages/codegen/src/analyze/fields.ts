@@ -6,9 +6,36 @@ import { isFunctionNode, parametersOf, readOption, returnedBy } from "./function
 import type { DefinitionFile } from "./parser.js";
 import { moduleOf, schemaHash } from "./tokens.js";
 
+/** What is read of one schema: another may name it many times. */
+interface Reading {
+  readonly modules: AppModules;
+  readonly shapes: Map<Node, Shape | undefined>;
+  readonly given: Map<Node, Texts | undefined>;
+  readonly alternatives: Map<Node, readonly string[]>;
+  readonly parsed: Map<Node, Parsed[]>;
+  /** The fields that are being read: one may stand for itself. */
+  readonly open: Set<Node>;
+}
+
+interface Parsed {
+  readonly module: Module;
+  readonly value: unknown;
+  readonly isAbsent: boolean;
+  readonly made: Seen | undefined;
+}
+
+const reading = (modules: AppModules): Reading => ({
+  modules,
+  shapes: new Map(),
+  given: new Map(),
+  alternatives: new Map(),
+  parsed: new Map(),
+  open: new Set(),
+});
+
 /** The fields of `z.object({ … })` or `v.object({ … })`, or what else a schema is made of. */
 export const fieldsOf = (schema: Node, file: DefinitionFile) =>
-  fieldsIn({ node: schema, module: moduleOf(file) }, file.modules);
+  fieldsIn({ node: schema, module: moduleOf(file) }, reading(file.modules));
 
 /** What changes nothing in the fields of an object. */
 const ofWhole = /^(describe|meta|register|clone|refine|superRefine|check)$/;
@@ -19,12 +46,12 @@ const asItIs = /^(describe|meta|register|clone|readonly|brand|refine|superRefine
 /** How many calls and names are followed: a schema may stand for itself by mistake. */
 const maxDepth = 50;
 
-function fieldsIn(schema: Declared, modules: AppModules): Fields {
-  const { isExact, isRefined, fields } = shapeOf(schema, modules) ?? { isRefined: true };
+function fieldsIn(schema: Declared, app: Reading): Fields {
+  const { isExact, isRefined, fields } = shapeOf(schema, app) ?? { isRefined: true };
   return {
     ...(isExact === true && { exact: true as const }),
     ...(fields && { fields: [...fields].map(([name, text]) => `${text()} ${name}`).sort() }),
-    ...(isRefined && { oneOf: [...new Set(alternativesIn(schema, modules))] }),
+    ...(isRefined && { oneOf: [...new Set(alternativesIn(schema, app))] }),
   };
 }
 
@@ -44,13 +71,19 @@ const takesMore: ReadonlyMap<string, readonly string[]> = new Map(
 );
 
 /** Hashes of the schemas of a union, and of the values of an enum; else that of the schema. */
-function alternativesIn(schema: Declared, modules: AppModules, depth = 0): string[] {
-  const { node, module } = valueOf(schema, modules);
+function alternativesIn(schema: Declared, app: Reading, depth = 0): readonly string[] {
+  const found = valueOf(schema, app);
+  const made = app.alternatives.get(found.node) ?? alternativesOf(found, app, depth);
+  app.alternatives.set(found.node, made);
+  return made;
+}
+
+function alternativesOf({ node, module }: Declared, app: Reading, depth: number) {
   const { of, method = "", args = [] } = calledIn(node) ?? {};
   const library = of && libraryOf(of, module);
   const all = (parts: readonly Node[], from = module) =>
-    parts.flatMap((part) => alternativesIn({ node: part, module: from }, modules, depth + 1));
-  if (of === undefined || depth > maxDepth) return [schemaHash(node, module, modules)];
+    fewest(parts.flatMap((part) => alternativesIn({ node: part, module: from }, app, depth + 1)));
+  if (of === undefined || depth > maxDepth) return [schemaHash(node, module, app.modules)];
   if (library === undefined && method === "or") return all([of, ...args]);
   if (library === undefined && /^(describe|meta|register|clone)$/.test(method)) return all([of]);
   const more = library === "convex" ? undefined : takesMore.get(method);
@@ -59,14 +92,20 @@ function alternativesIn(schema: Declared, modules: AppModules, depth = 0): strin
   if (more !== undefined && around !== undefined && around.length > 1) return [...around, ...more];
   if (library === "convex" && method === "union") return all(args);
   const listed = args
-    .map((each) => valueOf({ node: each, module }, modules))
+    .map((each) => valueOf({ node: each, module }, app))
     .find((each) => ts.isArrayLiteralExpression(each.node));
   return library === "zod" &&
     /^(union|discriminatedUnion|enum|literal)$/.test(method) &&
     listed !== undefined &&
     ts.isArrayLiteralExpression(listed.node)
     ? all(listed.node.elements, listed.module)
-    : [schemaHash(node, module, modules)];
+    : [schemaHash(node, module, app.modules)];
+}
+
+/** Each once; the same twice, if it is the only one of several. */
+function fewest(alternatives: readonly string[]): readonly string[] {
+  const each = [...new Set(alternatives)];
+  return each.length === 1 ? alternatives.slice(0, 2) : each;
 }
 
 /**
@@ -84,8 +123,15 @@ interface Shape {
   readonly fields: Texts;
 }
 
-function shapeOf(schema: Declared, modules: AppModules, depth = 0): Shape | undefined {
-  const { node, module } = valueOf(schema, modules);
+function shapeOf(schema: Declared, app: Reading, depth = 0): Shape | undefined {
+  const found = valueOf(schema, app);
+  if (app.shapes.has(found.node)) return app.shapes.get(found.node);
+  const shape = shapeMade(found, app, depth);
+  app.shapes.set(found.node, shape);
+  return shape;
+}
+
+function shapeMade({ node, module }: Declared, app: Reading, depth: number): Shape | undefined {
   const called = calledIn(node);
   if (called === undefined || depth > maxDepth) return undefined;
   const { of, method, args } = called;
@@ -94,10 +140,10 @@ function shapeOf(schema: Declared, modules: AppModules, depth = 0): Shape | unde
   const more = argument && { node: argument, module };
   if (library !== undefined) {
     if (!/^(object|strictObject|looseObject)$/.test(method) || more === undefined) return undefined;
-    const fields = fieldsGiven(more, modules, depth);
+    const fields = fieldsGiven(more, app, depth);
     return fields && { isExact: library === "convex" || method === "strictObject", fields };
   }
-  const inner = shapeOf({ node: of, module }, modules, depth + 1);
+  const inner = shapeOf({ node: of, module }, app, depth + 1);
   if (inner === undefined) return inner;
   if (ofWhole.test(method))
     return /refine|check/i.test(method) ? { ...inner, isRefined: true } : inner;
@@ -105,15 +151,15 @@ function shapeOf(schema: Declared, modules: AppModules, depth = 0): Shape | unde
   if (method === "strict") return { ...inner, isExact: true };
   if (/^(strip|loose|passthrough)$/.test(method)) return { ...inner, isExact: false };
   if (/^(safeExtend|extend)$/.test(method)) {
-    const others = more && fieldsGiven(more, modules, depth);
+    const others = more && fieldsGiven(more, app, depth);
     return others && { ...inner, fields: new Map([...fields, ...others]) };
   }
   if (method === "merge") {
-    const other = more && shapeOf(more, modules, depth + 1);
+    const other = more && shapeOf(more, app, depth + 1);
     return other && { ...other, fields: new Map([...fields, ...other.fields]) };
   }
   const change = changes.get(method);
-  const named = more === undefined ? undefined : namesIn(more, modules);
+  const named = more === undefined ? undefined : namesIn(more, app);
   if (change === undefined || (more !== undefined && named === undefined)) return undefined;
   const changed = [...fields].flatMap(([name, text]) => {
     const now = change(text, named === undefined || named.has(name));
@@ -136,8 +182,8 @@ const changes: ReadonlyMap<string, Change> = new Map(
 type Change = (text: TextOf, isNamed: boolean) => TextOf | undefined;
 
 /** The names in a mask such as `{ id: true }`. */
-function namesIn(mask: Declared, modules: AppModules): ReadonlySet<string> | undefined {
-  const { node } = valueOf(mask, modules);
+function namesIn(mask: Declared, app: Reading): ReadonlySet<string> | undefined {
+  const { node } = valueOf(mask, app);
   const names = ts.isObjectLiteralExpression(node)
     ? node.properties.map((each) => readOption(each)?.name)
     : [undefined];
@@ -145,15 +191,25 @@ function namesIn(mask: Declared, modules: AppModules): ReadonlySet<string> | und
 }
 
 /** The fields that are given as an object: written out, spread, or the `shape` of a schema. */
-function fieldsGiven(given: Declared, modules: AppModules, depth: number): Texts | undefined {
-  const { node, module } = valueOf(given, modules);
+function fieldsGiven(given: Declared, app: Reading, depth: number): Texts | undefined {
+  const { node, module } = valueOf(given, app);
   if (ts.isPropertyAccessExpression(node) && /^(shape|fields)$/.test(node.name.text))
-    return shapeOf({ node: node.expression, module }, modules, depth + 1)?.fields;
+    return shapeOf({ node: node.expression, module }, app, depth + 1)?.fields;
   if (!ts.isObjectLiteralExpression(node) || depth > maxDepth) return undefined;
+  if (!app.given.has(node)) app.given.set(node, fieldsWritten(node, module, app, depth));
+  return app.given.get(node);
+}
+
+function fieldsWritten(
+  node: TypeScript.ObjectLiteralExpression,
+  module: Module,
+  app: Reading,
+  depth: number,
+): Texts | undefined {
   const fields = new Map<string, TextOf>();
   for (const property of node.properties) {
     if (ts.isSpreadAssignment(property)) {
-      const spread = fieldsGiven({ node: property.expression, module }, modules, depth + 1);
+      const spread = fieldsGiven({ node: property.expression, module }, app, depth + 1);
       if (spread === undefined) return undefined;
       for (const [name, text] of spread) fields.set(name, text);
       continue;
@@ -162,17 +218,19 @@ function fieldsGiven(given: Declared, modules: AppModules, depth: number): Texts
     if (field === undefined || ts.isMethodDeclaration(property)) return undefined;
     const value = ts.isGetAccessor(property) ? returnedBy(property) : field.value;
     if (value === undefined) return undefined;
-    fields.set(field.name, (flag) => fieldText({ node: value, module }, modules, flag, depth + 1));
+    fields.set(field.name, (flag) => fieldText({ node: value, module }, app, flag, depth + 1));
   }
   return fields;
 }
 
 /** A hash of a field's schema, with `?` if the field may be absent, or `=` if it is filled in. */
-function fieldText(schema: Declared, modules: AppModules, flag = "", depth = 0): string {
-  const { node, module } = valueOf(schema, modules);
-  if (ts.isPropertyAccessExpression(node) && depth < maxDepth) {
+function fieldText(schema: Declared, app: Reading, flag = "", depth = 0): string {
+  const { node, module } = valueOf(schema, app);
+  if (ts.isPropertyAccessExpression(node) && depth < maxDepth && !app.open.has(node)) {
     const shape = { node: node.expression, module };
-    const text = fieldsGiven(shape, modules, depth + 1)?.get(node.name.text)?.(flag);
+    app.open.add(node);
+    const text = fieldsGiven(shape, app, depth + 1)?.get(node.name.text)?.(flag);
+    app.open.delete(node);
     if (text !== undefined) return text;
   }
   const { of, method, args } = calledIn(node) ?? {};
@@ -181,19 +239,19 @@ function fieldText(schema: Declared, modules: AppModules, flag = "", depth = 0):
   const inner = isOfLibrary ? args?.[0] : of;
   if (inner !== undefined && method !== undefined && depth < maxDepth) {
     const next = (of: TypeScript.Node, then: string) =>
-      fieldText({ node: of, module }, modules, then, depth + 1);
+      fieldText({ node: of, module }, app, then, depth + 1);
     if (/^(_?default|prefault)$/.test(method)) return next(inner, "=");
     // It fills in what is refused, which nothing is that may be absent.
     if (method === "catch") {
-      const isTaken = parsed({ node: inner, module }, undefined, modules, true) !== undefined;
+      const isTaken = parsed({ node: inner, module }, undefined, app, true) !== undefined;
       return next(inner, flag || (isTaken ? "" : "="));
     }
     if (/^(optional|exactOptional)$/.test(method)) return next(inner, flag || "?");
     if (/^(readonly|brand)$/.test(method)) return next(inner, flag);
     if (!isOfLibrary && /^(describe|meta|register|clone)$/.test(method)) return next(inner, flag);
   }
-  const isLoose = parsed(schema, undefined, modules, true) !== undefined;
-  return schemaHash(node, module, modules) + (flag || (isLoose ? "?" : ""));
+  const isLoose = parsed(schema, undefined, app, true) !== undefined;
+  return schemaHash(node, module, app.modules) + (flag || (isLoose ? "?" : ""));
 }
 
 /**
@@ -205,11 +263,30 @@ function fieldText(schema: Declared, modules: AppModules, flag = "", depth = 0):
 function parsed(
   schema: Declared,
   value: unknown,
-  modules: AppModules,
+  app: Reading,
   isAbsent: boolean,
   depth = 0,
 ): Seen | undefined {
-  const { node, module } = valueOf(schema, modules);
+  const found = valueOf(schema, app);
+  const { node, module } = found;
+  const before = app.parsed.get(node) ?? [];
+  app.parsed.set(node, before);
+  const known = before.find(
+    (each) => each.module === module && Object.is(each.value, value) && each.isAbsent === isAbsent,
+  );
+  if (known !== undefined) return known.made;
+  const made = madeOf(found, value, app, isAbsent, depth);
+  before.push({ module, value, isAbsent, made });
+  return made;
+}
+
+function madeOf(
+  { node, module }: Declared,
+  value: unknown,
+  app: Reading,
+  isAbsent: boolean,
+  depth: number,
+): Seen | undefined {
   const { of, method = "", args = [] } = calledIn(node) ?? {};
   const same = { value };
   const fits = value != null && !Number.isNaN(value) ? same : undefined;
@@ -217,10 +294,10 @@ function parsed(
   const isOfLibrary = libraryOf(of, module) !== undefined;
   const [inner, then] = isOfLibrary ? args : [of, ...args];
   const through = (part: Node | undefined, given = same, absent = isAbsent) =>
-    part && parsed({ node: part, module }, given.value, modules, absent, depth + 1);
+    part && parsed({ node: part, module }, given.value, app, absent, depth + 1);
   // A function that is not seen is taken to hand on what is missing.
   const called = (fn: Node | undefined, given = same) =>
-    (fn && calledWith(valueOf({ node: fn, module }, modules).node, given.value)) ?? given;
+    (fn && calledWith(valueOf({ node: fn, module }, app).node, given.value)) ?? given;
   const is = (methods: RegExp) => methods.test(method);
   if (is(asItIs)) return through(inner);
   if (is(/^(any|unknown|undefined|void)$/)) return isAbsent ? undefined : same;
@@ -237,8 +314,8 @@ function parsed(
     return parts.map((part) => through(part)).find((found) => found !== undefined);
   }
   if (is(/^apply$/) && then !== undefined) {
-    const made = applied({ node: of, module }, { node: then, module }, modules);
-    return made === undefined ? fits : parsed(made, value, modules, isAbsent, depth + 1);
+    const made = applied({ node: of, module }, { node: then, module }, app);
+    return made === undefined ? fits : parsed(made, value, app, isAbsent, depth + 1);
   }
   if (is(/^lazy$/)) return inner && isFunctionNode(inner) ? through(returnedBy(inner)) : fits;
   if (is(/^preprocess$/)) return through(then, called(inner), false);
@@ -250,8 +327,8 @@ function parsed(
 }
 
 /** Returns what a function makes of a schema, if it does nothing else. */
-function applied(schema: Declared, by: Declared, modules: AppModules): Declared | undefined {
-  const { node: fn, module } = valueOf(by, modules);
+function applied(schema: Declared, by: Declared, app: Reading): Declared | undefined {
+  const { node: fn, module } = valueOf(by, app);
   const [parameter] = isFunctionNode(fn) ? parametersOf(fn) : [];
   const node = isFunctionNode(fn) ? returnedBy(fn) : undefined;
   if (parameter === undefined || !ts.isIdentifier(parameter.name)) return undefined;
@@ -259,21 +336,21 @@ function applied(schema: Declared, by: Declared, modules: AppModules): Declared 
 }
 
 /** What an expression is without parentheses and types, or what the name in it stands for. */
-function valueOf({ node, module }: Declared, modules: AppModules, depth = 0): Declared {
+function valueOf({ node, module }: Declared, app: Reading, depth = 0): Declared {
   if (
     ts.isParenthesizedExpression(node) ||
     ts.isAsExpression(node) ||
     ts.isSatisfiesExpression(node)
   )
-    return valueOf({ node: node.expression, module }, modules, depth);
+    return valueOf({ node: node.expression, module }, app, depth);
   const found = ts.isIdentifier(node)
-    ? modules.find(node.text, module)
+    ? app.modules.find(node.text, module)
     : ts.isPropertyAccessExpression(node)
-      ? modules.member(node.name.text, node.expression, module)
+      ? app.modules.member(node.name.text, node.expression, module)
       : undefined;
   return found === undefined || depth > maxDepth
     ? { node, module }
-    : valueOf(found, modules, depth + 1);
+    : valueOf(found, app, depth + 1);
 }
 
 function calledIn(node: TypeScript.Node) {

@@ -20,13 +20,13 @@ export function objectOf(value: Node, file: DefinitionFile) {
 }
 
 /** Says whether nothing in a file changes what is written in it, or what a const of it holds. */
-export function staysAsItIs(held: Node, module: Module): boolean {
+export const staysAsItIs = once((held: Node, module: Module): boolean => {
   const { holders } = new Evaluation(undefined);
   return isUnchanged(held, module, (member) => {
     const found = holders.held({ node: member, module })?.node;
     return found !== undefined && literal(found) !== undefined;
   });
-}
+});
 
 /**
  * Returns what an expression stands for in its own file, or with `modules` in any file of the app.
@@ -50,6 +50,8 @@ class Evaluation {
   readonly holders: Holders;
   /** What is being evaluated. A const that is defined by itself has no value. */
   readonly #open = new Set<Node>();
+  /** The values of consts: each may be used many times by the next one. */
+  readonly #known = new Map<Node, Known>();
   /** The fields of an object that are `undefined`, which a spread of it takes away. */
   readonly #absent = new WeakMap<GivenOptions, ReadonlySet<string>>();
 
@@ -95,9 +97,12 @@ class Evaluation {
     if (isOption && ts.findAncestor(held.node, isOpenMember) !== undefined) return undefined;
     const mayChange = isOption && isInObject(held.node);
     if (mayChange && !staysAsItIs(held.node, held.module)) return undefined;
-    this.#open.add(held.node);
-    const value = this.value(held);
-    this.#open.delete(held.node);
+    if (!this.#known.has(held.node)) {
+      this.#open.add(held.node);
+      this.#known.set(held.node, this.value(held));
+      this.#open.delete(held.node);
+    }
+    const value = this.#known.get(held.node);
     // Something may be added to a list.
     return isOther(value) ? { is: value.is } : value;
   }
@@ -228,5 +233,10 @@ function combined(operator: string, left: Known, right: Known): Known {
     return arithmetic[operator]?.(left, right);
   const isText = typeof left === "string" || typeof right === "string";
   if (operator !== "+" || !isText) return undefined;
-  return isScalar(left) && isScalar(right) ? `${left}${right}` : undefined;
+  if (!isScalar(left) || !isScalar(right)) return undefined;
+  const [before, after] = [String(left), String(right)];
+  return before.length + after.length > longestText ? undefined : before + after;
 }
+
+/** Consts can double a text many times over. No option and no name has one that is as long. */
+const longestText = 100_000;

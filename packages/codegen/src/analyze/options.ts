@@ -56,12 +56,30 @@ export function optionsIn(
   areBodies = false,
   seen: readonly Node[] = [],
   taken?: Placed["taken"],
+  known: Map<Node, Options> = new Map(),
+): Options {
+  // A const may be spread many times over by the next one.
+  const isKnown = taken === undefined || taken.size === 0;
+  const before = isKnown ? known.get(expression) : undefined;
+  if (before !== undefined) return before;
+  const options = readIn(expression, file, areBodies, seen, taken, known);
+  if (isKnown) known.set(expression, options);
+  return options;
+}
+
+function readIn(
+  expression: Node,
+  file: DefinitionFile,
+  areBodies: boolean,
+  seen: readonly Node[],
+  taken: Placed["taken"],
+  known: Map<Node, Options>,
 ): Options {
   const node = unwrap(expression);
   const { node: held, file: within, isMade, taken: given } = madeBy({ node, file, taken });
   const sides = held && !seen.includes(held) ? sidesOf(held) : undefined;
   if (held !== undefined && sides !== undefined)
-    return eitherOf(sides, expression, within, areBodies, [...seen, held]);
+    return eitherOf(sides, expression, within, areBodies, [...seen, held], known);
   if (held === undefined || !ts.isObjectLiteralExpression(held) || seen.includes(held))
     return Object.assign(new Map<string, Option>(), { rest: [expression] });
   const options = new Map<string, Option>();
@@ -77,7 +95,7 @@ export function optionsIn(
     const option = read && given ? givenFor(read, given) : read;
     const isSpread = ts.isSpreadAssignment(property);
     const spread = isSpread
-      ? optionsIn(property.expression, within, areBodies, [...seen, held], given)
+      ? optionsIn(property.expression, within, areBodies, [...seen, held], given, known)
       : undefined;
     for (const name of spread?.rest === undefined ? (spread?.absent ?? []) : []) {
       options.delete(name);
@@ -148,8 +166,11 @@ function eitherOf(
   file: DefinitionFile,
   areBodies: boolean,
   seen: readonly Node[],
+  known: Map<Node, Options>,
 ): Options {
-  const [one, other] = sides.map((side) => side && optionsIn(side, file, areBodies, seen));
+  const [one, other] = sides.map(
+    (side) => side && optionsIn(side, file, areBodies, seen, undefined, known),
+  );
   const options = [...(one ?? []), ...(other ?? [])].flatMap(([name, each]) => {
     const isSure = one?.has(name) === true && other?.has(name) === true;
     if (!(isSure ? ofFunctions : structural).has(name)) return [];
