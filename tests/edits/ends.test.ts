@@ -39,7 +39,7 @@ test(
 test("[S167] without the end, runs that have not ended go on after the branch", async () => {
   expect(await edited(releases, app(MADE + end("ended")), app(MADE))).toEqual({
     verdict: [
-      "route.big.end safe: the node is removed: runs go on without it, but for one that is paused there, which stops",
+      "route.big.end safe: the node is removed: runs go on without it, but for one that is just at it or paused there, which stops",
     ],
     outputs: ["last of made", "last of made", "ended"],
   });

@@ -287,7 +287,9 @@ test(
     expect(await verdicts(...texts)).toMatchObject([
       {
         node: "x",
-        message: expect.stringContaining("but for one that is paused there, which stops"),
+        message: expect.stringContaining(
+          "but for one that is just at it or paused there, which stops",
+        ),
       },
     ]);
     vi.useRealTimers();

@@ -36,8 +36,8 @@ function comesTo({ message = "" }: Fault): string {
   return `come to it with ${key}`;
 }
 
-/** Only who is paused there stops. */
-const PAUSED = /paused there, which stops$/;
+/** Only who is just there or paused there stops. */
+const PAUSED = /paused there(?:, which)? stops/;
 
 /** Kinds of errors that nothing in the family of edits gives but an edit. */
 const UNFIT = /^(removedNode|thrown|maxIterations|invalidOutput|invalidInput)$/;

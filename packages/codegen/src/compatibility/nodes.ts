@@ -50,9 +50,9 @@ function goneNodes(line: LinePair): ReturnType<Rule> {
       const message = `the node seems to be renamed to ${name}: runs that are at it stop${ends}, and ${name} has no result in runs that are past it`;
       return { node, compatibility: "rename", message, hint: sayRenamed(gone, renamed) };
     }
-    if (!canBeAt(gone, before)) {
+    if (!isOftenAt(gone, before)) {
       const message =
-        "the node is removed: runs go on without it, but for one that is paused there, which stops";
+        "the node is removed: runs go on without it, but for one that is just at it or paused there, which stops";
       return safe(node, message);
     }
     const which = gone.node.bodies === undefined ? "at it" : "at it or inside it";
@@ -127,7 +127,7 @@ function changedNodes({ ends = "", before, now }: LinePair): ReturnType<Rule> {
     }
     const message =
       newHandler(old, placed) ??
-      `changed: runs in flight go on, and run the new code when they get there${endsAsItWould(old, placed)}${keepsTime(old, placed)}${keepsRule(old, placed)}${undoesFromNow(old, placed)}`;
+      `changed: runs in flight go on, and run the new code when they get there${endsAsItWould(old, placed)}${stopsJustAt(old, placed)}${keepsTime(old, placed)}${keepsRule(old, placed)}${undoesFromNow(old, placed)}`;
     const reuses = old.node.hash === placed.node.hash ? {} : { reuses: true as const };
     return [{ ...safe(node, message), ...reuses }];
   });
@@ -167,9 +167,7 @@ function lostStages(old: Placed, now: Placed): string[] {
     const part = partOf(stage);
     // A removed compensation has a change of its own.
     if (part === "compensate" || isReplaced(stage, now)) return false;
-    if (isWaitedAt(stage) || part === undefined) return true;
-    // The children end in a transaction of their own, and a finalize runs in it.
-    return stage.isolate === true;
+    return isWaitedAt(stage) || part === undefined || stage.isolate === true;
   });
   if (lost.length === 0) return [];
   const stages = lost.map(({ name, kind }) => `${name} (${kind})`).join(" and ");
@@ -191,6 +189,14 @@ function endsAsItWould(old: Placed, now: Placed): string {
   return replaced.length === 0
     ? ""
     : `; an action that runs ends as it would, and its result counts`;
+}
+
+/** A finalize runs in the transaction in which children end, unless that is full. */
+function stopsJustAt(old: Placed, now: Placed): string {
+  const gone = old.node.stages.find(
+    (each) => partOf(each) === "finalize" && sameStage(each, now) === undefined,
+  );
+  return gone === undefined ? "" : `; one that is just at ${gone.name} or paused there stops`;
 }
 
 function tooManyIterations(old: Placed, now: Placed): string[] {
@@ -252,8 +258,7 @@ function movedNodes(line: LinePair): ReturnType<Rule> {
     const first = now.find(
       (each) =>
         order.indexOf(each.stored) > order.indexOf(stored) &&
-        then.indexOf(each.stored) < then.indexOf(stored) &&
-        canBeAt(find(before, each.stored) ?? each, before),
+        then.indexOf(each.stored) < then.indexOf(stored),
     );
     const readers = first === undefined ? [] : readersAfter(now.indexOf(first), moved, line);
     if (first !== undefined && readers.length > 0) {
@@ -287,9 +292,10 @@ const workWithout = (readers: readonly string[]): string =>
 const mostFused = 20;
 
 /**
- * Says whether a run can be at or in a node during a deploy, which needs more than one transaction.
+ * Says whether runs are likely to be at or in a node during a deploy. A run can be at any node for
+ * a moment: where a transaction ends depends on all that it has done.
  */
-const canBeAt = (placed: Placed, line: readonly Placed[]): boolean =>
+const isOftenAt = (placed: Placed, line: readonly Placed[]): boolean =>
   beginsTransaction(placed, line) || waitsIn(placed.node);
 
 const beginsTransaction = ({ node }: Placed, line: readonly Placed[]): boolean =>
