@@ -59,6 +59,10 @@ const union = ["A", "B", "C"]
   )
   .join("\n");
 
+/** What check says if values may have no other fields now. */
+const CLOSED =
+  /^stops flow: input takes no other fields now: runs that have not begun fail with invalidInput if theirs has any, and runs that have begun keep what they have$/;
+
 describe("the input", () => {
   const top = `const Base = z.object({ id: z.string(), note: z.string().optional(), tags: z.array(z.string()).default([]) });
 const more = { n: z.number(), m: z.number().optional() }; const mask = { id: true };`;
@@ -220,8 +224,38 @@ const more = { n: z.number(), m: z.number().optional() }; const mask = { id: tru
       `a field is removed, and values may have no others: ${now}`,
       before,
       now,
-      [/^stops flow: input\.url is removed: runs that have not begun fail with invalidInput/],
+      [
+        /^stops flow: input\.url is removed: runs that have not begun fail with invalidInput/,
+        ...(before.startsWith("v.") ? [] : [CLOSED]),
+      ],
     ]),
+    ...[
+      [`z.looseObject({ tenant: z.any() })`, `z.strictObject({ tenant: z.any() })`],
+      [`z.object({ tenant: z.any() }).loose()`, `z.object({ tenant: z.any() }).strict()`],
+      [`z.object({ tenant: z.any() }).passthrough()`, `z.strictObject({ tenant: z.any() })`],
+      [`z.object({ tenant: z.any() })`, `z.object({ tenant: z.any() }).strict()`],
+      [
+        `z.looseObject({ tenant: z.any() }).refine(() => true)`,
+        `z.strictObject({ tenant: z.any() }).refine(() => true)`,
+      ],
+    ].map(([before = "", now = ""]): [string, string, string, RegExp[]] => [
+      `values may have no other fields now: ${before}, then ${now}`,
+      before,
+      now,
+      [CLOSED],
+    ]),
+    [
+      "values may have no other fields, which had a schema",
+      `z.object({ tenant: z.any() }).catchall(z.string())`,
+      `z.strictObject({ tenant: z.any() })`,
+      [/^safe flow: another input.*, and fails with invalidInput if it does not fit; check cannot/],
+    ],
+    [
+      "values may have other fields now",
+      `z.strictObject({ tenant: z.any() })`,
+      `z.looseObject({ tenant: z.any() })`,
+      [/^safe flow: another input.*when it begins$/],
+    ],
     [
       "a field has another type",
       `z.object({ tenant: z.string() })`,
@@ -383,6 +417,38 @@ const more = { n: z.number(), m: z.number().optional() }; const mask = { id: tru
       verdict.map((each) => expect.stringMatching(each)),
     );
   });
+
+  test(
+    "[S136] [S145] a start that waits, with a field that is refused now, fails with invalidInput",
+    { tags: ["large"] },
+    async () => {
+      const starts = `
+import { WorkflowManager } from "@stepwise/workflow";
+import { internalMutationGeneric } from "convex/server";
+import { components } from "./_generated/api";
+import { workflows } from "./_workflows/index";
+const workflow = new WorkflowManager(components.workflow);
+export const start = internalMutationGeneric((ctx, { input }) =>
+  workflow.start(ctx, workflows.flow, input, { runAfter: "1h" }));`;
+      const files = (input: string) => ({ ...app(input, reads), "later.ts": starts });
+      const [before, now] = [files(`z.looseObject({})`), files(`z.strictObject({})`)];
+      vi.useRealTimers();
+      const versions = [
+        await releases.release(before),
+        await releases.release(now, before),
+      ] as const;
+      vi.useFakeTimers();
+      const deployment = new Deployment(versions[0], versions);
+      const start = (input: object) => deployment.call("later:start", { input }) as Promise<string>;
+      const ids = [await start({ other: 1 }), await start({})];
+      deployment.deploy(versions[1]);
+      await deployment.drive();
+      expect(await deployment.seeAll(ids)).toMatchObject([
+        { state: "failed", error: { kind: "invalidInput" } },
+        { state: "completed" },
+      ]);
+    },
+  );
 
   test.each([
     ["with a default", `z.object({ tenant: z.string().default("acme") })`, {}, "none"],
@@ -608,6 +674,17 @@ describe("events and states", () => {
     expect(await verdicts(files(`z.string()`), files(`z.number()`))).toEqual([
       expect.stringMatching(/^stops flow: input\.a has another schema/),
     ]);
+  });
+
+  test("[S145] an event takes no other fields now: who sends some gets an error", async () => {
+    const nodes = (kind: string) => `.event("ask", { schema: z.${kind}({ a: z.string() }) })`;
+    const before = app(`z.object({})`, nodes("looseObject"));
+    const now = app(`z.object({})`, nodes("strictObject"));
+    expect(await verdicts(before, now)).toContainEqual(
+      expect.stringMatching(
+        /^safe ask: ask takes no other fields now: .*unless it fits, whoever sends it as before gets an error/,
+      ),
+    );
   });
 
   test("[S145] a field of an event or of a loop's state is new: its readers are named", async () => {

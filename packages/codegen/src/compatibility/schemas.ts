@@ -14,7 +14,7 @@ import {
 interface FieldChange {
   readonly name: string;
   /** What a value of the old schema is for the new one. */
-  readonly is: "absent" | "filled" | "refused" | "retyped" | "dropped" | "loosened";
+  readonly is: "absent" | "filled" | "refused" | "retyped" | "dropped" | "loosened" | "closed";
   /** How it has changed. */
   readonly what: string;
   /** Says whether runs may be there without a value that handlers now expect. */
@@ -24,7 +24,10 @@ interface FieldChange {
 /** Compares what each field was with what it is. The defaults themselves are not compared. */
 function fieldChanges(before: Fields, now: Fields): FieldChange[] {
   const [was, is] = [fieldsOf(before.fields), fieldsOf(now.fields)];
-  return [...new Set([...was.keys(), ...is.keys()])].flatMap((name): FieldChange[] => {
+  const isClosed = now.exact === true && before.exact !== true;
+  const what = "takes no other fields now";
+  const closed: FieldChange = { name: "", is: "closed", what, isMissed: false };
+  const found = [...new Set([...was.keys(), ...is.keys()])].flatMap((name): FieldChange[] => {
     const [old, field] = [was.get(name), is.get(name)];
     const change = (is: FieldChange["is"], what: string, isMissed = false) => [
       { name, is, what, isMissed },
@@ -42,6 +45,7 @@ function fieldChanges(before: Fields, now: Fields): FieldChange[] {
       ? change("refused", "is required now", true)
       : change("filled", "has a default now", true);
   });
+  return isClosed ? [...found, closed] : found;
 }
 
 const words = { "": "was required", "=": "had a default", "?": "was optional" };
@@ -72,6 +76,19 @@ function schemaChanges(before: Fields = {}, now: Fields = {}): FieldChange[] | u
   return [{ name: "", is: "retyped", what: `has another schema${cases}`, isMissed: false }];
 }
 
+/** Says whether schemas have been compared as wholes: what they differ in is not seen. */
+const isWhole = ([first]: readonly FieldChange[]): boolean =>
+  first?.name === "" && first.is === "retyped";
+
+/** When a value of the old schema is refused, if it is not always. */
+const refusedIf: ReadonlyMap<FieldChange["is"], string> = new Map([
+  ["refused", ""],
+  ["retyped", ", unless their value fits"],
+  ["closed", " if theirs has any"],
+]);
+
+const isRefused = (is: FieldChange["is"]): boolean => refusedIf.has(is);
+
 const pathOf = (root: string, name: string): string => (name === "" ? root : `${root}.${name}`);
 
 /** Compares inputs: runs that have begun keep theirs, and others are parsed when they begin. */
@@ -80,7 +97,7 @@ export function inputChanges(before: WorkflowThen, now: WorkflowThen): Change[] 
   const workflow = now.name;
   const found = schemaChanges(before.fields, now.fields);
   const isUnion = (before.fields?.oneOf?.length ?? 0) > 1;
-  const isUnsure = found === undefined || (found[0]?.name === "" && !isUnion);
+  const isUnsure = found === undefined || (isWhole(found) && !isUnion);
   if (isUnsure || found.length === 0) {
     const unseen = isUnsure
       ? ", and fails with invalidInput if it does not fit; check cannot see all of its fields"
@@ -100,14 +117,14 @@ export function inputChanges(before: WorkflowThen, now: WorkflowThen): Change[] 
     const begun = isMissed
       ? "in runs that have begun it may be undefined"
       : "runs that have begun keep what they have";
-    if (is !== "refused" && is !== "retyped") {
+    if (!isRefused(is)) {
       const filled = is === "filled" ? ", though it has a default" : "";
       const message = `${field}: ${begun}${filled}, and a run that has not begins with the new schema${told}`;
       const hint = isMissed && readers.length > 0 ? "let them work without it" : undefined;
       return { workflow, compatibility: "safe", message, ...(hint && { hint }) };
     }
-    const unless = is === "retyped" ? ", unless their value fits" : "";
-    const message = `${field}: runs that have not begun fail with invalidInput${unless}, and ${begun}${told}`;
+    const unless = refusedIf.get(is) ?? "";
+    const message = `${field}: runs that have not begun fail with invalidInput${unless}, and ${begun}${is === "closed" ? "" : told}`;
     const hint =
       name === ""
         ? "take what was taken until all runs that were started with it have begun"
@@ -153,7 +170,7 @@ export function takenChanges({ before, now: line }: LinePair, taken: ReadonlySet
 }
 
 const refusal = ({ is }: FieldChange): string =>
-  is === "refused" || is === "retyped"
+  isRefused(is)
     ? ", and unless it fits, whoever sends it as before gets an error, and a run that has kept one fails here"
     : "";
 
