@@ -11,6 +11,7 @@ import {
   isLoop,
   makesNothing,
   stageKind,
+  startsOne,
   startsRuns,
   takesEvents,
 } from "../plan/stage-kinds.js";
@@ -127,7 +128,7 @@ function changedNodes({ ends = "", before, now }: LinePair): ReturnType<Rule> {
     }
     const message =
       newHandler(old, placed) ??
-      `changed: runs in flight go on, and run the new code when they get there${endsAsItWould(old, placed)}${stopsJustAt(old, placed)}${keepsTime(old, placed)}${keepsRule(old, placed)}${undoesFromNow(old, placed)}`;
+      `changed: runs in flight go on, and run the new code when they get there${endsAsItWould(old, placed)}${stopsJustAt(old, placed)}${mayStop(old, placed)}${keepsTime(old, placed)}${keepsRule(old, placed)}${undoesFromNow(old, placed)}`;
     const reuses = old.node.hash === placed.node.hash ? {} : { reuses: true as const };
     return [{ ...safe(node, message), ...reuses }];
   });
@@ -199,8 +200,27 @@ function stopsJustAt(old: Placed, now: Placed): string {
   return gone === undefined ? "" : `; one that is just at ${gone.name} or paused there stops`;
 }
 
+/** Says what options may do that are computed in both plans: their values may be others. */
+function mayStop({ node: old }: Placed, { node }: Placed): string {
+  const isUnseen = (name: string) => !(name in old.options) && !(name in node.options);
+  if (old.hash === node.hash) return "";
+  if (isLoop(node) && isUnseen("maxIterations"))
+    return `; its maxIterations cannot be seen: ${ifLower}`;
+  const mayTolerate = startsRuns(node) && !startsOne(node) && !hasRivals(node);
+  if (!mayTolerate || !isUnseen("tolerate")) return "";
+  return "; it has no tolerate that can be seen: if one was removed, runs stop in which one has failed";
+}
+
+const ifLower = "if it is lower now, runs that have made as many iterations stop";
+
 function tooManyIterations(old: Placed, now: Placed): string[] {
   const [was, is] = [old.node.options["maxIterations"], now.node.options["maxIterations"]];
+  if (typeof was !== typeof is && isLoop(old.node) && isLoop(now.node)) {
+    const what = typeof was === "number" ? `was ${was}, and is` : `is ${String(is)}, and was`;
+    return [
+      `its maxIterations ${what} one that cannot be seen: ${ifLower}, unless their loop is done`,
+    ];
+  }
   if (typeof was !== "number" || typeof is !== "number" || is >= was) return [];
   return [
     `maxIterations is ${is}, was ${was}: runs that have made ${is} iterations or more stop, unless their loop is done`,
