@@ -7,8 +7,10 @@ import {
 } from "convex/server";
 import { v } from "convex/values";
 import { beforeEach, expect, test, vi } from "vitest";
+import { z } from "zod";
 import type { ComponentApi } from "../src/component/_generated/component.js";
 import { defineWorkflow, WorkflowManager, type WorkflowReference } from "../src/index.js";
+import { parsedAgain } from "../src/runtime/collect.js";
 import { compiled } from "../src/runtime/index.js";
 import { modules, schema } from "../src/test.js";
 import type { Doc } from "./component.js";
@@ -27,14 +29,14 @@ interface Collecting {
 const input = v.object({ key: v.string(), n: v.number() });
 
 /** A version of an app whose one workflow says what its runs have got. */
-function versionOf(plan: string, collect: Collecting | undefined) {
+function versionOf(plan: string, collect: Collecting | undefined, takes: unknown = input) {
   const definition = defineWorkflow({
-    input,
+    input: takes,
     ...(collect && { collect: { key: ({ input }: any) => input.key as string, ...collect } }),
   } as { input: typeof input }).step("work", {
     query: (_ctx, { input }) => {
-      const { items = [input] } = input as { items?: { n: number }[] };
-      return items.map(({ n }) => n);
+      const { list, items = [input] } = input as { list?: string[]; items?: { n: number }[] };
+      return list ?? items.map(({ n }) => n);
     },
   });
   const own = compiled(components.workflow, "works", definition, {
@@ -42,7 +44,7 @@ function versionOf(plan: string, collect: Collecting | undefined) {
     plan,
     reads: { work: ["input"] },
   });
-  const works = own.reference<WorkflowReference<{ key: string; n: number }>>(input);
+  const works = own.reference<WorkflowReference<{ key: string; n: number }>>(takes as typeof input);
   const functions = {
     work: own.query("work", definition.nodes.work.query),
     entry: own.entry({
@@ -52,6 +54,9 @@ function versionOf(plan: string, collect: Collecting | undefined) {
   const manage = {
     start: internalMutationGeneric(
       async (ctx, given: any) => await workflow.start(ctx, works, given),
+    ),
+    startLater: internalMutationGeneric(
+      async (ctx, given: any) => await workflow.start(ctx, works, given, { runAfter: "1h" }),
     ),
     restart: internalMutationGeneric(async (ctx, { runId }: any) =>
       workflow.restart(ctx, works, runId as string),
@@ -217,4 +222,39 @@ test("[S214] what a run has collected stays its input without the collect: one i
       count === 1 ? { key: "a", n: 0 } : { items: from(0, 2).map((n) => ({ key: "a", n })) },
     );
   }
+});
+
+/** Takes a list under the name that collected items have, or one item. */
+const listed = z.union([
+  z.object({ items: z.array(z.string()) }).transform(({ items }) => ({ list: items })),
+  z.string().transform((one) => ({ list: [one.toUpperCase()] })),
+]);
+
+test("[S139] an input of the form of collected items that nothing has collected stays one input", async () => {
+  const versions = [versionOf("first", undefined, listed), versionOf("second", undefined, listed)];
+  const deployment = await Deployment.of(versions[0]!, { class: CLASSES.s256, seed: 7 });
+  const given = { items: ["a", "b"] };
+  deployment.at(0, () => deployment.mutation("manage:start", given));
+  deployment.at(0, () => deployment.mutation("manage:startLater", given));
+  await deployment.advance(1_000);
+  const [{ _id: runId } = { _id: "" }] = runsOf(deployment);
+  deployment.at(1, () => deployment.mutation("manage:restart", { runId }));
+  await deployment.advance(1_000);
+  expect(await outputsOf(deployment)).toEqual([given.items, []]);
+  // The other is parsed again when it begins.
+  await deployment.deploy(versions[1]!);
+  await deployment.drive();
+  expect(await outputsOf(deployment)).toEqual([given.items, given.items]);
+});
+
+test("[S214] the input of a run that is older than the mark of what is collected is parsed as before", () => {
+  const of = (collect: unknown) => ({
+    definition: { options: { collect } },
+    parse: (whole: unknown) =>
+      z.object({ n: z.number(), added: z.number().default(1) }).parse(whole),
+  });
+  const input = { items: [{ n: 1 }, { n: 2 }] };
+  const items = input.items.map((item) => ({ ...item, added: 1 }));
+  for (const collect of [undefined, { keep: "all" }])
+    expect(parsedAgain(of(collect) as never, { input })?.input).toEqual({ items });
 });

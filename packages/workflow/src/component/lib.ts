@@ -270,9 +270,9 @@ async function startRuns(ctx: MutationCtx, { starts, ...together }: Starts) {
       results.push({ runId: same._id, started: false });
       continue;
     }
-    const { collect, input, given, tags } = start;
+    const { collect, input, given, collected, tags } = start;
     if (collect !== undefined) {
-      const of = { collect, input, given, tags };
+      const of = { collect, input, given, collected, tags };
       const { run, isNew } = await collectStart(ctx, of, together.begin, seen);
       if (isNew) gate ??= await core.applyConfig(ctx, pool, together);
       results.push({ runId: run, started: isNew });

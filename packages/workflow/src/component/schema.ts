@@ -14,6 +14,7 @@ import {
   vNewChild,
   vOne,
   vStanding,
+  vIsCollected,
   vIterations,
   vPart,
   vPermits,
@@ -66,6 +67,7 @@ export default defineSchema({
     /** Its input if that is small; else it is in a step record. */
     input: v.optional(v.any()),
     given: v.optional(vGiven),
+    collected: v.optional(vIsCollected),
     /** The paths of its input that are not shown. */
     sensitive: v.optional(v.array(v.string())),
     timeoutMs: v.optional(v.number()),
@@ -152,6 +154,7 @@ export default defineSchema({
     /** Absent if it is not kept. */
     input: v.optional(v.any()),
     given: v.optional(vGiven),
+    collected: v.optional(vIsCollected),
     bytes: v.number(),
     /** The rows before it that its start has seen. */
     counted: v.optional(vCounted),

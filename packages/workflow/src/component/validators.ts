@@ -218,6 +218,12 @@ export type Token = Infer<typeof vToken>;
 export const vGiven = v.object({ value: v.optional(v.any()) });
 export type Given = Infer<typeof vGiven>;
 
+/**
+ * What is to be parsed again is `{ items }` of a `collect` that keeps all: true; or only looks so:
+ * false. Default: it does not look so, or the run is older than this field.
+ */
+export const vIsCollected = v.boolean();
+
 /** An event that a record has taken, as far as its output and its names do not say it. */
 export const vTook = v.object({
   /** The storage name of the event. Default: the one that it waited for. */
@@ -261,6 +267,7 @@ export const vNewChild = v.object({
   called: v.optional(v.string()),
   input: v.any(),
   given: v.optional(vGiven),
+  collected: v.optional(vIsCollected),
   one: v.optional(vOne),
   /** What its workflow says itself. Default: that of its parent. */
   standing: v.optional(vStanding),

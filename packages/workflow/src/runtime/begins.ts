@@ -1,9 +1,8 @@
 import type { Token } from "../component/validators.js";
 import type { ActionCtx, StepError } from "../definition/context.js";
 import { describeThrown } from "../errors/failure.js";
-import { parserOf } from "./collect.js";
+import { parsedAgain } from "./collect.js";
 import type { Bound } from "./functions.js";
-import { parsedAgain } from "./input.js";
 import { referenceTo } from "./reference.js";
 import { tagsOf } from "./tags.js";
 
@@ -30,7 +29,7 @@ export async function inputAtBeginning(
   const isOpen = own.definition.options.one === undefined;
   if (hasTurn === true && isOpen) await ctx.runMutation(unlock, { token });
   try {
-    const again = parsedAgain(parserOf(referenceTo(own, own.definition)), input);
+    const again = parsedAgain(referenceTo(own, own.definition), input);
     if (again === undefined) return {};
     const { workflow: name, definition } = own;
     const tags = tagsOf({ name, definition }, again.input);

@@ -2,13 +2,20 @@ import type { Value } from "convex/values";
 import type { Collect } from "../component/validators.js";
 import { durationMs, MOST_ITEMS } from "../rules.js";
 import { checkStorable } from "../values.js";
-import { type inputOf, MAX_DEPTH, PASS_AN_ID } from "./input.js";
+import {
+  inputOf,
+  isSame,
+  type KeptInput,
+  looksCollected,
+  MAX_DEPTH,
+  parsedOf,
+  PASS_AN_ID,
+} from "./input.js";
 import { keyMade } from "./keys.js";
 import type { WorkflowReference } from "./reference.js";
 import { sensitivePaths } from "./sensitive.js";
 
 type Reference = Pick<WorkflowReference<never>, "name" | "definition">;
-type Input = ReturnType<typeof inputOf>;
 
 /** How long a collect lasts at most, in times of its `quiet`. */
 const TIMES_QUIET = 10;
@@ -45,8 +52,10 @@ export const itemPaths = (of: Pick<Reference, "definition">, paths: readonly str
  * The input of a run that has this one item, or starts without a key.
  * @throws if it is too large.
  */
-export function asWhole(workflow: Reference, { input, given }: Input): Input {
-  if (!keepsAll(workflow)) return { input, ...(given && { given }) };
+export function asWhole(workflow: Reference, kept: KeptInput): KeptInput {
+  const { input, given, collected } = kept;
+  if (!keepsAll(workflow))
+    return { input, ...(given && { given }), ...(collected !== undefined && { collected }) };
   const items = (each: Value): Value => ({ items: [each] });
   checkStorable(items(input), {
     subject: `The input of workflow "${workflow.name}"`,
@@ -56,40 +65,66 @@ export function asWhole(workflow: Reference, { input, given }: Input): Input {
     cannot: "cannot be collected",
     advice: PASS_AN_ID,
   });
-  if (given === undefined) return { input: items(input) };
+  const whole = { input: items(input), collected: true };
+  if (given === undefined) return whole;
   const { value } = given;
-  return { input: items(input), given: value === undefined ? {} : { value: items(value) } };
+  return { ...whole, given: value === undefined ? {} : { value: items(value) } };
 }
 
-/** Parses the whole input of a run, as {@link WorkflowReference.parse} does that of a start. */
-export function parserOf(
-  workflow: Pick<WorkflowReference<never>, "definition" | "parse">,
-): (whole: unknown) => Value {
-  const { parse } = workflow;
-  if (!keepsAll(workflow)) return (whole) => withoutCollect(parse, whole);
-  return (whole) => {
-    const { items }: { items?: unknown } = Object(whole);
-    // A run that was started before its workflow had a `collect`.
-    return { items: Array.isArray(items) ? items.map((each) => parse(each)) : [parse(whole)] };
-  };
+/** A kept input as the present schema takes it; undefined if it stays as it is. @throws if not. */
+export function parsedAgain(workflow: Parsing, kept: KeptInput): KeptInput | undefined {
+  const { input, given: { value: raw } = { value: input } } = kept;
+  if (raw === undefined) return undefined;
+  const again = keepsAll(workflow)
+    ? againWithCollect(workflow, raw, kept.collected)
+    : againWithout(workflow, raw, kept.collected);
+  return isSame(again.input, input) ? undefined : again;
+}
+type Parsing = Pick<WorkflowReference<never>, "definition" | "parse">;
+
+/** Its items are parsed. A run that was started before there was a `collect` has one. */
+function againWithCollect(
+  { parse }: Parsing,
+  raw: Value,
+  collected = looksCollected(raw),
+): KeptInput {
+  const each = (whole: unknown): Value => ({ items: itemsOf(whole).map((item) => parse(item)) });
+  const first = collected ? each : (whole: unknown): Value => ({ items: [parse(whole)] });
+  const { value: input, given } = parsedOf(first, raw, each);
+  // The mark is of what is parsed next.
+  return { input, ...(given && { given }), collected: given === undefined || collected };
 }
 
 /** A run may have collected its items before its workflow had no such `collect` any more. */
-function withoutCollect(parse: (whole: unknown) => Value, whole: unknown): Value {
-  const { items, ...rest }: { items?: unknown } = Object(whole);
-  if (!Array.isArray(items) || items.length === 0 || Object.keys(rest).length > 0)
-    return parse(whole);
+function againWithout({ parse }: Parsing, raw: Value, collected: boolean | undefined): KeptInput {
+  const items = looksCollected(raw) ? raw.items : [];
+  if (collected === false || items.length === 0) return inputOf({ parse }, raw);
+  if (collected === undefined) {
+    // Of an older run it is not known. It keeps what each version of its schema makes of it.
+    const { value: input, given } = parsedOf((whole) => likelyParsed(parse, whole), raw);
+    return { input, ...(given && { given }) };
+  }
+  if (items.length === 1) return inputOf({ parse }, items[0]);
+  const { value: input, given } = parsedOf((whole) => itemsParsed(parse, itemsOf(whole)), raw);
+  return { input, ...(given && { given }), collected };
+}
+
+const itemsOf = (whole: unknown): readonly unknown[] => (whole as { items: unknown[] }).items;
+
+/** What it is most likely: a value of the schema that keeps its form, or else several of it. */
+function likelyParsed(parse: (whole: unknown) => Value, whole: unknown): Value {
+  if (!looksCollected(whole) || whole.items.length === 0) return parse(whole);
   try {
     const own = parse(whole);
     if (Object.hasOwn(Object(own), "items")) return own;
   } catch (error) {
     try {
-      return itemsParsed(parse, items);
+      return itemsParsed(parse, whole.items);
     } catch {
       throw error;
     }
   }
-  return itemsParsed(parse, items);
+  return itemsParsed(parse, whole.items);
 }
 
 function itemsParsed(parse: (whole: unknown) => Value, items: readonly unknown[]): Value {

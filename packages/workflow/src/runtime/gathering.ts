@@ -1,8 +1,7 @@
 import type { Token } from "../component/validators.js";
 import type { MutationCtx } from "../definition/context.js";
-import { parserOf, sizeOf } from "./collect.js";
+import { parsedAgain, sizeOf } from "./collect.js";
 import type { Bound } from "./functions.js";
-import { parsedAgain } from "./input.js";
 import { madeOf, makesSomething } from "./made.js";
 import { referenceTo } from "./reference.js";
 
@@ -24,7 +23,7 @@ export async function begunWithItems(
   if (kept === null || !makesSomething(options)) return null;
   const reference = referenceTo(own, own.definition);
   const isSame = own.plan === undefined || own.plan === token.plan;
-  const again = isSame ? undefined : parsedAgain(parserOf(reference), kept);
+  const again = isSame ? undefined : parsedAgain(reference, kept);
   const { input } = again ?? kept;
   await ctx.runMutation(gathered, { token, ...madeOf(reference, input) });
   return null;

@@ -48,15 +48,17 @@ export function parseValue(named: Named, schema: AnySchema, value: unknown): Val
 /**
  * A parsed value, and what code that takes it later parses again if that is something else: what
  * was given, where the parsed value does not parse to itself. What cannot be stored is not given.
+ * @param again parses it then, if it has another form than what is given.
  */
 export function parsedOf(
   parse: (value: unknown) => Value,
   given: unknown,
+  again = parse,
 ): { value: Value; given?: Given } {
   const value = parse(given);
   if (value === given) return { value };
   try {
-    if (isSame(parse(value), value)) return { value };
+    if (isSame(again(value), value)) return { value };
   } catch {
     // It takes another type than it makes.
   }
@@ -71,24 +73,31 @@ export function parsedOf(
 }
 
 /** Says whether two values are stored as one and the same. */
-function isSame(one: Value, other: Value): boolean {
+export function isSame(one: Value, other: Value): boolean {
   return compareValues(copied(one) as Value, copied(other) as Value) === 0;
 }
 
-/** An input as it is kept. @throws as `parse` does. */
-export function inputOf({ parse }: Pick<WorkflowReference<never>, "parse">, given: unknown) {
-  const { value: input, ...rest } = parsedOf(parse, given);
-  return { input, ...rest };
+/** An input as it is kept. `collected`: as the component's `vIsCollected` says. */
+export interface KeptInput {
+  input: Value;
+  given?: Given;
+  collected?: boolean;
 }
 
-/** A kept input as the present schema takes it; undefined if it stays as it is. @throws if not. */
-export function parsedAgain(
-  parse: (value: unknown) => Value,
-  { input, given = { value: input } }: { input: Value; given?: Given },
-): ReturnType<typeof inputOf> | undefined {
-  if (given.value === undefined) return undefined;
-  const again = inputOf({ parse }, given.value);
-  return isSame(again.input, input) ? undefined : again;
+/** An input that nothing has collected, as it is kept. @throws as `parse` does. */
+export function inputOf(
+  { parse }: Pick<WorkflowReference<never>, "parse">,
+  given: unknown,
+): KeptInput {
+  const { value: input, ...rest } = parsedOf(parse, given);
+  const { value: again } = rest.given ?? { value: input };
+  return { input, ...rest, ...(looksCollected(again) && { collected: false }) };
+}
+
+/** Says whether a value has the form of the items that a `collect` keeps, of whatever schema. */
+export function looksCollected(value: unknown): value is { items: unknown[] } {
+  const { items, ...others }: { items?: unknown } = Object(value);
+  return Array.isArray(items) && Object.keys(others).length === 0;
 }
 
 /** It says itself what does not fit, without what is sensitive. */

@@ -3,8 +3,8 @@ import type { FunctionArgs, FunctionReturnType } from "convex/server";
 import type { ComponentApi } from "../component/_generated/component.js";
 import type { Beginning } from "../component/validators.js";
 import { durationMs } from "../rules.js";
-import { asWhole, parserOf } from "./collect.js";
-import { inputOf, parsedAgain } from "./input.js";
+import { asWhole, parsedAgain } from "./collect.js";
+import { inputOf } from "./input.js";
 import { insideOf, outputsIn } from "./nodes/kinds.js";
 import { oneOf } from "./one.js";
 import { standingOf } from "./standing.js";
@@ -53,7 +53,7 @@ export async function restartBy(
   const keeps = { runId, workflow: workflow.storedAs };
   const kept = given === undefined ? await ctx.runQuery(steering.keptInput, keeps) : null;
   // The kept one is replaced if the present schema gives something else.
-  const next = given ?? (kept === null ? undefined : parsedAgain(parserOf(workflow), kept));
+  const next = given ?? (kept === null ? undefined : parsedAgain(workflow, kept));
   // There is none of a run that cannot be restarted, which the component says.
   const begins = next ?? kept;
   return await ctx.runMutation(steering.restart, {

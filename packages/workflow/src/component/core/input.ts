@@ -1,17 +1,24 @@
 import { convexToJson, type ObjectType, v, type Value } from "convex/values";
-import { vGiven } from "../validators.js";
+import { vGiven, vIsCollected } from "../validators.js";
 import type { QueryCtx, Run } from "./documents.js";
 import { stepRead } from "./steps.js";
 
 /** The parsed input of a run, and what is parsed again if that is something else. */
-export const inputFields = { input: v.any(), given: v.optional(vGiven) };
+export const inputFields = {
+  input: v.any(),
+  given: v.optional(vGiven),
+  collected: v.optional(vIsCollected),
+};
 export type Input = ObjectType<typeof inputFields>;
 
 /** Returns what a run keeps of its input. A large one is in a record of its own. */
-export async function keptInput(ctx: QueryCtx, { _id, input, given }: Run): Promise<Input> {
-  if (input !== undefined) return { input, given };
+export async function keptInput(
+  ctx: QueryCtx,
+  { _id, input, given, collected }: Run,
+): Promise<Input> {
+  if (input !== undefined) return { input, given, collected };
   const record = await stepRead(ctx, _id, { stage: "input" });
-  return { input: record?.output ?? null, given: record?.given };
+  return { input: record?.output ?? null, given: record?.given, collected };
 }
 
 /** Says whether a run has an input: one that was canceled while it collected has none. */

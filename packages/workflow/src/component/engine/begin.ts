@@ -41,9 +41,10 @@ function isSmall({ input, given }: Input): boolean {
   return bytes <= MAX_INPUT_IN_RUN_BYTES;
 }
 
-/** The input as fields of its run, if it is small. */
-function inputInRun({ input, given }: Input): Partial<Input> {
-  return isSmall({ input, given }) ? { input, ...(given && { given }) } : {};
+/** The input as fields of its run, as far as it is small. */
+function inputInRun({ input, given, collected }: Input): Partial<Input> {
+  const mark = collected === undefined ? {} : { collected };
+  return isSmall({ input, given }) ? { input, ...(given && { given }), ...mark } : mark;
 }
 
 /** Gives an input that is too large for its run a record. */
@@ -60,7 +61,7 @@ export async function replaceInput(ctx: MutationCtx, run: RunId, input: Input) {
   const before = await stepRead(ctx, run, { stage: "input" });
   if (before !== null) await ctx.db.delete("steps", before._id);
   await insertLargeInput(ctx, run, input);
-  return { input: undefined, given: undefined, ...inputInRun(input) };
+  return { input: undefined, given: undefined, collected: undefined, ...inputInRun(input) };
 }
 
 export function knownInput(input: unknown): Known {

@@ -34,7 +34,7 @@ async function insertPage(
   const now = Date.now();
   for (const [
     offset,
-    { begin, key, called, input, given, one, standing, error },
+    { begin, key, called, input, given, collected, one, standing, error },
   ] of page.children.entries()) {
     const beginning = page.begins[begin];
     if (beginning === undefined) throw new Error(`A child of "${parent.stage}" has no workflow`);
@@ -67,7 +67,7 @@ async function insertPage(
       // A child whose input was refused never runs.
       ...(onEnd === true && error === undefined ? { onEnd, ending: root } : {}),
     } as const;
-    const run = await insertRun(ctx, child, { input, given });
+    const run = await insertRun(ctx, child, { input, given, collected });
     if (state === "running") running.push({ run, first });
   }
   const refused = page.children.filter(({ error }) => error !== undefined);

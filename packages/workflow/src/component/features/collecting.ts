@@ -252,6 +252,7 @@ async function oneOf(ctx: MutationCtx, source: RunId, keep: "last" | "first") {
 const inputOf = (row: Doc<"collected"> | null): Input => ({
   input: row?.input ?? null,
   ...(row?.given && { given: row.given }),
+  ...(row?.collected !== undefined && { collected: row.collected }),
 });
 
 /**
@@ -281,10 +282,10 @@ async function several(ctx: MutationCtx, source: RunId, { keep, size = Infinity 
 
 function together(items: readonly Input[]): Input {
   const input = { items: items.map(({ input }) => input as Value) };
-  if (items.every(({ given }) => given === undefined)) return { input };
+  if (items.every(({ given }) => given === undefined)) return { input, collected: true };
   const isWhole = items.every(({ given }) => given === undefined || given.value !== undefined);
   const raw = items.map(({ input, given }) => (given?.value ?? input) as Value);
-  return { input, given: isWhole ? { value: { items: raw } } : {} };
+  return { input, given: isWhole ? { value: { items: raw } } : {}, collected: true };
 }
 
 /** Returns the workflow of the run that takes what another may not have, and where it begins. */
