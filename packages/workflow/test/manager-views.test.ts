@@ -528,6 +528,18 @@ describe("list", () => {
     expect(await ids({ workflow: "chain", key: "box" })).toEqual([]);
   });
 
+  test("[S98] a key may go on with any character", async () => {
+    const last = "\u{10ffff}";
+    const keys = ["k", `k${last}`, `k${last}${last}z`, "l", `${last}${last}`];
+    const [k, more, most, , other] = await keys.reduce<Promise<string[]>>(
+      async (before, key, n) => [...(await before), await use.app.start("leaf", { n }, key)],
+      Promise.resolve([]),
+    );
+    expect(await ids({ workflow: "leaf", key: "k" })).toEqual([k, more, most]);
+    expect(await ids({ workflow: "leaf", key: `k${last}` })).toEqual([more, most]);
+    expect(await ids({ workflow: "leaf", key: last })).toEqual([other]);
+  });
+
   test("[S98] in pages", async () => {
     const all: string[] = [];
     for (let n = 0; n < 7; n++) {

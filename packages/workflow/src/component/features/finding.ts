@@ -103,15 +103,29 @@ function runsOf(ctx: QueryCtx, where: Where, order: Order): QueryStream<Run> | u
     .map(async ({ run }: Doc<"tags">) => await ctx.db.get("runs", run));
 }
 
+const LAST = "\u{10ffff}";
+
+/** The first text after all that begin with a text, in the order of code points; if any. */
+function endOf(beginning: string): string | undefined {
+  const all = [...beginning];
+  while (all.at(-1) === LAST) all.pop();
+  const last = all.pop()?.codePointAt(0);
+  if (last === undefined) return undefined;
+  // Surrogates are no code points of a text.
+  return all.join("") + String.fromCodePoint(last === 0xd7ff ? 0xe000 : last + 1);
+}
+
 function runsWith(ctx: QueryCtx, where: Where, order: Order) {
   const { workflow, state, children, key } = where;
   const inTime = within(where);
   const all = paginator(ctx.db, schema).query("runs");
   const indexed = () => {
     if (key !== undefined)
-      return all.withIndex("by_key", (q) =>
-        q.eq("workflow", workflow!).gte("startKey", key).lt("startKey", `${key}\u{10ffff}`),
-      );
+      return all.withIndex("by_key", (q) => {
+        const from = q.eq("workflow", workflow!).gte("startKey", key);
+        const end = endOf(key);
+        return end === undefined ? from : from.lt("startKey", end);
+      });
     if (children === true) return all.withIndex("by_creation_time", inTime);
     if (workflow === undefined && state === undefined)
       return all.withIndex("by_root", (q) => inTime(q.eq("root", undefined)));
