@@ -132,8 +132,13 @@ export function checkConcurrency(
   what: string,
   concurrency: unknown,
 ): asserts concurrency is number | undefined {
-  if (concurrency === undefined || concurrency === Infinity || isWhole(concurrency)) return;
-  throw invalid(what, concurrency, "it must be a whole number from 1");
+  if (concurrency !== undefined) checkWhole(what, concurrency);
+}
+
+/** @throws unless it says how many may run at once, which a function always has to. */
+export function checkWhole(what: string, given: unknown): asserts given is number {
+  if (given === Infinity || isWhole(given)) return;
+  throw invalid(what, given, "it must be a whole number from 1");
 }
 
 export function checkTolerate(what: string, tolerate: unknown): void {

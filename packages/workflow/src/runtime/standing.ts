@@ -34,7 +34,11 @@ export function standingOf(
     keyMade(workflow, { option: "fairness", key: fairness.key, sensitive: paths }, input);
   if (fairness !== undefined && key !== undefined) {
     const what = `The weight of the fairness of workflow "${workflow.name}"`;
-    standing.fairness = fairFor({ key, weight: made(what, fairness.weight) });
+    const weight = made(what, fairness.weight);
+    // Without a weight it is 1, but a function has to give one.
+    if (typeof fairness.weight === "function" && weight === undefined)
+      throw new Error(`${what} is undefined: it must be a number`);
+    standing.fairness = fairFor({ key, weight });
   }
   return Object.keys(standing).length === 0 ? undefined : standing;
 }

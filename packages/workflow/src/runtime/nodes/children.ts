@@ -7,7 +7,7 @@ import { asWhole } from "../collect.js";
 import { inputOf } from "../input.js";
 import { oneOf } from "../one.js";
 import { standingOf } from "../standing.js";
-import { checkConcurrency, checkTolerate, optionOf } from "../options.js";
+import { checkConcurrency, checkTolerate, checkWhole, optionOf } from "../options.js";
 import { canWait, type Place } from "../place.js";
 import type { WorkflowReference } from "../reference.js";
 import type { Arrival, OfScope, Run } from "../run.js";
@@ -56,9 +56,10 @@ export async function startAll(
 ): Arrival {
   await run.arrive(stage, undefined, async (place) => {
     const { concurrency: most, tolerate } = place.node;
-    const concurrency: unknown =
-      typeof most === "function" ? most(await run.scopeFor(stage, "concurrency")) : most;
-    checkConcurrency(optionOf(run.own, stage, "concurrency"), concurrency);
+    const isMade = typeof most === "function";
+    const concurrency: unknown = isMade ? most(await run.scopeFor(stage, "concurrency")) : most;
+    const check: typeof checkConcurrency = isMade ? checkWhole : checkConcurrency;
+    check(optionOf(run.own, stage, "concurrency"), concurrency);
     checkTolerate(optionOf(run.own, stage, "tolerate"), tolerate);
     const made = await make(place);
     run.beginDeadline(stage);

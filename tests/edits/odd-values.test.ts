@@ -1,0 +1,64 @@
+// @module-tag large
+import { beforeAll, expect, test } from "vitest";
+import { Deployment, type Seen, useReleases, type Version } from "./deployed.js";
+
+/* What an app gives where it may give something else, or what has a name that Stepwise uses. */
+
+const releases = useReleases();
+let version: Version;
+
+const each = (options: string, x: string) =>
+  `.each("e", { of: ({ input }) => input, body: (b) => b.step("x", { query: ${x} })${options} })`;
+const ITEM = "async (_c, { each }) => each.item";
+const LARGE = `action: async () => "x".repeat(999_998)`;
+const FLOWS = {
+  unsaid: each(", concurrency: () => undefined as unknown as number", ITEM),
+  items: each("", ITEM),
+  reduced: each(", reduce: { initial: {}, step: (_so, output) => output }", ITEM),
+  finalized: `.parent("p", {
+    children: ({ input }) => Object.fromEntries(Object.entries(input).map(([k, v]) => [k, child(items, v)])),
+    finalize: { query: async (_ctx, { children }) => children } })`,
+  race: `.race("r", { cases: { a: (b) => b.step("x", { ${LARGE} }) } })`,
+  branches: `.parallel("r", { branches: { a: (b) => b.step("x", { ${LARGE} }) } })`,
+  reducedParent: `.parent("r", { action: async () => "x".repeat(600_000),
+    children: () => [child(items, [1])],
+    reduce: { initial: "", step: () => "x".repeat(600_000) } })`,
+};
+
+beforeAll(async () => {
+  const flows = Object.entries(FLOWS).map(
+    ([name, nodes]) => `export const ${name} = defineWorkflow({ input: z.any() })${nodes};`,
+  );
+  version = await releases.release({
+    "starting.ts": `
+import { WorkflowManager } from "@stepwise/workflow";
+import { internalMutationGeneric } from "convex/server";
+import { components } from "./_generated/api";
+import { workflows } from "./_workflows/index";
+const workflow = new WorkflowManager(components.workflow);
+export const start = internalMutationGeneric((ctx, { name, input }) =>
+  workflow.start(ctx, workflows[name], input));
+`,
+    "flow.workflow.ts": `
+import { child, defineWorkflow } from "@stepwise/workflow";
+import { z } from "zod";
+${flows.join("\n")}`,
+  });
+});
+
+async function ended(name: keyof typeof FLOWS, input: unknown = 0): Promise<Seen> {
+  const deployment = new Deployment(version);
+  const runId = (await deployment.call("starting:start", { name, input })) as string;
+  await deployment.drive();
+  return await deployment.see(runId);
+}
+
+test("[S254] a function of the concurrency that gives nothing fails the parent", async () => {
+  expect(await ended("unsaid", [1])).toMatchObject({
+    state: "failed",
+    error: {
+      message:
+        'The concurrency of "e" in workflow "unsaid" is undefined: it must be a whole number from 1',
+    },
+  });
+});
