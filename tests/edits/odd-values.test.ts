@@ -62,3 +62,21 @@ test("[S254] a function of the concurrency that gives nothing fails the parent",
     },
   });
 });
+
+const PAGED = [
+  { "~pages": 1 },
+  { "~pages": [1, 2] },
+  { "~pages": [[1], [2]], more: 1 },
+  { "~pages": "none", outputs: 1 },
+];
+
+test.each(PAGED)("[S160] [S43] the record of outputs %o keeps its form", async (given) => {
+  expect((await ended("items", given)).output).toEqual(given);
+  expect((await ended("reduced", [given])).output).toEqual(given);
+});
+
+test("[S43] so does that which a finalize sees", async () => {
+  expect((await ended("finalized", { "~pages": [[1, 2], [3]] })).output).toEqual({
+    "~pages": [[1, 2], [3]],
+  });
+});

@@ -61,7 +61,10 @@ export function copied(value: unknown): unknown {
 const PAGES = "~pages";
 const PAGE = 8_000;
 
-export function inPages(outputs: readonly unknown[]): unknown {
+/** Returns outputs of children, or what is made of them, as they cross a function boundary. */
+export function inPages(outputs: unknown): unknown {
+  // An app's own value that has such a field is put into one, so that none is taken for pages.
+  if (!Array.isArray(outputs)) return isMarked(outputs) ? { [PAGES]: "none", outputs } : outputs;
   if (outputs.length <= PAGE) return outputs;
   const pages: unknown[] = [];
   for (let at = 0; at < outputs.length; at += PAGE) pages.push(outputs.slice(at, at + PAGE));

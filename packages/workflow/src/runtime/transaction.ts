@@ -6,6 +6,7 @@ import type { StepError } from "../definition/context.js";
 import { describeThrown, Failure, type Problem } from "../errors/failure.js";
 import { withoutValues } from "../errors/hidden.js";
 import { durationMs } from "../rules.js";
+import { inPages } from "../values.js";
 import { AtHand, keyOf } from "./at-hand.js";
 import { Budget } from "./budget.js";
 import { optionOf } from "./options.js";
@@ -107,7 +108,7 @@ export class Transaction extends AtHand {
 
   /** The outputs of a parent's children were reduced to a value, which takes their place. */
   reduced(stage: string, value: Value): void {
-    this.know(stage, value, "children");
+    this.know(stage, inPages(value), "children");
     this.#reduced = { ...this.at(stage), value };
   }
 

@@ -118,7 +118,7 @@ async function endOf(ctx: QueryCtx, id: RunId) {
 async function childrenOutputs(ctx: QueryCtx, run: RunId, read: Read, fits: Fits) {
   const parent = await stepRead(ctx, run, read);
   if (parent === null) return [];
-  if (parent.reduced !== undefined) return parent.reduced.value;
+  if (parent.reduced !== undefined) return inPages(parent.reduced.value);
   const winner = parent.won === undefined ? null : await ctx.db.get("runs", parent.won);
   // A deploy has made another kind of node of it.
   if ((winner !== null) !== (read.race === true))
@@ -136,7 +136,7 @@ async function childrenOutputs(ctx: QueryCtx, run: RunId, read: Read, fits: Fits
     else byKey[child.childKey] = output;
     if (!(await fits(parent, child, output))) break;
   }
-  return parent.keyed === true ? byKey : inPages(outputs);
+  return inPages(parent.keyed === true ? byKey : outputs);
 }
 
 /** A child's output as its parent sees it. @throws `childFailed` if that does not tolerate it. */
