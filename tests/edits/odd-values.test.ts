@@ -80,3 +80,16 @@ test("[S43] so does that which a finalize sees", async () => {
     "~pages": [[1, 2], [3]],
   });
 });
+
+test.each([
+  ["race", "Have its cases put the data into file storage or a table, and give its id"],
+  ["branches", "Give it a reduce"],
+  ["reducedParent", "Give the parent a finalize"],
+] as const)(
+  "[S58] outputs of a %s that are too large are told what helps: %s",
+  async (name, advice) => {
+    const { error } = await ended(name);
+    expect(error?.message).toMatch(/^The outputs of the children of "r" take \d+ bytes together/);
+    expect(error?.message.split(" as its output. ")[1]).toBe(advice);
+  },
+);

@@ -19,8 +19,8 @@ export async function gather(run: Run, stage: string, next: Arrive): Arrival {
       if (kind.workflow !== undefined) return (outputs as unknown[])[0];
       const { called } = run.place(stage);
       if (insideOf(node).length === 0)
-        return checkedSize(called, outputs, { ...rest, children: outputs });
-      return checkedSize(called, outputs, named(node, outputs));
+        return checkedSize(called, adviceFor(node), outputs, { ...rest, children: outputs });
+      return checkedSize(called, adviceFor(node), outputs, named(node, outputs));
     };
     await run.record({ stage, kind: "children", execute }, next);
   };
@@ -40,10 +40,18 @@ function named({ branches, cases, reduce }: AnyNode, outputs: unknown): unknown 
   return Object.fromEntries(entries.map(([key, output]) => [presentKey(branches, key), output]));
 }
 
+/** Returns what can be done about outputs that are too large, by what the node has. */
+function adviceFor(node: AnyNode): string {
+  if (node.cases !== undefined)
+    return "Have its cases put the data into file storage or a table, and give its id";
+  const hasReduce = node.reduce !== undefined;
+  if (insideOf(node).length > 0)
+    return hasReduce ? "Have its reduce give less" : "Give it a reduce";
+  return hasReduce ? "Give the parent a finalize" : "Give the parent a finalize, or a reduce";
+}
+
 /** The same checks as for every result, with other advice. */
-function checkedSize(called: string, outputs: unknown, output: unknown): unknown {
-  const advice =
-    output === outputs ? "Give it a reduce" : "Give the parent a finalize, or a reduce";
+function checkedSize(called: string, advice: string, outputs: unknown, output: unknown): unknown {
   if (Array.isArray(outputs) && outputs.length > MAX_ELEMENTS)
     throw new Failure(
       "tooLarge",
