@@ -26,6 +26,8 @@ export function checkStorable(
 ): void {
   const unfit = (why: string) => new Failure(kind, `${subject} ${cannot}: ${why}`);
   const tooLarge = (what: string) => new Failure("tooLarge", `${subject} ${what}. ${advice}`);
+  // Convex says so without the place.
+  if (value === undefined) throw unfit(`${root} is undefined`);
   const misshape = misshapeOf(value, root, maxDepth);
   if (misshape !== undefined)
     throw misshape.isTooLarge ? tooLarge(misshape.text) : unfit(misshape.text);
@@ -72,9 +74,22 @@ export function inPages(outputs: unknown): unknown {
 }
 
 export function fromPages(outputs: unknown): unknown {
-  if (typeof outputs !== "object" || outputs === null || !(PAGES in outputs)) return outputs;
-  return (outputs[PAGES] as unknown[][]).flat();
+  if (!isMarked(outputs)) return outputs;
+  const { [PAGES]: pages, ...others } = outputs;
+  if (pages === "none" && "outputs" in others) return others.outputs;
+  // A value that was stored before such fields were put into another is no list of full pages.
+  const isPaged =
+    Object.keys(others).length === 0 &&
+    Array.isArray(pages) &&
+    pages.length > 1 &&
+    pages.every((page, at) => Array.isArray(page) && (isLast(pages, at) || page.length === PAGE));
+  return isPaged ? pages.flat() : outputs;
 }
+
+const isLast = (all: readonly unknown[], at: number): boolean => at === all.length - 1;
+
+const isMarked = (value: unknown): value is Record<string, unknown> =>
+  typeof value === "object" && value !== null && Object.hasOwn(value, PAGES);
 
 export function fromPagesIn(scope: unknown): unknown {
   if (typeof scope !== "object" || scope === null || !("children" in scope)) return scope;

@@ -219,3 +219,11 @@ describe("[S142] a message tells the causes of the error", () => {
     expect(describeThrown(circle).message).toBe("round");
   });
 });
+
+test("a payload that is undefined is refused by its name", () => {
+  const named = { subject: 'The event "paid"', root: "paid" };
+  expect(refusedAs(() => parseValue(named, z.any(), undefined))).toMatchObject({
+    kind: "invalidInput",
+    message: 'The event "paid" cannot be stored as its schema gives it: paid is undefined',
+  });
+});
