@@ -67,14 +67,31 @@ export async function timelineOf<Workflow>(
   if (found === null) return { page: [], isDone: true, continueCursor: "" };
   const { records, generation, error, within, isDone, continueCursor } = found;
   const skipped = new Skipped(stored, within, seen);
+  const stagesOf = (path: string) => {
+    const { first, record } = placeOf(stored, path);
+    return [...new Set([path, first, record])];
+  };
   const called = (stage: string) => placeOf(stored, stage).called;
   const skippedEntry = (stage: string): TimelineEntry => {
     return { node: called(stage), state: "skipped", errors: [] };
   };
-  const entries: TimelineEntry[] = records.flatMap((record) => [
-    ...skipped.before(record, record.generation < generation).map(skippedEntry),
-    entryOf(record, stored),
-    ...skipped.after(record).map(skippedEntry),
+  const told = records.map((record) => ({
+    before: skipped.before(record, record.generation < generation),
+    entry: entryOf(record, stored),
+    after: skipped.after(record),
+  }));
+  // A deploy may have moved a node: then its record comes later, and it was not skipped.
+  const stages = told.flatMap(({ before, after }) => [...before, ...after]).flatMap(stagesOf);
+  const reached = new Set(
+    stages.length === 0
+      ? []
+      : await ctx.runQuery(component.listing.reached, { runId, workflow, stages }),
+  );
+  const isSkipped = (path: string) => !stagesOf(path).some((stage) => reached.has(stage));
+  const entries: TimelineEntry[] = told.flatMap(({ before, entry, after }) => [
+    ...before.filter(isSkipped).map(skippedEntry),
+    entry,
+    ...after.filter(isSkipped).map(skippedEntry),
   ]);
   if (isDone && HAS_ENDED.has(found.state))
     for (const stage of skipped.rest())

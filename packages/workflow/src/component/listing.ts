@@ -220,6 +220,24 @@ export const steps = query({
   },
 });
 
+/** Finds out which of some stages a run has come to, in whatever iteration. */
+export const reached = query({
+  args: { runId: v.string(), workflow: v.optional(v.string()), stages: v.array(v.string()) },
+  returns: v.array(v.string()),
+  handler: async (ctx, { runId, workflow, stages }) => {
+    const run = await findRun(ctx, { runId }, workflow);
+    const found: string[] = [];
+    if (run === null) return found;
+    for (const stage of stages) {
+      const records = ctx.db
+        .query("steps")
+        .withIndex("by_run_stage", (q) => q.eq("run", run._id).eq("stage", stage));
+      if ((await records.first()) !== null) found.push(stage);
+    }
+    return found;
+  },
+});
+
 async function recordOf(ctx: QueryCtx, step: Step): Promise<Infer<typeof vRecord>> {
   const sensitive = step.sensitive === true;
   const hasEnded = step.endedAt !== undefined;

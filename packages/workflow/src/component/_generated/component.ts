@@ -1343,6 +1343,13 @@ export type ComponentApi<Name extends string | undefined = string | undefined> =
       },
       Name
     >;
+    reached: FunctionReference<
+      "query",
+      "internal",
+      { runId: string; workflow?: string; stages: Array<string> },
+      Array<string>,
+      Name
+    >;
     runs: FunctionReference<
       "query",
       "internal",
