@@ -1,5 +1,5 @@
 import { componentsGeneric } from "convex/server";
-import { expect, test } from "vitest";
+import { expect, test, vi } from "vitest";
 import { z } from "zod";
 import { nodeNamed, stagesAt } from "../src/client/nodes.js";
 import type { AnyDefinition } from "../src/definition/definition.js";
@@ -115,6 +115,22 @@ test("[S116] a stub stands in for the node that has the name now", () => {
   stubNode(reference, "pay", stub);
   expect([stubOf(stored, "pay2"), stubOf(stored, "pay")]).toEqual([stub, undefined]);
   expect(() => stubNode(reference, "pay2", stub)).toThrow('no function "pay2" to be stubbed');
+});
+
+test("[S116] another copy of the run time finds nodes by their present names, as a studio does", async () => {
+  vi.resetModules();
+  const other = await import("../src/client/nodes.js");
+  expect(other.nodeNamed).not.toBe(nodeNamed);
+  const paths = ["charge", "pay", "way.right.say"];
+  expect(paths.map((path) => other.nodeNamed(reference, path, { onTop: false }))).toEqual([
+    "pay",
+    "pay2",
+    "route.left.ask",
+  ]);
+  expect(other.asCalled(stored, "route", { state: "completed", chosen: "left" })).toMatchObject({
+    node: "way",
+    chosen: "right",
+  });
 });
 
 test("a definition in which nothing was renamed is left as it is", () => {

@@ -6,8 +6,15 @@ import { kindOf, type Nodes } from "./nodes/kinds.js";
 /** The storage names of nodes and cases that were renamed, by their paths in the definition. */
 export type StorageNames = Readonly<Record<string, string>>;
 
-/** The present names of members that stand under their storage names. */
-const present = new WeakMap<Nodes, ReadonlyMap<string, string>>();
+/**
+ * Under this, members that stand under their storage names have their present names. It is
+ * registered: a manager may come from another copy of this module than the generated code.
+ */
+const present: unique symbol = Symbol.for("stepwise.presentNames") as typeof present;
+
+interface Named {
+  readonly [present]?: ReadonlyMap<string, string>;
+}
 
 /** A definition with its nodes and cases under their storage names, as the run time needs it. */
 export function underStorageNames(definition: AnyDefinition, names: StorageNames | undefined) {
@@ -25,8 +32,8 @@ export function underStorageNames(definition: AnyDefinition, names: StorageNames
         inside(member, `${prefix}${inPath(name)}.`),
       ]),
     );
-    present.set(result, new Map(entries.map(([name]) => [storageName(name), name])));
-    return result;
+    const value = new Map(entries.map(([name]) => [storageName(name), name]));
+    return Object.defineProperty(result, present, { value });
   };
   const nodesOf = (nodes: Nodes, prefix: string): Nodes =>
     keyed(nodes, prefix, (node, within) => {
@@ -38,8 +45,8 @@ export function underStorageNames(definition: AnyDefinition, names: StorageNames
   return { ...definition, nodes: nodesOf(definition.nodes, "") };
 }
 
-export const presentKey = (members: Nodes, key: string): string =>
-  present.get(members)?.get(key) ?? key;
+export const presentKey = (members: Nodes & Named, key: string): string =>
+  members[present]?.get(key) ?? key;
 
 /** An error of branches with their present names. */
 export function withPresentKeys(error: StepError, members: Nodes): StepError {
