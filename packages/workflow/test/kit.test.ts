@@ -218,6 +218,23 @@ describe("time", () => {
     expect(Date.now()).toBe(begun);
   });
 
+  test("[S246] settle has all begin that limits, rates and slots have room for", async () => {
+    const t = convexTest({ schema: limitedSchema, modules: limited, transactionLimits: true });
+    const api = { total: 3, rate: { limit: 5, per: "1m" } } as const;
+    const kit = testKit(t, vi, { limits: { api } });
+    const [begun, began] = [Date.now(), vi.fn<() => void>()];
+    kit.stub(limitedWorkflows.rated, "called", async () => {
+      began();
+      await new Promise((resolve) => void setTimeout(resolve, 10_000));
+      return null;
+    });
+    for (let n = 0; n < 12; n++) await kit.start(limitedWorkflows.rated, { name: `r${n}` });
+    await kit.settle();
+    expect([began.mock.calls.length, Date.now()]).toEqual([3, begun]);
+    await kit.advance("10s");
+    expect([began.mock.calls.length, Date.now()]).toEqual([5, begun + 10_000]);
+  });
+
   test("advance lets exactly so much time go by", async () => {
     const { kit, begun } = newApp();
     const runId = await kit.start(workflows.sleeps, { ms: 0 });

@@ -1,11 +1,12 @@
-import { readGate, waitsForLimit } from "@stepwise/workpool/core";
+import { goOnNow, readGate, waitsForLimit } from "@stepwise/workpool/core";
 import { v } from "convex/values";
 import type { Doc } from "../component/_generated/dataModel.js";
-import { query } from "../component/_generated/server.js";
+import { mutation, query } from "../component/_generated/server.js";
+import { pool } from "../component/core/poolHost.js";
 import { isCollecting, isEntry, isTimed } from "../component/core/kinds.js";
 import { nameOf, stepWithId } from "../component/core/steps.js";
 
-/* Queries of the component's tables. They are mounted beside its own functions, in tests only. */
+/* They are mounted beside the component's own functions, in tests only. */
 
 /** What runs wait for that comes with time, and whether anything runs that may begin to wait. */
 export const timers = query({
@@ -65,6 +66,12 @@ function kindOf(step: Doc<"steps">) {
   if (isTimed(step)) return step.kind;
   return isEntry(step) || isCollecting(step) ? "start" : "retry";
 }
+
+/** Has works go on that the pool has room for. @returns what there was to do: see `goOnNow`. */
+export const goOn = mutation({
+  args: {},
+  handler: async (ctx) => await goOnNow(ctx, pool),
+});
 
 export const started = query({
   args: { workflow: v.string() },

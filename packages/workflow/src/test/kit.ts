@@ -2,7 +2,9 @@ import {
   type ApiFromModules,
   componentsGeneric,
   type FunctionArgs,
+  type FunctionReference,
   type FunctionReturnType,
+  type FunctionVisibility,
   type GenericMutationCtx,
   type GenericQueryCtx,
 } from "convex/server";
@@ -20,10 +22,13 @@ import { type AnyQuery, Lines } from "./lines.js";
 import { type Stub, stubNode } from "./stub.js";
 import { type FakeTimers, type Scheduled, VirtualTime } from "./virtual-time.js";
 
+type AnyMutation = FunctionReference<"mutation", FunctionVisibility, any, any>;
+
 /** The part of convex-test's `t` that the kit uses. */
 export interface TestedApp extends Scheduled {
   query(query: AnyQuery, args: Record<string, unknown>): Promise<any>;
   query(body: (ctx: GenericQueryCtx<any>) => Promise<unknown>): Promise<any>;
+  mutation(mutation: AnyMutation, args: Record<string, unknown>): Promise<any>;
   mutation(body: (ctx: GenericMutationCtx<any>) => Promise<unknown>): Promise<any>;
 }
 
@@ -73,7 +78,7 @@ export class TestKit {
     const component = componentsGeneric()[name] as unknown as ComponentApi & { tables: Tables };
     this.#manager = new WorkflowManager(component, { ...(limits && { limits }) });
     this.#component = component;
-    this.#time = new VirtualTime(t, vi, load, patienceMs);
+    this.#time = new VirtualTime(t, vi, load, patienceMs, () => this.#goOn());
     // Nothing is stored: the first call may be a mutation of the app.
     logUsually(logLevel);
     clearStubs();
@@ -94,6 +99,11 @@ export class TestKit {
   /** Returns the ids of a workflow's runs, children too, in the order of their creation. */
   async runsOf(workflow: WorkflowReference<never>): Promise<RunId[]> {
     return await this.#query(this.#component.tables.started, { workflow: workflow.storedAs });
+  }
+
+  /** Has works go on that wait for a moment of the pool. @returns what there was to do. */
+  async #goOn(): Promise<string | null> {
+    return await this.t.mutation(this.#component.tables.goOn, {});
   }
 
   /** Runs everything that needs no time. The clock stands still. */

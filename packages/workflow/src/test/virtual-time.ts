@@ -49,6 +49,8 @@ export class VirtualTime {
     private readonly load: () => Promise<unknown>,
     /** How many real ms functions are waited for that have not ended, before the clock moves on. */
     private readonly patienceMs: number,
+    /** Has go on what would in a moment. It returns what that was, and null if nothing would. */
+    private readonly goOn: () => Promise<string | null>,
   ) {
     spanLongTimers();
   }
@@ -62,6 +64,16 @@ export class VirtualTime {
   async settle(): Promise<void> {
     this.#check();
     await this.prepare();
+    // What is still to do after an attempt cannot be done now.
+    for (let before: string | null = null; ;) {
+      await this.#settleOnce();
+      const toDo = await this.goOn();
+      if (toDo === null || toDo === before) return;
+      before = toDo;
+    }
+  }
+
+  async #settleOnce(): Promise<void> {
     for (;;) {
       const haveEnded = this.#watchRunning();
       for (let turns = 0; !haveEnded() && turns < TURNS; turns++) await turn();
