@@ -91,14 +91,18 @@ function compareWorkflow(before: WorkflowThen, now: WorkflowThen): Change[] {
     ...goneCases.map(({ path, keys, made, ends = "", is, on }): Change => {
       const what = is === "branch" ? is : "case";
       const given =
-        on !== undefined
+        is === "case" && on !== undefined
           ? `, given by the type of \`on\` alone: \`(scope): ${keys.map(quote).join(" | ")} => …\``
           : "";
       const come =
         made === undefined
           ? ""
           : `, and so do those that come to it with ${quote(made)}, which was given before`;
-      const message = `the ${what} is removed: runs that are in it stop${come}${ends}`;
+      const stop =
+        is === "rival"
+          ? `it stops in runs that are in it${ends.replace("its case", "it")}`
+          : `runs that are in it stop${come}${ends}`;
+      const message = `the ${what} is removed: ${stop}`;
       return {
         workflow: now.name,
         node: path,

@@ -465,6 +465,25 @@ test("[S117] what stops in a race inside an item whose failure is tolerated stop
   ]);
 });
 
+test("[S117] a branch or a rival that is removed has no `on` that could keep it, and a rival is out of the race", async () => {
+  const among = (kind: string, option: string, inside: string) =>
+    `.${kind}("p", { ${option}: { x: (b) => b${a}${inside} } })`;
+  const y = `, y: (b) => b${b}`;
+  const found = async (kind: string, option: string) => {
+    const [was, is] = [await planOf(among(kind, option, y)), await planOf(among(kind, option, ""))];
+    return compare(was, is).find(({ node }) => node === "p.y");
+  };
+  expect(await found("parallel", "branches")).toMatchObject({
+    message: "the branch is removed: runs that are in it stop",
+    hint: "keep the branch until no run is in it any more",
+  });
+  expect(await found("race", "cases")).toMatchObject({
+    message:
+      "the case is removed: it stops in runs that are in it; it is then out of the race, and the run stops if no other case wins",
+    hint: "keep the case until no run is in it any more",
+  });
+});
+
 test("[S116] where a node seems to be renamed, what to write is the hint", async () => {
   const [change] = compare(
     await planOf(loop(a + b)),
