@@ -17,13 +17,22 @@ import { calleeName, callsIn } from "./descendants.js";
 import { moduleOf } from "./tokens.js";
 import type { Target, Workflows } from "./workflows.js";
 
-/** The workflows of a function's `child(…)` calls, sorted; undefined if there may be others. */
+/** What the children of a parent are runs of. */
+interface Children {
+  /** The workflows of all `child(…)` calls, sorted; undefined if there may be others. */
+  readonly workflows: string[] | undefined;
+  /** Those of which each run starts one: their calls stand in the list or record it returns. */
+  readonly startsAlways: string[];
+}
+
+/** The workflows of a function's `child(…)` calls. */
 export function childWorkflows(
   fn: FunctionNode,
   file: DefinitionFile,
   known: Workflows,
-): string[] | undefined {
+): Children {
   const found = new Set<string>();
+  const always = new Set<string>();
   const calls = new Set<Node>();
   let all = false;
   const names = new Set(makers.flatMap((name) => [name, ...localNamesOf(file.imports, name)]));
@@ -38,10 +47,22 @@ export function childWorkflows(
     const resolved = argument && (isNamed ? childNamed : workflowOf)(argument, file, known);
     if (resolved === "reported") continue;
     if (resolved === undefined) all = true;
-    else found.add(resolved.workflow);
+    else {
+      found.add(resolved.workflow);
+      if (isReturned(call, fn)) always.add(resolved.workflow);
+    }
   }
   const isWhole = !all && found.size > 0 && !mayGetOthers(fn, calls, file);
-  return isWhole ? [...found].sort() : undefined;
+  return { workflows: isWhole ? [...found].sort() : undefined, startsAlways: [...always] };
+}
+
+/** Says whether a call stands in the literal list or record that a function returns. */
+function isReturned(call: Node, fn: FunctionNode): boolean {
+  const returned = returnedBy(fn);
+  const { parent } = wrapping(call);
+  const around = ts.isPropertyAssignment(parent) ? parent.parent : parent;
+  if (!ts.isArrayLiteralExpression(around) && !ts.isObjectLiteralExpression(around)) return false;
+  return returned !== undefined && unwrap(returned) === around;
 }
 
 const makers = ["child", "childNamed"];

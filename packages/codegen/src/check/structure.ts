@@ -149,9 +149,13 @@ function sureChildren(
     const { stages, bodies = [] } = node;
     if (isLoop(node) || hasBranches(node))
       return bodies.flatMap((body) => sureChildren(body.nodes, byName));
-    const [name] = startsOne(node) ? (stages[0]?.workflows ?? []) : [];
-    const starts = name === undefined ? undefined : byName.get(name);
-    return starts === undefined ? [] : [{ node, starts }];
+    const names = startsOne(node)
+      ? (stages[0]?.workflows ?? []).slice(0, 1)
+      : stages.flatMap(({ startsAlways = [] }) => startsAlways);
+    return names.flatMap((name) => {
+      const starts = byName.get(name);
+      return starts === undefined ? [] : [{ node, starts }];
+    });
   });
 }
 

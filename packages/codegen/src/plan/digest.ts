@@ -2,7 +2,7 @@ import { once } from "./once.js";
 import { inPath } from "./constants.js";
 import { allNodes } from "./flow.js";
 import { withoutOnEnd } from "./on-end.js";
-import type { WrittenPlan } from "./schema.js";
+import type { StagePlan, WrittenPlan } from "./schema.js";
 import { hasCases, hasKeys, stageKind, startsOne } from "./stage-kinds.js";
 
 type Written = WrittenPlan["workflows"][number]["nodes"][number];
@@ -60,6 +60,9 @@ export interface Digest {
 /** What a `one` does otherwise so that a run is never held up by those that go on. */
 const neverWaits = ["skip", "cancelOld"];
 
+type Stage = Written["stages"][number] & Pick<StagePlan, "startsAlways">;
+const startsSome = ({ startsAlways = [] }: Stage): boolean => startsAlways.length > 0;
+
 export const digestOf = once((workflow: Nodes): Digest => {
   const nodes = allNodes(workflow.nodes);
   const stages = nodes.flatMap((node) => node.stages);
@@ -67,7 +70,7 @@ export const digestOf = once((workflow: Nodes): Digest => {
     nodes: allNodes(withoutOnEnd(workflow.nodes)).length,
     actions: stages.filter(({ kind }) => stageKind(kind).goes === "queued").map(({ name }) => name),
     stored: storedNodes(workflow.nodes),
-    startsChild: nodes.some(startsOne),
+    startsChild: nodes.some(startsOne) || stages.some(startsSome),
     waitsForTurn: workflow.one !== undefined && !neverWaits.includes(workflow.one.otherwise ?? ""),
   };
 });

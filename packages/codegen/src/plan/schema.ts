@@ -241,6 +241,8 @@ export interface StagePlan extends z.infer<typeof stage> {
   readonly policy: Policy;
   /** The limits that it names, as far as they are seen. Default: none. */
   readonly limitNames?: readonly LimitName[] | undefined;
+  /** The workflows that each run starts a child of, as far as they are seen. Default: none. */
+  readonly startsAlways?: readonly string[] | undefined;
 }
 
 /** A limit that is named, with what is given for it: `true` for nothing but its name. */

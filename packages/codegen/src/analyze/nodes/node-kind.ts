@@ -210,7 +210,7 @@ interface Reading {
 interface StageWork
   extends
     Pick<StagePlan, "kind" | "policy" | "reference" | "info">,
-    Pick<StagePlan, "reduce" | "isolate" | "workflows"> {
+    Pick<StagePlan, "reduce" | "isolate" | "workflows" | "startsAlways"> {
   readonly at: Node;
   readonly reads: Reads;
 }
@@ -226,7 +226,7 @@ interface StageReadings extends Pick<Reading, "visible"> {
 /** A stage of the plan. Its reads are in the order of the scope, however a handler is written. */
 export function stagePlan(
   { name, node, code, label, mention }: ReturnType<typeof ofNode>,
-  { kind, at, reads, policy, reference, info, reduce, isolate, workflows }: StageWork,
+  { kind, at, reads, policy, reference, info, reduce, isolate, workflows, startsAlways }: StageWork,
   { visible, recover, limits, until, isAside = false }: StageReadings,
   file: DefinitionFile,
 ): StagePlan {
@@ -247,6 +247,7 @@ export function stagePlan(
     reduce,
     isolate,
     workflows,
+    startsAlways,
     retry: isSure(policy.given.get("retry")) || undefined,
     reads: ordered({ reads, visible }),
     input: inputFields(readings),

@@ -71,7 +71,7 @@ function childrenStage(
     at: option?.nameNode ?? named.at,
     reads,
     reduce: isReduced(options, label, file) ? true : undefined,
-    workflows: fn && childWorkflows(fn, file, known),
+    ...(fn && childWorkflows(fn, file, known)),
   } as const;
   const recover = readRecover(options, around, file);
   return stagePlan({ ...ofNode(named), mention }, work, { visible, recover }, file);
