@@ -160,8 +160,12 @@ export const vCalls = v.array(v.union(vCall, v.null()));
 
 /** Why the component enters a workflow. */
 export const vEvent = v.union(
-  /** `hasKeys`: the keys of its limits are made already. */
-  v.object({ kind: v.literal("arrive"), hasKeys: v.optional(v.boolean()) }),
+  /** `hasKeys`: the keys of its limits are made already; `hasTime`: so is the time of its wait. */
+  v.object({
+    kind: v.literal("arrive"),
+    hasKeys: v.optional(v.boolean()),
+    hasTime: v.optional(v.boolean()),
+  }),
   /** Its children have all ended. */
   v.object({ kind: v.literal("settled") }),
   /** The end of a sleep, or of the time for an event. */

@@ -34,6 +34,8 @@ interface TransactionOptions {
   readonly fuse: boolean;
   /** Says whether the keys of the stage's limits are made already. Default: false. */
   readonly hasKeys?: boolean | undefined;
+  /** Says whether the stage waits already, and has its time. Default: false. */
+  readonly hasTime?: boolean | undefined;
   /** What the stage reads, by name, if that came with the call. */
   readonly scope?: Readonly<Record<string, unknown>> | null;
   /** Set if the parent's transaction starts the run, which shares it with others. */

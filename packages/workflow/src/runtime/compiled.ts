@@ -8,6 +8,7 @@ import type { AnyDefinition } from "../definition/definition.js";
 import type { Retry } from "../definition/node.js";
 import type { AnySchema } from "../definition/values.js";
 import { describeThrown, Failure } from "../errors/failure.js";
+import type { TransactionOptions } from "./at-hand.js";
 import { callOf, callsFor } from "./call.js";
 import { ended } from "./ended.js";
 import {
@@ -37,6 +38,9 @@ import { checkWorkflowOptions } from "./workflow-options.js";
 import { knowCompiled } from "./secrets.js";
 
 type Entries = Readonly<Record<string, Arrive>>;
+
+/** What a transaction that does not come to a stage knows of it. */
+const NOTHING_MADE: Pick<TransactionOptions, "hasKeys" | "hasTime"> = {};
 
 /** What a generated file says of its workflow as a whole. */
 interface Settings {
@@ -205,8 +209,8 @@ export function compiled(
             return null;
           const begun = event.kind === "arrive" ? await inputAtBeginning(ctx, own, token) : {};
           const scope = options.scope && { ...options.scope, ...begun };
-          const hasKeys = event.kind === "arrive" && event.hasKeys;
-          const how = { ...options, scope, hasKeys, scheduled: !nested };
+          const { hasKeys, hasTime } = event.kind === "arrive" ? event : NOTHING_MADE;
+          const how = { ...options, scope, hasKeys, hasTime, scheduled: !nested };
           const run = new Run(ctx, own, token, stage, how);
           const entry = (entries: Entries, name = stage) =>
             Object.hasOwn(entries, name) ? entries[name] : undefined;

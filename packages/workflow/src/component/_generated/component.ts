@@ -879,7 +879,7 @@ export type ComponentApi<Name extends string | undefined = string | undefined> =
           };
           stage: string;
           event:
-            | { kind: "arrive"; hasKeys?: boolean }
+            | { kind: "arrive"; hasKeys?: boolean; hasTime?: boolean }
             | { kind: "settled" }
             | { kind: "due" }
             | { kind: "got"; name: string; value: any; given?: { value?: any } }

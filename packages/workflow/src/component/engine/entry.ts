@@ -14,6 +14,7 @@ import { describeThrown, type Problem } from "../../errors/failure.js";
 import { internal } from "../_generated/api.js";
 import { voidMutation } from "../core/continuations.js";
 import type { Id, MutationCtx, Run, RunId, Step, StepId } from "../core/documents.js";
+import { isEntry } from "../core/kinds.js";
 import { workflowOf } from "../core/runs.js";
 import { logStarted, logStep } from "../core/log.js";
 import { pool } from "../core/poolHost.js";
@@ -144,9 +145,14 @@ export async function enterStep(ctx: MutationCtx, token: Token, options: EnterOp
   await enterNow(ctx, run, step, options);
 }
 
-/** Returns the event of a step that the run comes to; a step that was paused has its keys. */
-export function arrivalAt({ permits }: Pick<Step, "permits">): Event {
-  return { kind: "arrive", ...(permits && { hasKeys: true }) };
+/** Returns the event of a step that the run comes to; one that was paused has its keys and time. */
+export function arrivalAt({
+  permits,
+  kind,
+  dueAt,
+}: Pick<Step, "permits" | "kind" | "dueAt">): Event {
+  const hasTime = isEntry({ kind }) && dueAt !== undefined;
+  return { kind: "arrive", ...(permits && { hasKeys: true }), ...(hasTime && { hasTime }) };
 }
 
 /** Enters again without fusion what fails: a scheduled mutation that throws is gone. */

@@ -9,7 +9,7 @@ import { goesOn } from "../core/runs.js";
 import { cancelScheduled } from "../core/scheduled.js";
 import { activeSteps } from "../core/steps.js";
 import { releaseSlot, withdraw } from "../engine/closing.js";
-import { scheduleEntry } from "../engine/entry.js";
+import { arrivalAt, scheduleEntry } from "../engine/entry.js";
 import { startWaiting } from "./concurrency.js";
 import { rearm } from "./lost.js";
 import { pauseInLine, resumeInLine } from "./passTurn.js";
@@ -140,7 +140,8 @@ async function resumeStep(ctx: MutationCtx, of: Step): Promise<void> {
   if (await hasEarlyEvent(ctx, step)) {
     // The run comes to the node again, and finds the event in its inbox.
     const fields = { kind: "entry", state: "pending", paused: undefined } as const;
-    return void (await scheduleEntry(ctx, step, {}, { ...fields, names: undefined }));
+    const event = arrivalAt({ ...step, ...fields });
+    return void (await scheduleEntry(ctx, step, { event }, { ...fields, names: undefined }));
   }
   await ctx.db.patch("steps", step._id, { paused: undefined });
   await rearm(ctx, step);

@@ -22,8 +22,10 @@ export async function event(run: Run, stage: string, next: Arrive) {
     const { definition, component } = run.own;
     const events = eventsOf(definition, stage);
     const scope = () => run.scopeFor(stage, "timeout");
+    // A wait that has begun keeps its time: the run comes to it again after a pause.
+    const hasTime = run.options.hasTime === true && run.isArrivalAt(stage);
     const until =
-      node.timeout === undefined
+      node.timeout === undefined || hasTime
         ? undefined
         : Date.now() + Math.max(0, await msUntil(run.own, stage, "timeout", node.timeout, scope));
     const storedNames = [...events.keys()];
