@@ -27,7 +27,8 @@ export function reportMisused(file: DefinitionFile): void {
     const text = ts.isIdentifier(part) ? part.text : keyOf(part);
     if (text === undefined || !(names.has(text) || wholes.has(text)) || isInType(part))
       return false;
-    if (ts.isIdentifier(part) && isHidden(part)) return false;
+    const named = ownerOf(isMemberName(part) ? part.parent : part);
+    if (ts.isIdentifier(named) && isHidden(named)) return false;
     return !(wholes.has(text) ? isNamed(part) : isPlain(part, file));
   });
   // Of what has lost its name, whatever is taken from it is an echo.
@@ -44,6 +45,17 @@ function misuseOf(part: Node, imports: DefinitionFile["imports"]): [what: string
   if (isUnknown) return ["is not imported, so this is no workflow", importIt];
   return ["is handed on, so what is made with it is not seen", callIt];
 }
+
+/** What a member of members is taken from: `scope` in `scope.loop["state"]`. */
+function ownerOf(member: Node): Node {
+  const node = unwrap(member);
+  const isMember = ts.isElementAccessExpression(node) || ts.isPropertyAccessExpression(node);
+  return isMember ? ownerOf(node.expression) : node;
+}
+
+const isMemberName = (part: Node): boolean =>
+  ts.isElementAccessExpression(part.parent) ||
+  (ts.isPropertyAccessExpression(part.parent) && part.parent.name === part);
 
 const keyOf = (part: Node): string | undefined =>
   ts.isElementAccessExpression(part.parent) ? stringOf(part) : undefined;

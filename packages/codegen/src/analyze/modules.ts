@@ -4,7 +4,7 @@ import { once } from "../plan/once.js";
 import { type Node, ts, type TypeScript } from "../typescript.js";
 import { allBelow, bareSource } from "./descendants.js";
 import { unlessTooDeep } from "./depth.js";
-import { declarationsOf } from "./scoping.js";
+import { declarationsOf, isHidden } from "./scoping.js";
 import { isLoading, valueUses } from "./values-used.js";
 import type { ModuleEdge } from "./import-cycles.js";
 import type { Reexport } from "./workflows.js";
@@ -74,10 +74,12 @@ export function localNamesOf(imports: ReadonlyMap<string, Import>, imported: str
  * `stepwise.defineWorkflow`.
  */
 export function isImported(node: Node, imports: ReadonlyMap<string, Import>, imported: string) {
-  if (ts.isIdentifier(node)) return imports.get(node.text)?.imported === imported;
+  // What a function around it declares has the name of an import alone.
+  if (ts.isIdentifier(node))
+    return imports.get(node.text)?.imported === imported && !isHidden(node);
   if (!ts.isPropertyAccessExpression(node) || node.name.text !== imported) return false;
   const owner = node.expression;
-  const from = ts.isIdentifier(owner) ? imports.get(owner.text) : undefined;
+  const from = ts.isIdentifier(owner) && !isHidden(owner) ? imports.get(owner.text) : undefined;
   return from?.imported === "*" && from.isRequired !== true;
 }
 

@@ -275,3 +275,28 @@ test("what people write runs as it is written", { tags: ["large"] }, async () =>
   expect(await run("byHelper")).toEqual([1, { made: 3, held: 3 }, [6, 6]]);
   await app.remove();
 });
+
+test.each([
+  [
+    "a function of that name in a handler",
+    `const defineWorkflow = (x) => x; return defineWorkflow(2);`,
+  ],
+  ["a parameter of that name", `return [1].map((defineWorkflow) => defineWorkflow + 1);`],
+  ["a member of that name", `const s = other(); return [s.defineWorkflow, s["defineWorkflow"]];`],
+])("a workflow is read beside %s", async (_what, code) => {
+  const text = `import { defineWorkflow } from "@stepwise/workflow";
+import { z } from "zod";
+export const flow = defineWorkflow({ input: z.object({}) }).step("a", { query: () => { ${code} } });`;
+  const sources = [{ file: "a.workflow.ts", text }];
+  const { diagnostics, plan } = await new Compiler().compileSources(sources);
+  expect(diagnostics.map(({ code, message }) => `${code} ${message}`)).toEqual([]);
+  expect(plan.workflows.map(({ name }) => name)).toEqual(["flow"]);
+});
+
+test("what is made of the module by a name in quotes is still reported", async () => {
+  const text = `import * as lib from "@stepwise/workflow";
+import { z } from "zod";
+export const make = () => lib["defineWorkflow"]({ input: z.object({}) });`;
+  const { diagnostics } = await new Compiler().compileSources([{ file: "a.workflow.ts", text }]);
+  expect(diagnostics.map(({ code }) => code)).toEqual(["SW1114"]);
+});
