@@ -37,8 +37,8 @@ const modulesOf = (name) =>
  */
 const entries = [
   ["@stepwise/workflow", [dist("workflow", "index.js")], 60],
-  ["@stepwise/workflow/runtime", [dist("workflow", "runtime/index.js")], 89],
-  ["@stepwise/workflow, the component", modulesOf("workflow"), 272],
+  ["@stepwise/workflow/runtime", [dist("workflow", "runtime/index.js")], 90],
+  ["@stepwise/workflow, the component", modulesOf("workflow"), 273],
   ["@stepwise/workpool", [dist("workpool", "client/index.js")], 19],
   ["@stepwise/workpool, the component", modulesOf("workpool"), 150],
 ];
