@@ -2,6 +2,7 @@ import { describe, expect, test } from "vitest";
 import type { StepError } from "../src/index.js";
 import { components, internal } from "./convex/_generated/api.js";
 import { TestApp, useTestApp } from "./harness.js";
+import { checkKeys } from "../src/runtime/nodes/children.js";
 
 // Pools of up to 200: on the smallest class works would share actions, of which carriers.test.ts is.
 const use = useTestApp({ deploymentClass: "s256" });
@@ -231,6 +232,15 @@ describe("children that cannot be started", () => {
       expect(use.app.counter.calls.filter(({ name }) => name.endsWith("leaf:work"))).toEqual([]);
     },
   );
+
+  test("a key that is no field is told with what has it: children, or the items of an each", () => {
+    expect(() => checkKeys("all", [["_a", null]])).toThrow(
+      /^The children of "all" have the key "_a": .* Give the children as a list$/,
+    );
+    expect(() => checkKeys("all", [["_a", null]], "items")).toThrow(
+      /^The items of "all" have the key "_a": .* Give the items as a list$/,
+    );
+  });
 
   test("more keys than an object has fields fail the parent at once", async () => {
     const keys = Array.from({ length: 1_025 }, (_none, n) => `k${n}`);

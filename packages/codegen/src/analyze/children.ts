@@ -26,11 +26,7 @@ interface Children {
 }
 
 /** The workflows of a function's `child(…)` calls. */
-export function childWorkflows(
-  fn: FunctionNode,
-  file: DefinitionFile,
-  known: Workflows,
-): Children {
+export function childWorkflows(fn: FunctionNode, file: DefinitionFile, known: Workflows): Children {
   const found = new Set<string>();
   const always = new Set<string>();
   const calls = new Set<Node>();

@@ -56,7 +56,9 @@ export async function graph(
     return 0;
   }
   await writeFile(resolve(terminal.cwd, options.out), text).catch((error: Error) => {
-    throw new UsageError(`${options.out} cannot be written: ${error.message}`);
+    const isGone = "code" in error && error.code === "ENOENT";
+    const why = isGone ? "its folder does not exist" : error.message;
+    throw new UsageError(`${options.out} cannot be written: ${why}`);
   });
   printTo(terminal).out(`wrote ${options.out}`);
   return 0;

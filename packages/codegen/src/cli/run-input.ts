@@ -8,7 +8,7 @@ import { durationMs } from "../plan/constants.js";
 import { allNodes, stagesOf } from "../plan/flow.js";
 import { isObject } from "../plan/known.js";
 import type { NodePlan, ProjectPlan, WorkflowPlan } from "../plan/schema.js";
-import { isApart, stageKind, takesEvents } from "../plan/stage-kinds.js";
+import { isApart, stageKind, startsWorkflows, takesEvents } from "../plan/stage-kinds.js";
 
 /* What the options of `run` give: JSON, seeds, events, and the variables of the environment. */
 
@@ -65,6 +65,7 @@ export async function readEvents(given: string, workflow: string, plan: ProjectP
   const all = awaitedEvents(plan, workflow, { below: true });
   return events.map((event) => {
     const { name } = event;
+    checkPlace(event, workflow, plan);
     if (all.isWhole && !all.names.includes(name))
       throw new Error(
         `--events: no node of ${workflow}, or of a workflow below it, waits for an event ${JSON.stringify(name)}. ${suggestion(name, all.names, "events")}`,
@@ -72,6 +73,23 @@ export async function readEvents(given: string, workflow: string, plan: ProjectP
     const isBelow = event.in !== undefined || (own.isWhole && !own.names.includes(name));
     return isBelow ? { ...event, isBelow } : event;
   });
+}
+
+/** @throws if an event is for a run below a node that the workflow does not have */
+function checkPlace({ in: place }: PlannedEvent, workflow: string, { workflows }: ProjectPlan) {
+  const plan = workflows.find(({ name }) => name === workflow);
+  if (place === undefined || plan === undefined || plan.hasUnreadNodes || plan.hasUnknownNames)
+    return;
+  const [node = ""] = place.split("/");
+  const nodes = allNodes(plan.nodes);
+  // A run below knows its place by the storage name of the node.
+  const names = nodes.flatMap(({ path, stages }) => [path, ...stages.map((stage) => stage.name)]);
+  if (names.includes(node)) return;
+  const below = nodes.filter((each) => isApart(each) || startsWorkflows(each));
+  const paths = below.map(({ path }) => path);
+  throw new Error(
+    `--events: an event is for ${JSON.stringify(place)}, and ${workflow} has no node ${JSON.stringify(node)} with runs below it. ${suggestion(node, paths, "nodes")}`,
+  );
 }
 
 /** An event, or what is wrong with it. */

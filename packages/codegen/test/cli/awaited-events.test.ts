@@ -77,3 +77,13 @@ test("[S163] the events of branches and items are not those of the run itself", 
     'event 1 has 1 as its "in", which is not text such as "reviews/0"',
   );
 });
+
+test("an event for a run below a node that is not there is refused before the run", async () => {
+  const at = async (place: string) =>
+    await readEvents(JSON.stringify({ name: "inItem", in: place }), "apart", plan);
+  for (const place of ["all/0", "both/one"])
+    expect(await at(place)).toMatchObject([{ in: place, isBelow: true }]);
+  await expect(at("al/0")).rejects.toThrow(
+    '--events: an event is for "al/0", and apart has no node "al" with runs below it. Did you mean "all"?',
+  );
+});

@@ -234,6 +234,13 @@ test("--format dot is the same graph for Graphviz, and --out writes it to a file
   expect(text).toContain('"anything.unknown" -> "any workflow" [style=dashed];');
 });
 
+test("--out into a folder that does not exist says so", async () => {
+  await use("parents");
+  await expect(workflowCodegen("graph", "--out", "nowhere/all.mmd")).rejects.toThrow(
+    /^nowhere\/all\.mmd cannot be written: its folder does not exist$/,
+  );
+});
+
 test("a workflow that is not there, and a definition with errors, are told", async () => {
   await use("parents");
   await expect(workflowCodegen("graph", "analyze")).rejects.toThrow(

@@ -22,7 +22,7 @@ export function keyOf({ stage, iterations = [], up = 0, ...of }: Aspect): string
   return `${stage} ${iterations.join(".")} ${aspect} ${up}`;
 }
 
-interface TransactionOptions {
+export interface TransactionOptions {
   readonly slot?: string | undefined;
   /** Set if an executor's report gives the slot to what follows. */
   readonly keepsSlot?: boolean | undefined;

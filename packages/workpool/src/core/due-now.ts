@@ -26,8 +26,7 @@ export async function goOnNow(ctx: HostCtx, host: Host): Promise<string | null> 
   const waiting = await ctx.db.query("waiting").take(MOST_COUNTED);
   const upTo = gate.maxParallelism;
   const free = waiting.length === 0 ? [] : await freeSlots(ctx, 0, upTo, upTo);
-  if (free.length > 0)
-    await ringDrain(ctx, host, await readDrain(ctx), 0, { leavesNone: true });
+  if (free.length > 0) await ringDrain(ctx, host, await readDrain(ctx), 0, { leavesNone: true });
   if (released.length === 0 && free.length === 0) return null;
   const limited = await ctx.db.query("limited").take(MOST_COUNTED);
   const first = [waiting, limited].map((rows) => [rows[0]?._id, rows.length]);

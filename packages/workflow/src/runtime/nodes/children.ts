@@ -152,17 +152,21 @@ function referenceOf(
 }
 
 /** The outputs are stored under the keys, which must be names that a field can have. */
-export function checkKeys(stage: string, entries: readonly [string, unknown][]): void {
+export function checkKeys(
+  stage: string,
+  entries: readonly [string, unknown][],
+  what = "children",
+): void {
   if (entries.length > MAX_KEYS)
     throw new Failure(
       "tooLarge",
-      `"${stage}" has ${entries.length} children in a record, which can have ${MAX_KEYS} fields. Give them as a list`,
+      `"${stage}" has ${entries.length} ${what} in a record, which can have ${MAX_KEYS} fields. Give them as a list`,
     );
   const unfit = entries.find(([key]) => !/^[ -#%-^`-~][ -~]{0,1023}$/.test(key));
   if (unfit === undefined) return;
   throw new Failure(
     "invalidOutput",
-    `The children of "${stage}" have the key ${literalText(unfit[0])}: a key must not be empty, begin with $ or _, hold other characters than ASCII, or more than 1024 of them. Give the children as a list`,
+    `The ${what} of "${stage}" have the key ${literalText(unfit[0])}: a key must not be empty, begin with $ or _, hold other characters than ASCII, or more than 1024 of them. Give the ${what} as a list`,
   );
 }
 

@@ -59,7 +59,7 @@ export async function each(run: Run, stage: string, of: OfScope): Arrival {
     const keyed = !Array.isArray(given);
     // A field that is undefined is none.
     const entries = found.filter(([, value]) => !keyed || value !== undefined);
-    if (keyed) checkKeys(called, entries);
+    if (keyed) checkKeys(called, entries, "items");
     const gap = entries.find(([, value]) => value === undefined);
     if (gap !== undefined)
       throw new Failure("invalidOutput", `Item ${gap[0]} of "${called}" is undefined: write null`);
