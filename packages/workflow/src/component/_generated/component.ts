@@ -314,7 +314,7 @@ export type ComponentApi<Name extends string | undefined = string | undefined> =
         };
         how?: { size?: number; keep?: "last" | "first" | "all" };
       },
-      { input: any; given?: { value?: any }; collected?: boolean } | null,
+      { input: any; given?: { value?: any } } | null,
       Name
     >;
     gathered: FunctionReference<
@@ -487,7 +487,6 @@ export type ComponentApi<Name extends string | undefined = string | undefined> =
         };
         input: any;
         given?: { value?: any };
-        collected?: boolean;
         tags?: Record<string, string | number | boolean>;
       },
       null,
@@ -767,7 +766,6 @@ export type ComponentApi<Name extends string | undefined = string | undefined> =
                     called?: string;
                     input: any;
                     given?: { value?: any };
-                    collected?: boolean;
                     one?: { key: string; otherwise: "wait" | "skip" | "cancelOld" | "newestWaits" };
                     standing?: { priorityMs?: number; fairness?: { key: string; weight: number } };
                     error?: {
@@ -879,7 +877,7 @@ export type ComponentApi<Name extends string | undefined = string | undefined> =
           };
           stage: string;
           event:
-            | { kind: "arrive"; hasKeys?: boolean; hasTime?: boolean }
+            | { kind: "arrive"; hasKeys?: boolean }
             | { kind: "settled" }
             | { kind: "due" }
             | { kind: "got"; name: string; value: any; given?: { value?: any } }
@@ -968,7 +966,6 @@ export type ComponentApi<Name extends string | undefined = string | undefined> =
         starts: Array<{
           input: any;
           given?: { value?: any };
-          collected?: boolean;
           key?: string;
           tags?: Record<string, string | number | boolean>;
           one?: { key: string; otherwise: "wait" | "skip" | "cancelOld" | "newestWaits" };
@@ -1028,7 +1025,7 @@ export type ComponentApi<Name extends string | undefined = string | undefined> =
           parentOfMany?: string;
         };
       },
-      { input: any; given?: { value?: any }; collected?: boolean; hasTurn?: boolean } | null,
+      { input: any; given?: { value?: any }; hasTurn?: boolean } | null,
       Name
     >;
     unlock: FunctionReference<
@@ -1343,13 +1340,6 @@ export type ComponentApi<Name extends string | undefined = string | undefined> =
       },
       Name
     >;
-    reached: FunctionReference<
-      "query",
-      "internal",
-      { runId: string; workflow?: string; stages: Array<string> },
-      Array<string>,
-      Name
-    >;
     runs: FunctionReference<
       "query",
       "internal",
@@ -1623,7 +1613,7 @@ export type ComponentApi<Name extends string | undefined = string | undefined> =
       "query",
       "internal",
       { runId: string; workflow: string },
-      { input: any; given?: { value?: any }; collected?: boolean } | null,
+      { input: any; given?: { value?: any } } | null,
       Name
     >;
     pause: FunctionReference<
@@ -1704,7 +1694,7 @@ export type ComponentApi<Name extends string | undefined = string | undefined> =
           };
           iteration?: number;
         };
-        input?: { input: any; given?: { value?: any }; collected?: boolean };
+        input?: { input: any; given?: { value?: any } };
         tags?: Record<string, string | number | boolean>;
       },
       "restarted" | "goes on" | "key taken" | "no iteration" | "no input" | "child" | "unknown",
