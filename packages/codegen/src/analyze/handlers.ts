@@ -41,11 +41,18 @@ export function readHandler(
   return classify(only.kind, only.option, options, of, file, isInline);
 }
 
+const givenBy = (rest: Node): Node => unwrap(ts.isSpreadAssignment(rest) ? rest.expression : rest);
+
+function isOnCondition(rest: Node): boolean {
+  const given = givenBy(rest);
+  return ts.isConditionalExpression(given) || ts.isBinaryExpression(given);
+}
+
 function hintForUnseen(rest: Node): string {
-  const given = unwrap(ts.isSpreadAssignment(rest) ? rest.expression : rest);
+  const given = givenBy(rest);
   if (ts.isArrowFunction(given) || ts.isFunctionExpression(given))
     return "say what kind of function it is: `{ action: async (ctx, { input }) => … }`";
-  return ts.isConditionalExpression(given) || ts.isBinaryExpression(given)
+  return isOnCondition(rest)
     ? "write it without the condition, and have its function ask for that: `{ action: async (ctx, scope) => { if (…) … } }`"
     : "write it beside the others: `{ ...shared, action: shared.action }`";
 }
@@ -67,6 +74,12 @@ export function readHeld(
   if (query !== undefined) {
     const message = `${label} is a query, ${whyNoQuery}`;
     return file.report("oneFunction", query.nameNode, message, "make it a mutation or an action");
+  }
+  const [rest] = options.rest ?? [];
+  const isSeen = handlerKinds.some((kind) => options.has(kind));
+  if (option.isSure === false && !isSeen && rest !== undefined && isOnCondition(rest)) {
+    const message = `${label} is only there on a condition`;
+    return file.report("oneFunction", rest, message, hintForUnseen(rest));
   }
   reportUnknown(options, known, label, file);
   const handler = readHandler(options, option.nameNode, label, file);

@@ -79,7 +79,10 @@ function problemOf(name: string, what: "workflow" | "node"): Problem | undefined
 
 /** An identifier near to a name that is none. */
 function suggestion(name: string): string {
-  const [first = "", ...rest] = name.split(/[^A-Za-z0-9]+/).filter((word) => word !== "");
+  const plain = name.normalize("NFKD").replace(/\p{M}/gu, "").replaceAll("ß", "ss");
+  // Without its other letters nobody would know it.
+  if (/[^A-Za-z]/.test(plain.replace(/\P{L}/gu, ""))) return "";
+  const [first = "", ...rest] = plain.split(/[^A-Za-z0-9]+/).filter((word) => word !== "");
   const text = [first, ...rest.map(capitalized)].join("").replace(/^\d+/, "");
   return text === "" ? "" : `: ${quote(text.slice(0, 1).toLowerCase() + text.slice(1))}`;
 }

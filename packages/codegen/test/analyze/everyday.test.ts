@@ -300,3 +300,20 @@ export const make = () => lib["defineWorkflow"]({ input: z.object({}) });`;
   const { diagnostics } = await new Compiler().compileSources([{ file: "a.workflow.ts", text }]);
   expect(diagnostics.map(({ code }) => code)).toEqual(["SW1114"]);
 });
+
+test.each([
+  [
+    ".step('s', { query: f, ...(isDev ? { compensate: { mutation: g } } : {}) })",
+    'step "s", compensate is only there on a condition',
+    "write it without the condition, and have its function ask for that",
+  ],
+  [".step('naïve', { query: f })", '"naïve" cannot be the name of a node', ': "naive"'],
+  [".step('größe', { query: f })", '"größe" cannot be the name of a node', ': "grosse"'],
+  [".step('шаг-a', { query: f })", '"шаг-a" cannot be the name of a node', "with a letter first"],
+])("what is wrong with %s is told with what to write", async (nodes, message, hint) => {
+  const text = `${head}const f = () => 1, g = () => null;\nexport const flow = defineWorkflow({ input })${nodes};\n`;
+  const sources = [{ file: "a.workflow.ts", text }];
+  const { diagnostics } = await new Compiler().compileSources(sources);
+  expect(diagnostics.map((each) => each.message)).toEqual([message]);
+  expect(diagnostics[0]?.hint).toContain(hint);
+});
