@@ -37,10 +37,10 @@ const modulesOf = (name) =>
  */
 const entries = [
   ["@stepwise/workflow", [dist("workflow", "index.js")], 60],
-  ["@stepwise/workflow/runtime", [dist("workflow", "runtime/index.js")], 90],
-  ["@stepwise/workflow, the component", modulesOf("workflow"), 273],
+  ["@stepwise/workflow/runtime", [dist("workflow", "runtime/index.js")], 91],
+  ["@stepwise/workflow, the component", modulesOf("workflow"), 274],
   ["@stepwise/workpool", [dist("workpool", "client/index.js")], 19],
-  ["@stepwise/workpool, the component", modulesOf("workpool"), 150],
+  ["@stepwise/workpool, the component", modulesOf("workpool"), 151],
 ];
 
 for (const [title, files, limit] of entries) {

@@ -314,7 +314,7 @@ export type ComponentApi<Name extends string | undefined = string | undefined> =
         };
         how?: { size?: number; keep?: "last" | "first" | "all" };
       },
-      { input: any; given?: { value?: any } } | null,
+      { input: any; given?: { value?: any }; collected?: boolean } | null,
       Name
     >;
     gathered: FunctionReference<
@@ -487,6 +487,7 @@ export type ComponentApi<Name extends string | undefined = string | undefined> =
         };
         input: any;
         given?: { value?: any };
+        collected?: boolean;
         tags?: Record<string, string | number | boolean>;
       },
       null,
@@ -766,6 +767,7 @@ export type ComponentApi<Name extends string | undefined = string | undefined> =
                     called?: string;
                     input: any;
                     given?: { value?: any };
+                    collected?: boolean;
                     one?: { key: string; otherwise: "wait" | "skip" | "cancelOld" | "newestWaits" };
                     standing?: { priorityMs?: number; fairness?: { key: string; weight: number } };
                     error?: {
@@ -877,7 +879,7 @@ export type ComponentApi<Name extends string | undefined = string | undefined> =
           };
           stage: string;
           event:
-            | { kind: "arrive"; hasKeys?: boolean }
+            | { kind: "arrive"; hasKeys?: boolean; hasTime?: boolean }
             | { kind: "settled" }
             | { kind: "due" }
             | { kind: "got"; name: string; value: any; given?: { value?: any } }
@@ -966,6 +968,7 @@ export type ComponentApi<Name extends string | undefined = string | undefined> =
         starts: Array<{
           input: any;
           given?: { value?: any };
+          collected?: boolean;
           key?: string;
           tags?: Record<string, string | number | boolean>;
           one?: { key: string; otherwise: "wait" | "skip" | "cancelOld" | "newestWaits" };
@@ -1025,7 +1028,7 @@ export type ComponentApi<Name extends string | undefined = string | undefined> =
           parentOfMany?: string;
         };
       },
-      { input: any; given?: { value?: any }; hasTurn?: boolean } | null,
+      { input: any; given?: { value?: any }; collected?: boolean; hasTurn?: boolean } | null,
       Name
     >;
     unlock: FunctionReference<
@@ -1340,6 +1343,13 @@ export type ComponentApi<Name extends string | undefined = string | undefined> =
       },
       Name
     >;
+    reached: FunctionReference<
+      "query",
+      "internal",
+      { runId: string; workflow?: string; stages: Array<string> },
+      Array<string>,
+      Name
+    >;
     runs: FunctionReference<
       "query",
       "internal",
@@ -1613,7 +1623,7 @@ export type ComponentApi<Name extends string | undefined = string | undefined> =
       "query",
       "internal",
       { runId: string; workflow: string },
-      { input: any; given?: { value?: any } } | null,
+      { input: any; given?: { value?: any }; collected?: boolean } | null,
       Name
     >;
     pause: FunctionReference<
@@ -1694,7 +1704,7 @@ export type ComponentApi<Name extends string | undefined = string | undefined> =
           };
           iteration?: number;
         };
-        input?: { input: any; given?: { value?: any } };
+        input?: { input: any; given?: { value?: any }; collected?: boolean };
         tags?: Record<string, string | number | boolean>;
       },
       "restarted" | "goes on" | "key taken" | "no iteration" | "no input" | "child" | "unknown",
