@@ -21,7 +21,7 @@ import type { Target, Workflows } from "./workflows.js";
 interface Children {
   /** The workflows of all `child(…)` calls, sorted; undefined if there may be others. */
   readonly workflows: string[] | undefined;
-  /** Those of which each run starts one: their calls stand in the list or record it returns. */
+  /** The ones that each run starts: their calls stand in the list or record it returns. */
   readonly startsAlways: string[];
 }
 
