@@ -11,7 +11,6 @@ import {
   isLoop,
   makesNothing,
   stageKind,
-  startsOne,
   startsRuns,
   takesEvents,
 } from "../plan/stage-kinds.js";
@@ -200,15 +199,11 @@ function stopsJustAt(old: Placed, now: Placed): string {
   return gone === undefined ? "" : `; one that is just at ${gone.name} or paused there stops`;
 }
 
-/** Says what options may do that are computed in both plans: their values may be others. */
+/** Says what a `maxIterations` may do that is computed in both plans: it may be another. */
 function mayStop({ node: old }: Placed, { node }: Placed): string {
-  const isUnseen = (name: string) => !(name in old.options) && !(name in node.options);
-  if (old.hash === node.hash) return "";
-  if (isLoop(node) && isUnseen("maxIterations"))
-    return `; its maxIterations cannot be seen: ${ifLower}`;
-  const mayTolerate = startsRuns(node) && !startsOne(node) && !hasRivals(node);
-  if (!mayTolerate || !isUnseen("tolerate")) return "";
-  return "; it has no tolerate that can be seen: if one was removed, runs stop in which one has failed";
+  const isUnseen = [old, node].every(({ options }) => !("maxIterations" in options));
+  if (old.hash === node.hash || !isLoop(node) || !isUnseen) return "";
+  return `; its maxIterations cannot be seen: ${ifLower}`;
 }
 
 const ifLower = "if it is lower now, runs that have made as many iterations stop";
