@@ -80,7 +80,7 @@ test(
   { tags: ["large"] },
   async () => {
     const gone =
-      "first.quick stops: the case is removed: runs that are in it stop; its case is then out of the race, and the run stops if no other case wins";
+      "first.quick stops: the case is removed: it stops in runs that are in it; it is then out of the race, and the run stops if no other case wins";
     const before = app(race([ends("slow", 4), ends("quick", 2)]) + LAST);
     const now = app(race([ends("slow", 4)]) + LAST);
     expect(await verdictOf(before, now)).toEqual([gone]);
@@ -134,7 +134,7 @@ test("[S263] a race that recovers does not stop its run: check says so, also of 
   const before = app(race([fails("slow", 4), ends("quick", 2)], recover) + LAST);
   const now = app(race([fails("slow", 4)], recover) + LAST);
   expect(await verdictOf(before, now)).toEqual([
-    "first.quick stops: the case is removed: runs that are in it stop; its case is then out of the race, and if no other case wins, `recover` gives the output",
+    "first.quick stops: the case is removed: it stops in runs that are in it; it is then out of the race, and if no other case wins, `recover` gives the output",
   ]);
   expect(await endsUnder(before, now, 1)).toMatchObject(
     completed({ case: "none", output: "made good" }),

@@ -84,7 +84,7 @@ export function neededByTombstones(
   return new Map(both);
 }
 
-/** Those of some functions that tombstones of other stages need, each with that stage. */
+/** Returns which functions the tombstones of other stages need, each with that stage. */
 export function takenFrom(
   needed: FunctionsNeeded,
   functions: ReturnType<typeof generatedFunctions>,

@@ -125,15 +125,17 @@ test("what stays for runs in flight takes its name from nothing, and gives its n
   expect(text).toContain("function toEnd_(run: Run)");
 });
 
-test("where two stages that are gone had functions of one name, there is one; none has that of a global of the input", async () => {
+test("where two stages that are gone would have functions of one name, each has its own; none has that of a global of the input", async () => {
   const first = await planOf(definition("flow", a + '.step("turnC", { action: () => 1 })'));
   const second = await planOf(definition("flow", a + loop(c)), first);
   const gone = await compileSources([], second);
   expect(exportsOf(fileOf(gone, "flow.ts"))).toEqual([
     'a: removed "a"',
     'aDone: removedCompletion "a"',
-    'turnC: removed "turn.c"',
-    'turnCDone: removedCompletion "turn.c"',
+    'turnC2: removed "turn.c2"',
+    'turnC2Done: removedCompletion "turn.c2"',
+    'turnC: removed "turnC"',
+    'turnCDone: removedCompletion "turnC"',
     "entry: entry",
   ]);
   const hiding = await planOf(definition("flow", a + '.step("Date", { action: () => 1 })'));
