@@ -84,6 +84,9 @@ const TABLE = {
     "limits/waits-for.ts": {
       MOST_COUNTED: larger("numbers", "as many as 200 are counted that come before one"),
     },
+    "limits/wake.ts": {
+      MOST_WRITERS: smaller("rates-deployed", "a rate that never runs out costs works"),
+    },
     "literal.ts": {
       SHOWN: larger("literal", "shows the beginning of a long text, and eight fields"),
       MOST_LEVELS: larger("literal", "shows three levels of a value"),

@@ -7,12 +7,10 @@ import { isRate, permitOfRate } from "./limits/limits.js";
 import { firstOf } from "./limits/lines.js";
 import { releaseRate } from "./limits/release.js";
 import { waitsForLimit } from "./limits/waits-for.js";
+import { PAGE } from "./room.js";
 import { freeSlots } from "./slots.js";
 
 /* For tests whose clock stands still: what the pool would come to by itself some ms later. */
-
-/** How many works are counted, to tell whether something has changed. */
-const MOST_COUNTED = 200;
 
 /**
  * Has works go on at once that slots, limits and rates have room for. A drain would come to those
@@ -23,12 +21,12 @@ export async function goOnNow(ctx: HostCtx, host: Host): Promise<string | null> 
   const gate = await readGate(ctx);
   if (gate === null || gate.maxParallelism === 0) return null;
   const released = await releaseDue(ctx, host);
-  const waiting = await ctx.db.query("waiting").take(MOST_COUNTED);
+  const waiting = await ctx.db.query("waiting").take(PAGE);
   const upTo = gate.maxParallelism;
   const free = waiting.length === 0 ? [] : await freeSlots(ctx, 0, upTo, upTo);
   if (free.length > 0) await ringDrain(ctx, host, await readDrain(ctx), 0, { leavesNone: true });
   if (released.length === 0 && free.length === 0) return null;
-  const limited = await ctx.db.query("limited").take(MOST_COUNTED);
+  const limited = await ctx.db.query("limited").take(PAGE);
   const first = [waiting, limited].map((rows) => [rows[0]?._id, rows.length]);
   return JSON.stringify([released, free.length, first]);
 }
