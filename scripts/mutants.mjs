@@ -1322,8 +1322,8 @@ export const MUTANTS = [
     name: "slot-above-goes-on",
     says: "an executor of limits goes on in slots of a pool that has become smaller",
     file: "workpool/src/core/limits/go-on-open.ts",
-    find: "const here = kept.filter(({ slot }) => slot.number < maxParallelism);",
-    replace: "const here = kept;",
+    find: 'if (slot.number < maxParallelism) slots.push(slot); else await ctx.db.delete("slots", slot._id);',
+    replace: "slots.push(slot);",
     test: ["packages/workpool/test/limits.test.ts", "in the slots that there are still"],
   },
   {

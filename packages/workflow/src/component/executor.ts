@@ -207,9 +207,8 @@ async function record(
   let next: Infer<typeof vFollows> | "stale" | null = "stale";
   if (via !== null) {
     const { entry, stage } = via;
-    const keepsSlot = kept !== undefined;
-    const ofSlot = keepsSlot ? { keepsSlot } : { slot };
-    const told = { token, stage, event: report, scope: null, fuse, nested: true, ...ofSlot };
+    const given = kept === undefined ? slot : undefined;
+    const told = { token, stage, event: report, scope: null, fuse, nested: true, slot: given };
     const transactionLimits = await core.leaveRoom(ctx, core.ROOM_TO_COMPLETE);
     try {
       next = await ctx.runMutation(entry as FunctionHandle<"mutation">, told, {
@@ -230,14 +229,11 @@ async function record(
   }
   const row = next === null ? null : ctx.db.normalizeId("waiting", next.row);
   const follows =
-    row === null || next === null || via === null ? undefined : { row, with: withOf(next, via) };
+    row === null || next === null || via === null
+      ? undefined
+      : { row, with: { call: next.call, via: { entry: via.entry, stage: next.stage } } };
   await core.completeWork(ctx, pool, { work, slot, kept, executes: true, next: follows });
   return true;
-}
-
-/** What is known of what follows a step in its slot: nothing, if it is of another run. */
-function withOf({ call, stage }: Infer<typeof vFollows>, { entry }: Via) {
-  return stage === undefined ? {} : { call, via: { entry, stage } };
 }
 
 /**

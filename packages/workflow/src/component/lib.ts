@@ -262,7 +262,7 @@ async function startRuns(ctx: MutationCtx, { starts, ...together }: Starts) {
   const works: core.Work[] = [];
   const begun: RunId[] = [];
   const seen: AllSeen = new Map();
-  let gate: Awaited<ReturnType<typeof core.applyConfig>> | undefined;
+  let gate: Parameters<typeof core.enqueueWorks>[3];
   for (const start of starts) {
     const { key } = start;
     const same = key === undefined ? null : await runWithKey(ctx, together.begin.workflow, key);
@@ -288,7 +288,7 @@ async function startRuns(ctx: MutationCtx, { starts, ...together }: Starts) {
     results.push({ runId: run, started: true });
     if (begins) begun.push(run);
   }
-  const atOnce = await core.enqueueWorks(ctx, works, pool, { given: gate });
+  const atOnce = await core.enqueueWorks(ctx, works, pool, gate);
   await core.refuseIfTooManyWait(ctx, pool, works, atOnce);
   await logStarted(ctx, workflowOf(together.begin), begun);
   return results;

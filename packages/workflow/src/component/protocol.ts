@@ -140,15 +140,8 @@ const vCall = v.object({
   makesNothing: v.optional(v.boolean()),
 });
 export type Call = Infer<typeof vCall>;
-/**
- * What follows an end in the pool's queue: its stage, and what to call for it. Without a stage it is
- * of another run: that of a sibling, where a child has ended.
- */
-export const vFollows = v.object({
-  row: v.string(),
-  stage: v.optional(v.string()),
-  call: v.optional(vCall),
-});
+/** What follows an end in the pool's queue: its stage, and what to call for it. */
+export const vFollows = v.object({ row: v.string(), stage: v.string(), call: v.optional(vCall) });
 /** Where the report of a step enters its run: the function, and the stage. */
 export const vVia = v.object({ entry: v.string(), stage: v.string() });
 export type Via = Infer<typeof vVia>;
@@ -216,8 +209,6 @@ const vGoesOn = v.object({
 export const settleArgs = {
   token: vToken,
   slot: v.optional(v.string()),
-  /** An executor reports the token's step, and gives its slot to what follows. */
-  keepsSlot: v.optional(v.boolean()),
   /** The caller is a scheduled function: only the one that the record names changes anything. */
   scheduled: v.optional(v.boolean()),
   /** The hash of the plan that is deployed, and the function that enters the next stage. */

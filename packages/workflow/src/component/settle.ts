@@ -58,7 +58,7 @@ interface Here extends Progress {
  * @throws if the run is paused and stages were executed here: the caller reports without them.
  */
 export async function settle(ctx: MutationCtx, settlement: Settlement): Promise<Settled> {
-  const { token, slot, keepsSlot, outcome, fused, next, left } = settlement;
+  const { token, slot, outcome, fused, next, left } = settlement;
   poolTx(ctx).starting = settlement.starting;
   const found = await stepWithId(ctx, token.step);
   const ended = { work: token.step, slot: slot as SlotId | undefined, executes: true };
@@ -100,7 +100,7 @@ export async function settle(ctx: MutationCtx, settlement: Settlement): Promise<
   for (const deadline of settlement.deadlines ?? []) await setDeadline(ctx, step.run, deadline);
   const successor = await beginNext(ctx, progress, settlement);
   if (slot !== undefined) await completeWork(ctx, pool, ended, successor);
-  else if (successor !== undefined) await startWork(ctx, successor, { follows: keepsSlot });
+  else if (successor !== undefined) await startWork(ctx, successor);
   const row = slot === undefined && successor && poolTx(ctx).joined.get(successor.work);
   if (told.kind === "retry") {
     const retryAt = Math.floor(told.dueAt);

@@ -24,8 +24,6 @@ export function keyOf({ stage, iterations = [], up = 0, ...of }: Aspect): string
 
 export interface TransactionOptions {
   readonly slot?: string | undefined;
-  /** Set if an executor's report gives the slot to what follows. */
-  readonly keepsSlot?: boolean | undefined;
   /** Says whether it was scheduled, so that it is nobody's call. Default: false. */
   readonly scheduled?: boolean;
   /**

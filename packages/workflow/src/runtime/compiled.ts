@@ -236,9 +236,7 @@ export function compiled(
           }
           const { last, stale, queued } = await follow(run, arrive);
           const { nextAction } = last;
-          if (queued === undefined) return stale ? "stale" : null;
-          // A sibling of a child that has ended.
-          if (nextAction === undefined) return { row: queued.row };
+          if (queued === undefined || nextAction === undefined) return stale ? "stale" : null;
           const { iterations } = last.at(nextAction);
           const of = { ...last.token, iterations: iterations && [...iterations], attempt: 1 };
           const asked = { token: of, stage: nextAction, scope: queued.scope };

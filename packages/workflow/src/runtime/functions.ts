@@ -63,8 +63,6 @@ export const entryArgs = {
   scope: v.any(),
   fuse: v.boolean(),
   slot: v.optional(v.string()),
-  /** An executor reports the action, and gives its slot to what follows. */
-  keepsSlot: v.optional(v.boolean()),
   /** Another function of the component calls it. Default: it is scheduled. */
   nested: v.optional(v.boolean()),
   /** The transaction that starts the run, as a child, calls it. */

@@ -213,7 +213,6 @@ export class Transaction extends AtHand {
     return await this.ctx.runMutation(this.own.component.lib.settle, {
       token: this.token,
       slot: this.options.slot,
-      keepsSlot: this.options.keepsSlot,
       scheduled: this.options.scheduled,
       plan: this.own.plan,
       entry: isEntered ? await createFunctionHandle(entry) : undefined,

@@ -29,7 +29,7 @@ export async function enqueueAll(
   } else {
     const ready = works.map((work, index) => workOf(ctx, work, argsList[index]));
     const all = await Promise.all(ready);
-    const started = await core.enqueueWorks(ctx, all, host, { given: gate });
+    const started = await core.enqueueWorks(ctx, all, host, gate);
     await core.refuseIfTooManyWait(ctx, host, all, started);
     const isStarted = new Set(started.map(({ work }) => work));
     await logEnqueued(ctx, works, at);

@@ -13,7 +13,7 @@ import type {
 import { PAUSE_MS, ringUnlessOn } from "./drain.js";
 import { isFair } from "./fair.js";
 import { follow, holdAll, place, take } from "./fill-slots.js";
-import { closeGate, knownGate, readGate } from "./gate.js";
+import { knownGate, readGate } from "./gate.js";
 import { openAtEnd } from "./hand-over.js";
 import { goOnOpen } from "./limits/go-on-open.js";
 import { type GivenBack, wakeLines } from "./limits/wake.js";
@@ -61,10 +61,8 @@ export async function reportTogether(
   const { range, lane } = report;
   const before = await readGate(ctx);
   const ended: Kept[] = [];
-  // Steps follow each other, but a callback of another host may want a slot that has become free.
-  const follows = host.executes?.comeFromOutside !== true;
-  const isShared = before?.open === false || before?.limits !== undefined;
-  const keeps = follows || isShared || report.seats !== undefined;
+  const keeps =
+    before?.open === false || before?.limits !== undefined || report.seats !== undefined;
   const running = await end(keeps ? ended : undefined);
   const now = { ...report, running };
   const given = givenBackBy(ended, running);
@@ -84,28 +82,14 @@ export async function reportTogether(
   if (isOwner && (isOfRange || !gate.open))
     await own(ctx, host, owner, range, { job: undefined, asks: false });
   const ahead = { seats: seats.held, givesBack: true };
-  const goesOn = gate.open && me !== null;
-  const isFollowed = ({ slot }: Kept) => goesOn && left.has(slot);
-  if (gate.open && all.some((each) => each.next !== undefined && !isFollowed(each)))
-    await closeFor(ctx, host, gate);
-  if (goesOn && (kept.length > 0 || !isOfRange)) {
+  if (gate.open && me !== null && (kept.length > 0 || !isOfRange)) {
     const ofLimits = isOfRange ? await ownerOf(ctx, OF_LIMITS) : owner;
-    const { isLeft, ...told } = await goOnOpen(ctx, host, me as JobId, ofLimits, now, {
-      kept,
-      given,
-    });
-    if (isLeft) await closeFor(ctx, host, gate);
+    const told = await goOnOpen(ctx, host, me as JobId, ofLimits, now, { kept, given });
     return { ...told, ...ahead };
   }
   for (const { slot } of kept) await leaveSlot(ctx, host, gate, slot);
   await startWoken(ctx, host, await wakeLines(ctx, host, given));
   return { next: [], asks: false, lane, ...ahead };
-}
-
-/** Closes the gate for what has been left in the queue. */
-async function closeFor(ctx: MutationCtx, host: Host, gate: Gate): Promise<void> {
-  await closeGate(ctx, gate);
-  await ringUnlessOn(ctx, host, 0);
 }
 
 /** Leaves a slot to its range's owner, or to a drain. Call it with the gate closed, or open. */
@@ -149,7 +133,7 @@ async function fill(
   const here = kept.filter(({ slot }) => slot.number < hi);
   const surplus = kept.flatMap(({ slot }) => (slot.number < hi ? [] : [slot]));
   for (const slot of await seats.leaveFor(surplus)) await leaveSlot(ctx, host, gate, slot);
-  const { followed, freed } = await follow(ctx, host, gate, here);
+  const { followed, freed } = await follow(ctx, host, here);
   const held = seats.held.length;
   // If the pool has become smaller, some of what it runs is in slots that are no more.
   const room = Math.max(freed.length, hi - lo - (running - held) - followed.length);

@@ -1,5 +1,5 @@
 import type { GenericId } from "convex/values";
-import type { AttemptToRun, Gate, Host, JobId, MutationCtx, Slot, Work } from "./context.js";
+import type { AttemptToRun, Host, JobId, MutationCtx, Slot, Work } from "./context.js";
 import type { Kept } from "./told.js";
 import { startQueued } from "./hand-over.js";
 import { leaveQueueAt } from "./queue.js";
@@ -9,23 +9,17 @@ import { attemptOf, hold, type Taken } from "./starts.js";
 
 /* How an executor fills slots: with what follows, with what has waited, and from the queue. */
 
-/**
- * Gives slots to what follows in them, unless others have waited long. `freed`: the others.
- * `isLeft`: some of what follows is still in the queue.
- */
+/** Gives slots to what follows in them, unless others have waited long. `freed`: the others. */
 export async function follow(
   ctx: MutationCtx,
   host: Host,
-  { open }: Gate,
   kept: readonly Kept[],
-): Promise<{ followed: Taken[]; freed: Slot[]; isLeft: boolean }> {
+): Promise<{ followed: Taken[]; freed: Slot[] }> {
   const followed: Taken[] = [];
   const freed: Slot[] = [];
-  let isLeft = false;
   for (const { slot, next } of kept) {
     const goesOn =
-      next !== undefined && (open || mayHandOver(slot)) && (await hasRoom(ctx, ROOM_TO_COMPLETE));
-    isLeft ||= next !== undefined && !goesOn;
+      next !== undefined && mayHandOver(slot) && (await hasRoom(ctx, ROOM_TO_COMPLETE));
     const work = goesOn ? await leaveQueueAt(ctx, host, next.row) : null;
     const args = work === null ? null : await attemptOf(ctx, host, work);
     const handOvers = handOversOf(slot);
@@ -40,7 +34,7 @@ export async function follow(
     else if (work === null || !(await startQueued(ctx, host, slot, work, handOvers)))
       freed.push(slot);
   }
-  return { followed, freed, isLeft };
+  return { followed, freed };
 }
 
 /** Gives slots to works that hold their permits. Both lists keep what is left. */

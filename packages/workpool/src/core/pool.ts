@@ -30,35 +30,18 @@ export async function enqueueWork(ctx: HostCtx, work: Work, host: Host) {
 }
 
 /**
- * Has a work join the queue, though the gate may be open: the report of an executor, which is about
- * to end the work before it, takes it from there.
- */
-export async function queueToFollow(ctx: HostCtx, work: Work, host: Host): Promise<void> {
-  const gate = await ensureGate(ctx);
-  // With the gate open, what has limits or a key starts in turn with others, or waits in a line.
-  if (!gate.open || work.permits !== undefined || work.fair !== undefined)
-    return void (await enqueueWork(ctx, work, host));
-  await joinQueue(ctx, host, gate, work);
-}
-
-/**
  * Starts as many of the works, in their order, as there are free slots, and queues the others. It
  * takes slots only if the gate is open and plenty are free, as enqueues would conflict over the
  * last ones. The first that queues closes the gate, and begins a drain, which hands out what is
- * still free. Works whose limits are reached join their lines instead. Of the works that start,
- * executors run those that others will follow, or whose own functions would cost more.
+ * still free. Works whose limits are reached join their lines instead.
  * @param given the gate, if it was read before.
- * @param areMore the host has others that follow them. Default: false.
  * @returns those that were started. @throws if a function does not exist.
  */
 export async function enqueueWorks(
   ctx: HostCtx,
   asked: readonly Work[],
   host: Host,
-  {
-    given,
-    areMore = false,
-  }: { readonly given?: Gate | undefined; readonly areMore?: boolean } = {},
+  given?: Gate,
 ): Promise<readonly Work[]> {
   if (asked.length === 0) return [];
   // guard: gate-is-read
@@ -78,8 +61,9 @@ export async function enqueueWorks(
     started.length > 0 && (await keepWatch(ctx, host, inCommon(started), watch));
   poolTx(ctx).taken += started.length;
   let placed = started.map((work, index): Placed => ({ work, held: free[index]! }));
-  const isFollowed = areMore || started.length < asked.length;
-  if (started.length > 1 && (isFollowed || host.executes?.comeFromOutside === true))
+  // What waits for their limits follows them. Without that, steps cost less in functions of their own.
+  const isCheaper = host.executes?.comeFromOutside === true || works.length < asked.length;
+  if (started.length > 1 && isCheaper)
     placed = await startTogether(ctx, host, placed, { isTold: false });
   for (const { work, held } of placed)
     await startInSlot(ctx, host, held._id, work, undefined, startedTheWatch);

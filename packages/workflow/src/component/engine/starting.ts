@@ -4,17 +4,10 @@ import { isInPool } from "../core/kinds.js";
 import { pool } from "../core/poolHost.js";
 import { failStep } from "./entry.js";
 
-/**
- * Gives a work to the pool. @returns false if its function is gone: then its run fails.
- * @param follows an executor's report has a slot for it. Default: false.
- */
-export async function startWork(
-  ctx: MutationCtx,
-  work: core.Work,
-  { follows = false }: { readonly follows?: boolean | undefined } = {},
-): Promise<boolean> {
+/** Gives a work to the pool. @returns false if its function is gone: then its run fails. */
+export async function startWork(ctx: MutationCtx, work: core.Work): Promise<boolean> {
   try {
-    await (follows ? core.queueToFollow : core.enqueueWork)(ctx, work, pool);
+    await core.enqueueWork(ctx, work, pool);
     return true;
   } catch (error) {
     const step = await ctx.db.get("steps", work.work as StepId);
@@ -41,11 +34,7 @@ export class Starts {
   hasFailed = false;
   readonly #works: core.Work[] = [];
 
-  /** @param areMore others follow those that it starts. */
-  constructor(
-    private readonly ctx: MutationCtx,
-    private readonly areMore: boolean,
-  ) {}
+  constructor(private readonly ctx: MutationCtx) {}
 
   /** Says whether there is room to begin another run, and then to start all works. */
   async hasRoom(): Promise<boolean> {
@@ -65,7 +54,7 @@ export class Starts {
   async end(): Promise<void> {
     const works = this.#works.splice(0);
     try {
-      await core.enqueueWorks(this.ctx, works, pool, { areMore: this.areMore });
+      await core.enqueueWorks(this.ctx, works, pool);
     } catch {
       // Those before the one whose function is gone have started.
       for (const work of works)

@@ -143,8 +143,7 @@ export async function startChildren(
   else if (!areFew) await insertLater(ctx, step, bytesOf(now) + getConvexSize(pages as Value));
   const isOfMany = hasManyChildren(record);
   const entersHere = isOfMany || own === undefined ? undefined : { ...own, runs: [] };
-  const areMore = record.concurrency < total;
-  const how = { parentOfMany: isOfMany ? step : undefined, entersHere, areMore };
+  const how = { parentOfMany: isOfMany ? step : undefined, entersHere };
   if (running.length === 0 || !(await beginInserted(ctx, step, running, how)))
     await startWaiting(ctx, step);
   else if (running.length < record.concurrency) await startWaitingLater(ctx, step);
@@ -156,10 +155,10 @@ async function beginInserted(
   ctx: MutationCtx,
   parent: StepId,
   inserted: Inserted,
-  { areMore, ...how }: NonNullable<Parameters<typeof beginRun>[3]> & { readonly areMore: boolean },
+  how: Parameters<typeof beginRun>[3],
 ): Promise<boolean> {
   let goesOn = true;
-  const starts = new Starts(ctx, areMore);
+  const starts = new Starts(ctx);
   const mayEndOthers = inserted.some(({ run }) => run.one !== undefined);
   for (const { run, first } of inserted) {
     // One that could not begin, or that ends another run of its key, may have ended its siblings.

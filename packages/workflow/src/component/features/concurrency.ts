@@ -30,7 +30,7 @@ export async function startWaiting(ctx: MutationCtx, id: StepId): Promise<void> 
   if (await failIfTooMany(ctx, parent)) return;
   const free = await freePlaces(ctx, parent);
   const startable = await childrenIn(ctx, id, "pending").take(Math.min(free, RUNS_AT_ONCE));
-  const starts = new Starts(ctx, !allMayRun(parent));
+  const starts = new Starts(ctx);
   for (const child of startable) {
     // Each is read with its input, which it takes along into the pool's queue.
     if (!(await starts.hasRoom())) {

@@ -1,19 +1,18 @@
-import type { Executor, Host, HostCtx, JobId, MutationCtx } from "../context.js";
+import type { Executor, Host, HostCtx, JobId, MutationCtx, Slot } from "../context.js";
 import { PAUSE_MS, ringUnlessOn } from "../drain.js";
-import { follow, holdAll, place, take } from "../fill-slots.js";
+import { holdAll, place, take } from "../fill-slots.js";
 import { knownGate } from "../gate.js";
 import { isAsking, OF_LIMITS, own, WIDTH } from "../owners.js";
 import { anyWaits } from "../queue.js";
 import { freeSlot } from "../slots.js";
-import { isShort, startExecutor, startOwner, startWoken } from "../starts.js";
+import { isShort, startOwner, startWoken } from "../starts.js";
 import { type Kept, type Report, type Reported } from "../told.js";
 import { type GivenBack, wakeLines } from "./wake.js";
 
 /**
- * With the gate open: goes on with what follows in the slots, with what has waited for permits that
- * are given back, and with what others have left in the queue to the executor of limits.
+ * With the gate open: goes on with what has waited for permits that are given back, and with what
+ * others have left in the queue to the executor of limits.
  * @param ofLimits that executor's document.
- * @returns `isLeft`: some of what follows is still in the queue.
  */
 export async function goOnOpen(
   ctx: HostCtx,
@@ -22,17 +21,16 @@ export async function goOnOpen(
   ofLimits: Executor | null,
   { running, lane, isOver }: Report,
   { kept, given }: { readonly kept: readonly Kept[]; readonly given: GivenBack },
-): Promise<Reported & { isLeft: boolean }> {
-  const gate = await knownGate(ctx);
-  const { maxParallelism } = gate;
-  const surplus = kept.filter(({ slot }) => slot.number >= maxParallelism);
-  for (const { slot } of surplus) await ctx.db.delete("slots", slot._id);
-  const here = kept.filter(({ slot }) => slot.number < maxParallelism);
-  const { followed, freed: slots, isLeft } = await follow(ctx, host, gate, here);
+): Promise<Reported> {
+  const { maxParallelism } = await knownGate(ctx);
+  const slots: Slot[] = [];
+  for (const { slot } of kept)
+    if (slot.number < maxParallelism) slots.push(slot);
+    else await ctx.db.delete("slots", slot._id);
   const owner = ofLimits?.job === me ? ofLimits : null;
   const room = owner === null && isAsking(ofLimits) ? 0 : Infinity;
   const woken = await wakeLines(ctx, host, given, room);
-  const mine = [...followed, ...(await place(ctx, host, woken, slots))];
+  const mine = await place(ctx, host, woken, slots);
   await startWoken(ctx, host, woken);
   const wasAsking = owner?.asks === true;
   const count = wasAsking ? Math.max(0, WIDTH - running - mine.length) : 0;
@@ -44,9 +42,7 @@ export async function goOnOpen(
   const isPrompt = others.length > 0 || kept.some(({ slot }) => isShort(slot));
   const goesOn = isOver && taken.length > 0;
   const asks = owner !== null && !isOver && holds > 0 && holds < WIDTH && isPrompt;
-  if (goesOn && gate.limits === undefined)
-    await startExecutor(ctx, host, { range: OF_LIMITS, asks: false }, taken);
-  else if (goesOn) await startOwner(ctx, host, OF_LIMITS, isPrompt, taken);
+  if (goesOn) await startOwner(ctx, host, OF_LIMITS, isPrompt, taken);
   else if (owner !== null && (asks !== owner.asks || holds === 0))
     await own(ctx, host, owner, OF_LIMITS, { job: holds === 0 ? undefined : me, asks });
   const areMore = (rows?.rows.length ?? 0) > others.length;
@@ -54,8 +50,7 @@ export async function goOnOpen(
   const wasLeftTo = wasAsking || (goesOn && ofLimits?.asks === true);
   if (wasLeftTo && (areMore || (!asks && (await anyWaits(ctx)))))
     await ringUnlessOn(ctx, host, PAUSE_MS);
-  const next = goesOn ? [] : await holdAll(ctx, host, taken, { job: me });
-  return { next, asks, lane, isLeft: isLeft || surplus.some((each) => each.next !== undefined) };
+  return { next: goesOn ? [] : await holdAll(ctx, host, taken, { job: me }), asks, lane };
 }
 
 /** What was left to the executor of limits, and free slots for it. */
