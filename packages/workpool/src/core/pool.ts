@@ -61,9 +61,10 @@ export async function enqueueWorks(
     started.length > 0 && (await keepWatch(ctx, host, inCommon(started), watch));
   poolTx(ctx).taken += started.length;
   let placed = started.map((work, index): Placed => ({ work, held: free[index]! }));
-  // What waits for their limits follows them. Without that, steps cost less in functions of their own.
-  const isCheaper = host.executes?.comeFromOutside === true || works.length < asked.length;
-  if (started.length > 1 && isCheaper)
+  // What waits for their limits follows them. Steps alone cost less in functions of their own, and
+  // works with limits no more.
+  const isCheaper = host.executes?.comeFromOutside === true && first.permits === undefined;
+  if (started.length > 1 && (isCheaper || works.length < asked.length))
     placed = await startTogether(ctx, host, placed, { isTold: false });
   for (const { work, held } of placed)
     await startInSlot(ctx, host, held._id, work, undefined, startedTheWatch);
