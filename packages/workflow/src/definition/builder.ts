@@ -25,12 +25,10 @@ import type {
   EventsOfCase,
   InPath,
   NamesOfCase,
-  OfEnum,
   OutputOfCase,
   Reached,
   Sequence,
   Whole,
-  Written,
 } from "./cases.js";
 import type { Ended, Ends, EndsIn, Kept, Literal } from "./ending.js";
 import type { CasesOf, MatchNode, Rest } from "./matching.js";
@@ -225,7 +223,7 @@ export interface Builder<
     name: Free<Scope, Name>,
     node: {
       /** Returns the key of a case. Each case must be one that it can return. */
-      on: (scope: ScopeOf<Scope>) => Key & (Written<keyof Cases> | OfEnum<Key, keyof Cases>);
+      on: (scope: ScopeOf<Scope>) => Key & keyof Cases;
       cases: Cases;
     } & Reached<Given<Key>, Given<keyof Cases>>,
   ): Around<

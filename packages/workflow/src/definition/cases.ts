@@ -32,26 +32,7 @@ export type InPath<Key extends CaseKey> = `${Key}` extends `${string}.${string}`
   ? `"${Key}"`
   : `${Key}`;
 
-/** What may be given for a key: JavaScript has each as text, also one that is a number. */
-export type Written<Key> = Key | (Key extends number ? `${Key}` : never);
-
-/** What is given by a member of an enum, for a key that is its number. */
-export type OfEnum<Key, Case> = Key extends number
-  ? `${Key}` extends `${Case & number}`
-    ? Key
-    : never
-  : never;
-
-/** The keys that are never given. */
-type Unreached<Key, Case> = Case extends Key
-  ? never
-  : Case extends number
-    ? `${Case}` extends Key | `${Key & number}`
-      ? never
-      : Case
-    : Case;
-
 /** Intersected with a branch: demands a member if `on` can never give a key. */
-export type Reached<Key, Case> = [Unreached<Key, Case>] extends [never]
+export type Reached<Key, Case> = [Exclude<Case, Key>] extends [never]
   ? unknown
-  : Record<`an \`on\` that gives ${Unreached<Key, Case> & CaseKey}`, never>;
+  : Record<`an \`on\` that gives ${Exclude<Case, Key> & CaseKey}`, never>;
