@@ -508,7 +508,6 @@ export type ComponentApi<Name extends string | undefined = string | undefined> =
           parentOfMany?: string;
         };
         slot?: string;
-        keepsSlot?: boolean;
         scheduled?: boolean;
         plan?: string;
         entry?: string;
