@@ -55,9 +55,13 @@ const checks = [
 
 let passed = 0;
 let failed = 0;
+const failedChecks = [];
 const count = (ok, title) => {
   if (ok) passed++;
-  else failed++;
+  else {
+    failed++;
+    failedChecks.push(title);
+  }
   console.log(`${ok ? "ok    " : "FAILED"} ${title}`);
 };
 /** Runs a command to its end; what it says is shown if it fails. */
@@ -91,5 +95,7 @@ count(
 );
 await seeds;
 
+// Again, where a reader of the end of a long log finds them.
+for (const title of failedChecks) console.log(`FAILED ${title}`);
 console.log(`${passed} passed, ${failed} failed`);
 process.exitCode = failed === 0 ? 0 : 1;
