@@ -35,7 +35,11 @@ function project(name: string, test: UserWorkspaceConfig["test"]): UserWorkspace
       restoreMocks: true,
       unstubEnvs: true,
       tags: [
-        { name: "large", description: "Takes a second or more: only `npm run verify` runs it." },
+        {
+          name: "large",
+          description:
+            "Only `npm run verify` runs it: it takes long, and others keep its promises.",
+        },
       ],
       // They only end what hangs. Time is virtual, so a test takes as long as it computes, which may
       // be long on a busy machine.
@@ -59,11 +63,12 @@ export function packages(
   name: string,
   folders: string,
   globalSetup: string[] = [],
+  leftOut: string[] = [],
 ): UserWorkspaceConfig {
   return project(name, {
     include: [`${folders}/**/*.test.ts`],
     // The apps that are compiled may have tests of their own.
-    exclude: [...configDefaults.exclude, "packages/codegen/test/fixtures/**", pages],
+    exclude: [...configDefaults.exclude, "packages/codegen/test/fixtures/**", pages, ...leftOut],
     globalSetup,
     isolate: false,
     // Most of what a test makes is soon garbage. With V8's default of 16 MB, 6% of the time goes into
@@ -76,23 +81,14 @@ export function packages(
 }
 
 /** Tests of the types of a package, which the compiler runs. */
-function types(name: string): UserWorkspaceConfig {
+export function types(name: string): UserWorkspaceConfig {
   const include = ["test/types/**/*.test-d.ts"];
   const checker = fileURLToPath(new URL("scripts/tsc.mjs", import.meta.url));
   const typecheck = { enabled: true, only: true, include, checker };
   return { ...project(`types of ${name}`, { typecheck }), root: `packages/${name}` };
 }
 
-/** All tests, with the given projects of the packages. */
-export function configOf(ofPackages: UserWorkspaceConfig[]): ViteUserConfig {
-  const projects = [
-    ...ofPackages,
-    // Their files are isolated as they are by default: as in an app.
-    project("examples", { include: ["examples/*/test/**/*.test.ts"] }),
-    project("pages", { include: [pages], globalSetup: testApp }),
-    types("workpool"),
-    types("workflow"),
-  ];
+export function configOf(projects: UserWorkspaceConfig[]): ViteUserConfig {
   // By default one core is left alone, which is half of the machine where there are two.
   return defineConfig({ test: { maxWorkers: "100%", onConsoleLog: isShown, projects } });
 }
@@ -103,4 +99,9 @@ export default configOf([
   packages("workflow", "packages/workflow/test", testApp),
   packages("codegen", "{packages/{codegen,workflow-codegen,studio}/test,tests}", testApp),
   packages("benchmarks", "benchmarks/test"),
+  // Their files are isolated as they are by default: as in an app.
+  project("examples", { include: ["examples/*/test/**/*.test.ts"] }),
+  project("pages", { include: [pages], globalSetup: testApp }),
+  types("workpool"),
+  types("workflow"),
 ]);

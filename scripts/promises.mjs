@@ -23,7 +23,13 @@ function testsOf(report) {
   const scratch = mkdtempSync(join(tmpdir(), "stepwise-promises-"));
   try {
     const list = join(scratch, "tests.json");
-    const listing = ["vitest", "list", "--tags-filter=!large", `--json=${list}`];
+    const listing = [
+      "vitest",
+      "list",
+      "--config=vitest.small.config.ts",
+      "--tags-filter=!large",
+      `--json=${list}`,
+    ];
     execFileSync("npx", listing, { cwd: root, stdio: "ignore" });
     return JSON.parse(readFileSync(list, "utf8"));
   } finally {

@@ -1,4 +1,4 @@
-// @module-tag large
+/** @module-tag large */
 import { installTimers, type InstalledTimers } from "@stepwise/testing";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { type App, loadOurs } from "../src/apps.js";

@@ -1,4 +1,4 @@
-// @module-tag large
+/** @module-tag large */
 import { installTimers, type InstalledTimers } from "@stepwise/testing";
 import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
 import { loadOurs } from "../src/apps.js";

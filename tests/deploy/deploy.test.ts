@@ -1,3 +1,4 @@
+/** @module-tag large */
 import { readFile } from "node:fs/promises";
 import { fileURLToPath } from "node:url";
 import { Counter, installTimers } from "@stepwise/testing";

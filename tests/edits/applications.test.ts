@@ -1,4 +1,4 @@
-// @module-tag large
+/** @module-tag large */
 import { readFile } from "node:fs/promises";
 import { expect, test, vi } from "vitest";
 import { Deployment, type Files, useReleases } from "./deployed.js";

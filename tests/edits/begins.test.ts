@@ -72,19 +72,26 @@ const FIRSTS: [string, (reads: string) => string][] = [
 describe("a run that was to begin later", () => {
   const input = { url: "a" };
 
-  test.each(FIRSTS)("[S136] has what defaults fill in, with %s first", async (_what, first) => {
-    const { deployment, deploy } = await deployed(
-      app(flow(URL, first(seen(true)) + `.finalize({ query: ${seen(true)} })`)),
-      app(flow(TENANT, first(seen(false)) + FINALIZE)),
-    );
-    const ids = [await start(deployment, { input, runAfter: "1h" })];
-    // They begin one after the other: there is one slot.
-    ids.push(await start(deployment, { input, runAfter: "2h" }));
-    deploy();
-    await deployment.drive();
-    for (const id of ids)
-      expect(await deployment.see(id)).toMatchObject({ state: "completed", output: ["a", "ACME"] });
-  });
+  test.each(FIRSTS)(
+    "[S136] has what defaults fill in, with %s first",
+    { tags: ["large"] },
+    async (_what, first) => {
+      const { deployment, deploy } = await deployed(
+        app(flow(URL, first(seen(true)) + `.finalize({ query: ${seen(true)} })`)),
+        app(flow(TENANT, first(seen(false)) + FINALIZE)),
+      );
+      const ids = [await start(deployment, { input, runAfter: "1h" })];
+      // They begin one after the other: there is one slot.
+      ids.push(await start(deployment, { input, runAfter: "2h" }));
+      deploy();
+      await deployment.drive();
+      for (const id of ids)
+        expect(await deployment.see(id)).toMatchObject({
+          state: "completed",
+          output: ["a", "ACME"],
+        });
+    },
+  );
 
   test("[S136] that waits for a slot, with a large input", { tags: ["large"] }, async () => {
     const slow = `await new Promise((done) => setTimeout(done, 60_000));`;
@@ -134,21 +141,25 @@ describe("a run that was to begin later", () => {
     expect(await status(deployment, id)).toMatchObject({ tags: { tenant: "acme" } });
   });
 
-  test("[S170] has no onEnd called if its input does not fit, which that would read", async () => {
-    const last = `.step("first", { query: () => 1 })`;
-    const onEnd = `onEnd: { mutation: (_ctx, { input }) => void input.tenant.length }`;
-    const { deployment, deploy } = await deployed(
-      app(flow(`${URL}, onEnd: { mutation: () => {} }`, last)),
-      app(flow(`${REQUIRED}, ${onEnd}`, last)),
-    );
-    const id = await start(deployment, { input, runAfter: "1h" });
-    deploy();
-    await deployment.drive();
-    const ended = await status(deployment, id);
-    expect(ended).toMatchObject({ state: "failed", error: { kind: "invalidInput" } });
-    expect(ended).not.toHaveProperty("onEndError");
-    expect(await deployment.pending()).toBe(0);
-  });
+  test(
+    "[S170] has no onEnd called if its input does not fit, which that would read",
+    { tags: ["large"] },
+    async () => {
+      const last = `.step("first", { query: () => 1 })`;
+      const onEnd = `onEnd: { mutation: (_ctx, { input }) => void input.tenant.length }`;
+      const { deployment, deploy } = await deployed(
+        app(flow(`${URL}, onEnd: { mutation: () => {} }`, last)),
+        app(flow(`${REQUIRED}, ${onEnd}`, last)),
+      );
+      const id = await start(deployment, { input, runAfter: "1h" });
+      deploy();
+      await deployment.drive();
+      const ended = await status(deployment, id);
+      expect(ended).toMatchObject({ state: "failed", error: { kind: "invalidInput" } });
+      expect(ended).not.toHaveProperty("onEndError");
+      expect(await deployment.pending()).toBe(0);
+    },
+  );
 
   test.each([
     ["imported", "given"],
@@ -195,6 +206,7 @@ describe("a run that was to begin later", () => {
     ["is a validator", `v.object({ n: v.number() })`, { n: 7 }, 7],
   ])(
     "[S136] [S139] is not parsed twice by a schema that %s",
+    { tags: ["large"] },
     async (_what, schema, given, output) => {
       const nodes = (more: string) =>
         `.step("first", { action: (_ctx, { input }) => input.n })${more}`;

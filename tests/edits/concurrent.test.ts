@@ -69,15 +69,19 @@ test(
   },
 );
 
-test("[S165] runs that have not come to the node run the added branch too", async () => {
-  const wait = `.sleep("before", "1h")`;
-  const before = app(wait + parallel(rest("a")) + LAST);
-  const now = app(wait + parallel(rest("a"), rest("b")) + LAST);
-  expect(await endsUnder(before, now, 1_000)).toMatchObject({
-    state: "completed",
-    output: { a: "first a", b: "first b" },
-  });
-});
+test(
+  "[S165] runs that have not come to the node run the added branch too",
+  { tags: ["large"] },
+  async () => {
+    const wait = `.sleep("before", "1h")`;
+    const before = app(wait + parallel(rest("a")) + LAST);
+    const now = app(wait + parallel(rest("a"), rest("b")) + LAST);
+    expect(await endsUnder(before, now, 1_000)).toMatchObject({
+      state: "completed",
+      output: { a: "first a", b: "first b" },
+    });
+  },
+);
 
 test(
   "[S165] a removed branch stops the runs that are in it; of one that has ended the output stays",

@@ -1,3 +1,4 @@
+/** @module-tag large */
 import { expect, test, vi } from "vitest";
 import { Deployment, type Files, useReleases } from "./deployed.js";
 

@@ -191,15 +191,19 @@ describe("a name that the generated code does not load", () => {
     },
   );
 
-  test("is an error when a compensation reads it, which is not taken for done", async () => {
-    const undoing = (n: string) =>
-      version(`.step("x", { query: () => 1, compensate: { mutation: (_ctx, { ${n} }) => ${n} } })
+  test(
+    "is an error when a compensation reads it, which is not taken for done",
+    { tags: ["large"] },
+    async () => {
+      const undoing = (n: string) =>
+        version(`.step("x", { query: () => 1, compensate: { mutation: (_ctx, { ${n} }) => ${n} } })
         .step("y", { query: () => { throw new Error("y fails"); } })`);
-    const stale = await outcomeOf(releases.releaseStale(undoing("b"), undoing("a")));
-    expect(JSON.stringify(stale)).toContain(
-      String.raw`The mutation of \"x.compensate\" in workflow \"flow\" reads \"b\"`,
-    );
-  });
+      const stale = await outcomeOf(releases.releaseStale(undoing("b"), undoing("a")));
+      expect(JSON.stringify(stale)).toContain(
+        String.raw`The mutation of \"x.compensate\" in workflow \"flow\" reads \"b\"`,
+      );
+    },
+  );
 
   const step = (handler: string) => version(`.step("x", { query: ${handler} })`);
   test.each([

@@ -1,4 +1,4 @@
-// @module-tag large
+/** @module-tag large */
 import { describe, expect, test, vi } from "vitest";
 import { Deployment, type Files, useReleases } from "./deployed.js";
 

@@ -1,4 +1,4 @@
-// @module-tag large
+/** @module-tag large */
 import { expect, test } from "vitest";
 import { Deployment, type Files, useReleases } from "./deployed.js";
 

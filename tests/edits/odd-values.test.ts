@@ -1,4 +1,4 @@
-// @module-tag large
+/** @module-tag large */
 import { beforeAll, expect, test } from "vitest";
 import { Deployment, type Seen, useReleases, type Version } from "./deployed.js";
 

@@ -125,7 +125,7 @@ test(
 test.each([
   ["gets the onEnd that it was deployed with", NONE, mutation("two"), ["two completed"]],
   ["has none if that was removed", mutation("one"), NONE, ["one completed"]],
-])("[S173] a run that is restarted %s", async (_what, before, now, log) => {
+])("[S173] a run that is restarted %s", { tags: ["large"] }, async (_what, before, now, log) => {
   vi.useRealTimers();
   const files = (text: string): Files => ({ "flow.workflow.ts": text });
   const then = await releases.release(files(flow(before)));

@@ -1,4 +1,4 @@
-// @module-tag large
+/** @module-tag large */
 import { expect, test } from "vitest";
 import { Deployment, useReleases } from "./deployed.js";
 

@@ -107,27 +107,31 @@ test(
   },
 );
 
-test("[S168] a node that is removed inside a case takes the case out of the race, and stops no run while another wins", async () => {
-  const removed = (then: string) => [
-    `first.quick.rest stops: the node is removed: runs that are at it stop; its case ${then}; those before or after it go on`,
-  ];
-  const made = `quick: (b) => b.step("made", { query: () => "quick" })`;
-  const before = app(race([ends("slow", 4), ends("quick", 2)]) + LAST);
-  const now = app(race([ends("slow", 4), made]) + LAST);
-  const out = "is then out of the race, and the run stops if no other case wins";
-  expect(await verdictOf(before, now)).toEqual(removed(out));
-  expect(await endsUnder(before, now, 1)).toMatchObject(
-    completed({ case: "slow", output: "slow" }),
-  );
-  const any = `, first: "any"`;
-  const [first, then] = [
-    race([ends("slow", 4), ends("quick", 2)], any),
-    race([ends("slow", 4), made], any),
-  ];
-  expect(await verdictOf(app(first + LAST), app(then + LAST))).toEqual(
-    removed("has then failed, which may win the race"),
-  );
-});
+test(
+  "[S168] a node that is removed inside a case takes the case out of the race, and stops no run while another wins",
+  { tags: ["large"] },
+  async () => {
+    const removed = (then: string) => [
+      `first.quick.rest stops: the node is removed: runs that are at it stop; its case ${then}; those before or after it go on`,
+    ];
+    const made = `quick: (b) => b.step("made", { query: () => "quick" })`;
+    const before = app(race([ends("slow", 4), ends("quick", 2)]) + LAST);
+    const now = app(race([ends("slow", 4), made]) + LAST);
+    const out = "is then out of the race, and the run stops if no other case wins";
+    expect(await verdictOf(before, now)).toEqual(removed(out));
+    expect(await endsUnder(before, now, 1)).toMatchObject(
+      completed({ case: "slow", output: "slow" }),
+    );
+    const any = `, first: "any"`;
+    const [first, then] = [
+      race([ends("slow", 4), ends("quick", 2)], any),
+      race([ends("slow", 4), made], any),
+    ];
+    expect(await verdictOf(app(first + LAST), app(then + LAST))).toEqual(
+      removed("has then failed, which may win the race"),
+    );
+  },
+);
 
 test("[S263] a race that recovers does not stop its run: check says so, also of a branch and an item", async () => {
   const recover = `, recover: () => ({ case: "none", output: "made good" })`;
@@ -180,18 +184,22 @@ test(
   },
 );
 
-test("[S168] renamed cases and nodes keep what runs in them have done", async () => {
-  const before = app(race([ends("quick", 1), ends("slow", 3)]) + LAST);
-  const now = app(
-    race([ends("fast", 1).replaceAll(`"made"`, `"done"`), ends("slow", 3)]) + LAST,
-    `, renamed: { "first.quick": "first.fast", "first.quick.made": "first.fast.done" }`,
-  );
-  const verdict = await verdictOf(before, now);
-  expect(verdict.filter((each) => !each.includes(" safe: "))).toEqual([]);
-  expect(await endsUnder(before, now, 0.5)).toMatchObject(
-    completed({ case: "fast", output: "fast" }),
-  );
-});
+test(
+  "[S168] renamed cases and nodes keep what runs in them have done",
+  { tags: ["large"] },
+  async () => {
+    const before = app(race([ends("quick", 1), ends("slow", 3)]) + LAST);
+    const now = app(
+      race([ends("fast", 1).replaceAll(`"made"`, `"done"`), ends("slow", 3)]) + LAST,
+      `, renamed: { "first.quick": "first.fast", "first.quick.made": "first.fast.done" }`,
+    );
+    const verdict = await verdictOf(before, now);
+    expect(verdict.filter((each) => !each.includes(" safe: "))).toEqual([]);
+    expect(await endsUnder(before, now, 0.5)).toMatchObject(
+      completed({ case: "fast", output: "fast" }),
+    );
+  },
+);
 
 test(
   "[S168] the whole race removed, or of another kind: runs that are in it stop",

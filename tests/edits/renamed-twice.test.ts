@@ -1,3 +1,4 @@
+/** @module-tag large */
 import { describe, expect, test, vi } from "vitest";
 import { Deployment, type Files, type Version, useReleases } from "./deployed.js";
 

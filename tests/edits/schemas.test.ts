@@ -83,20 +83,27 @@ const more = { n: z.number(), m: z.number().optional() }; const mask = { id: tru
     `z.object({ note: Base.shape.note, tags: Base.shape.tags, id: Base.shape.id.optional(), o: Base.shape.note.default("n") })`,
     `z.strictObject(more).loose()`,
     `z.looseObject({ "a-b": z.string(), 3: z.number() }).strict()`,
-  ])("[S241] check sees the fields of a schema as zod has them: %s", async (schema) => {
-    const made = new Function("z", `${top} return ${schema}`)(z) as z.ZodObject;
-    const isOptional = (field: z.core.$ZodType) => z.object({ field }).safeParse({}).success;
-    const files = app(schema, GATE, "", top);
-    const sources = Object.entries(files).map(([file, text]) => ({ file, text }));
-    const { plan } = await compileSources(sources);
-    const { exact, fields = [] } = plan.workflows.find(({ name }) => name === "flow")?.fields ?? {};
-    expect(new Map(fields.map((text) => [text.replace(/^\S* /, ""), /[?=] /.test(text)]))).toEqual(
-      new Map(Object.entries(made.shape).map(([name, field]) => [name, isOptional(field)])),
-    );
-    const own = Object.entries(given).filter(([name]) => name in made.shape);
-    const others = { ...Object.fromEntries(own), other: 1 };
-    expect(exact === true).toBe(!made.safeParse(others).success);
-  });
+  ])(
+    "[S241] check sees the fields of a schema as zod has them: %s",
+    { tags: ["large"] },
+    async (schema) => {
+      const made = new Function("z", `${top} return ${schema}`)(z) as z.ZodObject;
+      const isOptional = (field: z.core.$ZodType) => z.object({ field }).safeParse({}).success;
+      const files = app(schema, GATE, "", top);
+      const sources = Object.entries(files).map(([file, text]) => ({ file, text }));
+      const { plan } = await compileSources(sources);
+      const { exact, fields = [] } =
+        plan.workflows.find(({ name }) => name === "flow")?.fields ?? {};
+      expect(
+        new Map(fields.map((text) => [text.replace(/^\S* /, ""), /[?=] /.test(text)])),
+      ).toEqual(
+        new Map(Object.entries(made.shape).map(([name, field]) => [name, isOptional(field)])),
+      );
+      const own = Object.entries(given).filter(([name]) => name in made.shape);
+      const others = { ...Object.fromEntries(own), other: 1 };
+      expect(exact === true).toBe(!made.safeParse(others).success);
+    },
+  );
 
   test("a schema that stands for itself by mistake is seen in time", async () => {
     const names = Array.from({ length: 30 }, (_, at) => `f${at}: Own.shape.f${at}`).join(", ");
@@ -506,14 +513,18 @@ export const start = internalMutationGeneric((ctx, { input }) =>
     },
   );
 
-  test("[S145] a run that has begun keeps the value of a field that has another type or is removed", async () => {
-    const before = app(`z.object({ tenant: z.string() })`, reads);
-    for (const now of [`z.object({ tenant: z.number() })`, `z.strictObject({})`]) {
-      const [deployment, id] = await deployed(before, app(now, reads), { tenant: "a" }, "gate");
-      await deployment.drive();
-      expect(await deployment.see(id)).toMatchObject({ state: "completed", output: "a" });
-    }
-  });
+  test(
+    "[S145] a run that has begun keeps the value of a field that has another type or is removed",
+    { tags: ["large"] },
+    async () => {
+      const before = app(`z.object({ tenant: z.string() })`, reads);
+      for (const now of [`z.object({ tenant: z.number() })`, `z.strictObject({})`]) {
+        const [deployment, id] = await deployed(before, app(now, reads), { tenant: "a" }, "gate");
+        await deployment.drive();
+        expect(await deployment.see(id)).toMatchObject({ state: "completed", output: "a" });
+      }
+    },
+  );
 });
 
 describe("what is sensitive", () => {
@@ -522,6 +533,7 @@ describe("what is sensitive", () => {
     ["removed", "shown", `, sensitive: true`, "", { first: true, last: undefined }],
   ])(
     "[S276] sensitive: true is %s: what later nodes give is %s, and check says so",
+    { tags: ["large"] },
     async (what, then, was, is, hidden) => {
       const of = (options: string) => {
         const nodes = `.step("first", { query: () => 1 })${GATE}.step("last", { query: () => 2 })`;
@@ -744,6 +756,7 @@ describe("the workflow's retry", () => {
 
   test.each(["query", "mutation"])(
     "[S146] an action that waits for its next attempt is a %s now: the run goes on, and check says so",
+    { tags: ["large"] },
     async (kind) => {
       const was = `.step("x", { action: () => { throw new Error("again"); }, retry: { maxAttempts: 4, initialBackoffMs: 3_600_000, base: 1 } })`;
       const texts = [

@@ -1,3 +1,4 @@
+/** @module-tag large */
 import { afterAll, expect, test } from "vitest";
 import { Releases, type Files } from "./deployed.js";
 

@@ -1,4 +1,4 @@
-// @module-tag large
+/** @module-tag large */
 import { readdir, readFile } from "node:fs/promises";
 import { register as registerLimiter } from "@convex-dev/rate-limiter/test";
 import { register as registerPool } from "@convex-dev/workpool/test";

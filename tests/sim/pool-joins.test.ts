@@ -1,3 +1,4 @@
+/** @module-tag large */
 import { CLASSES, Deployment, textOf } from "@stepwise/testing";
 import { expect, test } from "vitest";
 import { type Happened, parts, type Work } from "./pool-app.js";

@@ -33,7 +33,7 @@ afterAll(async () => {
 const read = makeFunctionReference<"query", { call: unknown }, any>("studio:read");
 const write = makeFunctionReference<"mutation", { call: unknown }, any>("studio:write");
 
-test("only who is authorised sees or steers anything", async () => {
+test("only who is authorised sees or steers anything", { tags: ["large"] }, async () => {
   const call = { name: "runs", args: { cursor: null } };
   await expect(back.t.query(read, { call })).rejects.toThrow("Operators only");
   const start = { name: "start", args: { workflow: "parcel", input: { item: "a" } } };

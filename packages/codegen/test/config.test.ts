@@ -126,11 +126,15 @@ test.each([
   },
 );
 
-test("a config that is too deep for the stack is one line at its place", async () => {
-  const text = config(`{\nretry: ${"1 + ".repeat(30_000)}1\n}`);
-  const { diagnostics } = await new Compiler().compileSources(sources, reading(text));
-  expect(diagnostics).toMatchObject([{ code: "SW1901", place: { line: 3 } }]);
-});
+test(
+  "a config that is too deep for the stack is one line at its place",
+  { tags: ["large"] },
+  async () => {
+    const text = config(`{\nretry: ${"1 + ".repeat(30_000)}1\n}`);
+    const { diagnostics } = await new Compiler().compileSources(sources, reading(text));
+    expect(diagnostics).toMatchObject([{ code: "SW1901", place: { line: 3 } }]);
+  },
+);
 
 test("the app's retry is part of the plan of each workflow that says nothing, and of no other", async () => {
   const hashes = async (text: string | undefined) => {

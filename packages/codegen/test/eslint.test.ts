@@ -1,4 +1,4 @@
-// @module-tag large
+/** @module-tag large */
 import { cp, mkdir, readdir, writeFile } from "node:fs/promises";
 import { createRequire } from "node:module";
 import { join, relative } from "node:path";

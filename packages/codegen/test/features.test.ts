@@ -1,3 +1,4 @@
+/** @module-tag large */
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import { compile, type GeneratedFile } from "../src/compile.js";

@@ -1,3 +1,4 @@
+/** @module-tag large */
 import { execFileSync } from "node:child_process";
 import { readFile, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";

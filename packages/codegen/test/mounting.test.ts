@@ -1,3 +1,4 @@
+/** @module-tag large */
 import { mkdir, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";

@@ -1,3 +1,4 @@
+/** @module-tag large */
 import { spawnSync } from "node:child_process";
 import { existsSync } from "node:fs";
 import { readFile, readdir } from "node:fs/promises";

@@ -1,3 +1,4 @@
+/** @module-tag large */
 import type { FunctionHandle } from "convex/server";
 import { getConvexSize, type Value } from "convex/values";
 import * as core from "@stepwise/workpool/core";

@@ -101,31 +101,43 @@ describe("what would break if", () => {
     expect(await use.app.tree(id)).toEqual(before);
   });
 
-  test("a step left little of its transaction: its report still gets through", async () => {
-    const status = await use.app.run("afterAction", { megabytes: 15 });
-    expect(status).toMatchObject({ state: "completed", output: "done" });
-  });
+  test(
+    "a step left little of its transaction: its report still gets through",
+    { tags: ["large"] },
+    async () => {
+      const status = await use.app.run("afterAction", { megabytes: 15 });
+      expect(status).toMatchObject({ state: "completed", output: "done" });
+    },
+  );
 
-  test("[S109] a completion failed with what it executed: it is called again, with nothing beside it", async () => {
-    const app = new TestApp({ settle: ({ fused }) => fused.length > 0 && fails-- > 0 });
-    let fails = 1;
-    const status = await app.run("afterAction", { megabytes: 1 });
-    expect(status).toMatchObject({ state: "completed", output: "done" });
-    const completions = app.counter.calls.filter(({ name }) => name.endsWith(":fetchedDone"));
-    expect(completions.map(({ failed }) => failed)).toEqual([true, false]);
-    await app.expectNothingLeft();
-  });
+  test(
+    "[S109] a completion failed with what it executed: it is called again, with nothing beside it",
+    { tags: ["large"] },
+    async () => {
+      const app = new TestApp({ settle: ({ fused }) => fused.length > 0 && fails-- > 0 });
+      let fails = 1;
+      const status = await app.run("afterAction", { megabytes: 1 });
+      expect(status).toMatchObject({ state: "completed", output: "done" });
+      const completions = app.counter.calls.filter(({ name }) => name.endsWith(":fetchedDone"));
+      expect(completions.map(({ failed }) => failed)).toEqual([true, false]);
+      await app.expectNothingLeft();
+    },
+  );
 
-  test("[S109] a completion fails for good: the run ends with that error", async () => {
-    // Only the last resort gets through: a report of failure that the action itself makes.
-    const app = new TestApp({ settle: ({ outcome }) => outcome.kind === "success" });
-    const status = await app.run("afterAction", { megabytes: 1 });
-    expect(status).toMatchObject({
-      state: "failed",
-      error: { node: "fetched", message: expect.stringContaining("injected") },
-    });
-    await app.expectNothingLeft();
-  });
+  test(
+    "[S109] a completion fails for good: the run ends with that error",
+    { tags: ["large"] },
+    async () => {
+      // Only the last resort gets through: a report of failure that the action itself makes.
+      const app = new TestApp({ settle: ({ outcome }) => outcome.kind === "success" });
+      const status = await app.run("afterAction", { megabytes: 1 });
+      expect(status).toMatchObject({
+        state: "failed",
+        error: { node: "fetched", message: expect.stringContaining("injected") },
+      });
+      await app.expectNothingLeft();
+    },
+  );
 
   test("[S86] a child ended while its parent was being canceled: no sibling starts", async () => {
     const leaves = [

@@ -1,3 +1,4 @@
+/** @module-tag large */
 import { CLASSES, Deployment } from "@stepwise/testing";
 import {
   componentsGeneric,

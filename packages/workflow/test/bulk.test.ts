@@ -1,3 +1,4 @@
+/** @module-tag large */
 import { expect, test } from "vitest";
 import type { BulkStatus, Page } from "../src/index.js";
 import { isOf } from "./component.js";

@@ -90,21 +90,25 @@ describe("cancel", () => {
     expect(await use.app.steps(id)).toEqual(["attempt canceled"]);
   });
 
-  test("[S86] it cascades to all below, also to those that wait in the pool's line", async () => {
-    const many = Array.from({ length: 40 }, (_none, n) => ({ n, ms: 1_000 }));
-    const id = await use.app.start("grandparent", { leaves: many, ms: 1_000 });
-    await use.app.advance(500);
-    await cancel(id);
-    const started = use.app.counter.calls.filter(({ name }) => name.endsWith("leaf:work")).length;
-    const areCanceled = async () =>
-      (await use.app.tree(id)).every(({ state }) => state === "canceled");
-    await use.app.drive(areCanceled);
-    expect(await areCanceled()).toBe(true);
-    await use.app.drive();
-    const after = use.app.counter.calls.filter(({ name }) => name.endsWith("leaf:work")).length;
-    expect(after).toBe(started);
-    await use.app.expectNothingLeft();
-  });
+  test(
+    "[S86] it cascades to all below, also to those that wait in the pool's line",
+    { tags: ["large"] },
+    async () => {
+      const many = Array.from({ length: 40 }, (_none, n) => ({ n, ms: 1_000 }));
+      const id = await use.app.start("grandparent", { leaves: many, ms: 1_000 });
+      await use.app.advance(500);
+      await cancel(id);
+      const started = use.app.counter.calls.filter(({ name }) => name.endsWith("leaf:work")).length;
+      const areCanceled = async () =>
+        (await use.app.tree(id)).every(({ state }) => state === "canceled");
+      await use.app.drive(areCanceled);
+      expect(await areCanceled()).toBe(true);
+      await use.app.drive();
+      const after = use.app.counter.calls.filter(({ name }) => name.endsWith("leaf:work")).length;
+      expect(after).toBe(started);
+      await use.app.expectNothingLeft();
+    },
+  );
 
   test.each(["a cancel", "a failure"])(
     "[S86] [S48] no child that waits in the pool's queue starts after %s, long before it is canceled itself",

@@ -48,35 +48,43 @@ test("[S204] a run begins when nothing was started for `quiet`, with the input o
   expect(await rows()).toEqual([]);
 });
 
-test("[S204] it begins after `atMost`, though starts go on; the first input is kept if so asked", async () => {
-  const first = await start("collectsFirst", { key: "k", n: 1 });
-  for (let n = 2; n < 5; n++) {
-    await use.app.advance(20 * SECOND);
-    const run = await start("collectsFirst", { key: "k", n });
-    expect(run === first).toBe(n < 4);
-  }
-  await use.app.advance(SECOND);
-  expect(await use.app.status("collectsFirst", first)).toMatchObject({ output: 1 });
-  await use.app.drive();
-  expect(await rows()).toEqual([]);
-});
+test(
+  "[S204] it begins after `atMost`, though starts go on; the first input is kept if so asked",
+  { tags: ["large"] },
+  async () => {
+    const first = await start("collectsFirst", { key: "k", n: 1 });
+    for (let n = 2; n < 5; n++) {
+      await use.app.advance(20 * SECOND);
+      const run = await start("collectsFirst", { key: "k", n });
+      expect(run === first).toBe(n < 4);
+    }
+    await use.app.advance(SECOND);
+    expect(await use.app.status("collectsFirst", first)).toMatchObject({ output: 1 });
+    await use.app.drive();
+    expect(await rows()).toEqual([]);
+  },
+);
 
-test("[S204] without `atMost` a run begins after 10 times `quiet`; other keys and none are apart", async () => {
-  const first = await start("collectsLast", { key: "k", n: 0 });
-  const other = await start("collectsLast", { key: "other", n: 7 });
-  const single = await start("collectsLast", { n: 8 });
-  expect(new Set([first, other, single]).size).toBe(3);
-  await use.app.advance(SECOND);
-  expect(await use.app.log()).toEqual(["8"]);
-  for (let n = 1; n < 20; n++) {
-    await use.app.advance(20 * SECOND);
-    await start("collectsLast", { key: "k", n });
-  }
-  const { startedAt, createdAt } = (await use.app.status("collectsLast", first))!;
-  expect(startedAt - createdAt).toBeGreaterThanOrEqual(300 * SECOND);
-  expect(startedAt - createdAt).toBeLessThan(301 * SECOND);
-  await use.app.drive();
-});
+test(
+  "[S204] without `atMost` a run begins after 10 times `quiet`; other keys and none are apart",
+  { tags: ["large"] },
+  async () => {
+    const first = await start("collectsLast", { key: "k", n: 0 });
+    const other = await start("collectsLast", { key: "other", n: 7 });
+    const single = await start("collectsLast", { n: 8 });
+    expect(new Set([first, other, single]).size).toBe(3);
+    await use.app.advance(SECOND);
+    expect(await use.app.log()).toEqual(["8"]);
+    for (let n = 1; n < 20; n++) {
+      await use.app.advance(20 * SECOND);
+      await start("collectsLast", { key: "k", n });
+    }
+    const { startedAt, createdAt } = (await use.app.status("collectsLast", first))!;
+    expect(startedAt - createdAt).toBeGreaterThanOrEqual(300 * SECOND);
+    expect(startedAt - createdAt).toBeLessThan(301 * SECOND);
+    await use.app.drive();
+  },
+);
 
 test("[S215] the tags of a run are those of its whole input, and no longer of its first start", async () => {
   const run = await start("collectsLast", { key: "k", n: 1 });
@@ -108,30 +116,34 @@ test("[S205] a run has the items of all starts in order, at most `size`, and beg
   await use.app.expectNothingLeft();
 });
 
-test("[S205] starts of one transaction are in as many runs as they need, and so are large ones", async () => {
-  const ids = await startBatch(
-    "collectsAll",
-    [1, 2, 3, 4, 5, 6, 7].map((n) => ({ key: "k", n })),
-  );
-  expect(ids.map((id) => ids.indexOf(id))).toEqual([0, 0, 0, 3, 3, 3, 6]);
-  // The fourth does not fit, though only two are there.
-  const bulk = "x".repeat(400_000);
-  const large = [];
-  for (const n of [1, 2, 3]) large.push(await start("collectsAll", { key: "large", n, bulk }));
-  expect(large[1]).toBe(large[0]);
-  expect(large[2]).not.toBe(large[0]);
-  await expect(
-    start("collectsAll", { key: "large", n: 4, bulk: "x".repeat(999_955) }),
-  ).rejects.toThrow(/cannot be stored|collected|can be stored/);
-  await use.app.drive();
-  expect(await use.app.status("collectsAll", ids[3]!)).toMatchObject({
-    output: { count: [4, 5, 6] },
-  });
-  expect(await use.app.status("collectsAll", large[0]!)).toMatchObject({
-    output: { count: [1, 2] },
-  });
-  expect(await rows()).toEqual([]);
-});
+test(
+  "[S205] starts of one transaction are in as many runs as they need, and so are large ones",
+  { tags: ["large"] },
+  async () => {
+    const ids = await startBatch(
+      "collectsAll",
+      [1, 2, 3, 4, 5, 6, 7].map((n) => ({ key: "k", n })),
+    );
+    expect(ids.map((id) => ids.indexOf(id))).toEqual([0, 0, 0, 3, 3, 3, 6]);
+    // The fourth does not fit, though only two are there.
+    const bulk = "x".repeat(400_000);
+    const large = [];
+    for (const n of [1, 2, 3]) large.push(await start("collectsAll", { key: "large", n, bulk }));
+    expect(large[1]).toBe(large[0]);
+    expect(large[2]).not.toBe(large[0]);
+    await expect(
+      start("collectsAll", { key: "large", n: 4, bulk: "x".repeat(999_955) }),
+    ).rejects.toThrow(/cannot be stored|collected|can be stored/);
+    await use.app.drive();
+    expect(await use.app.status("collectsAll", ids[3]!)).toMatchObject({
+      output: { count: [4, 5, 6] },
+    });
+    expect(await use.app.status("collectsAll", large[0]!)).toMatchObject({
+      output: { count: [1, 2] },
+    });
+    expect(await rows()).toEqual([]);
+  },
+);
 
 test("[S205] what was started at the same moment and is too much for one run is in a run after it", async () => {
   // A stale look sees none of these.
@@ -158,7 +170,7 @@ test("[S205] what was started at the same moment and is too much for one run is 
   expect(await rows()).toEqual([]);
 });
 
-test("[S205] and so is what would make it too large", async () => {
+test("[S205] and so is what would make it too large", { tags: ["large"] }, async () => {
   const item = (n: number) => ({ key: "k", n, bulk: "x".repeat(400_000) });
   const first = await start("collectsAll", item(0));
   // A stale look sees neither of these.

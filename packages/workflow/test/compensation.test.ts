@@ -1,3 +1,4 @@
+/** @module-tag large */
 import { describe, expect, test, vi } from "vitest";
 import type { Settlement } from "../src/component/protocol.js";
 import * as undoables from "../src/runtime/place.js";

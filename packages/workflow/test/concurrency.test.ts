@@ -55,22 +55,26 @@ describe("how many children run at once", () => {
     });
   });
 
-  test("[S254] of items too; Infinity is all of them, and a fraction is refused", async () => {
-    for (const [atOnce, running] of [
-      [3, 3],
-      [0, 12],
-    ]) {
-      const id = await use.app.start("itemsAsSaid", { of: 12, atOnce });
-      await use.app.advance(SECOND);
-      expect(await childrenIn("running", id)).toHaveLength(running ?? 0);
-      await use.app.drive();
-      expect(await use.app.status("itemsAsSaid", id)).toMatchObject({ state: "completed" });
-    }
-    expect(await use.app.error("itemsAsSaid", { of: 10, atOnce: 1.5 })).toMatchObject({
-      message:
-        'The concurrency of "all" in workflow "itemsAsSaid" is 1.5: it must be a whole number from 1',
-    });
-  });
+  test(
+    "[S254] of items too; Infinity is all of them, and a fraction is refused",
+    { tags: ["large"] },
+    async () => {
+      for (const [atOnce, running] of [
+        [3, 3],
+        [0, 12],
+      ]) {
+        const id = await use.app.start("itemsAsSaid", { of: 12, atOnce });
+        await use.app.advance(SECOND);
+        expect(await childrenIn("running", id)).toHaveLength(running ?? 0);
+        await use.app.drive();
+        expect(await use.app.status("itemsAsSaid", id)).toMatchObject({ state: "completed" });
+      }
+      expect(await use.app.error("itemsAsSaid", { of: 10, atOnce: 1.5 })).toMatchObject({
+        message:
+          'The concurrency of "all" in workflow "itemsAsSaid" is 1.5: it must be a whole number from 1',
+      });
+    },
+  );
 
   test(
     "[S53] at most `concurrency` run at once, though they hold no slot",

@@ -1,3 +1,4 @@
+/** @module-tag large */
 import { expect, test, vi } from "vitest";
 import { internal } from "./convex/_generated/api.js";
 import { useTestApp } from "./harness.js";

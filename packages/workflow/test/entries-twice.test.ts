@@ -57,17 +57,21 @@ const entered = [
 ] as const;
 
 describe("an entry that comes again does nothing", () => {
-  test.each(entered)("[S133] delivered twice: %s", async (_what, name, input) => {
-    const done = [];
-    for (const twice of [false, true]) {
-      const app = new TestApp({ twice });
-      const runId = await app.start(name, input);
-      await app.drive();
-      done.push(await whatItDid(app, name, runId));
-      await app.expectNothingLeft();
-    }
-    expect(done[1]).toEqual(done[0]);
-  });
+  test.each(entered)(
+    "[S133] delivered twice: %s",
+    { tags: ["large"] },
+    async (_what, name, input) => {
+      const done = [];
+      for (const twice of [false, true]) {
+        const app = new TestApp({ twice });
+        const runId = await app.start(name, input);
+        await app.drive();
+        done.push(await whatItDid(app, name, runId));
+        await app.expectNothingLeft();
+      }
+      expect(done[1]).toEqual(done[0]);
+    },
+  );
 
   test.each(entered)(
     "[S133] from another time, as after a partial restore: %s",

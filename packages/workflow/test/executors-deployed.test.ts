@@ -1,3 +1,4 @@
+/** @module-tag large */
 import { Deployment, type DeploymentClass, type Faults, S16, S256 } from "@stepwise/testing";
 import { v } from "convex/values";
 import { expect, test, vi } from "vitest";

@@ -1,3 +1,4 @@
+/** @module-tag large */
 import { expect, test } from "vitest";
 import { components } from "./convex/_generated/api.js";
 import { type TestApp, useTestApp } from "./harness.js";

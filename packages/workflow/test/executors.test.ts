@@ -1,3 +1,4 @@
+/** @module-tag large */
 import { expect, test, vi } from "vitest";
 import { internal as ofComponent } from "../src/component/_generated/api.js";
 import { components, internal } from "./convex/_generated/api.js";

@@ -104,6 +104,7 @@ describe("a node that runs again", () => {
     ["that come early", true],
   ])(
     "[S134] comes back though it looks like what a node makes of one: events %s",
+    { tags: ["large"] },
     async (_, early) => {
       const one = { name: "parcel", value: { name: "crate", value: 1 } };
       for (const payload of [one, { timedOut: false, event: one }, { event: 1 }, 2]) {
@@ -188,7 +189,7 @@ describe("a loop that has not come to its end", () => {
     ["at that one, if it is said", 5, pages(5, 6)],
     ["at its beginning, if that is said", 1, pages(1, 6)],
     ["at another that is kept", 3, pages(3, 6)],
-  ])("[S135] goes on %s", async (_what, iteration, after) => {
+  ])("[S135] goes on %s", { tags: ["large"] }, async (_what, iteration, after) => {
     const id = await failed();
     await restart("copy", id, { from: "pages", ...(iteration && { iteration }) });
     await use.app.drive();
@@ -248,11 +249,15 @@ describe("a loop that has not come to its end", () => {
     ["no iteration", { from: "pages", iteration: 0.5 }, /iteration is 0.5/],
     ["an iteration of no loop", { from: "open", iteration: 2 }, /needs the loop/],
     ["an iteration alone", { iteration: 2 }, /needs the loop/],
-  ])("[S135] %s is refused, and changes nothing", async (_what, options, message) => {
-    const id = await failed();
-    await expect(restart("copy", id, options)).rejects.toThrow(message);
-    expect(await use.app.status("copy", id)).toMatchObject({ state: "failed", generation: 1 });
-  });
+  ])(
+    "[S135] %s is refused, and changes nothing",
+    { tags: ["large"] },
+    async (_what, options, message) => {
+      const id = await failed();
+      await expect(restart("copy", id, options)).rejects.toThrow(message);
+      expect(await use.app.status("copy", id)).toMatchObject({ state: "failed", generation: 1 });
+    },
+  );
 });
 
 test(

@@ -98,7 +98,7 @@ describe("runToEnd", () => {
     );
   });
 
-  test("[S234] a run that a limit keeps back: it says which", async () => {
+  test("[S234] a run that a limit keeps back: it says which", { tags: ["large"] }, async () => {
     const t = convexTest({ schema: limitedSchema, modules: limited, transactionLimits: true });
     const kit = testKit(t, vi);
     const input = { name: "a", org: "acme" };

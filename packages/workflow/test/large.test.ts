@@ -1,3 +1,4 @@
+/** @module-tag large */
 import { setFlagsFromString } from "node:v8";
 import { runInNewContext } from "node:vm";
 import { describe, expect, test } from "vitest";

@@ -312,15 +312,19 @@ describe("a limit of the config that a step names", () => {
   test.each([
     ["which has no config of its own", workflows.exported, ["a", "b", "c"]],
     ["for the children of a run that names none itself", workflows.crowd, [""]],
-  ])("[S192] holds in a test with the kit, %s", async (_of, workflow, names) => {
-    const t = convexTest({ schema, modules });
-    const kit = testKit(t, vi);
-    for (const name of names) await kit.start(workflow, { name, org: "", ms: MINUTE });
-    await kit.settle();
-    const log = await t.run(async ({ db }) => await db.query("log").collect());
-    expect(log.map(({ text }) => text)).toEqual(["begin a", "begin b"]);
-    await kit.advance("1h");
-  });
+  ])(
+    "[S192] holds in a test with the kit, %s",
+    { tags: ["large"] },
+    async (_of, workflow, names) => {
+      const t = convexTest({ schema, modules });
+      const kit = testKit(t, vi);
+      for (const name of names) await kit.start(workflow, { name, org: "", ms: MINUTE });
+      await kit.settle();
+      const log = await t.run(async ({ db }) => await db.query("log").collect());
+      expect(log.map(({ text }) => text)).toEqual(["begin a", "begin b"]);
+      await kit.advance("1h");
+    },
+  );
 
   test("[S195] fails the step if its key is no text, with an error that says so", async () => {
     for (const key of ["", 7, "x".repeat(257)])

@@ -1,3 +1,4 @@
+/** @module-tag large */
 import type { FunctionArgs } from "convex/server";
 import { convexTest } from "convex-test";
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";

@@ -89,21 +89,25 @@ describe("sendEvent", () => {
     });
   });
 
-  test("[S71] nodes of one name make of a payload what is too large to be kept for all of them: the sender is told so, and nothing changes", async () => {
-    const text = "x".repeat(600_000);
-    const id = await use.app.start("told", { iterations: 1 });
-    await expect(send("told", id, "answer", { text })).rejects.toThrow(
-      /Cannot send "answer" to run ".*" of "told": .* 12\d{5} bytes .* at most 1047552 can be kept\. Put it into file storage/,
-    );
-    expect(await inbox()).toEqual([]);
-    expect(await send("told", id, "answer", { text: "early" })).toBe("kept");
-    await use.app.drive();
-    expect(await send("told", id, "answer", { text })).toBe("taken");
-    expect(await use.app.status("told", id)).toMatchObject({
-      state: "completed",
-      output: { ask: "early", last: { text } },
-    });
-  });
+  test(
+    "[S71] nodes of one name make of a payload what is too large to be kept for all of them: the sender is told so, and nothing changes",
+    { tags: ["large"] },
+    async () => {
+      const text = "x".repeat(600_000);
+      const id = await use.app.start("told", { iterations: 1 });
+      await expect(send("told", id, "answer", { text })).rejects.toThrow(
+        /Cannot send "answer" to run ".*" of "told": .* 12\d{5} bytes .* at most 1047552 can be kept\. Put it into file storage/,
+      );
+      expect(await inbox()).toEqual([]);
+      expect(await send("told", id, "answer", { text: "early" })).toBe("kept");
+      await use.app.drive();
+      expect(await send("told", id, "answer", { text })).toBe("taken");
+      expect(await use.app.status("told", id)).toMatchObject({
+        state: "completed",
+        output: { ask: "early", last: { text } },
+      });
+    },
+  );
 
   test("[S72] anyOf takes the first of any of its names", async () => {
     const id = await use.app.start("awaited", {});

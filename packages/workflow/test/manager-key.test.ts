@@ -1,3 +1,4 @@
+/** @module-tag large */
 import { describe, expect, test } from "vitest";
 import { internal } from "./convex/_generated/api.js";
 import { useTestApp } from "./harness.js";

@@ -1,3 +1,4 @@
+/** @module-tag large */
 import { describe, expect, test } from "vitest";
 import type { TableNames } from "../src/component/_generated/dataModel.js";
 import { isOf } from "./component.js";

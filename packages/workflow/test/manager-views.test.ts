@@ -166,6 +166,7 @@ describe("status", () => {
     ],
   ])(
     "[S96] a run that is compensating is at the parent whose children, %s, are being undone",
+    { tags: ["large"] },
     async (_which, input, children) => {
       const id = await use.app.start("tour", input);
       await use.app.drive(async () => (await use.app.log()).includes("unbooking 0"));
@@ -373,6 +374,7 @@ describe("steps", () => {
 
   test.each([1, 2, 3])(
     "[S97] in pages of %i it is the same, with the same nodes skipped",
+    { tags: ["large"] },
     async (size) => {
       for (const [name, input] of [
         ["chain", { fails: true }],

@@ -84,18 +84,24 @@ describe("the onEnd of a workflow that is a mutation", () => {
     },
   );
 
-  test("[S102] [S170] runs for each of many canceled children: until then their run is not restarted", async () => {
-    const id = await use.app.start("manyEnds", { count: 12 });
-    await use.app.drive();
-    await cancel(id);
-    const restart = { name: "manyEnds", runId: id };
-    await expect(use.app.t.mutation(internal.manager.restart, restart)).rejects.toThrow("goes on");
-    await use.app.drive();
-    expect(await use.app.log()).toHaveLength(12);
-    await use.app.t.mutation(internal.manager.restart, restart);
-    await use.app.drive();
-    expect(await use.app.status("manyEnds", id)).toMatchObject({ state: "running" });
-  });
+  test(
+    "[S102] [S170] runs for each of many canceled children: until then their run is not restarted",
+    { tags: ["large"] },
+    async () => {
+      const id = await use.app.start("manyEnds", { count: 12 });
+      await use.app.drive();
+      await cancel(id);
+      const restart = { name: "manyEnds", runId: id };
+      await expect(use.app.t.mutation(internal.manager.restart, restart)).rejects.toThrow(
+        "goes on",
+      );
+      await use.app.drive();
+      expect(await use.app.log()).toHaveLength(12);
+      await use.app.t.mutation(internal.manager.restart, restart);
+      await use.app.drive();
+      expect(await use.app.status("manyEnds", id)).toMatchObject({ state: "running" });
+    },
+  );
 
   test("[S171] leaves the result as it is if it throws; the error is kept, and its writes are gone", async () => {
     const id = await use.app.start("leased", { endFails: true });
@@ -181,14 +187,18 @@ describe("the onEnd of a workflow that is a mutation", () => {
     await use.app.expectNothingLeft();
   });
 
-  test("[S171] runs right after if it needs more than the transaction of the end has left", async () => {
-    const id = await use.app.start("endsFull", {});
-    await use.app.drive();
-    expect(await use.app.status("endsFull", id)).toMatchObject({ state: "completed" });
-    expect(await use.app.status("endsFull", id)).not.toHaveProperty("onEndError");
-    expect(await use.app.log()).toEqual(["last", "end"]);
-    await use.app.expectNothingLeft();
-  });
+  test(
+    "[S171] runs right after if it needs more than the transaction of the end has left",
+    { tags: ["large"] },
+    async () => {
+      const id = await use.app.start("endsFull", {});
+      await use.app.drive();
+      expect(await use.app.status("endsFull", id)).toMatchObject({ state: "completed" });
+      expect(await use.app.status("endsFull", id)).not.toHaveProperty("onEndError");
+      expect(await use.app.log()).toEqual(["last", "end"]);
+      await use.app.expectNothingLeft();
+    },
+  );
 
   test("[S170] runs once if every scheduled entry is delivered twice", async () => {
     const app = new TestApp({ twice: true });

@@ -48,16 +48,26 @@ test("[S202] runs of one key follow each other in the order of their starts; oth
   await use.app.expectNothingLeft();
 });
 
-test("[S202] a run that fails is undone first, and one that is started for later takes its turn then", async () => {
-  const later = await start("oneWaits", { key: "k", name: "later" }, { runAfter: "5m" });
-  const failing = await start("oneWaits", { key: "k", name: "first", fails: true });
-  await start("oneWaits", { key: "k", name: "second" });
-  await use.app.drive();
-  expect(await stateOf("oneWaits", failing)).toBe("failed");
-  expect(await use.app.log()).toEqual(["first", "second", "second ended", "later", "later ended"]);
-  expect(await stateOf("oneWaits", later)).toBe("completed");
-  expect(await turns()).toEqual([]);
-});
+test(
+  "[S202] a run that fails is undone first, and one that is started for later takes its turn then",
+  { tags: ["large"] },
+  async () => {
+    const later = await start("oneWaits", { key: "k", name: "later" }, { runAfter: "5m" });
+    const failing = await start("oneWaits", { key: "k", name: "first", fails: true });
+    await start("oneWaits", { key: "k", name: "second" });
+    await use.app.drive();
+    expect(await stateOf("oneWaits", failing)).toBe("failed");
+    expect(await use.app.log()).toEqual([
+      "first",
+      "second",
+      "second ended",
+      "later",
+      "later ended",
+    ]);
+    expect(await stateOf("oneWaits", later)).toBe("completed");
+    expect(await turns()).toEqual([]);
+  },
+);
 
 test("[S203] skip gives the run that goes on, and says that none was started", async () => {
   const first = await start("oneSkips", { key: "k" });
@@ -103,21 +113,25 @@ test("[S203] cancelOld cancels the run that goes on, and whoever waits", async (
   await use.app.expectNothingLeft();
 });
 
-test("[S101] [S203] a callback that uses up its transaction takes nothing from that of the next canceled run", async () => {
-  const context = { throws: "at its limits" };
-  const first = await start("oneCancels", { key: "k", name: "a" }, { context: {} });
-  const second = await start("oneCancels", { key: "k", name: "b" }, { context });
-  await start("oneCancels", { key: "k", name: "c" });
-  await use.app.drive();
-  expect(await use.app.status("oneCancels", second)).toMatchObject({
-    state: "canceled",
-    onCompleteError: expect.any(String),
-  });
-  const status = await use.app.status("oneCancels", first);
-  expect(status).toMatchObject({ state: "canceled" });
-  expect(status).not.toHaveProperty("onCompleteError");
-  expect((await use.app.log()).filter((line) => line.startsWith("{"))).toHaveLength(1);
-});
+test(
+  "[S101] [S203] a callback that uses up its transaction takes nothing from that of the next canceled run",
+  { tags: ["large"] },
+  async () => {
+    const context = { throws: "at its limits" };
+    const first = await start("oneCancels", { key: "k", name: "a" }, { context: {} });
+    const second = await start("oneCancels", { key: "k", name: "b" }, { context });
+    await start("oneCancels", { key: "k", name: "c" });
+    await use.app.drive();
+    expect(await use.app.status("oneCancels", second)).toMatchObject({
+      state: "canceled",
+      onCompleteError: expect.any(String),
+    });
+    const status = await use.app.status("oneCancels", first);
+    expect(status).toMatchObject({ state: "canceled" });
+    expect(status).not.toHaveProperty("onCompleteError");
+    expect((await use.app.log()).filter((line) => line.startsWith("{"))).toHaveLength(1);
+  },
+);
 
 test("[S203] of newestWaits one waits at most: a newer one takes its place", async () => {
   const ids: string[] = [];

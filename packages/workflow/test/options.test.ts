@@ -1,3 +1,4 @@
+/** @module-tag large */
 import { describe, expect, test } from "vitest";
 import { durationMs } from "../src/rules.js";
 import { useTestApp } from "./harness.js";

@@ -1,3 +1,4 @@
+/** @module-tag large */
 import { describe, expect, test } from "vitest";
 import type { Page, TimelineEntry } from "../src/index.js";
 import { components, internal } from "./convex/_generated/api.js";

@@ -1,3 +1,4 @@
+/** @module-tag large */
 import { Counter, vitestTimers } from "@stepwise/testing";
 import { defineWorkflow } from "@stepwise/workflow";
 import {

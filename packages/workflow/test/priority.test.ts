@@ -1,3 +1,4 @@
+/** @module-tag large */
 import { expect, test } from "vitest";
 import { internal } from "./limited/_generated/api.js";
 import { type Modules, useTestApp } from "./harness.js";

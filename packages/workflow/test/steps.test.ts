@@ -78,6 +78,7 @@ describe("steps", () => {
     ),
   )(
     "[S22] a result that Convex refuses only when it is stored: %s, of an %s",
+    { tags: ["large"] },
     async (what, kind, error, message) => {
       expect(await use.app.error("results", { what, in: kind })).toMatchObject({
         kind: error,
@@ -101,6 +102,7 @@ describe("steps", () => {
     ),
   )(
     "[S22] a result of a function that an %s step refers to, which is no Convex value: %s",
+    { tags: ["large"] },
     async (kind, what, message) => {
       const error = await use.app.error("givesNoValue", { in: kind, what });
       expect(error).toMatchObject({
@@ -150,6 +152,7 @@ describe("steps", () => {
 
   test.each(["givesOnlyMuch", "actsAndGivesMuch"])(
     "[S24] a referenced mutation whose result is too large leaves none of its writes (%s)",
+    { tags: ["large"] },
     async (name) => {
       const id = await use.app.start(name, {});
       await use.app.drive();
@@ -161,20 +164,29 @@ describe("steps", () => {
     },
   );
 
-  test("[S24] the steps beside such a mutation have run once, and it can recover", async () => {
-    expect(await use.app.output("givesMuch", { goesOn: true })).toBeNull();
-    expect(await use.app.log()).toEqual(["before", "after tooLarge"]);
-    const error = await use.app.error("givesMuch", { goesOn: false });
-    expect(error).toMatchObject({ node: "much", cause: { kind: "tooLarge" } });
-  });
+  test(
+    "[S24] the steps beside such a mutation have run once, and it can recover",
+    { tags: ["large"] },
+    async () => {
+      expect(await use.app.output("givesMuch", { goesOn: true })).toBeNull();
+      expect(await use.app.log()).toEqual(["before", "after tooLarge"]);
+      const error = await use.app.error("givesMuch", { goesOn: false });
+      expect(error).toMatchObject({ node: "much", cause: { kind: "tooLarge" } });
+    },
+  );
 
-  test("[S24] after an action that is seen at once: nothing waits for the watchdog", async () => {
-    const begun = Date.now();
-    const id = await use.app.start("actsAndGivesMuch", {});
-    const hasEnded = async () => (await use.app.status("actsAndGivesMuch", id))?.state === "failed";
-    await use.app.drive(hasEnded);
-    expect(Date.now() - begun).toBeLessThan(1_000);
-  });
+  test(
+    "[S24] after an action that is seen at once: nothing waits for the watchdog",
+    { tags: ["large"] },
+    async () => {
+      const begun = Date.now();
+      const id = await use.app.start("actsAndGivesMuch", {});
+      const hasEnded = async () =>
+        (await use.app.status("actsAndGivesMuch", id))?.state === "failed";
+      await use.app.drive(hasEnded);
+      expect(Date.now() - begun).toBeLessThan(1_000);
+    },
+  );
 
   test("[S26] of fused steps the third fails alone: the first two stay done, with their records", async () => {
     const id = await use.app.start("thirdFails", {});
@@ -195,20 +207,28 @@ describe("steps", () => {
     expect(entries.length).toBeLessThan(6);
   });
 
-  test("[S26] a step that fails beside others is run again alone: it may have been the company", async () => {
-    const id = await use.app.start("heavyTogether", {});
-    await use.app.drive();
-    expect(await use.app.steps(id)).toEqual(["six completed", "twelve completed"]);
-    expect(await use.app.status("heavyTogether", id)).toMatchObject({ state: "completed" });
-  });
+  test(
+    "[S26] a step that fails beside others is run again alone: it may have been the company",
+    { tags: ["large"] },
+    async () => {
+      const id = await use.app.start("heavyTogether", {});
+      await use.app.drive();
+      expect(await use.app.steps(id)).toEqual(["six completed", "twelve completed"]);
+      expect(await use.app.status("heavyTogether", id)).toMatchObject({ state: "completed" });
+    },
+  );
 
-  test("[S109] a step that uses up a whole transaction fails, and the run with it: it does not hang", async () => {
-    const error = await use.app.error("tooHeavy", {});
-    expect(error).toMatchObject({ node: "all", kind: "thrown" });
-    expect(error.message).toMatch(/wrote too much data/i);
-    expect(await use.app.log()).toEqual(["before"]);
-    await use.app.expectNothingLeft();
-  });
+  test(
+    "[S109] a step that uses up a whole transaction fails, and the run with it: it does not hang",
+    { tags: ["large"] },
+    async () => {
+      const error = await use.app.error("tooHeavy", {});
+      expect(error).toMatchObject({ node: "all", kind: "thrown" });
+      expect(error.message).toMatch(/wrote too much data/i);
+      expect(await use.app.log()).toEqual(["before"]);
+      await use.app.expectNothingLeft();
+    },
+  );
 
   test("[S28] isolate gives a step a transaction of its own", async () => {
     expect(await use.app.output("isolated", {})).toBe(3);

@@ -1,3 +1,4 @@
+/** @module-tag large */
 import { expect, test } from "vitest";
 import type { ListedRun, Page } from "../src/index.js";
 import { internal } from "./convex/_generated/api.js";

@@ -1,3 +1,4 @@
+/** @module-tag large */
 import { Deployment, type Faults, S16 } from "@stepwise/testing";
 import { expect, test, vi } from "vitest";
 import { modules as component, schema as componentSchema } from "../src/test.js";

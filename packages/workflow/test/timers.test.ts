@@ -1,3 +1,4 @@
+/** @module-tag large */
 import { describe, expect, test } from "vitest";
 import { isOf } from "./component.js";
 import { internal } from "./convex/_generated/api.js";

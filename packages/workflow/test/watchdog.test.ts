@@ -1,3 +1,4 @@
+/** @module-tag large */
 import { describe, expect, test, vi } from "vitest";
 import { internal } from "./convex/_generated/api.js";
 import { type ComponentFunction, isOf } from "./component.js";

@@ -1,3 +1,4 @@
+/** @module-tag large */
 import { S256 } from "@stepwise/testing";
 import { describe, expect, test } from "vitest";
 import type { Id } from "../src/component/_generated/dataModel.js";

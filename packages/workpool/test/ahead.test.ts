@@ -12,6 +12,7 @@ describe("works ahead", () => {
     ["on the smallest class, whose scheduler has fewer places", 50, S16],
   ] as const)(
     "[S272] where short works wait, the slots %s are used for seven eighths of the time, and no more run at once",
+    { tags: ["large"] },
     async (_where, slots, of) => {
       const { deployment, enqueue, events, rows, seen, atRest } = await watched(slots, of);
       for (let i = 0; i < 20; i++) deployment.at(10 * i, () => enqueue(slots * i, slots, 200));
@@ -28,22 +29,26 @@ describe("works ahead", () => {
     },
   );
 
-  test("[S272] nor do more with mutations among them, which begin at once", async () => {
-    const { deployment, enqueue, events, rows, seen, atRest } = await watched(6);
-    let held = 0;
-    deployment.onCommit(() => {
-      const inSlots = rows("slots").filter((slot: Held) => slot.work && !isSeat(slot));
-      held = Math.max(held, inSlots.length);
-    });
-    for (let i = 0; i < 40; i++) {
-      deployment.at(40 * i, () => enqueue(3 * i, 3, 60 + 7 * (i % 9)));
-      deployment.at(40 * i, () => deployment.mutation("calls:write", { count: 1 + (i % 3) }));
-    }
-    await deployment.drive();
-    expect([seen.most, held]).toEqual([6, 6]);
-    expect(events("ended")).toHaveLength(120);
-    atRest();
-  });
+  test(
+    "[S272] nor do more with mutations among them, which begin at once",
+    { tags: ["large"] },
+    async () => {
+      const { deployment, enqueue, events, rows, seen, atRest } = await watched(6);
+      let held = 0;
+      deployment.onCommit(() => {
+        const inSlots = rows("slots").filter((slot: Held) => slot.work && !isSeat(slot));
+        held = Math.max(held, inSlots.length);
+      });
+      for (let i = 0; i < 40; i++) {
+        deployment.at(40 * i, () => enqueue(3 * i, 3, 60 + 7 * (i % 9)));
+        deployment.at(40 * i, () => deployment.mutation("calls:write", { count: 1 + (i % 3) }));
+      }
+      await deployment.drive();
+      expect([seen.most, held]).toEqual([6, 6]);
+      expect(events("ended")).toHaveLength(120);
+      atRest();
+    },
+  );
 
   test("[S272] a pool of one runs one at a time, in the order in which they came", async () => {
     const { deployment, enqueue, events, seen, atRest } = await watched(1);
@@ -87,7 +92,7 @@ describe("works ahead", () => {
     atRest();
   });
 
-  test("[S108] a report that comes twice gives a work back once", async () => {
+  test("[S108] a report that comes twice gives a work back once", { tags: ["large"] }, async () => {
     const { deployment, enqueue, rows, events, atRest } = await watched(8, S256, {
       call: ({ name }) => (name === "complete:completeTogether" ? { againMs: 1 } : undefined),
     });
@@ -112,33 +117,37 @@ describe("works ahead", () => {
     atRest();
   });
 
-  test("[S274] one that is canceled never begins, and is told so within a second", async () => {
-    const { deployment, enqueue, events, rows, atRest } = await watched(10);
-    let ids: string[] = [];
-    const late: string[] = [];
-    const ended: number[] = [];
-    deployment.at(0, async () => void (ids = await enqueue(0, 300, 200)));
-    const cancelLast = async () => {
-      const begun = new Set(events("start").map(({ label }) => label));
-      const held = rows("slots").flatMap(({ work }: Held) => (work === undefined ? [] : [work]));
-      // The last one begins last.
-      const work = held.toSorted((a, b) => ids.indexOf(a) - ids.indexOf(b)).at(-1)!;
-      const label = `${ids.indexOf(work)}`;
-      if (begun.has(label)) return;
-      late.push(label);
-      await deployment.mutation("calls:cancel", { id: work });
-    };
-    for (let i = 0; i < 40; i++) deployment.at(2_000 + 37 * i, cancelLast);
-    deployment.at(4_500, () => void ended.push(canceled().length));
-    const canceled = () => events("ended").filter(({ label }) => label === "canceled");
-    await deployment.drive();
-    const started = events("start").map(({ label }) => label);
-    expect(ended).toEqual([new Set(late.filter((label) => !started.includes(label))).size]);
-    expect(canceled().length).toBe(ended[0]);
-    expect(canceled().length).toBeGreaterThan(5);
-    expect(events("ended")).toHaveLength(300);
-    atRest();
-  });
+  test(
+    "[S274] one that is canceled never begins, and is told so within a second",
+    { tags: ["large"] },
+    async () => {
+      const { deployment, enqueue, events, rows, atRest } = await watched(10);
+      let ids: string[] = [];
+      const late: string[] = [];
+      const ended: number[] = [];
+      deployment.at(0, async () => void (ids = await enqueue(0, 300, 200)));
+      const cancelLast = async () => {
+        const begun = new Set(events("start").map(({ label }) => label));
+        const held = rows("slots").flatMap(({ work }: Held) => (work === undefined ? [] : [work]));
+        // The last one begins last.
+        const work = held.toSorted((a, b) => ids.indexOf(a) - ids.indexOf(b)).at(-1)!;
+        const label = `${ids.indexOf(work)}`;
+        if (begun.has(label)) return;
+        late.push(label);
+        await deployment.mutation("calls:cancel", { id: work });
+      };
+      for (let i = 0; i < 40; i++) deployment.at(2_000 + 37 * i, cancelLast);
+      deployment.at(4_500, () => void ended.push(canceled().length));
+      const canceled = () => events("ended").filter(({ label }) => label === "canceled");
+      await deployment.drive();
+      const started = events("start").map(({ label }) => label);
+      expect(ended).toEqual([new Set(late.filter((label) => !started.includes(label))).size]);
+      expect(canceled().length).toBe(ended[0]);
+      expect(canceled().length).toBeGreaterThan(5);
+      expect(events("ended")).toHaveLength(300);
+      atRest();
+    },
+  );
 
   test("[S274] a paused pool gives them back: after half a second none begins, until it goes on", async () => {
     const { deployment, enqueue, events, ahead, rows, seen, atRest } = await watched(10);

@@ -1,3 +1,4 @@
+/** @module-tag large */
 import { expect, test } from "vitest";
 import { Workpool } from "../src/client/index.js";
 import { NOTHING_LEFT, TestApp, virtualTime } from "./app.js";

@@ -1,3 +1,4 @@
+/** @module-tag large */
 import type { GenericMutationCtx } from "convex/server";
 import { beforeAll } from "vitest";
 import { PAUSE_MS } from "../src/core/drain.js";

@@ -1,3 +1,4 @@
+/** @module-tag large */
 import { makeFunctionReference } from "convex/server";
 import { describe, expect, test, vi } from "vitest";
 import { reviveContinuations } from "../src/core/index.js";

@@ -1,3 +1,4 @@
+/** @module-tag large */
 import { type Faults, S16, S256 } from "@stepwise/testing";
 import { describe, expect, test } from "vitest";
 import { isSeat } from "../src/core/ahead.js";

@@ -1,3 +1,4 @@
+/** @module-tag large */
 import { describe, expect, test } from "vitest";
 import { defaultMaxParallelism } from "../src/core/gate.js";
 import { mostAtOnce, NOTHING_LEFT, TestApp, virtualTime } from "./app.js";

@@ -1,3 +1,4 @@
+/** @module-tag large */
 import { beforeAll, expect, test, vi } from "vitest";
 import { virtualTime } from "./app.js";
 import { HostApp, loadHost } from "./host-app.js";

@@ -1,3 +1,4 @@
+/** @module-tag large */
 import { Deployment, type Faults, S256, textOf } from "@stepwise/testing";
 import { type Infer, v } from "convex/values";
 import { describe, expect, test } from "vitest";

@@ -353,18 +353,22 @@ describe("[S187] a work that an end elsewhere leaves to the executor of limits",
   const atOf = async (app: TestApp, what: string, label: string) =>
     (await app.events(what)).find((event) => event.label === label)?.at ?? NaN;
 
-  test("starts with the next report of that, though its own line is long", async () => {
-    const { app, enqueue } = limited(keyed);
-    for (let n = 0; n < 30; n++) await enqueue(`a${n}`, { tenant: "a" }, 50);
-    await enqueue("b0", { tenant: "b" }, 300);
-    await enqueue("b1", { tenant: "b" }, 50);
-    await app.drive(1_000);
-    expect(await app.labels("start")).not.toContain("a29");
-    const waitedMs = (await atOf(app, "start", "b1")) - (await atOf(app, "end", "b0"));
-    expect(waitedMs).toBeLessThanOrEqual(150);
-    await app.driveOut();
-    expect(await app.leftovers()).toEqual(NOTHING_LEFT);
-  });
+  test(
+    "starts with the next report of that, though its own line is long",
+    { tags: ["large"] },
+    async () => {
+      const { app, enqueue } = limited(keyed);
+      for (let n = 0; n < 30; n++) await enqueue(`a${n}`, { tenant: "a" }, 50);
+      await enqueue("b0", { tenant: "b" }, 300);
+      await enqueue("b1", { tenant: "b" }, 50);
+      await app.drive(1_000);
+      expect(await app.labels("start")).not.toContain("a29");
+      const waitedMs = (await atOf(app, "start", "b1")) - (await atOf(app, "end", "b0"));
+      expect(waitedMs).toBeLessThanOrEqual(150);
+      await app.driveOut();
+      expect(await app.leftovers()).toEqual(NOTHING_LEFT);
+    },
+  );
 
   test("starts though the snapshot in which that looks a last time lacks it", async () => {
     let lag = 0;
@@ -391,17 +395,21 @@ describe("[S187] a work that an end elsewhere leaves to the executor of limits",
   });
 });
 
-test("[S187] who has looked at many lines in vain has the next ones looked at for each permit that is free", async () => {
-  const { app, pool, enqueue } = limited({ api: { total: 2 }, tenant: { perKey: 1 } }, 50);
-  const args = ["0", "1", "2", "3"].map((label) => ({ label, ms: 1_000 }));
-  await app.t.mutation((ctx) =>
-    pool.enqueueActionBatch(ctx, sleep, args, { limits: { api: true } }),
-  );
-  for (let n = 0; n < 17; n++) await enqueue(`busy ${n}`, { tenant: `${n}` }, 60_000);
-  for (let n = 0; n < 17; n++) await enqueue(`in vain ${n}`, { api: true, tenant: `${n}` });
-  await app.drive(1_500);
-  expect(await app.labels("start")).toEqual(expect.arrayContaining(["2", "3"]));
-});
+test(
+  "[S187] who has looked at many lines in vain has the next ones looked at for each permit that is free",
+  { tags: ["large"] },
+  async () => {
+    const { app, pool, enqueue } = limited({ api: { total: 2 }, tenant: { perKey: 1 } }, 50);
+    const args = ["0", "1", "2", "3"].map((label) => ({ label, ms: 1_000 }));
+    await app.t.mutation((ctx) =>
+      pool.enqueueActionBatch(ctx, sleep, args, { limits: { api: true } }),
+    );
+    for (let n = 0; n < 17; n++) await enqueue(`busy ${n}`, { tenant: `${n}` }, 60_000);
+    for (let n = 0; n < 17; n++) await enqueue(`in vain ${n}`, { api: true, tenant: `${n}` });
+    await app.drive(1_500);
+    expect(await app.labels("start")).toEqual(expect.arrayContaining(["2", "3"]));
+  },
+);
 
 describe("[S191] [S264] a limit is refused", () => {
   test.each([

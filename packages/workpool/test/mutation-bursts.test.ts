@@ -1,3 +1,4 @@
+/** @module-tag large */
 import { Deployment, S16 } from "@stepwise/testing";
 import { v } from "convex/values";
 import { describe, expect, test } from "vitest";

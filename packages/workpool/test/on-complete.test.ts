@@ -1,3 +1,4 @@
+/** @module-tag large */
 import { describe, expect, test, vi } from "vitest";
 import { NOTHING_LEFT, TestApp, virtualTime } from "./app.js";
 import { internal } from "./convex/_generated/api.js";

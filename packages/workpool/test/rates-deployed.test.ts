@@ -1,3 +1,4 @@
+/** @module-tag large */
 import { Deployment, S256, textOf } from "@stepwise/testing";
 import { v } from "convex/values";
 import { expect, test } from "vitest";

@@ -76,7 +76,7 @@ test("[S216] what is tried again does not wait behind others for a rate that cou
 test.each([
   ["attempts" as const, 2],
   ["works" as const, 4],
-])("[S216] it counts %s", async (count, ended) => {
+])("[S216] it counts %s", { tags: ["large"] }, async (count, ended) => {
   const app = new TestApp();
   const limits = { api: { rate: { limit: 4, per: "1h", count } } };
   const pool = new Workpool(components.workpool, { limits });

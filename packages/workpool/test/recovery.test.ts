@@ -1,3 +1,4 @@
+/** @module-tag large */
 import { makeFunctionReference } from "convex/server";
 import { describe, expect, test, vi } from "vitest";
 import { sweep } from "../src/component/watchdog.js";

@@ -1,3 +1,4 @@
+/** @module-tag large */
 import { makeFunctionReference } from "convex/server";
 import { describe, expect, test } from "vitest";
 import { NOTHING_LEFT, TestApp, virtualTime } from "./app.js";

@@ -1,3 +1,4 @@
+/** @module-tag large */
 import { describe, expect, test, vi } from "vitest";
 import { DEFAULT_RETRY_BEHAVIOR, type RetryOption } from "../src/client/index.js";
 import { retryDelayMs } from "../src/core/index.js";

@@ -1,3 +1,4 @@
+/** @module-tag large */
 import { afterEach, describe, expect, test, vi } from "vitest";
 import { mostAtOnce, NOTHING_LEFT, TestApp, virtualTime } from "./app.js";
 import { host } from "../src/component/host.js";

@@ -46,15 +46,19 @@ describe("starting", () => {
     expect(await app.labels("write")).toEqual(["w"]);
   });
 
-  test.each([1, 3, 10])("never more than maxParallelism = %i run at once", async (max) => {
-    const app = new TestApp({ maxParallelism: max });
-    for (const args of sleeps(25, 100))
-      await app.t.mutation((ctx) => app.pool.enqueueAction(ctx, internal.jobs.sleep, args));
-    await app.drive();
-    expect(await app.labels("end")).toHaveLength(25);
-    expect(mostAtOnce(await app.events())).toBe(max);
-    expect(await app.leftovers()).toEqual(NOTHING_LEFT);
-  });
+  test.each([1, 3, 10])(
+    "never more than maxParallelism = %i run at once",
+    { tags: ["large"] },
+    async (max) => {
+      const app = new TestApp({ maxParallelism: max });
+      for (const args of sleeps(25, 100))
+        await app.t.mutation((ctx) => app.pool.enqueueAction(ctx, internal.jobs.sleep, args));
+      await app.drive();
+      expect(await app.labels("end")).toHaveLength(25);
+      expect(mostAtOnce(await app.events())).toBe(max);
+      expect(await app.leftovers()).toEqual(NOTHING_LEFT);
+    },
+  );
 
   test("a batch runs no more than maxParallelism at once either", async () => {
     const app = new TestApp({ maxParallelism: 4 });

@@ -1,3 +1,4 @@
+/** @module-tag large */
 import { Deployment, type Faults, S16 } from "@stepwise/testing";
 import { v } from "convex/values";
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";

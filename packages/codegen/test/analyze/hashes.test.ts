@@ -1,3 +1,4 @@
+/** @module-tag large */
 import { expect, test } from "vitest";
 import { Compiler } from "../../src/compile.js";
 import { toWritten } from "../../src/plan/write.js";

@@ -1,3 +1,4 @@
+/** @module-tag large */
 import { expect, test } from "vitest";
 import { compileSources } from "../../src/compile.js";
 

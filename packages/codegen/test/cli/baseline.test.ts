@@ -1,3 +1,4 @@
+/** @module-tag large */
 import { execFileSync } from "node:child_process";
 import { mkdir, readFile, rename, writeFile } from "node:fs/promises";
 import { join } from "node:path";

@@ -1,3 +1,4 @@
+/** @module-tag large */
 import { cp, mkdir, readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { expect, test } from "vitest";

@@ -22,34 +22,38 @@ async function write(file: string, text: string): Promise<void> {
   await writeFile(join(app(), "convex", file), text);
 }
 
-test("names, options and source lines never reach the terminal with their control characters", async () => {
-  await write(`a${evil}.workflow.ts`, workflow(`.step("${evil}", { quer: async () => 1 })`));
-  for (const args of [
-    [],
-    ["check"],
-    ["graph"],
-    ["check", "--json"],
-    ["--json"],
-    ["explain", "--json"],
-  ]) {
-    const { out, err } = await workflowCodegen(...args);
-    expect(`${out}${err}`, args.join(" ")).not.toBe("");
-    expect(out, args.join(" ")).not.toMatch(raw);
-    expect(err, args.join(" ")).not.toMatch(raw);
-  }
-  for (const args of [["check", "--against", evil], [`--${evil}`], ["run", "--file", evil]]) {
-    const printed: string[] = [];
-    const { err } = printTo({
-      cwd: app(),
-      color: false,
-      stdout: { write: () => {} },
-      stderr: { write: (text) => printed.push(text) },
-      exitCode: 0,
-    });
-    await workflowCodegen(...args).catch((error: Error) => err(error.message));
-    expect(printed.join("")).not.toMatch(raw);
-  }
-});
+test(
+  "names, options and source lines never reach the terminal with their control characters",
+  { tags: ["large"] },
+  async () => {
+    await write(`a${evil}.workflow.ts`, workflow(`.step("${evil}", { quer: async () => 1 })`));
+    for (const args of [
+      [],
+      ["check"],
+      ["graph"],
+      ["check", "--json"],
+      ["--json"],
+      ["explain", "--json"],
+    ]) {
+      const { out, err } = await workflowCodegen(...args);
+      expect(`${out}${err}`, args.join(" ")).not.toBe("");
+      expect(out, args.join(" ")).not.toMatch(raw);
+      expect(err, args.join(" ")).not.toMatch(raw);
+    }
+    for (const args of [["check", "--against", evil], [`--${evil}`], ["run", "--file", evil]]) {
+      const printed: string[] = [];
+      const { err } = printTo({
+        cwd: app(),
+        color: false,
+        stdout: { write: () => {} },
+        stderr: { write: (text) => printed.push(text) },
+        exitCode: 0,
+      });
+      await workflowCodegen(...args).catch((error: Error) => err(error.message));
+      expect(printed.join("")).not.toMatch(raw);
+    }
+  },
+);
 
 test("of escapes only the colors of this program are kept, and only where there are colors", () => {
   expect(printable("\u001b[31mred\u001b[39m \u001b[8mhidden", true)).toBe(

@@ -1,3 +1,4 @@
+/** @module-tag large */
 import { spawnSync } from "node:child_process";
 import { appendFile, cp, readdir, readFile, stat, utimes, writeFile } from "node:fs/promises";
 import { join } from "node:path";

@@ -1,3 +1,4 @@
+/** @module-tag large */
 import { cp, mkdir, readFile, rename, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";

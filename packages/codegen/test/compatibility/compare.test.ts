@@ -224,9 +224,13 @@ test.each<[what: string, before: string, now: string, compatibility: string[]]>(
     loop(a).replace('"turn"', '"round"') + b,
     ["flow.turn: rename", "flow.round: safe"],
   ],
-])("%s: the compatibility of runs in flight", async (_what, before, now, compatibility) => {
-  expect(await changes(before, now)).toEqual(compatibility);
-});
+])(
+  "%s: the compatibility of runs in flight",
+  { tags: ["large"] },
+  async (_what, before, now, compatibility) => {
+    expect(await changes(before, now)).toEqual(compatibility);
+  },
+);
 
 test.each<[what: string, before: string, now: string, renamed: string, compatibility: string[]]>([
   ["a node", a + b + c, `${a}${b.replace('"b"', '"d"')}${c}`, 'b: "d"', ["b: safe"]],

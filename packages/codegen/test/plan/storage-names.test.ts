@@ -1,3 +1,4 @@
+/** @module-tag large */
 import { expect, test } from "vitest";
 import { Compiler, compileSources } from "../../src/compile.js";
 import { storedNodes } from "../../src/plan/digest.js";

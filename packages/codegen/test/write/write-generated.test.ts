@@ -1,3 +1,4 @@
+/** @module-tag large */
 import { mkdir, readdir, readFile, stat, symlink, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";

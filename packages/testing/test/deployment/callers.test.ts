@@ -1,3 +1,4 @@
+/** @module-tag large */
 import { expect, test } from "vitest";
 import { CallError, S16 } from "../../src/index.js";
 import { Draws } from "../../src/deployment/random.js";

@@ -1,3 +1,4 @@
+/** @module-tag large */
 import { readFile } from "node:fs/promises";
 import { expect, test } from "vitest";
 import { compile, messagesByLine } from "./compiler.js";
