@@ -147,21 +147,23 @@ export function letGo(ctx: MutationCtx, work: string): void {
  * Null if a stale snapshot shows room for a work and for those of its line in the queue, and no
  * start a moment ago; else the bucket that it is to wait for.
  * @param queued how many of the line are in the queue, if this one would join it.
- * @param areMany many may write the bucket at this moment: then a start a moment ago counts.
+ * @param isWanted many may write a bucket at this moment: then a start a moment ago counts. Default:
+ * each is wanted.
  */
 export function seenKeptBack(
   ctx: MutationCtx,
   spent: readonly Spent[],
   seen: readonly (Stored | null)[],
   queued: number,
-  areMany = true,
+  isWanted: (bucket: string) => boolean = () => true,
 ): KeptBack | null {
   const now = Date.now();
   for (const [index, { name, cost, ...pace }] of spent.entries()) {
     const bucket = seen[index] ?? null;
     const full = permitOfRate(name);
-    const isContended = areMany && bucket !== null && Math.abs(now - bucket.at) < CONTENDED_MS;
-    if (isContended && !poolTx(ctx).releasing.has(name)) return { full, at: now + ROUND_MS };
+    const isRecent = bucket !== null && Math.abs(now - bucket.at) < CONTENDED_MS;
+    if (isRecent && isWanted(name) && !poolTx(ctx).releasing.has(name))
+      return { full, at: now + ROUND_MS };
     const fullAt = fullAtOf(pace, bucket, now);
     if (mayStartAt(pace, fullAt + queued * cost * pace.everyMs, cost) <= now) continue;
     const at = mayStartAt(pace, fullAt, cost);

@@ -23,7 +23,7 @@ import {
   someBlockedBy,
   someFrom,
 } from "./lines.js";
-import { limitOf } from "./limits.js";
+import { limitOf, whichOf } from "./limits.js";
 import { freePermits, limitedBy, takePermits } from "./permits.js";
 
 /** Permits that were given back, each as often, and the turn of the line that had them last. */
@@ -90,13 +90,13 @@ async function wakeLine(
     const most = room ?? (await roomOf(ctx));
     for (const line of lines) {
       const gate = await knownGate(ctx);
-      const among = amongOf(gate, line, left + running);
-      const rows = await someFirst(ctx, host, gate, line, shareOf(line), among);
+      const known = left + running;
+      const rows = await someFirst(ctx, host, gate, line, shareOf(line), known);
       if (rows.length === 0) await endLine(ctx, line);
       tried += 1;
       for (const row of rows) {
         if (!(await hasRoom(ctx, ROOM_TO_COMPLETE))) return await ring();
-        const next = await startable(ctx, host, gate, line, row, among);
+        const next = await startable(ctx, host, gate, line, row, known);
         if (next.full === name) return;
         if (next.full !== undefined) {
           await blockLine(ctx, host, line.line, next);
@@ -126,27 +126,28 @@ function placeFor(ctx: MutationCtx, names: readonly string[]): number {
 }
 
 /**
- * Among how many of a line's works ends of one moment choose: one for each that may end now.
+ * How many works with these permits may end at this moment, or more than are looked at.
  * @param known how many have ended here, or end later. The others may end at this moment too.
  */
-function amongOf(gate: Gate, line: Doc<"lines">, known: number): number {
-  const names = limitedBy(gate, permitsIn(line));
+function mayEndNow(gate: Gate, names: readonly string[], known: number): number {
   return Math.min(LOOK, ...names.map((name) => limitOf(gate, name) - known + 1));
 }
 
-/** So many of the first works of a line, or fewer: from one on of as many as ends choose from. */
+/** So many of the first works of a line, or fewer: from one on of as many as may end now. */
 async function someFirst(
   ctx: MutationCtx,
   host: Host,
   gate: Gate,
   line: Doc<"lines">,
   count: number,
-  among: number,
+  known: number,
 ): Promise<Doc<"limited">[]> {
   const permits = permitsIn(line);
+  const names = limitedBy(gate, permits);
+  const among = mayEndNow(gate, names, known);
   // Those that wait for a rate are released by one function, in their order.
   const isChosen = among > 1 && spentBy(gate, { permits }).length === 0;
-  const place = isChosen ? placeFor(ctx, limitedBy(gate, permits)) % among : 0;
+  const place = isChosen ? placeFor(ctx, names) % among : 0;
   const chosen = place === 0 ? [] : await someFrom(ctx, host, line, place, count);
   return chosen.length > 0 ? chosen : await firstOf(ctx, line, count);
 }
@@ -161,8 +162,17 @@ interface First {
 const MOST_WRITERS = 4;
 
 /**
+ * Says whether more may end at this moment that then want a bucket. Only the bucket's own limit
+ * tells: another one, or its key, does not count all those that take of it.
+ */
+function areMany(gate: Gate, { permits = [] }: Doc<"limited">, bucket: string, known: number) {
+  const own = permits.filter((name) => whichOf(name).name === whichOf(bucket).name);
+  return mayEndNow(gate, limitedBy(gate, own), known) > MOST_WRITERS;
+}
+
+/**
  * A work of a line with what it takes to start; or what keeps it back.
- * @param writers how many may start works of the line at this moment. Default: many.
+ * @param known how many works that hold its permits do not end elsewhere now. Default: many may.
  */
 export async function startable(
   ctx: MutationCtx,
@@ -170,11 +180,11 @@ export async function startable(
   gate: Gate,
   { line }: Pick<Doc<"lines">, "line">,
   row: Doc<"limited">,
-  writers = Infinity,
+  known?: number,
 ): Promise<First | Full> {
   const free = await freePermits(ctx, gate, limitedBy(gate, row.permits), host);
   if ("full" in free) return free;
-  const keptBack = await keptBackOf(ctx, host, gate, line, row, writers > MOST_WRITERS);
+  const keptBack = await keptBackOf(ctx, host, gate, line, row, known);
   return keptBack ?? { row, numbers: free.numbers };
 }
 
@@ -185,7 +195,7 @@ async function keptBackOf(
   gate: Gate,
   line: string,
   row: Doc<"limited">,
-  areMany: boolean,
+  known: number | undefined,
 ): Promise<KeptBack | null> {
   const spent = spentBy(gate, row);
   const { releasing } = poolTx(ctx);
@@ -194,8 +204,9 @@ async function keptBackOf(
     return await keepOfBuckets(ctx, gate, row);
   const most = gate.open ? 0 : MAX_PARALLELISM_LIMIT;
   const { buckets, queued } = await seeLine(ctx, host, line, { spent, most });
+  const isWanted = (bucket: string) => known === undefined || areMany(gate, row, bucket, known);
   return (
-    seenKeptBack(ctx, spent, buckets, queued, areMany) ?? (await keepOfBuckets(ctx, gate, row))
+    seenKeptBack(ctx, spent, buckets, queued, isWanted) ?? (await keepOfBuckets(ctx, gate, row))
   );
 }
 
