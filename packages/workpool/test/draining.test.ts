@@ -39,6 +39,17 @@ test("[S131] works that come after a drain are drained too", async () => {
   expect(await app.leftovers()).toEqual(NOTHING_LEFT);
 });
 
+test("[S131] a batch that finds free slots needs no clock that goes on, as a lone action needs none", async () => {
+  const app = new TestApp();
+  const values = [1, 2, 3].map((value) => ({ value }));
+  await app.t.mutation((ctx) =>
+    app.pool.enqueueActionBatch(ctx, internal.jobs.echo, values, { onComplete }),
+  );
+  vi.runAllTimers();
+  await app.t.finishInProgressScheduledFunctions();
+  expect(await app.events("ended")).toHaveLength(3);
+});
+
 const onComplete = internal.callbacks.ended;
 
 const action = (app: TestApp, label: string, options = {}) =>

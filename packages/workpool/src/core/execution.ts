@@ -103,8 +103,7 @@ export class Execution<Attempt extends InSlot, Ended extends InSlot> {
     while (this.#goesOn || this.#owes) {
       const isOver = !this.#goesOn;
       if (this.#ended.length === 0 && !isOver) await this.#pause();
-      // What ends at one moment is reported together.
-      await new Promise((resolve) => setTimeout(resolve, this.#momentMs()));
+      await this.#moment();
       if (this.#ahead.length > 0 && Date.now() >= this.#aheadSince + AHEAD_FOR_MS) this.#giveBack();
       const ended = this.#next();
       if (isOver) this.#owes = false;
@@ -116,9 +115,26 @@ export class Execution<Attempt extends InSlot, Ended extends InSlot> {
     return this.#holds > 0 || this.#ended.length > 0 || this.#asks;
   }
 
+  /**
+   * What ends at one moment is reported together: it waits for that. One without a range does not
+   * once all have ended, so that a batch in a test needs no clock that goes on.
+   */
+  async #moment(): Promise<void> {
+    const isLast = (): boolean => this.executor.range === OF_LIMITS && this.#running === 0;
+    if (isLast()) return;
+    let timer: ReturnType<typeof setTimeout> | undefined;
+    await new Promise<void>((resolve) => {
+      this.#wake = () => {
+        if (isLast()) resolve();
+      };
+      timer = setTimeout(resolve, this.#momentMs());
+    });
+    clearTimeout(timer);
+  }
+
   /** Waits for works of limits that began together to end together: otherwise few run at once. */
   #momentMs(): number {
-    if (this.executor.range !== OF_LIMITS || this.#running === 0) return 0;
+    if (this.executor.range !== OF_LIMITS) return 0;
     return Math.min(this.#lastedMs * MOMENT_SHARE, ASKS_EVERY_MS);
   }
 
