@@ -90,9 +90,13 @@ function storageNames(
   };
   const own = storedAs(workflow);
   const names = new Map<string, string>();
-  const known = plans.map(({ workflows, removed = [] }) => [
-    ...workflows.flatMap((each) => (storedAs(each) === own ? digestOf(each).stored : [])),
-    ...removed.flatMap((each) => (each.workflow === own ? (each.nodes ?? []) : [])),
+  // What a branch has written of its own was never deployed: no result stands under its names.
+  const isBranch = (plan: WrittenPlan) => hasBaseline && plan !== plans[0];
+  const known = plans.map((plan) => [
+    ...(isBranch(plan) ? [] : plan.workflows).flatMap((each) =>
+      storedAs(each) === own ? digestOf(each).stored : [],
+    ),
+    ...(plan.removed ?? []).flatMap((each) => (each.workflow === own ? (each.nodes ?? []) : [])),
   ]);
   const deployed = known[0]?.map((each) => `${each.name}.`) ?? [];
   const isDeployed = (path: string) =>

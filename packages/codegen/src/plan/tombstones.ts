@@ -14,10 +14,11 @@ export function tombstonesOf(
   workflows: readonly WorkflowPlan[],
 ): Tombstones[] {
   const last = drops ? [] : all;
+  const kept = drops ? [] : keptFrom(all, baseline);
   const byName = new Map(workflows.map((workflow) => [storedAs(workflow), workflow]));
   // Files whose names differ only in case are one file on macOS and Windows.
   const files = new Set(workflows.map((workflow) => storedAs(workflow).toLowerCase()));
-  const gone = goneIn(baseline === undefined ? last : [baseline], last, byName);
+  const gone = goneIn(baseline === undefined ? last : [baseline], kept, byName);
   return sortedBy(gone, ([name]) => name).flatMap(([name, before]): Tombstones[] => {
     const now = byName.get(name);
     if (now === undefined && files.has(name.toLowerCase())) return [];
@@ -36,10 +37,28 @@ interface Gone {
   readonly nodes: Map<string, StoredNode>;
 }
 
+/**
+ * The tombstones that earlier plans have. Those of the baseline count that a branch has taken away,
+ * as it had the action again: `--drop` takes others away for good.
+ */
+function keptFrom(last: readonly WrittenPlan[], baseline?: WrittenPlan): readonly Tombstones[] {
+  const again = (baseline?.removed ?? []).flatMap((gone): Tombstones[] => {
+    const back = last.flatMap(({ workflows }) =>
+      workflows.filter((each) => storedAs(each) === gone.workflow).map(digestOf),
+    );
+    if (back.length === 0) return [];
+    const actions = new Set(back.flatMap((each) => each.actions));
+    const stored = new Set(back.flatMap((each) => each.stored.map(({ name }) => name)));
+    const stages = gone.stages.filter((stage) => actions.has(stage));
+    return [{ ...gone, stages, nodes: gone.nodes?.filter(({ name }) => stored.has(name)) }];
+  });
+  return [...again, ...last.flatMap(({ removed = [] }) => removed)];
+}
+
 /** Action stages and nodes of earlier plans by storage name, with what was gone from others. */
 function goneIn(
   plans: readonly WrittenPlan[],
-  others: readonly WrittenPlan[],
+  kept: readonly Tombstones[],
   byName: ReadonlyMap<string, WorkflowPlan>,
 ): Map<string, Gone> {
   const all = new Map<string, Gone>();
@@ -55,8 +74,7 @@ function goneIn(
     if (now === undefined || planHash(now) !== workflow.hash)
       add(storedAs(workflow), digestOf(workflow).actions, digestOf(workflow).stored);
   }
-  for (const { workflow, stages, nodes } of others.flatMap(({ removed = [] }) => removed))
-    add(workflow, stages, nodes);
+  for (const { workflow, stages, nodes } of kept) add(workflow, stages, nodes);
   return all;
 }
 
@@ -73,7 +91,7 @@ export function neededByTombstones(
   const before = plans
     .flatMap(({ workflows }) => workflows)
     .filter((each) => storedAs(each) === own);
-  const kept = (drops ? [] : last).flatMap(({ removed = [] }) => removed);
+  const kept = drops ? [] : keptFrom(last, baseline);
   const stages = [
     ...before.flatMap((each) => digestOf(each).actions),
     ...kept.flatMap((each) => (each.workflow === own ? each.stages : [])),

@@ -271,6 +271,27 @@ test("[S117] a node that exists gets no function that a removed action had, unti
   expect((await compiled([without], true)).diagnostics).toEqual([]);
 });
 
+test("[S116] what a branch alone has generated keeps no name for itself: generated again, it is the same", async () => {
+  const main = await lastOf([[step("a", 1)]]);
+  const first = await planOf(['.sleep("a", "1h")'], [main], main);
+  expect(storedIn(first)).toEqual(["a2"]);
+  const second: Version = [loop("a", step("b", 1))];
+  const plan = await planOf(second, [first], main);
+  expect(storedIn(plan)).toEqual(["a2", "a2.b"]);
+  expect(await planOf(second, [plan], main)).toEqual(plan);
+});
+
+test("[S117] a tombstone that a branch takes away, as it has the action again, is there when that is gone again", async () => {
+  const main = await lastOf([[act("a") + act("b")], [act("b")]]);
+  expect(main.removed).toMatchObject([{ stages: ["a"], nodes: [{ name: "a" }] }]);
+  const again = await planOf([act("a") + act("b")], [main], main);
+  expect(again.removed).toBeUndefined();
+  expect((await planOf([act("b")], [again], main)).removed).toEqual(main.removed);
+  // One that was dropped stays away.
+  const dropped = { ...main, removed: [] };
+  expect((await planOf([act("b")], [dropped], main)).removed).toBeUndefined();
+});
+
 const keyed = (kind: string) => (key: string) => {
   const [name, on] = kind === "branch" ? ["cases", "on: () => f(), "] : ["branches", ""];
   return `.${kind}("w", { ${on}${name}: { "${key}": (b) => b${step("s", 1)} } })`;
