@@ -1,5 +1,6 @@
 import { once } from "./once.js";
 import { inPath } from "./constants.js";
+import { hashOf } from "./hash-of.js";
 import { allNodes } from "./flow.js";
 import { withoutOnEnd } from "./on-end.js";
 import type { StagePlan, WrittenPlan } from "./schema.js";
@@ -7,12 +8,12 @@ import { hasCases, hasKeys, stageKind, startsOne } from "./stage-kinds.js";
 
 type Written = WrittenPlan["workflows"][number]["nodes"][number];
 
-/** A node, or the case of a branch, which has no hash. */
+/** A node, or a case of a branch, which has the hash of its key. */
 export interface Member {
   readonly name: string;
   readonly storage: string;
   readonly kind: string;
-  readonly hash?: string;
+  readonly hash: string;
   readonly inside: readonly Member[];
 }
 
@@ -20,14 +21,15 @@ export const membersOf = (nodes: readonly Written[]): Member[] =>
   withoutOnEnd(nodes).map((node) => {
     const { name, storage = name, kind, hash, bodies = [] } = node;
     const cases = bodies.map(({ key, storage: stored = key, nodes: within }) => {
-      return { name: inPath(key), storage: stored, kind: "case", inside: membersOf(within) };
+      const its = { name: inPath(key), storage: stored, kind: "case", hash: hashOf(key) };
+      return { ...its, inside: membersOf(within) };
     });
     const inside = hasKeys(node) ? cases : cases.flatMap((body) => body.inside);
     // A branch may become a match: it has the same records.
     return { name, storage, kind: hasCases(node) ? "branch" : kind, hash, inside };
   });
 
-/** A node that results may stand under, by its path of storage names. */
+/** What results may stand under, by its path of storage names: a node, or a case. */
 export interface StoredNode {
   readonly name: string;
   readonly hash: string;
@@ -36,7 +38,7 @@ export interface StoredNode {
 export function storedNodes(nodes: readonly Written[]): StoredNode[] {
   const all = (members: readonly Member[], prefix: string): StoredNode[] =>
     members.flatMap(({ storage, hash, inside }) => [
-      ...(hash === undefined ? [] : [{ name: prefix + storage, hash }]),
+      { name: prefix + storage, hash },
       ...all(inside, `${prefix}${storage}.`),
     ]);
   return all(membersOf(nodes), "");

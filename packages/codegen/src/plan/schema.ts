@@ -141,7 +141,7 @@ export const tombstones = z.object({
   workflow: workflowName,
   /** Its action stages that are gone, among them compensations. */
   stages: z.array(stageName),
-  /** Its removed nodes by storage name, with hashes, so that no other node gets their results. */
+  /** Its removed nodes and cases by storage name, with hashes: no other gets their results. */
   nodes: z.array(z.object({ name: stageName, hash: z.string() })).optional(),
 });
 export type Tombstones = z.infer<typeof tombstones>;

@@ -3,7 +3,6 @@ import { namesInPath } from "./constants.js";
 import { membersOf, type Member, digestOf } from "./digest.js";
 import { allNodes, functionsOfNode, generatedFunctions } from "./flow.js";
 import { capitalized } from "./names.js";
-import { once } from "./once.js";
 import { hasKeys } from "./stage-kinds.js";
 import { type FunctionsNeeded, neededByTombstones, takenFrom } from "./tombstones.js";
 import { planHash } from "./write.js";
@@ -101,17 +100,10 @@ function storageNames(
   const deployed = known[0]?.map((each) => `${each.name}.`) ?? [];
   const isDeployed = (path: string) =>
     !hasBaseline || deployed.some((each) => each.startsWith(`${path}.`));
-  const deployedPlans = hasBaseline ? plans.slice(0, 1) : plans;
-  const isOtherKey = (path: string, key: string) =>
-    deployedPlans.some(({ workflows }) => {
-      const old = workflows.find((each) => storedAs(each) === own);
-      return ((old && keysOf(old.nodes).get(path)) ?? key) !== key;
-    });
-  const isOther = (path: string, { name, kind, hash }: Member) => {
-    // Two keys may give one storage name, and a run is in the case of the key that it had.
-    if (kind === "case") return isOtherKey(path, name);
+  // Two keys may give one storage name, and a run is in the case of the key that it had.
+  const isOther = (path: string, { hash }: Member) => {
     const there = known.flat().filter((each) => each.name === path);
-    return hash !== undefined && there.length > 0 && there.every((each) => each.hash !== hash);
+    return there.length > 0 && there.every((each) => each.hash !== hash);
   };
   const line = (
     members: readonly Member[],
@@ -191,21 +183,6 @@ function storageNames(
   line(membersOf(nodes), "", "", tops);
   return names;
 }
-
-/** The names of cases by their paths of storage names. */
-const keysOf = once((nodes: Nodes): ReadonlyMap<string, string> => {
-  const keys = new Map<string, string>();
-  const add = (members: readonly Member[], prefix: string): void => {
-    for (const { name, storage, kind, inside } of members) {
-      if (kind === "case") keys.set(prefix + storage, name);
-      add(inside, `${prefix}${storage}.`);
-    }
-  };
-  add(membersOf(nodes), "");
-  return keys;
-});
-
-type Nodes = WrittenPlan["workflows"][number]["nodes"];
 
 /** Says whether a name can be stored as it is. The key of a case may be any text. */
 export const isIdentifier = (name: string): boolean => /^[A-Za-z][A-Za-z0-9_]*$/.test(name);

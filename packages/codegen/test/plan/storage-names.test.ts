@@ -153,7 +153,7 @@ test.each<[what: string, versions: Version[], stored: string[]]>([
       [branch("route", "x", step("a", 1))],
       [branch("way", "y", step("b", 2)), 'route: "way", "route.x": "way.y", "way.y.a": "way.y.b"'],
     ],
-    ["route", "route.x.a"],
+    ["route", "route.x", "route.x.a"],
   ],
 ])("[S116] of a node %s", { tags: ["large"] }, async (_what, versions, stored) => {
   const plan = await lastOf(versions);
@@ -313,7 +313,7 @@ test.each<[before: string, now: string, stored: string]>([
     for (const of of [keyed("branch"), keyed("parallel")]) {
       const main = await lastOf([[of(before)]]);
       const plan = await planOf([of(now)], [main], main);
-      expect(storedIn(plan)).toEqual(["w", `w.${stored}.s`]);
+      expect(storedIn(plan)).toEqual(["w", `w.${stored}`, `w.${stored}.s`]);
       // Generated again on its branch, merged, and generated in the next version.
       expect(await planOf([of(now)], [plan], main)).toEqual(plan);
       expect(await planOf([of(now)], [plan], plan)).toEqual(plan);
@@ -321,6 +321,10 @@ test.each<[before: string, now: string, stored: string]>([
       expect(storedIn(await planOf([of(before)], [plan], main))).toEqual(storedIn(main));
       const renamed: Version = [of(now), `"w.${before}": "w.${now}"`];
       expect(storedIn(await planOf(renamed, [main], main))).toEqual(storedIn(main));
+      // It was gone for a while, and then there is the other one, or it again.
+      const gone = await planOf([of("other")], [main], main);
+      expect(storedIn(await planOf([of(now)], [gone], gone))).toEqual(storedIn(plan));
+      expect(storedIn(await planOf([of(before)], [gone], gone))).toEqual(storedIn(main));
     }
   },
 );
