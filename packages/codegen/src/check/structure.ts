@@ -5,7 +5,15 @@ import { digestOf } from "../plan/digest.js";
 import { allLines, allNodes, generatedFunctions, goesOn, stagesOf } from "../plan/flow.js";
 import { ON_END, withoutOnEnd } from "../plan/on-end.js";
 import type { NodePlan, Renaming, StagePlan, WorkflowPlan } from "../plan/schema.js";
-import { hasBranches, isApart, isLoop, makesNothing, startsOne } from "../plan/stage-kinds.js";
+import {
+  endsRun,
+  hasBranches,
+  hasCases,
+  isApart,
+  isLoop,
+  makesNothing,
+  startsOne,
+} from "../plan/stage-kinds.js";
 
 export const checkStructure = (workflow: WorkflowPlan): Diagnostic[] =>
   [checkHasNodes, checkEnds, checkBodies, checkReads, checkGlobals].flatMap((rule) =>
@@ -140,12 +148,16 @@ export function checkRecursion(workflows: readonly WorkflowPlan[]): Diagnostic[]
   return found;
 }
 
-/** A run goes through one case, all branches, and at least once through the body of a loop. */
+/**
+ * A run goes through one case, all branches, and at least once through the body of a loop. It may
+ * have ended before what comes after an `.end`.
+ */
 function sureChildren(
   nodes: readonly NodePlan[],
   byName: ReadonlyMap<string, WorkflowPlan>,
 ): { readonly node: NodePlan; readonly starts: WorkflowPlan }[] {
-  return nodes.flatMap((node) => {
+  const last = nodes.findIndex(mayEnd);
+  return (last < 0 ? nodes : nodes.slice(0, last + 1)).flatMap((node) => {
     const { stages, bodies = [] } = node;
     if (isLoop(node) || hasBranches(node))
       return bodies.flatMap((body) => sureChildren(body.nodes, byName));
@@ -158,6 +170,12 @@ function sureChildren(
     });
   });
 }
+
+/** Says whether a run may end in a node: in a branch of its own, an `.end` ends only that. */
+const mayEnd = (node: NodePlan): boolean =>
+  endsRun(node) ||
+  ((hasCases(node) || isLoop(node)) &&
+    (node.bodies ?? []).some(({ nodes, hasUnreadNodes }) => hasUnreadNodes || nodes.some(mayEnd)));
 
 /** @param circle from the workflow that is started again to the one whose node starts it */
 function endless(
