@@ -66,7 +66,6 @@ export async function timelineOf<Workflow>(
   const found = await ctx.runQuery(component.listing.steps, { runId, workflow, page });
   if (found === null) return { page: [], isDone: true, continueCursor: "" };
   const { records, generation, error, within, isDone, continueCursor } = found;
-  const skipped = new Skipped(stored, within, seen);
   const stagesOf = (path: string) => {
     const { first, record } = placeOf(stored, path);
     return [...new Set([path, first, record])];
@@ -75,23 +74,29 @@ export async function timelineOf<Workflow>(
   const skippedEntry = (stage: string): TimelineEntry => {
     return { node: called(stage), state: "skipped", errors: [] };
   };
-  const told = records.map((record) => ({
-    before: skipped.before(record, record.generation < generation),
-    entry: entryOf(record, stored),
-    after: skipped.after(record),
-  }));
+  const tell = (skipped: Skipped) =>
+    records.map((record) => ({
+      before: skipped.before(record, record.generation < generation),
+      entry: entryOf(record, stored),
+      after: skipped.after(record),
+    }));
   // A deploy may have moved a node: then its record comes later, and it was not skipped.
-  const stages = told.flatMap(({ before, after }) => [...before, ...after]).flatMap(stagesOf);
+  const stages = tell(new Skipped(stored, within, seen))
+    .flatMap(({ before, after }) => [...before, ...after])
+    .flatMap(stagesOf);
   const reached = new Set(
     stages.length === 0
       ? []
       : await ctx.runQuery(component.listing.reached, { runId, workflow, stages }),
   );
-  const isSkipped = (path: string) => !stagesOf(path).some((stage) => reached.has(stage));
-  const entries: TimelineEntry[] = told.flatMap(({ before, entry, after }) => [
-    ...before.filter(isSkipped).map(skippedEntry),
+  const isReached = (path: string) => stagesOf(path).some((stage) => reached.has(stage));
+  const skipped = new Skipped(stored, within, seen, isReached);
+  const entriesOf = (paths: readonly string[]) =>
+    paths.filter((path) => !isReached(path)).map(skippedEntry);
+  const entries: TimelineEntry[] = tell(skipped).flatMap(({ before, entry, after }) => [
+    ...entriesOf(before),
     entry,
-    ...after.filter(isSkipped).map(skippedEntry),
+    ...entriesOf(after),
   ]);
   if (isDone && HAS_ENDED.has(found.state))
     for (const stage of skipped.rest())
@@ -134,6 +139,8 @@ class Skipped {
     readonly definition: AnyDefinition,
     within: string | undefined,
     seen: readonly number[],
+    /** Whether the run has come to a node that stands before one that it came to earlier. */
+    readonly isReached: (path: string) => boolean = () => false,
   ) {
     // What is in a branch, or done for an item, is not skipped by the run around it.
     const own = allNodes(definition.nodes).filter((node) => node.within === within);
@@ -151,9 +158,14 @@ class Skipped {
           // Inside a loop another iteration may come to them.
           if (depth > 0) return [];
           const names = Object.keys(nodes);
-          return names
-            .slice(0, Math.max(0, names.indexOf(at)))
-            .flatMap((name) => this.#unseenIn(prefix + name));
+          return (
+            names
+              .slice(0, Math.max(0, names.indexOf(at)))
+              // What is inside one is told when that is come to.
+              .flatMap((name) =>
+                this.isReached(prefix + name) ? [] : this.#unseenIn(prefix + name),
+              )
+          );
         });
     for (const { prefix, at } of sequences) this.#see(prefix + at);
     this.#see(path);
