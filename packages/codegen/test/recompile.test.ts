@@ -86,6 +86,29 @@ export const user = defineWorkflow({ input: z.object({}) }).parent("p", { childr
   expect(await startedBy(undefined)).toBeUndefined();
 });
 
+test("what a file imports is looked up again when the file has moved as it is", async () => {
+  const user = {
+    file: "user.workflow.ts",
+    text: `import { defineWorkflow } from "@stepwise/workflow";
+import { z } from "zod";
+import { input } from "./schemas";
+export const user = defineWorkflow({ input }).step("a", { query: () => 1 });`,
+  };
+  const schemas = 'import { id } from "./ids"; export const input = z.object({ id });';
+  const ids = "export const id = z.string();";
+  const compiler = new Compiler();
+  for (const folder of ["schemas/index.ts", "schemas.ts", "schemas/index.ts"]) {
+    const files = new Map([
+      [folder, schemas],
+      [folder.replace(/schemas(?=\.)|index/, "ids"), ids],
+    ]);
+    const read = (file: string) => files.get(file);
+    const { plan } = await compiler.compileSources([user], read);
+    const fresh = await new Compiler().compileSources([user], read);
+    expect(plan.workflows[0]?.input).toEqual(fresh.plan.workflows[0]?.input);
+  }
+});
+
 test("the same after a hundred random edits", { tags: ["large"] }, async () => {
   const random = randomOf(1);
   const versions = Array.from({ length: 100 }, () => {

@@ -147,10 +147,12 @@ export class AppModules {
 
   #module(path: string): Module | undefined {
     const found = fileAt(path, this.read);
+    if (found === undefined) return undefined;
     const known = this.parsed.get(path);
-    const isKnown = known?.source.text === found?.text;
-    const source = isKnown || found === undefined ? undefined : bareSource(found.file, found.text);
-    if (source === undefined) return isKnown ? known : undefined;
+    // A file that was moved may have the same text, and its imports stand for others.
+    if (known?.file === found.file && known.source.text === found.text) return known;
+    const source = bareSource(found.file, found.text);
+    if (source === undefined) return undefined;
     const module = new Module(source.fileName, source);
     this.parsed.set(path, module);
     return module;
