@@ -139,7 +139,7 @@ class Skipped {
     readonly definition: AnyDefinition,
     within: string | undefined,
     seen: readonly number[],
-    /** Whether the run has come to a node that stands before one that it came to earlier. */
+    /** Says whether the run has come to a node that stands before one that it came to earlier. */
     readonly isReached: (path: string) => boolean = () => false,
   ) {
     // What is in a branch, or done for an item, is not skipped by the run around it.
