@@ -45,6 +45,7 @@ test.each<[what: string, before: string, now: string, most: number, said: RegExp
   ["a const becomes one", "few", "most", 5, `x stops: its maxIterations was 3, and is one that`],
   ["another is imported", "most", "most", 4, `; its maxIterations cannot be seen: ${LOWER}`],
   ["a higher one is written out", "few", "4", 5, PLAIN],
+  ["none is higher than the one that is written out", "most", "100_000", 5, PLAIN],
 ])(
   "[S117] maxIterations that cannot be seen may be lower, and check says so: %s",
   async (_what, before, now, most, said) => {

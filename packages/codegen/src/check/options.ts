@@ -1,5 +1,11 @@
 import { diagnostic, type Diagnostic, quote } from "../diagnostics/diagnostic.js";
-import { durationMs, isTimeZone, MOST_ITEMS, parseTimeOfDay } from "../plan/constants.js";
+import {
+  durationMs,
+  isTimeZone,
+  MAX_ITERATIONS,
+  MOST_ITEMS,
+  parseTimeOfDay,
+} from "../plan/constants.js";
 import { allNodes } from "../plan/flow.js";
 import { isFunction, isObject, isOther } from "../plan/known.js";
 import type { Given, GivenOptions, Known } from "../plan/known.js";
@@ -141,7 +147,7 @@ const ofKind: Readonly<Record<string, Rules>> = {
     state: schema,
     initial: callable("({ input }) => ({ left: input.items })"),
     until: sync("({ loop }) => loop.state.done"),
-    maxIterations: whole(1, 100_000),
+    maxIterations: whole(1, MAX_ITERATIONS),
   },
   event: {
     schema,

@@ -1,5 +1,5 @@
 import { quote } from "../diagnostics/diagnostic.js";
-import { inPath } from "../plan/constants.js";
+import { inPath, MAX_ITERATIONS } from "../plan/constants.js";
 import type { Change, LinePair, NodeThen, Placed } from "./lines.js";
 import { longestCommon, readsOf } from "./lines.js";
 import { takenChanges } from "./schemas.js";
@@ -210,6 +210,8 @@ const ifLower = "if it is lower now, runs that have made as many iterations stop
 
 function tooManyIterations(old: Placed, now: Placed): string[] {
   const [was, is] = [old.node.options["maxIterations"], now.node.options["maxIterations"]];
+  // None can have been higher.
+  if (is === MAX_ITERATIONS) return [];
   if (typeof was !== typeof is && isLoop(old.node) && isLoop(now.node)) {
     const what = typeof was === "number" ? `was ${was}, and is` : `is ${String(is)}, and was`;
     return [

@@ -14,11 +14,10 @@ export function tombstonesOf(
   workflows: readonly WorkflowPlan[],
 ): Tombstones[] {
   const last = drops ? [] : all;
-  const kept = drops ? [] : keptFrom(all, baseline);
   const byName = new Map(workflows.map((workflow) => [storedAs(workflow), workflow]));
   // Files whose names differ only in case are one file on macOS and Windows.
   const files = new Set(workflows.map((workflow) => storedAs(workflow).toLowerCase()));
-  const gone = goneIn(baseline === undefined ? last : [baseline], kept, byName);
+  const gone = goneIn(plansBefore(last, baseline), keptFrom(last, baseline), byName);
   return sortedBy(gone, ([name]) => name).flatMap(([name, before]): Tombstones[] => {
     const now = byName.get(name);
     if (now === undefined && files.has(name.toLowerCase())) return [];
@@ -36,6 +35,10 @@ interface Gone {
   readonly stages: Set<string>;
   readonly nodes: Map<string, StoredNode>;
 }
+
+/** The plans whose runs may be in flight. */
+const plansBefore = (last: readonly WrittenPlan[], baseline?: WrittenPlan) =>
+  baseline === undefined ? last : [baseline];
 
 /**
  * The tombstones that earlier plans have. Those of the baseline count that a branch has taken away,
@@ -83,18 +86,17 @@ export type FunctionsNeeded = ReadonlyMap<string, string>;
 
 /** The functions that a workflow's tombstones have: runs may be at the stages that had them. */
 export function neededByTombstones(
-  { baseline, last, drops = false }: Earlier,
+  { baseline, last: all, drops = false }: Earlier,
   workflow: WorkflowPlan,
 ): FunctionsNeeded {
+  const last = drops ? [] : all;
   const [own, actions] = [storedAs(workflow), new Set(digestOf(workflow).actions)];
-  const plans = baseline === undefined ? last : [baseline];
-  const before = plans
+  const before = plansBefore(last, baseline)
     .flatMap(({ workflows }) => workflows)
     .filter((each) => storedAs(each) === own);
-  const kept = drops ? [] : keptFrom(last, baseline);
   const stages = [
     ...before.flatMap((each) => digestOf(each).actions),
-    ...kept.flatMap((each) => (each.workflow === own ? each.stages : [])),
+    ...keptFrom(last, baseline).flatMap((each) => (each.workflow === own ? each.stages : [])),
   ].filter((stage) => !actions.has(stage));
   const both = stages.flatMap((stage) =>
     [stageIdentifier(stage), completionName(stage)].map((name) => [name, stage] as const),
