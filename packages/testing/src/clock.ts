@@ -1,6 +1,7 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Counter } from "./counter.js";
 import { spanLongTimers, type TimerHost } from "./long-timers.js";
+import { isStandby } from "./scheduling.js";
 import { installTimers } from "./timers.js";
 
 /** Real ms that a function may be idle before time is skipped. */
@@ -23,10 +24,13 @@ export interface Clock {
   stop(): void;
 }
 
-/** Backoff, timeouts and sleeps take their time; a wait ends when a root execution does. */
+/**
+ * Backoff, timeouts and sleeps take their time; a wait ends when a root execution does. Functions on
+ * standby are not waited for: what they look for cannot happen in one process.
+ */
 export function realTime(counter: Counter): Clock {
   // Node's types say more of a timer than is asked here.
-  const giveBack = spanLongTimers(globalThis as unknown as TimerHost);
+  const giveBack = spanLongTimers(globalThis as unknown as TimerHost, isStandby);
   let moved = true;
   let go: ((goesOn: boolean) => void) | undefined;
   const wake = () => {

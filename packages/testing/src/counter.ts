@@ -35,6 +35,11 @@ export interface CounterOptions {
    * need not be patient with them. Default: none does so.
    */
   readonly onlyWaits?: (component: string) => boolean;
+  /**
+   * Says whether a function, as `component/module:name`, only looks if something was lost. In real
+   * time nothing waits for it. Default: none does so.
+   */
+  readonly isStandby?: (name: string) => boolean;
 }
 
 export interface CountedTestOptions<Schema extends GenericSchema> {
@@ -65,6 +70,7 @@ export class Counter {
   readonly #lag: (() => number) | undefined;
   readonly #class: CounterOptions["deploymentClass"];
   readonly #onlyWaits: (component: string) => boolean;
+  readonly #isStandby: (name: string) => boolean;
   readonly #listeners = new Set<(call: Call) => void>();
   #nextId = 0;
   #activity = 0;
@@ -77,6 +83,7 @@ export class Counter {
     this.#lag = options.lag;
     this.#class = options.deploymentClass;
     this.#onlyWaits = options.onlyWaits ?? (() => false);
+    this.#isStandby = options.isStandby ?? (() => false);
   }
 
   /** `convexTest()` over wrapped modules; components registered with the result are wrapped too. */
@@ -147,6 +154,7 @@ export class Counter {
     return {
       limits: this.#limits,
       deploymentClass: this.#class,
+      isStandby: this.#isStandby,
       newCall(call, counted) {
         counter.#moved(1);
         if (counter.#onlyWaits(call.component)) counter.#waiting += 1;

@@ -11,6 +11,8 @@ export interface Recording {
   readonly deploymentClass: DeploymentMetadata["class"] | undefined;
   newCall(call: Omit<Call, "id">, counted: boolean): Call;
   ended(call: Call, counted: boolean): void;
+  /** Says whether a function only looks if something was lost. */
+  isStandby(name: string): boolean;
   /** Records the violation and throws. */
   refuse(violation: Violation): never;
   /** Something moved that is not counted. Each `started` needs its `finished`. */

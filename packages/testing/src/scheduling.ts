@@ -1,7 +1,13 @@
+import { AsyncLocalStorage } from "node:async_hooks";
 import { getFunctionAddress, type Scheduler } from "convex/server";
 import { describe, type Frame, frames } from "./call.js";
 import type { FunctionCtx, Recording } from "./execute.js";
 import { checkValue } from "./limits.js";
+
+const standby = new AsyncLocalStorage<boolean>();
+
+/** Says whether the timer that is set now is of a function that only looks if something was lost. */
+export const isStandby = (): boolean => standby.getStore() === true;
 
 /**
  * A `ctx` whose scheduler checks what it is given, and makes its timers outside of the caller's
@@ -20,7 +26,8 @@ export function watchScheduler(
   ) =>
     function schedules(when: When, reference: unknown, ...rest: Rest): Result {
       if (frame !== undefined) beforeScheduling(recording, frame, reference, rest[0]);
-      return frames.exit(() => schedule(when, reference, ...rest));
+      const isOnStandby = frame !== undefined && recording.isStandby(nameOf(frame, reference));
+      return standby.run(isOnStandby, () => frames.exit(() => schedule(when, reference, ...rest)));
     };
   const watched = {
     ...scheduler,

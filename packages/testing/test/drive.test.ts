@@ -1,6 +1,12 @@
 import { anyApi } from "convex/server";
-import { afterEach, beforeEach, expect, test, vi } from "vitest";
-import { installTimers, spanLongTimers, type TimerHost, vitestTimers } from "../src/index.js";
+import { afterEach, beforeEach, expect, onTestFinished, test, vi } from "vitest";
+import {
+  installTimers,
+  realTime,
+  spanLongTimers,
+  type TimerHost,
+  vitestTimers,
+} from "../src/index.js";
 import { countedApp } from "./app/index.js";
 
 const tasks = anyApi["tasks"]!;
@@ -157,4 +163,19 @@ test("once long timers are taken back, those that still wait are never fired", (
   expect(vi.getTimerCount()).toBe(0);
   vi.runAllTimers();
   expect(fired).toEqual(["soon"]);
+});
+
+test.each([
+  ["a function", undefined, true],
+  ["one on standby", (name: string) => name === "tasks:add", false],
+])("in real time a process goes on for %s that is scheduled", async (_what, isStandby, goesOn) => {
+  const { counter, t } = countedApp(isStandby === undefined ? {} : { isStandby });
+  const set = vi.fn(setTimeout);
+  vi.stubGlobal("setTimeout", set);
+  onTestFinished(() => void vi.unstubAllGlobals());
+  const clock = realTime(counter);
+  await t.mutation(tasks["scheduleAdd"]!, { texts: ["a", "b"], afterMs: 86_400_000 });
+  const timers = set.mock.results.map(({ value }) => value as NodeJS.Timeout);
+  clock.stop();
+  expect(timers.map((timer) => timer.hasRef())).toEqual([goesOn, goesOn]);
 });

@@ -47,8 +47,12 @@ export async function openBackEnd(functionsDir: string, output: string = usualOu
     );
     const components = await findComponents(functionsDir, join(outdir, "config"));
     const ours = pathsOfOurs(components);
+    const watchdogs = new Set([...ours].map((path) => `${path}/watchdog:sweep`));
     // What they run of the app is a call of its own.
-    const counter = new Counter({ onlyWaits: (component) => ours.has(component) });
+    const counter = new Counter({
+      onlyWaits: (component) => ours.has(component),
+      isStandby: (name) => watchdogs.has(name),
+    });
     const t: AppTest = counter.convexTest({ schema: app.schema, modules: whileOpen(latest) });
     await mountAll(t, components, outdir, whileOpen);
     return {

@@ -31,6 +31,10 @@ export const asks = defineWorkflow({ input: z.object({}) })
     query: async (_ctx, { approval }) => ({ ...approval, chance: Math.random() }),
   });
 
+export const asksLater = defineWorkflow({ input: z.object({}) })
+  .step("draft", { action: async () => "a draft" })
+  .event("approval", { schema: z.string() });
+
 export const asksTwo = defineWorkflow({ input: z.object({}) })
   .parent("both", { children: () => [child(asks, {}), child(asks, {})] });
 
@@ -131,6 +135,18 @@ test(
     expect(missing.status).toBe(1);
     expect(missing.stderr).toContain(
       'The run cannot end: "approval" of asks waits for the event "approval", which nobody sends. Give it with --events.',
+    );
+  },
+);
+
+test(
+  "what nobody sends is told at once, and no watchdog is waited for",
+  { tags: ["large"] },
+  () => {
+    const { status, stderr } = cli("asksLater");
+    expect(status).toBe(1);
+    expect(stderr).toMatch(
+      /waiting for "approval": send it with --events\n.*The run cannot end: "approval" of asksLater waits/,
     );
   },
 );
