@@ -1,6 +1,6 @@
 import { isBuiltin } from "node:module";
 import { ts, type TypeScript } from "../typescript.js";
-import { isHidden } from "./scoping.js";
+import { hasModifier, isHidden } from "./scoping.js";
 import { valuesIn } from "./values-used.js";
 import { bareSource } from "./descendants.js";
 import { type Import, importsOf, reexportsOf } from "./modules.js";
@@ -159,9 +159,14 @@ export class AppModules {
   }
 }
 
-/** Returns what `export default` gives that is no name. */
-const defaultOf = ({ statements }: TypeScript.SourceFile): TypeScript.Node | undefined =>
-  statements.filter(ts.isExportAssignment).find((each) => each.isExportEquals !== true)?.expression;
+/** Returns what `export default` gives that has no name. */
+function defaultOf({ statements }: TypeScript.SourceFile): TypeScript.Node | undefined {
+  for (const each of statements) {
+    if (ts.isExportAssignment(each) && each.isExportEquals !== true) return each.expression;
+    if (hasModifier(each, ts.SyntaxKind.DefaultKeyword)) return each;
+  }
+  return undefined;
+}
 
 /** Returns the packages of the nearest manifests but the app's own. Without one, any name fits. */
 function packagesOf(read: ReadModule): string[] {

@@ -1,7 +1,7 @@
 import { type Node, ts, type TypeScript } from "../typescript.js";
 import type { AppModules, Declared, Module } from "./app-modules.js";
 import { functionNamed, isConst, isFreeze, keyText, returnedBy, wrappedIn } from "./functions.js";
-import { boundNames, declarationsOf, isHidden } from "./scoping.js";
+import { boundNames, declarationsOf, hasModifier, isHidden } from "./scoping.js";
 
 /** Members of members, and consts of consts. One that is defined by itself stands for nothing. */
 const maxLinks = 30;
@@ -57,7 +57,9 @@ export class Holders {
       each.name !== undefined && this.#keyOf(each.name, module) === name;
     if (ts.isEnumDeclaration(whole)) return further(whole.members.find(isIt));
     if (ts.isClassLike(whole)) {
-      const own = whole.members.find((each) => isIt(each) && isStatic(each));
+      const own = whole.members.find(
+        (each) => isIt(each) && hasModifier(each, ts.SyntaxKind.StaticKeyword),
+      );
       return further(own && valueOf(own));
     }
     if (ts.isModuleDeclaration(whole)) {
@@ -143,10 +145,6 @@ function declaredIn(module: Module, name: string): Declared | undefined {
   const node = module.declared(name);
   return node && { node, module };
 }
-
-const isStatic = (member: TypeScript.ClassElement): boolean =>
-  ts.canHaveModifiers(member) &&
-  member.modifiers?.some(({ kind }) => kind === ts.SyntaxKind.StaticKeyword) === true;
 
 /** What a property holds: also what its getter returns. */
 function valueOf(property: TypeScript.ObjectLiteralElementLike | TypeScript.ClassElement) {

@@ -5,6 +5,7 @@ import { definitionModule, moduleFromOutput } from "../plan/paths.js";
 import { sortedBy } from "../plan/sorted.js";
 import {
   declarationsOf,
+  hasModifier,
   isDeclaredInFile,
   isHidden,
   isReference,
@@ -207,8 +208,7 @@ function isOfType(id: Node): boolean {
 
 function isExported(node: TypeScript.NamedDeclaration): boolean {
   const statement = ts.isVariableDeclaration(node) ? node.parent.parent : node;
-  const modifiers = ts.canHaveModifiers(statement) ? (statement.modifiers ?? []) : [];
-  return modifiers.some(({ kind }) => kind === ts.SyntaxKind.ExportKeyword);
+  return hasModifier(statement, ts.SyntaxKind.ExportKeyword);
 }
 
 const declaredAs = (name: string, { source }: DefinitionFile): TypeScript.NamedDeclaration[] =>

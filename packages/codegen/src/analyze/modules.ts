@@ -4,7 +4,7 @@ import { once } from "../plan/once.js";
 import { type Node, ts, type TypeScript } from "../typescript.js";
 import { allBelow, bareSource } from "./descendants.js";
 import { unlessTooDeep } from "./depth.js";
-import { declarationsOf, isHidden } from "./scoping.js";
+import { declarationsOf, hasModifier, isHidden } from "./scoping.js";
 import { isLoading, valueUses } from "./values-used.js";
 import type { ModuleEdge } from "./import-cycles.js";
 import type { Reexport } from "./workflows.js";
@@ -177,15 +177,15 @@ export function parseReexports(file: string, text: string): readonly Reexport[] 
   return source === undefined ? [] : reexportsOf(source);
 }
 
-/** `export const name = …` and `export default name` */
+/** `export const name = …`, `export default name` and `export default function name() {}` */
 function namesExported(statement: TypeScript.Statement): [exported: string, local: string][] {
   if (ts.isExportAssignment(statement)) {
     const isDefault = !statement.isExportEquals && ts.isIdentifier(statement.expression);
     return isDefault ? [["default", statement.expression.text]] : [];
   }
-  const isExported = ({ kind }: TypeScript.ModifierLike) => kind === ts.SyntaxKind.ExportKeyword;
-  if (!ts.canHaveModifiers(statement) || statement.modifiers?.some(isExported) !== true) return [];
-  return declarationsOf(statement).map(([name]) => [name, name]);
+  if (!hasModifier(statement, ts.SyntaxKind.ExportKeyword)) return [];
+  const isDefault = hasModifier(statement, ts.SyntaxKind.DefaultKeyword);
+  return declarationsOf(statement).map(([name]) => [isDefault ? "default" : name, name]);
 }
 
 /** Returns what a file exports by name, and all that it hands on from other modules. */

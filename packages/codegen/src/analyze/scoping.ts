@@ -9,6 +9,9 @@ export function boundNames(name: TypeScript.BindingName): string[] {
   return name.elements.flatMap((each) => (ts.isBindingElement(each) ? boundNames(each.name) : []));
 }
 
+export const hasModifier = (node: Node, kind: TypeScript.ModifierSyntaxKind): boolean =>
+  ts.canHaveModifiers(node) && node.modifiers?.some((each) => each.kind === kind) === true;
+
 type Declaration = readonly [name: string, node: TypeScript.NamedDeclaration];
 
 const inList = ({ declarations }: TypeScript.VariableDeclarationList): Declaration[] =>

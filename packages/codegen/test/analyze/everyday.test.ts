@@ -254,6 +254,24 @@ test.each([
   },
 );
 
+test.each([
+  ["a function", "export default function own(b) { return b.sleep('x', 1); }", branch("own")],
+  [
+    "a function without a name",
+    "export default function (b) { return b.sleep('x', 1); }",
+    branch("own"),
+  ],
+  ["a class", "export default class Own { static x = 'x'; }", branch("(b) => b.sleep(own.x, 1)")],
+  ["a class without a name", "export default class { static x = 'x'; }", ".sleep(own.x, 1)"],
+])("a default export may be %s", async (_what, given, nodes) => {
+  const text = `${head}import own from "./own";\nexport const flow = defineWorkflow({ input })${nodes};\n`;
+  const sources = [{ file: "a.workflow.ts", text }];
+  const read = (file: string) => (file === "own.ts" ? given : undefined);
+  const { diagnostics, plan } = await new Compiler().compileSources(sources, read);
+  expect(diagnostics).toEqual([]);
+  expect(allNodes(plan.workflows[0]?.nodes ?? []).at(-1)?.name).toBe("x");
+});
+
 test("an error in a helper of another file is at its place there", async () => {
   const files = { ...lib, "own.ts": "export const own = (b) =>\n  b.sleep(Math.random(), 1);\n" };
   const text = `${head}import { own } from "./own";\nexport const flow = defineWorkflow({ input })${branch("own")};\n`;

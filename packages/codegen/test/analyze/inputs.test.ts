@@ -118,6 +118,11 @@ describe("an input that the generated file cannot have is typed by its definitio
   });
 });
 
+test("[S122] what is the default export of the file is imported as that", async () => {
+  const top = "export default function make() { return z.any(); }";
+  expect(await generated("make()", top)).toContain('import make from "../a.workflow";');
+});
+
 test.each([
   ["a let", "export let shape = z.any();", "shape", "shape as input"],
   ["a function", "export function make() { return z.any(); }", "make()", "make"],
