@@ -37,10 +37,14 @@ export class Holders {
     if (!isMember(node)) return of;
     const name = this.#nameOf(node, module);
     if (name === undefined || node.questionDotToken !== undefined) return undefined;
-    const { expression } = node;
-    const exported = this.modules?.member(name, expression, module);
+    return this.#memberOf({ node: node.expression, module }, name, links);
+  }
+
+  /** What an expression has under a name: also a whole module that is imported. */
+  #memberOf(owner: Declared, name: string, links: number): Declared | undefined {
+    const exported = this.modules?.member(name, owner.node, owner.module);
     if (exported !== undefined) return this.#constant(exported, name, links);
-    return this.member(further({ node: expression, module }), name, links);
+    return this.member(this.held(owner, links + 1), name, links);
   }
 
   /** What an object, a list, an enum, a class or a namespace has under a name. */
@@ -119,18 +123,17 @@ export class Holders {
     name: string,
     links: number,
   ): Declared | undefined {
-    const owner = this.held(from, links + 1);
     const isIt = (each: TypeScript.ArrayBindingElement): each is TypeScript.BindingElement =>
       ts.isBindingElement(each) && boundNames(each.name).includes(name);
     const at = pattern.elements.findIndex(isIt);
     const element = pattern.elements[at];
-    if (owner === undefined || element === undefined || !ts.isBindingElement(element))
-      return undefined;
+    if (element === undefined || !ts.isBindingElement(element)) return undefined;
     const { propertyName: key = element.name } = element;
     const isOfObject = ts.isObjectBindingPattern(pattern);
-    if (element.dotDotDotToken !== undefined) return isOfObject ? owner : undefined;
+    if (element.dotDotDotToken !== undefined)
+      return isOfObject ? this.held(from, links + 1) : undefined;
     const taken = isOfObject ? this.#keyOf(key, from.module) : String(at);
-    const member = taken === undefined ? undefined : this.member(owner, taken, links + 1);
+    const member = taken === undefined ? undefined : this.#memberOf(from, taken, links + 1);
     if (member === undefined || ts.isIdentifier(element.name)) return member;
     return this.#taken(element.name, member, name, links + 1);
   }

@@ -58,8 +58,9 @@ export const usualComponent = "workflow";
 
 /** A relative module as a file of the functions folder, without its ending; else undefined. */
 export function resolveModule(file: string, module: string): string | undefined {
-  if (!/^\.\.?\//.test(module)) return undefined;
-  return withoutEnding(posix.join(posix.dirname(file), module));
+  if (!/^\.\.?(\/|$)/.test(module)) return undefined;
+  const isFolder = /(^|\/)\.{0,2}$/.test(module);
+  return withoutEnding(posix.join(posix.dirname(file), module, isFolder ? "index" : ""));
 }
 
 /** A relative module as it is written in a folder such as `_workflows/`. */

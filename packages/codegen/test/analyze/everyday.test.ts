@@ -37,6 +37,12 @@ test.each([
   ["a getter", "const names = { get a() { return 'x'; } };", ".sleep(names.a, 1)", ["x"]],
   ["angle brackets", "", ".sleep(<const>'x', 1)", ["x"]],
   ["a member of a list", "", ".sleep(list[0 + 1], 1)", ["two"]],
+  [
+    "parts of a whole module",
+    "const { work, bodies: { audited } } = parts;",
+    ".parallel('p', { branches: { work, audited } })",
+    ["p", "p.work.w1", "p.work.w2", "p.audited.before", "p.audited.after"],
+  ],
   ["a later name of a spread", "const n = { a: 'x', ...{ a: 'y' } };", ".sleep(n.a, 1)", ["y"]],
   [
     "a condition, as an option",
@@ -270,6 +276,21 @@ test.each([
   const { diagnostics, plan } = await new Compiler().compileSources(sources, read);
   expect(diagnostics).toEqual([]);
   expect(allNodes(plan.workflows[0]?.nodes ?? []).at(-1)?.name).toBe("x");
+});
+
+test.each([
+  [".", "made/index.ts"],
+  ["./", "made/index.ts"],
+  ["..", "index.ts"],
+  ["../", "index.ts"],
+  ["../lib/..", "index.ts"],
+])("a module may be the index of a folder: %s", async (module, index) => {
+  const text = `${head}import { own } from "${module}";\nexport const flow = defineWorkflow({ input }).sleep(own, 1);\n`;
+  const sources = [{ file: "made/a.workflow.ts", text }];
+  const read = (file: string) => (file === index ? 'export const own = "x";' : undefined);
+  const { diagnostics, plan } = await new Compiler().compileSources(sources, read);
+  expect(diagnostics).toEqual([]);
+  expect(plan.workflows[0]?.nodes[0]?.name).toBe("x");
 });
 
 test("an error in a helper of another file is at its place there", async () => {
