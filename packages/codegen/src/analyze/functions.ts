@@ -101,6 +101,16 @@ export function returnedBy({ body }: { readonly body?: Node | undefined }): Node
   return only && !second && ts.isReturnStatement(only) ? only.expression : undefined;
 }
 
+/** Says whether a statement of a function only declares something besides variables. */
+export const isDeclaring = (statement: TypeScript.Statement): boolean =>
+  ts.isFunctionDeclaration(statement) ||
+  ts.isClassDeclaration(statement) ||
+  ts.isEnumDeclaration(statement) ||
+  ts.isInterfaceDeclaration(statement) ||
+  ts.isTypeAliasDeclaration(statement) ||
+  // `"use strict"`
+  (ts.isExpressionStatement(statement) && ts.isStringLiteral(statement.expression));
+
 export const isAsync = ({ modifiers }: FunctionNode): boolean =>
   modifiers?.some(({ kind }) => kind === ts.SyntaxKind.AsyncKeyword) === true;
 

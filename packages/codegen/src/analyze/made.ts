@@ -1,5 +1,11 @@
 import { type Node, ts } from "../typescript.js";
-import { type FunctionNode, functionOf, isConst, isFunctionNode } from "./functions.js";
+import {
+  type FunctionNode,
+  functionOf,
+  isConst,
+  isDeclaring,
+  isFunctionNode,
+} from "./functions.js";
 import { parametersOf, unwrap } from "./functions.js";
 import { heldBy } from "./known.js";
 import type { DefinitionFile } from "./parser.js";
@@ -75,7 +81,8 @@ function resultOf({ body }: FunctionNode) {
   const last = body.statements.at(-1);
   const before = body.statements.slice(0, -1);
   if (last === undefined || !ts.isReturnStatement(last) || !last.expression) return undefined;
-  if (!before.every(ts.isVariableStatement)) return undefined;
-  const consts = before.flatMap(({ declarationList }) => declarationList.declarations);
+  const held = before.filter((each) => !isDeclaring(each));
+  if (!held.every(ts.isVariableStatement)) return undefined;
+  const consts = held.flatMap(({ declarationList }) => declarationList.declarations);
   return { node: last.expression, consts: consts.filter(isConst) };
 }

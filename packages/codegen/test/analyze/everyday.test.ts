@@ -99,6 +99,20 @@ test.each([
     ["b", "b.x.s", "b.x.w1", "b.x.w2"],
   ],
   [
+    "a body that declares what it needs",
+    "",
+    branch(
+      "(b) => { 'use strict'; type T = 1; interface I {} enum E { A } class K {} function f() { return b; } console.log(E.A); return b.sleep('s', 1); }",
+    ),
+    ["b", "b.x.s"],
+  ],
+  [
+    "options of a function that declares what it needs",
+    "const h = () => { type T = number; const n: T = 1; function f() { return n; } return { action: f }; };",
+    ".step('s', h())",
+    ["s"],
+  ],
+  [
     "a workflow of a record",
     "export const leaf = defineWorkflow({ input }).sleep('s', 1); const all = { leaf };",
     ".child('c', all.leaf, () => ({}))",
@@ -140,6 +154,18 @@ test.each([
     "const h = (b) => { if (isDev) return b; return b.sleep('s', 1); };",
     branch("h"),
     "SW1101 a.workflow.ts:7",
+  ],
+  [
+    "a helper that does something with its builder before",
+    "const h = (b) => { take(b); return b.sleep('s', 1); };",
+    branch("h"),
+    "SW1101 a.workflow.ts:7",
+  ],
+  [
+    "options of a function that does something before",
+    "const h = () => { const all = { action: f }; change(all); return all; };",
+    ".step('s', h())",
+    "SW1205 a.workflow.ts:8",
   ],
   [
     "a helper that is replaced",

@@ -1,7 +1,7 @@
 import { type Node, ts, type TypeScript } from "../../typescript.js";
 import type { NodeCall } from "../definitions.js";
 import { identifiersIn } from "../descendants.js";
-import { isAsync, isConst, unwrap } from "../functions.js";
+import { isAsync, isConst, isDeclaring, unwrap } from "../functions.js";
 import { parameterAt } from "../handlers.js";
 import { type FoundFunction, functionFrom } from "../made.js";
 import type { DefinitionFile } from "../parser.js";
@@ -40,6 +40,7 @@ class Chain {
     for (const statement of body.statements) {
       if (ts.isReturnStatement(statement) && statement.expression !== undefined)
         return this.#calls(statement.expression, file, builders);
+      if (isDeclaring(statement) || isApart(statement, builders)) continue;
       if (!ts.isVariableStatement(statement)) return report(statement, this.label, file);
       for (const held of statement.declarationList.declarations) {
         const { name, initializer } = held;
@@ -97,6 +98,11 @@ function isFrom(expression: Node, builders: Builders): boolean {
   if (ts.isIdentifier(node)) return builders.has(node.text);
   return ts.isCallExpression(node) && identifiersIn(node).some((id) => builders.has(id.text));
 }
+
+/** Says whether a statement is an expression that no builder is in, such as a call of a logger. */
+const isApart = (statement: TypeScript.Statement, builders: Builders): boolean =>
+  ts.isExpressionStatement(statement) &&
+  !identifiersIn(statement).some(({ text }) => builders.has(text));
 
 function report(at: Node, label: string, file: DefinitionFile): undefined {
   const message = `${label} is not written out as one chain of plain calls`;
