@@ -165,6 +165,15 @@ describe("nodes", () => {
     },
   );
 
+  test("[S76] a boolean is no key of a branch: the error says what to give", async () => {
+    expect(await use.app.output("flagKey", { flag: "true" })).toBe("went");
+    expect(await use.app.error("flagKey", { flag: true })).toMatchObject({
+      kind: "thrown",
+      message:
+        'The branch "way" has no case true; it has true. A key is a string or a number: give String(true)',
+    });
+  });
+
   test("[S66] a time that is no whole number of ms: it is never over before", async () => {
     const status = await use.app.run("sleeps", { ms: MINUTE + 0.2 });
     expect(status).toMatchObject({ endedAt: status.startedAt + 11 * MINUTE + 1 });

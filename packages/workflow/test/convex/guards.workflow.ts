@@ -54,6 +54,12 @@ export const anyKey = defineWorkflow({ input: z.object({ key: z.string() }) }).b
   },
 });
 
+/** A boolean is no key, which types do not tell of what is `any`. */
+export const flagKey = defineWorkflow({ input: z.object({ flag: z.any() }) }).branch("way", {
+  on: ({ input }) => input.flag,
+  cases: { true: (b) => b.step("went", { query: async () => "went" }) },
+});
+
 /** What the types would have refused. */
 function asCase(key: string): "left" | "right" {
   return key as "left" | "right";

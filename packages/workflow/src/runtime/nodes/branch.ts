@@ -20,9 +20,13 @@ export async function branch(
     const arrive = chosen === undefined ? undefined : cases[chosen];
     if (arrive === undefined) {
       const names = Object.keys(node.cases).map((each) => presentKey(node.cases, each));
+      const isText = !isKey && names.includes(String(key));
+      const hint = isText
+        ? `. A key is a string or a number: give String(${literalText(key)})`
+        : "";
       throw new Failure(
         "thrown",
-        `The ${node.kind} "${called}" has no case ${literalText(key)}; it has ${names.join(", ")}`,
+        `The ${node.kind} "${called}" has no case ${literalText(key)}; it has ${names.join(", ")}${hint}`,
       );
     }
     run.open({ ...run.begun(stage, "branch"), chosen });
