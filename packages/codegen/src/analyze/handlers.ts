@@ -299,8 +299,9 @@ function readsOfUse(value: Node, file: DefinitionFile, isWhole = true): Reads {
   const { parent } = use;
   /** The read of one name, by `by`; of all names if it cannot be seen. */
   const readOf = (name: string | undefined, at: Node, by: Node): Reads => {
-    // A method of a value may read all of it.
-    if (name === undefined || (!isWhole && isCalled(wrapping(by)))) return "*";
+    // A method of a value may read all of it; the scope has those of every object.
+    const isMethod = isWhole ? name !== undefined && name in {} : isCalled(wrapping(by));
+    if (name === undefined || isMethod) return "*";
     const fields = isWhole ? fieldsOf(readsOfUse(by, file, false)) : undefined;
     return [{ name, place: file.placeOf(at), fields }];
   };

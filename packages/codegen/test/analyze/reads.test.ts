@@ -54,6 +54,7 @@ test.each<[what: string, step: string, reads: string[], rest?: string]>([
   ],
   ["a second name for the scope", "query: (ctx, scope) => { const s = scope; return s.a; }", all],
   ["the scope as an argument", "query: (ctx, scope) => JSON.stringify(scope)", all],
+  ["a method of every object", "query: (ctx, scope) => scope.hasOwnProperty('a')", all],
   ["the scope in an object", "query: (ctx, scope) => ({ scope })", all],
   ["a spread scope", "query: (ctx, scope) => ({ ...scope })", all],
   [
