@@ -1,4 +1,4 @@
-import { existsSync, lstatSync, mkdirSync, writeFileSync } from "node:fs";
+import { existsSync, lstatSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { dirname, join, relative, sep } from "node:path";
 import { definitionFiles, readText } from "../discover/discover.js";
 import { firstGenerated } from "../init/first-generated.js";
@@ -28,9 +28,9 @@ export function init({ dir }: { readonly dir?: string }, terminal: Terminal): 0 
     firstWorkflow(definitionFiles(functionsDir).files),
     ...firstGenerated(functionsDir, name ?? usualComponent, isThere),
   ];
-  const ignored = readText(join(cwd, ".prettierignore"));
+  const ignored = textOf(join(cwd, ".prettierignore"));
   const edits = [
-    { at: cwd, edit: addScripts(readText(join(cwd, "package.json"))) },
+    { at: cwd, edit: addScripts(textOf(join(cwd, "package.json"))) },
     ...inApp.map((edit) => ({ at: functionsDir, edit })),
     { at: cwd, edit: ignoreGenerated(ignored, generatedIn(cwd, functionsDir)) },
   ];
@@ -72,7 +72,7 @@ export function init({ dir }: { readonly dir?: string }, terminal: Terminal): 0 
 
 /** Mounts the component; the app's config says under which name, if not the usual one. */
 function editConfigs(functionsDir: string) {
-  const read = (file: string) => readText(join(functionsDir, file));
+  const read = (file: string) => textOf(join(functionsDir, file));
   const file = convexConfigFiles.find((name) => read(name) !== undefined);
   const config = read(configFile);
   // One of another type is reported when the app is compiled.
@@ -86,6 +86,10 @@ function editConfigs(functionsDir: string) {
   const edits = naming === undefined ? [mount.edit] : [mount.edit, naming];
   return { edits, name: mount.name };
 }
+
+/** A file's text with its own line ends, which an edit keeps. @throws Unreadable */
+const textOf = (path: string): string | undefined =>
+  readText(path) === undefined ? undefined : readFileSync(path, "utf8");
 
 /** The folder of generated code as a path of `.prettierignore`, which has `/` on every system. */
 const generatedIn = (cwd: string, functionsDir: string): string =>

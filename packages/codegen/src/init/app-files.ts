@@ -26,7 +26,8 @@ export function insert(text: string, insertions: readonly Insertion[]): string {
   let result = text;
   const lastFirst = insertions.toReversed().sort((a, b) => b.at - a.at);
   for (const { at, text: added, until = at } of lastFirst)
-    result = result.slice(0, at) + added.replaceAll("\n", lineEndOf(text)) + result.slice(until);
+    result =
+      result.slice(0, at) + added.replaceAll(/\r?\n/g, lineEndOf(text)) + result.slice(until);
   return result;
 }
 
@@ -145,7 +146,8 @@ export function addScripts(text = ""): Edit {
     return { kind: "keep", file: manifest, what: "has the scripts already" };
   const changed = { ...before, scripts: { ...own, ...Object.fromEntries(missing) } };
   const indent = /\n([ \t]+)"/.exec(text)?.[1] ?? 2;
-  const json = `${JSON.stringify(changed, undefined, indent)}\n`;
+  const mark = text.startsWith("\ufeff") ? "\ufeff" : "";
+  const json = `${mark}${JSON.stringify(changed, undefined, indent)}\n`;
   const what = `adds the ${missing.length === 1 ? "script" : "scripts"} ${missing.map(([name]) => name).join(", ")}`;
   const kind = isNew ? "create" : "change";
   return { kind, file: manifest, text: json.replaceAll("\n", lineEndOf(text)), what };

@@ -265,6 +265,29 @@ app.use(flows, { name: "flows" });
 export default app;
 `;
 
+const configWith = (object: string) =>
+  `import { defineConfig } from "@stepwise/workflow";\nexport default defineConfig(${object});\n`;
+
+test("an edited file keeps its line ends and its byte order mark", async () => {
+  await mkdir(join(app(), "convex"));
+  const windows = (lines: string) => `\ufeff${lines.replaceAll("\n", "\r\n")}`;
+  // Another component has the usual name, so every one of them is edited.
+  const before = {
+    "package.json": '{\n\t"name": "app"\n}\n',
+    ".prettierignore": "dist\n",
+    "convex/convex.config.ts": `import workflow from "@convex-dev/workflow/convex.config";\nimport { defineApp } from "convex/server";\nconst app = defineApp();\napp.use(workflow);\nexport default app;\n`,
+    "convex/stepwise.config.ts": configWith("{\n  retry: true,\n}"),
+  };
+  for (const [path, text] of Object.entries(before))
+    await writeFile(join(app(), path), windows(text));
+  const { out } = await workflowCodegen("init");
+  for (const path of Object.keys(before)) {
+    expect(out).toContain(`changed ${path}: `);
+    const after = await readFile(join(app(), path), "utf8");
+    expect(after).toBe(windows(after.replaceAll(/[\ufeff\r]/g, "")));
+  }
+});
+
 test("a component that is mounted under another name is named in stepwise.config.ts, by which generated code finds it", async () => {
   await mkdir(join(app(), "convex"));
   await writeFile(join(app(), "convex/convex.config.ts"), mountedAsFlows);
@@ -314,9 +337,6 @@ test("a stepwise.config.ts that gives another name is left, with what to write; 
   );
   expect(out).not.toContain("Next:");
 });
-
-const configWith = (object: string) =>
-  `import { defineConfig } from "@stepwise/workflow";\nexport default defineConfig(${object});\n`;
 
 test.each<[before: string, after: string]>([
   ["{}", '{ component: "flows" }'],
