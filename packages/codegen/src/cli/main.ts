@@ -7,7 +7,9 @@ import { displayPath, functionsFolder } from "./functions-folder.js";
 for (const stream of [process.stdout, process.stderr]) {
   stream.on("error", (error: NodeJS.ErrnoException) => {
     if (error.code === "EPIPE") process.exit();
-    throw error;
+    if (stream === process.stdout)
+      process.stderr.write(`The output cannot be written: ${error.message}\n`);
+    process.exit(1);
   });
 }
 

@@ -292,6 +292,20 @@ test("output that nobody reads to its end is no error", { tags: ["large"] }, asy
   }
 });
 
+test.runIf(process.platform === "linux")(
+  "output that cannot be written is said without a stack, and the exit code is 1",
+  { tags: ["large"] },
+  async () => {
+    await save(join(app(), "convex"), small(1, "only"));
+    for (const command of ["graph", "explain --json", "check --json"]) {
+      const full = `"${process.execPath}" "${main}" ${command} > /dev/full`;
+      const { status, stderr } = spawnSync("bash", ["-c", full], { cwd: app(), encoding: "utf8" });
+      expect(stderr, command).toMatch(/^The output cannot be written: ENOSPC.*\n$/);
+      expect(status, command).toBe(1);
+    }
+  },
+);
+
 test("started in a folder that is gone it says so, without a stack", () => {
   const gone = join(app(), "gone");
   const { status, stdout, stderr } = spawnSync(
