@@ -14,7 +14,7 @@ import { refsState } from "../git/refs.js";
 import { displayPath, functionsFolder, inFolder, UsageError } from "./functions-folder.js";
 import { generateWatch } from "./generate-watch.js";
 import { answerOf, baselineFor, keepAnswer } from "./plans.js";
-import { printDiagnostics } from "./problems.js";
+import { printDiagnostics, restIsWritten } from "./problems.js";
 import { isSafe, noDrift, printFindings, printUnsafeChanges, withoutFrames } from "./report.js";
 import { printTo, type Terminal } from "./terminal.js";
 import { report } from "./written.js";
@@ -52,7 +52,7 @@ export async function generate(options: GenerateOptions, terminal: Terminal): Pr
   const branches = refsState(functionsDir);
   const baseline = await baselineFor(against, functionsDir, terminal.cwd);
   const result = await compileLatest({ functionsDir, force, baseline });
-  const rest = result.sound && "Only what is without errors is written.";
+  const rest = result.sound && restIsWritten;
   if (!json) printDiagnostics(result.diagnostics, folder, terminal, rest);
   const answer = answerOf(functionsDir, result);
   const whole = result.ok ? result : result.sound;

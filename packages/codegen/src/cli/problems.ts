@@ -4,6 +4,9 @@ import { plural } from "./counts.js";
 import { inFolder } from "./functions-folder.js";
 import { printTo, type Terminal } from "./terminal.js";
 
+/** What is said beside errors that stop only some of the workflows. */
+export const restIsWritten = "Only what is without errors is written.";
+
 export function printDiagnostics(
   diagnostics: readonly Diagnostic[],
   folder: string,

@@ -15,9 +15,10 @@ import { isApart, stageKind, startsWorkflows, takesEvents } from "../plan/stage-
 /** JSON as given on the command line, or in a file after an `@`. @throws if it cannot be read */
 export async function readJson(given: string, option: string): Promise<JSONValue> {
   const path = given.startsWith("@") ? given.slice(1) : undefined;
-  const text = path === undefined ? given : await readGiven(path, option);
+  const text = path === undefined ? given : String(await readGiven(path, option));
   try {
-    return jsonOf(text.toString()) as JSONValue;
+    // Editors on Windows put a byte order mark before it.
+    return jsonOf(text.replace(/^\ufeff/, "")) as JSONValue;
   } catch (cause) {
     throw new Error(`${path ?? option} is not JSON.`, { cause });
   }
@@ -88,7 +89,7 @@ function checkPlace({ in: place }: PlannedEvent, workflow: string, { workflows }
   const below = nodes.filter((each) => isApart(each) || startsWorkflows(each));
   const paths = below.map(({ path }) => path);
   throw new Error(
-    `--events: an event is for ${JSON.stringify(place)}, and ${workflow} has no node ${JSON.stringify(node)} with runs below it. ${suggestion(node, paths, "nodes")}`,
+    `--events: an event is for ${JSON.stringify(place)}, and ${workflow} has no node ${JSON.stringify(node)} with runs below it. ${suggestion(node, paths, "such nodes")}`,
   );
 }
 

@@ -10,7 +10,7 @@ import { bytes, duration, plural } from "./counts.js";
 import { displayPath, functionsFolder } from "./functions-folder.js";
 import { ProgressLines, usesColor } from "./progress.js";
 import { oneLine } from "./run-words.js";
-import { printDiagnostics } from "./problems.js";
+import { printDiagnostics, restIsWritten } from "./problems.js";
 import { processTerminal, type Terminal } from "./terminal.js";
 import {
   loadEnvironment,
@@ -44,6 +44,8 @@ export async function runCommand(workflow: string, options: RunOptions, terminal
   process.setSourceMapsEnabled(true);
   // By the way of an ordinary exit, which removes the bundles.
   process.once("SIGINT", () => process.exit(130));
+  // Until the run has completed, also if this ends because nobody reads the progress any more.
+  process.exitCode = 1;
   try {
     process.exitCode = await run(workflow, options);
   } catch (error) {
@@ -65,7 +67,8 @@ async function run(workflow: string, options: RunOptions): Promise<number> {
   const isSound = sound?.plan.workflows.some(({ name }) => name === workflow) === true;
   const whole = compiled.ok ? compiled : isSound ? sound : undefined;
   const problems = problemsOf(workflow, compiled, whole !== undefined);
-  printDiagnostics(problems, folder, { ...processTerminal(), color });
+  const rest = whole && restIsWritten;
+  printDiagnostics(problems, folder, { ...processTerminal(), color }, rest);
   if (whole === undefined) return 1;
   await writeGenerated(functionsDir, whole.files, { folders: [generated] });
   if (!compiled.ok)
@@ -104,6 +107,7 @@ async function run(workflow: string, options: RunOptions): Promise<number> {
   if (outcome.state !== "completed") return 1;
   if (outcome.isSensitive === true) tell("The output is sensitive: not shown");
   const output = convexToJson((outcome.output ?? null) as Value);
+  process.exitCode = 0;
   // The process ends right after this, and a pipe may take its time.
   const text = `${printableJson(output)}\n`;
   await new Promise<void>((resolve) => process.stdout.write(text, () => resolve()));

@@ -86,4 +86,7 @@ test("an event for a run below a node that is not there is refused before the ru
   await expect(at("al/0")).rejects.toThrow(
     '--events: an event is for "al/0", and apart has no node "al" with runs below it. Did you mean "all"?',
   );
+  await expect(readEvents('{ "name": "ready", "in": "x/0" }', "leaf", plan)).rejects.toThrow(
+    'has no node "x" with runs below it. There are no such nodes at all.',
+  );
 });

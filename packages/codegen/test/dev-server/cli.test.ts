@@ -113,6 +113,37 @@ test(
 );
 
 test(
+  "a run whose progress nobody reads any more has not completed; one whose output, has",
+  { tags: ["large"] },
+  () => {
+    const piped = (words: string) => {
+      const text = `"${process.execPath}" "${BIN}" run ${words} | true; exit "\${PIPESTATUS[0]}"`;
+      return spawnSync("bash", ["-c", text], { cwd: dirname(app.functionsDir) }).status;
+    };
+    expect(piped("fails 2>&1")).toBe(1);
+    expect(piped('greet --quiet --input \'{ "name": "Ada" }\'')).toBe(0);
+  },
+);
+
+test("a run beside a broken workflow of its file says what is written", { tags: ["large"] }, () => {
+  const file = join(app.functionsDir, "mixed.workflow.ts");
+  onTestFinished(() => rmSync(file));
+  const start = "defineWorkflow({ input: z.object({}) })";
+  writeFileSync(
+    file,
+    `import { defineWorkflow } from "@stepwise/workflow";
+import { z } from "zod";
+export const good = ${start}.step("only", { query: () => 1 });
+export const bad = ${start}.step("none", {});
+`,
+  );
+  const { status, stderr } = cli("good", "--quiet");
+  expect(status).toBe(0);
+  expect(stderr).toContain("1 error. Only what is without errors is written.");
+  expect(existsSync(join(app.functionsDir, "_workflows/good.ts"))).toBe(true);
+});
+
+test(
   "events are sent, sleeps skipped, and chance is the same for the same seed",
   { tags: ["large"] },
   () => {
@@ -327,6 +358,8 @@ test("what the user got wrong is answered in a line, without a stack", { tags: [
 
 test("a file or JSON that does not fit its option is told by the option", async () => {
   useFolder();
+  writeFileSync("marked.json", '\ufeff{ "name": "Ada" }');
+  expect(await readJson("@marked.json", "--input")).toEqual({ name: "Ada" });
   const { plan } = await compile({ functionsDir: app.functionsDir });
   const wrongs: (readonly [() => Promise<unknown>, string])[] = [
     [
