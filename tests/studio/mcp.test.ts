@@ -139,12 +139,19 @@ test("an agent runs a workflow to its end without waiting for its time", async (
     import { z } from "zod";
     export const nap = defineWorkflow({ input: z.object({ item: z.string() }) })
       .sleep("rest", "1 day")
-      .step("pack", { query: (_ctx, { input }) => "packed " + input.item });`,
+      .each("both", { of: () => [1, 2], body: (b) => b.event("go", { schema: z.string() }) })
+      .step("pack", {
+        query: (_ctx, { input, both }) => "packed " + input.item + both.join(""),
+      });`,
   );
-  const nap = { workflow: "nap", input: { item: "a" } };
+  const events = [
+    { name: "go", value: "!", in: "both/1" },
+    { name: "go", value: "?" },
+  ];
+  const nap = { workflow: "nap", input: { item: "a" }, events };
   expect((await call("run_skipping_time", nap)).value).toMatchObject({
     ok: true,
-    output: "packed a",
+    output: "packed a?!",
   });
   const unknown = await call("run_skipping_time", { workflow: "parcle", input: {} });
   expect(unknown.value).toMatchObject({ ok: false, progress: expect.stringContaining("parcel") });
@@ -178,6 +185,19 @@ test("what cannot be done is said to the agent", async () => {
       isError: true,
       text: expect.stringMatching(/\binput\b.*is no value of Convex/),
     });
+  expect((await call("start_run", { workflow: "parcel" })).text).toContain("input: is missing");
   const noWorkflow = await call("list_runs", { node: "pack" });
   expect(noWorkflow.text).toContain("needs a workflow");
+});
+
+test("a misspelled argument is refused: of a filter without it, all runs would be canceled", async () => {
+  for (const [name, args] of [
+    ["start_bulk", { do: "cancel", where: { workflw: "parcel" } }],
+    ["count_runs", { workflw: "parcel" }],
+    ["run_skipping_time", { workflow: "vault", input: {}, events: [{ name: "code", whn: "1m" }] }],
+  ] as const)
+    expect(await call(name, args)).toMatchObject({
+      isError: true,
+      text: expect.stringMatching(/workflw|whn/),
+    });
 });

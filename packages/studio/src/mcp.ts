@@ -1,4 +1,5 @@
 import { once } from "node:events";
+import { Writable } from "node:stream";
 import { McpServer } from "@modelcontextprotocol/server";
 import { StdioServerTransport } from "@modelcontextprotocol/server/stdio";
 import { jsonOf } from "@stepwise/workflow/rules";
@@ -38,8 +39,12 @@ const cursor = z.string().nullable().default(null).describe("continueCursor of t
 const json = z
   .unknown()
   .transform((value, { addIssue }) => {
+    if (value === undefined) {
+      addIssue({ code: "custom", message: "is missing: give a value as JSON, such as {}" });
+      return z.NEVER;
+    }
     try {
-      return jsonToConvex(jsonOf(JSON.stringify(value) ?? "") as JSONValue);
+      return jsonToConvex(jsonOf(JSON.stringify(value)) as JSONValue);
     } catch (error) {
       addIssue({ code: "custom", message: `is no value of Convex: ${(error as Error).message}` });
       return z.NEVER;
@@ -89,7 +94,8 @@ export async function serveMcp(options: McpOptions): Promise<void> {
     shape: Shape,
     act: (args: z.infer<z.ZodObject<Shape>>) => Promise<unknown>,
   ) =>
-    server.registerTool(name, { description, inputSchema: z.object(shape) }, async (args) => {
+    // Of a misspelled filter nothing would be left, and then all runs match.
+    server.registerTool(name, { description, inputSchema: z.strictObject(shape) }, async (args) => {
       const text = JSON.stringify(await act(args as z.infer<z.ZodObject<Shape>>), undefined, 2);
       return { content: [{ type: "text", text }] };
     });
@@ -180,7 +186,7 @@ export async function serveMcp(options: McpOptions): Promise<void> {
     "Do something to all runs of a filter that exist now, in the background; returns its id. It stops by itself when more than half of 100 runs are refused.",
     {
       do: z.enum(BULK_VERBS),
-      where: z.object(filter),
+      where: z.strictObject(filter),
       perSecond: z.number().positive().optional(),
     },
     (args) => write("startBulk", args),
@@ -232,14 +238,30 @@ export async function serveMcp(options: McpOptions): Promise<void> {
       workflow: z.string(),
       input: z.unknown().describe("the input as JSON"),
       events: z
-        .array(z.object({ name: z.string(), value: z.unknown(), at: z.string().optional() }))
+        .array(
+          z.strictObject({
+            name: z.string(),
+            value: z.unknown(),
+            at: z.string().optional(),
+            in: z.string().optional(),
+          }),
+        )
         .default([])
-        .describe('events to send; without "at", such as "10m", as soon as a run waits for one'),
+        .describe(
+          'events to send; without "at", such as "10m", as soon as a run waits for one; with "in", such as "reviews/1", only to the child, branch or item there',
+        ),
     },
     (args) => options.runSkippingTime(args),
   );
 
-  await server.connect(new StdioServerTransport());
+  await server.connect(new StdioServerTransport(process.stdin, ownOutput()));
   await Promise.race([once(process.stdin, "end"), once(options.signal, "abort")]);
   await server.close();
+}
+
+/** Stdout, for answers alone: what the app's functions write to it goes to stderr from now on. */
+function ownOutput(): Writable {
+  const write = process.stdout.write.bind(process.stdout);
+  process.stdout.write = process.stderr.write.bind(process.stderr);
+  return new Writable({ write: (chunk, encoding, done) => void write(chunk, encoding, done) });
 }

@@ -78,6 +78,9 @@ async function run(workflow: string, options: RunOptions): Promise<number> {
   const events = await readEvents(options.events ?? "[]", workflow, compiled.plan);
   const seed = options.seed === undefined ? undefined : await readSeed(options.seed);
   loadEnvironment(cwd);
+  // What the app's functions write is no output of the run, whichever way they write it.
+  const print = process.stdout.write.bind(process.stdout);
+  process.stdout.write = process.stderr.write.bind(process.stderr);
   const tell = (line: string) => void process.stderr.write(`${printable(line)}\n`);
   const progress = options.quiet ? undefined : new ProgressLines(tell);
   const outcome = await runWorkflow({
@@ -110,7 +113,7 @@ async function run(workflow: string, options: RunOptions): Promise<number> {
   process.exitCode = 0;
   // The process ends right after this, and a pipe may take its time.
   const text = `${printableJson(output)}\n`;
-  await new Promise<void>((resolve) => process.stdout.write(text, () => resolve()));
+  await new Promise<void>((resolve) => print(text, () => resolve()));
   return 0;
 }
 

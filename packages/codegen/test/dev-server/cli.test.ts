@@ -20,6 +20,7 @@ export const greet = defineWorkflow({ input: z.object({ name: z.string() }) })
   .step("greeting", {
     action: async (_ctx, { input }) => {
       console.log("greeting somebody");
+      process.stdout.write("politely\\n");
       return "Hello " + input.name;
     },
   });
@@ -94,6 +95,7 @@ test(
     expect(JSON.parse(stdout)).toBe("Hello Ada");
     expect(stderr).toMatch(/greet › greeting: completed after [\d.]+ m?s/);
     expect(stderr).toContain("greeting somebody");
+    expect(stderr).toContain("politely");
     expect(stderr).toMatch(/greet completed in .*\n {2}3 function executions/);
     expect(stderr).not.toContain("\u001b");
   },
