@@ -12,7 +12,13 @@ export class UsageError extends Error {
 /** The functions folder: `--dir`, that of `convex.json`, or `convex`. @throws UsageError */
 export function functionsFolder(cwd: string, dir: string | undefined): string {
   const folder = wantedFolder(cwd, dir);
-  if (ifPresent(folder, (path) => statSync(path).isDirectory()) === true) return folder;
+  mustBeThere(cwd, folder);
+  return folder;
+}
+
+/** @throws UsageError if there is no such functions folder, or not any more */
+export function mustBeThere(cwd: string, folder: string): void {
+  if (ifPresent(folder, (path) => statSync(path).isDirectory()) === true) return;
   throw new UsageError(
     `There is no functions folder at ${displayPath(cwd, folder)}. Run this in the folder of your Convex app, or pass --dir <folder>; \`workflow-codegen init\` makes a new one.`,
   );

@@ -9,7 +9,7 @@ import { toWritten } from "../plan/write.js";
 import { Deployable, Rounds, watchFolders } from "../watch/watching.js";
 import { lastPlan, planTexts, type PlanTexts } from "../write/last-plan.js";
 import { isWrittenHere } from "../write/write-generated.js";
-import { displayPath } from "./functions-folder.js";
+import { displayPath, mustBeThere } from "./functions-folder.js";
 import { baselineFor } from "./plans.js";
 import { printDiagnostics } from "./problems.js";
 import { interruptOf, printTo, type Terminal } from "./terminal.js";
@@ -71,6 +71,7 @@ class Session {
     const { force = false } = this.options;
     try {
       beforeReading();
+      mustBeThere(this.terminal.cwd, functionsDir);
       const deployable = await this.#currentDeployable();
       const before = deployable.plans;
       const compiled = await this.compiler.compile({ functionsDir, before, baseline });

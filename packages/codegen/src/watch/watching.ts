@@ -1,4 +1,4 @@
-import { type FSWatcher, watch } from "node:fs";
+import { existsSync, type FSWatcher, watch } from "node:fs";
 import { join } from "node:path";
 import { definitionFiles } from "../discover/discover.js";
 import type { WrittenPlan } from "../plan/schema.js";
@@ -37,7 +37,9 @@ export function watchFolders(
   };
   /** Watches new folders and forgets those that are gone; to be called before files are read. */
   const sync = () => {
-    const folders = new Set(definitionFiles(functionsDir).folders);
+    // One that is gone, as on another branch, comes back where it was.
+    const there = existsSync(functionsDir) ? definitionFiles(functionsDir).folders : [".."];
+    const folders = new Set(there);
     for (const folder of watchers.keys()) if (!folders.has(folder)) forget(folder);
     for (const folder of folders) if (!watchers.has(folder)) add(folder);
   };

@@ -1,4 +1,5 @@
 /** @module-tag large */
+import { existsSync } from "node:fs";
 import { cp, mkdir, readFile, rename, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -157,6 +158,16 @@ test("definitions in new folders, moved and removed ones are seen", async () => 
   expect(await readFile(join(app, "convex/_workflows/invoice.ts"), "utf8")).toContain(
     "removedWorkflow",
   );
+});
+
+test("a functions folder that is gone is told; nothing is written until it is back", async () => {
+  await rename(join(app, "convex"), join(app, "elsewhere"));
+  await says("There is no functions folder at convex.");
+  expect(existsSync(join(app, "convex"))).toBe(false);
+  await rename(join(app, "elsewhere"), join(app, "convex"));
+  await says("Compiles again.");
+  await edit('"send"', '"post"');
+  await says(/wrote convex\/_workflows\/sendMail\.ts/);
 });
 
 test("a file of another origin that comes in the way is told, and survived", async () => {
