@@ -71,7 +71,10 @@ export async function explain(
 ): Promise<0 | 1> {
   const { out, asJson, colors } = printTo(terminal);
   if (topic !== undefined && /^(sw|ts)\d+$/i.test(topic)) {
-    out(pageOf(topic.toUpperCase()));
+    const code = topic.toUpperCase();
+    const page = pageOf(code);
+    if (json) asJson({ code, page });
+    else out(page);
     return 0;
   }
   const plan = await compiledPlan(dir, topic, terminal);

@@ -172,8 +172,13 @@ export async function findComponents(functionsDir: string, outdir: string) {
     platform: "isolate",
     plugins: [componentDefinitions],
   });
-  const config = (await Object.values(modules)[0]!()) as { default: Definition };
-  return mounted(config.default, "");
+  const config = (await Object.values(modules)[0]!()) as { default?: Partial<Definition> };
+  const { _childComponents } = config.default ?? {};
+  if (_childComponents === undefined)
+    throw new Error(
+      `${entry} exports no app: end it with \`export default app\`, where \`app\` is what \`defineApp()\` gives.`,
+    );
+  return mounted({ _childComponents }, "");
 }
 
 function mounted(definition: Definition, above: string): MountedComponent[] {

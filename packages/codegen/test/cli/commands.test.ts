@@ -54,6 +54,12 @@ test("a code that no problem has is answered with the nearest one", async () => 
   });
 });
 
+test("--json prints the page of a problem as data", async () => {
+  const { out: page } = await workflowCodegen("explain", "sw1203");
+  const { out } = await workflowCodegen("explain", "sw1203", "--json");
+  expect(JSON.parse(out)).toEqual({ code: "SW1203", page: page.trimEnd() });
+});
+
 test("the installed package holds the page of each problem", { tags: ["large"] }, () => {
   const { stdout } = spawnSync("npm", ["pack", "--dry-run", "--json", "--ignore-scripts"], {
     cwd: packageFolder,

@@ -478,6 +478,16 @@ describe("it refuses, saying what is wrong,", () => {
     await bare.remove();
   });
 
+  test("a convex.config.ts that exports no app, with what to write", async () => {
+    for (const text of ["export const app = 1;", "export default {};"]) {
+      const none = await writeApp({ "convex.config.ts": text, "flows.workflow.ts": FLOWS });
+      await expect(run({ functionsDir: none.functionsDir })).rejects.toThrow(
+        "convex.config.ts exports no app: end it with `export default app`",
+      );
+      await none.remove();
+    }
+  });
+
   test("a module that cannot be bundled, with its place", async () => {
     const broken = await writeApp({
       "convex.config.ts": convexConfig(),
