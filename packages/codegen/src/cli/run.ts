@@ -43,7 +43,9 @@ export async function runCommand(workflow: string, options: RunOptions, terminal
   // So that errors tell places in the app's own sources, not in their bundles.
   process.setSourceMapsEnabled(true);
   // By the way of an ordinary exit, which removes the bundles.
-  process.once("SIGINT", () => process.exit(130));
+  const signals = { SIGINT: 130, SIGTERM: 143, SIGHUP: 129 };
+  for (const [signal, code] of Object.entries(signals))
+    process.once(signal, () => process.exit(code));
   // Until the run has completed, also if this ends because nobody reads the progress any more.
   process.exitCode = 1;
   try {

@@ -33,7 +33,7 @@ export const processTerminal = (): Terminal => ({
 export function interruptOf({ interrupted }: Terminal): AbortSignal {
   if (interrupted !== undefined) return interrupted;
   const interrupt = new AbortController();
-  for (const signal of ["SIGINT", "SIGTERM"] as const)
+  for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"] as const)
     process.once(signal, () => interrupt.abort());
   return interrupt.signal;
 }

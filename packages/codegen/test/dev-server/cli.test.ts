@@ -1,5 +1,6 @@
-import { spawnSync } from "node:child_process";
-import { existsSync, readFileSync, writeFileSync } from "node:fs";
+import { spawn, spawnSync } from "node:child_process";
+import { once } from "node:events";
+import { existsSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { Counter } from "@stepwise/testing";
@@ -144,6 +145,24 @@ export const bad = ${start}.step("none", {});
   expect(stderr).toContain("1 error. Only what is without errors is written.");
   expect(existsSync(join(app.functionsDir, "_workflows/good.ts"))).toBe(true);
 });
+
+test.skipIf(process.platform === "win32")(
+  "a run that a signal ends leaves no bundle behind",
+  { tags: ["large"] },
+  async () => {
+    const cwd = dirname(app.functionsDir);
+    for (const [signal, code] of Object.entries({ SIGINT: 130, SIGTERM: 143, SIGHUP: 129 })) {
+      const child = spawn(process.execPath, [BIN, "run", "asks"], { cwd });
+      const ended = once(child, "exit");
+      // It has been bundled by then, and sleeps.
+      for await (const text of child.stderr) if (String(text).includes("sleeping")) break;
+      child.kill(signal as NodeJS.Signals);
+      expect((await ended)[0], signal).toBe(code);
+      const cache = join(cwd, "node_modules/.cache/stepwise");
+      expect(readdirSync(cache).filter((name) => name.startsWith("run-"))).toEqual([]);
+    }
+  },
+);
 
 test(
   "events are sent, sleeps skipped, and chance is the same for the same seed",
