@@ -1,3 +1,4 @@
+import { Writable } from "node:stream";
 import { convexToJson, type Value } from "convex/values";
 import { compile, type CompileResult, writeGenerated } from "../compile.js";
 import { type RunOutcome, runWorkflow } from "../dev-server/index.js";
@@ -82,7 +83,9 @@ async function run(workflow: string, options: RunOptions): Promise<number> {
   loadEnvironment(cwd);
   // What the app's functions write is no output of the run, whichever way they write it.
   const print = process.stdout.write.bind(process.stdout);
-  process.stdout.write = process.stderr.write.bind(process.stderr);
+  const nowhere = new Writable({ write: (_chunk, _encoding, done) => done() });
+  const elsewhere = options.quiet ? nowhere : process.stderr;
+  process.stdout.write = elsewhere.write.bind(elsewhere);
   const tell = (line: string) => void process.stderr.write(`${printable(line)}\n`);
   const progress = options.quiet ? undefined : new ProgressLines(tell);
   const outcome = await runWorkflow({
