@@ -43,9 +43,10 @@ function configured(cwd: string): string | undefined {
   if (text === undefined) return undefined;
   const config = jsonObject(text);
   const functions = config?.["functions"];
-  if (typeof functions === "string" || (config && functions === undefined)) return functions;
+  const isFolder = typeof functions === "string" && functions !== "";
+  if (isFolder || (config && functions === undefined)) return functions;
   throw new UsageError(
-    'convex.json cannot be read: it must be JSON, with a string as "functions" if there is one.',
+    'convex.json cannot be read: it must be JSON, and "functions" the path of a folder, if given.',
   );
 }
 

@@ -52,12 +52,10 @@ export async function generate(options: GenerateOptions, terminal: Terminal): Pr
   const branches = refsState(functionsDir);
   const baseline = await baselineFor(against, functionsDir, terminal.cwd);
   const result = await compileLatest({ functionsDir, force, baseline });
-  const rest = result.sound && restIsWritten;
-  if (!json) printDiagnostics(result.diagnostics, folder, terminal, rest);
   const answer = answerOf(functionsDir, result);
   const whole = result.ok ? result : result.sound;
   let written: Written | undefined;
-  let refused: string | undefined;
+  let failure: unknown;
   try {
     if (whole !== undefined)
       written = await writeGenerated(functionsDir, whole.files, {
@@ -65,9 +63,11 @@ export async function generate(options: GenerateOptions, terminal: Terminal): Pr
         folders: [result.output],
       });
   } catch (error) {
-    if (!json || !(error instanceof WriteRefused)) throw error;
-    refused = error.message;
+    failure = error;
   }
+  if (!json) printDiagnostics(result.diagnostics, folder, terminal, written && restIsWritten);
+  const refused = json && failure instanceof WriteRefused ? failure.message : undefined;
+  if (failure !== undefined && refused === undefined) throw failure;
   // A warning may be of what was there before: the next run tells what is left of them.
   const ok = result.ok && written !== undefined;
   const isSettled =

@@ -1,4 +1,4 @@
-import { cp, mkdir, readFile, writeFile } from "node:fs/promises";
+import { appendFile, cp, mkdir, readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import { rm } from "../../../../scripts/folders.mjs";
@@ -63,6 +63,24 @@ test("a file that was edited by hand stays as it is, until --force is given", as
   expect(await readFile(invoice, "utf8")).toBe(`${generated}// mine\n`);
   expect((await workflowCodegen("--force")).out).toContain("wrote convex/_workflows/invoice.ts\n");
   expect(await readFile(invoice, "utf8")).toBe(generated);
+});
+
+test("beside such a file, errors do not say that the rest is written", async () => {
+  await cp(join(fixtures, "placement", "convex"), join(app(), "convex"), { recursive: true });
+  await workflowCodegen();
+  await appendFile(join(app(), "convex/_workflows/invoice.ts"), "// mine\n");
+  await writeFile(join(app(), "convex/user.workflow.ts"), workflow("user", twice));
+  let err = "";
+  const stderr = { write: (text: string) => void (err += text) };
+  const terminal = {
+    cwd: app(),
+    color: false,
+    stdout: process.stdout,
+    stderr,
+    exitCode: 0 as const,
+  };
+  await expect(runProgram(terminal, [])).rejects.toThrow("so nothing was written");
+  expect(err).toContain("1 error. Nothing was written.\n");
 });
 
 test("errors go to stderr, the exit code is 1, and nothing is written", async () => {
@@ -146,8 +164,10 @@ test("the functions folder is --dir, else that of convex.json", async () => {
 
 test("a missing folder and an unreadable convex.json are said in one sentence", async () => {
   await expect(workflowCodegen()).rejects.toThrow("There is no functions folder at convex.");
-  await writeFile(join(app(), "convex.json"), "{");
-  await expect(workflowCodegen()).rejects.toThrow("convex.json cannot be read");
+  for (const text of ["{", '{ "functions": "" }', '{ "functions": 1 }']) {
+    await writeFile(join(app(), "convex.json"), text);
+    await expect(workflowCodegen()).rejects.toThrow("convex.json cannot be read");
+  }
 });
 
 test.each(["generate", "init"])(
