@@ -148,10 +148,12 @@ test("an agent runs a workflow to its end without waiting for its time", async (
     { name: "go", value: "!", in: "both/1" },
     { name: "go", value: "?" },
   ];
-  const nap = { workflow: "nap", input: { item: "a" }, events };
+  // Longer than an argument of a command may be.
+  const item = "a".repeat(200_000);
+  const nap = { workflow: "nap", input: { item }, events };
   expect((await call("run_skipping_time", nap)).value).toMatchObject({
     ok: true,
-    output: "packed a?!",
+    output: `packed ${item}?!`,
   });
   const unknown = await call("run_skipping_time", { workflow: "parcle", input: {} });
   expect(unknown.value).toMatchObject({ ok: false, progress: expect.stringContaining("parcel") });

@@ -1,5 +1,8 @@
 import { spawn } from "node:child_process";
 import { once } from "node:events";
+import { mkdtemp, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { text } from "node:stream/consumers";
 import { fileURLToPath } from "node:url";
 import { deploymentSource, localSource, serveStudio } from "@stepwise/studio";
@@ -148,21 +151,35 @@ export async function mcp(options: StudioOptions, terminal: Terminal): Promise<0
 }
 
 /** Runs a workflow in a process of its own, as it takes over the clock. Gives what it printed. */
-async function runApart(
+async function runApart(run: SkippingRun, options: StudioOptions, cwd: string): Promise<unknown> {
+  // In files: Linux takes arguments of 128 KB at most.
+  const folder = await mkdtemp(join(tmpdir(), "workflow-codegen-"));
+  try {
+    return await runWith(run, options, cwd, folder);
+  } finally {
+    await rm(folder, { recursive: true });
+  }
+}
+
+async function runWith(
   { workflow, input, events }: SkippingRun,
   { dir, seed }: StudioOptions,
   cwd: string,
+  folder: string,
 ): Promise<unknown> {
-  const given = { input: JSON.stringify(input ?? {}), events: JSON.stringify(events), dir, seed };
-  const options = Object.entries(given).flatMap(([name, value]) =>
+  const inputFile = join(folder, "input.json");
+  const eventsFile = join(folder, "events.json");
+  await writeFile(inputFile, JSON.stringify(input ?? {}));
+  await writeFile(eventsFile, JSON.stringify(events));
+  const given = { input: `@${inputFile}`, events: `@${eventsFile}`, dir, seed };
+  const words = Object.entries(given).flatMap(([name, value]) =>
     value === undefined ? [] : [`--${name}`, value],
   );
   const command = fileURLToPath(new URL("../../bin/workflow-codegen.js", import.meta.url));
-  const child = spawn(
-    process.execPath,
-    [command, "run", "--skip-time", ...options, "--", workflow],
-    { cwd, stdio: ["ignore", "pipe", "pipe"] },
-  );
+  const child = spawn(process.execPath, [command, "run", "--skip-time", ...words, "--", workflow], {
+    cwd,
+    stdio: ["ignore", "pipe", "pipe"],
+  });
   const [[code], output, progress] = await Promise.all([
     once(child, "close"),
     text(child.stdout),
