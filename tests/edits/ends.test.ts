@@ -148,7 +148,7 @@ test.each([
     matched(both, { after: `.step("more", { query: () => 1 })` }),
     matched(both, { before: `.step("more", { query: () => 1 })` }),
     [
-      "more safe: moved: runs in flight go on in the new order from where they are, and what they have done is not done again",
+      'more safe: moved before "before": runs that are there or past it, and have not run it, do not run it',
     ],
     ["last of grown", "last of grown", "last of grown"],
   ],
@@ -262,7 +262,7 @@ test.each([
     raced(""),
     raced("", [0, 2, 1]),
     [
-      "after safe: moved: runs in flight go on in the new order from where they are, and what they have done is not done again",
+      'after safe: moved before "route": runs that are there or past it, and have not run it, do not run it',
     ],
     ["paid made", "paid made", "paid made"],
   ],

@@ -157,6 +157,27 @@ test(
   },
 );
 
+test(
+  "[S114] a node that nobody reads is not run either where it moved before the run's place, and check says so",
+  { tags: ["large"] },
+  async () => {
+    const gate = `.sleep("gate", "1h")`;
+    const pays = `.step("pays", { mutation: async (ctx) => { await ctx.runMutation(internal.runs.log, { text: "paid" }); } })`;
+    const [before, now] = [gate + pays + LAST, pays + gate + LAST];
+    expect(await verdicts(before, now)).toContainEqual(
+      expect.objectContaining({
+        node: "pays",
+        message:
+          'moved before "gate": runs that are there or past it, and have not run it, do not run it',
+      }),
+    );
+    expect(await goesOn(before, now, { node: "gate" })).toMatchObject({
+      state: "completed",
+      logged: [],
+    });
+  },
+);
+
 test.each([
   ["the workflow", "x", (nodes: string) => nodes],
   [

@@ -277,10 +277,12 @@ function movedNodes(line: LinePair): ReturnType<Rule> {
         order.indexOf(each.stored) > order.indexOf(stored) &&
         then.indexOf(each.stored) < then.indexOf(stored),
     );
-    const readers = first === undefined ? [] : readersAfter(now.indexOf(first), moved, line);
-    if (first !== undefined && readers.length > 0) {
-      const message = `moved before ${quote(first.path)}: runs that are there or past it, and have not run it, do not run it, and ${inThem(readers)}`;
-      return [{ ...safe(path, message), hint: workWithout(readers) }];
+    if (first !== undefined) {
+      const readers = readersAfter(now.indexOf(first), moved, line);
+      const message = `moved before ${quote(first.path)}: runs that are there or past it, and have not run it, do not run it`;
+      if (readers.length === 0) return [safe(path, message)];
+      const hint = workWithout(readers);
+      return [{ ...safe(path, `${message}, and ${inThem(readers)}`), hint }];
     }
     if (unmoved.has(stored)) return [];
     const message =

@@ -66,7 +66,12 @@ test.each<[what: string, before: string, now: string, compatibility: string[]]>(
   ],
   ["[S114] a node added at the end", a, a + b, ["flow.b: safe"]],
   ["[S114] a node added before others", b, a + b, ["flow.a: safe"]],
-  ["[S115] a node that moved", a + b + c, b + c + a, ["flow.a: safe"]],
+  [
+    "[S115] a node that moved",
+    a + b + c,
+    b + c + a,
+    ["flow.b: safe", "flow.c: safe", "flow.a: safe"],
+  ],
   [
     "[S116] a renamed node",
     a + b + c,
@@ -425,17 +430,21 @@ test("[S116] nodes that swap their names without `renamed` seem to be each other
 });
 
 test.each([
-  ["the one that waits", a + GATE, GATE + a],
-  ["the one that is passed", GATE + a, a + GATE],
-])("[S115] what is said of two nodes that change places holds for %s", async (_which, was, is) => {
-  const all = compare(await planOf(was), await planOf(is));
-  expect(all.map(({ compatibility, message }) => [compatibility, message])).toEqual([
-    [
-      "safe",
-      "moved: runs in flight go on in the new order from where they are, and what they have done is not done again",
-    ],
-  ]);
-});
+  ["the one that waits", a + GATE, GATE + a, "gate", "a"],
+  ["the one that is passed", GATE + a, a + GATE, "a", "gate"],
+])(
+  "[S114] [S115] what is said of two nodes that change places holds for %s",
+  async (_which, was, is, first, second) => {
+    const all = compare(await planOf(was), await planOf(is));
+    expect(all.map(({ node, compatibility, message }) => [node, compatibility, message])).toEqual([
+      [
+        first,
+        "safe",
+        `moved before "${second}": runs that are there or past it, and have not run it, do not run it`,
+      ],
+    ]);
+  },
+);
 
 test("[S117] what stops in a branch or an item whose failures are tolerated counts as one of them", async () => {
   const parallel = (inside: string, options = "") =>
