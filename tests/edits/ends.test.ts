@@ -111,6 +111,13 @@ const unmatched = ({ "flow.workflow.ts": text = "" }: Files): Files => {
   const read = `(_ctx, { route }) => "last of " + route`;
   return { "flow.workflow.ts": text.replace(/^ {2}\.match.*$/m, "").replace(read, `() => "last"`) };
 };
+/** The same with a branch in the place of its match. */
+const branched = ({ "flow.workflow.ts": text = "" }: Files): Files => ({
+  "flow.workflow.ts": text.replace(
+    '.match("route", { of: "made", by: "size",',
+    '.branch("route", { on: ({ made }) => made.size,',
+  ),
+});
 const INSIDE = `(b) => b.sleep("inside", "1h").step("grown", { query: () => "grown" })`;
 const both = `cases: { big: ${INSIDE}, small: (b) => b }`;
 
@@ -157,10 +164,34 @@ test.each([
     matched(both),
     matched(both.replace("big", "huge"), { options: `, renamed: { "route.big": "route.huge" }` }),
     [
-      'route.huge stops: the case is renamed: runs that come to it with "big", which was given before, stop there',
+      'route.huge stops: the case is renamed: those runs stop there that come to it with "big", which was given before',
       "route safe: changed: runs in flight go on, and run the new code when they get there",
     ],
     ["failed", "last of grown", "last of grown"],
+  ],
+  [
+    "a renamed case of a branch beside one that is called default: a run that has made its old key stops",
+    branched(matched(`cases: { big: ${INSIDE}, default: (b) => b }`)),
+    branched(
+      matched(`cases: { huge: ${INSIDE}, default: (b) => b }`, {
+        options: `, renamed: { "route.big": "route.huge" }`,
+      }),
+    ),
+    [
+      'route.huge stops: the case is renamed: those runs stop there that come to it with "big", which was given before',
+      "route safe: changed: runs in flight go on, and run the new code when they get there",
+    ],
+    ["failed", "last of grown", "last of grown"],
+  ],
+  [
+    "a default that is removed: a run that has made a value without a case stops",
+    matched(`cases: { small: (b) => b }, default: ${INSIDE}`),
+    matched(`cases: { small: (b) => b }`),
+    [
+      "route.default stops: the case is removed: runs that are in it stop, and so do those that come to it with a value that has no other case",
+      "route safe: changed: runs in flight go on, and run the new code when they get there",
+    ],
+    ["failed", "failed", "last of grown"],
   ],
   [
     "a renamed case beside a default: a run that has made its old key takes that",
@@ -170,7 +201,7 @@ test.each([
       { options: `, renamed: { "route.big": "route.huge" }` },
     ),
     [
-      'route.huge safe: the case is renamed: runs that come to it with "big", which was given before, take the default',
+      'route.huge safe: the case is renamed: those runs take the default that come to it with "big", which was given before',
       "route safe: changed: runs in flight go on, and run the new code when they get there",
     ],
     ["last of any", "last of grown", "last of grown"],

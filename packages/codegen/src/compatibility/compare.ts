@@ -94,10 +94,7 @@ function compareWorkflow(before: WorkflowThen, now: WorkflowThen): Change[] {
         is === "case" && on !== undefined
           ? `, given by the type of \`on\` alone: \`(scope): ${keys.map(quote).join(" | ")} => …\``
           : "";
-      const come =
-        made === undefined
-          ? ""
-          : `, and so do those that come to it with ${quote(made)}, which was given before`;
+      const come = made === undefined ? "" : `, and so do those that come to it with ${made}`;
       const stop =
         is === "rival"
           ? `it stops in runs that are in it${ends.replace("its case", "it")}`
@@ -111,9 +108,9 @@ function compareWorkflow(before: WorkflowThen, now: WorkflowThen): Change[] {
         hint: `keep the ${what} until no run is in it any more${given}`,
       };
     }),
-    ...otherKeys.map(({ path, old, takesRest }): Change => {
+    ...otherKeys.map(({ path, old, made, takesRest }): Change => {
       const then = takesRest ? "take the default" : "stop there";
-      const what = `the case is renamed: runs that come to it with ${quote(old)}, which was given before, ${then}`;
+      const what = `the case is renamed: those runs ${then} that come to it with ${made}`;
       const key = `keep a case ${quote(old)} that does the same until no run comes to it with that`;
       const compatibility = takesRest ? "safe" : "stops";
       return { workflow: now.name, node: path, compatibility, message: what, hint: key };

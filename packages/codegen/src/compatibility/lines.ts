@@ -1,3 +1,4 @@
+import { quote } from "../diagnostics/diagnostic.js";
 import { inPath } from "../plan/constants.js";
 import { allNodes } from "../plan/flow.js";
 import { withoutOnEnd } from "../plan/on-end.js";
@@ -60,16 +61,24 @@ interface Line extends Pick<LinePair, "ends"> {
 interface Gone extends Pick<Line, "is" | "ends" | "on"> {
   readonly path: string;
   readonly keys: readonly string[];
-  /** The key that it had, if a value that is made already can be that, and no case takes it. */
-  readonly made?: string;
+  /** What a value that is made already can be and no case takes, in words: the key that it had. */
+  readonly made?: string | undefined;
+}
+
+/** A case with another key, where a value that is made already can be the old one. */
+interface OtherKey {
+  readonly path: string;
+  readonly old: string;
+  /** The same in words, as in {@link Gone}. */
+  readonly made: string;
+  readonly takesRest: boolean;
 }
 
 export function linePairs(before: WorkflowThen, now: WorkflowThen) {
   const lines = linesOf(withoutOnEnd(now.nodes));
   /** Cases that only the old plan has, with the keys that their branch has now, and then theirs. */
   const goneCases: Gone[] = [];
-  /** Cases with another key, where a value that is made already can be the old one. */
-  const otherKeys: { path: string; old: string; takesRest: boolean }[] = [];
+  const otherKeys: OtherKey[] = [];
   const pairs = linesOf(withoutOnEnd(before.nodes)).flatMap(
     ({ stored, inside, ends, branch, key, is, on, nodes }) => {
       const keysNow = (now: Line | undefined) =>
@@ -80,21 +89,36 @@ export function linePairs(before: WorkflowThen, now: WorkflowThen) {
         const nodesNow = other.nodes.map((node) => placed(node, other.inside));
         const { key: now = "" } = other;
         const matched = keysNow(other);
-        if (matched !== undefined && key !== undefined && !matched.includes(key) && key !== now)
-          otherKeys.push({ path: other.inside, old: key, takesRest: matched.includes("default") });
+        if (matched !== undefined && key !== undefined && !matched.includes(key) && key !== now) {
+          const made = madeWith(key, on);
+          otherKeys.push({ path: other.inside, old: key, made, takesRest: takesRest(other) });
+        }
         const pair: LinePair = { inside: other.inside, ends, before: then, now: nodesNow };
         return [pair];
       }
       const cases = lines.filter((each) => branch !== undefined && each.branch === branch);
       const keys = [...cases.map((each) => each.key ?? ""), key ?? ""];
-      const matched = keysNow(cases[0]);
-      const made = matched?.includes("default") === false ? key : undefined;
+      const [first] = cases;
+      const isMade = keysNow(first) !== undefined && key !== undefined;
+      const made = isMade && !takesRest(first) ? madeWith(key, on) : undefined;
       if (cases.length > 0) goneCases.push({ path: inside, keys, is, ends, on, made });
       return [];
     },
   );
   return { pairs, goneCases, otherKeys };
 }
+
+/** The default of a match takes what has no case. To a branch, `default` is a key as any other. */
+const takesRest = (line: Line | undefined): boolean =>
+  line?.on === undefined && line?.matched?.includes(REST) === true;
+
+const REST = "default";
+
+/** @param on of a branch; a match has none. */
+const madeWith = (key: string, on: string | undefined): string =>
+  key === REST && on === undefined
+    ? "a value that has no other case"
+    : `${quote(key)}, which was given before`;
 
 const placed = (node: NodeThen, inside: string): Placed => ({
   node,
