@@ -63,6 +63,10 @@ const union = ["A", "B", "C"]
 const CLOSED =
   /^stops flow: input takes no other fields now: runs that have not begun fail with invalidInput if theirs has any, and runs that have begun keep what they have$/;
 
+/** What it says if a function refines an object whose fields are others now. */
+const REFINED =
+  /^safe flow: input is refined by a function, which check does not compare: runs that have not begun fail with invalidInput if it refuses theirs, and runs that have begun keep what they have$/;
+
 describe("the input", () => {
   const top = `const Base = z.object({ id: z.string(), note: z.string().optional(), tags: z.array(z.string()).default([]) });
 const more = { n: z.number(), m: z.number().optional() }; const mask = { id: true };`;
@@ -207,7 +211,7 @@ const more = { n: z.number(), m: z.number().optional() }; const mask = { id: tru
       "[S241] a required field is new in a schema that is derived",
       `z.object({ url: z.string() }).partial().refine(() => true)`,
       `z.object({ url: z.string() }).partial().extend({ tenant: z.string() }).refine(() => true)`,
-      [/^stops flow: input\.tenant is new and required.*"told"/],
+      [/^stops flow: input\.tenant is new and required.*"told"/, REFINED],
     ],
     [
       "a required field is new",
@@ -249,7 +253,7 @@ const more = { n: z.number(), m: z.number().optional() }; const mask = { id: tru
       `values may have no other fields now: ${before}, then ${now}`,
       before,
       now,
-      [CLOSED],
+      now.includes("refine") ? [CLOSED, REFINED] : [CLOSED],
     ]),
     [
       "values may have no other fields, which had a schema",
@@ -394,6 +398,20 @@ const more = { n: z.number(), m: z.number().optional() }; const mask = { id: tru
         [/^safe flow: another input.*, and fails with invalidInput if it does not fit; check/],
       ],
     ),
+    ...[`z.object({ a: z.string() })`, `z.object({ a: z.string() }).refine(() => true)`].map(
+      (before): [string, string, string, RegExp[]] => [
+        `[S275] a function refines it, and a field is new, after ${before}`,
+        before,
+        `z.object({ a: z.string(), b: z.string().optional() }).refine(({ a }) => a !== "")`,
+        [/^safe flow: input\.b is new: /, REFINED],
+      ],
+    ),
+    [
+      "[S275] no function refines it any more, and a field is new",
+      `z.object({ a: z.string() }).refine(({ a }) => a !== "")`,
+      `z.object({ a: z.string(), b: z.string().optional() })`,
+      [/^safe flow: input\.b is new: /],
+    ],
     [
       "[S275] no function refines it any more",
       `z.object({ a: z.string() }).refine(({ a }) => a !== "")`,
@@ -641,6 +659,18 @@ describe("events and states", () => {
       );
     },
   );
+
+  test("[S275] an event's schema is refined, and has a new field: it may refuse what it took", async () => {
+    const was = asking(`z.object({ k: z.string() })`);
+    const is = asking(
+      `z.object({ k: z.string(), n: z.number().optional() }).refine(({ k }) => k !== "")`,
+    );
+    expect(await verdicts(was, is)).toContainEqual(
+      expect.stringMatching(
+        /^safe ask: ask is refined by a function, which check does not compare: runs that are past it keep what they took, and unless it fits, whoever sends it as before gets an error/,
+      ),
+    );
+  });
 
   test.each([
     [`z.enum(["a"])`, `z.enum(["a", "b"])`],

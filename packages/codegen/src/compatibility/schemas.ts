@@ -14,7 +14,8 @@ import {
 interface FieldChange {
   readonly name: string;
   /** What a value of the old schema is for the new one. */
-  readonly is: "absent" | "filled" | "refused" | "retyped" | "dropped" | "loosened" | "closed";
+  readonly is:
+    "absent" | "filled" | "refused" | "retyped" | "dropped" | "loosened" | "closed" | "refined";
   /** How it has changed. */
   readonly what: string;
   /** Says whether runs may be there without a value that handlers now expect. */
@@ -68,13 +69,22 @@ function schemaChanges(before: Fields = {}, now: Fields = {}): FieldChange[] | u
   if (isUnseen) return undefined;
   const areFields = before.fields !== undefined && now.fields !== undefined;
   const found = areFields ? fieldChanges(before, now) : [];
-  if (found.length > 0 || (areFields && now.oneOf === undefined)) return found;
+  if (areFields && now.oneOf === undefined) return found;
+  if (found.length > 0) return [...found, refined];
   const [was, is] = [before.oneOf ?? [], now.oneOf ?? []];
   const gone = was.length === 0 ? is : was.filter((each) => !is.includes(each));
   if (gone.length === 0) return [];
   const cases = gone.length < was.length ? ` in ${gone.length} of ${was.length} cases` : "";
   return [{ name: "", is: "retyped", what: `has another schema${cases}`, isMissed: false }];
 }
+
+/** The whole has changed with its fields: whether the function that refines it has is not seen. */
+const refined: FieldChange = {
+  name: "",
+  is: "refined",
+  what: "is refined by a function, which check does not compare",
+  isMissed: false,
+};
 
 /** Says whether schemas have been compared as wholes: what they differ in is not seen. */
 const isWhole = ([first]: readonly FieldChange[]): boolean =>
@@ -85,6 +95,7 @@ const refusedIf: ReadonlyMap<FieldChange["is"], string> = new Map([
   ["refused", ""],
   ["retyped", ", unless their value fits"],
   ["closed", " if theirs has any"],
+  ["refined", " if it refuses theirs"],
 ]);
 
 const isRefused = (is: FieldChange["is"]): boolean => refusedIf.has(is);
@@ -124,7 +135,8 @@ export function inputChanges(before: WorkflowThen, now: WorkflowThen): Change[] 
       return { workflow, compatibility: "safe", message, ...(hint && { hint }) };
     }
     const unless = refusedIf.get(is) ?? "";
-    const message = `${field}: runs that have not begun fail with invalidInput${unless}, and ${begun}${is === "closed" ? "" : told}`;
+    const message = `${field}: runs that have not begun fail with invalidInput${unless}, and ${begun}${is === "closed" || is === "refined" ? "" : told}`;
+    if (is === "refined") return { workflow, compatibility: "safe", message };
     const hint =
       name === ""
         ? "take what was taken until all runs that were started with it have begun"
