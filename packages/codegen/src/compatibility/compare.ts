@@ -11,6 +11,7 @@ import { limitChanges } from "./limits.js";
 import { compareLine } from "./nodes.js";
 import { onEndChanges } from "./on-end.js";
 import { oneChanges } from "./one.js";
+import { otherResults } from "./outputs.js";
 import { eventsOf, inputChanges } from "./schemas.js";
 import { standingChanges } from "./standing.js";
 
@@ -35,7 +36,12 @@ export function compare(before: WrittenPlan, now: WrittenPlan): Change[] {
     if (old === undefined) return [safe(workflow, "the workflow is new")];
     const moved = moves.map(([message, hint]) => stops(workflow, message, hint));
     if (old.hash === workflow.hash) return moved;
-    return [...moved, ...compareWorkflow(old, workflow), ...compareUndoing(old, workflow)];
+    return [
+      ...moved,
+      ...compareWorkflow(old, workflow),
+      ...otherResults(old, workflow, now.workflows),
+      ...compareUndoing(old, workflow),
+    ];
   });
   const all = [...limitChanges(before, now), ...gone, ...others];
   return sortedBy(all, ({ workflow }) => workflow);

@@ -1,7 +1,9 @@
 import { quote } from "../diagnostics/diagnostic.js";
 import { inPath, MAX_ITERATIONS } from "../plan/constants.js";
 import type { Change, LinePair, NodeThen, Placed } from "./lines.js";
-import { longestCommon, readsOf } from "./lines.js";
+import { longestCommon } from "./lines.js";
+import { otherOutputs } from "./outputs.js";
+import { inThem, readersAfter, workWithout } from "./readers.js";
 import { takenChanges } from "./schemas.js";
 import {
   endsRun,
@@ -25,7 +27,7 @@ export function compareLine(
 ): Change[] {
   const taken: Rule = (each) => takenChanges(each, events);
   const named = [goneNodes, renamedNodes, changedNodes, movedNodes, addedNodes, otherBranches];
-  const rules: readonly Rule[] = [...named, taken];
+  const rules: readonly Rule[] = [...named, otherOutputs, taken];
   return rules.flatMap((rule) => rule(line)).map((change) => ({ workflow, ...change }));
 }
 
@@ -291,22 +293,6 @@ function movedNodes(line: LinePair): ReturnType<Rule> {
   });
 }
 
-/** Who reads a node from `at` on: nodes, and readers of the output, which the last node makes. */
-function readersAfter(at: number, read: Placed, { inside, now }: LinePair): string[] {
-  const readers = now.slice(at).filter(({ node }) => readsOf(node).has(read.node.name));
-  const isOutput = now.findLast(({ node }) => !makesNothing(node)) === read;
-  const of = inside === "" ? "the workflow" : quote(inside);
-  return [
-    ...readers.map(({ path }) => quote(path)),
-    ...(isOutput ? [`whoever uses the output of ${of}`] : []),
-  ];
-}
-
-const inThem = (readers: readonly string[]): string =>
-  `${readers.join(" and ")} ${readers.length === 1 ? "reads" : "read"} undefined in them`;
-const workWithout = (readers: readonly string[]): string =>
-  `let ${readers.join(" and ")} work without it`;
-
 /** The number of steps that the run time does in one transaction. */
 const mostFused = 20;
 
@@ -337,7 +323,8 @@ function addedNodes(line: LinePair): ReturnType<Rule> {
     const after = now.indexOf(added) + 1;
     if (!now.slice(after).some(({ stored }) => find(before, stored) !== undefined)) {
       const where = inside === "" ? "at the end" : `at the end of ${inside}`;
-      const what = endsRun(added.node) ? "that come to it end there" : "run it too";
+      const come = inside === "" && !endsRun(added.node) ? "" : "that come to it ";
+      const what = `${come}${endsRun(added.node) ? "end there" : "run it too"}`;
       return safe(added.path, `added ${where}: runs in flight ${what}`);
     }
     const readers = readersAfter(after, added, line);

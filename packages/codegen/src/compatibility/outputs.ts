@@ -1,0 +1,68 @@
+import { quote } from "../diagnostics/diagnostic.js";
+import { allNodes } from "../plan/flow.js";
+import { withoutOnEnd } from "../plan/on-end.js";
+import { endsRun, isLoop, makesNothing, startsWorkflows } from "../plan/stage-kinds.js";
+import type { Change, LinePair, NodeThen, WorkflowThen } from "./lines.js";
+import { readersAfter } from "./readers.js";
+
+/* What has ended keeps its output, though another node would make that now. */
+
+/** Returns the nodes whose output is made by another of those inside them. */
+export function otherOutputs(line: LinePair): Omit<Change, "workflow">[] {
+  const { before, now } = line;
+  return now.flatMap((node, at) => {
+    const old = before.find(({ stored }) => stored === node.stored);
+    if (old === undefined || !isInsideOther(old.node, node.node)) return [];
+    const readers = readersAfter(at + 1, node, line);
+    const [what, begun] = isLoop(node.node)
+      ? ["state", ["an iteration that has begun keeps the state that it has"]]
+      : ["output", []];
+    if (begun.length + readers.length === 0) return [];
+    const past = readers.length === 0 ? [] : [`in runs that are past it, ${getting(readers)}`];
+    const message = `another node makes its ${what} now: ${[...begun, ...past].join("; ")}`;
+    const hint = readers.length === 0 ? {} : { hint: takeBoth(readers) };
+    return [{ node: node.path, compatibility: "safe", message, ...hint } as const];
+  });
+}
+
+/** Returns who starts runs of a workflow as children, if another node makes its output. */
+export function otherResults(
+  before: WorkflowThen,
+  now: WorkflowThen,
+  workflows: readonly WorkflowThen[],
+): Change[] {
+  if (!isOther(withoutOnEnd(before.nodes), withoutOnEnd(now.nodes))) return [];
+  const parents = workflows.flatMap(({ name, nodes }) =>
+    allNodes(nodes)
+      .filter((node) => startsWorkflows(node) && mayStart(node, now.name))
+      .map((node) => `${quote(node.name)} of ${name}`),
+  );
+  if (parents.length === 0) return [];
+  const message = `another node makes its output now: of children that have ended, ${getting(parents)}`;
+  return [{ workflow: now.name, compatibility: "safe", message, hint: takeBoth(parents) }];
+}
+
+const mayStart = ({ stages }: NodeThen, workflow: string): boolean =>
+  stages.some(({ workflows }) => workflows?.includes(workflow) === true);
+
+const getting = (readers: readonly string[]): string =>
+  `${readers.join(" and ")} ${readers.length === 1 ? "gets" : "get"} what the one before gave`;
+
+const takeBoth = (readers: readonly string[]): string =>
+  `let ${readers.join(" and ")} take both until none is left`;
+
+/** Says whether another node makes the output of nodes that stand one after another. */
+function isOther(before: readonly NodeThen[], now: readonly NodeThen[]): boolean {
+  if ([before, now].some((nodes) => nodes.some(endsRun))) return false;
+  const [was, is] = [before, now].map((nodes) => nodes.findLast((node) => !makesNothing(node)));
+  if (was === undefined || is === undefined) return was !== is;
+  return storedAs(was) !== storedAs(is) || isInsideOther(was, is);
+}
+
+const isInsideOther = (before: NodeThen, now: NodeThen): boolean =>
+  (now.bodies ?? []).some(({ key, storage = key, nodes }) => {
+    const old = before.bodies?.find((each) => (each.storage ?? each.key) === storage);
+    return old !== undefined && isOther(old.nodes, nodes);
+  });
+
+const storedAs = ({ name, storage = name }: NodeThen): string => storage;
