@@ -1,4 +1,7 @@
 import { describe, expect, test, vi } from "vitest";
+import { compileSources } from "../../packages/codegen/src/compile.js";
+import { compare } from "../../packages/codegen/src/compatibility/compare.js";
+import { toWritten } from "../../packages/codegen/src/plan/write.js";
 import { Deployment, type Files, useReleases } from "./deployed.js";
 
 /* What was given before a deploy, and begins after it: the present schema parses it. */
@@ -241,6 +244,68 @@ describe("a run that was to begin later", () => {
     deploy();
     await deployment.drive();
     expect(await deployment.see(id)).toMatchObject({ state: "completed", output: input });
+  });
+});
+
+describe("a node that is first now", () => {
+  const UNBEGUN =
+    /^added: runs that are past its place do not run it, nor do those that have not begun, and "told" reads undefined in them$/;
+  const asks = `.step("asks", { query: () => "asked" })`;
+  const told = `.step("rest", { action: () => 1 }).step("told", { query: (_ctx, { ...scope }) => scope.asks ?? "not asked" })`;
+
+  /** What check says of a node. */
+  async function said(node: string, before: Files, now: Files) {
+    const planOf = async (files: Files, then?: ReturnType<typeof toWritten>) => {
+      const sources = Object.entries(files).map(([file, text]) => ({ file, text }));
+      return toWritten((await compileSources(sources, then)).plan);
+    };
+    const then = await planOf(before);
+    const changes = compare(then, await planOf(now, then));
+    return changes.filter((each) => each.node === node).map(({ message }) => message);
+  }
+
+  test("[S114] is not run by one that was started for later, and check says so", async () => {
+    const versions = [app(flow(URL, told)), app(flow(URL, asks + told))] as const;
+    expect(await said("asks", ...versions)).toEqual([expect.stringMatching(UNBEGUN)]);
+    const { deployment, deploy } = await deployed(...versions);
+    const id = await start(deployment, { input: { url: "a" }, runAfter: "1h" });
+    deploy();
+    await deployment.drive();
+    expect(await deployment.see(id)).toMatchObject({ state: "completed", output: "not asked" });
+  });
+
+  test("[S114] nor by an item that waits for its turn", { tags: ["large"] }, async () => {
+    const each = (more: string) =>
+      flow(
+        URL,
+        `.each("all", { of: () => [1, 2], concurrency: 1, body: (b) => b${more}${told}.sleep("nap", "1h").step("last", { query: (_ctx, { told }) => told }) })`,
+      );
+    const versions = [app(each("")), app(each(asks))] as const;
+    const [message] = await said("all.asks", ...versions);
+    expect(message).toMatch(/nor do those that have not begun, and "all\.told" reads undefined/);
+    const { deployment, deploy } = await deployed(...versions);
+    const id = await start(deployment, { input: { url: "a" } });
+    await deployment.drive(async () => {
+      const steps = await deployment.rows("steps");
+      return steps.some(({ stage, state }) => stage === "all.nap" && state === "waiting");
+    });
+    deploy();
+    await deployment.drive();
+    const output = ["not asked", "not asked"];
+    expect(await deployment.see(id)).toMatchObject({ state: "completed", output });
+  });
+
+  test("[S114] but in a case or a loop by what has not come there, of which nothing is said", async () => {
+    const inside = (more: string) =>
+      app(
+        flow(
+          URL,
+          `.step("first", { query: () => 1 }).loop("turn", { initial: () => 0, body: (b) => b${more}.step("next", { query: () => 1 }), until: () => true, maxIterations: 2 })`,
+        ),
+      );
+    expect(await said("turn.asks", inside(""), inside(asks))).toEqual([
+      "added: runs that are past its place do not run it",
+    ]);
   });
 });
 

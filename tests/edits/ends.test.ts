@@ -284,7 +284,7 @@ test.each([
     raced(""),
     raced("", [1, 0, 2]),
     [
-      'route safe: moved before "before": runs that are there or past it, and have not run it, do not run it, and "last" reads undefined in them',
+      'route safe: moved before "before": runs that are there or past it, and have not run it, do not run it, nor do those that have not begun, and "last" reads undefined in them',
     ],
     [null, "paid made", "paid made"],
   ],

@@ -168,7 +168,7 @@ test(
       expect.objectContaining({
         node: "pays",
         message:
-          'moved before "gate": runs that are there or past it, and have not run it, do not run it',
+          'moved before "gate": runs that are there or past it, and have not run it, do not run it, nor do those that have not begun',
       }),
     );
     expect(await goesOn(before, now, { node: "gate" })).toMatchObject({

@@ -38,11 +38,13 @@ export interface LinePair {
   readonly inside: string;
   /** What comes of a run that stops in them, if that does not stop the whole run. */
   readonly ends?: string | undefined;
+  /** Says whether runs begin with them: one that has been started may not have begun. */
+  readonly begins?: boolean | undefined;
   readonly before: readonly Placed[];
   readonly now: readonly Placed[];
 }
 
-interface Line extends Pick<LinePair, "ends"> {
+interface Line extends Pick<LinePair, "ends" | "begins"> {
   /** What its nodes stand in, by storage names, and by names. */
   readonly stored: string;
   readonly inside: string;
@@ -93,7 +95,8 @@ export function linePairs(before: WorkflowThen, now: WorkflowThen) {
           const made = madeWith(key, on);
           otherKeys.push({ path: other.inside, old: key, made, takesRest: takesRest(other) });
         }
-        const pair: LinePair = { inside: other.inside, ends, before: then, now: nodesNow };
+        const { inside: there, begins } = other;
+        const pair: LinePair = { inside: there, ends, begins, before: then, now: nodesNow };
         return [pair];
       }
       const cases = lines.filter((each) => branch !== undefined && each.branch === branch);
@@ -131,8 +134,9 @@ function linesOf(nodes: readonly NodeThen[], of: Omit<Line, "nodes"> = top): Lin
     const stored = joined(of.stored, node.storage ?? node.name);
     const inside = joined(of.inside, node.name);
     const ends = endsIn(node, of.ends);
+    const begins = isApart(node);
     return (node.bodies ?? []).flatMap(({ key, storage = key, nodes: within }) => {
-      if (!hasKeys(node)) return linesOf(within, { stored, inside, ends });
+      if (!hasKeys(node)) return linesOf(within, { stored, inside, ends, begins });
       const names = { stored: joined(stored, storage), inside: joined(inside, inPath(key)) };
       const is = hasRivals(node) ? "rival" : isApart(node) ? "branch" : "case";
       const isByValue = node.kind === "match" || node.stages.some(({ reads }) => reads.length > 0);
@@ -141,6 +145,7 @@ function linesOf(nodes: readonly NodeThen[], of: Omit<Line, "nodes"> = top): Lin
       return linesOf(within, {
         ...names,
         ends,
+        begins,
         branch: stored,
         key,
         is,
@@ -169,7 +174,7 @@ function endsIn(node: NodeThen, around: string | undefined): string | undefined 
   return `${out} the ${all} if no other case wins${around ?? ""}`;
 }
 
-const top = { stored: "", inside: "" };
+const top = { stored: "", inside: "", begins: true };
 
 /** With an empty name: what the paths of all nodes begin with. */
 export const joined = (inside: string, name: string): string =>

@@ -281,7 +281,7 @@ function movedNodes(line: LinePair): ReturnType<Rule> {
     );
     if (first !== undefined) {
       const readers = readersAfter(now.indexOf(first), moved, line);
-      const message = `moved before ${quote(first.path)}: runs that are there or past it, and have not run it, do not run it`;
+      const message = `moved before ${quote(first.path)}: runs that are there or past it, and have not run it, do not run it${norUnbegun(moved, line)}`;
       if (readers.length === 0) return [safe(path, message)];
       const hint = workWithout(readers);
       return [{ ...safe(path, `${message}, and ${inThem(readers)}`), hint }];
@@ -291,6 +291,12 @@ function movedNodes(line: LinePair): ReturnType<Rule> {
       "moved: runs in flight go on in the new order from where they are, and what they have done is not done again";
     return [safe(path, message)];
   });
+}
+
+/** A run that has been started begins at the node that was the first one then. */
+function norUnbegun(node: Placed, { begins, before: [first], now }: LinePair): string {
+  const at = first === undefined ? -1 : now.findIndex(({ stored }) => stored === first.stored);
+  return begins === true && now.indexOf(node) < at ? ", nor do those that have not begun" : "";
 }
 
 /** The number of steps that the run time does in one transaction. */
@@ -328,7 +334,7 @@ function addedNodes(line: LinePair): ReturnType<Rule> {
       return safe(added.path, `added ${where}: runs in flight ${what}`);
     }
     const readers = readersAfter(after, added, line);
-    const message = "added: runs that are past its place do not run it";
+    const message = `added: runs that are past its place do not run it${norUnbegun(added, line)}`;
     if (readers.length === 0) return safe(added.path, message);
     const hint = workWithout(readers);
     return { ...safe(added.path, `${message}, and ${inThem(readers)}`), hint };

@@ -455,7 +455,7 @@ test.each([
       [
         first,
         "safe",
-        `moved before "${second}": runs that are there or past it, and have not run it, do not run it`,
+        `moved before "${second}": runs that are there or past it, and have not run it, do not run it, nor do those that have not begun`,
       ],
     ]);
   },
