@@ -301,7 +301,9 @@ const more = { n: z.number(), m: z.number().optional() }; const mask = { id: tru
       "a field with a default, which was filled in at the start, is required",
       `z.object({ tenant: z.string().default("a") })`,
       `z.object({ tenant: z.string() })`,
-      [/^safe flow: input\.tenant had a default before/],
+      [
+        /^safe flow: input\.tenant had a default before: .* begins with the new schema, but fails with invalidInput if the field was not given beside one that is transformed; "told" reads it/,
+      ],
     ],
     ...[
       `z.object({ tenant: z.string().catch("a").optional() })`,
@@ -471,6 +473,36 @@ export const start = internalMutationGeneric((ctx, { input }) =>
       expect(await deployment.seeAll(ids)).toMatchObject([
         { state: "failed", error: { kind: "invalidInput" } },
         { state: "completed" },
+      ]);
+    },
+  );
+
+  test(
+    "[S139] [S145] a start that waits, without a field that had a default, fails beside a transform",
+    { tags: ["large"] },
+    async () => {
+      const kid = (input: string) => ({
+        "flow.workflow.ts": `
+import { child, defineWorkflow } from "@stepwise/workflow";
+import { z } from "zod";
+export const kid = defineWorkflow({ input: z.object({ ${input} }) }).sleep("rest", "1h").step("told", { query: (_ctx, { input }) => input.a });
+export const flow = defineWorkflow({ input: z.object({}) })
+  .parent("kids", { children: () => [child(kid, { n: "1" }), child(kid, { n: "2" })], concurrency: 1, tolerate: "all",
+    finalize: { query: (_ctx, { children }) => children.map((each) => each.ok ? each.output : each.error.kind) } });`,
+      });
+      const outputs = async (n: string) => {
+        const [before, now] = [
+          kid(`a: z.string().default("x"), n: ${n}`),
+          kid(`a: z.string(), n: ${n}`),
+        ];
+        const [deployment, id] = await deployed(before, now, {}, "kids");
+        await deployment.drive();
+        return (await deployment.see(id)).output;
+      };
+      expect(await outputs("z.string()")).toEqual(["x", "x"]);
+      expect(await outputs("z.string().transform(Number)")).toEqual([
+        "invalidInput",
+        "invalidInput",
       ]);
     },
   );
@@ -659,6 +691,15 @@ describe("events and states", () => {
       );
     },
   );
+
+  test("[S275] an event's field has no default any more: who sends it without one gets an error", async () => {
+    const was = asking(`z.object({ k: z.string().default("k") })`);
+    expect(await verdicts(was, asking(`z.object({ k: z.string() })`))).toContainEqual(
+      expect.stringMatching(
+        /^safe ask: ask\.k had a default before: .*, and unless it fits, whoever sends it as before gets an error/,
+      ),
+    );
+  });
 
   test("[S275] an event's schema is refined, and has a new field: it may refuse what it took", async () => {
     const was = asking(`z.object({ k: z.string() })`);

@@ -15,7 +15,15 @@ interface FieldChange {
   readonly name: string;
   /** What a value of the old schema is for the new one. */
   readonly is:
-    "absent" | "filled" | "refused" | "retyped" | "dropped" | "loosened" | "closed" | "refined";
+    | "absent"
+    | "filled"
+    | "unfilled"
+    | "refused"
+    | "retyped"
+    | "dropped"
+    | "loosened"
+    | "closed"
+    | "refined";
   /** How it has changed. */
   readonly what: string;
   /** Says whether runs may be there without a value that handlers now expect. */
@@ -41,7 +49,8 @@ function fieldChanges(before: Fields, now: Fields): FieldChange[] {
     }
     if (old.hash !== field.hash) return change("retyped", "has another schema");
     if (old.flag === field.flag) return [];
-    if (old.flag !== "?") return change("loosened", `${words[old.flag]} before`);
+    if (old.flag !== "?")
+      return change(field.flag === "" ? "unfilled" : "loosened", `${words[old.flag]} before`);
     return field.flag === ""
       ? change("refused", "is required now", true)
       : change("filled", "has a default now", true);
@@ -130,7 +139,12 @@ export function inputChanges(before: WorkflowThen, now: WorkflowThen): Change[] 
       : "runs that have begun keep what they have";
     if (!isRefused(is)) {
       const filled = is === "filled" ? ", though it has a default" : "";
-      const message = `${field}: ${begun}${filled}, and a run that has not begins with the new schema${told}`;
+      // What was given is kept and parsed again where the parsed value does not parse to itself.
+      const again =
+        is === "unfilled"
+          ? ", but fails with invalidInput if the field was not given beside one that is transformed"
+          : "";
+      const message = `${field}: ${begun}${filled}, and a run that has not begins with the new schema${again}${told}`;
       const hint = isMissed && readers.length > 0 ? "let them work without it" : undefined;
       return { workflow, compatibility: "safe", message, ...(hint && { hint }) };
     }
@@ -182,7 +196,7 @@ export function takenChanges({ before, now: line }: LinePair, taken: ReadonlySet
 }
 
 const refusal = ({ is }: FieldChange): string =>
-  isRefused(is)
+  isRefused(is) || is === "unfilled"
     ? ", and unless it fits, whoever sends it as before gets an error, and a run that has kept one fails here"
     : "";
 
