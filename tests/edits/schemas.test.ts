@@ -563,6 +563,33 @@ export const flow = defineWorkflow({ input: z.object({}) })
     },
   );
 
+  test.each([
+    [`{ tenant: ({ input }) => input.org.id }`, true],
+    [`["exports", { tenant: ({ input }) => input.org.id }]`, true],
+    [`["exports"]`, false],
+  ])(
+    "[S145] [S196] check says that the keys of a workflow's limits read a field that is new: %s",
+    { tags: ["large"] },
+    async (limits, isKeyed) => {
+      const given = (input: string, options: string): Files => ({
+        ...app(input, `${GATE}.step("act", { action: () => 1 })`, options),
+        "stepwise.config.ts": `
+import { defineConfig } from "@stepwise/workflow";
+export default defineConfig({ limits: { tenant: { perKey: 1 }, exports: { total: 1 } } });`,
+      });
+      const before = given(`z.object({})`, "");
+      const org = `z.object({ org: z.object({ id: z.string() }).default({ id: "acme" }) })`;
+      const now = given(org, `, limits: ${limits}`);
+      const told = (await verdicts(before, now)).find((each) => each.includes("input.org is new"));
+      expect(told?.endsWith("; the keys of its limits read the input")).toBe(isKeyed);
+      const [deployment, id] = await deployed(before, now, {}, "gate");
+      await deployment.drive();
+      expect(await deployment.see(id)).toMatchObject(
+        isKeyed ? { state: "failed", error: { node: "act" } } : { state: "completed" },
+      );
+    },
+  );
+
   test(
     "[S145] a run that has begun keeps the value of a field that has another type or is removed",
     { tags: ["large"] },

@@ -111,6 +111,9 @@ const isRefused = (is: FieldChange["is"]): boolean => refusedIf.has(is);
 
 const pathOf = (root: string, name: string): string => (name === "" ? root : `${root}.${name}`);
 
+/** Says whether something is computed for a limit, as each action comes: the plan tells its hash. */
+const isKeyed = (given: string): boolean => !/^(=.*)?$/.test(given);
+
 /** Compares inputs: runs that have begun keep theirs, and others are parsed when they begin. */
 export function inputChanges(before: WorkflowThen, now: WorkflowThen): Change[] {
   if (before.input === now.input) return [];
@@ -129,10 +132,12 @@ export function inputChanges(before: WorkflowThen, now: WorkflowThen): Change[] 
     const field = `${pathOf("input", name)} ${what}`;
     const sure = now.nodes.filter((node) => readsOfField(node, name) === "sure");
     const others = now.nodes.filter((node) => readsOfField(node, name) === "perhaps");
-    const readers = [...sure, ...others];
+    const hasKeys = Object.values(now.limits ?? {}).some(isKeyed);
+    const hasReaders = hasKeys || sure.length + others.length > 0;
     const told = [
       ...(sure.length > 0 ? [`; ${listOf(sure)} it`] : []),
       ...(others.length > 0 ? [`; ${listOf(others)} the input`] : []),
+      ...(hasKeys ? ["; the keys of its limits read the input"] : []),
     ].join("");
     const begun = isMissed
       ? "in runs that have begun it may be undefined"
@@ -145,7 +150,7 @@ export function inputChanges(before: WorkflowThen, now: WorkflowThen): Change[] 
           ? ", but fails with invalidInput if the field was not given beside one that is transformed"
           : "";
       const message = `${field}: ${begun}${filled}, and a run that has not begins with the new schema${again}${told}`;
-      const hint = isMissed && readers.length > 0 ? "let them work without it" : undefined;
+      const hint = isMissed && hasReaders ? "let them work without it" : undefined;
       return { workflow, compatibility: "safe", message, ...(hint && { hint }) };
     }
     const unless = refusedIf.get(is) ?? "";
