@@ -82,12 +82,14 @@ export function linePairs(before: WorkflowThen, now: WorkflowThen) {
   const goneCases: Gone[] = [];
   const otherKeys: OtherKey[] = [];
   const pairs = linesOf(withoutOnEnd(before.nodes)).flatMap(
-    ({ stored, inside, ends, branch, key, is, on, nodes }) => {
+    ({ stored, inside, ends: then, branch, key, is, on, nodes }) => {
+      // What lets its run go on may be added or removed by the same deploy: the run may stop then.
+      const endsAs = (now: Line | undefined) => (now?.ends === then ? then : undefined);
       const keysNow = (now: Line | undefined) =>
         now?.on === undefined || now.on === on ? now?.matched : undefined;
       const other = lines.find((each) => each.stored === stored);
       if (other !== undefined) {
-        const then = nodes.map((node) => placed(node, inside));
+        const nodesThen = nodes.map((node) => placed(node, inside));
         const nodesNow = other.nodes.map((node) => placed(node, other.inside));
         const { key: now = "" } = other;
         const matched = keysNow(other);
@@ -96,7 +98,8 @@ export function linePairs(before: WorkflowThen, now: WorkflowThen) {
           otherKeys.push({ path: other.inside, old: key, made, takesRest: takesRest(other) });
         }
         const { inside: there, begins } = other;
-        const pair: LinePair = { inside: there, ends, begins, before: then, now: nodesNow };
+        const ends = endsAs(other);
+        const pair: LinePair = { inside: there, ends, begins, before: nodesThen, now: nodesNow };
         return [pair];
       }
       const cases = lines.filter((each) => branch !== undefined && each.branch === branch);
@@ -104,7 +107,8 @@ export function linePairs(before: WorkflowThen, now: WorkflowThen) {
       const [first] = cases;
       const isMade = keysNow(first) !== undefined && key !== undefined;
       const made = isMade && !takesRest(first) ? madeWith(key, on) : undefined;
-      if (cases.length > 0) goneCases.push({ path: inside, keys, is, ends, on, made });
+      if (cases.length > 0)
+        goneCases.push({ path: inside, keys, is, ends: endsAs(first), on, made });
       return [];
     },
   );

@@ -474,6 +474,26 @@ test("[S117] what stops in a branch or an item whose failures are tolerated coun
   ]);
 });
 
+test("[S117] [S263] what stops its run is not said to go on by a recover or a tolerate that is gone, or new", async () => {
+  const parallel = (branches: string, options: string) =>
+    `.parallel("p", { branches: { x: (b) => b${branches} }${options} })`;
+  for (const option of [", recover: () => 1", ', tolerate: "all"'])
+    for (const [was, is] of [
+      [option, ""],
+      ["", option],
+    ] as const) {
+      const node = compare(await planOf(parallel(a + b, was)), await planOf(parallel(b, is)));
+      expect(node.map(({ message }) => message)).toContain(gone);
+      const branch = compare(
+        await planOf(parallel(`${a}, y: (b) => b${b}`, was)),
+        await planOf(parallel(a, is)),
+      );
+      expect(branch.map(({ message }) => message)).toContain(
+        "the branch is removed: runs that are in it stop",
+      );
+    }
+});
+
 test("[S117] what stops in a race inside an item whose failure is tolerated stops no run", async () => {
   const each = (inside: string, options = "") =>
     `.each("e", { of: () => [1], body: (b) => b.race("r", { cases: { x: (b) => b${inside}, y: (b) => b${a} } })${options} })`;
