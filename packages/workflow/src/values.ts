@@ -1,6 +1,6 @@
+import { misshapeOf } from "@stepwise/workpool/core";
 import { convexToJson, getConvexSize, jsonToConvex, type Value } from "convex/values";
 import { Failure } from "./errors/failure.js";
-import { misshapeOf } from "./shape.js";
 
 /** A document holds 1 MiB, and a value's record needs a little itself. */
 export const MAX_VALUE_BYTES = 1_000_000;

@@ -1,6 +1,7 @@
 import { createFunctionHandle } from "convex/server";
 import { describe, expect, test, vi } from "vitest";
 import { enqueue, enqueueBatch, type WorkId } from "../src/client/index.js";
+import { literalText } from "../src/core/literal.js";
 import { NOTHING_LEFT, TestApp, virtualTime } from "./app.js";
 import { components, internal } from "./convex/_generated/api.js";
 
@@ -101,6 +102,7 @@ describe("statusBatch", () => {
 
 describe("what cannot be meant", () => {
   const reached = vi.fn();
+  const caller = { runMutation: reached, runQuery: reached } as never;
 
   const refused = async (options: object, message: string | RegExp) => {
     const app = new TestApp();
@@ -111,10 +113,14 @@ describe("what cannot be meant", () => {
     expect(await app.leftovers()).toEqual(NOTHING_LEFT);
   };
 
-  test("an excluded kind that is none is refused before anything is written", async () => {
-    const options = { onComplete, onCompleteExcludeKinds: ["sucess"] };
-    await refused(options, 'onCompleteExcludeKinds holds "sucess": a result is one of success');
-  });
+  test.each([["sucess"], [undefined], Array<undefined>(1)])(
+    "an excluded kind that is none is refused before anything is written: %s",
+    async (...kinds) =>
+      await refused(
+        { onComplete, onCompleteExcludeKinds: kinds },
+        /onCompleteExcludeKinds holds ("sucess"|undefined): a result is one of success/,
+      ),
+  );
 
   test.each([{ runAt: NaN }, { runAfter: Infinity }, { runAt: -Infinity }])(
     "a time that is none is refused: %o",
@@ -132,6 +138,7 @@ describe("what cannot be meant", () => {
     ["fairness", (fairness) => ({ fairness })],
     ["The weight of fairness", (weight) => ({ fairness: { key: "a", weight } })],
     ["limits", (limits) => ({ limits })],
+    ["onComplete", (callback) => ({ onComplete: callback })],
     ["retry", (retry) => ({ retry })],
     ["retry.base", (base) => ({ retry: { maxAttempts: 2, initialBackoffMs: 1, base } })],
     ["name", (name) => ({ name })],
@@ -147,6 +154,133 @@ describe("what cannot be meant", () => {
     for (const odd of [5n, Symbol("s"), new Date(0), new Map(), () => 1, Promise.resolve(1)])
       await expect(enqueue(odd)).rejects.toThrow(`${name} is `);
     expect(reached).not.toHaveBeenCalled();
+  });
+
+  test.each([null, 0, "", NaN])("so is a retry that is none: %s", async (retry) => {
+    await refused({ retry }, `retry is ${literalText(retry)}: give true, false or { maxAttempts`);
+  });
+
+  test("[S260] an option that there is not is refused, with those that there are", async () => {
+    // The work would begin at once.
+    await refused(
+      { runAftr: 60_000 },
+      /^Enqueueing: there is no "runAftr": there is .*\brunAfter\b/,
+    );
+    await refused({ definedLimits: {} }, /there is no "definedLimits"/);
+    const loose = { retrys: true, maxParallelism: 3 } as object;
+    const free = enqueue(components.workpool, caller, "action", echo, { value: 1 }, loose);
+    await expect(free).rejects.toThrow('Enqueueing jobs:echo: there is no "retrys"');
+    expect(() => new TestApp({ maxParalelism: 3 } as object)).toThrow(
+      'The Workpool: there is no "maxParalelism": there is maxParallelism, ',
+    );
+  });
+
+  test.each<[string, unknown]>([
+    ["logLevel", "VERBOSE"],
+    ["retryActionsByDefault", 1],
+    ["defaultRetryBehavior", true],
+    ["defaultRetryBehavior.maxAttempts", { maxAttempts: 0, initialBackoffMs: 1, base: 2 }],
+  ])("an option of the pool is refused by its name: %s", (name, value) => {
+    const [option = ""] = name.split(".");
+    expect(() => new TestApp({ [option]: value })).toThrow(`${name} is `);
+  });
+
+  const { pool } = new TestApp();
+  const odd: unknown[] = [
+    undefined,
+    null,
+    5,
+    NaN,
+    5n,
+    Symbol("s"),
+    new Date(0),
+    new Map(),
+    () => 1,
+  ];
+  const refusedAs = async (call: (odd: any) => Promise<unknown>, message: string, not = odd) => {
+    for (const given of not) await expect(call(given)).rejects.toThrow(message);
+    expect(reached).not.toHaveBeenCalled();
+  };
+
+  test("a function that is none is refused by its name", async () => {
+    const not = [...odd, "", {}, [], Object.create(null), { fn: echo }];
+    const enqueueOdd = (fn: any) => pool.enqueueAction(caller, fn, { value: 1 });
+    await refusedAs(enqueueOdd, "Enqueueing an action: fn is ", not);
+  });
+
+  test("arguments that are no object, and lists that are none, are refused by their name", async () => {
+    const one = (args: any) => pool.enqueueAction(caller, echo, args);
+    await refusedAs(one, "Enqueueing jobs:echo: args is ", [...odd, "text", [1]]);
+    const each = (args: any) => pool.enqueueActionBatch(caller, echo, [{ value: 1 }, args]);
+    await refusedAs(each, "Enqueueing jobs:echo: argsList[1] is ", [...odd, "text", [1]]);
+    // A text, a map and a set have items, too.
+    const batch = (list: any) => pool.enqueueActionBatch(caller, echo, list);
+    await refusedAs(batch, "Enqueueing jobs:echo: argsList is ", [...odd, "text", new Set([{}])]);
+    await refusedAs(() => batch([, { value: 1 }]), "argsList[0] is undefined"); // eslint-disable-line no-sparse-arrays
+  });
+
+  const circle: Record<string, unknown> = {};
+  circle["self"] = circle;
+  const nested = (levels: number): unknown => (levels === 0 ? 1 : [nested(levels - 1)]);
+  test.each<[string, unknown]>([
+    [".a is a Date, which is no Convex value: write its getTime()", { a: new Date(0) }],
+    [".a[1] is undefined in the list", { a: [1, undefined] }],
+    // Convex would make null of it.
+    [".a[0] is a hole in the list", { a: [, 1] }], // eslint-disable-line no-sparse-arrays
+    [".a is a text with half a surrogate pair", { a: "😀".slice(0, 1) }],
+    [".a is a bigint that does not fit into 64 bits", { a: 2n ** 64n }],
+    [' has a field "$a"', { $a: 1 }],
+    [" is nested more than 1", circle],
+    [" is nested more than 1", { a: nested(15) }],
+    [" has 8193 elements at ", { a: Array.from({ length: 8_193 }, () => 1) }],
+  ])(
+    "[S140] [S141] what cannot be stored is refused with its place: …%s",
+    async (message, value) => {
+      const place = (name: string) => new RegExp(`^Enqueueing jobs:echo: ${name}`);
+      const refusal = async (call: Promise<unknown>) => {
+        const error: unknown = await call.catch((thrown: unknown) => thrown);
+        expect(reached).not.toHaveBeenCalled();
+        expect(String((error as Error).message)).toContain(message);
+        return (error as Error).message;
+      };
+      const args = value as { value: unknown };
+      expect(await refusal(pool.enqueueAction(caller, echo, args))).toMatch(place("args"));
+      const batch = pool.enqueueActionBatch(caller, echo, [{ value: 1 }, args]);
+      expect(await refusal(batch)).toMatch(place("argsList\\[1\\]"));
+      const options = { onComplete, context: value };
+      expect(await refusal(pool.enqueueAction(caller, echo, { value: 1 }, options))).toMatch(
+        place("context"),
+      );
+    },
+  );
+
+  test("arguments of 15 levels and a context of 14 are taken, as a record holds them", async () => {
+    const app = new TestApp();
+    const options = { onComplete, context: nested(14) };
+    await app.t.mutation((ctx) =>
+      app.pool.enqueueAction(ctx, echo, { value: nested(14) }, options),
+    );
+    await app.drive();
+    expect((await app.events("ended"))[0]?.data).toMatchObject({
+      context: nested(14),
+      result: { kind: "success" },
+    });
+  });
+
+  test("[S141] what is no id is refused by its name", async () => {
+    await refusedAs((id) => pool.cancel(caller, id), "Canceling a work: its id is ");
+    await refusedAs((id) => pool.status(caller, id), "status of a work: its id is ");
+    await refusedAs((id) => pool.statusBatch(caller, [id]), "status of works: ids[0] is ");
+    await refusedAs((ids) => pool.statusBatch(caller, ids), "status of works: ids is ", [
+      ...odd,
+      "text",
+    ]);
+    await refusedAs((limit) => pool.cancelAll(caller, { limit }), "cancelAll: limit is ", [
+      ...odd.filter((each) => each !== undefined && each !== 5),
+      0,
+      1.5,
+    ]);
+    await refusedAs((options) => pool.cancelAll(caller, options), "cancelAll: options is ", [null]);
   });
 
   // No timer could end that wait.

@@ -1,5 +1,5 @@
+import { misshapeOf } from "@stepwise/workpool/core";
 import { ConvexError, convexToJson, getConvexSize, type Value } from "convex/values";
-import { misshapeOf } from "../shape.js";
 import { cleaned, Failure } from "./failure.js";
 
 /* Calls functions of the app, and tells a call that is refused from a function that throws. */

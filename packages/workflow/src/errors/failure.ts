@@ -1,5 +1,6 @@
 import {
   isNonRetryableError,
+  misshapeOf,
   textOf as messageText,
   tryTo,
   wellFormed,
@@ -7,7 +8,6 @@ import {
 } from "@stepwise/workpool/core";
 import { ConvexError, convexToJson, getConvexSize, type Value } from "convex/values";
 import type { ErrorKind, StepError } from "../definition/context.js";
-import { misshapeOf } from "../shape.js";
 import { askedBy } from "./retry-after.js";
 
 export type Problem = Pick<StepError, "message" | "kind" | "data">;

@@ -1,4 +1,4 @@
-import { isPlain, literalText } from "@stepwise/workpool/core";
+import { isPlain, literalText, misshapeOf } from "@stepwise/workpool/core";
 import type { StandardSchemaV1 } from "@standard-schema/spec";
 import { validate } from "convex-helpers/validators";
 import { compareValues, type GenericValidator, getConvexSize, v, type Value } from "convex/values";
@@ -7,7 +7,6 @@ import type { AnySchema } from "../definition/values.js";
 import { describeThrown, Failure } from "../errors/failure.js";
 import { withoutValues } from "../errors/hidden.js";
 import type { WorkflowReference } from "./reference.js";
-import { misshapeOf } from "../shape.js";
 import { checkStorable, copied, MAX_VALUE_BYTES } from "../values.js";
 
 /**

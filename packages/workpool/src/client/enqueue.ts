@@ -8,12 +8,19 @@ import {
 import { getConvexSize, type Value } from "convex/values";
 import type { ComponentApi } from "../component/_generated/component.js";
 import {
+  ANY,
+  checkAllGiven,
+  checkArgs,
   checkGiven,
+  checkLogLevel,
   checkRetryBehavior,
+  checkValue,
+  isFunction,
+  isPlain,
   type Kind,
-  type Kinds,
   type LimitKeys,
   type Limits,
+  literalText,
   type MutationRunner,
   partsOf,
   fairFor,
@@ -143,6 +150,7 @@ export async function enqueue<
   args: FunctionArgs<Fn>,
   options?: EnqueueOptions<Callback> & EnqueueSettings,
 ): Promise<WorkId> {
+  checkArgs(checkedSubject(kind, fn, options), "args", args);
   const common = await commonOf(kind, fn, options);
   // The component's ids are strings to others; this is where they get their type.
   const run = () => ctx.runMutation(component.lib.enqueue, { ...common, args });
@@ -166,6 +174,7 @@ export async function enqueueBatch<
   argsList: readonly FunctionArgs<Fn>[],
   options?: EnqueueOptions<Callback> & EnqueueSettings,
 ): Promise<WorkId[]> {
+  checkArgsList(checkedSubject(kind, fn, options), argsList);
   const common = await commonOf(kind, fn, options);
   const ids: string[] = [];
   for (const part of batchesOf(common, argsList)) {
@@ -175,13 +184,40 @@ export async function enqueueBatch<
   return ids as WorkId[];
 }
 
+/** Returns how messages begin. @throws if the function is none, or an option is not allowed. */
+export function checkedSubject(
+  kind: WorkKind,
+  fn: WorkFunction,
+  options: EnqueueOptions<OnComplete> & EnqueueSettings = {},
+): string {
+  checkGiven(subjectOf(kind), { fn: fn ?? null }, { fn: FUNCTION });
+  checkGiven("Enqueueing", options, { name: TEXT });
+  const subject = subjectOf(kind, options.name ?? pathOf(fn));
+  checkAllGiven(subject, options, ALL_OPTIONS);
+  const { context, onCompleteExcludeKinds, runAt, runAfter, logLevel, retryBehavior } = options;
+  if (runAt !== undefined && runAfter !== undefined)
+    throw new Error(`${subject}: both runAt and runAfter are given; give one of them`);
+  checkExcludeKinds(onCompleteExcludeKinds);
+  if (logLevel !== undefined) checkLogLevel(logLevel);
+  if (retryBehavior !== undefined) checkRetryBehavior(retryBehavior);
+  if (context !== undefined) checkValue(subject, "context", context, LEVELS_OF_A_CONTEXT);
+  return subject;
+}
+
+/** @throws if it is no list of arguments. */
+export function checkArgsList(subject: string, argsList: unknown): void {
+  checkGiven(subject, { argsList: argsList ?? null }, { argsList: LIST });
+  // A hole is one of them, too.
+  for (const [index, args] of (argsList as unknown[]).entries())
+    checkArgs(subject, `argsList[${index}]`, args);
+}
+
 /** Returns what the works of one call into the component have in common. */
 export async function commonOf(
   kind: WorkKind,
   fn: WorkFunction,
   options: EnqueueOptions<OnComplete> & EnqueueSettings = {},
 ): Promise<Common> {
-  checkGiven("Enqueueing", options, { onCompleteExcludeKinds: LIST, name: TEXT });
   const { onComplete, context, onCompleteExcludeKinds: excludeKinds, runAt, runAfter } = options;
   const {
     maxParallelism,
@@ -193,14 +229,6 @@ export async function commonOf(
     priority,
     fairness,
   } = options;
-  const name = options.name ?? pathOf(fn);
-  if (runAt !== undefined && runAfter !== undefined)
-    throw new Error(
-      `Enqueueing ${name ?? `a ${kind}`}: both runAt and runAfter are given; give one of them`,
-    );
-  checkExcludeKinds(excludeKinds);
-  checkGiven(`Enqueueing ${name ?? `a ${kind}`}`, options, OPTIONS);
-  if (retry !== undefined) checkRetryBehavior(retry);
   return {
     maxParallelism,
     logLevel,
@@ -213,13 +241,26 @@ export async function commonOf(
     retry,
     kind,
     fn: await handleOf(fn),
-    name,
+    name: options.name ?? pathOf(fn),
     runAt: runAfter === undefined ? runAt : Date.now() + runAfter,
     onComplete: onComplete ? { fn: await handleOf(onComplete), context, excludeKinds } : undefined,
   };
 }
 
-const LIST: Kind = { what: "a list", is: Array.isArray };
+/** How a message says what is enqueued. */
+function subjectOf(kind: WorkKind, name: string = kind === "action" ? "an action" : `a ${kind}`) {
+  return `Enqueueing ${name}`;
+}
+
+export const LIST: Kind = { what: "a list", is: Array.isArray };
+
+const FUNCTION: Kind = {
+  what: "a function of the app, such as internal.emails.send",
+  is: isFunction,
+};
+
+/** It is a field of a field of the work's record. */
+const LEVELS_OF_A_CONTEXT = 14;
 
 function within(what: string, isWithin: (ms: number) => boolean): Kind {
   return { what, is: (given) => typeof given === "number" && isWithin(given) };
@@ -230,12 +271,32 @@ export const WITHIN_A_YEAR = within(
   (ms) => ms > 0 && ms <= YEAR_MS,
 );
 
-const OPTIONS: Kinds = {
+/** What each option of an enqueue may be. */
+export const WORK_OPTIONS: Record<keyof (EnqueueOptions & RetryOption), Kind> = {
+  onComplete: { ...FUNCTION, is: (given) => given === null || isFunction(given) },
+  context: ANY,
+  onCompleteExcludeKinds: LIST,
+  name: TEXT,
+  retry: {
+    what: "true, false or { maxAttempts: 5, initialBackoffMs: 250, base: 2 }",
+    is: (given) => typeof given === "boolean" || isPlain(given),
+  },
+  // These say themselves what they must be.
+  limits: ANY,
+  fairness: ANY,
   waitAtMost: WITHIN_A_YEAR,
   priority: within(`a number of ms from 0 to ${YEAR_MS}`, (ms) => ms >= 0 && ms <= YEAR_MS),
   // Whether it is a time is asked where the clock is.
   runAt: within("ms since the epoch", () => true),
   runAfter: within("a number of ms", () => true),
+};
+
+const ALL_OPTIONS: Record<keyof (EnqueueSettings & typeof WORK_OPTIONS), Kind> = {
+  ...WORK_OPTIONS,
+  maxParallelism: ANY,
+  logLevel: ANY,
+  retryBehavior: ANY,
+  definedLimits: ANY,
 };
 
 /** Returns where results say what was used, by limit; undefined if none does. */
@@ -248,11 +309,12 @@ function spendsOf(limits: LimitKeys): Record<string, string> | undefined {
 
 /** @throws if one is not a kind of result. */
 function checkExcludeKinds(excludeKinds: readonly string[] = []): void {
-  const unknown = excludeKinds.find((kind) => !RESULT_KINDS.includes(kind));
-  if (unknown !== undefined)
-    throw new Error(
-      `onCompleteExcludeKinds holds "${unknown}": a result is one of ${RESULT_KINDS.join(", ")}`,
-    );
+  // A hole is one of them, too.
+  for (const kind of excludeKinds)
+    if (!RESULT_KINDS.includes(kind))
+      throw new Error(
+        `onCompleteExcludeKinds holds ${literalText(kind)}: a result is one of ${RESULT_KINDS.join(", ")}`,
+      );
 }
 const RESULT_KINDS: readonly string[] = ["success", "failed", "canceled"];
 

@@ -11,6 +11,8 @@ import type { ComponentApi } from "../component/_generated/component.js";
 import { checkGiven, type MutationRunner, reportBy } from "../core/index.js";
 import {
   batchesOf,
+  checkArgsList,
+  checkedSubject,
   commonOf,
   type EnqueueOptions,
   type EnqueueSettings,
@@ -78,7 +80,9 @@ export async function enqueueSettling<
   options?: SettlingOptions<Callback>,
 ): Promise<WorkId[]> {
   checkGiven("Enqueueing", options ?? {}, { timeoutMs: WITHIN_A_YEAR });
-  const common = { ...(await commonOf(kind, fn, options)), timeoutMs: options?.timeoutMs };
+  const { timeoutMs, ...others }: SettlingOptions<OnComplete> = options ?? {};
+  checkArgsList(checkedSubject(kind, fn, others), argsList);
+  const common = { ...(await commonOf(kind, fn, others)), timeoutMs };
   const { enqueue } = component.settling;
   const ids: string[] = [];
   for (const part of batchesOf(common, argsList))

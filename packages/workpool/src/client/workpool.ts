@@ -8,11 +8,19 @@ import {
 import type { Infer, Validator } from "convex/values";
 import type { ComponentApi } from "../component/_generated/component.js";
 import {
+  ANY,
+  checkAllGiven,
+  checkFields,
   checkGiven,
   checkLimits,
+  checkLogLevel,
   checkMaxParallelism,
   checkRetryBehavior,
+  checkText,
+  COUNT,
+  FLAG,
   type KeysOf,
+  type Kind,
   LimitControls,
   type Limits,
   type LogLevel,
@@ -28,8 +36,10 @@ import {
   enqueue,
   enqueueBatch,
   type EnqueueOptions,
+  LIST,
   type OnComplete,
   type RetryOption,
+  WORK_OPTIONS,
   type WorkFunction,
   type WorkKind,
 } from "./enqueue.js";
@@ -59,6 +69,15 @@ export interface WorkpoolRetryOptions {
   retryActionsByDefault?: boolean;
 }
 
+const POOL_OPTIONS: Record<keyof WorkpoolOptions, Kind> = {
+  // These say themselves what they must be.
+  maxParallelism: ANY,
+  logLevel: ANY,
+  limits: ANY,
+  defaultRetryBehavior: ANY,
+  retryActionsByDefault: FLAG,
+};
+
 /**
  * A pool of works: it limits how many run at once, retries actions, and calls back at their end.
  *
@@ -80,12 +99,13 @@ export class Workpool<Defined extends Limits = {}> {
     readonly component: ComponentApi,
     readonly options: WorkpoolOptions<Defined> = {},
   ) {
-    checkGiven("The Workpool", options, {});
-    if (options.maxParallelism !== undefined) checkMaxParallelism(options.maxParallelism);
-    if (options.limits !== undefined) checkLimits(options.limits);
-    if (options.defaultRetryBehavior !== undefined)
-      checkRetryBehavior(options.defaultRetryBehavior);
-    const { maxParallelism, limits } = options;
+    checkAllGiven("The Workpool", options, POOL_OPTIONS);
+    const { maxParallelism, logLevel, limits, defaultRetryBehavior } = options;
+    if (maxParallelism !== undefined) checkMaxParallelism(maxParallelism);
+    if (logLevel !== undefined) checkLogLevel(logLevel);
+    if (limits !== undefined) checkLimits(limits);
+    if (defaultRetryBehavior !== undefined)
+      checkRetryBehavior(defaultRetryBehavior, "defaultRetryBehavior");
     this.limits = new LimitControls(component.limits, { maxParallelism, limits }, timeOf);
   }
 
@@ -120,6 +140,7 @@ export class Workpool<Defined extends Limits = {}> {
    * `canceled`. A work that is finished or unknown is ignored.
    */
   async cancel(ctx: MutationRunner, id: WorkId): Promise<void> {
+    checkText("Canceling a work", "its id", id);
     await ctx.runMutation(this.component.lib.cancel, { id });
   }
 
@@ -129,6 +150,7 @@ export class Workpool<Defined extends Limits = {}> {
    *   if its callbacks have used up half of a transaction. @throws if it is out of its range.
    */
   async cancelAll(ctx: MutationRunner, options: { limit?: number } = {}): Promise<void> {
+    checkAllGiven("cancelAll", options, { limit: COUNT });
     await ctx.runMutation(this.component.lib.cancelAll, { limit: options.limit });
   }
 
@@ -145,6 +167,7 @@ export class Workpool<Defined extends Limits = {}> {
    * `running`: it has a slot. `finished`: it has ended, or the id is unknown.
    */
   async status(ctx: QueryRunner, id: WorkId): Promise<WorkStatus> {
+    checkText("Getting the status of a work", "its id", id);
     return await ctx.runQuery(this.component.lib.status, { id });
   }
 
@@ -153,6 +176,9 @@ export class Workpool<Defined extends Limits = {}> {
    * may ask for about 2,000, as each takes two of its 4,096 index ranges; an action for any number.
    */
   async statusBatch(ctx: QueryRunner, ids: readonly WorkId[]): Promise<WorkStatus[]> {
+    const subject = "Getting the status of works";
+    checkGiven(subject, { ids: ids ?? null }, { ids: LIST });
+    for (const [index, id] of ids.entries()) checkText(subject, `ids[${index}]`, id);
     const states: WorkStatus[] = [];
     for (let from = 0; from < ids.length; from += STATUS_BATCH) {
       const part = ids.slice(from, from + STATUS_BATCH);
@@ -220,7 +246,8 @@ export class Workpool<Defined extends Limits = {}> {
   }
 
   private withSettings<Options extends RetryOption>(kind: WorkKind, options?: Options) {
-    checkGiven("Enqueueing", options ?? {}, {});
+    checkFields("Enqueueing", options ?? {}, { fields: WORK_OPTIONS });
+    checkGiven("Enqueueing", options ?? {}, { retry: WORK_OPTIONS.retry });
     const { maxParallelism, logLevel, limits, retryActionsByDefault = false } = this.options;
     const { defaultRetryBehavior = DEFAULT_RETRY_BEHAVIOR } = this.options;
     const retry = kind === "action" && (options?.retry ?? retryActionsByDefault);

@@ -1,5 +1,7 @@
+import { getFunctionAddress } from "convex/server";
 import { isPlain, literalText } from "./literal.js";
 import { wellFormed } from "./result.js";
+import { misshapeOf } from "./shape.js";
 
 /*
  * Options as JavaScript may give them. Types say the same, but `any` and plain JavaScript let
@@ -33,6 +35,17 @@ export const OBJECT = kind("an object", isPlain);
 export const ANY = kind("anything", () => true);
 export const among = (...words: readonly string[]): Kind =>
   kind(words.map((word) => `"${word}"`).join(" or "), (value) => words.includes(value as string));
+
+/** Says whether it is a function of an app: a reference, a handle or a path. */
+export function isFunction(given: unknown): boolean {
+  if (typeof given === "string") return given !== "";
+  try {
+    return getFunctionAddress(given) !== undefined;
+  } catch {
+    // Convex throws, for some values without a text of its own.
+    return false;
+  }
+}
 
 /** What each option of a call may be. */
 export type Kinds = Readonly<Record<string, Kind>>;
@@ -74,4 +87,26 @@ export function checkFields(subject: string, given: object, { fields }: { fields
 /** @throws if it is no text. */
 export function checkText(subject: string, name: string, given: unknown): void {
   checkGiven(subject, { [name]: given ?? null }, { [name]: TEXT });
+}
+
+/** How deep a value is at most that is a field of a document, which has 16 levels. */
+const LEVELS_OF_A_FIELD = 15;
+
+/** @throws if it is no Convex value, with the place. Whether it fits is asked where it is stored. */
+export function checkValue(
+  subject: string,
+  name: string,
+  given: unknown,
+  levels = LEVELS_OF_A_FIELD,
+): void {
+  const misshape = misshapeOf(given, name, levels);
+  if (misshape === undefined) return;
+  const { isTooLarge, text } = misshape;
+  throw new TypeError(`${subject}: ${isTooLarge ? `${name} ${text}` : text}`);
+}
+
+/** @throws if they are no object, or hold what no function can be called with. */
+export function checkArgs(subject: string, name: string, given: unknown): void {
+  checkGiven(subject, given, {}, name);
+  checkValue(subject, name, given);
 }

@@ -50,19 +50,24 @@ export function retryDelayMs(retry: RetryBehavior, attempt: number): number {
   return Math.min(backoff, retry.maxBackoffMs ?? YEAR_MS);
 }
 
-/** @throws where no attempt or no wait could be made of it. */
-export function checkRetryBehavior(retry: RetryBehavior): void {
-  if (!isPlain(retry))
-    throw new Error(`retry is ${literalText(retry)}: it must be true, false or an object`);
+/** @throws where no attempt or no wait could be made of it. @param option what messages call it. */
+export function checkRetryBehavior(retry: RetryBehavior, option = "retry"): void {
+  if (!isPlain(retry)) {
+    const must =
+      option === "retry" ? "it must be true, false or an object" : "it must be an object";
+    throw new Error(`${option} is ${literalText(retry)}: ${must}`);
+  }
   const { maxAttempts, initialBackoffMs, base, maxBackoffMs = 0 } = retry;
   if (!Number.isInteger(maxAttempts) || maxAttempts < 1)
     throw new Error(
-      `retry.maxAttempts is ${literalText(maxAttempts)}: it must be a whole number from 1`,
+      `${option}.maxAttempts is ${literalText(maxAttempts)}: it must be a whole number from 1`,
     );
   const waits = { initialBackoffMs, base, maxBackoffMs };
   for (const [field, value] of Object.entries(waits))
     if (!Number.isFinite(value) || value < 0)
-      throw new Error(`retry.${field} is ${literalText(value)}: it must be a finite number from 0`);
+      throw new Error(
+        `${option}.${field} is ${literalText(value)}: it must be a finite number from 0`,
+      );
 }
 
 const MARKER = "~nonRetryable";

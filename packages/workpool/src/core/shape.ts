@@ -1,4 +1,5 @@
-import { HALF_PAIR, isPlain, literalText, wellFormed } from "@stepwise/workpool/core";
+import { isPlain, literalText } from "./literal.js";
+import { HALF_PAIR, wellFormed } from "./result.js";
 
 const MAX_ELEMENTS = 8_192;
 const MAX_FIELDS = 1_024;
