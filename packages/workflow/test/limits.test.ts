@@ -181,7 +181,7 @@ describe("a limit of the config that a step names", () => {
     for (const name of ["a", "b"]) await start(name);
     const refused = { limit: "scarce", waiting: 1 };
     await expect(start("c")).rejects.toMatchObject({
-      data: { ...refused, message: expect.stringContaining("Too many wait") },
+      data: { ...refused, message: expect.stringContaining("Too many would wait") },
     });
     // The second step of the first run, and the first one of the next, wait by turns.
     await use.app.drive();

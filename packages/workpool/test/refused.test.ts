@@ -46,7 +46,8 @@ describe("a limit with maxWaiting", () => {
     const error = await enqueue("no", a).catch((thrown: unknown) => thrown);
     expect(error).toBeInstanceOf(ConvexError);
     expect((error as LimitError).data).toMatchObject({
-      message: 'Too many wait for the limit "tenant" of "a": 2 do already, its maxWaiting',
+      message:
+        'Too many would wait for the limit "tenant" of "a": 2 do already, and its maxWaiting has no room for what was to be added',
       limit: "tenant",
       key: "a",
       waiting: 2,
@@ -63,7 +64,10 @@ describe("a limit with maxWaiting", () => {
   test("[S208] counts those of a batch, also those that wait for a slot, and enqueues all or none", async () => {
     const { app, enqueue, errorOf } = crowded(1);
     const [a, all] = [{ limits: { tenant: "a" } }, { limits: { exports: true } }] as const;
-    expect(await errorOf(enqueue("a", a, 4))).toMatchObject({ data: { waiting: 0 } });
+    const message = expect.stringContaining(
+      "0 do already, and its maxWaiting has no room for what",
+    );
+    expect(await errorOf(enqueue("a", a, 4))).toMatchObject({ data: { waiting: 0, message } });
     expect(await app.leftovers()).toMatchObject({ heldSlots: 0, limited: 0, waiting: 0 });
     expect(await errorOf(enqueue("a", a, 3))).toBe("none");
     // The only slot is taken.

@@ -32,7 +32,7 @@ export class LimitError
 
   constructor({ limit, key, waiting }: LimitReached) {
     const of = key === undefined ? "" : ` of "${key}"`;
-    const message = `Too many wait for the limit "${limit}"${of}: ${waiting} do already, its maxWaiting`;
+    const message = `Too many would wait for the limit "${limit}"${of}: ${waiting} do already, and its maxWaiting has no room for what was to be added`;
     super({ [MARKER]: true, message, limit, ...(key !== undefined && { key }), waiting });
     this.name = "LimitError";
     this.message = message;
