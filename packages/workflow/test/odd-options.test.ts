@@ -1,3 +1,4 @@
+import { anyApi } from "convex/server";
 import { describe, expect, test, vi } from "vitest";
 import { permitsFor } from "@stepwise/workpool/core";
 import type { ComponentApi } from "../src/component/_generated/component.js";
@@ -95,6 +96,19 @@ describe("[S141] [S257] an option of another type is refused by its name, and no
     [
       /onComplete.fn is undefined: give a mutation/,
       () => manager.start(ctx, leaf, { n: 1 }, { onComplete: null }),
+    ],
+    [
+      /onComplete.fn is a function: give a mutation/,
+      () => manager.start(ctx, leaf, { n: 1 }, { onComplete: { fn: () => null } }),
+    ],
+    [
+      /onComplete.fn is \{\}: give a mutation/,
+      () => manager.start(ctx, leaf, { n: 1 }, { onComplete: { fn: Object.create(null) } }),
+    ],
+    // The field `fn` of a reference is a reference to a function that there is not.
+    [
+      /onComplete is a function: write \{ fn: internal/,
+      () => manager.start(ctx, leaf, { n: 1 }, { onComplete: anyApi["orders"]!["ended"] }),
     ],
     [
       /runAt is 1e\+300: more than a year/,
@@ -209,6 +223,11 @@ describe("[S141] [S257] an option of another type is refused by its name, and no
   test.each<[string, string, () => unknown]>([
     ["runAftr", "runAfter", () => manager.start(ctx, leaf, { n: 1 }, { runAftr: "1h" })],
     ["context", "onComplete", () => manager.startOrGet(ctx, leaf, { n: 1 }, { context: 1 })],
+    [
+      "contxt",
+      "context",
+      () => manager.start(ctx, leaf, { n: 1 }, { onComplete: { fn: "orders:ended", contxt: 1 } }),
+    ],
     ["retentoin", "reuse", () => manager.startBatch(ctx, leaf, [{ n: 1 }], { retentoin: "1d" })],
     ["form", "from", () => manager.restart(ctx, leaf, "r", { form: "copy" })],
     ["retentoin", "retention", () => managerWith({ retentoin: "1d" })],

@@ -1,6 +1,8 @@
 import {
   ANY,
   checkAllGiven,
+  isFunction,
+  isPlain,
   type Kind,
   type Limits,
   type LogLevel,
@@ -153,11 +155,22 @@ function checkKey(workflow: string, key: unknown): void {
     );
 }
 
-function checkCallback(workflow: string, fn: unknown): void {
-  if (typeof fn === "string" || Object(fn) === fn) return;
-  throw new TypeError(
-    `Starting "${workflow}": onComplete.fn is ${literalText(fn)}: give a mutation, such as internal.orders.ended`,
-  );
+/** The names of the fields of `onComplete`. */
+const CALLBACK: Record<keyof OnCompleteOption<OnComplete>, Kind> = { fn: ANY, context: ANY };
+
+function checkCallback(workflow: string, onComplete: unknown): void {
+  const subject = `Starting "${workflow}"`;
+  // A reference has each field that is asked for: a reference to another function.
+  if (isFunction(onComplete))
+    throw new TypeError(
+      `${subject}: onComplete is a function: write { fn: internal.orders.ended }, with the context if it has one`,
+    );
+  const { fn }: { fn?: unknown } = isPlain(onComplete) ? onComplete : {};
+  if (!isFunction(fn))
+    throw new TypeError(
+      `${subject}: onComplete.fn is ${literalText(fn)}: give a mutation, such as internal.orders.ended`,
+    );
+  checkAllGiven(`${subject}, onComplete`, onComplete, CALLBACK);
 }
 
 /** @throws if a start that is collected has an option that only a run of its own can have. */
@@ -207,7 +220,7 @@ export async function startAll(
   checkAllGiven(subject, options, OPTIONS);
   for (const { key } of starts) checkKey(workflow.name, key);
   const at = startTime(workflow.name, options);
-  if (onComplete !== undefined) checkCallback(workflow.name, onComplete?.fn);
+  if (onComplete !== undefined) checkCallback(workflow.name, onComplete);
   const begin = await beginningOf(workflow, settings.retentionMs, true);
   const context = checkOption(workflow.name, "onComplete.context", onComplete?.context ?? null);
   const tagged: Starts["starts"] = [];
