@@ -174,6 +174,16 @@ describe("nodes", () => {
     });
   });
 
+  test.each<[string, unknown]>([
+    ["{ toString: 1, valueOf: 1 }", { toString: 1, valueOf: 1 }],
+    ["a list", ["true"]],
+  ])("[S76] nor is an object, which may have no text: %s", async (shown, flag) => {
+    expect(await use.app.error("flagKey", { flag })).toMatchObject({
+      kind: "thrown",
+      message: `The branch "way" has no case ${shown}; it has true`,
+    });
+  });
+
   test("[S66] a time that is no whole number of ms: it is never over before", async () => {
     const status = await use.app.run("sleeps", { ms: MINUTE + 0.2 });
     expect(status).toMatchObject({ endedAt: status.startedAt + 11 * MINUTE + 1 });

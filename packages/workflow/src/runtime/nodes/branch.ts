@@ -20,7 +20,8 @@ export async function branch(
     const arrive = chosen === undefined ? undefined : cases[chosen];
     if (arrive === undefined) {
       const names = Object.keys(node.cases).map((each) => presentKey(node.cases, each));
-      const isText = !isKey && names.includes(String(key));
+      // An object may have no text.
+      const isText = !isKey && Object(key) !== key && names.includes(String(key));
       const hint = isText
         ? `. A key is a string or a number: give String(${literalText(key)})`
         : "";
