@@ -119,14 +119,19 @@ function textOf(workflow: WorkflowExplained, colors: ReturnType<typeof printTo>[
 }
 
 const goesEarlier = (by: string | number): string =>
-  `  Its actions wait as if they had come earlier: by ${typeof by === "number" ? duration(by) : by}.`;
+  `  Its actions wait as if they had come earlier: by ${timeText(by)}.`;
+
+/** A time as text; one that only the code knows is `computed`. */
+function timeText(given: string | number): string {
+  if (typeof given === "number") return duration(given);
+  return given === "computed" ? "a time that is computed" : given;
+}
 
 /** What it costs to collect: rows of starts, and looks whether they are quiet. */
 function collects({ keep, quiet, atMost, size }: NonNullable<WorkflowExplained["collect"]>) {
-  const time = (given: string | number) => (typeof given === "number" ? duration(given) : given);
-  const most = atMost === undefined ? "10 times as long" : time(atMost);
+  const most = atMost === undefined ? "10 times as long" : timeText(atMost);
   const full = size === undefined ? "" : `, or when there are ${size}`;
-  return `  Starts with one key are collected (${keep}): a run begins after ${time(quiet)} without one, at most ${most} after the first${full}. It adds 2 root executions, and 1 each time that starts have come meanwhile.`;
+  return `  Starts with one key are collected (${keep}): a run begins after ${timeText(quiet)} without one, at most ${most} after the first${full}. It adds 2 root executions, and 1 each time that starts have come meanwhile.`;
 }
 
 /** Says how the sum is made of the rows, as far as that is not plain. */

@@ -136,6 +136,15 @@ test("[S204] of a collect is told when its runs begin", async () => {
   );
 });
 
+test("of a time that only the code knows is told that it is computed", async () => {
+  const key = "key: () => 'a'";
+  const collect = `collect: { ${key}, quiet: computed, keep: "last" }`;
+  await explained('.step("a", { action: () => 1 })', `priority: () => 5, ${collect}`);
+  const { out } = await workflowCodegen("explain", "flow");
+  expect(out).toMatch(/wait as if they had come earlier: by a time that is computed\.$/m);
+  expect(out).toContain("a run begins after a time that is computed without one, at most");
+});
+
 test("of limits is told what they let through at most, and that no sum has the wait for them", async () => {
   await use("limits");
   const { out } = await workflowCodegen("explain", "answer");
