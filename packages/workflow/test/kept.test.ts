@@ -247,8 +247,16 @@ describe("a loop that has not come to its end", () => {
   test.each([
     ["an iteration that it has not come to", { from: "pages", iteration: 7 }, /has not come to/],
     ["no iteration", { from: "pages", iteration: 0.5 }, /iteration is 0.5/],
-    ["an iteration of no loop", { from: "open", iteration: 2 }, /needs the loop/],
-    ["an iteration alone", { iteration: 2 }, /needs the loop/],
+    [
+      "an iteration of no loop",
+      { from: "open", iteration: 2 },
+      /"open" is no loop: give its loop as from/,
+    ],
+    [
+      "an iteration alone",
+      { iteration: 2 },
+      /iteration is 2, and from is not given: give its loop/,
+    ],
   ])(
     "[S135] %s is refused, and changes nothing",
     { tags: ["large"] },
@@ -269,7 +277,7 @@ test(
     await use.app.drive();
     await note("mended");
     await expect(restart("copy", id, { from: "pages", iteration: 50 })).rejects.toThrow(
-      /the one before is not kept/,
+      /the one before is no longer kept, as those of the first and of the newest 100 are$/,
     );
     await restart("copy", id, { from: "pages" });
     await use.app.drive();

@@ -60,7 +60,7 @@ export const REFUSALS: Readonly<Record<string, string>> = {
   "goes on": "it goes on; cancel it, or wait until it has ended",
   "key taken": "another run with its key goes on; cancel that, or wait until it has ended",
   "no iteration":
-    "the loop has not come to that iteration, or the result of the one before is not kept; the first is",
+    "the loop has not come to that iteration, or the result of the one before is no longer kept, as those of the first and of the newest 100 are",
   "no input": "it was canceled while it collected starts, so it has no input: give one",
 };
 

@@ -88,7 +88,10 @@ function loopAt(
   const [body] = kind.repeats ? insideOf(node) : [];
   if (path === undefined || body === undefined) {
     if (iteration === undefined) return undefined;
-    throw new Error(`Restarting "${workflow}": an iteration needs the loop that it is of as from`);
+    const why = path === undefined ? "from is not given" : `"${called}" is no loop`;
+    throw new Error(
+      `Restarting "${workflow}": iteration is ${iteration}, and ${why}: give its loop as from`,
+    );
   }
   const [first] = Object.keys(body.nodes);
   const last = outputsIn(body.nodes).at(-1);
