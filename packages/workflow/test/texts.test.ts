@@ -119,6 +119,7 @@ test.each([null, [1], "text", 5n])("[S141] arguments that are no object: %s", as
 
 test.each([
   [new Date(0), /result\.a\[0\] is a Date, which is no Convex value: write its getTime\(\)/],
+  [Promise.resolve(1), /result\.a\[0\] is a Promise, which is no Convex value: await it$/],
   [new Map(), /result\.a\[0\] is a Map,/],
   [new Uint8Array(2), /result\.a\[0\] is an? Uint8Array, .*buffer/],
   [() => 1, /result\.a\[0\] is a function,/],

@@ -69,6 +69,7 @@ function whyNone(value: unknown): string | undefined {
 const NOT_STORED = "is no Convex value";
 
 function adviceFor(value: object): string {
+  if (value instanceof Promise) return ": await it";
   if (value instanceof Date) return ": write its getTime()";
   if (ArrayBuffer.isView(value)) return ": write its slice().buffer";
   if (value instanceof Map) return ": write Object.fromEntries(it)";
