@@ -63,6 +63,9 @@ const TABLE = {
         "none is refused, and each loses twice at most",
       ),
     },
+    "given.ts": {
+      LEVELS_OF_A_FIELD: larger("client", "what cannot be stored is refused with its place"),
+    },
     "limits/buckets.ts": {
       CONTENDED_MS: larger("budgets", "the end books the difference, either way"),
       LONGEST_LOOK_MS: smaller("rates", "the releaser looks ever less often"),
@@ -131,6 +134,11 @@ const TABLE = {
       MOST_TRIED: larger("numbers-queue", "tries 16 works at most that cannot start"),
       MIB: smaller("on-complete", "does not keep the work from ending"),
       READS_OF_REFUSED: smaller("saturation", "is enough for all that it may read of the queue"),
+    },
+    "shape.ts": {
+      MAX_ELEMENTS: larger("client", "what cannot be stored is refused with its place"),
+      MAX_FIELDS: larger("client", "what cannot be stored is refused with its place"),
+      MAX_NAME: larger("client", "what cannot be stored is refused with its place"),
     },
     "slots.ts": {
       BETWEEN_ENDS_MS: larger("numbers-slots", "begins no drain if none is free"),

@@ -233,6 +233,8 @@ describe("what cannot be meant", () => {
     [" is nested more than 1", circle],
     [" is nested more than 1", { a: nested(15) }],
     [" has 8193 elements at ", { a: Array.from({ length: 8_193 }, () => 1) }],
+    [" has 1025 fields at ", Object.fromEntries(Array.from({ length: 1_025 }, (_, n) => [n, n]))],
+    [" or more than 1024 of them", { ["f".repeat(1_025)]: 1 }],
   ])(
     "[S140] [S141] what cannot be stored is refused with its place: …%s",
     async (message, value) => {
