@@ -180,6 +180,7 @@ const TABLE = {
   "workpool/src/component": {
     "cancelAll.ts": {
       MOMENT_MS: larger("numbers-works", "reads works of this moment alone"),
+      LATELY_MS: smaller("steered-busy", "nor while actions of 20 ms do"),
       READ_AT_ONCE: larger("numbers-works", "has few others canceled again"),
       LARGEST_PAGE: larger("cancel-all", "a page size that cannot be meant is refused"),
     },

@@ -886,9 +886,8 @@ export const MUTANTS = [
     name: "cancel-all-skips",
     says: "a cancelAll leaves out what did not fit into its page",
     file: "workpool/src/component/cancelAll.ts",
-    find: "if (canceled < next.page.length) return { cursor: at, upTo, limit };",
-    replace:
-      "if (canceled < next.page.length) return { cursor: next.continueCursor, upTo, limit };",
+    find: "if (canceled < next.page.length) return pageFrom(at);",
+    replace: "if (canceled < next.page.length) return pageFrom(next.continueCursor);",
     test: ["packages/workpool/test/cancel-all.test.ts", "a page ends early"],
   },
   {

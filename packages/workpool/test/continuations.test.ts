@@ -219,14 +219,14 @@ describe("a work that cannot be canceled", () => {
     // of it goes on.
     spy.mockImplementation(async (ctx, args) => {
       await original(ctx, args);
-      if ((await ctx.db.get("works", ids[7])) === null) throw new Error("Its time is up");
+      if ((await ctx.db.get("works", ids[4])) === null) throw new Error("Its time is up");
       return null;
     });
     await app.t.mutation((ctx) => app.pool.cancelAll(ctx, { limit: 5 }));
     await app.drive(600 * SECOND);
     expect(await app.labels("ended")).toEqual(Array(11).fill("canceled"));
     const list = await app.t.query((ctx) => ctx.runQuery(workpool.setAside.list, {}));
-    expect(list).toMatchObject([{ workId: ids[7] }]);
+    expect(list).toMatchObject([{ workId: ids[4] }]);
     await app.driveOut();
     expect(await app.leftovers()).toEqual({ ...NOTHING_LEFT, works: 1, setAside: 1 });
   });

@@ -7,7 +7,10 @@ import { components, internal } from "./convex/_generated/api.js";
 import { internalMutation } from "./convex/_generated/server.js";
 import schema from "./convex/schema.js";
 
-/* `maxParallelism` is changed, by an operator or a deploy, or the pool paused, while many wait. */
+/*
+ * `maxParallelism` is changed, by an operator or a deploy, the pool paused, or all is canceled, while
+ * many wait.
+ */
 
 const pool = new Workpool(components.workpool, { logLevel: "ERROR" });
 const enqueues = { from: v.number(), count: v.number(), isAction: v.boolean() };
@@ -30,6 +33,10 @@ const calls = {
       const deployed = new Workpool(components.workpool, { logLevel: "ERROR", maxParallelism });
       await deployed.enqueueMutation(ctx, internal.jobs.write, { label });
     },
+  }),
+  cancelAll: internalMutation({
+    args: { limit: v.optional(v.number()) },
+    handler: (ctx, options) => pool.cancelAll(ctx, options),
   }),
   enqueue: internalMutation({
     args: enqueues,
@@ -55,7 +62,8 @@ const parts = [
   { path: "workpool", schema: poolSchema, modules: poolModules },
 ];
 
-async function steered(kind: string, most: number, of: DeploymentClass): Promise<void> {
+/** A deployment that is called from outside, and which of these calls it has refused. */
+async function calledFromOutside(of: DeploymentClass) {
   const deployment = await Deployment.of(parts, { class: of });
   const refused: string[] = [];
   const call = (ms: number, name: string, args = {}) =>
@@ -64,6 +72,11 @@ async function steered(kind: string, most: number, of: DeploymentClass): Promise
         refused.push(`${name} at ${ms}: ${String(error)}`);
       });
     });
+  return { deployment, refused, call };
+}
+
+async function steered(kind: string, most: number, of: DeploymentClass): Promise<void> {
+  const { deployment, refused, call } = await calledFromOutside(of);
   call(0, "limit", { maxParallelism: most });
   for (let n = 0; n < 4; n++)
     call(50 + n, "enqueue", { from: 500 * n, count: 500, isAction: kind === "actions" });
@@ -96,3 +109,41 @@ test.each([
   ["actions", 20, S256],
   ["actions", 100, S16],
 ] as const)("[S229] so it does while %s wait, with %i slots", { tags: ["large"] }, steered);
+
+/** Works come and go, and all are canceled again and again. @returns how many works have begun. */
+async function canceledMeanwhile(kind: string, most: number, of: DeploymentClass): Promise<number> {
+  const { deployment, refused, call } = await calledFromOutside(of);
+  call(0, "limit", { maxParallelism: most });
+  for (let n = 0; n < 20; n++)
+    call(100 + 100 * n, "enqueue", { from: 40 * n, count: 40, isAction: kind === "actions" });
+  for (let ms = 350; ms < 2_000; ms += 150) call(ms, "cancelAll", { limit: 10 });
+  await deployment.drive();
+  expect(refused).toEqual([]);
+  for (const table of ["works", "waiting", "continuations"])
+    expect(deployment.rows("workpool", table)).toEqual([]);
+  const events = deployment.rows<{ what: string; label: string }>("", "events");
+  const begun = events.filter(({ what }) => what !== "end").map(({ label }) => label);
+  expect(new Set(begun).size).toBe(begun.length);
+  return begun.length;
+}
+
+const large = { tags: ["large"] };
+
+test(
+  "[S237] while mutations come and go, a cancelAll is not refused, and cancels what waits",
+  large,
+  async () => {
+    expect(await canceledMeanwhile("mutations", 5, S256)).toBeLessThan(600);
+  },
+);
+
+test("[S237] nor while actions of 20 ms do, and a few run at once", large, async () => {
+  expect(await canceledMeanwhile("actions", 2, S256)).toBeLessThan(600);
+});
+
+test.each([
+  ["mutations", 20],
+  ["actions", 30],
+] as const)("[S237] nor while %s do on class S16, in %i slots", large, async (kind, most) => {
+  expect(await canceledMeanwhile(kind, most, S16)).toBeLessThan(800);
+});

@@ -22,20 +22,40 @@ export async function cancelEverything(ctx: MutationCtx, limit = core.PAGE): Pro
     throw new Error(
       `cancelAll: limit is ${limit}: the size of a page must be a whole number from 1 to ${LARGEST_PAGE}`,
     );
+  const { newest, isBusy } = await ctx.runQuery(
+    internal.cancelAll.lookAtWorks,
+    {},
+    { useStaleSnapshot: true },
+  );
+  const { nextPage } = internal.cancelAll;
+  // It would lose to those that come and go until it is refused. What is scheduled is repeated.
+  if (isBusy) return void (await core.continueLater(ctx, host, nextPage, { limit }));
   // After the clock went back, works are newer than now.
-  const seen = await ctx.runQuery(internal.cancelAll.newest, {}, { useStaleSnapshot: true });
-  // guard: newest-to-cancel, else Infinity
-  const upTo = await newestAtMost(ctx, Math.max(Date.now(), seen));
-  const next = await cancelPage(ctx, { cursor: null, upTo, limit });
-  if (next !== null) await core.continueLater(ctx, host, internal.cancelAll.nextPage, next);
+  const upTo = await newestAtMost(ctx, Math.max(Date.now(), newest));
+  const next = await cancelPage(ctx, { upTo, limit });
+  if (next !== null) await core.continueLater(ctx, host, nextPage, next);
 }
 
-/** The time of the newest work. Read it stale, so that it conflicts with no enqueue. */
-export const newest = internalQuery({
+/** Where works began, ended or came at several moments so lately, others follow. */
+const LATELY_MS = 100;
+
+/** The time of the newest work, and whether works come and go. Read it stale: it conflicts not. */
+export const lookAtWorks = internalQuery({
   args: {},
-  returns: v.number(),
-  handler: async (ctx): Promise<number> =>
-    (await ctx.db.query("works").order("desc").first())?._creationTime ?? 0,
+  returns: v.object({ newest: v.number(), isBusy: v.boolean() }),
+  handler: async (ctx): Promise<{ newest: number; isBusy: boolean }> => {
+    const newest = (await ctx.db.query("works").order("desc").first())?._creationTime ?? 0;
+    const since = Date.now() - LATELY_MS;
+    const before = await ctx.db
+      .query("works")
+      .withIndex("by_creation_time", (q) =>
+        q.gt("_creationTime", since).lt("_creationTime", newest - MOMENT_MS),
+      )
+      .first();
+    const slots = before === null ? await ctx.db.query("slots").collect() : [];
+    const goes = slots.some((slot) => Math.max(slot.startedAt, slot.heldSince) > since);
+    return { newest, isBusy: before !== null || goes };
+  },
 });
 
 export const nextPage = continuation<Page>(cancelPage);
@@ -45,33 +65,44 @@ const MOMENT_MS = 10;
 
 /* A type and not an interface, as a continuation keeps it as a Convex value. */
 type Page = {
-  readonly cursor: string | null;
-  /** The `_creationTime` of the newest work to cancel. */
-  readonly upTo: number;
+  /** Default: the first one. */
+  readonly cursorBack?: string;
+  /** The `_creationTime` of the newest work to cancel. Default: that of the continuation. */
+  readonly upTo?: number;
   readonly limit: number;
 };
 
-/** Cancels a page, a smaller one if it failed before. @returns the next; null after the last. */
+/**
+ * Cancels a page, a smaller one if it failed before. The newest works come first: whoever starts
+ * and ends works takes the oldest, and a page that meets it has to begin again.
+ * @returns the next page; null after the last.
+ */
 async function cancelPage(
   ctx: MutationCtx,
-  { cursor, upTo, limit }: Page,
-  { failures } = { failures: 0 },
+  { cursorBack, limit, ...page }: Page,
+  { failures, createdAt } = { failures: 0, createdAt: Infinity },
 ): Promise<Page | null> {
+  // What its caller enqueues afterwards is newer than the row of the continuation.
+  // guard: newest-to-cancel, else Infinity
+  const upTo = page.upTo ?? createdAt;
   const size = failures === 0 ? limit : 1;
-  let at = cursor;
+  let at = cursorBack;
+  const pageFrom = (from: string | undefined): Page =>
+    from === undefined ? { upTo, limit } : { cursorBack: from, upTo, limit };
   for (let done = 0; done < size;) {
     const next = await paginator(ctx.db, schema)
       .query("works")
       .withIndex("by_creation_time", (q) => q.lte("_creationTime", upTo))
-      .paginate({ cursor: at, numItems: Math.min(READ_AT_ONCE, size - done) });
+      .order("desc")
+      .paginate({ cursor: at ?? null, numItems: Math.min(READ_AT_ONCE, size - done) });
     const canceled = await cancelMany(ctx, next.page, failures);
     // The canceled ones of these are gone or marked, so beginning at the same place again is cheap.
-    if (canceled < next.page.length) return { cursor: at, upTo, limit };
+    if (canceled < next.page.length) return pageFrom(at);
     if (next.isDone) return null;
     at = next.continueCursor;
     done += next.page.length;
   }
-  return { cursor: at, upTo, limit };
+  return pageFrom(at);
 }
 
 /** The newest work's time, or now: reading it conflicts only with enqueues of this moment. */

@@ -139,14 +139,19 @@ export function mutationsOf<Ctx>() {
   const voidMutation = madeBy(internalMutationGeneric);
   /**
    * Does one page after the other, until `doPage` returns null instead of the next one.
-   * It is told when it all began, in the order of commits, and how often the page has failed.
+   * It is told when it all began, in the order of commits and by the time of its creation, and how
+   * often the page has failed.
    * @param pauseMs how long before a page. Default: not at all.
    */
   const continuation = <Page extends Value>(
     doPage: (
       ctx: Ctx,
       page: Page,
-      told: { readonly at: bigint | undefined; readonly failures: number },
+      told: {
+        readonly at: bigint | undefined;
+        readonly createdAt: number;
+        readonly failures: number;
+      },
     ) => Promise<Page | null>,
     pauseMs?: (page: Page) => number,
   ) =>
@@ -154,9 +159,9 @@ export function mutationsOf<Ctx>() {
       const ctx = own as HostCtx;
       const row: Row | null = await ctx.db.get("continuations", id);
       if (row === null) return;
-      const { failures = 0, at } = row;
+      const { failures = 0, at, _creationTime: createdAt } = row;
       // The page is what the same function returned, and another transaction has committed it.
-      const told = { at: at as bigint | undefined, failures };
+      const told = { at: at as bigint | undefined, createdAt, failures };
       const next = await doPage(own, row.page as Page, told);
       if (next === null) await ctx.db.delete("continuations", id);
       else await scheduleContinuation(ctx, { ...row, page: next }, { afterMs: pauseMs?.(next) });
