@@ -59,7 +59,7 @@ export type EnqueueOptions<
   /** A mutation, called once when the work has ended, whatever the outcome. Default: none. */
   onComplete?: Callback | null;
   /** Kinds of results that the callback is not called for. Default: none. */
-  onCompleteExcludeKinds?: RunResult["kind"][];
+  onCompleteExcludeKinds?: readonly RunResult["kind"][];
   /**
    * The limits that the work counts towards: with the key, or `true` if it has none. Default: none.
    */
@@ -218,7 +218,7 @@ export async function commonOf(
   fn: WorkFunction,
   options: EnqueueOptions<OnComplete> & EnqueueSettings = {},
 ): Promise<Common> {
-  const { onComplete, context, onCompleteExcludeKinds: excludeKinds, runAt, runAfter } = options;
+  const { onComplete, context, onCompleteExcludeKinds, runAt, runAfter } = options;
   const {
     maxParallelism,
     logLevel,
@@ -243,7 +243,13 @@ export async function commonOf(
     fn: await handleOf(fn),
     name: options.name ?? pathOf(fn),
     runAt: runAfter === undefined ? runAt : Date.now() + runAfter,
-    onComplete: onComplete ? { fn: await handleOf(onComplete), context, excludeKinds } : undefined,
+    onComplete: onComplete
+      ? {
+          fn: await handleOf(onComplete),
+          context,
+          excludeKinds: onCompleteExcludeKinds && [...onCompleteExcludeKinds],
+        }
+      : undefined,
   };
 }
 

@@ -100,6 +100,13 @@ describe("the options", () => {
       { value: 1 },
       { onComplete: ended, onCompleteExcludeKinds: ["success"] },
     );
+    const unlessFailed = ["success", "canceled"] as const;
+    await pool.enqueueAction(
+      mutationCtx,
+      echo,
+      { value: 1 },
+      { onComplete: ended, onCompleteExcludeKinds: unlessFailed },
+    );
     // @ts-expect-error no kind of result
     await pool.enqueueAction(mutationCtx, echo, { value: 1 }, { onCompleteExcludeKinds: ["done"] });
     // @ts-expect-error a callback is a mutation
