@@ -330,3 +330,19 @@ describe("a delayed work that cannot be started", () => {
     expect(await app.leftovers()).toEqual({ ...NOTHING_LEFT, works: 1, setAside: 1 });
   });
 });
+
+test("slots that somebody has deleted are made again by the sweep that finds works waiting for them", async () => {
+  const app = new TestApp({ maxParallelism: 3 });
+  const enqueue = (label: string) =>
+    app.t.mutation((ctx) => app.pool.enqueueMutation(ctx, write, { label }));
+  await enqueue("before");
+  await app.driveOut();
+  await app.inPool(async (ctx) => {
+    for (const { _id } of await ctx.db.query("slots").collect()) await ctx.db.delete("slots", _id);
+  });
+  await enqueue("after");
+  await app.drive(40_000);
+  expect(await app.labels("write")).toEqual(["before", "after"]);
+  await app.driveOut();
+  expect(await app.leftovers()).toEqual(NOTHING_LEFT);
+});

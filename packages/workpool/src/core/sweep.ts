@@ -1,6 +1,7 @@
 import type { FunctionHandle, SystemDataModel } from "convex/server";
 import type { Gate, Host, HostCtx, HostQueryCtx, MutationCtx, Slot, Watch } from "./context.js";
 import { isDrainLate, readDrain, ringDrain } from "./drain.js";
+import { addSlots } from "./gate.js";
 import { isPending } from "./jobs.js";
 import { removeFullBuckets } from "./limits/buckets.js";
 import { ringAllLines } from "./limits/lines.js";
@@ -143,6 +144,8 @@ async function drainAlong(ctx: MutationCtx, host: Host, idle: boolean): Promise<
   // One that goes on is left alone: in the place of another it would begin anew.
   if (drain?.on === true && !isDrainLate(drain)) return true;
   if (drain?.on !== true && !(await isLeftBehind(ctx, host, gate, idle))) return false;
+  // Somebody may have deleted them: then works would wait for slots that nobody makes.
+  if (idle) await addSlots(ctx, 0, gate.maxParallelism);
   await ringDrain(ctx, host, drain);
   return true;
 }
