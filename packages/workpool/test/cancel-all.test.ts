@@ -70,21 +70,30 @@ describe("cancelAll", () => {
     expect(await kinds(app)).toEqual({ canceled: 5 });
   });
 
-  test("[S237] after the clock went back, works from before that are among them, and later ones are not", async () => {
-    const app = new TestApp({ maxParallelism: 0 });
-    const enqueue = async (label: string) =>
-      await app.t.mutation((ctx) =>
-        app.pool.enqueueMutation(ctx, write, { label }, { onComplete }),
-      );
-    for (const label of ["a", "b", "c"]) await enqueue(label);
-    await app.drive(1_000);
-    vi.setSystemTime(Date.now() - 3_600_000);
-    await app.t.mutation((ctx) => app.pool.cancelAll(ctx, { limit: 1 }));
-    await enqueue("late");
-    await app.drive();
-    expect(await kinds(app)).toEqual({ canceled: 3 });
-    expect(await app.leftovers()).toMatchObject({ works: 1, waiting: 1 });
-  });
+  test.each([
+    ["at once", 0],
+    ["one after another", 100],
+  ])(
+    "[S237] after the clock went back, works from before that are among them, and later ones are not: enqueued %s",
+    async (_how, betweenMs) => {
+      const app = new TestApp({ maxParallelism: 0 });
+      const enqueue = async (label: string) =>
+        await app.t.mutation((ctx) =>
+          app.pool.enqueueMutation(ctx, write, { label }, { onComplete }),
+        );
+      for (const label of ["a", "b", "c"]) {
+        await enqueue(label);
+        await app.drive(betweenMs);
+      }
+      await app.drive(1_000);
+      vi.setSystemTime(Date.now() - 3_600_000);
+      await app.t.mutation((ctx) => app.pool.cancelAll(ctx, { limit: 1 }));
+      await enqueue("late");
+      await app.drive();
+      expect(await kinds(app)).toEqual({ canceled: 3 });
+      expect(await app.leftovers()).toMatchObject({ works: 1, waiting: 1 });
+    },
+  );
 
   test("what is enqueued after it was called is left alone, by callbacks in its own pages too", async () => {
     const app = new TestApp({ maxParallelism: 0 });
