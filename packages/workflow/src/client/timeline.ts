@@ -60,7 +60,7 @@ export async function timelineOf<Workflow>(
   options: PageOptions,
 ): Promise<Page<TimelineEntry<Workflow>>> {
   const isOwn = (given: unknown) => readCursor(given) !== undefined;
-  const { numItems, ...places } = pageOf(`The timeline of a "${name}"`, options, isOwn);
+  const { numItems, ...places } = pageOf(`The timeline of a run of "${name}"`, options, isOwn);
   const { cursor = null, seen = [] } = readCursor(places.cursor) ?? {};
   const page = { numItems, cursor, endCursor: readCursor(places.endCursor)?.cursor };
   const found = await ctx.runQuery(component.listing.steps, { runId, workflow, page });
