@@ -160,6 +160,20 @@ describe("what cannot be meant", () => {
     await refused({ retry }, `retry is ${literalText(retry)}: give true, false or { maxAttempts`);
   });
 
+  test("so is what an enqueue without a class is to try again, by the name that it has there", async () => {
+    const behavior = { maxAttempts: 0, initialBackoffMs: 1, base: 2 };
+    for (const [retryBehavior, name] of [
+      [5, "retryBehavior"],
+      [behavior, "retryBehavior.maxAttempts"],
+    ]) {
+      const options = { retryBehavior } as object;
+      const enqueued = enqueue(components.workpool, caller, "action", echo, { value: 1 }, options);
+      await expect(enqueued).rejects.toThrow(`${name} is `);
+    }
+    await refused({ retry: behavior }, "retry.maxAttempts is ");
+    expect(reached).not.toHaveBeenCalled();
+  });
+
   test("[S260] an option that there is not is refused, with those that there are", async () => {
     // The work would begin at once.
     await refused(
@@ -170,6 +184,13 @@ describe("what cannot be meant", () => {
     const loose = { retrys: true, maxParallelism: 3 } as object;
     const free = enqueue(components.workpool, caller, "action", echo, { value: 1 }, loose);
     await expect(free).rejects.toThrow('Enqueueing jobs:echo: there is no "retrys"');
+    // No attempt of it would follow.
+    const retried = enqueue(components.workpool, caller, "action", echo, { value: 1 }, {
+      retry: true,
+    } as object);
+    await expect(retried).rejects.toThrow(
+      /^Enqueueing jobs:echo: there is no "retry": there is .*\bretryBehavior\b/,
+    );
     expect(() => new TestApp({ maxParalelism: 3 } as object)).toThrow(
       'The Workpool: there is no "maxParalelism": there is maxParallelism, ',
     );

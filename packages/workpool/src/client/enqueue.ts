@@ -16,7 +16,6 @@ import {
   checkRetryBehavior,
   checkValue,
   isFunction,
-  isPlain,
   type Kind,
   type LimitKeys,
   type Limits,
@@ -199,7 +198,7 @@ export function checkedSubject(
     throw new Error(`${subject}: both runAt and runAfter are given; give one of them`);
   checkExcludeKinds(onCompleteExcludeKinds);
   if (logLevel !== undefined) checkLogLevel(logLevel);
-  if (retryBehavior !== undefined) checkRetryBehavior(retryBehavior);
+  if (retryBehavior !== undefined) checkRetryBehavior(retryBehavior, "retryBehavior");
   if (context !== undefined) checkValue(subject, "context", context, LEVELS_OF_A_CONTEXT);
   return subject;
 }
@@ -277,16 +276,12 @@ export const WITHIN_A_YEAR = within(
   (ms) => ms > 0 && ms <= YEAR_MS,
 );
 
-/** What each option of an enqueue may be. */
-export const WORK_OPTIONS: Record<keyof (EnqueueOptions & RetryOption), Kind> = {
+/** What each of the {@link EnqueueOptions} may be. */
+export const WORK_OPTIONS: Record<keyof EnqueueOptions, Kind> = {
   onComplete: { ...FUNCTION, is: (given) => given === null || isFunction(given) },
   context: ANY,
   onCompleteExcludeKinds: LIST,
   name: TEXT,
-  retry: {
-    what: "true, false or { maxAttempts: 5, initialBackoffMs: 250, base: 2 }",
-    is: (given) => typeof given === "boolean" || isPlain(given),
-  },
   // These say themselves what they must be.
   limits: ANY,
   fairness: ANY,
@@ -297,7 +292,7 @@ export const WORK_OPTIONS: Record<keyof (EnqueueOptions & RetryOption), Kind> = 
   runAfter: within("a number of ms", () => true),
 };
 
-const ALL_OPTIONS: Record<keyof (EnqueueSettings & typeof WORK_OPTIONS), Kind> = {
+const ALL_OPTIONS: Record<keyof (EnqueueOptions & EnqueueSettings), Kind> = {
   ...WORK_OPTIONS,
   maxParallelism: ANY,
   logLevel: ANY,

@@ -19,6 +19,7 @@ import {
   checkText,
   COUNT,
   FLAG,
+  isPlain,
   type KeysOf,
   type Kind,
   LimitControls,
@@ -68,6 +69,14 @@ export interface WorkpoolRetryOptions {
   /** Says whether actions that are enqueued without `retry` are retried. Default: false. */
   retryActionsByDefault?: boolean;
 }
+
+const RETRY: Kind = {
+  what: "true, false or { maxAttempts: 5, initialBackoffMs: 250, base: 2 }",
+  is: (given) => typeof given === "boolean" || isPlain(given),
+};
+
+/** What each option of an enqueue may be. */
+const OPTIONS = { ...WORK_OPTIONS, retry: RETRY };
 
 const POOL_OPTIONS: Record<keyof WorkpoolOptions, Kind> = {
   // These say themselves what they must be.
@@ -246,13 +255,15 @@ export class Workpool<Defined extends Limits = {}> {
   }
 
   private withSettings<Options extends RetryOption>(kind: WorkKind, options?: Options) {
-    checkFields("Enqueueing", options ?? {}, { fields: WORK_OPTIONS });
-    checkGiven("Enqueueing", options ?? {}, { retry: WORK_OPTIONS.retry });
+    checkFields("Enqueueing", options ?? {}, { fields: OPTIONS });
+    checkGiven("Enqueueing", options ?? {}, { retry: RETRY });
+    if (isPlain(options?.retry)) checkRetryBehavior(options.retry);
     const { maxParallelism, logLevel, limits, retryActionsByDefault = false } = this.options;
     const { defaultRetryBehavior = DEFAULT_RETRY_BEHAVIOR } = this.options;
     const retry = kind === "action" && (options?.retry ?? retryActionsByDefault);
     const retryBehavior = retry === true ? defaultRetryBehavior : retry || undefined;
-    return { ...options, maxParallelism, logLevel, definedLimits: limits, retryBehavior };
+    const settings = { maxParallelism, logLevel, definedLimits: limits, retryBehavior };
+    return { ...options, retry: undefined, ...settings };
   }
 }
 
