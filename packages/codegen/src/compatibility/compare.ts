@@ -39,7 +39,7 @@ export function compare(before: WrittenPlan, now: WrittenPlan): Change[] {
     return [
       ...moved,
       ...compareWorkflow(old, workflow),
-      ...otherResults(old, workflow, now.workflows),
+      ...otherResults(old, workflow, before, now),
       ...compareUndoing(old, workflow),
     ];
   });

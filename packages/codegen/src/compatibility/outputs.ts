@@ -1,8 +1,10 @@
 import { quote } from "../diagnostics/diagnostic.js";
 import { allNodes } from "../plan/flow.js";
 import { withoutOnEnd } from "../plan/on-end.js";
+import type { WrittenPlan } from "../plan/schema.js";
 import { endsRun, isLoop, makesNothing, startsWorkflows } from "../plan/stage-kinds.js";
-import type { Change, LinePair, NodeThen, WorkflowThen } from "./lines.js";
+import { storedAs } from "../plan/workflow-names.js";
+import { type Change, joined, type LinePair, type NodeThen, type WorkflowThen } from "./lines.js";
 import { readersAfter } from "./readers.js";
 
 /* What has ended keeps its output, though another node would make that now. */
@@ -25,22 +27,34 @@ export function otherOutputs(line: LinePair): Omit<Change, "workflow">[] {
   });
 }
 
-/** Returns who starts runs of a workflow as children, if another node makes its output. */
+/** Returns who started runs of a workflow as children, and does, if another node makes its output. */
 export function otherResults(
-  before: WorkflowThen,
-  now: WorkflowThen,
-  workflows: readonly WorkflowThen[],
+  old: WorkflowThen,
+  workflow: WorkflowThen,
+  before: WrittenPlan,
+  now: WrittenPlan,
 ): Change[] {
-  if (!isOther(withoutOnEnd(before.nodes), withoutOnEnd(now.nodes))) return [];
-  const parents = workflows.flatMap(({ name, nodes }) =>
-    allNodes(nodes)
-      .filter((node) => startsWorkflows(node) && mayStart(node, now.name))
-      .map((node) => `${quote(node.name)} of ${name}`),
+  if (!isOther(withoutOnEnd(old.nodes), withoutOnEnd(workflow.nodes))) return [];
+  // One that is new has no children that have ended.
+  const known = new Set(startersOf(old, before).map(({ stored }) => stored));
+  const parents = startersOf(workflow, now).flatMap(({ stored, called }) =>
+    known.has(stored) ? [called] : [],
   );
   if (parents.length === 0) return [];
   const message = `another node makes its output now: of children that have ended, ${getting(parents)}`;
-  return [{ workflow: now.name, compatibility: "safe", message, hint: takeBoth(parents) }];
+  return [{ workflow: workflow.name, compatibility: "safe", message, hint: takeBoth(parents) }];
 }
+
+/** The nodes that start runs of a workflow, in all workflows of its plan. */
+const startersOf = ({ name }: WorkflowThen, { workflows }: WrittenPlan) =>
+  workflows.flatMap((parent) =>
+    allNodes(parent.nodes)
+      .filter((node) => startsWorkflows(node) && mayStart(node, name))
+      .map((node) => ({
+        stored: joined(storedAs(parent), storedAs(node)),
+        called: `${quote(node.name)} of ${parent.name}`,
+      })),
+  );
 
 const mayStart = ({ stages }: NodeThen, workflow: string): boolean =>
   stages.some(({ workflows }) => workflows?.includes(workflow) === true);
@@ -64,5 +78,3 @@ const isInsideOther = (before: NodeThen, now: NodeThen): boolean =>
     const old = before.bodies?.find((each) => (each.storage ?? each.key) === storage);
     return old !== undefined && isOther(old.nodes, nodes);
   });
-
-const storedAs = ({ name, storage = name }: NodeThen): string => storage;

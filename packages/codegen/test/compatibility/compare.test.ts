@@ -858,6 +858,25 @@ test("[S197] limits that are new, changed, removed or renamed are told, and end 
   expect(compare(before, before)).toEqual([]);
 });
 
+test("[S114] who starts a workflow anew has no children with an output that another node made", async () => {
+  const kid = (nodes: string) =>
+    `export const kid = defineWorkflow({ input: z.object({}) })${nodes};`;
+  const starts = a + one("kid");
+  const told = async (was: string, is: string, more = "") => {
+    const before = await planOf(was, kid(a));
+    return compare(before, await planOf(is, kid(a + c) + more, "", before)).flatMap(
+      ({ node, message }) => (node === undefined && message.includes("another") ? [message] : []),
+    );
+  };
+  const other =
+    "export const other = defineWorkflow({ input: z.object({}) })" +
+    '.child("first", kid, () => ({}));';
+  expect(await told(a, starts, other)).toEqual([]);
+  expect(await told(starts, starts, other)).toEqual([
+    'another node makes its output now: of children that have ended, "one" of flow gets what the one before gave',
+  ]);
+});
+
 test("[S214] a collect that is added, changed or removed is told, and stops runs if their input is another", async () => {
   const told = async (from: string | undefined, to: string | undefined) => {
     const of = async (fields: string | undefined, then?: WrittenPlan) => {
