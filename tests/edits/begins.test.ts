@@ -274,26 +274,33 @@ describe("a node that is first now", () => {
     expect(await deployment.see(id)).toMatchObject({ state: "completed", output: "not asked" });
   });
 
-  test("[S114] nor by an item that waits for its turn", { tags: ["large"] }, async () => {
-    const each = (more: string) =>
-      flow(
-        URL,
-        `.each("all", { of: () => [1, 2], concurrency: 1, body: (b) => b${more}${told}.sleep("nap", "1h").step("last", { query: (_ctx, { told }) => told }) })`,
-      );
-    const versions = [app(each("")), app(each(asks))] as const;
-    const [message] = await said("all.asks", ...versions);
-    expect(message).toMatch(/nor do those that have not begun, and "all\.told" reads undefined/);
-    const { deployment, deploy } = await deployed(...versions);
-    const id = await start(deployment, { input: { url: "a" } });
-    await deployment.drive(async () => {
-      const steps = await deployment.rows("steps");
-      return steps.some(({ stage, state }) => stage === "all.nap" && state === "waiting");
-    });
-    deploy();
-    await deployment.drive();
-    const output = ["not asked", "not asked"];
-    expect(await deployment.see(id)).toMatchObject({ state: "completed", output });
-  });
+  test(
+    "[S114] nor by an item that waits for its turn, but by those of a run that has not begun",
+    { tags: ["large"] },
+    async () => {
+      const each = (more: string) =>
+        flow(
+          URL,
+          `.each("all", { of: () => [1, 2], concurrency: 1, body: (b) => b${more}${told}.sleep("nap", "1h").step("last", { query: (_ctx, { told }) => told }) })`,
+        );
+      const versions = [app(each("")), app(each(asks))] as const;
+      const [message] = await said("all.asks", ...versions);
+      expect(message).toMatch(/, nor do items that wait to begin, and "all\.told" reads undefined/);
+      const { deployment, deploy } = await deployed(...versions);
+      const id = await start(deployment, { input: { url: "a" } });
+      const later = await start(deployment, { input: { url: "a" }, runAfter: "2h" });
+      await deployment.drive(async () => {
+        const steps = await deployment.rows("steps");
+        return steps.some(({ stage, state }) => stage === "all.nap" && state === "waiting");
+      });
+      deploy();
+      await deployment.drive();
+      const output = ["not asked", "not asked"];
+      expect(await deployment.see(id)).toMatchObject({ state: "completed", output });
+      // A run that has not begun has no items yet.
+      expect(await deployment.see(later)).toMatchObject({ output: ["asked", "asked"] });
+    },
+  );
 
   test("[S114] but in a case or a loop by what has not come there, of which nothing is said", async () => {
     const inside = (more: string) =>

@@ -3,7 +3,7 @@ import { inPath } from "../plan/constants.js";
 import { allNodes } from "../plan/flow.js";
 import { withoutOnEnd } from "../plan/on-end.js";
 import type { WrittenPlan } from "../plan/schema.js";
-import { hasKeys, hasRivals, isApart } from "../plan/stage-kinds.js";
+import { hasKeys, hasRivals, isApart, isEach } from "../plan/stage-kinds.js";
 
 export type WorkflowThen = WrittenPlan["workflows"][number];
 export type NodeThen = WorkflowThen["nodes"][number];
@@ -38,8 +38,8 @@ export interface LinePair {
   readonly inside: string;
   /** What comes of a run that stops in them, if that does not stop the whole run. */
   readonly ends?: string | undefined;
-  /** Says whether runs begin with them: one that has been started may not have begun. */
-  readonly begins?: boolean | undefined;
+  /** What begins with them, in words, and may have been started without having begun. */
+  readonly begins?: string | undefined;
   readonly before: readonly Placed[];
   readonly now: readonly Placed[];
 }
@@ -138,7 +138,7 @@ function linesOf(nodes: readonly NodeThen[], of: Omit<Line, "nodes"> = top): Lin
     const stored = joined(of.stored, node.storage ?? node.name);
     const inside = joined(of.inside, node.name);
     const ends = endsIn(node, of.ends);
-    const begins = isApart(node);
+    const begins = beginsIn(node);
     return (node.bodies ?? []).flatMap(({ key, storage = key, nodes: within }) => {
       if (!hasKeys(node)) return linesOf(within, { stored, inside, ends, begins });
       const names = { stored: joined(stored, storage), inside: joined(inside, inPath(key)) };
@@ -178,7 +178,14 @@ function endsIn(node: NodeThen, around: string | undefined): string | undefined 
   return `${out} the ${all} if no other case wins${around ?? ""}`;
 }
 
-const top = { stored: "", inside: "", begins: true };
+/** What is started as a run of its own, of which the run that it belongs to has begun. */
+function beginsIn(node: NodeThen): string | undefined {
+  if (!isApart(node)) return undefined;
+  const what = isEach(node) ? "items" : hasRivals(node) ? "cases" : "branches";
+  return `${what} that wait to begin`;
+}
+
+const top = { stored: "", inside: "", begins: "those that have not begun" };
 
 /** With an empty name: what the paths of all nodes begin with. */
 export const joined = (inside: string, name: string): string =>

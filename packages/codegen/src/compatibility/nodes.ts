@@ -293,10 +293,10 @@ function movedNodes(line: LinePair): ReturnType<Rule> {
   });
 }
 
-/** A run that has been started begins at the node that was the first one then. */
+/** What has been started begins at the node that was the first one then. */
 function norUnbegun(node: Placed, { begins, before: [first], now }: LinePair): string {
   const at = first === undefined ? -1 : now.findIndex(({ stored }) => stored === first.stored);
-  return begins === true && now.indexOf(node) < at ? ", nor do those that have not begun" : "";
+  return begins !== undefined && now.indexOf(node) < at ? `, nor do ${begins}` : "";
 }
 
 /** The number of steps that the run time does in one transaction. */
