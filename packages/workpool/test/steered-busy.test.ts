@@ -38,6 +38,14 @@ const calls = {
     args: { limit: v.optional(v.number()) },
     handler: (ctx, options) => pool.cancelAll(ctx, options),
   }),
+  enqueueAndCancelAll: internalMutation({
+    args: {},
+    handler: async (ctx) => {
+      const labels = Array.from({ length: 8 }, (_, n) => ({ label: `own ${n}` }));
+      await pool.enqueueMutationBatch(ctx, internal.jobs.write, labels);
+      await pool.cancelAll(ctx);
+    },
+  }),
   enqueue: internalMutation({
     args: enqueues,
     handler: async (ctx, { from, count, isAction }) => {
@@ -146,4 +154,16 @@ test.each([
   ["actions", 30],
 ] as const)("[S237] nor while %s do on class S16, in %i slots", large, async (kind, most) => {
   expect(await canceledMeanwhile(kind, most, S16)).toBeLessThan(800);
+});
+
+test("[S237] of what its own transaction has enqueued nothing begins, though works came just before", async () => {
+  const { deployment, refused, call } = await calledFromOutside(S256);
+  call(0, "limit", { maxParallelism: 20 });
+  call(100, "enqueue", { from: 0, count: 1, isAction: true });
+  call(160, "enqueueAndCancelAll");
+  await deployment.drive();
+  expect(refused).toEqual([]);
+  const events = deployment.rows<{ label: string }>("", "events");
+  expect(events.filter(({ label }) => label !== "0")).toEqual([]);
+  expect(deployment.rows("workpool", "works")).toEqual([]);
 });

@@ -28,12 +28,33 @@ export async function cancelEverything(ctx: MutationCtx, limit = core.PAGE): Pro
     { useStaleSnapshot: true },
   );
   const { nextPage } = internal.cancelAll;
-  // It would lose to those that come and go until it is refused. What is scheduled is repeated.
-  if (isBusy) return void (await core.continueLater(ctx, host, nextPage, { limit }));
+  if (isBusy) {
+    await cancelOwn(ctx, limit);
+    // It would lose to those that come and go until it is refused. What is scheduled is repeated.
+    return void (await core.continueLater(ctx, host, nextPage, { limit }));
+  }
   // After the clock went back, works are newer than now.
   const upTo = await newestAtMost(ctx, Math.max(Date.now(), newest));
   const next = await cancelPage(ctx, { upTo, limit });
   if (next !== null) await core.continueLater(ctx, host, nextPage, next);
+}
+
+/** Cancels up to `limit` works of this transaction, which would begin as soon as it has committed. */
+async function cancelOwn(ctx: MutationCtx, limit: number): Promise<void> {
+  const { documentsWritten } = await ctx.meta.getTransactionMetrics();
+  // It has none, and conflicts with no enqueue of this moment.
+  if (documentsWritten.used === 0) return;
+  const now = Date.now();
+  let before = now + MOMENT_MS;
+  for (let done = 0; done < limit; done += READ_AT_ONCE) {
+    const works = await ctx.db
+      .query("works")
+      .withIndex("by_creation_time", (q) => q.gte("_creationTime", now).lt("_creationTime", before))
+      .order("desc")
+      .take(Math.min(READ_AT_ONCE, limit - done));
+    if ((await cancelMany(ctx, works, 0)) < READ_AT_ONCE) return;
+    before = works.at(-1)?._creationTime ?? now;
+  }
 }
 
 /** Where works began, ended or came at several moments so lately, others follow. */
