@@ -168,6 +168,17 @@ test("an authorize that gives false lets nobody in", async () => {
   expect(await back.t.query(readRefused, { call: pool })).toMatchObject({ running: 0 });
 });
 
+test("an authorize that gives neither true nor nothing lets nobody in", async () => {
+  const call = { name: "pool", args: {} };
+  const ask = (given: string) =>
+    back.t.query(makeFunctionReference<"query", { call: unknown }>(`studio:readOf${given}`), {
+      call,
+    });
+  for (const given of ["Null", "Zero", "Text"])
+    await expect(ask(given)).rejects.toThrow('Not allowed: `authorize` refuses "pool"');
+  expect(await ask("True")).toMatchObject({ running: 0 });
+});
+
 test("without authorize the functions are internal", async () => {
   const { read: open, inner } = (await back.load("studio")) as any;
   expect(open).toHaveProperty("isPublic", true);

@@ -120,8 +120,9 @@ export interface StudioApiOptions {
   readonly workflows: Workflows;
   /**
    * Throws, or returns false, unless the caller may see or do what `call` says: whoever may, sees
-   * the inputs and results of all runs. Without it the functions are internal, which only the app's
-   * own functions and a deploy key can call.
+   * the inputs and results of all runs. Of what it returns, only true and nothing let the caller in.
+   * Without it the functions are internal, which only the app's own functions and a deploy key can
+   * call.
    */
   readonly authorize?: (
     ctx: GenericQueryCtx<AnyDataModel> | GenericMutationCtx<AnyDataModel>,
@@ -144,7 +145,9 @@ export function defineStudioApi(
   const reads = readFunctions(component, workflows);
   const writes = writeFunctions(component, workflows);
   const check = async (...[ctx, call]: Parameters<NonNullable<typeof authorize>>) => {
-    if ((await authorize?.(ctx, call)) === false)
+    // What it reads of documents has the type any: `user && user.isAdmin` of no user gives null.
+    const may: unknown = await authorize?.(ctx, call);
+    if (may !== true && may !== undefined)
       throw new Error(`Not allowed: \`authorize\` refuses "${call.name}"`);
   };
   const query = authorize === undefined ? internalQueryGeneric : queryGeneric;
