@@ -772,3 +772,14 @@ test("the component may be mounted under another name", async () => {
   const runId = await kit.start(workflows.leaf, { n: 1 });
   expect(await kit.runsOf(workflows.leaf)).toEqual([runId]);
 });
+
+test("a kit of another component than the app calls says so, and does not wait for ever", async () => {
+  const t = convexTest({ schema, modules, transactionLimits: true });
+  const kit = testKit(t, vi, { name: "other" });
+  const runId = await kit.start(workflows.leaf, { n: 1 });
+  const why =
+    'Workflow "leaf" calls the component "workflow", but the test mounts "other", so no run goes on: call testKit(t, vi, { name: "workflow" })';
+  await expect(kit.runToEnd(workflows.leaf, runId)).rejects.toThrow(why);
+  await expect(kit.skipToNextTimer()).rejects.toThrow(why);
+  await expect(kit.advance("1m")).rejects.toThrow(why);
+});

@@ -10,6 +10,7 @@ import type { AnySchema } from "../definition/values.js";
 import { describeThrown, Failure } from "../errors/failure.js";
 import type { TransactionOptions } from "./at-hand.js";
 import { callOf, callsFor } from "./call.js";
+import { knowComponent } from "./component-of.js";
 import { ended } from "./ended.js";
 import {
   type Bound,
@@ -103,6 +104,7 @@ export function compiled(
     starts,
   };
   knowCompiled(given, own);
+  knowComponent(definition, component);
   const removedFailure = (stage: string) =>
     new Failure("removedNode", `Workflow "${workflow}" has no node "${stage}" any more`);
   const failRemoved = (run: Run) => run.failed(describeThrown(removedFailure(run.stage)), null);

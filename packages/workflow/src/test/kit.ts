@@ -5,6 +5,7 @@ import {
   type FunctionReference,
   type FunctionReturnType,
   type FunctionVisibility,
+  getFunctionAddress,
   type GenericMutationCtx,
   type GenericQueryCtx,
 } from "convex/server";
@@ -15,6 +16,7 @@ import type { StartOptions } from "../client/start.js";
 import type { Status } from "../client/status.js";
 import type { ComponentApi } from "../component/_generated/component.js";
 import type { Duration } from "../rules.js";
+import { componentOf } from "../runtime/component-of.js";
 import type { WorkflowReference } from "../runtime/reference.js";
 import { clearStubs } from "../runtime/stubs.js";
 import type * as functions from "./functions.js";
@@ -66,6 +68,8 @@ export class TestKit {
   readonly #manager: WorkflowManager;
   readonly #component: ComponentApi & { tables: Tables };
   readonly #time: VirtualTime;
+  /** Why runs of the kit do not go on, if the app calls another component. */
+  #elsewhere: string | undefined;
 
   constructor(
     private readonly t: TestedApp,
@@ -91,6 +95,7 @@ export class TestKit {
     options: StartOptions = {},
   ): Promise<RunId> {
     await this.#time.prepare();
+    this.#elsewhere ??= elsewhere(workflow, this.#component);
     return await this.t.mutation(
       async (ctx) => await this.#manager.start(ctx, workflow, input, options),
     );
@@ -106,8 +111,14 @@ export class TestKit {
     return await this.t.mutation(this.#component.tables.goOn, {});
   }
 
+  /** @throws if a run that the kit has started cannot go on: its test would run out of time. */
+  #check(): void {
+    if (this.#elsewhere !== undefined) throw new Error(this.#elsewhere);
+  }
+
   /** Runs everything that needs no time. The clock stands still. */
   async settle(): Promise<void> {
+    this.#check();
     await this.#time.settle();
   }
 
@@ -134,6 +145,7 @@ export class TestKit {
 
   /** Moves the clock by a duration, and runs everything that falls due. */
   async advance(duration: Duration): Promise<void> {
+    this.#check();
     await this.#time.advance(duration);
   }
 
@@ -195,4 +207,21 @@ export class TestKit {
   ): Promise<FunctionReturnType<Query>> {
     return await this.t.query(query, args);
   }
+}
+
+/** Says that a workflow's generated code calls another component than a kit's, if it does. */
+function elsewhere(
+  { name, stored }: WorkflowReference<never>,
+  own: ComponentApi,
+): string | undefined {
+  const called = componentOf(stored);
+  const [expected, mounted] = [called && mountedAs(called), mountedAs(own)];
+  if (expected === undefined || mounted === undefined || expected === mounted) return undefined;
+  return `Workflow "${name}" calls the component "${expected}", but the test mounts "${mounted}", so no run goes on: call testKit(t, vi, { name: "${expected}" })`;
+}
+
+/** Returns the name under which the app mounts a component; undefined of one that is made up. */
+function mountedAs(component: ComponentApi): string | undefined {
+  const { reference } = getFunctionAddress(component.lib.start) as { reference?: string };
+  return /^_reference\/childComponent\/([^/]+)/.exec(reference ?? "")?.[1];
 }
