@@ -84,6 +84,23 @@ describe.skipIf(!hasBrowser)("the page over given answers", () => {
     await tab.locator("nav [aria-current=page]", { hasText: "Pool" }).waitFor();
   });
 
+  test("keys that a run waits with, and that of its parent, stand as their text, and are cut", async ({
+    tab,
+    openAnswers,
+  }) => {
+    // Without an end, it turns what stands behind it on the line.
+    const key = `acme \u202E${"x".repeat(5_000)}`;
+    const waits = { waitsFor: { key, place: 3 }, collecting: { key, items: 2, until: 60_000 } };
+    const run = { ...whatHappened.run, key, parentRunId: "r1", ...waits };
+    await openAnswers({ ...whatHappened, run }, { place: "runs/r1" });
+    await tab.getByText(/its turn with the key acme \\u202ex{150}.*place 3/s).waitFor();
+    await tab.getByText(/starts with the key acme \\u202ex{150}.*2 so far/s).waitFor();
+    await tab.getByRole("link", { name: /^order › acme \\u202ex{150}/ }).waitFor();
+    const facts = tab.locator("dl");
+    expect(await facts.textContent()).not.toContain("\u202E");
+    expect((await facts.textContent())!.length).toBeLessThan(2_000);
+  });
+
   test("what is watched is asked for again when the request for it was lost", async ({
     tab,
     openAnswers,

@@ -257,7 +257,7 @@ function RunLink({ runId }: { runId: string }) {
   const { value: run } = useWatched("run", { runId });
   return (
     <a href={`#/runs/${runId}`}>
-      {run ? [run.workflow, run.key].filter(Boolean).join(" › ") : runId}
+      {run ? cut([run.workflow, run.key].filter(Boolean).join(" › "), 200) : runId}
     </a>
   );
 }
@@ -292,7 +292,7 @@ function Facts({ status }: { status: ShownRun }) {
     facts.push([
       "Waits for",
       <span key="turn">
-        its turn with the key <code>{key}</code>, place {place}
+        its turn with the key <code>{cut(key, 200)}</code>, place {place}
         {before !== undefined && (
           <>
             , after <RunLink runId={before} />
@@ -306,8 +306,8 @@ function Facts({ status }: { status: ShownRun }) {
     facts.push([
       "Collects",
       <span key="collects">
-        starts with the key <code>{key}</code>: {items} so far, until <Time at={until} /> at the
-        latest
+        starts with the key <code>{cut(key, 200)}</code>: {items} so far, until <Time at={until} />{" "}
+        at the latest
       </span>,
     ]);
   }
