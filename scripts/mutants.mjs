@@ -2030,6 +2030,14 @@ export const MUTANTS = [
     test: ["tests/sim/pool-joins.test.ts", "as the last one before it ends"],
   },
   {
+    name: "seen-not-sure",
+    says: "a work joins a line as a stale snapshot shows its limit as reached, and nobody looks",
+    file: "workpool/src/core/limits/admission.ts",
+    find: 'if ("isSeen" in full) await lookForSure(ctx, host, line);',
+    replace: 'void ("isSeen" in full); void lookForSure;',
+    test: ["packages/workpool/test/limits-deployed.test.ts", "as the last one of its limit ends"],
+  },
+  {
     name: "late-end-opens",
     says: "an end that has waited opens the gate, though it cannot see who has joined meanwhile",
     file: "workpool/src/core/hand-over.ts",

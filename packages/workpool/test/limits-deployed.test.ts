@@ -15,12 +15,14 @@ const limits = {
   tenant: { perKey: 2 },
   orders: { perKey: 1, maxWaiting: 100 },
   api: { total: 6 },
+  lone: { total: 1 },
   calls: { rate: { limit: 1_000, per: "1s" as const } },
 };
 const vKeys = v.object({
   tenant: v.optional(v.string()),
   orders: v.optional(v.string()),
   api: v.optional(v.literal(true)),
+  lone: v.optional(v.literal(true)),
   calls: v.optional(v.literal(true)),
 });
 type Keys = Infer<typeof vKeys>;
@@ -217,6 +219,34 @@ describe("limits where transactions run at once", () => {
     expect([...waits.keys()]).toEqual(Array.from({ length: 40 }, (_, n) => `${n}`));
     expect(over).toEqual([]);
     expect(conflicts.calls).toBe(0);
+  });
+
+  test("[S186] enqueues whose limit is reached conflict with no end of that moment", async () => {
+    const { deployment, enqueue, waits, over, conflicts, left } = await deployed(50);
+    for (let n = 0; n < 6; n++) enqueue(60 * n, `first${n}`, { api: true }, 1_000 - 50 * n);
+    for (let n = 0; n < 20; n++)
+      enqueue(1_000 + 10 * n, `${n}`, { api: true, tenant: `t${n}` }, 50);
+    await deployment.advance(950);
+    const before = conflicts.calls;
+    await deployment.drive();
+    expect(waits.size).toBe(26);
+    expect(over).toEqual([]);
+    expect(left()).toEqual([]);
+    expect(conflicts.calls).toBe(before);
+  });
+
+  test("[S190] a work that begins to wait as the last one of its limit ends goes on at once", async () => {
+    const { deployment, enqueue, waitsOf, left } = await deployed(50);
+    for (let n = 0; n < 60; n++) {
+      enqueue(2_000 * n, `runs ${n}`, { lone: true }, 100);
+      // At another moment of its end each time.
+      enqueue(2_000 * n + 100 + 2 * n, `waits ${n}`, { lone: true }, 10);
+    }
+    await deployment.drive();
+    // The watchdog comes later.
+    expect(waitsOf("runs").at(-1)).toBeLessThan(500);
+    expect(waitsOf("waits").at(-1)).toBeLessThan(500);
+    expect(left()).toEqual([]);
   });
 
   test("[S208] enqueues of one moment that count who waits conflict with nobody", async () => {

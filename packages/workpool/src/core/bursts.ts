@@ -1,6 +1,7 @@
 import type { Gate, Host, MutationCtx, Watch, Work } from "./context.js";
 import { readDrain, ringDrain } from "./drain.js";
 import { closeForMoment, hasFewPlaces, lacksPlaces } from "./gate.js";
+import { comesFromOutside } from "./jobs.js";
 import { slotOf } from "./slots.js";
 import { poolTx } from "./transaction.js";
 
@@ -40,10 +41,9 @@ function wakerOf({ since, startedBy }: Watch): string | undefined {
   return sinceMs > 0 && sinceMs < MOMENT_MS ? startedBy : undefined;
 }
 
-/** Says whether calls like this one may be. What is scheduled is repeated without end. */
+/** Says whether calls like this one may be. */
 async function mayBeRefused(ctx: MutationCtx): Promise<boolean> {
-  const { scheduledFunctionId } = await ctx.meta.getRequestMetadata();
-  return scheduledFunctionId === null && (await hasFewPlaces(ctx));
+  return (await comesFromOutside(ctx)) && (await hasFewPlaces(ctx));
 }
 
 /**

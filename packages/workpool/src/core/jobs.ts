@@ -1,4 +1,4 @@
-import type { HostCtx, HostQueryCtx, JobId } from "./context.js";
+import type { HostCtx, HostQueryCtx, JobId, MutationCtx } from "./context.js";
 
 /**
  * Cancels a scheduled function, unless it runs, or runs this code: that looks begun to itself. To
@@ -17,6 +17,11 @@ export async function cancelPending(ctx: HostCtx, job: JobId): Promise<boolean> 
 export async function isOwnJob(ctx: HostCtx, job: JobId | undefined): Promise<boolean> {
   if (job === undefined) return false;
   return (await ctx.meta.getRequestMetadata()).scheduledFunctionId === job;
+}
+
+/** Says whether a client or an action calls it. What is scheduled is repeated without end. */
+export async function comesFromOutside(ctx: MutationCtx): Promise<boolean> {
+  return (await ctx.meta.getRequestMetadata()).scheduledFunctionId === null;
 }
 
 /** Says whether a scheduled function has not begun, or is a mutation that runs. */

@@ -317,7 +317,7 @@ async function permitsOf(
   const gate = await knownGate(ctx);
   const line = lineOf(gate, row);
   const names = limitedBy(gate, permits);
-  const free = await freePermits(ctx, gate, names, host);
+  const free = await freePermits(ctx, gate, names, { host });
   const full = "full" in free ? free : await keepOfBuckets(ctx, gate, row, true);
   if (full === null && "numbers" in free) return await takePermits(ctx, row.work, free.numbers);
   await ctx.db.insert("limited", { ...row, line });

@@ -1,14 +1,18 @@
 import type { Gate, Host, HostCtx, MutationCtx, Work } from "../context.js";
 import { MAX_PARALLELISM_LIMIT } from "../gate.js";
+import { comesFromOutside } from "../jobs.js";
 import { poolTx } from "../transaction.js";
 import { keepOfBuckets, seenKeptBack, spentBy } from "./buckets.js";
-import { blockLine, findLine, joinLine, lineOf, seeLine } from "./lines.js";
+import { mostWaiting } from "./joined.js";
+import { limitOf } from "./limits.js";
+import { blockLine, findLine, joinLine, lineOf, lookForSure, seeLine } from "./lines.js";
 import {
   freePermits,
   limitedBy,
   type Look,
   lookAtLine,
   numbered,
+  type Taken,
   takePermits,
   type Together,
 } from "./permits.js";
@@ -48,8 +52,8 @@ interface Admission {
 }
 
 /**
- * The work, with permits if it starts; null if one of its limits is reached, as was read for sure:
- * then it has joined its line, and the end of a work that holds such a permit looks at that.
+ * The work, with permits if it starts; null if one of its limits is reached: then it has joined its
+ * line, and the end of a work that holds such a permit looks at that.
  */
 export async function admit(
   ctx: HostCtx,
@@ -73,9 +77,10 @@ export async function admit(
   const asked = { spent, ...(starts ? {} : counted) };
   const look =
     isCounted || isRated ? (looks.get(line) ?? (await seeLine(ctx, host, line, asked))) : undefined;
+  const believes = isAlone && (await believesSnapshot(ctx, gate, names));
   const free = starts
-    ? await freePermits(ctx, gate, names, isAlone ? host : undefined, together)
-    : await queueable(ctx, gate, line, names, isCounted ? look : undefined);
+    ? await freePermits(ctx, gate, names, isAlone ? { host, believes } : { among: together })
+    : await queueable(ctx, gate, line, names, isCounted ? look : undefined, believes);
   const here = poolTx(ctx).joining.get(line) ?? 0;
   const full =
     free !== null && "full" in free
@@ -85,6 +90,7 @@ export async function admit(
   if (full !== null) {
     await blockLine(ctx, host, line, full, work.fair?.weight);
     await joinLine(ctx, host, line, work);
+    if ("isSeen" in full) await lookForSure(ctx, host, line);
     return null;
   }
   if (look !== undefined) looks.set(line, look);
@@ -94,8 +100,20 @@ export async function admit(
 }
 
 /**
+ * Says whether a work joins its line if a stale snapshot shows a limit as reached. To read that for
+ * sure conflicts with all starts and ends of the limit: a call that is not repeated without end may
+ * be refused for it. Where only so many may wait, it would be refused if the snapshot is wrong.
+ */
+async function believesSnapshot(ctx: MutationCtx, gate: Gate, names: readonly string[]) {
+  const isSure = (name: string) => limitOf(gate, name) === 0;
+  const mayWait = names.every((name) => !isSure(name) && mostWaiting(gate, name) === undefined);
+  return mayWait && (await comesFromOutside(ctx));
+}
+
+/**
  * Null if a work may join the queue; else a limit of which as many as may hold permits, or are in
  * the queue to get one.
+ * @param believes if the look shows it, that is enough. Default: it is read for sure.
  */
 export async function queueable(
   ctx: MutationCtx,
@@ -103,10 +121,13 @@ export async function queueable(
   line: string,
   names: readonly string[],
   seen?: Look,
-): Promise<{ full: string } | null> {
+  believes = false,
+): Promise<Taken | null> {
   if (names.length === 0) return null;
   const full = ({ free }: Look) => names.find((_, index) => free[index] === null);
-  if (seen !== undefined && full(seen) === undefined) return null;
+  const shown = seen && full(seen);
+  if (shown !== undefined && believes) return { full: shown, isSeen: true };
+  if (seen !== undefined && shown === undefined) return null;
   const asked = { line, permits: numbered(gate, names), most: MAX_PARALLELISM_LIMIT };
   const sure = full(await lookAtLine(ctx, asked));
   return sure === undefined ? null : { full: sure };

@@ -212,6 +212,12 @@ export async function ringLines(ctx: HostCtx, host: Host, permits: readonly stri
   await keepSweeping(ctx, host);
 }
 
+/** Has a line looked at soon that a stale snapshot has begun: perhaps some of it may go on. */
+export async function lookForSure(ctx: HostCtx, host: Host, line: string): Promise<void> {
+  await ctx.scheduler.runAfter(0, host.functions.wakeLines, { line });
+  await keepSweeping(ctx, host);
+}
+
 /** Has all lines looked at, as limits have changed, or if what was to look at one was lost. */
 export async function ringAllLines(ctx: HostCtx, host: Host): Promise<void> {
   if ((await ctx.db.query("lines").first()) === null) return;

@@ -140,27 +140,38 @@ async function oneOf(ctx: QueryCtx, name: string, limit: number, among?: Togethe
   return first;
 }
 
-/** A number of each permit that is free; or the name of one of which none is, for sure. */
-export type Free = { readonly numbers: ReadonlyMap<string, number> } | { readonly full: string };
+/** A permit of which none is free, for sure; or as a stale snapshot shows it, and no more. */
+export interface Taken {
+  readonly full: string;
+  readonly isSeen?: true;
+}
+/** A number of each permit that is free; or one of which none is. */
+export type Free = { readonly numbers: ReadonlyMap<string, number> } | Taken;
 
 /** The permits that limit anything. */
 export function limitedBy(gate: Gate, permits: readonly string[] = []): string[] {
   return permits.filter((name) => limitOf(gate, name) !== Infinity);
 }
 
+interface Looks {
+  /** Sees a stale snapshot. Default: nothing is known of it. */
+  readonly host?: Host | undefined;
+  /** Those that were read for works that start together. Default: it starts alone. */
+  readonly among?: Together | undefined;
+  /** If the snapshot shows none, that is enough. Default: they are read for sure. */
+  readonly believes?: boolean;
+}
+
 /**
  * Finds free permits: of those that a stale snapshot shows as free, one at random, so that starts
  * of one moment take different ones. If it shows none, it reads them for sure: it conflicts with
  * ends.
- * @param host sees the snapshot. Default: nothing is known of it.
- * @param among those that were read for works that start together. Default: it starts alone.
  */
 export async function freePermits(
   ctx: MutationCtx,
   gate: Gate,
   names: readonly string[],
-  host?: Host,
-  among?: Together,
+  { host, among, believes = false }: Looks = {},
 ): Promise<Free> {
   const numbers = new Map<string, number>();
   let seen: Look["free"] | undefined;
@@ -171,6 +182,7 @@ export async function freePermits(
     if (number === null && !lowered && host !== undefined) {
       seen ??= await seeFree(ctx, host, gate, names);
       number = seen[index] ?? null;
+      if (number === null && believes) return { full: name, isSeen: true };
       if (number !== null && !(await isFree(ctx, name, number))) number = null;
     }
     number ??= await oneOf(ctx, name, limit, lowered ? undefined : among);

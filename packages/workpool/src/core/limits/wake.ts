@@ -13,6 +13,7 @@ import { keepOfBuckets, type KeptBack, seenKeptBack, spentBy } from "./buckets.j
 import {
   blockLine,
   endLine,
+  findLine,
   firstOf,
   type Full,
   leaveLine,
@@ -182,7 +183,7 @@ export async function startable(
   row: Doc<"limited">,
   known?: number,
 ): Promise<First | Full> {
-  const free = await freePermits(ctx, gate, limitedBy(gate, row.permits), host);
+  const free = await freePermits(ctx, gate, limitedBy(gate, row.permits), { host });
   if ("full" in free) return free;
   const keptBack = await keptBackOf(ctx, host, gate, line, row, known);
   return keptBack ?? { row, numbers: free.numbers };
@@ -233,6 +234,8 @@ export async function goOn(
 export const wakeArgs = {
   /** There may be some of these. Default: of all. */
   permits: v.optional(v.array(v.string())),
+  /** This one alone is looked at. */
+  line: v.optional(v.string()),
   /** Lines up to this one, in the order of their names, have been looked at. */
   from: v.optional(v.string()),
 };
@@ -241,12 +244,18 @@ export const wakeArgs = {
 export async function wakeSome(
   ctx: HostCtx,
   host: Host,
-  { permits, from = "" }: ObjectType<typeof wakeArgs>,
+  { permits, line: only, from = "" }: ObjectType<typeof wakeArgs>,
 ): Promise<void> {
   if (permits !== undefined)
     return await startWoken(ctx, host, await wakeLines(ctx, host, { permits }));
-  let after = from;
   const woken: Work[] = [];
+  if (only !== undefined) {
+    const line = await findLine(ctx, only);
+    if (line !== null && !(await wakeWhole(ctx, host, line, woken)))
+      await ctx.scheduler.runAfter(0, host.functions.wakeLines, { line: only });
+    return await startWoken(ctx, host, woken);
+  }
+  let after = from;
   const lines = ctx.db.query("lines") as QueryInitializer<PoolDataModel["lines"]>;
   for (;;) {
     // After the clock was put back, many have the same creation time.
