@@ -1,7 +1,7 @@
 /** @module-tag large */
 import { readFile } from "node:fs/promises";
 import { expect, test, vi } from "vitest";
-import { Deployment, type Files, useReleases } from "./deployed.js";
+import { Deployment, type Files, released, useReleases } from "./deployed.js";
 
 /* The applications of the guide, as they stand there, do what the guide says. */
 
@@ -22,11 +22,7 @@ const filesOf = (...paths: string[]): Files => ({
 const releases = useReleases();
 
 async function deployed(...versions: Files[]) {
-  vi.useRealTimers();
-  const all = [];
-  for (const [at, files] of versions.entries())
-    all.push(await releases.release(files, ...versions.slice(0, at)));
-  vi.useFakeTimers();
+  const all = await released(releases, ...versions);
   return { deployment: new Deployment(all[0]!, all), versions: all };
 }
 

@@ -1,5 +1,5 @@
-import { expect, test, vi } from "vitest";
-import { Deployment, type Files, useReleases } from "./deployed.js";
+import { expect, test } from "vitest";
+import { Deployment, type Files, released, useReleases } from "./deployed.js";
 
 /* The version before is deployed again, as it was: it knows nothing of what the later one had. */
 
@@ -41,29 +41,20 @@ const ADDED = {
 
 /** An app of the version before, and what is then deployed. */
 async function deployed(after: Files) {
-  vi.useRealTimers();
-  const before = await releases.release(app(""));
-  const later = await releases.release(after, app(""));
-  vi.useFakeTimers();
+  const [before, later] = await released(releases, app(""), after);
   const deployment = new Deployment(before, [later]);
   const start = async (name = "flow") =>
     (await deployment.call("start", { name, input: {} })) as string;
-  const wait = async (ms: number) => {
-    const until = Date.now() + ms;
-    const alarm = setTimeout(() => {}, ms);
-    await deployment.drive(() => Date.now() >= until);
-    clearTimeout(alarm);
-  };
-  return { before, later, deployment, start, wait };
+  return { before, later, deployment, start };
 }
 
 async function endsThere(added: string): Promise<void> {
-  const { before, later, deployment, start, wait } = await deployed(app(added));
+  const { before, later, deployment, start } = await deployed(app(added));
   const behind = await start();
-  await wait(1_000);
+  await deployment.wait(1_000);
   deployment.deploy(later);
   const at = await start();
-  await wait(1_800_000);
+  await deployment.wait(1_800_000);
   deployment.deploy(before);
   await deployment.call("steering:repair", {});
   await deployment.drive();
@@ -90,12 +81,12 @@ test(
   { tags: ["large"] },
   async () => {
     const fresh = `export const fresh = defineWorkflow({ input: z.object({}) }).sleep("nap", "1h");`;
-    const { before, later, deployment, start, wait } = await deployed(app("", fresh));
+    const { before, later, deployment, start } = await deployed(app("", fresh));
     deployment.deploy(later);
     const run = await start("fresh");
-    await wait(1_800_000);
+    await deployment.wait(1_800_000);
     deployment.deploy(before);
-    await wait(1_800_000 + 600_000);
+    await deployment.wait(1_800_000 + 600_000);
     expect(await deployment.see(run)).toMatchObject({ state: "failed", error: { node: "nap" } });
     await deployment.drive();
     expect(await deployment.pending()).toBe(0);

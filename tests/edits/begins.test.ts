@@ -1,8 +1,6 @@
-import { describe, expect, test, vi } from "vitest";
-import { compileSources } from "../../packages/codegen/src/compile.js";
-import { compare } from "../../packages/codegen/src/compatibility/compare.js";
-import { toWritten } from "../../packages/codegen/src/plan/write.js";
-import { Deployment, type Files, useReleases } from "./deployed.js";
+import { describe, expect, test } from "vitest";
+import { Deployment, type Files, released, useReleases } from "./deployed.js";
+import { changesOf } from "./edited.js";
 
 /* What was given before a deploy, and begins after it: the present schema parses it. */
 
@@ -39,9 +37,7 @@ const flow = (input: string, nodes: string, name = "flow"): string =>
 
 /** Both versions are deployed to it one after the other. */
 async function deployed(before: Files, now: Files) {
-  vi.useRealTimers();
-  const versions = [await releases.release(before), await releases.release(now, before)] as const;
-  vi.useFakeTimers();
+  const versions = await released(releases, before, now);
   const deployment = new Deployment(versions[0], versions);
   return { deployment, deploy: (which: 0 | 1 = 1) => deployment.deploy(versions[which]) };
 }
@@ -255,12 +251,7 @@ describe("a node that is first now", () => {
 
   /** What check says of a node. */
   async function said(node: string, before: Files, now: Files) {
-    const planOf = async (files: Files, then?: ReturnType<typeof toWritten>) => {
-      const sources = Object.entries(files).map(([file, text]) => ({ file, text }));
-      return toWritten((await compileSources(sources, then)).plan);
-    };
-    const then = await planOf(before);
-    const changes = compare(then, await planOf(now, then));
+    const changes = await changesOf(before, now);
     return changes.filter((each) => each.node === node).map(({ message }) => message);
   }
 

@@ -1,8 +1,6 @@
-import { expect, test, vi } from "vitest";
-import { compileSources } from "../../packages/codegen/src/compile.js";
-import { compare } from "../../packages/codegen/src/compatibility/compare.js";
-import { toWritten } from "../../packages/codegen/src/plan/write.js";
-import { Deployment, type Files, useReleases } from "./deployed.js";
+import { expect, test } from "vitest";
+import { type Files, released, useReleases } from "./deployed.js";
+import { endOf, verdictOf } from "./edited.js";
 
 /* Branches and bodies that are changed while runs are in them. */
 
@@ -22,36 +20,9 @@ const parallel = (...branches: string[]) =>
   `.parallel("both", { branches: { ${branches.join(", ")} } })`;
 const LAST = `.step("last", { query: (_ctx, { both }) => both })`;
 
-/** What `check` says of an edit. */
-async function verdictOf(before: Files, now: Files): Promise<string[]> {
-  const plan = async (files: Files) => {
-    const sources = Object.entries(files).map(([file, text]) => ({ file, text }));
-    return toWritten((await compileSources(sources)).plan);
-  };
-  const was = await plan(before);
-  const sources = Object.entries(now).map(([file, text]) => ({ file, text }));
-  const is = toWritten((await compileSources(sources, was)).plan);
-  return compare(was, is).map(({ node, compatibility, message }) =>
-    `${node ?? ""} ${compatibility}: ${message}`.trim(),
-  );
-}
-
 /** A run that came into its branches under one version ends under the next. */
-async function endsUnder(before: Files, now: Files, ms: number) {
-  vi.useRealTimers();
-  const versions = [await releases.release(before), await releases.release(now, before)] as const;
-  vi.useFakeTimers();
-  const deployment = new Deployment(versions[0], versions);
-  const id = (await deployment.call("start", { name: "flow", input: { ns: [1, 2] } })) as string;
-  const at = Date.now() + ms;
-  const end = setTimeout(() => {}, ms);
-  await deployment.drive(() => Date.now() >= at);
-  clearTimeout(end);
-  deployment.deploy(versions[1]);
-  await deployment.drive();
-  expect(await deployment.pending()).toBe(0);
-  return await deployment.see(id);
-}
+const endsUnder = async (before: Files, now: Files, hours = 0.01) =>
+  await endOf(await released(releases, before, now), hours, { ns: [1, 2] });
 
 test(
   "[S165] an added branch is not run by runs that have come to the node, whose readers are named",
@@ -62,7 +33,7 @@ test(
     expect(await verdictOf(before, now)).toEqual([
       'both.b safe: added: runs that have come to "both" do not run it, and "last" finds no output of it in them',
     ]);
-    expect(await endsUnder(before, now, 1_000)).toMatchObject({
+    expect(await endsUnder(before, now)).toMatchObject({
       state: "completed",
       output: { a: "first a" },
     });
@@ -76,7 +47,7 @@ test(
     const wait = `.sleep("before", "1h")`;
     const before = app(wait + parallel(rest("a")) + LAST);
     const now = app(wait + parallel(rest("a"), rest("b")) + LAST);
-    expect(await endsUnder(before, now, 1_000)).toMatchObject({
+    expect(await endsUnder(before, now)).toMatchObject({
       state: "completed",
       output: { a: "first a", b: "first b" },
     });
@@ -93,12 +64,12 @@ test(
     expect(await verdictOf(before, now)).toContain(
       "both.b stops: the branch is removed: runs that are in it stop",
     );
-    expect(await endsUnder(before, now, 1_000)).toMatchObject({
+    expect(await endsUnder(before, now)).toMatchObject({
       state: "failed",
       error: { kind: "childFailed", node: "both", cause: { kind: "removedNode" } },
     });
     const ended = app(parallel(rest("a"), quick) + LAST);
-    expect(await endsUnder(ended, now, 1_000)).toMatchObject({
+    expect(await endsUnder(ended, now)).toMatchObject({
       state: "completed",
       output: { a: "first a", b: "quick" },
     });
@@ -118,7 +89,7 @@ test(
     expect(await verdictOf(before, changed)).toEqual([
       "all.made safe: changed: runs in flight go on, and run the new code when they get there",
     ]);
-    expect(await endsUnder(before, changed, 1_000)).toMatchObject({
+    expect(await endsUnder(before, changed)).toMatchObject({
       state: "completed",
       output: ["first10", "first21"],
     });
@@ -126,7 +97,7 @@ test(
     expect(await verdictOf(before, removed)).toEqual([
       "all.rest stops: the node is removed: runs that are at it stop; those before or after it go on",
     ]);
-    expect(await endsUnder(before, removed, 1_000)).toMatchObject({
+    expect(await endsUnder(before, removed)).toMatchObject({
       state: "failed",
       error: { kind: "childFailed", cause: { kind: "removedNode", node: "all.rest" } },
     });
@@ -140,7 +111,7 @@ test("[S165] renamed branches and nodes keep what runs in them have done", async
     `, renamed: { "both.a": "both.other", "both.a.made": "both.other.done" }`,
   );
   expect((await verdictOf(before, now)).filter((each) => !each.includes(" safe: "))).toEqual([]);
-  expect(await endsUnder(before, now, 1_000)).toMatchObject({
+  expect(await endsUnder(before, now)).toMatchObject({
     state: "completed",
     output: { other: "first other" },
   });
@@ -152,12 +123,12 @@ test(
   async () => {
     const before = app(parallel(rest("a")) + LAST);
     const gone = app(`.step("last", { query: (_ctx, { first }) => first })`);
-    expect(await endsUnder(before, gone, 1_000)).toMatchObject({ state: "failed" });
+    expect(await endsUnder(before, gone)).toMatchObject({ state: "failed" });
     expect(await verdictOf(before, gone)).toContain(
       "both stops: the node is removed: runs that are at it or inside it stop; those before or after it go on",
     );
     const other = app(`.sleep("both", "1h").step("last", { query: (_ctx, { first }) => first })`);
-    expect(await endsUnder(before, other, 1_000)).toMatchObject({
+    expect(await endsUnder(before, other)).toMatchObject({
       state: "failed",
       error: { cause: { kind: "removedNode" } },
     });
@@ -181,7 +152,7 @@ test.each([
     const [before, now] = [app(tolerating(was)), app(tolerating(is) + LAST)];
     const stops = (await verdictOf(before, now)).some((line) => line.startsWith("both stops: "));
     expect(stops).toBe(!goesOn);
-    const ended = await endsUnder(before, now, 60_000);
+    const ended = await endsUnder(before, now, 1 / 60);
     expect(ended.state).toBe(goesOn ? "completed" : "failed");
   },
 );

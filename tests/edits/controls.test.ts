@@ -1,8 +1,6 @@
 import { expect, test, vi } from "vitest";
-import { compileSources } from "../../packages/codegen/src/compile.js";
-import { compare } from "../../packages/codegen/src/compatibility/compare.js";
-import { toWritten } from "../../packages/codegen/src/plan/write.js";
-import { Deployment, type Files, useReleases } from "./deployed.js";
+import { Deployment, type Files, released, useReleases } from "./deployed.js";
+import { changesOf } from "./edited.js";
 import { Choice } from "./random/choice.js";
 
 /*
@@ -126,14 +124,6 @@ const filesOf = (texts: readonly string[], isNow: boolean): Files => ({
   "flow.workflow.ts": HEAD + texts.join("\n"),
 });
 
-async function planOf(files: Files, was?: Parameters<typeof compileSources>[1]) {
-  const sources = Object.entries(files)
-    .filter(([file]) => file.endsWith(".workflow.ts"))
-    .map(([file, text]) => ({ file, text }));
-  const { plan } = await compileSources(sources, was);
-  return toWritten(plan);
-}
-
 interface Told {
   readonly flow: string;
   readonly what: "began" | "begins" | "ends";
@@ -254,10 +244,8 @@ test(
       cases.map(({ flow, now }) => textOf(flow, now, true)),
       true,
     );
-    const then = await planOf(was);
-    const verdict = compare(then, await planOf(is, then));
-    const versions = [await releases.release(was), await releases.release(is, was)] as const;
-    vi.useFakeTimers();
+    const verdict = await changesOf(was, is);
+    const versions = await released(releases, was, is);
     const deployment = new Deployment(versions[0], versions);
     const starts = new Map<string, { n: number; key: string; refused?: string }[]>();
     const from = Date.now();
@@ -286,9 +274,7 @@ test(
       }
     }
     for (const { at, deed } of deeds.toSorted((one, other) => one.at - other.at)) {
-      const alarm = setTimeout(() => {}, from + at - Date.now());
-      await deployment.drive(() => Date.now() >= from + at);
-      clearTimeout(alarm);
+      await deployment.wait(from + at - Date.now());
       await deed();
     }
     await deployment.drive();

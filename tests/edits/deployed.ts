@@ -8,7 +8,7 @@ import {
   isOf,
   type TableNames,
 } from "../../packages/workflow/test/component.js";
-import { type Modules, Releases, type Version } from "./releases.js";
+import { type Files, type Modules, Releases, type Version } from "./releases.js";
 
 export { type Files, Releases, type Version } from "./releases.js";
 
@@ -22,6 +22,16 @@ export function useReleases(): Releases {
   afterEach(() => void vi.useRealTimers());
   afterAll(async () => await releases.remove());
   return releases;
+}
+
+/** Releases the versions of an app one after the other, in real time. */
+export async function released<Apps extends readonly Files[]>(releases: Releases, ...apps: Apps) {
+  vi.useRealTimers();
+  const versions: Version[] = [];
+  for (const [at, files] of apps.entries())
+    versions.push(await releases.release(files, ...apps.slice(0, at)));
+  vi.useFakeTimers();
+  return versions as { readonly [At in keyof Apps]: Version };
 }
 
 /** What a run is seen to be. */
@@ -119,6 +129,14 @@ export class Deployment {
   /** Lets virtual time go by until nothing is scheduled any more, or until `done`. */
   async drive(done?: () => boolean | Promise<boolean>): Promise<void> {
     await this.counter.drive({ timers: this.timers, ...(done ? { done } : {}) });
+  }
+
+  /** Lets so many ms of virtual time go by. */
+  async wait(ms: number): Promise<void> {
+    const end = Date.now() + ms;
+    const alarm = setTimeout(() => {}, ms);
+    await this.drive(() => Date.now() >= end);
+    clearTimeout(alarm);
   }
 
   async see(runId: string): Promise<Seen> {

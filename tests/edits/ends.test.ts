@@ -1,6 +1,6 @@
 /** @module-tag large */
-import { expect, test, vi } from "vitest";
-import { Deployment, type Files, useReleases } from "./deployed.js";
+import { expect, test } from "vitest";
+import { Deployment, type Files, released, useReleases } from "./deployed.js";
 import { edited } from "./edited.js";
 
 /* Matches and ends are added, removed or changed while runs are before, at and after them. */
@@ -231,12 +231,7 @@ test.each([
       "flow.workflow.ts": text.replace(`size: "big" }) })`, `size: "huge" as never }) })`),
     });
     const [before, after] = [huge(matched(both)), huge(matched(both.replace(/ }$/, end)))];
-    vi.useRealTimers();
-    const versions = [
-      await releases.release(before),
-      await releases.release(after, before),
-    ] as const;
-    vi.useFakeTimers();
+    const versions = await released(releases, before, after);
     const deployment = new Deployment(versions[0], versions);
     const id = (await deployment.call("start", { name: "flow", input: {} })) as string;
     await deployment.drive();

@@ -1,6 +1,6 @@
 /** @module-tag large */
-import { expect, test, vi } from "vitest";
-import { Deployment, type Files, useReleases } from "./deployed.js";
+import { expect, test } from "vitest";
+import { Deployment, type Files, released, useReleases } from "./deployed.js";
 
 /* Nodes that are removed while an executor runs their actions. */
 
@@ -29,10 +29,7 @@ test.each([
   ["succeeds", "return 1;"],
   ["fails", 'throw new Error("its own");'],
 ])("[S117] [S156] a removed action that still %s in an executor", async (_what, end) => {
-  vi.useRealTimers();
-  const [was, is] = [flow(acts(end)), flow("")];
-  const versions = [await releases.release(was), await releases.release(is, was)] as const;
-  vi.useFakeTimers();
+  const versions = await released(releases, flow(acts(end)), flow(""));
   const app = new Deployment(versions[0], versions);
   const ids: string[] = [];
   for (let n = 0; n < 3; n++) ids.push((await app.call("pool:start", {})) as string);

@@ -1,5 +1,5 @@
-import { expect, test, vi } from "vitest";
-import { Deployment, type Files, useReleases } from "./deployed.js";
+import { expect, test } from "vitest";
+import { Deployment, type Files, released, useReleases } from "./deployed.js";
 
 /* What is sent to runs that wait since before an edit. */
 
@@ -14,9 +14,7 @@ export const flow = defineWorkflow({ input: z.object({})${options} })${nodes};`,
 
 /** A run waits at its first node under one version; then the next is deployed. */
 async function waitsWhile(before: Files, now: Files): Promise<readonly [Deployment, string]> {
-  vi.useRealTimers();
-  const versions = [await releases.release(before), await releases.release(now, before)] as const;
-  vi.useFakeTimers();
+  const versions = await released(releases, before, now);
   const app = new Deployment(versions[0], versions);
   const id = (await app.call("start", { name: "flow", input: {} })) as string;
   await app.drive(async () => (await app.see(id)).active[0]?.state === "waiting");

@@ -1,5 +1,5 @@
-import { expect, test, vi } from "vitest";
-import { Deployment, type Files, useReleases } from "./deployed.js";
+import { expect, test } from "vitest";
+import { Deployment, type Files, released, useReleases } from "./deployed.js";
 
 const releases = useReleases();
 
@@ -18,9 +18,7 @@ const before = app(`() => "x"`, X);
 
 /** A run sleeps in case x under one version; then the next is deployed. */
 async function sleepsWhile(now: Files): Promise<readonly [Deployment, asleep: string]> {
-  vi.useRealTimers();
-  const versions = [await releases.release(before), await releases.release(now, before)] as const;
-  vi.useFakeTimers();
+  const versions = await released(releases, before, now);
   const deployment = new Deployment(versions[0], versions);
   const asleep = (await deployment.call("start", { name: "flow", input: {} })) as string;
   await deployment.drive(async () => (await deployment.see(asleep)).active.length > 1);
@@ -63,9 +61,7 @@ test(
     };
     const was = of("customer-support-request-refund", "refunded");
     const is = of("customer-support-request-reorder", "ordered");
-    vi.useRealTimers();
-    const versions = [await releases.release(was), await releases.release(is, was)] as const;
-    vi.useFakeTimers();
+    const versions = await released(releases, was, is);
     const deployment = new Deployment(versions[0], versions);
     const asleep = (await deployment.call("start", { name: "flow", input: {} })) as string;
     await deployment.drive(async () => (await deployment.see(asleep)).active.length > 1);

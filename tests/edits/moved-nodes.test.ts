@@ -1,6 +1,6 @@
 /** @module-tag large */
-import { describe, expect, test, vi } from "vitest";
-import { Deployment, type Files, useReleases } from "./deployed.js";
+import { describe, expect, test } from "vitest";
+import { Deployment, type Files, released, useReleases } from "./deployed.js";
 
 /*
  * Nodes that an edit moves behind the place of a run that has done them: a result is recorded once,
@@ -97,11 +97,7 @@ const KINDS: Record<string, { node: string; logs: string[]; output: unknown }> =
 
 /** A run of the first of some versions. */
 async function runOf(...files: Files[]) {
-  vi.useRealTimers();
-  const versions = await Promise.all(
-    files.map((version, n) => releases.release(version, ...files.slice(0, n))),
-  );
-  vi.useFakeTimers();
+  const versions = await released(releases, ...files);
   const app = new Deployment(versions[0]!, versions);
   const id = (await app.call("start", { name: "flow", input: {} })) as string;
   const comesTo = (at: string) =>
@@ -118,9 +114,7 @@ async function goesOn(
   now: Files,
   prepare?: (app: Deployment, id: string) => unknown,
 ) {
-  vi.useRealTimers();
-  const versions = [await releases.release(before), await releases.release(now, before)] as const;
-  vi.useFakeTimers();
+  const versions = await released(releases, before, now);
   const app = new Deployment(versions[0], versions);
   const id = (await app.call("start", { name: "flow", input: {} })) as string;
   await prepare?.(app, id);
@@ -210,9 +204,7 @@ test("[S29] [S115] a run that waits for another attempt goes on with it after an
   const begin = `.step("begin", { query: () => "begun" })`;
   const before = flow(begin + step("") + GATE + last("x"));
   const now = flow(step(', timeout: "1m"') + begin + GATE + last("x"));
-  vi.useRealTimers();
-  const versions = [await releases.release(before), await releases.release(now, before)] as const;
-  vi.useFakeTimers();
+  const versions = await released(releases, before, now);
   const app = new Deployment(versions[0], versions);
   const id = (await app.call("start", { name: "flow", input: {} })) as string;
   await app.drive(async () => (await app.see(id)).active[0]?.state === "waiting");

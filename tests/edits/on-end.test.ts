@@ -1,9 +1,6 @@
-import { expect, test, vi } from "vitest";
-import { compileSources } from "../../packages/codegen/src/compile.js";
-import { compare } from "../../packages/codegen/src/compatibility/compare.js";
-import type { WrittenPlan } from "../../packages/codegen/src/plan/schema.js";
-import { toWritten } from "../../packages/codegen/src/plan/write.js";
-import { Deployment, type Files, useReleases } from "./deployed.js";
+import { expect, test } from "vitest";
+import { Deployment, type Files, released, useReleases } from "./deployed.js";
+import { changesOf } from "./edited.js";
 
 /* An `onEnd` that a deploy adds, changes or removes while runs are in flight. */
 
@@ -25,13 +22,11 @@ const ACTION = `onEnd: {
 }`;
 const NONE = "";
 
+const filesOf = (text: string): Files => ({ "flow.workflow.ts": text });
+
 async function verdicts(before: string, now: string) {
-  const planOf = async (text: string, then?: WrittenPlan) =>
-    toWritten((await compileSources([{ file: "flow.workflow.ts", text }], then)).plan);
-  const then = await planOf(before);
-  return compare(then, await planOf(now, then)).map(({ node, compatibility, message }) => {
-    return [node, compatibility, message];
-  });
+  const changes = await changesOf(filesOf(before), filesOf(now));
+  return changes.map(({ node, compatibility, message }) => [node, compatibility, message]);
 }
 
 test("[S173] check fails if an onEnd is removed, with its workflow too, and says what becomes of runs", async () => {
@@ -55,11 +50,7 @@ test("[S173] check fails if an onEnd is removed, with its workflow too, and says
 
 /** A run waits at a place under one version, and ends under the next. */
 async function endedUnder(now: string, before: string, place = "nap") {
-  vi.useRealTimers();
-  const files = (text: string): Files => ({ "flow.workflow.ts": text });
-  const then = await releases.release(files(before));
-  const later = await releases.release(files(now), files(before));
-  vi.useFakeTimers();
+  const [then, later] = await released(releases, filesOf(before), filesOf(now));
   const app = new Deployment(then, [later]);
   const id = (await app.call("start", { name: "flow", input: {} })) as string;
   const isThere = async () =>
@@ -126,11 +117,7 @@ test.each([
   ["gets the onEnd that it was deployed with", NONE, mutation("two"), ["two completed"]],
   ["has none if that was removed", mutation("one"), NONE, ["one completed"]],
 ])("[S173] a run that is restarted %s", { tags: ["large"] }, async (_what, before, now, log) => {
-  vi.useRealTimers();
-  const files = (text: string): Files => ({ "flow.workflow.ts": text });
-  const then = await releases.release(files(flow(before)));
-  const later = await releases.release(files(flow(now)), files(flow(before)));
-  vi.useFakeTimers();
+  const [then, later] = await released(releases, filesOf(flow(before)), filesOf(flow(now)));
   const app = new Deployment(then, [later]);
   const id = (await app.call("start", { name: "flow", input: {} })) as string;
   await app.drive();

@@ -1,5 +1,5 @@
 import { expect, test, vi } from "vitest";
-import { Deployment, type Files, type Seen, useReleases } from "./deployed.js";
+import { Deployment, type Files, type Seen, released, useReleases } from "./deployed.js";
 
 /* Parents that are changed while their children go on. */
 
@@ -43,9 +43,7 @@ test(
       flow(parent("").replace("{ children", `{ ${tried.slice(2)}, children`)),
       flow(parent("")),
     ];
-    vi.useRealTimers();
-    const versions = [await releases.release(was), await releases.release(is, was)] as const;
-    vi.useFakeTimers();
+    const versions = await released(releases, was, is);
     const ends = new Map<string, Set<string>>();
     for (let moment = 0; moment < 8; moment++) {
       const app = new Deployment(versions[0], versions);

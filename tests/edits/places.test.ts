@@ -1,9 +1,7 @@
 import { expect, test, vi } from "vitest";
-import { compileSources } from "../../packages/codegen/src/compile.js";
-import { compare } from "../../packages/codegen/src/compatibility/compare.js";
 import type { Change } from "../../packages/codegen/src/compatibility/lines.js";
-import { toWritten } from "../../packages/codegen/src/plan/write.js";
-import { Deployment, type Files, useReleases } from "./deployed.js";
+import { Deployment, type Files, released, useReleases } from "./deployed.js";
+import { changesOf } from "./edited.js";
 
 /*
  * Edits of each kind of node that holds others, while runs are before it, at it, in it and after
@@ -106,11 +104,6 @@ const filesOf = (texts: readonly string[]): Files => ({
   "flow.workflow.ts": HEAD + texts.join(""),
 });
 
-const planOf = async (files: Files, was?: Parameters<typeof compileSources>[1]) => {
-  const sources = Object.entries(files).map(([file, text]) => ({ file, text }));
-  return toWritten((await compileSources(sources, was)).plan);
-};
-
 const kinds = Object.keys(KINDS) as (keyof typeof KINDS)[];
 
 test.each(kinds)(
@@ -122,19 +115,18 @@ test.each(kinds)(
       const is = edit(flow(kind));
       return is === undefined ? [] : [{ what, is }];
     });
-    const before = await planOf(filesOf([textOf(flow(kind), "edited")]));
+    const before = filesOf([textOf(flow(kind), "edited")]);
     const cases = await Promise.all(
       edits.map(async ({ what, is }, at) => {
         const id = `f${at}`;
         const texts = [textOf(flow(kind), id), textOf(is, id)] as const;
-        const now = await planOf(filesOf([textOf(is, "edited")]), before);
-        return { id, what, texts, changes: compare(before, now), runs: [] as string[] };
+        const changes = await changesOf(before, filesOf([textOf(is, "edited")]));
+        return { id, what, texts, changes, runs: [] as string[] };
       }),
     );
     const was = filesOf(cases.map(({ texts }) => texts[0]));
     const is = filesOf(cases.map(({ texts }) => texts[1]));
-    const versions = [await releases.release(was), await releases.release(is, was)] as const;
-    vi.useFakeTimers();
+    const versions = await released(releases, was, is);
     const deployment = new Deployment(versions[0], versions);
     const start = async () => {
       const started: string[] = [];
@@ -145,12 +137,7 @@ test.each(kinds)(
       }
       return started;
     };
-    const drive = async (hours: number) => {
-      const end = Date.now() + hours * 3_600_000;
-      const alarm = setTimeout(() => {}, hours * 3_600_000);
-      await deployment.drive(() => Date.now() >= end);
-      clearTimeout(alarm);
-    };
+    const drive = (hours: number) => deployment.wait(hours * 3_600_000);
     await start();
     await drive(1);
     const inNode = [...(await start()), ...(await start())].slice(cases.length);

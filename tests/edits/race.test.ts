@@ -1,8 +1,6 @@
-import { expect, test, vi } from "vitest";
-import { compileSources } from "../../packages/codegen/src/compile.js";
-import { compare } from "../../packages/codegen/src/compatibility/compare.js";
-import { toWritten } from "../../packages/codegen/src/plan/write.js";
-import { Deployment, type Files, useReleases } from "./deployed.js";
+import { expect, test } from "vitest";
+import { type Files, released, useReleases } from "./deployed.js";
+import { endOf, verdictOf } from "./edited.js";
 
 /* Races that are changed while runs are before them, in them, and after them. */
 
@@ -24,35 +22,9 @@ const race = (cases: readonly string[], options = "") =>
   `.race("first", { cases: { ${cases.join(", ")} }${options} })`;
 const LAST = `.step("last", { query: (_ctx, { first }) => first })`;
 
-/** What `check` says of an edit. */
-async function verdictOf(before: Files, now: Files): Promise<string[]> {
-  const plan = async (files: Files, was?: Parameters<typeof compileSources>[1]) => {
-    const sources = Object.entries(files).map(([file, text]) => ({ file, text }));
-    return toWritten((await compileSources(sources, was)).plan);
-  };
-  const was = await plan(before);
-  return compare(was, await plan(now, was)).map(({ node, compatibility, message }) =>
-    `${node ?? ""} ${compatibility}: ${message}`.trim(),
-  );
-}
-
 /** The end, under the next version, of a run that has come so far under the one before. */
-async function endsUnder(before: Files, now: Files, hours: number) {
-  vi.useRealTimers();
-  const versions = [await releases.release(before), await releases.release(now, before)] as const;
-  vi.useFakeTimers();
-  const deployment = new Deployment(versions[0], versions);
-  const id = (await deployment.call("start", { name: "flow", input: {} })) as string;
-  const ms = hours * 3_600_000;
-  const at = Date.now() + ms;
-  const end = setTimeout(() => {}, ms);
-  await deployment.drive(() => Date.now() >= at);
-  clearTimeout(end);
-  deployment.deploy(versions[1]);
-  await deployment.drive();
-  expect(await deployment.pending()).toBe(0);
-  return await deployment.see(id);
-}
+const endsUnder = async (before: Files, now: Files, hours: number) =>
+  await endOf(await released(releases, before, now), hours);
 
 const completed = (output: unknown) => ({ state: "completed", output });
 

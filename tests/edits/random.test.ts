@@ -1,9 +1,8 @@
 import { expect, test, vi } from "vitest";
-import { compileSources } from "../../packages/codegen/src/compile.js";
 import { compare } from "../../packages/codegen/src/compatibility/compare.js";
 import type { Change } from "../../packages/codegen/src/compatibility/lines.js";
-import { toWritten } from "../../packages/codegen/src/plan/write.js";
-import { Deployment, type Files, type Seen, useReleases } from "./deployed.js";
+import { Deployment, type Files, type Seen, released, useReleases } from "./deployed.js";
+import { compiled } from "./edited.js";
 import { Choice } from "./random/choice.js";
 import { edit, type Edit } from "./random/edit.js";
 import { isKeyed, Maker, type Node, textOf } from "./random/nodes.js";
@@ -98,16 +97,6 @@ const filesOf = (texts: readonly string[]): Files => ({
   "notes.ts": NOTES,
   "flow.workflow.ts": HEAD + texts.join("\n"),
 });
-
-async function planOf(files: Files, was?: Parameters<typeof compileSources>[1]) {
-  const sources = Object.entries(files).map(([file, text]) => ({ file, text }));
-  const { plan, diagnostics } = await compileSources(sources, was);
-  const problems = diagnostics.filter(({ severity }) => severity === "error");
-  return {
-    plan: toWritten(plan),
-    problems: problems.map(({ code, message }) => `${code} ${message}`),
-  };
-}
 
 /** So long before a deploy runs are paused, and so long after it they are resumed. */
 const HOLD_MS = 1_800_000;
@@ -208,12 +197,12 @@ test(
     const verdicts = new Map<string, readonly Change[]>();
     for (let seed = first; seed < first + rounds; seed++) {
       const one = made(seed);
-      const before = await planOf(filesOf([one.before]));
-      const now = await planOf(filesOf([one.now]), before.plan);
-      const problems = [...before.problems, ...now.problems];
-      if (problems.length > 0) {
+      const before = await compiled(filesOf([one.before]));
+      const now = await compiled(filesOf([one.now]), before.plan);
+      const errors = [...before.errors, ...now.errors];
+      if (errors.length > 0) {
         if (process.env["FUZZ_SKIPPED"])
-          process.stdout.write(`${[one.flow, one.what, ...problems].join("; ")}\n`);
+          process.stdout.write(`${[one.flow, one.what, ...errors].join("; ")}\n`);
         continue;
       }
       cases.push(one);
@@ -223,8 +212,7 @@ test(
       filesOf(cases.map(({ before }) => before)),
       filesOf(cases.map(({ now }) => now)),
     ];
-    const versions = [await releases.release(was), await releases.release(is, was)] as const;
-    vi.useFakeTimers();
+    const versions = await released(releases, was, is);
     const outcomes = new Map<string, Outcome[]>();
     const moments = HOURS.flatMap((hours) =>
       [false, true].map((isSteered) => ({ hours, isSteered })),
@@ -245,11 +233,7 @@ test(
         for (const [flow, what] of deeds)
           if (what === deed) await deployment.call(name, { runId: ids.get(flow)! });
       };
-      const until = async (at: number) => {
-        const alarm = setTimeout(() => {}, at - Date.now());
-        await deployment.drive(() => Date.now() >= at);
-        clearTimeout(alarm);
-      };
+      const until = (at: number) => deployment.wait(at - Date.now());
       const at = Date.now() + hours * 3_600_000;
       await until(at - HOLD_MS);
       await steer("pause");

@@ -1,5 +1,5 @@
-import { expect, test, vi } from "vitest";
-import { Deployment, type Files, type Version, useReleases } from "./deployed.js";
+import { expect, test } from "vitest";
+import { Deployment, type Files, released, useReleases } from "./deployed.js";
 
 /*
  * A compensation that is removed, alone, with its step or with its workflow, no longer runs. The
@@ -26,10 +26,7 @@ const app = (text: string): Files => ({ "flow.workflow.ts": text });
 
 /** Has a run of one version be somewhere, and end under another. */
 async function endedUnder(now: string, before: string, place = "nap") {
-  vi.useRealTimers();
-  const then: Version = await releases.release(app(before));
-  const later: Version = await releases.release(app(now), app(before));
-  vi.useFakeTimers();
+  const [then, later] = await released(releases, app(before), app(now));
   const deployment = new Deployment(then);
   const id = (await deployment.call("start", { name: "flow", input: {} })) as string;
   const isThere = async () =>
@@ -108,12 +105,7 @@ test(
     const early = step("early", undo("early"));
     const then = flow(early + step("charge", undo("charge")) + last("return 1;"));
     const now = flow(early + last(`throw new Error("over");`));
-    vi.useRealTimers();
-    const [first, second] = [
-      await releases.release(app(then)),
-      await releases.release(app(now), app(then)),
-    ];
-    vi.useFakeTimers();
+    const [first, second] = await released(releases, app(then), app(now));
     const deployment = new Deployment(first);
     const runId = (await deployment.call("start", { name: "flow", input: {} })) as string;
     await deployment.drive();

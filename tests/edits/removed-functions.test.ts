@@ -1,5 +1,5 @@
-import { expect, test, vi } from "vitest";
-import { Deployment, type Files, useReleases } from "./deployed.js";
+import { expect, test } from "vitest";
+import { Deployment, type Files, released, useReleases } from "./deployed.js";
 
 /* Actions that a deploy removes, while it adds others whose functions would have the same names. */
 
@@ -35,9 +35,7 @@ test.each([
   { tags: ["large"] },
   async (node, before, now) => {
     const [was, is] = [flow(before), flow(now)];
-    vi.useRealTimers();
-    const versions = [await releases.release(was), await releases.release(is, was)] as const;
-    vi.useFakeTimers();
+    const versions = await released(releases, was, is);
     for (const hasBegun of [false, true]) {
       const app = new Deployment(versions[0], versions);
       const id = (await app.call("start", { name: "flow", input: {} })) as string;

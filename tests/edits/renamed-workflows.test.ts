@@ -1,5 +1,5 @@
-import { expect, test, vi } from "vitest";
-import { Deployment, type Files, useReleases } from "./deployed.js";
+import { expect, test } from "vitest";
+import { Deployment, type Files, released, useReleases } from "./deployed.js";
 
 /* A workflow that a deploy renames while its runs, and those that wait for them, are in flight. */
 
@@ -57,39 +57,22 @@ const BEFORE = app("onboard");
 const AFTER = app("onboarding", 'renamedFrom: "onboard",');
 
 /** Versions of the app, each after those before it. */
-async function released(...versions: Files[]) {
-  vi.useRealTimers();
-  const made = [];
-  for (const [at, files] of versions.entries())
-    made.push(await releases.release(files, ...versions.slice(0, at)));
-  vi.useFakeTimers();
-  return made;
-}
-
-/** Lets virtual time go by. */
-async function wait(deployment: Deployment, ms: number): Promise<void> {
-  const at = Date.now() + ms;
-  const alarm = setTimeout(() => {}, ms);
-  await deployment.drive(() => Date.now() >= at);
-  clearTimeout(alarm);
-}
-
 test(
   "[S176] runs of a workflow that is renamed go on under its new name, wherever they are",
   { tags: ["large"] },
   async () => {
-    const [before, after] = await released(BEFORE, AFTER);
-    const deployment = new Deployment(before!, [after!]);
+    const [before, after] = await released(releases, BEFORE, AFTER);
+    const deployment = new Deployment(before, [after]);
     const start = async (name: string, input = {}) =>
       (await deployment.call("start", { name, input })) as string;
     const atEvent = await start("onboard");
-    await wait(deployment, 0.75 * hour);
+    await deployment.wait(0.75 * hour);
     const asleep = await start("onboard", { fails: true });
-    await wait(deployment, 0.75 * hour);
+    await deployment.wait(0.75 * hour);
     const parent = await start("outer");
     const later = { name: "onboard", input: {}, key: "ada" };
     await deployment.call("steering:startOrGet", { ...later, runAfter: 2 * hour });
-    await wait(deployment, 0.75 * hour);
+    await deployment.wait(0.75 * hour);
     const places = async (...runs: string[]) =>
       await Promise.all(runs.map(async (run) => (await deployment.see(run)).active[0]?.node));
     const child = (await deployment.rows("runs")).find(
@@ -97,7 +80,7 @@ test(
     )?._id;
     expect(await places(atEvent, asleep, child!)).toEqual(["go", "nap", "book"]);
 
-    deployment.deploy(after!);
+    deployment.deploy(after);
     const now = "onboarding";
     const see = async (run: unknown) =>
       await deployment.ask<Record<string, unknown> | null>("steering:status", { name: now, run });
@@ -115,7 +98,7 @@ test(
     const send = async (runId: string) =>
       await deployment.call("send", { name: now, runId, event: "go", value: "ok" });
     for (const run of [atEvent, asleep, child!]) await send(run);
-    await wait(deployment, 4 * hour);
+    await deployment.wait(4 * hour);
     expect(await deployment.see(atEvent)).toMatchObject({
       state: "completed",
       output: "booked ok",
@@ -148,7 +131,7 @@ test(
     // It is steered as one of the new workflow, too.
     expect(await deployment.call("steering:cancel", { name: now, key: "ada" })).toBe(true);
     await deployment.call("steering:restart", { name: now, runId: atEvent, from: "go" });
-    await wait(deployment, hour);
+    await deployment.wait(hour);
     await deployment.drive();
     expect(await see(atEvent)).toMatchObject({ state: "completed", isOutdated: false });
     expect(await deployment.pending()).toBe(0);
@@ -163,6 +146,7 @@ test(
     const other = (name: string) =>
       `export const ${name} = defineWorkflow({ input: z.object({}) }).step("other", { query: () => "another" });`;
     const versions = await released(
+      releases,
       BEFORE,
       AFTER,
       app("onBoarding", 'renamedFrom: "onboarding",'),
@@ -208,6 +192,7 @@ export const ${name} = defineWorkflow({ input: z.object({})${of} })
   .each("all", { of: () => [1], body: (b) => b.sleep("rest", "1h") });`,
     });
     const versions = await released(
+      releases,
       flow("onboard", "", "go"),
       flow("onboarding", ', renamedFrom: "onboard"', "go"),
       flow("onboarding", "", "start"),
@@ -215,7 +200,7 @@ export const ${name} = defineWorkflow({ input: z.object({})${of} })
     const deployment = new Deployment(versions[0]!, versions);
     deployment.deploy(versions[1]!);
     const runId = (await deployment.call("start", { name: "onboarding", input: {} })) as string;
-    await wait(deployment, 2 * hour);
+    await deployment.wait(2 * hour);
     const rows = (await deployment.rows("runs")).map(({ workflow }) => workflow);
     expect(rows).toEqual(["onboard", "onboard", "onboard"]);
     const listed = await deployment.ask<{ workflow: string }[]>("steering:list", {
@@ -226,7 +211,7 @@ export const ${name} = defineWorkflow({ input: z.object({})${of} })
     // Its event has another name now: a repair has the branch enter the node that takes it.
     deployment.deploy(versions[2]!);
     await deployment.call("steering:repair", {});
-    await wait(deployment, hour);
+    await deployment.wait(hour);
     expect(await deployment.see(runId)).toMatchObject({
       state: "failed",
       error: { cause: { workflow: "onboarding", node: "both.asks.go", kind: "removedNode" } },

@@ -1,9 +1,7 @@
-import { describe, expect, test, vi } from "vitest";
+import { describe, expect, test } from "vitest";
 import { z } from "zod";
-import { compileSources } from "../../packages/codegen/src/compile.js";
-import { compare } from "../../packages/codegen/src/compatibility/compare.js";
-import { toWritten } from "../../packages/codegen/src/plan/write.js";
-import { Deployment, type Files, useReleases } from "./deployed.js";
+import { Deployment, type Files, released, useReleases } from "./deployed.js";
+import { changesOf, compiled } from "./edited.js";
 
 /* What `check` says of edited schemas, retries and waits, and what runs do that are in flight. */
 
@@ -20,23 +18,14 @@ export const flow = defineWorkflow({ input: ${input}${options} })${nodes};`,
 });
 
 async function verdicts(before: Files, now: Files): Promise<string[]> {
-  const planOf = async (files: Files, then?: ReturnType<typeof toWritten>) => {
-    const sources = Object.entries(files).map(([file, text]) => ({ file, text }));
-    const { plan, diagnostics } = await compileSources(sources, then);
-    expect(diagnostics.map(({ message }) => message)).toEqual([]);
-    return toWritten(plan);
-  };
-  const then = await planOf(before);
-  return compare(then, await planOf(now, then)).map(
+  return (await changesOf(before, now)).map(
     ({ node, compatibility, message }) => `${compatibility} ${node ?? "flow"}: ${message}`,
   );
 }
 
 /** A run is started under one version; at a place the next is deployed. */
 async function deployed(before: Files, now: Files, input: object = {}, until?: string) {
-  vi.useRealTimers();
-  const versions = [await releases.release(before), await releases.release(now, before)] as const;
-  vi.useFakeTimers();
+  const versions = await released(releases, before, now);
   const deployment = new Deployment(versions[0], versions);
   const id = (await deployment.call("start", { name: "flow", input })) as string;
   if (until !== undefined)
@@ -94,8 +83,7 @@ const more = { n: z.number(), m: z.number().optional() }; const mask = { id: tru
       const made = new Function("z", `${top} return ${schema}`)(z) as z.ZodObject;
       const isOptional = (field: z.core.$ZodType) => z.object({ field }).safeParse({}).success;
       const files = app(schema, GATE, "", top);
-      const sources = Object.entries(files).map(([file, text]) => ({ file, text }));
-      const { plan } = await compileSources(sources);
+      const { plan } = await compiled(files);
       const { exact, fields = [] } =
         plan.workflows.find(({ name }) => name === "flow")?.fields ?? {};
       expect(
@@ -112,8 +100,7 @@ const more = { n: z.number(), m: z.number().optional() }; const mask = { id: tru
   test("a schema that stands for itself by mistake is seen in time", async () => {
     const names = Array.from({ length: 30 }, (_, at) => `f${at}: Own.shape.f${at}`).join(", ");
     const own = `const Own = z.object({ ${names}, note: z.lazy(() => Own.shape.note) });`;
-    const sources = Object.entries(app("Own.partial()", GATE, "", own));
-    const { plan } = await compileSources(sources.map(([file, text]) => ({ file, text })));
+    const { plan } = await compiled(app("Own.partial()", GATE, "", own));
     expect(plan.workflows.find(({ name }) => name === "flow")?.fields?.fields).toHaveLength(31);
   });
 
@@ -459,12 +446,7 @@ export const start = internalMutationGeneric((ctx, { input }) =>
   workflow.start(ctx, workflows.flow, input, { runAfter: "1h" }));`;
       const files = (input: string) => ({ ...app(input, reads), "later.ts": starts });
       const [before, now] = [files(`z.looseObject({})`), files(`z.strictObject({})`)];
-      vi.useRealTimers();
-      const versions = [
-        await releases.release(before),
-        await releases.release(now, before),
-      ] as const;
-      vi.useFakeTimers();
+      const versions = await released(releases, before, now);
       const deployment = new Deployment(versions[0], versions);
       const start = (input: object) => deployment.call("later:start", { input }) as Promise<string>;
       const ids = [await start({ other: 1 }), await start({})];

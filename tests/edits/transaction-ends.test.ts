@@ -1,9 +1,6 @@
-import { expect, test, vi } from "vitest";
-import { compileSources } from "../../packages/codegen/src/compile.js";
-import { compare } from "../../packages/codegen/src/compatibility/compare.js";
-import type { WrittenPlan } from "../../packages/codegen/src/plan/schema.js";
-import { toWritten } from "../../packages/codegen/src/plan/write.js";
-import { Deployment, type Files, useReleases } from "./deployed.js";
+import { expect, test } from "vitest";
+import { Deployment, type Files, released, useReleases } from "./deployed.js";
+import { changesOf } from "./edited.js";
 
 /*
  * Where a transaction ends depends on what a run has done in it: on stages of every sequence, on
@@ -38,16 +35,9 @@ const large = [1, 2, 3, 4, 5]
 
 /** Returns what `check` says, and what becomes of a run that is at a stage which has not begun. */
 async function deployedAt(stage: string, before: string, now: string) {
-  const planOf = async (nodes: string, then?: WrittenPlan) => {
-    const sources = Object.entries(filesOf(nodes)).map(([file, text]) => ({ file, text }));
-    return toWritten((await compileSources(sources, then)).plan);
-  };
-  const then = await planOf(before);
-  const changes = compare(then, await planOf(now, then));
-  vi.useRealTimers();
   const [was, is] = [filesOf(before), filesOf(now)];
-  const versions = [await releases.release(was), await releases.release(is, was)] as const;
-  vi.useFakeTimers();
+  const changes = await changesOf(was, is);
+  const versions = await released(releases, was, is);
   const app = new Deployment(versions[0], versions);
   const id = (await app.call("start", { name: "flow", input: {} })) as string;
   const isThere = async () => (await app.see(id)).active.some(({ node }) => node === stage);

@@ -1,36 +1,23 @@
 import { expect, test } from "vitest";
-import { compileSources } from "../../packages/codegen/src/compile.js";
-import { compare } from "../../packages/codegen/src/compatibility/compare.js";
-import type { WrittenPlan } from "../../packages/codegen/src/plan/schema.js";
-import { toWritten } from "../../packages/codegen/src/plan/write.js";
+import type { Files } from "./deployed.js";
+import { verdictOf } from "./edited.js";
 
 /* Options whose values the compiler cannot see, and that can stop runs: what `check` says of them. */
 
-const planOf = async (nodes: string, most: number, then?: WrittenPlan) => {
-  const text = `
+const filesOf = (nodes: string, most: number): Files => ({
+  "flow.workflow.ts": `
 import { child, defineWorkflow } from "@stepwise/workflow";
 import { z } from "zod";
 import { failures, most } from "./most";
 const few = 3;
 export const kid = defineWorkflow({ input: z.object({}) }).step("k", { query: () => 1 });
-export const flow = defineWorkflow({ input: z.object({}) })${nodes};`;
-  const values = `export const most = Number(${most}); export const failures = { failures: most };`;
-  const sources = [
-    { file: "flow.workflow.ts", text },
-    { file: "most.ts", text: values },
-  ];
-  const { plan, diagnostics } = await compileSources(sources, then);
-  expect(diagnostics.map(({ message }) => message)).toEqual([]);
-  return toWritten(plan);
-};
+export const flow = defineWorkflow({ input: z.object({}) })${nodes};`,
+  "most.ts": `export const most = Number(${most}); export const failures = { failures: most };`,
+});
 
 /** What is said of an edit, in which what is imported may become less, too. */
-async function verdictOf(before: string, now: string, most = 5): Promise<string[]> {
-  const then = await planOf(before, 5);
-  return compare(then, await planOf(now, most, then)).map(
-    ({ node, compatibility, message }) => `${node} ${compatibility}: ${message}`,
-  );
-}
+const verdict = async (before: string, now: string, most = 5): Promise<string[]> =>
+  await verdictOf(filesOf(before, 5), filesOf(now, most));
 
 const PLAIN = /^x safe: changed: runs in flight go on, and run the new code when they get there$/;
 const LOWER = "if it is lower now, runs that have made as many iterations stop";
@@ -49,7 +36,7 @@ test.each<[what: string, before: string, now: string, most: number, said: RegExp
 ])(
   "[S117] maxIterations that cannot be seen may be lower, and check says so: %s",
   async (_what, before, now, most, said) => {
-    const told = await verdictOf(loop(before), loop(now), most);
+    const told = await verdict(loop(before), loop(now), most);
     expect(told).toEqual([
       typeof said === "string" ? expect.stringContaining(said) : expect.stringMatching(said),
     ]);
@@ -57,7 +44,7 @@ test.each<[what: string, before: string, now: string, most: number, said: RegExp
 );
 
 test("[S117] of a loop that was no loop, nothing is said of its iterations", async () => {
-  expect((await verdictOf(`.sleep("x", "1h")`, loop("4"))).join()).not.toContain("maxIterations");
+  expect((await verdict(`.sleep("x", "1h")`, loop("4"))).join()).not.toContain("maxIterations");
 });
 
 const parallel = (option: string) =>
@@ -78,14 +65,14 @@ test.each([
       [`, tolerate: "all"`, FEW],
       [`, tolerate: "all"`, ""],
     ] as const)
-      expect(await verdictOf(node(before), node(now))).toEqual([
+      expect(await verdict(node(before), node(now))).toEqual([
         expect.stringContaining(
           `x stops: it has no tolerate that can be seen: if it has none, ${LOST}`,
         ),
       ]);
     // The plan does not tell one that is not seen from none.
     for (const now of ["", `, tolerate: "all"`])
-      expect(await verdictOf(node(FEW), node(now))).toEqual([expect.stringMatching(PLAIN)]);
+      expect(await verdict(node(FEW), node(now))).toEqual([expect.stringMatching(PLAIN)]);
   },
 );
 
@@ -97,5 +84,5 @@ test("[S113] of nodes that take no tolerate, nothing is said of one", async () =
     [race(1), race(2)],
     [one(""), one(" as {}")],
   ] as const)
-    expect((await verdictOf(before, now)).join()).not.toContain("tolerate");
+    expect((await verdict(before, now)).join()).not.toContain("tolerate");
 });

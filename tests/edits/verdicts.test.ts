@@ -1,10 +1,6 @@
-import { expect, test, vi } from "vitest";
-import { compileSources } from "../../packages/codegen/src/compile.js";
-import type { Change } from "../../packages/codegen/src/compatibility/lines.js";
-import { compare } from "../../packages/codegen/src/compatibility/compare.js";
-import type { WrittenPlan } from "../../packages/codegen/src/plan/schema.js";
-import { toWritten } from "../../packages/codegen/src/plan/write.js";
-import { Deployment, type Files, type Seen, useReleases } from "./deployed.js";
+import { expect, test } from "vitest";
+import { Deployment, type Files, type Seen, released, useReleases } from "./deployed.js";
+import { changesOf } from "./edited.js";
 
 /* What `check` says of an edit, and what a run does that is in flight meanwhile: the two agree. */
 
@@ -32,14 +28,8 @@ const filesOf = (nodes: string): Files => ({
   "flow.workflow.ts": textOf(nodes),
 });
 
-async function verdicts(before: string, now: string): Promise<Change[]> {
-  const planOf = async (nodes: string, then?: WrittenPlan) => {
-    const file = { file: "flow.workflow.ts", text: textOf(nodes) };
-    return toWritten((await compileSources([file], then)).plan);
-  };
-  const then = await planOf(before);
-  return compare(then, await planOf(now, then));
-}
+const verdicts = async (before: string, now: string) =>
+  await changesOf(filesOf(before), filesOf(now));
 
 interface Place {
   /** The node at which the run waits. */
@@ -56,10 +46,7 @@ async function goesOn(
   now: string,
   place: Place,
 ): Promise<Seen & { readonly hangs: boolean; readonly logged: readonly string[] }> {
-  vi.useRealTimers();
-  const [was, is] = [filesOf(before), filesOf(now)];
-  const versions = [await releases.release(was), await releases.release(is, was)] as const;
-  vi.useFakeTimers();
+  const versions = await released(releases, filesOf(before), filesOf(now));
   const app = new Deployment(versions[0], versions);
   const id = (await app.call("start", { name: "flow", input: {} })) as string;
   const isThere = async () =>
@@ -313,10 +300,7 @@ test(
         ),
       },
     ]);
-    vi.useRealTimers();
-    const [was, is] = [filesOf(texts[0]), filesOf(texts[1])];
-    const versions = [await releases.release(was), await releases.release(is, was)] as const;
-    vi.useFakeTimers();
+    const versions = await released(releases, filesOf(texts[0]), filesOf(texts[1]));
     const app = new Deployment(versions[0], versions);
     const id = (await app.call("start", { name: "flow", input: {} })) as string;
     await app.drive();

@@ -1,5 +1,5 @@
 import { describe, expect, test, vi } from "vitest";
-import { Deployment, type Files, useReleases } from "./deployed.js";
+import { Deployment, type Files, released, useReleases } from "./deployed.js";
 
 /* Runs that wait for an event while its node is changed, renamed or removed. */
 
@@ -41,9 +41,7 @@ async function waitsWhile(
   now: Files,
   meanwhile: (app: Deployment, id: string) => Promise<unknown> = async () => {},
 ): Promise<readonly [Deployment, string]> {
-  vi.useRealTimers();
-  const versions = [await releases.release(before), await releases.release(now, before)] as const;
-  vi.useFakeTimers();
+  const versions = await released(releases, before, now);
   const deployment = new Deployment(versions[0], versions);
   const id = (await deployment.call("start", { name: "flow", input: {} })) as string;
   await deployment.drive(async () =>
