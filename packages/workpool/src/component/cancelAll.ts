@@ -57,10 +57,13 @@ async function cancelOwn(ctx: MutationCtx, limit: number): Promise<void> {
   }
 }
 
-/** Where works began, ended or came at several moments so lately, others follow. */
+/** If works began, ended or came at several moments so lately, others follow. */
 const LATELY_MS = 100;
 
-/** The time of the newest work, and whether works come and go. Read it stale: it conflicts not. */
+/**
+ * Returns the time of the newest work, and whether works come and go. Read it stale: else it would
+ * conflict with each of them.
+ */
 export const lookAtWorks = internalQuery({
   args: {},
   returns: v.object({ newest: v.number(), isBusy: v.boolean() }),
