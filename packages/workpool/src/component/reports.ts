@@ -1,38 +1,24 @@
 import { getConvexSize, type Infer, v } from "convex/values";
 import {
+  type Counted,
   type Counts,
+  countsSince,
   hasRoom,
   isIdle,
   isSeat,
   messageOf,
   MIB,
   readGate,
+  NOTHING_COUNTED,
   poolTx,
   type SlotCounts,
+  sumOf,
   vCounts,
 } from "../core/index.js";
 import { internal } from "./_generated/api.js";
 import type { Doc } from "./_generated/dataModel.js";
 import { internalQuery, type MutationCtx, type QueryCtx } from "./_generated/server.js";
 import { logEvent, warn } from "./events.js";
-
-export type Counted = keyof Counts;
-
-const COUNTED = ["succeeded", "failed", "retries", "canceled"] as const satisfies Counted[];
-export const NOTHING_COUNTED: Counts = { succeeded: 0, failed: 0, retries: 0, canceled: 0 };
-
-const combined = (count: (what: Counted) => number): Counts =>
-  // These are all of them.
-  Object.fromEntries(COUNTED.map((what) => [what, count(what)])) as Counts;
-
-const addCounts = (a: Counts, b: Counts): Counts => combined((what) => a[what] + b[what]);
-
-/**
- * Returns what was added since `before`. Not negative: a slot that is removed takes its counts
- * along.
- */
-export const countsSince = (before: Counts, after: Counts): Counts =>
-  combined((what) => Math.max(0, after[what] - before[what]));
 
 /**
  * In how many documents works are counted that end without a slot, so that cancels rarely conflict.
@@ -204,7 +190,7 @@ export async function readFigures(ctx: QueryCtx): Promise<Figures> {
   const queue = await countQueue(ctx);
   const all = [...shards, ...slots.map((slot) => slot.counts ?? NOTHING_COUNTED)];
   return {
-    totals: all.reduce(addCounts, NOTHING_COUNTED),
+    totals: all.reduce(sumOf, NOTHING_COUNTED),
     madeAt: gate?._creationTime ?? null,
     maxParallelism: gate?.maxParallelism ?? 0,
     running: held.length - ahead,

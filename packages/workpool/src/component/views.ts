@@ -6,12 +6,19 @@ import {
   paginationResultValidator,
 } from "convex/server";
 import { type Infer, type Validator, v, type Value } from "convex/values";
-import { logLevelOf, vCounts, vLogLevel, vResultKind } from "../core/index.js";
+import {
+  countsSince,
+  logLevelOf,
+  NOTHING_COUNTED,
+  vCounts,
+  vLogLevel,
+  vResultKind,
+} from "../core/index.js";
 import type { Doc } from "./_generated/dataModel.js";
 import { query, type QueryCtx } from "./_generated/server.js";
 import { publicMutation } from "./continuations.js";
 import { isStartLost } from "./delayed.js";
-import { countsSince, loadFields, NOTHING_COUNTED, readFigures } from "./reports.js";
+import { loadFields, readFigures } from "./reports.js";
 import schema, { vWorkKind } from "./schema.js";
 import { findWork } from "./work.js";
 

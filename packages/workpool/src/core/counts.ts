@@ -11,6 +11,24 @@ export const vCounts = v.object({
   canceled: v.number(),
 });
 export type Counts = Infer<typeof vCounts>;
+export type Counted = keyof Counts;
+
+export const NOTHING_COUNTED: Counts = { succeeded: 0, failed: 0, retries: 0, canceled: 0 };
+
+const combined = (count: (what: Counted) => number): Counts =>
+  // These are all of them.
+  Object.fromEntries(
+    Object.keys(NOTHING_COUNTED).map((what) => [what, count(what as Counted)]),
+  ) as Counts;
+
+export const sumOf = (a: Counts, b: Counts): Counts => combined((what) => a[what] + b[what]);
+
+/**
+ * Returns what was added since `before`. Not negative: a slot that is removed takes its counts
+ * along.
+ */
+export const countsSince = (before: Counts, after: Counts): Counts =>
+  combined((what) => Math.max(0, after[what] - before[what]));
 
 /** The counts of a slot, which completions write anyway. */
 export const vSlotCounts = v.object({
@@ -24,14 +42,7 @@ export type SlotCounts = Infer<typeof vSlotCounts>;
 export async function addCounts(ctx: MutationCtx, to: Slot, counts: SlotCounts): Promise<void> {
   const { counts: ofSlots } = poolTx(ctx);
   const before = ofSlots.get(to._id) ?? to.counts;
-  const sum = (what: keyof Counts) => counts[what] + (before?.[what] ?? 0);
-  const all = {
-    succeeded: sum("succeeded"),
-    failed: sum("failed"),
-    retries: sum("retries"),
-    canceled: sum("canceled"),
-    askedAt: before?.askedAt ?? counts.askedAt,
-  };
+  const all = { ...sumOf(counts, before ?? NOTHING_COUNTED), askedAt: (before ?? counts).askedAt };
   // A write of the slot that is still to come takes them along.
   if (ofSlots.has(to._id)) ofSlots.set(to._id, all);
   else await ctx.db.patch("slots", to._id, { counts: all });

@@ -29,7 +29,7 @@ export {
   type SlotId,
   type Work,
 } from "./context.js";
-export { type Counts, type SlotCounts, vCounts } from "./counts.js";
+export * from "./counts.js";
 export { poolFunctions } from "./functions.js";
 export { type Executes, Execution } from "./execution.js";
 export { leftToBegin, reportTogether } from "./executors.js";
