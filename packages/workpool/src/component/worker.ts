@@ -70,18 +70,17 @@ export async function outcomeWithArgs(
   { largeArgs, args }: Pick<ActionAttempt, "largeArgs" | "args">,
   call: (args: Given) => Promise<unknown>,
 ): Promise<Outcome> {
-  const given: Given | null =
-    largeArgs === undefined ? args : await loadArgs(ctx, largeArgs, Date.now());
+  const given: Given | null = largeArgs === undefined ? args : await loadArgs(ctx, largeArgs);
   if (given === null) return { kind: "gone", error: goneValue(largeArgs) };
   return await outcomeOf(() => call(given));
 }
 
-async function loadArgs(ctx: ActionCtx, id: Id<"largeValues">, since: number) {
+async function loadArgs(ctx: ActionCtx, id: Id<"largeValues">) {
   let args: Record<string, Value> | null = null;
   const load = async () => {
     args = await ctx.runQuery(internal.worker.argsToLoad, { id });
   };
-  await reportBy([load], since, load);
+  await reportBy([load], Date.now(), load);
   return args;
 }
 

@@ -51,10 +51,10 @@ export async function continueLater(
 }
 
 /** Schedules the next page. @param failures how often it has failed in a row. */
-export async function scheduleContinuation(
+async function scheduleContinuation(
   ctx: HostCtx,
   { _id, fn, page }: Scheduling,
-  { failures, afterMs = 0 }: { failures?: number; afterMs?: number | undefined } = {},
+  { failures, afterMs = 0 }: { failures?: number; afterMs?: number | undefined },
 ): Promise<void> {
   const next = fn as FunctionHandle<"mutation">;
   const job = await ctx.scheduler.runAfter(afterMs, next, { continuation: _id });

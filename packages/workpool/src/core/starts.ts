@@ -46,7 +46,7 @@ export async function startOwner(
 }
 
 /** Schedules an executor for works. @param isTold the host is told of them. Default: true. */
-export async function startExecutor(
+async function startExecutor(
   ctx: MutationCtx,
   host: Host,
   executor: { readonly range: number; readonly asks: boolean },
@@ -85,9 +85,8 @@ export async function startTogether(
   ctx: MutationCtx,
   host: Host,
   placed: readonly Placed[],
-  how: { readonly asks?: boolean; readonly isTold?: boolean } = {},
+  { asks = false, isTold }: { readonly asks?: boolean; readonly isTold?: boolean },
 ): Promise<Placed[]> {
-  const { asks = false, isTold } = how;
   const together: Taken[] = [];
   const alone: Placed[] = [];
   for (const each of placed) {

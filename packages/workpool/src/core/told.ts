@@ -4,7 +4,7 @@ import type { GivenBack } from "./limits/wake.js";
 
 /* What an executor reports, and what it is told. */
 
-export const vAttemptToRun = v.object({ slot: v.id("slots"), args: v.any() });
+const vAttemptToRun = v.object({ slot: v.id("slots"), args: v.any() });
 /** What has joined the queue to follow a work, and what an executor gets beside. */
 export interface Follows {
   readonly row: GenericId<"waiting">;

@@ -6,7 +6,7 @@ import type { SlotCounts } from "./counts.js";
  * What the pool has read and done in one transaction, for what comes later in it. A nested
  * transaction has one of its own, which is rolled back with it.
  */
-export class PoolTx {
+class PoolTx {
   /** The gate as it was read last; null in a pool without one; undefined if it was not read. */
   gate: Gate | null | undefined;
   /** The work that is about to end. Its host enqueues what follows before it ends the work. */

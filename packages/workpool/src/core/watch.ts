@@ -254,7 +254,7 @@ export async function scheduleSweep(
 export async function dropSweep(
   ctx: MutationCtx,
   watch: Watch,
-  state: WatchState & Pick<Watch, "restedAt"> = {},
+  state: WatchState & Pick<Watch, "restedAt">,
 ): Promise<void> {
   await cancelSweep(ctx, watch);
   await ctx.db.patch("watch", watch._id, { job: undefined, reserve: undefined, ...state });

@@ -205,7 +205,7 @@ export function costOf(permit: string): number | undefined {
 }
 
 /** Ends the name of a limit where a line waits for its rate. No name of a limit has it. */
-export const RATE = "%";
+const RATE = "%";
 
 /**
  * Returns what a line waits for that waits for the rate of a permit's limit; or that permit, of

@@ -53,7 +53,7 @@ export async function wakeLines(
   for (const name of permits.toSorted((a, b) => Number(isOfKey(a)) - Number(isOfKey(b))))
     counts.set(name, (counts.get(name) ?? 0) + 1);
   const woken: Work[] = [];
-  // Where each end took the first of a line, those of one moment lost 1.5 times each (the load
+  // If each end took the first of a line, those of one moment would lose 1.5 times each (the load
   // "moved" of scenes.test.ts).
   for (const [name, count] of counts)
     await wakeLine(ctx, host, name, { count, ...how, room }, woken);
