@@ -12,7 +12,7 @@ const WRITTEN_BY_APP: readonly Problem["kind"][] = ["thrown", "nonRetryable", "i
 /** The end of a message that was written here, or in place of one of the app. */
 const NOT_SHOWN = /(?:is|are) not shown, as [\w ]+ sensitive$/;
 
-/** Where a list or an object is too large, which tells the names of fields. */
+/** Finds where a list or an object is too large, which tells the names of fields. */
 const PLACE = / at [^]*(?=; (?:a list|an object) can have at most)/;
 
 /** The problem of a sensitive node without its values, and without the names of their fields. */

@@ -25,7 +25,7 @@ const queuedFields = {
   permits: v.optional(v.array(v.string())),
   /** Whose it is, where slots are shared by keys. */
   fair: v.optional(vFair),
-  /** Where it says when it fails if it still waits. Absent if it may wait for ever. */
+  /** The row that says when it fails if it still waits. Absent if it may wait for ever. */
   wait: v.optional(v.id("waits")),
   /** It has had an attempt: rates may count works. */
   isAgain: v.optional(v.boolean()),

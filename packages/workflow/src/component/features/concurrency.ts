@@ -175,7 +175,7 @@ async function startNextSibling(ctx: MutationCtx, parent: Step, child: Run, star
 // guard: running-sibling
 async function isSiblingRunning(ctx: MutationCtx, step: Step, { _id: but }: Run) {
   const { _id: parent, concurrency = 1, total = 0 } = step;
-  // Where all may run, they are anywhere up to the end.
+  // If all may run, they are anywhere up to the end.
   const within = allMayRun(step) ? { from: total - 1, among: total } : { among: concurrency };
   for (const inQueue of [true, false]) {
     const id = await pickOf(ctx, { parent, state: "running", ...within, but, inQueue });

@@ -3,7 +3,7 @@ import { knownGate } from "../gate.js";
 import { whichOf } from "./limits.js";
 
 /*
- * Where a limit says how many works wait for it at most, those of one transaction count each other,
+ * If a limit says how many works wait for it at most, those of one transaction count each other,
  * whatever calls they came in. A row that has no time yet is of this transaction, and comes after
  * all others. So a look at these conflicts with nobody, though others join the same line.
  */

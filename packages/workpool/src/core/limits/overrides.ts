@@ -41,7 +41,7 @@ export interface Override extends Which, Limit {
   isHold?: boolean;
 }
 
-/** Where a pool has limits, and what was said of them. */
+/** The part of the gate with the limits of a pool, and what was said of them. */
 export interface Limited {
   readonly limits?: Limits;
   readonly overrides?: readonly Override[];
