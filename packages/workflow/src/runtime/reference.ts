@@ -154,7 +154,7 @@ interface FirstOptions {
 export async function firstOf(
   own: Bound,
   nodes: Nodes,
-  { prefix, iterations, isKeyed = false }: FirstOptions = {},
+  { prefix, iterations, isKeyed = false }: FirstOptions,
 ): Promise<Beginning["first"]> {
   const stage = firstStage(own, nodes, prefix);
   const { part, policy } = placeOf(own.definition, stage);

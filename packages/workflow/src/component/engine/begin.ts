@@ -162,7 +162,7 @@ async function insertEntry(
   of: RunOf & Pick<Step, "paused">,
   stage: Stage,
   known: Known,
-  fields: Partial<Step> = {},
+  fields: Partial<Step>,
 ) {
   const { paused } = of;
   const record = { ...newRecord(of, stage), ...marksOf(stage), ...fields, paused };

@@ -130,7 +130,7 @@ interface EnterOptions {
 }
 
 /** Enters a step in this transaction, unless it has gone on. */
-export async function enterStep(ctx: MutationCtx, token: Token, options: EnterOptions = {}) {
+export async function enterStep(ctx: MutationCtx, token: Token, options: EnterOptions) {
   const step = options.step ?? (await stepWithId(ctx, token.step));
   const run = step === null ? null : await ctx.db.get("runs", step.run);
   // A step that is paused is entered when its run is resumed.
