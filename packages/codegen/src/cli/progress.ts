@@ -1,6 +1,6 @@
 import { isColorSupported } from "../diagnostics/colors.js";
-import { hasEnded, type ProgressEvent, type RunEvent, stageOf } from "../dev-server/index.js";
-import type { TreeRun, TreeStep } from "../dev-server/index.js";
+import { eventNames, hasEnded, stageOf } from "../dev-server/index.js";
+import type { ProgressEvent, RunEvent, TreeRun, TreeStep } from "../dev-server/index.js";
 import { hasBodies, recordKind } from "../plan/stage-kinds.js";
 import { duration } from "./counts.js";
 import {
@@ -8,7 +8,6 @@ import {
   childLabel,
   childrenIn,
   countStates,
-  eventNames,
   oneLine,
   queueTime,
   stageLabel,

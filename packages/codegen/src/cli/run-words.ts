@@ -21,11 +21,6 @@ export function stageLabel({ stage, iterations = [] }: TreeStep, { within }: Tre
   return iterations.length === 0 ? name : `${name} (iteration ${iterations.join(".")})`;
 }
 
-/** The events that a step waits for: `"approval" or "refusal"`. */
-export function eventNames({ events = [] }: TreeStep): string {
-  return events.map((name) => JSON.stringify(name)).join(" or ");
-}
-
 /** Returns how long the attempts of an action have waited for a slot, together. */
 export function queueTime(step: TreeStep, now: number): number {
   const { state, startedAt, queuedAt, beganAt, endedAt, retries = [] } = step;

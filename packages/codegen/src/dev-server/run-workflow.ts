@@ -1,7 +1,7 @@
 import { realTime, seeded, settle, skippedTime, type Totals } from "@stepwise/testing";
 import { type App, type AppOptions, openApp } from "./app.js";
 import { type SeedTable, type StoredFile, withSeed, withStoredFiles } from "./input.js";
-import { placesOf, type RunTree, type Status, type TreeStep, Watch } from "./watch.js";
+import { eventNames, placesOf, type RunTree, type Status, type TreeStep, Watch } from "./watch.js";
 
 export interface PlannedEvent {
   readonly name: string;
@@ -161,7 +161,7 @@ class EventSender {
   *unplanned({ runs }: RunTree): Generator<string> {
     for (const { step, place } of stepsIn(runs)) {
       const { state, events = [] } = step;
-      const text = `waiting for ${events.map((name) => JSON.stringify(name)).join(" or ")}: send it with --events`;
+      const text = `waiting for ${eventNames(step)}: send it with --events`;
       const isPlanned = this.unsent.some((event) => isFor(event, step, place));
       if (state !== "waiting" || events.length === 0 || isPlanned || this.#told.has(text)) continue;
       this.#told.add(text);
@@ -214,8 +214,7 @@ function stuck({ runs }: RunTree, unsent: readonly PlannedEvent[]): Error {
   for (const { workflow, steps } of runs)
     for (const { state, stage, events } of steps) {
       if (events === undefined || state !== "waiting") continue;
-      const names = events.map((name) => JSON.stringify(name)).join(" or ");
-      const what = `"${stage}" of ${workflow} waits for the event ${names}`;
+      const what = `"${stage}" of ${workflow} waits for the event ${eventNames({ events })}`;
       counts.set(what, (counts.get(what) ?? 0) + 1);
     }
   const all = [...counts].map(([what, count]) => (count === 1 ? what : `${what} (${count} runs)`));

@@ -26,6 +26,10 @@ const isEnding = ({ steps }: TreeRun): boolean =>
 export const stageOf = (stage: string, { within }: Pick<TreeRun, "within">): string =>
   within === undefined ? stage : stage.split(".").slice(within.split(".").length).join(".");
 
+/** The events that a step waits for: `"approval" or "refusal"`. */
+export const eventNames = ({ events = [] }: Pick<TreeStep, "events">): string =>
+  events.map((name) => JSON.stringify(name)).join(" or ");
+
 /** Returns where each run is below the top, by its id: `answers/0`, or `facts/thumb/pages/3`. */
 export function placesOf(runs: readonly TreeRun[]): ReadonlyMap<string, string> {
   const places = new Map<string, string>();
