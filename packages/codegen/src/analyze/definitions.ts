@@ -3,7 +3,7 @@ import { quote } from "../diagnostics/diagnostic.js";
 import type { CodeName } from "../diagnostics/codes.js";
 import type { DefinitionFile } from "./parser.js";
 import { calleeName, callsIn } from "./descendants.js";
-import { isCalled, isConst, unwrap, wrapping } from "./functions.js";
+import { isCalled, isConst, isMember, unwrap, wrapping } from "./functions.js";
 import { reportMisused, writeOut } from "./misuse.js";
 import { isImported, localNamesOf } from "./modules.js";
 import { referencesIn, variablesIn } from "./scoping.js";
@@ -87,9 +87,6 @@ function climb(root: TypeScript.CallExpression): { top: Node; nodes: NodeCall[];
   }
   return broken === undefined ? { top, nodes } : { top, nodes, broken };
 }
-
-const isMember = (node: Node) =>
-  ts.isPropertyAccessExpression(node) || ts.isElementAccessExpression(node);
 
 /** The variable at the top of the file that a chain is the value of. */
 function declarationOf({ parent }: Node) {

@@ -1,6 +1,6 @@
 import { type Node, ts, type TypeScript } from "../typescript.js";
 import { once } from "../plan/once.js";
-import { isAssigned, isHidden, usesOf, variablesIn } from "./scoping.js";
+import { hasModifier, isAssigned, isHidden, usesOf, variablesIn } from "./scoping.js";
 import type { DefinitionFile } from "./parser.js";
 
 export type FunctionNode =
@@ -36,6 +36,12 @@ export function unwrap(node: Node): Node {
 /** Returns what an expression is inside: `(x)`, `x as T`, `x!`, and so on. */
 export const wrapping = (node: Node): Node =>
   wrappedIn(node.parent) === undefined ? node : wrapping(node.parent);
+
+export type Member = TypeScript.PropertyAccessExpression | TypeScript.ElementAccessExpression;
+
+/** `held.name`, `held["name"]` */
+export const isMember = (node: Node): node is Member =>
+  ts.isPropertyAccessExpression(node) || ts.isElementAccessExpression(node);
 
 export const stringOf = (node: Node | undefined): string | undefined =>
   node !== undefined && ts.isStringLiteralLike(node) ? node.text : undefined;
@@ -111,8 +117,7 @@ export const isDeclaring = (statement: TypeScript.Statement): boolean =>
   // `"use strict"`
   (ts.isExpressionStatement(statement) && ts.isStringLiteral(statement.expression));
 
-export const isAsync = ({ modifiers }: FunctionNode): boolean =>
-  modifiers?.some(({ kind }) => kind === ts.SyntaxKind.AsyncKeyword) === true;
+export const isAsync = (fn: FunctionNode): boolean => hasModifier(fn, ts.SyntaxKind.AsyncKeyword);
 
 /** `internal.documents.outline`, if an expression is a path from `internal` or `api`. */
 export function referencePath(value: Node, file: DefinitionFile): string | undefined {

@@ -1,6 +1,7 @@
 import { type Node, ts, type TypeScript } from "../typescript.js";
 import type { AppModules, Declared, Module } from "./app-modules.js";
-import { functionNamed, isConst, isFreeze, keyText, returnedBy, wrappedIn } from "./functions.js";
+import { functionNamed, isConst, isFreeze, isMember, keyText, type Member } from "./functions.js";
+import { returnedBy, wrappedIn } from "./functions.js";
 import { boundNames, declarationsOf, hasModifier, isHidden } from "./scoping.js";
 
 /** Members of members, and consts of consts. One that is defined by itself stands for nothing. */
@@ -23,9 +24,8 @@ export class Holders {
   held(of: Declared | undefined, links = 0): Declared | undefined {
     if (of === undefined || links > maxLinks) return undefined;
     const { node, module } = of;
-    const further = (next: Declared | undefined) => this.held(next, links + 1);
     const inner = wrappedIn(node) ?? (isFreeze(node) ? node.arguments[0] : undefined);
-    if (inner !== undefined) return further({ node: inner, module });
+    if (inner !== undefined) return this.held({ node: inner, module }, links + 1);
     if (ts.isIdentifier(node)) {
       if (isHidden(node)) return undefined;
       const found =
@@ -48,7 +48,7 @@ export class Holders {
   }
 
   /** What an object, a list, an enum, a class or a namespace has under a name. */
-  member(owner: Declared | undefined, name: string, links = 0): Declared | undefined {
+  member(owner: Declared | undefined, name: string, links: number): Declared | undefined {
     if (owner === undefined) return undefined;
     const { node: whole, module } = owner;
     const further = (node: Node | undefined) => node && this.held({ node, module }, links + 1);
@@ -138,11 +138,6 @@ export class Holders {
     return this.#taken(element.name, member, name, links + 1);
   }
 }
-
-type Member = TypeScript.PropertyAccessExpression | TypeScript.ElementAccessExpression;
-
-const isMember = (node: Node): node is Member =>
-  ts.isPropertyAccessExpression(node) || ts.isElementAccessExpression(node);
 
 function declaredIn(module: Module, name: string): Declared | undefined {
   const node = module.declared(name);

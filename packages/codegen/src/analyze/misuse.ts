@@ -1,7 +1,7 @@
 import { type Node, ts, type TypeScript } from "../typescript.js";
 import type { DefinitionFile } from "./parser.js";
 import { allBelow, calleeName, callsIn } from "./descendants.js";
-import { isCalled, stringOf, unwrap, wrapping } from "./functions.js";
+import { isCalled, isMember, stringOf, unwrap, wrapping } from "./functions.js";
 import { isImported, localNamesOf } from "./modules.js";
 import { boundNames, isDeclaredInFile, isHidden, usesOf } from "./scoping.js";
 import { isInType } from "./values-used.js";
@@ -49,8 +49,7 @@ function misuseOf(part: Node, imports: DefinitionFile["imports"]): [what: string
 /** What a member of members is taken from: `scope` in `scope.loop["state"]`. */
 function ownerOf(member: Node): Node {
   const node = unwrap(member);
-  const isMember = ts.isElementAccessExpression(node) || ts.isPropertyAccessExpression(node);
-  return isMember ? ownerOf(node.expression) : node;
+  return isMember(node) ? ownerOf(node.expression) : node;
 }
 
 const isMemberName = (part: Node): boolean =>
@@ -86,8 +85,8 @@ function isPlain(part: Node, file: DefinitionFile): boolean {
   const { parent } = part;
   const { imports } = file;
   if (ts.isExportSpecifier(parent)) return parent.name.text === define;
-  const isMember = ts.isPropertyAccessExpression(parent) && parent.name === part;
-  if (isMember) return isImported(parent, imports, define) && isCalled(parent);
+  if (ts.isPropertyAccessExpression(parent) && parent.name === part)
+    return isImported(parent, imports, define) && isCalled(parent);
   const from = imports.get(part.getText());
   // Where one of the file's own is declared, it is looked at.
   if (from === undefined && isDeclaredInFile(define, file))
@@ -177,8 +176,7 @@ function rootOf(call: Node, imports: DefinitionFile["imports"], known: Map<Node,
   let root = call;
   while (!known.has(root) && ts.isCallExpression(root) && methodOf(root) !== undefined) {
     const { expression: callee } = root;
-    const isMember = ts.isPropertyAccessExpression(callee) || ts.isElementAccessExpression(callee);
-    if (!isMember || isImported(callee, imports, define)) break;
+    if (!isMember(callee) || isImported(callee, imports, define)) break;
     links.push(root);
     root = unwrap(callee.expression);
   }

@@ -1,5 +1,5 @@
 import { type Node, ts, type TypeScript } from "../typescript.js";
-import { isCalled, isConst, isFreeze, wrappedIn, wrapping } from "./functions.js";
+import { isCalled, isConst, isFreeze, isMember, wrappedIn, wrapping } from "./functions.js";
 import { isImported } from "./modules.js";
 import type { Module } from "./app-modules.js";
 import { isAssigned, isHidden, usesOf } from "./scoping.js";
@@ -57,8 +57,6 @@ const isPart = (node: Node): boolean =>
   ts.isObjectLiteralElementLike(node) ||
   ts.isArrayLiteralExpression(node);
 
-const isMemberOf = (of: Node, node: Node): boolean =>
-  (ts.isPropertyAccessExpression(node) || ts.isElementAccessExpression(node)) &&
-  node.expression === of;
+const isMemberOf = (of: Node, node: Node): boolean => isMember(node) && node.expression === of;
 
 const takers = ["defineWorkflow", "defineConfig", "child", "childNamed"];
