@@ -64,7 +64,7 @@ export class Analyzer {
   /** @param once whether it is not used again: it then releases each file once analysed */
   constructor(
     private readonly memory: Memory,
-    private readonly once = false,
+    private readonly once: boolean,
   ) {}
 
   /** `read` gives the other files of the functions folder; `output` is the generated folder. */

@@ -35,7 +35,6 @@ export function childWorkflows(fn: FunctionNode, file: DefinitionFile, known: Wo
   for (const call of callsIn(fn)) {
     const { expression: callee } = call;
     if (!names.has(calleeName(call) ?? "")) continue;
-    if (ts.isIdentifier(callee) && isHidden(callee)) continue;
     const isNamed = isImported(callee, file.imports, "childNamed");
     if (!isNamed && !isImported(callee, file.imports, "child")) continue;
     calls.add(call);

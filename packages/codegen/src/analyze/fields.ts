@@ -224,7 +224,7 @@ function fieldsWritten(
 }
 
 /** A hash of a field's schema, with `?` if the field may be absent, or `=` if it is filled in. */
-function fieldText(schema: Declared, app: Reading, flag = "", depth = 0): string {
+function fieldText(schema: Declared, app: Reading, flag = "", depth: number): string {
   const { node, module } = valueOf(schema, app);
   if (ts.isPropertyAccessExpression(node) && depth < maxDepth && !app.open.has(node)) {
     const shape = { node: node.expression, module };

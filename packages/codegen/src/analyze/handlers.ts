@@ -11,7 +11,7 @@ import { knownValue } from "./known.js";
 import { identifiersIn } from "./descendants.js";
 import { isReference, namesIn, referencesIn } from "./scoping.js";
 
-/** Finds the one action, mutation or query of a node; `isInline` allows none, and no reference. */
+/** Finds the one action, mutation or query of a node; `isInline` allows no reference. */
 export function readHandler(
   options: Options,
   at: Node,
@@ -26,7 +26,6 @@ export function readHandler(
   // That there is only one is for TypeScript to say.
   const [only] = given;
   if (only === undefined) {
-    if (isInline) return undefined;
     const [rest] = options.rest ?? [];
     if (rest !== undefined) {
       const message = `${of} has no action, mutation or query that can be seen here`;
@@ -285,7 +284,6 @@ function readsThrough(
   // A `var` of the same name belongs to the whole function.
   if (body !== undefined && ts.isBlock(body) && namesIn(body).has(name)) return "*";
   for (const id of referencesIn(fn, (text) => text === name, fn)) {
-    if (id === parameter) continue;
     const found = readsOfUse(id, file, isWhole);
     if (found === "*") return "*";
     reads.push(...found);
@@ -294,7 +292,7 @@ function readsThrough(
 }
 
 /** @param isWhole whether it is the scope itself, and not one of its values */
-function readsOfUse(value: Node, file: DefinitionFile, isWhole = true): Reads {
+function readsOfUse(value: Node, file: DefinitionFile, isWhole: boolean): Reads {
   const use = wrapping(value);
   const { parent } = use;
   /** The read of one name, by `by`; of all names if it cannot be seen. */

@@ -28,7 +28,7 @@ export function follow(
 ): void {
   if (ts.isIdentifier(bound)) {
     for (const id of referencesIn(within, (text) => text === bound.text, within))
-      if (id !== bound) followUse(id, path, seen);
+      followUse(id, path, seen);
     return;
   }
   for (const element of bound.elements) {

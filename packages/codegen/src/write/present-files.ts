@@ -8,7 +8,7 @@ import { sortedBy } from "../plan/sorted.js";
 export function presentFiles(
   functionsDir: string,
   folders: Iterable<string>,
-  isWanted: (path: string) => boolean = () => true,
+  isWanted: (path: string) => boolean,
 ): { own: ReadonlyMap<string, string>; foreign: ReadonlySet<string> } {
   /** The texts of the compiler's own files, with `\n` line ends, by path. */
   const own = new Map<string, string>();
