@@ -27,7 +27,7 @@ export function checkStorable(
   const unfit = (why: string) => new Failure(kind, `${subject} ${cannot}: ${why}`);
   const tooLarge = (what: string) => new Failure("tooLarge", `${subject} ${what}. ${advice}`);
   // Convex says so without the place.
-  if (value === undefined) throw unfit(`${root} is undefined`);
+  if (value === undefined) throw unfit(`${root} is undefined: write null`);
   const misshape = misshapeOf(value, root, maxDepth);
   if (misshape !== undefined)
     throw misshape.isTooLarge ? tooLarge(misshape.text) : unfit(misshape.text);

@@ -225,6 +225,7 @@ test("a payload that is undefined is refused by its name", () => {
   const named = { subject: 'The event "paid"', root: "paid" };
   expect(refusedAs(() => parseValue(named, z.any(), undefined))).toMatchObject({
     kind: "invalidInput",
-    message: 'The event "paid" cannot be stored as its schema gives it: paid is undefined',
+    message:
+      'The event "paid" cannot be stored as its schema gives it: paid is undefined: write null',
   });
 });
