@@ -532,6 +532,21 @@ describe("stub", () => {
     expect(() => kit.stub(workflows.sleeps, "fixed", () => {})).toThrow('no function "fixed"');
   });
 
+  test("of what is no compiled workflow", async () => {
+    const { kit } = newApp();
+    const { nope } = workflows as unknown as Record<string, typeof workflows.leaf>;
+    const { definition } = workflows.leaf as unknown as Record<string, typeof workflows.leaf>;
+    const absent = /and not as its definition or its name\. This one is undefined: run workflow-/;
+    expect(() => kit.stub(nope!, "work", () => 1)).toThrow(absent);
+    await expect(kit.start(nope!, { n: 1 })).rejects.toThrow(absent);
+    await expect(kit.runsOf(nope!)).rejects.toThrow(absent);
+    await expect(kit.start(definition!, { n: 1 })).rejects.toThrow(/definition or its name$/);
+    await expect(kit.runToEnd(definition!, "r")).rejects.toThrow(/definition or its name$/);
+    await expect(kit.timeline(undefined as never)).rejects.toThrow(
+      "A run is given by its id, and not by undefined",
+    );
+  });
+
   test("it is typed by the workflow", () => {
     const { kit } = newApp();
     kit.stub(workflows.saga, "charge", ({ input, reserve }, info) => {

@@ -18,9 +18,10 @@ type RunArgs = FunctionArgs<ComponentApi["steering"]["cancel"]>;
 /** @throws if it is something else than its type says, such as the definition. */
 export function checkCompiled(workflow: WorkflowReference<never> | undefined): void {
   if (typeof workflow?.parse === "function") return;
-  throw new TypeError(
-    "A workflow is given as one of the `workflows` that workflow-codegen generates, such as `workflows.order`, and not as its definition or its name",
-  );
+  const wanted =
+    "A workflow is given as one of the `workflows` that workflow-codegen generates, such as `workflows.order`, and not as its definition or its name";
+  const absent = ". This one is undefined: run workflow-codegen, and check how it is spelt";
+  throw new TypeError(workflow === undefined ? wanted + absent : wanted);
 }
 
 /** A run as the component is given it. @throws if there is no id, and no key of a workflow. */

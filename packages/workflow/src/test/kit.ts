@@ -14,6 +14,7 @@ import { type RunId, WorkflowManager, type WorkflowManagerOptions } from "../cli
 import type { StagePath } from "../client/nodes.js";
 import type { StartOptions } from "../client/start.js";
 import type { Status } from "../client/status.js";
+import { checkCompiled, checkRunId } from "../client/which-run.js";
 import type { ComponentApi } from "../component/_generated/component.js";
 import type { Duration } from "../rules.js";
 import { componentOf } from "../runtime/component-of.js";
@@ -94,6 +95,7 @@ export class TestKit {
     input: NoInfer<Input>,
     options: StartOptions = {},
   ): Promise<RunId> {
+    checkCompiled(workflow);
     await this.#time.prepare();
     this.#elsewhere ??= elsewhere(workflow, this.#component);
     return await this.t.mutation(
@@ -103,6 +105,7 @@ export class TestKit {
 
   /** Returns the ids of a workflow's runs, children too, in the order of their creation. */
   async runsOf(workflow: WorkflowReference<never>): Promise<RunId[]> {
+    checkCompiled(workflow);
     return await this.#query(this.#component.tables.started, { workflow: workflow.storedAs });
   }
 
@@ -158,6 +161,7 @@ export class TestKit {
     workflow: Workflow,
     runId: RunId,
   ): Promise<Ended<Workflow>> {
+    checkCompiled(workflow);
     let status: Status<Workflow> | null = null;
     await this.settle();
     const hasEnded = await this.#time.until(async () => {
@@ -186,6 +190,7 @@ export class TestKit {
     node: Node,
     stub: Stub<Workflow, Node>,
   ): void {
+    checkCompiled(workflow);
     stubNode(workflow, node, (scope, info) => this.#time.watch(() => stub(scope, info)));
   }
 
@@ -198,6 +203,7 @@ export class TestKit {
    * @throws if there is no such run.
    */
   async timeline(runId: RunId): Promise<string[]> {
+    checkRunId(runId);
     return await new Lines(this.#component, (query, args) => this.#query(query, args)).of(runId);
   }
 
