@@ -374,6 +374,18 @@ describe("time", () => {
     vi.useRealTimers();
     await expect(kit.settle()).rejects.toThrow("call vi.useFakeTimers()");
   });
+
+  test.each(["Date", "setTimeout"] as const)(
+    "of which only %s is virtual is refused",
+    async (one) => {
+      vi.useRealTimers();
+      vi.useFakeTimers({ toFake: [one] });
+      const other = one === "Date" ? "setTimeout" : "Date";
+      await expect(newApp().kit.settle()).rejects.toThrow(
+        `${other} is real: call vi.useFakeTimers()`,
+      );
+    },
+  );
 });
 
 describe("stub", () => {

@@ -16,6 +16,7 @@ export interface Scheduled {
 // As they are before a test makes time virtual. Not every environment has `setImmediate`.
 const realNow = performance.now.bind(performance);
 const realSetTimeout = globalThis.setTimeout;
+const realDate = globalThis.Date;
 const { setImmediate: realImmediate } = globalThis as {
   setImmediate?: (done: () => void) => unknown;
 };
@@ -166,11 +167,16 @@ export class VirtualTime {
       throw new Error(
         "Time is real: call vi.useFakeTimers() before each test that drives workflows",
       );
-    spanLongTimers();
     if ("clock" in realTurn || "clock" in realSetTimeout)
       throw new Error(
         "@stepwise/workflow/test was imported while time was virtual: import it before vi.useFakeTimers() is called",
       );
+    const real = globalThis.Date === realDate ? "Date" : "setTimeout";
+    if (real === "Date" || globalThis.setTimeout === realSetTimeout)
+      throw new Error(
+        `${real} is real: call vi.useFakeTimers() without toFake, or name "${real}" there too`,
+      );
+    spanLongTimers();
   }
 }
 
