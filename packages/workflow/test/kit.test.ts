@@ -369,6 +369,19 @@ describe("time", () => {
     expect(await t.query((ctx) => workflow.status(ctx, workflows.sleeps, kept))).toBeNull();
   });
 
+  test("runs of the kit have its maxParallelism and its retention", async () => {
+    const { t, kit } = newApp({ maxParallelism: 1, retention: "1h" });
+    const first = await kit.start(workflows.leaf, { n: 1, ms: MINUTE });
+    const second = await kit.start(workflows.leaf, { n: 2, ms: MINUTE });
+    await kit.settle();
+    expect(await kit.timeline(first)).toEqual(["work running"]);
+    expect(await kit.timeline(second)).toEqual(["work pending"]);
+    await kit.runToEnd(workflows.leaf, second);
+    expect(await t.query((ctx) => workflow.status(ctx, workflows.leaf, first))).not.toBeNull();
+    await kit.advance("2h");
+    expect(await t.query((ctx) => workflow.status(ctx, workflows.leaf, first))).toBeNull();
+  });
+
   test("that is real is refused", async () => {
     const { kit } = newApp();
     vi.useRealTimers();

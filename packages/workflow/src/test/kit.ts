@@ -55,6 +55,10 @@ export interface KitOptions {
    * there are none. Default: 100.
    */
   patienceMs?: number;
+  /** How many actions run at once, for runs that the kit starts. Default: what is stored; 10 at first. */
+  maxParallelism?: number;
+  /** How long runs that the kit starts are kept after their end. Default: forever. */
+  retention?: NonNullable<WorkflowManagerOptions["retention"]>;
   /** Other limits than those of `stepwise.config.ts`, which hold by default. */
   limits?: NonNullable<WorkflowManagerOptions["limits"]>;
   /**
@@ -77,11 +81,16 @@ export class TestKit {
     vi: FakeTimers,
     /** Loads the component's modules, which takes real time. */
     load: () => Promise<unknown>,
-    { name = "workflow", patienceMs = 100, logLevel = "ERROR", limits }: KitOptions,
+    { name = "workflow", patienceMs = 100, logLevel = "ERROR", ...settings }: KitOptions,
   ) {
     // As an app's `components.workflow`, with the functions that only tests have.
     const component = componentsGeneric()[name] as unknown as ComponentApi & { tables: Tables };
-    this.#manager = new WorkflowManager(component, { ...(limits && { limits }) });
+    const { maxParallelism, retention, limits } = settings;
+    this.#manager = new WorkflowManager(component, {
+      ...(maxParallelism !== undefined && { maxParallelism }),
+      ...(retention !== undefined && { retention }),
+      ...(limits && { limits }),
+    });
     this.#component = component;
     this.#time = new VirtualTime(t, vi, load, patienceMs, () => this.#goOn());
     // Nothing is stored: the first call may be a mutation of the app.
@@ -89,7 +98,10 @@ export class TestKit {
     clearStubs();
   }
 
-  /** Starts a run, as `workflow.start` does in a mutation of the app. @returns its id. */
+  /**
+   * Starts a run, as `workflow.start` does in a mutation of the app, but with the kit's own
+   * `maxParallelism` and `retention`. @returns its id.
+   */
   async start<Input>(
     workflow: WorkflowReference<Input>,
     input: NoInfer<Input>,
