@@ -396,6 +396,18 @@ describe("parent", () => {
   });
 });
 
+describe("what generated code sees of a node", () => {
+  test("args give no any, which linters that know types would take for unsafe", () => {
+    const b = begin.step("digest", {
+      action: internal.hashing.sha256,
+      args: ({ input }) => ({ text: input.email }),
+      compensate: { action: internal.hashing.sha256, args: ({ output }) => ({ text: output }) },
+    });
+    expectTypeOf(b.nodes.digest.args({})).toBeNever();
+    expectTypeOf(b.nodes.digest.compensate.args({})).toBeNever();
+  });
+});
+
 describe("sleep", () => {
   test("it has no output: the scope stays, and so does the output of what came before", () => {
     const b = begin
