@@ -55,7 +55,7 @@ export interface KitOptions {
    * there are none. Default: 100.
    */
   patienceMs?: number;
-  /** How many actions run at once, for runs that the kit starts. Default: what is stored; 10 at first. */
+  /** How many actions run at once, for runs of the kit. Default: what is stored; 10 at first. */
   maxParallelism?: number;
   /** How long runs that the kit starts are kept after their end. Default: forever. */
   retention?: NonNullable<WorkflowManagerOptions["retention"]>;
