@@ -3,7 +3,7 @@ import { once } from "../plan/once.js";
 import { type GivenOptions, type Json, toJson } from "../plan/known.js";
 import type { FunctionKind, Policy } from "../plan/schema.js";
 import type { DefinitionFile } from "./parser.js";
-import { isAbsent, type Option, readOption, unwrap } from "./functions.js";
+import { isAbsent, isFreeze, type Option, readOption, unwrap, wrappedIn } from "./functions.js";
 import { constantText, knownValue, staysAsItIs } from "./known.js";
 import { madeBy, maxLinks, type Placed } from "./made.js";
 import { moduleOf } from "./tokens.js";
@@ -124,7 +124,7 @@ function readIn(
       const elsewhere = fileOf(option, within);
       if (!stays(name) && maybe.includes(name)) return [];
       return [
-        [name, { ...option, value: stays(name) ? option.value : expression.parent, elsewhere }],
+        [name, { ...option, value: stays(name) ? option.value : around(expression), elsewhere }],
       ];
     });
     // Of what others share is seen which options there are, not what.
@@ -132,9 +132,18 @@ function readIn(
   }
   // Something else may change what a const holds.
   const mayChange = held !== node && !staysAsItIs(held, moduleOf(file));
-  if (mayChange) computed(held.parent);
+  if (mayChange) computed(around(held));
   const unseen = mayChange && absent.size > 0 ? [expression] : undefined;
   return Object.assign(options, { rest: hidden ?? unseen, absent });
+}
+
+/**
+ * Returns what stands for a value in an object that is not seen: what is around the object. A list
+ * and `object as const` have a value of their own, so it is what is around these.
+ */
+function around({ parent }: Node): Node {
+  const isValue = wrappedIn(parent) ?? (ts.isArrayLiteralExpression(parent) || isFreeze(parent));
+  return isValue ? around(parent) : parent;
 }
 
 /** The option with what stands for its value, if that is a name that a function takes or holds. */

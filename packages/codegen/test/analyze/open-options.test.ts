@@ -8,6 +8,11 @@ import { shared } from "./shared";
 const fixed = { retry: true };
 const changed = { retry: true };
 changed.retry = false;
+const constants = { retry: true } as const;
+shared(constants);
+const frozen = Object.freeze({ retry: true });
+shared(frozen);
+const [listed] = [{ retry: true }];
 const none = { retry: undefined };
 const later = { retry: undefined };
 later.retry = true;
@@ -29,6 +34,9 @@ test.each([
   ["written before a spread", "retry: true, timeout: 1000, action, ...shared", null, null],
   ["in a condition", "...(Math.random() > 2 && { retry: true }), action", null, null],
   ["held in a changing object", "...changed, action", null, undefined],
+  ["held in a changing object of constants", "...constants, action", null, undefined],
+  ["held in a changing object that is frozen", "...frozen, action", null, undefined],
+  ["held in a changing object of a list", "...listed, action", null, undefined],
   ["a getter", "get retry() { return true; }, action", null, undefined],
   ["under a computed name", "[shared]: true, action", null, null],
   ["called", "...fixed, timeout: shared(), action", 5, null],
@@ -91,6 +99,29 @@ test.each(["steps.third", "shared.first", "steps[shared]", "{ ...spread.second }
     const text = head + steps + flow;
     const found = await new Compiler().compileSources([{ file: "a.workflow.ts", text }]);
     expect(found.diagnostics.map(({ code }) => code)).toEqual(["SW1205"]);
+  },
+);
+
+test.each(["shared", "limit", "make(1)"])(
+  "limits that a list takes from elsewhere, or from a function, are computed: %s",
+  async (limit) => {
+    const text = `${head}import { limit } from "./limits";
+const make = (estimate: number) => ({ tokens: { estimate } });
+export const flow = defineWorkflow({ input })
+  .step("a", { action: async () => 1, limits: ["api", ${limit}] });`;
+    const limits = `export const limit = { tenant: () => "acme" };`;
+    const config = `import { defineConfig } from "@stepwise/workflow";
+const rate = { limit: 9, per: "1m" };
+export default defineConfig({
+  limits: { api: { total: 5 }, tenant: { perKey: 1 }, tokens: { rate, unit: "tokens" } },
+});`;
+    const files: Readonly<Record<string, string>> = {
+      "limits.ts": limits,
+      "stepwise.config.ts": config,
+    };
+    const sources = [{ file: "a.workflow.ts", text }];
+    const { diagnostics } = await new Compiler().compileSources(sources, (file) => files[file]);
+    expect(diagnostics).toEqual([]);
   },
 );
 
