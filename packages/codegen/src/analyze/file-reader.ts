@@ -48,14 +48,14 @@ export class FileReader {
       const others = [...outside].map((path) => ({ file: path, text: read(path) ?? "" }));
       return tooDeep(source, ...others);
     };
+    const view = among(file, modules);
     const whole = unlessTooDeep(() => {
       const used = found.locals.size === 0 ? [] : usedModules(file, readOutside);
-      reportUnseenChains(file, found, recorded.workflows, diagnostics.length > 0);
+      reportUnseenChains(view, found, recorded.workflows, diagnostics.length > 0);
       return checkRuntime(source.file, source.text, used, readOutside);
     });
     const ofFile = whole ?? [tooDeepHere()];
-    const all = [...ofFile, ...diagnostics, ...file.takeDiagnostics()];
-    const view = among(file, modules);
+    const all = [...ofFile, ...diagnostics, ...view.takeDiagnostics()];
     const plans: WorkflowPlan[] = [];
     const refused: WorkflowPlan[] = [];
     for (const each of found.definitions) {

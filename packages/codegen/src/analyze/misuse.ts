@@ -8,6 +8,7 @@ import { isInType } from "./values-used.js";
 import { quote } from "../diagnostics/diagnostic.js";
 import { targetOf } from "./children.js";
 import type { FoundInFile } from "./definitions.js";
+import { madeBy } from "./made.js";
 import { nodeKinds } from "./nodes/table.js";
 import type { Workflows } from "./workflows.js";
 
@@ -117,7 +118,7 @@ export function reportUnseenChains(
   const roots = new Map<Node, Node>();
   for (const call of isContinued ? [] : callsIn(source)) {
     const root = rootOf(call, imports, roots);
-    if (!isNode(call) || !isOutside(call, root, source)) continue;
+    if (!isNode(call) || !isOutside(call, root, file)) continue;
     if (ts.isIdentifier(root) && (locals.has(root.text) || wholes.has(root.text))) continue;
     if (ts.isCallExpression(root) && isImported(root.expression, imports, define)) continue;
     const message = `this adds a node to ${quote(root.getText())}, which the compiler does not see as a workflow`;
@@ -149,18 +150,28 @@ const isExported = (declaration: TypeScript.Declaration): boolean =>
 /**
  * Says whether it is outside functions, or in one that the file calls with what nodes are added to.
  */
-function isOutside(call: Node, root: Node, source: TypeScript.SourceFile): boolean {
+function isOutside(call: Node, root: Node, file: DefinitionFile): boolean {
   const around = ts.findAncestor(call, ts.isFunctionLike);
   if (around === undefined) return true;
   const taken = around.parameters.flatMap((each) => boundNames(each.name));
   if (!ts.isIdentifier(root) || !taken.includes(root.text)) return false;
   const { parent } = around;
-  if (ts.isCallExpression(parent)) return !nodeKinds.has(calleeName(parent) ?? "");
+  if (ts.isCallExpression(parent)) return !isForNode(parent) && !isGiven(around, parent, file);
   if (ts.isMethodDeclaration(around)) return false;
   const { name } = ts.isVariableDeclaration(parent) ? parent : around;
-  const uses = name && ts.isIdentifier(name) ? usesOf(name.text, source) : [];
+  const uses = name && ts.isIdentifier(name) ? usesOf(name.text, file.source) : [];
   return uses.some((use) => isCalled(use) && ts.findAncestor(use, ts.isFunctionLike) === undefined);
 }
+
+/** Says whether a call adds a node, or stands in one that does: what it makes is looked at there. */
+const isForNode = (call: Node): boolean =>
+  ts.findAncestor(call, (part) => ts.isCallExpression(part) && isKind(part)) !== undefined;
+
+const isKind = (call: TypeScript.CallExpression): boolean => nodeKinds.has(calleeName(call) ?? "");
+
+/** Says whether a call gives the function that it takes: `body((b) => …)`, `Object.freeze(…)`. */
+const isGiven = (fn: Node, call: Node, file: DefinitionFile): boolean =>
+  madeBy({ node: call, file }).node === fn;
 
 function methodOf({ expression: callee }: TypeScript.CallExpression): string | undefined {
   if (ts.isPropertyAccessExpression(callee)) return callee.name.text;

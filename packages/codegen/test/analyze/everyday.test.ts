@@ -113,6 +113,12 @@ test.each([
     ["s"],
   ],
   [
+    "bodies that a function gives as it takes them",
+    "const body = (of) => of; const held = body((b) => b.step('h', { query: () => 1 }));",
+    ".parallel('p', { branches: { held, made: body((b) => b.step('m', { query: () => 1 })), kept: parts.same((b) => b.sleep('k', 1).step('l', { query: () => 1 })), frozen: Object.freeze((b) => b.step('f', { query: () => 1 })) } })",
+    ["p", "p.held.h", "p.made.m", "p.kept.k", "p.kept.l", "p.frozen.f"],
+  ],
+  [
     "a workflow of a record",
     "export const leaf = defineWorkflow({ input }).sleep('s', 1); const all = { leaf };",
     ".child('c', all.leaf, () => ({}))",
@@ -148,6 +154,12 @@ test.each([
     "import { h } from 'helpers';",
     branch("(b) => h(b)"),
     "SW1101 a.workflow.ts:8",
+  ],
+  [
+    "a helper that is wrapped",
+    "const wrapped = (of) => (b) => of(b);",
+    branch("wrapped((b) => b.step('s', { query: () => 1 }))"),
+    "SW1101 a.workflow.ts:7",
   ],
   [
     "a helper with a condition",
