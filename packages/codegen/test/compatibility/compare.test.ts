@@ -43,6 +43,7 @@ const GATE = '.event("gate", { schema: z.string() })';
 const a2 = a.replace("1", "2");
 const undone = '.step("a", { action: () => 1, compensate: { action: () => 2 } })';
 const sleep = (duration: string) => `.sleep("s", ${JSON.stringify(duration)})`;
+const either = '.step("e", f() ? { action: () => 1 } : { action: () => 2, retry: true })';
 const one = (workflow: string) => `.child("one", ${workflow}, () => ({}))`;
 const branch = (cases: string) => `.branch("route", { on: () => f(), cases: { ${cases} } })`;
 const loop = (body: string) =>
@@ -64,6 +65,8 @@ test.each<[what: string, before: string, now: string, compatibility: string[]]>(
     '.step("a", { action: internal.x.y, args: () => ({}) })',
     ["flow.a: safe"],
   ],
+  ["[S113] a node before one with a condition", a + either, a2 + either, ["flow.a: safe"]],
+  ["[S113] what a condition gives", either, either.replace("() => 2", "() => 3"), ["flow.e: safe"]],
   ["[S114] a node added at the end", a, a + b, ["flow.b: safe"]],
   ["[S114] a node added before others", b, a + b, ["flow.a: safe"]],
   [

@@ -4,6 +4,7 @@ import type { Given } from "../../plan/known.js";
 import type { BodyPlan, NodePlan, StagePlan } from "../../plan/schema.js";
 import { sortedBy } from "../../plan/sorted.js";
 import type { NodeCall } from "../definitions.js";
+import type { Option } from "../functions.js";
 import type { DefinitionFile } from "../parser.js";
 import { constantText } from "../known.js";
 import type { Workflows } from "../workflows.js";
@@ -190,13 +191,17 @@ export const ofPart = (
   mention: { elsewhere: `the ${part} of ${quote(name)}`, within: `its ${part}` },
 });
 
-/** The source of options for a hash, in whatever order. Others stand for what is elsewhere. */
-export const optionSource = (options: Options): Node[] => [
-  ...sortedBy(options.values(), ({ name }) => name).flatMap(({ nameNode, value, elsewhere }) =>
-    elsewhere === undefined ? [nameNode, value] : [],
-  ),
-  ...(options.rest ?? []),
-];
+/**
+ * The source of options for a hash, in whatever order. Others stand for what is elsewhere, and for
+ * what a condition gives: the value of that is around it, and holds the nodes before it too.
+ */
+export function optionSource(options: Options): Node[] {
+  const { rest = [] } = options;
+  const isSeen = ({ value, elsewhere }: Option) =>
+    elsewhere === undefined && !rest.some(({ parent }) => parent === value);
+  const seen = sortedBy(options.values(), ({ name }) => name).filter(isSeen);
+  return [...seen.flatMap(({ nameNode, value }) => [nameNode, value]), ...rest];
+}
 
 export const sourceWithout = (options: Options, bodies: string): Node[] =>
   optionSource(new Map([...options].filter(([name]) => name !== bodies)));
