@@ -24,7 +24,7 @@ export function isUnchanged(
     const { parent } = use;
     if (isAssigned(use)) return false;
     const isExported = ts.isExportSpecifier(parent) || ts.isExportAssignment(parent);
-    if (ts.isTypeQueryNode(parent) || isExported) return true;
+    if (ts.isTypeQueryNode(parent) || ts.isTypeReferenceNode(parent) || isExported) return true;
     if (ts.isCallExpression(parent)) return use !== parent.expression && isTaken(parent);
     if (ts.isVariableDeclaration(parent)) return isConst(parent) && isLeft(parent.name);
     if (isMemberOf(use, parent) && isScalar(parent)) return !isAssigned(parent);
@@ -42,9 +42,21 @@ export function isUnchanged(
     // The builder of a body.
     return ts.isIdentifier(before) && isHidden(before);
   };
-  const holder = holderOf(held);
-  return !ts.isVariableDeclaration(holder) || isLeft(holder.name);
+  /** What a class or a namespace holds may be changed by the name of that. */
+  const isKept = (holder: Node): boolean => {
+    if (ts.isPropertyDeclaration(holder)) return isKept(holder.parent);
+    if (ts.isClassExpression(holder)) return isKept(holderOf(holder));
+    if (!isNamed(holder)) return true;
+    const around = ts.findAncestor(holder.parent, ts.isModuleDeclaration);
+    return isLeft(holder.name) && (around === undefined || isKept(around));
+  };
+  return isKept(holderOf(held));
 }
+
+const isNamed = (node: Node): node is TypeScript.NamedDeclaration & { readonly name: Node } =>
+  ts.isVariableDeclaration(node) ||
+  ts.isModuleDeclaration(node) ||
+  (ts.isClassDeclaration(node) && node.name !== undefined);
 
 /** Returns what a value is part of: the variable that holds it, or an expression. */
 function holderOf(held: Node): Node {

@@ -13,6 +13,13 @@ shared(constants);
 const frozen = Object.freeze({ retry: true });
 shared(frozen);
 const [listed] = [{ retry: true }];
+class Of { static readonly static = { retry: true }; }
+Of.static.retry = false;
+namespace Within { export const space = { retry: true }; }
+Within.space.retry = false;
+class Kept { static readonly static = { retry: true }; }
+namespace Around { export const space = { timeout: 1000 }; }
+const typed = (_of: Kept): typeof Around | undefined => undefined;
 const none = { retry: undefined };
 const later = { retry: undefined };
 later.retry = true;
@@ -37,6 +44,9 @@ test.each([
   ["held in a changing object of constants", "...constants, action", null, undefined],
   ["held in a changing object that is frozen", "...frozen, action", null, undefined],
   ["held in a changing object of a list", "...listed, action", null, undefined],
+  ["held in a changing object of a class", "...Of.static, action", null, undefined],
+  ["held in a changing object of a namespace", "...Within.space, action", null, undefined],
+  ["held by a class and a namespace that stay", "...Kept.static, ...Around.space, action", 5, 1000],
   ["a getter", "get retry() { return true; }, action", null, undefined],
   ["under a computed name", "[shared]: true, action", null, null],
   ["called", "...fixed, timeout: shared(), action", 5, null],
