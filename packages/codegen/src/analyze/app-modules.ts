@@ -20,6 +20,8 @@ import type { ReadModule } from "./module-file.js";
 export interface Declared {
   readonly node: TypeScript.Node;
   readonly module: Module;
+  /** What a pattern takes of an object before the rest: `a` in `const { a, ...rest } = held`. */
+  readonly without?: readonly string[];
 }
 
 /** The names at the top of one file of the app, without asking the type checker. */

@@ -204,6 +204,7 @@ function memberOf(of: Node, name: string, file: DefinitionFile, links: number) {
     return { from: found.module.file, name: holder.name.text };
   const held = heldBy(of, file, file.modules);
   if (held === undefined || !ts.isObjectLiteralExpression(held.node)) return undefined;
+  if (held.without?.includes(name)) return undefined;
   if (!staysAsItIs(held.node, held.module)) return undefined;
   const options = held.node.properties.map((each) => readOption(each));
   const option = options.findLast((each) => each === undefined || each.name === name);

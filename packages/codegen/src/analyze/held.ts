@@ -50,7 +50,8 @@ export class Holders {
   /** What an object, a list, an enum, a class or a namespace has under a name. */
   member(owner: Declared | undefined, name: string, links: number): Declared | undefined {
     if (owner === undefined) return undefined;
-    const { node: whole, module } = owner;
+    const { node: whole, module, without } = owner;
+    if (without?.includes(name)) return undefined;
     const further = (node: Node | undefined) => node && this.held({ node, module }, links + 1);
     if (ts.isArrayLiteralExpression(whole)) {
       const at = whole.elements.findIndex(ts.isSpreadElement);
@@ -129,13 +130,26 @@ export class Holders {
     const element = pattern.elements[at];
     if (element === undefined || !ts.isBindingElement(element)) return undefined;
     const { propertyName: key = element.name } = element;
+    if (element.dotDotDotToken !== undefined) return this.#rest(pattern, from, links);
     const isOfObject = ts.isObjectBindingPattern(pattern);
-    if (element.dotDotDotToken !== undefined)
-      return isOfObject ? this.held(from, links + 1) : undefined;
     const taken = isOfObject ? this.#keyOf(key, from.module) : String(at);
     const member = taken === undefined ? undefined : this.#memberOf(from, taken, links + 1);
     if (member === undefined || ts.isIdentifier(element.name)) return member;
     return this.#taken(element.name, member, name, links + 1);
+  }
+
+  /** What a pattern of an object leaves. */
+  #rest(pattern: TypeScript.BindingPattern, from: Declared, links: number): Declared | undefined {
+    const held = this.held(from, links + 1);
+    if (held === undefined || !ts.isObjectBindingPattern(pattern)) return undefined;
+    const without = [...(held.without ?? [])];
+    for (const { name, propertyName = name, dotDotDotToken } of pattern.elements) {
+      if (dotDotDotToken !== undefined) continue;
+      const key = this.#keyOf(propertyName, from.module);
+      if (key === undefined) return undefined;
+      without.push(key);
+    }
+    return { ...held, without };
   }
 }
 

@@ -14,9 +14,9 @@ import { isUnchanged } from "./unchanged.js";
 
 /** An object that is written here, or held by a const that nothing in the file changes. */
 export function objectOf(value: Node, file: DefinitionFile) {
-  const held = heldBy(value, file)?.node;
+  const { node: held, without } = heldBy(value, file) ?? {};
   if (held === undefined || !ts.isObjectLiteralExpression(held)) return undefined;
-  return staysAsItIs(held, moduleOf(file)) ? held : undefined;
+  return without === undefined && staysAsItIs(held, moduleOf(file)) ? held : undefined;
 }
 
 /** Says whether nothing in a file changes what is written in it, or what a const of it holds. */
@@ -92,7 +92,7 @@ class Evaluation {
     const held = this.holders.held(of);
     if (held === undefined || held.node === of.node || this.#open.has(held.node)) return undefined;
     // Of functions only those count that are seen when reads are looked for.
-    if (isFunctionNode(held.node)) return undefined;
+    if (isFunctionNode(held.node) || held.without !== undefined) return undefined;
     const isOption = this.modules === undefined;
     if (isOption && ts.findAncestor(held.node, isOpenMember) !== undefined) return undefined;
     const mayChange = isOption && isInObject(held.node);

@@ -41,6 +41,7 @@ export interface Placed {
 interface Made extends Partial<Placed> {
   readonly file: DefinitionFile;
   readonly isMade: boolean;
+  readonly without?: readonly string[] | undefined;
 }
 
 /**
@@ -55,7 +56,9 @@ export function madeBy({ node, file, taken }: Placed, links = 0): Made {
   const held = heldBy(node, file, file.modules);
   if (held === undefined) return { file, isMade: false };
   const within = file.of(held.module);
-  if (!ts.isCallExpression(held.node)) return { node: held.node, file: within, isMade: false };
+  const { without } = held;
+  if (!ts.isCallExpression(held.node))
+    return { node: held.node, file: within, without, isMade: false };
   const { expression, arguments: all } = held.node;
   const maker = functionFrom(expression, within, links + 1);
   const made = maker && resultOf(maker.fn);

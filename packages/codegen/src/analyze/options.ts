@@ -76,8 +76,10 @@ function readIn(
   known: Map<Node, Options>,
 ): Options {
   const node = unwrap(expression);
-  const { node: held, file: within, isMade, taken: given } = madeBy({ node, file, taken });
-  const sides = held && !seen.includes(held) ? sidesOf(held) : undefined;
+  const made = madeBy({ node, file, taken });
+  const { node: held, file: within, isMade, taken: given, without = [] } = made;
+  const isWhole = without.length === 0;
+  const sides = held && isWhole && !seen.includes(held) ? sidesOf(held) : undefined;
   if (held !== undefined && sides !== undefined)
     return eitherOf(sides, expression, within, areBodies, [...seen, held], known);
   if (held === undefined || !ts.isObjectLiteralExpression(held) || seen.includes(held))
@@ -117,6 +119,10 @@ function readIn(
     if (option !== undefined || (isSpread && spread?.rest === undefined)) continue;
     rest.push(property);
     computed(property);
+  }
+  for (const name of without) {
+    options.delete(name);
+    absent.delete(name);
   }
   const hidden = rest.length === 0 ? undefined : rest;
   if (within !== file || isMade) {

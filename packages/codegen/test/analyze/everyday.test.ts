@@ -119,6 +119,12 @@ test.each([
     ["p", "p.held.h", "p.made.m", "p.kept.k", "p.kept.l", "p.frozen.f"],
   ],
   [
+    "the rest of options",
+    "const all = { label: 'x', action: f, recover: g, compensate: { mutation: g } }; const { label, compensate, ...rest } = all; const { recover: own, ...less } = rest;",
+    ".step('s', rest).step('t', { ...less, retry: true })",
+    ["s", "t"],
+  ],
+  [
     "a workflow of a record",
     "export const leaf = defineWorkflow({ input }).sleep('s', 1); const all = { leaf };",
     ".child('c', all.leaf, () => ({}))",
@@ -136,6 +142,24 @@ test.each([
     "const n = { a: 'x', ...f() };",
     ".sleep(n.a, 1)",
     "SW1009 a.workflow.ts:8",
+  ],
+  [
+    "a name that the rest does not have",
+    "const { a, ...rest } = { a: 'x', b: 'y' };",
+    ".sleep(rest.b, 1).sleep(rest.a, 1)",
+    "SW1009 a.workflow.ts:8",
+  ],
+  [
+    "what a computed name may have taken from the rest",
+    "const { [f()]: a, ...rest } = { action: f };",
+    ".step('s', rest)",
+    "SW1205 a.workflow.ts:8",
+  ],
+  [
+    "a workflow that the rest does not have",
+    "const { leaf, ...rest } = { leaf: 1, other: 2 };",
+    ".child('c', rest.leaf, () => ({}))",
+    "SW1401 a.workflow.ts:8",
   ],
   [
     "a name that stands for itself",
@@ -265,6 +289,15 @@ test.each([
   ],
 ])("what cannot be read is one error at its place: %s", async (_what, top, nodes, error) => {
   expect(await told(top, nodes)).toEqual([error]);
+});
+
+test("what a pattern takes from options, its rest does not have", async () => {
+  const text = `${head}const all = { action: f, recover: g, compensate: { mutation: g } };
+const { recover, compensate, ...rest } = all;
+export const flow = defineWorkflow({ input }).step("s", rest);`;
+  const { plan } = await new Compiler().compileSources([{ file: "a.workflow.ts", text }]);
+  const stages = plan.workflows.flatMap(({ nodes }) => nodes).flatMap(({ stages }) => stages);
+  expect(stages).toMatchObject([{ name: "s", kind: "action", recover: undefined }]);
 });
 
 test.each([
