@@ -43,6 +43,8 @@ const GATE = '.event("gate", { schema: z.string() })';
 const a2 = a.replace("1", "2");
 const undone = '.step("a", { action: () => 1, compensate: { action: () => 2 } })';
 const sleep = (duration: string) => `.sleep("s", ${JSON.stringify(duration)})`;
+const spread = (most: number) =>
+  loop(a).replace(", maxIterations: 3", "").replace("initial", `...f(${most}), initial`);
 const either = '.step("e", f() ? { action: () => 1 } : { action: () => 2, retry: true })';
 const one = (workflow: string) => `.child("one", ${workflow}, () => ({}))`;
 const branch = (cases: string) => `.branch("route", { on: () => f(), cases: { ${cases} } })`;
@@ -67,6 +69,7 @@ test.each<[what: string, before: string, now: string, compatibility: string[]]>(
   ],
   ["[S113] a node before one with a condition", a + either, a2 + either, ["flow.a: safe"]],
   ["[S113] what a condition gives", either, either.replace("() => 2", "() => 3"), ["flow.e: safe"]],
+  ["[S113] a spread beside a body", spread(9), spread(3), ["flow.turn: safe"]],
   ["[S114] a node added at the end", a, a + b, ["flow.b: safe"]],
   ["[S114] a node added before others", b, a + b, ["flow.a: safe"]],
   [

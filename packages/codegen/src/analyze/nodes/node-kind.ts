@@ -203,8 +203,10 @@ export function optionSource(options: Options): Node[] {
   return [...seen.flatMap(({ nameNode, value }) => [nameNode, value]), ...rest];
 }
 
-export const sourceWithout = (options: Options, bodies: string): Node[] =>
-  optionSource(new Map([...options].filter(([name]) => name !== bodies)));
+export function sourceWithout(options: Options, bodies: string): Node[] {
+  const others = new Map([...options].filter(([name]) => name !== bodies));
+  return optionSource(Object.assign(others, { rest: options.rest }));
+}
 
 interface Reading {
   readonly reads: Reads;
