@@ -348,10 +348,14 @@ function valueOf({ node, module }: Declared, app: Reading, depth = 0): Declared 
     : ts.isPropertyAccessExpression(node)
       ? app.modules.member(node.name.text, node.expression, module)
       : undefined;
-  return found === undefined || depth > maxDepth
+  return found === undefined || depth > maxDepth || isOfPattern(found.node)
     ? { node, module }
     : valueOf(found, app, depth + 1);
 }
+
+/** Says whether it is what a pattern takes names from: none of these stands for all of it. */
+const isOfPattern = ({ parent }: TypeScript.Node): boolean =>
+  parent !== undefined && ts.isVariableDeclaration(parent) && !ts.isIdentifier(parent.name);
 
 function calledIn(node: TypeScript.Node) {
   if (!ts.isCallExpression(node) || !ts.isPropertyAccessExpression(node.expression))

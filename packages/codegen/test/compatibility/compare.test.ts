@@ -640,6 +640,22 @@ export const bounded = defineWorkflow({ input: z.object({ most }), retention }).
   ]);
 });
 
+test.each([
+  "const { shape } = all",
+  "const [shape] = [all.shape]",
+  "const { own, ...shape } = all.shape",
+])("what a pattern takes of a schema is not taken for all that it is of: %s", async (pattern) => {
+  const flow = (more: string) => `const all = { shape: { own: z.string(), n: z.number() }${more} };
+${pattern};
+export const taken = defineWorkflow({ input: z.object(shape) }).step("a", { query: () => 1 });`;
+  const [before, now] = [await planOf(a, flow("")), await planOf(a, flow(", more: z.string()"))];
+  const told = compare(before, now).map(
+    ({ compatibility, message }) => `${compatibility} ${message}`,
+  );
+  expect(told.map((each) => each.split(":")[0])).toEqual(["safe another input"]);
+  expect(told.join()).toContain("check cannot see all of its fields");
+});
+
 test("another input and other options of a workflow are safe, and told", async () => {
   const before = await planOf(a);
   const [leaf, flow] = [before.workflows[1], before.workflows[0]];
