@@ -156,7 +156,7 @@ export function limitedBy(gate: Gate, permits: readonly string[] = []): string[]
 interface Looks {
   /** Sees a stale snapshot. Default: nothing is known of it. */
   readonly host?: Host | undefined;
-  /** Those that were read for works that start together. Default: it starts alone. */
+  /** What was read for works that start together. Default: it starts alone. */
   readonly among?: Together | undefined;
   /** If the snapshot shows none, that is enough. Default: they are read for sure. */
   readonly believes?: boolean;
