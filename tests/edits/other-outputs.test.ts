@@ -104,7 +104,7 @@ export const flow = defineWorkflow({ input: z.object({}) })
   expect(verdict).toEqual([
     `given safe: ${CHANGED}`,
     "long safe: added at the end: runs in flight run it too",
-    ' safe: another node makes its output now: of children that have ended, "given" of flow gets what the one before gave',
+    'safe: another node makes its output now: of children that have ended, "given" of flow gets what the one before gave',
   ]);
   expect(outputs).toEqual(["12", "12", "12"]);
 });
