@@ -105,8 +105,9 @@ export async function admit(
  * be refused for it. Where only so many may wait, it would be refused if the snapshot is wrong.
  */
 async function believesSnapshot(ctx: MutationCtx, gate: Gate, names: readonly string[]) {
-  const isSure = (name: string) => limitOf(gate, name) === 0;
-  const mayWait = names.every((name) => !isSure(name) && mostWaiting(gate, name) === undefined);
+  // Of a paused limit nothing is free, and the gate has shown that for sure.
+  const isPaused = (name: string) => limitOf(gate, name) === 0;
+  const mayWait = names.every((name) => !isPaused(name) && mostWaiting(gate, name) === undefined);
   return mayWait && (await comesFromOutside(ctx));
 }
 
