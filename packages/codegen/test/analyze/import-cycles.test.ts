@@ -147,6 +147,20 @@ export const wait = 5, all = () => a;`,
     expect(found[0]?.message).toContain(`a.workflow.ts -> ${file} -> a.workflow.ts`);
   });
 
+  test("our own packages are not looked through, where they are linked either", async () => {
+    const files: Readonly<Record<string, string>> = {
+      "../node_modules/@stepwise/workflow/": "../packages/workflow/",
+      "../packages/workflow/package.json": '{ "main": "./src/index.ts" }',
+      "../packages/workflow/src/index.ts": "export {};",
+    };
+    const asked: string[] = [];
+    await new Compiler().compileSources([{ file: "a.workflow.ts", text: flow("a") }], (file) => {
+      asked.push(file);
+      return files[file];
+    });
+    expect(asked.filter((file) => file.includes("packages/workflow"))).toEqual([]);
+  });
+
   test.each([
     ["./other.js", "other.tsx"],
     ["./other.jsx", "other.tsx"],
