@@ -202,7 +202,7 @@ export function least(one: number | undefined, other: number | undefined): numbe
   return Math.min(one, other);
 }
 
-/** Schedules a sweep if there is none. Whoever joins the queue calls it. */
+/** Schedules a sweep if there is none. An enqueue that joins the queue calls it. */
 export async function watchTheWatchdog(ctx: MutationCtx, host: Host, watch: Watch | null) {
   const now = Date.now();
   if (watch?.watched !== true) {

@@ -173,8 +173,8 @@ export function seenKeptBack(
 }
 
 /**
- * Works in the queue wait for slots, and not for the bucket. Whoever takes one out of the queue has
- * those behind it looked at; else that happens ever less often, and so often at the least.
+ * Works in the queue wait for slots, and not for the bucket. If one leaves the queue, those behind it
+ * are looked at. Otherwise looks come ever less often, but never further apart than this.
  */
 const LONGEST_LOOK_MS = 30_000;
 
