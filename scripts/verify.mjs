@@ -56,23 +56,25 @@ const checks = [
 let passed = 0;
 let failed = 0;
 const failedChecks = [];
-const count = (ok, title) => {
+const count = (ok, title, began) => {
   if (ok) passed++;
   else {
     failed++;
     failedChecks.push(title);
   }
-  console.log(`${ok ? "ok    " : "FAILED"} ${title}`);
+  const took = `${((performance.now() - began) / 1_000).toFixed(0)} s`.padStart(6);
+  console.log(`${ok ? "ok    " : "FAILED"} ${took}  ${title}`);
 };
 /** Runs a command to its end; what it says is shown if it fails. */
 const check = async ([title, command, ...args], priority = PRIORITY_NORMAL) => {
+  const began = performance.now();
   const child = spawn(command, args, { stdio: ["ignore", "pipe", "pipe"] });
   setPriority(child.pid, priority);
   const said = [];
   for (const stream of [child.stdout, child.stderr]) stream.on("data", (part) => said.push(part));
   const [status] = await once(child, "close");
   if (status !== 0) console.log(Buffer.concat(said).toString());
-  count(status === 0, title);
+  count(status === 0, title, began);
 };
 
 for (const each of first) await check(each);
@@ -86,12 +88,14 @@ await Promise.all(
   }),
 );
 
+const began = performance.now();
 const tests = await runTests();
 passed += tests.passed;
 failed += tests.failed;
 count(
   tests.promises,
   "each promise of docs/semantics.md has a test that passed, which `npm test` runs",
+  began,
 );
 await seeds;
 
