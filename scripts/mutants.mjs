@@ -2032,9 +2032,9 @@ export const MUTANTS = [
   {
     name: "seen-not-sure",
     says: "a work joins a line as a stale snapshot shows its limit as reached, and nobody looks",
-    file: "workpool/src/core/limits/admission.ts",
-    find: 'if ("isSeen" in full) await lookForSure(ctx, host, line);',
-    replace: 'void ("isSeen" in full); void lookForSure;',
+    file: "workpool/src/core/limits/lines.ts",
+    find: "if (isSeen === true) await lookForSure(ctx, host, line);",
+    replace: "void isSeen; void lookForSure;",
     test: ["packages/workpool/test/limits-deployed.test.ts", "as the last one of its limit ends"],
   },
   {

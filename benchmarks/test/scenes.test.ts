@@ -277,6 +277,9 @@ describe("works with limits", { tags: ["large"] }, () => {
     // 64 of 600 use up their attempts. By the draw it reads 20 to 28, of eight that were tried.
     ["moved", { calls: 2.2, conflicts: 0.4, documents: 29, ends: 16 }],
     ["crossing", { calls: 2.3, conflicts: 0.1, documents: 24, ends: 16 }],
+    // Each enqueue loses once, as the first wakes the pool. Works of the rate were idle for up to 3 s
+    // while their releaser lost to ends.
+    ["singles", { calls: 2, conflicts: 2, documents: 75, ends: 48, idleMs: 600, draws: 2 }],
   ])(
     "[S186] [S187] [S211] of the load %s: none is refused, never too many run, and none waits beside a free slot",
     async (name, most) => {
@@ -285,7 +288,7 @@ describe("works with limits", { tags: ["large"] }, () => {
         const seen = await measureLimits(LIMITED[name]!, seed, SOURCES);
         expect(seen.refused).toBe(0);
         expect(seen.tooMany).toBe(0);
-        expect(seen.idleMs).toBeLessThanOrEqual(2_000);
+        expect(seen.idleMs).toBeLessThanOrEqual("idleMs" in most ? most.idleMs! : 2_000);
         if ("waitMs" in most) expect(seen.waitMs).toBeLessThanOrEqual(most.waitMs!);
         all.push(seen);
       }

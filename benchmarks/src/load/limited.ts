@@ -165,6 +165,20 @@ export const LIMITED: Readonly<Record<string, Limited>> = {
       ),
     ),
   ),
+  singles: load(
+    "300 at once, one by one, with a key of 1, a limit of 10, a rate, or several, works of 50 ms",
+    each(300, (n) =>
+      enqueue(
+        0,
+        {
+          ...(n % 5 < 3 ? { tenant: `t${n % 6}` } : {}),
+          ...(n % 5 > 1 ? { model: true } : {}),
+          ...(n % 7 === 0 ? { api: true } : {}),
+        },
+        50,
+      ),
+    ),
+  ),
   paused: load(
     "10,000 of a paused limit in batches of 1,000, which is resumed",
     [

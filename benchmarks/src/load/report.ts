@@ -178,6 +178,8 @@ ${Object.keys(LIMITED)
 - _Wait_: how long 19 of 20 works waited at most: those of the small teams, those of the free key, or else all.
 - _Of ends_: of the documents, those that the end of a work reads, which starts the next one. A work with two attempts ends twice.
 
+Of the 300 at once, each enqueue loses once to the one that wakes the pool.
+
 A work that gets a 429 has two attempts. Its conflicts come when the first of them holds the limit, which the others have read.
 
 ## Calls refused with shorter and longer mutations

@@ -5,7 +5,7 @@ import { poolTx } from "../transaction.js";
 import { keepOfBuckets, seenKeptBack, spentBy } from "./buckets.js";
 import { mostWaiting } from "./joined.js";
 import { limitOf } from "./limits.js";
-import { blockLine, findLine, joinLine, lineOf, lookForSure, seeLine } from "./lines.js";
+import { blockLine, findLine, joinLine, lineOf, seeLine } from "./lines.js";
 import {
   freePermits,
   limitedBy,
@@ -90,7 +90,6 @@ export async function admit(
   if (full !== null) {
     await blockLine(ctx, host, line, full, work.fair?.weight);
     await joinLine(ctx, host, line, work);
-    if ("isSeen" in full) await lookForSure(ctx, host, line);
     return null;
   }
   if (look !== undefined) looks.set(line, look);

@@ -14,7 +14,7 @@ import { queuedOf, workOfQueued } from "../queued.js";
 import { keepSweeping } from "../watch.js";
 import { rateOf, type Spent, waitForBucket } from "./buckets.js";
 import { nthHere } from "./joined.js";
-import { giveBack, type lookAtLineArgs } from "./permits.js";
+import { giveBack, type lookAtLineArgs, type Taken } from "./permits.js";
 import { watchWait } from "./unattended.js";
 
 /*
@@ -29,8 +29,7 @@ import { watchWait } from "./unattended.js";
 type Line = Doc<"lines">;
 
 /** A permit of which none is free; or a rate, with the time at which it may be. */
-export interface Full {
-  readonly full: string;
+export interface Full extends Taken {
   readonly at?: number;
 }
 
@@ -120,9 +119,10 @@ export async function blockLine(
   ctx: HostCtx,
   host: Host,
   line: string,
-  { full: blockedBy, at }: Full,
+  { full: blockedBy, at, isSeen }: Full,
   weight = 1,
 ): Promise<void> {
+  if (isSeen === true) await lookForSure(ctx, host, line);
   if (at !== undefined) await waitForBucket(ctx, host, { full: blockedBy, at });
   const found = await findLine(ctx, line);
   if (found === null) {
@@ -212,8 +212,8 @@ export async function ringLines(ctx: HostCtx, host: Host, permits: readonly stri
   await keepSweeping(ctx, host);
 }
 
-/** Has a line looked at soon that a stale snapshot has begun: perhaps some of it may go on. */
-export async function lookForSure(ctx: HostCtx, host: Host, line: string): Promise<void> {
+/** Has a line looked at soon that a stale snapshot has blocked: perhaps some of it may go on. */
+async function lookForSure(ctx: HostCtx, host: Host, line: string): Promise<void> {
   await ctx.scheduler.runAfter(0, host.functions.wakeLines, { line });
   await keepSweeping(ctx, host);
 }

@@ -159,7 +159,7 @@ interface Looks {
   /** What was read for works that start together. Default: it starts alone. */
   readonly among?: Together | undefined;
   /** If the snapshot shows none, that is enough. Default: they are read for sure. */
-  readonly believes?: boolean;
+  readonly believes?: boolean | undefined;
 }
 
 /**

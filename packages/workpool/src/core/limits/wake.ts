@@ -97,7 +97,7 @@ async function wakeLine(
       tried += 1;
       for (const row of rows) {
         if (!(await hasRoom(ctx, ROOM_TO_COMPLETE))) return await ring();
-        const next = await startable(ctx, host, gate, line, row, known);
+        const next = await startable(ctx, host, gate, line, row, { known });
         if (next.full === name) return;
         if (next.full !== undefined) {
           await blockLine(ctx, host, line.line, next);
@@ -173,7 +173,8 @@ function areMany(gate: Gate, { permits = [] }: Doc<"limited">, bucket: string, k
 
 /**
  * A work of a line with what it takes to start; or what keeps it back.
- * @param known how many works that hold its permits do not end elsewhere now. Default: many may.
+ * @param how `known`: how many works that hold its permits do not end elsewhere now; default: many
+ *   may. `believes`: a permit of which a stale snapshot shows none keeps it back.
  */
 export async function startable(
   ctx: MutationCtx,
@@ -181,9 +182,9 @@ export async function startable(
   gate: Gate,
   { line }: Pick<Doc<"lines">, "line">,
   row: Doc<"limited">,
-  known?: number,
+  { known, believes }: { readonly known?: number; readonly believes?: boolean } = {},
 ): Promise<First | Full> {
-  const free = await freePermits(ctx, gate, limitedBy(gate, row.permits), { host });
+  const free = await freePermits(ctx, gate, limitedBy(gate, row.permits), { host, believes });
   if ("full" in free) return free;
   const keptBack = await keptBackOf(ctx, host, gate, line, row, known);
   return keptBack ?? { row, numbers: free.numbers };
