@@ -10,7 +10,9 @@ import { givenMutation, mutationOf } from "./scripts/guards.mjs";
 const HANGS_MS = 30 * 60_000;
 // Tests run against the sources, so that no build stands between an edit and its test.
 const conditions = ["@convex-dev/component-source"];
-const chance = fileURLToPath(new URL("tests/chance.ts", import.meta.url));
+const setupFiles = ["chance", "real-time"].map((name) =>
+  fileURLToPath(new URL(`tests/${name}.ts`, import.meta.url)),
+);
 /** Compiles the app of the run time's tests. */
 export const testApp = ["scripts/test-app.mjs"];
 
@@ -45,7 +47,7 @@ function project(name: string, test: UserWorkspaceConfig["test"]): UserWorkspace
       // be long on a busy machine.
       testTimeout: HANGS_MS,
       hookTimeout: HANGS_MS,
-      setupFiles: [chance],
+      setupFiles,
       onConsoleLog: isShown,
       ...test,
     },

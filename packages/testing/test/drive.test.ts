@@ -169,6 +169,7 @@ test.each([
   ["a function", undefined, true],
   ["one on standby", (name: string) => name === "tasks:add", false],
 ])("in real time a process goes on for %s that is scheduled", async (_what, isStandby, goesOn) => {
+  vi.useRealTimers();
   const { counter, t } = countedApp(isStandby === undefined ? {} : { isStandby });
   const set = vi.fn(setTimeout);
   vi.stubGlobal("setTimeout", set);
