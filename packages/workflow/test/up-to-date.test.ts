@@ -49,6 +49,15 @@ test.each([
   expect(() => load(STAGES.replace(now, then))).toThrow(outOfDate + why);
 });
 
+test("an onEnd that was not seen is refused, with what to write", () => {
+  const component = componentsGeneric()["workflow"] as unknown as ComponentApi;
+  const ends = defineWorkflow({ input: z.object({}), onEnd: { mutation: () => {} } });
+  const own = compiled(component, "ends", ends.step("one", { query: () => 1 }), { format: 1 });
+  expect(() => own.entry({ at: { one: async () => {} } })).toThrow(
+    'it does not know "onEnd" (if that comes from a spread, write it beside the spread: `onEnd: { … }`)',
+  );
+});
+
 /* As in JavaScript: TypeScript would refuse every other format. */
 const loadAny = compiled as unknown as (...args: unknown[]) => unknown;
 const loadAnyRemoved = removedWorkflow as unknown as (...args: unknown[]) => unknown;

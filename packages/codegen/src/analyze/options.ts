@@ -49,6 +49,9 @@ const structural: ReadonlySet<string> = new Set([
   "renamedFrom",
 ]);
 
+/** What makes a node the kind that it is: it is written beside what is not seen. */
+const essential: ReadonlySet<string> = new Set([...structural, "children"]);
+
 /** The options of an expression. The value of one that may be another is what may change it. */
 export function optionsIn(
   expression: Node,
@@ -194,7 +197,7 @@ function eitherOf(
   return Object.assign(new Map(options), { rest: [value] });
 }
 
-const ofFunctions: ReadonlySet<string> = new Set([...handlerKinds, "args", ...structural]);
+const ofFunctions: ReadonlySet<string> = new Set([...handlerKinds, "args", ...essential]);
 
 /** The file that the value of an option is written in, if it is an option of this one. */
 export const fileOf = (option: Option | undefined, file: DefinitionFile): DefinitionFile =>
@@ -313,10 +316,15 @@ export function reportMissing(
   { label, at }: { readonly label: string; readonly at: Node },
   file: DefinitionFile,
 ): void {
+  const isWhole = options.rest === undefined;
   for (const [name, example] of Object.entries(needed)) {
-    if (options.has(name) || (options.rest !== undefined && !structural.has(name))) continue;
-    const hint = slipHint(options, [name]) ?? `add \`${name}: ${example}\``;
-    const seen = options.rest === undefined ? "" : " that can be seen here";
+    if (options.has(name) || (!isWhole && !essential.has(name))) continue;
+    const value = isWhole || structural.has(name) ? example : `shared.${name}`;
+    const add = isWhole
+      ? `add \`${name}: ${value}\``
+      : `write it beside the spread: \`{ ...shared, ${name}: ${value} }\``;
+    const hint = slipHint(options, [name]) ?? add;
+    const seen = isWhole ? "" : " that can be seen here";
     file.report("missingOption", at, `${label} has no \`${name}\`${seen}`, hint);
   }
 }

@@ -112,6 +112,16 @@ test.each(["steps.third", "shared.first", "steps[shared]", "{ ...spread.second }
   },
 );
 
+test.each([
+  "shared ? { children } : { children, concurrency: 2 }",
+  "{ ...(shared ? { children } : { children: () => [] }), tolerate: 'all' }",
+  "{ ...shared, children: shared.children }",
+])("[S151] children that a node has in any case may be computed: %s", async (options) => {
+  const { plan } = await compiled(`defineWorkflow({ input }).parent("a", ${options});
+function children() { return []; }`);
+  expect(plan.workflows[0]?.nodes[0]?.stages).toMatchObject([{ kind: "children", reads: ["*"] }]);
+});
+
 test.each(["shared", "limit", "make(1)"])(
   "limits that a list takes from elsewhere, or from a function, are computed: %s",
   async (limit) => {

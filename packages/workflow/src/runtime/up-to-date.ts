@@ -34,9 +34,10 @@ export function checkNotRenamed(workflow: string, { options }: AnyDefinition): v
 }
 
 /** Returns what to do about a part that the compiler could not see, though it is there. */
-function besideSpread({ part }: Place): string {
-  if (part === "") return "";
-  const what = part === "output" ? "`query: shared.query`, say" : `\`${part}: { … }\``;
+function besideSpread({ part, kind }: Place): string {
+  const option = kind.isAfterEnd === true ? "onEnd" : part;
+  if (option === "") return "";
+  const what = option === "output" ? "`query: shared.query`, say" : `\`${option}: { … }\``;
   return ` (if that comes from a spread, write it beside the spread: ${what})`;
 }
 

@@ -7,7 +7,7 @@ import { knownValue } from "../known.js";
 import { allReads, readHandler, readHeld, readRecover, scopeReads } from "../handlers.js";
 import type { Reads } from "../handlers.js";
 import { handlerKinds, type Options, policies, policyOf } from "../options.js";
-import { readOptions, reportMissing, slipHint } from "../options.js";
+import { readOptions, reportMissing } from "../options.js";
 import { type NodeKind, ofNode, ofPart, type Read, stagePlan } from "./node-kind.js";
 
 const order = [handlerKinds, ["children", "tolerate"], ["reduce"], ["finalize"]];
@@ -19,14 +19,9 @@ export const parent: NodeKind = {
   known: [...new Set([...order.flat(), "recover", ...planned])],
   order,
   planned,
+  needed: { children: "(scope) => [child(workflow, input)]" },
   parts(read) {
-    const { file, scope } = read.context;
-    const { label, at } = read.named;
-    if (!read.options.has("children") && read.options.rest === undefined) {
-      const add = "add `children: (scope) => [child(workflow, input)]`, or make it a step";
-      const hint = slipHint(read.options, ["children"]) ?? add;
-      file.report("missingOption", at, `${label} has no children`, hint);
-    }
+    const { scope } = read.context;
     const hasHandler = handlerKinds.some((kind) => read.options.has(kind));
     const within = hasHandler ? [...scope, "output"] : scope;
     const finalize = finalizeStage([...within, "children"], read);
