@@ -1,5 +1,6 @@
 import { isBuiltin } from "node:module";
 import { ts, type TypeScript } from "../typescript.js";
+import { partsOf } from "./functions.js";
 import { hasModifier, isHidden } from "./scoping.js";
 import { valuesIn } from "./values-used.js";
 import { bareSource } from "./descendants.js";
@@ -96,10 +97,10 @@ export class AppModules {
 
   /** The path of the module that an expression stands for as a whole. */
   #whole(node: TypeScript.Node, module: Module): string | undefined {
-    const isMember = ts.isPropertyAccessExpression(node);
-    const owner = isMember ? this.#whole(node.expression, module) : undefined;
-    if (isMember && owner !== undefined)
-      return this.#handedOn(this.#placesIn(owner, node.name.text));
+    const [root, name] = partsOf(node);
+    const owner = root && name !== undefined ? this.#whole(root, module) : undefined;
+    if (owner !== undefined && name !== undefined)
+      return this.#handedOn(this.#placesIn(owner, name));
     const from = ts.isIdentifier(node) ? module.imports.get(node.text) : undefined;
     if (!ts.isIdentifier(node) || from === undefined || isHidden(node)) return undefined;
     if (from.imported === "*") return modulePath(module.file, from.module, this.read);

@@ -2,7 +2,7 @@ import { quote } from "../diagnostics/diagnostic.js";
 import { type Node, ts, type TypeScript } from "../typescript.js";
 import type { DefinitionFile } from "./parser.js";
 import { constantOf, type FunctionNode, functionOf, readOption } from "./functions.js";
-import { returnedBy, stringOf, unwrap, wrapping } from "./functions.js";
+import { partsOf, returnedBy, unwrap, wrapping } from "./functions.js";
 import { heldBy, isScalar, knownValue, objectOf, staysAsItIs } from "./known.js";
 import {
   isAssigned,
@@ -188,10 +188,16 @@ export function targetOf(node: Node, file: DefinitionFile, links = 0): Target | 
   if (member !== undefined) return memberOf(root, member, file, links);
   if (!isName || from !== undefined) return undefined;
   // `const other = workflow` and `import other = flows.workflow` are the workflow.
-  const held = constantOf(root, file) ?? entityOf(root.text, file);
+  const held = constantOf(root, file) ?? aliased(root.text, file);
   if (held === undefined || partsOf(held)[0] === undefined)
     return { from: file.file, name: root.text };
   return targetOf(held, file, links + 1);
+}
+
+/** Returns what `import name = flows.base` gives a name to. */
+function aliased(name: string, file: DefinitionFile): Node | undefined {
+  const value = moduleOf(file).declared(name);
+  return value && ts.isImportEqualsDeclaration(value.parent) ? value : undefined;
 }
 
 /**
@@ -212,21 +218,6 @@ function memberOf(of: Node, name: string, file: DefinitionFile, links: number) {
     option && (ts.isGetAccessor(option.value) ? returnedBy(option.value) : option.value);
   return value && targetOf(unwrap(value), file.of(held.module), links + 1);
 }
-
-function partsOf(node: Node): [root?: Node, member?: string] {
-  if (ts.isPropertyAccessExpression(node)) return [node.expression, node.name.text];
-  if (ts.isElementAccessExpression(node)) {
-    const name = stringOf(node.argumentExpression);
-    return name === undefined ? [] : [node.expression, name];
-  }
-  if (ts.isQualifiedName(node)) return [node.left, node.right.text];
-  return ts.isIdentifier(node) ? [node] : [];
-}
-
-/** Returns what `import name = flows.base` gives a name to. */
-const entityOf = (name: string, { source }: DefinitionFile): Node | undefined =>
-  source.statements.filter(ts.isImportEqualsDeclaration).find((each) => each.name.text === name)
-    ?.moduleReference;
 
 function childNamed(argument: Node, file: DefinitionFile, known: Workflows): Resolved {
   const workflow = knownValue(argument, file);

@@ -46,6 +46,17 @@ export const isMember = (node: Node): node is Member =>
 export const stringOf = (node: Node | undefined): string | undefined =>
   node !== undefined && ts.isStringLiteralLike(node) ? node.text : undefined;
 
+/** A name, or what has a member and the name of that: also in `import other = held.name`. */
+export function partsOf(node: Node): [root?: Node, member?: string] {
+  if (ts.isPropertyAccessExpression(node)) return [node.expression, node.name.text];
+  if (ts.isElementAccessExpression(node)) {
+    const name = stringOf(node.argumentExpression);
+    return name === undefined ? [] : [node.expression, name];
+  }
+  if (ts.isQualifiedName(node)) return [node.left, node.right.text];
+  return ts.isIdentifier(node) ? [node] : [];
+}
+
 export const isCalled = (node: Node): boolean =>
   ts.isCallExpression(node.parent) && node.parent.expression === node;
 

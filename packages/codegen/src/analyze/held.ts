@@ -34,6 +34,8 @@ export class Holders {
           : this.modules.find(node.text, module);
       return this.#constant(found, node.text, links);
     }
+    if (ts.isQualifiedName(node))
+      return this.#memberOf({ node: node.left, module }, node.right.text, links);
     if (!isMember(node)) return of;
     const name = this.#nameOf(node, module);
     if (name === undefined || node.questionDotToken !== undefined) return undefined;

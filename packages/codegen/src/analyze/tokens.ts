@@ -2,6 +2,7 @@ import { type Node, ts, type TypeScript } from "../typescript.js";
 import { quote } from "../diagnostics/diagnostic.js";
 import { hashOf } from "../plan/hash-of.js";
 import { type AppModules, Module } from "./app-modules.js";
+import { partsOf } from "./functions.js";
 import { localNamesOf } from "./modules.js";
 import type { DefinitionFile } from "./parser.js";
 import { boundNames, isReference } from "./scoping.js";
@@ -119,10 +120,10 @@ function addNamed(
       if (own === undefined || isSchema) return add(modules.find(part.text, module));
       const node = module.declared(part.text);
       add(node && { node, module });
-    } else if (ts.isPropertyAccessExpression(part)) {
-      const { expression, name } = part;
-      if (own === undefined || isSchema) add(modules.member(name.text, expression, module));
-      visit(expression, own);
+    } else if (ts.isPropertyAccessExpression(part) || ts.isQualifiedName(part)) {
+      const [of = part, name = ""] = partsOf(part);
+      if (own === undefined || isSchema) add(modules.member(name, of, module));
+      visit(of, own);
     } else if (ts.isPropertyAssignment(part)) {
       if (ts.isComputedPropertyName(part.name)) visit(part.name, own);
       visit(part.initializer, own);

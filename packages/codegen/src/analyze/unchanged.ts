@@ -28,8 +28,13 @@ export function isUnchanged(
     if (ts.isCallExpression(parent)) return use !== parent.expression && isTaken(parent);
     if (ts.isVariableDeclaration(parent)) return isConst(parent) && isLeft(parent.name);
     if (isMemberOf(use, parent) && isScalar(parent)) return !isAssigned(parent);
+    if (ts.isImportEqualsDeclaration(parent)) return isLeft(parent.name);
     if (isCalled(parent)) return false;
-    const isInside = wrappedIn(parent) === use || isPart(parent) || isMemberOf(use, parent);
+    const isInside =
+      wrappedIn(parent) === use ||
+      isPart(parent) ||
+      isMemberOf(use, parent) ||
+      ts.isQualifiedName(parent);
     return isInside && leaves(parent);
   };
   /** Says whether a call takes its arguments into a definition, or as the input of a child. */

@@ -16,9 +16,16 @@ function valuesOf(statement: TypeScript.Statement): [string, TypeScript.Node][] 
       ts.isClassDeclaration(node) ||
       ts.isEnumDeclaration(node) ||
       ts.isModuleDeclaration(node);
-    const value = ts.isVariableDeclaration(node) ? node.initializer : hasValue ? node : undefined;
+    const own = hasValue ? node : undefined;
+    const value = ts.isVariableDeclaration(node) ? node.initializer : (aliasedBy(node) ?? own);
     return value === undefined ? [] : [[name, value]];
   });
+}
+
+/** Returns what `import name = held.member` gives a name to. */
+function aliasedBy(node: TypeScript.Node): TypeScript.EntityName | undefined {
+  const of = ts.isImportEqualsDeclaration(node) ? node.moduleReference : undefined;
+  return of === undefined || ts.isExternalModuleReference(of) ? undefined : of;
 }
 
 /** Where a file uses some of its imported names as values, in order. */

@@ -102,6 +102,31 @@ changing.first = { query: () => 2 };`;
   expect(d).toMatchObject({ kind: "query", reads: ["*"] });
 });
 
+const named = (timeout: string, more = "") => `${head}
+namespace Shared { export const options = { action: () => 1, timeout: "${timeout}" }; export const second = "b"; }
+import options = Shared.options; import Other = Shared; import name = Other.second; ${more}
+export const flow = defineWorkflow({ input: schema }).step("a", options).step(name, { query: () => 1 });`;
+
+test("what import = gives a name to is read, hashed, and seen to change", async () => {
+  const planOf = async (text: string, field = "size") => {
+    const schemas = `import { z } from "zod";\nexport const order = z.object({ ${field}: z.string() });`;
+    const aliased = `import * as schemas from "./schemas"; import schema = schemas.order;\n${text}`;
+    const sources = [{ file: "a.workflow.ts", text: aliased }];
+    const read = (file: string) => (file === "schemas.ts" ? schemas : undefined);
+    const { plan, diagnostics } = await new Compiler().compileSources(sources, read);
+    expect(diagnostics).toEqual([]);
+    const [{ nodes, input } = expect.fail()] = plan.workflows;
+    return { hash: input.hash, nodes };
+  };
+  const before = await planOf(named("1m"));
+  expect(before.nodes).toMatchObject([{ name: "a", options: { timeout: "1m" } }, { name: "b" }]);
+  const after = await planOf(named("2m"), "height");
+  expect(after.hash).not.toBe(before.hash);
+  expect(after.nodes[0]?.hash).not.toBe(before.nodes[0]?.hash);
+  const changed = await planOf(named("1m", 'Other.options.timeout = "2m";'));
+  expect(changed.nodes[0]?.options).toEqual({});
+});
+
 test.each(["steps.third", "shared.first", "steps[shared]", "{ ...spread.second }"])(
   "options that are not seen under a name need their kind beside them: %s",
   async (options) => {
