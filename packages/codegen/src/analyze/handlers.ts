@@ -100,9 +100,7 @@ function classify(
   const policy = policyOf(options, file);
   const args = options.get("args");
   if (fn !== undefined) {
-    const hint = "it is for function references only; a handler gets the scope itself: remove it";
-    if (args !== undefined && !isInline)
-      file.report("noEffect", args.nameNode, `\`args\` has no effect on ${of}`, hint);
+    reportArgs(options, of, file);
     return { kind, at, reads: readsOf(fn, "handler", file), policy };
   }
   const path = referencePath(value, file);
@@ -119,6 +117,14 @@ function classify(
   const reads = given === undefined ? "*" : readsOf(given, "args", file);
   const takesInfo = given === undefined || readsOf(given, "args", file, "info").length > 0;
   return { kind, at, reads, reference, info: takesInfo || undefined, policy };
+}
+
+/** Reports `args` that nothing calls. */
+export function reportArgs(options: Options, of: string, file: DefinitionFile): void {
+  const args = options.get("args");
+  if (args === undefined) return;
+  const hint = "it is for function references only; a handler gets the scope itself: remove it";
+  file.report("noEffect", args.nameNode, `\`args\` has no effect on ${of}`, hint);
 }
 
 /** What an option reads of the scope: everything, unless it is a function that is seen. */

@@ -242,9 +242,11 @@ export function reportUnknown(
   code: CodeName = "noEffect",
 ): void {
   // Of what has no handler, the options of one are reported as what has no effect there; `limits`
-  // and `waitAtMost` are for steps alone.
-  const isWhole = known.includes("mutation") || known.includes("input") || code !== "noEffect";
+  // and `waitAtMost` are for steps alone. In JavaScript, a reference with `args` may be any handler.
+  const isHandled = known.includes("mutation");
+  const isWhole = isHandled || known.includes("input") || code !== "noEffect";
   const others = ["limits", "waitAtMost", ...(isWhole ? [] : policies)];
+  if (isHandled) others.push("args");
   for (const { name, nameNode, elsewhere } of options.values()) {
     // What others share may be for other nodes too.
     if (known.includes(name) || others.includes(name) || elsewhere !== undefined) continue;

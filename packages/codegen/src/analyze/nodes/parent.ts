@@ -4,8 +4,8 @@ import { childWorkflows } from "../children.js";
 import type { DefinitionFile } from "../parser.js";
 import { functionOf } from "../functions.js";
 import { knownValue } from "../known.js";
-import { allReads, readHandler, readHeld, readRecover, scopeReads } from "../handlers.js";
-import type { Reads } from "../handlers.js";
+import { allReads, readHandler, readHeld, readRecover, reportArgs } from "../handlers.js";
+import { type Reads, scopeReads } from "../handlers.js";
 import { handlerKinds, type Options, policies, policyOf } from "../options.js";
 import { readOptions, reportMissing } from "../options.js";
 import { type NodeKind, ofNode, ofPart, type Read, stagePlan } from "./node-kind.js";
@@ -38,6 +38,8 @@ function outputStage(visible: readonly string[], read: Read): StagePlan | undefi
     label: `${named.label}, handler`,
     mention: { elsewhere: `the handler of ${quote(named.name)}`, within: "its handler" },
   };
+  if (at === undefined && options.rest === undefined)
+    reportArgs(options, named.label, context.file);
   if (handler === undefined) return undefined;
   // The timeout of a parent covers all its stages, not one attempt of its handler.
   const { timeout: _, ...values } = handler.policy.values;
