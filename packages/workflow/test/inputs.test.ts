@@ -1,5 +1,6 @@
 import { describe, expect, test, vi } from "vitest";
 import { WorkflowManager } from "../src/index.js";
+import { parseValue } from "../src/runtime/input.js";
 import { isOf } from "./component.js";
 import { components, internal } from "./convex/_generated/api.js";
 import { workflows } from "./convex/_workflows/index.js";
@@ -28,7 +29,21 @@ describe("input", () => {
   });
 
   test("[S15] so is one whose check throws, of which a schema of zod makes the same", async () => {
-    await expect(use.app.start("checkedLater", { id: "throws" })).rejects.toThrow(/check throws/);
+    await expect(use.app.start("checkedLater", { id: "throws" })).rejects.toThrow(
+      /^The input of workflow "checkedLater" has a schema whose check throws.*\(no check\)/,
+    );
+  });
+
+  test.each([
+    ["throws", () => expect.fail("no check"), "no check"],
+    ["is asynchronous", () => Promise.reject(new Error("later")), "it gives a promise"],
+  ])("[S15] so is any other schema whose check %s", (_how, validate, why) => {
+    const schema = { "~standard": { version: 1, vendor: "own", validate } } as const;
+    const parse = () => parseValue({ subject: "The input", root: "input" }, schema, 1);
+    const message = `The input has a schema whose check throws or is asynchronous (${why})`;
+    expect(parse).toThrow(expect.objectContaining({ message: expect.stringContaining(message) }));
+    const hidden = { subject: "The input", root: "input", sensitive: ["input.card"] };
+    expect(() => parseValue(hidden, schema, 1)).toThrow("why is not shown, as it is sensitive");
   });
 
   test("[S16] undefined fields vanish; null, bigint, bytes, arrays and records come back", async () => {

@@ -74,13 +74,14 @@ describe("options that are computed, and cannot be", () => {
 });
 
 test.each([
-  ["a set, which has no fields,", "childrenInSet"],
-  ["a list of holes", "childrenInHoles"],
-  ["a date, which has no fields either,", "childrenOnDate"],
-])("[S43] children in %s are refused: they are not none", async (_what, workflow) => {
+  ["a set, which has no fields,", "childrenInSet", "and are a Set"],
+  ["a list of holes", "childrenInHoles", "; at 0 there is undefined"],
+  ["a date, which has no fields either,", "childrenOnDate", "and are a Date"],
+])("[S43] children in %s are refused: they are not none", async (_what, workflow, given) => {
   const error = await use.app.error(workflow, {});
   expect(error).toMatchObject({ kind: "invalidOutput", node: "all" });
   expect(error.message).toContain("must be a list or a record");
+  expect(error.message).toContain(given);
   await use.app.expectNothingLeft();
 });
 

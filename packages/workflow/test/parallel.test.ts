@@ -355,4 +355,7 @@ test("[S141] an item that is a hole or undefined is refused; a field that is und
       message: 'Item 1 of "all" is undefined: write null',
     });
   expect(await use.app.output("gaps", { what: "field" })).toEqual({ a: 1 });
+  expect((await use.app.error("gaps", { what: "text" })).message).toBe(
+    'The of of "all" must give a list or a record, and gave "a, b"',
+  );
 });

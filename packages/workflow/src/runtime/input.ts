@@ -106,13 +106,13 @@ export const PASS_AN_ID = "Put it into file storage or a table, and pass its id"
 
 function parse(named: Named, schema: StandardSchemaV1, value: unknown): Value {
   const { subject, root } = named;
-  const result = schema["~standard"].validate(value);
-  if (result instanceof Promise) {
-    // It is not waited for, and may fail.
-    result.catch(() => {});
+  const { result, error } = validated(schema, value);
+  if (result === undefined) {
+    const { message, data } = describeThrown(error);
     throw new Failure(
       "invalidInput",
-      `${subject} has a schema that checks asynchronously, or whose check throws. A mutation cannot wait for it: move that check into a step`,
+      `${subject} has a schema whose check throws or is asynchronous (${message}). A mutation cannot wait for it: move that check into a step`,
+      data,
     );
   }
   if (result.issues === undefined) return result.value as Value;
@@ -121,6 +121,24 @@ function parse(named: Named, schema: StandardSchemaV1, value: unknown): Value {
     return { place: place === "" ? root : `${root}.${place}`, message };
   });
   throw invalid(named, issues);
+}
+
+/** Returns what a schema says, or what its check throws. */
+function validated(
+  schema: StandardSchemaV1 & { parse?(value: unknown): unknown },
+  value: unknown,
+): { result?: StandardSchemaV1.Result<unknown>; error?: unknown } {
+  try {
+    const result = schema["~standard"].validate(value);
+    if (!(result instanceof Promise)) return { result };
+    // It is not waited for, and may fail.
+    result.catch(() => {});
+    // Of a check that throws, Zod makes a promise too; only its `parse` throws the same error.
+    schema.parse?.(value);
+    return { error: new Error("it gives a promise") };
+  } catch (error) {
+    return { error };
+  }
 }
 
 function check(named: Named, validator: GenericValidator, value: unknown): Value {

@@ -81,9 +81,10 @@ export const doubled = defineWorkflow({
 
 /** Items of which some are not there. */
 export const gaps = defineWorkflow({
-  input: z.object({ what: z.enum(["hole", "undefined", "field"]) }),
+  input: z.object({ what: z.enum(["hole", "undefined", "field", "text"]) }),
 }).each("all", {
   of: ({ input }): Record<string, number | undefined> | (number | undefined)[] => {
+    if (input.what === "text") return "a, b" as never;
     if (input.what === "hole") return Array<number>(2).fill(1, 0, 1);
     return input.what === "undefined" ? [1, undefined] : { a: 1, b: undefined };
   },

@@ -190,7 +190,10 @@ function entriesOf(stage: string, given: unknown): [string, Child<unknown>][] {
   const entries = entriesIn(given)?.filter(([, child]) => isGiven(child));
   const wrong = entries?.find(([, child]) => !isChild(child));
   if (entries !== undefined && wrong === undefined) return entries as [string, Child<unknown>][];
-  const where = wrong === undefined ? "" : `; at ${wrong[0]} there is something else`;
+  const where =
+    wrong === undefined
+      ? `, and are ${literalText(given)}`
+      : `; at ${wrong[0]} there is ${literalText(wrong[1])}`;
   throw unfit(`be a list or a record of child(workflow, input)${where}`);
 }
 

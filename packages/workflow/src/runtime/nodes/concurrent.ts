@@ -1,6 +1,7 @@
 import type { Value } from "convex/values";
 import type { Beginning, NewChild } from "../../component/validators.js";
 import { Failure } from "../../errors/failure.js";
+import { literalText } from "../../rules.js";
 import { checkStorable } from "../../values.js";
 import { checkRace, optionOf } from "../options.js";
 import { canWait, hasUndoables, type Place } from "../place.js";
@@ -53,7 +54,10 @@ export async function each(run: Run, stage: string, of: OfScope): Arrival {
     const given: unknown = of(await run.scopeFor(stage, "of"));
     const found = given instanceof Promise ? undefined : entriesIn(given);
     if (found === undefined) {
-      const what = given instanceof Promise ? "not be async" : "give a list or a record";
+      const what =
+        given instanceof Promise
+          ? "not be async"
+          : `give a list or a record, and gave ${literalText(given)}`;
       throw new Failure("invalidOutput", `The of of "${called}" must ${what}`);
     }
     const keyed = !Array.isArray(given);
