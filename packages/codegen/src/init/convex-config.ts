@@ -44,7 +44,11 @@ export function mountComponent(file: string, text = "", wanted: string): Mount {
   const refuse = (why: string): Mount => ({ edit: { kind: "refuse", file, what: why } });
   const config = readConfig(text);
   if (config === undefined) return refuse("it does not parse: correct it, then run init again");
-  const { source, made, uses, ours, local: known } = config;
+  const { source, imports, made, uses, ours, local: known } = config;
+  if (made === undefined && callsIn(source).some((call) => makes("defineComponent", call, imports)))
+    return refuse(
+      "it calls `defineComponent()`, and workflows are part of an app: run init for the functions folder of the app that uses the component, with --dir if need be",
+    );
   if (ours !== undefined) {
     const { name, call } = ours;
     const already = "mounts the workflow component already";
@@ -162,13 +166,16 @@ interface MadeApp {
   readonly value: Node;
 }
 
+/** Says whether an expression calls `defineApp`, or the like, by whatever name. */
+function makes(maker: string, node: Node, imports: Imports): boolean {
+  if (!ts.isCallExpression(node)) return false;
+  const { expression: callee } = node;
+  return callee.getText() === maker || isImported(callee, imports, maker);
+}
+
 function appIn(source: TypeScript.SourceFile, imports: Imports): MadeApp | undefined {
-  const makes = (value: Node | undefined): value is Node => {
-    const call = value && unwrap(value);
-    if (call === undefined || !ts.isCallExpression(call)) return false;
-    const { expression: callee } = call;
-    return callee.getText() === "defineApp" || isImported(callee, imports, "defineApp");
-  };
+  const makesApp = (value: Node | undefined): value is Node =>
+    value !== undefined && makes("defineApp", unwrap(value), imports);
   const exported = source.statements
     .filter(ts.isExportAssignment)
     .find((each) => each.isExportEquals !== true);
@@ -178,12 +185,12 @@ function appIn(source: TypeScript.SourceFile, imports: Imports): MadeApp | undef
     .filter(ts.isVariableStatement)
     .flatMap((statement) =>
       statement.declarationList.declarations.flatMap(({ initializer: value, name }): MadeApp[] =>
-        makes(value) ? [{ name: name.getText(), statement, value }] : [],
+        makesApp(value) ? [{ name: name.getText(), statement, value }] : [],
       ),
     );
   // Of several, as where one is made for a test, the one that is exported.
   const made = declarations.find((each) => each.name === name) ?? declarations[0];
-  if (made !== undefined || exported === undefined || !makes(expression)) return made;
+  if (made !== undefined || exported === undefined || !makesApp(expression)) return made;
   return { name: undefined, statement: exported, value: expression };
 }
 

@@ -199,6 +199,10 @@ test.each([
   ["does not parse", "const app = ;"],
   ["calls no `defineApp()` as", "export default make();"],
   [
+    "calls `defineComponent()`, and workflows are part of an app",
+    'import { defineComponent as make } from "convex/server";\nexport default make("mine");\n',
+  ],
+  [
     "is a CommonJS module",
     'const { defineApp } = require("convex/server");\nmodule.exports = defineApp();\n',
   ],
