@@ -48,10 +48,13 @@ export async function graph(
   options: { readonly dir?: string; readonly format: keyof typeof formats; readonly out?: string },
   terminal: Terminal,
 ): Promise<0 | 1> {
+  // It would be the path without what ends it.
+  if (options.out !== undefined && /^$|[/\\]$/.test(options.out))
+    throw new UsageError(`--out ${JSON.stringify(options.out)} is no file: give the path of one.`);
   const plan = await compiledPlan(options.dir, workflow, terminal);
   if (plan === undefined) return 1;
   const text = formats[options.format](graphOf(plan, workflow));
-  if (options.out === undefined) {
+  if (options.out === undefined || options.out === "-") {
     terminal.stdout.write(text);
     return 0;
   }

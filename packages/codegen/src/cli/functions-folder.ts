@@ -45,8 +45,10 @@ function configured(cwd: string): string | undefined {
   const functions = config?.["functions"];
   const isFolder = typeof functions === "string" && functions !== "";
   if (isFolder || (config && functions === undefined)) return functions;
+  const cannot = "convex.json cannot be read:";
+  if (config === undefined) throw new UsageError(`${cannot} it must be a JSON object.`);
   throw new UsageError(
-    'convex.json cannot be read: it must be JSON, and "functions" the path of a folder, if given.',
+    `${cannot} its "functions" is ${JSON.stringify(functions)}, and must be the path of a folder.`,
   );
 }
 

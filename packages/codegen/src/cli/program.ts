@@ -158,7 +158,7 @@ function createProgram(terminal: Terminal): Command {
         .choices(["mermaid", "dot", "json"])
         .default("mermaid"),
     )
-    .option("--out <file>", "write it to a file instead of stdout");
+    .option("--out <file>", "write it to a file instead of stdout (-)");
 
   command(
     "explain",
@@ -264,7 +264,7 @@ function collectFile(given: string, before: Files = []): Files {
 function port(given: string): number {
   const number = wholeNumber(given);
   if (number >= 0 && number <= 65_535) return number;
-  throw new InvalidArgumentError("A port is at most 65535.");
+  throw new InvalidArgumentError("A port is at most 65535, and not negative.");
 }
 
 function wholeNumber(given: string): number {

@@ -164,9 +164,14 @@ test("the functions folder is --dir, else that of convex.json", async () => {
 
 test("a missing folder and an unreadable convex.json are said in one sentence", async () => {
   await expect(workflowCodegen()).rejects.toThrow("There is no functions folder at convex.");
-  for (const text of ["{", '{ "functions": "" }', '{ "functions": 1 }']) {
+  for (const [text, why] of [
+    ["{", "it must be a JSON object"],
+    ["[]", "it must be a JSON object"],
+    ['{ "functions": "" }', 'its "functions" is "", and must be the path of a folder'],
+    ['{ "functions": 1 }', 'its "functions" is 1, and must be the path of a folder'],
+  ] as const) {
     await writeFile(join(app(), "convex.json"), text);
-    await expect(workflowCodegen()).rejects.toThrow("convex.json cannot be read");
+    await expect(workflowCodegen()).rejects.toThrow(`convex.json cannot be read: ${why}.`);
   }
 });
 

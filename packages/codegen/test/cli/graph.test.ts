@@ -240,6 +240,11 @@ test("--out into a folder that does not exist says so", async () => {
   await expect(workflowCodegen("graph", "--out", "nowhere/all.mmd")).rejects.toThrow(
     /^nowhere\/all\.mmd cannot be written: its folder does not exist$/,
   );
+  for (const none of ["", "-/", "drawings/"])
+    await expect(workflowCodegen("graph", `--out=${none}`)).rejects.toThrow(
+      `--out ${JSON.stringify(none)} is no file: give the path of one.`,
+    );
+  expect((await workflowCodegen("graph", "--out", "-")).out).toMatch(/^flowchart/);
 });
 
 test("a workflow that is not there, and a definition with errors, are told", async () => {

@@ -38,7 +38,7 @@ function firstApp(): void {
 test("a port that is no port, and an address that is none, end the studio at once", async () => {
   firstApp();
   expect(await failing("studio", "--port", "99999")).toContain("A port is at most 65535");
-  expect(await failing("studio", "--port=-1")).toContain("A port is at most 65535");
+  expect(await failing("studio", "--port=-1")).toContain("at most 65535, and not negative");
   expect(await failing("studio", "--port", "")).toContain("It must be a whole number");
   for (const url of ["nonsense", "ftp://a.example", "https://", "happy-otter-123.convex.cloud"])
     expect(await failing("studio", "--url", url)).toContain("is not the address of a deployment");
