@@ -304,6 +304,17 @@ describe("[S198] what is refused", () => {
     await expect(said).rejects.toThrow(message);
   });
 
+  test.each(["reset", "resume"] as const)("to %s an unknown limit", async (verb) => {
+    const { app, made, say } = limited();
+    const ends = say((controls, ctx) => controls[verb](ctx, "tenants" as "tenant"));
+    await expect(ends).rejects.toThrow(/no limit "tenants": the limits are "/);
+    // But one that nothing has named yet is known, and so is one that the code has no more.
+    await say((controls, ctx) => controls[verb](ctx, "tenant"));
+    await say((controls, ctx) => controls.pause(ctx, "exports"));
+    const { limits: others } = made({ tenant: { perKey: 1 } });
+    await app.t.mutation((ctx) => others[verb](ctx, "exports"));
+  });
+
   test.each(["exports", "maxParallelism"])(
     "to look at a key of %s, which takes none",
     async (name) => {

@@ -380,8 +380,64 @@ export type ComponentApi<Name extends string | undefined = string | undefined> =
       null,
       Name
     >;
-    reset: FunctionReference<"mutation", "internal", { name: string; key?: string }, null, Name>;
-    resume: FunctionReference<"mutation", "internal", { name: string; key?: string }, null, Name>;
+    reset: FunctionReference<
+      "mutation",
+      "internal",
+      {
+        name: string;
+        key?: string;
+        config?: {
+          maxParallelism?: number;
+          logLevel?: "DEBUG" | "TRACE" | "INFO" | "REPORT" | "WARN" | "ERROR";
+          limits?: Record<
+            string,
+            {
+              total?: number;
+              perKey?: number;
+              rate?: {
+                limit: number;
+                per: number | string;
+                burst?: number;
+                count?: "attempts" | "works";
+              };
+              maxWaiting?: number;
+              unit?: string;
+            }
+          >;
+        };
+      },
+      null,
+      Name
+    >;
+    resume: FunctionReference<
+      "mutation",
+      "internal",
+      {
+        name: string;
+        key?: string;
+        config?: {
+          maxParallelism?: number;
+          logLevel?: "DEBUG" | "TRACE" | "INFO" | "REPORT" | "WARN" | "ERROR";
+          limits?: Record<
+            string,
+            {
+              total?: number;
+              perKey?: number;
+              rate?: {
+                limit: number;
+                per: number | string;
+                burst?: number;
+                count?: "attempts" | "works";
+              };
+              maxWaiting?: number;
+              unit?: string;
+            }
+          >;
+        };
+      },
+      null,
+      Name
+    >;
   };
   setAside: {
     list: FunctionReference<

@@ -85,8 +85,8 @@ type Viewing<Args extends Record<string, unknown>, Result> = FunctionReference<
 export interface LimitFunctions {
   override: Steering<Steered>;
   pause: Steering<Steered>;
-  resume: Steering<OfWhich>;
-  reset: Steering<OfWhich>;
+  resume: Steering<OfWhich & Pick<Steered, "config">>;
+  reset: Steering<OfWhich & Pick<Steered, "config">>;
   get: Viewing<OfWhich, SeenLimit | null>;
   list: Viewing<Record<string, never>, ListedLimit[]>;
 }
@@ -177,14 +177,22 @@ export class LimitControls<
     await ctx.runMutation(this.functions.pause, this.argsOf("Pausing", name, options));
   }
 
-  /** Ends a pause of the limit, or of the key alone. Without one, nothing happens. */
+  /**
+   * Ends a pause of the limit, or of the key alone. Without one, nothing happens.
+   * @throws if there is no such limit, and none of that name is overridden or paused.
+   */
   async resume(ctx: MutationRunner, name: Name, options: OfKey = {}): Promise<void> {
-    await ctx.runMutation(this.functions.resume, whichOf("Resuming", name, options));
+    const which = whichOf("Resuming", name, options);
+    await ctx.runMutation(this.functions.resume, { ...which, config: this.config });
   }
 
-  /** Ends an override of the limit, or of the key alone: the code's numbers hold again. */
+  /**
+   * Ends an override of the limit, or of the key alone: the code's numbers hold again.
+   * @throws as {@link resume} does.
+   */
   async reset(ctx: MutationRunner, name: Name, options: OfKey = {}): Promise<void> {
-    await ctx.runMutation(this.functions.reset, whichOf("Resetting", name, options));
+    const which = whichOf("Resetting", name, options);
+    await ctx.runMutation(this.functions.reset, { ...which, config: this.config });
   }
 
   /**

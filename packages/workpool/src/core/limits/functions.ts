@@ -4,14 +4,15 @@ import type { Host, HostCtx, HostQueryCtx } from "../context.js";
 import { mutationsOf } from "../continuations.js";
 import type { ListedLimit, SeenLimit } from "./client.js";
 import { listLimits, seeLimit, vListedLimit, vSeenLimit } from "./seen.js";
+import { vWhich } from "./overrides.js";
 import {
+  endArgs,
   overrideArgs,
   overrideLimit,
   pauseArgs,
   pauseLimit,
   resetLimit,
   resumeLimit,
-  whichArgs,
 } from "./steer.js";
 
 /**
@@ -25,10 +26,10 @@ export function limitFunctions(host: Host) {
     override: publicMutation(overrideArgs, (ctx, given) => overrideLimit(ctx, host, given)),
     /** Lets nothing of a limit, or of one of its keys, start until `resume`. */
     pause: publicMutation(pauseArgs, (ctx, given) => pauseLimit(ctx, host, given)),
-    resume: publicMutation(whichArgs, (ctx, which) => resumeLimit(ctx, host, which)),
-    reset: publicMutation(whichArgs, (ctx, which) => resetLimit(ctx, host, which)),
+    resume: publicMutation(endArgs, (ctx, asked) => resumeLimit(ctx, host, asked)),
+    reset: publicMutation(endArgs, (ctx, asked) => resetLimit(ctx, host, asked)),
     get: queryGeneric({
-      args: whichArgs,
+      args: vWhich,
       returns: v.union(vSeenLimit, v.null()),
       handler: async (ctx: HostQueryCtx, which): Promise<SeenLimit | null> =>
         await seeLimit(ctx, which),

@@ -30,15 +30,17 @@ import {
 const ofClass = { config: v.optional(vConfig) };
 export const pauseArgs = { ...pauseFields, ...ofClass };
 export const overrideArgs = { ...overrideFields, ...ofClass };
-export const whichArgs = vWhich;
+export const endArgs = { ...vWhich, ...ofClass };
 
 interface Given extends Which, Limit {
   until?: number;
   by?: string;
 }
-interface Asking extends Given {
+interface OfClass {
   config?: Config;
 }
+type Asking = Given & OfClass;
+type Ending = Which & OfClass;
 
 /** Puts other numbers in force for a limit or a key. @throws if the limit has no such number. */
 export async function overrideLimit(
@@ -62,13 +64,27 @@ export async function pauseLimit(
   await say(ctx, host, config, given);
 }
 
-export async function resumeLimit(ctx: HostCtx, host: Host, which: Which): Promise<void> {
-  await keep(ctx, host, (each) => !(isSame(each, which) && isPause(each)));
+export async function resumeLimit(ctx: HostCtx, host: Host, asked: Ending): Promise<void> {
+  await end(ctx, host, asked, true);
 }
 
 /** Has the numbers of the code hold again. A pause stays. */
-export async function resetLimit(ctx: HostCtx, host: Host, which: Which): Promise<void> {
-  await keep(ctx, host, (each) => !isSame(each, which) || isPause(each));
+export async function resetLimit(ctx: HostCtx, host: Host, asked: Ending): Promise<void> {
+  await end(ctx, host, asked, false);
+}
+
+/** @throws if there is no such limit. One that the code has no more may still be overridden. */
+async function end(
+  ctx: HostCtx,
+  host: Host,
+  { config, ...which }: Ending,
+  pause: boolean,
+): Promise<void> {
+  const { limits, overrides = [] } = (await readGate(ctx)) ?? {};
+  const { name } = which;
+  const isKnown = name === POOL || overrides.some((each) => each.name === name);
+  if (!isKnown) knownLimit(name, { ...limits, ...config?.limits });
+  await keep(ctx, host, (each) => !isSame(each, which) || isPause(each) !== pause);
 }
 
 /** Ends what was said until now at the latest. @returns the gate as it is then. */
