@@ -127,7 +127,7 @@ const madeWith = (key: string, on: string | undefined): string =>
     ? "a value that has no other case"
     : `${quote(key)}, which was given before`;
 
-const placed = (node: NodeThen, inside: string): Placed => ({
+export const placed = (node: NodeThen, inside: string): Placed => ({
   node,
   stored: node.storage ?? node.name,
   path: joined(inside, node.name),

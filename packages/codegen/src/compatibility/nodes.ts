@@ -4,6 +4,7 @@ import type { Change, LinePair, NodeThen, Placed } from "./lines.js";
 import { longestCommon } from "./lines.js";
 import { otherOutputs } from "./outputs.js";
 import { inThem, readersAfter, workWithout } from "./readers.js";
+import { find, missingIn, partOf, renamesOf, sameCode } from "./renames.js";
 import { takenChanges } from "./schemas.js";
 import {
   endsRun,
@@ -33,24 +34,20 @@ export function compareLine(
 
 const safe = (node: string, message: string) => ({ node, compatibility: "safe", message }) as const;
 
-const find = (nodes: readonly Placed[], stored: string): Placed | undefined =>
-  nodes.find((node) => node.stored === stored);
-
-const missingIn = (other: readonly Placed[], nodes: readonly Placed[]): Placed[] =>
-  nodes.filter(({ stored }) => find(other, stored) === undefined);
-
 /** A removed node stops the runs that are at it, unless it has another name now. */
 function goneNodes(line: LinePair): ReturnType<Rule> {
   const { ends = "", before, now } = line;
-  const added = new Set(missingIn(before, now));
+  const renames = renamesOf(line);
+  const same = sameCode(renames);
   return missingIn(now, before).map((gone) => {
     const { path: node } = gone;
-    const renamed = [...added].find((each) => isRenamed(gone, each, line));
+    const renamed = renames.get(gone);
     if (renamed !== undefined) {
-      added.delete(renamed);
       const name = quote(renamed.node.name);
       const message = `the node seems to be renamed to ${name}: runs that are at it stop${ends}, and ${name} has no result in runs that are past it`;
-      return { node, compatibility: "rename", message, hint: sayRenamed(gone, renamed) };
+      const readers = same.has(gone) ? (readersPast(renamed, line) ?? []) : [];
+      const told = readers.length === 0 ? message : `${message}: ${inThem(readers)}`;
+      return { node, compatibility: "rename", message: told, hint: sayRenamed(gone, renamed) };
     }
     if (!isOftenAt(gone, before)) {
       const message =
@@ -79,24 +76,6 @@ function isOther(other: Placed, old: Placed, placed: Placed, now: readonly Place
   const { kind, hash } = placed.node;
   const isLike = other.node.kind === kind && !makesNothing(other.node) && other.node.hash === hash;
   return isLike && old.node.hash !== hash && find(now, other.stored)?.node.hash !== hash;
-}
-
-/** The same kind of node with the same stages, between the same neighbours. */
-const isRenamed = (gone: Placed, added: Placed, { before, now }: LinePair): boolean =>
-  shape(gone.node) === shape(added.node) &&
-  neighbour(gone, before, now) === neighbour(added, now, before);
-
-/** What a node is made of, whatever it is called. */
-function shape({ kind, stages, bodies = [] }: NodeThen): string {
-  const inner = bodies.map((body) => [body.key, body.nodes.map(({ name }) => name)]);
-  const own = stages.map((stage) => [partOf(stage), stage.kind, stage.reference, stage.workflows]);
-  return JSON.stringify([kind, own, inner]);
-}
-
-/** The last node before this one that both plans have. */
-function neighbour(node: Placed, line: readonly Placed[], other: readonly Placed[]) {
-  const earlier = line.slice(0, line.indexOf(node));
-  return earlier.findLast(({ stored }) => find(other, stored) !== undefined)?.stored;
 }
 
 function renamedNodes({ before, now }: LinePair): ReturnType<Rule> {
@@ -261,10 +240,6 @@ const isWaitedAt = ({ kind }: Stage): boolean =>
 const sameStage = (old: Stage, now: Placed): Stage | undefined =>
   now.node.stages.find((each) => partOf(each) === partOf(old));
 
-/** What a stage is of its node: nothing of it where it is the node itself. */
-const partOf = ({ name }: Stage): string | undefined =>
-  /(?:^|\.)(output|finalize|compensate)$/.exec(name)?.[1];
-
 function movedNodes(line: LinePair): ReturnType<Rule> {
   const { before, now } = line;
   const names = (nodes: readonly Placed[], other: readonly Placed[]) =>
@@ -325,20 +300,28 @@ function waitsIn(node: NodeThen): boolean {
 /** A new node: runs that are past its place never run it, and later nodes miss its result. */
 function addedNodes(line: LinePair): ReturnType<Rule> {
   const { inside, before, now } = line;
-  return missingIn(before, now).map((added) => {
-    const after = now.indexOf(added) + 1;
-    if (!now.slice(after).some(({ stored }) => find(before, stored) !== undefined)) {
+  const told = new Set(sameCode(renamesOf(line)).values());
+  const others = missingIn(before, now).filter((added) => !told.has(added));
+  return others.map((added) => {
+    const readers = readersPast(added, line);
+    if (readers === undefined) {
       const where = inside === "" ? "at the end" : `at the end of ${inside}`;
       const come = inside === "" && !endsRun(added.node) ? "" : "that come to it ";
       const what = `${come}${endsRun(added.node) ? "end there" : "run it too"}`;
       return safe(added.path, `added ${where}: runs in flight ${what}`);
     }
-    const readers = readersAfter(after, added, line);
     const message = `added: runs that are past its place do not run it${norUnbegun(added, line)}`;
     if (readers.length === 0) return safe(added.path, message);
     const hint = workWithout(readers);
     return { ...safe(added.path, `${message}, and ${inThem(readers)}`), hint };
   });
+}
+
+/** Returns who reads a node that runs past it have not run; undefined if no run is past it. */
+function readersPast(added: Placed, line: LinePair): string[] | undefined {
+  const after = line.now.indexOf(added) + 1;
+  const isAtEnd = missingIn(line.before, line.now.slice(after)).length === line.now.length - after;
+  return isAtEnd ? undefined : readersAfter(after, added, line);
 }
 
 /**

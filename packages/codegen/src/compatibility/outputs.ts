@@ -4,8 +4,10 @@ import { withoutOnEnd } from "../plan/on-end.js";
 import type { WrittenPlan } from "../plan/schema.js";
 import { endsRun, isLoop, makesNothing, startsWorkflows } from "../plan/stage-kinds.js";
 import { storedAs } from "../plan/workflow-names.js";
-import { type Change, joined, type LinePair, type NodeThen, type WorkflowThen } from "./lines.js";
+import { type Change, joined, type LinePair, type NodeThen, placed } from "./lines.js";
+import type { WorkflowThen } from "./lines.js";
 import { readersAfter } from "./readers.js";
+import { renamesOf, sameCode } from "./renames.js";
 
 /* What has ended keeps its output, though another node would make that now. */
 
@@ -70,7 +72,10 @@ function isOther(before: readonly NodeThen[], now: readonly NodeThen[]): boolean
   if ([before, now].some((nodes) => nodes.some(endsRun))) return false;
   const [was, is] = [before, now].map((nodes) => nodes.findLast((node) => !makesNothing(node)));
   if (was === undefined || is === undefined) return was !== is;
-  return storedAs(was) !== storedAs(is) || isInsideOther(was, is);
+  if (storedAs(was) === storedAs(is)) return isInsideOther(was, is);
+  const line = (nodes: readonly NodeThen[]) => nodes.map((node) => placed(node, ""));
+  const renames = sameCode(renamesOf({ before: line(before), now: line(now) }));
+  return ![...renames].some(([gone, added]) => gone.node === was && added.node === is);
 }
 
 const isInsideOther = (before: NodeThen, now: NodeThen): boolean =>
