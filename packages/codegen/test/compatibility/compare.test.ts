@@ -51,6 +51,20 @@ const branch = (cases: string) => `.branch("route", { on: () => f(), cases: { ${
 const loop = (body: string) =>
   `.loop("turn", { initial: () => 1, body: (b) => b${body}, until: () => true, maxIterations: 3 })`;
 
+test("[S71] an event that a node takes no more is told, with where one goes that is sent", async () => {
+  const ask = (names: string) => `.event("ask", { anyOf: { ${names} } })`;
+  const both = ask("paid: z.string(), refunded: z.string()");
+  const later = '.event("refunded", { schema: z.string() })';
+  const state =
+    '.loop("ask", { state: z.number(), initial: () => 1, body: (b) => b.sleep("s", 1), until: () => true, maxIterations: 3 })';
+  const told = async (now: string) =>
+    compare(await planOf(both), await planOf(now)).map(({ message }) => message);
+  const goes = /"refunded" is not taken here any more.*sent goes to another node$/;
+  expect(await told(ask("paid: z.string()") + later)).toContainEqual(expect.stringMatching(goes));
+  // What a loop keeps is no event.
+  expect((await told(state)).join()).not.toContain("is not taken here any more");
+});
+
 test.each<[what: string, before: string, now: string, compatibility: string[]]>([
   ["nothing", a + b, a + b, []],
   ["only the layout", a, '\n .step( "a", /* why */ { action: () => 1, })', []],
