@@ -49,6 +49,25 @@ describe("a node that matches", () => {
     });
   });
 
+  test("[S155] one that came early for another keeps out none that is meant for it", async () => {
+    const id = await use.app.start("answeredTo", {});
+    for (const to of ["q8", "q9", "q7"])
+      expect(await send("answeredTo", id, "answer", { to, text: to })).toBe("kept");
+    await use.app.drive();
+    expect(await use.app.status("answeredTo", id)).toMatchObject({ output: "q7" });
+  });
+
+  test("[S155] [S103] a paused one keeps what is meant for it beside what is not", async () => {
+    const id = await use.app.start("answeredTo", {});
+    await use.app.drive();
+    await steer("pause", id);
+    for (const to of ["q8", "q7"])
+      expect(await send("answeredTo", id, "answer", { to, text: to })).toBe("kept");
+    await steer("resume", id);
+    await use.app.drive();
+    expect(await use.app.status("answeredTo", id)).toMatchObject({ output: "q7" });
+  });
+
   test("[S155] reads each event once that it leaves", async () => {
     const id = await use.app.start("numbered", { of: 2 });
     await use.app.drive();

@@ -211,7 +211,9 @@ async function deliver(
   if (refuses === true) return { kind: "refused", stage };
   const given = "value" in receiver ? receiver.value : value;
   const event = { name, value: given, ...(raw === undefined ? {} : { given: raw }) };
-  if (isKept && ahead.every(({ loop }) => loop === undefined)) {
+  // What is kept may not be meant for a node that matches: it must not keep out what is.
+  const takesOne = ({ loop, matches }: Receiver) => loop === undefined && matches !== true;
+  if (isKept && ahead.every(takesOne)) {
     let kept = 0;
     for await (const _event of inboxOf(ctx, id, name)) if (++kept === ahead.length) break;
     if (kept === ahead.length) return { kind: "full", kept };
