@@ -2,7 +2,7 @@ import type { Duration } from "../rules.js";
 import type { StepError } from "./context.js";
 import type { Recovering } from "./node.js";
 import type { IsAbsent, Settled, Tolerate } from "./parent.js";
-import type { Given, Stored, ValidAt } from "./values.js";
+import type { Given, IsAny, Stored, ValidAt } from "./values.js";
 
 /** With `tolerate`, how each ended. */
 type Ended<Output, Tolerated> = Tolerated extends Tolerate ? Settled<Output> : Output;
@@ -13,9 +13,12 @@ export type BranchOutputs<Outputs, Tolerated> = [Outputs] extends [object]
   : never;
 
 /** What `.each` gives: a list for a list, and a record for a record. */
-export type EachOutputs<C, Output, Tolerated> = C extends readonly unknown[]
-  ? Ended<Output, Tolerated>[]
-  : { -readonly [Key in keyof C]: Ended<Output, Tolerated> };
+export type EachOutputs<C, Output, Tolerated> =
+  IsAny<C> extends true
+    ? C
+    : C extends readonly unknown[]
+      ? Ended<Output, Tolerated>[]
+      : { -readonly [Key in keyof C]: Ended<Output, Tolerated> };
 
 /** What `.each` goes through. */
 export type Items = readonly unknown[] | Readonly<Record<string, unknown>>;

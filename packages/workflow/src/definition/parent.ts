@@ -136,9 +136,12 @@ type OutputOf<C, Tolerated> =
   C extends Child<infer Output> ? (Tolerated extends Tolerate ? Settled<Output> : Output) : never;
 
 /** The outputs of the children, or with `tolerate` their results, in order or by key. */
-export type ChildrenOutput<C, Tolerated = undefined> = C extends readonly unknown[]
-  ? OutputOf<C[number], Tolerated>[]
-  : { [Key in keyof C]: OutputOf<C[Key], Tolerated> | Extract<C[Key], undefined> };
+export type ChildrenOutput<C, Tolerated = undefined> =
+  IsAny<C> extends true
+    ? C
+    : C extends readonly unknown[]
+      ? OutputOf<C[number], Tolerated>[]
+      : { [Key in keyof C]: OutputOf<C[Key], Tolerated> | Extract<C[Key], undefined> };
 
 export type ChildOutput<C, Tolerated> = OutputOf<EachChild<C>, Tolerated>;
 

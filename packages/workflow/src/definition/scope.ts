@@ -1,4 +1,5 @@
 import type { AnyTags } from "./context.js";
+import type { IsAny } from "./values.js";
 
 /*
  * A scope is a tuple of [name, output], and becomes an object only for a handler: no other form can
@@ -58,10 +59,13 @@ export interface Loop<State> {
 /** The scope inside a loop. The `loop` of a loop around it is hidden. */
 export type InLoop<Scope extends Entries, State> = Hiding<Scope, "loop", Loop<State>>;
 
-/** What the body of an `.each` sees as `each`: `index` for a list, `key` for a record. */
-export type Each<C> = C extends readonly (infer Item)[]
-  ? { readonly item: Item; readonly index: number }
-  : { readonly item: C[keyof C]; readonly key: keyof C & string };
+/** What the body of an `.each` sees as `each`: `index` for a list, `key` for a record. Or any. */
+export type Each<C> =
+  IsAny<C> extends true
+    ? C
+    : C extends readonly (infer Item)[]
+      ? { readonly item: Item; readonly index: number }
+      : { readonly item: C[keyof C]; readonly key: keyof C & string };
 
 /** The scope inside an `.each`. The `each` of one around it is hidden. */
 export type InEach<Scope extends Entries, C> = Hiding<Scope, "each", Each<C>>;

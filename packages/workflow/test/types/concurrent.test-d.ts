@@ -240,3 +240,51 @@ describe("items", () => {
     expectTypeOf<Out<typeof nested>>().toEqualTypeOf<number>();
   });
 });
+
+describe("before the first `npx convex dev`, when `internal` is any", () => {
+  const internal: any = {};
+  const b = begin.step("load", {
+    query: internal.claims.load,
+    args: ({ input }) => ({ id: input.id }),
+  });
+
+  test("[S244] the items of an `.each` may be a list or a record, and so may its output", () => {
+    const each = b.each("photos", {
+      of: ({ load }) => load.photos,
+      body: (c) =>
+        c.step("tagged", {
+          query: (_ctx, { each }) => `${each.index} ${each.key} ${each.item.id}`,
+        }),
+    });
+    expectTypeOf<WorkflowScope<typeof each>["photos"]>().toBeAny();
+    expectTypeOf<PathsOf<typeof each>>().toEqualTypeOf<"load" | "photos" | "photos.tagged">();
+    each.step("first", { query: (_ctx, { photos }) => photos[0] });
+    each.step("first", { query: (_ctx, { photos }) => photos.first });
+  });
+
+  test("[S244] items of any have an index in a list, and a key in a record", () => {
+    b.each("photos", {
+      of: ({ load }): any[] => load.photos,
+      body: (c) =>
+        c.step("tagged", {
+          query: (_ctx, { each }) => {
+            expectTypeOf(each).toEqualTypeOf<{ readonly item: any; readonly index: number }>();
+            return each.index;
+          },
+        }),
+    });
+  });
+
+  test("[S244] so may the children of a `.parent`, whose outputs are then any", () => {
+    const parent = b.parent("parts", {
+      children: ({ load }) => load.parts.map((n: number) => child(leaf, { n })),
+      finalize: {
+        query: (_ctx, { children }) => {
+          expectTypeOf(children).toBeAny();
+          return 1;
+        },
+      },
+    });
+    expectTypeOf<WorkflowScope<typeof parent>["parts"]>().toEqualTypeOf<number>();
+  });
+});
