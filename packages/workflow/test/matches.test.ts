@@ -68,6 +68,32 @@ describe("a node that matches", () => {
     expect(await use.app.status("answeredTo", id)).toMatchObject({ output: "q7" });
   });
 
+  test("[S69] [S168] a race in a loop takes one in each iteration, of ever so many that came early", async () => {
+    const id = await use.app.start("heard", {});
+    for (const line of ["a", "b", "c"]) expect(await send("heard", id, "line", line)).toBe("kept");
+    await use.app.drive();
+    expect(await use.app.status("heard", id)).toMatchObject({ output: ["a", "b", "c"] });
+  });
+
+  test("[S155] [S168] a race in a loop keeps what is meant for a later iteration", async () => {
+    const id = await use.app.start("heard", {});
+    await use.app.advance(1_000);
+    for (const [part, how] of [
+      [3, "kept"],
+      [2, "kept"],
+      [1, "taken"],
+    ] as const)
+      expect(await send("heard", id, "part", part)).toBe(how);
+    await use.app.drive();
+    expect(await use.app.status("heard", id)).toMatchObject({ output: [1, 2, 3] });
+  });
+
+  test("[S73] [S155] of a name that has no match of its own, one is kept for each node", async () => {
+    const id = await use.app.start("paid", { order: "a" });
+    expect(await send("paid", id, "refund", { cents: 1 })).toBe("kept");
+    await expect(send("paid", id, "refund", { cents: 2 })).rejects.toThrow(/keeps 1 of them/);
+  });
+
   test("[S155] reads each event once that it leaves", async () => {
     const id = await use.app.start("numbered", { of: 2 });
     await use.app.drive();

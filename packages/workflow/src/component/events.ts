@@ -23,7 +23,14 @@ import { inboxOf, inOrder, type Looked, vLooked } from "./core/inbox.js";
 import { findRun, runOf, vRunOrKey } from "./core/runs.js";
 import { cancelScheduled } from "./core/scheduled.js";
 import { enterNow, scheduleEntry } from "./engine/entry.js";
-import { isAhead, isIn, type Receiver, stepWaitingFor, vReceiver } from "./features/receiving.js";
+import {
+  isAhead,
+  isIn,
+  mayRepeat,
+  type Receiver,
+  stepWaitingFor,
+  vReceiver,
+} from "./features/receiving.js";
 import { type Given, vGiven, vRunState } from "./validators.js";
 
 /** What a row of the inbox may take: a document holds 1 MiB, with its id and time. */
@@ -196,7 +203,7 @@ async function deliver(
   const [elsewhere] = to.receivers;
   if (own.length === 0 && elsewhere !== undefined)
     return { kind: "elsewhere", stage: elsewhere.stage };
-  const receivers = own.filter(({ stage, loop }) => !unmatched.includes(stage) || loop);
+  const receivers = own.filter((one) => !unmatched.includes(one.stage) || mayRepeat(run, one));
   const asked = receivers.filter(({ stage }) => !unmatched.includes(stage));
   const waiting = await stepWaitingFor(ctx, run, asked);
   const awaiting = receivers.find(({ stage }) => stage === waiting?.stage);
@@ -212,7 +219,7 @@ async function deliver(
   const given = "value" in receiver ? receiver.value : value;
   const event = { name, value: given, ...(raw === undefined ? {} : { given: raw }) };
   // What is kept may not be meant for a node that matches: it must not keep out what is.
-  const takesOne = ({ loop, matches }: Receiver) => loop === undefined && matches !== true;
+  const takesOne = (one: Receiver) => one.matches !== true && !mayRepeat(run, one);
   if (isKept && ahead.every(takesOne)) {
     let kept = 0;
     for await (const _event of inboxOf(ctx, id, name)) if (++kept === ahead.length) break;

@@ -44,6 +44,37 @@ export const numbered = defineWorkflow({ input: z.object({ of: z.number() }) }).
   maxIterations: 500,
 });
 
+/** In each iteration a race waits, and another in one of its cases. */
+export const heard = defineWorkflow({ input: z.object({}) }).loop("lines", {
+  initial: (): (string | number | null)[] => [],
+  body: (b) =>
+    b
+      .race("next", {
+        cases: {
+          said: (c) => c.event("line", { schema: z.string() }),
+          counted: (c) =>
+            c.race("of", {
+              cases: {
+                part: (d) =>
+                  d.event("part", {
+                    schema: z.number(),
+                    match: (number, { loop }) => number === loop.iteration,
+                  }),
+                none: (d) => d.sleep("silence", "1h"),
+              },
+            }),
+        },
+      })
+      .step("add", {
+        query: async (_ctx, { loop, next }) => [
+          ...loop.state,
+          next.case === "said" ? next.output : next.output.output,
+        ],
+      }),
+  until: ({ loop }) => loop.iteration === 3,
+  maxIterations: 3,
+});
+
 /** What it matches by is no boolean. */
 export const unsure = defineWorkflow({ input: z.object({}) }).event("word", {
   schema: z.string(),

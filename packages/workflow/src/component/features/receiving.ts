@@ -33,6 +33,13 @@ const raceIn = ({ within }: Run, { races = [], ...one }: Receiver) =>
 export const isIn = (run: Run, one: Receiver): boolean =>
   one.within === run.within || raceIn(run, one) !== undefined;
 
+/** Says whether a run may come to a node again: it is in a loop, or a race around it is. */
+export function mayRepeat(run: Run, { within, loop, races = [] }: Receiver): boolean {
+  const from = races.findIndex((race) => race.within === run.within);
+  const inRun = within === run.within ? [] : races.slice(from);
+  return [loop, ...inRun.map((race) => race.loop)].some((around) => around !== undefined);
+}
+
 /** The step of a run, or of a case in it, that waits at one of the nodes, unless its time is up. */
 export async function stepWaitingFor(
   ctx: MutationCtx,

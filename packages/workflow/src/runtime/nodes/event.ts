@@ -161,9 +161,10 @@ export function receiversOf({ nodes, options }: AnyDefinition): Receiver[] {
     ({ path: stage, key, node, nodes: among, loop, within, races }) => {
       const events = kindOf(node).events?.(node, presentKey(among, key)) ?? [];
       const sensitive = node.sensitive === true || options.sensitive === true;
-      const matches = node.match !== undefined;
+      const { match } = node;
       return events.map(({ name, schema, isOwn }) => {
         const stored = isOwn ? key : name;
+        const matches = typeof match === "function" || match?.[name] !== undefined;
         return { stage, name, stored, schema, loop, within, races, sensitive, matches };
       });
     },
