@@ -16,7 +16,7 @@ import { isConst } from "./functions.js";
 import { once } from "../plan/once.js";
 import { loadedBy } from "./modules.js";
 import { allBelow, identifiersIn } from "./descendants.js";
-import type { Options } from "./options.js";
+import { type Options, slipHint } from "./options.js";
 import { moduleOf, schemaHash, sourceHash } from "./tokens.js";
 
 export function readInput(
@@ -28,8 +28,8 @@ export function readInput(
   const option = options.get("input");
   if (option === undefined && options.rest === undefined) {
     const message = `workflow ${quote(workflow)} has no input`;
-    const hint = "write `input: z.object({ … })`; for none, `input: z.object({})`";
-    return file.report("missingOption", at, message, hint);
+    const add = "write `input: z.object({ … })`; for none, `input: z.object({})`";
+    return file.report("missingOption", at, message, slipHint(options, ["input"]) ?? add);
   }
   const isSeen = option?.elsewhere === undefined && option && ts.isExpression(option.value);
   if (option === undefined || !isSeen || !ts.isExpression(option.value)) {

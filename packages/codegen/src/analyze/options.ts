@@ -262,7 +262,7 @@ export function reportUnknown(
 /** Options whose absence is reported, by whichever kind of node. */
 const needed: ReadonlySet<string> = new Set([
   ...handlerKinds,
-  ..."children on cases branches of initial body until maxIterations step".split(" "),
+  ..."children on cases branches of initial body until maxIterations step input".split(" "),
 ]);
 
 /** Options that say the same of different kinds of nodes. */
@@ -271,6 +271,7 @@ const alike: Readonly<Partial<Record<string, string>>> = {
   branches: "cases",
   items: "of",
   child: "children",
+  args: "input",
 };
 
 /** The option that was meant by a name that is none. */

@@ -82,19 +82,19 @@ const concurrency = orFunction((name, given) =>
   given.value === Infinity ? [] : whole(1)(name, given),
 );
 
-/** What each option may be, as far as it is seen: those of several kinds of nodes … */
+/** What each option may be, as far as it is seen: those of nodes and workflows … */
+const shared: Rules = { retry, timeout: duration, limits: checkLimits, sensitive: flag };
+
+/** … those of several kinds of nodes … */
 const rules: Rules = {
+  ...shared,
   action: handler,
   mutation: handler,
   query: handler,
   args: sync("({ input }) => ({ id: input.id })"),
   recover: callable("(error) => null"),
-  retry,
-  timeout: duration,
   waitAtMost: duration,
-  limits: checkLimits,
   isolate: flag,
-  sensitive: flag,
 };
 
 const gathering: Rules = {
@@ -208,7 +208,8 @@ interface Optioned {
 
 const checkValues = ({ label, kind, given }: Optioned): Diagnostic[] =>
   [...given].flatMap(([option, at]) => {
-    const rule = ruleOf(ofKind[kind], option) ?? ruleOf(rules, option);
+    const others = kind === "workflow" ? shared : rules;
+    const rule = ruleOf(ofKind[kind], option) ?? ruleOf(others, option);
     return (rule?.(option, at) ?? []).map((problem) => refused(label, problem));
   });
 

@@ -1,6 +1,6 @@
 import { type Node, ts, type TypeScript } from "../../typescript.js";
 import type { NodeCall } from "../definitions.js";
-import { identifiersIn } from "../descendants.js";
+import { allBelow, identifiersIn } from "../descendants.js";
 import { isAsync, isConst, isDeclaring, unwrap } from "../functions.js";
 import { parameterAt } from "../handlers.js";
 import { type FoundFunction, functionFrom } from "../made.js";
@@ -32,11 +32,13 @@ class Chain {
     given: readonly NodeCall[],
   ): NodeCall[] | undefined {
     const builder = parameterAt(fn, index);
-    if (isAsync(fn) || !builder || builder === "hidden" || !ts.isIdentifier(builder))
+    if (isAsync(fn)) return report(at, this.label, file, isPromised);
+    if (!builder || builder === "hidden" || !ts.isIdentifier(builder))
       return report(at, this.label, file);
     const builders = new Map([[builder.text, given]]);
     const { body } = fn;
     if (body === undefined || !ts.isBlock(body)) return body && this.#calls(body, file, builders);
+    if (!returnsSomething(body)) return report(at, this.label, file, isLost);
     for (const statement of body.statements) {
       if (ts.isReturnStatement(statement) && statement.expression !== undefined)
         return this.#calls(statement.expression, file, builders);
@@ -104,9 +106,28 @@ const isApart = (statement: TypeScript.Statement, builders: Builders): boolean =
   ts.isExpressionStatement(statement) &&
   !identifiersIn(statement).some(({ text }) => builders.has(text));
 
-function report(at: Node, label: string, file: DefinitionFile): undefined {
-  const message = `${label} is not written out as one chain of plain calls`;
-  const hint =
-    "write `(b) => b.step(…).step(…)`, or hand the builder to a function that does: `(b) => helper(b)`";
-  return file.report("computedChain", at, message, hint);
+/** Says whether there is a `return` with a value in a function, whatever it depends on. */
+const returnsSomething = (body: Node): boolean =>
+  allBelow(body).some(
+    (node) =>
+      ts.isReturnStatement(node) &&
+      node.expression !== undefined &&
+      ts.findAncestor(node, ts.isFunctionLike) === body.parent,
+  );
+
+const isUnread = {
+  what: "is not written out as one chain of plain calls",
+  hint: "write `(b) => b.step(…).step(…)`, or hand the builder to a function that does: `(b) => helper(b)`",
+};
+const isPromised = {
+  what: "is an async function, which cannot be",
+  hint: "write it without `async`: what has to be waited for is for a step, as in `(b) => b.step(…)`",
+};
+const isLost = {
+  what: "returns nothing",
+  hint: "return the nodes, as in `(b) => b.step(…)` or `(b) => { return b.step(…); }`",
+};
+
+function report(at: Node, label: string, file: DefinitionFile, { what, hint } = isUnread) {
+  return file.report("computedChain", at, `${label} ${what}`, hint);
 }
