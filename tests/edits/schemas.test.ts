@@ -263,6 +263,30 @@ const more = { n: z.number(), m: z.number().optional() }; const mask = { id: tru
       ],
     ],
     ...[
+      [`z.object({ tenant: z.enum(["a"]) })`, `z.object({ tenant: z.enum(["b", "a"]) })`],
+      [`z.object({ tenant: z.string() })`, `z.object({ tenant: z.union([z.null(), z.string()]) })`],
+      [`z.object({ tenant: z.string() })`, `z.object({ tenant: z.string().or(z.number()) })`],
+      [
+        `z.object({ tenant: z.enum(["a", "b"]).default("a") })`,
+        `z.object({ tenant: z.enum(["a", "b", "c"]).default("a") })`,
+      ],
+      [
+        `v.object({ tenant: v.union(v.literal("a"), v.literal("b")) })`,
+        `v.object({ tenant: v.union(v.literal("a"), v.literal("c"), v.literal("b")) })`,
+      ],
+    ].map(([before = "", now = ""]): [string, string, string, RegExp[]] => [
+      `a field takes more: ${before}, then ${now}`,
+      before,
+      now,
+      [/^safe flow: input\.tenant takes more now: runs that have begun keep what they have, and/],
+    ]),
+    [
+      "a field takes other values",
+      `z.object({ tenant: z.enum(["a", "b"]) })`,
+      `z.object({ tenant: z.enum(["a", "c"]) })`,
+      [/^stops flow: input\.tenant has another schema/],
+    ],
+    ...[
       [`z.object({ tenant: z.string() })`, `z.object({ tenant: z.string().brand("T") })`],
       [`z.object({ tenant: z.string().readonly() })`, `z.object({ tenant: z.string() })`],
       [`z.object({ tenant: z.string() })`, `z.object({ tenant: z.readonly(z.string()) })`],

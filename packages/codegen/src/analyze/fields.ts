@@ -223,7 +223,10 @@ function fieldsWritten(
   return fields;
 }
 
-/** A hash of a field's schema, with `?` if the field may be absent, or `=` if it is filled in. */
+/**
+ * A hash of a field's schema, or of each of a union, with `?` if the field may be absent, or `=` if
+ * it is filled in.
+ */
 function fieldText(schema: Declared, app: Reading, flag = "", depth: number): string {
   const { node, module } = valueOf(schema, app);
   if (ts.isPropertyAccessExpression(node) && depth < maxDepth && !app.open.has(node)) {
@@ -251,7 +254,8 @@ function fieldText(schema: Declared, app: Reading, flag = "", depth: number): st
     if (!isOfLibrary && /^(describe|meta|register|clone)$/.test(method)) return next(inner, flag);
   }
   const isLoose = parsed(schema, undefined, app, true) !== undefined;
-  return schemaHash(node, module, app.modules) + (flag || (isLoose ? "?" : ""));
+  const oneOf = [...new Set(alternativesIn(schema, app))].sort();
+  return oneOf.join("|") + (flag || (isLoose ? "?" : ""));
 }
 
 /**

@@ -47,8 +47,10 @@ function fieldChanges(before: Fields, now: Fields): FieldChange[] {
       if (field.flag === "") return change("refused", "is new and required", true);
       return change(field.flag === "=" ? "filled" : "absent", "is new", true);
     }
-    if (old.hash !== field.hash) return change("retyped", "has another schema");
-    if (old.flag === field.flag) return [];
+    if (old.oneOf.some((each) => !field.oneOf.includes(each)))
+      return change("retyped", "has another schema");
+    if (old.flag === field.flag)
+      return old.oneOf.length === field.oneOf.length ? [] : change("loosened", "takes more now");
     if (old.flag !== "?")
       return change(field.flag === "" ? "unfilled" : "loosened", `${words[old.flag]} before`);
     return field.flag === ""
@@ -65,9 +67,9 @@ type Flag = keyof typeof words;
 function fieldsOf(fields: Fields["fields"] = []) {
   return new Map(
     fields.map((text) => {
-      const [, hash = "", flag = "", name = ""] = /^([0-9a-f]*)([?=]?) ([^]*)$/.exec(text) ?? [];
+      const [, hashes = "", flag = "", name = ""] = /^([^?= ]*)([?=]?) ([^]*)$/.exec(text) ?? [];
       // No other flag matches.
-      return [name, { hash, flag: flag as Flag }] as const;
+      return [name, { oneOf: hashes.split("|"), flag: flag as Flag }] as const;
     }),
   );
 }
