@@ -224,7 +224,7 @@ function fieldsWritten(
 }
 
 /**
- * A hash of a field's schema, or of each of a union, with `?` if the field may be absent, or `=` if
+ * A hash of a field's schema, and of each of a union, with `?` if the field may be absent, or `=` if
  * it is filled in.
  */
 function fieldText(schema: Declared, app: Reading, flag = "", depth: number): string {
@@ -254,8 +254,10 @@ function fieldText(schema: Declared, app: Reading, flag = "", depth: number): st
     if (!isOfLibrary && /^(describe|meta|register|clone)$/.test(method)) return next(inner, flag);
   }
   const isLoose = parsed(schema, undefined, app, true) !== undefined;
-  const oneOf = [...new Set(alternativesIn(schema, app))].sort();
-  return oneOf.join("|") + (flag || (isLoose ? "?" : ""));
+  const hash = schemaHash(node, module, app.modules);
+  // Of what is no union, it is the schema itself.
+  const oneOf = [...new Set(alternativesIn(schema, app))].filter((each) => each !== hash);
+  return [hash, ...oneOf.sort()].join("|") + (flag || (isLoose ? "?" : ""));
 }
 
 /**

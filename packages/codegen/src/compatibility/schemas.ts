@@ -47,10 +47,13 @@ function fieldChanges(before: Fields, now: Fields): FieldChange[] {
       if (field.flag === "") return change("refused", "is new and required", true);
       return change(field.flag === "=" ? "filled" : "absent", "is new", true);
     }
-    if (old.oneOf.some((each) => !field.oneOf.includes(each)))
+    const isSame = old.hash === field.hash;
+    if (!isSame && old.oneOf.some((each) => !field.oneOf.includes(each)))
       return change("retyped", "has another schema");
     if (old.flag === field.flag)
-      return old.oneOf.length === field.oneOf.length ? [] : change("loosened", "takes more now");
+      return isSame || old.oneOf.length === field.oneOf.length
+        ? []
+        : change("loosened", "takes more now");
     if (old.flag !== "?")
       return change(field.flag === "" ? "unfilled" : "loosened", `${words[old.flag]} before`);
     return field.flag === ""
@@ -68,8 +71,12 @@ function fieldsOf(fields: Fields["fields"] = []) {
   return new Map(
     fields.map((text) => {
       const [, hashes = "", flag = "", name = ""] = /^([^?= ]*)([?=]?) ([^]*)$/.exec(text) ?? [];
+      const [hash = "", ...oneOf] = hashes.split("|");
       // No other flag matches.
-      return [name, { oneOf: hashes.split("|"), flag: flag as Flag }] as const;
+      return [
+        name,
+        { hash, oneOf: oneOf.length === 0 ? [hash] : oneOf, flag: flag as Flag },
+      ] as const;
     }),
   );
 }
