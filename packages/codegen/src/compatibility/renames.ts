@@ -17,7 +17,7 @@ export function renamesOf({ before, now }: Sequences): ReadonlyMap<Placed, Place
   return renames;
 }
 
-/** Those whose code has not changed: nothing but the new name need be told of them. */
+/** Keeps those whose code has not changed: nothing but the new name need be told of them. */
 export const sameCode = (renames: ReadonlyMap<Placed, Placed>): ReadonlyMap<Placed, Placed> =>
   new Map([...renames].filter(([gone, added]) => gone.node.hash === added.node.hash));
 

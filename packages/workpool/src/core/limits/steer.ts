@@ -65,12 +65,12 @@ export async function pauseLimit(
 }
 
 export async function resumeLimit(ctx: HostCtx, host: Host, asked: Ending): Promise<void> {
-  await end(ctx, host, asked, true);
+  await end(ctx, host, asked, isPause);
 }
 
 /** Has the numbers of the code hold again. A pause stays. */
 export async function resetLimit(ctx: HostCtx, host: Host, asked: Ending): Promise<void> {
-  await end(ctx, host, asked, false);
+  await end(ctx, host, asked, (each) => !isPause(each));
 }
 
 /** @throws if there is no such limit. One that the code has no more may still be overridden. */
@@ -78,13 +78,13 @@ async function end(
   ctx: HostCtx,
   host: Host,
   { config, ...which }: Ending,
-  pause: boolean,
+  isMeant: (each: Override) => boolean,
 ): Promise<void> {
   const { limits, overrides = [] } = (await readGate(ctx)) ?? {};
   const { name } = which;
   const isKnown = name === POOL || overrides.some((each) => each.name === name);
   if (!isKnown) knownLimit(name, { ...limits, ...config?.limits });
-  await keep(ctx, host, (each) => !isSame(each, which) || isPause(each) !== pause);
+  await keep(ctx, host, (each) => !(isSame(each, which) && isMeant(each)));
 }
 
 /** Ends what was said until now at the latest. @returns the gate as it is then. */
