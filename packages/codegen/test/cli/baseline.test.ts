@@ -61,7 +61,7 @@ test(
     expect(code).toBe(1);
     expect(JSON.parse((await workflowCodegen("check", "--json")).out)).toMatchObject({
       against: { from: expect.stringMatching(/^main \(/) },
-      changes: [{ workflow: "order", node: "charge", compatibility: "rename" }, { node: "bill" }],
+      changes: [{ workflow: "order", node: "charge", compatibility: "rename" }],
     });
   },
 );
