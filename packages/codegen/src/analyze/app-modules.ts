@@ -76,14 +76,16 @@ export class AppModules {
 
   /**
    * Returns what a name stands for in a module: declared there, or in the file it is imported from.
+   * That may be all of the file.
    */
   find(name: string, module: Module): Declared | undefined {
     const node = module.declared(name);
     const own = module.given.get(name) ?? (node && { node, module });
     if (own !== undefined) return own;
     const from = module.imports.get(name);
-    const places = from && this.#places(from.imported, module.file, from.module);
-    return places && (this.#declared(places) ?? this.#unnamed(places));
+    if (from === undefined) return undefined;
+    const places = this.#places(from.imported, module.file, from.module);
+    return this.#declared(places) ?? this.#unnamed(places) ?? this.#file(from, module);
   }
 
   /**
@@ -101,10 +103,22 @@ export class AppModules {
     const owner = root && name !== undefined ? this.#whole(root, module) : undefined;
     if (owner !== undefined && name !== undefined)
       return this.#handedOn(this.#placesIn(owner, name));
-    const from = ts.isIdentifier(node) ? module.imports.get(node.text) : undefined;
-    if (!ts.isIdentifier(node) || from === undefined || isHidden(node)) return undefined;
-    if (from.imported === "*") return modulePath(module.file, from.module, this.read);
-    return this.#handedOn(this.#places(from.imported, module.file, from.module));
+    if (!ts.isIdentifier(node) || isHidden(node)) return undefined;
+    const from = module.imports.get(node.text);
+    return from && this.#wholeOf(from, module);
+  }
+
+  #file(from: Import, module: Module): Declared | undefined {
+    const path = this.#wholeOf(from, module);
+    const file = path === undefined ? undefined : this.#module(path);
+    return file && { node: file.source, module: file };
+  }
+
+  /** The path of the module that an import gives as a whole: JSON has nothing else to give. */
+  #wholeOf({ imported, module: specifier }: Import, { file }: Module): string | undefined {
+    return imported === "*" || specifier.endsWith(".json")
+      ? modulePath(file, specifier, this.read)
+      : this.#handedOn(this.#places(imported, file, specifier));
   }
 
   /** A barrel may hand a whole module on by a name. */
@@ -149,7 +163,8 @@ export class AppModules {
   }
 
   #module(path: string): Module | undefined {
-    const found = fileAt(path, this.read);
+    const json = path.endsWith(".json") ? this.read(path) : undefined;
+    const found = json === undefined ? fileAt(path, this.read) : { file: path, text: json };
     if (found === undefined) return undefined;
     const known = this.parsed.get(path);
     // A file that was moved may have the same text, and its imports stand for others.

@@ -122,8 +122,10 @@ function addNamed(
       add(node && { node, module });
     } else if (ts.isPropertyAccessExpression(part) || ts.isQualifiedName(part)) {
       const [of = part, name = ""] = partsOf(part);
-      if (own === undefined || isSchema) add(modules.member(name, of, module));
-      visit(of, own);
+      const member = own === undefined || isSchema ? modules.member(name, of, module) : undefined;
+      // Of a whole module, only what is used counts.
+      if (member === undefined) visit(of, own);
+      else add(member);
     } else if (ts.isPropertyAssignment(part)) {
       if (ts.isComputedPropertyName(part.name)) visit(part.name, own);
       visit(part.initializer, own);

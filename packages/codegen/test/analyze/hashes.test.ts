@@ -285,3 +285,35 @@ export const unused = "${leaf}";`,
     }
   },
 );
+
+test.each([
+  ["a function of this file", "made(tree)"],
+  ["the fields", "z.object(tree)"],
+  ["a spread", "z.object({ t: z.object({ ...tree }) })"],
+  ["a pattern", "z.object({ t: Part })"],
+  ["an object", "z.object({ t: all.tree.Leaf })"],
+  ["a name that is computed", 'z.object({ t: tree["Le" + "af"] })'],
+  ["a file that hands it on", "z.object(handed)"],
+  ["JSON", "z.object({ t: z.enum(kinds) })"],
+])(
+  "a change of a whole file is one of the workflow if a schema uses it by %s",
+  async (_by, input) => {
+    const app = (leaf: string) => ({
+      [flow]: `
+import { defineWorkflow } from "@stepwise/workflow";
+import { z } from "zod";
+import * as tree from "./tree";
+import { tree as handed } from "./barrel";
+import kinds from "./kinds.json";
+const { Leaf: Part } = tree;
+const all = { tree };
+const made = (of) => z.object({ t: of.Leaf });
+export const flow = defineWorkflow({ input: ${input} }).step("a", { query: () => 1 });`,
+      "barrel.ts": 'export * as tree from "./tree";',
+      "tree.ts": `import { z } from "zod"; export const Leaf = z.${leaf}();`,
+      "kinds.json": `["${leaf}"]`,
+    });
+    const before = await hashOf(app("string"));
+    expect((await hashOf(app("number"))).hash).not.toBe(before.hash);
+  },
+);
