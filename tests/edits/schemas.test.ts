@@ -42,6 +42,8 @@ async function deployed(before: Files, now: Files, input: object = {}, until?: s
 const GATE = `.sleep("gate", "1h")`;
 const reads = `${GATE}.step("told", { query: (_ctx, { input }) => input.tenant ?? "none" }).step("other", { query: () => 1 }).finalize({ query: (_ctx, { told }) => told })`;
 const shared = `export const tenant = z.string().optional();`;
+const enums = `enum Kind { A = "a", B = "b" } enum Counted { A, B }
+const Kinds = { A: "a", B: "b", C: "c" } as const;`;
 const union = ["A", "B", "C"]
   .map(
     (name) =>
@@ -282,6 +284,10 @@ const more = { n: z.number(), m: z.number().optional() }; const mask = { id: tru
       [`z.object({ tenant: z.enum(["a"]) })`, `z.object({ tenant: z.enum(["b", "a"]) })`],
       [`z.object({ tenant: z.string() })`, `z.object({ tenant: z.union([z.null(), z.string()]) })`],
       [`z.object({ tenant: z.string() })`, `z.object({ tenant: z.string().or(z.number()) })`],
+      [`z.object({ tenant: z.string() })`, `z.object({ tenant: z.string().nullable() })`],
+      [`z.object({ tenant: z.string().optional() })`, `z.object({ tenant: z.string().nullish() })`],
+      [`z.object({ tenant: z.enum(["a"]) })`, `z.object({ tenant: z.enum(Kind) })`],
+      [`z.object({ tenant: z.enum(Kind) })`, `z.object({ tenant: z.enum(Kinds) })`],
       [
         `z.object({ tenant: z.enum(["a", "b"]).default("a") })`,
         `z.object({ tenant: z.enum(["a", "b", "c"]).default("a") })`,
@@ -302,6 +308,17 @@ const more = { n: z.number(), m: z.number().optional() }; const mask = { id: tru
       `z.object({ tenant: z.enum(["a", "c"]) })`,
       [/^stops flow: input\.tenant has another schema/],
     ],
+    ...[
+      [`z.object({ tenant: z.string().nullable() })`, `z.object({ tenant: z.string() })`],
+      [`z.object({ tenant: z.string().nullish() })`, `z.object({ tenant: z.string().optional() })`],
+      [`z.object({ tenant: z.enum(Kinds) })`, `z.object({ tenant: z.enum(Kind) })`],
+      [`z.object({ tenant: z.enum(Counted) })`, `z.object({ tenant: z.enum(Kinds) })`],
+    ].map(([before = "", now = ""]): [string, string, string, RegExp[]] => [
+      `a field takes less: ${before}, then ${now}`,
+      before,
+      now,
+      [/^stops flow: input\.tenant has another schema/],
+    ]),
     ...[
       [`z.object({ tenant: z.string() })`, `z.object({ tenant: z.string().brand("T") })`],
       [`z.object({ tenant: z.string().readonly() })`, `z.object({ tenant: z.string() })`],
@@ -466,7 +483,7 @@ const more = { n: z.number(), m: z.number().optional() }; const mask = { id: tru
       [],
     ],
   ])("[S145] %s", async (_what, before, now, verdict) => {
-    const more = `${shared}\n${union}\nexport const whole = z.object({ tenant: z.string(), size: z.number() });`;
+    const more = `${shared}\n${enums}\n${union}\nexport const whole = z.object({ tenant: z.string(), size: z.number() });`;
     expect(await verdicts(app(before, reads, "", more), app(now, reads, "", more))).toEqual(
       verdict.map((each) => expect.stringMatching(each)),
     );

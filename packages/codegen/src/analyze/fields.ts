@@ -91,15 +91,28 @@ function alternativesOf({ node, module }: Declared, app: Reading, depth: number)
   // Of what is no union, no more is told than that it is another schema.
   if (more !== undefined && around !== undefined && around.length > 1) return [...around, ...more];
   if (library === "convex" && method === "union") return all(args);
-  const listed = args
-    .map((each) => valueOf({ node: each, module }, app))
-    .find((each) => ts.isArrayLiteralExpression(each.node));
-  return library === "zod" &&
-    /^(union|discriminatedUnion|enum|literal)$/.test(method) &&
-    listed !== undefined &&
-    ts.isArrayLiteralExpression(listed.node)
-    ? all(listed.node.elements, listed.module)
-    : [schemaHash(node, module, app.modules)];
+  const isEnum = /^(enum|nativeEnum)$/.test(method);
+  const isListed = isEnum || /^(union|discriminatedUnion|literal)$/.test(method);
+  const given = isEnum ? args.slice(0, 1) : args;
+  for (const each of library === "zod" && isListed ? given : []) {
+    const list = valueOf({ node: each, module }, app);
+    const parts = ts.isArrayLiteralExpression(list.node)
+      ? list.node.elements
+      : isEnum && valuesIn(list.node);
+    if (parts) return all(parts, list.module);
+  }
+  return [schemaHash(node, module, app.modules)];
+}
+
+/** The values of an `enum`, or of an object that stands for one, if all are written out. */
+function valuesIn(node: TypeScript.Node): readonly Node[] | undefined {
+  const isObject = ts.isObjectLiteralExpression(node);
+  if (!isObject && !ts.isEnumDeclaration(node)) return undefined;
+  const members = isObject ? node.properties : node.members;
+  const values = [...members].map((each) =>
+    ts.isPropertyAssignment(each) || ts.isEnumMember(each) ? each.initializer : undefined,
+  );
+  return values.every((each) => each !== undefined) ? values : undefined;
 }
 
 /** Each once; the same twice, if it is the only one of several. */
@@ -255,8 +268,11 @@ function fieldText(schema: Declared, app: Reading, flag = "", depth: number): st
   }
   const isLoose = parsed(schema, undefined, app, true) !== undefined;
   const hash = schemaHash(node, module, app.modules);
+  const nulls = method?.startsWith("null") === true ? takesMore.get(method) : undefined;
+  const taken = inner && nulls ? [...alternativesIn({ node: inner, module }, app), ...nulls] : [];
+  const all = taken.length > 0 ? taken : alternativesIn(schema, app);
   // Of what is no union, it is the schema itself.
-  const oneOf = [...new Set(alternativesIn(schema, app))].filter((each) => each !== hash);
+  const oneOf = [...new Set(all)].filter((each) => each !== hash);
   return [hash, ...oneOf.sort()].join("|") + (flag || (isLoose ? "?" : ""));
 }
 
