@@ -950,9 +950,18 @@ describe("parents and waits", () => {
     [`.sleep("x", "1h")`, `.sleep("x", () => "2h")`],
     [`.event("x", { schema: z.string(), timeout: "1h" })`, `.event("x", { schema: z.string() })`],
     [`.parent("x", { timeout: "1h", children: () => [] })`, `.parent("x", { children: () => [] })`],
+    [`.event("x", { schema: z.string() })`, `.event("x", { schema: z.string(), timeout: "1h" })`],
   ])("[S145] a wait that has begun keeps its time: %s is %s now", async (before, now) => {
     expect(await verdicts(app(`z.object({})`, before), app(`z.object({})`, now))).toEqual([
       expect.stringMatching(/^safe x: changed: .*; a wait that has begun keeps its time$/),
+    ]);
+  });
+
+  test("[S145] check cannot see if an event whose timeout is not written out has one", async () => {
+    const event = (match: string) => `.event("x", { schema: z.string(), match: ${match} })`;
+    const [before, now] = [event(`() => true`), event(`(sent) => sent !== ""`)];
+    expect(await verdicts(app(`z.object({})`, before), app(`z.object({})`, now))).toEqual([
+      expect.stringMatching(/; a wait that has begun keeps its timeout, if it has one$/),
     ]);
   });
 });

@@ -119,7 +119,9 @@ function keepsTime({ node: old }: Placed, { node }: Placed): string {
   const takesTime = ({ kind }: Stage) => ["duration", "timeout"].includes(stageKind(kind).takes);
   const isOther = old.options["timeout"] !== node.options["timeout"] && !node.stages.some(isAction);
   if (!isOther && !(node.stages.some(takesTime) && old.hash !== node.hash)) return "";
-  return "; a wait that has begun keeps its time";
+  // One that is computed is not seen.
+  const isSeen = [old, node].some(({ options }) => "timeout" in options) || !takesEvents(node);
+  return `; a wait that has begun keeps its ${isSeen ? "time" : "timeout, if it has one"}`;
 }
 
 /** A race is decided as it began; what it gives is told by the code that is there then. */
