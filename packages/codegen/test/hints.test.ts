@@ -41,3 +41,10 @@ test("[S245] an option that another node has is taken for the one that is missin
     { code: "SW1213", hint: "did you mean `of` where it has `on`?" },
   ]);
 });
+
+test("a misspelt field of an option is told once, and not also that the right one is missing", async () => {
+  const nodes = '.step("s", { action: () => 1, retry: { attempts: 3 } })';
+  expect(await found(nodes)).toMatchObject([
+    { code: "SW1211", message: expect.stringContaining("`retry.attempts: 3`") },
+  ]);
+});

@@ -157,6 +157,8 @@ export interface Option {
   readonly elsewhere?: DefinitionFile;
   /** False if a condition or a spread may give another one, or none. */
   readonly isSure?: boolean;
+  /** What gives it or another one, or none, as it comes. */
+  readonly condition?: Node;
 }
 
 /** Returns what a property gives an options object; undefined for a spread or a computed name. */

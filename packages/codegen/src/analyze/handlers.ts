@@ -29,7 +29,7 @@ export function readHandler(
     const [rest] = options.rest ?? [];
     if (rest !== undefined) {
       const message = `${of} has no action, mutation or query that can be seen here`;
-      return file.report("oneFunction", rest, message, hintForUnseen(rest));
+      return file.report("oneFunction", rest, message, hintForUnseen(rest, file));
     }
     const place = options.get(slipOf(options, handlerKinds) ?? "")?.nameNode ?? at;
     const hint =
@@ -47,8 +47,11 @@ function isOnCondition(rest: Node): boolean {
   return ts.isConditionalExpression(given) || ts.isBinaryExpression(given);
 }
 
-function hintForUnseen(rest: Node): string {
+function hintForUnseen(rest: Node, file: DefinitionFile): string {
   const given = givenBy(rest);
+  const path = referencePath(given, file);
+  if (path !== undefined)
+    return `say what kind of function it is: \`{ action: ${path}, args: ({ input }) => ({ … }) }\``;
   if (ts.isArrowFunction(given) || ts.isFunctionExpression(given))
     return "say what kind of function it is: `{ action: async (ctx, { input }) => … }`";
   return isOnCondition(rest)
@@ -74,11 +77,11 @@ export function readHeld(
     const message = `${label} is a query, ${whyNoQuery}`;
     return file.report("oneFunction", query.nameNode, message, "make it a mutation or an action");
   }
-  const [rest] = options.rest ?? [];
-  const isSeen = handlerKinds.some((kind) => options.has(kind));
-  if (option.isSure === false && !isSeen && rest !== undefined && isOnCondition(rest)) {
-    const message = `${label} is only there on a condition`;
-    return file.report("oneFunction", rest, message, hintForUnseen(rest));
+  const { condition } = option;
+  if (condition !== undefined && !handlerKinds.some((kind) => options.has(kind))) {
+    const how = option.isSure === false ? "only there on" : "chosen by";
+    const message = `${label} is ${how} a condition`;
+    return file.report("oneFunction", condition, message, hintForUnseen(condition, file));
   }
   reportUnknown(options, known, label, file);
   const handler = readHandler(options, option.nameNode, label, file);

@@ -122,10 +122,21 @@ export function reportUnseenChains(
     if (ts.isIdentifier(root) && (locals.has(root.text) || wholes.has(root.text))) continue;
     if (ts.isCallExpression(root) && isImported(root.expression, imports, define)) continue;
     const message = `this adds a node to ${quote(root.getText())}, which the compiler does not see as a workflow`;
-    const code = ts.isCallExpression(root) ? "misusedDefine" : "computedChain";
-    file.report(code, root, message, writeOut);
+    if (!ts.isCallExpression(root)) file.report("computedChain", root, message, writeOut);
+    else file.report("misusedDefine", root, message, hintForMade(root, imports));
     return;
   }
+}
+
+/** A function of another file may be `defineWorkflow` under another name, or make workflows. */
+function hintForMade(
+  { expression: callee }: TypeScript.CallExpression,
+  imports: DefinitionFile["imports"],
+): string {
+  const name = callee.getText();
+  return imports.has(name)
+    ? `call defineWorkflow() here, as it is imported from "@stepwise/workflow"; \`import { ${define} as ${name} }\` gives it that name`
+    : writeOut;
 }
 
 /** Options that one kind of node or another has, and that hardly anything else has. */

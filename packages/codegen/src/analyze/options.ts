@@ -192,7 +192,7 @@ function eitherOf(
   const options = [...(one ?? []), ...(other ?? [])].flatMap(([name, each]) => {
     const isSure = one?.has(name) === true && other?.has(name) === true;
     if (!(isSure ? ofFunctions : structural).has(name)) return [];
-    return [[name, { ...each, value: value.parent, isSure }] as const];
+    return [[name, { ...each, value: value.parent, isSure, condition: value }] as const];
   });
   return Object.assign(new Map(options), { rest: [value] });
 }

@@ -105,8 +105,11 @@ export const object =
     const { value } = given;
     if (value === undefined) return [];
     if (!isObject(value)) return [{ name, given, hint }];
-    const lacks = value.isWhole && needed.some((field) => !value.fields.has(field));
     const names = Object.keys(fields);
+    // What is misspelt is reported as that.
+    const hasOthers = [...value.fields.keys()].some((field) => !names.includes(field));
+    const isWhole = value.isWhole && !hasOthers;
+    const lacks = isWhole && needed.some((field) => !value.fields.has(field));
     const wrong = [...value.fields].flatMap(([field, each]) => {
       const of = `${name}.${field}`;
       const rule = ruleOf(fields, field);

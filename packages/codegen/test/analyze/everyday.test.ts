@@ -417,13 +417,30 @@ test.each([
     'step "s", compensate is only there on a condition',
     "write it without the condition, and have its function ask for that",
   ],
+  [
+    ".step('s', isDev ? { query: f, compensate: { mutation: g } } : { query: f })",
+    'step "s", compensate is only there on a condition',
+    "write it without the condition, and have its function ask for that",
+  ],
+  [
+    ".step('s', isDev ? { query: f, compensate: { mutation: g } } : { query: f, compensate: { mutation: f } })",
+    'step "s", compensate is chosen by a condition',
+    "write it without the condition, and have its function ask for that",
+  ],
+  [
+    ".step('s', internal.mail.send)",
+    'step "s" has no action, mutation or query that can be seen here',
+    "`{ action: internal.mail.send, args: ",
+  ],
   [".step('naïve', { query: f })", '"naïve" cannot be the name of a node', ': "naive"'],
   [".step('größe', { query: f })", '"größe" cannot be the name of a node', ': "grosse"'],
   [".step('шаг-a', { query: f })", '"шаг-a" cannot be the name of a node', "with a letter first"],
 ])("what is wrong with %s is told with what to write", async (nodes, message, hint) => {
-  const text = `${head}const f = () => 1, g = () => null;\nexport const flow = defineWorkflow({ input })${nodes};\n`;
+  const line = `export const flow = defineWorkflow({ input })${nodes};`;
+  const text = `${head}import { internal } from "./_generated/api";\nconst f = () => 1, g = () => null;\n${line}\n`;
   const sources = [{ file: "a.workflow.ts", text }];
   const { diagnostics } = await new Compiler().compileSources(sources);
   expect(diagnostics.map((each) => each.message)).toEqual([message]);
   expect(diagnostics[0]?.hint).toContain(hint);
+  expect(diagnostics[0]?.place.column).toBeGreaterThan(line.indexOf(".step(") + ".step(".length);
 });

@@ -32,6 +32,15 @@ const told = ({ diagnostics }: CompileResult) =>
 describe("a workflow that the compiler cannot see is told", () => {
   const base = { "base.workflow.ts": head + flow("base") };
 
+  test("one that is made by defineWorkflow under another name of the app's is told how to import it", async () => {
+    const { diagnostics } = await compiled({
+      "own.ts": 'export { defineWorkflow as workflow } from "@stepwise/workflow";',
+      "a.workflow.ts": `${head}import { workflow } from "./own";\n${flow("a").replace("defineWorkflow", "workflow")}`,
+    });
+    expect(diagnostics.map(({ code }) => code)).toEqual(["SW1114", "SW1905"]);
+    expect(diagnostics[0]?.hint).toContain("`import { defineWorkflow as workflow }`");
+  });
+
   test.each([
     [
       "by its name",
