@@ -2,6 +2,7 @@ import { describe, expect, test } from "vitest";
 import { z } from "zod";
 import { Deployment, type Files, released, useReleases } from "./deployed.js";
 import { compare } from "../../packages/codegen/src/compatibility/compare.js";
+import type { Change } from "../../packages/codegen/src/compatibility/lines.js";
 import { changesOf, compiled } from "./edited.js";
 
 /* What `check` says of edited schemas, retries and waits, and what runs do that are in flight. */
@@ -43,13 +44,24 @@ const GATE = `.sleep("gate", "1h")`;
 const reads = `${GATE}.step("told", { query: (_ctx, { input }) => input.tenant ?? "none" }).step("other", { query: () => 1 }).finalize({ query: (_ctx, { told }) => told })`;
 const shared = `export const tenant = z.string().optional();`;
 const enums = `enum Kind { A = "a", B = "b" } enum Counted { A, B }
-const Kinds = { A: "a", B: "b", C: "c" } as const;`;
+const Kinds = { A: "a", B: "b", C: "c" } as const;
+const Tree = z.object({ get kids() { return z.array(Tree); } });`;
 const union = ["A", "B", "C"]
   .map(
     (name) =>
       `const ${name} = z.object({ k: z.literal("${name}") }); const V${name} = v.object({ k: v.literal("${name}") });`,
   )
   .join("\n");
+
+/** Starts a run that begins after an hour. */
+const starts = `
+import { WorkflowManager } from "@stepwise/workflow";
+import { internalMutationGeneric } from "convex/server";
+import { components } from "./_generated/api";
+import { workflows } from "./_workflows/index";
+const workflow = new WorkflowManager(components.workflow);
+export const start = internalMutationGeneric((ctx, { input }) =>
+  workflow.start(ctx, workflows.flow, input, { runAfter: "1h" }));`;
 
 /** What check says if values may have no other fields now. */
 const CLOSED =
@@ -309,6 +321,95 @@ const more = { n: z.number(), m: z.number().optional() }; const mask = { id: tru
       [/^stops flow: input\.tenant has another schema/],
     ],
     ...[
+      [
+        `a: z.string(), b: z.string().optional()`,
+        /^safe flow: input\.tenant\.b is new: in runs that have begun it may be undefined, .*; "told" reads it$/,
+      ],
+      [
+        `a: z.string().optional()`,
+        /^safe flow: input\.tenant\.a was required before: .*; "told" reads it$/,
+      ],
+      [`a: z.string().describe("the a")`, /^safe flow: another input: .*when it begins$/],
+      [`a: z.string(), b: z.string()`, /^stops flow: input\.tenant\.b is new and required: /],
+      [`a: z.number()`, /^stops flow: input\.tenant\.a has another schema: /],
+    ].flatMap(([fields, told]) =>
+      ["", ".optional()", ".default({})", ".readonly()"].map(
+        (around): [string, string, string, RegExp[]] => [
+          `a field is an object, with ${around || "nothing"} around it: { ${String(fields)} }`,
+          `z.object({ tenant: z.object({ a: z.string() })${around} })`,
+          `z.object({ tenant: z.object({ ${String(fields)} })${around} })`,
+          [told as RegExp],
+        ],
+      ),
+    ),
+    ...[
+      [
+        `v.array(v.object({ a: v.any() }))`,
+        `v.array(v.object({ a: v.any(), b: v.optional(v.any()) }))`,
+        /^safe flow: input\.tenant\[\]\.b is new/,
+      ],
+      [
+        `v.object({ a: v.any(), b: v.any() })`,
+        `v.object({ a: v.any() })`,
+        /^stops flow: input\.tenant\.b is removed/,
+      ],
+      [
+        `z.object({ a: z.any() }).array().optional()`,
+        `z.array(z.strictObject({ a: z.any() })).optional()`,
+        /^stops flow: input\.tenant\[\] takes no other fields now: runs that have not begun fail with invalidInput if theirs has any/,
+      ],
+      [
+        `z.object({ a: z.object({ b: z.any() }) })`,
+        `z.object({ a: z.object({ b: z.any(), c: z.any().default(1) }) })`,
+        /^safe flow: input\.tenant\.a\.c is new: .*, though it has a default/,
+      ],
+      [
+        `z.object({ a: z.object({ b: z.any() }) })`,
+        `z.object({ a: z.object({ b: z.any() }).optional() }).optional()`,
+        [/^safe flow: input\.tenant was required/, /^safe flow: input\.tenant\.a was required/],
+      ],
+      [
+        `z.array(z.object({ a: z.any() }))`,
+        `z.array(z.object({ a: z.any() })).min(1)`,
+        /^stops flow: input\.tenant has another schema/,
+      ],
+      [
+        `z.array(z.object({ a: z.any() }))`,
+        `z.object({ a: z.any() })`,
+        /^stops flow: input\.tenant has another schema/,
+      ],
+      [
+        `z.object({ a: z.any() })`,
+        `z.object({ a: z.any() }).refine(() => true)`,
+        /^stops flow: input\.tenant has another schema/,
+      ],
+      [
+        `z.object({ a: z.any() })`,
+        `z.object({ a: z.any() }).transform((one) => one)`,
+        /^stops flow: input\.tenant has another schema/,
+      ],
+      [
+        `z.object({ a: z.any() })`,
+        `z.object({ a: z.any() }).catchall(z.null())`,
+        /^stops flow: input\.tenant has another schema/,
+      ],
+      [
+        `Tree.extend({ a: z.string() })`,
+        `Tree.extend({ a: z.number() })`,
+        /^stops flow: input\.tenant\.a has another schema/,
+      ],
+      [
+        `z.object({ constructor: z.object({ a: z.any() }) })`,
+        `z.object({ constructor: z.object({ a: z.any(), b: z.any().default(1) }) })`,
+        /^safe flow: input\.tenant\.constructor\.b is new/,
+      ],
+    ].map(([before, now, told]): [string, string, string, RegExp[]] => [
+      `what is inside of a field is another: ${String(before)}, then ${String(now)}`,
+      `z.object({ tenant: ${String(before)} })`,
+      `z.object({ tenant: ${String(now)} })`,
+      [told as RegExp | RegExp[]].flat(),
+    ]),
+    ...[
       [`z.object({ tenant: z.string().nullable() })`, `z.object({ tenant: z.string() })`],
       [`z.object({ tenant: z.string().nullish() })`, `z.object({ tenant: z.string().optional() })`],
       [`z.object({ tenant: z.enum(Kinds) })`, `z.object({ tenant: z.enum(Kind) })`],
@@ -490,17 +591,38 @@ const more = { n: z.number(), m: z.number().optional() }; const mask = { id: tru
   });
 
   test(
+    "[S136] [S145] a start that waits goes on or fails as check says of what is inside its fields",
+    { tags: ["large"] },
+    async () => {
+      const files = (more: string) => ({
+        ...app(`z.object({ tenant: z.array(z.object({ a: z.string()${more} })) })`, reads),
+        "later.ts": starts,
+      });
+      for (const [more, compatibility, output] of [
+        [", b: z.number().default(1)", "safe", [{ a: "x", b: 1 }]],
+        [", b: z.number()", "stops", undefined],
+      ] as const) {
+        const versions = await released(releases, files(""), files(more));
+        const [{ compatibility: said }] = (await changesOf(files(""), files(more))) as [Change];
+        const deployment = new Deployment(versions[0], versions);
+        const input = { tenant: [{ a: "x" }] };
+        const id = (await deployment.call("later:start", { input })) as string;
+        deployment.deploy(versions[1]);
+        await deployment.drive();
+        expect(said).toBe(compatibility);
+        expect(await deployment.see(id)).toMatchObject(
+          output === undefined
+            ? { state: "failed", error: { kind: "invalidInput" } }
+            : { state: "completed", output },
+        );
+      }
+    },
+  );
+
+  test(
     "[S136] [S145] a start that waits, with a field that is refused now, fails with invalidInput",
     { tags: ["large"] },
     async () => {
-      const starts = `
-import { WorkflowManager } from "@stepwise/workflow";
-import { internalMutationGeneric } from "convex/server";
-import { components } from "./_generated/api";
-import { workflows } from "./_workflows/index";
-const workflow = new WorkflowManager(components.workflow);
-export const start = internalMutationGeneric((ctx, { input }) =>
-  workflow.start(ctx, workflows.flow, input, { runAfter: "1h" }));`;
       const files = (input: string) => ({ ...app(input, reads), "later.ts": starts });
       const [before, now] = [files(`z.looseObject({})`), files(`z.strictObject({})`)];
       const versions = await released(releases, before, now);

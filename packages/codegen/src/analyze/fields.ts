@@ -4,15 +4,18 @@ import type { AppModules, Declared, Module } from "./app-modules.js";
 import { calledWith, type Seen, some } from "./called-with.js";
 import { isFunctionNode, parametersOf, readOption, returnedBy } from "./functions.js";
 import type { DefinitionFile } from "./parser.js";
+import { sortedBy } from "../plan/sorted.js";
 import { moduleOf, schemaHash } from "./tokens.js";
 
 /** What is read of one schema: another may name it many times. */
 interface Reading {
   readonly modules: AppModules;
   readonly shapes: Map<Node, Shape | undefined>;
-  readonly given: Map<Node, Texts | undefined>;
+  readonly given: Map<Node, FieldsOf | undefined>;
   readonly alternatives: Map<Node, readonly string[]>;
   readonly parsed: Map<Node, Parsed[]>;
+  /** What is seen of objects, by how deep they are inside others. */
+  readonly inside: readonly Map<Node, Fields>[];
   /** The fields that are being read: one may stand for itself. */
   readonly open: Set<Node>;
 }
@@ -24,12 +27,16 @@ interface Parsed {
   readonly made: Seen | undefined;
 }
 
+/** How deep objects inside objects are read: one may be inside many others. */
+const mostInside = 3;
+
 const reading = (modules: AppModules): Reading => ({
   modules,
   shapes: new Map(),
   given: new Map(),
   alternatives: new Map(),
   parsed: new Map(),
+  inside: Array.from({ length: mostInside + 1 }, () => new Map<Node, Fields>()),
   open: new Set(),
 });
 
@@ -46,13 +53,52 @@ const asItIs = /^(describe|meta|register|clone|readonly|brand|refine|superRefine
 /** How many calls and names are followed: a schema may stand for itself by mistake. */
 const maxDepth = 50;
 
-function fieldsIn(schema: Declared, app: Reading): Fields {
+function fieldsIn(schema: Declared, app: Reading, depth = 0): Fields {
   const { isExact, isRefined, fields } = shapeOf(schema, app) ?? { isRefined: true };
+  const all = [...(fields ?? [])].map(([name, fieldOf]) => ({ name, ...fieldOf() }));
+  const { node } = valueOf(schema, app);
+  app.open.add(node);
+  const objects = depth < mostInside ? sortedBy(all, ({ name }) => name) : [];
+  const inside = objects.flatMap(({ name, inside }) =>
+    // One may be inside itself.
+    inside === undefined || app.open.has(inside.object.node)
+      ? []
+      : [{ name: name + inside.list, of: fieldsInside(inside, app, depth + 1) }],
+  );
+  app.open.delete(node);
   return {
     ...(isExact === true && { exact: true as const }),
-    ...(fields && { fields: [...fields].map(([name, text]) => `${text()} ${name}`).sort() }),
+    ...(fields && { fields: all.map(({ name, text }) => `${text} ${name}`).sort() }),
+    ...(inside.length > 0 && { inside }),
     ...(isRefined && { oneOf: [...new Set(alternativesIn(schema, app))] }),
   };
+}
+
+function fieldsInside({ object }: Inside, app: Reading, depth: number): Fields {
+  const known = app.inside[depth];
+  const found = known?.get(object.node) ?? fieldsIn(object, app, depth);
+  known?.set(object.node, found);
+  return found;
+}
+
+/** An object, with `[]` for each list that it is in. */
+interface Inside {
+  readonly list: string;
+  readonly object: Declared;
+}
+
+/** Returns the object that a schema is, or that it is a list of, unless a function refines it. */
+function objectIn(schema: Declared, app: Reading, list = ""): Inside | undefined {
+  const object = valueOf(schema, app);
+  const { module } = object;
+  const { of, method, args } = calledIn(object.node) ?? {};
+  if (of === undefined || list.length > maxDepth) return undefined;
+  if (method === "array") {
+    const item = libraryOf(of, module) === undefined ? of : args?.[0];
+    return item && objectIn({ node: item, module }, app, `${list}[]`);
+  }
+  const shape = shapeOf(schema, app);
+  return shape === undefined || shape.isRefined === true ? undefined : { list, object };
 }
 
 /** What a schema takes beside what it is made of: it is taken as it is, or filled in. */
@@ -122,18 +168,23 @@ function fewest(alternatives: readonly string[]): readonly string[] {
 }
 
 /**
- * Gives the text of each field by name when asked for: one may be taken from among many, and its
- * schema may be in another that has a flag.
+ * Gives each field by name when asked for: one may be taken from among many, and its schema may be
+ * in another that has a flag.
  */
-type Texts = ReadonlyMap<string, TextOf>;
+type FieldsOf = ReadonlyMap<string, FieldOf>;
 
-type TextOf = (flag?: string) => string;
+type FieldOf = (flag?: string) => Field;
+
+interface Field {
+  readonly text: string;
+  readonly inside?: Inside | undefined;
+}
 
 /** The fields of an object's schema; `isExact` if it takes no others. `isRefined` by a function. */
 interface Shape {
   readonly isExact: boolean;
   readonly isRefined?: boolean;
-  readonly fields: Texts;
+  readonly fields: FieldsOf;
 }
 
 function shapeOf(schema: Declared, app: Reading, depth = 0): Shape | undefined {
@@ -174,25 +225,29 @@ function shapeMade({ node, module }: Declared, app: Reading, depth: number): Sha
   const change = changes.get(method);
   const named = more === undefined ? undefined : namesIn(more, app);
   if (change === undefined || (more !== undefined && named === undefined)) return undefined;
-  const changed = [...fields].flatMap(([name, text]) => {
-    const now = change(text, named === undefined || named.has(name));
+  const changed = [...fields].flatMap(([name, fieldOf]) => {
+    const now = change(fieldOf, named === undefined || named.has(name));
     return now === undefined ? [] : [[name, now] as const];
   });
   return { ...inner, fields: new Map(changed) };
 }
 
-/** What a method makes of the text of a field; undefined if it takes the field away. */
+/** What a method makes of a field; undefined if it takes the field away. */
 const changes: ReadonlyMap<string, Change> = new Map(
   Object.entries<Change>({
-    pick: (text, isNamed) => (isNamed ? text : undefined),
-    omit: (text, isNamed) => (isNamed ? undefined : text),
-    partial: (text, isNamed) => (isNamed ? (flag) => text(flag || "?") : text),
-    required: (text, isNamed) =>
-      isNamed ? (flag = "") => text().replace(/[?=]$/, "") + flag : text,
+    pick: (fieldOf, isNamed) => (isNamed ? fieldOf : undefined),
+    omit: (fieldOf, isNamed) => (isNamed ? undefined : fieldOf),
+    partial: (fieldOf, isNamed) => (isNamed ? (flag) => fieldOf(flag || "?") : fieldOf),
+    required: (fieldOf, isNamed) => (isNamed ? (flag = "") => required(fieldOf(), flag) : fieldOf),
   }),
 );
 
-type Change = (text: TextOf, isNamed: boolean) => TextOf | undefined;
+type Change = (fieldOf: FieldOf, isNamed: boolean) => FieldOf | undefined;
+
+const required = ({ text, inside }: Field, flag: string): Field => ({
+  text: text.replace(/[?=]$/, "") + flag,
+  inside,
+});
 
 /** The names in a mask such as `{ id: true }`. */
 function namesIn(mask: Declared, app: Reading): ReadonlySet<string> | undefined {
@@ -204,7 +259,7 @@ function namesIn(mask: Declared, app: Reading): ReadonlySet<string> | undefined 
 }
 
 /** The fields that are given as an object: written out, spread, or the `shape` of a schema. */
-function fieldsGiven(given: Declared, app: Reading, depth: number): Texts | undefined {
+function fieldsGiven(given: Declared, app: Reading, depth: number): FieldsOf | undefined {
   const { node, module } = valueOf(given, app);
   if (ts.isPropertyAccessExpression(node) && /^(shape|fields)$/.test(node.name.text))
     return shapeOf({ node: node.expression, module }, app, depth + 1)?.fields;
@@ -218,36 +273,36 @@ function fieldsWritten(
   module: Module,
   app: Reading,
   depth: number,
-): Texts | undefined {
-  const fields = new Map<string, TextOf>();
+): FieldsOf | undefined {
+  const fields = new Map<string, FieldOf>();
   for (const property of node.properties) {
     if (ts.isSpreadAssignment(property)) {
       const spread = fieldsGiven({ node: property.expression, module }, app, depth + 1);
       if (spread === undefined) return undefined;
-      for (const [name, text] of spread) fields.set(name, text);
+      for (const [name, fieldOf] of spread) fields.set(name, fieldOf);
       continue;
     }
     const field = readOption(property);
     if (field === undefined || ts.isMethodDeclaration(property)) return undefined;
     const value = ts.isGetAccessor(property) ? returnedBy(property) : field.value;
     if (value === undefined) return undefined;
-    fields.set(field.name, (flag) => fieldText({ node: value, module }, app, flag, depth + 1));
+    fields.set(field.name, (flag) => fieldIn({ node: value, module }, app, flag, depth + 1));
   }
   return fields;
 }
 
 /**
- * A hash of a field's schema, and of each of a union, with `?` if the field may be absent, or `=` if
- * it is filled in.
+ * Returns a field's text: a hash of its schema, and of each of a union, with `?` if the field may be
+ * absent, or `=` if it is filled in. With it comes the object that it is, or that it is a list of.
  */
-function fieldText(schema: Declared, app: Reading, flag = "", depth: number): string {
+function fieldIn(schema: Declared, app: Reading, flag = "", depth: number): Field {
   const { node, module } = valueOf(schema, app);
   if (ts.isPropertyAccessExpression(node) && depth < maxDepth && !app.open.has(node)) {
     const shape = { node: node.expression, module };
     app.open.add(node);
-    const text = fieldsGiven(shape, app, depth + 1)?.get(node.name.text)?.(flag);
+    const field = fieldsGiven(shape, app, depth + 1)?.get(node.name.text)?.(flag);
     app.open.delete(node);
-    if (text !== undefined) return text;
+    if (field !== undefined) return field;
   }
   const { of, method, args } = calledIn(node) ?? {};
   const library = of && libraryOf(of, module);
@@ -255,7 +310,7 @@ function fieldText(schema: Declared, app: Reading, flag = "", depth: number): st
   const inner = isOfLibrary ? args?.[0] : of;
   if (inner !== undefined && method !== undefined && depth < maxDepth) {
     const next = (of: TypeScript.Node, then: string) =>
-      fieldText({ node: of, module }, app, then, depth + 1);
+      fieldIn({ node: of, module }, app, then, depth + 1);
     if (/^(_?default|prefault)$/.test(method)) return next(inner, "=");
     // It fills in what is refused, which nothing is that may be absent.
     if (method === "catch") {
@@ -273,7 +328,8 @@ function fieldText(schema: Declared, app: Reading, flag = "", depth: number): st
   const all = taken.length > 0 ? taken : alternativesIn(schema, app);
   // Of what is no union, it is the schema itself.
   const oneOf = [...new Set(all)].filter((each) => each !== hash);
-  return [hash, ...oneOf.sort()].join("|") + (flag || (isLoose ? "?" : ""));
+  const text = [hash, ...oneOf.sort()].join("|") + (flag || (isLoose ? "?" : ""));
+  return { text, inside: objectIn(schema, app) };
 }
 
 /**

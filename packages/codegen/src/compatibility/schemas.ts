@@ -13,6 +13,8 @@ import {
 
 interface FieldChange {
   readonly name: string;
+  /** The field that it is, or is inside of; "" for the whole. */
+  readonly field: string;
   /** What a value of the old schema is for the new one. */
   readonly is:
     | "absent"
@@ -35,11 +37,11 @@ function fieldChanges(before: Fields, now: Fields): FieldChange[] {
   const [was, is] = [fieldsOf(before.fields), fieldsOf(now.fields)];
   const isClosed = now.exact === true && before.exact !== true;
   const what = "takes no other fields now";
-  const closed: FieldChange = { name: "", is: "closed", what, isMissed: false };
+  const closed: FieldChange = { ...ofWhole, is: "closed", what };
   const found = [...new Set([...was.keys(), ...is.keys()])].flatMap((name): FieldChange[] => {
     const [old, field] = [was.get(name), is.get(name)];
     const change = (is: FieldChange["is"], what: string, isMissed = false) => [
-      { name, is, what, isMissed },
+      { name, field: name, is, what, isMissed },
     ];
     if (field === undefined)
       return change(now.exact === true ? "refused" : "dropped", "is removed");
@@ -48,19 +50,35 @@ function fieldChanges(before: Fields, now: Fields): FieldChange[] {
       return change(field.flag === "=" ? "filled" : "absent", "is new", true);
     }
     const isSame = old.hash === field.hash;
-    if (!isSame && old.oneOf.some((each) => !field.oneOf.includes(each)))
-      return change("retyped", "has another schema");
+    const isOther = !isSame && old.oneOf.some((each) => !field.oneOf.includes(each));
+    const inside = isOther ? insideChanges(name, before, now) : [];
+    if (inside === undefined) return change("retyped", "has another schema");
     if (old.flag === field.flag)
-      return isSame || old.oneOf.length === field.oneOf.length
-        ? []
+      return isSame || isOther || old.oneOf.length === field.oneOf.length
+        ? inside
         : change("loosened", "takes more now");
-    if (old.flag !== "?")
-      return change(field.flag === "" ? "unfilled" : "loosened", `${words[old.flag]} before`);
-    return field.flag === ""
-      ? change("refused", "is required now", true)
-      : change("filled", "has a default now", true);
+    if (old.flag !== "?") {
+      const is = field.flag === "" ? "unfilled" : "loosened";
+      return [...change(is, `${words[old.flag]} before`), ...inside];
+    }
+    const flagged =
+      field.flag === ""
+        ? change("refused", "is required now", true)
+        : change("filled", "has a default now", true);
+    return [...flagged, ...inside];
   });
   return isClosed ? [...found, closed] : found;
+}
+
+/** Compares what is inside a field that is an object, or a list of these; undefined if not seen. */
+function insideChanges(name: string, before: Fields, now: Fields): FieldChange[] | undefined {
+  const old = before.inside?.find((each) => each.name.replace(/(\[\])*$/, "") === name);
+  const field = now.inside?.find((each) => each.name === old?.name);
+  if (old === undefined || field === undefined) return undefined;
+  return fieldChanges(old.of, field.of).map((change) => {
+    const path = change.name === "" ? old.name : `${old.name}.${change.name}`;
+    return { ...change, name: path, field: name };
+  });
 }
 
 const words = { "": "was required", "=": "had a default", "?": "was optional" };
@@ -93,15 +111,16 @@ function schemaChanges(before: Fields = {}, now: Fields = {}): FieldChange[] | u
   const gone = was.length === 0 ? is : was.filter((each) => !is.includes(each));
   if (gone.length === 0) return [];
   const cases = gone.length < was.length ? ` in ${gone.length} of ${was.length} cases` : "";
-  return [{ name: "", is: "retyped", what: `has another schema${cases}`, isMissed: false }];
+  return [{ ...ofWhole, is: "retyped", what: `has another schema${cases}` }];
 }
+
+const ofWhole = { name: "", field: "", isMissed: false };
 
 /** The whole has changed with its fields: whether the function that refines it has is not seen. */
 const refined: FieldChange = {
-  name: "",
+  ...ofWhole,
   is: "refined",
   what: "is refined by a function, which check does not compare",
-  isMissed: false,
 };
 
 /** Says whether schemas have been compared as wholes: what they differ in is not seen. */
@@ -137,10 +156,10 @@ export function inputChanges(before: WorkflowThen, now: WorkflowThen): Change[] 
     const message = `another input: runs that have begun keep theirs, and a run that has not is parsed by the new schema when it begins${unseen}`;
     return [{ workflow, compatibility: "safe", message }];
   }
-  return found.map(({ name, is, what, isMissed }): Change => {
-    const field = `${pathOf("input", name)} ${what}`;
-    const sure = now.nodes.filter((node) => readsOfField(node, name) === "sure");
-    const others = now.nodes.filter((node) => readsOfField(node, name) === "perhaps");
+  return found.map(({ name, field, is, what, isMissed }): Change => {
+    const changed = `${pathOf("input", name)} ${what}`;
+    const sure = now.nodes.filter((node) => readsOfField(node, field) === "sure");
+    const others = now.nodes.filter((node) => readsOfField(node, field) === "perhaps");
     const hasKeys = Object.values(now.limits ?? {}).some(isKeyed);
     const hasReaders = hasKeys || sure.length + others.length > 0;
     const told = [
@@ -158,15 +177,15 @@ export function inputChanges(before: WorkflowThen, now: WorkflowThen): Change[] 
         is === "unfilled"
           ? ", but fails with invalidInput if the field was not given beside one that is transformed"
           : "";
-      const message = `${field}: ${begun}${filled}, and a run that has not begins with the new schema${again}${told}`;
+      const message = `${changed}: ${begun}${filled}, and a run that has not begins with the new schema${again}${told}`;
       const hint = isMissed && hasReaders ? "let them work without it" : undefined;
       return { workflow, compatibility: "safe", message, ...(hint && { hint }) };
     }
     const unless = refusedIf.get(is) ?? "";
-    const message = `${field}: runs that have not begun fail with invalidInput${unless}, and ${begun}${is === "closed" || is === "refined" ? "" : told}`;
+    const message = `${changed}: runs that have not begun fail with invalidInput${unless}, and ${begun}${is === "closed" || is === "refined" ? "" : told}`;
     if (is === "refined") return { workflow, compatibility: "safe", message };
     const hint =
-      name === ""
+      name === "" || is === "closed"
         ? "take what was taken until all runs that were started with it have begun"
         : what === "is removed"
           ? "keep it as an optional field until all runs that were started with it have begun"

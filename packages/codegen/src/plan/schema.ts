@@ -65,10 +65,21 @@ export const fields = z.object({
   exact: z.literal(true).optional(),
   /** `<hash of the schema> <name>`; after the hash `?` if optional, `=` with a default. */
   fields: z.array(z.string()).optional(),
+  /** What is seen of fields that are objects; of lists of objects, `[]` follows the name. */
+  get inside() {
+    return z.array(objectField).optional();
+  },
   /** Hashes of the schemas of a union, or of all of a schema whose fields do not tell it. */
   oneOf: z.array(z.string()).optional(),
 });
 export type Fields = z.infer<typeof fields>;
+
+const objectField = z.object({
+  name: z.string(),
+  get of() {
+    return fields;
+  },
+});
 
 export const node = z.object({
   name: z.string(),

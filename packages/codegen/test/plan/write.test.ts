@@ -1,6 +1,6 @@
 import { join } from "node:path";
 import { expect, test } from "vitest";
-import { compile } from "../../src/compile.js";
+import { compile, compileSources } from "../../src/compile.js";
 import { workflowPlanText } from "../../src/emit/index-file.js";
 import { PlanUnreadable } from "../../src/plan/parts.js";
 import { readPlanFile } from "../../src/plan/read.js";
@@ -93,6 +93,18 @@ test.each([
   } catch (error) {
     expect((error as Error).message).not.toContain("\n");
   }
+});
+
+test("a plan is read again whose fields have names of members that every object has", async () => {
+  const text = `import { defineWorkflow } from "@stepwise/workflow";
+import { z } from "zod";
+const inner = z.object({ constructor: z.string() });
+export const flow = defineWorkflow({ input: z.object({ constructor: inner, toString: inner }) })
+  .step("only", { query: () => 1 });`;
+  const { files } = await compileSources([{ file: "flow.workflow.ts", text }]);
+  const written = files.find(({ path }) => path.endsWith("flow.plan.json"));
+  const read = readPlanFile(written?.text ?? "", "_workflows/flow.plan.json");
+  expect(JSON.stringify(read)).toContain('"name":"constructor","of":');
 });
 
 test("the plan of one workflow cannot stand under the name of another", async () => {
