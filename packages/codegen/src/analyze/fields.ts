@@ -1,30 +1,22 @@
 import { type Node, ts, type TypeScript } from "../typescript.js";
 import type { Fields } from "../plan/schema.js";
 import type { AppModules, Declared, Module } from "./app-modules.js";
-import { calledWith, type Seen, some } from "./called-with.js";
-import { isFunctionNode, parametersOf, readOption, returnedBy } from "./functions.js";
+import { readOption, returnedBy } from "./functions.js";
 import type { DefinitionFile } from "./parser.js";
+import { parsed, type ParsedOf } from "./parsed.js";
 import { sortedBy } from "../plan/sorted.js";
+import { calledIn, libraryOf, maxDepth, valueOf } from "./schema-parts.js";
 import { moduleOf, schemaHash } from "./tokens.js";
 
 /** What is read of one schema: another may name it many times. */
-interface Reading {
-  readonly modules: AppModules;
+interface Reading extends ParsedOf {
   readonly shapes: Map<Node, Shape | undefined>;
   readonly given: Map<Node, FieldsOf | undefined>;
   readonly alternatives: Map<Node, readonly string[]>;
-  readonly parsed: Map<Node, Parsed[]>;
   /** What is seen of objects, by how deep they are inside others. */
   readonly inside: readonly Map<Node, Fields>[];
   /** The fields that are being read: one may stand for itself. */
   readonly open: Set<Node>;
-}
-
-interface Parsed {
-  readonly module: Module;
-  readonly value: unknown;
-  readonly isAbsent: boolean;
-  readonly made: Seen | undefined;
 }
 
 /** How deep objects inside objects are read: one may be inside many others. */
@@ -46,12 +38,6 @@ export const fieldsOf = (schema: Node, file: DefinitionFile) =>
 
 /** What changes nothing in the fields of an object. */
 const ofWhole = /^(describe|meta|register|clone|refine|superRefine|check)$/;
-
-/** What gives the same for a missing value as the schema that it is called of. */
-const asItIs = /^(describe|meta|register|clone|readonly|brand|refine|superRefine|check|overwrite)$/;
-
-/** How many calls and names are followed: a schema may stand for itself by mistake. */
-const maxDepth = 50;
 
 function fieldsIn(schema: Declared, app: Reading, depth = 0): Fields {
   const { isExact, isRefined, fields } = shapeOf(schema, app) ?? { isRefined: true };
@@ -330,120 +316,4 @@ function fieldIn(schema: Declared, app: Reading, flag = "", depth: number): Fiel
   const oneOf = [...new Set(all)].filter((each) => each !== hash);
   const text = [hash, ...oneOf.sort()].join("|") + (flag || (isLoose ? "?" : ""));
   return { text, inside: objectIn(schema, app) };
-}
-
-/**
- * Returns what a schema gives for a value; undefined if it refuses that, or if it is not seen.
- * Other values than `undefined` and `null` are not compared with what it takes.
- *
- * @param isAbsent whether the field is missing, and nothing was made in its place
- */
-function parsed(
-  schema: Declared,
-  value: unknown,
-  app: Reading,
-  isAbsent: boolean,
-  depth = 0,
-): Seen | undefined {
-  const found = valueOf(schema, app);
-  const { node, module } = found;
-  const before = app.parsed.get(node) ?? [];
-  app.parsed.set(node, before);
-  const known = before.find(
-    (each) => each.module === module && Object.is(each.value, value) && each.isAbsent === isAbsent,
-  );
-  if (known !== undefined) return known.made;
-  const made = madeOf(found, value, app, isAbsent, depth);
-  before.push({ module, value, isAbsent, made });
-  return made;
-}
-
-function madeOf(
-  { node, module }: Declared,
-  value: unknown,
-  app: Reading,
-  isAbsent: boolean,
-  depth: number,
-): Seen | undefined {
-  const { of, method = "", args = [] } = calledIn(node) ?? {};
-  const same = { value };
-  const fits = value != null && !Number.isNaN(value) ? same : undefined;
-  if (of === undefined || depth > maxDepth) return fits;
-  const isOfLibrary = libraryOf(of, module) !== undefined;
-  const [inner, then] = isOfLibrary ? args : [of, ...args];
-  const through = (part: Node | undefined, given = same, absent = isAbsent) =>
-    part && parsed({ node: part, module }, given.value, app, absent, depth + 1);
-  // A function that is not seen is taken to hand on what is missing.
-  const called = (fn: Node | undefined, given = same) =>
-    (fn && calledWith(valueOf({ node: fn, module }, app).node, given.value)) ?? given;
-  const is = (methods: RegExp) => methods.test(method);
-  if (is(asItIs)) return through(inner);
-  if (is(/^(any|unknown|undefined|void)$/)) return isAbsent ? undefined : same;
-  if (is(/^(optional|exactOptional|nullish)$/) && value === undefined) return same;
-  if (is(/^(nullable|nullish|null)$/) && value === null) return same;
-  if (is(/^(optional|exactOptional|nullish|nullable)$/)) return through(inner);
-  if (is(/^(_?default|prefault)$/) && value === undefined) return { value: some };
-  if (is(/^(_?default|prefault)$/)) return through(inner);
-  if (is(/^catch$/)) return through(inner) ?? { value: some };
-  if (is(/^(union|or)$/)) {
-    const parts = (isOfLibrary ? [...args] : [of, ...args]).flatMap((part) =>
-      ts.isArrayLiteralExpression(part) ? [...part.elements] : [part],
-    );
-    return parts.map((part) => through(part)).find((found) => found !== undefined);
-  }
-  if (is(/^apply$/) && then !== undefined) {
-    const made = applied({ node: of, module }, { node: then, module }, app);
-    return made === undefined ? fits : parsed(made, value, app, isAbsent, depth + 1);
-  }
-  if (is(/^lazy$/)) return inner && isFunctionNode(inner) ? through(returnedBy(inner)) : fits;
-  if (is(/^preprocess$/)) return through(then, called(inner), false);
-  if (is(/^transform$/) && isOfLibrary) return called(inner);
-  const first = is(/^(transform|pipe|codec)$/) ? through(inner) : undefined;
-  if (first === undefined) return fits;
-  if (is(/^codec$/)) return { value: some };
-  return is(/^pipe$/) ? through(then, first, false) : called(then, first);
-}
-
-/** Returns what a function makes of a schema, if it does nothing else. */
-function applied(schema: Declared, by: Declared, app: Reading): Declared | undefined {
-  const { node: fn, module } = valueOf(by, app);
-  const [parameter] = isFunctionNode(fn) ? parametersOf(fn) : [];
-  const node = isFunctionNode(fn) ? returnedBy(fn) : undefined;
-  if (parameter === undefined || !ts.isIdentifier(parameter.name)) return undefined;
-  return node && { node, module: module.inside(parameter.name.text, schema) };
-}
-
-/** What an expression is without parentheses and types, or what the name in it stands for. */
-function valueOf({ node, module }: Declared, app: Reading, depth = 0): Declared {
-  if (
-    ts.isParenthesizedExpression(node) ||
-    ts.isAsExpression(node) ||
-    ts.isSatisfiesExpression(node)
-  )
-    return valueOf({ node: node.expression, module }, app, depth);
-  const found = ts.isIdentifier(node)
-    ? app.modules.find(node.text, module)
-    : ts.isPropertyAccessExpression(node)
-      ? app.modules.member(node.name.text, node.expression, module)
-      : undefined;
-  return found === undefined || depth > maxDepth || isOfPattern(found.node)
-    ? { node, module }
-    : valueOf(found, app, depth + 1);
-}
-
-/** Says whether it is what a pattern takes names from: none of these stands for all of it. */
-const isOfPattern = ({ parent }: TypeScript.Node): boolean =>
-  parent !== undefined && ts.isVariableDeclaration(parent) && !ts.isIdentifier(parent.name);
-
-function calledIn(node: TypeScript.Node) {
-  if (!ts.isCallExpression(node) || !ts.isPropertyAccessExpression(node.expression))
-    return undefined;
-  const { expression: of, name } = node.expression;
-  return { of, method: name.text, args: node.arguments };
-}
-
-function libraryOf(node: TypeScript.Node, { imports }: Module): "zod" | "convex" | undefined {
-  const from = ts.isIdentifier(node) ? imports.get(node.text)?.module : undefined;
-  if (from === "convex/values") return "convex";
-  return from !== undefined && /^zod(\/|$)/.test(from) ? "zod" : undefined;
 }
