@@ -84,6 +84,16 @@ test.each(["nothing", "date", "much"])("[S156] one without validators gives %s",
   expect((await inBoth("handedUnchecked", what)).own).toBe(0);
 });
 
+test.each([
+  ["hole", /^The args of "second" cannot be passed: args.what.list\[2\] is a hole in the list/],
+  ["dropped", /^The args of "second" cannot be passed: args.what.of has a field "__proto__"/],
+])("[S156] [S141] arguments that Convex would change are refused: %s", async (what, message) => {
+  const { own, seen: of } = await inBoth("handedUnchecked", what);
+  expect(own).toBe(1);
+  const error = { kind: "invalidOutput", message: expect.stringMatching(message) };
+  expect(of).toMatchObject({ state: "failed", error });
+});
+
 test("[S156] [S97] what reads something sensitive is called by its own function", async () => {
   expect((await inBoth("handedSecret", "does well")).own).toBe(1);
 });

@@ -1,3 +1,4 @@
+import { checkValue } from "@stepwise/workpool/core";
 import { createFunctionHandle } from "convex/server";
 import { getConvexSize, type Value } from "convex/values";
 import type { Asked, Call } from "../component/protocol.js";
@@ -34,6 +35,8 @@ export async function callOf(
   const info = nestedInfo(ctx, own, token, stage);
   try {
     const given = args(readableScope(own, stage, "args", scope), info) ?? {};
+    // On their way to an executor, a hole would become null, and a field `__proto__` be dropped.
+    checkValue(called, "args", given);
     if (getConvexSize(given as Value) > MOST_ARGS_BYTES) return undefined;
     const fn = await createFunctionHandle(action);
     const makesNothing = isVoid || undefined;

@@ -50,12 +50,18 @@ export const handedInLoop = defineWorkflow({ input: z.object({ what: z.string() 
   },
 );
 
-/** What it gives is unchecked by Convex. */
+/** Values that Convex changes on their way, and does not refuse. */
+const CHANGED: Readonly<Record<string, unknown>> = {
+  hole: { list: Array.from("ab").concat(Array(1)) },
+  dropped: { of: JSON.parse('{ "__proto__": 1 }') as unknown },
+};
+
+/** What it gets and gives is unchecked by Convex. */
 export const handedUnchecked = defineWorkflow({ input: z.object({ what: z.string() }) })
   .step("first", { action: () => "first" })
   .step("second", {
     action: internal.handed.give,
-    args: ({ input: { what } }) => ({ what }),
+    args: ({ input: { what } }) => ({ what: (CHANGED[what] ?? what) as string }),
   });
 
 /** What it reads is not to be seen. */
