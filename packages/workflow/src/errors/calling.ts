@@ -22,9 +22,9 @@ export async function callFor<Result>(
       isTooLarge ? "tooLarge" : "invalidOutput",
       `The args of "${stage}" cannot be passed: ${why}`,
     );
-  if (Object.prototype.toString.call(args) !== "[object Object]") throw unfit("they are no object");
   const misshape = misshapeOf(args, "args", MAX_ARGS_DEPTH);
   if (misshape) throw unfit(misshape.text, misshape.isTooLarge);
+  if (Object.prototype.toString.call(args) !== "[object Object]") throw unfit("they are no object");
   try {
     convexToJson(args as Value);
   } catch (error) {

@@ -1,4 +1,4 @@
-import { isPlain, literalText, misshapeOf } from "@stepwise/workpool/core";
+import { isPlain, isPromise, literalText, misshapeOf } from "@stepwise/workpool/core";
 import type { StandardSchemaV1 } from "@standard-schema/spec";
 import { validate } from "convex-helpers/validators";
 import { compareValues, type GenericValidator, getConvexSize, v, type Value } from "convex/values";
@@ -130,9 +130,7 @@ function validated(
 ): { result?: StandardSchemaV1.Result<unknown>; error?: unknown } {
   try {
     const result = schema["~standard"].validate(value);
-    if (!(result instanceof Promise)) return { result };
-    // It is not waited for, and may fail.
-    result.catch(() => {});
+    if (!isPromise(result)) return { result };
     // Of a check that throws, Zod makes a promise too; only its `parse` throws the same error.
     schema.parse?.(value);
     return { error: new Error("it gives a promise") };

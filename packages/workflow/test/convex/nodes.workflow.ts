@@ -263,7 +263,7 @@ async function sum(_ctx: unknown, { top }: { top: number[] }) {
 
 /** Functions that must not be async, and are. */
 export const promises = defineWorkflow({
-  input: z.object({ in: z.enum(["on", "until", "children"]) }),
+  input: z.object({ in: z.enum(["on", "until", "children", "of", "args"]) }),
 })
   .branch("way", {
     on: ({ input }) => later(input.in === "on", "a" as const),
@@ -277,8 +277,17 @@ export const promises = defineWorkflow({
   })
   .parent("all", {
     children: ({ input }) => later(input.in === "children", [child(leaf, { n: 1 })]),
+  })
+  .each("items", {
+    of: ({ input }) => later(input.in === "of", [1]),
+    body: (b) => b.step("two", { query: () => 2 }),
+  })
+  .step("called", {
+    mutation: internal.app.log,
+    args: ({ input }) => later(input.in === "args", { text: "called" }),
   });
 
+/** It fails, as an async function that lacks something does. */
 function later<Value>(isLater: boolean, value: Value): Value {
-  return isLater ? (Promise.resolve(value) as Value) : value;
+  return isLater ? (Promise.reject(new Error("too late")) as Value) : value;
 }

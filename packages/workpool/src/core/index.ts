@@ -20,7 +20,7 @@ export * from "./report.js";
 export * from "./result.js";
 export * from "./retry-after.js";
 export * from "./set-aside.js";
-export { misshapeOf } from "./shape.js";
+export { isPromise, misshapeOf } from "./shape.js";
 export {
   type AttemptToRun,
   type Host as PoolHost,

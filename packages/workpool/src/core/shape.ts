@@ -22,15 +22,14 @@ export function misshapeOf(
 ): Misshape | undefined {
   // Convex says so without the place.
   if (typeof value === "bigint" && BigInt.asIntN(64, value) !== value)
-    return { isTooLarge: false, text: `${path} is a bigint that does not fit into 64 bits` };
+    return unfit(`${path} is a bigint that does not fit into 64 bits`);
   // A back end that reads JSON strictly refuses the whole call that carries it.
   if (typeof value === "string" && wellFormed(value) !== value)
-    return { isTooLarge: false, text: `${path} is a text with ${HALF_PAIR}` };
+    return unfit(`${path} is a text with ${HALF_PAIR}`);
   const unstorable = whyNone(value);
-  if (unstorable !== undefined) return { isTooLarge: false, text: `${path} is ${unstorable}` };
+  if (unstorable !== undefined) return unfit(`${path} is ${unstorable}`);
   if (typeof value !== "object" || value === null || value instanceof ArrayBuffer) return undefined;
-  if (depth > maxDepth)
-    return { isTooLarge: false, text: `${path} is nested more than ${maxDepth} deep` };
+  if (depth > maxDepth) return unfit(`${path} is nested more than ${maxDepth} deep`);
   if (Array.isArray(value)) {
     if (value.length > MAX_ELEMENTS)
       return tooLarge(
@@ -41,7 +40,7 @@ export function misshapeOf(
       if (each !== undefined) return misshapeOf(each, place, maxDepth, depth + 1);
       // Convex takes a hole of a list for null, and refuses undefined without saying where.
       const is = Object.hasOwn(value, index) ? "undefined" : "a hole";
-      return { isTooLarge: false, text: `${place} is ${is} in the list: write null there` };
+      return unfit(`${place} is ${is} in the list: write null there`);
     });
   }
   const fields = Object.entries(value);
@@ -51,10 +50,9 @@ export function misshapeOf(
     // Convex would make a prototype of it, and drop what it holds.
     /^(?!__proto__$)[ -#%-~][ -~]{0,1023}$/.test(name)
       ? misshapeOf(field, `${path}.${name}`, maxDepth, depth + 1)
-      : {
-          isTooLarge: false,
-          text: `${path} has a field ${literalText(name)}: a name must not be empty, __proto__ or begin with $, hold other characters than ASCII, or more than ${MAX_NAME} of them`,
-        },
+      : unfit(
+          `${path} has a field ${literalText(name)}: a name must not be empty, __proto__ or begin with $, hold other characters than ASCII, or more than ${MAX_NAME} of them`,
+        ),
   );
 }
 
@@ -68,8 +66,14 @@ function whyNone(value: unknown): string | undefined {
 }
 const NOT_STORED = "is no Convex value";
 
+/** Says whether it is a promise, which nothing waits for: if it fails, nothing is left to handle. */
+export function isPromise(value: unknown): value is Promise<unknown> {
+  if (value instanceof Promise) value.catch(() => {});
+  return value instanceof Promise;
+}
+
 function adviceFor(value: object): string {
-  if (value instanceof Promise) return ": await it";
+  if (isPromise(value)) return ": await it";
   if (value instanceof Date) return ": write its getTime()";
   if (ArrayBuffer.isView(value)) return ": write its slice().buffer";
   if (value instanceof Map) return ": write Object.fromEntries(it)";
@@ -77,6 +81,7 @@ function adviceFor(value: object): string {
   return ": write a plain object";
 }
 
+const unfit = (text: string): Misshape => ({ isTooLarge: false, text });
 const tooLarge = (what: string): Misshape => ({ isTooLarge: true, text: `has ${what}` });
 
 function firstOf<Each>(all: Iterable<Each>, check: (each: Each) => Misshape | undefined) {

@@ -1,3 +1,4 @@
+import { isPromise } from "@stepwise/workpool/core";
 import { Failure } from "../../errors/failure.js";
 import { literalText } from "../../rules.js";
 import { presentKey, storageKey } from "../storage-names.js";
@@ -13,7 +14,7 @@ export async function branch(
 ): Arrival {
   await run.arrive(stage, next, async ({ node, called }) => {
     const key = on(await run.scopeFor(stage, "on"));
-    if (key instanceof Promise)
+    if (isPromise(key))
       throw new Failure("thrown", `The on of branch "${called}" must not be async`);
     const isKey = typeof key === "string" || typeof key === "number";
     const chosen = isKey ? storageKey(node.cases, String(key)) : undefined;

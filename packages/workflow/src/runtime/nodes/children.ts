@@ -1,4 +1,4 @@
-import { isPlain, literalText, partsOf } from "@stepwise/workpool/core";
+import { isPlain, isPromise, literalText, partsOf } from "@stepwise/workpool/core";
 import { getConvexSize, type Value } from "convex/values";
 import type { Beginning, NewChild, NewChildren } from "../../component/validators.js";
 import type { Child, EachChild } from "../../definition/parent.js";
@@ -181,7 +181,7 @@ export function entriesIn(given: unknown): [string, unknown][] | undefined {
 function entriesOf(stage: string, given: unknown): [string, Child<unknown>][] {
   const unfit = (why: string) =>
     new Failure("invalidOutput", `The children of "${stage}" must ${why}`);
-  if (given instanceof Promise)
+  if (isPromise(given))
     throw unfit(
       "not be async: have the parent's handler look up what they need, and read its output",
     );

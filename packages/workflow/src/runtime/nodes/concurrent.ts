@@ -1,3 +1,4 @@
+import { isPromise } from "@stepwise/workpool/core";
 import type { Value } from "convex/values";
 import type { Beginning, NewChild } from "../../component/validators.js";
 import { Failure } from "../../errors/failure.js";
@@ -52,12 +53,12 @@ async function branchesOf(run: Run, stage: string, { node, called }: Place) {
 export async function each(run: Run, stage: string, of: OfScope): Arrival {
   await startAll(run, stage, async ({ node, called }) => {
     const given: unknown = of(await run.scopeFor(stage, "of"));
-    const found = given instanceof Promise ? undefined : entriesIn(given);
+    const isLater = isPromise(given);
+    const found = isLater ? undefined : entriesIn(given);
     if (found === undefined) {
-      const what =
-        given instanceof Promise
-          ? "not be async"
-          : `give a list or a record, and gave ${literalText(given)}`;
+      const what = isLater
+        ? "not be async"
+        : `give a list or a record, and gave ${literalText(given)}`;
       throw new Failure("invalidOutput", `The of of "${called}" must ${what}`);
     }
     const keyed = !Array.isArray(given);

@@ -1,3 +1,4 @@
+import { isPromise } from "@stepwise/workpool/core";
 import { Failure } from "../../errors/failure.js";
 import { checkedOutput } from "../../values.js";
 import type { Arrival, Arrive, OfScope, Run } from "../run.js";
@@ -9,7 +10,7 @@ export async function end(run: Run, stage: string, output: OfScope): Arrival {
   const complete: Arrive = (ending) => ending.complete(stage);
   await run.arrive(stage, complete, async ({ called }) => {
     const given: unknown = output(await run.scopeFor(stage, "end"));
-    if (given instanceof Promise) throw new Failure("thrown", `"${called}" must not be async`);
+    if (isPromise(given)) throw new Failure("thrown", `"${called}" must not be async`);
     run.add({ ...run.begun(stage, "end"), output: checkedOutput(called, given) });
     closeAround(run, stage);
     return complete;

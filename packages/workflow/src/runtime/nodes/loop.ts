@@ -1,3 +1,4 @@
+import { isPromise } from "@stepwise/workpool/core";
 import type { Value } from "convex/values";
 import { describeThrown, Failure } from "../../errors/failure.js";
 import { literalText } from "../../rules.js";
@@ -45,7 +46,7 @@ export async function endIteration(
   let isOver: boolean;
   try {
     const ends = until(await run.scopeFor(`${stage}.until`, "until"));
-    if (ends instanceof Promise)
+    if (isPromise(ends))
       throw new Failure("thrown", `The until of loop "${called}" must not be async`);
     // Types forbid it. Taken as no end, it would be done again and again.
     if (ends !== true && Boolean(ends))
