@@ -68,6 +68,12 @@ describe("[S141] [S257] an option of another type is refused by its name, and no
     ],
     [/has the name 5n/, () => tagging(ctx, components as ComponentApi, "r")(5n as never, 1)],
     [/has the name null/, () => tagging(ctx, components as ComponentApi, "r")(null as never, 1)],
+    // Convex drops such a field on its way.
+    [
+      /tag is \{ __proto__: 1 \}: give one tag/,
+      () =>
+        manager.bulk.start(ctx, { do: "cancel", where: { tag: JSON.parse('{ "__proto__": 1 }') } }),
+    ],
     [/where says for which runs/, () => manager.bulk.start(ctx, { do: "cancel" })],
     [/do is "stop": give "cancel"/, () => manager.bulk.start(ctx, { do: "stop", where: {} })],
     // No timer could wait for the next page.

@@ -6,6 +6,7 @@ import {
   isPlain,
   isText,
   type Kinds,
+  misshapeOf,
   type QueryRunner,
   TEXT,
   TIME,
@@ -111,6 +112,8 @@ const FILTER: Kinds = {
     what: `one tag, such as { org: "acme" }`,
     is: (tag) =>
       isPlain(tag) &&
+      // A name that Convex drops would leave a filter for all runs.
+      misshapeOf(tag, "tag", 1) === undefined &&
       Object.values(tag)
         .filter((each) => each !== undefined)
         .every(isTag),

@@ -93,9 +93,8 @@ const within =
 function runsOf(ctx: QueryCtx, where: Where, order: Order): QueryStream<Run> | undefined {
   if (where.parent !== undefined) return childrenOf(ctx, where, where.parent);
   if (where.stages !== undefined) return runsAt(ctx, where.stages);
-  const [tag] = Object.entries(where.tag ?? {});
-  if (tag === undefined) return runsWith(ctx, where, order);
-  const [name, value] = tag;
+  if (where.tag === undefined) return runsWith(ctx, where, order);
+  const [name, value] = Object.entries(where.tag)[0]!;
   return stream(ctx.db, schema)
     .query("tags")
     .withIndex("by_tag", (q) => q.eq("name", name).eq("value", value))
