@@ -52,6 +52,27 @@ describe("onComplete", () => {
     );
   });
 
+  test("gets the data of a ConvexError, from works of their own, of executors and from mutations", async () => {
+    const app = new TestApp({ maxParallelism: 2 });
+    const { coded, codedMutation, flaky } = internal.jobs;
+    const data = { code: "SOLD_OUT", left: 0 };
+    await app.t.mutation(async (ctx) => {
+      const given = [...Array(20).keys()].map((n) => ({ data: { ...data, n } }));
+      await app.pool.enqueueActionBatch(ctx, coded, given, { onComplete: ended });
+      await app.pool.enqueueMutation(ctx, codedMutation, { data }, { onComplete: ended });
+      await app.pool.enqueueAction(ctx, flaky, { label: "plain" }, { onComplete: ended });
+    });
+    await app.drive();
+    expect(app.counter.calls.some(({ name }) => name === "executor:execute")).toBe(true);
+    const got = (await app.events("ended")).map((event) => event.data.result);
+    expect(got.map(({ errorData }) => errorData)).toEqual(
+      expect.arrayContaining([...[...Array(20).keys()].map((n) => ({ ...data, n })), data]),
+    );
+    expect(got.filter((result) => !("errorData" in result))).toEqual([
+      { kind: "failed", error: "attempt 1 failed" },
+    ]);
+  });
+
   test("a large context comes back whole, and is deleted with the work", async () => {
     const app = new TestApp();
     const context = "c".repeat(500_000);

@@ -1,6 +1,7 @@
 import type { FunctionReturnType } from "convex/server";
 import { describe, expect, expectTypeOf, test, vi } from "vitest";
 import type { WorkStatus, Workpool } from "../src/client/index.js";
+import { NonRetryableError as OfOriginal } from "@convex-dev/workpool";
 import { isNonRetryableError, NonRetryableError } from "../src/client/index.js";
 import { api } from "../src/component/_generated/api.js";
 import type { ComponentApi } from "../src/component/_generated/component.js";
@@ -80,6 +81,7 @@ describe("the package", () => {
     const rebuilt = Object.assign(new Error("Uncaught ConvexError"), { data: error.data });
     expect(isNonRetryableError(error)).toBe(true);
     expect(isNonRetryableError(rebuilt)).toBe(true);
+    expect(isNonRetryableError(new OfOriginal("no such user"))).toBe(true);
     expect(isNonRetryableError(new Error("no such user"))).toBe(false);
     expect(isNonRetryableError(undefined)).toBe(false);
   });

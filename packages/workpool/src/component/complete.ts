@@ -221,5 +221,7 @@ function isExecuted({ kind, settles }: Doc<"works">): boolean {
 
 export function resultOf(outcome: Outcome): core.RunResult {
   if (outcome.kind === "success") return outcome;
-  return { kind: "failed", error: outcome.error };
+  const { error } = outcome;
+  const errorData: unknown = outcome.kind === "failed" ? outcome.errorData : undefined;
+  return { kind: "failed", error, errorData };
 }

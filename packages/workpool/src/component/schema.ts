@@ -103,6 +103,8 @@ export const vOutcome = v.union(
   v.object({
     kind: v.literal("failed"),
     error: v.string(),
+    /** That of a `ConvexError`. */
+    errorData: v.optional(v.any()),
     retryable: v.boolean(),
     /** When it asks to be tried again, and the limit that is held until then. */
     asked: v.optional(v.object({ at: v.number(), holds: v.optional(v.string()) })),

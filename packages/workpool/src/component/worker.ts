@@ -1,5 +1,5 @@
 import type { FunctionHandle } from "convex/server";
-import { type Infer, type Value, v } from "convex/values";
+import { ConvexError, type Infer, type Value, v } from "convex/values";
 import {
   askedBy,
   enqueueWorks,
@@ -190,7 +190,9 @@ export async function outcomeOf(run: () => Promise<unknown>): Promise<Outcome> {
   } catch (error) {
     const { at, holds, message = messageOf(error) } = askedBy(error) ?? {};
     const asked = at === undefined ? undefined : { at, holds };
-    return { kind: "failed", error: message, retryable: !isNonRetryableError(error), asked };
+    const errorData = error instanceof ConvexError ? (error.data as Value) : undefined;
+    const retryable = !isNonRetryableError(error);
+    return { kind: "failed", error: message, errorData, retryable, asked };
   }
 }
 

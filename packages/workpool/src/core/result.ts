@@ -8,14 +8,19 @@ export const oneOf = <Word extends string>(...words: readonly Word[]) =>
 /** How a work ended. */
 export type RunResult<Returns = any> =
   | { kind: "success"; returnValue: Returns }
-  | { kind: "failed"; error: string }
+  /** `errorData` is the data of the `ConvexError` that was thrown, if it was one. */
+  | { kind: "failed"; error: string; errorData?: any }
   | { kind: "canceled" };
 
 /** Validates the result of a work. @param returns the validator of what its function returns. */
 export function vRunResult<Returns extends Validator<any, "required", any>>(returns: Returns) {
   return v.union(
     v.object({ kind: v.literal("success"), returnValue: returns }),
-    v.object({ kind: v.literal("failed"), error: v.string() }),
+    v.object({
+      kind: v.literal("failed"),
+      error: v.string(),
+      errorData: v.optional(v.any()),
+    }),
     v.object({ kind: v.literal("canceled") }),
   );
 }
@@ -70,18 +75,19 @@ export function checkRetryBehavior(retry: RetryBehavior, option = "retry"): void
       );
 }
 
-const MARKER = "~nonRetryable";
+/** The original's, so that its `NonRetryableError` counts as well. */
+const MARKER = "__convexWorkpoolNonRetryable";
 
 /** Thrown by a function that must not be retried. Its data marks it, also across nested calls. */
 export class NonRetryableError extends ConvexError<{
   [MARKER]: true;
   message: string;
-  data: Value;
+  data?: Value;
 }> {
-  /** @param data kept as the error's data, as that of a `ConvexError` is. Default: null. */
+  /** @param data kept as the error's data, as that of a `ConvexError` is. Default: none. */
   constructor(message: string, data: Value = null) {
     const text = textOf(message);
-    super({ [MARKER]: true, message: text, data });
+    super({ [MARKER]: true, message: text, ...(data === null ? {} : { data }) });
     this.name = "NonRetryableError";
     this.message = text;
   }

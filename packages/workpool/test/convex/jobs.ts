@@ -1,4 +1,4 @@
-import { v } from "convex/values";
+import { ConvexError, v } from "convex/values";
 import { NonRetryableError, RetryAfter } from "../../src/client/index.js";
 import { internal } from "./_generated/api.js";
 import { internalAction, internalMutation, internalQuery } from "./_generated/server.js";
@@ -72,6 +72,24 @@ export const echo = internalAction({
   args: { value: v.any() },
   returns: v.any(),
   handler: async (_ctx, { value }): Promise<unknown> => value,
+});
+
+/** Fails with data. */
+export const coded = internalAction({
+  args: { data: v.any() },
+  returns: v.null(),
+  handler: async (_ctx, { data }): Promise<null> => {
+    throw new ConvexError(data);
+  },
+});
+
+/** The same of a mutation. */
+export const codedMutation = internalMutation({
+  args: { data: v.any() },
+  returns: v.null(),
+  handler: async (_ctx, { data }): Promise<null> => {
+    throw new ConvexError(data);
+  },
 });
 
 /** Takes `ms`, and fails until it has been tried `succeedsAt` times. */
