@@ -35,14 +35,15 @@ const modulesOf = (name) =>
  * components, and 0.9 KB to the run time, most of it for the options of a `RetryAfter`. Works ahead
  * have added 6 KB to the pool's component, and 4.5 KB to that of workflows. That an enqueue refuses
  * what cannot be stored, with its place, has added 3.5 KB to the pool's class. That a `cancelAll`
- * reaches the works of its own transaction has added 0.5 KB to the pool's component.
+ * reaches the works of its own transaction has added 0.5 KB to the pool's component. convex-helpers
+ * 0.1.135 takes 1.2 KB more than 0.1.124 in the components, and 0.3 KB in the manager.
  */
 const entries = [
-  ["@stepwise/workflow", [dist("workflow", "index.js")], 61],
+  ["@stepwise/workflow", [dist("workflow", "index.js")], 62],
   ["@stepwise/workflow/runtime", [dist("workflow", "runtime/index.js")], 91],
-  ["@stepwise/workflow, the component", modulesOf("workflow"), 274],
+  ["@stepwise/workflow, the component", modulesOf("workflow"), 276],
   ["@stepwise/workpool", [dist("workpool", "client/index.js")], 23],
-  ["@stepwise/workpool, the component", modulesOf("workpool"), 152],
+  ["@stepwise/workpool, the component", modulesOf("workpool"), 154],
 ];
 
 for (const [title, files, limit] of entries) {

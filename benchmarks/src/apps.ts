@@ -107,7 +107,9 @@ async function load(
 }
 
 /** What `./test` of a component's package uses of convex-test. */
-type ComponentRegistry = Pick<Test, "registerComponent">;
+interface ComponentRegistry {
+  registerComponent(...of: Parameters<Test["registerComponent"]>): void;
+}
 
 interface Component {
   readonly path: string;

@@ -274,15 +274,13 @@ test("every script that a page runs with npm exists", async () => {
   expect(unknown).toEqual([]);
 });
 
-test("pages install the convex-test that the packages ask for: npm hangs with another one", async () => {
-  const manifest = await read("packages/workflow/package.json");
-  const wanted = `convex-test@${/"convex-test": "([\d.]+)"/.exec(manifest)?.[1]}`;
-  const others = await ofAllPages((page, text) =>
+test("pages install convex-test as it is today: the packages take any from one version on", async () => {
+  const pinned = await ofAllPages((page, text) =>
     codeIn(text)
-      .filter((line) => /^npm install .*convex-test/.test(line) && !line.includes(wanted))
+      .filter((line) => /^npm install .*convex-test@/.test(line))
       .map((line) => `${page}: ${line}`),
   );
-  expect(others).toEqual([]);
+  expect(pinned).toEqual([]);
 });
 
 /** Turns of phrase that read as if they were translated, and words of a dialect of our own. */

@@ -1,10 +1,11 @@
 import { convexTest, type TestConvex } from "convex-test";
 import type { DeploymentMetadata, GenericSchema, SchemaDefinition } from "convex/server";
 import { wrapAccessor } from "./accessor.js";
+import { pinToClock } from "./back-end.js";
 import { type Call, frames } from "./call.js";
 import { type Drive, drive, type DriveOptions } from "./drive.js";
 import type { Recording } from "./execute.js";
-import { withIndexes } from "./indexed/back-end.js";
+import { canIndex, withIndexes } from "./indexed/with-indexes.js";
 import { LimitError, type Violation } from "./limits.js";
 import { type Modules, wrapModules } from "./modules.js";
 import { byFunction, type CallFilter, type FunctionRow, totals, type Totals } from "./summary.js";
@@ -18,8 +19,8 @@ export interface CounterOptions {
   readonly limits?: boolean;
   /**
    * Says whether queries are answered from sorted indexes, instead of convex-test's look through
-   * all documents. The results are the same. Default: true. It throws for a version of convex-test
-   * that it does not know.
+   * all documents of a table. The results are the same. True throws for a version of convex-test
+   * that it does not know. Default: whether it knows the version, and true with `lag`.
    */
   readonly indexes?: boolean;
   /**
@@ -66,7 +67,7 @@ export class Counter {
   violations: Violation[] = [];
 
   readonly #limits: boolean;
-  readonly #indexes: boolean;
+  readonly #indexes: boolean | undefined;
   readonly #lag: (() => number) | undefined;
   readonly #class: CounterOptions["deploymentClass"];
   readonly #onlyWaits: (component: string) => boolean;
@@ -79,7 +80,7 @@ export class Counter {
 
   constructor(options: CounterOptions = {}) {
     this.#limits = options.limits ?? true;
-    this.#indexes = options.indexes ?? true;
+    this.#indexes = options.indexes ?? (options.lag === undefined ? undefined : true);
     this.#lag = options.lag;
     this.#class = options.deploymentClass;
     this.#onlyWaits = options.onlyWaits ?? (() => false);
@@ -95,7 +96,9 @@ export class Counter {
       modules: wrapModules(this.#recording, "", options.modules),
       transactionLimits: options.transactionLimits ?? true,
     });
-    return wrapAccessor(this.#recording, this.#indexes ? withIndexes(t, this.#lag) : t);
+    pinToClock(t);
+    const isIndexed = this.#indexes ?? canIndex(t);
+    return wrapAccessor(this.#recording, isIndexed ? withIndexes(t, this.#lag) : t);
   }
 
   /** Forgets the calls and violations so far. */

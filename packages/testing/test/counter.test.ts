@@ -82,6 +82,20 @@ describe("how a call was entered", () => {
   });
 });
 
+test("transactions at one moment see the time of the virtual clock, however many have committed", async () => {
+  const { t } = countedApp();
+  const seen: number[] = [];
+  for (let n = 0; n < 3; n += 1) {
+    seen.push(
+      await t.mutation(async (ctx) => {
+        await ctx.db.insert("tasks", { text: "a" });
+        return Date.now();
+      }),
+    );
+  }
+  expect(seen).toEqual(Array.from({ length: 3 }, () => Date.now()));
+});
+
 describe("what a call used", () => {
   test("self leaves out what was called, total holds it", async () => {
     const { counter, t } = countedApp();

@@ -4,8 +4,9 @@ import { fileURLToPath } from "node:url";
 import { convexTest } from "convex-test";
 import { anyApi } from "convex/server";
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
+import { pinToClock } from "../src/back-end.js";
 import { Counter, vitestTimers } from "../src/index.js";
-import { isKnown, withIndexes } from "../src/indexed/back-end.js";
+import { canIndex, isKnown, withIndexes } from "../src/indexed/with-indexes.js";
 import { RandomOperations } from "./indexed/random.js";
 import schema from "./indexed/schema.js";
 
@@ -146,13 +147,13 @@ describe("another version of convex-test", () => {
     registerComponent: () => {},
   });
 
-  test("that keeps its documents elsewhere is refused", () => {
-    expect(() => withIndexes(accessor({}))).toThrow("This is not convex-test 0.0.60");
-  });
-
-  test("with another database is refused", () => {
-    const other = { components: { "": { db: new Map() } } };
-    expect(() => withIndexes(accessor(other))).toThrow("This is not convex-test 0.0.60");
+  test.each([
+    ["that keeps its documents elsewhere", {}],
+    ["with another database", { components: { "": { db: new Map() } } }],
+  ])("%s is used as it is, and refused where indexes are asked for", (_, other) => {
+    expect(canIndex(accessor(other))).toBe(false);
+    expect(() => withIndexes(accessor(other))).toThrow("This is not convex-test 0.0.71");
+    expect(() => pinToClock(accessor(other))).not.toThrow();
   });
 
   test("is told by any change of its text but those of Vite", async () => {

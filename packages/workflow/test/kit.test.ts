@@ -762,12 +762,7 @@ test("the kit needs nothing that a user has not: no private package, no vitest, 
   );
   // The pool comes with the package: its component runs on it.
   const own = "@stepwise/workpool/core";
-  expect([...new Set(packages)].sort()).toEqual([
-    own,
-    "convex-test",
-    "convex/server",
-    "convex/values",
-  ]);
+  expect([...new Set(packages)].sort()).toEqual([own, "convex/server", "convex/values"]);
 });
 
 test("runsOf finds what the app has started itself", async () => {

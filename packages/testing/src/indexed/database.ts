@@ -43,7 +43,7 @@ export interface Database {
   _validate(table: string, document: object): void;
   _iterateDocs(table: string, callback: (document: Document) => void): void;
   _resolveQuerySource(query: Query): Resolved;
-  _evaluateQuery(query: Query): Document[];
+  _evaluateQuery(query: Query): Iterator<Document>;
   startQuery(query: Query): number;
   queryNext(queryId: number): { value: Document | null; done: boolean };
   paginate(options: PageOptions): unknown;
@@ -70,7 +70,7 @@ interface Pending {
 
 /**
  * Replaces the methods of `database` with which convex-test looks through and sorts all of a
- * component's documents for every query, by ones over sorted indexes. The results are the same. Two
+ * table's documents for every query, by ones over sorted indexes. The results are the same. Two
  * things are not kept that convex-test keeps for ever: the results of a query that were read, and,
  * once its transaction is over, those that were not.
  *
@@ -172,19 +172,11 @@ export function indexDatabase(database: Database, lag?: () => number): void {
   const resultsOf = (query: Query): Iterator<Document> => {
     const { source } = query;
     // The order of a search's results is that of the documents.
-    if (source.type === "Search") return original._evaluateQuery.call(database, query).values();
+    if (source.type === "Search") return original._evaluateQuery.call(database, query);
     const resolved = resolve(query);
     const { filterFn, limit } = resolved;
-    const found = inRange(source, resolved);
-    // An error of a filter is one of the query's start, so all is filtered here.
-    if (query.operators.some((operator) => "filter" in operator)) {
-      const filtered = [...iterable(found)].filter(filterFn);
-      return (limit === null ? filtered : filtered.slice(0, limit)).values();
-    }
-    if (limit === null) return found;
-    return Number.isInteger(limit) && limit >= 0
-      ? take(found, limit)
-      : [...iterable(found)].slice(0, limit).values();
+    const found = filtered(inRange(source, resolved), filterFn);
+    return limit === null ? found : take(found, limit);
   };
 
   /** The documents that a page is made of: those after the cursor, and no more than it can need. */
@@ -332,6 +324,13 @@ function mostRowsOf({ query, endCursor, pageSize, maximumRowsRead }: PageOptions
 
 function tableNameOf(id: string): string {
   return id.replace(/^[0-9]+/, "");
+}
+
+function* filtered(
+  documents: Iterator<Document>,
+  isIn: (document: Document) => boolean,
+): Generator<Document> {
+  for (const document of iterable(documents)) if (isIn(document)) yield document;
 }
 
 function* take(documents: Iterator<Document>, most: number): Generator<Document> {

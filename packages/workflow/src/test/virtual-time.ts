@@ -1,4 +1,5 @@
 import { type Duration, durationMs } from "../rules.js";
+import { pinToClock } from "./pinned-time.js";
 
 export interface FakeTimers {
   isFakeTimers(): boolean;
@@ -54,6 +55,7 @@ export class VirtualTime {
     private readonly goOn: () => Promise<string | null>,
   ) {
     spanLongTimers();
+    pinToClock(t);
   }
 
   /** Has everything there before anything runs. */
