@@ -103,7 +103,7 @@ export const vOutcome = v.union(
   v.object({
     kind: v.literal("failed"),
     error: v.string(),
-    /** That of a `ConvexError`. */
+    /** The data of the `ConvexError` that was thrown. */
     errorData: v.optional(v.any()),
     retryable: v.boolean(),
     /** When it asks to be tried again, and the limit that is held until then. */
