@@ -4,6 +4,7 @@ import type { GenericMutationCtx } from "convex/server";
 import { afterEach, beforeAll, beforeEach, vi } from "vitest";
 import { Workpool, type WorkpoolOptions } from "../src/client/index.js";
 import type { DataModel as PoolModel } from "../src/component/_generated/dataModel.js";
+import { logUsually } from "../src/core/index.js";
 import { modules as poolModules, register } from "../src/test.js";
 import { components } from "./convex/_generated/api.js";
 import schema from "./convex/schema.js";
@@ -26,6 +27,8 @@ export function virtualTime(): void {
   });
   beforeEach(() => {
     vi.useFakeTimers({ now: 1_800_000_000_000 });
+    // A kit of workflows, in the same process before, has the component say less.
+    logUsually();
     for (const method of ["error", "warn", "info"] as const)
       vi.spyOn(console, method).mockImplementation(() => {});
   });
