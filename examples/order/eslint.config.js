@@ -2,7 +2,7 @@ import convex from "@convex-dev/eslint-plugin";
 import { defineConfig, globalIgnores } from "eslint/config";
 import tseslint from "typescript-eslint";
 
-// Nothing here is said of `convex/_workflows`: what the compiler writes is held to the rules of the app around it.
+// Nothing here is about `convex/_workflows`: generated code is held to the rules of the app.
 export default defineConfig([
   globalIgnores(["convex/_generated"]),
   tseslint.configs.recommended,

@@ -278,8 +278,8 @@ function fieldsWritten(
 }
 
 /**
- * Returns a field's text: a hash of its schema, and of each of a union, with `?` if the field may be
- * absent, or `=` if it is filled in. With it comes the object that it is, or that it is a list of.
+ * Returns a field's text: a hash of its schema, and of each of a union, with `?` if the field may
+ * be absent, or `=` if it is filled in. With it comes the object that it is, or is a list of.
  */
 function fieldIn(schema: Declared, app: Reading, flag = "", depth: number): Field {
   const { node, module } = valueOf(schema, app);

@@ -157,7 +157,7 @@ export interface Option {
   readonly elsewhere?: DefinitionFile;
   /** False if a condition or a spread may give another one, or none. */
   readonly isSure?: boolean;
-  /** What gives it or another one, or none, as it comes. */
+  /** The condition that says whether it is given, or which one. */
   readonly condition?: Node;
 }
 

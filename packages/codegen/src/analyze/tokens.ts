@@ -123,7 +123,7 @@ function addNamed(
     } else if (ts.isPropertyAccessExpression(part) || ts.isQualifiedName(part)) {
       const [of = part, name = ""] = partsOf(part);
       const member = own === undefined || isSchema ? modules.member(name, of, module) : undefined;
-      // Of a whole module, only what is used counts.
+      // Only what is used of a whole module counts.
       if (member === undefined) visit(of, own);
       else add(member);
     } else if (ts.isPropertyAssignment(part)) {

@@ -221,7 +221,6 @@ function isExecuted({ kind, settles }: Doc<"works">): boolean {
 
 export function resultOf(outcome: Outcome): core.RunResult {
   if (outcome.kind === "success") return outcome;
-  const { error } = outcome;
   const errorData: unknown = outcome.kind === "failed" ? outcome.errorData : undefined;
-  return { kind: "failed", error, errorData };
+  return { kind: "failed", error: outcome.error, errorData };
 }

@@ -66,7 +66,7 @@ function whyNone(value: unknown): string | undefined {
 }
 const NOT_STORED = "is no Convex value";
 
-/** Says whether it is a promise, which nothing waits for: if it fails, nothing is left to handle. */
+/** Says whether it is a promise. Nothing waits for it: that it fails is handled here. */
 export function isPromise(value: unknown): value is Promise<unknown> {
   if (value instanceof Promise) value.catch(() => {});
   return value instanceof Promise;
