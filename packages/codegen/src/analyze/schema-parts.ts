@@ -1,5 +1,6 @@
 import { ts, type TypeScript } from "../typescript.js";
 import type { AppModules, Declared, Module } from "./app-modules.js";
+import { changersOf } from "./changers.js";
 
 /* What the source of a schema consists of. */
 
@@ -10,7 +11,10 @@ interface OfApp {
 /** How many calls and names are followed: a schema may stand for itself by mistake. */
 export const maxDepth = 50;
 
-/** What an expression is without parentheses and types, or what the name in it stands for. */
+/**
+ * Returns what an expression is without parentheses and types, or what the name in it stands for.
+ * A name whose value may be changed later stands for itself.
+ */
 export function valueOf({ node, module }: Declared, app: OfApp, depth = 0): Declared {
   if (
     ts.isParenthesizedExpression(node) ||
@@ -23,14 +27,24 @@ export function valueOf({ node, module }: Declared, app: OfApp, depth = 0): Decl
     : ts.isPropertyAccessExpression(node)
       ? app.modules.member(node.name.text, node.expression, module)
       : undefined;
-  return found === undefined || depth > maxDepth || isOfPattern(found.node)
+  if (found === undefined || depth > maxDepth || isOfPattern(found.node)) return { node, module };
+  const name = variableOf(found.node)?.name;
+  const isChanged = changersOf(node, module).size > 0;
+  return isChanged || (name !== undefined && changersOf(name, found.module).size > 0)
     ? { node, module }
     : valueOf(found, app, depth + 1);
 }
 
 /** Says whether it is what a pattern takes names from: none of these stands for all of it. */
-const isOfPattern = ({ parent }: TypeScript.Node): boolean =>
-  parent !== undefined && ts.isVariableDeclaration(parent) && !ts.isIdentifier(parent.name);
+const isOfPattern = (node: TypeScript.Node): boolean => {
+  const name = variableOf(node)?.name;
+  return name !== undefined && !ts.isIdentifier(name);
+};
+
+/** Returns the variable that has a value. A whole file is the value of none. */
+export function variableOf({ parent }: TypeScript.Node) {
+  return parent !== undefined && ts.isVariableDeclaration(parent) ? parent : undefined;
+}
 
 export function calledIn(node: TypeScript.Node) {
   if (!ts.isCallExpression(node) || !ts.isPropertyAccessExpression(node.expression))

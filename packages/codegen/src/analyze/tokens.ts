@@ -2,9 +2,11 @@ import { type Node, ts, type TypeScript } from "../typescript.js";
 import { quote } from "../diagnostics/diagnostic.js";
 import { hashOf } from "../plan/hash-of.js";
 import { type AppModules, Module } from "./app-modules.js";
+import { changersOf } from "./changers.js";
 import { partsOf } from "./functions.js";
 import { localNamesOf } from "./modules.js";
 import type { DefinitionFile } from "./parser.js";
+import { variableOf } from "./schema-parts.js";
 import { boundNames, isReference } from "./scoping.js";
 import { once } from "../plan/once.js";
 import { allBelow } from "./descendants.js";
@@ -107,6 +109,12 @@ function addNamed(
       return;
     named.set(found.node, found.module);
     addNamed(found.node, found.module, modules, named, isSchema);
+    const name = variableOf(found.node)?.name;
+    if (name !== undefined) addChangers(name, found.module);
+  };
+  // Also what is imported may be changed here.
+  const addChangers = (name: TypeScript.Node, of: Module): void => {
+    for (const node of changersOf(name, of)) add({ node, module: of });
   };
   /** @param own the names that the functions around it take, in a function. */
   const visit = (part: TypeScript.Node, own?: ReadonlySet<string>): void => {
@@ -117,6 +125,7 @@ function addNamed(
       ts.forEachChild(part, (child) => visit(child, inside));
     } else if (ts.isIdentifier(part)) {
       if (own?.has(part.text) === true) return;
+      addChangers(part, module);
       if (own === undefined || isSchema) return add(modules.find(part.text, module));
       const node = module.declared(part.text);
       add(node && { node, module });
@@ -124,8 +133,9 @@ function addNamed(
       const [of = part, name = ""] = partsOf(part);
       const member = own === undefined || isSchema ? modules.member(name, of, module) : undefined;
       // Only what is used of a whole module counts.
-      if (member === undefined) visit(of, own);
-      else add(member);
+      if (member === undefined) return visit(of, own);
+      add(member);
+      addChangers(of, module);
     } else if (ts.isPropertyAssignment(part)) {
       if (ts.isComputedPropertyName(part.name)) visit(part.name, own);
       visit(part.initializer, own);
