@@ -54,6 +54,7 @@ const promises: Readonly<Record<string, string>> = {
   renamings: "[S116]",
   "several-files": "[S12]",
   sleeps: "[S6] [S67]",
+  slips: "[S3] [S6] [S123] [S124]",
   structure: "[S8]",
   syntax: "[S12]",
   tags: "[S182]",

@@ -10,8 +10,9 @@ import { objectOf as objectHeld } from "./known.js";
 import { isImported } from "./modules.js";
 import { tooDeep, unlessTooDeep } from "./depth.js";
 import { usesOf } from "./scoping.js";
-import { givenOptions, optionsIn, plannedValues, reportUnknown, writeEach } from "./options.js";
+import { givenOptions, optionsIn, plannedValues, writeEach } from "./options.js";
 import type { Options } from "./options.js";
+import { reportUnknown } from "./told-options.js";
 
 /** In the order in which the plan has them. */
 const examples: Readonly<Record<string, string>> = {
@@ -52,7 +53,7 @@ function configOf(file: DefinitionFile): ReadConfig {
   const options = optionsOf(file);
   const config = { values: {}, given: new Map() };
   if (options === undefined) return { config, unread: all, diagnostics: file.takeDiagnostics() };
-  reportUnknown(options, all, "the config", file, "unknownConfig");
+  reportUnknown(options, all, "the config", file, { code: "unknownConfig" });
   const given = givenOptions(
     new Map([...options].filter(([name]) => Object.hasOwn(examples, name))),
     file,

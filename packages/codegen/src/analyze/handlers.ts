@@ -6,17 +6,29 @@ import { functionOf, isCalled, keyText, parametersOf, referencePath } from "./fu
 import { stringOf, unwrap, wrapping } from "./functions.js";
 import type { FunctionNode, Option } from "./functions.js";
 import { fileOf, handlerKinds, type Options, optionsIn } from "./options.js";
-import { policyOf, readOptions, reportUnknown, slipHint, slipOf } from "./options.js";
+import { policyOf, readOptions } from "./options.js";
 import { knownValue } from "./known.js";
 import { identifiersIn } from "./descendants.js";
 import { isReference, namesIn, referencesIn } from "./scoping.js";
+import { reportUnknown, slipHint, slipOf, strangersIn } from "./told-options.js";
 
-/** Finds the one action, mutation or query of a node; `isInline` allows no reference. */
+/** An example of each kind of function: whatever has a function needs one of them. */
+export const oneHandler: Readonly<Record<FunctionKind, string>> = {
+  action: "async (ctx, { input }) => …",
+  mutation: "async (ctx, { input }) => …",
+  query: "async (ctx, { input }) => …",
+};
+
+/**
+ * Finds the one action, mutation or query of a node; `isInline` allows no reference.
+ * @param known all of its options
+ */
 export function readHandler(
   options: Options,
   at: Node,
   of: string,
   file: DefinitionFile,
+  known: readonly string[],
   isInline = false,
 ) {
   const given = handlerKinds.flatMap((kind) => {
@@ -27,15 +39,17 @@ export function readHandler(
   const [only] = given;
   if (only === undefined) {
     const [rest] = options.rest ?? [];
+    const slip = slipHint(options, handlerKinds);
     if (rest !== undefined) {
       const message = `${of} has no action, mutation or query that can be seen here`;
-      return file.report("oneFunction", rest, message, hintForUnseen(rest, file));
+      return file.report("oneFunction", rest, message, slip ?? hintForUnseen(rest, file));
     }
     const place = options.get(slipOf(options, handlerKinds) ?? "")?.nameNode ?? at;
+    const others = slip === undefined ? strangersIn(options, known) : "";
     const hint =
-      slipHint(options, handlerKinds) ??
-      "give it exactly one of the three, such as `action: async (ctx, { input }) => …`";
-    return file.report("oneFunction", place, `${of} has no action, mutation or query`, hint);
+      slip ?? `give it exactly one of the three, such as \`action: ${oneHandler.action}\``;
+    const message = `${of} has no action, mutation or query${others}`;
+    return file.report("oneFunction", place, message, hint);
   }
   return classify(only.kind, only.option, options, of, file, isInline);
 }
@@ -83,8 +97,8 @@ export function readHeld(
     const message = `${label} is ${how} a condition`;
     return file.report("oneFunction", condition, message, hintForUnseen(condition, file));
   }
-  reportUnknown(options, known, label, file);
-  const handler = readHandler(options, option.nameNode, label, file);
+  reportUnknown(options, known, label, file, { needsOne: oneHandler });
+  const handler = readHandler(options, option.nameNode, label, file, known);
   if (handler === undefined) return undefined;
   const reads = option.isSure === false ? ("*" as const) : handler.reads;
   return { options, handler: { ...handler, reads }, file };

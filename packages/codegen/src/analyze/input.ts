@@ -16,20 +16,31 @@ import { isConst } from "./functions.js";
 import { once } from "../plan/once.js";
 import { loadedBy } from "./modules.js";
 import { allBelow, identifiersIn } from "./descendants.js";
-import { type Options, slipHint } from "./options.js";
+import { type Options } from "./options.js";
 import { moduleOf, schemaHash, sourceHash } from "./tokens.js";
+import { slipHint, strangersIn } from "./told-options.js";
 
+/** An example of what each workflow needs. */
+export const oneInput = { input: "z.object({ … })" };
+
+export const withInput =
+  "`{ input: z.object({ … }) }`; for a workflow without input `{ input: z.object({}) }`";
+
+/** @param known all options of a workflow */
 export function readInput(
   options: Options,
+  known: readonly string[],
   at: Node,
   workflow: string,
   file: DefinitionFile,
 ): InputPlan | undefined {
   const option = options.get("input");
   if (option === undefined && options.rest === undefined) {
-    const message = `workflow ${quote(workflow)} has no input`;
+    const slip = slipHint(options, ["input"]);
+    const others = slip === undefined ? strangersIn(options, known) : "";
     const add = "write `input: z.object({ … })`; for none, `input: z.object({})`";
-    return file.report("missingOption", at, message, slipHint(options, ["input"]) ?? add);
+    const message = `workflow ${quote(workflow)} has no input${others}`;
+    return file.report("missingOption", at, message, slip ?? add);
   }
   const isSeen = option?.elsewhere === undefined && option && ts.isExpression(option.value);
   if (option === undefined || !isSeen || !ts.isExpression(option.value)) {

@@ -7,8 +7,6 @@ import { isAbsent, isFreeze, type Option, readOption, unwrap, wrappedIn } from "
 import { constantText, knownValue, staysAsItIs } from "./known.js";
 import { madeBy, maxLinks, type Placed } from "./made.js";
 import { moduleOf } from "./tokens.js";
-import type { CodeName } from "../diagnostics/codes.js";
-import { meant, nearest } from "../diagnostics/nearest.js";
 
 export const handlerKinds: readonly FunctionKind[] = ["action", "mutation", "query"];
 
@@ -21,23 +19,27 @@ export type Options = ReadonlyMap<string, Option> & {
   readonly absent?: ReadonlySet<string>;
 };
 
-/** Reads options. Those that are not written here, or in a const of this file, are computed. */
+/**
+ * Reads options. Those that are not written here, or in a const of this file, are computed.
+ * @param example what to write if there are none
+ */
 export function readOptions(
   argument: Node | undefined,
   at: Node,
   of: string,
   file: DefinitionFile,
+  example = "`{ … }`",
 ): Options | undefined {
   if (argument !== undefined) return optionsIn(argument, file);
   const message = `the options of ${of} are missing`;
-  return file.report("unreadableOptions", at, message, "write `{ … }`");
+  return file.report("unreadableOptions", at, message, `write ${example}`);
 }
 
 export const writeEach =
   "write every one as `name: value`, without spread, computed names or accessors";
 
 /** What a later spread cannot change unseen: the generated code would not fit, and says so. */
-const structural: ReadonlySet<string> = new Set([
+export const structural: ReadonlySet<string> = new Set([
   "body",
   "branches",
   "cases",
@@ -50,7 +52,7 @@ const structural: ReadonlySet<string> = new Set([
 ]);
 
 /** What makes a node the kind that it is: it is written beside what is not seen. */
-const essential: ReadonlySet<string> = new Set([...structural, "children"]);
+export const essential: ReadonlySet<string> = new Set([...structural, "children"]);
 
 /** The options of an expression. The value of one that may be another is what may change it. */
 export function optionsIn(
@@ -197,7 +199,7 @@ function eitherOf(
   return Object.assign(new Map(options), { rest: [value] });
 }
 
-const ofFunctions: ReadonlySet<string> = new Set([...handlerKinds, "args", ...essential]);
+export const ofFunctions: ReadonlySet<string> = new Set([...handlerKinds, "args", ...essential]);
 
 /** The file that the value of an option is written in, if it is an option of this one. */
 export const fileOf = (option: Option | undefined, file: DefinitionFile): DefinitionFile =>
@@ -232,102 +234,4 @@ export function policyOf(options: Options, file: DefinitionFile): Policy {
   const values = plannedValues(given, policies);
   const computed = policies.filter((name) => given.has(name) && !(name in values));
   return { values, computed, given };
-}
-
-export function reportUnknown(
-  options: Options,
-  known: readonly string[],
-  of: string,
-  file: DefinitionFile,
-  code: CodeName = "noEffect",
-): void {
-  // Of what has no handler, the options of one are reported as what has no effect there; `limits`
-  // and `waitAtMost` are for steps alone. In JavaScript, a reference with `args` may be any handler.
-  const isHandled = known.includes("mutation");
-  const isWhole = isHandled || known.includes("input") || code !== "noEffect";
-  const others = ["limits", "waitAtMost", ...(isWhole ? [] : policies)];
-  if (isHandled) others.push("args");
-  for (const { name, nameNode, elsewhere } of options.values()) {
-    // What others share may be for other nodes too.
-    if (known.includes(name) || others.includes(name) || elsewhere !== undefined) continue;
-    const near = meantBy(name, known);
-    // What stands in the place of something that is missing is reported as that.
-    if (near !== undefined && !options.has(near) && needed.has(near)) continue;
-    const message = `\`${name}\` is no option of ${of}${code === "noEffect" ? ": it has no effect" : ""}`;
-    const hint = meant(name, known, `its options are ${known.join(", ")}`);
-    file.report(code, nameNode, message, hint);
-  }
-}
-
-/** Options whose absence is reported, by whichever kind of node. */
-const needed: ReadonlySet<string> = new Set([
-  ...handlerKinds,
-  ..."children on cases branches of initial body until maxIterations step input".split(" "),
-]);
-
-/** Options that say the same of different kinds of nodes. */
-const alike: Readonly<Partial<Record<string, string>>> = {
-  cases: "branches",
-  branches: "cases",
-  items: "of",
-  child: "children",
-  args: "input",
-};
-
-/** The option that was meant by a name that is none. */
-function meantBy(name: string, known: readonly string[]): string | undefined {
-  const other = alike[name];
-  return other !== undefined && known.includes(other) ? other : nearest(name, known);
-}
-
-export const slipOf = (options: Options, wanted: readonly string[]): string | undefined =>
-  [...options.keys()].find((name) => meantBy(name, wanted) !== undefined);
-
-export function slipHint(options: Options, wanted: readonly string[]): string | undefined {
-  const slip = slipOf(options, wanted);
-  return slip && `did you mean \`${meantBy(slip, wanted)}\` where it has \`${slip}\`?`;
-}
-
-/** Reports options in an order in which TypeScript infers `unknown` or `any`. */
-export function reportOrder(
-  options: Options,
-  order: readonly (readonly string[])[],
-  of: string,
-  file: DefinitionFile,
-): void {
-  // JavaScript has no types to infer, and runs them in any order.
-  if (/\.jsx?$/.test(file.file)) return;
-  const rank = (name: string) => order.findIndex((names) => names.includes(name));
-  // What comes from elsewhere has its types there.
-  const ranked = [...options.values()].filter(
-    ({ name, elsewhere }) => rank(name) >= 0 && elsewhere === undefined,
-  );
-  for (const [index, option] of ranked.entries()) {
-    const before = ranked.slice(0, index).find((other) => rank(other.name) > rank(option.name));
-    if (before === undefined) continue;
-    const right = ranked.map(({ name }) => name).sort((a, b) => rank(a) - rank(b));
-    const message = `${of} has \`${option.name}\` after \`${before.name}\`: TypeScript cannot infer their types in this order`;
-    const hint = `write them in the order ${right.join(", ")}`;
-    file.report("optionOrder", option.nameNode, message, hint);
-    return;
-  }
-}
-
-export function reportMissing(
-  options: Options,
-  needed: Readonly<Record<string, string>>,
-  { label, at }: { readonly label: string; readonly at: Node },
-  file: DefinitionFile,
-): void {
-  const isWhole = options.rest === undefined;
-  for (const [name, example] of Object.entries(needed)) {
-    if (options.has(name) || (!isWhole && !essential.has(name))) continue;
-    const value = isWhole || structural.has(name) ? example : `shared.${name}`;
-    const add = isWhole
-      ? `add \`${name}: ${value}\``
-      : `write it beside the spread: \`{ ...shared, ${name}: ${value} }\``;
-    const hint = slipHint(options, [name]) ?? add;
-    const seen = isWhole ? "" : " that can be seen here";
-    file.report("missingOption", at, `${label} has no \`${name}\`${seen}`, hint);
-  }
 }

@@ -9,7 +9,7 @@ import type { FoundDefinition, NodeCall } from "./definitions.js";
 import { fieldsOf } from "./fields.js";
 import { type Option, stringOf, unwrap } from "./functions.js";
 import { readLimits } from "./handlers.js";
-import { readInput } from "./input.js";
+import { oneInput, readInput, withInput } from "./input.js";
 import { analyzeNode, literalName, optionSource } from "./nodes/node-kind.js";
 import type { NodeContext, ReadNodes } from "./nodes/node-kind.js";
 import {
@@ -18,7 +18,6 @@ import {
   optionsIn,
   plannedValues,
   readOptions,
-  reportUnknown,
   writeEach,
 } from "./options.js";
 import type { Options } from "./options.js";
@@ -31,6 +30,7 @@ import { readStanding } from "./standing.js";
 import { readWorkflowLimits } from "./workflow-limits.js";
 import { nodeKinds } from "./nodes/table.js";
 import { sourceHash } from "./tokens.js";
+import { reportUnknown } from "./told-options.js";
 
 export function workflowPlan(
   definition: FoundDefinition,
@@ -39,9 +39,10 @@ export function workflowPlan(
 ): Omit<WorkflowPlan, "isBroken"> {
   const { name, nameNode, root } = definition;
   const [at, label] = [root.expression, `workflow ${quote(name)}`];
-  const options = readOptions(root.arguments[0], at, label, file);
-  if (options !== undefined) reportUnknown(options, [...own, ...planned], label, file);
-  const input = options && readInput(options, at, name, file);
+  const known = [...own, ...planned];
+  const options = readOptions(root.arguments[0], at, label, file, withInput);
+  if (options !== undefined) reportUnknown(options, known, label, file, { needed: oneInput });
+  const input = options && readInput(options, known, at, name, file);
   const schema = options?.get("input");
   const secrets = secretTags(options, name, file);
   const readNodes: NodeContext["readNodes"] = (calls, inside) =>

@@ -8,19 +8,12 @@ import type { Option } from "../functions.js";
 import type { DefinitionFile } from "../parser.js";
 import { constantText } from "../known.js";
 import type { Workflows } from "../workflows.js";
-import {
-  givenOptions,
-  type Options,
-  plannedValues,
-  readOptions,
-  reportMissing,
-  reportOrder,
-  reportUnknown,
-} from "../options.js";
+import { givenOptions, type Options, plannedValues, readOptions } from "../options.js";
 import { fieldsOf } from "../fields.js";
 import { sourceHash } from "../tokens.js";
 import type { Reads } from "../handlers.js";
 import type { SecretTags } from "../secret-tags.js";
+import { reportMissing, reportOrder, reportUnknown, type Needs, written } from "../told-options.js";
 
 /** Where a line of nodes stands: a workflow's own, that of a case, or the body of a loop. */
 export interface Surroundings {
@@ -56,18 +49,17 @@ export interface Read {
 }
 
 /** How one kind of node is read. Its stages say how it is lowered: see emit/stages.ts. */
-export interface NodeKind {
+export interface NodeKind extends Needs {
   /** Its options, by their names. Absent when it reads its arguments itself. */
   readonly known?: readonly string[];
   /** The order in which TypeScript can infer their types. */
   readonly order?: readonly (readonly string[])[];
-  /** The options that it cannot do without, each with an example. */
-  readonly needed?: Readonly<Record<string, string>>;
   /** The options that belong in the plan if their values can be seen. */
   readonly planned?: readonly string[];
   /** Its name, if nothing follows it, so that it has none of its own. */
   readonly lastName?: string;
-  parts(read: Read): NodeParts;
+  /** Undefined if it cannot be read, which has then been reported. */
+  parts(read: Read): NodeParts | undefined;
 }
 
 export interface NodeParts {
@@ -95,16 +87,18 @@ export function analyzeNode(
   if (named === undefined) return undefined;
   const { name, path, at, label } = named;
   const values = call.call.arguments.filter((each) => each !== at);
-  const options = known && readOptions(values[0], call.kindNode, label, file);
+  const options =
+    known && readOptions(values[0], call.kindNode, label, file, exampleOf(kind, call));
   if (options !== undefined) {
-    reportUnknown(options, known ?? [], label, file);
-    if (needed !== undefined) reportMissing(options, needed, named, file);
+    reportUnknown(options, known ?? [], label, file, kind);
+    if (needed !== undefined) reportMissing(options, needed, named, file, known);
     if (order !== undefined) reportOrder(options, order, label, file);
   }
   // One that cannot be read whole has no stages; it keeps its name, which other nodes may read.
   const isUnread = known !== undefined && options === undefined;
   const read = { call, named, options: options ?? new Map(), context };
-  const parts: NodeParts = isUnread ? { stages: [] } : kind.parts(read);
+  const parts: NodeParts | undefined = isUnread ? { stages: [] } : kind.parts(read);
+  if (parts === undefined) return undefined;
   const shown = parts.options ?? options;
   const given = givenOptions(shown ?? read.options, file);
   const source = parts.source ?? (shown === undefined ? values : optionSource(shown));
@@ -126,6 +120,14 @@ export function analyzeNode(
   };
 }
 
+/** How a node is written with what it needs. */
+function exampleOf({ needed, needsOne = {}, lastName }: NodeKind, { kind, call }: NodeCall) {
+  const [one] = Object.entries(needsOne);
+  const options = `{ ${written(needed ?? Object.fromEntries(one ? [one] : []))} }`;
+  const name = lastName === undefined ? call.arguments[0]?.getText() : undefined;
+  return `\`.${kind}(${name === undefined ? options : `${name}, ${options}`})\``;
+}
+
 export interface Named {
   readonly name: string;
   readonly at: Node;
@@ -144,7 +146,10 @@ function readName(call: NodeCall, context: NodeContext) {
   const path = `${prefix}${name}`;
   if (name !== undefined)
     return { name, at, path, code: [...code, name], label: `${kind} ${quote(path)}` };
-  const message = `the name of this .${kind}() in workflow ${quote(workflow)} is only known when it runs`;
+  const isNone = call.call.arguments.length === 0;
+  const message = isNone
+    ? `this .${kind}() in workflow ${quote(workflow)} has no name`
+    : `the name of this .${kind}() in workflow ${quote(workflow)} is only known when it runs`;
   return file.report(
     "computedName",
     at,

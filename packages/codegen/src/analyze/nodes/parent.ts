@@ -7,16 +7,18 @@ import { knownValue } from "../known.js";
 import { allReads, readHandler, readHeld, readRecover, reportArgs } from "../handlers.js";
 import { type Reads, scopeReads } from "../handlers.js";
 import { handlerKinds, type Options, policies, policyOf } from "../options.js";
-import { readOptions, reportMissing } from "../options.js";
+import { readOptions } from "../options.js";
 import { type NodeKind, ofNode, ofPart, type Read, stagePlan } from "./node-kind.js";
+import { reportMissing } from "../told-options.js";
 
 const order = [handlerKinds, ["children", "tolerate"], ["reduce"], ["finalize"]];
 const handlers: ReadonlySet<string> = new Set(handlerKinds);
 const planned = [...policies, "concurrency", "tolerate", "sensitive"];
+const known = [...new Set([...order.flat(), "recover", ...planned])];
 
 /** `.parent(name, { action? | mutation? | query?, children, reduce?, finalize?, … })`. */
 export const parent: NodeKind = {
-  known: [...new Set([...order.flat(), "recover", ...planned])],
+  known,
   order,
   planned,
   needed: { children: "(scope) => [child(workflow, input)]" },
@@ -32,7 +34,7 @@ export const parent: NodeKind = {
 function outputStage(visible: readonly string[], read: Read): StagePlan | undefined {
   const { named, options, context } = read;
   const at = [...options.values()].find(({ name }) => handlers.has(name))?.nameNode;
-  const handler = at && readHandler(options, at, named.label, context.file, true);
+  const handler = at && readHandler(options, at, named.label, context.file, known, true);
   const part = {
     ...ofPart(named, "output", []),
     label: `${named.label}, handler`,
@@ -54,7 +56,7 @@ function childrenStage(
   around: readonly string[],
   { named, options, context }: Read,
 ): StagePlan | undefined {
-  const { file, workflows: known } = context;
+  const { file, workflows } = context;
   const { label, name } = named;
   const option = options.get("children");
   if (option === undefined && options.rest === undefined) return undefined;
@@ -68,7 +70,7 @@ function childrenStage(
     at: option?.nameNode ?? named.at,
     reads,
     reduce: isReduced(options, label, file) ? true : undefined,
-    ...(fn && childWorkflows(fn, file, known)),
+    ...(fn && childWorkflows(fn, file, workflows)),
   } as const;
   const recover = readRecover(options, around, file);
   return stagePlan({ ...ofNode(named), mention }, work, { visible, recover }, file);

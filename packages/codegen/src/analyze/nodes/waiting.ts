@@ -4,11 +4,14 @@ import { constantOf, functionOf, type Option, readOption, unwrap } from "../func
 import { allReads, readRecover, type Reads, readsOf, scopeReads } from "../handlers.js";
 import { isScalar, knownValue, objectOf } from "../known.js";
 import { givenOptions, type Options, optionsIn, plannedValues } from "../options.js";
-import { policyOf, readOptions, reportUnknown } from "../options.js";
+import { policyOf, readOptions } from "../options.js";
+import { quote } from "../../diagnostics/diagnostic.js";
+import { durationMs } from "../../plan/constants.js";
 import type { DefinitionFile } from "../parser.js";
 import { schemaPlan } from "../input.js";
 import { ofNode, stagePlan } from "./node-kind.js";
 import type { Named, NodeContext, NodeKind } from "./node-kind.js";
+import { reportUnknown, slipHint, strangersIn } from "../told-options.js";
 
 /* The nodes at which a run waits for something outside: for a time, an event, one other run. */
 
@@ -16,8 +19,13 @@ import type { Named, NodeContext, NodeKind } from "./node-kind.js";
 export const sleep: NodeKind = {
   planned: ["duration"],
   parts({ call, named, context: { file, scope: visible } }) {
-    const { label, at } = named;
+    const { name, label, at } = named;
     const [, nameNode] = call.call.arguments;
+    if (nameNode === undefined && durationMs(Number(name) || name) !== undefined) {
+      const message = `this .sleep() has a duration, ${quote(name)}, but no name`;
+      const hint = `write a name before it: \`.sleep("settle", ${at.getText()})\``;
+      return file.report("missingOption", at, message, hint);
+    }
     if (nameNode === undefined) {
       const hint = 'write it after the name: `.sleep("settle", "10m")`, or a function of the scope';
       file.report("missingOption", at, `${label} has no duration`, hint);
@@ -56,12 +64,15 @@ function isDuration(value: Node, file: DefinitionFile): boolean {
   );
 }
 
+const ofEvent = ["schema", "anyOf", "match", "timeout", "sensitive"];
+
 /**
  * `.event(name, { schema | anyOf, match?, timeout? })`: one stage, which reads what its timeout and
  * its `match` do.
  */
 export const event: NodeKind = {
-  known: ["schema", "anyOf", "match", "timeout", "sensitive"],
+  known: ofEvent,
+  needsOne: { schema: "z.object({ … })", anyOf: "{ name: schema }" },
   planned: ["timeout", "sensitive"],
   parts({ named, options, context }) {
     const { file, scope: visible } = context;
@@ -110,7 +121,10 @@ function checkSchema(options: Options, { label, at }: Named, { file }: NodeConte
     file.report("missingOption", where, `${label} ${message}`, hint);
   if (anyOf === undefined && !options.has("schema") && options.rest === undefined) {
     const hint = "write `schema: z.object({ … })`; for several events `anyOf: { name: schema }`";
-    report(at, "has neither schema nor anyOf, so nothing says what it waits for", hint);
+    const slip = slipHint(options, ["schema", "anyOf"]);
+    const others = slip === undefined ? strangersIn(options, ofEvent) : "";
+    const why = `has neither schema nor anyOf, so nothing says what it waits for${others}`;
+    report(at, why, slip ?? hint);
   }
   if (anyOf !== undefined && objectOf(anyOf.value, file)?.properties.length === 0) {
     const hint = "write `anyOf: { approved: schema, rejected: schema }`";
