@@ -115,12 +115,25 @@ async function loadFolder(folder: string, outdir: string) {
   const { "./schema.js": loadSchema, ...others } = isolate;
   // convex-test finds the root of the folder by the first one.
   const modules: LoadableModules = { "./_generated/api.js": async () => ({}), ...others, ...node };
-  const schema = (await loadSchema?.()) as { default: AppSchema } | undefined;
-  return {
-    modules,
-    // Without a schema any table may be written.
-    schema: schema?.default ?? defineSchema({}, { schemaValidation: false }),
-  };
+  // Without a schema any table may be written.
+  const schema =
+    entries.schema === undefined
+      ? defineSchema({}, { schemaValidation: false })
+      : schemaOf(await loadSchema?.(), join(folder, entries.schema));
+  return { modules, schema };
+}
+
+/** The schema that a file exports. @throws if its default export is none, as a deploy would */
+function schemaOf(module: unknown, file: string): AppSchema {
+  const { default: given } = module as { readonly default?: Partial<AppSchema> | null };
+  // It may be of another copy of Convex than this one.
+  if (typeof given?.tables === "object" && given.tables !== null) return given as AppSchema;
+  const what =
+    given === undefined ? "has no default export" : "exports by default what is no schema";
+  throw new Error(
+    `${file} ${what}. Write there:\n` +
+      `  import { defineSchema } from "convex/server";\n  export default defineSchema({ … });`,
+  );
 }
 
 /** Where the components of Stepwise are mounted, also in other components. */

@@ -80,3 +80,20 @@ test("Bun is told that a run needs Node", async () => {
     "Workflows run in Node",
   );
 });
+
+test.each([
+  ["export default { users: {} };", "exports by default what is no schema"],
+  ["export default null;", "exports by default what is no schema"],
+  ["export const schema = { users: {} };", "has no default export"],
+])("a schema file that gives no schema is told by its path: %s", async (text, what) => {
+  const { functionsDir, remove } = await writeApp({
+    "convex.config.ts": convexConfig(),
+    "flows.workflow.ts": flows,
+    "schema.ts": text,
+  });
+  onTestFinished(remove);
+  const run = runWorkflow({ functionsDir, workflow: "quick", input: {} });
+  await expect(run).rejects.toThrow(
+    `${join(functionsDir, "schema.ts")} ${what}. Write there:\n  import { defineSchema }`,
+  );
+});
