@@ -571,6 +571,73 @@ const more = { n: z.number(), m: z.number().optional() }; const mask = { id: tru
       `z.record(z.string(), z.number())`,
       [/^safe flow: another input.*, and fails with invalidInput if it does not fit; check cannot/],
     ],
+    ...[
+      [
+        `z.array(z.object({ a: z.string() })).min(1)`,
+        `z.array(z.object({ a: z.string(), b: z.string().optional() })).min(1)`,
+      ],
+      [
+        `z.object({ a: z.string() }).array().min(1).max(9).default([])`,
+        `z.object({ a: z.string(), b: z.string().optional() }).array().min(1).max(9).default([])`,
+      ],
+    ].map(([before = "", now = ""]): [string, string, string, RegExp[]] => [
+      `[S275] an optional field is new inside a list of some length: ${now}`,
+      `z.object({ items: ${before} })`,
+      `z.object({ items: ${now} })`,
+      [/^safe flow: input\.items\[\]\.b is new: /],
+    ]),
+    [
+      "[S275] a field inside a list is required now",
+      `z.object({ items: z.array(z.object({ a: z.string().optional() })).min(1) })`,
+      `z.object({ items: z.array(z.object({ a: z.string() })).min(1) })`,
+      [/^stops flow: input\.items\[\]\.a is required now/],
+    ],
+    [
+      "[S275] a list must be longer, in which a field is new",
+      `z.object({ items: z.array(z.object({ a: z.string() })).min(1) })`,
+      `z.object({ items: z.array(z.object({ a: z.string(), b: z.string().optional() })).min(2) })`,
+      [/^stops flow: input\.items has another schema/],
+    ],
+    ...(
+      [
+        [
+          "[A, B]",
+          `[B, A.extend({ note: z.string().optional() })]`,
+          /^safe flow: input\.one\.note is new: /,
+        ],
+        [
+          "[A, B]",
+          `[A.extend({ note: z.string() }), B, C]`,
+          /^stops flow: input\.one\.note is new and required/,
+        ],
+        [
+          "[A, B, C]",
+          `[A, B.extend({ note: z.string().optional() })]`,
+          /^stops flow: input\.one has another schema/,
+        ],
+        [
+          "[A, B]",
+          `[A.extend({ k: z.literal("D") }), B]`,
+          /^stops flow: input\.one has another schema/,
+        ],
+        [
+          "[A, B]",
+          `[A.extend({ note: z.string().optional() }).refine(() => true), B]`,
+          /^stops flow: input\.one has another schema/,
+        ],
+      ] as const
+    ).map(([before, now, verdict]): [string, string, string, RegExp[]] => [
+      `[S275] one schema of several with a tag is another: ${now}`,
+      `z.object({ one: z.discriminatedUnion("k", ${before}) })`,
+      `z.object({ one: z.discriminatedUnion("k", ${now}) })`,
+      [verdict],
+    ]),
+    [
+      "[S275] a field is new in one of several with a tag, in a list",
+      `z.object({ all: z.array(z.discriminatedUnion("k", [A, B])).max(5).optional() })`,
+      `z.object({ all: z.array(z.discriminatedUnion("k", [A, B.extend({ note: z.string().default("") })])).max(5).optional() })`,
+      [/^safe flow: input\.all\[\]\.note is new: /],
+    ],
     [
       "a schema that is given by name",
       `z.object({ tenant: z.string() })`,

@@ -1,7 +1,7 @@
 import { type Node, ts, type TypeScript } from "../typescript.js";
 import type { Fields } from "../plan/schema.js";
 import type { AppModules, Declared, Module } from "./app-modules.js";
-import { readOption, returnedBy } from "./functions.js";
+import { readOption, returnedBy, stringOf } from "./functions.js";
 import type { DefinitionFile } from "./parser.js";
 import { parsed, type ParsedOf } from "./parsed.js";
 import { sortedBy } from "../plan/sorted.js";
@@ -47,9 +47,13 @@ function fieldsIn(schema: Declared, app: Reading, depth = 0): Fields {
   const objects = depth < mostInside ? sortedBy(all, ({ name }) => name) : [];
   const inside = objects.flatMap(({ name, inside }) =>
     // One may be inside itself.
-    inside === undefined || app.open.has(inside.object.node)
+    inside.some(({ object }) => app.open.has(object.node))
       ? []
-      : [{ name: name + inside.list, of: fieldsInside(inside, app, depth + 1) }],
+      : inside.map((each) => ({
+          name: name + each.list,
+          ...(each.as !== "" && { as: each.as }),
+          of: fieldsInside(each, app, depth + 1),
+        })),
   );
   app.open.delete(node);
   return {
@@ -71,20 +75,54 @@ function fieldsInside({ object }: Inside, app: Reading, depth: number): Fields {
 interface Inside {
   readonly list: string;
   readonly object: Declared;
+  /** Hashes of how long the lists may be, and of the tag that tells it from others. */
+  readonly as: string;
 }
 
-/** Returns the object that a schema is, or that it is a list of, unless a function refines it. */
-function objectIn(schema: Declared, app: Reading, list = ""): Inside | undefined {
+/**
+ * Returns the object that a schema is, or that it is a list of, or those that a tag tells apart.
+ * Gives none if a function refines one of them, or if one is not seen.
+ */
+function objectsIn(schema: Declared, app: Reading, list = "", as = ""): readonly Inside[] {
   const object = valueOf(schema, app);
   const { module } = object;
-  const { of, method, args } = calledIn(object.node) ?? {};
-  if (of === undefined || list.length > maxDepth) return undefined;
+  const { of, method = "", args = [] } = calledIn(object.node) ?? {};
+  if (of === undefined || list.length > maxDepth) return [];
+  const isOfLibrary = libraryOf(of, module) !== undefined;
   if (method === "array") {
-    const item = libraryOf(of, module) === undefined ? of : args?.[0];
-    return item && objectIn({ node: item, module }, app, `${list}[]`);
+    const item = isOfLibrary ? args[0] : of;
+    return item === undefined ? [] : objectsIn({ node: item, module }, app, `${list}[]`, as);
   }
+  if (!isOfLibrary && ofLength.test(method)) {
+    const hashes = args.map((each) => schemaHash(each, module, app.modules));
+    return objectsIn({ node: of, module }, app, list, `${as}${method} ${hashes.join(" ")};`);
+  }
+  if (isOfLibrary && method === "discriminatedUnion") return taggedIn(args, module, app, list, as);
   const shape = shapeOf(schema, app);
-  return shape === undefined || shape.isRefined === true ? undefined : { list, object };
+  return shape === undefined || shape.isRefined === true ? [] : [{ list, object, as }];
+}
+
+/** How long a list may be. */
+const ofLength = /^(min|max|length|nonempty)$/;
+
+function taggedIn(
+  [key, members]: readonly Node[],
+  module: Module,
+  app: Reading,
+  list: string,
+  as: string,
+): readonly Inside[] {
+  const all = members && valueOf({ node: members, module }, app);
+  const tag = stringOf(key);
+  if (tag === undefined || all === undefined || !ts.isArrayLiteralExpression(all.node)) return [];
+  const objects = all.node.elements.map((node): Inside | undefined => {
+    const member = { node, module: all.module };
+    const shape = shapeOf(member, app);
+    const field = shape?.isRefined === true ? undefined : shape?.fields.get(tag);
+    return field && { list, object: valueOf(member, app), as: `${as}${field().text}` };
+  });
+  const seen = objects.filter((each) => each !== undefined);
+  return seen.length < objects.length ? [] : seen;
 }
 
 /** What a schema takes beside what it is made of: it is taken as it is, or filled in. */
@@ -163,7 +201,7 @@ type FieldOf = (flag?: string) => Field;
 
 interface Field {
   readonly text: string;
-  readonly inside?: Inside | undefined;
+  readonly inside: readonly Inside[];
 }
 
 /** The fields of an object's schema; `isExact` if it takes no others. `isRefined` by a function. */
@@ -279,7 +317,7 @@ function fieldsWritten(
 
 /**
  * Returns a field's text: a hash of its schema, and of each of a union, with `?` if the field may
- * be absent, or `=` if it is filled in. With it comes the object that it is, or is a list of.
+ * be absent, or `=` if it is filled in. With it come the objects that it is, or is a list of.
  */
 function fieldIn(schema: Declared, app: Reading, flag = "", depth: number): Field {
   const { node, module } = valueOf(schema, app);
@@ -315,5 +353,5 @@ function fieldIn(schema: Declared, app: Reading, flag = "", depth: number): Fiel
   // Of what is no union, it is the schema itself.
   const oneOf = [...new Set(all)].filter((each) => each !== hash);
   const text = [hash, ...oneOf.sort()].join("|") + (flag || (isLoose ? "?" : ""));
-  return { text, inside: objectIn(schema, app) };
+  return { text, inside: objectsIn(schema, app) };
 }

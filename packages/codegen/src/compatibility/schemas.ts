@@ -70,15 +70,24 @@ function fieldChanges(before: Fields, now: Fields): FieldChange[] {
   return isClosed ? [...found, closed] : found;
 }
 
-/** Compares what is inside a field that is an object, or a list of these; undefined if not seen. */
+/**
+ * Compares what is inside a field that is an object, a list of these, or one of several with a tag;
+ * undefined if one of them is not seen, or is gone.
+ */
 function insideChanges(name: string, before: Fields, now: Fields): FieldChange[] | undefined {
-  const old = before.inside?.find((each) => each.name.replace(/(\[\])*$/, "") === name);
-  const field = now.inside?.find((each) => each.name === old?.name);
-  if (old === undefined || field === undefined) return undefined;
-  return fieldChanges(old.of, field.of).map((change) => {
-    const path = change.name === "" ? old.name : `${old.name}.${change.name}`;
-    return { ...change, name: path, field: name };
+  const olds = before.inside?.filter((each) => each.name.replace(/(\[\])*$/, "") === name) ?? [];
+  const changes = olds.map((old) => {
+    const field = now.inside?.find((each) => each.name === old.name && each.as === old.as);
+    return (
+      field &&
+      fieldChanges(old.of, field.of).map((change) => {
+        const path = change.name === "" ? old.name : `${old.name}.${change.name}`;
+        return { ...change, name: path, field: name };
+      })
+    );
   });
+  const seen = changes.filter((each) => each !== undefined);
+  return seen.length === 0 || seen.length < changes.length ? undefined : seen.flat();
 }
 
 const words = { "": "was required", "=": "had a default", "?": "was optional" };

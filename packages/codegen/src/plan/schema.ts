@@ -76,6 +76,8 @@ export type Fields = z.infer<typeof fields>;
 
 const objectField = z.object({
   name: z.string(),
+  /** Which one of a union it is, by its tag, and how long its lists may be. */
+  as: z.string().optional(),
   get of() {
     return fields;
   },
