@@ -586,6 +586,27 @@ const more = { n: z.number(), m: z.number().optional() }; const mask = { id: tru
       `z.object({ items: ${now} })`,
       [/^safe flow: input\.items\[\]\.b is new: /],
     ]),
+    ...[
+      [
+        "z.object({ a: z.string() }).nullable()",
+        "z.object({ a: z.string(), b: z.string().optional() }).nullable()",
+      ],
+      [
+        "z.nullish(z.object({ a: z.string() }))",
+        "z.nullish(z.object({ a: z.string(), b: z.string().optional() }))",
+      ],
+    ].map(([before = "", now = ""]): [string, string, string, RegExp[]] => [
+      `[S275] an optional field is new inside what may be null: ${now}`,
+      `z.object({ one: ${before} })`,
+      `z.object({ one: ${now} })`,
+      [/^safe flow: input\.one\.b is new: /],
+    ]),
+    [
+      "[S275] it may not be null any more, and has a new field",
+      `z.object({ one: z.object({ a: z.string() }).nullable() })`,
+      `z.object({ one: z.object({ a: z.string(), b: z.string().optional() }) })`,
+      [/^stops flow: input\.one has another schema/],
+    ],
     [
       "[S275] a field inside a list is required now",
       `z.object({ items: z.array(z.object({ a: z.string().optional() })).min(1) })`,

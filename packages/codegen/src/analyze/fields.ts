@@ -75,7 +75,7 @@ function fieldsInside({ object }: Inside, app: Reading, depth: number): Fields {
 interface Inside {
   readonly list: string;
   readonly object: Declared;
-  /** Hashes of how long the lists may be, and of the tag that tells it from others. */
+  /** What is around it, such as how long a list may be, and the tag that tells it from others. */
   readonly as: string;
 }
 
@@ -93,17 +93,19 @@ function objectsIn(schema: Declared, app: Reading, list = "", as = ""): readonly
     const item = isOfLibrary ? args[0] : of;
     return item === undefined ? [] : objectsIn({ node: item, module }, app, `${list}[]`, as);
   }
-  if (!isOfLibrary && ofLength.test(method)) {
-    const hashes = args.map((each) => schemaHash(each, module, app.modules));
-    return objectsIn({ node: of, module }, app, list, `${as}${method} ${hashes.join(" ")};`);
+  if (around.test(method)) {
+    const [inner = of, ...by] = isOfLibrary ? args : [of, ...args];
+    const hashes = by.map((each) => schemaHash(each, module, app.modules));
+    const now = [as, method, ...hashes].join(" ");
+    return objectsIn({ node: inner, module }, app, list, now);
   }
   if (isOfLibrary && method === "discriminatedUnion") return taggedIn(args, module, app, list, as);
   const shape = shapeOf(schema, app);
   return shape === undefined || shape.isRefined === true ? [] : [{ list, object, as }];
 }
 
-/** How long a list may be. */
-const ofLength = /^(min|max|length|nonempty)$/;
+/** What changes nothing inside: how long a list may be, or that it may be null. */
+const around = /^(min|max|length|nonempty|nullable|nullish)$/;
 
 function taggedIn(
   [key, members]: readonly Node[],
@@ -119,7 +121,7 @@ function taggedIn(
     const member = { node, module: all.module };
     const shape = shapeOf(member, app);
     const field = shape?.isRefined === true ? undefined : shape?.fields.get(tag);
-    return field && { list, object: valueOf(member, app), as: `${as}${field().text}` };
+    return field && { list, object: valueOf(member, app), as: `${as} ${field().text}` };
   });
   const seen = objects.filter((each) => each !== undefined);
   return seen.length < objects.length ? [] : seen;

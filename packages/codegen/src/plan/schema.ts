@@ -76,7 +76,7 @@ export type Fields = z.infer<typeof fields>;
 
 const objectField = z.object({
   name: z.string(),
-  /** Which one of a union it is, by its tag, and how long its lists may be. */
+  /** What is around it: the tag in a union, how long a list may be, and whether it may be null. */
   as: z.string().optional(),
   get of() {
     return fields;
