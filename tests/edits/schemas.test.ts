@@ -659,6 +659,34 @@ const more = { n: z.number(), m: z.number().optional() }; const mask = { id: tru
       `z.object({ all: z.array(z.discriminatedUnion("k", [A, B.extend({ note: z.string().default("") })])).max(5).optional() })`,
       [/^safe flow: input\.all\[\]\.note is new: /],
     ],
+    ...[
+      [`z.literal("x")`, `z.literal(["x", "y"])`],
+      [`z.literal("x").optional()`, `z.enum(["x", "y"]).optional()`],
+      [`z.union([z.literal("x"), z.literal(1)])`, `z.literal(["x", 1, null])`],
+    ].map(([before = "", now = ""]): [string, string, string, RegExp[]] => [
+      `[S266] a literal takes more: ${now}`,
+      `z.object({ one: ${before} })`,
+      `z.object({ one: ${now} })`,
+      [/^safe flow: (input\.one takes more now: |another input.*when it begins$)/],
+    ]),
+    ...[
+      [`z.literal(["x", "y"])`, `z.literal("x")`],
+      [`z.literal("x")`, `z.literal("y")`],
+      [`z.literal("1")`, `z.literal(1)`],
+    ].map(([before = "", now = ""]): [string, string, string, RegExp[]] => [
+      `[S275] a literal is another: ${now}`,
+      `z.object({ one: ${before} })`,
+      `z.object({ one: ${now} })`,
+      [/^stops flow: input\.one has another schema/],
+    ]),
+    ...["held.one", "held.in.two", "held.three", "z.object(held.fields)"].map(
+      (now): [string, string, string, RegExp[]] => [
+        `[S275] a field is new and required in a schema that an object holds: ${now}`,
+        `z.object({})`,
+        now,
+        [/^stops flow: input\.size is new and required/],
+      ],
+    ),
     [
       "a schema that is given by name",
       `z.object({ tenant: z.string() })`,
@@ -672,7 +700,8 @@ const more = { n: z.number(), m: z.number().optional() }; const mask = { id: tru
       [],
     ],
   ])("[S145] %s", async (_what, before, now, verdict) => {
-    const more = `${shared}\n${enums}\n${union}\nexport const whole = z.object({ tenant: z.string(), size: z.number() });`;
+    const more = `${shared}\n${enums}\n${union}\nexport const whole = z.object({ tenant: z.string(), size: z.number() });
+const three = z.object({ size: z.number() }); const held = { one: three.describe("one"), in: { two: three }, three, fields: { size: z.number() } } as const;`;
     expect(await verdicts(app(before, reads, "", more), app(now, reads, "", more))).toEqual(
       verdict.map((each) => expect.stringMatching(each)),
     );

@@ -172,6 +172,7 @@ function alternativesOf({ node, module }: Declared, app: Reading, depth: number)
       ? list.node.elements
       : isEnum && valuesIn(list.node);
     if (parts) return all(parts, list.module);
+    if (method === "literal") return all([each]);
   }
   return [schemaHash(node, module, app.modules)];
 }

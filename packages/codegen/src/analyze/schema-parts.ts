@@ -1,6 +1,7 @@
 import { ts, type TypeScript } from "../typescript.js";
 import type { AppModules, Declared, Module } from "./app-modules.js";
 import { changersOf } from "./changers.js";
+import { readOption } from "./functions.js";
 
 /* What the source of a schema consists of. */
 
@@ -24,8 +25,9 @@ export function valueOf({ node, module }: Declared, app: OfApp, depth = 0): Decl
     return valueOf({ node: node.expression, module }, app, depth);
   const found = ts.isIdentifier(node)
     ? app.modules.find(node.text, module)
-    : ts.isPropertyAccessExpression(node)
-      ? app.modules.member(node.name.text, node.expression, module)
+    : ts.isPropertyAccessExpression(node) && depth < maxDepth
+      ? (app.modules.member(node.name.text, node.expression, module) ??
+        memberIn(valueOf({ node: node.expression, module }, app, depth + 1), node.name.text))
       : undefined;
   if (found === undefined || depth > maxDepth || isOfPattern(found.node)) return { node, module };
   const name = variableOf(found.node)?.name;
@@ -33,6 +35,18 @@ export function valueOf({ node, module }: Declared, app: OfApp, depth = 0): Decl
   return isChanged || (name !== undefined && changersOf(name, found.module).size > 0)
     ? { node, module }
     : valueOf(found, app, depth + 1);
+}
+
+/** Returns what an object has under a name, if it is written out without spreads. */
+function memberIn({ node, module }: Declared, name: string): Declared | undefined {
+  if (!ts.isObjectLiteralExpression(node)) return undefined;
+  const options = node.properties.map((each) => readOption(each));
+  const found = options.includes(undefined)
+    ? undefined
+    : options.findLast((each) => each?.name === name);
+  return found === undefined || ts.isObjectLiteralElementLike(found.value)
+    ? undefined
+    : { node: found.value, module };
 }
 
 /** Says whether it is what a pattern takes names from: none of these stands for all of it. */
