@@ -46,6 +46,7 @@ const shared = `export const tenant = z.string().optional();`;
 const enums = `enum Kind { A = "a", B = "b" } enum Counted { A, B }
 const Kinds = { A: "a", B: "b", C: "c" } as const;
 const Tree = z.object({ get kids() { return z.array(Tree); } });`;
+const noted = `const More = v.object({ k: v.literal("B"), note: v.optional(v.string()) });`;
 const union = ["A", "B", "C"]
   .map(
     (name) =>
@@ -653,6 +654,66 @@ const more = { n: z.number(), m: z.number().optional() }; const mask = { id: tru
       `z.object({ one: z.discriminatedUnion("k", ${now}) })`,
       [verdict],
     ]),
+    ...(
+      [
+        ["v.union(VA, VB)", "v.union(VA, More)", /^safe flow: input\.one\.note is new: /],
+        [
+          "v.union(v.null(), VB)",
+          "v.union(v.null(), More)",
+          /^safe flow: input\.one\.note is new: /,
+        ],
+        [
+          "v.union(VA, VB, v.null())",
+          "v.union(VA, More)",
+          /^stops flow: input\.one has another schema/,
+        ],
+        ["v.union(VA, VB, VC)", "v.union(VA, More)", /^stops flow: input\.one has another schema/],
+        [
+          "v.union(VA, VB, v.string())",
+          "v.union(VA, More, v.string())",
+          /^stops flow: input\.one has another schema/,
+        ],
+        [
+          "v.union(VA, VB)",
+          "v.union(VA, v.object({ k: v.union(v.literal('B'), v.literal('A')), note: v.optional(v.string()) }))",
+          /^stops flow: input\.one has another schema/,
+        ],
+      ] as const
+    ).map(([before, now, verdict]): [string, string, string, RegExp[]] => [
+      `[S275] one of several that a literal tells apart is another: ${now}`,
+      `v.object({ one: ${before} })`,
+      `v.object({ one: ${now} })`,
+      [verdict],
+    ]),
+    ...(
+      [
+        [
+          "z.union([A, B])",
+          "z.union([B.extend({ note: z.string().optional() }), A, C])",
+          /^safe flow: input\.one\.note is new: /,
+        ],
+        [
+          "z.union([A, z.object({ n: z.number() })])",
+          "z.union([A, z.object({ n: z.number(), note: z.string().optional() })])",
+          /^stops flow: input\.one has another schema/,
+        ],
+        [
+          `z.union([A, z.object({ k: z.literal(["A", "D"]) })])`,
+          `z.union([A, z.object({ k: z.literal(["A", "D"]), note: z.string().optional() })])`,
+          /^stops flow: input\.one has another schema/,
+        ],
+        [
+          `z.union([A, B.partial()])`,
+          `z.union([A, B.partial().extend({ note: z.string().optional() })])`,
+          /^stops flow: input\.one has another schema/,
+        ],
+      ] as const
+    ).map(([before, now, verdict]): [string, string, string, RegExp[]] => [
+      `[S275] one of several is another: ${now}`,
+      `z.object({ one: ${before} })`,
+      `z.object({ one: ${now} })`,
+      [verdict],
+    ]),
     [
       "[S275] a field is new in one of several with a tag, in a list",
       `z.object({ all: z.array(z.discriminatedUnion("k", [A, B])).max(5).optional() })`,
@@ -700,7 +761,7 @@ const more = { n: z.number(), m: z.number().optional() }; const mask = { id: tru
       [],
     ],
   ])("[S145] %s", async (_what, before, now, verdict) => {
-    const more = `${shared}\n${enums}\n${union}\nexport const whole = z.object({ tenant: z.string(), size: z.number() });
+    const more = `${shared}\n${enums}\n${union}\n${noted}\nexport const whole = z.object({ tenant: z.string(), size: z.number() });
 const three = z.object({ size: z.number() }); const held = { one: three.describe("one"), in: { two: three }, three, fields: { size: z.number() } } as const;`;
     expect(await verdicts(app(before, reads, "", more), app(now, reads, "", more))).toEqual(
       verdict.map((each) => expect.stringMatching(each)),

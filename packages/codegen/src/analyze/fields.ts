@@ -13,6 +13,8 @@ interface Reading extends ParsedOf {
   readonly shapes: Map<Node, Shape | undefined>;
   readonly given: Map<Node, FieldsOf | undefined>;
   readonly alternatives: Map<Node, readonly string[]>;
+  /** The schemas of fields that are written out. */
+  readonly written: Map<FieldOf, Declared>;
   /** What is seen of objects, by how deep they are inside others. */
   readonly inside: readonly Map<Node, Fields>[];
   /** The fields that are being read: one may stand for itself. */
@@ -27,6 +29,7 @@ const reading = (modules: AppModules): Reading => ({
   shapes: new Map(),
   given: new Map(),
   alternatives: new Map(),
+  written: new Map(),
   parsed: new Map(),
   inside: Array.from({ length: mostInside + 1 }, () => new Map<Node, Fields>()),
   open: new Set(),
@@ -80,8 +83,8 @@ interface Inside {
 }
 
 /**
- * Returns the object that a schema is, or that it is a list of, or those that a tag tells apart.
- * Gives none if a function refines one of them, or if one is not seen.
+ * Returns the object that a schema is, or that it is a list of, or those of a union. Gives none if
+ * a function refines one of them, or if one is not seen.
  */
 function objectsIn(schema: Declared, app: Reading, list = "", as = ""): readonly Inside[] {
   const object = valueOf(schema, app);
@@ -99,7 +102,8 @@ function objectsIn(schema: Declared, app: Reading, list = "", as = ""): readonly
     const now = [as, method, ...hashes].join(" ");
     return objectsIn({ node: inner, module }, app, list, now);
   }
-  if (isOfLibrary && method === "discriminatedUnion") return taggedIn(args, module, app, list, as);
+  if (isOfLibrary && /^(discriminatedU|u)nion$/.test(method))
+    return membersIn(object, app, list, as);
   const shape = shapeOf(schema, app);
   return shape === undefined || shape.isRefined === true ? [] : [{ list, object, as }];
 }
@@ -107,24 +111,59 @@ function objectsIn(schema: Declared, app: Reading, list = "", as = ""): readonly
 /** What changes nothing inside: how long a list may be, or that it may be null. */
 const around = /^(min|max|length|nonempty|nullable|nullish)$/;
 
-function taggedIn(
-  [key, members]: readonly Node[],
-  module: Module,
-  app: Reading,
-  list: string,
-  as: string,
-): readonly Inside[] {
-  const all = members && valueOf({ node: members, module }, app);
-  const tag = stringOf(key);
-  if (tag === undefined || all === undefined || !ts.isArrayLiteralExpression(all.node)) return [];
-  const objects = all.node.elements.map((node): Inside | undefined => {
-    const member = { node, module: all.module };
-    const shape = shapeOf(member, app);
-    const field = shape?.isRefined === true ? undefined : shape?.fields.get(tag);
-    return field && { list, object: valueOf(member, app), as: `${as} ${field().text}` };
+/**
+ * Returns the objects of a union that a tag tells apart, so that each value is of one of them; of
+ * one that may also be null, that object.
+ */
+function membersIn(union: Declared, app: Reading, list: string, as: string): readonly Inside[] {
+  const { method = "", args = [] } = calledIn(union.node) ?? {};
+  const isTagged = method === "discriminatedUnion";
+  const [given] = isTagged ? args.slice(1) : args;
+  const whole = given && valueOf({ node: given, module: union.module }, app);
+  const isList = whole !== undefined && ts.isArrayLiteralExpression(whole.node);
+  const { module } = isList ? whole : union;
+  const parts = isList ? whole.node.elements : args;
+  const members = parts.map((node) => valueOf({ node, module }, app));
+  const objects = members.filter(({ node }) => calledIn(node)?.method !== "null");
+  const mayBeNull = objects.length < members.length ? " null" : "";
+  const shapes = objects.flatMap((each) => {
+    const shape = shapeOf(each, app);
+    return shape === undefined || shape.isRefined === true ? [] : [shape];
   });
-  const seen = objects.filter((each) => each !== undefined);
-  return seen.length < objects.length ? [] : seen;
+  const named = isTagged ? stringOf(args[0]) : undefined;
+  const tags = shapes.length < objects.length ? [] : tagsOf(shapes, named, app);
+  return objects.flatMap((object, at) => {
+    const tag = tags[at];
+    return tag === undefined ? [] : [{ list, object, as: `${as}${mayBeNull} ${tag}` }];
+  });
+}
+
+/** The hashes of what each of several objects has in a field in which no other has the same. */
+function tagsOf(
+  shapes: readonly Shape[],
+  named: string | undefined,
+  app: Reading,
+): readonly string[] {
+  const [first] = shapes;
+  if (shapes.length === 1) return [""];
+  for (const name of first?.fields.keys() ?? []) {
+    const tags = shapes.flatMap(({ fields }) => {
+      const fieldOf = fields.get(name);
+      const isOne = name === named || isLiteral(fieldOf && app.written.get(fieldOf), app);
+      return fieldOf && isOne ? fieldOf().text : [];
+    });
+    const isTag = tags.length === shapes.length && !tags.some((tag) => /[?=]$/.test(tag));
+    if (isTag && new Set(tags).size === tags.length) return tags;
+  }
+  return [];
+}
+
+/** Says whether a schema takes one value alone, which is written out. */
+function isLiteral(schema: Declared | undefined, app: Reading): boolean {
+  const found = schema && valueOf(schema, app);
+  const { of, method } = (found && calledIn(found.node)) ?? {};
+  if (found === undefined || of === undefined || method !== "literal") return false;
+  return libraryOf(of, found.module) !== undefined && alternativesIn(found, app).length === 1;
 }
 
 /** What a schema takes beside what it is made of: it is taken as it is, or filled in. */
@@ -271,9 +310,9 @@ const changes: ReadonlyMap<string, Change> = new Map(
 
 type Change = (fieldOf: FieldOf, isNamed: boolean) => FieldOf | undefined;
 
-const required = ({ text, inside }: Field, flag: string): Field => ({
+const required = ({ text, ...field }: Field, flag: string): Field => ({
+  ...field,
   text: text.replace(/[?=]$/, "") + flag,
-  inside,
 });
 
 /** The names in a mask such as `{ id: true }`. */
@@ -313,7 +352,10 @@ function fieldsWritten(
     if (field === undefined || ts.isMethodDeclaration(property)) return undefined;
     const value = ts.isGetAccessor(property) ? returnedBy(property) : field.value;
     if (value === undefined) return undefined;
-    fields.set(field.name, (flag) => fieldIn({ node: value, module }, app, flag, depth + 1));
+    const schema = { node: value, module };
+    const fieldOf: FieldOf = (flag) => fieldIn(schema, app, flag, depth + 1);
+    app.written.set(fieldOf, schema);
+    fields.set(field.name, fieldOf);
   }
   return fields;
 }
