@@ -1,7 +1,7 @@
 import type { CodeName } from "../diagnostics/codes.js";
 import { meant, nearest } from "../diagnostics/nearest.js";
-import type { Node } from "../typescript.js";
-import type { Option } from "./functions.js";
+import { type Node, ts } from "../typescript.js";
+import { isFunctionNode, type Option } from "./functions.js";
 import { essential, ofFunctions, type Options, policies, structural } from "./options.js";
 import type { DefinitionFile } from "./parser.js";
 
@@ -129,6 +129,10 @@ export function reportOrder(
   }
 }
 
+/** Says whether something stands in the place of options that cannot hold any. */
+const isNoObject = (node: Node): boolean =>
+  isFunctionNode(node) || ts.isArrayLiteralExpression(node) || ts.isLiteralExpression(node);
+
 /** Reports what is missing: each that has another name by itself, and all others at once. */
 export function reportMissing(
   options: Options,
@@ -137,7 +141,8 @@ export function reportMissing(
   file: DefinitionFile,
   known: readonly string[] = Object.keys(needed),
 ): void {
-  const isWhole = options.rest === undefined;
+  const isObject = !options.rest?.every(isNoObject);
+  const isWhole = options.rest === undefined || !isObject;
   const missing: [name: string, value: string][] = [];
   for (const [name, example] of Object.entries(needed)) {
     if (options.has(name) || (!isWhole && !essential.has(name))) continue;
@@ -152,6 +157,7 @@ export function reportMissing(
   );
   const add = written(Object.fromEntries(missing));
   const others = isWhole ? strangersIn(options, known) : " that can be seen here";
-  const hint = isWhole ? `add \`${add}\`` : `write it beside the spread: \`{ ...shared, ${add} }\``;
+  const beside = isObject ? `add \`${add}\`` : `write \`{ ${add} }\``;
+  const hint = isWhole ? beside : `write it beside the spread: \`{ ...shared, ${add} }\``;
   file.report("missingOption", at, `${label} has no ${names}${others}`, hint);
 }

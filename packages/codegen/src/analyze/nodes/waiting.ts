@@ -143,7 +143,7 @@ export const child: NodeKind = {
       const hint = 'write all three: `.child("name", workflow, ({ input }) => ({ … }))`';
       file.report("missingOption", at, message, hint);
     }
-    const name = workflow && childWorkflow(workflow, label, file, workflows);
+    const name = args && workflow && childWorkflow(workflow, label, file, workflows);
     const held = given && readOptions(given, call.kindNode, label, file);
     if (held !== undefined) reportUnknown(held, ["recover"], label, file);
     const recover = held && readRecover(held, visible, file);
