@@ -995,6 +995,24 @@ describe("events and states", () => {
   const both = app(`z.object({})`, asks("paid: z.string(), refunded: z.string()"));
   const one = app(`z.object({})`, asks("paid: z.string()"));
 
+  test("[S145] of events that another file gives, check says that it does not see them", async () => {
+    const events = (more: string): Files => ({
+      "events.ts": `import { z } from "zod"; export const events = { a: z.string(), ${more} };`,
+      ...app(
+        "z.object({})",
+        `.event("ask", { anyOf: events })`,
+        "",
+        `import { events } from "./events";`,
+      ),
+    });
+    expect(await verdicts(events("b: z.null()"), events(""))).toContainEqual(
+      expect.stringMatching(
+        /^safe ask: check cannot see all of its events: whoever sends one that is gone, or/,
+      ),
+    );
+    expect(await verdicts(events("b: z.null()"), events("b: z.null(),"))).toEqual([]);
+  });
+
   test("[S145] an event leaves anyOf: whoever sends it gets an error, and the run waits for the others", async () => {
     expect(await verdicts(both, one)).toContainEqual(
       expect.stringMatching(

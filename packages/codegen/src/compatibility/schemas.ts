@@ -1,7 +1,7 @@
 import { quote } from "../diagnostics/diagnostic.js";
 import { allNodes } from "../plan/flow.js";
 import type { Fields } from "../plan/schema.js";
-import { isLoop } from "../plan/stage-kinds.js";
+import { isLoop, takesEvents } from "../plan/stage-kinds.js";
 import {
   type Change,
   type LinePair,
@@ -207,7 +207,8 @@ export function inputChanges(before: WorkflowThen, now: WorkflowThen): Change[] 
 export function takenChanges({ before, now: line }: LinePair, taken: ReadonlySet<string>) {
   return line.flatMap((now) => {
     const old = before.find(({ stored }) => stored === now.stored);
-    if (old?.node.takes === undefined || now.node.takes === undefined) return [];
+    if (old?.node.takes === undefined || now.node.takes === undefined)
+      return old === undefined ? [] : unseenEvents(old.node, now);
     const there = now.node.takes;
     const readers = isLoop(now.node)
       ? [now.node]
@@ -235,6 +236,14 @@ export function takenChanges({ before, now: line }: LinePair, taken: ReadonlySet
       });
     });
   });
+}
+
+/** What an event takes is not seen if its `anyOf` is computed, or comes from another file. */
+function unseenEvents(old: NodeThen, { node, path }: LinePair["now"][number]) {
+  if (!takesEvents(node) || !takesEvents(old) || old.hash === node.hash) return [];
+  const message =
+    "check cannot see all of its events: whoever sends one that is gone, or that does not fit any more, gets an error, and a run that has kept one that does not fit fails here";
+  return [{ node: path, compatibility: "safe", message } as const];
 }
 
 const refusal = ({ is }: FieldChange): string =>
